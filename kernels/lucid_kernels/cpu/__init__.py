@@ -1,0 +1,1 @@
+"""Numba kernels. Importing a module of this package imports numba; importing the package itself does not."""
