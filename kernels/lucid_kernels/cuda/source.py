@@ -1,0 +1,61 @@
+"""The text of the CUDA sources in this package. Imports no cupy: the simulator and the compile check use it too."""
+from __future__ import annotations
+
+import pathlib
+import re
+from collections.abc import Callable
+
+FOLDER = pathlib.Path(__file__).parent
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)".*$')
+_INSTANTIATE = re.compile(r"^//[ \t]*instantiate:[ \t]*(.+)$", re.MULTILINE)
+
+
+def read(name: str) -> str:
+    """The text of one `.cu` or `.cuh` file as it stands; a name without a suffix is a `.cu` file."""
+    return (FOLDER / (name if "." in name else name + ".cu")).read_text(encoding="utf-8")
+
+
+def inline_includes(text: str, reader: Callable[[str], str] = read, name: str = "kernel.cu") -> str:
+    """Replace every `#include "x.cuh"` by the text of x.cuh, once per file, with `#line` marks for messages.
+
+    CuPy keys its cache of compiled kernels by the source string alone: a change in an included file would go unseen.
+    """
+    return "\n".join(_inlined(text, reader, name, {name})) + "\n"
+
+
+def _inlined(text: str, reader: Callable[[str], str], name: str, seen: set[str]) -> list[str]:
+    lines: list[str] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if match := _INCLUDE.match(line):
+            header = match[1]
+            if header in seen:
+                lines.append("")
+            else:
+                seen.add(header)
+                lines += [f'#line 1 "{header}"', *_inlined(reader(header), reader, header, seen)]
+                lines.append(f'#line {number + 1} "{name}"')
+        else:
+            lines.append("" if line.strip() == "#pragma once" else line)
+    return lines
+
+
+def load(name: str) -> str:
+    """The text of a `.cu` file with our headers inlined: what is compiled."""
+    file = name if "." in name else name + ".cu"
+    return inline_includes(read(file), read, file)
+
+
+def instantiations(text: str) -> tuple[str, ...]:
+    """The template instantiations of a source: its line `// instantiate: softmax<float>, softmax<double>`.
+
+    Several such lines add up. Commas inside `<...>` belong to the name.
+    """
+    names: list[str] = []
+    for match in _INSTANTIATE.finditer(text):
+        names += [part.strip() for part in re.split(r",(?![^<]*>)", match[1]) if part.strip()]
+    return tuple(names)
+
+
+def names() -> tuple[str, ...]:
+    """The families that have a `.cu` file, sorted."""
+    return tuple(sorted(path.stem for path in FOLDER.glob("*.cu")))
