@@ -1,0 +1,131 @@
+"""dtypes: NumPy dtype objects under PyTorch's names, and PyTorch's promotion rules."""
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+bool_ = np.dtype("bool")
+uint8 = np.dtype("uint8")
+int8 = np.dtype("int8")
+int16 = np.dtype("int16")
+int32 = np.dtype("int32")
+int64 = np.dtype("int64")
+float16 = np.dtype("float16")
+bfloat16 = np.dtype(ml_dtypes.bfloat16)
+float32 = np.dtype("float32")
+float64 = np.dtype("float64")
+complex64 = np.dtype("complex64")
+complex128 = np.dtype("complex128")
+
+ALL = (bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64, complex128)
+_BY_NAME = {dtype.name: dtype for dtype in ALL} | {
+    "half": float16, "float": float32, "double": float64, "short": int16, "int": int32, "long": int64,
+    "cfloat": complex64, "cdouble": complex128}
+_PYTHON = {bool: bool_, int: int64}
+# bool < integers < floats < complex: a Python scalar, or a 0-d tensor, raises only the category of a tensor's dtype.
+CATEGORY = {dtype: {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}[dtype.kind] for dtype in ALL}
+
+_default: ContextVar[np.dtype] = ContextVar("lucid_default_dtype", default=float32)
+
+
+def get_default_dtype() -> np.dtype:
+    """The dtype of new floating-point tensors; float32 unless `set_default_dtype` was called in this context."""
+    return _default.get()
+
+
+def set_default_dtype(dtype: Any) -> None:
+    """Set the dtype of new floating-point tensors in this context. Raises TypeError for a dtype that is not floating."""
+    chosen = as_dtype(dtype)
+    if CATEGORY[chosen] != 2:
+        raise TypeError(f"only floating-point types are supported as the default type, not {chosen.name}")
+    _default.set(chosen)
+
+
+def default_complex() -> np.dtype:
+    """The complex dtype whose parts have the default dtype."""
+    return complex128 if _default.get() == float64 else complex64
+
+
+def as_dtype(dtype: Any) -> np.dtype:
+    """The dtype object for a dtype, its name, a NumPy scalar type or a Python type. Raises TypeError for others."""
+    if dtype.__class__ is np.dtype or isinstance(dtype, np.dtype):
+        found = dtype
+    elif dtype is float:
+        return get_default_dtype()
+    elif dtype is complex:
+        return default_complex()
+    elif dtype in _PYTHON:
+        return _PYTHON[dtype]
+    elif isinstance(dtype, str) and dtype in _BY_NAME:
+        return _BY_NAME[dtype]
+    else:
+        try:
+            found = np.dtype(dtype)
+        except TypeError:
+            raise TypeError(f"dtype must be a lucid dtype such as lucid.float32, not {dtype!r}") from None
+    if found not in CATEGORY:
+        raise TypeError(f"dtype {found} is not supported; the dtypes are {', '.join(d.name for d in ALL)}")
+    return found
+
+
+def is_floating(dtype: np.dtype) -> bool:
+    """Whether `dtype` is a real floating-point type (bfloat16 has NumPy's kind 'V')."""
+    return CATEGORY[dtype] == 2
+
+
+def is_differentiable(dtype: np.dtype) -> bool:
+    """Whether a tensor of `dtype` can require a gradient: floating-point and complex."""
+    return CATEGORY[dtype] >= 2
+
+
+def dtype_of_scalar(value: Any) -> np.dtype:
+    """The dtype of the tensor that a Python scalar makes by itself."""
+    if isinstance(value, bool):
+        return bool_
+    if isinstance(value, int):
+        return int64
+    return get_default_dtype() if isinstance(value, float) else default_complex()
+
+
+def promote_types(a: Any, b: Any) -> np.dtype:
+    """The dtype of an operation on tensors of dtypes `a` and `b`, as in PyTorch (int64 with float16 is float16)."""
+    a, b = as_dtype(a), as_dtype(b)
+    if a == b:
+        return a
+    if CATEGORY[a] != CATEGORY[b] and max(CATEGORY[a], CATEGORY[b]) >= 2:
+        low, high = (a, b) if CATEGORY[a] < CATEGORY[b] else (b, a)
+        if CATEGORY[low] < 2:
+            return high
+        return complex128 if low == float64 or high == complex128 else complex64
+    if {a, b} == {float16, bfloat16}:
+        return float32
+    if bfloat16 in (a, b):
+        return b if a == bfloat16 else a
+    return np.promote_types(a, b)
+
+
+def result_type(*operands: tuple[np.dtype, int]) -> np.dtype:
+    """The dtype that operands, given as (dtype, rank), have together.
+
+    rank 2: a tensor with dimensions, 1: a 0-d tensor, 0: a Python scalar. An operand of lower rank matters only if its
+    category (bool, integer, float, complex) is higher than those of all operands of higher rank.
+    """
+    result: np.dtype | None = None
+    for rank in (2, 1, 0):
+        group: np.dtype | None = None
+        for dtype, its_rank in operands:
+            if its_rank == rank:
+                group = dtype if group is None else promote_types(group, dtype)
+        if group is None:
+            continue
+        if result is None:
+            result = group
+        elif CATEGORY[group] > CATEGORY[result]:
+            if CATEGORY[group] == 3 and rank == 0:
+                group = complex128 if result == float64 else complex64 if is_floating(result) else default_complex()
+            result = group
+    assert result is not None
+    return result

@@ -1,0 +1,115 @@
+"""The dispatcher: the one place where a named operation meets an array.
+
+`run` looks the name up in the table of the array's type and calls the kernel; `create` does the same for operations that
+have no array to go by. Everything that wants to see every kernel call (profilers, counters, recorders) hooks in here with
+`observe`. The tables live in `cpu.py` and `gpu.py`; the latter is imported with the first GPU array.
+"""
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from . import cpu
+from .device import Device, default_device, set_default_device
+
+__all__ = ["Device", "available", "create", "default_device", "device_of", "gpu_module", "observe", "run",
+           "set_default_device", "synchronize", "to_device", "to_host"]
+
+Array = Any  # numpy.ndarray or cupy.ndarray: the tables decide
+Kernel = Callable[..., Any]
+
+TABLES: dict[type, dict[str, Kernel]] = {np.ndarray: cpu.TABLE}
+_observer: ContextVar[Callable[..., None] | None] = ContextVar("lucid_observer", default=None)
+
+
+def run(name: str, arrays: Sequence[Array], attributes: dict[str, Any]) -> Any:
+    """Run operation `name` on `arrays` with the kernel of the backend that owns the first array.
+
+    A Python scalar may stand first in a binary operation; then the second array decides.
+    """
+    table = TABLES.get(arrays[0].__class__) or TABLES[arrays[1].__class__]
+    result = table[name](*arrays, **attributes)
+    if isinstance(result, np.generic):
+        result = np.asarray(result)  # NumPy turns 0-d results into scalars; a tensor needs an array
+    observer = _observer.get()
+    if observer is not None:
+        observer(name, arrays, attributes, result)
+    return result
+
+
+def create(name: str, device: Device, attributes: dict[str, Any]) -> Array:
+    """Run an operation that makes an array from nothing (zeros, arange, random numbers) on `device`."""
+    if device.type == "cpu":
+        result = cpu.TABLE[name](**attributes)
+    else:
+        gpu = gpu_module()
+        with gpu.on(device):
+            result = gpu.TABLE[name](**attributes)
+    observer = _observer.get()
+    if observer is not None:
+        observer(name, (), attributes, result)
+    return result
+
+
+@contextlib.contextmanager
+def observe(callback: Callable[[str, Sequence[Array], dict[str, Any], Any], None]) -> Iterator[None]:
+    """Call `callback(name, arrays, attributes, result)` after every kernel call in this context."""
+    outer = _observer.get()
+
+    def both(*call: Any) -> None:
+        callback(*call)
+        if outer is not None:
+            outer(*call)
+
+    token = _observer.set(both)
+    try:
+        yield
+    finally:
+        _observer.reset(token)
+
+
+def gpu_module() -> Any:
+    """The GPU backend, imported on first use. Raises RuntimeError that says what to install if it cannot be used."""
+    from . import gpu  # imports cupy, or the simulator's stand-in for it
+
+    TABLES.setdefault(gpu.ndarray, gpu.TABLE)
+    return gpu
+
+
+def available() -> bool:
+    """Whether the device 'gpu' can be used: CuPy with a CUDA device, or the simulator asked for by LUCID_GPU."""
+    from .probe import gpu_problem
+
+    return gpu_problem() is None
+
+
+def device_of(array: Array) -> Device:
+    """The device whose memory holds `array`."""
+    return cpu.DEVICE if array.__class__ is np.ndarray else gpu_module().device_of(array)
+
+
+def to_device(array: Array, device: Device, copy: bool = False) -> Array:
+    """`array` on `device`; the same array when it is there already, unless `copy`."""
+    if array.__class__ is np.ndarray:
+        if device.type == "cpu":
+            return array.copy() if copy else array
+        return gpu_module().from_host(array, device)
+    gpu = gpu_module()
+    if device.type == "cpu":
+        return gpu.to_host(array)
+    return gpu.to_device(array, device, copy)
+
+
+def to_host(array: Array) -> np.ndarray:
+    """`array` as a NumPy array; no copy when it is one. Waits for a GPU and raises its pending index errors."""
+    return array if array.__class__ is np.ndarray else gpu_module().to_host(array)
+
+
+def synchronize() -> None:
+    """Wait for every GPU operation issued so far and raise the index errors that they found."""
+    if len(TABLES) > 1:
+        gpu_module().synchronize()

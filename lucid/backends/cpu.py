@@ -1,0 +1,20 @@
+"""The CPU backend: op name -> NumPy function or Numba kernel."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import functions, lazy
+from .device import Device
+
+DEVICE = Device("cpu")
+
+
+def _scatter_add(array: np.ndarray, index: Any, values: np.ndarray) -> None:
+    np.add.at(array, index, values)
+
+
+TABLE: dict[str, Callable[..., Any]] = functions.table(np, _scatter_add)
+lazy.kernels("lucid_kernels.cpu", TABLE)

@@ -1,0 +1,72 @@
+"""Devices by name: 'cpu', 'gpu', 'gpu:1'; 'cuda' is accepted for 'gpu'."""
+from __future__ import annotations
+
+import os
+from contextvars import ContextVar
+from typing import Any
+
+
+class Device:
+    """Where a tensor's memory is. Compares equal to its name: ``tensor.device == 'gpu'``.
+
+    `type` is 'cpu' or 'gpu'; `index` is the GPU's number and None on the CPU. `Device('gpu')` is GPU 0.
+    """
+
+    __slots__ = ("index", "type")
+
+    def __init__(self, name: str | int | Device = "cpu", index: int | None = None) -> None:
+        if isinstance(name, Device):
+            name, index = name.type, name.index if index is None else index
+        elif isinstance(name, int) and not isinstance(name, bool):
+            name, index = "gpu", name
+        elif not isinstance(name, str):
+            raise TypeError(f"device must be a string, an integer or a lucid.device, not {type(name).__name__}")
+        kind, _, number = name.partition(":")
+        if number:
+            if not number.isdigit():
+                raise RuntimeError(f"Invalid device string: {name!r}")
+            if index is not None:
+                raise RuntimeError(f"type (string) must not include an index because index was passed: {name!r}")
+            index = int(number)
+        if kind == "cuda":
+            kind = "gpu"
+        if kind not in ("cpu", "gpu"):
+            raise RuntimeError(f"Expected one of cpu, gpu (or its alias cuda) as device type, got {name!r}")
+        if kind == "cpu" and index not in (None, 0):
+            raise RuntimeError(f"the cpu has no index {index}")
+        self.type = kind
+        self.index = None if kind == "cpu" else index or 0
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, str):
+            try:
+                other = Device(other)
+            except RuntimeError:
+                return False
+        return isinstance(other, Device) and (self.type, self.index) == (other.type, other.index)
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __repr__(self) -> str:
+        index = "" if self.index is None else f", index={self.index}"
+        return f"device(type={self.type!r}{index})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Device, (str(self),)
+
+
+_default: ContextVar[Device | None] = ContextVar("lucid_default_device", default=None)
+
+
+def default_device() -> Device:
+    """The device of new tensors: `set_default_device`, else the variable LUCID_DEVICE, else 'cpu'."""
+    return _default.get() or Device(os.environ.get("LUCID_DEVICE") or "cpu")
+
+
+def set_default_device(device: str | Device | None) -> None:
+    """Make `device` the device of new tensors in this context; None returns to LUCID_DEVICE, or 'cpu'."""
+    _default.set(None if device is None else Device(device))

@@ -1,0 +1,73 @@
+"""The GPU backend: op name -> CuPy function or CUDA kernel. Imported on first use; its import needs a usable GPU."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import functions, lazy, probe
+from .device import Device
+
+_problem = probe.gpu_problem()
+if _problem is not None:
+    raise RuntimeError(_problem)
+if probe.simulated():
+    from lucid_kernels import simulator
+
+    simulator.install()
+
+import cupy  # noqa: E402
+import cupyx  # noqa: E402
+
+from lucid_kernels.cuda import launch  # noqa: E402
+
+ndarray = cupy.ndarray
+_DEVICES = [Device("gpu", index) for index in range(cupy.cuda.runtime.getDeviceCount())]
+
+
+def _scatter_add(array: ndarray, index: Any, values: ndarray) -> None:
+    cupyx.scatter_add(array, index, values)
+
+
+TABLE: dict[str, Callable[..., Any]] = functions.table(cupy, _scatter_add)
+lazy.kernels("lucid_kernels.cuda", TABLE)
+
+
+def on(device: Device) -> Any:
+    """Context in which new arrays are made on `device`. Raises RuntimeError if there is no such GPU."""
+    if device.index >= len(_DEVICES):
+        raise RuntimeError(f"device {device} does not exist: this machine has {len(_DEVICES)} GPU(s)")
+    return cupy.cuda.Device(device.index)
+
+
+def device_of(array: ndarray) -> Device:
+    """The GPU that holds `array`."""
+    return _DEVICES[array.device.id]
+
+
+def from_host(array: np.ndarray, device: Device) -> ndarray:
+    """A copy of a NumPy array on `device`."""
+    with on(device):
+        return cupy.asarray(array)
+
+
+def to_host(array: ndarray) -> np.ndarray:
+    """A NumPy copy of `array`; waits for the device and raises its pending index errors."""
+    result = array.get()
+    launch.raise_pending()
+    return result
+
+
+def to_device(array: ndarray, device: Device, copy: bool) -> ndarray:
+    """`array` on another GPU, or a copy on the same one."""
+    if device_of(array) == device and not copy:
+        return array
+    with on(device):
+        return cupy.array(array, copy=True)
+
+
+def synchronize() -> None:
+    """Wait for the current device and raise its pending index errors."""
+    cupy.cuda.Device().synchronize()
+    launch.raise_pending()

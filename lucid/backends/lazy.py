@@ -1,0 +1,35 @@
+"""Table entries that import their kernel on the first call, so that `import lucid` imports neither numba nor cupy."""
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+# Family module -> the op names that it serves; the same for `lucid_kernels.cpu` and `lucid_kernels.cuda`.
+FAMILIES = {
+    "elementwise": "relu relu_grad gelu gelu_grad sigmoid sigmoid_grad tanh tanh_grad silu silu_grad add sub mul div",
+    "softmax": "softmax softmax_grad log_softmax log_softmax_grad",
+    "cross_entropy": "cross_entropy",
+    "batch_norm": "batch_norm batch_norm_grad batch_norm_eval batch_norm_eval_grad",
+    "layer_norm": "layer_norm layer_norm_grad",
+    "conv2d": "conv2d conv2d_grad_input conv2d_grad_weight",
+    "pool2d": "max_pool2d max_pool2d_grad max_pool2d_gather avg_pool2d avg_pool2d_grad adaptive_avg_pool2d "
+              "adaptive_avg_pool2d_grad",
+    "random": "random_uniform random_normal random_integers dropout",
+    "optimizer": "sgd adam",
+}
+
+
+def kernels(package: str, table: dict[str, Callable[..., Any]]) -> None:
+    """Add every kernel of `package` to `table`; each entry replaces itself by the kernel when first called."""
+    for family, names in FAMILIES.items():
+        for name in names.split():
+            table[name] = _first_call(f"{package}.{family}", name, table)
+
+
+def _first_call(module: str, name: str, table: dict[str, Callable[..., Any]]) -> Callable[..., Any]:
+    def kernel(*arrays: Any, **attributes: Any) -> Any:
+        table[name] = getattr(importlib.import_module(module), name)
+        return table[name](*arrays, **attributes)
+
+    return kernel

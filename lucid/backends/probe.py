@@ -1,0 +1,38 @@
+"""Whether the device 'gpu' can be used, and if not, exactly why."""
+from __future__ import annotations
+
+import functools
+import importlib.util
+import os
+
+INSTALL = 'pip install "lucid-xp[cuda13]" (CUDA 13 driver) or "lucid-xp[cuda12]" (CUDA 12 driver)'
+SIMULATE = "LUCID_GPU=simulated runs the GPU path on the CPU, slowly, for tests"
+
+
+def simulated() -> bool:
+    """Whether the variable LUCID_GPU asks for the simulator."""
+    value = os.environ.get("LUCID_GPU", "")
+    if value not in ("", "simulated"):
+        raise RuntimeError(f"LUCID_GPU={value!r} is not understood; the only value is 'simulated'")
+    return value == "simulated"
+
+
+@functools.cache
+def gpu_problem() -> str | None:
+    """None when 'gpu' is usable, else a sentence that says what is missing and what to do."""
+    if simulated():
+        from lucid_kernels import simulator
+
+        if simulator.available():
+            return None
+        return ("LUCID_GPU=simulated needs g++ and the CUDA headers: install g++ with the system's package manager and "
+                'run pip install "lucid-xp[simulator]"')
+    if importlib.util.find_spec("cupy") is None:
+        return f"device 'gpu' needs CuPy: {INSTALL}; {SIMULATE}"
+    import cupy
+
+    try:
+        count = cupy.cuda.runtime.getDeviceCount()
+    except Exception as error:  # the driver is missing or too old: CuPy has several classes for that
+        return f"CuPy is installed but finds no usable CUDA driver or device ({error}); {SIMULATE}"
+    return None if count else f"CuPy is installed but there is no CUDA device; {SIMULATE}"
