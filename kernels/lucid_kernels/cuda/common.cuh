@@ -54,6 +54,35 @@ template <typename T, typename Op> __device__ __forceinline__ T block_reduce(T v
   return warp_reduce(value, op);
 }
 
+// ---- slices: an array seen as (outer, C, inner) has outer * inner slices of C elements, `inner` apart.
+// ROWS (inner == 1): blockDim.x threads share a slice, blockDim.y slices a block; blockDim.x is 32, or blockDim.y is 1.
+// Otherwise each thread walks a slice of its own, and neighbouring threads read neighbouring addresses.
+//
+//   for (i64 i = S::first(); i < slices; i += S::step()) {
+//     const i64 base = S::base(i, C, inner);
+//     for (i64 c = S::begin(); c < C; c += S::stride()) ... x[base + c * inner] ...
+//     total = S::reduce(partial, Sum(), T(0), scratch);   // every thread of the slice gets the result
+//   }
+template <bool ROWS> struct Slices;
+template <> struct Slices<true> {
+  static __device__ __forceinline__ i64 first() { return (i64)blockIdx.x * blockDim.y + threadIdx.y; }
+  static __device__ __forceinline__ i64 step() { return (i64)gridDim.x * blockDim.y; }
+  static __device__ __forceinline__ i64 base(i64 i, i64 C, i64) { return i * C; }
+  static __device__ __forceinline__ i64 begin() { return threadIdx.x; }
+  static __device__ __forceinline__ i64 stride() { return blockDim.x; }
+  template <typename T, typename Op> static __device__ __forceinline__ T reduce(T value, Op op, T identity, T* scratch) {
+    return blockDim.x == 32 ? warp_reduce(value, op) : block_reduce(value, op, identity, scratch);
+  }
+};
+template <> struct Slices<false> {
+  static __device__ __forceinline__ i64 first() { return (i64)blockIdx.x * blockDim.x + threadIdx.x; }
+  static __device__ __forceinline__ i64 step() { return (i64)gridDim.x * blockDim.x; }
+  static __device__ __forceinline__ i64 base(i64 i, i64 C, i64 inner) { return i / inner * C * inner + i % inner; }
+  static __device__ __forceinline__ i64 begin() { return 0; }
+  static __device__ __forceinline__ i64 stride() { return 1; }
+  template <typename T, typename Op> static __device__ __forceinline__ T reduce(T value, Op, T, T*) { return value; }
+};
+
 // ---- errors
 // The first error stays until the host reads it (launch.raise_pending): code, -, value, limit.
 __device__ __forceinline__ void set_error(int* flag, int code, i64 value, i64 limit) {

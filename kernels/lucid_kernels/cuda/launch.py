@@ -107,6 +107,13 @@ def row_block(columns: int, largest: int = BLOCK) -> int:
     return block
 
 
+def slices(rows: int, columns: int) -> tuple[tuple[int], tuple[int, int]]:
+    """Grid and block of a kernel over `Slices<true>` (common.cuh): a warp a row for short rows, else a block a row."""
+    if columns <= 512:
+        return grid_cap(ceil_div(rows, 4)), (32, 4)
+    return grid_cap(rows), (row_block(columns), 1)
+
+
 # --------------------------------------------------------------------------------------------------------- arrays
 def contiguous(array: Any) -> Any:
     """`array` in C order: itself, or a copy. `None` stays `None`."""
