@@ -15,6 +15,7 @@
 // that are staged through shared memory, double buffered, so that the loads of the next slab overlap the arithmetic.
 // A tile is wasteful where a group has a few channels only (depthwise): the `direct` kernels take those.
 // Every sum has a fixed order: the results do not depend on the schedule.
+#include "common.cuh"
 
 // 16 integers instead of a struct argument: CuPy checks and passes plain scalars.
 #define GEOMETRY_ARGUMENTS                                                                                    \
@@ -32,7 +33,7 @@ constexpr int PITCH = TILE + 4;       // keeps rows 16-byte aligned and spreads 
 // division. One advance per slab replaces two integer divisions per element.
 struct Odometer {
   int mids, minors, step_major, step_mid, step_minor, major, mid, minor;
-  __device__ Odometer(long long start, int mids_, int minors_, int step) : mids(mids_), minors(minors_) {
+  __device__ Odometer(i64 start, int mids_, int minors_, int step) : mids(mids_), minors(minors_) {
     step_minor = step % minors; step_mid = step / minors % mids; step_major = step / minors / mids;
     minor = (int)(start % minors); mid = (int)(start / minors % mids); major = (int)(start / minors / mids);
   }
@@ -102,7 +103,7 @@ template <typename T> struct WeightRows {  // W[o, k] of one group: contiguous a
 #pragma unroll
     for (int i = 0; i < LOADS; ++i) {
       const int o = first + Layout::line(i);
-      v[i] = term < terms && o < lines ? weight[(long long)o * terms + term] : T(0);
+      v[i] = term < terms && o < lines ? weight[(i64)o * terms + term] : T(0);
     }
     term += SLAB;
   }
@@ -116,7 +117,7 @@ template <typename T> struct InputPatches {  // X[k, p] of one group: a thread k
     for (int i = 0; i < LOADS; ++i) {
       const int h = h0 + at.mid * dilation_h, w = w0 + at.minor * dilation_w;
       const bool ok = inside && at.major < channels && h >= 0 && h < in_h && w >= 0 && w < in_w;
-      v[i] = ok ? x[((long long)at.major * in_h + h) * in_w + w] : T(0);
+      v[i] = ok ? x[((i64)at.major * in_h + h) * in_w + w] : T(0);
       at.advance();  // THREADS / TILE terms further: the next element of this slab, at last the first of the next slab
     }
   }
@@ -128,16 +129,16 @@ conv2d_tile(const T* __restrict__ x, const T* __restrict__ weight, const T* __re
             GEOMETRY_ARGUMENTS) {
   const int group_in = in_channels / groups, group_out = out_channels / groups;
   const int terms = group_in * kernel_h * kernel_w;
-  const long long plane = (long long)out_h * out_w, pixels = batch * plane;
-  const long long tiles = (pixels + TILE - 1) / TILE;
+  const i64 plane = (i64)out_h * out_w, pixels = batch * plane;
+  const i64 tiles = (pixels + TILE - 1) / TILE;
   const int group = (int)(blockIdx.x / tiles);  // the group is part of grid x: y and z end at 65535
-  const long long first_pixel = blockIdx.x % tiles * TILE;
+  const i64 first_pixel = blockIdx.x % tiles * TILE;
   const int first_row = blockIdx.y * TILE;
 
-  WeightRows<T> a{weight + (long long)group * group_out * terms, AlongTerms::term(0), terms, first_row, group_out};
-  const long long p = first_pixel + AlongLines::line(0);
-  const long long n = p / plane, in_plane = p % plane;
-  InputPatches<T> b{x + (n * in_channels + (long long)group * group_in) * in_h * in_w,
+  WeightRows<T> a{weight + (i64)group * group_out * terms, AlongTerms::term(0), terms, first_row, group_out};
+  const i64 p = first_pixel + AlongLines::line(0);
+  const i64 n = p / plane, in_plane = p % plane;
+  InputPatches<T> b{x + (n * in_channels + (i64)group * group_in) * in_h * in_w,
                     Odometer(AlongLines::term(0), kernel_h, kernel_w, THREADS / TILE),
                     group_in, in_h, in_w, dilation_h, dilation_w,
                     (int)(in_plane / out_w) * stride_h - pad_h, (int)(in_plane % out_w) * stride_w - pad_w, p < pixels};
@@ -145,11 +146,11 @@ conv2d_tile(const T* __restrict__ x, const T* __restrict__ weight, const T* __re
   multiply_tile<T>(a, b, (terms + SLAB - 1) / SLAB, sum);
 
   const int row = first_row + threadIdx.x / (TILE / MICRO) * MICRO;
-  const long long col = first_pixel + threadIdx.x % (TILE / MICRO) * MICRO;
+  const i64 col = first_pixel + threadIdx.x % (TILE / MICRO) * MICRO;
 #pragma unroll
   for (int j = 0; j < MICRO; ++j) {
     if (col + j >= pixels) break;
-    T* out = y + ((col + j) / plane * out_channels + (long long)group * group_out) * plane + (col + j) % plane;
+    T* out = y + ((col + j) / plane * out_channels + (i64)group * group_out) * plane + (col + j) % plane;
 #pragma unroll
     for (int i = 0; i < MICRO; ++i)
       if (row + i < group_out)
@@ -163,19 +164,18 @@ __global__ void __launch_bounds__(256)
 conv2d_direct(const T* __restrict__ x, const T* __restrict__ weight, const T* __restrict__ bias, T* __restrict__ y,
               GEOMETRY_ARGUMENTS) {
   const int group_in = in_channels / groups, group_out = out_channels / groups;
-  const long long size = (long long)batch * out_channels * out_h * out_w, step = (long long)gridDim.x * blockDim.x;
-  for (long long e = (long long)blockIdx.x * blockDim.x + threadIdx.x; e < size; e += step) {
+  GRID_STRIDE(e, (i64)batch * out_channels * out_h * out_w) {
     const int w0 = (int)(e % out_w) * stride_w - pad_w, h0 = (int)(e / out_w % out_h) * stride_h - pad_h;
-    const long long image = e / out_w / out_h;
+    const i64 image = e / out_w / out_h;
     const int o = (int)(image % out_channels);
-    const T* plane = x + (image / out_channels * in_channels + (long long)(o / group_out) * group_in) * in_h * in_w;
-    const T* filter = weight + (long long)o * group_in * kernel_h * kernel_w;
+    const T* plane = x + (image / out_channels * in_channels + (i64)(o / group_out) * group_in) * in_h * in_w;
+    const T* filter = weight + (i64)o * group_in * kernel_h * kernel_w;
     T sum = T(0);
-    for (int c = 0; c < group_in; ++c, plane += (long long)in_h * in_w)
+    for (int c = 0; c < group_in; ++c, plane += (i64)in_h * in_w)
       for (int kh = 0; kh < kernel_h; ++kh)
         for (int kw = 0; kw < kernel_w; ++kw, ++filter) {
           const int h = h0 + kh * dilation_h, w = w0 + kw * dilation_w;
-          if (h >= 0 && h < in_h && w >= 0 && w < in_w) sum += *filter * plane[(long long)h * in_w + w];
+          if (h >= 0 && h < in_h && w >= 0 && w < in_w) sum += *filter * plane[(i64)h * in_w + w];
         }
     y[e] = sum + (bias ? bias[o] : T(0));
   }
@@ -192,9 +192,9 @@ struct Phase {
     first_pixel = (phase - pad % stride + stride) % stride;
     pixels = first_pixel < size ? (size - first_pixel + stride - 1) / stride : 0;
     tap_step = 1;
-    while ((long long)tap_step * dilation % stride) ++tap_step;
+    while ((i64)tap_step * dilation % stride) ++tap_step;
     first_tap = 0;
-    while (first_tap < tap_step && (long long)first_tap * dilation % stride != phase) ++first_tap;
+    while (first_tap < tap_step && (i64)first_tap * dilation % stride != phase) ++first_tap;
     taps = first_tap < tap_step && first_tap < kernel ? (kernel - first_tap + tap_step - 1) / tap_step : 0;
   }
 };
@@ -207,7 +207,7 @@ template <typename T> struct WeightColumns {  // W[k, c]: the taps of one phase 
     for (int i = 0; i < LOADS; ++i) {
       const int kh = tap_h + at.mid * tap_step_h, kw = tap_w + at.minor * tap_step_w;
       v[i] = at.major < outputs && c < inputs
-                 ? weight[(((long long)at.major * inputs + c) * kernel_h + kh) * kernel_w + kw] : T(0);
+                 ? weight[(((i64)at.major * inputs + c) * kernel_h + kh) * kernel_w + kw] : T(0);
       at.advance();
     }
   }
@@ -222,7 +222,7 @@ template <typename T> struct GradientPatches {  // G[k, p]: for one input pixel,
       const int oh = (h - at.mid * back_h) / stride_h, ow = (w - at.minor * back_w) / stride_w;
       const bool ok = inside && at.major < outputs && h >= at.mid * back_h && oh < out_h && w >= at.minor * back_w &&
                       ow < out_w;
-      v[i] = ok ? g[((long long)at.major * out_h + oh) * out_w + ow] : T(0);
+      v[i] = ok ? g[((i64)at.major * out_h + oh) * out_w + ow] : T(0);
       at.advance();
     }
   }
@@ -230,27 +230,27 @@ template <typename T> struct GradientPatches {  // G[k, p]: for one input pixel,
 
 template <typename T>
 __global__ void __launch_bounds__(THREADS)
-conv2d_grad_input_tile(const T* __restrict__ g, const T* __restrict__ weight, T* __restrict__ dx, long long tiles,
+conv2d_grad_input_tile(const T* __restrict__ g, const T* __restrict__ weight, T* __restrict__ dx, i64 tiles,
                        GEOMETRY_ARGUMENTS) {
   // grid x = (group, phase of h, phase of w, tile); `tiles` is the largest number of tiles of a phase
-  const long long rest = blockIdx.x / tiles;
+  const i64 rest = blockIdx.x / tiles;
   const int group = (int)(rest / stride_w / stride_h);
   const Phase ph((int)(rest / stride_w % stride_h), in_h, kernel_h, stride_h, pad_h, dilation_h);
   const Phase pw((int)(rest % stride_w), in_w, kernel_w, stride_w, pad_w, dilation_w);
-  const long long plane = (long long)ph.pixels * pw.pixels, pixels = batch * plane;
-  const long long first = blockIdx.x % tiles * TILE;
+  const i64 plane = (i64)ph.pixels * pw.pixels, pixels = batch * plane;
+  const i64 first = blockIdx.x % tiles * TILE;
   if (first >= pixels) return;  // the whole block: no barrier is skipped by a part of it
 
   const int group_in = in_channels / groups, group_out = out_channels / groups, first_row = blockIdx.y * TILE;
   const int taps_h = ph.taps > 0 ? ph.taps : 1, taps_w = pw.taps > 0 ? pw.taps : 1;
   const int terms = group_out * ph.taps * pw.taps;  // 0 where the stride jumps over these pixels: then dx is 0
   const Odometer start(AlongLines::term(0), taps_h, taps_w, THREADS / TILE);
-  WeightColumns<T> a{weight + (long long)group * group_out * group_in * kernel_h * kernel_w, start, group_out, group_in,
+  WeightColumns<T> a{weight + (i64)group * group_out * group_in * kernel_h * kernel_w, start, group_out, group_in,
                      first_row + AlongLines::line(0), kernel_h, kernel_w, ph.first_tap, pw.first_tap, ph.tap_step,
                      pw.tap_step};
-  const long long p = first + AlongLines::line(0), n = p / plane, in_plane = p % plane;
+  const i64 p = first + AlongLines::line(0), n = p / plane, in_plane = p % plane;
   GradientPatches<T> b{
-      g + (n * out_channels + (long long)group * group_out) * out_h * out_w, start, group_out, out_h, out_w,
+      g + (n * out_channels + (i64)group * group_out) * out_h * out_w, start, group_out, out_h, out_w,
       ph.first_pixel + (int)(in_plane / pw.pixels) * stride_h + pad_h - ph.first_tap * dilation_h,
       pw.first_pixel + (int)(in_plane % pw.pixels) * stride_w + pad_w - pw.first_tap * dilation_w, stride_h, stride_w,
       ph.tap_step * dilation_h, pw.tap_step * dilation_w, p < pixels};
@@ -258,13 +258,13 @@ conv2d_grad_input_tile(const T* __restrict__ g, const T* __restrict__ weight, T*
   multiply_tile<T>(a, b, (terms + SLAB - 1) / SLAB, sum);
 
   const int row = first_row + threadIdx.x / (TILE / MICRO) * MICRO;
-  const long long col = first + threadIdx.x % (TILE / MICRO) * MICRO, in_size = (long long)in_h * in_w;
+  const i64 col = first + threadIdx.x % (TILE / MICRO) * MICRO, in_size = (i64)in_h * in_w;
 #pragma unroll
   for (int j = 0; j < MICRO; ++j) {
     if (col + j >= pixels) break;
-    const long long q = (col + j) % plane;
-    const long long h = ph.first_pixel + q / pw.pixels * stride_h, w = pw.first_pixel + q % pw.pixels * stride_w;
-    T* out = dx + ((col + j) / plane * in_channels + (long long)group * group_in) * in_size + h * in_w + w;
+    const i64 q = (col + j) % plane;
+    const i64 h = ph.first_pixel + q / pw.pixels * stride_h, w = pw.first_pixel + q % pw.pixels * stride_w;
+    T* out = dx + ((col + j) / plane * in_channels + (i64)group * group_in) * in_size + h * in_w + w;
 #pragma unroll
     for (int i = 0; i < MICRO; ++i)
       if (row + i < group_in) out[(row + i) * in_size] = sum[i][j];
@@ -277,22 +277,21 @@ __global__ void __launch_bounds__(256)
 conv2d_grad_input_direct(const T* __restrict__ g, const T* __restrict__ weight, T* __restrict__ dx,
                          GEOMETRY_ARGUMENTS) {
   const int group_in = in_channels / groups, group_out = out_channels / groups;
-  const long long size = (long long)batch * in_channels * in_h * in_w, step = (long long)gridDim.x * blockDim.x;
-  for (long long e = (long long)blockIdx.x * blockDim.x + threadIdx.x; e < size; e += step) {
+  GRID_STRIDE(e, (i64)batch * in_channels * in_h * in_w) {
     const int w = (int)(e % in_w) + pad_w, h = (int)(e / in_w % in_h) + pad_h;
-    const long long image = e / in_w / in_h;
+    const i64 image = e / in_w / in_h;
     const int c = (int)(image % in_channels), o0 = c / group_in * group_out;
     T sum = T(0);
     for (int o = o0; o < o0 + group_out; ++o) {
       const T* plane = g + (image / in_channels * out_channels + o) * out_h * out_w;
-      const T* filter = weight + ((long long)o * group_in + c % group_in) * kernel_h * kernel_w;
+      const T* filter = weight + ((i64)o * group_in + c % group_in) * kernel_h * kernel_w;
       for (int kh = 0; kh < kernel_h; ++kh) {
         const int above = h - kh * dilation_h, oh = above / stride_h;
         if (above < 0 || above % stride_h || oh >= out_h) continue;
         for (int kw = 0; kw < kernel_w; ++kw) {
           const int left = w - kw * dilation_w, ow = left / stride_w;
           if (left < 0 || left % stride_w || ow >= out_w) continue;
-          sum += filter[kh * kernel_w + kw] * plane[(long long)oh * out_w + ow];
+          sum += filter[kh * kernel_w + kw] * plane[(i64)oh * out_w + ow];
         }
       }
     }
@@ -305,12 +304,12 @@ conv2d_grad_input_direct(const T* __restrict__ g, const T* __restrict__ weight, 
 // and conv2d_sum_slices adds the parts in order. Float atomics would do it in one kernel, with other bits every run.
 template <typename T> struct GradientRows {  // G[o, p]: a thread walks over output pixels, contiguous in memory
   using Layout = AlongTerms;
-  const T* g; Odometer at; long long term, end, image, plane; int out_w, first, lines;
+  const T* g; Odometer at; i64 term, end, image, plane; int out_w, first, lines;
   __device__ __forceinline__ void fetch(T (&v)[LOADS]) {
 #pragma unroll
     for (int i = 0; i < LOADS; ++i) {
       const int o = first + Layout::line(i);
-      v[i] = term < end && o < lines ? g[at.major * image + o * plane + (long long)at.mid * out_w + at.minor] : T(0);
+      v[i] = term < end && o < lines ? g[at.major * image + o * plane + (i64)at.mid * out_w + at.minor] : T(0);
     }
     term += SLAB;
     at.advance();
@@ -319,15 +318,15 @@ template <typename T> struct GradientRows {  // G[o, p]: a thread walks over out
 
 template <typename T> struct InputColumns {  // X[p, j]: the same output pixels, each with the input pixel under tap j
   using Layout = AlongTerms;
-  const T* x; Odometer at; long long term, end, image;
+  const T* x; Odometer at; i64 term, end, image;
   int in_h, in_w, stride_h, stride_w;
-  long long offset[LOADS]; int dh[LOADS], dw[LOADS];  // of the taps of this thread: channel, and shift of the pixel
+  i64 offset[LOADS]; int dh[LOADS], dw[LOADS];  // of the taps of this thread: channel, and shift of the pixel
   __device__ __forceinline__ void fetch(T (&v)[LOADS]) {
 #pragma unroll
     for (int i = 0; i < LOADS; ++i) {
       const int h = at.mid * stride_h + dh[i], w = at.minor * stride_w + dw[i];
       const bool ok = term < end && offset[i] >= 0 && h >= 0 && h < in_h && w >= 0 && w < in_w;
-      v[i] = ok ? x[at.major * image + offset[i] + (long long)h * in_w + w] : T(0);
+      v[i] = ok ? x[at.major * image + offset[i] + (i64)h * in_w + w] : T(0);
     }
     term += SLAB;
     at.advance();
@@ -343,15 +342,15 @@ conv2d_grad_weight_tile(const T* __restrict__ g, const T* __restrict__ x, T* __r
   const int columns = group_in * kernel_h * kernel_w, tiles = (columns + TILE - 1) / TILE;
   const int first_col = blockIdx.x % tiles * TILE, slice = blockIdx.x / tiles % slices;
   const int group = blockIdx.x / tiles / slices, first_row = blockIdx.y * TILE;
-  const long long out_plane = (long long)out_h * out_w, in_plane = (long long)in_h * in_w, terms = batch * out_plane;
-  const long long begin = (long long)slice * slabs_per_slice * SLAB, left = terms - begin;
-  const int slabs = left <= 0 ? 0 : (int)min((long long)slabs_per_slice, (left + SLAB - 1) / SLAB);
+  const i64 out_plane = (i64)out_h * out_w, in_plane = (i64)in_h * in_w, terms = batch * out_plane;
+  const i64 begin = (i64)slice * slabs_per_slice * SLAB, left = terms - begin;
+  const int slabs = left <= 0 ? 0 : (int)min((i64)slabs_per_slice, (left + SLAB - 1) / SLAB);
 
-  const long long term = begin + AlongTerms::term(0);
+  const i64 term = begin + AlongTerms::term(0);
   const Odometer start(term, out_h, out_w, SLAB);
-  GradientRows<T> a{g + (long long)group * group_out * out_plane, start, term, terms, out_channels * out_plane,
+  GradientRows<T> a{g + (i64)group * group_out * out_plane, start, term, terms, out_channels * out_plane,
                     out_plane, out_w, first_row, group_out};
-  InputColumns<T> b{x + (long long)group * group_in * in_plane, start, term, terms, in_channels * in_plane,
+  InputColumns<T> b{x + (i64)group * group_in * in_plane, start, term, terms, in_channels * in_plane,
                     in_h, in_w, stride_h, stride_w, {}, {}, {}};
 #pragma unroll
   for (int i = 0; i < LOADS; ++i) {
@@ -365,19 +364,18 @@ conv2d_grad_weight_tile(const T* __restrict__ g, const T* __restrict__ x, T* __r
 
   const int row = first_row + threadIdx.x / (TILE / MICRO) * MICRO;
   const int col = first_col + threadIdx.x % (TILE / MICRO) * MICRO;
-  T* part = parts + ((long long)slice * out_channels + (long long)group * group_out) * columns;
+  T* part = parts + ((i64)slice * out_channels + (i64)group * group_out) * columns;
 #pragma unroll
   for (int i = 0; i < MICRO; ++i)
 #pragma unroll
     for (int j = 0; j < MICRO; ++j)
-      if (row + i < group_out && col + j < columns) part[(long long)(row + i) * columns + col + j] = sum[i][j];
+      if (row + i < group_out && col + j < columns) part[(i64)(row + i) * columns + col + j] = sum[i][j];
 }
 
 template <typename T>
 __global__ void __launch_bounds__(256)
-conv2d_sum_slices(const T* __restrict__ parts, T* __restrict__ dw, int slices, long long size) {
-  const long long step = (long long)gridDim.x * blockDim.x;
-  for (long long e = (long long)blockIdx.x * blockDim.x + threadIdx.x; e < size; e += step) {
+conv2d_sum_slices(const T* __restrict__ parts, T* __restrict__ dw, int slices, i64 size) {
+  GRID_STRIDE(e, size) {
     T sum = T(0);
     for (int s = 0; s < slices; ++s) sum += parts[s * size + e];
     dw[e] = sum;
@@ -388,27 +386,21 @@ conv2d_sum_slices(const T* __restrict__ parts, T* __restrict__ dw, int slices, l
 template <typename T>
 __global__ void __launch_bounds__(256)
 conv2d_grad_weight_direct(const T* __restrict__ g, const T* __restrict__ x, T* __restrict__ dw, GEOMETRY_ARGUMENTS) {
-  __shared__ T warp_sums[8];
+  __shared__ T scratch[32];
   const int group_in = in_channels / groups, group_out = out_channels / groups;
   const int kw = blockIdx.x % kernel_w, kh = blockIdx.x / kernel_w % kernel_h;
   const int o = blockIdx.x / kernel_w / kernel_h / group_in;
   const int c = o / group_out * group_in + blockIdx.x / kernel_w / kernel_h % group_in;
   const int h0 = kh * dilation_h - pad_h, w0 = kw * dilation_w - pad_w;
-  const long long terms = (long long)batch * out_h * out_w;
+  const i64 terms = (i64)batch * out_h * out_w;
   T sum = T(0);
   if (threadIdx.x < terms)
     for (Odometer at(threadIdx.x, out_h, out_w, 256); at.major < batch; at.advance()) {
       const int h = at.mid * stride_h + h0, w = at.minor * stride_w + w0;
       if (h >= 0 && h < in_h && w >= 0 && w < in_w)
-        sum += g[(((long long)at.major * out_channels + o) * out_h + at.mid) * out_w + at.minor] *
-               x[(((long long)at.major * in_channels + c) * in_h + h) * in_w + w];
+        sum += g[(((i64)at.major * out_channels + o) * out_h + at.mid) * out_w + at.minor] *
+               x[(((i64)at.major * in_channels + c) * in_h + h) * in_w + w];
     }
-#pragma unroll
-  for (int d = 16; d > 0; d >>= 1) sum += __shfl_xor_sync(0xffffffffu, sum, d);
-  if (threadIdx.x % 32 == 0) warp_sums[threadIdx.x / 32] = sum;
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    for (int i = 1; i < 8; ++i) sum += warp_sums[i];
-    dw[blockIdx.x] = sum;
-  }
+  sum = block_reduce(sum, Sum(), T(0), scratch);
+  if (threadIdx.x == 0) dw[blockIdx.x] = sum;
 }
