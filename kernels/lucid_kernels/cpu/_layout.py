@@ -1,0 +1,115 @@
+"""What every CPU kernel does around its loops: contiguous inputs, results and `out`, half precision, chunks."""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar, overload
+
+import ml_dtypes
+import numpy as np
+
+from ._compile import jit_exact
+
+Array = np.ndarray[Any, Any]
+Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+
+HALVES = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
+
+# Elements in one chunk of a parallel loop. The size is fixed, so results do not depend on the number of threads;
+# 16384 float32 fill 64 KiB: three such arrays stay in a 1 MiB L2 cache.
+GRAIN = 1 << 14
+# Below this many elements a launch (1.6 us with TBB, and waking a thread) costs more than the second core gives back.
+PARALLEL_FROM = 1 << 16
+
+
+def contiguous(array: Array) -> Array:
+    """`array` itself if it is C-contiguous, else a C-contiguous copy of the same shape (0-d stays 0-d)."""
+    return array if array.flags.c_contiguous else array.copy(order="C")
+
+
+def result(out: Array | None, shape: tuple[int, ...], dtype: Any) -> Array:
+    """An array to compute into: `out` where a kernel can write it directly, else a new one (see `deliver`)."""
+    if out is not None and out.dtype == dtype and out.shape == shape and out.flags.c_contiguous:
+        return out
+    return np.empty(shape, dtype)
+
+
+def deliver(out: Array | None, computed: Array) -> Array:
+    """`computed`, or `out` after its values were copied there."""
+    if out is None or out is computed:
+        return computed
+    np.copyto(out, computed, casting="same_kind")
+    return out
+
+
+def outputs(out: Sequence[Array | None] | None, count: int) -> Sequence[Array | None]:
+    """The `count` entries of the `out` of a kernel with several results: all None where `out` is None."""
+    return (None,) * count if out is None else out
+
+
+@jit_exact
+def chunks(size: int) -> int:
+    """The number of chunks that `size` elements make; called inside a parallel kernel."""
+    return (size + GRAIN - 1) // GRAIN
+
+
+@jit_exact
+def chunk(array: Array, index: int) -> Array:
+    """Chunk `index` of a flat array. A slice, passed on to a serial kernel, vectorises; signed loop bounds do not."""
+    return array[index * GRAIN : (index + 1) * GRAIN]
+
+
+@overload
+def upcast_half(function: Kernel) -> Kernel: ...
+@overload
+def upcast_half(*, results: tuple[int | None, ...]) -> Callable[[Kernel], Kernel]: ...
+def upcast_half(function: Any = None, *, results: tuple[int | None, ...] | None = None) -> Any:
+    """Give a float32 kernel float16 and bfloat16: half arguments become float32, results are rounded once.
+
+    By default every result has the dtype of the first half argument. `results` names for each result the argument
+    whose dtype it takes (the first half argument where that one is `None`); a `None` entry stays as computed:
+    `@upcast_half(results=(0, None, None))` for `layer_norm`, whose mean and rstd stay float32.
+    """
+    if function is None:
+        return functools.partial(_upcast_half, results=results)
+    return _upcast_half(function, results=None)
+
+
+def _upcast_half(function: Callable[..., Any], results: tuple[int | None, ...] | None) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def kernel(*arrays: Array | None, out: Any = None, **attributes: Any) -> Any:
+        for array in arrays:
+            # The item size is four times as fast to ask for as the dtype; int16 arguments take the slow way.
+            if array is not None and array.itemsize == 2:
+                return _run_upcast(function, results, arrays, out, attributes)
+        return function(*arrays, out=out, **attributes)
+
+    return kernel
+
+
+def _run_upcast(
+    function: Callable[..., Any],
+    results: tuple[int | None, ...] | None,
+    arrays: tuple[Array | None, ...],
+    out: Any,
+    attributes: dict[str, Any],
+) -> Any:
+    halves = [array.dtype for array in arrays if array is not None and array.dtype in HALVES]
+    if not halves:
+        return function(*arrays, out=out, **attributes)
+    wide = [a.astype(np.float32) if a is not None and a.dtype in HALVES else a for a in arrays]
+    computed = function(*wide, **attributes)
+    if not isinstance(computed, tuple):
+        return _round_to(computed, halves[0], out)
+    if results is None:
+        dtypes: list[Any] = [halves[0]] * len(computed)
+    else:
+        dtypes = [None if index is None else getattr(arrays[index], "dtype", halves[0]) for index in results]
+    return tuple(map(_round_to, computed, dtypes, outputs(out, len(computed))))
+
+
+def _round_to(computed: Array | None, dtype: Any, out: Array | None) -> Array | None:
+    """Round to `dtype` (as it is where `dtype` is None), into `out` where that is given; None stays None."""
+    if computed is None:
+        return None
+    return deliver(out, computed if dtype is None else computed.astype(dtype, copy=False))
