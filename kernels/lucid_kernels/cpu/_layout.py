@@ -1,4 +1,5 @@
 """What every CPU kernel does around its loops: contiguous inputs, results and `out`, half precision, chunks."""
+
 from __future__ import annotations
 
 import functools

@@ -3,6 +3,7 @@
 Numba's own `exp` and `tanh` are calls to libm, one element at a time; polynomials in the loop are 5 to 15 times as fast.
 Each public function takes a float32 or a float64 and keeps its type. NaN stays NaN, infinities get their limits.
 """
+
 from __future__ import annotations
 
 import math
@@ -87,8 +88,8 @@ _HALVE32 = np.int32(1)
 
 @jit_exact
 def _exp32(x: Any) -> Any:
-    x = _EXP_MIN32 if x < _EXP_MIN32 else x
-    x = _EXP_MAX32 if x > _EXP_MAX32 else x
+    x = max(x, _EXP_MIN32)
+    x = min(x, _EXP_MAX32)
     shifted = x * _LOG2_E32 + _ROUND32
     n = shifted - _ROUND32
     r = x - n * _LN2_HIGH32
@@ -111,8 +112,8 @@ _ROUND64_BITS = np.int64(0x4338000000000000)
 
 @jit_exact
 def _exp64(x: Any) -> Any:
-    x = -746.0 if x < -746.0 else x
-    x = 710.0 if x > 710.0 else x
+    x = max(x, -746.0)
+    x = min(x, 710.0)
     shifted = x * 1.4426950408889634 + _ROUND64
     n = shifted - _ROUND64
     r = x - n * _LN2_HIGH64
@@ -143,8 +144,8 @@ _B6, _B4, _B2, _B0 = (
 
 @jit_exact
 def _tanh32(argument: Any) -> Any:
-    x = _TANH_MAX if argument > _TANH_MAX else argument
-    x = -_TANH_MAX if x < -_TANH_MAX else x
+    x = min(argument, _TANH_MAX)
+    x = max(x, -_TANH_MAX)
     s = x * x
     p = (((((_A13 * s + _A11) * s + _A9) * s + _A7) * s + _A5) * s + _A3) * s + _A1
     q = ((_B6 * s + _B4) * s + _B2) * s + _B0
