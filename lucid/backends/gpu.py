@@ -71,3 +71,8 @@ def synchronize() -> None:
     """Wait for the current device and raise its pending index errors."""
     cupy.cuda.Device().synchronize()
     launch.raise_pending()
+
+
+def as_array(data: object) -> ndarray:
+    """An array on the GPU memory that `data` exposes by `__cuda_array_interface__`; no copy."""
+    return cupy.asarray(data)

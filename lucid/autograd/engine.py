@@ -1,0 +1,300 @@
+"""Reverse-mode differentiation: `backward` and `grad`.
+
+Nodes are visited in reverse creation order with a heap, so a node is visited once, with its whole gradient. With
+`create_graph` the gradient rules are recorded like any other operations; without it nothing is.
+"""
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from typing import Any
+
+from .. import backends
+from ..tensor import Leaf, Tensor, version_box, wrap
+from .errors import describe_one, dotted_name
+from .grad_mode import CHECK_NAN, GRAD
+from .grad_mode import mode as grad_mode
+from .op import Node, Slot, saved_tensors
+
+Tensors = Tensor | Sequence[Tensor]
+
+
+def backward(tensors: Tensors, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
+             inputs: Tensors | None = None) -> None:
+    """Accumulate the gradients of `tensors` into `.grad` of the leaves (or only of `inputs`).
+
+    `grad_tensors` are the upstream gradients; scalars need none. The graph is freed unless `retain_graph`, whose default is
+    `create_graph`. Raises RuntimeError as PyTorch does: no graph, a missing or misshapen upstream gradient, a graph that
+    has been freed, a saved tensor that was written in place.
+    """
+    roots = _roots(tensors, grad_tensors)
+    wanted = None
+    if inputs is not None:
+        sequence = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+        if not sequence:
+            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+        wanted = {_input_node(t): t for t in sequence}
+    found = _run(roots, create_graph, create_graph if retain_graph is None else retain_graph, wanted)
+    if wanted is not None:
+        handed_out: dict[int, Any] = {id(_root(seed._array)): seed for _, seed in roots}
+        for node, gradient in found.items():
+            _accumulate(wanted[node], gradient, create_graph, handed_out)
+
+
+def grad(outputs: Tensors, inputs: Tensors, grad_outputs: Any = None, retain_graph: bool | None = None,
+         create_graph: bool = False, allow_unused: bool | None = None, is_grads_batched: bool = False,
+         materialize_grads: bool = False) -> tuple[Tensor | None, ...]:
+    """The gradients of `outputs` with respect to `inputs`, as a tuple; `.grad` is left alone.
+
+    An input that the outputs do not depend on raises RuntimeError, or gives None with `allow_unused`, or zeros with
+    `materialize_grads`.
+    """
+    if is_grads_batched:
+        raise NotImplementedError("is_grads_batched is not supported; call grad once for each gradient")
+    if materialize_grads and allow_unused is False:
+        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
+                         "allow_unused=False.")
+    sequence = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    roots = _roots(outputs, grad_outputs)
+    wanted = {_input_node(t): t for t in sequence}
+    found = _run(roots, create_graph, create_graph if retain_graph is None else retain_graph, wanted)
+    handed_out: dict[int, Any] = {id(_root(seed._array)): seed for _, seed in roots}
+    results: list[Tensor | None] = []
+    for tensor in sequence:
+        gradient = found.get(tensor._node)
+        if gradient is None:
+            if materialize_grads:
+                gradient = tensor.new_zeros(tensor.shape)
+            elif not allow_unused:
+                raise RuntimeError("One of the differentiated Tensors appears to not have been used in the graph. Set "
+                                   "allow_unused=True if this is the desired behavior.")
+        elif not create_graph:
+            gradient = wrap(_private(gradient._array, handed_out))
+        elif id(_root(gradient._array)) in handed_out:
+            gradient = gradient.clone()
+        results.append(gradient)
+    return tuple(results)
+
+
+def _roots(tensors: Tensors, gradients: Any) -> list[tuple[Any, Tensor]]:
+    """Pairs (node, upstream gradient) to start from."""
+    outputs = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    if gradients is None or isinstance(gradients, Tensor):
+        gradients = [gradients] * len(outputs) if gradients is None else [gradients]
+    if len(gradients) != len(outputs):
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(gradients)} gradients")
+    roots = []
+    for number, (tensor, gradient) in enumerate(zip(outputs, gradients, strict=True)):
+        if tensor._node is None:
+            raise RuntimeError(f"element {number} of tensors does not require grad and does not have a grad_fn")
+        if gradient is None:
+            if tensor._array.size != 1:
+                raise RuntimeError("grad can be implicitly created only for scalar outputs")
+            gradient = wrap(backends.create("full", tensor.device, {
+                "shape": tensor._array.shape, "fill_value": 1, "dtype": tensor._array.dtype}))
+        else:
+            if not isinstance(gradient, Tensor):
+                raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
+            if gradient._array.shape != tensor._array.shape:
+                raise RuntimeError(f"Mismatch in shape: grad_output[{number}] has a shape of {gradient.shape} and "
+                                   f"output[{number}] has a shape of {tensor.shape}.")
+            if gradient._array.__class__ is not tensor._array.__class__:
+                raise RuntimeError(f"grad_output[{number}] is on {gradient.device} but output[{number}] is on "
+                                   f"{tensor.device}")
+            if gradient._array.dtype != tensor._array.dtype:
+                gradient = gradient.to(tensor.dtype)
+        roots.append((tensor._node, gradient))
+    return roots
+
+
+def _input_node(tensor: Tensor) -> Any:
+    if tensor._node is None:
+        raise RuntimeError("One of the differentiated Tensors does not require grad")
+    return tensor._node
+
+
+def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool, wanted: dict[Any, Tensor] | None
+         ) -> dict[Any, Tensor]:
+    """Push gradients from `roots` to the leaves, or to the `wanted` nodes, whose gradients are returned."""
+    grads: dict[Any, Any] = {}
+    heap: list[tuple[int, Any]] = []
+    found: dict[Any, Tensor] = {}
+    # Arrays that somebody holds: handing one out again would alias two gradients, or a gradient and the caller's array.
+    handed_out: dict[int, Any] = {}
+    for node, seed in roots:
+        handed_out[id(_root(seed._array))] = seed
+    reached = None if wanted is None else _ancestors_of(wanted, [node for node, _ in roots])
+    flags = grad_mode.get()
+    token = grad_mode.set(flags | GRAD if create_graph else flags & ~GRAD)
+    try:
+        for node, seed in roots:
+            if reached is None or node in reached:
+                _add(grads, heap, node, seed)
+        while heap:
+            node = heapq.heappop(heap)[1]
+            g = grads.pop(node)
+            if node.hooks:
+                g = _call_hooks(node, g, handed_out)
+            if wanted is not None and node in wanted:
+                found[node] = g
+            kind = node.__class__
+            if kind is Leaf:
+                if wanted is None:
+                    tensor = node.tensor()
+                    if tensor is not None:
+                        _accumulate(tensor, g, create_graph, handed_out)
+                continue
+            if kind is Slot:
+                parent = node.parents[0]
+                if reached is None or parent in reached:
+                    _add_slot(grads, heap, parent, node.index, g)
+                continue
+            pull = node.pull
+            if pull is None:
+                raise RuntimeError(
+                    f"Trying to backward through the graph a second time (op '{node.op}'). Saved intermediate values of the "
+                    "graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
+                    "backward through the graph a second time.")
+            if pull.__closure__ is not None or node.kept is not None:
+                _check_versions(node, pull)
+            results = pull(g, None if node.kept is None else node.output())
+            if flags & CHECK_NAN:
+                _check_nan(node, results)
+            if node.foreign:
+                for result in results:
+                    if result is not None:
+                        handed_out[id(_root(result._array))] = result
+            for parent, gradient in zip(node.parents, results):
+                if parent is None or gradient is None or (reached is not None and parent not in reached):
+                    continue
+                if parent in grads:
+                    grads[parent] = grads[parent] + gradient
+                else:
+                    grads[parent] = gradient
+                    heapq.heappush(heap, (-parent.seq, parent))
+            if not retain_graph:
+                node.pull = node.kept = None
+    finally:
+        grad_mode.reset(token)
+    return found
+
+
+def _add(grads: dict[Any, Any], heap: list[tuple[int, Any]], node: Any, gradient: Tensor) -> None:
+    if node in grads:
+        grads[node] = grads[node] + gradient
+    else:
+        grads[node] = gradient
+        heapq.heappush(heap, (-node.seq, node))
+
+
+def _add_slot(grads: dict[Any, Any], heap: list[tuple[int, Any]], node: Node, index: int, gradient: Tensor) -> None:
+    """Collect the gradients of an operation with several outputs in a list, None where there is none."""
+    bundle = grads.get(node)
+    if bundle is None:
+        bundle = grads[node] = []
+        heapq.heappush(heap, (-node.seq, node))
+    bundle.extend([None] * (index + 1 - len(bundle)))
+    bundle[index] = gradient if bundle[index] is None else bundle[index] + gradient
+
+
+def _ancestors_of(wanted: dict[Any, Tensor], roots: list[Any]) -> set[Any]:
+    """The nodes between `roots` and the `wanted` nodes: gradients of no others need to be computed."""
+    order: list[Any] = []
+    seen: set[Any] = set()
+    stack = list(roots)
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        order.append(node)
+        stack.extend(p for p in node.parents if p is not None and p not in seen)
+    reached = set()
+    for node in sorted(order, key=lambda n: n.seq):  # parents come before their consumers
+        if node in wanted or any(p in reached for p in node.parents):
+            reached.add(node)
+    return reached
+
+
+def _call_hooks(node: Any, gradient: Any, handed_out: dict[int, Any]) -> Any:
+    for hook in list(node.hooks.values()):
+        replacement = hook(gradient)
+        if replacement is not None:
+            if not isinstance(replacement, Tensor) or replacement._array.shape != gradient._array.shape:
+                raise RuntimeError(f"a hook on the output of op '{node.op}' must return None or a tensor of shape "
+                                   f"{list(gradient._array.shape)}")
+            gradient = replacement
+        # The hook may have kept what it saw.
+        handed_out[id(_root(gradient._array))] = gradient
+    return gradient
+
+
+def _root(array: Any) -> Any:
+    """The array that owns the memory."""
+    return array if array.base is None else array.base
+
+
+def _private(array: Any, handed_out: dict[int, Any]) -> Any:
+    """`array`, or a copy of it if somebody else holds its memory or it is not plain contiguous memory."""
+    root = _root(array)
+    if id(root) in handed_out or not array.flags.c_contiguous:
+        array = root = array.copy(order="C")
+    handed_out[id(root)] = root
+    return array
+
+
+def _accumulate(tensor: Tensor, gradient: Tensor, create_graph: bool, handed_out: dict[int, Any]) -> None:
+    """Add `gradient` to `tensor.grad`, in place if there is one and it is not part of a graph."""
+    old = tensor._grad
+    if create_graph:
+        if old is not None:
+            gradient = old + gradient
+        elif id(_root(gradient._array)) in handed_out:
+            gradient = gradient.clone()
+        handed_out[id(_root(gradient._array))] = gradient
+        tensor._grad = gradient
+    elif old is None:
+        tensor._grad = wrap(_private(gradient._array, handed_out))
+    elif old._node is not None:
+        tensor._grad = old.detach() + gradient
+    else:
+        backends.run("add", (old._array, gradient._array), {"out": old._array})
+        version_box(old).bump()
+    leaf = tensor._node
+    if leaf.__class__ is Leaf and leaf.post_accumulate_hooks:
+        for hook in list(leaf.post_accumulate_hooks.values()):
+            hook(tensor)
+
+
+def _check_versions(node: Node, pull: Any) -> None:
+    """Raise RuntimeError if a tensor that `pull` needs has been written since it was saved."""
+    for tensor in saved_tensors(pull):
+        box = tensor._version_box
+        if box is not None and box.stamp > node.seq:
+            raise RuntimeError(_modified(node, tensor, "input"))
+    for array, box, _ in node.kept or ():
+        if box is not None and box.stamp > node.seq:
+            raise RuntimeError(_modified(node, wrap(array), "output"))
+
+
+def _modified(node: Node, tensor: Tensor, role: str) -> str:
+    name = dotted_name(tensor)
+    return ("one of the variables needed for gradient computation has been modified by an inplace operation: "
+            f"{name + ', ' if name else ''}{role} {describe_one(tensor)} of op '{node.op}', was written after the op used "
+            "it. Write out of place, or clone() it before the op.")
+
+
+def _check_nan(node: Node, results: Sequence[Any]) -> None:
+    for number, gradient in enumerate(results):
+        if gradient is not None and bool((gradient != gradient).any().item()):
+            where = "" if node.trace is None else "\nThe op was called here:\n" + "".join(node.trace)
+            raise RuntimeError(f"op '{node.op}' returned nan values in the gradient of its input {number}.{where}")
+
+
+def _tensor_backward(self: Tensor, gradient: Tensor | None = None, retain_graph: bool | None = None,
+                     create_graph: bool = False, inputs: Tensors | None = None) -> None:
+    """Accumulate the gradients of this tensor into `.grad` of the leaves; see `lucid.autograd.backward`."""
+    backward(self, None if gradient is None else [gradient], retain_graph, create_graph, inputs)
+
+
+Tensor.backward = _tensor_backward  # type: ignore[method-assign, assignment]

@@ -1,0 +1,72 @@
+"""Errors of operations, with the op, the shapes, dtypes and devices, and the dotted names of module state."""
+from __future__ import annotations
+
+import gc
+from collections.abc import Sequence
+from typing import Any
+
+from ..tensor import Tensor
+
+_TYPE_NAMES = {"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "int64": "Long",
+               "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool",
+               "complex64": "ComplexFloat", "complex128": "ComplexDouble"}
+
+
+def type_name(dtype: Any) -> str:
+    """PyTorch's name of a dtype in error messages: 'Float' for float32."""
+    return _TYPE_NAMES.get(dtype.name, dtype.name)
+
+
+def explain(op: str, inputs: Sequence[Any], error: Exception) -> Exception:
+    """The exception to raise when the kernel of `op` failed: PyTorch's class, and everything needed to find the cause."""
+    tensors = [t for t in inputs if isinstance(t, Tensor)]
+    if len({(t.device.type, t.device.index) for t in tensors}) > 1:
+        return RuntimeError(f"Expected all tensors to be on the same device, but op '{op}' got {describe(tensors)}. "
+                            "Move them with .to(device) first.")
+    if isinstance(error, (RuntimeError, IndexError, MemoryError, NotImplementedError)):
+        return error
+    if len(tensors) > 1 and "broadcast" in str(error):
+        return RuntimeError(f"op '{op}' cannot broadcast its arguments together: {describe(tensors)}{mismatch(tensors)}")
+    kind = RuntimeError if isinstance(error, ValueError) else type(error)
+    return kind(f"op '{op}' failed on {describe(tensors)}: {error}")
+
+
+def mismatch(tensors: Sequence[Tensor]) -> str:
+    """PyTorch's sentence about the first dimension in which two shapes differ."""
+    a, b = tensors[0]._array.shape, tensors[1]._array.shape
+    rank = max(len(a), len(b))
+    long_a, long_b = (1,) * (rank - len(a)) + a, (1,) * (rank - len(b)) + b
+    for dim in reversed(range(rank)):
+        if long_a[dim] != long_b[dim] and 1 not in (long_a[dim], long_b[dim]):
+            return (f". The size of tensor a ({long_a[dim]}) must match the size of tensor b ({long_b[dim]}) at "
+                    f"non-singleton dimension {dim}")
+    return ""
+
+
+def describe(tensors: Sequence[Tensor]) -> str:
+    """'float32[2, 3] on cpu (buffer 'bn.running_mean'), …' for an error message."""
+    return ", ".join(describe_one(t) for t in tensors) or "no tensors"
+
+
+def describe_one(tensor: Tensor) -> str:
+    """Dtype, shape and device of a tensor, and its dotted name if a module holds it."""
+    name = dotted_name(tensor)
+    return f"{tensor.dtype.name}{list(tensor._array.shape)} on {tensor.device}" + (f" ({name})" if name else "")
+
+
+def dotted_name(tensor: Tensor) -> str | None:
+    """The longest name of `tensor` in any living module, such as "buffer 'bn.running_mean'"; None if none holds it.
+
+    Modules do not know their parents, so this searches all objects: for error messages only.
+    """
+    best: tuple[int, str] | None = None
+    for module in gc.get_objects():
+        state = getattr(type(module), "_state_name_of", None)
+        if state is None:
+            continue
+        found = module._state_name_of(tensor)
+        if found is not None:
+            kind, name = found
+            if best is None or name.count(".") > best[0]:
+                best = (name.count("."), f"{kind} '{name}'")
+    return None if best is None else best[1]

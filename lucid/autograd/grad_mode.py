@@ -1,0 +1,136 @@
+"""Gradient modes: one context-local set of flags, so threads and tasks do not disturb each other."""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from contextvars import ContextVar, Token
+from typing import Any
+
+GRAD, INFERENCE, ANOMALY, CHECK_NAN = 1, 2, 4, 8
+mode: ContextVar[int] = ContextVar("lucid_grad_mode", default=GRAD)
+
+
+def is_grad_enabled() -> bool:
+    """Whether operations are recorded for differentiation in this context."""
+    return bool(mode.get() & GRAD)
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether `inference_mode` is active in this context."""
+    return bool(mode.get() & INFERENCE)
+
+
+def is_anomaly_enabled() -> bool:
+    """Whether `detect_anomaly` is active in this context."""
+    return bool(mode.get() & ANOMALY)
+
+
+class _Mode:
+    """A context manager and decorator that sets and clears flags; usable many times and nested."""
+
+    on = off = 0
+
+    def __init__(self) -> None:
+        self._tokens: list[Token[int]] = []
+
+    def __enter__(self) -> None:
+        self._tokens.append(mode.set(mode.get() & ~self.off | self.on))
+
+    def __exit__(self, *exception: Any) -> None:
+        mode.reset(self._tokens.pop())
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def decorated(*args: Any, **keywords: Any) -> Any:
+            with self._fresh():
+                return function(*args, **keywords)
+
+        return decorated
+
+    def _fresh(self) -> _Mode:
+        return self.__class__()
+
+
+class no_grad(_Mode):
+    """Do not record operations: ``with lucid.no_grad(): ...`` or ``@lucid.no_grad()``."""
+
+    off = GRAD
+
+    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
+        return object.__new__(cls) if function is None else cls()(function)
+
+
+class enable_grad(_Mode):
+    """Record operations again inside `no_grad`."""
+
+    on, off = GRAD, INFERENCE
+
+    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
+        return object.__new__(cls) if function is None else cls()(function)
+
+
+class inference_mode(_Mode):
+    """`no_grad`, and the tensors made inside may never be saved for a gradient."""
+
+    def __new__(cls, mode: bool | Callable[..., Any] = True) -> Any:
+        return cls()(mode) if callable(mode) else object.__new__(cls)
+
+    def __init__(self, mode: bool = True) -> None:
+        super().__init__()
+        self._enabled = mode
+        self.on, self.off = (INFERENCE, GRAD) if mode else (GRAD, INFERENCE)
+
+    def _fresh(self) -> inference_mode:
+        fresh: inference_mode = inference_mode(self._enabled)
+        return fresh
+
+
+class set_grad_enabled(_Mode):
+    """Record operations or not, at once; as a context manager, until its end."""
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__()
+        self._enabled = bool(mode)
+        self.on, self.off = (GRAD, 0) if mode else (0, GRAD)
+        self.__enter__()
+        self._entered = False
+
+    def __enter__(self) -> None:
+        if getattr(self, "_entered", True):
+            super().__enter__()
+        self._entered = True
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        self.__exit__()  # as a decorator it changes the mode inside the function only
+        return super().__call__(function)
+
+    def _fresh(self) -> set_grad_enabled:
+        return set_grad_enabled(self._enabled)
+
+
+class detect_anomaly(_Mode):
+    """Remember where each operation was called, and raise when a gradient becomes NaN, naming the operation.
+
+    With `check_nan=False` only the errors raised inside `backward` are explained.
+    """
+
+    def __init__(self, check_nan: bool = True) -> None:
+        super().__init__()
+        self._check_nan = check_nan
+        self.on, self.off = ANOMALY | (CHECK_NAN if check_nan else 0), CHECK_NAN
+
+    def _fresh(self) -> detect_anomaly:
+        return detect_anomaly(self._check_nan)
+
+
+class set_detect_anomaly(detect_anomaly):
+    """Turn anomaly detection on or off, at once; as a context manager, until its end."""
+
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        super().__init__(check_nan)
+        if not mode:
+            self.on, self.off = 0, ANOMALY | CHECK_NAN
+        super().__enter__()
+
+    def __enter__(self) -> None:
+        pass

@@ -1,0 +1,99 @@
+"""In-place writes: into the memory of a tensor, into its version, and into the graph of everything that views it."""
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from .. import _dtypes
+from ..backends import run
+from ..tensor import Leaf, Tensor, Version, version_box, wrap
+from .errors import explain, type_name
+from .grad_mode import GRAD, enable_grad
+from .grad_mode import mode as grad_mode
+from .op import Node
+
+
+def register_view(box: Version, view: Tensor) -> None:
+    """Remember a live differentiable view, so that a write can give it its new history."""
+    if box.views is None:
+        box.views = set()
+    box.views.add(weakref.ref(view, box.views.discard))
+
+
+def write(target: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
+    """Replace the elements of `target` by `compute(target)`, as an operation of the graph, and return `target`.
+
+    `compute` gets a tensor with the old history. Raises RuntimeError, with nothing changed, for a leaf that requires grad
+    (or a view of one), for a result of another shape, and for a dtype that cannot be cast back.
+    """
+    recording = bool(grad_mode.get() & GRAD)
+    if recording:
+        refuse_leaf(target)
+    old = wrap(target._array, target._node)
+    old._version_box = version_box(target)
+    result = compute(old)
+    check_result(target, result._array.shape, result._array.dtype)
+    store(target, result._array)
+    if recording and (result._node is not None or target._node is not None):
+        node = result._node
+        if node is not None and result._array.dtype != target._array.dtype:
+            node = result.to(target.dtype)._node
+        rebase(target, node)
+    return target
+
+
+def store(target: Tensor, array: Any) -> None:
+    """Copy `array` into the memory of `target` and record the write."""
+    try:
+        run("copy", (array,), {"out": target._array})
+    except Exception as error:
+        if not target._array.flags.writeable:
+            raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single "
+                               "memory location. Please clone() the tensor before performing the operation.") from error
+        raise explain("copy_", (target, wrap(array)), error) from error
+    version_box(target).bump()
+
+
+def check_result(target: Tensor, shape: tuple[int, ...], dtype: Any) -> None:
+    """Raise RuntimeError if a result of `shape` and `dtype` cannot be written into `target`."""
+    if shape != target._array.shape:
+        raise RuntimeError(f"output with shape {list(target._array.shape)} doesn't match the broadcast shape {list(shape)}")
+    if dtype != target._array.dtype and _dtypes.CATEGORY[dtype] > _dtypes.CATEGORY[target._array.dtype]:
+        raise RuntimeError(f"result type {type_name(dtype)} can't be cast to the desired output type "
+                           f"{type_name(target._array.dtype)}")
+
+
+def refuse_leaf(target: Tensor) -> None:
+    """Raise RuntimeError if a write to `target` would be a write to a leaf that requires grad."""
+    if target._node.__class__ is Leaf:
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+    if target._view is not None and target._view[0]._node.__class__ is Leaf:
+        raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+
+
+def rebase(target: Tensor, node: Any) -> None:
+    """Give `target` the history `node`, and its base and all live views of that memory a history that contains it."""
+    if target._view is None:
+        base = target
+        target._node = node
+    else:
+        base, replay = target._view
+
+        def pull(g: Tensor, y: Any) -> tuple[Tensor, Tensor]:
+            rest = g.new_ones(g.shape)
+            store_zero(replay(rest))
+            return g * rest, replay(g)
+
+        base._node = Node("view_write", (base._node, node), pull)
+    box = version_box(base)
+    with enable_grad():
+        for reference in list(box.views or ()):
+            view = reference()
+            if view is not None and view._view is not None:
+                view._node = view._view[1](base)._node
+
+
+def store_zero(tensor: Tensor) -> None:
+    """Fill the memory of a tensor that is not part of any graph with zeros."""
+    tensor._array[...] = 0

@@ -1,0 +1,260 @@
+"""Op: a named operation and its gradient rule; calling it runs the kernel and records a graph node.
+
+A rule is staged: ``rule(needs, *inputs, **attributes)`` runs when the operation is recorded and returns
+``pull(g, y) -> tuple of gradients``, one for each input. The closure of `pull` keeps only what it needs: the tensors found
+in it are the saved tensors, whose versions are checked before it runs. `y` is the output, rebuilt for the call, so that no
+closure ever holds its own output. Rules are written with operations, so gradients differentiate again.
+"""
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import _dtypes
+from ..backends import run
+from ..tensor import Tensor, tick, version_box, wrap
+from .errors import explain
+from .grad_mode import ANOMALY, GRAD, INFERENCE
+from .grad_mode import mode as grad_mode
+
+Pull = Callable[[Any, Any], Sequence[Any]]
+Rule = Callable[..., Pull]
+_differentiable = frozenset(dtype for dtype in _dtypes.ALL if _dtypes.is_differentiable(dtype))
+
+
+class Node:
+    """One recorded operation: where its gradient goes (`parents`) and how to pull it back."""
+
+    __slots__ = ("__weakref__", "hooks", "kept", "op", "parents", "pull", "seq", "trace")
+    foreign = False  # gradients come from user code, which may hold on to the arrays it returned
+
+    def __init__(self, op: str, parents: Sequence[Any], pull: Pull, kept: Any = None) -> None:
+        self.seq = tick()
+        self.op = op
+        self.parents = parents
+        self.pull = pull
+        self.kept = kept  # what `output` rebuilds y from
+        self.hooks = None
+        self.trace = None
+
+    def name(self) -> str:
+        """The name of the operation, as shown by `repr`."""
+        return self.op
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        """The nodes that the gradient goes to next, as in PyTorch: pairs (node or None, output number)."""
+        return tuple((p.parents[0], p.index) if p.__class__ is Slot else (p, 0) for p in self.parents)
+
+    def __repr__(self) -> str:
+        return f"<{self.op} node>"
+
+    def output(self) -> Any:
+        """y for `pull`: the kept outputs as tensors of the graph, or None. A tuple if the operation has several outputs."""
+        if self.kept is None:
+            return None
+        rebuilt = []
+        for array, box, index in self.kept:
+            node = None if index is None else self if index < 0 else Slot(self, index)
+            tensor = wrap(array, node)
+            tensor._version_box = box
+            rebuilt.append(tensor)
+        return rebuilt[0] if self.kept[0][2] == -1 else tuple(rebuilt)
+
+
+class Slot:
+    """The node of one output of an operation with several differentiable outputs."""
+
+    __slots__ = ("__weakref__", "hooks", "index", "parents", "seq")
+    pull: Any = None
+
+    def __init__(self, node: Node, index: int) -> None:
+        self.seq = tick()
+        self.parents = (node,)
+        self.index = index
+        self.hooks = None
+
+    @property
+    def op(self) -> str:
+        """The name of the operation."""
+        return str(self.parents[0].op)
+
+    def name(self) -> str:
+        """The name of the operation, as shown by `repr`."""
+        return self.op
+
+    @property
+    def next_functions(self) -> Any:
+        """The next nodes of the operation, as in PyTorch."""
+        return self.parents[0].next_functions
+
+
+class Op:
+    """An operation by name, for any number of inputs and outputs.
+
+    `name` picks the kernel. Without a `rule` the result is a constant. `keeps` says which outputs `pull` gets as `y`: True
+    for the only one, or a tuple of output numbers. `outputs` lists the differentiable outputs of an operation with several;
+    with exactly one, `pull` gets its gradient, with more, a list with None for those without one. `view` says that the
+    result shares the input's memory.
+    """
+
+    __slots__ = ("keeps", "name", "outputs", "rule", "view")
+
+    def __init__(self, name: str, rule: Rule | None = None, *, keeps: bool | tuple[int, ...] = False,
+                 outputs: tuple[int, ...] | None = None, view: bool = False) -> None:
+        self.name = name
+        self.rule = rule
+        self.keeps = keeps
+        self.outputs = outputs
+        self.view = view
+
+    def __call__(self, *inputs: Any, **attributes: Any) -> Any:
+        try:
+            result = run(self.name, [t._array if isinstance(t, Tensor) else t for t in inputs], attributes)
+        except Exception as error:
+            raise explain(self.name, inputs, error) from error
+        flags = grad_mode.get()
+        if result.__class__ is tuple:
+            out = tuple([None if array is None else wrap(array) for array in result])
+        else:
+            out = wrap(result)
+        if flags & GRAD and self.rule is not None:
+            parents = [t._node if isinstance(t, Tensor) else None for t in inputs]
+            if any(parents):
+                self._record(out, result, parents, inputs, attributes, flags)
+        if self.view:
+            self._share(out, inputs[0], attributes)
+        elif flags & INFERENCE:
+            for tensor in out if out.__class__ is tuple else (out,):
+                if tensor is not None:
+                    version_box(tensor).inference = True
+        return out
+
+    def _record(self, out: Any, result: Any, parents: list[Any], inputs: Sequence[Any], attributes: dict[str, Any],
+                flags: int) -> None:
+        many = out.__class__ is tuple
+        if not many and result.dtype not in _differentiable:
+            return
+        pull = self.rule([p is not None for p in parents], *inputs, **attributes)  # type: ignore[misc]
+        check_inference(pull, self.name)
+        node = Node(self.name, parents, pull)
+        if flags & ANOMALY:
+            node.trace = traceback.format_stack()[:-2]
+        if not many:
+            out._node = node
+            if self.keeps:
+                node.kept = ((result, version_box(out), -1),)
+            return
+        outputs = range(len(out)) if self.outputs is None else self.outputs
+        single = len(outputs) == 1
+        for index in outputs:
+            if out[index] is not None:
+                out[index]._node = node if single else Slot(node, index)
+        if self.keeps:
+            node.kept = tuple((result[i], None if i not in outputs else version_box(out[i]),
+                               None if i not in outputs else -2 if single else i) for i in self.keeps)  # type: ignore[union-attr]
+
+    def _share(self, out: Any, base: Tensor, attributes: dict[str, Any]) -> None:
+        """Connect a view with the tensor whose memory it shares, so that writes through either are seen by both."""
+        if out.__class__ is tuple:
+            for index, tensor in enumerate(out):
+                connect_view(tensor, base, lambda t, i=index: self(t, **attributes)[i])
+        else:
+            connect_view(out, base, lambda t: self(t, **attributes))
+
+
+class UnaryOp(Op):
+    """`Op` for one input and one output that is not a view: the same, without the loops."""
+
+    __slots__ = ()
+
+    def __call__(self, a: Any, **attributes: Any) -> Any:
+        try:
+            array = run(self.name, (a._array,), attributes)
+        except Exception as error:
+            raise explain(self.name, (a,), error) from error
+        flags = grad_mode.get()
+        out = wrap(array)
+        if flags != GRAD:
+            if flags & INFERENCE:
+                version_box(out).inference = True
+            if not flags & GRAD:
+                return out
+        if a._node is not None and self.rule is not None:
+            self._record(out, array, [a._node], (a,), attributes, flags)
+        return out
+
+
+class BinaryOp(Op):
+    """`Op` for two inputs without attributes, either of which may be a Python scalar: the hot path of arithmetic."""
+
+    __slots__ = ()
+
+    def __call__(self, a: Any, b: Any) -> Any:  # type: ignore[override]
+        if isinstance(a, Tensor):
+            x, a_node = a._array, a._node
+        else:
+            x, a_node = a, None
+        if isinstance(b, Tensor):
+            y, b_node = b._array, b._node
+        else:
+            y, b_node = b, None
+        try:
+            array = run(self.name, (x, y), {})
+        except Exception as error:
+            raise explain(self.name, (a, b), error) from error
+        out = wrap(array)
+        flags = grad_mode.get()
+        if flags == GRAD:
+            if a_node is not None or b_node is not None:
+                pull = self.rule((a_node is not None, b_node is not None), a, b)  # type: ignore[misc]
+                if pull.__closure__ is not None:
+                    check_inference(pull, self.name)
+                out._node = node = Node(self.name, (a_node, b_node), pull)
+                if self.keeps:
+                    node.kept = ((array, version_box(out), -1),)
+        elif flags & INFERENCE:
+            version_box(out).inference = True
+        elif flags & GRAD and (a_node is not None or b_node is not None):
+            self._record(out, array, [a_node, b_node], (a, b), {}, flags)
+        return out
+
+
+def saved_tensors(pull: Any) -> list[Tensor]:
+    """The tensors in the closure of `pull`."""
+    found = []
+    for cell in pull.__closure__ or ():
+        content = cell.cell_contents
+        if isinstance(content, Tensor):
+            found.append(content)
+    return found
+
+
+def check_inference(pull: Any, op: str) -> None:
+    """Raise RuntimeError if a tensor made in inference mode has been saved."""
+    for cell in pull.__closure__ or ():
+        content = cell.cell_contents
+        if isinstance(content, Tensor) and content._version_box is not None and content._version_box.inference:
+            raise RuntimeError(f"Inference tensors cannot be saved for backward (by op '{op}'). To work around you can "
+                               "make a clone to get a normal tensor and use it in autograd.")
+
+
+def connect_view(view: Tensor, parent: Tensor, replay: Callable[[Tensor], Tensor]) -> None:
+    """Make `view` share the version of `parent`, and remember how to compute it from the root of its memory.
+
+    Nothing happens if the array is in fact a copy (a reshape that could not be a view).
+    """
+    array, source = view._array, parent._array
+    if array.base is not source and (array.base is None or array.base is not source.base):
+        return
+    box = view._version_box = version_box(parent)
+    if parent._view is None:
+        view._view = (parent, replay)
+    else:
+        root, to_parent = parent._view
+        view._view = (root, lambda t: replay(to_parent(t)))
+    if grad_mode.get() & GRAD:
+        from .inplace import register_view
+
+        register_view(box, view)

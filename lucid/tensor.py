@@ -1,0 +1,549 @@
+"""Tensor: an array plus its graph node. Operations are attached by `lucid.ops`, gradients by `lucid.autograd`."""
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _dtypes, backends
+from ._format import format_tensor
+from ._hooks import RemovableHandle
+
+# One clock orders graph nodes and in-place writes: a saved tensor is stale if it was written after its node was made.
+tick = itertools.count(1).__next__
+
+
+class Version:
+    """The in-place writes to one piece of memory, shared by every tensor that views it."""
+
+    __slots__ = ("count", "inference", "stamp", "views")
+
+    def __init__(self) -> None:
+        self.count = 0  # writes so far
+        self.stamp = 0  # the clock at the last write
+        self.inference = False  # made in inference_mode: must not be saved for a gradient
+        self.views: set[weakref.ref[Tensor]] | None = None  # live differentiable views, to rebase after a write
+
+    def bump(self) -> None:
+        """Record a write."""
+        self.count += 1
+        self.stamp = tick()
+
+
+class Leaf:
+    """Where gradients end: the node of a tensor that requires grad and was not computed."""
+
+    __slots__ = ("__weakref__", "hooks", "post_accumulate_hooks", "seq", "tensor")
+    op = "leaf"
+    parents: tuple[Any, ...] = ()
+    pull = None
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.seq = tick()
+        self.tensor = weakref.ref(tensor)  # a strong reference would be a cycle
+        self.hooks: dict[int, Callable[..., Any]] | None = None
+        self.post_accumulate_hooks: dict[int, Callable[..., Any]] | None = None
+
+
+class Tensor:
+    """A multi-dimensional array on one device, with automatic differentiation.
+
+    `Tensor(data)` copies a number, a nested sequence, a NumPy or CuPy array or another tensor. Floats become the default
+    dtype, integers int64, unless `dtype` says otherwise; arrays keep theirs. The names and behaviour of methods are
+    PyTorch's (https://docs.pytorch.org/docs/2.13/tensors.html).
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "_array", "_grad", "_node", "_version_box", "_view")
+    __array_priority__ = 1000  # NumPy on the left of an operator leaves the work to Tensor
+
+    _array: Any
+    _node: Any
+    _grad: Tensor | None
+    _version_box: Version | None
+    _view: tuple[Tensor, Callable[[Tensor], Tensor]] | None
+
+    if TYPE_CHECKING:  # methods and operators attached by lucid.ops
+        def __getattr__(self, name: str) -> Any: ...
+        def __add__(self, other: Any) -> Tensor: ...
+        def __radd__(self, other: Any) -> Tensor: ...
+        def __sub__(self, other: Any) -> Tensor: ...
+        def __rsub__(self, other: Any) -> Tensor: ...
+        def __mul__(self, other: Any) -> Tensor: ...
+        def __rmul__(self, other: Any) -> Tensor: ...
+        def __truediv__(self, other: Any) -> Tensor: ...
+        def __rtruediv__(self, other: Any) -> Tensor: ...
+        def __pow__(self, other: Any) -> Tensor: ...
+        def __matmul__(self, other: Any) -> Tensor: ...
+        def __neg__(self) -> Tensor: ...
+        def __getitem__(self, index: Any) -> Tensor: ...
+        def __setitem__(self, index: Any, value: Any) -> None: ...
+        def __gt__(self, other: Any) -> Tensor: ...
+        def __ge__(self, other: Any) -> Tensor: ...
+        def __lt__(self, other: Any) -> Tensor: ...
+        def __le__(self, other: Any) -> Tensor: ...
+
+    def __init__(self, data: Any = (), requires_grad: bool = False, dtype: Any = None,
+                 device: str | backends.Device | None = None) -> None:
+        self._array = as_array(data, dtype, device, copy=True)
+        self._node = self._grad = self._version_box = self._view = None
+        if requires_grad:
+            self.requires_grad = True
+
+    # ---- what it is ----------------------------------------------------------------------------------------------
+    @property
+    def shape(self) -> Size:
+        """The lengths of the dimensions, a tuple."""
+        return Size(self._array.shape)
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The element type, a NumPy dtype object."""
+        dtype: np.dtype = self._array.dtype
+        return dtype
+
+    @property
+    def device(self) -> backends.Device:
+        """Where the memory is; compares equal to 'cpu', 'gpu', 'gpu:1'."""
+        return backends.device_of(self._array)
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return int(self._array.ndim)
+
+    @property
+    def is_gpu(self) -> bool:
+        """Whether the memory is on a GPU."""
+        return self._array.__class__ is not np.ndarray
+
+    is_cuda = is_gpu
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return int(self._array.itemsize)
+
+    element_size = lambda self: int(self._array.itemsize)  # noqa: E731
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return int(self._array.nbytes)
+
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return int(self._array.ndim)
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or the length of dimension `dim`. Raises IndexError if there is no such dimension."""
+        if dim is None:
+            return Size(self._array.shape)
+        if not -self.ndim <= dim < self.ndim:
+            raise IndexError(f"Dimension out of range (expected to be in range of [{-self.ndim}, {self.ndim - 1}], "
+                             f"but got {dim})")
+        return int(self._array.shape[dim])
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return int(self._array.size)
+
+    nelement = numel
+
+    def stride(self, dim: int | None = None) -> Any:
+        """Steps between neighbours along each dimension, or along `dim`, counted in elements."""
+        steps = tuple(step // self._array.itemsize for step in self._array.strides)
+        return steps if dim is None else steps[dim]
+
+    def is_contiguous(self) -> bool:
+        """Whether the elements lie in memory in row-major order without gaps."""
+        return bool(self._array.flags.c_contiguous)
+
+    def is_floating_point(self) -> bool:
+        """Whether the dtype is a real floating-point type."""
+        return _dtypes.is_floating(self.dtype)
+
+    def is_complex(self) -> bool:
+        """Whether the dtype is complex."""
+        return bool(self.dtype.kind == "c")
+
+    def data_ptr(self) -> int:
+        """The address of the first element."""
+        return int(self._array.ctypes.data if self._array.__class__ is np.ndarray else self._array.data.ptr)
+
+    # ---- graph ---------------------------------------------------------------------------------------------------
+    @property
+    def requires_grad(self) -> bool:
+        """Whether operations on this tensor are recorded. Settable on leaves only."""
+        return self._node is not None
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        if value == (self._node is not None):
+            return
+        if not value:
+            if self._node.__class__ is not Leaf:
+                raise RuntimeError("you can only change requires_grad flags of leaf variables. If you want to use a "
+                                   "computed variable in a subgraph that doesn't require differentiation use "
+                                   "var_no_grad = var.detach().")
+            self._node = None
+        elif not _dtypes.is_differentiable(self.dtype):
+            raise RuntimeError("only Tensors of floating point and complex dtype can require gradients, "
+                               f"not {self.dtype.name}")
+        else:
+            self._node = Leaf(self)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Set `requires_grad` and return the tensor."""
+        self.requires_grad = requires_grad
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether the tensor was not computed from tensors that require grad."""
+        return self._node is None or self._node.__class__ is Leaf
+
+    @property
+    def grad_fn(self) -> Any:
+        """The graph node that computed this tensor; None for a leaf."""
+        return None if self.is_leaf else self._node
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The accumulated gradient, a tensor of the same shape, dtype and device, or None."""
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None:
+            if not isinstance(value, Tensor):
+                raise TypeError(f"assigned grad expected to be a Tensor or None but got {type(value).__name__}")
+            if value is self:
+                raise RuntimeError("can't assign Variable as its own grad")
+            for what in ("device", "dtype", "shape"):
+                if getattr(value, what) != getattr(self, what):
+                    raise RuntimeError(f"assigned grad has {what} {getattr(value, what)}, but the tensor has "
+                                       f"{what} {getattr(self, what)}")
+        self._grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
+    @property
+    def _version(self) -> int:
+        return 0 if self._version_box is None else self._version_box.count
+
+    @property
+    def _base(self) -> Tensor | None:
+        return None if self._view is None else self._view[0]
+
+    def is_inference(self) -> bool:
+        """Whether the tensor was made in `inference_mode`."""
+        return self._version_box is not None and self._version_box.inference
+
+    @property
+    def data(self) -> Tensor:
+        """The same memory without graph or version tracking. Assigning a tensor replaces the memory."""
+        return wrap(self._array)
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"data must be a Tensor, not {type(value).__name__}")
+        if self._node is not None and not _dtypes.is_differentiable(value.dtype):
+            raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+        self._swap_array(value._array)
+
+    def _swap_array(self, array: Any) -> None:
+        """Put another array behind this object; tensors saved for a gradient notice by the version."""
+        if self._version_box is not None:
+            self._version_box.bump()
+        self._array = array
+        # The new memory has a history of its own, which begins with this write.
+        self._version_box = Version()
+        self._version_box.bump()
+
+    def detach(self) -> Tensor:
+        """The same memory without the graph; in-place writes to it are still tracked."""
+        result = wrap(self._array)
+        result._version_box = version_box(self)
+        return result
+
+    def detach_(self) -> Tensor:
+        """Cut this tensor off the graph that computed it."""
+        if self._view is not None:
+            raise RuntimeError("Can't detach views in-place. Use detach() instead.")
+        self._node = None
+        return self
+
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
+        """Call `hook(grad)` when the gradient of this tensor is known; a returned tensor replaces it."""
+        if self._node is None:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self._node.hooks is None:
+            self._node.hooks = {}
+        return RemovableHandle.add(self._node.hooks, hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
+        """Call `hook(tensor)` after `.grad` of this leaf has been accumulated."""
+        if self._node is None:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self._node.__class__ is not Leaf:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        if self._node.post_accumulate_hooks is None:
+            self._node.post_accumulate_hooks = {}
+        return RemovableHandle.add(self._node.post_accumulate_hooks, hook)
+
+    def retain_grad(self) -> None:
+        """Keep `.grad` of a tensor that is not a leaf."""
+        if self._node is None:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if self._node.__class__ is Leaf or self.retains_grad:
+            return
+        reference = weakref.ref(self)
+
+        def keep(gradient: Tensor) -> None:
+            tensor = reference()
+            if tensor is not None:
+                tensor._grad = gradient.clone() if tensor._grad is None else tensor._grad + gradient
+
+        self.register_hook(keep)
+        self._retains_grad = True
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether a non-leaf tensor keeps its gradient."""
+        return getattr(self, "_retains_grad", False)
+
+    # ---- out of the tensor ---------------------------------------------------------------------------------------
+    def numpy(self, *, force: bool = False) -> np.ndarray:
+        """The elements as a NumPy array that shares the memory.
+
+        Raises RuntimeError for a tensor that requires grad and TypeError for one on a GPU, unless `force`, which detaches
+        and copies to the host.
+        """
+        if not force:
+            if self._node is not None:
+                raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+            if self.is_gpu:
+                raise TypeError(f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the "
+                                "tensor to host memory first.")
+        return backends.to_host(self._array)
+
+    def item(self) -> Any:
+        """The only element, as a Python number. Raises RuntimeError if there are more or none."""
+        if self._array.size != 1:
+            raise RuntimeError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
+        value = backends.to_host(self._array).reshape(()).item()
+        return float(value) if self._array.dtype.kind == "V" else value
+
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python numbers; a 0-d tensor gives the number."""
+        return backends.to_host(self._array).tolist()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        array = self.numpy()
+        if dtype is not None and array.dtype != dtype:
+            return array.astype(dtype)
+        return array.copy() if copy else array
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        if self._node is not None:
+            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        return self._array.__dlpack__(**keywords)
+
+    def __dlpack_device__(self) -> Any:
+        return self._array.__dlpack_device__()
+
+    @property
+    def __cuda_array_interface__(self) -> Any:
+        if not self.is_gpu:
+            raise AttributeError("a tensor on the cpu has no __cuda_array_interface__")
+        if self._node is not None:
+            raise RuntimeError("Can't get __cuda_array_interface__ on Variable that requires grad. Use var.detach() first.")
+        return self._array.__cuda_array_interface__
+
+    def __bool__(self) -> bool:
+        if self._array.size != 1:
+            size = "no values" if self._array.size == 0 else "more than one value"
+            raise RuntimeError(f"Boolean value of Tensor with {size} is ambiguous")
+        return bool(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __complex__(self) -> complex:
+        return complex(self.item())
+
+    def __index__(self) -> int:
+        if self._array.dtype.kind not in "iu" or self._array.size != 1:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self.item())
+
+    def __len__(self) -> int:
+        if self._array.ndim == 0:
+            raise TypeError("len() of a 0-d tensor")
+        return len(self._array)
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if self._array.ndim == 0:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))
+
+    def __contains__(self, element: Any) -> bool:
+        return bool((self == element).any().item())  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __repr__(self) -> str:
+        return format_tensor(self)
+
+    def __format__(self, specification: str) -> str:
+        return format(self.item(), specification) if self.ndim == 0 else object.__format__(self, specification)
+
+    def __dir__(self) -> list[str]:
+        return sorted(set(object.__dir__(self)))
+
+    # ---- copies --------------------------------------------------------------------------------------------------
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        if not self.is_leaf:
+            raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol "
+                               "at the moment; detach() this one first.")
+        if id(self) in memo:
+            found: Tensor = memo[id(self)]
+            return found
+        import copy
+
+        result = self.__class__.__new__(self.__class__)
+        memo[id(self)] = result
+        result._array = self._array.copy()
+        result._node = result._grad = result._version_box = result._view = None
+        result.requires_grad = self.requires_grad
+        result._grad = copy.deepcopy(self._grad, memo)
+        result.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        return result
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        if not self.is_leaf:
+            raise RuntimeError("a tensor that is part of a graph cannot be pickled; detach() it first")
+        # Arrays travel through the host, so a pickle of a GPU tensor opens where `device` exists.
+        state = (backends.to_host(self._array), str(self.device), self.requires_grad, self._grad, self.__dict__)
+        return _unpickle, (self.__class__, *state)
+
+
+class Size(tuple[int, ...]):
+    """A tensor's shape: a tuple with `numel()`, as in PyTorch."""
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """The number of elements of a tensor of this shape."""
+        product = 1
+        for length in self:
+            product *= length
+        return product
+
+    def __repr__(self) -> str:
+        return f"lucid.Size([{', '.join(map(str, self))}])"
+
+    def __getitem__(self, index: Any) -> Any:
+        part = tuple.__getitem__(self, index)
+        return Size(part) if isinstance(index, slice) else part
+
+
+_new = object.__new__
+
+
+def wrap(array: Any, node: Any = None) -> Tensor:
+    """A tensor around an array, without a copy."""
+    tensor: Tensor = _new(Tensor)
+    tensor._array = array
+    tensor._node = node
+    tensor._grad = tensor._version_box = tensor._view = None
+    return tensor
+
+
+def version_box(tensor: Tensor) -> Version:
+    """The version shared by all tensors on this memory, made when first needed."""
+    box = tensor._version_box
+    if box is None:
+        box = tensor._version_box = Version()
+    return box
+
+
+def as_array(data: Any, dtype: Any = None, device: Any = None, copy: bool = False) -> Any:
+    """An array made of `data` with `dtype` on `device`; None keeps what an array or tensor has.
+
+    Numbers and sequences become the default float dtype, int64, bool or the default complex dtype. Raises TypeError for
+    data that is not numeric and ValueError for ragged sequences.
+    """
+    wanted = None if dtype is None else _dtypes.as_dtype(dtype)
+    if isinstance(data, Tensor):
+        array = data._array
+    elif isinstance(data, (np.ndarray, np.generic)):
+        array = np.asarray(data)
+    elif hasattr(data, "__cuda_array_interface__"):
+        array = backends.gpu_module().as_array(data)
+    elif hasattr(data, "__array__") and not isinstance(data, (list, tuple)):
+        array = np.asarray(data)
+    else:
+        array, copy = _from_python(data, wanted), False
+        if device is None:
+            device = backends.default_device()
+    if array.dtype not in _dtypes.CATEGORY:
+        if array.dtype.kind in "ui" and wanted is None:
+            raise TypeError(f"arrays of dtype {array.dtype} are not supported; convert to one of "
+                            f"{', '.join(d.name for d in _dtypes.ALL)}")
+        if array.dtype.kind not in "uifcb":
+            raise TypeError(f"can't convert an array of dtype {array.dtype} to a tensor")
+    if wanted is not None and array.dtype != wanted:
+        array, copy = array.astype(wanted), False
+    elif not array.dtype.isnative:
+        array, copy = array.astype(array.dtype.newbyteorder("=")), False
+    if device is not None:
+        target = backends.Device(device)
+        moved = backends.to_device(array, target)
+        array, copy = moved, copy and moved is array
+    return array.copy() if copy else array
+
+
+def _from_python(data: Any, wanted: np.dtype | None) -> np.ndarray:
+    """A NumPy array from a number or nested sequences of numbers and tensors."""
+    def plain(value: Any) -> Any:
+        if isinstance(value, Tensor):
+            return value.tolist()
+        return [plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+    try:
+        array = np.asarray(plain(data))
+    except ValueError as error:
+        raise ValueError(f"expected a sequence of equal length at every level: {error}") from None
+    if array.dtype.kind not in "biufc":
+        raise TypeError(f"can't make a tensor of {type(data).__name__} (its elements have no numeric type)")
+    if wanted is not None:
+        return array.astype(wanted, copy=False)
+    if array.dtype.kind == "f" and not isinstance(data, np.generic):
+        return array.astype(_dtypes.get_default_dtype(), copy=False)
+    if array.dtype.kind == "c":
+        return array.astype(_dtypes.default_complex(), copy=False)
+    if array.dtype.kind == "u":
+        return array.astype(np.int64)
+    return array
+
+
+def _unpickle(cls: type[Tensor], array: np.ndarray, device: str, requires_grad: bool, grad: Tensor | None,
+              attributes: dict[str, Any]) -> Tensor:
+    tensor = cls.__new__(cls)
+    tensor._array = backends.to_device(array, backends.Device(device))
+    tensor._node = tensor._version_box = tensor._view = None
+    tensor._grad = grad
+    tensor.requires_grad = requires_grad
+    tensor.__dict__.update(attributes)
+    return tensor
