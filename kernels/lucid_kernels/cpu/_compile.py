@@ -10,10 +10,11 @@ from typing import Any
 import llvmlite.binding
 import numba
 
-# Reassociation lets LLVM vectorise sums. `nnan` and `ninf` stay off: with them NaN and inf come out wrong.
-REDUCE = {"reassoc", "contract", "nsz", "arcp", "afn"}
+# Reassociation lets LLVM vectorise sums. `nnan` and `ninf` stay off: with them NaN and inf come out wrong. So do `arcp`
+# and `afn`: they allow a reciprocal estimate and a Newton step for a division, which turns 1 / inf into NaN.
+REDUCE = {"reassoc", "contract", "nsz"}
 # Range reductions such as x - n*ln2 lose their point when reassociated, so elementwise code goes without it.
-EXACT = {"contract", "nsz", "arcp", "afn"}
+EXACT = {"contract", "nsz"}
 
 # LLVM stops vectorising when a loop needs more than 8 alias checks; fused kernels with six arrays need more.
 llvmlite.binding.set_option("", "-runtime-memory-check-threshold=2000")
