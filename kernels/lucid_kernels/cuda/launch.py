@@ -122,6 +122,14 @@ def contiguous(array: Any) -> Any:
     return cupy.ascontiguousarray(array)
 
 
+def optional(array: Any, placeholder: Any) -> tuple[Any, np.int32]:
+    """An optional array and its presence (1 or 0) as two kernel arguments; the placeholder is not read.
+
+    CuPy does not turn None into a null pointer: it would launch with a missing argument.
+    """
+    return (placeholder, np.int32(0)) if array is None else (contiguous(array), np.int32(1))
+
+
 def result(out: Any, shape: Iterable[int], dtype: Any) -> Any:
     """The array that a kernel writes: `out` where it can be written directly, else a fresh C-contiguous one."""
     shape = tuple(shape)
@@ -178,7 +186,7 @@ def upcast_half(function: Any = None, *, statistics: tuple[int, ...] = (), like:
         for position, (value, target) in enumerate(zip(results if many else (results,), outs, strict=True)):
             if target is None and value is not None and position not in statistics:
                 model = arrays[like[position]] if position in like else None
-                value = value.astype((half if model is None else model).dtype)
+                value = value.astype((half if model is None else model).dtype, copy=False)
             rounded.append(value if value is None else deliver(value, target))
         return tuple(rounded) if many else rounded[0]
 
