@@ -160,7 +160,7 @@ conv2d_tile(const T* __restrict__ x, const T* __restrict__ weight, const T* __re
 
 // One thread per output element.
 template <typename T>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(256, 1)
 conv2d_direct(const T* __restrict__ x, const T* __restrict__ weight, const T* __restrict__ bias, T* __restrict__ y,
               GEOMETRY_ARGUMENTS) {
   const int group_in = in_channels / groups, group_out = out_channels / groups;
@@ -273,7 +273,7 @@ conv2d_grad_input_tile(const T* __restrict__ g, const T* __restrict__ weight, T*
 
 // One thread per input element: it gathers from the outputs that used it.
 template <typename T>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(256, 1)
 conv2d_grad_input_direct(const T* __restrict__ g, const T* __restrict__ weight, T* __restrict__ dx,
                          GEOMETRY_ARGUMENTS) {
   const int group_in = in_channels / groups, group_out = out_channels / groups;
@@ -373,7 +373,7 @@ conv2d_grad_weight_tile(const T* __restrict__ g, const T* __restrict__ x, T* __r
 }
 
 template <typename T>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(256, 1)
 conv2d_sum_slices(const T* __restrict__ parts, T* __restrict__ dw, int slices, i64 size) {
   GRID_STRIDE(e, size) {
     T sum = T(0);
@@ -384,7 +384,7 @@ conv2d_sum_slices(const T* __restrict__ parts, T* __restrict__ dw, int slices, i
 
 // One block of 256 threads per weight element.
 template <typename T>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(256, 1)
 conv2d_grad_weight_direct(const T* __restrict__ g, const T* __restrict__ x, T* __restrict__ dw, GEOMETRY_ARGUMENTS) {
   __shared__ T scratch[32];
   const int group_in = in_channels / groups, group_out = out_channels / groups;

@@ -6,7 +6,7 @@
 
 // `buffer` is null on the first step with momentum, `new_buffer` without momentum.
 template <typename T>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(256, 1)
 sgd(const T* param, const T* grad, const T* buffer, T* new_param, T* new_buffer, T lr, T momentum, T undamped,
     T weight_decay, int nesterov, int maximize, i64 n) {
   GRID_STRIDE(i, n) {
@@ -26,7 +26,7 @@ sgd(const T* param, const T* grad, const T* buffer, T* new_param, T* new_buffer,
 // 1 - lr * weight_decay (decoupled decay), `weight_decay` the classic one; max_sq and new_max_sq are null without
 // amsgrad.
 template <typename T>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(256, 1)
 adam(const T* param, const T* grad, const T* avg, const T* sq, const T* max_sq, T* new_param, T* new_avg, T* new_sq,
      T* new_max_sq, T step_size, T scale, T rest1, T beta2, T rest2, T eps, T weight_decay, T keep, int maximize,
      i64 n) {

@@ -11,7 +11,7 @@
 
 // ---- max -------------------------------------------------------------------------------------------------------
 template <typename T>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(256, 1)
 max_pool2d(const T* __restrict__ x, T* __restrict__ y, i64* __restrict__ indices, i64 planes, int in_h, int in_w,
            int out_h, int out_w, int kernel_h, int kernel_w, int stride_h, int stride_w, int pad_h, int pad_w,
            int dilation_h, int dilation_w) {
@@ -41,7 +41,7 @@ max_pool2d(const T* __restrict__ x, T* __restrict__ y, i64* __restrict__ indices
 // that fall in its band. Lanes with the same target all compute the same sum; the first of them stores it. The plane
 // is cut into bands only to have enough warps when there are few planes; the result does not depend on it.
 template <typename T>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(256, 1)
 max_pool2d_grad(const T* __restrict__ g, const i64* __restrict__ indices, T* dx, i64 planes, i64 in_size, i64 out_size,
                 int bands, int* flag, int code) {
   const int lane = threadIdx.x & 31;
@@ -79,7 +79,7 @@ max_pool2d_grad(const T* __restrict__ g, const i64* __restrict__ indices, T* dx,
 }
 
 template <typename T>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(256, 1)
 max_pool2d_gather(const T* __restrict__ x, const i64* __restrict__ indices, T* __restrict__ y, i64 planes, i64 in_size,
                   i64 out_size, int* flag, int code) {
   GRID_STRIDE(e, planes * out_size) {
@@ -114,7 +114,7 @@ __device__ __forceinline__ i64 window_divisor(const Window& h, const Window& w, 
 }
 
 template <typename T>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(256, 1)
 avg_pool2d(const T* __restrict__ x, T* __restrict__ y, i64 planes, int in_h, int in_w, int out_h, int out_w,
            int kernel_h, int kernel_w, int stride_h, int stride_w, int pad_h, int pad_w, int count_include_pad,
            i64 divisor_override) {
@@ -131,7 +131,7 @@ avg_pool2d(const T* __restrict__ x, T* __restrict__ y, i64 planes, int in_h, int
 
 // Every input pixel gathers from the windows that cover it.
 template <typename T>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(256, 1)
 avg_pool2d_grad(const T* __restrict__ g, T* __restrict__ dx, i64 planes, int in_h, int in_w, int out_h, int out_w,
                 int kernel_h, int kernel_w, int stride_h, int stride_w, int pad_h, int pad_w, int count_include_pad,
                 i64 divisor_override) {
@@ -159,7 +159,7 @@ __device__ __forceinline__ i64 adaptive_end(i64 i, i64 in, i64 out) { return ((i
 
 // One thread per output: small windows.
 template <typename T>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(256, 1)
 adaptive_avg_pool2d(const T* __restrict__ x, T* __restrict__ y, i64 planes, int in_h, int in_w, int out_h, int out_w) {
   GRID_STRIDE(e, planes * out_h * out_w) {
     const i64 oh = e / out_w % out_h, ow = e % out_w;
@@ -175,7 +175,7 @@ adaptive_avg_pool2d(const T* __restrict__ x, T* __restrict__ y, i64 planes, int 
 
 // One warp per output: large windows, global average pooling above all.
 template <typename T>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(256, 1)
 adaptive_avg_pool2d_warp(const T* __restrict__ x, T* __restrict__ y, i64 planes, int in_h, int in_w, int out_h,
                          int out_w) {
   const int lane = threadIdx.x & 31;
@@ -193,7 +193,7 @@ adaptive_avg_pool2d_warp(const T* __restrict__ x, T* __restrict__ y, i64 planes,
 }
 
 template <typename T>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(256, 1)
 adaptive_avg_pool2d_grad(const T* __restrict__ g, T* __restrict__ dx, i64 planes, int in_h, int in_w, int out_h,
                          int out_w) {
   GRID_STRIDE(e, planes * in_h * in_w) {

@@ -1,0 +1,169 @@
+"""The CUDA optimizer steps against torch.optim and a NumPy version in float64."""
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+SGD = dict(lr=0.1, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False, maximize=False)
+ADAM = dict(lr=0.01, beta1=0.9, beta2=0.99, eps=1e-8, weight_decay=0.0, decoupled_weight_decay=False, amsgrad=False,
+            maximize=False)  # fmt: skip
+SGD_CASES = [
+    {},
+    dict(weight_decay=0.1, maximize=True),
+    dict(momentum=0.9),
+    dict(momentum=0.9, dampening=0.3, weight_decay=0.01),
+    dict(momentum=0.8, nesterov=True, maximize=True),
+]
+ADAM_CASES = [
+    dict(weight_decay=wd, decoupled_weight_decay=decoupled, amsgrad=amsgrad, maximize=maximize)
+    for wd, decoupled, (amsgrad, maximize) in itertools.product((0.0, 0.1), (False, True), ((False, True), (True, False)))
+] + [dict(beta1=0.3), dict(beta1=0.0, beta2=0.0)]
+
+
+@pytest.fixture
+def steps(cp):
+    from lucid_kernels.cuda import optimizer
+
+    return optimizer
+
+
+def sgd_reference(p, g, buffer, *, lr, momentum, dampening, weight_decay, nesterov, maximize):
+    g = (-g if maximize else g) + weight_decay * p
+    if momentum:
+        buffer = g if buffer is None else momentum * buffer + (1 - dampening) * g
+        g = g + momentum * buffer if nesterov else buffer
+    return p - lr * g, buffer
+
+
+def adam_reference(p, g, m, v, top, *, lr, beta1, beta2, eps, weight_decay, step, decoupled_weight_decay, amsgrad, maximize):
+    g = -g if maximize else g
+    if decoupled_weight_decay:
+        p = p * (1 - lr * weight_decay)
+    else:
+        g = g + weight_decay * p
+    m, v = beta1 * m + (1 - beta1) * g, beta2 * v + (1 - beta2) * g * g
+    top = np.maximum(top, v) if amsgrad else None
+    root = np.sqrt(top if amsgrad else v) / math.sqrt(1 - beta2**step) + eps
+    return p - lr / (1 - beta1**step) * m / root, m, v, top
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("case", SGD_CASES, ids=str)
+def test_sgd(cp, schedule, steps, case, dtype):
+    rng, keywords = np.random.default_rng(0), SGD | case
+    p = rng.standard_normal((7, 43))
+    p_, buffer, buffer_ = cp.asarray(p.astype(dtype)), None, None
+    for _ in range(3):  # in place, as an optimizer does it
+        g = rng.standard_normal(p.shape)
+        p, buffer = sgd_reference(p, g, buffer, **keywords)
+        got = steps.sgd(p_, cp.asarray(g.astype(dtype)), buffer_, out=(p_, buffer_), **keywords)
+        assert got[0] is p_ and (buffer_ is None or got[1] is buffer_)
+        buffer_ = got[1]
+        tolerance = 1e-5 if dtype == "float32" else 1e-13
+        np.testing.assert_allclose(p_.get(), p, atol=tolerance)
+        if buffer is None:
+            assert buffer_ is None
+        else:
+            np.testing.assert_allclose(buffer_.get(), buffer, atol=tolerance)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("case", ADAM_CASES, ids=str)
+def test_adam(cp, schedule, steps, case, dtype):
+    rng, keywords = np.random.default_rng(0), ADAM | case
+    amsgrad = keywords["amsgrad"]
+    p = rng.standard_normal((5, 61))
+    state = [p, np.zeros_like(p), np.zeros_like(p), np.zeros_like(p) if amsgrad else None]
+    state_ = [None if a is None else cp.asarray(a.astype(dtype)) for a in state]
+    for step in range(1, 4):
+        g = rng.standard_normal(p.shape) / step
+        state = list(adam_reference(state[0], g, *state[1:], step=step, **keywords))
+        got = steps.adam(state_[0], cp.asarray(g.astype(dtype)), *state_[1:], step=step, out=tuple(state_), **keywords)
+        assert all(a is b for a, b in zip(got, state_, strict=True))
+        for a, b in zip(state_, state, strict=True):
+            if b is not None:
+                np.testing.assert_allclose(a.get(), b, atol=1e-5 if dtype == "float32" else 1e-12)
+
+
+@pytest.mark.parametrize("case", SGD_CASES, ids=str)
+def test_sgd_is_torch_s(cp, steps, case):
+    torch = pytest.importorskip("torch")
+    rng, keywords = np.random.default_rng(1), SGD | case
+    p = rng.standard_normal(301, dtype=np.float32)
+    model = torch.tensor(p)
+    p_, buffer_ = cp.asarray(p), None
+    optimizer = torch.optim.SGD([model], foreach=False, **keywords)
+    for _ in range(4):
+        g = rng.standard_normal(301, dtype=np.float32)
+        model.grad = torch.tensor(g)
+        optimizer.step()
+        p_, buffer_ = steps.sgd(p_, cp.asarray(g), buffer_, **keywords)
+    np.testing.assert_allclose(p_.get(), model.numpy(), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("case", ADAM_CASES, ids=str)
+def test_adam_is_torch_s(cp, steps, case):
+    torch = pytest.importorskip("torch")
+    rng, keywords = np.random.default_rng(1), ADAM | case
+    p = rng.standard_normal(301, dtype=np.float32)
+    model = torch.tensor(p)
+    state = [cp.asarray(p)] + [cp.zeros(301, np.float32) for _ in range(2 + keywords["amsgrad"])]
+    state += [None] * (4 - len(state))
+    options = dict(keywords)
+    kind = torch.optim.AdamW if options.pop("decoupled_weight_decay") else torch.optim.Adam
+    optimizer = kind([model], betas=(options.pop("beta1"), options.pop("beta2")), foreach=False, **options)
+    for step in range(1, 5):
+        g = rng.standard_normal(301, dtype=np.float32)
+        model.grad = torch.tensor(g)
+        optimizer.step()
+        state = list(steps.adam(state[0], cp.asarray(g), *state[1:], step=float(step), **keywords))
+    np.testing.assert_allclose(state[0].get(), model.numpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_nothing_else_is_written(cp, steps):
+    arrays = [cp.asarray(np.full(5, value, np.float32)) for value in (1, 2, 3, 4, 5)]
+    steps.adam(*arrays, step=1, **(ADAM | dict(amsgrad=True)))
+    steps.sgd(*arrays[:3], **(SGD | dict(momentum=0.5)))
+    for value, array in zip((1, 2, 3, 4, 5), arrays, strict=True):
+        np.testing.assert_array_equal(array.get(), value)
+
+
+def test_strides_halves_empty_and_nan(cp, steps):
+    p, g, m, v = np.random.default_rng(2).standard_normal((4, 6, 5))
+    v = v * v
+    keywords = ADAM | dict(step=3)
+    expected = adam_reference(p, g, m, v, None, **keywords)
+    strided = [cp.asarray(np.ascontiguousarray(a.T)).T for a in (p, g, m, v)]
+    got = steps.adam(*strided, None, out=(strided[0], None, strided[3], None), **keywords)
+    assert got[0] is strided[0] and got[2] is strided[3] and got[3] is None
+    for a, b in zip(got[:3], expected[:3], strict=True):
+        np.testing.assert_allclose(a.get(), b, atol=1e-12)
+    half = [cp.asarray(a.astype(np.float16)) for a in (p, g, m, v)]
+    got = steps.adam(*half, None, out=(half[0], None, None, None), **keywords)
+    assert got[0] is half[0] and all(a.dtype == np.float16 for a in got[:3])
+    np.testing.assert_allclose(half[0].get(), expected[0], atol=5e-3)
+    assert steps.sgd(*(cp.empty(0) for _ in range(3)), **(SGD | dict(momentum=0.5)))[1].size == 0
+    one = [cp.asarray(np.array([value])) for value in (1.0, np.nan, 0.0, 0.0, 7.0)]
+    assert all(np.isnan(a.get()) for a in steps.adam(*one, **(ADAM | dict(step=1, amsgrad=True))))
+
+
+def test_same_as_cpu(cp, steps):
+    cpu = pytest.importorskip("lucid_kernels.cpu.optimizer")
+    p, g, m, v = np.random.default_rng(3).standard_normal((4, 77), dtype=np.float32)
+    v = v * v
+    for case in ADAM_CASES:
+        keywords, top = ADAM | case | dict(step=5), v * 2 if case.get("amsgrad") else None
+        mine = steps.adam(*map(cp.asarray, (p, g, m, v)), None if top is None else cp.asarray(top), **keywords)
+        for a, b in zip(mine, cpu.adam(p, g, m, v, top, **keywords), strict=True):
+            assert (a is None) == (b is None)
+            if a is not None:
+                np.testing.assert_allclose(a.get(), b, rtol=2e-6, atol=2e-7)
+    for case, buffer in itertools.product(SGD_CASES, (None, m)):
+        mine = steps.sgd(cp.asarray(p), cp.asarray(g), None if buffer is None else cp.asarray(buffer), **(SGD | case))
+        for a, b in zip(mine, cpu.sgd(p, g, buffer, **(SGD | case)), strict=True):
+            assert (a is None) == (b is None)
+            if a is not None:
+                np.testing.assert_allclose(a.get(), b, rtol=2e-6, atol=2e-7)

@@ -1,0 +1,261 @@
+"""The CUDA pooling kernels against NumPy, window by window, and against torch where it is installed."""
+from __future__ import annotations
+
+import itertools
+import math
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+# (planes shape), kernel, stride, padding, dilation
+WINDOWS = {
+    "2x2": ((2, 3, 7, 9), (2, 2), (2, 2), (0, 0), (1, 1)),
+    "overlap": ((2, 2, 9, 8), (3, 3), (2, 1), (1, 1), (1, 1)),
+    "gaps": ((1, 3, 11, 10), (2, 2), (3, 4), (1, 0), (1, 1)),
+    "dilated": ((1, 2, 12, 9), (3, 2), (2, 3), (1, 1), (2, 3)),
+    "whole plane": ((3, 1, 5, 6), (5, 6), (5, 6), (0, 0), (1, 1)),
+}
+ADAPTIVE = [((2, 3, 7, 9), (3, 4)), ((1, 2, 5, 5), (1, 1)), ((2, 1, 3, 4), (5, 7)), ((2, 2, 12, 13), (1, 1)),
+            ((1, 1, 33, 17), (2, 1))]  # fmt: skip
+
+
+@pytest.fixture
+def pool(cp):
+    from lucid_kernels.cuda import launch, pool2d
+
+    yield pool2d
+    launch.forget_pending()
+
+
+def starts(size, kernel, stride, padding, dilation, ceil_mode):
+    """Where the windows of one axis begin."""
+    exact = (size + 2 * padding - dilation * (kernel - 1) - 1) / stride
+    count = (math.ceil(exact) if ceil_mode else math.floor(exact)) + 1
+    if ceil_mode and (count - 1) * stride >= size + padding:
+        count -= 1
+    return [o * stride - padding for o in range(count)]
+
+
+def windows(case, ceil_mode):
+    """For every output (oh, ow): the input rows and columns of its window, padding included."""
+    shape, kernel, stride, padding, dilation = WINDOWS[case]
+    axes = [
+        [[b + i * d for i in range(k)] for b in starts(n, k, s, p, d, ceil_mode)]
+        for n, k, s, p, d in zip(shape[2:], kernel, stride, padding, dilation, strict=True)
+    ]
+    return axes[0], axes[1]
+
+
+def max_reference(x, case, ceil_mode):
+    rows, columns = windows(case, ceil_mode)
+    height, width = x.shape[2:]
+    y = np.empty((*x.shape[:2], len(rows), len(columns)), x.dtype)
+    where = np.empty(y.shape, np.int64)
+    for n, c, i, j in np.ndindex(*y.shape):
+        inside = [h * width + w for h in rows[i] for w in columns[j] if 0 <= h < height and 0 <= w < width]
+        flat = x[n, c].ravel()
+        nans = [k for k in inside if np.isnan(flat[k])]
+        where[n, c, i, j] = nans[-1] if nans else inside[int(np.argmax(flat[inside]))]
+        y[n, c, i, j] = flat[where[n, c, i, j]]
+    return y, where
+
+
+def avg_reference(x, g, case, ceil_mode, count_include_pad, divisor_override):
+    """The averages, and the gradient of x for a gradient g (a function of the shape)."""
+    rows, columns = windows(case, ceil_mode)
+    (height, width), padding = x.shape[2:], WINDOWS[case][3]
+    y = np.zeros((*x.shape[:2], len(rows), len(columns)))
+    g = g(y.shape)
+    dx = np.zeros(x.shape)
+    for i, j in itertools.product(range(len(rows)), range(len(columns))):
+        pixels = [(h, w) for h in rows[i] for w in columns[j] if 0 <= h < height and 0 <= w < width]
+        padded = sum(h < height + padding[0] and w < width + padding[1] for h in rows[i] for w in columns[j])
+        divisor = divisor_override or (padded if count_include_pad else len(pixels))
+        for h, w in pixels:
+            y[..., i, j] += x[..., h, w] / divisor
+            dx[..., h, w] += g[..., i, j] / divisor
+    return y, g, dx
+
+
+def max_attributes(case, ceil_mode):
+    names = ("kernel_size", "stride", "padding", "dilation")
+    return {**dict(zip(names, WINDOWS[case][1:], strict=True)), "ceil_mode": ceil_mode}
+
+
+def random(shape, seed=0):
+    return np.random.default_rng(seed).standard_normal(shape)
+
+
+@pytest.mark.parametrize("ceil_mode", [False, True], ids=["floor", "ceil"])
+@pytest.mark.parametrize("case", WINDOWS)
+def test_max(cp, schedule, pool, case, ceil_mode):
+    shape = WINDOWS[case][0]
+    x = np.random.default_rng(0).integers(-3, 4, shape).astype(np.float64)  # many ties
+    y, where = max_reference(x, case, ceil_mode)
+    g = random(y.shape)
+    dx = np.zeros((shape[0] * shape[1], shape[2] * shape[3]))
+    for plane, i, gi in zip(dx, where.reshape(len(dx), -1), g.reshape(len(dx), -1), strict=True):
+        np.add.at(plane, i, gi)
+    for dtype in (np.float32, np.float64):
+        x_, g_ = cp.asarray(x.astype(dtype)), cp.asarray(g.astype(dtype))
+        y_, where_ = pool.max_pool2d(x_, **max_attributes(case, ceil_mode))
+        assert y_.dtype == dtype and where_.dtype == np.int64
+        np.testing.assert_array_equal(y_.get(), y)
+        np.testing.assert_array_equal(where_.get(), where)
+        np.testing.assert_array_equal(pool.max_pool2d_gather(x_, where_).get(), y)
+        dx_ = pool.max_pool2d_grad(g_, where_, input_shape=shape)
+        np.testing.assert_allclose(dx_.get().ravel(), dx.ravel(), atol=1e-6 if dtype == np.float32 else 1e-14)
+
+
+def test_max_of_nan_and_inf(cp, pool):
+    x = np.full((1, 1, 4, 6), -np.inf)
+    x[0, 0, 1, 3] = x[0, 0, 2, 2] = np.nan
+    x[0, 0, 0, 0] = np.inf
+    for ceil_mode in (False, True):
+        y, where = pool.max_pool2d(cp.asarray(x), kernel_size=(2, 3), stride=(1, 2), padding=(1, 1), dilation=(2, 1),
+                                   ceil_mode=ceil_mode)  # fmt: skip
+        torch = pytest.importorskip("torch")
+        expected, there = torch.nn.functional.max_pool2d(
+            torch.tensor(x), (2, 3), (1, 2), (1, 1), (2, 1), ceil_mode, return_indices=True
+        )
+        np.testing.assert_array_equal(y.get(), expected.numpy())
+        np.testing.assert_array_equal(where.get(), there.numpy())
+
+
+def test_max_gradient_adds_in_order(cp, schedule, pool):
+    """Bands and lanes do not change the bits: the same as adding one output after the other."""
+    rng = np.random.default_rng(3)
+    g = (rng.standard_normal((1, 2, 20, 20)) * 10.0 ** rng.integers(-4, 4, (1, 2, 20, 20))).astype(np.float32)
+    where = rng.integers(0, 600, g.shape)  # 600 pixels: three bands
+    dx = np.zeros((2, 600), np.float32)
+    for plane, i, gi in zip(dx, where.reshape(2, -1), g.reshape(2, -1), strict=True):
+        np.add.at(plane, i, gi)
+    result = pool.max_pool2d_grad(cp.asarray(g), cp.asarray(where), input_shape=(1, 2, 20, 30))
+    np.testing.assert_array_equal(result.get().reshape(2, 600), dx)
+
+
+@pytest.mark.parametrize("bad", [-1, 12])
+def test_bad_indices(cp, pool, bad):
+    from lucid_kernels.cuda import launch
+
+    where = np.zeros((1, 1, 2, 2), np.int64)
+    where[0, 0, 1, 0] = bad
+    for call in (
+        lambda: pool.max_pool2d_gather(cp.ones((1, 1, 3, 4)), cp.asarray(where)),
+        lambda: pool.max_pool2d_grad(cp.ones((1, 1, 2, 2)), cp.asarray(where), input_shape=(1, 1, 3, 4)),
+    ):
+        call()
+        with pytest.raises(IndexError, match=f"{bad}.*12"):
+            launch.raise_pending()
+        launch.raise_pending()
+
+
+@pytest.mark.parametrize("ceil_mode", [False, True], ids=["floor", "ceil"])
+@pytest.mark.parametrize("case", [case for case in WINDOWS if case != "dilated"])
+def test_average(cp, schedule, pool, case, ceil_mode):
+    shape, kernel, stride, padding, _ = WINDOWS[case]
+    x = random(shape)
+    for count_include_pad, divisor_override in ((True, None), (False, None), (True, 5)):
+        keywords = dict(kernel_size=kernel, stride=stride, padding=padding, ceil_mode=ceil_mode,
+                        count_include_pad=count_include_pad, divisor_override=divisor_override)  # fmt: skip
+        y, g, dx = avg_reference(x, lambda shape: random(shape, 1), case, ceil_mode, count_include_pad, divisor_override)
+        for dtype, tolerance in ((np.float32, 1e-5), (np.float64, 1e-13)):
+            y_ = pool.avg_pool2d(cp.asarray(x.astype(dtype)), **keywords)
+            assert y_.dtype == dtype
+            np.testing.assert_allclose(y_.get(), y, atol=tolerance)
+            dx_ = pool.avg_pool2d_grad(cp.asarray(g.astype(dtype)), input_shape=shape, **keywords)
+            np.testing.assert_allclose(dx_.get(), dx, atol=tolerance)
+
+
+@pytest.mark.parametrize(("shape", "output_size"), ADAPTIVE)
+def test_adaptive_average(cp, schedule, pool, shape, output_size):
+    x, g = random(shape), random((*shape[:2], *output_size), 1)
+    y, dx = np.zeros(g.shape), np.zeros(shape)
+    for i, j in np.ndindex(*output_size):
+        rows, columns = (
+            slice(math.floor(o * n / m), math.ceil((o + 1) * n / m))
+            for o, n, m in zip((i, j), shape[2:], output_size, strict=True)
+        )
+        y[..., i, j] = x[..., rows, columns].mean((-1, -2))
+        count = x[0, 0, rows, columns].size
+        dx[..., rows, columns] += g[..., i, j, None, None] / count
+    for dtype, tolerance in ((np.float32, 1e-5), (np.float64, 1e-13)):
+        y_ = pool.adaptive_avg_pool2d(cp.asarray(x.astype(dtype)), output_size=output_size)
+        assert y_.dtype == dtype and y_.shape == y.shape
+        np.testing.assert_allclose(y_.get(), y, atol=tolerance)
+        dx_ = pool.adaptive_avg_pool2d_grad(cp.asarray(g.astype(dtype)), input_shape=shape)
+        np.testing.assert_allclose(dx_.get(), dx, atol=tolerance)
+
+
+def test_strides_out_and_halves(cp, pool):
+    wide = random((2, 3, 6, 16))
+    x, x_ = wide[..., ::2], cp.asarray(wide)[..., ::2]
+    keywords = dict(kernel_size=(2, 2), stride=(2, 2), padding=(0, 0), ceil_mode=False)
+    y = x.reshape(2, 3, 3, 2, 4, 2)
+    maximum, average = y.max((3, 5)), y.mean((3, 5))
+    out = cp.empty(maximum.shape), cp.empty(maximum.shape, np.int64)
+    result = pool.max_pool2d(x_, dilation=(1, 1), out=out, **keywords)
+    assert result[0] is out[0] and result[1] is out[1]
+    np.testing.assert_array_equal(out[0].get(), maximum)
+    strided = cp.empty((2, 3, 3, 8))[..., ::2]
+    result = pool.max_pool2d(x_, dilation=(1, 1), out=(strided, None), **keywords)
+    assert result[0] is strided and result[1].dtype == np.int64
+    np.testing.assert_array_equal(strided.get(), maximum)
+    keywords |= dict(count_include_pad=True, divisor_override=None)
+    assert pool.avg_pool2d(x_, out=strided, **keywords) is strided
+    np.testing.assert_allclose(strided.get(), average, atol=1e-14)
+    out = cp.empty(x.shape)
+    assert pool.avg_pool2d_grad(strided, input_shape=x.shape, out=out, **keywords) is out
+    np.testing.assert_allclose(out.get(), np.repeat(np.repeat(average, 2, 2), 2, 3) / 4, atol=1e-14)
+    assert pool.adaptive_avg_pool2d(x_, output_size=(3, 4), out=strided) is strided
+    np.testing.assert_allclose(strided.get(), average, atol=1e-14)
+    assert pool.adaptive_avg_pool2d_grad(strided, input_shape=x.shape, out=out) is out
+    for dtype in (np.float16, ml_dtypes.bfloat16):
+        half = cp.asarray(x.astype(dtype))
+        y_, where = pool.max_pool2d(half, dilation=(1, 1), kernel_size=(2, 2), stride=(2, 2), padding=(0, 0), ceil_mode=False)
+        assert y_.dtype == dtype and where.dtype == np.int64
+        np.testing.assert_array_equal(y_.get().astype(float), maximum.astype(dtype).astype(float))
+        assert pool.max_pool2d_grad(y_, where, input_shape=x.shape).dtype == dtype
+        y_ = pool.avg_pool2d(half, **keywords)
+        exact = x.astype(dtype).astype(np.float64).reshape(2, 3, 3, 2, 4, 2).mean((3, 5))
+        assert y_.dtype == dtype
+        np.testing.assert_allclose(y_.get().astype(float), exact, rtol=float(ml_dtypes.finfo(dtype).eps), atol=1e-6)
+
+
+def test_empty(cp, pool):
+    x = cp.empty((0, 3, 4, 4))
+    keywords = dict(kernel_size=(2, 2), stride=(2, 2), padding=(0, 0), ceil_mode=False)
+    y, where = pool.max_pool2d(x, dilation=(1, 1), **keywords)
+    assert y.shape == where.shape == (0, 3, 2, 2)
+    assert pool.max_pool2d_grad(y, where, input_shape=x.shape).shape == x.shape
+    assert pool.max_pool2d_gather(x, where).shape == y.shape
+    keywords |= dict(count_include_pad=True, divisor_override=None)
+    assert pool.avg_pool2d(x, **keywords).shape == y.shape
+    assert pool.avg_pool2d_grad(y, input_shape=x.shape, **keywords).shape == x.shape
+    assert pool.adaptive_avg_pool2d(x, output_size=(1, 1)).shape == (0, 3, 1, 1)
+
+
+@pytest.mark.parametrize("case", WINDOWS)
+def test_same_as_cpu(cp, pool, case):
+    cpu = pytest.importorskip("lucid_kernels.cpu.pool2d")
+    x = random(WINDOWS[case][0])
+    for ceil_mode in (False, True):
+        keywords = max_attributes(case, ceil_mode)
+        y, where = cpu.max_pool2d(x, **keywords)
+        y_, where_ = pool.max_pool2d(cp.asarray(x), **keywords)
+        np.testing.assert_array_equal(y_.get(), y)
+        np.testing.assert_array_equal(where_.get(), where)
+        dx_ = pool.max_pool2d_grad(y_, where_, input_shape=x.shape)
+        np.testing.assert_allclose(dx_.get(), cpu.max_pool2d_grad(y, where, input_shape=x.shape), atol=1e-14)
+        np.testing.assert_array_equal(cpu.max_pool2d_gather(x, where), y)
+        del keywords["dilation"]
+        keywords |= dict(count_include_pad=False, divisor_override=None)
+        y = cpu.avg_pool2d(x, **keywords)
+        np.testing.assert_allclose(pool.avg_pool2d(cp.asarray(x), **keywords).get(), y, atol=1e-14)
+        dx_ = pool.avg_pool2d_grad(cp.asarray(y), input_shape=x.shape, **keywords)
+        np.testing.assert_allclose(dx_.get(), cpu.avg_pool2d_grad(y, input_shape=x.shape, **keywords), atol=1e-14)
+    y = cpu.adaptive_avg_pool2d(x, output_size=(3, 2))
+    np.testing.assert_allclose(pool.adaptive_avg_pool2d(cp.asarray(x), output_size=(3, 2)).get(), y, atol=1e-14)
+    dx_ = pool.adaptive_avg_pool2d_grad(cp.asarray(y), input_shape=x.shape)
+    np.testing.assert_allclose(dx_.get(), cpu.adaptive_avg_pool2d_grad(y, input_shape=x.shape), atol=1e-14)
