@@ -16,7 +16,7 @@ Kernel = Callable[..., Any]
 # Functions of the same name and meaning in both modules, called as they are.
 SAME = """
 abs add arange argsort bitwise_and bitwise_invert bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor ceil clip
-cos cosh exp exp2 expm1 eye flip floor floor_divide full isfinite isinf isnan linspace
+cos cosh exp exp2 expm1 eye flip floor fmod floor_divide full isfinite isinf isnan linspace
 log log10 log1p log2 logical_and logical_not logical_or logical_xor matmul maximum minimum 
 arctan arctan2 power reciprocal remainder roll sign sin sinh sort sqrt square take take_along_axis tan tril triu
 trunc where zeros
@@ -46,7 +46,18 @@ def table(xp: Any, scatter_add: Kernel) -> dict[str, Kernel]:
 
     @entry
     def copy(x: Array, *, out: Array | None = None) -> Array:
-        return write(x.copy(), out)
+        if out is None:
+            return x.copy()
+        out[...] = x
+        return out
+
+    @entry
+    def conj(x: Array) -> Array:
+        return xp.conjugate(x)
+
+    @entry
+    def rsqrt(x: Array) -> Array:
+        return xp.reciprocal(xp.sqrt(x))
 
     @entry
     def contiguous(x: Array) -> Array:

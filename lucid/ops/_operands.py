@@ -1,0 +1,145 @@
+"""What operations do with their arguments before the kernel sees them: promotion, scalars, dimensions, broadcasting."""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _dtypes
+from ..autograd.op import BinaryOp
+from ..tensor import Tensor, as_array, wrap
+
+SCALARS = (bool, int, float, complex)
+
+
+def binary(op: BinaryOp, a: Any, b: Any) -> Tensor:
+    """Apply `op` after promoting its operands: the fast path is two tensors of one dtype on one device."""
+    try:
+        x, y = a._array, b._array
+        if x.dtype is y.dtype and x.__class__ is y.__class__:
+            result: Tensor = op(a, b)
+            return result
+    except AttributeError:
+        if b.__class__ in (int, float) and isinstance(a, Tensor) and a._array.dtype.kind == "f":
+            return op(a, b)  # type: ignore[no-any-return]
+    return op(*promote(op.name, a, b))  # type: ignore[no-any-return]
+
+
+def promote(name: str, *operands: Any, floating: bool = False) -> list[Any]:
+    """`operands` as tensors of their common dtype, Python scalars left as they are where the kernel takes them weakly.
+
+    With `floating`, integers and bools become the default dtype. A 0-d tensor on the CPU joins tensors on a GPU.
+    """
+    values = [as_operand(name, value) for value in operands]
+    dtype = common_dtype(values)
+    if floating and not _dtypes.is_differentiable(dtype):
+        dtype = _dtypes.get_default_dtype()
+    device = next((v.device for v in values if isinstance(v, Tensor) and (v.ndim or v.is_gpu)), None)
+    converted: list[Any] = []
+    for value in values:
+        if isinstance(value, Tensor):
+            if value.ndim == 0 and device is not None and value.device == "cpu" and device != "cpu":
+                value = value.to(device)
+            converted.append(value if value._array.dtype == dtype else value.to(dtype))
+        elif dtype.kind in "Vbu" or not any(isinstance(v, Tensor) for v in values):
+            # Extension and unsigned dtypes have no weak scalars in NumPy, or refuse those out of range.
+            converted.append(wrap(as_array(np.asarray(value).astype(dtype), None, device)))
+        else:
+            converted.append(value)
+    return converted
+
+
+def common_dtype(values: Sequence[Any]) -> np.dtype:
+    """The dtype that tensors and Python scalars have together, by PyTorch's rules."""
+    return _dtypes.result_type(*[
+        (v._array.dtype, 2 if v._array.ndim else 1) if isinstance(v, Tensor) else (_dtypes.dtype_of_scalar(v), 0)
+        for v in values])
+
+
+def as_operand(name: str, value: Any) -> Any:
+    """A tensor or a Python scalar; NumPy arrays become tensors. Raises TypeError, naming the op, for anything else."""
+    if isinstance(value, Tensor) or value.__class__ in SCALARS:
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray) or hasattr(value, "__cuda_array_interface__"):
+        return wrap(as_array(value))
+    raise TypeError(f"op '{name}' needs tensors or numbers, not {type(value).__name__}")
+
+
+def require_tensor(name: str, value: Any) -> Tensor:
+    """`value` if it is a tensor. Raises TypeError that names the function otherwise."""
+    if not isinstance(value, Tensor):
+        raise TypeError(f"{name}(): argument 'input' must be Tensor, not {type(value).__name__}")
+    return value
+
+
+def require_same_dtype(name: str, *tensors: Tensor | None) -> None:
+    """Raise RuntimeError if an op that does not promote got tensors of several dtypes."""
+    from ..autograd.errors import describe, type_name
+
+    given = [t for t in tensors if t is not None]
+    first = given[0]._array.dtype
+    for tensor in given[1:]:
+        if tensor._array.dtype != first:
+            raise RuntimeError(f"op '{name}' expected all tensors to have the same dtype, but got {type_name(first)} and "
+                               f"{type_name(tensor._array.dtype)}: {describe(given)}. Convert one with .to(dtype).")
+
+
+def canonical_dim(dim: int, ndim: int) -> int:
+    """`dim` counted from the front. Raises IndexError if a tensor of `ndim` dimensions has none such."""
+    size = max(ndim, 1)
+    if not isinstance(dim, (int, np.integer)):
+        raise TypeError(f"dim must be an integer, not {type(dim).__name__}")
+    if not -size <= dim < size:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-size}, {size - 1}], but got {dim})")
+    return int(dim) % size
+
+
+def canonical_dims(dim: Any, ndim: int) -> tuple[int, ...]:
+    """The dimensions meant by `dim` (None or an empty tuple: all), each once. Raises RuntimeError for repetitions."""
+    if dim is None or (isinstance(dim, (tuple, list)) and not dim):
+        return tuple(range(ndim))
+    dims = tuple(canonical_dim(d, ndim) for d in (dim if isinstance(dim, (tuple, list)) else (dim,)))
+    if len(set(dims)) != len(dims):
+        raise RuntimeError(f"dim {next(d for d in dims if dims.count(d) > 1)} appears multiple times in the list of dims")
+    return dims if ndim else ()
+
+
+def integers(sizes: Any) -> tuple[int, ...]:
+    """A shape given as ``(2, 3)`` or ``((2, 3),)``: the arguments of `reshape(2, 3)` and `reshape((2, 3))`."""
+    if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
+        sizes = sizes[0]
+    return tuple(size.__index__() for size in sizes)
+
+
+def shape_of(value: Any) -> tuple[int, ...] | None:
+    """The shape of a tensor; None for a Python scalar."""
+    return value._array.shape if isinstance(value, Tensor) else None
+
+
+def reduce_to(gradient: Tensor, shape: tuple[int, ...] | None) -> Tensor:
+    """Sum a gradient over the dimensions in which an input of `shape` was broadcast."""
+    given = gradient._array.shape
+    if shape is None or given == shape:
+        return gradient
+    lead = len(given) - len(shape)
+    dims = tuple(range(lead)) + tuple(i + lead for i, n in enumerate(shape) if n == 1 and given[i + lead] != 1)
+    result: Tensor = gradient.sum(dims, keepdim=True) if dims else gradient
+    return result.reshape(shape) if lead else result  # type: ignore[no-any-return]
+
+
+def array_api_names(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Accept the Array API's spellings `axis` and `keepdims` for `dim` and `keepdim`."""
+    @functools.wraps(function)
+    def accepting(*args: Any, **keywords: Any) -> Any:
+        if keywords:
+            if "axis" in keywords:
+                keywords["dim"] = keywords.pop("axis")
+            if "keepdims" in keywords:
+                keywords["keepdim"] = keywords.pop("keepdims")
+        return function(*args, **keywords)
+
+    return accepting

@@ -1,0 +1,258 @@
+"""Binary arithmetic with broadcasting and type promotion."""
+from __future__ import annotations
+
+from typing import Any
+
+from .. import _dtypes
+from ..autograd.op import BinaryOp, Op, Pull, UnaryOp
+from ..tensor import Tensor
+from ._operands import as_operand, binary, common_dtype, promote, reduce_to, shape_of
+
+Operand = Any  # a Tensor or a Python number
+
+
+def _pass_both(g: Tensor, y: Any) -> tuple[Any, Any]:
+    return g, g
+
+
+def _add_rule(needs: Any, a: Operand, b: Operand) -> Pull:
+    a_shape, b_shape = shape_of(a), shape_of(b)
+    if a_shape == b_shape or a_shape is None or b_shape is None:
+        return _pass_both
+    return lambda g, y: (reduce_to(g, a_shape), reduce_to(g, b_shape))
+
+
+def _sub_rule(needs: Any, a: Operand, b: Operand) -> Pull:
+    a_shape, b_shape, needs_b = shape_of(a), shape_of(b), needs[1]
+    return lambda g, y: (reduce_to(g, a_shape), reduce_to(_neg(g), b_shape) if needs_b else None)
+
+
+def _mul_rule(needs: Any, a: Operand, b: Operand) -> Pull:
+    a_shape, b_shape = shape_of(a), shape_of(b)
+    a, b = a if needs[1] else None, b if needs[0] else None
+
+    def pull(g: Tensor, y: Any) -> tuple[Any, Any]:
+        return (None if b is None else reduce_to(_mul(g, conjugate(b)), a_shape),
+                None if a is None else reduce_to(_mul(g, conjugate(a)), b_shape))
+
+    return pull
+
+
+def _div_rule(needs: Any, a: Operand, b: Operand) -> Pull:
+    a_shape, b_shape, needs_a = shape_of(a), shape_of(b), needs[0]
+    a = a if needs[1] else None
+
+    def pull(g: Tensor, y: Any) -> tuple[Any, Any]:
+        quotient = _div(g, conjugate(b))
+        return (reduce_to(quotient, a_shape) if needs_a else None,
+                None if a is None else reduce_to(_neg(_mul(quotient, conjugate(_div(a, b)))), b_shape))
+
+    return pull
+
+
+def _pow_rule(needs: Any, a: Operand, b: Operand) -> Pull:
+    a_shape, b_shape = shape_of(a), shape_of(b)
+    needs_a, needs_b = needs
+
+    def pull(g: Tensor, y: Any) -> tuple[Any, Any]:
+        da = db = None
+        if needs_a:
+            if not isinstance(b, Tensor):
+                slope = b * pow(a, b - 1) if b != 0 else a * 0
+                da = _mul(g, conjugate(slope))
+            else:
+                from .comparison import where
+
+                da = reduce_to(where(b == 0, g * 0, _mul(g, conjugate(b * pow(a, b - 1)))), a_shape)
+        if needs_b:
+            from .comparison import where
+            from .unary import log
+
+            # At a == 0 the power is flat for b >= 0: log(0) must not make it NaN.
+            base = a if isinstance(a, Tensor) else b.new_full((), a)
+            flat = (base == 0) & (b >= 0)
+            db = reduce_to(where(flat, g * 0, _mul(g, conjugate(pow(a, b) * log(where(flat, 1.0, base))))), b_shape)
+        return da, db
+
+    return pull
+
+
+def _remainder_rule(needs: Any, a: Operand, b: Operand) -> Pull:
+    a_shape, b_shape, needs_b = shape_of(a), shape_of(b), needs[1]
+
+    def pull(g: Tensor, y: Any) -> tuple[Any, Any]:
+        return reduce_to(g, a_shape), reduce_to(-g * floor_divide(a, b), b_shape) if needs_b else None
+
+    return pull
+
+
+def _extremum_rule(larger: bool) -> Any:
+    """The gradient goes to the larger (smaller) operand, half to each where they are equal."""
+    def rule(needs: Any, a: Tensor, b: Tensor) -> Pull:
+        a_shape, b_shape = shape_of(a), shape_of(b)
+
+        def pull(g: Tensor, y: Any) -> tuple[Any, Any]:
+            from .comparison import where
+
+            # Shares, not masks of the values: with NaN in either operand both get the whole gradient, as in PyTorch.
+            to_a = where(a == b, g / 2, where((a < b) if larger else (a > b), 0.0, g))
+            to_b = where(a == b, g / 2, where((b < a) if larger else (b > a), 0.0, g))
+            return reduce_to(to_a, a_shape), reduce_to(to_b, b_shape)
+
+        return pull
+
+    return rule
+
+
+_neg = UnaryOp("neg", lambda needs, a: lambda g, y: (_neg(g),))
+_conj = UnaryOp("conj", lambda needs, a: lambda g, y: (_conj(g),))
+_add = BinaryOp("add", _add_rule)
+_sub = BinaryOp("sub", _sub_rule)
+_mul = BinaryOp("mul", _mul_rule)
+_div = BinaryOp("div", _div_rule)
+_power = BinaryOp("power", _pow_rule)
+_floor_divide = Op("floor_divide")
+_remainder = BinaryOp("remainder", _remainder_rule)
+_trunc_remainder = BinaryOp("fmod", lambda needs, a, b: _fmod_pull(needs, a, b))
+_maximum = BinaryOp("maximum", _extremum_rule(larger=True))
+_minimum = BinaryOp("minimum", _extremum_rule(larger=False))
+
+
+def _fmod_pull(needs: Any, a: Operand, b: Operand) -> Pull:
+    a_shape, b_shape, needs_b = shape_of(a), shape_of(b), needs[1]
+    return lambda g, y: (reduce_to(g, a_shape),
+                         reduce_to(-g * div(a, b, rounding_mode="trunc"), b_shape) if needs_b else None)
+
+
+def conjugate(x: Operand) -> Operand:
+    """The complex conjugate; a real tensor or number itself."""
+    if isinstance(x, Tensor):
+        return _conj(x) if x._array.dtype.kind == "c" else x
+    return x.conjugate()
+
+
+def add(input: Operand, other: Operand, *, alpha: Any = 1) -> Tensor:
+    """``input + alpha * other``, elementwise with broadcasting."""
+    return binary(_add, input, other if alpha == 1 else mul(other, alpha))
+
+
+def sub(input: Operand, other: Operand, *, alpha: Any = 1) -> Tensor:
+    """``input - alpha * other``. Raises RuntimeError for bool tensors, as PyTorch does: use ``^`` or logical_not."""
+    _refuse_bool("sub", "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert "
+                 "a mask, use the `~` or `logical_not()` operator instead.", input, other)
+    return binary(_sub, input, other if alpha == 1 else mul(other, alpha))
+
+
+def rsub(input: Operand, other: Operand, *, alpha: Any = 1) -> Tensor:
+    """``other - alpha * input``."""
+    return sub(other, input, alpha=alpha)
+
+
+def mul(input: Operand, other: Operand) -> Tensor:
+    """``input * other``, elementwise with broadcasting."""
+    return binary(_mul, input, other)
+
+
+def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> Tensor:
+    """``input / other``; integers give the default float dtype.
+
+    `rounding_mode` 'floor' and 'trunc' round the quotient, keep integer dtypes and have no gradient but zero. Integer
+    division by zero raises RuntimeError ("ZeroDivisionError"), as in PyTorch.
+    """
+    if rounding_mode is None:
+        try:
+            x, y = input._array, other._array
+            if x.dtype is y.dtype and x.dtype.kind == "f" and x.__class__ is y.__class__:
+                result: Tensor = _div(input, other)
+                return result
+        except AttributeError:
+            pass
+        return _div(*promote("div", input, other, floating=True))  # type: ignore[no-any-return]
+    if rounding_mode == "floor":
+        return floor_divide(input, other)
+    if rounding_mode != "trunc":
+        raise RuntimeError("div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
+                           f"{rounding_mode!r}")
+    from .unary import trunc
+
+    a, b = promote("div", input, other)
+    dtype = common_dtype([a, b])
+    if _dtypes.is_floating(dtype):
+        return trunc(_div(a, b))
+    _refuse_zero_divisor("div", b)
+    quotient = _floor_divide(a, b)
+    return quotient + ((quotient * b != a) & ((a < 0) != (b < 0))).to(dtype)  # type: ignore[no-any-return]
+
+
+def floor_divide(input: Operand, other: Operand) -> Tensor:
+    """The quotient rounded towards minus infinity. No gradient flows through it."""
+    a, b = promote("floor_divide", input, other)
+    if not _dtypes.is_differentiable(common_dtype([a, b])):
+        _refuse_zero_divisor("floor_divide", b)
+    return _floor_divide(a, b)  # type: ignore[no-any-return]
+
+
+def remainder(input: Operand, other: Operand) -> Tensor:
+    """The remainder with the sign of the divisor, as Python's ``%``."""
+    a, b = promote("remainder", input, other)
+    if not _dtypes.is_differentiable(common_dtype([a, b])):
+        _refuse_zero_divisor("remainder", b)
+    return _remainder(a, b)  # type: ignore[no-any-return]
+
+
+def fmod(input: Operand, other: Operand) -> Tensor:
+    """The remainder with the sign of the dividend, as C's fmod."""
+    a, b = promote("fmod", input, other)
+    if not _dtypes.is_differentiable(common_dtype([a, b])):
+        _refuse_zero_divisor("fmod", b)
+    return _trunc_remainder(a, b)  # type: ignore[no-any-return]
+
+
+def pow(input: Operand, exponent: Operand) -> Tensor:
+    """``input ** exponent``. Raises RuntimeError for integers to a negative integer power."""
+    if exponent.__class__ in (int, float) and isinstance(input, Tensor) and _dtypes.is_differentiable(input._array.dtype):
+        if exponent == 2:
+            return _mul(input, input)  # type: ignore[no-any-return]
+        if exponent == 1:
+            return input.clone()  # type: ignore[no-any-return]
+    a, b = promote("pow", input, exponent)
+    dtype = common_dtype([a, b])
+    if not _dtypes.is_differentiable(dtype):
+        if (b < 0).any() if isinstance(b, Tensor) else b < 0:
+            raise RuntimeError("Integers to negative integer powers are not allowed.")
+        if dtype == _dtypes.bool_:
+            raise RuntimeError("\"pow\" not implemented for 'Bool'")
+    return _power(a, b)  # type: ignore[no-any-return]
+
+
+def neg(input: Tensor) -> Tensor:
+    """``-input``. Raises RuntimeError for bool tensors."""
+    _refuse_bool("neg", "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a "
+                 "mask, use the `~` or `logical_not()` operator instead.", input)
+    return _neg(input)  # type: ignore[no-any-return]
+
+
+def maximum(input: Tensor, other: Tensor) -> Tensor:
+    """The larger of two elements; NaN if either is."""
+    return binary(_maximum, input, other)
+
+
+def minimum(input: Tensor, other: Tensor) -> Tensor:
+    """The smaller of two elements; NaN if either is."""
+    return binary(_minimum, input, other)
+
+
+def conj(input: Tensor) -> Tensor:
+    """The complex conjugate."""
+    return conjugate(input)  # type: ignore[no-any-return]
+
+
+def _refuse_bool(name: str, message: str, *operands: Operand) -> None:
+    for operand in operands:
+        if operand.__class__ is bool or (isinstance(operand, Tensor) and operand._array.dtype.kind == "b"):
+            raise RuntimeError(message)
+
+
+def _refuse_zero_divisor(name: str, divisor: Operand) -> None:
+    if bool((as_operand(name, divisor) == 0).any()) if isinstance(divisor, Tensor) else divisor == 0:
+        raise RuntimeError(f"ZeroDivisionError: op '{name}' divides integers by zero")
