@@ -31,7 +31,7 @@ sum_chunks(const T* __restrict__ values, T* __restrict__ sums, i64 n, i64 chunk,
 
 // loss = -(1 - s) w_t log p_t - s/C sum_c w_c log p_c, with smoothing s; `total` divides the gradient (reduction 'mean').
 template <typename T, bool ROWS>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(256, 3)
 cross_entropy(const T* __restrict__ x, const i64* __restrict__ target, const T* __restrict__ weight, int weighted,
               T* __restrict__ loss, T* __restrict__ grad, int with_grad, const T* __restrict__ total, int divide,
               i64 slices, i64 C, i64 inner, i64 ignore_index, T smoothing, int* __restrict__ flag, int code) {

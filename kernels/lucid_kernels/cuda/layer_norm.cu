@@ -59,7 +59,7 @@ layer_norm_grad(const T* __restrict__ g, const T* __restrict__ x, const T* __res
 #define TILE 32
 #define TURNS 8
 template <typename T>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(256, 3)
 column_sums(const T* __restrict__ g, const T* __restrict__ x, const T* __restrict__ mean, const T* __restrict__ rstd,
             T* __restrict__ dweight, T* __restrict__ dbias, i64 rows, i64 width, i64 chunk) {
   __shared__ T weights[TURNS][TILE], biases[TURNS][TILE];

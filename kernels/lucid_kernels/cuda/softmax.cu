@@ -9,7 +9,7 @@
 
 // A slice is read three times; the second and third time it comes from the cache. A row of -inf gives NaN, as in torch.
 template <typename T, bool LOG, bool ROWS>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(256, 3)
 softmax(const T* __restrict__ x, T* __restrict__ y, i64 slices, i64 C, i64 inner) {
   typedef Slices<ROWS> S;
   __shared__ T scratch[32];
@@ -31,7 +31,7 @@ softmax(const T* __restrict__ x, T* __restrict__ y, i64 slices, i64 C, i64 inner
 
 // softmax: y * (g - sum(g * y)); log-softmax: g - exp(y) * sum(g).
 template <typename T, bool LOG, bool ROWS>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(256, 3)
 softmax_grad(const T* __restrict__ g, const T* __restrict__ y, T* __restrict__ dx, i64 slices, i64 C, i64 inner) {
   typedef Slices<ROWS> S;
   __shared__ T scratch[32];
