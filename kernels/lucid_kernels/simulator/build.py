@@ -1,0 +1,123 @@
+"""Building kernels with g++: where the compiler and the CUDA headers are, and a cache of what has been built.
+
+Environment: CXX (the compiler, default g++), CUDA_PATH (a CUDA toolkit, when the header packages are not installed),
+LUCID_SIMULATOR_CACHE (folder of the built libraries), LUCID_SIMULATOR_DEBUG=0 (no bounds checks and no line numbers).
+"""
+from __future__ import annotations
+
+import functools
+import getpass
+import hashlib
+import os
+import pathlib
+import platform
+import shutil
+import subprocess
+import sysconfig
+import tempfile
+from collections.abc import Sequence
+
+from .errors import CompileError
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+#: Bounds and shift checks in the kernels, and debug information to name the line of a fault.
+DEBUG = os.environ.get("LUCID_SIMULATOR_DEBUG", "1") != "0"
+_REQUIRED_HEADERS = ("cuda_fp16.h", "nv/target", "crt/host_defines.h")
+_MISSING_HEADERS = 'the CUDA header {header} was not found: pip install "lucid-xp[simulator]", or set CUDA_PATH to a toolkit'
+_DEBUG_FLAGS = (
+    "-g1",
+    "-fsanitize=bounds,shift,integer-divide-by-zero,vla-bound",
+    "-fsanitize-undefined-trap-on-error",  # a failed check is a SIGILL, which the launch reports
+)
+
+
+def compiler() -> str | None:
+    """The path of the C++ compiler, or None."""
+    return shutil.which(os.environ.get("CXX", "g++"))
+
+
+@functools.cache
+def cuda_include_dirs() -> tuple[pathlib.Path, ...]:
+    """The folders with CUDA's headers: of the PyPI packages, else of CuPy (CCCL only), else of a CUDA toolkit.
+
+    Raises CompileError when a header is missing.
+    """
+    packages = pathlib.Path(sysconfig.get_path("purelib"))
+    candidates = sorted(packages.glob("nvidia/cu*/include"), reverse=True)
+    candidates += packages.glob("nvidia/cu*/include/cccl")
+    candidates += packages.glob("cupy/_core/include/cupy/_cccl/libcudacxx")
+    for toolkit in (os.environ.get("CUDA_PATH"), "/usr/local/cuda"):
+        if toolkit:
+            candidates += [pathlib.Path(toolkit) / "include", pathlib.Path(toolkit) / "include" / "cccl"]
+    folders: dict[pathlib.Path, None] = {}  # an ordered set
+    for header in _REQUIRED_HEADERS:
+        folder = next((folder for folder in candidates if (folder / header).exists()), None)
+        if folder is None:
+            raise CompileError(_MISSING_HEADERS.format(header=header))
+        folders[folder] = None
+    return tuple(folders)
+
+
+def available() -> bool:
+    """Whether kernels can be built here: a C++ compiler and the CUDA headers are there."""
+    if compiler() is None:
+        return False
+    try:
+        cuda_include_dirs()
+    except CompileError:
+        return False
+    return True
+
+
+def cache_dir() -> pathlib.Path:
+    """The folder of the built libraries, made on first use and private to the user, whose code is loaded from it."""
+    chosen = os.environ.get("LUCID_SIMULATOR_CACHE")
+    folder = pathlib.Path(chosen or pathlib.Path(tempfile.gettempdir()) / f"lucid-simulator-{getpass.getuser()}")
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not chosen and folder.stat().st_uid != os.getuid():
+        raise CompileError(f"{folder} belongs to another user; set LUCID_SIMULATOR_CACHE to a folder of your own")
+    return folder
+
+
+@functools.cache
+def _shim_text() -> str:
+    """The shim's headers: a change in one of them makes every built library stale."""
+    return "\0".join(path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.h")))
+
+
+def _flags(options: Sequence[str]) -> list[str]:
+    flags = ["-std=c++17", "-O1", "-fPIC", "-shared", "-w", "-fno-strict-aliasing", "-U_FORTIFY_SOURCE"]
+    flags.append("-ffp-contract=fast")  # NVRTC fuses a*b+c as well
+    if platform.machine() == "x86_64":
+        flags.append("-mfma")
+    if DEBUG:
+        flags += _DEBUG_FLAGS
+    flags += options
+    flags.append(f"-I{FOLDER}")
+    flags += [f"-isystem{folder}" for folder in cuda_include_dirs()]
+    return flags
+
+
+def build(cpp: str, options: Sequence[str] = ()) -> pathlib.Path:
+    """Compile a translation unit to a shared library and return its path; from the cache where it is there.
+
+    Raises CompileError with the compiler's messages.
+    """
+    program = compiler()
+    if program is None:
+        raise CompileError("g++ was not found: install it with the system's package manager, or set CXX to a C++ compiler")
+    flags = _flags(options)
+    key = hashlib.sha256("\0".join([program, cpp, _shim_text(), *flags]).encode()).hexdigest()[:24]
+    folder = cache_dir()
+    library = folder / f"{key}.so"
+    if library.exists():
+        return library
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        unit, unfinished = pathlib.Path(scratch) / "kernel.cpp", pathlib.Path(scratch) / "kernel.so"
+        unit.write_text(cpp, encoding="utf-8")
+        command = [program, *flags, str(unit), "-o", str(unfinished)]
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        if result.returncode:
+            raise CompileError(result.stderr[:6000])
+        os.replace(unfinished, library)  # in one step: another process never loads half a file
+    return library

@@ -1,0 +1,549 @@
+"""The device array, and how a NumPy function becomes an operation of the device."""
+from __future__ import annotations
+
+import ctypes
+import operator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from . import memory
+from .memory import Allocation, MemoryPointer
+from .streams import Stream, get_current_stream, refuse_in_capture, synchronize
+
+_SCALARS = (int, float, bool, complex, np.generic)
+_KINDS = "biufc"
+#: The methods of cupy.ndarray that NumPy has under the same name, with the same meaning, and that write nothing.
+_METHODS = frozenset(
+    "all any argmax argmin argpartition argsort choose clip compress conj conjugate cumprod cumsum diagonal dot flatten max "
+    "mean min nonzero prod ravel repeat reshape round searchsorted squeeze std sum swapaxes take trace transpose var".split()
+)
+#: Those of them whose result has a size that the host must know.
+_WAITING_METHODS = frozenset({"nonzero", "compress"})
+
+
+def check_dtype(dtype: Any) -> np.dtype:
+    """`dtype` as a NumPy dtype. Raises ValueError for those that CuPy does not have."""
+    dtype = np.dtype(dtype)
+    if dtype.name != "bfloat16" and (dtype.kind not in _KINDS or dtype.type in (np.longdouble, np.clongdouble)):
+        raise ValueError(f"Unsupported dtype {dtype}")
+    return dtype
+
+
+def unwrap(value: Any, what: str, arrays: list[ndarray]) -> Any:
+    """`value` with NumPy arrays over device memory in the place of device arrays, which are appended to `arrays`.
+
+    Raises TypeError for a NumPy array: it is host memory.
+    """
+    if isinstance(value, ndarray):
+        arrays.append(value)
+        return value._array
+    if isinstance(value, np.ndarray):
+        raise TypeError(f"Unsupported type {type(value)} ({what}: host array where a device array is needed)")
+    if isinstance(value, (list, tuple)):
+        return type(value)([unwrap(item, what, arrays) for item in value])
+    return value
+
+
+def wrap(result: Any, owners: Iterable[ndarray] = ()) -> Any:
+    """What a NumPy function has returned, as device arrays: views of `owners` stay views, the rest is copied."""
+    if isinstance(result, np.ndarray):
+        for owner in owners:
+            if np.may_share_memory(result, owner._array):
+                return ndarray._view(result, owner)
+        return _to_device(result)
+    if isinstance(result, np.generic):
+        return _to_device(np.asarray(result))
+    if isinstance(result, tuple):
+        return tuple(wrap(item, owners) for item in result)
+    if isinstance(result, list):
+        return [wrap(item, owners) for item in result]
+    return result
+
+
+def _to_device(host: np.ndarray) -> ndarray:
+    """A device copy, in C order unless the array is in Fortran order only."""
+    allocation = Allocation(host.nbytes)
+    if host.flags.f_contiguous and not host.flags.c_contiguous:
+        array = allocation.array(host.shape[::-1], host.dtype).T
+    else:
+        array = allocation.array(host.shape, host.dtype)
+    array[...] = host
+    return ndarray._from(array, allocation)
+
+
+def run(function: Callable[..., Any], what: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run a NumPy function as an operation of the current stream; inside a capture, record it instead.
+
+    Raises TypeError for host arrays among the arguments, and what the function raises.
+    """
+    owners: list[ndarray] = []
+    host_args = unwrap(args, what, owners)
+    host_kwargs = {key: unwrap(value, what, owners) for key, value in kwargs.items()} if kwargs else {}
+    stream = get_current_stream()
+    stream.flush()
+
+    def compute() -> Any:
+        with np.errstate(all="ignore"):  # a GPU does not warn
+            return function(*host_args, **host_kwargs)
+
+    out = kwargs.get("out")
+    if isinstance(out, tuple):
+        out = out[0]
+    if out is not None:
+        if stream.capture is None:
+            compute()
+        else:
+            before = out._array.copy()  # the shapes and types are checked now, the values are for later
+            compute()
+            out._array[...] = before
+            stream.capture.add(compute, [owner._allocation for owner in owners])
+        return out
+    result = wrap(compute(), owners)
+    if stream.capture is not None:
+        _record(stream, compute, result, owners)
+    return result
+
+
+def run_in_place(function: Callable[..., Any], what: str, args: tuple[Any, ...]) -> None:
+    """Run a function that writes its first argument, or record it."""
+    owners: list[ndarray] = []
+    host_args = unwrap(args, what, owners)
+    stream = get_current_stream()
+    stream.flush()
+
+    def compute() -> None:
+        with np.errstate(all="ignore"):
+            function(*host_args)
+
+    if stream.capture is not None:
+        stream.capture.add(compute, [owner._allocation for owner in owners])
+    else:
+        compute()
+
+
+def _record(stream: Stream, compute: Callable[[], Any], result: Any, owners: list[ndarray]) -> None:
+    """Make a captured operation fill `result` at every launch, and take out the values that it has now."""
+    several = isinstance(result, (tuple, list))
+    assert stream.capture is not None
+    for position, array in enumerate(result if several else [result]):
+        if not isinstance(array, ndarray) or any(array._allocation is owner._allocation for owner in owners):
+            continue
+
+        def fill(target: np.ndarray = array._array, position: int = position) -> None:
+            value = compute()
+            np.copyto(target, value[position] if several else value)
+
+        stream.capture.add(fill, [*(owner._allocation for owner in owners), array._allocation])
+        array._allocation.poison()
+
+
+def _is_basic_index(index: Any) -> bool:
+    items = index if isinstance(index, tuple) else (index,)
+    return all(
+        item is None or item is Ellipsis or (isinstance(item, (int, slice, np.integer)) and not isinstance(item, bool))
+        for item in items
+    )
+
+
+def _has_mask(index: Any) -> bool:
+    items = index if isinstance(index, tuple) else (index,)
+    return any(isinstance(item, ndarray) and item.dtype == np.bool_ for item in items)
+
+
+class Flags:
+    """The flags of a device array."""
+
+    def __init__(self, flags: Any, owns: bool) -> None:
+        self.c_contiguous: bool = flags.c_contiguous
+        self.f_contiguous: bool = flags.f_contiguous
+        self.owndata = owns
+
+    @property
+    def forc(self) -> bool:
+        """Whether contiguous in either order."""
+        return self.c_contiguous or self.f_contiguous
+
+    @property
+    def fnc(self) -> bool:
+        """Whether in Fortran order only."""
+        return self.f_contiguous and not self.c_contiguous
+
+    def __getitem__(self, name: str) -> bool:
+        return getattr(self, name.lower())
+
+    def __repr__(self) -> str:
+        return "\n".join(f"  {name.upper()} : {getattr(self, name)}" for name in ("c_contiguous", "f_contiguous", "owndata"))
+
+
+class DeviceCapsule:
+    """What `ndarray.__dlpack__` gives: only `from_dlpack` of the stand-in opens it, a CPU library cannot."""
+
+    def __init__(self, array: ndarray) -> None:
+        self.array = array
+
+
+class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # noqa: N801  # CuPy's name
+    """An array in (simulated) device memory.
+
+    It is not a `numpy.ndarray`, never becomes one without `get`, and refuses to be mixed with one.
+    """
+
+    __slots__ = ("__weakref__", "_allocation", "_array", "_base")
+    __array_priority__ = 100
+    _array: np.ndarray
+    _allocation: Allocation
+    _base: ndarray | None
+
+    def __new__(
+        cls,
+        shape: Any,
+        dtype: Any = float,
+        memptr: MemoryPointer | None = None,
+        strides: tuple[int, ...] | None = None,
+        order: str = "C",
+    ) -> ndarray:
+        dtype = check_dtype(dtype)
+        shape = (operator.index(shape),) if not isinstance(shape, Iterable) else tuple(map(operator.index, shape))
+        nbytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+        if memptr is None:
+            allocation = Allocation(nbytes)
+            if order == "F":
+                return cls._from(allocation.array(shape[::-1], dtype).T, allocation)
+            return cls._from(allocation.array(shape, dtype), allocation)
+        allocation = memptr.mem
+        start = memptr.ptr - allocation.ptr
+        rest = allocation.array((allocation.size,), np.uint8)[start:]
+        if strides is not None:
+            first = rest[: rest.size // dtype.itemsize * dtype.itemsize].view(dtype)
+            return cls._from(np.lib.stride_tricks.as_strided(first, shape, strides), allocation)
+        if nbytes > rest.size:
+            raise ValueError(f"an array of {nbytes} bytes does not fit in the {rest.size} bytes at memptr")
+        return cls._from(rest[:nbytes].view(dtype).reshape(shape), allocation)
+
+    @classmethod
+    def _from(cls, array: np.ndarray, allocation: Allocation) -> ndarray:
+        self = object.__new__(cls)
+        self._array = array
+        self._allocation = allocation
+        self._base = None
+        return self
+
+    @classmethod
+    def _view(cls, array: np.ndarray, owner: ndarray) -> ndarray:
+        self = cls._from(array, owner._allocation)
+        self._base = owner if owner._base is None else owner._base
+        return self
+
+    # ---------------------------------------------------------------- never a host array by accident
+    def __array__(self, *args: Any, **kwargs: Any) -> np.ndarray:
+        raise TypeError(
+            "Implicit conversion to a NumPy array is not allowed. Please use `.get()` to construct a NumPy array explicitly."
+        )
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        for value in inputs:
+            if isinstance(value, (ndarray, *_SCALARS)):
+                continue
+            if isinstance(value, np.ndarray):
+                raise TypeError(f"Unsupported type {type(value)}")
+            return NotImplemented
+        function = ufunc if method == "__call__" else getattr(ufunc, method)
+        if method == "at":
+            return run_in_place(function, ufunc.__name__, inputs)
+        return run(function, ufunc.__name__, inputs, kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        from . import lookup
+
+        return lookup(function.__name__)(*args, **kwargs)
+
+    # ---------------------------------------------------------------- host and device
+    def get(self, stream: Stream | None = None, order: str = "C", out: Any = None, blocking: bool = True) -> np.ndarray:
+        """A copy in host memory. Raises TypeError for an `out` of another shape or dtype."""
+        if out is None:
+            out = np.empty(self.shape, self.dtype, order=order if order in "CF" else "C")  # type: ignore[call-overload]
+        elif out.dtype != self.dtype or out.shape != self.shape:
+            raise TypeError(f"{out.dtype}{out.shape} array cannot be obtained from {self.dtype}{self.shape} array")
+        if blocking:
+            synchronize("ndarray.get", stream)
+            np.copyto(out, self._array)
+        else:
+            refuse_in_capture("ndarray.get")
+            (stream or get_current_stream()).push(lambda: np.copyto(out, self._array))
+        return out
+
+    def set(self, arr: np.ndarray, stream: Stream | None = None) -> None:
+        """Copy a NumPy array of the same shape and dtype to the device. Raises TypeError, ValueError."""
+        if not isinstance(arr, np.ndarray):
+            raise TypeError("Only numpy.ndarray can be set to cupy.ndarray")
+        if arr.dtype != self.dtype:
+            raise TypeError(f"{arr.dtype} array cannot be set to {self.dtype} array")
+        if arr.shape != self.shape:
+            raise ValueError(f"Shape mismatch. Old shape: {self.shape}, new shape: {arr.shape}")
+        refuse_in_capture("ndarray.set")
+        stream = stream or get_current_stream()
+        if memory.is_pinned(arr) and not stream.is_null:
+            stream.push(lambda: np.copyto(self._array, arr))  # whoever changes `arr` now is too early
+        else:
+            stream.flush()
+            np.copyto(self._array, arr)
+
+    def item(self, *index: Any) -> Any:
+        """One element as a Python scalar."""
+        synchronize("ndarray.item")
+        return self._array.item(*index)
+
+    def tolist(self) -> Any:
+        """The elements as nested lists."""
+        synchronize("ndarray.tolist")
+        return self._array.tolist()
+
+    def tobytes(self, order: str = "C") -> bytes:
+        """The elements as bytes."""
+        synchronize("ndarray.tobytes")
+        return self._array.tobytes(order)  # type: ignore[arg-type]
+
+    def __bool__(self) -> bool:
+        synchronize("bool(ndarray)")
+        return bool(self._array)
+
+    def __int__(self) -> int:
+        synchronize("int(ndarray)")
+        return int(self._array)
+
+    def __float__(self) -> float:
+        synchronize("float(ndarray)")
+        return float(self._array)
+
+    def __complex__(self) -> complex:
+        synchronize("complex(ndarray)")
+        return complex(self._array)
+
+    def __index__(self) -> int:
+        synchronize("index(ndarray)")
+        return operator.index(self._array)
+
+    def __repr__(self) -> str:
+        synchronize("repr(ndarray)")
+        return repr(self._array)
+
+    def __str__(self) -> str:
+        synchronize("str(ndarray)")
+        return str(self._array)
+
+    def __format__(self, specification: str) -> str:
+        synchronize("format(ndarray)")
+        return format(self._array, specification)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (2, 0)  # CUDA: a consumer on the CPU must refuse
+
+    def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None) -> Any:
+        if dl_device is not None and dl_device[0] == 1:  # asked for a copy in host memory, in so many words
+            return self.get().__dlpack__()
+        return DeviceCapsule(self.copy() if copy else self)
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return {
+            "shape": self.shape,
+            "typestr": self.dtype.str,
+            "descr": self.dtype.descr,
+            "version": 3,
+            "strides": None if self._array.flags.c_contiguous else self.strides,
+            "data": (self._array.ctypes.data, False),
+            "stream": 1,
+        }
+
+    # ---------------------------------------------------------------- structure
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The lengths of the axes. Assigning reshapes in place."""
+        return self._array.shape
+
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        view = self._array.view()
+        view.shape = shape
+        self._array = view
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The type of the elements."""
+        return self._array.dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return self._array.ndim
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self._array.size
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return self._array.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self._array.nbytes
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Bytes from one element to the next, per axis."""
+        return self._array.strides
+
+    @property
+    def flags(self) -> Flags:
+        """Contiguity and ownership."""
+        return Flags(self._array.flags, self._base is None)
+
+    @property
+    def base(self) -> ndarray | None:
+        """The array that this one is a view of, or None."""
+        return self._base
+
+    @property
+    def device(self) -> Any:
+        """The device of the memory."""
+        from .device import Device
+
+        return Device(0)
+
+    @property
+    def data(self) -> MemoryPointer:
+        """The address of the first element."""
+        return MemoryPointer(self._allocation, self._array.ctypes.data - self._allocation.ptr)
+
+    @property
+    def T(self) -> ndarray:
+        """The view with the axes reversed."""
+        return ndarray._view(self._array.T, self)
+
+    @property
+    def mT(self) -> ndarray:
+        """The view with the last two axes swapped."""
+        return ndarray._view(np.swapaxes(self._array, -1, -2), self)
+
+    @property
+    def real(self) -> ndarray:
+        """The view of the real parts."""
+        return ndarray._view(self._array.real, self)
+
+    @property
+    def imag(self) -> ndarray:
+        """The view of the imaginary parts; zeros for a real array."""
+        return wrap(self._array.imag, (self,))
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    def __iter__(self) -> Iterator[ndarray]:
+        if self.ndim == 0:
+            raise TypeError("iteration over a 0-d array")
+        return (self[position] for position in range(len(self)))
+
+    def __getitem__(self, index: Any) -> Any:
+        if _is_basic_index(index):
+            # An index of Ellipsis keeps NumPy from turning an element into a scalar, which would be a copy.
+            index = index if isinstance(index, tuple) else (index,)
+            if not any(item is Ellipsis for item in index):
+                index = (*index, Ellipsis)
+            return ndarray._view(self._array[index], self)
+        if _has_mask(index):
+            synchronize("boolean index")  # the size of the result is on the device
+        return run(lambda array, index: np.asarray(array[index]), "getitem", (self, index), {})
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if isinstance(value, np.ndarray):
+            if value.ndim:
+                raise ValueError("non-scalar numpy.ndarray cannot be used for setitem (copy it to the device first)")
+            value = value[()]
+        if not isinstance(value, (ndarray, *_SCALARS)):
+            raise TypeError(f"Unsupported type {type(value)}")
+        run_in_place(operator.setitem, "setitem", (self, index, value))
+
+    def astype(
+        self, dtype: Any, order: Any = "K", casting: Any = None, subok: Any = None, copy: bool = True
+    ) -> ndarray:
+        """A copy with another dtype; the array itself when nothing changes and `copy` is false."""
+        dtype = check_dtype(dtype)
+        if not copy and dtype == self.dtype and (order in "KA" or self.flags[order + "_CONTIGUOUS"]):
+            return self
+        return run(lambda array: array.astype(dtype, order=order, casting=casting or "unsafe"), "astype", (self,), {})
+
+    def copy(self, order: Any = "C") -> ndarray:
+        """A copy."""
+        return run(lambda array: array.copy(order), "copy", (self,), {})
+
+    def __copy__(self) -> ndarray:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> ndarray:
+        return self.copy()
+
+    def fill(self, value: Any) -> None:
+        """Set every element."""
+        self[...] = value
+
+    def view(self, dtype: Any = None) -> ndarray:
+        """The same memory, as another dtype."""
+        return ndarray._view(self._array.view() if dtype is None else self._array.view(check_dtype(dtype)), self)
+
+    def sort(self, axis: int = -1, kind: Any = None) -> None:
+        """Sort in place."""
+        run_in_place(lambda array: array.sort(axis), "sort", (self,))
+
+    def partition(self, kth: Any, axis: int = -1) -> None:
+        """Partition in place."""
+        run_in_place(lambda array: array.partition(kth, axis), "partition", (self,))
+
+    def put(self, indices: Any, values: Any, mode: str = "wrap") -> None:
+        """Set elements by flat index."""
+        run_in_place(lambda array, indices, values: np.put(array, indices, values, mode), "put", (self, indices, values))
+
+    def scatter_add(self, slices: Any, value: Any) -> None:
+        """Add at an index, repeated indices accumulating."""
+        scatter(np.add, self, slices, value)
+
+    def __getattr__(self, name: str) -> Any:  # sum, reshape, argmax, ...
+        if name not in _METHODS:
+            raise AttributeError(f"'cupy.ndarray' object has no attribute {name!r}")
+        method = getattr(np.ndarray, name)
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if name in _WAITING_METHODS:
+                synchronize(f"ndarray.{name}")
+            return run(method, name, (self, *args), kwargs)
+
+        return call
+
+
+#: CuPy's scatter functions use atomicAdd and its kin, which not every type has: int64 and bfloat16 do not.
+_SCATTER_TYPES = {
+    "add": "int32 uint32 uint64 float16 float32 float64 complex64 complex128".split(),
+    "maximum": "int32 uint32 uint64 float32 float64".split(),
+    "minimum": "int32 uint32 uint64 float32 float64".split(),
+}
+
+
+def scatter(ufunc: np.ufunc, array: ndarray, index: Any, values: Any) -> None:
+    """``ufunc.at`` on the device. Raises TypeError for host arrays and for dtypes without atomics."""
+    if not isinstance(array, ndarray):
+        raise TypeError(f"a cupy.ndarray is wanted, got {type(array)}")
+    supported = _SCATTER_TYPES.get(ufunc.__name__)
+    if supported is not None and array.dtype.name not in supported:
+        raise TypeError(f"cupy.{ufunc.__name__}.at and cupyx.scatter do not support {array.dtype}, only {', '.join(supported)}")
+    run_in_place(ufunc.at, f"{ufunc.__name__}.at", (array, index, values))
+
+
+def bytes_at(address: int, nbytes: int) -> np.ndarray:
+    """Device memory by address, as bytes. Raises ValueError when it is not inside one live block."""
+    memory.allocation_of(address, nbytes)
+    return np.frombuffer((ctypes.c_uint8 * nbytes).from_address(address), np.uint8)

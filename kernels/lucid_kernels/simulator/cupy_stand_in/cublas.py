@@ -1,0 +1,142 @@
+"""The part of cuBLAS that works on raw pointers: ``cupy.cuda.cublas`` (``cupy_backends.cuda.libs.cublas``).
+
+Matrices are column-major. A wrong leading dimension or batch stride gives wrong numbers, or an error when it leaves the
+allocation.
+"""
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from . import memory
+from .array import bytes_at
+from .kernels import launches
+from .streams import get_current_stream
+
+CUBLAS_OP_N = 0
+CUBLAS_OP_T = 1
+CUBLAS_OP_C = 2
+CUBLAS_COMPUTE_16F = 64
+CUBLAS_COMPUTE_32F = 68
+CUBLAS_COMPUTE_32F_FAST_TF32 = 77
+CUBLAS_COMPUTE_64F = 70
+CUBLAS_GEMM_DEFAULT = -1
+CUBLAS_GEMM_DEFAULT_TENSOR_OP = 99
+CUBLAS_POINTER_MODE_HOST = 0
+CUBLAS_POINTER_MODE_DEVICE = 1
+
+#: cudaDataType -> dtype
+_TYPES = {0: np.dtype(np.float32), 1: np.dtype(np.float64), 2: np.dtype(np.float16), 14: np.dtype(ml_dtypes.bfloat16)}
+
+
+class CUBLASError(RuntimeError):
+    """An error of cuBLAS."""
+
+
+def _matrix(address: int, rows: int, columns: int, leading: int, dtype: np.dtype) -> np.ndarray:
+    """A column-major matrix in device memory. Raises CUBLASError, ValueError."""
+    if leading < max(1, rows):
+        raise CUBLASError(f"CUBLAS_STATUS_INVALID_VALUE: leading dimension {leading} of a matrix with {rows} rows")
+    elements = leading * (columns - 1) + rows if rows and columns else 0
+    flat = bytes_at(address, elements * dtype.itemsize).view(dtype) if elements else np.empty(0, dtype)
+    return np.lib.stride_tricks.as_strided(flat, (rows, columns), (dtype.itemsize, leading * dtype.itemsize))
+
+
+def _host_scalar(address: int, dtype: Any) -> Any:
+    dtype = np.dtype(dtype)
+    return np.frombuffer((ctypes.c_uint8 * dtype.itemsize).from_address(address), dtype)[0]
+
+
+def gemmStridedBatchedEx(
+    handle: int,
+    transa: int,
+    transb: int,
+    m: int,
+    n: int,
+    k: int,
+    alpha: int,
+    A: int,
+    Atype: int,
+    lda: int,
+    strideA: int,
+    B: int,
+    Btype: int,
+    ldb: int,
+    strideB: int,
+    beta: int,
+    C: int,
+    Ctype: int,
+    ldc: int,
+    strideC: int,
+    batchCount: int,
+    computeType: int,
+    algo: int,
+) -> None:
+    """C[i] = alpha * op(A[i]) @ op(B[i]) + beta * C[i]; alpha and beta are addresses in host memory."""
+    compute_dtype = np.float64 if computeType == CUBLAS_COMPUTE_64F else np.float32
+    factor, keep = _host_scalar(alpha, compute_dtype), _host_scalar(beta, compute_dtype)
+    a_type, b_type, c_type = _TYPES[Atype], _TYPES[Btype], _TYPES[Ctype]
+    a_shape = (k, m) if transa else (m, k)
+    b_shape = (n, k) if transb else (k, n)
+
+    def compute() -> None:
+        for index in range(batchCount):
+            a = _matrix(A + index * strideA * a_type.itemsize, *a_shape, lda, a_type).astype(compute_dtype)
+            b = _matrix(B + index * strideB * b_type.itemsize, *b_shape, ldb, b_type).astype(compute_dtype)
+            c = _matrix(C + index * strideC * c_type.itemsize, m, n, ldc, c_type)
+            with np.errstate(all="ignore"):
+                product = factor * ((a.T if transa else a) @ (b.T if transb else b))
+                c[...] = product if keep == 0 else product + keep * c.astype(compute_dtype)
+
+    stream = get_current_stream()
+    stream.flush()
+    launches.append((f"gemm {m}x{n}x{k}", (batchCount,), ()))
+    if stream.capture is None:
+        compute()
+    else:
+        stream.capture.add(compute, [memory.allocation_of(address, 0) for address in (A, B, C)])
+
+
+def gemmEx(
+    handle: int,
+    transa: int,
+    transb: int,
+    m: int,
+    n: int,
+    k: int,
+    alpha: int,
+    A: int,
+    Atype: int,
+    lda: int,
+    B: int,
+    Btype: int,
+    ldb: int,
+    beta: int,
+    C: int,
+    Ctype: int,
+    ldc: int,
+    computeType: int,
+    algo: int,
+) -> None:
+    """C = alpha * op(A) @ op(B) + beta * C."""
+    gemmStridedBatchedEx(
+        handle, transa, transb, m, n, k, alpha, A, Atype, lda, 0, B, Btype, ldb, 0, beta, C, Ctype, ldc, 0, 1, computeType, algo
+    )  # fmt: skip
+
+
+def setStream(handle: int, stream: int) -> None:
+    """Nothing: work goes to the current stream."""
+
+
+def getPointerMode(handle: int) -> int:
+    """Where alpha and beta are: host memory."""
+    return CUBLAS_POINTER_MODE_HOST
+
+
+def setPointerMode(handle: int, mode: int) -> None:
+    """Raises NotImplementedError for scalars in device memory."""
+    if mode != CUBLAS_POINTER_MODE_HOST:
+        raise NotImplementedError("the simulator reads alpha and beta from host memory only")

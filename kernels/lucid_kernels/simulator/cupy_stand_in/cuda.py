@@ -1,0 +1,53 @@
+"""``cupy.cuda``."""
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from . import cublas, device, memory, runtime
+from .device import Device, get_cublas_handle, get_device_id
+from .memory import (
+    MemoryPointer,
+    MemoryPool,
+    OutOfMemoryError,
+    PinnedMemoryPointer,
+    PinnedMemoryPool,
+    alloc,
+    alloc_pinned_memory,
+    set_allocator,
+    using_allocator,
+)
+from .streams import Event, Graph, Stream, get_current_stream, get_elapsed_time
+
+nvtx = SimpleNamespace(RangePush=lambda message, color=-1: None, RangePop=lambda: None)
+
+
+def is_available() -> bool:
+    """Whether there is a device."""
+    return True
+
+
+__all__ = [
+    "Device",
+    "Event",
+    "Graph",
+    "MemoryPointer",
+    "MemoryPool",
+    "OutOfMemoryError",
+    "PinnedMemoryPointer",
+    "PinnedMemoryPool",
+    "Stream",
+    "alloc",
+    "alloc_pinned_memory",
+    "cublas",
+    "device",
+    "get_cublas_handle",
+    "get_current_stream",
+    "get_device_id",
+    "get_elapsed_time",
+    "is_available",
+    "memory",
+    "nvtx",
+    "runtime",
+    "set_allocator",
+    "using_allocator",
+]

@@ -1,0 +1,77 @@
+"""``cupy.cuda.device``."""
+from __future__ import annotations
+
+from typing import Any
+
+from . import runtime
+from .streams import synchronize
+
+
+class Device:
+    """The one simulated device; a context manager, as CuPy's."""
+
+    attributes = {
+        "MultiProcessorCount": runtime.MULTIPROCESSORS,
+        "MaxThreadsPerBlock": 1024,
+        "MaxThreadsPerMultiProcessor": 2048,
+        "MaxSharedMemoryPerBlock": 48 << 10,
+        "MaxSharedMemoryPerBlockOptin": 227 << 10,
+        "WarpSize": 32,
+    }
+    compute_capability = runtime.COMPUTE_CAPABILITY
+
+    def __init__(self, device: Any = None) -> None:
+        if isinstance(device, Device):
+            device = device.id
+        runtime.setDevice(device or 0)
+        self.id = 0
+
+    @property
+    def mem_info(self) -> tuple[int, int]:
+        """Free and total bytes of memory."""
+        return runtime.memGetInfo()
+
+    @property
+    def pci_bus_id(self) -> str:
+        """A made-up address."""
+        return "0000:00:00.0"
+
+    def __enter__(self) -> Device:
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        pass
+
+    def use(self) -> None:
+        """Make this the current device."""
+
+    def synchronize(self) -> None:
+        """Wait for the device."""
+        synchronize("Device.synchronize")
+
+    def __int__(self) -> int:
+        return self.id
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Device)
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+    def __repr__(self) -> str:
+        return f"<CUDA Device {self.id}>"
+
+
+def get_compute_capability() -> str:
+    """The compute capability, as '90'."""
+    return runtime.COMPUTE_CAPABILITY
+
+
+def get_cublas_handle() -> int:
+    """The handle that cuBLAS's functions take."""
+    return 1
+
+
+def get_device_id() -> int:
+    """The current device."""
+    return 0

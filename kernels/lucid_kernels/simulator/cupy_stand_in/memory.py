@@ -1,0 +1,244 @@
+"""Device memory and its pools, and pinned host memory.
+
+Fresh memory is filled with 0xFF, which reads as NaN. With guard pages (the default; LUCID_SIMULATOR_GUARD=0 turns them
+off) a kernel that leaves an array faults.
+"""
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import guard
+from .streams import Stream, get_current_stream
+
+GUARD = os.environ.get("LUCID_SIMULATOR_GUARD", "1") != "0"
+#: CuPy's pools hand out multiples of this, aligned to it.
+_UNIT = 512
+
+
+class OutOfMemoryError(MemoryError):
+    """The pool's limit is reached."""
+
+
+class MemoryPool:
+    """The books of device memory: how much is in use, and a limit. Nothing is reused, so that a stale use is noticed."""
+
+    private = True  # whether a captured graph may rely on the pool to keep freed blocks
+
+    def __init__(self, allocator: Any = None) -> None:
+        self._used = 0
+        self._total = 0
+        self._limit = 0
+        #: How many blocks have been given out, ever.
+        self.allocations = 0
+
+    def take(self, nbytes: int) -> None:
+        """Book `nbytes`. Raises OutOfMemoryError. For the modules of this package."""
+        size = -(-nbytes // _UNIT) * _UNIT
+        if self._limit and self._used + size > self._limit:
+            raise OutOfMemoryError(
+                f"Out of memory allocating {size:,} bytes (allocated so far: {self._used:,} bytes, "
+                f"limit set to: {self._limit:,} bytes)."
+            )
+        self._used += size
+        self._total = max(self._total, self._used)
+        self.allocations += 1
+
+    def give(self, nbytes: int) -> None:
+        """Undo `take`. For the modules of this package."""
+        self._used -= -(-nbytes // _UNIT) * _UNIT
+
+    def malloc(self, size: int) -> MemoryPointer:
+        """A block of this pool."""
+        return MemoryPointer(Allocation(size, self), 0)
+
+    def used_bytes(self) -> int:
+        """Bytes in use."""
+        return self._used
+
+    def total_bytes(self) -> int:
+        """Bytes in use and kept for reuse."""
+        return self._total
+
+    def free_bytes(self) -> int:
+        """Bytes kept for reuse."""
+        return self._total - self._used
+
+    def n_free_blocks(self) -> int:
+        """Blocks kept for reuse: none."""
+        return 0
+
+    def free_all_blocks(self, stream: Stream | None = None) -> None:
+        """Give back what is kept for reuse."""
+        self._total = self._used
+
+    def set_limit(self, size: int | None = None, fraction: float | None = None) -> None:
+        """Bound the bytes in use; 0 is no bound."""
+        self._limit = int(size or 0)
+
+    def get_limit(self) -> int:
+        """The bound, or 0."""
+        return self._limit
+
+
+class PinnedMemoryPool(MemoryPool):
+    """The books of pinned host memory."""
+
+
+class _DefaultPool(MemoryPool):
+    private = False
+
+
+_default_pool: MemoryPool = _DefaultPool()
+_pinned_pool = PinnedMemoryPool()
+_pools = [_default_pool]
+_live: weakref.WeakSet[Allocation] = weakref.WeakSet()
+
+
+class Allocation:
+    """One block of device memory, freed with the last array on it.
+
+    Its buffer may live longer, inside a captured graph; the pool's books do not count that.
+    """
+
+    __slots__ = ("__weakref__", "_buffer", "device_id", "pool", "ptr", "size")
+
+    def __init__(self, nbytes: int, pool: MemoryPool | None = None) -> None:
+        self.pool = pool = pool or _pools[-1]
+        pool.take(nbytes)
+        self.size = nbytes
+        self.device_id = 0
+        self._buffer: Any
+        if GUARD:
+            self._buffer = guard.Buffer(nbytes)
+            self.ptr = self._buffer.address
+        else:
+            self._buffer = np.full(nbytes + _UNIT, 0xFF, np.uint8)
+            self.ptr = -(-self._buffer.ctypes.data // _UNIT) * _UNIT
+        weakref.finalize(self, pool.give, nbytes).atexit = False
+        _live.add(self)
+
+    def array(self, shape: Sequence[int], dtype: Any) -> np.ndarray:
+        """The memory as a NumPy array."""
+        if GUARD:
+            return self._buffer.array(shape, dtype)
+        offset = self.ptr - self._buffer.ctypes.data
+        return self._buffer[offset : offset + self.size].view(dtype).reshape(shape)
+
+    def poison(self) -> None:
+        """Fill with 0xFF."""
+        ctypes.memset(self.ptr, 0xFF, self.size)
+
+
+def allocation_of(address: int, nbytes: int) -> Allocation:
+    """The live block that holds all of [address, address + nbytes). Raises ValueError."""
+    for allocation in _live:
+        if allocation.ptr <= address and address + nbytes <= allocation.ptr + allocation.size:
+            return allocation
+    raise ValueError(f"{nbytes} bytes at {address:#x} are not inside one block of device memory")
+
+
+class MemoryPointer:
+    """An address inside a block. Two pointers are as far apart as their `ptr`."""
+
+    def __init__(self, mem: Allocation, offset: int) -> None:
+        self.mem = mem
+        self.ptr = mem.ptr + offset
+        self.device_id = 0
+
+    def __int__(self) -> int:
+        return self.ptr
+
+    def memset_async(self, value: int, size: int, stream: Stream | None = None) -> None:
+        """Fill `size` bytes."""
+        stream = stream or get_current_stream()
+        stream.flush()
+
+        def fill() -> None:
+            ctypes.memset(self.ptr, value, size)
+
+        if stream.capture is not None:
+            stream.capture.add(fill, [self.mem])
+        else:
+            fill()
+
+    def memset(self, value: int, size: int) -> None:
+        """Fill `size` bytes."""
+        self.memset_async(value, size)
+
+
+def alloc(size: int) -> MemoryPointer:
+    """A block of the current pool."""
+    return MemoryPointer(Allocation(size), 0)
+
+
+def get_default_memory_pool() -> MemoryPool:
+    """The pool that is used unless another one is set."""
+    return _default_pool
+
+
+def get_default_pinned_memory_pool() -> PinnedMemoryPool:
+    """The pool of pinned host memory."""
+    return _pinned_pool
+
+
+def _pool_of(allocator: Callable[[int], Any] | None) -> MemoryPool:
+    return getattr(allocator, "__self__", None) or _default_pool
+
+
+def set_allocator(allocator: Callable[[int], Any] | None = None) -> None:
+    """Take device memory from `allocator`, a pool's `malloc`; None is the default pool."""
+    _pools[0] = _pool_of(allocator)
+
+
+@contextlib.contextmanager
+def using_allocator(allocator: Callable[[int], Any] | None = None) -> Iterator[None]:
+    """Take device memory from `allocator` inside."""
+    _pools.append(_pool_of(allocator))
+    try:
+        yield
+    finally:
+        _pools.pop()
+
+
+# ------------------------------------------------------------------------------------------------------ pinned memory
+class PinnedMemoryPointer:
+    """A block of pinned host memory; supports the buffer protocol through NumPy."""
+
+    def __init__(self, size: int) -> None:
+        self._bytes = bytearray(size)
+        self.size = size
+        self.ptr = ctypes.addressof(ctypes.c_char.from_buffer(self._bytes)) if size else 0
+        _pinned_ranges[self.ptr] = self
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        return {"shape": (self.size,), "typestr": "|u1", "data": (self.ptr, False), "version": 3}
+
+
+_pinned_ranges: weakref.WeakValueDictionary[int, PinnedMemoryPointer] = weakref.WeakValueDictionary()
+
+
+def alloc_pinned_memory(size: int) -> PinnedMemoryPointer:
+    """A block of pinned host memory."""
+    return PinnedMemoryPointer(size)
+
+
+def empty_pinned(shape: int | Sequence[int], dtype: Any = float, order: str = "C") -> np.ndarray:
+    """``cupyx.empty_pinned``: an uninitialised NumPy array in pinned memory."""
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    dtype = np.dtype(dtype)
+    size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    return np.asarray(alloc_pinned_memory(size)).view(dtype).reshape(shape, order=order)  # type: ignore[call-overload]
+
+
+def is_pinned(array: np.ndarray) -> bool:
+    """Whether a NumPy array lies in pinned memory."""
+    address = array.ctypes.data
+    return any(block.ptr <= address < block.ptr + block.size for block in list(_pinned_ranges.values()))

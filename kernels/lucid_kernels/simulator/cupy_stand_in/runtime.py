@@ -1,0 +1,70 @@
+"""``cupy.cuda.runtime``: one device, always there."""
+from __future__ import annotations
+
+import os
+from typing import Any
+
+is_hip = False
+streamCaptureModeGlobal = 0
+streamCaptureModeThreadLocal = 1
+streamCaptureModeRelaxed = 2
+
+#: What the simulated device says of itself. Few multiprocessors: grids that are sized by the device stay small.
+MULTIPROCESSORS = 4
+MEMORY_BYTES = 8 << 30
+COMPUTE_CAPABILITY = os.environ.get("LUCID_SIMULATOR_COMPUTE_CAPABILITY", "90")
+
+
+class CUDARuntimeError(RuntimeError):
+    """An error of the CUDA runtime."""
+
+
+def getDeviceCount() -> int:
+    """The number of devices."""
+    return 1
+
+
+def getDevice() -> int:
+    """The current device."""
+    return 0
+
+
+def setDevice(device: int) -> None:
+    """Choose the device. Raises CUDARuntimeError."""
+    if device != 0:
+        raise CUDARuntimeError("cudaErrorInvalidDevice: invalid device ordinal")
+
+
+def deviceSynchronize() -> None:
+    """Wait for the device."""
+    from .streams import synchronize
+
+    synchronize("deviceSynchronize")
+
+
+def memGetInfo() -> tuple[int, int]:
+    """Free and total bytes of memory."""
+    return MEMORY_BYTES, MEMORY_BYTES
+
+
+def runtimeGetVersion() -> int:
+    """CUDA's version."""
+    return 13000
+
+
+def driverGetVersion() -> int:
+    """The driver's version."""
+    return 13000
+
+
+def getDeviceProperties(device: int) -> dict[str, Any]:
+    """Facts about a device."""
+    setDevice(device)
+    return {
+        "name": b"simulated",
+        "major": int(COMPUTE_CAPABILITY[:-1]),
+        "minor": int(COMPUTE_CAPABILITY[-1]),
+        "multiProcessorCount": MULTIPROCESSORS,
+        "totalGlobalMem": MEMORY_BYTES,
+        "warpSize": 32,
+    }

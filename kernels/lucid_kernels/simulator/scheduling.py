@@ -1,0 +1,86 @@
+"""The order in which the simulator runs the threads of a block and the blocks of a grid.
+
+A GPU promises no order. Code that lacks a barrier or a wait can be right by luck under one order; a test that passes under
+every entry of `SCHEDULES` has had that luck taken away.
+"""
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Literal
+
+Order = Literal["forward", "reverse", "shuffled"]
+_ORDERS: tuple[Order, ...] = ("forward", "reverse", "shuffled")
+
+#: Seconds of processor time after which a launch is stopped: a kernel that never ends is reported, not waited for.
+TIME_LIMIT = float(os.environ.get("LUCID_SIMULATOR_TIME_LIMIT", "60"))
+
+
+class ScheduleStruct(ctypes.Structure):
+    """A `Schedule` as the C++ side reads it: `struct Schedule` of cpu_fibers.h."""
+
+    _fields_ = [
+        ("order", ctypes.c_int),
+        ("seed", ctypes.c_uint),
+        ("poison", ctypes.c_int),
+        ("flush_denormals", ctypes.c_int),
+        ("strict", ctypes.c_int),
+        ("eager_copies", ctypes.c_int),
+        ("time_limit", ctypes.c_double),
+    ]
+
+
+@dataclasses.dataclass(frozen=True)
+class Schedule:
+    """How one launch is run.
+
+    order: of the warps, the lanes of a warp, and (reverse only) the blocks.
+    seed: of the order 'shuffled'.
+    poison: fill shared memory with 0xFF (NaN) at the start of every block.
+    flush_denormals: treat denormal floats as zero, as CuPy's option -ftz=true does.
+    strict: report threads that meet at different barriers and lanes that read inactive lanes.
+    eager_copies: cp.async copies land at once, not at the wait: shows a buffer that is overwritten while it is read.
+    """
+
+    order: Order = "forward"
+    seed: int = 1
+    poison: bool = True
+    flush_denormals: bool = True
+    strict: bool = True
+    eager_copies: bool = False
+
+    def to_struct(self) -> ScheduleStruct:
+        """The schedule as the C++ side reads it."""
+        return ScheduleStruct(
+            _ORDERS.index(self.order), self.seed, self.poison, self.flush_denormals, self.strict, self.eager_copies, TIME_LIMIT
+        )
+
+
+#: The schedules that a kernel's tests run under.
+SCHEDULES = (
+    Schedule("forward"),
+    Schedule("reverse", eager_copies=True),
+    Schedule("shuffled", seed=7),
+    Schedule("shuffled", seed=99, eager_copies=True),
+)
+
+_current: ContextVar[Schedule] = ContextVar("lucid_simulator_schedule", default=SCHEDULES[0])
+
+
+@contextmanager
+def schedule(chosen: Schedule) -> Iterator[Schedule]:
+    """Run the launches of this context under `chosen`: ``with schedule(Schedule("reverse")): ...``"""
+    token = _current.set(chosen)
+    try:
+        yield chosen
+    finally:
+        _current.reset(token)
+
+
+def current_schedule() -> Schedule:
+    """The schedule of the next launch."""
+    return _current.get()
