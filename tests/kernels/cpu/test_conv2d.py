@@ -1,0 +1,155 @@
+"""Convolution against naive loops in float64, adjoints and PyTorch."""
+import ml_dtypes
+import numpy as np
+import pytest
+from lucid_kernels.cpu import conv2d as module
+from lucid_kernels.cpu.conv2d import conv2d, conv2d_grad_input, conv2d_grad_weight
+
+# (input shape, weight shape, stride, padding, dilation, groups)
+CASES = {
+    "plain": ((2, 3, 7, 6), (4, 3, 3, 3), (1, 1), (1, 1), (1, 1), 1),
+    "strided": ((3, 2, 9, 8), (3, 2, 3, 2), (2, 3), (1, 0), (1, 1), 1),
+    "dilated": ((2, 2, 10, 9), (3, 2, 3, 3), (1, 2), (2, 1), (2, 3), 1),
+    "grouped": ((3, 4, 6, 5), (6, 2, 3, 3), (2, 1), (1, 2), (1, 1), 2),
+    "row kernel": ((2, 3, 4, 9), (2, 3, 1, 5), (1, 1), (0, 2), (1, 1), 1),
+    "kernel covers the padded input": ((2, 2, 3, 4), (3, 2, 5, 8), (1, 1), (1, 2), (1, 1), 1),
+    "taps only in the padding": ((1, 1, 2, 1), (2, 1, 3, 3), (1, 1), (3, 4), (2, 3), 1),
+    "pointwise": ((3, 5, 4, 3), (4, 5, 1, 1), (1, 1), (0, 0), (1, 1), 1),
+    "pointwise grouped": ((2, 4, 4, 3), (6, 2, 1, 1), (1, 1), (0, 0), (1, 1), 2),
+    "pointwise strided": ((2, 4, 5, 5), (3, 4, 1, 1), (2, 2), (0, 0), (1, 1), 1),
+    "pointwise padded": ((2, 4, 3, 3), (3, 4, 1, 1), (1, 1), (1, 2), (1, 1), 1),
+    "depthwise": ((2, 3, 7, 6), (3, 1, 3, 3), (1, 1), (1, 1), (1, 1), 3),
+    "depthwise multiplied": ((2, 3, 7, 8), (6, 1, 3, 2), (2, 3), (1, 1), (2, 1), 3),
+    "depthwise outside": ((1, 2, 2, 1), (2, 1, 3, 3), (1, 1), (3, 4), (2, 3), 2),
+    "empty batch": ((0, 3, 5, 5), (4, 3, 3, 3), (1, 1), (1, 1), (1, 1), 1),
+    "empty batch depthwise": ((0, 3, 5, 5), (3, 1, 3, 3), (1, 1), (1, 1), (1, 1), 3),
+}
+LARGE = {
+    "large": ((3, 16, 30, 29), (8, 16, 3, 3), (1, 1), (1, 1), (1, 1), 1),
+    "large depthwise": ((2, 40, 30, 31), (40, 1, 5, 3), (2, 2), (2, 1), (1, 1), 40),
+    "large grouped": ((5, 32, 14, 15), (64, 8, 3, 3), (2, 2), (1, 1), (1, 1), 4),
+}
+each_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+
+
+def naive(x, weight, bias, stride, padding, dilation, groups):
+    """Cross-correlation, one output at a time."""
+    (n, _, h, w), (o, depth, kh, kw) = x.shape, weight.shape
+    padded = np.pad(x, ((0, 0), (0, 0), (padding[0],) * 2, (padding[1],) * 2))
+    oh = (h + 2 * padding[0] - dilation[0] * (kh - 1) - 1) // stride[0] + 1
+    ow = (w + 2 * padding[1] - dilation[1] * (kw - 1) - 1) // stride[1] + 1
+    y = np.empty((n, o, oh, ow))
+    for k in range(o):
+        first = k // (o // groups) * depth
+        for i, j in np.ndindex(oh, ow):
+            top, left = i * stride[0], j * stride[1]
+            window = padded[
+                :, first : first + depth, top : top + dilation[0] * kh : dilation[0],
+                left : left + dilation[1] * kw : dilation[1],
+            ][:, :, :kh, :kw]
+            y[:, k, i, j] = (window * weight[k]).sum((1, 2, 3)) + bias[k]
+    return y
+
+
+def data(case, dtype=np.float64):
+    x_shape, weight_shape, stride, padding, dilation, groups = case
+    rng = np.random.default_rng(0)
+    x, weight, bias = (rng.normal(size=s).astype(dtype) for s in (x_shape, weight_shape, weight_shape[:1]))
+    return x, weight, bias, {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+
+
+def check(case, dtype=np.float64, tolerance=1e-10):
+    x, weight, bias, attributes = data(case, dtype)
+    before = [a.copy() for a in (x, weight, bias)]
+    y = conv2d(x, weight, bias, **attributes)
+    wanted = naive(x, weight, bias, **attributes)
+    assert y.shape == wanted.shape
+    assert y.dtype == dtype
+    np.testing.assert_allclose(y, wanted, rtol=tolerance, atol=tolerance)
+    linear = wanted - bias.reshape(1, -1, 1, 1)
+    np.testing.assert_allclose(conv2d(x, weight, None, **attributes), linear, rtol=tolerance, atol=tolerance)
+    # The convolution is linear in x and in weight, so its gradients are its adjoints.
+    g = np.random.default_rng(1).normal(size=y.shape).astype(dtype)
+    inner = pytest.approx(float((g * linear).sum()), rel=tolerance, abs=1e3 * tolerance)
+    dx = conv2d_grad_input(g, weight, input_shape=x.shape, **attributes)
+    dweight = conv2d_grad_weight(g, x, weight_shape=weight.shape, **attributes)
+    assert dx.shape == x.shape
+    assert dweight.shape == weight.shape
+    assert (dx * x).sum() == inner
+    assert (dweight * weight).sum() == inner
+    for array, old in zip((x, weight, bias), before):
+        np.testing.assert_array_equal(array, old)
+    return y, dx, dweight
+
+
+@each_case
+def test_against_loops(case):
+    check(case)
+
+
+@pytest.mark.parametrize("tile_bytes", [1, 1500, 6000])
+@each_case
+def test_tiles_do_not_show(case, tile_bytes, monkeypatch):
+    """Single rows, single samples and several samples a tile give the same results."""
+    whole = check(case)
+    monkeypatch.setattr(module, "_TILE_BYTES", tile_bytes)
+    for got, want in zip(check(case), whole):
+        np.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("case", LARGE.values(), ids=LARGE)
+def test_large_enough_for_threads(case):
+    check(case)
+
+
+@pytest.mark.parametrize("name", ["plain", "grouped", "depthwise multiplied", "pointwise"])
+def test_strides_and_out(name):
+    x, weight, bias, attributes = data(CASES[name])
+    y = conv2d(x, weight, bias, **attributes)
+    fortran = [np.asfortranarray(a) for a in (x, weight, y)]
+    calls = [
+        (conv2d, (x, weight, bias), (fortran[0], fortran[1], np.repeat(bias, 2)[::2]), {}),
+        (conv2d_grad_input, (y, weight), (fortran[2], fortran[1]), {"input_shape": x.shape}),
+        (conv2d_grad_weight, (y, x), (fortran[2], fortran[0]), {"weight_shape": weight.shape}),
+    ]
+    for kernel, plain, strided, shapes in calls:
+        wanted = kernel(*plain, **attributes, **shapes)
+        for out in (np.full(wanted.shape, np.nan), np.full((*wanted.shape, 2), np.nan)[..., 0]):
+            assert kernel(*strided, **attributes, **shapes, out=out) is out
+            np.testing.assert_array_equal(out, wanted)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+def test_halves(dtype):
+    x, weight, bias, attributes = data(CASES["plain"], dtype)
+    y = conv2d(x, weight, bias, **attributes)
+    wide = conv2d(*(a.astype(np.float32) for a in (x, weight, bias)), **attributes)
+    assert y.dtype == dtype
+    np.testing.assert_array_equal(y, wide.astype(dtype))
+    assert conv2d_grad_input(y, weight, input_shape=x.shape, **attributes).dtype == dtype
+    assert conv2d_grad_weight(y, x, weight_shape=weight.shape, **attributes).dtype == dtype
+
+
+@pytest.mark.parametrize("case", [*CASES.values(), *LARGE.values()], ids=[*CASES, *LARGE])
+def test_like_torch(case):
+    torch = pytest.importorskip("torch")
+    x, weight, bias, attributes = data(case, np.float32)
+    t_x, t_weight = (torch.tensor(a, requires_grad=True) for a in (x, weight))
+    t_y = torch.nn.functional.conv2d(t_x, t_weight, torch.tensor(bias), **attributes)
+    y = conv2d(x, weight, bias, **attributes)
+    np.testing.assert_allclose(y, t_y.detach(), rtol=1e-4, atol=1e-4)
+    g = np.random.default_rng(1).normal(size=y.shape).astype(np.float32)
+    t_dx, t_dweight = torch.autograd.grad(t_y, (t_x, t_weight), torch.tensor(g))
+    dx = conv2d_grad_input(g, weight, input_shape=x.shape, **attributes)
+    np.testing.assert_allclose(dx, t_dx, rtol=1e-4, atol=1e-4)
+    dweight = conv2d_grad_weight(g, x, weight_shape=weight.shape, **attributes)
+    np.testing.assert_allclose(dweight, t_dweight, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_nan_and_inf_like_torch(bad):
+    torch = pytest.importorskip("torch")
+    x, weight, bias, attributes = data(CASES["plain"], np.float32)
+    x[0, 1, 2, 3] = bad
+    wanted = torch.nn.functional.conv2d(*map(torch.tensor, (x, weight, bias)), **attributes)
+    np.testing.assert_allclose(conv2d(x, weight, bias, **attributes), wanted, rtol=1e-4, atol=1e-4)

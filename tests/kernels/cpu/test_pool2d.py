@@ -1,0 +1,231 @@
+"""Pooling against naive loops in float64, adjoints and PyTorch."""
+import itertools
+
+import ml_dtypes
+import numpy as np
+import pytest
+from lucid_kernels.cpu.pool2d import (
+    adaptive_avg_pool2d,
+    adaptive_avg_pool2d_grad,
+    avg_pool2d,
+    avg_pool2d_grad,
+    max_pool2d,
+    max_pool2d_gather,
+    max_pool2d_grad,
+)
+
+# (input shape, kernel_size, stride, padding, dilation): odd sizes, 1xN, kernel as large as the padded input, strides 1-3.
+WINDOWS = [
+    ((2, 3, 8, 8), (2, 2), (2, 2), (0, 0), (1, 1)),
+    ((1, 2, 7, 9), (3, 3), (2, 2), (1, 1), (1, 1)),
+    ((2, 1, 5, 6), (1, 3), (1, 1), (0, 1), (1, 1)),
+    ((1, 1, 4, 5), (6, 7), (1, 1), (1, 1), (1, 1)),
+    ((1, 2, 11, 10), (3, 2), (1, 3), (1, 0), (2, 3)),
+    ((1, 2, 6, 7), (2, 3), (3, 4), (1, 1), (1, 1)),
+    ((1, 1, 5, 5), (2, 2), (4, 3), (1, 0), (1, 2)),
+    ((2, 20, 45, 46), (3, 3), (2, 2), (1, 1), (1, 1)),
+    ((0, 3, 8, 8), (2, 2), (2, 2), (0, 0), (1, 1)),
+]
+NAIVE = [case for case in WINDOWS if np.prod(case[0]) < 1000]
+
+
+def pooled(length, kernel, stride, padding, dilation, ceil_mode):
+    """Count the windows by trying them one after the other."""
+    count = 0
+    while True:
+        start = count * stride - padding
+        stop = start + dilation * (kernel - 1) + 1
+        if stop > length + padding and not (ceil_mode and start < length and stop - stride < length + padding):
+            return count
+        count += 1
+
+
+def taps(oh, ow, shape, kernel, stride, padding, dilation):
+    """The positions (ih, iw) inside the input that the window of output (oh, ow) covers, in row order."""
+    for a, b in itertools.product(range(kernel[0]), range(kernel[1])):
+        ih = oh * stride[0] - padding[0] + a * dilation[0]
+        iw = ow * stride[1] - padding[1] + b * dilation[1]
+        if 0 <= ih < shape[2] and 0 <= iw < shape[3]:
+            yield ih, iw
+
+
+def naive_max(x, kernel, stride, padding, dilation, ceil_mode):
+    sizes = [pooled(*axis, ceil_mode) for axis in zip(x.shape[2:], kernel, stride, padding, dilation)]
+    y = np.empty((*x.shape[:2], *sizes))
+    indices = np.empty(y.shape, np.int64)
+    for n, c, oh, ow in np.ndindex(y.shape):
+        best = None
+        for ih, iw in taps(oh, ow, x.shape, kernel, stride, padding, dilation):
+            if best is None or x[n, c, ih, iw] > x[n, c, best[0], best[1]]:
+                best = ih, iw
+        y[n, c, oh, ow] = x[n, c, best[0], best[1]]
+        indices[n, c, oh, ow] = best[0] * x.shape[3] + best[1]
+    return y, indices
+
+
+@pytest.mark.parametrize(("shape", "kernel", "stride", "padding", "dilation"), NAIVE)
+@pytest.mark.parametrize("ceil_mode", [False, True])
+def test_max(shape, kernel, stride, padding, dilation, ceil_mode):
+    x = np.random.default_rng(0).integers(-3, 3, shape).astype(np.float64)  # with ties
+    before = x.copy()
+    y, indices = max_pool2d(
+        x, kernel_size=kernel, stride=stride, padding=padding, dilation=dilation, ceil_mode=ceil_mode
+    )
+    wanted, wanted_indices = naive_max(x, kernel, stride, padding, dilation, ceil_mode)
+    np.testing.assert_array_equal(y, wanted)
+    np.testing.assert_array_equal(indices, wanted_indices)
+    assert indices.dtype == np.int64
+    np.testing.assert_array_equal(x, before)
+    np.testing.assert_array_equal(max_pool2d_gather(x, indices), y)
+    g = np.random.default_rng(1).normal(size=y.shape)
+    dx = max_pool2d_grad(g, indices, input_shape=shape)
+    assert (dx * x).sum() == pytest.approx((g * max_pool2d_gather(x, indices)).sum())
+    assert dx.shape == shape
+
+
+def naive_average(x, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override):
+    sizes = [pooled(*axis, 1, ceil_mode) for axis in zip(x.shape[2:], kernel, stride, padding)]
+    y = np.empty((*x.shape[:2], *sizes))
+    for n, c, oh, ow in np.ndindex(y.shape):
+        inside = [x[n, c, ih, iw] for ih, iw in taps(oh, ow, x.shape, kernel, stride, padding, (1, 1))]
+        padded = 1
+        for o, axis in ((oh, 0), (ow, 1)):
+            start = o * stride[axis] - padding[axis]
+            padded *= min(start + kernel[axis], x.shape[2 + axis] + padding[axis]) - start
+        y[n, c, oh, ow] = sum(inside) / (divisor_override or (padded if count_include_pad else len(inside)))
+    return y
+
+
+@pytest.mark.parametrize(("shape", "kernel", "stride", "padding", "dilation"), NAIVE)
+@pytest.mark.parametrize(
+    ("ceil_mode", "count_include_pad", "divisor_override"),
+    [(False, True, None), (True, True, None), (True, False, None), (False, True, 5), (True, False, -2)],
+)
+def test_average(shape, kernel, stride, padding, dilation, ceil_mode, count_include_pad, divisor_override):
+    x = np.random.default_rng(0).normal(size=shape)
+    attributes = {
+        "kernel_size": kernel, "stride": stride, "padding": padding, "ceil_mode": ceil_mode,
+        "count_include_pad": count_include_pad, "divisor_override": divisor_override,
+    }
+    y = avg_pool2d(x, **attributes)
+    wanted = naive_average(x, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    np.testing.assert_allclose(y, wanted, rtol=1e-12, atol=1e-12)
+    g = np.random.default_rng(1).normal(size=y.shape)
+    dx = avg_pool2d_grad(g, input_shape=shape, **attributes)
+    assert dx.shape == shape
+    assert (dx * x).sum() == pytest.approx((g * y).sum())
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 7, 9), (1, 2, 3, 2), (0, 2, 4, 4), (3, 20, 40, 30)])
+@pytest.mark.parametrize("output_size", [(1, 1), (3, 4), (5, 2)])
+def test_adaptive(shape, output_size):
+    x = np.random.default_rng(0).normal(size=shape)
+    y = adaptive_avg_pool2d(x, output_size=output_size)
+    for oh, ow in np.ndindex(output_size):
+        rows, columns = (
+            slice(int(np.floor(o * length / size)), int(np.ceil((o + 1) * length / size)))
+            for o, length, size in zip((oh, ow), shape[2:], output_size)
+        )
+        np.testing.assert_allclose(y[:, :, oh, ow], x[:, :, rows, columns].mean((2, 3)), rtol=1e-10, atol=1e-12)
+    g = np.random.default_rng(1).normal(size=y.shape)
+    dx = adaptive_avg_pool2d_grad(g, input_shape=shape)
+    assert dx.shape == shape
+    assert (dx * x).sum() == pytest.approx((g * y).sum())
+
+
+MAX = {"kernel_size": (3, 2), "stride": (2, 1), "padding": (1, 1), "dilation": (1, 1), "ceil_mode": False}
+AVERAGE = {
+    "kernel_size": (3, 2), "stride": (2, 1), "padding": (1, 1), "ceil_mode": True, "count_include_pad": False,
+    "divisor_override": None,
+}
+
+
+def strided_like(array):
+    return np.empty((*array.shape[:3], 2 * array.shape[3]), array.dtype)[..., ::2]
+
+
+def test_strides_and_out():
+    x = np.random.default_rng(0).normal(size=(2, 3, 7, 8))
+    view = np.asfortranarray(x)
+    y, indices = max_pool2d(x, **MAX)
+    out = (strided_like(y), strided_like(indices))
+    results = max_pool2d(view, **MAX, out=out)
+    assert results[0] is out[0]
+    assert results[1] is out[1]
+    np.testing.assert_array_equal(results[0], y)
+    np.testing.assert_array_equal(results[1], indices)
+    average = avg_pool2d(x, **AVERAGE)
+    calls = [
+        (max_pool2d_grad, (y, indices), (out[0], out[1]), {"input_shape": x.shape}),
+        (max_pool2d_gather, (x, indices), (view, out[1]), {}),
+        (avg_pool2d, (x,), (view,), AVERAGE),
+        (avg_pool2d_grad, (average,), (np.asfortranarray(average),), {"input_shape": x.shape, **AVERAGE}),
+        (adaptive_avg_pool2d, (x,), (view,), {"output_size": (3, 3)}),
+        (adaptive_avg_pool2d_grad, (average,), (np.asfortranarray(average),), {"input_shape": x.shape}),
+    ]
+    for kernel, plain, strided, attributes in calls:
+        wanted = kernel(*plain, **attributes)
+        given = strided_like(wanted)
+        assert kernel(*strided, **attributes, out=given) is given
+        np.testing.assert_array_equal(given, wanted)
+
+
+@pytest.mark.parametrize("planes", [2, 2000])
+@pytest.mark.parametrize("bad", [-1, 36, 2**40])
+def test_index_out_of_range(planes, bad):
+    x, g = np.zeros((1, planes, 6, 6)), np.zeros((1, planes, 3, 3))
+    indices = np.zeros(g.shape, np.int64)
+    indices[0, -1, 2, 2] = bad
+    with pytest.raises(IndexError, match="6x6"):
+        max_pool2d_grad(g, indices, input_shape=x.shape)
+    with pytest.raises(IndexError, match="6x6"):
+        max_pool2d_gather(np.zeros((1, planes, 6, 6)), np.concatenate([indices] * 4, axis=3))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+def test_halves(dtype):
+    x = np.random.default_rng(0).normal(size=(2, 3, 7, 8)).astype(dtype)
+    y, indices = max_pool2d(x, **MAX)
+    assert (y.dtype, indices.dtype) == (dtype, np.int64)
+    average = avg_pool2d(x, **AVERAGE)
+    np.testing.assert_array_equal(average, avg_pool2d(x.astype(np.float32), **AVERAGE).astype(dtype))
+    assert max_pool2d_grad(y, indices, input_shape=x.shape).dtype == dtype
+
+
+@pytest.mark.parametrize(("shape", "kernel", "stride", "padding", "dilation"), WINDOWS)
+@pytest.mark.parametrize("ceil_mode", [False, True])
+def test_like_torch(shape, kernel, stride, padding, dilation, ceil_mode):
+    torch = pytest.importorskip("torch")
+    if any(2 * p > k for p, k in zip(padding, kernel)) or shape[0] == 0:
+        pytest.skip("PyTorch refuses it")
+    functional = torch.nn.functional
+    x = np.random.default_rng(0).integers(-9, 9, shape).astype(np.float32)
+    x.reshape(-1)[::11] = np.nan
+    x.reshape(-1)[1::13] = -np.inf
+    t_x = torch.tensor(x, requires_grad=True)
+    t_y, t_indices = functional.max_pool2d(t_x, kernel, stride, padding, dilation, ceil_mode, return_indices=True)
+    y, indices = max_pool2d(
+        x, kernel_size=kernel, stride=stride, padding=padding, dilation=dilation, ceil_mode=ceil_mode
+    )
+    np.testing.assert_array_equal(y, t_y.detach())
+    np.testing.assert_array_equal(indices, t_indices)
+    g = np.random.default_rng(1).normal(size=y.shape).astype(np.float32)
+    (wanted,) = torch.autograd.grad(t_y, t_x, torch.tensor(g))
+    np.testing.assert_allclose(max_pool2d_grad(g, indices, input_shape=shape), wanted, rtol=1e-6, atol=1e-6)
+
+    for count_include_pad, override in ((True, None), (False, None), (True, 3)):
+        t_y = functional.avg_pool2d(t_x, kernel, stride, padding, ceil_mode, count_include_pad, override)
+        attributes = {
+            "kernel_size": kernel, "stride": stride, "padding": padding, "ceil_mode": ceil_mode,
+            "count_include_pad": count_include_pad, "divisor_override": override,
+        }
+        np.testing.assert_array_equal(avg_pool2d(x, **attributes), t_y.detach())
+        g = np.random.default_rng(1).normal(size=t_y.shape).astype(np.float32)
+        (wanted,) = torch.autograd.grad(t_y, t_x, torch.tensor(g))
+        np.testing.assert_allclose(avg_pool2d_grad(g, input_shape=shape, **attributes), wanted, rtol=1e-5, atol=1e-6)
+
+    t_y = functional.adaptive_avg_pool2d(t_x, (3, 2))
+    np.testing.assert_allclose(adaptive_avg_pool2d(x, output_size=(3, 2)), t_y.detach(), rtol=1e-5, atol=1e-5)
+    g = np.random.default_rng(1).normal(size=t_y.shape).astype(np.float32)
+    (wanted,) = torch.autograd.grad(t_y, t_x, torch.tensor(g))
+    np.testing.assert_allclose(adaptive_avg_pool2d_grad(g, input_shape=shape), wanted, rtol=1e-5, atol=1e-6)
