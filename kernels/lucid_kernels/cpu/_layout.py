@@ -20,7 +20,7 @@ HALVES = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
 # 16384 float32 fill 64 KiB: three such arrays stay in a 1 MiB L2 cache.
 GRAIN = 1 << 14
 # Below this many elements a launch (1.6 us with TBB, and waking a thread) costs more than the second core gives back.
-PARALLEL_FROM = 1 << 16
+PARALLEL_FROM = 1 << 15
 
 
 def contiguous(array: Array) -> Array:
