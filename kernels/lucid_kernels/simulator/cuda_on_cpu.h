@@ -572,6 +572,16 @@ static inline float __fmul_rn(float a, float b) { volatile float r = a * b; retu
 static inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
 static inline float __int2float_rn(int i) { return (float)i; }
 static inline float __uint2float_rn(unsigned i) { return (float)i; }
+static inline double __dadd_rn(double a, double b) { volatile double r = a + b; return r; }
+static inline double __dsub_rn(double a, double b) { volatile double r = a - b; return r; }
+static inline double __dmul_rn(double a, double b) { volatile double r = a * b; return r; }
+static inline double __ddiv_rn(double a, double b) { volatile double r = a / b; return r; }
+static inline double __dsqrt_rn(double x) { return sqrt(x); }
+static inline double __fma_rn(double a, double b, double c) { return fma(a, b, c); }
+static inline float __fdiv_rn(float a, float b) { volatile float r = a / b; return r; }
+static inline double __longlong_as_double(long long i) { return simulator::unpack<double>((uint64_t)i); }
+static inline long long __double_as_longlong(double x) { return (long long)simulator::pack(x); }
+static inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) { return (unsigned long long)(((unsigned __int128)a * b) >> 64); }
 static inline int __float2int_rn(float x) { return (int)nearbyintf(x); }
 static inline int __float2int_rz(float x) { return (int)x; }
 static inline unsigned __float2uint_rn(float x) { return (unsigned)nearbyintf(x); }

@@ -18,8 +18,8 @@ The planted bugs of the kernels stand in files `tests/kernels/cuda/mutations_*.p
 
 Rules:
 
-- `check` takes no argument, calls the launchers of `lucid_kernels.cuda.<family>` and asserts with NumPy. The stand-in is
-  installed while it runs: import `cupy` and the launchers inside the function.
+- `check` takes no argument, calls the launchers of `lucid_kernels.cuda.<family>` and asserts with NumPy. The stand-in
+  is installed while it runs: import `cupy` and the launchers inside the function.
 - `pattern` is a regular expression, `replacement` its substitute (`\\1` and `\\g<name>` work, as in `re.sub`). It is
   applied to the text of `file` itself, without the headers it includes; `inside` names an included header instead.
 - Every place that matches is one planted bug: each is tried alone and each must be noticed. A pattern that matches
@@ -30,3 +30,180 @@ Rules:
 
 `python kernels/mutate.py [family ...]` runs them all; a pytest test can call `run`.
 """
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import pathlib
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from . import installation
+from .errors import CompileError
+from .scheduling import SCHEDULES, schedule
+
+_LINE_MARK = re.compile(r'^#line \d+ "([^"]+)"$')
+
+
+@dataclasses.dataclass(frozen=True)
+class Mutation:
+    """A bug to plant: see the module's docstring."""
+
+    file: str
+    label: str
+    pattern: str
+    replacement: str
+    check: Callable[[], None]
+    inside: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What became of one planted bug.
+
+    label: that of the mutation, with the number and line of the place when it matches several.
+    noticed: per schedule, the exception that gave the bug away, or None.
+    """
+
+    file: str
+    label: str
+    noticed: tuple[Exception | None, ...]
+
+    @property
+    def caught(self) -> bool:
+        """Whether a schedule has noticed the bug."""
+        return any(error is not None for error in self.noticed)
+
+
+class MutationError(ValueError):
+    """The mutation itself is wrong: it matches nothing, does not compile, or its check fails without it."""
+
+
+def places(text: str, file: str, pattern: str) -> list[re.Match[str]]:
+    """Where `pattern` matches in the part of `text` that comes from `file`; `text` has its headers inlined."""
+    inside = []  # (start, end) of the stretches of lines that come from `file`
+    current, position = None, 0
+    start: int | None = None
+    for line in text.splitlines(keepends=True):
+        mark = _LINE_MARK.match(line.rstrip("\n"))
+        if mark:
+            current = mark[1]
+        belongs = mark is None and current == file
+        if belongs and start is None:
+            start = position
+        if not belongs and start is not None:
+            inside.append((start, position))
+            start = None
+        position += len(line)
+    if start is not None:
+        inside.append((start, position))
+    return [match for low, high in inside for match in re.compile(pattern, re.M).finditer(text, low, high)]
+
+
+@contextmanager
+def _source_of(family: str, text: str) -> Iterator[None]:
+    """Give the launchers `text` as the source of `family`."""
+    from lucid_kernels.cuda import launch
+
+    original = launch.source
+
+    def source(name: str) -> str:
+        return text if pathlib.PurePath(name).stem == family else original(name)
+
+    launch.source = source
+    launch.reload()
+    try:
+        yield
+    finally:
+        launch.source = original
+        launch.reload()
+
+
+@contextmanager
+def _stand_in() -> Iterator[Any]:
+    """The stand-in and the launchers on it. Raises MutationError when the launchers hold the real CuPy."""
+    was_installed = installation.installed()
+    installation.install()
+    try:
+        from lucid_kernels.cuda import launch
+
+        if not getattr(launch.cupy, "__simulated__", False):
+            raise MutationError("lucid_kernels.cuda was imported with the real CuPy: run mutations in their own process")
+        yield launch
+    finally:
+        if not was_installed:
+            installation.uninstall()
+
+
+def _attempt(check: Callable[[], None], launch: Any) -> Exception | None:
+    """What `check` raises about the kernels: None when it passes. Raises CompileError and unforeseen exceptions."""
+    try:
+        check()
+        launch.raise_pending()
+    except CompileError:
+        raise
+    except (AssertionError, RuntimeError, IndexError) as error:
+        return error
+    finally:
+        launch.forget_pending()
+    return None
+
+
+def run(mutations: Iterable[Mutation]) -> Iterator[Outcome]:
+    """Plant the bugs one at a time, run their checks under every schedule, and tell what happened.
+
+    Each check runs first without a bug. Raises MutationError.
+    """
+    sound: set[Callable[[], None]] = set()
+    for mutation in mutations:
+        with _stand_in() as launch:
+            if mutation.check not in sound:
+                _check_without_bug(mutation, launch)
+                sound.add(mutation.check)
+            yield from _plant(mutation, launch)
+
+
+def _check_without_bug(mutation: Mutation, launch: Any) -> None:
+    for chosen in SCHEDULES:
+        with schedule(chosen):
+            error = _attempt(mutation.check, launch)
+        if error is not None:
+            raise MutationError(f"{mutation.file}, {mutation.label!r}: the check fails without the mutation") from error
+
+
+def _plant(mutation: Mutation, launch: Any) -> Iterator[Outcome]:
+    family = pathlib.PurePath(mutation.file).stem
+    part = mutation.inside or f"{family}.cu"
+    text = f'#line 1 "{family}.cu"\n' + launch.source(family)
+    matches = places(text, part, mutation.pattern)
+    if not matches:
+        raise MutationError(f"{mutation.file}, {mutation.label!r}: {mutation.pattern!r} matches nowhere in {part}")
+    for number, match in enumerate(matches, 1):
+        label = mutation.label if len(matches) == 1 else f"{mutation.label} #{number}"
+        mutated = text[: match.start()] + match.expand(mutation.replacement) + text[match.end() :]
+        if mutated == text:
+            raise MutationError(f"{mutation.file}, {label!r}: the replacement changes nothing")
+        errors = []
+        with _source_of(family, mutated):
+            for chosen in SCHEDULES:
+                with schedule(chosen):
+                    try:
+                        errors.append(_attempt(mutation.check, launch))
+                    except CompileError as error:
+                        raise MutationError(f"{mutation.file}, {label!r}: does not compile:\n{error}") from error
+        yield Outcome(mutation.file, label, tuple(errors))
+
+
+def collect(folder: pathlib.Path, families: Iterable[str] = ()) -> list[Mutation]:
+    """The `MUTATIONS` of the files `mutations_*.py` in `folder`; of some families only when any are named."""
+    found: list[Mutation] = []
+    for path in sorted(folder.glob("mutations_*.py")):
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        found += module.MUTATIONS
+    wanted = {pathlib.PurePath(family).stem for family in families}
+    return [mutation for mutation in found if not wanted or pathlib.PurePath(mutation.file).stem in wanted]

@@ -1,0 +1,55 @@
+"""Plant the bugs of tests/kernels/cuda/mutations_*.py in the CUDA kernels and see that the kernels' checks notice them.
+
+    python kernels/mutate.py                   # all families
+    python kernels/mutate.py softmax pool2d    # some
+
+Runs on the simulator; see lucid_kernels/simulator/mutation.py for how a bug is declared. Fails when a bug is missed, or
+when a family has none.
+"""
+from __future__ import annotations
+
+import argparse
+import pathlib
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "kernels")]
+
+from lucid_kernels.cuda import source  # noqa: E402
+from lucid_kernels.simulator import mutation  # noqa: E402
+
+
+def describe(outcome: mutation.Outcome) -> str:
+    """One line about a planted bug: noticed or not, by which schedules, and how."""
+    marks = "".join("." if error is None else "x" for error in outcome.noticed)
+    error = next((error for error in outcome.noticed if error is not None), None)
+    lines = str(error).strip().splitlines() if error is not None else []
+    reason = f"{type(error).__name__}: {lines[0] if lines else ''}" if error is not None else ""
+    return f"{'caught' if outcome.caught else 'MISSED':7} {outcome.file:18} {marks}  {outcome.label:40} {reason[:110]}"
+
+
+def main() -> int:
+    """Run the mutations; 1 when a bug is missed or a family has none."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("families", nargs="*", help="families to test, as in softmax; all when left out")
+    options = parser.parse_args()
+
+    families = [pathlib.PurePath(name).stem for name in options.families] or list(source.names())
+    mutations = mutation.collect(ROOT / "tests" / "kernels" / "cuda", families)
+    start = time.perf_counter()
+    missed = total = 0
+    for outcome in mutation.run(mutations):
+        print(describe(outcome), flush=True)
+        total += 1
+        missed += not outcome.caught
+    covered = {pathlib.PurePath(item.file).stem for item in mutations}
+    bare = [family for family in families if family not in covered]
+    for family in bare:
+        print(f"MISSING {family}.cu has no mutation")
+    print(f"{total - missed} of {total} planted bugs caught in {time.perf_counter() - start:.0f} s")
+    return 1 if missed or bare else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
