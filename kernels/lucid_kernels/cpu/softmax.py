@@ -1,0 +1,276 @@
+"""Softmax and log-softmax over one dimension, and their gradients.
+
+The array is seen as (outer, C, inner), C the reduced dimension. With `inner == 1` a row lies in memory in one piece and
+a kernel works on it while it is in cache. Otherwise the kernel takes one outer index and a stretch of the inner
+dimension at a time and runs along that stretch, so that its loops are contiguous and vectorise. The sums of a row are
+taken in the dtype of the array, one row in one thread: the order depends on the shape only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+
+from . import _math
+from ._compile import jit, jit_parallel
+from ._layout import GRAIN, PARALLEL_FROM, Array, contiguous, deliver, result, upcast_half
+
+# The stretch of the inner dimension that a kernel takes at once: 64 classes of it fill 128 KiB in float32.
+_STRETCH = 512
+
+
+# --- contiguous rows ---
+
+
+@jit
+def _row_maximum(row: Any) -> Any:
+    largest = row[0]
+    for c in range(row.shape[0]):
+        largest = _math.maximum(largest, row[c])
+    return largest
+
+
+@jit
+def _softmax_rows(x: Any, y: Any) -> None:
+    for r in range(x.shape[0]):
+        row = x[r]
+        target = y[r]
+        largest = _row_maximum(row)
+        total = row.dtype.type(0)
+        for c in range(row.shape[0]):
+            e = _math.exp(row[c] - largest)
+            target[c] = e
+            total += e
+        scale = row.dtype.type(1) / total
+        for c in range(row.shape[0]):
+            target[c] *= scale
+
+
+@jit
+def _log_softmax_rows(x: Any, y: Any) -> None:
+    for r in range(x.shape[0]):
+        row = x[r]
+        target = y[r]
+        largest = _row_maximum(row)
+        total = row.dtype.type(0)
+        for c in range(row.shape[0]):
+            total += _math.exp(row[c] - largest)
+        logarithm = row.dtype.type(math.log(total))
+        for c in range(row.shape[0]):
+            target[c] = (row[c] - largest) - logarithm
+
+
+@jit
+def _softmax_grad_rows(g: Any, y: Any, dx: Any) -> None:
+    for r in range(y.shape[0]):
+        upstream = g[r]
+        row = y[r]
+        target = dx[r]
+        total = row.dtype.type(0)
+        for c in range(row.shape[0]):
+            total += row[c] * upstream[c]
+        for c in range(row.shape[0]):
+            target[c] = row[c] * (upstream[c] - total)
+
+
+@jit
+def _log_softmax_grad_rows(g: Any, y: Any, dx: Any) -> None:
+    for r in range(y.shape[0]):
+        upstream = g[r]
+        row = y[r]
+        target = dx[r]
+        total = row.dtype.type(0)
+        for c in range(row.shape[0]):
+            total += upstream[c]
+        for c in range(row.shape[0]):
+            target[c] = upstream[c] - _math.exp(row[c]) * total
+
+
+@jit_parallel
+def _softmax_rows_parallel(x: Any, y: Any, rows: int) -> None:
+    for i in numba.prange((x.shape[0] + rows - 1) // rows):
+        _softmax_rows(x[i * rows : (i + 1) * rows], y[i * rows : (i + 1) * rows])
+
+
+@jit_parallel
+def _log_softmax_rows_parallel(x: Any, y: Any, rows: int) -> None:
+    for i in numba.prange((x.shape[0] + rows - 1) // rows):
+        _log_softmax_rows(x[i * rows : (i + 1) * rows], y[i * rows : (i + 1) * rows])
+
+
+@jit_parallel
+def _softmax_grad_rows_parallel(g: Any, y: Any, dx: Any, rows: int) -> None:
+    for i in numba.prange((y.shape[0] + rows - 1) // rows):
+        part = slice(i * rows, (i + 1) * rows)
+        _softmax_grad_rows(g[part], y[part], dx[part])
+
+
+@jit_parallel
+def _log_softmax_grad_rows_parallel(g: Any, y: Any, dx: Any, rows: int) -> None:
+    for i in numba.prange((y.shape[0] + rows - 1) // rows):
+        part = slice(i * rows, (i + 1) * rows)
+        _log_softmax_grad_rows(g[part], y[part], dx[part])
+
+
+# --- any dimension: `planes` is (outer, C, inner) ---
+
+
+@jit
+def _stretch_maximum_and_total(x: Any, start: int, stop: int) -> Any:
+    """For the columns [start, stop) of x (C, inner): the maximum over C and the sum of exp(x - maximum)."""
+    largest = x[0][start:stop].copy()
+    for c in range(1, x.shape[0]):
+        row = x[c][start:stop]
+        for i in range(row.shape[0]):
+            largest[i] = _math.maximum(largest[i], row[i])
+    total = np.zeros_like(largest)
+    for c in range(x.shape[0]):
+        row = x[c][start:stop]
+        for i in range(row.shape[0]):
+            total[i] += _math.exp(row[i] - largest[i])
+    return largest, total
+
+
+@jit
+def _softmax_stretch(x: Any, y: Any, start: int, stop: int) -> None:
+    largest, total = _stretch_maximum_and_total(x, start, stop)
+    for i in range(total.shape[0]):
+        total[i] = x.dtype.type(1) / total[i]
+    for c in range(x.shape[0]):
+        row = x[c][start:stop]
+        target = y[c][start:stop]
+        for i in range(row.shape[0]):
+            target[i] = _math.exp(row[i] - largest[i]) * total[i]
+
+
+@jit
+def _log_softmax_stretch(x: Any, y: Any, start: int, stop: int) -> None:
+    largest, total = _stretch_maximum_and_total(x, start, stop)
+    for i in range(total.shape[0]):
+        total[i] = math.log(total[i])
+    for c in range(x.shape[0]):
+        row = x[c][start:stop]
+        target = y[c][start:stop]
+        for i in range(row.shape[0]):
+            target[i] = (row[i] - largest[i]) - total[i]
+
+
+@jit
+def _softmax_grad_stretch(g: Any, y: Any, dx: Any, start: int, stop: int) -> None:
+    total = np.zeros(stop - start, y.dtype)
+    for c in range(y.shape[0]):
+        row = y[c][start:stop]
+        upstream = g[c][start:stop]
+        for i in range(row.shape[0]):
+            total[i] += row[i] * upstream[i]
+    for c in range(y.shape[0]):
+        row = y[c][start:stop]
+        upstream = g[c][start:stop]
+        target = dx[c][start:stop]
+        for i in range(row.shape[0]):
+            target[i] = row[i] * (upstream[i] - total[i])
+
+
+@jit
+def _log_softmax_grad_stretch(g: Any, y: Any, dx: Any, start: int, stop: int) -> None:
+    total = np.zeros(stop - start, y.dtype)
+    for c in range(y.shape[0]):
+        upstream = g[c][start:stop]
+        for i in range(upstream.shape[0]):
+            total[i] += upstream[i]
+    for c in range(y.shape[0]):
+        row = y[c][start:stop]
+        upstream = g[c][start:stop]
+        target = dx[c][start:stop]
+        for i in range(row.shape[0]):
+            target[i] = upstream[i] - _math.exp(row[i]) * total[i]
+
+
+@jit_parallel
+def _softmax_planes(x: Any, y: Any) -> None:
+    inner = x.shape[2]
+    stretches = (inner + _STRETCH - 1) // _STRETCH
+    for i in numba.prange(x.shape[0] * stretches):
+        n = i // stretches
+        start = i % stretches * _STRETCH
+        _softmax_stretch(x[n], y[n], start, min(start + _STRETCH, inner))
+
+
+@jit_parallel
+def _log_softmax_planes(x: Any, y: Any) -> None:
+    inner = x.shape[2]
+    stretches = (inner + _STRETCH - 1) // _STRETCH
+    for i in numba.prange(x.shape[0] * stretches):
+        n = i // stretches
+        start = i % stretches * _STRETCH
+        _log_softmax_stretch(x[n], y[n], start, min(start + _STRETCH, inner))
+
+
+@jit_parallel
+def _softmax_grad_planes(g: Any, y: Any, dx: Any) -> None:
+    inner = y.shape[2]
+    stretches = (inner + _STRETCH - 1) // _STRETCH
+    for i in numba.prange(y.shape[0] * stretches):
+        n = i // stretches
+        start = i % stretches * _STRETCH
+        _softmax_grad_stretch(g[n], y[n], dx[n], start, min(start + _STRETCH, inner))
+
+
+@jit_parallel
+def _log_softmax_grad_planes(g: Any, y: Any, dx: Any) -> None:
+    inner = y.shape[2]
+    stretches = (inner + _STRETCH - 1) // _STRETCH
+    for i in numba.prange(y.shape[0] * stretches):
+        n = i // stretches
+        start = i % stretches * _STRETCH
+        _log_softmax_grad_stretch(g[n], y[n], dx[n], start, min(start + _STRETCH, inner))
+
+
+Kernel = Callable[..., None]
+
+
+def _run(rows: Kernel, rows_parallel: Kernel, planes: Kernel, dim: int, out: Array | None, *arrays: Array) -> Array:
+    """Apply one of the three kernels of a function to arrays of one shape and dtype; the result is its last argument."""
+    first = arrays[-1]
+    y = result(out, first.shape, first.dtype)
+    if first.size == 0:
+        return deliver(out, y)
+    shape = first.shape or (1,)
+    dim %= len(shape)
+    width, inner = shape[dim], math.prod(shape[dim + 1 :])
+    whole = [*map(contiguous, arrays), y]
+    if inner > 1:
+        planes(*(array.reshape(-1, width, inner) for array in whole))
+    elif first.size < PARALLEL_FROM:
+        rows(*(array.reshape(-1, width) for array in whole))
+    else:
+        rows_parallel(*(array.reshape(-1, width) for array in whole), max(1, GRAIN // width))
+    return deliver(out, y)
+
+
+@upcast_half
+def softmax(x: Array, *, dim: int, out: Array | None = None) -> Array:
+    """exp(x) / sum(exp(x)) over `dim`. A row with NaN, +inf, or nothing but -inf gives NaN, as in PyTorch."""
+    return _run(_softmax_rows, _softmax_rows_parallel, _softmax_planes, dim, out, x)
+
+
+@upcast_half
+def log_softmax(x: Array, *, dim: int, out: Array | None = None) -> Array:
+    """x - log(sum(exp(x))) over `dim`."""
+    return _run(_log_softmax_rows, _log_softmax_rows_parallel, _log_softmax_planes, dim, out, x)
+
+
+@upcast_half
+def softmax_grad(g: Array, y: Array, *, dim: int, out: Array | None = None) -> Array:
+    """y (g - sum(g y)), `y` the result of `softmax`."""
+    return _run(_softmax_grad_rows, _softmax_grad_rows_parallel, _softmax_grad_planes, dim, out, g, y)
+
+
+@upcast_half
+def log_softmax_grad(g: Array, y: Array, *, dim: int, out: Array | None = None) -> Array:
+    """g - exp(y) sum(g), `y` the result of `log_softmax`."""
+    return _run(_log_softmax_grad_rows, _log_softmax_grad_rows_parallel, _log_softmax_grad_planes, dim, out, g, y)
