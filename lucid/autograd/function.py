@@ -1,0 +1,303 @@
+"""`Function`: operations whose forward and backward are written by the user.
+
+The node of the graph is at the same time the `ctx` that both methods get, as in PyTorch: no cycle arises, because saved
+outputs are kept as arrays and rebuilt as tensors when they are asked for.
+"""
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import backends
+from ..tensor import Leaf, Tensor, version_box, wrap
+from .engine import _modified
+from .errors import type_name
+from .grad_mode import GRAD, no_grad
+from .grad_mode import mode as grad_mode
+from .inplace import rebase, refuse_leaf
+from .op import Node, Slot
+
+_Meta = tuple[tuple[int, ...], Any, Any]  # shape, dtype, device
+
+
+class FunctionNode(Node):
+    """One call of a `Function`: its node in the graph, and the `ctx` of its forward and backward.
+
+    `needs_input_grad` tells for each argument of `apply` whether its gradient is wanted. Attributes may be set freely.
+    """
+
+    foreign = True
+
+    def __init__(self, function: type[Function], inputs: Sequence[Any]) -> None:
+        self._function: type[Function] | None = function
+        tensors = [x if isinstance(x, Tensor) else None for x in inputs]
+        super().__init__(f"{function.__name__}Backward", [None if t is None else t._node for t in tensors], None)  # type: ignore[arg-type]
+        self.needs_input_grad = tuple(parent is not None for parent in self.parents)
+        self._input_meta: list[_Meta | None] = [None if t is None else _meta(t) for t in tensors]
+        self._output_meta: list[_Meta | None] = []
+        self._materialize = True
+        self._to_save: Sequence[Any] = ()
+        self._saved: list[tuple[Any, ...] | None] | None = []
+        self._dirty: Sequence[Tensor] = ()
+        self._constant: Sequence[Tensor] = ()
+
+    # ---- what forward and setup_context call ---------------------------------------------------------------------
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Keep inputs, outputs or intermediate tensors for backward, which finds them in `saved_tensors`."""
+        for number, tensor in enumerate(tensors):
+            if tensor is not None and not isinstance(tensor, Tensor):
+                raise TypeError(f"save_for_backward can only save variables, but argument {number} is of type "
+                                f"{type(tensor).__name__}")
+        self._to_save = tensors
+
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """Accepted for PyTorch's sake: there is no forward mode that would use them."""
+
+    def mark_dirty(self, *tensors: Tensor) -> None:
+        """Say which inputs forward has written in place; they must be returned as well."""
+        self._dirty = tensors
+
+    def mark_non_differentiable(self, *tensors: Tensor) -> None:
+        """Say which outputs have no gradient."""
+        self._constant = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether backward gets zeros (the default) or None for outputs that have no gradient."""
+        self._materialize = value
+
+    # ---- what backward uses --------------------------------------------------------------------------------------
+    @property
+    def saved_tensors(self) -> tuple[Tensor | None, ...]:
+        """The tensors given to `save_for_backward`. Raises RuntimeError if they are freed or were written since."""
+        if self._saved is None:
+            raise RuntimeError("Trying to backward through the graph a second time (or directly access saved tensors after "
+                               "they have already been freed). Saved intermediate values of the graph are freed when you "
+                               "call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward "
+                               "through the graph a second time or if you need to access saved tensors after calling "
+                               "backward.")
+        tensors: list[Tensor | None] = []
+        for entry in self._saved:
+            if entry is None:
+                tensors.append(None)
+                continue
+            array, box, count, node, output = entry
+            if box.count != count:
+                raise RuntimeError(_modified(self, wrap(array), "input" if output is None else "output"))
+            if output is not None:
+                node = self if output < 0 else Slot(self, output)
+            tensor = wrap(array, node)
+            tensor._version_box = box
+            tensors.append(tensor)
+        return tuple(tensors)
+
+    @property
+    def pull(self) -> Callable[[Any, Any], Sequence[Any]] | None:  # type: ignore[override]
+        """What the engine calls: backward with its arguments and results checked. None when the graph is freed."""
+        return None if self._function is None else self._pull
+
+    @pull.setter
+    def pull(self, value: None) -> None:
+        if hasattr(self, "_saved"):  # the engine frees the graph
+            self._function = self._saved = None
+
+    def _pull(self, g: Any, y: Any) -> Sequence[Any]:
+        assert self._function is not None
+        upstream: list[Any] = list(g) if g.__class__ is list else [g]
+        upstream += [None] * (len(self._output_meta) - len(upstream))
+        if self._materialize:
+            for number, meta in enumerate(self._output_meta):
+                if upstream[number] is None and meta is not None:
+                    upstream[number] = _zeros(meta)
+        results = self._function._backward_method()(self, *upstream)
+        if results.__class__ is list:
+            results = tuple(results)
+        elif results.__class__ is not tuple:
+            results = (results,)
+        expected = len(self._input_meta)
+        if len(results) > expected and all(extra is None for extra in results[expected:]):
+            results = results[:expected]
+        if len(results) != expected:
+            raise RuntimeError(f"function {self.op} returned an incorrect number of gradients (expected {expected}, got "
+                               f"{len(results)})")
+        return [None if result is None else self._checked(result, number) for number, result in enumerate(results)]
+
+    def _checked(self, gradient: Any, number: int) -> Tensor | None:
+        """A gradient that backward returned, with the shape and dtype of its input."""
+        meta = self._input_meta[number]
+        if meta is None:
+            raise RuntimeError(f"function {self.op} returned a gradient different from None at position {number + 1}, but "
+                               "the corresponding forward input was not a Variable")
+        if not isinstance(gradient, Tensor):
+            raise TypeError(f"function {self.op} returned a {type(gradient).__name__} as gradient {number}, not a Tensor")
+        if not self.needs_input_grad[number]:
+            return None
+        shape, dtype, device = meta
+        if gradient._array.shape != shape:
+            gradient = _sum_to(gradient, shape, self.op, number)
+        if gradient.device != device:
+            raise RuntimeError(f"Function {self.op} returned an invalid gradient at index {number} - expected device "
+                               f"{device} but got {gradient.device}")
+        return gradient if gradient._array.dtype == dtype else gradient.to(dtype)  # type: ignore[no-any-return]
+
+    # ---- after forward -------------------------------------------------------------------------------------------
+    def _finish(self, inputs: Sequence[Any], outputs: list[Any], alone: bool, record: bool) -> list[Any]:
+        """Give the outputs their place in the graph and keep what backward needs."""
+        for tensor in self._dirty:
+            if not _among(tensor, outputs):
+                raise RuntimeError("Some elements marked as dirty during the forward method were not returned as output. "
+                                   "The inputs that are modified inplace must all be outputs of the Function.")
+            if record:
+                refuse_leaf(tensor)
+            version_box(tensor).bump()
+        finished: list[Any] = []
+        for output in outputs:
+            if isinstance(output, Tensor) and not _among(output, self._dirty):
+                if _among(output, inputs) or output._node.__class__ is Leaf:
+                    output = output.detach()  # an input handed through becomes a tensor of its own
+                elif output._view is not None:
+                    output._view = (output._view[0], functools.partial(_refuse_view_write, self.op))
+            finished.append(output)
+        if not record:
+            return finished
+        self._output_meta = [_meta(t) if isinstance(t, Tensor) else None for t in finished]
+        places: dict[int, int] = {}  # the number of each differentiable output, -1 for the only output
+        for number, (before, output) in enumerate(zip(outputs, finished, strict=True)):
+            if (not isinstance(output, Tensor) or _among(before, self._constant)
+                    or not (output.is_floating_point() or output.is_complex())):
+                continue
+            node = self if alone else Slot(self, number)
+            if _among(output, self._dirty):
+                rebase(output, node)
+            else:
+                output._node = node
+            if output is before:
+                places[id(output)] = -1 if alone else number
+        self._save(places)
+        return finished
+
+    def _save(self, places: dict[int, int]) -> None:
+        self._saved = []
+        for tensor in self._to_save:
+            if tensor is None:
+                self._saved.append(None)
+                continue
+            output = places.get(id(tensor))
+            box = version_box(tensor)
+            # An output is kept without its node: the node must not hold itself.
+            self._saved.append((tensor._array, box, box.count, None if output is not None else tensor._node, output))
+        self._to_save = self._dirty = self._constant = ()
+
+
+class Function:
+    """A differentiable operation defined by two static methods, called with ``MyFunction.apply(...)``.
+
+    ``forward(ctx, *args)`` computes the output, a tensor or a tuple; or ``forward(*args)`` with
+    ``setup_context(ctx, inputs, output)`` beside it. ``backward(ctx, *grad_outputs)`` returns one gradient, or None, for each
+    argument of forward. Gradients written with lucid operations differentiate again. PyTorch's documentation applies:
+    https://docs.pytorch.org/docs/2.13/autograd.html#function
+    """
+
+    def __init__(self, *args: Any, **keywords: Any) -> None:
+        raise RuntimeError(f"{type(self).__name__} should not be instantiated. Methods on autograd functions are all static, "
+                           "so you should invoke them on the class itself: use .apply(...).")
+
+    @staticmethod
+    def forward(*args: Any, **keywords: Any) -> Any:
+        """Compute the output. To be overridden."""
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+        """Store in `ctx` what backward needs, if forward does not take `ctx`. To be overridden."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """Return the gradients of the inputs. To be overridden."""
+        raise NotImplementedError("You must implement either the backward or vjp method for your custom autograd.Function "
+                                  "to use it with backward mode AD.")
+
+    vjp = backward
+
+    @classmethod
+    def apply(cls, *args: Any, **keywords: Any) -> Any:
+        """Call forward without recording it, and record the whole as one operation."""
+        has_setup = cls.setup_context is not Function.setup_context
+        if keywords:
+            if not has_setup:
+                raise TypeError(f"{cls.__name__}.apply() takes no keyword arguments")
+            bound = inspect.signature(cls.forward).bind(*args, **keywords)
+            bound.apply_defaults()
+            args = bound.args
+        node = FunctionNode(cls, args)
+        record = bool(grad_mode.get() & GRAD) and any(node.needs_input_grad)
+        with no_grad():
+            if has_setup:
+                output = cls.forward(*args)
+                cls.setup_context(node, args, output)
+            else:
+                output = cls.forward(node, *args)
+        alone = not isinstance(output, (tuple, list))
+        outputs = node._finish(args, [output] if alone else list(output), alone, record)
+        return outputs[0] if alone else tuple(outputs)
+
+    @classmethod
+    def _backward_method(cls) -> Callable[..., Any]:
+        if cls.vjp is Function.vjp:
+            return cls.backward
+        if cls.backward is not Function.backward:
+            raise RuntimeError("Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should "
+                               "only implement one of them.")
+        return cls.vjp
+
+
+def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a backward that does not use lucid operations: a second differentiation through it raises RuntimeError."""
+    @functools.wraps(function)
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        with no_grad():
+            results = function(ctx, *gradients)
+        parents = [g._node for g in gradients if isinstance(g, Tensor) and g._node is not None]
+        if not parents or not grad_mode.get() & GRAD:
+            return results
+        cut = [None if r is None else wrap(r._array, Node("once_differentiable", parents, _refuse_second))
+               for r in (results if isinstance(results, (tuple, list)) else (results,))]
+        return tuple(cut) if isinstance(results, (tuple, list)) else cut[0]
+
+    return backward
+
+
+def _refuse_second(g: Any, y: Any) -> Any:
+    raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
+
+
+def _refuse_view_write(op: str, base: Tensor) -> Tensor:
+    raise RuntimeError(f"Output of {op} is a view and is being modified inplace. This view was created inside a custom "
+                       "Function and the autograd logic to handle view+inplace would override the custom backward associated "
+                       "with it. clone() the output of the custom Function.")
+
+
+def _among(tensor: Any, others: Sequence[Any]) -> bool:
+    return any(tensor is other for other in others)
+
+
+def _meta(tensor: Tensor) -> _Meta:
+    return tensor._array.shape, tensor._array.dtype, tensor.device
+
+
+def _zeros(meta: _Meta) -> Tensor:
+    shape, dtype, device = meta
+    return wrap(backends.create("full", device, {"shape": shape, "fill_value": 0, "dtype": dtype}))
+
+
+def _sum_to(gradient: Tensor, shape: tuple[int, ...], op: str, number: int) -> Tensor:
+    """Sum a gradient over the dimensions in which the input would have been broadcast, as PyTorch's engine does."""
+    given = gradient._array.shape
+    lead = len(given) - len(shape)
+    if lead < 0 or any(n not in (1, m) for n, m in zip(shape, given[lead:], strict=True)):
+        raise RuntimeError(f"Function {op} returned an invalid gradient at index {number} - got {list(given)} but expected "
+                           f"shape compatible with {list(shape)}, dtype {type_name(gradient._array.dtype)}")
+    dims = tuple(range(lead)) + tuple(lead + i for i, n in enumerate(shape) if n != given[lead + i])
+    return gradient.sum(dims, keepdim=True).reshape(shape)  # type: ignore[no-any-return]

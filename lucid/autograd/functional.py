@@ -1,0 +1,177 @@
+"""Derivatives of functions: Jacobians, Hessians and their products with vectors, under the names of PyTorch.
+
+All by reverse mode; a Jacobian-vector product differentiates the vector-Jacobian product once more.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..tensor import Tensor
+from .engine import grad
+from .grad_mode import enable_grad
+
+Inputs = Tensor | tuple[Tensor, ...]
+
+
+def jacobian(func: Callable[..., Any], inputs: Inputs, create_graph: bool = False, strict: bool = False,
+             vectorize: bool = False, strategy: str = "reverse-mode") -> Any:
+    """The derivative of every output element by every input element: shape ``output.shape + input.shape``.
+
+    A tuple of inputs (outputs) gives a tuple, or a tuple of tuples ``[output][input]``. With `strict`, an output that does not
+    depend on an input raises RuntimeError instead of giving zeros. `vectorize` is accepted and makes no difference.
+    """
+    _only_reverse(strategy)
+    with enable_grad():
+        single_input, sources = _prepare(inputs, create_graph)
+        single_output, outputs = _outputs(func(*sources), "jacobian")
+        rows = []
+        for number, output in enumerate(outputs):
+            flat = output.reshape(-1)
+            columns: list[list[Tensor]] = [[] for _ in sources]
+            for element in range(flat.numel()):
+                found = _gradients(flat[element], sources, None, create_graph, strict, number)
+                for column, gradient in zip(columns, found, strict=True):
+                    column.append(gradient)
+            rows.append(tuple(_stacked(column, output, source) for column, source in zip(columns, sources, strict=True)))
+    picked = [row[0] if single_input else row for row in rows]
+    return picked[0] if single_output else tuple(picked)
+
+
+def hessian(func: Callable[..., Any], inputs: Inputs, create_graph: bool = False, strict: bool = False,
+            vectorize: bool = False, outer_jacobian_strategy: str = "reverse-mode") -> Any:
+    """The second derivatives of a function with one output element: shape ``input.shape + input.shape``.
+
+    A tuple of inputs gives a tuple of tuples.
+    """
+    _only_reverse(outer_jacobian_strategy)
+    single, _ = _prepare(inputs, True)
+
+    def gradient(*values: Tensor) -> Any:
+        result = jacobian(_scalar(func, "hessian"), values, create_graph=True, strict=strict)
+        return tuple(g.reshape(v.shape) for g, v in zip(result, values, strict=True))
+
+    result = jacobian(gradient, (inputs,) if isinstance(inputs, Tensor) else inputs, create_graph, strict)
+    return result[0][0] if single else result
+
+
+def vjp(func: Callable[..., Any], inputs: Inputs, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """``(func(inputs), v^T J)``: the outputs, and the gradients of the inputs for the upstream gradient `v`."""
+    with enable_grad():
+        single_input, sources = _prepare(inputs, create_graph)
+        single_output, outputs = _outputs(func(*sources), "vjp")
+        seeds = _vectors(v, outputs, "output")
+        found = _gradients(outputs, sources, seeds, create_graph, strict, 0)
+    return _packed(outputs, single_output, create_graph), _packed(found, single_input, create_graph)
+
+
+def jvp(func: Callable[..., Any], inputs: Inputs, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """``(func(inputs), J v)``: the outputs, and how they change when the inputs move along `v`."""
+    with enable_grad():
+        _, sources = _prepare(inputs, create_graph)
+        single_output, outputs = _outputs(func(*sources), "jvp")
+        directions = _vectors(v, sources, "input")
+        # u -> u^T J is linear, so its derivative by u, applied to v, is J v: wherever u may be.
+        seeds = tuple(output.detach().new_zeros(output.shape).requires_grad_() for output in outputs)
+        pulled = _gradients(outputs, sources, seeds, True, strict, 0)
+        found = _gradients(pulled, seeds, directions, create_graph, strict, 0)
+    return _packed(outputs, single_output, create_graph), _packed(found, single_output, create_graph)
+
+
+def vhp(func: Callable[..., Any], inputs: Inputs, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """``(func(inputs), v^T H)`` for a function with one output element and its Hessian H."""
+    with enable_grad():
+        single, sources = _prepare(inputs, create_graph)
+        output = _scalar(func, "vhp")(*sources)
+        directions = _vectors(v, sources, "input")
+        first = _gradients((output,), sources, None, True, strict, 0)
+        found = _gradients(first, sources, directions, create_graph, strict, 0)
+    return _packed((output,), True, create_graph), _packed(found, single, create_graph)
+
+
+def hvp(func: Callable[..., Any], inputs: Inputs, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """``(func(inputs), H v)``: the same as `vhp` for real inputs, whose Hessian is symmetric."""
+    return vhp(func, inputs, v, create_graph, strict)
+
+
+def _only_reverse(strategy: str) -> None:
+    if strategy != "reverse-mode":
+        raise NotImplementedError(f"strategy '{strategy}' is not supported; use 'reverse-mode'")
+
+
+def _prepare(inputs: Inputs, create_graph: bool) -> tuple[bool, tuple[Tensor, ...]]:
+    """Whether a single tensor was given, and the inputs as tensors of their own that require grad."""
+    single = isinstance(inputs, Tensor)
+    values: Sequence[Any] = (inputs,) if single else inputs
+    for number, value in enumerate(values):
+        if not isinstance(value, Tensor):
+            raise TypeError(f"The inputs given to the function must be either a Tensor or a tuple of Tensors but the value "
+                            f"at index {number} has type {type(value)}.")
+    # With create_graph the results must stay connected with the tensors of the caller.
+    return single, tuple(v.view_as(v) if create_graph and v.requires_grad else v.detach().requires_grad_() for v in values)
+
+
+def _outputs(result: Any, name: str) -> tuple[bool, tuple[Tensor, ...]]:
+    single = isinstance(result, Tensor)
+    values = (result,) if single else tuple(result)
+    for value in values:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"The outputs of the function given to {name} must be either a Tensor or a tuple of Tensors but "
+                            f"got a value of type {type(value)}.")
+    return single, values
+
+
+def _scalar(func: Callable[..., Any], name: str) -> Callable[..., Tensor]:
+    def checked(*values: Tensor) -> Tensor:
+        output = func(*values)
+        if not isinstance(output, Tensor) or output.numel() != 1:
+            raise RuntimeError(f"The function given to {name} should return a Tensor with a single element")
+        return output.reshape(())  # type: ignore[no-any-return]
+
+    return checked
+
+
+def _gradients(outputs: Any, sources: tuple[Tensor, ...], seeds: Any, create_graph: bool, strict: bool, number: int
+               ) -> tuple[Tensor, ...]:
+    """The gradients of `sources`, zeros where there is no dependence (or RuntimeError with `strict`)."""
+    pairs = [(o, None if seeds is None else seeds[i])
+             for i, o in enumerate((outputs,) if isinstance(outputs, Tensor) else outputs) if o.requires_grad]
+    found: tuple[Tensor | None, ...] = (None,) * len(sources)
+    if pairs:
+        found = grad([o for o, _ in pairs], sources, None if seeds is None else [s for _, s in pairs], retain_graph=True,
+                     create_graph=create_graph, allow_unused=True)
+    for which, gradient in enumerate(found):
+        if gradient is None and strict:
+            raise RuntimeError(f"Output {number} of the user-provided function is independent of input {which}. This is not "
+                               "allowed in strict mode.")
+    return tuple(s.detach().new_zeros(s.shape) if g is None else g for g, s in zip(found, sources, strict=True))
+
+
+def _vectors(v: Any, like: tuple[Tensor, ...], what: str) -> tuple[Tensor, ...]:
+    """`v` as a tuple that fits `like`; ones for a single element if it is not given."""
+    if v is None:
+        if len(like) != 1 or like[0].numel() != 1:
+            raise RuntimeError(f"The vector v can only be None if the user-provided function has a single {what} with a "
+                               "single element.")
+        return (like[0].detach().new_ones(like[0].shape),)
+    values = (v,) if isinstance(v, Tensor) else tuple(v)
+    if len(values) != len(like) or any(a.shape != b.shape for a, b in zip(values, like, strict=False)):
+        raise RuntimeError(f"v should contain {len(like)} tensors with the shapes of the {what}s, "
+                           f"{[list(t.shape) for t in like]}, but has {[list(t.shape) for t in values]}")
+    return values
+
+
+def _stacked(column: list[Tensor], output: Tensor, source: Tensor) -> Tensor:
+    shape = (*output.shape, *source.shape)
+    if not column:
+        return source.detach().new_zeros(shape)  # type: ignore[no-any-return]
+    # Concatenation of flat gradients: `stack` lives in the layer above.
+    result = source.new_zeros((len(column), *source.shape))
+    for number, gradient in enumerate(column):
+        result[number] = gradient
+    return result.reshape(shape)  # type: ignore[no-any-return]
+
+
+def _packed(tensors: tuple[Tensor, ...], single: bool, create_graph: bool) -> Any:
+    values = tensors if create_graph else tuple(t.detach() for t in tensors)
+    return values[0] if single else values
