@@ -48,8 +48,11 @@ def jit_exact(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def jit_strict(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile with IEEE arithmetic only, no contraction: for results that must match another backend bit for bit."""
-    return numba.njit(error_model="numpy", nogil=True, cache=True)(function)
+    """Compile with IEEE arithmetic only, no contraction: for results that must match another backend bit for bit.
+
+    `fastmath=False` is not redundant: unset, a function takes over the flags of the caller that is compiled first.
+    """
+    return numba.njit(fastmath=False, error_model="numpy", nogil=True, cache=True)(function)
 
 
 def jit_parallel(function: Callable[..., Any]) -> Callable[..., Any]:
