@@ -103,12 +103,22 @@ def batch_norm(
         _normalize(x, weight, bias, mean, rstd, y, eps, evaluate=False)
     else:
         mean.fill(0)
-        rstd.fill(1 / math.sqrt(eps))
+        rstd.fill(0)
         for old, new in ((running_mean, new_mean), (running_var, new_var)):
             if old is not None and new is not old:
                 new[...] = old
-    results = (y, mean, rstd, new_mean, new_var)
-    return tuple(None if r is None else launch.deliver(r, t) for r, t in zip(results, out or (None,) * 5, strict=True))
+    return (
+        launch.deliver(y, out_y),
+        launch.deliver(mean, out_mean),
+        launch.deliver(rstd, out_rstd),
+        _deliver_running(new_mean, out_running_mean, running_mean),
+        _deliver_running(new_var, out_running_var, running_var),
+    )
+
+
+def _deliver_running(new: Any, out: Any, old: Any) -> Any:
+    """The updated running statistic in the dtype of the old one; None where that is None."""
+    return None if old is None else launch.deliver(new if out is not None else new.astype(old.dtype, copy=False), out)
 
 
 @launch.upcast_half
@@ -116,7 +126,8 @@ def batch_norm_eval(
     x: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, *, eps: float, out: Any = None
 ) -> Any:
     """`x` normalised with the running statistics."""
-    x, mean, var = map(launch.contiguous, (x, running_mean, running_var))
+    x = launch.contiguous(x)
+    mean, var = launch.as_parameter(running_mean, x), launch.as_parameter(running_var, x)
     y = launch.result(out, x.shape, x.dtype)
     _normalize(x, weight, bias, mean, var, y, eps, evaluate=True)
     return launch.deliver(y, out)
@@ -144,7 +155,8 @@ def _gradients(
     out_dx, out_dweight, out_dbias = out or (None,) * 3
     samples, channels, size = _shape(x)
     count, planes = samples * size, samples * channels
-    g, x, mean, deviation = map(launch.contiguous, (g, x, mean, deviation))
+    g, x = launch.contiguous(g), launch.contiguous(x)
+    mean, deviation = launch.as_parameter(mean, x), launch.as_parameter(deviation, x)
     dtype = x.dtype
     dx = launch.result(out_dx, x.shape, dtype)
     dweight, dbias = (launch.result(target, (channels,), dtype) for target in (out_dweight, out_dbias))

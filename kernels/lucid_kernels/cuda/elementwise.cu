@@ -24,21 +24,23 @@
 
 template <typename T> __device__ __forceinline__ T sigmoid_(T x) { return T(1) / (T(1) + exp_(-x)); }
 
-// GELU: x * Phi(x), and its approximation with tanh(sqrt(2/pi) * (x + 0.044715 x^3)).
+// GELU: x * Phi(x). erfc keeps its digits in the lower tail, where 1 + erf cancels.
 #define SQRT_HALF 0.70710678118654752440
-#define SQRT_2_PI 0.79788456080286535588
+#define DENSITY 0.39894228040143267794  // 1 / sqrt(2 pi)
+template <typename T> __device__ __forceinline__ T normal_cdf(T x) { return T(0.5) * erfc_(x * T(-SQRT_HALF)); }
+template <typename T> __device__ __forceinline__ T normal_pdf(T x) { return exp_(T(-0.5) * x * x) * T(DENSITY); }
+
+// Its approximation 0.5 x (1 + tanh(u)) is x sigmoid(2u), 2u = 2 sqrt(2/pi) (x + 0.044715 x^3): no cancellation either.
+#define TWO_SQRT_2_OVER_PI 1.5957691216057308
 #define CUBIC 0.044715
-template <typename T> __device__ __forceinline__ T normal_cdf(T x) { return T(0.5) * (T(1) + erf_(x * T(SQRT_HALF))); }
-template <typename T> __device__ __forceinline__ T normal_pdf(T x) {
-  return exp_(T(-0.5) * x * x) * T(0.5 * SQRT_2_PI);
-}
-template <typename T> __device__ __forceinline__ T gelu_tanh(T x) {
-  return T(0.5) * x * (T(1) + tanh_(T(SQRT_2_PI) * (x + T(CUBIC) * x * x * x)));
+template <typename T> __device__ __forceinline__ T gelu_argument(T x) {
+  return T(TWO_SQRT_2_OVER_PI) * (x + T(CUBIC) * x * x * x);
 }
 template <typename T> __device__ __forceinline__ T gelu_tanh_grad(T g, T x) {
-  const T t = tanh_(T(SQRT_2_PI) * (x + T(CUBIC) * x * x * x));
-  const T slope = T(SQRT_2_PI) * (T(1) + T(3 * CUBIC) * x * x);
-  return g * (T(0.5) * (T(1) + t) + T(0.5) * x * (T(1) - t * t) * slope);
+  const T argument = gelu_argument(x), slope = T(TWO_SQRT_2_OVER_PI) * (T(1) + T(3 * CUBIC) * x * x);
+  const T e = exp_(argument < T(0) ? argument : -argument), upper = T(1) / (T(1) + e);
+  const T sigmoid = argument < T(0) ? e * upper : upper;
+  return g * (sigmoid + x * (e * upper * upper) * slope);
 }
 template <typename T> __device__ __forceinline__ T silu_grad(T g, T x) {
   const T s = sigmoid_(x);
@@ -48,7 +50,7 @@ template <typename T> __device__ __forceinline__ T silu_grad(T g, T x) {
 // Comparisons are written so that a NaN fails them and passes through.
 UNARY(Relu, x <= T(0) ? T(0) : x)
 UNARY(GeluErf, x * normal_cdf(x))
-UNARY(GeluTanh, gelu_tanh(x))
+UNARY(GeluTanh, x * sigmoid_(gelu_argument(x)))
 UNARY(Sigmoid, sigmoid_(x))
 UNARY(Tanh, tanh_(x))
 UNARY(Silu, x / (T(1) + exp_(-x)))

@@ -48,13 +48,13 @@ def relu_grad(g: Any, y: Any, *, out: Any = None) -> Any:
 
 
 @launch.upcast_half
-def gelu(x: Any, *, approximate: str = "none", out: Any = None) -> Any:
+def gelu(x: Any, *, approximate: str, out: Any = None) -> Any:
     """x times the normal distribution function, exactly (`'none'`) or by the tanh approximation (`'tanh'`)."""
     return _unary(_gelu_form(approximate), x, out)
 
 
 @launch.upcast_half
-def gelu_grad(g: Any, x: Any, *, approximate: str = "none", out: Any = None) -> Any:
+def gelu_grad(g: Any, x: Any, *, approximate: str, out: Any = None) -> Any:
     """Gradient of `gelu` from its argument."""
     return _same_shape(_gelu_form(approximate) + "Grad", g, x, out)
 

@@ -122,12 +122,17 @@ def contiguous(array: Any) -> Any:
     return cupy.ascontiguousarray(array)
 
 
-def optional(array: Any, placeholder: Any) -> tuple[Any, np.int32]:
-    """An optional array and its presence (1 or 0) as two kernel arguments; the placeholder is not read.
+def as_parameter(array: Any, x: Any) -> Any:
+    """`array` as a kernel reads it beside `x`: contiguous and in the dtype of `x`."""
+    return contiguous(array if array.dtype == x.dtype else array.astype(x.dtype))
+
+
+def optional(array: Any, x: Any) -> tuple[Any, np.int32]:
+    """An optional parameter and its presence (1 or 0) as two kernel arguments; where it is None, `x` stands in unread.
 
     CuPy does not turn None into a null pointer: it would launch with a missing argument.
     """
-    return (placeholder, np.int32(0)) if array is None else (contiguous(array), np.int32(1))
+    return (x, np.int32(0)) if array is None else (as_parameter(array, x), np.int32(1))
 
 
 def result(out: Any, shape: Iterable[int], dtype: Any) -> Any:

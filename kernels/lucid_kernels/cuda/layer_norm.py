@@ -25,7 +25,10 @@ def layer_norm(
     x = launch.contiguous(x)
     y = launch.result(out_y, x.shape, x.dtype)
     mean, rstd = launch.result(out_mean, outer, x.dtype), launch.result(out_rstd, outer, x.dtype)
-    if rows:
+    if not width:
+        mean.fill(0)
+        rstd.fill(math.nan)
+    elif rows:
         grid, block = launch.slices(rows, width)
         arguments = (
             x, *launch.optional(weight, x), *launch.optional(bias, x), y, mean, rstd,
@@ -43,7 +46,8 @@ def layer_norm_grad(
     out_dx, out_dweight, out_dbias = out or (None,) * 3
     shape = x.shape[x.ndim - normalized_ndim :]
     rows, width = math.prod(x.shape[: x.ndim - normalized_ndim]), math.prod(shape)
-    g, x, mean, rstd = map(launch.contiguous, (g, x, mean, rstd))
+    g, x = launch.contiguous(g), launch.contiguous(x)
+    mean, rstd = launch.as_parameter(mean, x), launch.as_parameter(rstd, x)
     name = launch.ctype(x.dtype)
     dx = launch.result(out_dx, x.shape, x.dtype)
     dweight, dbias = launch.result(out_dweight, shape, x.dtype), launch.result(out_dbias, shape, x.dtype)

@@ -1,0 +1,106 @@
+"""CUDA softmax and log-softmax against float64 NumPy."""
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+# (shape, dim): short and long rows, strided slices, the transposed path (few long slices), 0-d, empty
+CASES = [((5, 1), 1), ((3, 31), -1), ((4, 33), 1), ((3, 257), 1), ((2, 1000), 1), ((3, 33, 5), 1), ((31, 7), 0), ((300, 3), 0),
+         ((), 0), ((4, 0), 1), ((0, 4), 1), ((1000,), 0)]  # fmt: skip
+TOLERANCE = {np.float32: {"rtol": 1e-5, "atol": 1e-6}, np.float64: {"rtol": 1e-12, "atol": 1e-14}}
+NAMES = ["softmax", "log_softmax"]
+
+
+@pytest.fixture
+def softmax(cp):
+    from lucid_kernels.cuda import softmax
+
+    return softmax
+
+
+def reference(name, x, dim):
+    x = np.asarray(x, np.float64)
+    if not x.size:
+        return x
+    dim = None if x.ndim == 0 else dim
+    shifted = x - x.max(dim, keepdims=True)
+    log = shifted - np.log(np.exp(shifted).sum(dim, keepdims=True))
+    return log if name == "log_softmax" else np.exp(log)
+
+
+def reference_grad(name, g, y, dim):
+    g, y = np.asarray(g, np.float64), np.asarray(y, np.float64)
+    dim = None if y.ndim == 0 else dim
+    if name == "softmax":
+        return y * (g - (g * y).sum(dim, keepdims=True))
+    return g - np.exp(y) * g.sum(dim, keepdims=True)
+
+
+def data(shape, dtype, seed=0):
+    return np.asarray(np.random.default_rng(seed).standard_normal(shape) * 4).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", NAMES)
+def test_values_and_gradients(softmax, cp, schedule, name, dtype):
+    for shape, dim in CASES:
+        x, g = data(shape, dtype), data(shape, dtype, 1)
+        y = getattr(softmax, name)(cp.asarray(x), dim=dim)
+        assert y.dtype == dtype and y.shape == shape
+        np.testing.assert_allclose(y.get(), reference(name, x, dim), **TOLERANCE[dtype])
+        dx = getattr(softmax, name + "_grad")(cp.asarray(g), y, dim=dim)
+        np.testing.assert_allclose(dx.get(), reference_grad(name, g, y.get(), dim), rtol=1e-4, atol=TOLERANCE[dtype]["atol"] * 30)
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2])
+@pytest.mark.parametrize("name", NAMES)
+def test_strides_and_out(softmax, cp, name, dim):
+    x, g = data((6, 5, 4), np.float32), data((6, 5, 4), np.float32, 1)
+    for view in (lambda v: v.transpose(2, 0, 1), lambda v: v[::2, ::-1]):
+        y = getattr(softmax, name)(view(cp.asarray(x)), dim=dim)
+        np.testing.assert_allclose(y.get(), reference(name, view(x), dim), **TOLERANCE[np.float32])
+        dx = getattr(softmax, name + "_grad")(view(cp.asarray(g)), y, dim=dim)
+        for out in (cp.zeros(y.shape, np.float32), cp.zeros(y.shape[::-1], np.float32).T):
+            assert getattr(softmax, name)(view(cp.asarray(x)), dim=dim, out=out) is out
+            np.testing.assert_array_equal(out.get(), y.get())
+            assert getattr(softmax, name + "_grad")(view(cp.asarray(g)), y, dim=dim, out=out) is out
+            np.testing.assert_array_equal(out.get(), dx.get())
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("name", NAMES)
+def test_halves_are_rounded_once(softmax, cp, name, dtype):
+    x = data((3, 40), dtype)
+    y = getattr(softmax, name)(cp.asarray(x), dim=1)
+    assert y.dtype == dtype
+    expected = getattr(softmax, name)(cp.asarray(x.astype(np.float32)), dim=1).get().astype(dtype)
+    np.testing.assert_array_equal(y.get().astype(np.float32), expected.astype(np.float32))
+    assert getattr(softmax, name + "_grad")(y, y, dim=1).dtype == dtype
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+@pytest.mark.parametrize("name", NAMES)
+def test_nan_and_infinity(softmax, cp, name, dim):
+    torch = pytest.importorskip("torch")
+    x = np.zeros((6, 40), np.float32)
+    x[1, 3], x[2, 5], x[3, 7], x[4], x[5, 0] = np.nan, np.inf, -np.inf, -np.inf, 1e30
+    if dim == 0:
+        x = np.ascontiguousarray(x.T)
+    y = getattr(softmax, name)(cp.asarray(x), dim=dim).get()
+    np.testing.assert_allclose(y, getattr(torch, name)(torch.tensor(x), dim).numpy(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_parity_with_the_cpu(softmax, cp, name):
+    cpu = pytest.importorskip("lucid_kernels.cpu.softmax")
+    for shape, dim in CASES:
+        if 0 in shape:
+            continue
+        x, g = data(shape, np.float32), data(shape, np.float32, 1)
+        y = getattr(cpu, name)(x, dim=dim)
+        np.testing.assert_allclose(getattr(softmax, name)(cp.asarray(x), dim=dim).get(), y, rtol=1e-5, atol=2e-6)
+        np.testing.assert_allclose(
+            getattr(softmax, name + "_grad")(cp.asarray(g), cp.asarray(y), dim=dim).get(),
+            getattr(cpu, name + "_grad")(g, y, dim=dim), rtol=1e-4, atol=2e-5,
+        )  # fmt: skip
