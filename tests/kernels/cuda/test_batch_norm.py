@@ -1,0 +1,210 @@
+"""CUDA batch normalisation against float64 NumPy."""
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+# planes of all sizes; (9, 2, 1000) has more elements a channel than one chunk
+SHAPES = [(5, 3), (33, 1), (4, 3, 1), (3, 2, 257), (2, 3, 5, 7), (9, 2, 1000), (2, 2, 3, 4, 5), (1, 31, 4)]
+TOLERANCE = {np.float32: {"rtol": 5e-5, "atol": 5e-5}, np.float64: {"rtol": 1e-11, "atol": 1e-11}}
+EPS, MOMENTUM = 1e-3, 0.3
+
+
+@pytest.fixture
+def batch_norm(cp):
+    from lucid_kernels.cuda import batch_norm
+
+    return batch_norm
+
+
+def spread(v, x):
+    """(C,) as (1, C, 1, ...), to broadcast with x."""
+    return np.asarray(v, np.float64).reshape(1, -1, *(1 for _ in x.shape[2:]))
+
+
+def axes(x):
+    return (0, *range(2, x.ndim))
+
+
+def normalized(x, weight, bias, mean, rstd):
+    weight = np.ones(x.shape[1]) if weight is None else weight
+    bias = np.zeros(x.shape[1]) if bias is None else bias
+    return (x - spread(mean, x)) * spread(rstd, x) * spread(weight, x) + spread(bias, x)
+
+
+def reference(x, weight, bias, running_mean, running_var):
+    """(y, mean, rstd, running_mean, running_var) in float64."""
+    x = np.asarray(x, np.float64)
+    count = x.size // x.shape[1]
+    mean = x.mean(axes(x))
+    var = ((x - spread(mean, x)) ** 2).mean(axes(x))
+    rstd = 1 / np.sqrt(var + EPS)
+    new_mean = None if running_mean is None else (1 - MOMENTUM) * running_mean + MOMENTUM * mean
+    new_var = None if running_var is None else (1 - MOMENTUM) * running_var + MOMENTUM * var * count / (count - 1)
+    return normalized(x, weight, bias, mean, rstd), mean, rstd, new_mean, new_var
+
+
+def reference_grad(g, x, weight, mean, rstd, training):
+    """(dx, dweight, dbias) in float64."""
+    g, x = np.asarray(g, np.float64), np.asarray(x, np.float64)
+    normal = normalized(x, None, None, mean, rstd)
+    scale = spread(rstd, x) * (1 if weight is None else spread(weight, x))
+    dweight, dbias = (g * normal).sum(axes(x)), g.sum(axes(x))
+    if not training:
+        return scale * g, dweight, dbias
+    count = x.size // x.shape[1]
+    return scale * (g - spread(dbias, x) / count - normal * spread(dweight, x) / count), dweight, dbias
+
+
+def data(shape, dtype, seed=0):
+    """g, x (around 3), weight, bias, running_mean, running_var."""
+    rng = np.random.default_rng(seed)
+    g, x = rng.standard_normal((2, *shape))
+    weight, bias, mean = rng.standard_normal((3, shape[1]))
+    return tuple(v.astype(dtype) for v in (g, x * 2 + 3, weight, bias, mean, rng.random(shape[1]) + 0.5))
+
+
+def check(results, expected, dtype, **tolerance):
+    for got, wanted in zip(results, expected, strict=True):
+        if wanted is None:
+            assert got is None
+            continue
+        assert got.dtype == dtype and got.shape == wanted.shape
+        np.testing.assert_allclose(got.get(), wanted, **(tolerance or TOLERANCE[dtype]))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("arrays", ["all", "no weight, no bias", "no running statistics"])
+def test_training(batch_norm, cp, schedule, dtype, arrays):
+    for shape in SHAPES:
+        g, x, weight, bias, mean, var = data(shape, dtype)
+        if "weight" in arrays:
+            weight = bias = None
+        if "running" in arrays:
+            mean = var = None
+        on_gpu = [None if v is None else cp.asarray(v) for v in (x, weight, bias, mean, var)]
+        results = batch_norm.batch_norm(*on_gpu, momentum=MOMENTUM, eps=EPS)
+        expected = reference(x, weight, bias, mean, var)
+        check(results, expected, dtype)
+        if mean is not None:
+            np.testing.assert_array_equal(on_gpu[3].get(), mean)  # inputs are not written
+        grads = batch_norm.batch_norm_grad(cp.asarray(g), on_gpu[0], on_gpu[1], *results[1:3])
+        check(grads, reference_grad(g, x, weight, *expected[1:3], True), dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("affine", [True, False])
+def test_evaluation(batch_norm, cp, schedule, dtype, affine):
+    for shape in SHAPES:
+        g, x, weight, bias, mean, var = data(shape, dtype)
+        if not affine:
+            weight = bias = None
+        on_gpu = [None if v is None else cp.asarray(v) for v in (x, weight, bias, mean, var)]
+        rstd = 1 / np.sqrt(var.astype(np.float64) + EPS)
+        y = batch_norm.batch_norm_eval(*on_gpu, eps=EPS)
+        check([y], [normalized(x.astype(np.float64), weight, bias, mean, rstd)], dtype)
+        grads = batch_norm.batch_norm_eval_grad(cp.asarray(g), on_gpu[0], on_gpu[1], *on_gpu[3:], eps=EPS)
+        check(grads, reference_grad(g, x, weight, mean, rstd, False), dtype)
+
+
+def test_running_statistics_in_place(batch_norm, cp, schedule):
+    _, x, weight, bias, mean, var = data((4, 33, 5), np.float32)
+    on_gpu = [cp.asarray(v) for v in (x, weight, bias, mean, var)]
+    results = batch_norm.batch_norm(*on_gpu, momentum=MOMENTUM, eps=EPS, out=(None, None, None, *on_gpu[3:]))
+    assert results[3] is on_gpu[3] and results[4] is on_gpu[4]
+    check(results, reference(x, weight, bias, mean, var), np.float32)
+
+
+def test_strides_and_out(batch_norm, cp):
+    g, x, weight, bias, mean, var = data((6, 5, 4), np.float32)
+    tg, tx = (cp.asarray(np.ascontiguousarray(v.T)).T for v in (g, x))
+    vectors = [cp.asarray(v.repeat(2))[::2] for v in (weight, bias, mean, var)]
+    expected = reference(x, weight, bias, mean, var)
+    for order in ("C", "F"):
+        out = tuple(cp.zeros(v.shape, np.float32, order=order) for v in expected)
+        results = batch_norm.batch_norm(tx, *vectors, momentum=MOMENTUM, eps=EPS, out=out)
+        assert all(a is b for a, b in zip(results, out, strict=True))
+        check(results, expected, np.float32)
+        out = tuple(cp.zeros(v.shape, np.float32, order=order) for v in (x, weight, bias))
+        grads = batch_norm.batch_norm_grad(tg, tx, vectors[0], *results[1:3], out=out)
+        assert all(a is b for a, b in zip(grads, out, strict=True))
+        check(grads, reference_grad(g, x, weight, *expected[1:3], True), np.float32)
+        y = cp.zeros(x.shape, np.float32, order=order)
+        assert batch_norm.batch_norm_eval(tx, *vectors, eps=EPS, out=y) is y
+        check([y], [normalized(x, weight, bias, mean, 1 / np.sqrt(var + EPS))], np.float32)
+    strided = vectors[2:]
+    results = batch_norm.batch_norm(tx, *vectors, momentum=MOMENTUM, eps=EPS, out=(None, None, None, *strided))
+    assert results[3] is strided[0] and results[4] is strided[1]
+    check(results, expected, np.float32)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("parameters", ["half", "float32"])
+def test_halves_are_rounded_once(batch_norm, cp, dtype, parameters):
+    g, x, *vectors = data((4, 3, 33), dtype)
+    of_parameters = np.dtype(dtype if parameters == "half" else np.float32)
+    vectors = [v.astype(of_parameters) for v in vectors]
+
+    def run(g, x, *vectors):
+        g, x, *vectors = (cp.asarray(v) for v in (g, x, *vectors))
+        results = batch_norm.batch_norm(x, *vectors, momentum=MOMENTUM, eps=EPS)
+        y = batch_norm.batch_norm_eval(x, *vectors, eps=EPS)
+        return (*results, y, *batch_norm.batch_norm_grad(g, x, vectors[0], *results[1:3]))
+
+    results = run(g, x, *vectors)
+    halves, full = np.dtype(dtype), np.dtype(np.float32)
+    assert [v.dtype for v in results] == [halves, full, full, *[of_parameters] * 2, halves, halves, *[of_parameters] * 2]
+    wide = run(*(v.astype(np.float32) for v in (g, x, *vectors)))
+    for got, wanted in zip(results, wide, strict=True):
+        np.testing.assert_array_equal(got.get().astype(np.float32), wanted.get().astype(got.dtype).astype(np.float32))
+
+
+def test_nan_stays_in_its_channel(batch_norm, cp):
+    g, x, *vectors = data((4, 3, 33), np.float32)
+    x[1, 1, 2], x[2, 2, 3] = np.nan, np.inf
+    on_gpu = [cp.asarray(v) for v in (x, *vectors)]
+    results = batch_norm.batch_norm(*on_gpu, momentum=MOMENTUM, eps=EPS)
+    y, mean, rstd, new_mean, _ = (v.get() for v in results)
+    assert np.isfinite(y[:, 0]).all() and np.isnan(y[:, 1:]).all()
+    assert np.isnan(mean[1]) and np.isinf(mean[2]) and np.isnan(rstd[1:]).all() and np.isinf(new_mean[2])
+    dx = batch_norm.batch_norm_grad(cp.asarray(g), on_gpu[0], on_gpu[1], *results[1:3])[0].get()
+    assert np.isfinite(dx[:, 0]).all() and np.isnan(dx[:, 1:]).all()
+
+
+def test_large_mean(batch_norm, cp):
+    _, x, *_ = data((9, 2, 1000), np.float32)
+    x += 10_000
+    _, _, rstd, _, _ = batch_norm.batch_norm(cp.asarray(x), None, None, None, None, momentum=MOMENTUM, eps=EPS)
+    np.testing.assert_allclose(rstd.get(), reference(x, None, None, None, None)[2], rtol=1e-5)
+
+
+def test_empty(batch_norm, cp):
+    g, x, *vectors = data((0, 3, 4), np.float32)
+    on_gpu = [cp.asarray(v) for v in vectors]
+    y, mean, rstd, new_mean, new_var = batch_norm.batch_norm(cp.asarray(x), *on_gpu, momentum=MOMENTUM, eps=EPS)
+    assert y.shape == (0, 3, 4) and mean.shape == rstd.shape == (3,)
+    np.testing.assert_array_equal(new_mean.get(), vectors[2])
+    np.testing.assert_array_equal(new_var.get(), vectors[3])
+    dx, dweight, dbias = batch_norm.batch_norm_grad(cp.asarray(g), cp.asarray(x), on_gpu[0], mean, rstd)
+    assert dx.shape == (0, 3, 4) and not dweight.get().any() and not dbias.get().any()
+    assert batch_norm.batch_norm_eval(cp.asarray(x), *on_gpu, eps=EPS).shape == (0, 3, 4)
+
+
+def test_parity_with_the_cpu(batch_norm, cp):
+    cpu = pytest.importorskip("lucid_kernels.cpu.batch_norm")
+    for shape in SHAPES:
+        g, x, *vectors = data(shape, np.float32)
+        gg, gx, *on_gpu = (cp.asarray(v) for v in (g, x, *vectors))
+        expected = cpu.batch_norm(x, *vectors, momentum=MOMENTUM, eps=EPS)
+        results = batch_norm.batch_norm(gx, *on_gpu, momentum=MOMENTUM, eps=EPS)
+        check(results, expected, np.float32)
+        check(
+            batch_norm.batch_norm_grad(gg, gx, on_gpu[0], *results[1:3]),
+            cpu.batch_norm_grad(g, x, vectors[0], *expected[1:3]), np.float32, rtol=1e-4, atol=2e-4,
+        )  # fmt: skip
+        check([batch_norm.batch_norm_eval(gx, *on_gpu, eps=EPS)], [cpu.batch_norm_eval(x, *vectors, eps=EPS)], np.float32)
+        check(
+            batch_norm.batch_norm_eval_grad(gg, gx, on_gpu[0], *on_gpu[2:], eps=EPS),
+            cpu.batch_norm_eval_grad(g, x, vectors[0], *vectors[2:], eps=EPS), np.float32, rtol=1e-4, atol=2e-4,
+        )  # fmt: skip
