@@ -1,0 +1,243 @@
+"""Compile every CUDA kernel with NVRTC, with CuPy's options, and compare its resources with kernels/resources.json.
+
+    python kernels/compile_check.py                          # all families; fails when one got worse
+    python kernels/compile_check.py softmax --arch sm_90     # some families, some chips
+    python kernels/compile_check.py --update                 # accept what is there now
+
+Needs neither a GPU nor a driver, only the packages of ``pip install "lucid-xp[simulator]"``. The kernels of a file are its
+`extern "C"` kernels and the instances in its line `// instantiate: softmax<float>, softmax<double>`. A kernel is worse when
+it spills more, uses more stack or shared memory, or over a tenth (and two) more registers than the baseline says.
+"""
+from __future__ import annotations
+
+import argparse
+import ctypes
+import dataclasses
+import json
+import pathlib
+import re
+import sys
+import sysconfig
+import time
+from collections.abc import Callable, Iterable, Sequence
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "kernels"))
+
+from lucid_kernels.cuda import source  # noqa: E402
+from lucid_kernels.simulator.build import cuda_include_dirs  # noqa: E402
+
+BASELINE = ROOT / "kernels" / "resources.json"
+ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
+#: What lucid_kernels.cuda.launch asks for and what CuPy 14 adds.
+CUPY_OPTIONS = ("-std=c++17", "-ftz=true", "--device-as-default-execution-space")
+_MISSING = 'NVRTC was not found: pip install "lucid-xp[simulator]"'
+
+_ENTRY = re.compile(r"Compiling entry function '(\w+)'")
+_STACK = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
+_REGISTERS = re.compile(r"Used (\d+) registers")
+_SHARED = re.compile(r"(\d+) bytes smem")
+
+
+@dataclasses.dataclass
+class Resources:
+    """What one kernel takes: registers per thread, and bytes of static shared memory, stack and spills."""
+
+    registers: int = 0
+    shared: int = 0
+    stack: int = 0
+    spills: int = 0
+
+    def worse_than(self, baseline: Resources) -> bool:
+        """Whether the kernel needs clearly more than before."""
+        return (
+            self.registers > baseline.registers * 1.1 + 2
+            or self.shared > baseline.shared
+            or self.stack > baseline.stack
+            or self.spills > baseline.spills
+        )
+
+
+class CompilationFailed(Exception):
+    """NVRTC refused a source; the message is its log."""
+
+
+class Nvrtc:
+    """NVIDIA's run-time compiler, called directly: CuPy would want a driver."""
+
+    def __init__(self) -> None:
+        self._library = _load_nvrtc()
+        self._library.nvrtcGetErrorString.restype = ctypes.c_char_p
+
+    def _call(self, name: str, *arguments: object) -> None:
+        status = getattr(self._library, name)(*arguments)
+        if status:
+            raise RuntimeError(f"{name}: {self._library.nvrtcGetErrorString(status).decode()}")
+
+    @property
+    def version(self) -> str:
+        """As '13.0'."""
+        major, minor = ctypes.c_int(), ctypes.c_int()
+        self._call("nvrtcVersion", ctypes.byref(major), ctypes.byref(minor))
+        return f"{major.value}.{minor.value}"
+
+    def compile(self, text: str, file: str, options: Sequence[str], names: Iterable[str]) -> tuple[dict[str, str], str]:
+        """Compile a source to machine code.
+
+        Returns the C++ name of every kernel instance by its name in the machine code, and the log. Raises
+        CompilationFailed.
+        """
+        names = list(names)
+        program = ctypes.c_void_p()
+        self._call("nvrtcCreateProgram", ctypes.byref(program), text.encode(), file.encode(), 0, None, None)
+        try:
+            for name in names:
+                self._call("nvrtcAddNameExpression", program, name.encode())
+            flags = (ctypes.c_char_p * len(options))(*[option.encode() for option in options])
+            failed = self._library.nvrtcCompileProgram(program, len(options), flags)
+            log = self._log(program)
+            if failed:
+                raise CompilationFailed(log)
+            lowered = {}
+            for name in names:
+                symbol = ctypes.c_char_p()
+                self._call("nvrtcGetLoweredName", program, name.encode(), ctypes.byref(symbol))
+                lowered[(symbol.value or b"").decode()] = name
+            return lowered, log
+        finally:
+            self._call("nvrtcDestroyProgram", ctypes.byref(program))
+
+    def _log(self, program: ctypes.c_void_p) -> str:
+        size = ctypes.c_size_t()
+        self._call("nvrtcGetProgramLogSize", program, ctypes.byref(size))
+        text = ctypes.create_string_buffer(size.value)
+        self._call("nvrtcGetProgramLog", program, text)
+        return text.value.decode(errors="replace")
+
+
+def _load_nvrtc() -> ctypes.CDLL:
+    packages = pathlib.Path(sysconfig.get_path("purelib"))
+    for path in sorted(packages.glob("nvidia/cu*/lib/libnvrtc.so.*")):
+        for builtins in path.parent.glob("libnvrtc-builtins.so.*"):
+            ctypes.CDLL(str(builtins), ctypes.RTLD_GLOBAL)  # libnvrtc opens it by its bare name
+        return ctypes.CDLL(str(path))
+    try:
+        return ctypes.CDLL("libnvrtc.so")  # of a toolkit
+    except OSError:
+        raise SystemExit(_MISSING) from None
+
+
+def parse_log(log: str) -> dict[str, Resources]:
+    """The resources of each kernel, from what ptxas says with -v."""
+    kernels: dict[str, Resources] = {}
+    current = Resources()
+    for line in log.splitlines():
+        if match := _ENTRY.search(line):
+            current = kernels.setdefault(match[1], Resources())
+        if match := _STACK.search(line):
+            current.stack, current.spills = int(match[1]), int(match[2]) + int(match[3])
+        if match := _REGISTERS.search(line):
+            current.registers = int(match[1])
+            shared = _SHARED.search(line)
+            current.shared = int(shared[1]) if shared else 0
+    return kernels
+
+
+def compile_family(nvrtc: Nvrtc, family: str, architecture: str) -> dict[str, Resources]:
+    """Compile one .cu file for one chip. Raises CompilationFailed."""
+    text = source.load(family)
+    options = [*CUPY_OPTIONS, f"-arch={architecture}", "--ptxas-options=-v", "-lineinfo"]
+    options += [f"-I{folder}" for folder in cuda_include_dirs()]
+    lowered, log = nvrtc.compile(text, f"{family}.cu", options, source.instantiations(text))
+    return {lowered.get(symbol, symbol): resources for symbol, resources in parse_log(log).items()}
+
+
+def compare(found: dict[str, Resources], baseline: dict[str, Resources]) -> list[str]:
+    """What is worse than the baseline, or not in it."""
+    problems = []
+    for key, resources in found.items():
+        before = baseline.get(key)
+        if before is None:
+            problems.append(f"{key}: not in the baseline (--update adds it)")
+        elif resources.worse_than(before):
+            problems.append(f"{key}: {_difference(before, resources)}")
+    return problems
+
+
+def _difference(before: Resources, after: Resources) -> str:
+    fields = [field.name for field in dataclasses.fields(Resources)]
+    return ", ".join(
+        f"{name} {getattr(before, name)} -> {getattr(after, name)}"
+        for name in fields
+        if getattr(before, name) != getattr(after, name)
+    )
+
+
+def read_baseline(path: pathlib.Path) -> dict[str, Resources]:
+    """The committed resources by 'chip family kernel'; empty without a file."""
+    if not path.exists():
+        return {}
+    return {key: Resources(**values) for key, values in json.loads(path.read_text(encoding="utf-8")).items()}
+
+
+def write_baseline(path: pathlib.Path, resources: dict[str, Resources]) -> None:
+    """One kernel per line, sorted: small diffs."""
+    lines = [f"  {json.dumps(key)}: {json.dumps(dataclasses.asdict(resources[key]))}" for key in sorted(resources)]
+    path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+
+
+def check(
+    families: Iterable[str], architectures: Iterable[str], report: Callable[[str], None] = print
+) -> tuple[dict[str, Resources], list[str]]:
+    """Compile `families` for `architectures`: the resources by 'chip family kernel', and the failures."""
+    nvrtc = Nvrtc()
+    report(f"NVRTC {nvrtc.version}")
+    found: dict[str, Resources] = {}
+    failures = []
+    for architecture in architectures:
+        for family in families:
+            start = time.perf_counter()
+            try:
+                kernels = compile_family(nvrtc, family, architecture)
+            except CompilationFailed as error:
+                failures.append(f"{architecture} {family}.cu does not compile:\n{error}")
+                continue
+            found |= {f"{architecture} {family} {name}": resources for name, resources in kernels.items()}
+            most = max((resources.registers for resources in kernels.values()), default=0)
+            spilling = sum(resources.spills > 0 for resources in kernels.values())
+            seconds = time.perf_counter() - start
+            report(
+                f"{architecture:7} {family:16} {len(kernels):3} kernels, at most {most:3} registers, "
+                f"{spilling} with spills, {seconds:.1f} s"
+            )
+            if not kernels:
+                failures.append(f"{architecture} {family}.cu has no kernel: does it lack a line '// instantiate: ...'?")
+    return found, failures
+
+
+def main() -> int:
+    """Compile and compare; 1 when something fails or got worse."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("families", nargs="*", help="families to compile, as in softmax; all when left out")
+    parser.add_argument("--arch", default=",".join(ARCHITECTURES), help="chips, separated by commas")
+    parser.add_argument("--update", action="store_true", help="write the baseline")
+    options = parser.parse_args()
+
+    families = [pathlib.PurePath(name).stem for name in options.families] or list(source.names())
+    architectures = options.arch.split(",")
+    found, failures = check(families, architectures)
+    baseline = read_baseline(BASELINE)
+    if options.update and not failures:
+        compiled = {(architecture, family) for architecture in architectures for family in families}
+        kept = {key: value for key, value in baseline.items() if tuple(key.split(" ", 2)[:2]) not in compiled}
+        kept = {key: value for key, value in kept.items() if key.split(" ", 2)[1] in source.names()}
+        write_baseline(BASELINE, kept | found)
+        print(f"{BASELINE.name} updated")
+        return 0
+    problems = failures + compare(found, baseline)
+    print("\n".join(problems) if problems else f"{len(found)} kernels are within the baseline")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
