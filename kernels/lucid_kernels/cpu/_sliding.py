@@ -1,6 +1,8 @@
 """What convolution and pooling share: which positions of a row a sliding window reaches."""
 from __future__ import annotations
 
+import numpy as np
+
 from ._compile import jit_exact
 
 
@@ -11,3 +13,19 @@ def valid_range(offset, stride, length, count):
     last = 0 if offset >= length else (length - 1 - offset) // stride + 1
     last = min(last, count)
     return min(first, last), last
+
+
+@jit_exact
+def valid_ranges(taps, padding, dilation, stride, length, count):
+    """(taps, 3): for each tap along a row its first output, the end of its outputs, and the input position of the first.
+
+    Computed once a plane: the divisions cost as much as a short row of 56 outputs.
+    """
+    ranges = np.empty((taps, 3), np.int64)
+    for b in range(taps):
+        offset = b * dilation - padding
+        first, last = valid_range(offset, stride, length, count)
+        ranges[b, 0] = first
+        ranges[b, 1] = last
+        ranges[b, 2] = first * stride + offset if first < last else 0
+    return ranges

@@ -19,7 +19,7 @@ from ._compile import jit, jit_parallel
 from ._layout import PARALLEL_FROM, Array, contiguous, deliver, outputs, result, upcast_half
 
 # Channels of one `columns` block: 256 bytes of float32 a row, and enough blocks for every thread from 128 channels on.
-_BLOCK = 64
+_BLOCK = 256
 
 
 @jit

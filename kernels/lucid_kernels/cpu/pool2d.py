@@ -11,7 +11,7 @@ import numpy as np
 
 from ._compile import jit, jit_exact, jit_parallel
 from ._layout import PARALLEL_FROM, Array, contiguous, deliver, outputs, result, upcast_half
-from ._sliding import valid_range
+from ._sliding import valid_ranges
 
 Pair = tuple[int, int]
 
@@ -29,14 +29,27 @@ def _pooled_length(length: int, kernel: int, stride: int, padding: int, dilation
 
 
 @jit_exact
-def _max_step(best, where, values, position, stride, step):
+def _max_step(best, where, values, position, stride):
     """Compare one tap with the best so far along an output row. `position` is the tap's flat index for output 0."""
-    count = best.shape[0]
-    for j in range(count):
-        value = values[j * step]
-        better = (value > best[j]) | np.isnan(value)
-        best[j] = value if better else best[j]
-        where[j] = position + j * stride if better else where[j]
+    # A constant stride becomes vector shuffles; a run-time stride does not vectorise.
+    if stride == 1:
+        for j in range(best.shape[0]):
+            value = values[j]
+            better = (value > best[j]) | np.isnan(value)
+            best[j] = value if better else best[j]
+            where[j] = position + j if better else where[j]
+    elif stride == 2:
+        for j in range(best.shape[0]):
+            value = values[2 * j]
+            better = (value > best[j]) | np.isnan(value)
+            best[j] = value if better else best[j]
+            where[j] = position + 2 * j if better else where[j]
+    else:
+        for j in range(best.shape[0]):
+            value = values[j * stride]
+            better = (value > best[j]) | np.isnan(value)
+            best[j] = value if better else best[j]
+            where[j] = position + j * stride if better else where[j]
 
 
 @jit_exact
@@ -44,6 +57,11 @@ def _max_planes(x, kh, kw, sh, sw, ph, pw, dh, dw, y, indices, first, last):
     """Pool planes first..last of x (P, H, W) into y and indices (P, OH, OW)."""
     _, height, width = x.shape
     _, out_height, out_width = y.shape
+    ranges = valid_ranges(kw, pw, dw, sw, width, out_width)
+    columns = np.empty(out_width, np.int64)
+    for j in range(out_width):
+        left = j * sw - pw
+        columns[j] = left if left >= 0 else left + (-left + dw - 1) // dw * dw
     for p in range(first, last):
         for oh in range(out_height):
             best = y[p, oh]
@@ -52,29 +70,17 @@ def _max_planes(x, kh, kw, sh, sw, ph, pw, dh, dw, y, indices, first, last):
             # An all -inf window points at its first tap inside the input.
             first_row = top if top >= 0 else top + (-top + dh - 1) // dh * dh
             for j in range(out_width):
-                left = j * sw - pw
-                first_column = left if left >= 0 else left + (-left + dw - 1) // dw * dw
                 best[j] = -np.inf
-                where[j] = first_row * width + first_column
+                where[j] = first_row * width + columns[j]
             for a in range(kh):
                 ih = top + a * dh
                 if ih < 0 or ih >= height:
                     continue
                 row = x[p, ih]
                 for b in range(kw):
-                    offset = b * dw - pw
-                    lo, hi = valid_range(offset, sw, width, out_width)
-                    if lo == hi:
-                        continue
-                    start = lo * sw + offset
-                    position = ih * width + start
-                    # Constant strides become shuffles; a run-time stride becomes gathers.
-                    if sw == 1:
-                        _max_step(best[lo:hi], where[lo:hi], row[start:], position, 1, 1)
-                    elif sw == 2:
-                        _max_step(best[lo:hi], where[lo:hi], row[start:], position, 2, 2)
-                    else:
-                        _max_step(best[lo:hi], where[lo:hi], row[start:], position, sw, sw)
+                    lo, hi, start = ranges[b]
+                    if lo < hi:
+                        _max_step(best[lo:hi], where[lo:hi], row[start:], ih * width + start, sw)
 
 
 @jit_parallel
@@ -157,6 +163,7 @@ def _average_planes(x, kh, kw, sh, sw, ph, pw, rows, columns, override, y, first
     """Average planes first..last of x (P, H, W); a window's divisor is rows[oh] * columns[ow], or `override` if not 0."""
     _, height, width = x.shape
     _, out_height, out_width = y.shape
+    ranges = valid_ranges(kw, pw, 1, sw, width, out_width)
     for p in range(first, last):
         for oh in range(out_height):
             total = y[p, oh]
@@ -168,11 +175,11 @@ def _average_planes(x, kh, kw, sh, sw, ph, pw, rows, columns, override, y, first
                     continue
                 row = x[p, ih]
                 for b in range(kw):
-                    lo, hi = valid_range(b - pw, sw, width, out_width)
-                    if lo == hi:
+                    lo, hi, start = ranges[b]
+                    if lo >= hi:
                         continue
                     target = total[lo:hi]
-                    values = row[lo * sw + b - pw :]
+                    values = row[start:]
                     if sw == 1:
                         for j in range(target.shape[0]):
                             target[j] += values[j]
@@ -201,6 +208,7 @@ def _average_grad_planes(g, kh, kw, sh, sw, ph, pw, rows, columns, override, dx,
     _, height, width = dx.shape
     _, out_height, out_width = g.shape
     share = np.empty(out_width, g.dtype)
+    ranges = valid_ranges(kw, pw, 1, sw, width, out_width)
     for p in range(first, last):
         for ih in range(height):
             target = dx[p, ih]
@@ -216,11 +224,11 @@ def _average_grad_planes(g, kh, kw, sh, sw, ph, pw, rows, columns, override, dx,
                     continue
                 row = dx[p, ih]
                 for b in range(kw):
-                    lo, hi = valid_range(b - pw, sw, width, out_width)
-                    if lo == hi:
+                    lo, hi, start = ranges[b]
+                    if lo >= hi:
                         continue
                     values = share[lo:hi]
-                    target = row[lo * sw + b - pw :]
+                    target = row[start:]
                     if sw == 1:
                         for j in range(values.shape[0]):
                             target[j] += values[j]
@@ -257,8 +265,10 @@ def _adaptive_planes(x, y, first, last):
                 total = 0.0
                 for ih in range(top, bottom):
                     row = x[p, ih, left:right]
+                    partial = x.dtype.type(0)
                     for j in range(row.shape[0]):
-                        total += row[j]
+                        partial += row[j]
+                    total += partial
                 y[p, oh, ow] = total / ((bottom - top) * (right - left))
 
 
