@@ -1,0 +1,253 @@
+"""Cross entropy from logits and class indices, with its gradient, in one pass and without a log-softmax array.
+
+For a row x of C logits, its softmax p, target t, class weights w (1 where there are none) and label smoothing s,
+
+    loss = (1 - s) w[t] (-log p[t])  +  s / C  sum_c w[c] (-log p[c])
+    d loss / dx[c] = p[c] ((1 - s) w[t] + s / C sum(w))  -  (1 - s) w[t] [c == t]  -  s / C w[c]
+
+`'mean'` divides the sum by the sum of w[t] over the rows that are not ignored: 0 / 0 = NaN where there is none, with a
+zero gradient, as in PyTorch. An ignored row has loss 0 and gradient 0.
+
+The array is seen as (N, C, S). With S == 1 a row is contiguous; otherwise a kernel takes one n and a stretch of S at a
+time and runs along that stretch. The sum over rows is taken in float64 in memory order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numba
+import numpy as np
+
+from . import _math
+from ._compile import jit, jit_parallel
+from ._layout import GRAIN, PARALLEL_FROM, Array, contiguous, deliver, outputs, result, upcast_half
+
+# The stretch of S that a kernel takes at once: 64 classes of it fill 128 KiB in float32.
+_STRETCH = 512
+
+
+@jit
+def _first_out_of_bounds(target: Any, classes: int, ignore_index: int) -> int:
+    """The position of the first label that is neither a class nor `ignore_index`, or -1."""
+    for i in range(target.shape[0]):
+        label = target[i]
+        if label != ignore_index and (label < 0 or label >= classes):
+            return i
+    return -1
+
+
+@jit
+def _target_weight(target: Any, weight: Any, ignore_index: int) -> float:
+    """The sum of weight[label] over the labels that count; all labels are in bounds. No weights: an empty array."""
+    total = 0.0
+    for i in range(target.shape[0]):
+        if target[i] != ignore_index:
+            total += weight[target[i]] if weight.size else 1.0
+    return total
+
+
+@jit
+def _total(losses: Any) -> float:
+    total = 0.0
+    for i in range(losses.shape[0]):
+        total += losses[i]
+    return total
+
+
+@jit
+def _rows(
+    x: Any, target: Any, weight: Any, losses: Any, grad: Any, ignore_index: int, smoothing: float, scale: float
+) -> None:
+    """Losses (N,) and, where `grad` is not empty, scale * d loss / dx for x (N, C)."""
+    real = x.dtype.type
+    one, zero = real(1), real(0)
+    classes = x.shape[1]
+    weighted = weight.size > 0
+    hard = real(1 - smoothing)
+    soft = real(smoothing / classes)
+    weight_sum = real(weight.sum()) if weighted else real(classes)
+    unit = real(scale)
+    with_grad = grad.size > 0
+    for r in range(x.shape[0]):
+        label = target[r]
+        if label == ignore_index:
+            losses[r] = zero
+            if with_grad:
+                grad[r][:] = zero
+            continue
+        row = x[r]
+        largest = row[0]
+        for c in range(classes):
+            largest = _math.maximum(largest, row[c])
+        total = zero
+        if with_grad:
+            gradient = grad[r]
+            for c in range(classes):
+                e = _math.exp(row[c] - largest)
+                gradient[c] = e
+                total += e
+        else:
+            for c in range(classes):
+                total += _math.exp(row[c] - largest)
+        logarithm = real(math.log(total))
+        picked = hard * (weight[label] if weighted else one)
+        loss = picked * (logarithm - (row[label] - largest))
+        if soft != zero:
+            spread = zero
+            for c in range(classes):
+                share = weight[c] if weighted else one
+                spread += share * (logarithm - (row[c] - largest))
+            loss += soft * spread
+        losses[r] = loss
+        if with_grad:
+            factor = unit * (picked + soft * weight_sum) / total
+            for c in range(classes):
+                gradient[c] *= factor
+            gradient[label] -= unit * picked
+            if soft != zero:
+                for c in range(classes):
+                    gradient[c] -= unit * soft * (weight[c] if weighted else one)
+
+
+@jit
+def _stretch(
+    x: Any, target: Any, weight: Any, losses: Any, grad: Any, ignore_index: int, smoothing: float, scale: float,
+    with_grad: bool, start: int, stop: int,
+) -> None:  # fmt: skip
+    """The columns [start, stop) of one n: x and grad (C, S), target and losses (S,)."""
+    real = x.dtype.type
+    one, zero = real(1), real(0)
+    classes = x.shape[0]
+    weighted = weight.size > 0
+    hard = real(1 - smoothing)
+    soft = real(smoothing / classes)
+    weight_sum = real(weight.sum()) if weighted else real(classes)
+    unit = real(scale)
+    labels = target[start:stop]
+    loss = losses[start:stop]
+    count = stop - start
+    largest = x[0][start:stop].copy()
+    for c in range(1, classes):
+        row = x[c][start:stop]
+        for i in range(count):
+            largest[i] = _math.maximum(largest[i], row[i])
+    total = np.zeros(count, x.dtype)
+    spread = np.zeros(count, x.dtype)
+    for c in range(classes):
+        row = x[c][start:stop]
+        for i in range(count):
+            total[i] += _math.exp(row[i] - largest[i])
+        if soft != zero:
+            share = weight[c] if weighted else one
+            for i in range(count):
+                spread[i] += share * (row[i] - largest[i])
+    factor = np.empty(count, x.dtype)
+    for i in range(count):
+        label = labels[i]
+        if label == ignore_index:
+            loss[i] = zero
+            factor[i] = zero
+            continue
+        logarithm = real(math.log(total[i]))
+        picked = hard * (weight[label] if weighted else one)
+        loss[i] = picked * (logarithm - (x[label, start + i] - largest[i]))
+        if soft != zero:
+            loss[i] += soft * (weight_sum * logarithm - spread[i])
+        factor[i] = unit * (picked + soft * weight_sum) / total[i]
+    if not with_grad:
+        return
+    for c in range(classes):
+        row = x[c][start:stop]
+        gradient = grad[c][start:stop]
+        shift = unit * soft * (weight[c] if weighted else one)
+        for i in range(count):
+            gradient[i] = _math.exp(row[i] - largest[i]) * factor[i] - shift
+    for i in range(count):
+        label = labels[i]
+        if label != ignore_index:
+            grad[label, start + i] -= unit * hard * (weight[label] if weighted else one)
+        else:
+            for c in range(classes):
+                grad[c, start + i] = zero
+
+
+@jit_parallel
+def _rows_parallel(
+    x: Any, target: Any, weight: Any, losses: Any, grad: Any, ignore_index: int, smoothing: float, scale: float
+) -> None:
+    rows = max(1, GRAIN // x.shape[1])
+    for i in numba.prange((x.shape[0] + rows - 1) // rows):
+        part = slice(i * rows, (i + 1) * rows)
+        _rows(x[part], target[part], weight, losses[part], grad[part], ignore_index, smoothing, scale)
+
+
+@jit_parallel
+def _planes(
+    x: Any, target: Any, weight: Any, losses: Any, grad: Any, ignore_index: int, smoothing: float, scale: float
+) -> None:
+    """x and grad (N, C, S), target and losses (N, S); an empty grad (0, C, S) asks for none."""
+    size = x.shape[2]
+    stretches = (size + _STRETCH - 1) // _STRETCH
+    with_grad = grad.size > 0
+    for i in numba.prange(x.shape[0] * stretches):
+        n = i // stretches
+        start = i % stretches * _STRETCH
+        _stretch(
+            x[n], target[n], weight, losses[n], grad[n if with_grad else 0], ignore_index, smoothing, scale, with_grad,
+            start, min(start + _STRETCH, size),
+        )  # fmt: skip
+
+
+@upcast_half
+def cross_entropy(
+    x: Array,
+    target: Array,
+    weight: Array | None,
+    *,
+    reduction: str,
+    ignore_index: int,
+    label_smoothing: float,
+    with_grad: bool,
+    out: Sequence[Array | None] | None = None,
+) -> tuple[Array, Array | None]:
+    """Cross entropy of logits `x` (N, C, *S) and class indices `target` (N, *S) -> (loss, grad); see `kernels/README.md`.
+
+    `grad` is d(loss)/dx for an upstream gradient of 1 at every loss element, or None with `with_grad=False`. A label
+    that is out of bounds raises IndexError before anything is written.
+    """
+    out = outputs(out, 2)
+    shape = x.shape if x.ndim > 1 else (1, *x.shape)
+    batch, classes, size = shape[0], shape[1], math.prod(shape[2:])
+    labels = contiguous(target).reshape(-1)
+    wrong = _first_out_of_bounds(labels, classes, ignore_index)
+    if wrong >= 0:
+        raise IndexError(f"Target {labels[wrong]} is out of bounds.")
+    weights = np.empty(0, x.dtype) if weight is None else contiguous(weight)
+    denominator = _target_weight(labels, weights, ignore_index) if reduction == "mean" else 1.0
+    scale = 1.0 / denominator if denominator else 0.0
+
+    losses = result(out[0], target.shape, x.dtype) if reduction == "none" else np.empty(target.shape, x.dtype)
+    grad = result(out[1], x.shape, x.dtype) if with_grad else None
+    view = (batch, classes) if size == 1 else (batch, classes, size)
+    flat_grad = np.empty((0, *view[1:]), x.dtype) if grad is None else grad.reshape(view)
+    attributes = (ignore_index, float(label_smoothing), scale)
+    if x.size:
+        if size == 1:
+            kernel = _rows if x.size < PARALLEL_FROM else _rows_parallel
+            kernel(contiguous(x).reshape(view), labels, weights, losses.reshape(-1), flat_grad, *attributes)
+        else:
+            planes = (batch, size)
+            _planes(
+                contiguous(x).reshape(view), labels.reshape(planes), weights, losses.reshape(planes), flat_grad,
+                *attributes,
+            )  # fmt: skip
+    if grad is not None:
+        grad = deliver(out[1], grad)
+    if reduction == "none":
+        return deliver(out[0], losses), grad
+    loss = result(out[0], (), x.dtype)
+    loss[...] = _total(losses.reshape(-1)) / denominator if denominator else math.nan
+    return deliver(out[0], loss), grad
