@@ -121,7 +121,6 @@ def _differentiable_inputs(inputs: Sequence[Any]) -> list[int]:
             raise RuntimeError(f"The {number}th input has a dimension with stride 0. gradcheck only supports inputs that "
                                "are non-overlapping to be able to compute the numerical gradients correctly. You should "
                                "call .contiguous on the input before passing it to gradcheck.")
-        inputs[number].retain_grad()
     return wanted
 
 

@@ -5,26 +5,38 @@ functions of `lucid.ops` translate PyTorch's.
 """
 from __future__ import annotations
 
+import builtins
+import math
 from collections.abc import Callable
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 Array = Any
+max_int = max  # `max` is an entry of the table below
 Kernel = Callable[..., Any]
 
 # Functions of the same name and meaning in both modules, called as they are.
 SAME = """
-abs add arange argsort bitwise_and bitwise_invert bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor ceil clip
-cos cosh exp exp2 expm1 eye flip floor fmod floor_divide full isfinite isinf isnan linspace
-log log10 log1p log2 logical_and logical_not logical_or logical_xor matmul maximum minimum 
-arctan arctan2 power reciprocal remainder roll sign sin sinh sort sqrt square take take_along_axis tan tril triu
-trunc where zeros
+abs add arange bitwise_and bitwise_invert bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor ceil clip
+cos cosh empty exp exp2 expm1 eye flip floor fmod floor_divide full isfinite isinf isnan linspace
+log log10 log1p log2 logical_and logical_not logical_or logical_xor maximum minimum
+arctan arctan2 power reciprocal remainder roll sign sin sinh sqrt square take take_along_axis tan tril triu
+trunc where
 """.split()
 
 
-def table(xp: Any, scatter_add: Kernel) -> dict[str, Kernel]:
-    """The shared operations on `xp` (numpy or cupy); `scatter_add(array, index, values)` adds with repeated indices."""
+def wide(x: Array) -> Array:
+    """`x` as float32 if it holds half-precision numbers, which are only stored, not computed with."""
+    return x.astype(np.float32) if x.dtype in HALVES else x
+
+
+def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
+    """The shared operations on `xp` (numpy or cupy).
+
+    `scatter_add(array, index, values)` adds in place with repeated indices, `multiply(a, b)` is the product of matrices.
+    """
 
     entries: dict[str, Kernel] = {name: getattr(xp, name) for name in SAME}
     entries |= {"sub": xp.subtract, "mul": xp.multiply, "div": xp.true_divide, "neg": xp.negative, "eq": xp.equal,
@@ -56,6 +68,14 @@ def table(xp: Any, scatter_add: Kernel) -> dict[str, Kernel]:
         return xp.conjugate(x)
 
     @entry
+    def real(x: Array) -> Array:
+        return xp.real(x).copy()
+
+    @entry
+    def imag(x: Array) -> Array:
+        return xp.imag(x).copy()
+
+    @entry
     def rsqrt(x: Array) -> Array:
         return xp.reciprocal(xp.sqrt(x))
 
@@ -83,22 +103,38 @@ def table(xp: Any, scatter_add: Kernel) -> dict[str, Kernel]:
     def broadcast_to(x: Array, *, shape: tuple[int, ...]) -> Array:
         return xp.broadcast_to(x, shape)
 
+    def accumulate_at(target: Array, index: Any, values: Array) -> None:
+        """Add in place with repeated indices; half-precision numbers in float32, rounded once."""
+        if target.dtype in HALVES:
+            total = target.astype(np.float32)
+            scatter_add(total, index, values.astype(np.float32))
+            target[...] = total
+        else:
+            scatter_add(target, index, values)
+
+    def spot(indices: Array, axis: int) -> tuple[Array, ...]:
+        """The index of the elements that `take_along_axis(x, indices, axis)` reads."""
+        index: list[Array] = []
+        for dim, length in enumerate(indices.shape):
+            positions = [1] * indices.ndim
+            positions[dim] = length
+            index.append(indices if dim == axis else xp.arange(length).reshape(positions))
+        return tuple(index)
+
     @entry
-    def getitem(x: Array, *, index: Any) -> Array:
+    def getitem(x: Array, *, index: tuple[Any, ...]) -> Array:
+        if len(index) == 1 and hasattr(index[0], "dtype") and index[0].dtype.kind != "b":
+            return x.take(index[0], axis=0)  # rows: a third of the time of x[index]
         return x[index]
 
     @entry
-    def index_put(x: Array, values: Array, *, index: Any, out: Array | None = None) -> Array:
+    def index_put(x: Array, values: Any, *, index: Any, accumulate: bool = False, out: Array | None = None) -> Array:
+        """`x` with `values` (or a Python number) at `index`; `accumulate` adds them to what is there."""
         result = x.copy() if out is None else out
-        if out is not None and out is not x:
-            out[...] = x
-        result[index] = values
-        return result
-
-    @entry
-    def index_add(x: Array, values: Array, *, index: Any) -> Array:
-        result = x.copy()
-        scatter_add(result, index, values)
+        if accumulate:
+            accumulate_at(result, index, values)
+        else:
+            result[index] = values
         return result
 
     @entry
@@ -108,16 +144,84 @@ def table(xp: Any, scatter_add: Kernel) -> dict[str, Kernel]:
         if unique:
             result[index] = values
         else:
-            scatter_add(result, index, values)
+            accumulate_at(result, index, values)
         return result
 
     @entry
-    def scatter_along_axis(values: Array, indices: Array, *, shape: tuple[int, ...], axis: int) -> Array:
-        """Zeros of `shape` with `values` added where `take_along_axis` would read them."""
-        result = xp.zeros(shape, values.dtype)
-        index = list(xp.ogrid[tuple(slice(n) for n in indices.shape)]) if indices.ndim > 1 else [None]
-        index[axis] = indices
-        scatter_add(result, tuple(index), values)
+    def index_select(x: Array, indices: Array, *, axis: int) -> Array:
+        return xp.take(x, indices, axis=axis)
+
+    @entry
+    def index_add(x: Array, indices: Array, source: Array, *, axis: int, out: Array | None = None) -> Array:
+        result = x.copy() if out is None else out
+        accumulate_at(result, (slice(None),) * axis + (indices,), source)
+        return result
+
+    @entry
+    def gather(x: Array, indices: Array, *, axis: int) -> Array:
+        """`take_along_axis` for indices that may be shorter than `x` along the other axes."""
+        return x[spot(indices, axis)]
+
+    @entry
+    def scatter(x: Array, indices: Array, source: Any, *, axis: int, accumulate: bool = False,
+                out: Array | None = None) -> Array:
+        """`x` with `source` (or a Python number) where `gather` would read; `accumulate` adds to what is there."""
+        result = x.copy() if out is None else out
+        if accumulate:
+            accumulate_at(result, spot(indices, axis), source)
+        else:
+            result[spot(indices, axis)] = source
+        return result
+
+    @entry
+    def masked_fill(x: Array, mask: Array, value: Any, *, out: Array | None = None) -> Array:
+        result = x.copy() if out is None else out
+        if not hasattr(value, "dtype"):
+            value = xp.full((), value, x.dtype)
+        xp.copyto(result, value, where=mask)
+        return result
+
+    @entry
+    def nonzero(x: Array) -> tuple[Array, ...]:
+        return xp.nonzero(x)
+
+    def order(x: Array, axis: int, descending: bool) -> Array:
+        """The stable sorting permutation; NaN counts as the largest number."""
+        keys = wide(x)
+        if not descending:
+            return xp.argsort(keys, axis=axis, kind="stable")
+        backwards = xp.argsort(xp.flip(keys, axis), axis=axis, kind="stable")
+        return x.shape[axis] - 1 - xp.flip(backwards, axis)
+
+    @entry
+    def sort(x: Array, *, axis: int, descending: bool) -> tuple[Array, Array]:
+        indices = order(x, axis, descending)
+        return xp.take_along_axis(x, indices, axis), indices
+
+    @entry
+    def topk(x: Array, *, k: int, axis: int, largest: bool) -> tuple[Array, Array]:
+        indices = order(x, axis, largest)[(slice(None),) * axis + (slice(k),)]
+        return xp.take_along_axis(x, indices, axis), indices
+
+    @entry
+    def search_rows(edges: Array, values: Array) -> Array:
+        """For each row, where `values` (rows, n) belong among the sorted `edges` (rows, m): the first larger edge."""
+        return xp.stack([xp.searchsorted(row, wanted, side="right") for row, wanted in zip(edges, values, strict=True)])
+
+    @entry
+    def matmul(a: Array, b: Array, *, transpose_a: bool = False, transpose_b: bool = False) -> Array:
+        """The product of matrices, or of stacks of them, with the last two axes of `a` or `b` swapped on request."""
+        if a.ndim > 2 and b.ndim == 2 and not transpose_a:
+            rows = multiply(a.reshape(-1, a.shape[-1]), b.T if transpose_b else b)  # one product, not one for each matrix
+            return rows.reshape(*a.shape[:-1], rows.shape[1])
+        return multiply(a.swapaxes(-1, -2) if transpose_a else a, b.swapaxes(-1, -2) if transpose_b else b)
+
+    @entry
+    def linear(x: Array, weight: Array, bias: Array | None) -> Array:
+        """``x @ weight.T + bias`` for `x` of shape (..., in), `weight` (out, in) and `bias` (out,) or None."""
+        result = matmul(x, weight, transpose_b=True)
+        if bias is not None:
+            result += bias
         return result
 
     @entry
@@ -134,25 +238,41 @@ def table(xp: Any, scatter_add: Kernel) -> dict[str, Kernel]:
         edges = (0, *boundaries, x.shape[axis])
         return tuple(x[(*lead, slice(a, b))] for a, b in zip(edges[:-1], edges[1:], strict=True))
 
+    # Sums of half-precision numbers are accumulated in float32 and rounded once.
     @entry
     def sum(x: Array, *, axis: Any, keepdims: bool, dtype: Any = None, out: Array | None = None) -> Array:
+        if (dtype or x.dtype) in HALVES:
+            return write(x.astype(np.float32).sum(axis=axis, keepdims=keepdims).astype(dtype or x.dtype), out)
         return x.sum(axis=axis, keepdims=keepdims, dtype=dtype, out=out)
 
     @entry
-    def mean(x: Array, *, axis: Any, keepdims: bool, out: Array | None = None) -> Array:
-        return x.mean(axis=axis, keepdims=keepdims, out=out)
+    def mean(x: Array, *, axis: Any, keepdims: bool) -> Array:
+        total = wide(x).sum(axis=axis, keepdims=keepdims)
+        if x.size == 0:
+            return (total * np.nan).astype(x.dtype)
+        return (total / (x.size // total.size)).astype(x.dtype, copy=False)
 
     @entry
-    def prod(x: Array, *, axis: Any, keepdims: bool, dtype: Any = None, out: Array | None = None) -> Array:
-        return x.prod(axis=axis, keepdims=keepdims, dtype=dtype, out=out)
+    def prod(x: Array, *, axis: Any, keepdims: bool, dtype: Any = None) -> Array:
+        if (dtype or x.dtype) in HALVES:
+            return x.astype(np.float32).prod(axis=axis, keepdims=keepdims).astype(dtype or x.dtype)
+        return x.prod(axis=axis, keepdims=keepdims, dtype=dtype)
 
     @entry
-    def max(x: Array, *, axis: Any, keepdims: bool, out: Array | None = None) -> Array:
-        return x.max(axis=axis, keepdims=keepdims, out=out)
+    def max(x: Array, *, axis: Any, keepdims: bool) -> Array:
+        return wide(x).max(axis=axis, keepdims=keepdims).astype(x.dtype, copy=False)
 
     @entry
-    def min(x: Array, *, axis: Any, keepdims: bool, out: Array | None = None) -> Array:
-        return x.min(axis=axis, keepdims=keepdims, out=out)
+    def min(x: Array, *, axis: Any, keepdims: bool) -> Array:
+        return wide(x).min(axis=axis, keepdims=keepdims).astype(x.dtype, copy=False)
+
+    @entry
+    def max_with_indices(x: Array, *, axis: int, keepdims: bool) -> tuple[Array, Array]:
+        return max(x, axis=axis, keepdims=keepdims), argmax(x, axis=axis, keepdims=keepdims)
+
+    @entry
+    def min_with_indices(x: Array, *, axis: int, keepdims: bool) -> tuple[Array, Array]:
+        return min(x, axis=axis, keepdims=keepdims), argmin(x, axis=axis, keepdims=keepdims)
 
     @entry
     def any(x: Array, *, axis: Any, keepdims: bool) -> Array:
@@ -163,27 +283,59 @@ def table(xp: Any, scatter_add: Kernel) -> dict[str, Kernel]:
         return xp.all(x, axis=axis, keepdims=keepdims)
 
     @entry
-    def argmax(x: Array, *, axis: int | None) -> Array:
-        return x.argmax(axis=axis)
+    def argmax(x: Array, *, axis: int | None, keepdims: bool) -> Array:
+        return wide(x).argmax(axis=axis, keepdims=keepdims)
 
     @entry
-    def argmin(x: Array, *, axis: int | None) -> Array:
-        return x.argmin(axis=axis)
+    def argmin(x: Array, *, axis: int | None, keepdims: bool) -> Array:
+        return wide(x).argmin(axis=axis, keepdims=keepdims)
 
     @entry
     def var(x: Array, *, axis: Any, keepdims: bool, correction: float) -> Array:
-        return xp.var(x, axis=axis, keepdims=keepdims, ddof=correction)
+        wider = wide(x)
+        count = x.size if axis is None else math.prod(x.shape[a] for a in (axis if isinstance(axis, tuple) else (axis,)))
+        centred = wider - mean(wider, axis=axis, keepdims=True)
+        squares = centred * centred if x.dtype.kind != "c" else xp.square(centred.real) + xp.square(centred.imag)
+        total = squares.sum(axis=axis, keepdims=keepdims)
+        with np.errstate(all="ignore"):  # no degree of freedom is left: 0 / 0
+            result = total / builtins.max(count - correction, 0)
+        return result.astype(total.dtype if x.dtype.kind == "c" else x.dtype, copy=False)
 
     @entry
     def cumsum(x: Array, *, axis: int, dtype: Any = None) -> Array:
+        if (dtype or x.dtype) in HALVES:
+            return xp.cumsum(x.astype(np.float32), axis=axis).astype(dtype or x.dtype)
         return xp.cumsum(x, axis=axis, dtype=dtype)
 
     @entry
-    def nonzero(x: Array) -> tuple[Array, ...]:
-        return xp.nonzero(x)
+    def logsumexp(x: Array, *, axis: Any, keepdims: bool) -> Array:
+        wider = wide(x)
+        if x.size == 0:
+            peak = xp.zeros_like(wider.sum(axis=axis, keepdims=True))
+        else:
+            peak = wider.max(axis=axis, keepdims=True)
+            peak = xp.where(xp.isfinite(peak), peak, xp.zeros_like(peak))
+        with np.errstate(divide="ignore"):  # log(0) where all elements are -inf
+            result = xp.log(xp.exp(wider - peak).sum(axis=axis, keepdims=keepdims))
+        return (result + peak.reshape(result.shape)).astype(x.dtype, copy=False)
+
+    @entry
+    def norm2(x: Array, *, axis: Any, keepdims: bool) -> Array:
+        wider = wide(xp.abs(x))
+        return xp.sqrt((wider * wider).sum(axis=axis, keepdims=keepdims)).astype(wider.dtype if x.dtype.kind == "c" else x.dtype)
 
     @entry
     def diagonal(x: Array, *, offset: int, axis1: int, axis2: int) -> Array:
-        return xp.diagonal(x, offset, axis1, axis2)
+        return xp.diagonal(x, offset, axis1, axis2).copy()
+
+    @entry
+    def diagonal_scatter(x: Array, *, shape: tuple[int, ...], offset: int, axis1: int, axis2: int) -> Array:
+        """Zeros of `shape` with `x` on a diagonal of axes `axis1` and `axis2`."""
+        result = xp.zeros(shape, x.dtype)
+        n = x.shape[-1]
+        steps = xp.arange(n)
+        moved = xp.moveaxis(result, (axis1, axis2), (-2, -1))  # a view
+        moved[..., steps + max_int(-offset, 0), steps + max_int(offset, 0)] = x
+        return result
 
     return entries

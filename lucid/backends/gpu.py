@@ -34,6 +34,22 @@ TABLE: dict[str, Callable[..., Any]] = functions.table(cupy, _scatter_add)
 lazy.kernels("lucid_kernels.cuda", TABLE)
 
 
+def _arithmetic(name: str, ufunc: Callable[..., Any]) -> Callable[..., Any]:
+    """Our kernel for two arrays, CuPy's for an array and a Python scalar."""
+    arrays: dict[str, Callable[..., Any]] = {}
+    lazy.add(arrays, "lucid_kernels.cuda.elementwise", name)
+
+    def kernel(a: Any, b: Any, *, out: Any = None) -> Any:
+        if a.__class__ is ndarray and b.__class__ is ndarray:
+            return arrays[name](a, b, out=out)
+        return ufunc(a, b) if out is None else ufunc(a, b, out=out)
+
+    return kernel
+
+
+TABLE |= {name: _arithmetic(name, TABLE[name]) for name in ("add", "sub", "mul", "div")}
+
+
 def on(device: Device) -> Any:
     """Context in which new arrays are made on `device`. Raises RuntimeError if there is no such GPU."""
     if device.index >= len(_DEVICES):
@@ -76,3 +92,8 @@ def synchronize() -> None:
 def as_array(data: object) -> ndarray:
     """An array on the GPU memory that `data` exposes by `__cuda_array_interface__`; no copy."""
     return cupy.asarray(data)
+
+
+def from_dlpack(data: object) -> ndarray:
+    """An array on the GPU memory that `data` exposes by `__dlpack__`; no copy."""
+    return cupy.from_dlpack(data)

@@ -7,7 +7,7 @@ from typing import Any
 
 # Family module -> the op names that it serves; the same for `lucid_kernels.cpu` and `lucid_kernels.cuda`.
 FAMILIES = {
-    "elementwise": "relu relu_grad gelu gelu_grad sigmoid sigmoid_grad tanh tanh_grad silu silu_grad add sub mul div",
+    "elementwise": "relu relu_grad gelu gelu_grad sigmoid sigmoid_grad tanh tanh_grad silu silu_grad",
     "softmax": "softmax softmax_grad log_softmax log_softmax_grad",
     "cross_entropy": "cross_entropy",
     "batch_norm": "batch_norm batch_norm_grad batch_norm_eval batch_norm_eval_grad",
@@ -24,12 +24,17 @@ def kernels(package: str, table: dict[str, Callable[..., Any]]) -> None:
     """Add every kernel of `package` to `table`; each entry replaces itself by the kernel when first called."""
     for family, names in FAMILIES.items():
         for name in names.split():
-            table[name] = _first_call(f"{package}.{family}", name, table)
+            add(table, f"{package}.{family}", name)
+
+
+def add(table: dict[str, Callable[..., Any]], module: str, name: str) -> None:
+    """Put the function `name` of `module` into `table`, to be imported when it is first called."""
+    table[name] = _first_call(module, name, table)
 
 
 def _first_call(module: str, name: str, table: dict[str, Callable[..., Any]]) -> Callable[..., Any]:
-    def kernel(*arrays: Any, **attributes: Any) -> Any:
+    def first_call(*arrays: Any, **attributes: Any) -> Any:
         table[name] = getattr(importlib.import_module(module), name)
         return table[name](*arrays, **attributes)
 
-    return kernel
+    return first_call

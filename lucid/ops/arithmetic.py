@@ -8,6 +8,10 @@ from ..autograd.op import BinaryOp, Op, Pull, UnaryOp
 from ..tensor import Tensor
 from ._operands import as_operand, binary, common_dtype, promote, reduce_to, shape_of
 
+METHODS = ("add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide", "remainder", "fmod",
+           "pow", "neg", "negative", "maximum", "minimum")
+INPLACE_METHODS = METHODS[:-2]
+
 Operand = Any  # a Tensor or a Python number
 
 
@@ -105,7 +109,6 @@ def _extremum_rule(larger: bool) -> Any:
 
 
 _neg = UnaryOp("neg", lambda needs, a: lambda g, y: (_neg(g),))
-_conj = UnaryOp("conj", lambda needs, a: lambda g, y: (_conj(g),))
 _add = BinaryOp("add", _add_rule)
 _sub = BinaryOp("sub", _sub_rule)
 _mul = BinaryOp("mul", _mul_rule)
@@ -127,7 +130,7 @@ def _fmod_pull(needs: Any, a: Operand, b: Operand) -> Pull:
 def conjugate(x: Operand) -> Operand:
     """The complex conjugate; a real tensor or number itself."""
     if isinstance(x, Tensor):
-        return _conj(x) if x._array.dtype.kind == "c" else x
+        return x.conj() if x._array.dtype.kind == "c" else x
     return x.conjugate()
 
 
@@ -225,11 +228,17 @@ def pow(input: Operand, exponent: Operand) -> Tensor:
     return _power(a, b)  # type: ignore[no-any-return]
 
 
+subtract, multiply, divide, true_divide = sub, mul, div, div
+
+
 def neg(input: Tensor) -> Tensor:
     """``-input``. Raises RuntimeError for bool tensors."""
     _refuse_bool("neg", "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a "
                  "mask, use the `~` or `logical_not()` operator instead.", input)
     return _neg(input)  # type: ignore[no-any-return]
+
+
+negative = neg
 
 
 def maximum(input: Tensor, other: Tensor) -> Tensor:
@@ -240,11 +249,6 @@ def maximum(input: Tensor, other: Tensor) -> Tensor:
 def minimum(input: Tensor, other: Tensor) -> Tensor:
     """The smaller of two elements; NaN if either is."""
     return binary(_minimum, input, other)
-
-
-def conj(input: Tensor) -> Tensor:
-    """The complex conjugate."""
-    return conjugate(input)  # type: ignore[no-any-return]
 
 
 def _refuse_bool(name: str, message: str, *operands: Operand) -> None:

@@ -9,6 +9,11 @@ from ..autograd.op import Op, UnaryOp
 from ..tensor import Tensor
 from ._operands import require_tensor
 
+METHODS = ("abs", "absolute", "sgn", "sign", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt",
+           "reciprocal", "square", "sin", "cos", "tan", "sinh", "cosh", "atan", "arctan", "floor", "ceil", "trunc", "round",
+           "isnan", "isinf", "isfinite")
+INPLACE_METHODS = METHODS[:-3]
+
 
 def _float(name: str, input: Tensor) -> Tensor:
     """`input`, or its conversion to the default float dtype if it holds integers."""
@@ -53,6 +58,9 @@ _isnan, _isinf, _isfinite = Op("isnan"), Op("isinf"), Op("isfinite")
 def abs(input: Tensor) -> Tensor:
     """The absolute value; of complex elements, their modulus. The gradient at 0 is 0."""
     return _abs(require_tensor("abs", input))  # type: ignore[no-any-return]
+
+
+absolute = abs
 
 
 def sgn(input: Tensor) -> Tensor:
@@ -155,6 +163,9 @@ def cosh(input: Tensor) -> Tensor:
 def atan(input: Tensor) -> Tensor:
     """The angle, in radians, whose tangent is each element."""
     return _arctan(_float("atan", input))  # type: ignore[no-any-return]
+
+
+arctan = atan
 
 
 def _step(name: str, op: UnaryOp, input: Tensor) -> Tensor:

@@ -1,0 +1,149 @@
+"""Parameter and Buffer: the state of a module, as stable handles over arrays.
+
+Moving one to another device swaps the array inside the same object, so the references that optimizers, other modules and
+users hold stay valid. Whatever makes different numbers (dtype casts, `copy=True`) or leaves the device world (`cpu()`,
+`numpy()`) returns something new, as for every tensor.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+from .. import _dtypes, backends
+from ..backends import Device
+from ..ops import conversion
+from ..tensor import Leaf, Tensor, Version, as_array, version_box, wrap
+
+
+class _StableHandle(Tensor):
+    """What Parameter and Buffer share: moving swaps the array inside the object."""
+
+    __slots__ = ()
+
+    def to(self, *args: Any, **keywords: Any) -> Tensor:
+        """Move this object to another device and return it; with a dtype or `copy=True`, return a new tensor.
+
+        Takes what `Tensor.to` takes: ``to(device)``, ``to(dtype)``, ``to(device, dtype)``, ``to(other)``. A move swaps the
+        array inside this object, and moves `.grad` along; it is not recorded in any graph.
+        """
+        device, dtype, copy = destination(*args, **keywords)
+        if copy or device is None or (dtype is not None and dtype != self._array.dtype):
+            return conversion.to(self, *args, **keywords)
+        return self._move(device)
+
+    def gpu(self, device: Any = None) -> Tensor:
+        """Move this object to a GPU, GPU 0 by default, and return it."""
+        return self._move(Device("gpu" if device is None else device))
+
+    cuda = gpu
+
+    def _move(self, device: Device) -> Tensor:
+        # Both arrays are made before either is swapped: if the device has no room, nothing has changed.
+        arrays = [(t, backends.to_device(t._array, device)) for t in (self, self._grad) if t is not None]
+        for tensor, array in arrays:
+            if array is not tensor._array:
+                tensor._swap_array(array)
+        return self
+
+    def _take(self, data: Any, dtype: Any = None, device: Any = None) -> None:
+        """Become a leaf over `data`: the memory of a tensor where dtype and device allow, a copy of anything else."""
+        self._array = as_array(data, dtype, device, copy=not isinstance(data, Tensor))
+        shared = isinstance(data, Tensor) and self._array is data._array
+        self._version_box: Version | None = version_box(data) if shared else None
+        self._node = self._grad = self._view = None
+
+
+class Parameter(_StableHandle):
+    """A tensor that is trained: assigned to an attribute of a module, it appears in `parameters()`.
+
+    `Parameter(data)` shares the memory of a tensor `data` and copies anything else; None makes an empty one. Raises
+    RuntimeError for integer data unless `requires_grad=False`.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
+        self._take(() if data is None else data)
+        self.requires_grad = requires_grad
+
+    def __repr__(self) -> str:
+        return "Parameter containing:\n" + super().__repr__()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        found = memo.get(id(self))
+        if found is None:
+            # As in PyTorch, a copy of a parameter starts without a gradient.
+            grad, self._grad = self._grad, None
+            try:
+                found = super().__deepcopy__(memo)
+            finally:
+                self._grad = grad
+        return found  # type: ignore[no-any-return]
+
+
+class Buffer(_StableHandle):
+    """State that is not trained: running statistics, masks, caches. Assigned to an attribute of a module, it appears in
+    `buffers()`, moves with `to()`, and is saved by `state_dict()` unless `persistent=False`.
+
+    `data` is a tensor, number, list, or NumPy or CuPy array. The memory of a tensor is shared unless `dtype` or `device`
+    require a copy; anything else is copied. `device` defaults to the device of `data`. A buffer has no history: a computed
+    tensor is detached, and only a leaf that requires grad makes a buffer that does.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, data: Any = None, dtype: Any = None, device: Any = None, *, persistent: bool = True) -> None:
+        self._take(() if data is None else data, dtype, device)
+        self.persistent = persistent
+        if isinstance(data, Tensor) and data.requires_grad and data.is_leaf and _dtypes.is_differentiable(self.dtype):
+            self.requires_grad = True
+
+    @classmethod
+    def adopt(cls, tensor: Tensor) -> Tensor:
+        """The handle that `register_buffer(name, tensor)` registers: `tensor` itself, turned into a Buffer.
+
+        The identity of a registered tensor is kept, so every alias of it follows the module to another device. Only a
+        computed tensor is replaced by a new, detached buffer over its memory.
+        """
+        if not tensor.is_leaf:
+            return cls(tensor)
+        if tensor.__class__ is Tensor:
+            tensor.__class__ = cls
+            tensor.persistent = True
+        return tensor
+
+    def assign(self, value: Tensor) -> None:
+        """Take over the memory of `value`, without its graph: what assigning a tensor to a buffer's name does."""
+        if value is not self:
+            self._array = value._array
+            self._version_box = version_box(value)
+            self._view = None
+        if self._node.__class__ is not Leaf or not _dtypes.is_differentiable(self.dtype):
+            self._node = None
+        if self._grad is not None and self._grad.shape != self.shape:
+            self._grad = None
+
+    def _for_graph(self) -> Tensor:
+        # A later `assign` gives this object other memory; the recorded operation keeps what it has seen.
+        alias = wrap(self._array, self._node)
+        alias._version_box = version_box(self)
+        return alias
+
+
+def destination(*args: Any, device: Any = None, dtype: Any = None, tensor: Tensor | None = None, copy: bool = False,
+                non_blocking: bool = False, memory_format: Any = None) -> tuple[Device | None, Any, bool]:
+    """The (device, dtype, copy) that arguments of `to` ask for, None where they leave something as it is.
+
+    Raises TypeError for arguments that are none of these.
+    """
+    flags = 0
+    for value in (*args, tensor):
+        if isinstance(value, Tensor):
+            device, dtype = value.device, value.dtype
+        elif isinstance(value, bool):
+            flags += 1
+            copy = value if flags == 2 else copy  # the first flag is non_blocking
+        elif isinstance(value, (Device, int)) or (isinstance(value, str) and value not in _dtypes._BY_NAME):
+            device = value
+        elif value is not None:
+            dtype = value
+    return (None if device is None else Device(device), None if dtype is None else _dtypes.as_dtype(dtype), copy)

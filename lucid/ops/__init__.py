@@ -1,0 +1,85 @@
+"""Operations, one module for each family: the kernel name, the gradient rule and the public function of an op stand in one
+place there. This module attaches them to Tensor.
+
+A family lists in `METHODS` the functions that are also methods, in `INPLACE_METHODS` those with a variant that writes the
+result into the tensor (`add_`), and in `SPECIAL_METHODS` the methods that differ from the function of that name.
+"""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from ..autograd.inplace import write
+from ..tensor import Tensor
+from . import arithmetic, comparison, conversion, creation, shape, unary
+
+import importlib  # noqa: E402
+_FAMILIES = [arithmetic, comparison, conversion, creation, shape, unary]
+for _name in ("reduction", "indexing", "random", "linear_algebra", "activation", "normalization", "convolution", "pooling", "loss", "dropout", "embedding"):
+    try:
+        _FAMILIES.append(importlib.import_module(f"lucid.ops.{_name}"))
+    except ModuleNotFoundError as _e:
+        if f"lucid.ops.{_name}" not in str(_e):
+            raise
+
+OPERATORS: dict[str, Callable[..., Any]] = {
+    "__add__": arithmetic.add, "__radd__": arithmetic.add, "__sub__": arithmetic.sub, "__rsub__": arithmetic.rsub,
+    "__mul__": arithmetic.mul, "__rmul__": arithmetic.mul, "__truediv__": arithmetic.div,
+    "__floordiv__": arithmetic.floor_divide, "__mod__": arithmetic.remainder, "__pow__": arithmetic.pow,
+    "__neg__": arithmetic.neg, "__abs__": unary.abs, "__eq__": comparison.operator_eq, "__ne__": comparison.operator_ne,
+    "__lt__": comparison.lt, "__le__": comparison.le, "__gt__": comparison.gt, "__ge__": comparison.ge,
+    "__and__": comparison.bitwise_and, "__or__": comparison.bitwise_or, "__xor__": comparison.bitwise_xor,
+    "__rand__": comparison.bitwise_and, "__ror__": comparison.bitwise_or, "__rxor__": comparison.bitwise_xor,
+    "__invert__": comparison.bitwise_not,
+}
+REFLECTED = {"__rtruediv__": arithmetic.div, "__rfloordiv__": arithmetic.floor_divide, "__rmod__": arithmetic.remainder,
+             "__rpow__": arithmetic.pow}
+INPLACE_OPERATORS = {"__iadd__": arithmetic.add, "__isub__": arithmetic.sub, "__imul__": arithmetic.mul,
+                     "__itruediv__": arithmetic.div, "__ifloordiv__": arithmetic.floor_divide,
+                     "__imod__": arithmetic.remainder, "__ipow__": arithmetic.pow, "__iand__": comparison.bitwise_and,
+                     "__ior__": comparison.bitwise_or, "__ixor__": comparison.bitwise_xor}
+
+
+def inplace(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """The method that writes the result of `function` into the tensor itself and returns it."""
+    @functools.wraps(function)
+    def method(self: Tensor, *args: Any, **keywords: Any) -> Tensor:
+        return write(self, lambda old: function(old, *args, **keywords))
+
+    method.__name__ = f"{function.__name__}_"
+    method.__doc__ = f"`{function.__name__}`, written into this tensor. See there."
+    return method
+
+
+def _reflect(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    return lambda self, other: function(other, self)
+
+
+def _attach() -> None:
+    for family in _FAMILIES:
+        for name in getattr(family, "METHODS", ()):
+            setattr(Tensor, name, getattr(family, name))
+        for name in getattr(family, "INPLACE_METHODS", ()):
+            setattr(Tensor, f"{name}_", inplace(getattr(family, name)))
+        for name, method in getattr(family, "SPECIAL_METHODS", {}).items():
+            setattr(Tensor, name, method)
+    for name, function in OPERATORS.items():
+        setattr(Tensor, name, function)
+    for name, function in REFLECTED.items():
+        setattr(Tensor, name, _reflect(function))
+    for name, function in INPLACE_OPERATORS.items():
+        setattr(Tensor, name, inplace(function))
+    Tensor.T = property(shape.reverse_view)
+    Tensor.mT = property(shape.adjoint_view)
+    Tensor.zero_ = lambda self: self.fill_(0)
+    Tensor.fill_ = _fill_
+
+
+def _fill_(self: Tensor, value: Any) -> Tensor:
+    """Write one number, or the only element of a tensor, into every element."""
+    return write(self, lambda old: old.new_full((), value).expand(old.shape) if not isinstance(value, Tensor)
+                 else value.to(old.device, old.dtype).expand(old.shape))
+
+
+_attach()

@@ -1,0 +1,232 @@
+"""Comparisons, logic and selection. Comparisons are not differentiable; `where`, `clip` and masks are."""
+from __future__ import annotations
+
+from typing import Any
+
+from .. import _dtypes
+from ..autograd.op import Op, Pull
+from ..tensor import Tensor
+from ._operands import as_operand, promote, reduce_to, require_tensor, shape_of
+
+METHODS = ("eq", "ne", "lt", "le", "gt", "ge", "greater", "greater_equal", "less", "less_equal", "not_equal", "equal",
+           "allclose", "isclose", "logical_and", "logical_or", "logical_xor", "logical_not", "bitwise_and", "bitwise_or",
+           "bitwise_xor", "bitwise_not", "clip", "clamp")
+INPLACE_METHODS = ("clip", "clamp", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "logical_and", "logical_or",
+                   "logical_xor", "logical_not")
+
+_eq, _ne, _lt, _le, _gt, _ge = (Op(name) for name in ("eq", "ne", "lt", "le", "gt", "ge"))
+_logical_and, _logical_or, _logical_xor = Op("logical_and"), Op("logical_or"), Op("logical_xor")
+_logical_not = Op("logical_not")
+_bitwise_and, _bitwise_or, _bitwise_xor = Op("bitwise_and"), Op("bitwise_or"), Op("bitwise_xor")
+_bitwise_not = Op("bitwise_invert")
+
+
+def _where_rule(needs: Any, condition: Tensor, a: Any, b: Any) -> Pull:
+    a_shape, b_shape = shape_of(a), shape_of(b)
+    _, needs_a, needs_b = needs
+
+    def pull(g: Tensor, y: Any) -> tuple[Any, Any, Any]:
+        return (None, reduce_to(_where(condition, g, 0), a_shape) if needs_a else None,
+                reduce_to(_where(condition, 0, g), b_shape) if needs_b else None)
+
+    return pull
+
+
+_where = Op("where", _where_rule)
+
+
+def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
+    """Elements of `input` where `condition` is true, else of `other`; all three broadcast together.
+
+    With `condition` alone, the indices of its true elements, as `nonzero(as_tuple=True)`. Raises RuntimeError for a
+    condition that is not bool.
+    """
+    if input is None and other is None:
+        return condition.nonzero(as_tuple=True)
+    if require_tensor("where", condition)._array.dtype != _dtypes.bool_:
+        raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype "
+                           f"{condition.dtype.name}")
+    values = [as_operand("where", value) for value in (input, other)]
+    device = next((t.device for t in (condition, *values) if isinstance(t, Tensor) and (t.ndim or t.is_gpu)), "cpu")
+    if not any(isinstance(value, Tensor) for value in values):
+        dtype = _dtypes.result_type(*[(_dtypes.dtype_of_scalar(v), 0) for v in values])
+        values[0] = condition.new_full((), values[0], dtype=dtype)
+    values = promote("where", *values)
+    # A 0-d tensor on the CPU joins tensors on a GPU, as in arithmetic.
+    values = [v.to(device) if isinstance(v, Tensor) and v.ndim == 0 and v.device == "cpu" else v for v in values]
+    return _where(condition, *values)
+
+
+def _compare(op: Op, a: Any, b: Any) -> Tensor:
+    try:
+        x, y = a._array, b._array
+        if x.dtype is y.dtype and x.__class__ is y.__class__:
+            return op(a, b)  # type: ignore[no-any-return]
+    except AttributeError:
+        pass
+    return op(*promote(op.name, a, b))  # type: ignore[no-any-return]
+
+
+def eq(input: Tensor, other: Any) -> Tensor:
+    """``input == other``, elementwise, as bool."""
+    return _compare(_eq, input, other)
+
+
+def ne(input: Tensor, other: Any) -> Tensor:
+    """``input != other``, elementwise, as bool."""
+    return _compare(_ne, input, other)
+
+
+def lt(input: Tensor, other: Any) -> Tensor:
+    """``input < other``, elementwise, as bool."""
+    return _compare(_lt, input, other)
+
+
+def le(input: Tensor, other: Any) -> Tensor:
+    """``input <= other``, elementwise, as bool."""
+    return _compare(_le, input, other)
+
+
+def gt(input: Tensor, other: Any) -> Tensor:
+    """``input > other``, elementwise, as bool."""
+    return _compare(_gt, input, other)
+
+
+def ge(input: Tensor, other: Any) -> Tensor:
+    """``input >= other``, elementwise, as bool."""
+    return _compare(_ge, input, other)
+
+
+greater, greater_equal, less, less_equal, not_equal = gt, ge, lt, le, ne
+
+
+def operator_eq(self: Tensor, other: Any) -> Any:
+    """``==``: elementwise; False for operands that are not numeric, so that tensors can be compared with None."""
+    try:
+        return eq(self, other)
+    except TypeError:
+        return NotImplemented
+
+
+def operator_ne(self: Tensor, other: Any) -> Any:
+    """``!=``: elementwise; True for operands that are not numeric."""
+    try:
+        return ne(self, other)
+    except TypeError:
+        return NotImplemented
+
+
+def equal(input: Tensor, other: Tensor) -> bool:
+    """Whether both tensors have the same shape and elements."""
+    if input.shape != other.shape:
+        return False
+    return bool(eq(input, other).all().item())
+
+
+def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
+    """Where ``|input - other| <= atol + rtol * |other|``, as bool; equal infinities are close."""
+    if input.dtype != other.dtype:
+        raise RuntimeError(f"{input.dtype.name} did not match {other.dtype.name}")
+    close = eq(input, other)
+    if _dtypes.is_differentiable(input.dtype):
+        if equal_nan:
+            close = close | ((input != input) & (other != other))
+        near = (input - other).abs() <= atol + rtol * other.abs()
+        return close | (near & input.isfinite() & other.isfinite())
+    return close | ((input - other).abs() <= atol + rtol * other.abs())
+
+
+def allclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
+    """Whether all elements are close; see `isclose`."""
+    return bool(isclose(input, other, rtol, atol, equal_nan).all().item())
+
+
+def logical_and(input: Tensor, other: Tensor) -> Tensor:
+    """Where both are nonzero, as bool."""
+    return _logical_and(*promote("logical_and", input, other))  # type: ignore[no-any-return]
+
+
+def logical_or(input: Tensor, other: Tensor) -> Tensor:
+    """Where either is nonzero, as bool."""
+    return _logical_or(*promote("logical_or", input, other))  # type: ignore[no-any-return]
+
+
+def logical_xor(input: Tensor, other: Tensor) -> Tensor:
+    """Where exactly one is nonzero, as bool."""
+    return _logical_xor(*promote("logical_xor", input, other))  # type: ignore[no-any-return]
+
+
+def logical_not(input: Tensor) -> Tensor:
+    """Where elements are zero, as bool."""
+    return _logical_not(require_tensor("logical_not", input))  # type: ignore[no-any-return]
+
+
+def _bitwise(op: Op, a: Any, b: Any) -> Tensor:
+    operands = promote(op.name, a, b)
+    for operand in operands:
+        dtype = operand._array.dtype if isinstance(operand, Tensor) else _dtypes.dtype_of_scalar(operand)
+        if _dtypes.is_differentiable(dtype):
+            raise RuntimeError(f"op '{op.name}' is implemented for bools and integers only, not for {dtype.name}")
+    return op(*operands)  # type: ignore[no-any-return]
+
+
+def bitwise_and(input: Tensor, other: Any) -> Tensor:
+    """``input & other``. Raises RuntimeError for floats."""
+    return _bitwise(_bitwise_and, input, other)
+
+
+def bitwise_or(input: Tensor, other: Any) -> Tensor:
+    """``input | other``. Raises RuntimeError for floats."""
+    return _bitwise(_bitwise_or, input, other)
+
+
+def bitwise_xor(input: Tensor, other: Any) -> Tensor:
+    """``input ^ other``. Raises RuntimeError for floats."""
+    return _bitwise(_bitwise_xor, input, other)
+
+
+def bitwise_not(input: Tensor) -> Tensor:
+    """``~input``. Raises RuntimeError for floats."""
+    if _dtypes.is_differentiable(require_tensor("bitwise_not", input).dtype):
+        raise RuntimeError(f"op 'bitwise_not' is implemented for bools and integers only, not for {input.dtype.name}")
+    return _bitwise_not(input)  # type: ignore[no-any-return]
+
+
+def _clip_rule(needs: Any, x: Tensor, low: Any, high: Any) -> Pull:
+    low_shape, high_shape = shape_of(low), shape_of(high)
+
+    def pull(g: Tensor, y: Any) -> tuple[Any, Any, Any]:
+        # As in PyTorch: the bounds belong to the interval, and NaN elements pass no gradient.
+        above = x >= low if low is not None else x == x
+        below = x <= high if high is not None else x == x
+        dx = _where(above & below, g, 0)
+        d_low = d_high = None
+        if low_shape is not None and needs[1]:
+            first = ~above if high is None else ~above & (low < high)
+            d_low = reduce_to(_where(first, g, 0), low_shape)
+        if high_shape is not None and needs[2]:
+            second = ~below if low is None else ~below | (low >= high)
+            d_high = reduce_to(_where(second, g, 0), high_shape)
+        return reduce_to(dx, x_shape), d_low, d_high
+
+    x_shape = x._array.shape
+    return pull
+
+
+_clip = Op("clip", _clip_rule)
+
+
+def clip(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
+    """Elements moved into [min, max]; either bound may be a number, a tensor or None, but not both None.
+
+    Where ``min > max`` the result is `max`. The gradient passes where the element is inside, bounds included.
+    """
+    if min is None and max is None:
+        raise RuntimeError("clamp: At least one of 'min' or 'max' must not be None")
+    given = [value for value in (input, min, max) if value is not None]
+    converted = iter(promote("clip", *given))
+    x, low, high = (None if value is None else next(converted) for value in (input, min, max))
+    return _clip(x, low, high)  # type: ignore[no-any-return]
+
+
+clamp = clip

@@ -1,0 +1,188 @@
+"""New tensors. `dtype`, `device` and `requires_grad` mean the same in all of them; the defaults are the context's."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import _dtypes, backends
+from ..autograd.grad_mode import INFERENCE
+from ..autograd.grad_mode import mode as grad_mode
+from ..backends import Device
+from ..tensor import Tensor, as_array, version_box, wrap
+from ._operands import integers
+
+METHODS = ("new_tensor", "new_empty", "new_zeros", "new_ones", "new_full")
+
+
+def _finish(array: Any, requires_grad: bool) -> Tensor:
+    result = wrap(array)
+    if grad_mode.get() & INFERENCE:
+        version_box(result).inference = True
+    if requires_grad:
+        result.requires_grad = True
+    return result
+
+
+def _device(device: Any) -> Device:
+    return backends.default_device() if device is None else Device(device)
+
+
+def _float_dtype(dtype: Any) -> np.dtype:
+    return _dtypes.get_default_dtype() if dtype is None else _dtypes.as_dtype(dtype)
+
+
+def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A leaf with a copy of `data`: a number, a nested sequence, a NumPy or CuPy array or a tensor."""
+    return _finish(as_array(data, dtype, device, copy=True), requires_grad)
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """`data` as a tensor, without a copy where dtype and device allow it; a tensor keeps its graph."""
+    if isinstance(data, Tensor):
+        return data.to(device, dtype)  # type: ignore[no-any-return]
+    return _finish(as_array(data, dtype, device), False)
+
+
+def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None,
+            requires_grad: bool = False) -> Tensor:
+    """`obj` as a tensor; memory is shared where possible unless `copy`. Raises ValueError if `copy=False` cannot be kept."""
+    array = as_array(obj, dtype, device, copy=bool(copy))
+    source = obj._array if isinstance(obj, Tensor) else obj
+    if copy is False and array is not source:
+        raise ValueError("can't alias the data of obj: its dtype, device or type requires a copy")
+    return _finish(array, requires_grad)
+
+
+def from_numpy(ndarray: np.ndarray) -> Tensor:
+    """A tensor that shares the memory of a NumPy array. Raises TypeError for anything else."""
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    return _finish(as_array(ndarray), False)
+
+
+def from_dlpack(external: Any) -> Tensor:
+    """A tensor that shares the memory of any object with `__dlpack__`, on the CPU or a GPU."""
+    kind = external.__dlpack_device__()[0]
+    array = np.from_dlpack(external) if kind == 1 else backends.gpu_module().from_dlpack(external)
+    return _finish(as_array(array), False)
+
+
+def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A tensor of shape `size` filled with a number, whose type gives the default dtype."""
+    if isinstance(fill_value, Tensor):
+        dtype, fill_value = fill_value.dtype if dtype is None else dtype, fill_value.item()
+    chosen = _dtypes.dtype_of_scalar(fill_value) if dtype is None else _dtypes.as_dtype(dtype)
+    shape = integers((size,) if isinstance(size, (tuple, list)) else ((size,),))
+    if any(length < 0 for length in shape):
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
+    return _finish(backends.create("full", _device(device), {"shape": shape, "fill_value": fill_value, "dtype": chosen}),
+                   requires_grad)
+
+
+def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A tensor of zeros: ``zeros(2, 3)`` or ``zeros((2, 3))``."""
+    return full(integers(size), 0, dtype=_float_dtype(dtype), device=device, requires_grad=requires_grad)
+
+
+def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A tensor of ones: ``ones(2, 3)`` or ``ones((2, 3))``."""
+    return full(integers(size), 1, dtype=_float_dtype(dtype), device=device, requires_grad=requires_grad)
+
+
+def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A tensor whose elements are whatever was in memory."""
+    return _finish(backends.create("empty", _device(device), {"shape": integers(size), "dtype": _float_dtype(dtype)}),
+                   requires_grad)
+
+
+def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None,
+              requires_grad: bool = False) -> Tensor:
+    """`full` with the shape, and by default the dtype and device, of `input`."""
+    return full(input.shape, fill_value, dtype=input.dtype if dtype is None else dtype,
+                device=input.device if device is None else device, requires_grad=requires_grad)
+
+
+def zeros_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """Zeros with the shape, and by default the dtype and device, of `input`."""
+    return full_like(input, 0, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+def ones_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """Ones with the shape, and by default the dtype and device, of `input`."""
+    return full_like(input, 1, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+def empty_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """Uninitialised memory with the shape, and by default the dtype and device, of `input`."""
+    return empty(input.shape, dtype=input.dtype if dtype is None else dtype,
+                 device=input.device if device is None else device, requires_grad=requires_grad)
+
+
+def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None,
+           requires_grad: bool = False) -> Tensor:
+    """The numbers from `start` (0 if only one bound is given) up to, not including, `end`, in steps of `step`.
+
+    int64 if all arguments are integers, else the default dtype. Raises RuntimeError for a zero step or one that leads away
+    from `end`.
+    """
+    if end is None:
+        start, end = 0, start
+    start, end, step = (v.item() if isinstance(v, Tensor) else v for v in (start, end, step))
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    if dtype is None:
+        whole = all(isinstance(v, (int, np.integer)) for v in (start, end, step))
+        dtype = _dtypes.int64 if whole else _dtypes.get_default_dtype()
+    # The values are computed in float64 (or integers) and rounded once.
+    wide = _dtypes.int64 if all(isinstance(v, (int, np.integer)) for v in (start, end, step)) else _dtypes.float64
+    array = backends.create("arange", _device(device), {"start": start, "stop": end, "step": step, "dtype": wide})
+    return _finish(array.astype(_dtypes.as_dtype(dtype), copy=False), requires_grad)
+
+
+def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None,
+             requires_grad: bool = False) -> Tensor:
+    """`steps` numbers from `start` to `end`, both included, evenly spaced."""
+    start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    array = backends.create("linspace", _device(device), {"start": start, "stop": end, "num": steps})
+    return _finish(array.astype(_float_dtype(dtype), copy=False), requires_grad)
+
+
+def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """An n by m matrix (n by n without `m`) with ones on the diagonal."""
+    if n < 0 or (m is not None and m < 0):
+        raise RuntimeError(f"n and m must be greater or equal to 0, got {n} and {m}")
+    return _finish(backends.create("eye", _device(device), {"N": n, "M": m, "dtype": _float_dtype(dtype)}), requires_grad)
+
+
+def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """`tensor(data)` with this tensor's dtype and device by default."""
+    return tensor(data, dtype=self.dtype if dtype is None else dtype, device=self.device if device is None else device,
+                  requires_grad=requires_grad)
+
+
+def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None,
+             requires_grad: bool = False) -> Tensor:
+    """`full(size, fill_value)` with this tensor's dtype and device by default."""
+    return full(size, fill_value, dtype=self.dtype if dtype is None else dtype,
+                device=self.device if device is None else device, requires_grad=requires_grad)
+
+
+def new_zeros(self: Tensor, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """`zeros(size)` with this tensor's dtype and device by default."""
+    return new_full(self, integers(size), 0, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+def new_ones(self: Tensor, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """`ones(size)` with this tensor's dtype and device by default."""
+    return new_full(self, integers(size), 1, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+def new_empty(self: Tensor, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """`empty(size)` with this tensor's dtype and device by default."""
+    return empty(*size, dtype=self.dtype if dtype is None else dtype, device=self.device if device is None else device,
+                 requires_grad=requires_grad)
