@@ -4,10 +4,12 @@
     python kernels/compile_check.py softmax --arch sm_90     # some families, some chips
     python kernels/compile_check.py --update                 # accept what is there now
 
-Needs neither a GPU nor a driver, only the packages of ``pip install "lucid-xp[simulator]"``. The kernels of a file are its
-`extern "C"` kernels and the instances in its line `// instantiate: softmax<float>, softmax<double>`. A kernel is worse when
-it spills more, uses more stack or shared memory, or over a tenth (and two) more registers than the baseline says.
+Needs neither a GPU nor a driver, only the packages of ``pip install "lucid-xp[simulator]"``. The kernels of a file are
+its `extern "C"` kernels and the instances in its line `// instantiate: softmax<float>, softmax<double>`. A kernel is
+worse when it spills more, uses more stack or shared memory, or over a tenth (and two) more registers than the baseline
+says.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -58,7 +60,7 @@ class Resources:
         )
 
 
-class CompilationFailed(Exception):
+class CompilationError(Exception):
     """NVRTC refused a source; the message is its log."""
 
 
@@ -85,7 +87,7 @@ class Nvrtc:
         """Compile a source to machine code.
 
         Returns the C++ name of every kernel instance by its name in the machine code, and the log. Raises
-        CompilationFailed.
+        CompilationError.
         """
         names = list(names)
         program = ctypes.c_void_p()
@@ -97,7 +99,7 @@ class Nvrtc:
             failed = self._library.nvrtcCompileProgram(program, len(options), flags)
             log = self._log(program)
             if failed:
-                raise CompilationFailed(log)
+                raise CompilationError(log)
             lowered = {}
             for name in names:
                 symbol = ctypes.c_char_p()
@@ -144,7 +146,7 @@ def parse_log(log: str) -> dict[str, Resources]:
 
 
 def compile_family(nvrtc: Nvrtc, family: str, architecture: str) -> dict[str, Resources]:
-    """Compile one .cu file for one chip. Raises CompilationFailed."""
+    """Compile one .cu file for one chip. Raises CompilationError."""
     text = source.load(family)
     options = [*CUPY_OPTIONS, f"-arch={architecture}", "--ptxas-options=-v", "-lineinfo"]
     options += [f"-I{folder}" for folder in cuda_include_dirs()]
@@ -199,7 +201,7 @@ def check(
             start = time.perf_counter()
             try:
                 kernels = compile_family(nvrtc, family, architecture)
-            except CompilationFailed as error:
+            except CompilationError as error:
                 failures.append(f"{architecture} {family}.cu does not compile:\n{error}")
                 continue
             found |= {f"{architecture} {family} {name}": resources for name, resources in kernels.items()}

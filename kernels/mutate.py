@@ -6,6 +6,7 @@
 Runs on the simulator; see lucid_kernels/simulator/mutation.py for how a bug is declared. Fails when a bug is missed, or
 when a family has none.
 """
+
 from __future__ import annotations
 
 import argparse

@@ -3,6 +3,7 @@
 Environment: CXX (the compiler, default g++), CUDA_PATH (a CUDA toolkit, when the header packages are not installed),
 LUCID_SIMULATOR_CACHE (folder of the built libraries), LUCID_SIMULATOR_DEBUG=0 (no bounds checks and no line numbers).
 """
+
 from __future__ import annotations
 
 import functools
@@ -23,7 +24,9 @@ FOLDER = pathlib.Path(__file__).resolve().parent
 #: Bounds and shift checks in the kernels, and debug information to name the line of a fault.
 DEBUG = os.environ.get("LUCID_SIMULATOR_DEBUG", "1") != "0"
 _REQUIRED_HEADERS = ("cuda_fp16.h", "nv/target", "crt/host_defines.h")
-_MISSING_HEADERS = 'the CUDA header {header} was not found: pip install "lucid-xp[simulator]", or set CUDA_PATH to a toolkit'
+_MISSING_HEADERS = (
+    'the CUDA header {header} was not found: pip install "lucid-xp[simulator]", or set CUDA_PATH to a toolkit'
+)
 _DEBUG_FLAGS = (
     "-g1",
     "-fsanitize=bounds,shift,integer-divide-by-zero,vla-bound",
@@ -105,7 +108,9 @@ def build(cpp: str, options: Sequence[str] = ()) -> pathlib.Path:
     """
     program = compiler()
     if program is None:
-        raise CompileError("g++ was not found: install it with the system's package manager, or set CXX to a C++ compiler")
+        raise CompileError(
+            "g++ was not found: install it with the system's package manager, or set CXX to a C++ compiler"
+        )
     flags = _flags(options)
     key = hashlib.sha256("\0".join([program, cpp, _shim_text(), *flags]).encode()).hexdigest()[:24]
     folder = cache_dir()

@@ -1,4 +1,5 @@
 """The exceptions of the simulator."""
+
 from __future__ import annotations
 
 

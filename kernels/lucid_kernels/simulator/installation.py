@@ -1,4 +1,5 @@
 """Putting the stand-in in the place of CuPy, and taking it out again."""
+
 from __future__ import annotations
 
 import contextlib
@@ -49,7 +50,7 @@ def uninstall() -> None:
 
 @contextmanager
 def real_cupy() -> Iterator[ModuleType | None]:
-    """The installed CuPy, or None, also while the stand-in is in its place. It is usable without a GPU for its names."""
+    """The installed CuPy, or None, also while the stand-in is in its place; without a GPU good for its names only."""
     if not installed():
         with contextlib.suppress(ImportError):
             importlib.import_module("cupy")

@@ -6,6 +6,7 @@
 Arguments are NumPy arrays (device pointers), None (a null pointer) and typed scalars. Each is compared with the C++
 signature, which a launch on a GPU never does.
 """
+
 from __future__ import annotations
 
 import ctypes
@@ -26,6 +27,7 @@ from .source import amalgamate, extern_c_kernels, to_cpp
 #: Written arrays up to this many bytes are watched for plain writes of one element by two blocks.
 _WATCHED_BYTES = int(os.environ.get("LUCID_SIMULATOR_WATCHED_BYTES", 1 << 18))
 _SHIM_FILES = {path.name for path in build.FOLDER.glob("*.h")}
+_SOURCE_LINE = re.compile(r" at (\S+:\d+)")
 _FAULT_ADDRESS = re.compile(r"pc (0x[0-9a-f]+)")
 
 
@@ -40,6 +42,10 @@ def _accepts(code: str, dtype: np.dtype) -> bool:
     if dtype == np.float16:
         return False
     return dtype.kind == code[0] and dtype.itemsize == int(code[1:])
+
+
+def _three(sizes: Sequence[int]) -> tuple[int, ...]:
+    return (*sizes, 1, 1)[:3]
 
 
 class Function:
@@ -126,7 +132,7 @@ class Function:
         Raises SimulatorError.
         """
         self._watch([array for array in written if array.flags.c_contiguous and 0 < array.nbytes <= _WATCHED_BYTES])
-        sizes = (ctypes.c_uint * 6)(*(tuple(grid) + (1, 1))[:3], *(tuple(block) + (1, 1))[:3])
+        sizes = (ctypes.c_uint * 6)(*_three(grid), *_three(block))
         struct = current_schedule().to_struct()
         failed = self._launch(
             self.name.encode(),
@@ -145,7 +151,9 @@ class Function:
         item_sizes = (ctypes.c_size_t * count)(*[array.itemsize for array in arrays])
         self.module.library.lucid_watch(count, addresses, sizes, item_sizes)
 
-    def __call__(self, grid: Sequence[int], block: Sequence[int], arguments: Sequence[Any], shared_mem: int = 0) -> None:
+    def __call__(
+        self, grid: Sequence[int], block: Sequence[int], arguments: Sequence[Any], shared_mem: int = 0
+    ) -> None:
         """Check the arguments, run the kernel and check guarded memory. Raises TypeError, SimulatorError."""
         pointers, keep_alive = self.pack(arguments)
         self.launch(grid, block, pointers, shared_mem, self.written(arguments))
@@ -203,8 +211,8 @@ class Module:
             output = subprocess.run(command, capture_output=True, text=True, check=False).stdout
         except FileNotFoundError:  # binutils is missing: the message is still of use
             return message
-        places = [line.split(" at ")[-1] for line in output.splitlines()]
-        places = [place for place in places if pathlib.Path(place.split(":")[0]).name not in _SHIM_FILES]
+        places = [pathlib.PurePath(place).name for place in _SOURCE_LINE.findall(output)]
+        places = [place for place in places if place.split(":")[0] not in _SHIM_FILES]
         return f"{message} at {places[0]}" if places else message
 
     def _offset_in_library(self, address: int) -> int | None:

@@ -18,8 +18,8 @@ The planted bugs of the kernels stand in files `tests/kernels/cuda/mutations_*.p
 
 Rules:
 
-- `check` takes no argument, calls the launchers of `lucid_kernels.cuda.<family>` and asserts with NumPy. The stand-in
-  is installed while it runs: import `cupy` and the launchers inside the function.
+- `check` takes no argument, calls the launchers of `lucid_kernels.cuda.<family>` and asserts with NumPy. The
+  stand-in is installed while it runs: import `cupy` and the launchers inside the function.
 - `pattern` is a regular expression, `replacement` its substitute (`\\1` and `\\g<name>` work, as in `re.sub`). It is
   applied to the text of `file` itself, without the headers it includes; `inside` names an included header instead.
 - Every place that matches is one planted bug: each is tried alone and each must be noticed. A pattern that matches
@@ -30,6 +30,7 @@ Rules:
 
 `python kernels/mutate.py [family ...]` runs them all; a pytest test can call `run`.
 """
+
 from __future__ import annotations
 
 import dataclasses
@@ -130,7 +131,9 @@ def _stand_in() -> Iterator[Any]:
         from lucid_kernels.cuda import launch
 
         if not getattr(launch.cupy, "__simulated__", False):
-            raise MutationError("lucid_kernels.cuda was imported with the real CuPy: run mutations in their own process")
+            raise MutationError(
+                "lucid_kernels.cuda was imported with the real CuPy: run mutations in their own process"
+            )
         yield launch
     finally:
         if not was_installed:

@@ -1,8 +1,9 @@
 """The order in which the simulator runs the threads of a block and the blocks of a grid.
 
-A GPU promises no order. Code that lacks a barrier or a wait can be right by luck under one order; a test that passes under
-every entry of `SCHEDULES` has had that luck taken away.
+A GPU promises no order. Code that lacks a barrier or a wait can be right by luck under one order; a test that passes
+under every entry of `SCHEDULES` has had that luck taken away.
 """
+
 from __future__ import annotations
 
 import ctypes
@@ -56,7 +57,13 @@ class Schedule:
     def to_struct(self) -> ScheduleStruct:
         """The schedule as the C++ side reads it."""
         return ScheduleStruct(
-            _ORDERS.index(self.order), self.seed, self.poison, self.flush_denormals, self.strict, self.eager_copies, TIME_LIMIT
+            _ORDERS.index(self.order),
+            self.seed,
+            self.poison,
+            self.flush_denormals,
+            self.strict,
+            self.eager_copies,
+            TIME_LIMIT,
         )
 
 

@@ -1,4 +1,5 @@
 """From CUDA source text to one C++ translation unit."""
+
 from __future__ import annotations
 
 import pathlib
@@ -80,5 +81,13 @@ def to_cpp(code: str, names: Sequence[str], filename: str = "kernel.cu") -> str:
     code = _INCLUDE.sub(take_include, code)
     code = _DYNAMIC_SHARED_MEMORY.sub(r"LUCID_DYNAMIC_SHARED_MEMORY(\g<type>, \g<name>);", code)
     exports = [f"LUCID_EXPORT_KERNEL({index}, {name})" for index, name in enumerate(names)]
-    parts = ['#include "cuda_on_cpu.h"', *standard_includes, "namespace {", f'#line 1 "{filename}"', code, "}", *exports]
+    parts = [
+        '#include "cuda_on_cpu.h"',
+        *standard_includes,
+        "namespace {",
+        f'#line 1 "{filename}"',
+        code,
+        "}",
+        *exports,
+    ]
     return "\n".join(parts) + "\n"

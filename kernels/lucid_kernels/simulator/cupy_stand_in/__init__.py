@@ -12,6 +12,7 @@ It is stricter than CuPy, so that code which passes here does not fail on a GPU:
 
 Not there: several devices, ElementwiseKernel and its kin, cupy.random, sparse arrays, cooperative groups.
 """
+
 from __future__ import annotations
 
 import sys

@@ -1,4 +1,5 @@
 """The device array, and how a NumPy function becomes an operation of the device."""
+
 from __future__ import annotations
 
 import ctypes
@@ -16,9 +17,12 @@ _SCALARS = (int, float, bool, complex, np.generic)
 _KINDS = "biufc"
 #: The methods of cupy.ndarray that NumPy has under the same name, with the same meaning, and that write nothing.
 _METHODS = frozenset(
-    "all any argmax argmin argpartition argsort choose clip compress conj conjugate cumprod cumsum diagonal dot flatten max "
-    "mean min nonzero prod ravel repeat reshape round searchsorted squeeze std sum swapaxes take trace transpose var".split()
-)
+    (
+        "all", "any", "argmax", "argmin", "argpartition", "argsort", "choose", "clip", "compress", "conj", "conjugate",
+        "cumprod", "cumsum", "diagonal", "dot", "flatten", "max", "mean", "min", "nonzero", "prod", "ravel", "repeat",
+        "reshape", "round", "searchsorted", "squeeze", "std", "sum", "swapaxes", "take", "trace", "transpose", "var",
+    )
+)  # fmt: skip
 #: Those of them whose result has a size that the host must know.
 _WAITING_METHODS = frozenset({"nonzero", "compress"})
 
@@ -174,7 +178,9 @@ class Flags:
         return getattr(self, name.lower())
 
     def __repr__(self) -> str:
-        return "\n".join(f"  {name.upper()} : {getattr(self, name)}" for name in ("c_contiguous", "f_contiguous", "owndata"))
+        return "\n".join(
+            f"  {name.upper()} : {getattr(self, name)}" for name in ("c_contiguous", "f_contiguous", "owndata")
+        )
 
 
 class DeviceCapsule:
@@ -184,7 +190,7 @@ class DeviceCapsule:
         self.array = array
 
 
-class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # noqa: N801  # CuPy's name
+class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # CuPy's name
     """An array in (simulated) device memory.
 
     It is not a `numpy.ndarray`, never becomes one without `get`, and refuses to be mixed with one.
@@ -239,7 +245,8 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # noqa: N801  # CuPy's name
     # ---------------------------------------------------------------- never a host array by accident
     def __array__(self, *args: Any, **kwargs: Any) -> np.ndarray:
         raise TypeError(
-            "Implicit conversion to a NumPy array is not allowed. Please use `.get()` to construct a NumPy array explicitly."
+            "Implicit conversion to a NumPy array is not allowed. "
+            "Please use `.get()` to construct a NumPy array explicitly."
         )
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -340,7 +347,9 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # noqa: N801  # CuPy's name
     def __dlpack_device__(self) -> tuple[int, int]:
         return (2, 0)  # CUDA: a consumer on the CPU must refuse
 
-    def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None) -> Any:
+    def __dlpack__(
+        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None
+    ) -> Any:
         if dl_device is not None and dl_device[0] == 1:  # asked for a copy in host memory, in so many words
             return self.get().__dlpack__()
         return DeviceCapsule(self.copy() if copy else self)
@@ -504,9 +513,11 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # noqa: N801  # CuPy's name
         """Partition in place."""
         run_in_place(lambda array: array.partition(kth, axis), "partition", (self,))
 
-    def put(self, indices: Any, values: Any, mode: str = "wrap") -> None:
+    def put(self, indices: Any, values: Any, mode: Any = "wrap") -> None:
         """Set elements by flat index."""
-        run_in_place(lambda array, indices, values: np.put(array, indices, values, mode), "put", (self, indices, values))
+        run_in_place(
+            lambda array, indices, values: np.put(array, indices, values, mode)  # type: ignore[arg-type], "put", (self, indices, values)
+        )
 
     def scatter_add(self, slices: Any, value: Any) -> None:
         """Add at an index, repeated indices accumulating."""
@@ -527,9 +538,9 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # noqa: N801  # CuPy's name
 
 #: CuPy's scatter functions use atomicAdd and its kin, which not every type has: int64 and bfloat16 do not.
 _SCATTER_TYPES = {
-    "add": "int32 uint32 uint64 float16 float32 float64 complex64 complex128".split(),
-    "maximum": "int32 uint32 uint64 float32 float64".split(),
-    "minimum": "int32 uint32 uint64 float32 float64".split(),
+    "add": ["int32", "uint32", "uint64", "float16", "float32", "float64", "complex64", "complex128"],
+    "maximum": ["int32", "uint32", "uint64", "float32", "float64"],
+    "minimum": ["int32", "uint32", "uint64", "float32", "float64"],
 }
 
 
@@ -539,11 +550,13 @@ def scatter(ufunc: np.ufunc, array: ndarray, index: Any, values: Any) -> None:
         raise TypeError(f"a cupy.ndarray is wanted, got {type(array)}")
     supported = _SCATTER_TYPES.get(ufunc.__name__)
     if supported is not None and array.dtype.name not in supported:
-        raise TypeError(f"cupy.{ufunc.__name__}.at and cupyx.scatter do not support {array.dtype}, only {', '.join(supported)}")
+        raise TypeError(
+            f"cupy.{ufunc.__name__}.at and cupyx.scatter do not support {array.dtype}, only {', '.join(supported)}"
+        )
     run_in_place(ufunc.at, f"{ufunc.__name__}.at", (array, index, values))
 
 
 def bytes_at(address: int, nbytes: int) -> np.ndarray:
     """Device memory by address, as bytes. Raises ValueError when it is not inside one live block."""
     memory.allocation_of(address, nbytes)
-    return np.frombuffer((ctypes.c_uint8 * nbytes).from_address(address), np.uint8)
+    return np.ctypeslib.as_array((ctypes.c_uint8 * nbytes).from_address(address))

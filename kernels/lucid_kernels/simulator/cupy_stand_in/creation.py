@@ -1,4 +1,5 @@
 """Making device arrays."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -9,14 +10,14 @@ from .array import DeviceCapsule, check_dtype, ndarray, wrap
 from .streams import Stream, get_current_stream, refuse_in_capture
 
 
-def _convert(source: Any, dtype: Any, copy: bool, order: str | None) -> ndarray:
+def _convert(source: Any, dtype: Any, copy: bool, order: Any) -> ndarray:
     if isinstance(source, ndarray):
         return source.astype(source.dtype if dtype is None else dtype, order or "K", copy=copy)
     if isinstance(source, (list, tuple)) and any(isinstance(item, ndarray) for item in source):
         from . import lookup  # CuPy stacks device arrays, too
 
         return _convert(lookup("stack")(list(source)), dtype, False, order)
-    host = np.asarray(source, dtype=dtype, order=None if order == "K" else order)  # type: ignore[call-overload]
+    host = np.asarray(source, dtype=dtype, order=order)
     check_dtype(host.dtype)
     refuse_in_capture("host-to-device copy")
     get_current_stream().flush()
@@ -38,7 +39,9 @@ def array(
     return result if result.ndim >= ndmin else result[(None,) * (ndmin - result.ndim)]
 
 
-def asarray(a: Any, dtype: Any = None, order: str | None = None, *, copy: bool | None = None, blocking: bool = False) -> ndarray:
+def asarray(
+    a: Any, dtype: Any = None, order: str | None = None, *, copy: bool | None = None, blocking: bool = False
+) -> ndarray:
     """`a` as a device array, itself where possible."""
     return _convert(a, dtype, bool(copy), order or "K")
 
@@ -75,7 +78,9 @@ def from_dlpack(array: Any, *, device: Any = None, copy: bool | None = None) -> 
     kind, _ = array.__dlpack_device__()
     capsule = array.__dlpack__() if kind == 2 else None
     if not isinstance(capsule, DeviceCapsule):
-        raise BufferError("from_dlpack: only arrays of the simulated device can be taken over; copy host memory with asarray")
+        raise BufferError(
+            "from_dlpack: only arrays of the simulated device can be taken over; copy host memory with asarray"
+        )
     source = capsule.array
     return source.copy() if copy else ndarray._view(source._array, source)
 
@@ -109,7 +114,9 @@ def empty_like(a: ndarray, dtype: Any = None, order: str = "K", subok: Any = Non
     if not isinstance(a, ndarray):
         raise TypeError(f"a cupy.ndarray is wanted, got {type(a)}")
     fortran = order == "F" or (order in ("K", "A") and a.flags.fnc)
-    return ndarray(a.shape if shape is None else shape, a.dtype if dtype is None else dtype, order="F" if fortran else "C")
+    return ndarray(
+        a.shape if shape is None else shape, a.dtype if dtype is None else dtype, order="F" if fortran else "C"
+    )
 
 
 def full_like(

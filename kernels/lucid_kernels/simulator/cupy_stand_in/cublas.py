@@ -3,6 +3,7 @@
 Matrices are column-major. A wrong leading dimension or batch stride gives wrong numbers, or an error when it leaves the
 allocation.
 """
+
 from __future__ import annotations
 
 import ctypes
@@ -36,7 +37,7 @@ class CUBLASError(RuntimeError):
     """An error of cuBLAS."""
 
 
-def _matrix(address: int, rows: int, columns: int, leading: int, dtype: np.dtype) -> np.ndarray:
+def _matrix(address: int, rows: int, columns: int, leading: int, dtype: np.dtype) -> Any:
     """A column-major matrix in device memory. Raises CUBLASError, ValueError."""
     if leading < max(1, rows):
         raise CUBLASError(f"CUBLAS_STATUS_INVALID_VALUE: leading dimension {leading} of a matrix with {rows} rows")
@@ -76,7 +77,7 @@ def gemmStridedBatchedEx(
     algo: int,
 ) -> None:
     """C[i] = alpha * op(A[i]) @ op(B[i]) + beta * C[i]; alpha and beta are addresses in host memory."""
-    compute_dtype = np.float64 if computeType == CUBLAS_COMPUTE_64F else np.float32
+    compute_dtype: Any = np.float64 if computeType == CUBLAS_COMPUTE_64F else np.float32
     factor, keep = _host_scalar(alpha, compute_dtype), _host_scalar(beta, compute_dtype)
     a_type, b_type, c_type = _TYPES[Atype], _TYPES[Btype], _TYPES[Ctype]
     a_shape = (k, m) if transa else (m, k)
@@ -123,7 +124,8 @@ def gemmEx(
 ) -> None:
     """C = alpha * op(A) @ op(B) + beta * C."""
     gemmStridedBatchedEx(
-        handle, transa, transb, m, n, k, alpha, A, Atype, lda, 0, B, Btype, ldb, 0, beta, C, Ctype, ldc, 0, 1, computeType, algo
+        handle, transa, transb, m, n, k, alpha, A, Atype, lda, 0, B, Btype, ldb, 0, beta, C, Ctype, ldc, 0, 1,
+        computeType, algo,
     )  # fmt: skip
 
 

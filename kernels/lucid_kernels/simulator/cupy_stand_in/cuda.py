@@ -1,4 +1,5 @@
 """``cupy.cuda``."""
+
 from __future__ import annotations
 
 from types import SimpleNamespace

@@ -1,4 +1,5 @@
 """``cupyx``: CuPy's extensions."""
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,7 +1,8 @@
 """``cupy.cuda.device``."""
+
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from . import runtime
 from .streams import synchronize
@@ -10,7 +11,7 @@ from .streams import synchronize
 class Device:
     """The one simulated device; a context manager, as CuPy's."""
 
-    attributes = {
+    attributes: ClassVar[dict[str, int]] = {
         "MultiProcessorCount": runtime.MULTIPROCESSORS,
         "MaxThreadsPerBlock": 1024,
         "MaxThreadsPerMultiProcessor": 2048,
@@ -21,10 +22,8 @@ class Device:
     compute_capability = runtime.COMPUTE_CAPABILITY
 
     def __init__(self, device: Any = None) -> None:
-        if isinstance(device, Device):
-            device = device.id
-        runtime.setDevice(device or 0)
-        self.id = 0
+        self.id: int = device.id if isinstance(device, Device) else device or 0
+        runtime.setDevice(self.id)
 
     @property
     def mem_info(self) -> tuple[int, int]:

@@ -1,4 +1,5 @@
 """NumPy's functions as functions of the device, under CuPy's names and with CuPy's arguments only."""
+
 from __future__ import annotations
 
 import functools
@@ -12,10 +13,10 @@ from .array import ndarray, run, scatter
 from .streams import synchronize
 
 #: The host must know the size or the value of their result.
-_WAITING = frozenset("allclose argwhere array_equal extract flatnonzero nonzero unique".split())
+_WAITING = frozenset(["allclose", "argwhere", "array_equal", "extract", "flatnonzero", "nonzero", "unique"])
 _UFUNC_KEYWORDS = frozenset({"casting", "dtype", "out"})
 #: The ufuncs whose `at` CuPy has.
-_SCATTERING = frozenset("add subtract maximum minimum bitwise_and bitwise_or bitwise_xor".split())
+_SCATTERING = frozenset(["add", "subtract", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor"])
 
 
 class Ufunc:
@@ -44,7 +45,9 @@ class Ufunc:
 
     def reduce(self, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
         """The operation along an axis."""
-        return run(self._ufunc.reduce, self.name, (array,), {"axis": axis, "dtype": dtype, "out": out, "keepdims": keepdims})
+        return run(
+            self._ufunc.reduce, self.name, (array,), {"axis": axis, "dtype": dtype, "out": out, "keepdims": keepdims}
+        )
 
     def accumulate(self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
         """The partial results along an axis."""

@@ -1,4 +1,5 @@
 """RawKernel and RawModule: CUDA sources, compiled by g++ and run on the CPU."""
+
 from __future__ import annotations
 
 import functools
@@ -77,7 +78,9 @@ class RawKernel:
     max_dynamic_shared_size_bytes: int
     _function: Function
 
-    def __init__(self, code: str, name: str, options: tuple[str, ...] = (), backend: str = "nvrtc", **kwargs: Any) -> None:
+    def __init__(
+        self, code: str, name: str, options: tuple[str, ...] = (), backend: str = "nvrtc", **kwargs: Any
+    ) -> None:
         kernel = RawModule(code=code, options=_check_options(options), **kwargs).get_function(name)
         self.__dict__.update(kernel.__dict__)
 
@@ -108,9 +111,7 @@ class RawKernel:
                 return value.reshape(())[()]
         return value
 
-    def __call__(
-        self, grid: Any, block: Any, args: Any, *, shared_mem: int = 0, stream: Stream | None = None
-    ) -> None:
+    def __call__(self, grid: Any, block: Any, args: Any, *, shared_mem: int = 0, stream: Stream | None = None) -> None:
         """Launch. Raises TypeError for arguments that the kernel does not declare, CUDARuntimeError, SimulatorError."""
         if shared_mem > self.max_dynamic_shared_size_bytes:
             raise CUDARuntimeError(

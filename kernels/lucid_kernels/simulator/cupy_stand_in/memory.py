@@ -3,6 +3,7 @@
 Fresh memory is filled with 0xFF, which reads as NaN. With guard pages (the default; LUCID_SIMULATOR_GUARD=0 turns them
 off) a kernel that leaves an array faults.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -27,7 +28,7 @@ class OutOfMemoryError(MemoryError):
 
 
 class MemoryPool:
-    """The books of device memory: how much is in use, and a limit. Nothing is reused, so that a stale use is noticed."""
+    """The books of device memory: how much is in use, and a limit. Nothing is reused: a stale use is noticed."""
 
     private = True  # whether a captured graph may rely on the pool to keep freed blocks
 
@@ -235,7 +236,7 @@ def empty_pinned(shape: int | Sequence[int], dtype: Any = float, order: str = "C
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     dtype = np.dtype(dtype)
     size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-    return np.asarray(alloc_pinned_memory(size)).view(dtype).reshape(shape, order=order)  # type: ignore[call-overload]
+    return np.asarray(alloc_pinned_memory(size)).view(dtype).reshape(shape, order=order)
 
 
 def is_pinned(array: np.ndarray) -> bool:

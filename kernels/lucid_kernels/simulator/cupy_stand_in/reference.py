@@ -2,6 +2,7 @@
 
 CuPy can be imported for that without a GPU. LUCID_SIMULATOR_CHECK_API=0 turns the comparison off.
 """
+
 from __future__ import annotations
 
 import functools

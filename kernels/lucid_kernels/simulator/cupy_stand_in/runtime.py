@@ -1,4 +1,5 @@
 """``cupy.cuda.runtime``: one device, always there."""
+
 from __future__ import annotations
 
 import os

@@ -4,6 +4,7 @@ An operation runs at once. Only copies from and to pinned host memory stay pendi
 operation on the stream, a synchronisation, a waited event. A caller that reuses the host memory too early gets wrong
 numbers, as on a GPU.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -22,14 +23,17 @@ class DeviceSynchronized(RuntimeError):
 class Graph:
     """What a stream has captured. Only `Stream.end_capture` makes one."""
 
+    _tasks: list[Task]
+    _memory: list[tuple[Any, Any]]  # references to an allocation and its pool
+
     def __init__(self) -> None:
         raise NotImplementedError("created by stream capture only")
 
     @classmethod
     def _empty(cls) -> Graph:
         graph = object.__new__(cls)
-        graph._tasks: list[Task] = []  # type: ignore[misc]
-        graph._memory: list[tuple[Any, Any]] = []  # type: ignore[misc]
+        graph._tasks = []
+        graph._memory = []
         return graph
 
     def add(self, task: Task, allocations: Iterable[Any]) -> None:
@@ -96,7 +100,9 @@ class Stream:
 
     null: Stream
 
-    def __init__(self, null: bool = False, non_blocking: bool = False, ptds: bool = False, priority: Any = None) -> None:
+    def __init__(
+        self, null: bool = False, non_blocking: bool = False, ptds: bool = False, priority: Any = None
+    ) -> None:
         self.is_null = null
         self.ptr = 0 if null else id(self)
         self.capture: Graph | None = None
