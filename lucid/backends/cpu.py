@@ -16,7 +16,13 @@ def _scatter_add(array: np.ndarray, index: Any, values: np.ndarray) -> None:
     np.add.at(array, index, values)
 
 
-TABLE: dict[str, Callable[..., Any]] = functions.table(np, _scatter_add)
+def _multiply(a: np.ndarray, b: np.ndarray) -> Any:
+    if a.dtype in functions.HALVES:  # BLAS has none of them, and sums belong in float32
+        return (functions.wide(a) @ functions.wide(b)).astype(a.dtype)
+    return a @ b
+
+
+TABLE: dict[str, Callable[..., Any]] = functions.table(np, _scatter_add, _multiply)
 lazy.kernels("lucid_kernels.cpu", TABLE)
 
 # Below this many elements NumPy's loop is as fast as Numba's threads, and its call is cheaper.

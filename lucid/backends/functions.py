@@ -14,7 +14,7 @@ import ml_dtypes
 import numpy as np
 
 Array = Any
-max_int = max  # `max` is an entry of the table below
+HALVES = frozenset({np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)})
 Kernel = Callable[..., Any]
 
 # Functions of the same name and meaning in both modules, called as they are.
@@ -302,6 +302,10 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
         return result.astype(total.dtype if x.dtype.kind == "c" else x.dtype, copy=False)
 
     @entry
+    def std(x: Array, *, axis: Any, keepdims: bool, correction: float) -> Array:
+        return xp.sqrt(var(x, axis=axis, keepdims=keepdims, correction=correction))
+
+    @entry
     def cumsum(x: Array, *, axis: int, dtype: Any = None) -> Array:
         if (dtype or x.dtype) in HALVES:
             return xp.cumsum(x.astype(np.float32), axis=axis).astype(dtype or x.dtype)
@@ -335,7 +339,7 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
         n = x.shape[-1]
         steps = xp.arange(n)
         moved = xp.moveaxis(result, (axis1, axis2), (-2, -1))  # a view
-        moved[..., steps + max_int(-offset, 0), steps + max_int(offset, 0)] = x
+        moved[..., steps + builtins.max(-offset, 0), steps + max_int(offset, 0)] = x
         return result
 
     return entries

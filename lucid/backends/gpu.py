@@ -27,10 +27,23 @@ _DEVICES = [Device("gpu", index) for index in range(cupy.cuda.runtime.getDeviceC
 
 
 def _scatter_add(array: ndarray, index: Any, values: ndarray) -> None:
-    cupyx.scatter_add(array, index, values)
+    if array.dtype == np.int64:  # no atomics, but two's complement adds like unsigned
+        cupyx.scatter_add(array.view(np.uint64), index, values.view(np.uint64))
+    elif array.dtype.itemsize < 4:
+        wide = array.astype(np.int32)
+        cupyx.scatter_add(wide, index, values.astype(np.int32))
+        array[...] = wide.astype(array.dtype)
+    else:
+        cupyx.scatter_add(array, index, values)
 
 
-TABLE: dict[str, Callable[..., Any]] = functions.table(cupy, _scatter_add)
+def _multiply(a: ndarray, b: ndarray) -> ndarray:
+    if a.dtype in functions.HALVES:
+        return (functions.wide(a) @ functions.wide(b)).astype(a.dtype)
+    return a @ b
+
+
+TABLE: dict[str, Callable[..., Any]] = functions.table(cupy, _scatter_add, _multiply)
 lazy.kernels("lucid_kernels.cuda", TABLE)
 
 
@@ -97,3 +110,8 @@ def as_array(data: object) -> ndarray:
 def from_dlpack(data: object) -> ndarray:
     """An array on the GPU memory that `data` exposes by `__dlpack__`; no copy."""
     return cupy.from_dlpack(data)
+
+
+def device_count() -> int:
+    """The number of GPUs."""
+    return len(_DEVICES)
