@@ -18,7 +18,7 @@ import numpy as np
 from ._compile import jit, jit_parallel
 from ._layout import PARALLEL_FROM, Array, contiguous, deliver, outputs, result, upcast_half
 
-# Channels of one `columns` block: 256 bytes of float32 a row, and enough blocks for every thread from 128 channels on.
+# Channels of one `columns` block: their float64 sums stay in L1, and a row of a block is 1 KiB of float32.
 _BLOCK = 256
 
 
@@ -232,6 +232,22 @@ def _affine_rows_parallel(x, centre, scale, offset, y):
         _affine_rows(x, centre, scale, offset, y, r, r + 1)
 
 
+@jit
+def _affine_columns(x, centre, scale, offset, y, first, last):
+    """y = (x - centre) * scale + offset for the rows first..last of (N, C)."""
+    for n in range(first, last):
+        row = x[n]
+        target = y[n]
+        for c in range(row.shape[0]):
+            target[c] = (row[c] - centre[c]) * scale[c] + offset[c]
+
+
+@jit_parallel
+def _affine_columns_parallel(x, centre, scale, offset, y):
+    for n in numba.prange(x.shape[0]):
+        _affine_columns(x, centre, scale, offset, y, n, n + 1)
+
+
 # ---- entry points --------------------------------------------------------------------------------------------------
 
 
@@ -340,18 +356,18 @@ def batch_norm_eval(
     centre = _per_channel(running_mean, 0.0, x)
     scale = _per_channel(weight, 1.0, x) * _rstd(running_var, eps, x)
     offset = _per_channel(bias, 0.0, x)
-    samples, channels = x.shape[:2]
-    if math.prod(x.shape[2:]) == 1:
-        rows, target = contiguous(x).reshape(samples, channels), y.reshape(samples, channels)
-        np.subtract(rows, centre, out=target)
-        target *= scale
-        target += offset
-    elif x.size < PARALLEL_FROM:
-        rows = contiguous(x).reshape(samples * channels, -1) if x.size else x.reshape(0, 0)
-        _affine_rows(rows, centre, scale, offset, y.reshape(rows.shape), 0, rows.shape[0])
+    if x.size == 0:
+        return deliver(out, y)
+    rows, target = _grouped(x), _grouped(y)
+    if rows.ndim == 2:
+        serial, parallel = _affine_columns, _affine_columns_parallel
     else:
-        rows = contiguous(x).reshape(samples * channels, -1)
-        _affine_rows_parallel(rows, centre, scale, offset, y.reshape(rows.shape))
+        rows, target = (array.reshape(-1, array.shape[2]) for array in (rows, target))
+        serial, parallel = _affine_rows, _affine_rows_parallel
+    if x.size < PARALLEL_FROM:
+        serial(rows, centre, scale, offset, target, 0, rows.shape[0])
+    else:
+        parallel(rows, centre, scale, offset, target)
     return deliver(out, y)
 
 

@@ -23,6 +23,8 @@ Pair = tuple[int, int]
 
 # Bytes of columns in one tile.
 _TILE_BYTES = 2 << 20
+# Planes that share the scratch memory of one task of the depthwise kernel.
+_PLANES_PER_TASK = 8
 
 
 class _Window(NamedTuple):
@@ -420,6 +422,50 @@ def _depthwise_planes_parallel(x, weight, bias, window, y):
 
 
 @jit
+def _depthwise_unit_planes(x, weight, bias, window, y, first, last):
+    """`_depthwise_planes` for strides of 1: a tap is one loop along the whole padded plane.
+
+    The outputs are computed with the row length of the padded input; the surplus ones at the end of each row are never
+    copied to y. Short rows, which the vectoriser leaves to scalar code, do not matter then.
+    """
+    _, channels, height, width = x.shape
+    _, out_channels, out_height, out_width = y.shape
+    kh, kw, _, _, ph, pw, dh, dw, _, _ = window
+    pitch = width + 2 * pw
+    padded = np.zeros((height + 2 * ph) * pitch, x.dtype)
+    totals = np.empty((out_height - 1) * pitch + out_width, x.dtype)
+    for p in range(first, last):
+        n = p // out_channels
+        o = p % out_channels
+        for ih in range(height):
+            row = x[n, o // (out_channels // channels), ih]
+            target = padded[(ih + ph) * pitch + pw : (ih + ph) * pitch + pw + width]
+            for j in range(row.shape[0]):
+                target[j] = row[j]
+        start = bias[o]
+        for i in range(totals.shape[0]):
+            totals[i] = start
+        for a in range(kh):
+            for b in range(kw):
+                _add_scaled(totals, padded[a * dh * pitch + b * dw :], weight[o, a, b], 1)
+        for oh in range(out_height):
+            target = y[n, o, oh]
+            row = totals[oh * pitch : oh * pitch + out_width]
+            for j in range(row.shape[0]):
+                target[j] = row[j]
+
+
+@jit_parallel
+def _depthwise_unit_planes_parallel(x, weight, bias, window, y):
+    planes = y.shape[0] * y.shape[1]
+    groups = (planes + _PLANES_PER_TASK - 1) // _PLANES_PER_TASK
+    for task in numba.prange(groups):
+        _depthwise_unit_planes(
+            x, weight, bias, window, y, task * _PLANES_PER_TASK, min(planes, (task + 1) * _PLANES_PER_TASK)
+        )
+
+
+@jit
 def _depthwise_grad_input_planes(g, weight, window, dx, first, last):
     """Planes first..last (n * C + c) of dx (N, C, H, W), each from the outputs of its channel."""
     _, channels, height, width = dx.shape
@@ -520,10 +566,15 @@ def conv2d(
 
 
 def _depthwise(x: Array, weight: Array, bias: Array, window: _Window, y: Array) -> None:
+    serial, parallel = (
+        (_depthwise_unit_planes, _depthwise_unit_planes_parallel)
+        if (window.sh, window.sw) == (1, 1)
+        else (_depthwise_planes, _depthwise_planes_parallel)
+    )
     if y.size < PARALLEL_FROM:
-        _depthwise_planes(x, weight, bias, window, y, 0, y.shape[0] * y.shape[1])
+        serial(x, weight, bias, window, y, 0, y.shape[0] * y.shape[1])
     else:
-        _depthwise_planes_parallel(x, weight, bias, window, y)
+        parallel(x, weight, bias, window, y)
 
 
 def _conv2d_by_tiles(x: Array, weight: Array, bias: Array, window: _Window, y: Array) -> None:
@@ -568,6 +619,13 @@ def conv2d_grad_input(
 
 
 def _depthwise_grad_input(g: Array, weight: Array, window: _Window, dx: Array) -> None:
+    """Fill dx from weight (O, KH, KW); where strides are 1 it is the convolution of g with the flipped weight."""
+    ph = window.dh * (window.kh - 1) - window.ph
+    pw = window.dw * (window.kw - 1) - window.pw
+    if (window.sh, window.sw) == (1, 1) and g.shape[1] == dx.shape[1] and ph >= 0 and pw >= 0:
+        flipped = window._replace(ph=ph, pw=pw, out_height=dx.shape[2], out_width=dx.shape[3])
+        _depthwise(g, weight[:, ::-1, ::-1].copy(), np.zeros(dx.shape[1], g.dtype), flipped, dx)
+        return
     if dx.size < PARALLEL_FROM:
         _depthwise_grad_input_planes(g, weight, window, dx, 0, dx.shape[0] * dx.shape[1])
     else:
