@@ -1,0 +1,186 @@
+"""Random numbers: known answers of Random123, the formulas of the module in plain Python, and statistics."""
+
+import math
+
+import ml_dtypes
+import numba
+import numpy as np
+import pytest
+from lucid_kernels.cpu import random as kernels
+
+MASK = 0xFFFFFFFF
+
+
+def philox(counter, key):
+    c0, c1, c2, c3 = counter
+    k0, k1 = key
+    for _ in range(10):
+        product0, product1 = 0xD2511F53 * c0, 0xCD9E8D57 * c2
+        c0, c1, c2, c3 = (product1 >> 32) ^ c1 ^ k0, product1 & MASK, (product0 >> 32) ^ c3 ^ k1, product0 & MASK
+        k0, k1 = (k0 + 0x9E3779B9) & MASK, (k1 + 0xBB67AE85) & MASK
+    return c0, c1, c2, c3
+
+
+def words(count, seed, offset):
+    """The first `count` words of a stream, in order."""
+    made = []
+    for q in range(-(-count // 4)):
+        counter = (q + offset) % 2**64
+        made += philox((counter & MASK, counter >> 32, 0, 0), (seed & MASK, seed >> 32))
+    return made[:count]
+
+
+def bits53(a, b):
+    return (a >> 5 << 26) + (b >> 6)
+
+
+def test_known_answers():
+    assert philox((0, 0, 0, 0), (0, 0)) == (0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8)
+    assert philox((MASK,) * 4, (MASK,) * 2) == (0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD)
+
+
+SEEDS = [(0, 0), (1, 7), (2**64 - 1, 2**64 - 2), (0x123456789ABCDEF0, 2**32 - 1)]
+
+
+@pytest.mark.parametrize(("seed", "offset"), SEEDS)
+def test_streams(seed, offset):
+    stream = words(4 * 11, seed, offset)
+    key = {"seed": seed, "offset": offset}
+    y = kernels.random_uniform(shape=(3, 7), dtype=np.float32, **key)
+    assert y.reshape(-1).tolist() == [(w >> 8) * 2.0**-24 for w in stream[:21]]
+    y = kernels.random_uniform(shape=(21,), dtype=np.float64, **key)
+    pairs = list(zip(stream[0::2], stream[1::2], strict=True))
+    assert y.tolist() == [bits53(a, b) * 2.0**-53 for a, b in pairs[:21]]
+    for low, high in ((-3, 4), (0, 1), (-(2**63), 2**63 - 1), (5, 5 + 2**40 + 12345)):
+        y = kernels.random_integers(shape=(21,), dtype=np.int64, low=low, high=high, **key)
+        assert y.tolist() == [low + (((a << 32) + b) * (high - low) >> 64) for a, b in pairs[:21]]
+    y = kernels.dropout(np.ones(41, np.float32), p=0.25, **key)
+    assert y.tolist() == [float(np.float32(4 / 3)) if w >= 2**30 else 0.0 for w in stream[:41]]
+
+
+@pytest.mark.parametrize(("seed", "offset"), SEEDS)
+def test_normal_is_box_muller(seed, offset):
+    stream = words(4 * 50, seed, offset)
+    y = kernels.random_normal(shape=(199,), dtype=np.float32, seed=seed, offset=offset)
+    z = kernels.random_normal(shape=(99,), dtype=np.float64, seed=seed, offset=offset)
+    single, double = [], []
+    for m, v in zip(stream[0::2], stream[1::2], strict=True):
+        radius, angle = math.sqrt(-2 * math.log(float(np.float32((m + 0.5) * 2**-32)))), math.pi * (2 * v + 1) * 2**-32
+        single += [radius * math.cos(angle), radius * math.sin(angle)]
+    for a, b, c, d in zip(*(stream[i::4] for i in range(4)), strict=True):
+        radius, angle = (
+            math.sqrt(-2 * math.log((bits53(a, b) + 0.5) * 2**-53)),
+            math.pi * (2 * bits53(c, d) + 1) * 2**-53,
+        )
+        double += [radius * math.cos(angle), radius * math.sin(angle)]
+    np.testing.assert_allclose(y, single[:199], rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(z, double[:99], rtol=1e-14, atol=1e-15)
+
+
+NORMAL32 = [3200412909, 3207759508, 3208630419, 1060511311]
+NORMAL64 = [13827671176063524470, 13824433228584547636, 13827495315108912134, 4608726178106466264]
+SUM32 = 213124830575065
+SUM64 = 16918863467362134228
+
+
+def test_normal_bits_do_not_change():
+    """These bits are the same on every machine and backend; a change breaks every seeded result."""
+    y = kernels.random_normal(shape=(100_001,), dtype=np.float32, seed=42, offset=3)
+    z = kernels.random_normal(shape=(100_001,), dtype=np.float64, seed=42, offset=3)
+    assert y[:4].view(np.uint32).tolist() == NORMAL32
+    assert z[:4].view(np.uint64).tolist() == NORMAL64
+    assert int(y.view(np.uint32).sum(dtype=np.uint64)) == SUM32
+    assert int(z.view(np.uint64).sum(dtype=np.uint64)) == SUM64
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_normal_distribution(dtype):
+    y = kernels.random_normal(shape=(200_000,), dtype=dtype, seed=11, offset=0).astype(np.float64)
+    for power, moment, variance in ((1, 0, 1), (2, 1, 2), (3, 0, 15), (4, 3, 96)):
+        assert abs((y**power).mean() - moment) < 4 * math.sqrt(variance / y.size)
+    assert abs(np.corrcoef(y[0::2], y[1::2])[0, 1]) < 0.01
+    y.sort()
+    cdf = np.array([0.5 * math.erfc(-v / math.sqrt(2)) for v in y])
+    distance = np.abs(cdf - (np.arange(y.size) + 0.5) / y.size).max()
+    assert distance * math.sqrt(y.size) < 1.63  # passed by 99 of 100 seeds
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, ml_dtypes.bfloat16])
+def test_uniform_distribution(dtype):
+    y = kernels.random_uniform(shape=(200_000,), dtype=dtype, seed=6, offset=0)
+    assert y.dtype == dtype and float(y.min()) >= 0 and float(y.max()) < 1
+    wide = np.sort(y.astype(np.float64))
+    coarse = 2.0**-8 if dtype == ml_dtypes.bfloat16 else 2.0**-11
+    assert np.abs(wide - np.linspace(0, 1, wide.size)).max() < 1.63 / math.sqrt(wide.size) + coarse
+
+
+def test_integers():
+    y = kernels.random_integers(shape=(70_000,), dtype=np.int32, low=-3, high=4, seed=0, offset=0)
+    assert y.dtype == np.int32
+    values, counts = np.unique(y, return_counts=True)
+    assert values.tolist() == list(range(-3, 4))
+    assert ((counts - 10_000) ** 2 / 10_000).sum() < 22.5  # chi-squared, 6 degrees of freedom, 0.999
+
+
+def test_results_do_not_depend_on_threads_or_size():
+    x = np.ones(50_001, np.float32)
+
+    def draw(count):
+        return (
+            kernels.random_normal(shape=(count,), dtype=np.float32, seed=1, offset=2),
+            kernels.random_uniform(shape=(count,), dtype=np.float64, seed=1, offset=2),
+            kernels.dropout(x[:count], p=0.5, seed=1, offset=2),
+        )
+
+    many = draw(x.size)
+    numba.set_num_threads(1)
+    try:
+        alone = draw(x.size)
+    finally:
+        numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
+    for a, b, c in zip(many, alone, draw(999), strict=True):
+        np.testing.assert_array_equal(a, b)
+        np.testing.assert_array_equal(a[:999], c)
+
+
+def test_offset_moves_by_blocks():
+    y = kernels.random_uniform(shape=(40,), dtype=np.float32, seed=3, offset=0)
+    np.testing.assert_array_equal(kernels.random_uniform(shape=(20,), dtype=np.float32, seed=3, offset=5), y[20:])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, ml_dtypes.bfloat16])
+def test_shapes_and_out(dtype):
+    key = {"seed": 1, "offset": 0}
+    for function in (kernels.random_uniform, kernels.random_normal):
+        assert function(shape=(), dtype=dtype, **key).shape == ()
+        assert function(shape=(0, 3), dtype=dtype, **key).shape == (0, 3)
+        expected = function(shape=(3, 5), dtype=dtype, **key)
+        for out in (np.empty((3, 5), dtype), np.empty((5, 3), dtype).T):
+            assert function(shape=(3, 5), dtype=dtype, **key, out=out) is out
+            np.testing.assert_array_equal(out, expected)
+    x = np.arange(1, 16).reshape(5, 3).astype(dtype).T
+    copy = x.copy()
+    y = kernels.dropout(x, p=0.5, **key)
+    assert y.dtype == dtype and y.flags.c_contiguous
+    assert set(np.unique(y / x).tolist()) == {0.0, 2.0}
+    out = np.empty((5, 3), dtype).T
+    assert kernels.dropout(x, p=0.5, **key, out=out) is out
+    np.testing.assert_array_equal(out, y)
+    np.testing.assert_array_equal(x, copy)
+    assert kernels.dropout(x[:0], p=0.5, **key).shape == (0, 5)
+
+
+def test_dropout_edges():
+    key = {"seed": 1, "offset": 0}
+    x = np.linspace(-1, 1, 100, dtype=np.float32)
+    np.testing.assert_array_equal(kernels.dropout(x, p=0.0, **key), x)
+    assert not kernels.dropout(x, p=1.0, **key).any()
+    kept = kernels.dropout(np.ones(100_000, np.float32), p=0.9, **key) != 0
+    assert abs(kept.mean() - 0.1) < 0.004
+
+
+def test_dropout_of_inf_as_in_torch():
+    torch = pytest.importorskip("torch")
+    y = kernels.dropout(np.full(100, np.inf, np.float32), p=0.5, seed=1, offset=0)
+    reference = torch.nn.functional.dropout(torch.full((100,), math.inf), 0.5)
+    assert {str(v) for v in y.tolist()} == {str(v) for v in reference.tolist()} == {"inf", "nan"}
