@@ -14,6 +14,7 @@ from ._hooks import RemovableHandle
 
 # One clock orders graph nodes and in-place writes: a saved tensor is stale if it was written after its node was made.
 tick = itertools.count(1).__next__
+last_write = 0  # the clock at the last write to any tensor: nodes made since need no check of their saved tensors
 
 
 class Version:
@@ -29,8 +30,9 @@ class Version:
 
     def bump(self) -> None:
         """Record a write."""
+        global last_write
         self.count += 1
-        self.stamp = tick()
+        self.stamp = last_write = tick()
 
 
 class Leaf:

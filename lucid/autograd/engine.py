@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import backends
+from .. import tensor as tensors_module
 from ..tensor import Leaf, Tensor, version_box, wrap
 from .errors import describe_one, dotted_name
 from .grad_mode import CHECK_NAN, GRAD
@@ -140,9 +141,9 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
             kind = node.__class__
             if kind is Leaf:
                 if wanted is None:
-                    tensor = node.tensor()
-                    if tensor is not None:
-                        _accumulate(tensor, g, create_graph, handed_out)
+                    leaf = node.tensor()
+                    if leaf is not None:
+                        _accumulate(leaf, g, create_graph, handed_out)
                 continue
             if kind is Slot:
                 parent = node.parents[0]
@@ -155,7 +156,7 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
                     f"Trying to backward through the graph a second time (op '{node.op}'). Saved intermediate values of the "
                     "graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
                     "backward through the graph a second time.")
-            if pull.__closure__ is not None or node.kept is not None:
+            if node.seq < tensors_module.last_write:
                 _check_versions(node, pull)
             results = pull(g, None if node.kept is None else node.output())
             if flags & CHECK_NAN:

@@ -24,20 +24,20 @@ Kernel = Callable[..., Any]
 
 TABLES: dict[type, dict[str, Kernel]] = {np.ndarray: cpu.TABLE}
 _observer: ContextVar[Callable[..., None] | None] = ContextVar("lucid_observer", default=None)
+_observed = 0  # contexts with an observer: without any, `run` does not even ask
 
 
-def run(name: str, arrays: Sequence[Array], attributes: dict[str, Any]) -> Any:
+def run(name: str, arrays: Sequence[Array], attributes: dict[str, Any] | None = None) -> Any:
     """Run operation `name` on `arrays` with the kernel of the backend that owns the first array.
 
     A Python scalar may stand first in a binary operation; then the second array decides.
     """
     table = TABLES.get(arrays[0].__class__) or TABLES[arrays[1].__class__]
-    result = table[name](*arrays, **attributes)
+    result = table[name](*arrays, **attributes) if attributes else table[name](*arrays)
     if isinstance(result, np.generic):
         result = np.asarray(result)  # NumPy turns 0-d results into scalars; a tensor needs an array
-    observer = _observer.get()
-    if observer is not None:
-        observer(name, arrays, attributes, result)
+    if _observed:
+        _notify(name, arrays, attributes or {}, result)
     return result
 
 
@@ -49,15 +49,21 @@ def create(name: str, device: Device, attributes: dict[str, Any]) -> Array:
         gpu = gpu_module()
         with gpu.on(device):
             result = gpu.TABLE[name](**attributes)
+    if _observed:
+        _notify(name, (), attributes, result)
+    return result
+
+
+def _notify(name: str, arrays: Sequence[Array], attributes: dict[str, Any], result: Any) -> None:
     observer = _observer.get()
     if observer is not None:
-        observer(name, (), attributes, result)
-    return result
+        observer(name, arrays, attributes, result)
 
 
 @contextlib.contextmanager
 def observe(callback: Callable[[str, Sequence[Array], dict[str, Any], Any], None]) -> Iterator[None]:
     """Call `callback(name, arrays, attributes, result)` after every kernel call in this context."""
+    global _observed
     outer = _observer.get()
 
     def both(*call: Any) -> None:
@@ -66,9 +72,11 @@ def observe(callback: Callable[[str, Sequence[Array], dict[str, Any], Any], None
             outer(*call)
 
     token = _observer.set(both)
+    _observed += 1
     try:
         yield
     finally:
+        _observed -= 1
         _observer.reset(token)
 
 

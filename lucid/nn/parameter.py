@@ -90,6 +90,8 @@ class Buffer(_StableHandle):
     """
 
     __slots__ = ()
+    persistent = True
+    _declared = True  # made by `Buffer(...)`: assignment registers it; a tensor adopted by register_buffer is an alias
 
     def __init__(self, data: Any = None, dtype: Any = None, device: Any = None, *, persistent: bool = True) -> None:
         self._take(() if data is None else data, dtype, device)
@@ -98,17 +100,17 @@ class Buffer(_StableHandle):
             self.requires_grad = True
 
     @classmethod
-    def adopt(cls, tensor: Tensor) -> Tensor:
+    def adopt(cls, tensor: Tensor, persistent: bool = True) -> Tensor:
         """The handle that `register_buffer(name, tensor)` registers: `tensor` itself, turned into a Buffer.
 
         The identity of a registered tensor is kept, so every alias of it follows the module to another device. Only a
         computed tensor is replaced by a new, detached buffer over its memory.
         """
         if not tensor.is_leaf:
-            return cls(tensor)
+            return cls(tensor, persistent=persistent)
         if tensor.__class__ is Tensor:
             tensor.__class__ = cls
-            tensor.persistent = True
+            tensor.__dict__.update(persistent=persistent, _declared=False)
         return tensor
 
     def assign(self, value: Tensor) -> None:

@@ -15,10 +15,10 @@ from ..tensor import Tensor
 from . import arithmetic, comparison, conversion, creation, shape, unary
 
 import importlib  # noqa: E402
-_FAMILIES = [arithmetic, comparison, conversion, creation, shape, unary]
+FAMILIES = [arithmetic, comparison, conversion, creation, shape, unary]
 for _name in ("reduction", "indexing", "random", "linear_algebra", "activation", "normalization", "convolution", "pooling", "loss", "dropout", "embedding"):
     try:
-        _FAMILIES.append(importlib.import_module(f"lucid.ops.{_name}"))
+        FAMILIES.append(importlib.import_module(f"lucid.ops.{_name}"))
     except ModuleNotFoundError as _e:
         if f"lucid.ops.{_name}" not in str(_e):
             raise
@@ -57,7 +57,7 @@ def _reflect(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 def _attach() -> None:
-    for family in _FAMILIES:
+    for family in FAMILIES:
         for name in getattr(family, "METHODS", ()):
             setattr(Tensor, name, getattr(family, name))
         for name in getattr(family, "INPLACE_METHODS", ()):

@@ -8,23 +8,9 @@ from typing import Any
 import numpy as np
 
 from .. import _dtypes
-from ..autograd.op import BinaryOp
 from ..tensor import Tensor, as_array, wrap
 
 SCALARS = (bool, int, float, complex)
-
-
-def binary(op: BinaryOp, a: Any, b: Any) -> Tensor:
-    """Apply `op` after promoting its operands: the fast path is two tensors of one dtype on one device."""
-    try:
-        x, y = a._array, b._array
-        if x.dtype is y.dtype and x.__class__ is y.__class__:
-            result: Tensor = op(a, b)
-            return result
-    except AttributeError:
-        if b.__class__ in (int, float) and isinstance(a, Tensor) and a._array.dtype.kind == "f":
-            return op(a, b)  # type: ignore[no-any-return]
-    return op(*promote(op.name, a, b))  # type: ignore[no-any-return]
 
 
 def promote(name: str, *operands: Any, floating: bool = False) -> list[Any]:

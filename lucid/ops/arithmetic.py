@@ -1,12 +1,13 @@
 """Binary arithmetic with broadcasting and type promotion."""
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from .. import _dtypes
-from ..autograd.op import BinaryOp, Op, Pull, UnaryOp
+from ..autograd.op import Op, Pull, UnaryOp, elementwise
 from ..tensor import Tensor
-from ._operands import as_operand, binary, common_dtype, promote, reduce_to, shape_of
+from ._operands import as_operand, common_dtype, promote, reduce_to, shape_of
 
 METHODS = ("add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide", "remainder", "fmod",
            "pow", "neg", "negative", "maximum", "minimum")
@@ -109,16 +110,16 @@ def _extremum_rule(larger: bool) -> Any:
 
 
 _neg = UnaryOp("neg", lambda needs, a: lambda g, y: (_neg(g),))
-_add = BinaryOp("add", _add_rule)
-_sub = BinaryOp("sub", _sub_rule)
-_mul = BinaryOp("mul", _mul_rule)
-_div = BinaryOp("div", _div_rule)
-_power = BinaryOp("power", _pow_rule)
+_add = elementwise("add", _add_rule, promote)
+_sub = elementwise("sub", _sub_rule, lambda name, *operands: promote(name, *_refuse_bool(*operands)))
+_mul = elementwise("mul", _mul_rule, promote)
+_div = elementwise("div", _div_rule, functools.partial(promote, floating=True), floating=True)
+_power = elementwise("power", _pow_rule, promote)
 _floor_divide = Op("floor_divide")
-_remainder = BinaryOp("remainder", _remainder_rule)
-_trunc_remainder = BinaryOp("fmod", lambda needs, a, b: _fmod_pull(needs, a, b))
-_maximum = BinaryOp("maximum", _extremum_rule(larger=True))
-_minimum = BinaryOp("minimum", _extremum_rule(larger=False))
+_remainder = elementwise("remainder", _remainder_rule, promote)
+_trunc_remainder = elementwise("fmod", lambda needs, a, b: _fmod_pull(needs, a, b), promote)
+_maximum = elementwise("maximum", _extremum_rule(larger=True), promote)
+_minimum = elementwise("minimum", _extremum_rule(larger=False), promote)
 
 
 def _fmod_pull(needs: Any, a: Operand, b: Operand) -> Pull:
@@ -136,14 +137,16 @@ def conjugate(x: Operand) -> Operand:
 
 def add(input: Operand, other: Operand, *, alpha: Any = 1) -> Tensor:
     """``input + alpha * other``, elementwise with broadcasting."""
-    return binary(_add, input, other if alpha == 1 else mul(other, alpha))
+    return _add(input, other if alpha == 1 else mul(other, alpha))
 
 
 def sub(input: Operand, other: Operand, *, alpha: Any = 1) -> Tensor:
     """``input - alpha * other``. Raises RuntimeError for bool tensors, as PyTorch does: use ``^`` or logical_not."""
-    _refuse_bool("sub", "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert "
-                 "a mask, use the `~` or `logical_not()` operator instead.", input, other)
-    return binary(_sub, input, other if alpha == 1 else mul(other, alpha))
+    try:
+        return _sub(input, other if alpha == 1 else mul(other, alpha))
+    except TypeError:  # NumPy refuses two bool arrays too
+        _refuse_bool(input, other)
+        raise
 
 
 def rsub(input: Operand, other: Operand, *, alpha: Any = 1) -> Tensor:
@@ -153,7 +156,7 @@ def rsub(input: Operand, other: Operand, *, alpha: Any = 1) -> Tensor:
 
 def mul(input: Operand, other: Operand) -> Tensor:
     """``input * other``, elementwise with broadcasting."""
-    return binary(_mul, input, other)
+    return _mul(input, other)
 
 
 def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> Tensor:
@@ -163,14 +166,7 @@ def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> 
     division by zero raises RuntimeError ("ZeroDivisionError"), as in PyTorch.
     """
     if rounding_mode is None:
-        try:
-            x, y = input._array, other._array
-            if x.dtype is y.dtype and x.dtype.kind == "f" and x.__class__ is y.__class__:
-                result: Tensor = _div(input, other)
-                return result
-        except AttributeError:
-            pass
-        return _div(*promote("div", input, other, floating=True))  # type: ignore[no-any-return]
+        return _div(input, other)
     if rounding_mode == "floor":
         return floor_divide(input, other)
     if rounding_mode != "trunc":
@@ -233,8 +229,7 @@ subtract, multiply, divide, true_divide = sub, mul, div, div
 
 def neg(input: Tensor) -> Tensor:
     """``-input``. Raises RuntimeError for bool tensors."""
-    _refuse_bool("neg", "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a "
-                 "mask, use the `~` or `logical_not()` operator instead.", input)
+    _refuse_bool(input)
     return _neg(input)  # type: ignore[no-any-return]
 
 
@@ -243,18 +238,20 @@ negative = neg
 
 def maximum(input: Tensor, other: Tensor) -> Tensor:
     """The larger of two elements; NaN if either is."""
-    return binary(_maximum, input, other)
+    return _maximum(input, other)
 
 
 def minimum(input: Tensor, other: Tensor) -> Tensor:
     """The smaller of two elements; NaN if either is."""
-    return binary(_minimum, input, other)
+    return _minimum(input, other)
 
 
-def _refuse_bool(name: str, message: str, *operands: Operand) -> None:
+def _refuse_bool(*operands: Operand) -> tuple[Operand, ...]:
     for operand in operands:
         if operand.__class__ is bool or (isinstance(operand, Tensor) and operand._array.dtype.kind == "b"):
-            raise RuntimeError(message)
+            raise RuntimeError("the `-` operator with a bool tensor is not supported. If you are trying to invert a mask, "
+                               "use the `~` or `logical_not()` operator instead.")
+    return operands
 
 
 def _refuse_zero_divisor(name: str, divisor: Operand) -> None:

@@ -1,6 +1,7 @@
 """Copies, and conversions of dtype and device. All of them are differentiable."""
 from __future__ import annotations
 
+import builtins
 from typing import Any
 
 import numpy as np
@@ -83,9 +84,9 @@ def to(input: Tensor, *args: Any, device: Any = None, dtype: Any = None, non_blo
             device, dtype = value.device, value.dtype
         elif isinstance(value, (Device, str)) and not (isinstance(value, str) and value in _dtypes._BY_NAME):
             device = value
-        elif isinstance(value, bool):
+        elif isinstance(value, builtins.bool):
             non_blocking, copy = (value, copy) if position < 2 else (non_blocking, value)
-        elif isinstance(value, int):
+        elif isinstance(value, builtins.int):
             device = Device(value)
         elif value is not None:
             dtype = value

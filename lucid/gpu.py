@@ -1,0 +1,32 @@
+"""The GPUs: whether there are any, and waiting for them. `lucid.cuda` is the same module."""
+from __future__ import annotations
+
+from . import backends
+from .backends.probe import gpu_problem, simulated
+
+__all__ = ["device_count", "is_available", "is_simulated", "synchronize", "why_unavailable"]
+
+
+def is_available() -> bool:
+    """Whether the device 'gpu' can be used: CuPy with a CUDA device, or the simulator (LUCID_GPU=simulated)."""
+    return backends.available()
+
+
+def is_simulated() -> bool:
+    """Whether 'gpu' is the simulator, asked for by LUCID_GPU=simulated."""
+    return simulated()
+
+
+def why_unavailable() -> str | None:
+    """What is missing and what to install, or None when 'gpu' can be used."""
+    return gpu_problem()
+
+
+def device_count() -> int:
+    """The number of GPUs; 0 when 'gpu' cannot be used."""
+    return backends.gpu_module().device_count() if is_available() else 0
+
+
+def synchronize() -> None:
+    """Wait for all GPU work issued so far. Raises the index errors that kernels found on the way."""
+    backends.synchronize()

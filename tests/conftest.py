@@ -1,0 +1,48 @@
+"""Fixtures for the whole suite. Without a GPU the device 'gpu' is the simulator, so every device-generic test runs on both."""
+from __future__ import annotations
+
+import os
+import pathlib
+import shutil
+import sys
+
+import pytest
+
+sys.path[:0] = [str(pathlib.Path(__file__).parents[1] / "kernels")]
+
+
+def _real_gpu() -> bool:
+    try:
+        import cupy
+
+        return bool(cupy.cuda.runtime.getDeviceCount())
+    except Exception:  # CuPy is missing, or its driver is, in one of several classes
+        return False
+
+
+if "LUCID_GPU" not in os.environ and not _real_gpu():
+    from lucid_kernels import simulator
+
+    if simulator.available():
+        os.environ["LUCID_GPU"] = "simulated"
+
+
+@pytest.fixture(params=["cpu", "gpu"])
+def device(request: pytest.FixtureRequest) -> str:
+    """Each device in turn; 'gpu' is skipped only where neither a GPU nor the simulator (g++, CUDA headers) is there."""
+    if request.param == "gpu":
+        from lucid.backends.probe import gpu_problem
+
+        problem = gpu_problem()
+        if problem is not None:
+            pytest.skip(problem)
+    return str(request.param)
+
+
+@pytest.fixture(scope="session")
+def gxx() -> str:
+    """The path of g++, or a skip."""
+    path = shutil.which("g++")
+    if path is None:
+        pytest.skip("g++ is not installed")
+    return path
