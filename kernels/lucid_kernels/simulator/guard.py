@@ -1,8 +1,8 @@
 """Memory that ends at an inaccessible page.
 
 A read or write past the end of a guarded array faults at once, and the launch reports the kernel, block, thread and
-source line. The start is aligned to 16 bytes, enough for float4 loads; the up to 15 bytes between the end of the data and
-the page are filled with 0xFF and checked after every launch.
+source line. The start is aligned to 16 bytes, enough for float4 loads; the up to 15 bytes between the end of the data
+and the page are filled with 0xFF and checked after every launch.
 """
 
 from __future__ import annotations
@@ -62,8 +62,7 @@ class Buffer:
         """The memory as an array, which keeps the buffer alive."""
         raw = (ctypes.c_uint8 * self.nbytes).from_address(self.address)
         raw._owner = self  # type: ignore[attr-defined]  # the array keeps `raw`
-        flat = np.ctypeslib.as_array(raw) if self.nbytes else np.empty(0, np.uint8)
-        return flat.view(dtype).reshape(shape)
+        return np.ndarray(tuple(shape), dtype, raw)
 
     def check(self) -> None:
         """Raise SimulatorError when the bytes just past the data have been written."""

@@ -515,9 +515,11 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # CuPy's name
 
     def put(self, indices: Any, values: Any, mode: Any = "wrap") -> None:
         """Set elements by flat index."""
-        run_in_place(
-            lambda array, indices, values: np.put(array, indices, values, mode)  # type: ignore[arg-type], "put", (self, indices, values)
-        )
+
+        def put(array: np.ndarray, indices: Any, values: Any) -> None:
+            np.put(array, indices, values, mode)
+
+        run_in_place(put, "put", (self, indices, values))
 
     def scatter_add(self, slices: Any, value: Any) -> None:
         """Add at an index, repeated indices accumulating."""
@@ -559,4 +561,4 @@ def scatter(ufunc: np.ufunc, array: ndarray, index: Any, values: Any) -> None:
 def bytes_at(address: int, nbytes: int) -> np.ndarray:
     """Device memory by address, as bytes. Raises ValueError when it is not inside one live block."""
     memory.allocation_of(address, nbytes)
-    return np.ctypeslib.as_array((ctypes.c_uint8 * nbytes).from_address(address))
+    return np.ndarray((nbytes,), np.uint8, (ctypes.c_uint8 * nbytes).from_address(address))
