@@ -422,6 +422,16 @@ def _depthwise_planes_parallel(x, weight, bias, window, y):
 
 
 @jit
+def _set_rows(flat, pitch, start, plane):
+    """Copy the rows of a plane into flat memory, `pitch` elements apart from `start` on."""
+    for i in range(plane.shape[0]):
+        row = plane[i]
+        target = flat[start + i * pitch : start + i * pitch + row.shape[0]]
+        for j in range(row.shape[0]):
+            target[j] = row[j]
+
+
+@jit
 def _depthwise_unit_planes(x, weight, bias, window, y, first, last):
     """`_depthwise_planes` for strides of 1: a tap is one loop along the whole padded plane.
 
@@ -437,11 +447,7 @@ def _depthwise_unit_planes(x, weight, bias, window, y, first, last):
     for p in range(first, last):
         n = p // out_channels
         o = p % out_channels
-        for ih in range(height):
-            row = x[n, o // (out_channels // channels), ih]
-            target = padded[(ih + ph) * pitch + pw : (ih + ph) * pitch + pw + width]
-            for j in range(row.shape[0]):
-                target[j] = row[j]
+        _set_rows(padded, pitch, ph * pitch + pw, x[n, o // (out_channels // channels)])
         start = bias[o]
         for i in range(totals.shape[0]):
             totals[i] = start
@@ -523,6 +529,43 @@ def _depthwise_grad_weight_channels(g, x, window, dweight, first, last):
 def _depthwise_grad_weight_channels_parallel(g, x, window, dweight):
     for o in numba.prange(dweight.shape[0]):
         _depthwise_grad_weight_channels(g, x, window, dweight, o, o + 1)
+
+
+@jit
+def _depthwise_grad_weight_unit_channels(g, x, window, dweight, first, last):
+    """`_depthwise_grad_weight_channels` for strides of 1: one dot product along the whole padded plane for each tap.
+
+    The rows of g are spaced as those of the padded input, with zeros between them. An inf or NaN of x would meet those
+    zeros, so a channel that comes out as inf or NaN is computed again row by row.
+    """
+    samples, channels, height, width = x.shape
+    _, out_channels, out_height, out_width = g.shape
+    kh, kw, _, _, ph, pw, dh, dw, _, _ = window
+    pitch = width + 2 * pw
+    padded = np.zeros((height + 2 * ph) * pitch, x.dtype)
+    spaced = np.zeros((out_height - 1) * pitch + out_width, x.dtype)
+    totals = np.empty((kh, kw))
+    for o in range(first, last):
+        totals[:] = 0.0
+        for n in range(samples):
+            _set_rows(padded, pitch, ph * pitch + pw, x[n, o // (out_channels // channels)])
+            _set_rows(spaced, pitch, 0, g[n, o])
+            for a in range(kh):
+                for b in range(kw):
+                    totals[a, b] += _dot(spaced, padded[a * dh * pitch + b * dw :], 1)
+        finite = True
+        for a in range(kh):
+            for b in range(kw):
+                dweight[o, a, b] = totals[a, b]
+                finite &= np.isfinite(totals[a, b])
+        if not finite:
+            _depthwise_grad_weight_channels(g, x, window, dweight, o, o + 1)
+
+
+@jit_parallel
+def _depthwise_grad_weight_unit_channels_parallel(g, x, window, dweight):
+    for o in numba.prange(dweight.shape[0]):
+        _depthwise_grad_weight_unit_channels(g, x, window, dweight, o, o + 1)
 
 
 # ---- entry points --------------------------------------------------------------------------------------------------
@@ -674,10 +717,15 @@ def conv2d_grad_weight(
 
 
 def _depthwise_grad_weight(g: Array, x: Array, window: _Window, dweight: Array) -> None:
+    serial, parallel = (
+        (_depthwise_grad_weight_unit_channels, _depthwise_grad_weight_unit_channels_parallel)
+        if (window.sh, window.sw) == (1, 1)
+        else (_depthwise_grad_weight_channels, _depthwise_grad_weight_channels_parallel)
+    )
     if g.size < PARALLEL_FROM:
-        _depthwise_grad_weight_channels(g, x, window, dweight, 0, dweight.shape[0])
+        serial(g, x, window, dweight, 0, dweight.shape[0])
     else:
-        _depthwise_grad_weight_channels_parallel(g, x, window, dweight)
+        parallel(g, x, window, dweight)
 
 
 def _grad_weight_by_tiles(g: Array, x: Array, window: _Window, dweight: Array) -> None:

@@ -156,3 +156,12 @@ def test_nan_and_inf_like_torch(bad):
     x[0, 1, 2, 3] = bad
     wanted = torch.nn.functional.conv2d(*map(torch.tensor, (x, weight, bias)), **attributes)
     np.testing.assert_allclose(conv2d(x, weight, bias, **attributes), wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_depthwise_weight_gradient_keeps_inf_to_its_taps():
+    """An inf in the first column of the input never meets the last tap of a row, whose gradient stays finite."""
+    x, g = np.ones((1, 2, 4, 5)), np.ones((1, 2, 4, 3))
+    x[0, 1, 2, 0] = np.inf
+    attributes = {"stride": (1, 1), "padding": (0, 0), "dilation": (1, 1), "groups": 2}
+    dweight = conv2d_grad_weight(g, x, weight_shape=(2, 1, 1, 3), **attributes)
+    np.testing.assert_array_equal(dweight.reshape(2, 3), [[12, 12, 12], [np.inf, 12, 12]])
