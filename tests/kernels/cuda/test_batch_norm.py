@@ -108,6 +108,11 @@ def test_evaluation(batch_norm, cp, schedule, dtype, affine):
         check(grads, reference_grad(g, x, weight, mean, rstd, False), dtype)
 
 
+def test_many_chunks(batch_norm, cp, schedule, monkeypatch):
+    monkeypatch.setattr(batch_norm, "_CHUNK", 64)
+    test_training(batch_norm, cp, schedule, np.float32, "all")
+
+
 def test_running_statistics_in_place(batch_norm, cp, schedule):
     _, x, weight, bias, mean, var = data((4, 33, 5), np.float32)
     on_gpu = [cp.asarray(v) for v in (x, weight, bias, mean, var)]

@@ -1,0 +1,142 @@
+"""Planted bugs for elementwise, softmax, cross entropy and the norms; the families' own tests must notice each of them."""
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+import pathlib
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pytest
+from lucid_kernels.simulator.mutation import Mutation
+
+
+@functools.cache
+def _family(name: str) -> tuple[Any, Any, Any]:
+    """The tests of a family, its launchers, and cupy."""
+    path = pathlib.Path(__file__).with_name(f"test_{name}.py")
+    spec = importlib.util.spec_from_file_location(f"_mutation_{path.stem}", path)
+    assert spec is not None and spec.loader is not None
+    tests = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tests)
+    return tests, importlib.import_module(f"lucid_kernels.cuda.{name}"), importlib.import_module("cupy")
+
+
+def check_activations() -> None:
+    tests, elementwise, cupy = _family("elementwise")
+    for name in tests.CASES:
+        tests.test_values(elementwise, cupy, None, name, np.float32)
+    tests.test_nan_and_infinity(elementwise, cupy)
+
+
+def check_arithmetic() -> None:
+    tests, elementwise, cupy = _family("elementwise")
+    for name in tests.ARITHMETIC:
+        tests.test_broadcasting(elementwise, cupy, None, name, np.float32)
+
+
+def check_softmax() -> None:
+    tests, softmax, cupy = _family("softmax")
+    for name in tests.NAMES:
+        tests.test_values_and_gradients(softmax, cupy, None, name, np.float32)
+
+
+def check_cross_entropy() -> None:
+    tests, cross_entropy, cupy = _family("cross_entropy")
+    for reduction in ("none", "mean"):
+        tests.test_values_and_gradients(cross_entropy.cross_entropy, cupy, None, reduction, np.float32)
+    tests.test_many_labels_are_summed_in_chunks(cross_entropy.cross_entropy, cupy, None)
+
+
+def check_bad_labels() -> None:
+    tests, cross_entropy, cupy = _family("cross_entropy")
+    for shape in ((5, 7), (5, 7, 3)):
+        try:
+            tests.test_label_out_of_range(cross_entropy.cross_entropy, cupy, None, shape, 7)
+        except pytest.fail.Exception as failure:  # what pytest.raises raises; not an AssertionError
+            raise AssertionError(str(failure)) from failure
+
+
+def check_training() -> None:
+    tests, batch_norm, cupy = _family("batch_norm")
+    for chunk in (8192, 64):  # few chunks, and more than a warp has lanes
+        with mock.patch.object(batch_norm, "_CHUNK", chunk):
+            tests.test_training(batch_norm, cupy, None, np.float32, "all")
+
+
+def check_evaluation() -> None:
+    tests, batch_norm, cupy = _family("batch_norm")
+    tests.test_evaluation(batch_norm, cupy, None, np.float32, True)
+
+
+def check_layer_norm() -> None:
+    tests, layer_norm, cupy = _family("layer_norm")
+    tests.test_values_and_gradients(layer_norm, cupy, None, np.float32, "weight and bias")
+
+
+def _reductions(file: str, check: Any) -> list[Mutation]:
+    """Bugs in the reductions of common.cuh, as `file` uses them."""
+    return [
+        Mutation(file, "drop a barrier", r"__syncthreads\(\);", ";", check, inside="common.cuh"),
+        Mutation(file, "skip a step", r"int offset = 16", "int offset = 8", check, inside="common.cuh"),
+        Mutation(file, "half a warp", r"0xffffffffu", "0x0000ffffu", check, inside="common.cuh"),
+    ]
+
+
+MUTATIONS = [
+    # unary, binary
+    Mutation("elementwise.cu", "one element too many", r"i < \(n\)", "i <= (n)", check_activations, inside="common.cuh"),
+    Mutation("elementwise.cu", "read the next element", r"apply\(x\[i\]\)", "apply(x[i + 1])", check_activations),
+    Mutation("elementwise.cu", "NaN lost", r"x <= T\(0\) \? T\(0\) : x", "x > T(0) ? x : T(0)", check_activations),
+    Mutation("elementwise.cu", "wrong constant", r"0\.044715$", "0.0447", check_activations),
+    Mutation("elementwise.cu", "operands exchanged", r"apply\(a\[i\], b\[i\]\)", "apply(b[i], a[i])", check_activations),
+    # broadcast
+    Mutation("elementwise.cu", "strides of the other operand", r"layout\.b\[d\]", "layout.a[d]", check_arithmetic),
+    Mutation("elementwise.cu", "index not reduced", r"rest = quotient;", ";", check_arithmetic),
+    Mutation("elementwise.cu", "a dimension too few", r"d >= layout\.dims", "d >= layout.dims - 1", check_arithmetic),
+    # softmax, softmax_grad
+    *_reductions("softmax.cu", check_softmax),
+    Mutation("softmax.cu", "maximum of one thread", r"top = S::reduce\(top.*$", "", check_softmax),
+    Mutation("softmax.cu", "sum of one thread", r"^ *sum = S::reduce\(sum.*$", "", check_softmax),
+    Mutation("softmax.cu", "a lane leaves", r"T top = .*$", r"\g<0> if (threadIdx.x == 5) return;", check_softmax),
+    Mutation("softmax.cu", "barrier among rows", r"blockDim\.x == 32", "blockDim.x == 64", check_softmax, inside="common.cuh"),
+    Mutation("softmax.cu", "wrong slice", r"i / inner \* C \* inner", "i / inner * C", check_softmax, inside="common.cuh"),
+    Mutation("softmax.cu", "read past the row", r"c < C(?=; c \+= S::stride\(\)\) top)", "c <= C + 4", check_softmax),
+    Mutation("softmax.cu", "gradient without exp", r"exp_\(y\[at\]\)", "y[at]", check_softmax),
+    # cross_entropy
+    *_reductions("cross_entropy.cu", check_cross_entropy),
+    Mutation("cross_entropy.cu", "label not checked", r"t < 0 \|\| t >= C", "t < 0", check_bad_labels),
+    Mutation("cross_entropy.cu", "bad label not reported", r"set_error\(", "if (false) set_error(", check_bad_labels),
+    Mutation("cross_entropy.cu", "a lane alone reduces", r"smooth = S::reduce", "if (leader) smooth = S::reduce", check_cross_entropy),
+    Mutation("cross_entropy.cu", "gradient not averaged", r"\) \* scale;", ");", check_cross_entropy),
+    Mutation("cross_entropy.cu", "ignored label has a weight", r"!counts \? T\(0\) :", "", check_cross_entropy),
+    Mutation("cross_entropy.cu", "chunk not cut off", r"first \+ chunk < n \? first \+ chunk : n", "first + chunk", check_cross_entropy),
+    Mutation("cross_entropy.cu", "sum of a warp", r"block_reduce\(sum, Sum\(\), T\(0\), scratch\)", "warp_reduce(sum, Sum())",
+             check_cross_entropy),
+    # chunk_statistics, combine_statistics, normalize
+    *_reductions("batch_norm.cu", check_training),
+    Mutation("batch_norm.cu", "walk past the plane", r"s >= S", "s > S", check_training),
+    Mutation("batch_norm.cu", "chunk not cut off", r"first \+ chunk < count \? first \+ chunk : count", "first + chunk", check_training),
+    Mutation("batch_norm.cu", "distance of the means", r" \+ d \* d \* T\(size\)", "", check_training),
+    Mutation("batch_norm.cu", "biased running variance", r"T\(count - 1\)", "T(count)", check_training),
+    Mutation("batch_norm.cu", "chunks left out", r"k \+= 32", "k += 64", check_training),
+    Mutation("batch_norm.cu", "another channel", r"c = p % C", "c = p % (C - 1 ? C - 1 : 1)", check_training),
+    # chunk_gradients, combine_gradients, input_gradient
+    Mutation("batch_norm.cu", "one lane's sum", r"(bias|weight) = warp_reduce.*$", "", check_training),
+    Mutation("batch_norm.cu", "gradient without the mean", r"g\[at\] - mean_g", "g[at]", check_training),
+    Mutation("batch_norm.cu", "gradient of training", r"EVAL \? g\[at\]", "false ? g[at]", check_evaluation),
+    Mutation("batch_norm.cu", "variance taken for 1/std", r"EVAL \? T\(1\)", "false ? T(1)", check_evaluation),
+    # layer_norm, layer_norm_grad
+    *_reductions("layer_norm.cu", check_layer_norm),
+    Mutation("layer_norm.cu", "not centred", r"squares \+= .*$", "squares += row[i] * row[i];", check_layer_norm),
+    Mutation("layer_norm.cu", "statistics of another row", r"mean\[r\] = centre", "mean[0] = centre", check_layer_norm),
+    Mutation("layer_norm.cu", "gradient without the mean", r"gw - mean_gw", "gw", check_layer_norm),
+    # column_sums, add_partials
+    Mutation("layer_norm.cu", "drop a barrier", r"__syncthreads\(\);", ";", check_layer_norm),
+    Mutation("layer_norm.cu", "shared array too small", r"weights\[TURNS\]", "weights[TURNS - 1]", check_layer_norm),
+    Mutation("layer_norm.cu", "a turn left out", r"k < TURNS", "k < TURNS - 1", check_layer_norm),
+    Mutation("layer_norm.cu", "no column guard", r"threadIdx\.y == 0 && column < width", "threadIdx.y == 0", check_layer_norm),
+    Mutation("layer_norm.cu", "a chunk left out", r"k < chunks", "k < chunks - 1", check_layer_norm),
+]  # fmt: skip
