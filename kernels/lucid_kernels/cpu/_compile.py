@@ -1,4 +1,5 @@
 """How every Numba kernel of this package is compiled: threading layer, flags, cache."""
+
 from __future__ import annotations
 
 import ctypes
@@ -32,9 +33,10 @@ def _load_tbb() -> bool:
     return False
 
 
-if _load_tbb() and numba.config.THREADING_LAYER == "default":
+_config: Any = numba.config  # Numba adds its settings to this module when it is imported
+if _load_tbb() and _config.THREADING_LAYER == "default":
     # 1.6 us a launch; Numba's `workqueue` costs 50 to 90 us and is not safe when two threads call kernels.
-    numba.config.THREADING_LAYER = "tbb"
+    _config.THREADING_LAYER = "tbb"
 
 
 def jit(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic as numba_intrinsic
+from numba.extending import overload
 
 from ._compile import EXACT, jit_exact
 
-_OPTIONS: dict[str, Any] = {"fastmath": EXACT, "error_model": "numpy"}
+intrinsic: Any = numba_intrinsic  # untyped: Numba declares the result with the typing context as an argument
+_OPTIONS: Any = {"fastmath": EXACT, "error_model": "numpy"}
 
 
 def _real_intrinsic(name: str, arity: int) -> Any:
@@ -235,7 +237,7 @@ def normal_cdf(x: Any) -> Any:
 def _by_type(function: Any, single: Any, double: Any) -> None:
     """In jitted code, `function` is `single` for a float32 and `double` for a float64."""
 
-    def choose(x):  # type: ignore[no-untyped-def]  # Numba compares the annotations with those of the lambdas
+    def choose(x):  # no annotations: Numba compares them with those of the lambdas
         return (lambda x: single(x)) if x == types.float32 else (lambda x: double(x))
 
     overload(function, jit_options=_OPTIONS)(choose)
