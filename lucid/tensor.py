@@ -14,6 +14,7 @@ from ._hooks import RemovableHandle
 
 # One clock orders graph nodes and in-place writes: a saved tensor is stale if it was written after its node was made.
 tick = itertools.count(1).__next__
+any_inference = False  # whether any tensor was made in inference_mode: until then, saved tensors need no check for it
 last_write = 0  # the clock at the last write to any tensor: nodes made since need no check of their saved tensors
 
 
@@ -478,6 +479,13 @@ def version_box(tensor: Tensor) -> Version:
     if box is None:
         box = tensor._version_box = Version()
     return box
+
+
+def mark_inference(tensor: Tensor) -> None:
+    """Note that `tensor` was made in inference_mode, and must not be saved for a gradient."""
+    global any_inference
+    any_inference = True
+    version_box(tensor).inference = True
 
 
 def as_array(data: Any, dtype: Any = None, device: Any = None, copy: bool = False) -> Any:

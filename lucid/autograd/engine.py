@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import backends
-from .. import tensor as tensors_module
+from .. import tensor as clock
 from ..tensor import Leaf, Tensor, version_box, wrap
 from .errors import describe_one, dotted_name
 from .grad_mode import CHECK_NAN, GRAD
@@ -127,12 +127,13 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
     reached = None if wanted is None else _ancestors_of(wanted, [node for node, _ in roots])
     flags = grad_mode.get()
     token = grad_mode.set(flags | GRAD if create_graph else flags & ~GRAD)
+    pop, push = heapq.heappop, heapq.heappush
     try:
         for node, seed in roots:
             if reached is None or node in reached:
                 _add(grads, heap, node, seed)
         while heap:
-            node = heapq.heappop(heap)[1]
+            node = pop(heap)[1]
             g = grads.pop(node)
             if node.hooks:
                 g = _call_hooks(node, g, handed_out)
@@ -156,7 +157,7 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
                     f"Trying to backward through the graph a second time (op '{node.op}'). Saved intermediate values of the "
                     "graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
                     "backward through the graph a second time.")
-            if node.seq < tensors_module.last_write:
+            if node.seq < clock.last_write:
                 _check_versions(node, pull)
             results = pull(g, None if node.kept is None else node.output())
             if flags & CHECK_NAN:
@@ -172,7 +173,7 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
                     grads[parent] = grads[parent] + gradient
                 else:
                     grads[parent] = gradient
-                    heapq.heappush(heap, (-parent.seq, parent))
+                    push(heap, (-parent.seq, parent))
             if not retain_graph:
                 node.pull = node.kept = None
     finally:

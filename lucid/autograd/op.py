@@ -13,13 +13,15 @@ from typing import Any
 
 from .. import _dtypes
 from ..backends import run
-from ..tensor import Tensor, tick, version_box, wrap
+from .. import tensor as clock
+from ..tensor import Tensor, mark_inference, tick, version_box, wrap
 from .errors import explain
 from .grad_mode import ANOMALY, GRAD, INFERENCE
 from .grad_mode import mode as grad_mode
 
 Pull = Callable[[Any, Any], Sequence[Any]]
 Rule = Callable[..., Pull]
+_new = object.__new__
 _differentiable = frozenset(dtype for dtype in _dtypes.ALL if _dtypes.is_differentiable(dtype))
 
 
@@ -128,7 +130,7 @@ class Op:
         elif flags & INFERENCE:
             for tensor in out if out.__class__ is tuple else (out,):
                 if tensor is not None:
-                    version_box(tensor).inference = True
+                    mark_inference(tensor)
         return out
 
     def _record(self, out: Any, result: Any, parents: list[Any], inputs: Sequence[Any], attributes: dict[str, Any],
@@ -137,7 +139,8 @@ class Op:
         if not many and result.dtype not in _differentiable:
             return
         pull = self.rule([p is not None for p in parents], *inputs, **attributes)  # type: ignore[misc]
-        check_inference(pull, self.name)
+        if clock.any_inference:
+            check_inference(pull, self.name)
         node = Node(self.name, parents, pull)
         if flags & ANOMALY:
             node.trace = traceback.format_stack()[:-2]
@@ -178,7 +181,7 @@ class UnaryOp(Op):
         out = wrap(array)
         if flags != GRAD:
             if flags & INFERENCE:
-                version_box(out).inference = True
+                mark_inference(out)
             if not flags & GRAD:
                 return out
         if a._node is not None and self.rule is not None:
@@ -202,14 +205,16 @@ def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating:
             if x.dtype is y.dtype and x.__class__ is y.__class__ and (not floating or x.dtype.kind == "f"):
                 flags = grad_mode.get()
                 if flags <= GRAD:
+                    out = _new(Tensor)
                     try:
-                        out = wrap(run(name, (x, y)))
+                        out._array = run(name, (x, y))
                     except Exception as error:
                         raise explain(name, (input, other), error) from error
+                    out._node = out._grad = out._version_box = out._view = None
                     a_node, b_node = input._node, other._node
                     if flags and (a_node is not None or b_node is not None):
                         pull = rule((a_node is not None, b_node is not None), input, other)
-                        if pull.__closure__ is not None:
+                        if clock.any_inference:
                             check_inference(pull, name)
                         out._node = Node(name, (a_node, b_node), pull)
                     return out

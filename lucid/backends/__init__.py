@@ -34,7 +34,7 @@ def run(name: str, arrays: Sequence[Array], attributes: dict[str, Any] | None = 
     """
     table = TABLES.get(arrays[0].__class__) or TABLES[arrays[1].__class__]
     result = table[name](*arrays, **attributes) if attributes else table[name](*arrays)
-    if isinstance(result, np.generic):
+    if result.__class__ not in TABLES and isinstance(result, np.generic):
         result = np.asarray(result)  # NumPy turns 0-d results into scalars; a tensor needs an array
     if _observed:
         _notify(name, arrays, attributes or {}, result)

@@ -34,8 +34,10 @@ def _arithmetic(name: str, ufunc: Callable[..., Any]) -> Callable[..., Any]:
     large: dict[str, Callable[..., Any]] = {}
     lazy.add(large, "lucid_kernels.cpu.elementwise", name)
 
+    array = np.ndarray
+
     def kernel(a: Any, b: Any, *, out: Any = None) -> Any:
-        if a.__class__ is np.ndarray and a.size >= PARALLEL and b.__class__ is np.ndarray and a.shape == b.shape:
+        if a.__class__ is array and a.size >= PARALLEL and b.__class__ is array and a.shape == b.shape:
             return large[name](a, b, out=out)
         return ufunc(a, b) if out is None else ufunc(a, b, out=out)
 

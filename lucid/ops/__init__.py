@@ -24,7 +24,7 @@ for _name in ("reduction", "indexing", "random", "linear_algebra", "activation",
             raise
 
 OPERATORS: dict[str, Callable[..., Any]] = {
-    "__add__": arithmetic.add, "__radd__": arithmetic.add, "__sub__": arithmetic.sub, "__rsub__": arithmetic.rsub,
+    "__add__": arithmetic.plain_add, "__radd__": arithmetic.plain_add, "__sub__": arithmetic.sub, "__rsub__": arithmetic.rsub,
     "__mul__": arithmetic.mul, "__rmul__": arithmetic.mul, "__truediv__": arithmetic.div,
     "__floordiv__": arithmetic.floor_divide, "__mod__": arithmetic.remainder, "__pow__": arithmetic.pow,
     "__neg__": arithmetic.neg, "__abs__": unary.abs, "__eq__": comparison.operator_eq, "__ne__": comparison.operator_ne,

@@ -21,9 +21,9 @@ def _pass_both(g: Tensor, y: Any) -> tuple[Any, Any]:
 
 
 def _add_rule(needs: Any, a: Operand, b: Operand) -> Pull:
-    a_shape, b_shape = shape_of(a), shape_of(b)
-    if a_shape == b_shape or a_shape is None or b_shape is None:
+    if not isinstance(a, Tensor) or not isinstance(b, Tensor) or a._array.shape == b._array.shape:
         return _pass_both
+    a_shape, b_shape = a._array.shape, b._array.shape
     return lambda g, y: (reduce_to(g, a_shape), reduce_to(g, b_shape))
 
 
@@ -33,6 +33,8 @@ def _sub_rule(needs: Any, a: Operand, b: Operand) -> Pull:
 
 
 def _mul_rule(needs: Any, a: Operand, b: Operand) -> Pull:
+    if needs[0] and needs[1] and a._array.shape == b._array.shape and a._array.dtype.kind == "f":
+        return lambda g, y: (_mul(g, b), _mul(g, a))
     a_shape, b_shape = shape_of(a), shape_of(b)
     a, b = a if needs[1] else None, b if needs[0] else None
 
@@ -110,9 +112,9 @@ def _extremum_rule(larger: bool) -> Any:
 
 
 _neg = UnaryOp("neg", lambda needs, a: lambda g, y: (_neg(g),))
-_add = elementwise("add", _add_rule, promote)
+plain_add = _add = elementwise("add", _add_rule, promote)
 _sub = elementwise("sub", _sub_rule, lambda name, *operands: promote(name, *_refuse_bool(*operands)))
-_mul = elementwise("mul", _mul_rule, promote)
+mul = _mul = elementwise("mul", _mul_rule, promote)
 _div = elementwise("div", _div_rule, functools.partial(promote, floating=True), floating=True)
 _power = elementwise("power", _pow_rule, promote)
 _floor_divide = Op("floor_divide")
@@ -152,11 +154,6 @@ def sub(input: Operand, other: Operand, *, alpha: Any = 1) -> Tensor:
 def rsub(input: Operand, other: Operand, *, alpha: Any = 1) -> Tensor:
     """``other - alpha * input``."""
     return sub(other, input, alpha=alpha)
-
-
-def mul(input: Operand, other: Operand) -> Tensor:
-    """``input * other``, elementwise with broadcasting."""
-    return _mul(input, other)
 
 
 def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> Tensor:

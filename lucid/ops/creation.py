@@ -9,7 +9,7 @@ from .. import _dtypes, backends
 from ..autograd.grad_mode import INFERENCE
 from ..autograd.grad_mode import mode as grad_mode
 from ..backends import Device
-from ..tensor import Tensor, as_array, version_box, wrap
+from ..tensor import Tensor, as_array, mark_inference, wrap
 from ._operands import integers
 
 METHODS = ("new_tensor", "new_empty", "new_zeros", "new_ones", "new_full")
@@ -18,7 +18,7 @@ METHODS = ("new_tensor", "new_empty", "new_zeros", "new_ones", "new_full")
 def _finish(array: Any, requires_grad: bool) -> Tensor:
     result = wrap(array)
     if grad_mode.get() & INFERENCE:
-        version_box(result).inference = True
+        mark_inference(result)
     if requires_grad:
         result.requires_grad = True
     return result

@@ -3,25 +3,19 @@ from __future__ import annotations
 
 import builtins
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 from .. import _dtypes
 from ..autograd.errors import type_name
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor
 from ._operands import array_api_names, canonical_dim, canonical_dims, require_tensor
+from ._selection import ValuesIndices, selected_rule
 
 METHODS = ("sum", "mean", "prod", "max", "min", "amax", "amin", "argmax", "argmin", "any", "all", "var", "std", "cumsum",
            "logsumexp", "norm", "count_nonzero")
 
 Axes = int | tuple[int, ...] | None  # None: all dimensions
-
-
-class ValuesIndices(NamedTuple):
-    """The result of `max`, `min`, `sort` and `topk` along a dimension."""
-
-    values: Tensor
-    indices: Tensor
 
 
 def _axes(dim: Any, ndim: int) -> Axes:
@@ -110,21 +104,6 @@ def _max_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool) -> Pull:
         peak = y.detach()
         chosen = ((x == peak) | (x.isnan() & peak.isnan())).to(g.dtype)
         return (chosen * (g / chosen.sum()),)
-
-    return pull
-
-
-def selected_rule(needs: Any, x: Tensor, *, axis: int, keepdims: bool = True, **attributes: Any) -> Pull:
-    """The rule of ops that select elements along a dimension and return their indices as the second result."""
-    shape = x._array.shape
-
-    def pull(g: Tensor, y: tuple[Tensor, ...]) -> tuple[Tensor]:
-        if not shape:
-            return (g,)
-        indices = y[0]
-        if not keepdims:
-            g, indices = g.unsqueeze(axis), indices.unsqueeze(axis)
-        return (g.new_zeros(shape).scatter(axis, indices, g),)
 
     return pull
 

@@ -12,6 +12,11 @@ from ...tensor import Tensor, version_box, wrap
 Gradients = tuple[Tensor | None, ...]
 
 
+class _HookNode(Node):
+    __slots__ = ()
+    foreign = True  # a hook may keep the gradients that it returns
+
+
 class BackwardHooks:
     """One call of a module whose gradients are watched."""
 
@@ -91,8 +96,7 @@ def _behind_node(name: str, values: Sequence[Any], transform: Callable[[Gradient
         # The engine's list ends with the last output that got a gradient.
         return transform((*gradients, *(None,) * (len(parents) - len(gradients))))
 
-    node = Node(name, parents, pull)
-    node.foreign = True  # type: ignore[misc]
+    node = _HookNode(name, parents, pull)
     watched = list(values)
     for index, parent in enumerate(parents):
         if parent is not None:

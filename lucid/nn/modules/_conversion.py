@@ -1,8 +1,8 @@
 """Moving a module to a device and casting it: arrays are swapped inside the same objects, each array once."""
 from __future__ import annotations
 
-import functools
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
@@ -18,34 +18,38 @@ Convert = Callable[[Tensor], Tensor]
 
 
 class _Once:
-    """A conversion that treats every array once: what shared an array before shares one afterwards."""
+    """A conversion of the state of `root` that treats every array once: what shared an array before shares one afterwards."""
 
-    def __init__(self, convert: Convert) -> None:
+    def __init__(self, convert: Convert, root: Registry) -> None:
         self._convert = convert
-        # Array by identity -> (itself, kept alive so that the identity stays its own; its conversion; the new version).
-        self._done: dict[int, tuple[Any, Any, Version | None]] = {}
+        self._seen: set[int] = set()  # tensors by identity; the modules keep them alive
+        holders = Counter(id(tensor._array) for _, tensor in root._named_members(
+            lambda module: (*module._parameters.items(), *module._buffers.items())))
+        # Only arrays behind several tensors are kept until the end: all others are freed as soon as they are replaced.
+        self._shared = {array for array, count in holders.items() if count > 1}
+        self._done: dict[int, tuple[Any, Any, Version | None]] = {}  # id of an array -> (array, its conversion, new version)
 
     def __call__(self, tensor: Tensor) -> None:
         """Swap the converted array into `tensor`, and that of its gradient into its gradient."""
-        self._swap(tensor)
-        if tensor._grad is not None:
-            self._swap(tensor._grad)
+        for target in (tensor, tensor._grad):
+            if target is not None and id(target) not in self._seen:
+                self._seen.add(id(target))
+                self._swap(target)
 
     def _swap(self, tensor: Tensor) -> None:
         array = tensor._array
-        known = self._done.get(id(array))
-        if known is None:
+        if id(array) in self._done:
+            _, result, version = self._done[id(array)]
+            tensor._swap_array(result)
+            tensor._version_box = version
+        else:
             result = self._convert(wrap(array))._array
-            if result is not array:
-                tensor._swap_array(result)
-                tensor._view = None
-            self._done[id(array)] = (array, result, tensor._version_box)
-            # A second visit of the same object finds the new array, which needs no conversion.
-            self._done[id(result)] = (result, result, tensor._version_box)
-        elif known[1] is not array:
-            tensor._swap_array(known[1])
-            tensor._version_box = known[2]
-            tensor._view = None
+            if result is array:
+                return
+            tensor._swap_array(result)
+            if id(array) in self._shared:
+                self._done[id(array)] = (array, result, tensor._version_box)
+        tensor._view = None
 
 
 class Conversion(Registry):
@@ -53,7 +57,7 @@ class Conversion(Registry):
 
     def _apply(self: Self, fn: Convert, recurse: bool = True) -> Self:
         """Replace every parameter, buffer and gradient by ``fn(it)``, inside the same objects, each array once."""
-        once = fn if isinstance(fn, _Once) else _Once(fn)
+        once = fn if isinstance(fn, _Once) else _Once(fn, self)
         if recurse:
             for module in self.children():
                 module._apply(once)  # type: ignore[arg-type]
@@ -131,7 +135,7 @@ def _warn_left_behind(root: Registry, device: Device) -> None:
                 if tensor.device != device:
                     warnings.warn(f"{owner}.{place} is a plain tensor attribute: .to('{device}') leaves it on "
                                   f"{tensor.device}. Use register_buffer (or nn.Buffer) to make it move with the module.",
-                                  UserWarning, stacklevel=_outside())
+                                  UserWarning, stacklevel=3)
 
 
 def _tensors_in(value: Any, place: str, depth: int) -> Iterator[tuple[str, Tensor]]:
