@@ -392,15 +392,13 @@ conv2d_grad_weight_direct(const T* __restrict__ g, const T* __restrict__ x, T* _
   const int o = blockIdx.x / kernel_w / kernel_h / group_in;
   const int c = o / group_out * group_in + blockIdx.x / kernel_w / kernel_h % group_in;
   const int h0 = kh * dilation_h - pad_h, w0 = kw * dilation_w - pad_w;
-  const i64 terms = (i64)batch * out_h * out_w;
   T sum = T(0);
-  if (threadIdx.x < terms)
-    for (Odometer at(threadIdx.x, out_h, out_w, 256); at.major < batch; at.advance()) {
-      const int h = at.mid * stride_h + h0, w = at.minor * stride_w + w0;
-      if (h >= 0 && h < in_h && w >= 0 && w < in_w)
-        sum += g[(((i64)at.major * out_channels + o) * out_h + at.mid) * out_w + at.minor] *
-               x[(((i64)at.major * in_channels + c) * in_h + h) * in_w + w];
-    }
+  for (Odometer at(threadIdx.x, out_h, out_w, 256); at.major < batch; at.advance()) {
+    const int h = at.mid * stride_h + h0, w = at.minor * stride_w + w0;
+    if (h >= 0 && h < in_h && w >= 0 && w < in_w)
+      sum += g[(((i64)at.major * out_channels + o) * out_h + at.mid) * out_w + at.minor] *
+             x[(((i64)at.major * in_channels + c) * in_h + h) * in_w + w];
+  }
   sum = block_reduce(sum, Sum(), T(0), scratch);
   if (threadIdx.x == 0) dw[blockIdx.x] = sum;
 }

@@ -1,4 +1,5 @@
 """2-d convolution and its gradients: see `conv2d.cu`."""
+
 from __future__ import annotations
 
 from typing import Any

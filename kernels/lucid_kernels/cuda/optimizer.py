@@ -1,4 +1,5 @@
 """Fused optimizer steps: see `optimizer.cu`. `out` may be the inputs themselves."""
+
 from __future__ import annotations
 
 import math
@@ -82,5 +83,7 @@ def adam(
              scalar(1 - lr * weight_decay if decoupled_weight_decay else 1), np.int32(bool(maximize)),
              np.int64(param.size)),
         )  # fmt: skip
-    results = [launch.deliver(array, target) if array is not None else None for array, target in zip(new, outs, strict=True)]
+    results = [
+        launch.deliver(array, target) if array is not None else None for array, target in zip(new, outs, strict=True)
+    ]
     return tuple(results)  # type: ignore[return-value]

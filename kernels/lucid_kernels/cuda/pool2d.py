@@ -1,4 +1,5 @@
 """2-d pooling and its gradients: see `pool2d.cu`."""
+
 from __future__ import annotations
 
 from typing import Any

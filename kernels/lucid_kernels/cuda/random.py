@@ -1,4 +1,5 @@
 """Philox random numbers and dropout: see `random.cu`. The numbers are those of `lucid_kernels.cpu.random`."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence

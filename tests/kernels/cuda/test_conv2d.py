@@ -1,4 +1,5 @@
 """The CUDA convolution kernels against NumPy, tap by tap in float64."""
+
 from __future__ import annotations
 
 import ml_dtypes
@@ -11,6 +12,7 @@ CASES = {
     "3x3": ((2, 3, 7, 9), 5, (3, 3), (1, 1), (1, 1), (1, 1), 1),
     "tile": ((2, 16, 9, 8), 24, (3, 2), (2, 3), (1, 2), (2, 1), 2),
     "depthwise": ((3, 12, 11, 10), 12, (3, 3), (2, 2), (1, 1), (1, 1), 12),
+    "depthwise, long sum": ((3, 2, 12, 11), 2, (3, 3), (1, 1), (1, 1), (1, 1), 2),
     "multiplier": ((1, 4, 6, 5), 8, (2, 3), (1, 2), (0, 1), (1, 1), 4),
     "1x1, two tiles each way": ((3, 70, 5, 5), 66, (1, 1), (1, 1), (0, 0), (1, 1), 1),
     "stride beyond the kernel": ((2, 9, 12, 12), 9, (3, 3), (4, 4), (0, 0), (2, 2), 1),
@@ -42,9 +44,7 @@ def reference(x, weight, bias, g_seed, stride, padding, dilation, groups):
     batch, channels, height, width = x.shape
     outs, _, *kernel = weight.shape
     padded = np.pad(x, ((0, 0), (0, 0), (padding[0],) * 2, (padding[1],) * 2))
-    out_hw = [
-        (padded.shape[2 + a] - dilation[a] * (kernel[a] - 1) - 1) // stride[a] + 1 for a in (0, 1)
-    ]
+    out_hw = [(padded.shape[2 + a] - dilation[a] * (kernel[a] - 1) - 1) // stride[a] + 1 for a in (0, 1)]
     split = padded.reshape(batch, groups, channels // groups, *padded.shape[2:])
     w = weight.reshape(groups, outs // groups, channels // groups, *kernel)
     y = np.zeros((batch, groups, outs // groups, *out_hw))
@@ -151,7 +151,13 @@ def test_pixels_out_of_reach_have_no_gradient_even_from_nan(cp, conv):
     """The stride jumps over odd pixels: a NaN weight must not reach them."""
     weight = cp.full((16, 16, 1, 1), np.nan)
     dx = conv.conv2d_grad_input(
-        cp.ones((1, 16, 2, 2)), weight, input_shape=(1, 16, 4, 4), stride=(2, 2), padding=(0, 0), dilation=(1, 1), groups=1
+        cp.ones((1, 16, 2, 2)),
+        weight,
+        input_shape=(1, 16, 4, 4),
+        stride=(2, 2),
+        padding=(0, 0),
+        dilation=(1, 1),
+        groups=1,
     ).get()
     np.testing.assert_array_equal(np.isnan(dx[0, 0]), np.outer([1, 0, 1, 0], [1, 0, 1, 0]))
     assert not np.nan_to_num(dx).any()

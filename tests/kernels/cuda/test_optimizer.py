@@ -1,4 +1,5 @@
 """The CUDA optimizer steps against torch.optim and a NumPy version in float64."""
+
 from __future__ import annotations
 
 import itertools
@@ -19,7 +20,9 @@ SGD_CASES = [
 ]
 ADAM_CASES = [
     dict(weight_decay=wd, decoupled_weight_decay=decoupled, amsgrad=amsgrad, maximize=maximize)
-    for wd, decoupled, (amsgrad, maximize) in itertools.product((0.0, 0.1), (False, True), ((False, True), (True, False)))
+    for wd, decoupled, (amsgrad, maximize) in itertools.product(
+        (0.0, 0.1), (False, True), ((False, True), (True, False))
+    )
 ] + [dict(beta1=0.3), dict(beta1=0.0, beta2=0.0)]
 
 
@@ -38,7 +41,9 @@ def sgd_reference(p, g, buffer, *, lr, momentum, dampening, weight_decay, nester
     return p - lr * g, buffer
 
 
-def adam_reference(p, g, m, v, top, *, lr, beta1, beta2, eps, weight_decay, step, decoupled_weight_decay, amsgrad, maximize):
+def adam_reference(
+    p, g, m, v, top, *, lr, beta1, beta2, eps, weight_decay, step, decoupled_weight_decay, amsgrad, maximize
+):
     g = -g if maximize else g
     if decoupled_weight_decay:
         p = p * (1 - lr * weight_decay)

@@ -1,4 +1,5 @@
 """The CUDA pooling kernels against NumPy, window by window, and against torch where it is installed."""
+
 from __future__ import annotations
 
 import itertools
@@ -12,6 +13,7 @@ import pytest
 WINDOWS = {
     "2x2": ((2, 3, 7, 9), (2, 2), (2, 2), (0, 0), (1, 1)),
     "overlap": ((2, 2, 9, 8), (3, 3), (2, 1), (1, 1), (1, 1)),
+    "partial": ((1, 2, 8, 10), (3, 4), (2, 3), (1, 1), (1, 1)),  # in ceil mode the last window leaves the padding
     "gaps": ((1, 3, 11, 10), (2, 2), (3, 4), (1, 0), (1, 1)),
     "dilated": ((1, 2, 12, 9), (3, 2), (2, 3), (1, 1), (2, 3)),
     "whole plane": ((3, 1, 5, 6), (5, 6), (5, 6), (0, 0), (1, 1)),
@@ -76,6 +78,19 @@ def avg_reference(x, g, case, ceil_mode, count_include_pad, divisor_override):
             y[..., i, j] += x[..., h, w] / divisor
             dx[..., h, w] += g[..., i, j] / divisor
     return y, g, dx
+
+
+def adaptive_reference(x, g):
+    """The averages, and the gradient of x for g, which also tells the output size."""
+    y, dx = np.zeros(g.shape), np.zeros(x.shape)
+    for i, j in np.ndindex(*g.shape[2:]):
+        rows, columns = (
+            slice(math.floor(o * n / m), math.ceil((o + 1) * n / m))
+            for o, n, m in zip((i, j), x.shape[2:], g.shape[2:], strict=True)
+        )
+        y[..., i, j] = x[..., rows, columns].mean((-1, -2))
+        dx[..., rows, columns] += g[..., i, j, None, None] / x[0, 0, rows, columns].size
+    return y, dx
 
 
 def max_attributes(case, ceil_mode):
@@ -159,7 +174,9 @@ def test_average(cp, schedule, pool, case, ceil_mode):
     for count_include_pad, divisor_override in ((True, None), (False, None), (True, 5)):
         keywords = dict(kernel_size=kernel, stride=stride, padding=padding, ceil_mode=ceil_mode,
                         count_include_pad=count_include_pad, divisor_override=divisor_override)  # fmt: skip
-        y, g, dx = avg_reference(x, lambda shape: random(shape, 1), case, ceil_mode, count_include_pad, divisor_override)
+        y, g, dx = avg_reference(
+            x, lambda shape: random(shape, 1), case, ceil_mode, count_include_pad, divisor_override
+        )
         for dtype, tolerance in ((np.float32, 1e-5), (np.float64, 1e-13)):
             y_ = pool.avg_pool2d(cp.asarray(x.astype(dtype)), **keywords)
             assert y_.dtype == dtype
@@ -171,15 +188,7 @@ def test_average(cp, schedule, pool, case, ceil_mode):
 @pytest.mark.parametrize(("shape", "output_size"), ADAPTIVE)
 def test_adaptive_average(cp, schedule, pool, shape, output_size):
     x, g = random(shape), random((*shape[:2], *output_size), 1)
-    y, dx = np.zeros(g.shape), np.zeros(shape)
-    for i, j in np.ndindex(*output_size):
-        rows, columns = (
-            slice(math.floor(o * n / m), math.ceil((o + 1) * n / m))
-            for o, n, m in zip((i, j), shape[2:], output_size, strict=True)
-        )
-        y[..., i, j] = x[..., rows, columns].mean((-1, -2))
-        count = x[0, 0, rows, columns].size
-        dx[..., rows, columns] += g[..., i, j, None, None] / count
+    y, dx = adaptive_reference(x, g)
     for dtype, tolerance in ((np.float32, 1e-5), (np.float64, 1e-13)):
         y_ = pool.adaptive_avg_pool2d(cp.asarray(x.astype(dtype)), output_size=output_size)
         assert y_.dtype == dtype and y_.shape == y.shape
@@ -213,7 +222,9 @@ def test_strides_out_and_halves(cp, pool):
     assert pool.adaptive_avg_pool2d_grad(strided, input_shape=x.shape, out=out) is out
     for dtype in (np.float16, ml_dtypes.bfloat16):
         half = cp.asarray(x.astype(dtype))
-        y_, where = pool.max_pool2d(half, dilation=(1, 1), kernel_size=(2, 2), stride=(2, 2), padding=(0, 0), ceil_mode=False)
+        y_, where = pool.max_pool2d(
+            half, dilation=(1, 1), kernel_size=(2, 2), stride=(2, 2), padding=(0, 0), ceil_mode=False
+        )
         assert y_.dtype == dtype and where.dtype == np.int64
         np.testing.assert_array_equal(y_.get().astype(float), maximum.astype(dtype).astype(float))
         assert pool.max_pool2d_grad(y_, where, input_shape=x.shape).dtype == dtype

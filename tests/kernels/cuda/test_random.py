@@ -1,4 +1,5 @@
 """The CUDA random numbers: bit for bit those of the formulas, and of the CPU kernels."""
+
 from __future__ import annotations
 
 import ml_dtypes
@@ -130,7 +131,11 @@ def test_dropout_of_nan_inf_halves_and_strides(cp, rng):
 
 def test_out_and_empty(cp, rng):
     keywords = dict(seed=SEED, offset=OFFSET)
-    for make, dtype in ((rng.random_uniform, np.float32), (rng.random_normal, np.float64), (rng.random_normal, np.float16)):
+    for make, dtype in (
+        (rng.random_uniform, np.float32),
+        (rng.random_normal, np.float64),
+        (rng.random_normal, np.float16),
+    ):
         expected = make(shape=(4, 5), dtype=dtype, **keywords).get()
         for out in (cp.empty((4, 5), dtype), cp.empty((4, 10), dtype)[:, ::2]):
             assert make(shape=(4, 5), dtype=dtype, out=out, **keywords) is out
