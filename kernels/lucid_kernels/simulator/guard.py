@@ -60,8 +60,8 @@ class Buffer:
 
     def array(self, shape: Sequence[int], dtype: Any) -> np.ndarray:
         """The memory as an array, which keeps the buffer alive."""
-        raw = (ctypes.c_uint8 * self.nbytes).from_address(self.address)
-        raw._owner = self  # type: ignore[attr-defined]  # the array keeps `raw`
+        raw: Any = (ctypes.c_uint8 * self.nbytes).from_address(self.address)
+        raw._owner = self  # the array keeps `raw`
         return np.ndarray(tuple(shape), dtype, raw)
 
     def check(self) -> None:

@@ -561,4 +561,5 @@ def scatter(ufunc: np.ufunc, array: ndarray, index: Any, values: Any) -> None:
 def bytes_at(address: int, nbytes: int) -> np.ndarray:
     """Device memory by address, as bytes. Raises ValueError when it is not inside one live block."""
     memory.allocation_of(address, nbytes)
-    return np.ndarray((nbytes,), np.uint8, (ctypes.c_uint8 * nbytes).from_address(address))
+    raw: Any = (ctypes.c_uint8 * nbytes).from_address(address)
+    return np.ndarray((nbytes,), np.uint8, raw)
