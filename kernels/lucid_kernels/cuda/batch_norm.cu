@@ -15,7 +15,8 @@ template <typename T, bool EVAL> __device__ __forceinline__ T inverse_deviation(
 }
 
 // The elements first + threadIdx.x, + blockDim.x, ... of channel c, in the order (n, s). `offset` is the place in memory;
-// the division by S is made once, not for every element.
+// the division by S is made once, not for every element. Where S is 1 neighbouring threads read C elements apart; the
+// blocks of the neighbouring channels then find the rest of the lines in the L2 cache.
 struct ChannelWalk {
   i64 n, s, step_n, step_s, C, S, c;
   __device__ __forceinline__ ChannelWalk(i64 c, i64 first, i64 C, i64 S)

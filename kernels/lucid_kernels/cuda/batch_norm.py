@@ -105,7 +105,7 @@ def batch_norm(
         mean.fill(0)
         rstd.fill(0)
         for old, new in ((running_mean, new_mean), (running_var, new_var)):
-            if old is not None and new is not old:
+            if new is not None and new is not old:
                 new[...] = old
     return (
         launch.deliver(y, out_y),

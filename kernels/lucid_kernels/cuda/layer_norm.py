@@ -51,23 +51,21 @@ def layer_norm_grad(
     name = launch.ctype(x.dtype)
     dx = launch.result(out_dx, x.shape, x.dtype)
     dweight, dbias = launch.result(out_dweight, shape, x.dtype), launch.result(out_dbias, shape, x.dtype)
+    sizes = (np.int64(rows), np.int64(width))
     if x.size:
-        grid, block = launch.slices(rows, width)
-        arguments = (g, x, *launch.optional(weight, x), mean, rstd, dx, np.int64(rows), np.int64(width))
-        launch.kernel("layer_norm", f"layer_norm_grad<{name}>")(grid, block, arguments)
+        launch.kernel("layer_norm", f"layer_norm_grad<{name}>")(
+            *launch.slices(rows, width), (g, x, *launch.optional(weight, x), mean, rstd, dx, *sizes)
+        )
     if width:
         chunk = max(_ROWS_A_CHUNK, launch.ceil_div(rows, _MOST_CHUNKS))
         chunks = launch.ceil_div(rows, chunk)
-        partial_weight, partial_bias = dweight, dbias
-        if chunks != 1:
-            partial_weight, partial_bias = (cupy.empty((chunks, width), x.dtype) for _ in range(2))
+        partials = (dweight, dbias) if chunks == 1 else tuple(cupy.empty((chunks, width), x.dtype) for _ in range(2))
         if chunks:
-            grid, block = (launch.ceil_div(width, _TILE), chunks), (_TILE, _TURNS)
-            arguments = (
-                g, x, mean, rstd, partial_weight, partial_bias, np.int64(rows), np.int64(width), np.int64(chunk)
-            )  # fmt: skip
-            launch.kernel("layer_norm", f"column_sums<{name}>")(grid, block, arguments)
+            launch.kernel("layer_norm", f"column_sums<{name}>")(
+                (launch.ceil_div(width, _TILE), chunks), (_TILE, _TURNS), (g, x, mean, rstd, *partials, *sizes, np.int64(chunk))
+            )
         if chunks != 1:  # without rows the sums are zero
-            arguments = (partial_weight, partial_bias, dweight, dbias, np.int64(chunks), np.int64(width))
-            launch.kernel("layer_norm", f"add_partials<{name}>")(*launch.grid_1d(width), arguments)
+            launch.kernel("layer_norm", f"add_partials<{name}>")(
+                *launch.grid_1d(width), (*partials, dweight, dbias, np.int64(chunks), np.int64(width))
+            )
     return launch.deliver_all((dx, dweight, dbias), out)

@@ -1,0 +1,135 @@
+"""The launch helpers, the source loader, and that CPU and CUDA functions take the same arguments."""
+from __future__ import annotations
+
+import importlib
+import inspect
+
+import ml_dtypes
+import numpy as np
+import pytest
+from lucid_kernels.cuda import source
+
+HEADERS = {"a.cuh": '#pragma once\n#include "b.cuh"\nint a;\n', "b.cuh": "int b;\n"}
+
+
+@pytest.fixture
+def launch(cp):
+    from lucid_kernels.cuda import launch
+
+    yield launch
+    launch.forget_pending()
+
+
+# ---------------------------------------------------------------------------------------------------------- sources
+def test_includes_are_inlined_once():
+    text = source.inline_includes('#include "a.cuh"\n#include "b.cuh"\n#include <math_constants.h>\nint c;\n', HEADERS.__getitem__)
+    lines = [line for line in text.splitlines() if line and not line.startswith("#line")]
+    assert lines == ["int b;", "int a;", "#include <math_constants.h>", "int c;"]
+    assert text.splitlines()[-3:] == ['', "#include <math_constants.h>", "int c;"]
+    assert '#line 2 "kernel.cu"' in text and '#line 3 "a.cuh"' in text
+
+
+def test_instantiations():
+    text = "// instantiate: f<float>, g<float, true>\nint x;\n// instantiate: h\n"
+    assert source.instantiations(text) == ("f<float>", "g<float, true>", "h")
+
+
+@pytest.mark.parametrize("name", source.names())
+def test_every_source_follows_the_rules(name):
+    text = source.load(name)
+    assert source.instantiations(text), "no `// instantiate:` line"
+    assert '#include "' not in text and "asm" not in text and "cooperative_groups" not in text
+    assert {line for line in text.splitlines() if line.startswith("#include")} <= {"#include <math_constants.h>"}
+
+
+def _signature(function) -> list:
+    """Names and kinds of the parameters: the dispatcher passes every one of them."""
+    return [(p.name, p.kind) for p in inspect.signature(function).parameters.values()]
+
+
+@pytest.mark.parametrize("name", source.names())
+def test_both_sides_take_the_same_arguments(cp, name):
+    cuda = importlib.import_module(f"lucid_kernels.cuda.{name}")
+    cpu = pytest.importorskip(f"lucid_kernels.cpu.{name}")
+
+    def public(module):
+        return {
+            key: _signature(value)
+            for key, value in vars(module).items()
+            if inspect.isfunction(value) and value.__module__ == module.__name__ and not key.startswith("_")
+        }
+
+    assert public(cuda) == public(cpu)
+
+
+# --------------------------------------------------------------------------------------------------------- launching
+def test_geometry(launch):
+    assert launch.grid_1d(1) == ((1,), (256,))
+    assert launch.grid_1d(1000) == ((4,), (256,))
+    assert launch.grid_1d(10**12)[0][0] == 32 * launch.multiprocessors()
+    assert [launch.row_block(n) for n in (0, 1, 32, 33, 100, 256, 10**6)] == [32, 32, 32, 64, 128, 256, 256]
+    assert launch.slices(10, 512) == ((3,), (32, 4))
+    assert launch.slices(3, 513) == ((3,), (256, 1))
+
+
+def test_a_kernel_is_compiled_once(launch, monkeypatch):
+    first = launch.kernel("softmax", "softmax<float, false, true>")
+    assert launch.kernel("softmax", "softmax<float, false, true>") is first
+    read = []
+    monkeypatch.setattr(launch, "source", lambda name: read.append(name) or source.load(name))
+    launch.reload()
+    assert launch.kernel("softmax", "softmax<float, false, true>") is not first
+    launch.kernel("softmax", "softmax<double, false, true>")
+    assert read == ["softmax"]
+    with pytest.raises(TypeError, match="complex64"):
+        launch.ctype(np.complex64)
+
+
+def test_result_and_deliver(launch, cp):
+    out = cp.zeros((2, 3), np.float32)
+    assert launch.result(out, (2, 3), np.float32) is out
+    assert launch.deliver(out, out) is out and launch.deliver(out, None) is out
+    for other in (cp.zeros((3, 2), np.float32).T, cp.zeros((2, 3), np.float16)):
+        fresh = launch.result(other, (2, 3), np.float32)
+        assert fresh is not other and fresh.flags.c_contiguous and fresh.dtype == np.float32
+        fresh.fill(2)
+        assert launch.deliver(fresh, other) is other
+        np.testing.assert_array_equal(other.get(), 2)
+    with pytest.raises(ValueError, match="shape"):
+        launch.deliver(out, cp.zeros((1, 2, 3), np.float32))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+def test_upcast_half(launch, cp, dtype):
+    @launch.upcast_half(statistics=(1,), like={2: 1})
+    def function(x, weight, *, out=None):
+        assert x.dtype == np.float32 and (weight is None or weight.dtype == np.float32) and out is None
+        return x + 1, x.sum(), x * 2, None
+
+    x = cp.asarray(np.ones(3, dtype))
+    assert [r.dtype for r in function(x, cp.ones(3, np.float32))[:3]] == [dtype, np.float32, np.float32]
+    assert [r.dtype for r in function(x, x)[:3]] == [dtype, np.float32, dtype]
+    out = cp.zeros(3, np.float64)
+    results = function(x, None, out=(out, None, None, None))
+    assert results[0] is out and results[2].dtype == dtype and results[3] is None
+    np.testing.assert_array_equal(out.get(), 2)
+
+
+# ------------------------------------------------------------------------------------------------------ device errors
+def test_a_device_error_is_raised_once(launch):
+    code = launch.error_code("test: index {value} of {limit}")
+    assert launch.error_code("test: index {value} of {limit}") == code and isinstance(code, np.int32)
+    flag = launch.error_flag()
+    launch.raise_pending()  # nothing was wrong
+    assert launch.error_flag() is flag
+    flag[0], flag[2], flag[3], flag[4], flag[5] = int(code), -5, -1, 0, 1  # as set_error writes -5 and 2**32
+    with pytest.raises(IndexError, match="test: index -5 of 4294967296 .*gpu:0"):
+        launch.raise_pending()
+    launch.error_flag()
+    launch.raise_pending()
+
+
+def test_nothing_pending_costs_nothing(launch, monkeypatch):
+    launch.raise_pending()
+    monkeypatch.setattr(launch, "cupy", None)  # would fail if it were used
+    launch.raise_pending()
