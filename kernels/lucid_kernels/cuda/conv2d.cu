@@ -109,7 +109,7 @@ template <typename T> struct WeightRows {  // W[o, k] of one group: contiguous a
   }
 };
 
-template <typename T> struct InputPatches {  // X[k, p] of one group: a thread keeps its pixel and walks over (c, kh, kw)
+template <typename T> struct InputPatches {  // X[k, p]: a thread keeps its pixel and walks over (c, kh, kw)
   using Layout = AlongLines;
   const T* x; Odometer at; int channels, in_h, in_w, dilation_h, dilation_w, h0, w0; bool inside;
   __device__ __forceinline__ void fetch(T (&v)[LOADS]) {
@@ -199,7 +199,7 @@ struct Phase {
   }
 };
 
-template <typename T> struct WeightColumns {  // W[k, c]: the taps of one phase of all output channels, for input channel c
+template <typename T> struct WeightColumns {  // W[k, c]: the taps of one phase, of all output channels
   using Layout = AlongLines;
   const T* weight; Odometer at; int outputs, inputs, c, kernel_h, kernel_w, tap_h, tap_w, tap_step_h, tap_step_w;
   __device__ __forceinline__ void fetch(T (&v)[LOADS]) {

@@ -14,7 +14,7 @@ _BAD_INDEX = launch.error_code("max pooling: index {value} is out of range for a
 
 
 def _output_size(size: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> int:
-    """PyTorch's rule: in ceil mode a last, partial window counts when it starts inside the input or its left padding."""
+    """PyTorch's rule: in ceil mode a last, partial window counts if it starts inside the input or its left padding."""
     out = (size + 2 * padding - dilation * (kernel - 1) - 1 + (stride - 1 if ceil_mode else 0)) // stride + 1
     return out - 1 if ceil_mode and (out - 1) * stride >= size + padding else out
 

@@ -1,11 +1,11 @@
 // instantiate: random_uniform<float>, random_uniform<double>, random_normal<float>, random_normal<double>
 // instantiate: random_integers<long long>, dropout<float>, dropout<double>
 //
-// Philox4x32-10 random numbers, bit for bit those of lucid_kernels.cpu.random, whose docstring has the formulas. Element
-// i depends on (seed, offset, i) only, not on the launch. A thread makes one block of four words at a time.
+// Philox4x32-10 random numbers, bit for bit those of lucid_kernels.cpu.random, whose docstring has the formulas.
+// Element i depends on (seed, offset, i) only, not on the launch. A thread makes one block of four words at a time.
 //
 // The normal numbers are computed with __fmul_rn and its kin: the compiler contracts a * b + c into one fma where it
-// likes, and then the last bit depends on its version. No intermediate value is a denormal, so -ftz=true changes nothing.
+// likes, and then the last bit depends on its version. No intermediate value is denormal: -ftz=true changes nothing.
 #include "common.cuh"
 
 __device__ __forceinline__ uint4 philox(u64 counter, u64 seed) {
