@@ -130,7 +130,7 @@ def as_parameter(array: Any, x: Any) -> Any:
 def optional(array: Any, x: Any) -> tuple[Any, np.int32]:
     """An optional parameter and its presence (1 or 0) as two kernel arguments; where it is None, `x` stands in unread.
 
-    CuPy does not turn None into a null pointer: it would launch with a missing argument.
+    A flag and not a null pointer: what CuPy passes for None is not documented.
     """
     return (x, np.int32(0)) if array is None else (as_parameter(array, x), np.int32(1))
 
