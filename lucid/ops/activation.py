@@ -12,8 +12,9 @@ from ..autograd.op import Op, Pull, UnaryOp
 from ..tensor import Tensor
 from ._operands import array_api_names, canonical_dim, require_tensor
 from .comparison import clip, where
-from .unary import abs, exp, expm1, log1p
+from .unary import exp, expm1, log1p
 
+__all__ = ("relu", "sigmoid", "tanh", "softmax", "log_softmax")  # the ones in lucid itself; all are in nn.functional
 METHODS = ("relu", "sigmoid", "tanh", "softmax", "log_softmax")
 INPLACE_METHODS = ("relu", "sigmoid", "tanh")
 

@@ -16,6 +16,7 @@ from ..tensor import Tensor, version_box
 from ._operands import require_tensor
 from .activation import require_floating
 
+__all__ = ()  # functions of nn.functional only
 _HALVES = ("float16", "bfloat16")
 
 

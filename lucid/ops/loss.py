@@ -1,0 +1,347 @@
+"""Losses. Cross entropy of class indices has a fused kernel; the others are written with operations."""
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from ..autograd.errors import type_name
+from ..autograd.function import Function
+from ..autograd.grad_mode import is_grad_enabled
+from ..autograd.op import Op, Pull
+from ..tensor import Tensor
+from ._operands import require_tensor
+from .activation import log_softmax, log_softmax_grad, logsigmoid, require_floating
+from .comparison import clip, where
+from .creation import arange
+from .shape import broadcast_tensors
+from .unary import log, log1p
+
+__all__ = ()  # functions of nn.functional only
+
+
+# ---- what they share ---------------------------------------------------------------------------------------------------
+def _reduction(reduction: str, size_average: bool | None, reduce: bool | None, stacklevel: int = 3) -> str:
+    """The reduction to use. Raises ValueError for an unknown one; warns about PyTorch's legacy arguments."""
+    if size_average is not None or reduce is not None:
+        averaged, reduced = size_average is None or size_average, reduce is None or reduce
+        reduction = "none" if not reduced else "mean" if averaged else "sum"
+        warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.",
+                      stacklevel=stacklevel)
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return reduction
+
+
+def _reduced(loss: Tensor, reduction: str) -> Tensor:
+    if reduction == "none":
+        return loss
+    return loss.mean() if reduction == "mean" else loss.sum()  # type: ignore[no-any-return]
+
+
+def _require_losses(name: str, input: Tensor, target: Tensor) -> None:
+    require_tensor(name, input)
+    if not isinstance(target, Tensor):
+        raise TypeError(f"{name}(): argument 'target' (position 2) must be Tensor, not {type(target).__name__}")
+
+
+def _warn_about_sizes(input: Tensor, target: Tensor) -> None:
+    if target.shape != input.shape:
+        warnings.warn(f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "
+                      "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
+                      stacklevel=3)
+
+
+def _weighted(loss: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
+    """`loss` times `weight` of the same shape, reduced; the mean is over the weights."""
+    if weight is None:
+        return _reduced(loss, reduction)
+    if weight.shape != loss.shape:
+        raise ValueError("Weights and input must have the same size.")
+    loss = loss * weight
+    return loss.sum() / weight.sum() if reduction == "mean" else _reduced(loss, reduction)  # type: ignore[no-any-return]
+
+
+# ---- cross entropy -------------------------------------------------------------------------------------------------------
+def _cross_entropy_rule(needs: Any, x: Tensor, target: Tensor, weight: Tensor | None, *, reduction: str, ignore_index: int,
+                        label_smoothing: float, with_grad: bool) -> Pull:
+    dim = 1 if x._array.ndim > 1 else 0
+
+    def pull(g: Tensor, kept: tuple[Tensor]) -> tuple[Any, Any, Any]:
+        upstream = g.unsqueeze(dim) if reduction == "none" else g
+        if not is_grad_enabled():
+            return kept[0] * upstream, None, None
+        # The same gradient as a function of x and g, by way of log_softmax.
+        share, total = _class_shares(x, target, weight, ignore_index, label_smoothing, dim)
+        if reduction == "mean":
+            upstream = upstream / total
+        return log_softmax_grad(-share * upstream, log_softmax(x, dim), dim), None, None
+
+    return pull
+
+
+def _class_shares(x: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, label_smoothing: float, dim: int
+                  ) -> tuple[Tensor, Tensor]:
+    """The weight of ``-log_softmax(x)`` of each element of `x` in the summed loss, and the total weight of the targets."""
+    classes = x._array.shape[dim]
+    column = (classes,) + (1,) * (x._array.ndim - 1 - dim)
+    valid = (target != ignore_index).unsqueeze(dim)
+    numbers = arange(classes, device=x.device).reshape(column)
+    weights = x.detach().new_ones(column) if weight is None else weight.reshape(column)
+    hard = ((numbers == target.unsqueeze(dim)) & valid).to(x.dtype) * weights
+    soft = weights * valid.to(x.dtype)
+    return hard * (1 - label_smoothing) + soft * (label_smoothing / classes), hard.sum()
+
+
+_cross_entropy = Op("cross_entropy", _cross_entropy_rule, keeps=(1,), outputs=(0,))
+
+
+def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+                  ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean",
+                  label_smoothing: float = 0.0) -> Tensor:
+    """The negative log-likelihood of `target` under ``softmax(input)``.
+
+    `input` is (C,), (N, C) or (N, C, d1, …); `target` holds class indices (int64 or uint8, the shape of `input` without C)
+    or class probabilities (the shape of `input`, floating). `weight` (C,) scales the classes; targets equal to
+    `ignore_index` count nothing, and 'mean' divides by the total weight of the others. The result is 0-d, or without
+    reduction has the shape of the class indices.
+
+    Raises IndexError for a class out of range, ValueError for batch sizes that differ and an unknown reduction,
+    RuntimeError for other shapes and dtypes.
+
+    Source of label smoothing: Szegedy et al., "Rethinking the Inception Architecture", 2016.
+    """
+    reduction = _reduction(reduction, size_average, reduce)
+    _require_losses("cross_entropy_loss", input, target)
+    if not 0 <= label_smoothing <= 1:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    if input._array.ndim == 0:
+        raise ValueError("Expected 1 or more dimensions (got 0)")
+    _require_class_weight(input, weight)
+    if target._array.shape == input._array.shape and input._array.shape != (1,) or target.is_floating_point() and (
+            target._array.shape == input._array.shape):
+        return _cross_entropy_of_probabilities(input, target, weight, ignore_index, reduction, label_smoothing)
+    target = _class_indices(input, target)
+    require_floating("cross_entropy", input)
+    with_grad = input._node is not None and is_grad_enabled()
+    if input._array.ndim == 1 and target._array.ndim == 1:
+        # One target of a single row may be 1-d: then the loss is, too.
+        loss = _cross_entropy(input, target.reshape(()), weight, reduction=reduction, ignore_index=ignore_index,
+                              label_smoothing=label_smoothing, with_grad=with_grad)[0]
+        return loss.reshape(1) if reduction == "none" else loss  # type: ignore[no-any-return]
+    return _cross_entropy(input, target, weight, reduction=reduction, ignore_index=ignore_index,  # type: ignore[no-any-return]
+                          label_smoothing=label_smoothing, with_grad=with_grad)[0]
+
+
+def _cross_entropy_of_probabilities(input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str,
+                                    label_smoothing: float) -> Tensor:
+    if not target.is_floating_point():
+        raise RuntimeError("Expected floating point type for target with class probabilities, got "
+                           f"{type_name(target.dtype)}")
+    if ignore_index >= 0:
+        raise RuntimeError("ignore_index is not supported for floating point target")
+    dim = 1 if input._array.ndim > 1 else 0
+    classes = input._array.shape[dim]
+    if label_smoothing:
+        target = target * (1 - label_smoothing) + label_smoothing / classes
+    if weight is not None:
+        target = target * weight.reshape((classes,) + (1,) * (input._array.ndim - 1 - dim))
+    loss = -(log_softmax(input, dim) * target).sum(dim)
+    if reduction == "mean":
+        return loss.sum() / (input.numel() // classes if classes else 0 * loss.sum())  # type: ignore[no-any-return]
+    return _reduced(loss, reduction)
+
+
+def _require_class_weight(input: Tensor, weight: Tensor | None) -> None:
+    if weight is None:
+        return
+    classes = input._array.shape[1 if input._array.ndim > 1 else 0]
+    if weight._array.shape != (classes,):
+        raise RuntimeError(f"weight tensor should be defined either for all {classes} classes or no classes but got weight "
+                           f"tensor of shape: {list(weight._array.shape)}")
+    if weight._array.dtype != input._array.dtype:
+        raise RuntimeError(f"expected scalar type {type_name(input.dtype)} but found {type_name(weight.dtype)}")
+
+
+def _class_indices(input: Tensor, target: Tensor) -> Tensor:
+    """`target` as int64. Raises if its dtype or shape do not fit `input` (C,) or (N, C, d1, …)."""
+    shape, given = input._array.shape, target._array.shape
+    if len(shape) == 1:
+        if len(given) == 1 and given[0] != 1:
+            raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {given[0]}")
+        if len(given) > 1:
+            raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    else:
+        if not given or given[0] != shape[0]:
+            raise ValueError(f"Expected input batch_size ({shape[0]}) to match target batch_size "
+                             f"({given[0] if given else 0}).")
+        if len(shape) == 2 and len(given) != 1:
+            raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+        wanted = (shape[0], *shape[2:])
+        if given != wanted:
+            if len(shape) == 4 and len(given) == 3:
+                raise RuntimeError(f"size mismatch (got input: {list(shape)} , target: {list(given)}")
+            raise RuntimeError(f"Expected target size {list(wanted)}, got {list(given)}")
+    if target.dtype.name not in ("int64", "uint8"):
+        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {type_name(target.dtype)}")
+    return target if target.dtype.name == "int64" else target.long()  # type: ignore[no-any-return]
+
+
+def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+             ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean") -> Tensor:
+    """``-input`` at the class of each target: the negative log-likelihood if `input` holds log-probabilities.
+
+    Shapes, arguments and errors are those of `cross_entropy` with class indices.
+    """
+    reduction = _reduction(reduction, size_average, reduce)
+    _require_losses("nll_loss_nd", input, target)
+    if input._array.ndim == 0:
+        raise ValueError("Expected 1 or more dimensions (got 0)")
+    target = _class_indices(input, target)
+    _require_class_weight(input, weight)
+    require_floating("nll_loss", input)
+    dim = 1 if input._array.ndim > 1 else 0
+    if dim == 0:
+        target = target.reshape(()) if reduction != "none" else target
+    valid = target != ignore_index
+    classes = input._array.shape[dim]
+    outside = valid & ((target < 0) | (target >= classes))
+    if outside.any():
+        raise IndexError(f"Target {int(target[outside].reshape(-1)[0])} is out of bounds.")
+    safe = where(valid, target, 0)
+    weights = valid.to(input.dtype)
+    if weight is not None:
+        weights = weights * weight.index_select(0, safe.reshape(-1)).reshape(safe.shape)
+    if dim == 0:
+        picked = input.index_select(0, safe.reshape(-1)).reshape(safe.shape)
+    else:
+        picked = input.gather(1, safe.unsqueeze(1)).squeeze(1)
+    # Ignored elements are masked, not multiplied: they may be infinite.
+    loss = where(valid, -picked * weights, 0.0)
+    return loss.sum() / weights.sum() if reduction == "mean" else _reduced(loss, reduction)  # type: ignore[no-any-return]
+
+
+# ---- regression ----------------------------------------------------------------------------------------------------------
+def mse_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+             reduction: str = "mean", weight: Tensor | None = None) -> Tensor:
+    """``(input - target) ** 2``, elementwise and reduced. Warns if the shapes differ, and broadcasts."""
+    _require_losses("mse_loss", input, target)
+    _warn_about_sizes(input, target)
+    reduction = _reduction(reduction, size_average, reduce)
+    difference = _difference("mse_loss", input, target)
+    return _weighted(difference * difference, weight, reduction)
+
+
+def l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+            reduction: str = "mean", weight: Tensor | None = None) -> Tensor:
+    """``|input - target|``, elementwise and reduced. Warns if the shapes differ, and broadcasts."""
+    _require_losses("l1_loss", input, target)
+    _warn_about_sizes(input, target)
+    return _weighted((input - target).abs(), weight, _reduction(reduction, size_average, reduce))
+
+
+def smooth_l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+                   reduction: str = "mean", beta: float = 1.0) -> Tensor:
+    """``d ** 2 / (2 beta)`` where ``d = |input - target| < beta``, else ``d - beta / 2``. Raises RuntimeError for ``beta < 0``.
+
+    Source: Girshick, "Fast R-CNN", 2015.
+    """
+    _require_losses("smooth_l1_loss", input, target)
+    _warn_about_sizes(input, target)
+    reduction = _reduction(reduction, size_average, reduce)
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    difference = _difference("smooth_l1_loss", input, target)
+    distance = difference.abs()
+    if beta == 0:
+        return _reduced(distance, reduction)
+    return _reduced(where(distance < beta, difference * difference * (0.5 / beta), distance - 0.5 * beta), reduction)
+
+
+def _difference(name: str, input: Tensor, target: Tensor) -> Tensor:
+    difference = input - target
+    return difference if difference.is_complex() else require_floating(name, difference)
+
+
+# ---- binary cross entropy --------------------------------------------------------------------------------------------------
+class _BinaryCrossEntropy(Function):
+    """The loss with its logarithms bounded by -100, and PyTorch's gradient, whose denominator is bounded by 1e-12."""
+
+    @staticmethod
+    def forward(ctx: Any, input: Tensor, target: Tensor) -> Tensor:
+        ctx.save_for_backward(input, target)
+        loss = (target - 1) * clip(log1p(-input), min=-100) - target * clip(log(input), min=-100)
+        return loss  # type: ignore[no-any-return]
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, Tensor | None]:
+        input, target = ctx.saved_tensors
+        needs_input, needs_target = ctx.needs_input_grad
+        return (g * (input - target) / clip((1 - input) * input, min=1e-12) if needs_input else None,
+                g * (log1p(-input) - log(input)) if needs_target else None)
+
+
+def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+                         reduce: bool | None = None, reduction: str = "mean") -> Tensor:
+    """``-(target * log(input) + (1 - target) * log(1 - input))`` of probabilities, with logarithms bounded by -100.
+
+    `weight` broadcasts. Raises ValueError for shapes that differ, RuntimeError for dtypes that differ and for elements
+    outside [0, 1].
+    """
+    reduction = _reduction(reduction, size_average, reduce)
+    _require_losses("binary_cross_entropy", input, target)
+    if target.shape != input.shape:
+        raise ValueError(f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is "
+                         "deprecated. Please ensure they have the same size.")
+    require_floating("binary_cross_entropy", input)
+    if target.dtype != input.dtype:
+        raise RuntimeError(f"Found dtype {type_name(target.dtype)} but expected {type_name(input.dtype)}")
+    for name, tensor in (("input", input), ("target", target)):
+        if not ((tensor >= 0) & (tensor <= 1)).all():
+            raise RuntimeError(f"all elements of {name} should be between 0 and 1")
+    loss = _BinaryCrossEntropy.apply(input, target)
+    if weight is not None:
+        loss = loss * weight.expand(input.shape)
+    return _reduced(loss, reduction)
+
+
+def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None,
+                                     size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+                                     pos_weight: Tensor | None = None) -> Tensor:
+    """`binary_cross_entropy` of ``sigmoid(input)``, computed without overflow.
+
+    `weight` and `pos_weight`, which scales the positive targets, broadcast. Raises ValueError for shapes that differ.
+    """
+    reduction = _reduction(reduction, size_average, reduce)
+    _require_losses("binary_cross_entropy_with_logits", input, target)
+    if target.shape != input.shape:
+        raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
+    log_probability = logsigmoid(input)
+    if pos_weight is not None:
+        log_probability = log_probability * ((pos_weight - 1) * target + 1)
+    loss = (1 - target) * input - log_probability
+    return _reduced(loss if weight is None else loss * weight, reduction)
+
+
+# ---- divergence ------------------------------------------------------------------------------------------------------------
+def kl_div(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+           reduction: str = "mean", log_target: bool = False) -> Tensor:
+    """The divergence of the distribution `target` from the one whose logarithm is `input`: ``target (log target - input)``.
+
+    With `log_target`, `target` is a logarithm as well. `reduction` may also be 'batchmean': the sum over the first length;
+    'mean' divides by the number of elements and warns, as PyTorch does.
+    """
+    _require_losses("kl_div", input, target)
+    if reduction == "mean" and size_average is None and reduce is None:
+        warnings.warn("reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' "
+                      "divides only by the batch size, and aligns with the KL div math definition.'mean' will be changed to "
+                      "behave the same as 'batchmean' in the next major release.", stacklevel=2)
+    batch_mean = reduction == "batchmean"
+    reduction = _reduction("sum" if batch_mean else reduction, size_average, reduce)
+    input, target = broadcast_tensors(input, target)
+    if log_target:
+        loss = target.exp() * (target - input)
+    else:
+        empty = target == 0
+        loss = where(empty, 0.0, target * log(where(empty, 1.0, target))) - target * input
+    reduced = _reduced(loss, reduction)
+    return reduced / input._array.shape[0] if batch_mean and input._array.ndim else reduced  # type: ignore[no-any-return]

@@ -1,0 +1,181 @@
+"""Two-dimensional pooling. Average pooling and its gradient are each other's gradients; so are the scatter and the gather of
+max pooling, for fixed indices.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+from .. import _dtypes
+from ..autograd.op import Op, Pull
+from ..tensor import Tensor
+from ._operands import require_tensor
+
+__all__ = ("max_pool2d",)
+
+
+def _max_pool2d_rule(needs: Any, x: Tensor, **window: Any) -> Pull:
+    input_shape = x._array.shape
+    return lambda g, kept: (_max_pool2d_grad(g, kept[0], input_shape=input_shape),)
+
+
+def _max_pool2d_grad_rule(needs: Any, g: Tensor, indices: Tensor, *, input_shape: tuple[int, ...]) -> Pull:
+    return lambda gg, y: (_max_pool2d_gather(gg, indices), None)
+
+
+def _max_pool2d_gather_rule(needs: Any, x: Tensor, indices: Tensor) -> Pull:
+    input_shape = x._array.shape
+    return lambda g, y: (_max_pool2d_grad(g, indices, input_shape=input_shape), None)
+
+
+_max_pool2d = Op("max_pool2d", _max_pool2d_rule, keeps=(1,), outputs=(0,))
+_max_pool2d_grad = Op("max_pool2d_grad", _max_pool2d_grad_rule)
+_max_pool2d_gather = Op("max_pool2d_gather", _max_pool2d_gather_rule)
+
+
+def _avg_pool2d_rule(needs: Any, x: Tensor, **window: Any) -> Pull:
+    input_shape = x._array.shape
+    return lambda g, y: (_avg_pool2d_grad(g, input_shape=input_shape, **window),)
+
+
+def _avg_pool2d_grad_rule(needs: Any, g: Tensor, *, input_shape: tuple[int, ...], **window: Any) -> Pull:
+    return lambda gg, y: (_avg_pool2d(gg, **window),)
+
+
+def _adaptive_rule(needs: Any, x: Tensor, *, output_size: tuple[int, int]) -> Pull:
+    input_shape = x._array.shape
+    return lambda g, y: (_adaptive_avg_pool2d_grad(g, input_shape=input_shape),)
+
+
+def _adaptive_grad_rule(needs: Any, g: Tensor, *, input_shape: tuple[int, ...]) -> Pull:
+    output_size = g._array.shape[2:]
+    return lambda gg, y: (_adaptive_avg_pool2d(gg, output_size=output_size),)
+
+
+_avg_pool2d = Op("avg_pool2d", _avg_pool2d_rule)
+_avg_pool2d_grad = Op("avg_pool2d_grad", _avg_pool2d_grad_rule)
+_adaptive_avg_pool2d = Op("adaptive_avg_pool2d", _adaptive_rule)
+_adaptive_avg_pool2d_grad = Op("adaptive_avg_pool2d_grad", _adaptive_grad_rule)
+
+
+def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+               ceil_mode: bool = False, return_indices: bool = False) -> Any:
+    """The maximum of each window of `input` (N, C, H, W) or (C, H, W); the padding counts as minus infinity.
+
+    `stride` defaults to `kernel_size`. With `return_indices` also the int64 places of the maxima in the flattened H*W plane
+    (the first of equal ones). With `ceil_mode` windows may stick out at the end. NaN wins. The gradient goes to the places.
+    Raises RuntimeError for shapes and windows that do not fit, as PyTorch does.
+    """
+    kernel, step, pad = _window("max_pool2d", kernel_size, stride, padding)
+    spread = _pair("max_pool2d", "dilation", dilation)
+    if min(spread) <= 0:
+        raise RuntimeError(f"dilation should be greater than zero, but got dilationH: {spread[0]} dilationW: {spread[1]}")
+    x, batched, dtype = _prepare("max_pool2d", input)
+    _check_output(x._array.shape, kernel, step, pad, spread, ceil_mode)
+    y, indices = _max_pool2d(x, kernel_size=kernel, stride=step, padding=pad, dilation=spread, ceil_mode=bool(ceil_mode))
+    result = _finish(y, batched, dtype)
+    return (result, _finish(indices, batched, indices.dtype)) if return_indices else result
+
+
+def avg_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+               count_include_pad: bool = True, divisor_override: int | None = None) -> Tensor:
+    """The mean of each window of `input` (N, C, H, W) or (C, H, W).
+
+    `stride` defaults to `kernel_size`. The padding counts as zeros, or not at all with `count_include_pad=False`;
+    `divisor_override` replaces the number of elements. Raises RuntimeError for shapes and windows that do not fit.
+    """
+    kernel, step, pad = _window("avg_pool2d", kernel_size, stride, padding)
+    if divisor_override == 0:
+        raise RuntimeError("divisor must be not zero")
+    x, batched, dtype = _prepare("avg_pool2d", input)
+    _check_output(x._array.shape, kernel, step, pad, (1, 1), ceil_mode)
+    return _finish(_avg_pool2d(x, kernel_size=kernel, stride=step, padding=pad, ceil_mode=bool(ceil_mode),
+                               count_include_pad=bool(count_include_pad), divisor_override=divisor_override), batched, dtype)
+
+
+def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+    """The means of ``output_size`` windows that cover the H*W plane of `input` (N, C, H, W) or (C, H, W) evenly.
+
+    `output_size` is a number or (OH, OW); None in it keeps the length of the input. Raises RuntimeError for shapes that do
+    not fit.
+    """
+    require_tensor("adaptive_avg_pool2d", input)
+    shape = input._array.shape
+    sizes = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size, output_size)
+    if len(sizes) != 2:
+        raise RuntimeError("adaptive_avg_pool2d: output_size must be 2")
+    if len(shape) not in (3, 4):
+        raise RuntimeError(f"adaptive_avg_pool2d(): Expected 3D or 4D tensor, but got {list(shape)}")
+    wanted = tuple(n if size is None else int(size) for size, n in zip(sizes, shape[-2:], strict=True))
+    if min(wanted) < 0:
+        raise RuntimeError("adaptive_avg_pool2d: elements of output_size must be greater than or equal to 0 but received "
+                           f"{{{wanted[0]}, {wanted[1]}}}")
+    for dim in range(len(shape) - 3 if len(shape) == 3 else 1, len(shape)):
+        if shape[dim] == 0:
+            raise RuntimeError("adaptive_avg_pool2d(): Expected input to have non-zero size for non-batch dimensions, but "
+                               f"input has sizes {list(shape)} with dimension {dim} being empty")
+    x, batched, dtype = _prepare("adaptive_avg_pool2d", input)
+    return _finish(_adaptive_avg_pool2d(x, output_size=wanted), batched, dtype)
+
+
+def _pair(function: str, name: str, value: Any) -> tuple[int, int]:
+    if isinstance(value, (tuple, list)):
+        if len(value) not in (1, 2):
+            raise RuntimeError(f"{function}: {name} must either be a single int, or a tuple of two ints")
+        return (int(value[0]), int(value[-1]))
+    return (int(value), int(value))
+
+
+def _window(function: str, kernel_size: Any, stride: Any, padding: Any) -> tuple[tuple[int, int], ...]:
+    kernel = _pair(function, "kernel_size", kernel_size)
+    step = kernel if stride is None or stride == () or stride == [] else _pair(function, "stride", stride)
+    pad = _pair(function, "padding", padding)
+    if 0 in step:
+        raise RuntimeError("stride should not be zero")
+    if min(kernel) <= 0 or min(step) <= 0:
+        raise RuntimeError(f"{function}: kernel_size and stride should be greater than zero, but got {kernel} and {step}")
+    return kernel, step, pad
+
+
+def _prepare(function: str, input: Tensor) -> tuple[Tensor, bool, Any]:
+    """The input with a batch dimension and a floating-point dtype, whether it had the former, and its own dtype."""
+    require_tensor(function, input)
+    shape, dtype = input._array.shape, input._array.dtype
+    if len(shape) not in (3, 4):
+        raise RuntimeError("non-empty 3D or 4D (batch mode) tensor expected for input, but got: " f"{list(shape)}")
+    if 0 in shape[-3:]:
+        raise RuntimeError(f"Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:"
+                           f"{list(shape)}")
+    if dtype.kind in "bc":
+        raise NotImplementedError(f'"{function}" not implemented for dtype {dtype.name}')
+    x = input if _dtypes.is_floating(dtype) else input.double()
+    return (x, True, dtype) if len(shape) == 4 else (x.reshape(1, *shape), False, dtype)
+
+
+def _finish(y: Tensor, batched: bool, dtype: Any) -> Tensor:
+    if y._array.dtype != dtype:
+        y = y.to(dtype)
+    return y if batched else y.reshape(y.shape[1:])  # type: ignore[no-any-return]
+
+
+def _output_length(size: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> int:
+    span = size + 2 * padding - dilation * (kernel - 1) - 1
+    length = (span + (stride - 1 if ceil_mode else 0)) // stride + 1
+    # The last window must start inside the input or the padding before it.
+    return length - 1 if ceil_mode and (length - 1) * stride >= size + padding else length
+
+
+def _check_output(shape: tuple[int, ...], kernel: tuple[int, int], stride: tuple[int, int], padding: tuple[int, int],
+                  dilation: tuple[int, int], ceil_mode: bool) -> None:
+    """Raise RuntimeError for a padding beyond half the window and for an empty output."""
+    for k, p, d in zip(kernel, padding, dilation, strict=True):
+        if p < 0:
+            raise RuntimeError(f"pad must be non-negative, but got pad: {p}")
+        if p > ((k - 1) * d + 1) // 2:
+            raise RuntimeError(f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and "
+                               f"dilation={d}")
+    channels, height, width = shape[1:]
+    lengths = [_output_length(n, k, s, p, d, ceil_mode)
+               for n, k, s, p, d in zip((height, width), kernel, stride, padding, dilation, strict=True)]
+    if min(lengths) < 1:
+        raise RuntimeError(f"Given input size: ({channels}x{height}x{width}). Calculated output size: "
+                           f"({channels}x{lengths[0]}x{lengths[1]}). Output size is too small")
