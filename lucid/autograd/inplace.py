@@ -11,7 +11,7 @@ from ..tensor import Leaf, Tensor, Version, version_box, wrap
 from .errors import explain, type_name
 from .grad_mode import GRAD, enable_grad
 from .grad_mode import mode as grad_mode
-from .op import Node
+from .op import Node, Op, check_inference
 
 
 def register_view(box: Version, view: Tensor) -> None:
@@ -43,14 +43,45 @@ def write(target: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
     return target
 
 
+def update(target: Tensor, op: Op, *others: Any, **attributes: Any) -> Tensor:
+    """``target = op(target, *others, **attributes)``, computed in the memory of `target` without a copy of it.
+
+    The kernel must accept its first argument as `out`, write nothing if it raises, and return the shape and dtype of that
+    argument; the rule must not save `target`, whose old elements are gone. Raises RuntimeError, with nothing changed, as
+    `write` does.
+    """
+    flags = grad_mode.get()
+    if flags & GRAD:
+        refuse_leaf(target)
+    array = target._array
+    try:
+        run(op.name, (array, *[t._array if isinstance(t, Tensor) else t for t in others]), {**attributes, "out": array})
+    except Exception as error:
+        refuse_overlap(array, error)
+        raise explain(f"{op.name}_", (target, *others), error) from error
+    version_box(target).bump()
+    if flags & GRAD:
+        parents = [target._node, *[t._node if isinstance(t, Tensor) else None for t in others]]
+        if any(parents):
+            pull = op.rule([p is not None for p in parents], target, *others, **attributes)  # type: ignore[misc]
+            check_inference(pull, op.name)
+            rebase(target, Node(op.name, parents, pull))
+    return target
+
+
+def refuse_overlap(array: Any, error: Exception) -> None:
+    """Raise RuntimeError if a write failed with `error` because `array` is the result of `expand`."""
+    if not getattr(array.flags, "writeable", True):
+        raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single "
+                           "memory location. Please clone() the tensor before performing the operation.") from error
+
+
 def store(target: Tensor, array: Any) -> None:
     """Copy `array` into the memory of `target` and record the write."""
     try:
         run("copy", (array,), {"out": target._array})
     except Exception as error:
-        if not target._array.flags.writeable:
-            raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single "
-                               "memory location. Please clone() the tensor before performing the operation.") from error
+        refuse_overlap(target._array, error)
         raise explain("copy_", (target, wrap(array)), error) from error
     version_box(target).bump()
 

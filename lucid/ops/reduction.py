@@ -108,26 +108,20 @@ def _max_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool) -> Pull:
     return pull
 
 
-def _var_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool, correction: float) -> Pull:
+def _var_gradient(g: Tensor, x: Tensor, axis: Axes, keepdims: bool, correction: float) -> Tensor:
     shape = x._array.shape
-    scale = 2 / builtins.max(_count(shape, axis) - correction, 0) if _count(shape, axis) > correction else math.nan
+    freedom = _count(shape, axis) - correction
+    centred = x - _mean(x, axis=axis, keepdims=True)
+    return _spread(g, shape, axis, keepdims) * centred * (2 / freedom if freedom > 0 else math.nan)  # type: ignore[no-any-return]
 
-    def pull(g: Tensor, y: Any) -> tuple[Tensor]:
-        centred = x - _mean(x, axis=axis, keepdims=True)
-        return (_spread(g, shape, axis, keepdims) * centred * scale,)
 
-    return pull
+def _var_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool, correction: float) -> Pull:
+    return lambda g, y: (_var_gradient(g, x, axis, keepdims, correction),)
 
 
 def _std_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool, correction: float) -> Pull:
-    by_variance = _var_rule(needs, x, axis=axis, keepdims=keepdims, correction=correction)
-
-    def pull(g: Tensor, y: Tensor) -> tuple[Tensor]:
-        # At 0 the slope of the root is infinite: the gradient there is defined as 0.
-        return by_variance((g / (y * 2)).masked_fill(y == 0, 0), None)  # type: ignore[return-value]
-
-    # `x` must stand in this closure too, where it is found as a saved tensor.
-    return lambda g, y, saved=x: pull(g, y)  # type: ignore[misc]
+    # At 0 the slope of the root is infinite: the gradient there is defined as 0.
+    return lambda g, y: (_var_gradient((g / (y * 2)).masked_fill(y == 0, 0), x, axis, keepdims, correction),)
 
 
 def _cumsum_rule(needs: Any, x: Tensor, *, axis: int, dtype: Any) -> Pull:

@@ -1,0 +1,114 @@
+"""Generators: where random numbers come from.
+
+Numbers are counter based (Philox): element i of a result depends on (seed, offset, i) only. A generator hands out ranges of
+counters, the same on every device, so that a seed gives the same numbers on a CPU and on a GPU.
+"""
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any
+
+import numpy as np
+
+from .backends import Device
+from .tensor import Tensor, wrap
+
+_MASK = (1 << 64) - 1
+
+
+class Generator:
+    """A source of random numbers: a seed and the number of counter blocks taken so far. Safe to share between threads.
+
+    `device` is only remembered: a generator serves tensors on every device.
+    """
+
+    def __init__(self, device: str | Device = "cpu") -> None:
+        self.device = Device(device)
+        self._lock = threading.Lock()
+        self._seed = int.from_bytes(os.urandom(8), "little") >> 1
+        self._offset = 0
+
+    def take(self, blocks: int) -> tuple[int, int]:
+        """Take `blocks` blocks of four 32-bit words; returns (seed, offset) for a kernel."""
+        with self._lock:
+            offset = self._offset
+            self._offset = (offset + blocks) & _MASK
+            return self._seed, offset
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Start again from `seed`, an integer; negative ones count as 64-bit two's complement."""
+        seed = int(seed)
+        if not -(1 << 63) <= seed <= _MASK:
+            raise ValueError("Overflow when unpacking long long")
+        with self._lock:
+            self._seed, self._offset = seed & _MASK, 0
+        return self
+
+    def seed(self) -> int:
+        """Start again from a seed of the operating system's randomness, and return it."""
+        seed = int.from_bytes(os.urandom(8), "little") >> 1
+        self.manual_seed(seed)
+        return seed
+
+    def initial_seed(self) -> int:
+        """The seed that the generator was started with."""
+        return self._seed
+
+    def get_state(self) -> Tensor:
+        """The state as a uint8 tensor of 16 bytes: seed and offset, little-endian."""
+        with self._lock:
+            state = np.array([self._seed, self._offset], "<u8")
+        return wrap(state.view(np.uint8))
+
+    def set_state(self, new_state: Tensor) -> None:
+        """Continue from a state of `get_state`. Raises TypeError or RuntimeError for what is none."""
+        if not isinstance(new_state, Tensor) or new_state.dtype != np.uint8:
+            raise TypeError("expected a uint8 tensor as the state of a generator")
+        if new_state.shape != (16,):
+            raise RuntimeError(f"the state of a generator has 16 bytes, not {new_state.numel()}")
+        seed, offset = np.frombuffer(new_state.numpy(force=True).tobytes(), "<u8").tolist()
+        with self._lock:
+            self._seed, self._offset = seed, offset
+
+    def clone_state(self) -> Generator:
+        """A new generator that continues from the same state."""
+        clone = Generator(self.device)
+        clone.set_state(self.get_state())
+        return clone
+
+    def __getstate__(self) -> dict[str, Any]:
+        with self._lock:
+            return {"device": str(self.device), "seed": self._seed, "offset": self._offset}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["device"])  # type: ignore[misc]
+        self._seed, self._offset = state["seed"], state["offset"]
+
+
+default_generator = Generator()
+
+
+def manual_seed(seed: int) -> Generator:
+    """Seed the default generator, which serves all devices, and return it."""
+    return default_generator.manual_seed(seed)
+
+
+def seed() -> int:
+    """Seed the default generator from the operating system's randomness; returns the seed."""
+    return default_generator.seed()
+
+
+def initial_seed() -> int:
+    """The seed of the default generator."""
+    return default_generator.initial_seed()
+
+
+def get_rng_state() -> Tensor:
+    """The state of the default generator."""
+    return default_generator.get_state()
+
+
+def set_rng_state(new_state: Tensor) -> None:
+    """Continue the default generator from a state of `get_rng_state`."""
+    default_generator.set_state(new_state)
