@@ -126,7 +126,7 @@ def _load_nvrtc() -> ctypes.CDLL:
     try:
         return ctypes.CDLL("libnvrtc.so")  # of a toolkit
     except OSError:
-        raise SystemExit(_MISSING) from None
+        raise RuntimeError(_MISSING) from None
 
 
 def parse_log(log: str) -> dict[str, Resources]:
@@ -218,7 +218,7 @@ def check(
 
 
 def main() -> int:
-    """Compile and compare; 1 when something fails or got worse."""
+    """Compile and compare; 1 when something fails or got worse, 2 when NVRTC is missing."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("families", nargs="*", help="families to compile, as in softmax; all when left out")
     parser.add_argument("--arch", default=",".join(ARCHITECTURES), help="chips, separated by commas")
@@ -227,7 +227,11 @@ def main() -> int:
 
     families = [pathlib.PurePath(name).stem for name in options.families] or list(source.names())
     architectures = options.arch.split(",")
-    found, failures = check(families, architectures)
+    try:
+        found, failures = check(families, architectures)
+    except RuntimeError as error:  # NVRTC or the headers are missing
+        print(error, file=sys.stderr)
+        return 2
     baseline = read_baseline(BASELINE)
     if options.update and not failures:
         compiled = {(architecture, family) for architecture in architectures for family in families}

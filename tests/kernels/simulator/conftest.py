@@ -1,11 +1,11 @@
 """Fixtures of the simulator's tests. Nothing here needs a GPU; what needs g++ and CUDA's headers is skipped without."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
 from types import ModuleType
 
 import pytest
-
 from lucid_kernels import simulator
 
 NEEDS_COMPILER = pytest.mark.skipif(

@@ -1,4 +1,5 @@
 """CUDA's semantics on the simulator, and that each class of bug is reported."""
+
 from __future__ import annotations
 
 import functools
@@ -8,7 +9,6 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-
 from lucid_kernels.simulator import SCHEDULES, CompileError, Schedule, SimulatorError, build, schedule, scheduling
 from lucid_kernels.simulator.guard import empty, guarded
 from lucid_kernels.simulator.module import Module
@@ -154,7 +154,7 @@ class TestBugs:
     def test_stack_overflow_and_division_by_zero(self) -> None:
         with pytest.raises(SimulatorError, match="invalid memory access"):
             run_bug("stack_overflow", 1, 1, np.zeros(1, INT), INT(200))
-        with pytest.raises(SimulatorError, match="division by zero|bounds/UB check"):
+        with pytest.raises(SimulatorError, match=r"division by zero|bounds/UB check"):
             run_bug("division", 1, 1, np.zeros(1, INT), INT(0))
 
     def test_uninitialised_shared_memory_is_nan(self) -> None:
@@ -170,7 +170,7 @@ class TestBugs:
         assert out[0] == 4
 
     def test_copies_that_are_not_awaited(self) -> None:
-        with pytest.raises(SimulatorError, match="32 cp.async|1 cp.async copies never waited for"):
+        with pytest.raises(SimulatorError, match=r"32 cp.async|1 cp.async copies never waited for"):
             run_bug("forgotten_copy", 1, 32, np.arange(128, dtype=INT), np.zeros(32, INT))
 
 
@@ -187,7 +187,7 @@ def test_a_missing_barrier_is_seen_under_some_schedule() -> None:
 
 def test_a_kernel_that_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scheduling, "TIME_LIMIT", 0.2)
-    with pytest.raises(SimulatorError, match="still running after 0.2 seconds"):
+    with pytest.raises(SimulatorError, match=r"still running after 0.2 seconds"):
         run_bug("endless", 1, 1, np.zeros(1, INT))
 
 
@@ -232,7 +232,7 @@ def test_a_wrong_number_of_arguments_is_refused() -> None:
 
 @pytest.mark.parametrize(("grid", "block"), [((1,), (1025,)), ((1, 65536), (1,)), ((0,), (1,)), ((1,), (1, 1, 65))])
 def test_launch_limits(grid: tuple[int, ...], block: tuple[int, ...]) -> None:
-    with pytest.raises(SimulatorError, match="bad (grid|block)"):
+    with pytest.raises(SimulatorError, match=r"bad (grid|block)"):
         module("BUGS").get_function("uninitialised")(grid, block, (empty(1),))
 
 

@@ -1,10 +1,10 @@
 """CUDA source text on its way to C++."""
+
 from __future__ import annotations
 
 import pathlib
 
 import pytest
-
 from lucid_kernels.simulator import CompileError
 from lucid_kernels.simulator.source import amalgamate, extern_c_kernels, to_cpp
 
@@ -36,7 +36,9 @@ def test_extern_c_kernels_are_found_but_not_in_comments() -> None:
 
 
 def test_cpp_exports_kernels_and_moves_standard_includes() -> None:
-    cpp = to_cpp("#include <cmath>\n#include <cuda_fp16.h>\nextern __shared__ float buffer[];\n", ["k<float, 2>"], "k.cu")
+    cpp = to_cpp(
+        "#include <cmath>\n#include <cuda_fp16.h>\nextern __shared__ float buffer[];\n", ["k<float, 2>"], "k.cu"
+    )
     assert cpp.index("#include <cmath>") < cpp.index("namespace {")
     assert "cuda_fp16" not in cpp
     assert "LUCID_DYNAMIC_SHARED_MEMORY(float, buffer);" in cpp

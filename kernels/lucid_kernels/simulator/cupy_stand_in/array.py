@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -559,7 +558,7 @@ def scatter(ufunc: np.ufunc, array: ndarray, index: Any, values: Any) -> None:
 
 
 def bytes_at(address: int, nbytes: int) -> np.ndarray:
-    """Device memory by address, as bytes. Raises ValueError when it is not inside one live block."""
-    memory.allocation_of(address, nbytes)
-    raw: Any = (ctypes.c_uint8 * nbytes).from_address(address)
-    return np.ndarray((nbytes,), np.uint8, raw)
+    """Device memory by address, as bytes that stay valid. Raises ValueError when it is not inside one live block."""
+    allocation = memory.allocation_of(address, nbytes)
+    start = address - allocation.ptr
+    return allocation.array((allocation.size,), np.uint8)[start : start + nbytes]

@@ -83,11 +83,19 @@ def gemmStridedBatchedEx(
     a_shape = (k, m) if transa else (m, k)
     b_shape = (n, k) if transb else (k, n)
 
+    # The matrices keep their memory: in a captured graph it may have been given back to the graph's own pool.
+    batch = [
+        (
+            _matrix(A + index * strideA * a_type.itemsize, *a_shape, lda, a_type),
+            _matrix(B + index * strideB * b_type.itemsize, *b_shape, ldb, b_type),
+            _matrix(C + index * strideC * c_type.itemsize, m, n, ldc, c_type),
+        )
+        for index in range(batchCount)
+    ]
+
     def compute() -> None:
-        for index in range(batchCount):
-            a = _matrix(A + index * strideA * a_type.itemsize, *a_shape, lda, a_type).astype(compute_dtype)
-            b = _matrix(B + index * strideB * b_type.itemsize, *b_shape, ldb, b_type).astype(compute_dtype)
-            c = _matrix(C + index * strideC * c_type.itemsize, m, n, ldc, c_type)
+        for a, b, c in batch:
+            a, b = a.astype(compute_dtype), b.astype(compute_dtype)
             with np.errstate(all="ignore"):
                 product = factor * ((a.T if transa else a) @ (b.T if transb else b))
                 c[...] = product if keep == 0 else product + keep * c.astype(compute_dtype)
