@@ -37,7 +37,7 @@ class Module(Call, Conversion, StateDict):
     """
 
     call_super_init = False  # True lets a class with several bases pass arguments on to the next one
-    _buffers_in_repr = True  # False for layers whose extra_repr already tells about their buffers
+    _described_buffers: frozenset[str] = frozenset()  # buffers that extra_repr already tells about
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init:
@@ -113,11 +113,9 @@ class Module(Call, Conversion, StateDict):
         return f"{self._get_name()}(" + ("\n  " + "\n  ".join(lines) + "\n" if lines else "") + ")"
 
     def _buffer_lines(self) -> list[str]:
-        if not self._buffers_in_repr:
-            return []
         lines = []
         for name, buffer in self._buffers.items():
-            if buffer is not None:
+            if buffer is not None and name not in self._described_buffers:
                 device = "" if buffer.device == "cpu" else f", device='{buffer.device}'"
                 saved = ", non-persistent" if name in self._non_persistent_buffers_set else ""
                 lines.append(f"({name}): Buffer(shape={tuple(buffer.shape)}, dtype={buffer.dtype.name}{device}{saved})")

@@ -1,0 +1,7 @@
+"""Neural networks: modules, parameters, buffers, functions, initialisation."""
+from . import functional as functional
+from . import init as init
+from . import utils as utils
+from .modules import *  # noqa: F403
+from .parameter import Buffer as Buffer
+from .parameter import Parameter as Parameter

@@ -1,0 +1,214 @@
+"""Ways to fill a parameter before training. All work in place, outside any graph, and return the tensor."""
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+from ..autograd.grad_mode import no_grad
+from ..ops.comparison import where
+from ..ops.creation import empty_like, eye
+from ..tensor import Tensor
+
+_LINEAR = ("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
+
+
+def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
+    """The factor by which weights before `nonlinearity` are scaled so that activations keep their variance.
+
+    `param` is the negative slope of 'leaky_relu' (0.01 by default). Raises ValueError for an unknown name.
+    """
+    if nonlinearity in _LINEAR or nonlinearity == "sigmoid":
+        return 1
+    if nonlinearity == "tanh":
+        return 5.0 / 3
+    if nonlinearity == "relu":
+        return math.sqrt(2.0)
+    if nonlinearity == "leaky_relu":
+        slope = 0.01 if param is None else param
+        if isinstance(slope, bool) or not isinstance(slope, (int, float)):
+            raise ValueError(f"negative_slope {param} not a valid number")
+        return math.sqrt(2.0 / (1 + slope**2))
+    if nonlinearity == "selu":
+        return 3.0 / 4
+    raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
+
+
+@no_grad()
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
+    """Fill with numbers drawn uniformly from [a, b)."""
+    return tensor.uniform_(a, b, generator=generator)  # type: ignore[no-any-return]
+
+
+@no_grad()
+def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
+    """Fill with normally distributed numbers."""
+    return tensor.normal_(mean, std, generator=generator)  # type: ignore[no-any-return]
+
+
+@no_grad()
+def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
+                  generator: Any = None) -> Tensor:
+    """Fill with normally distributed numbers, those outside [a, b] drawn again."""
+    if mean < a - 2 * std or mean > b + 2 * std:
+        warnings.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "
+                      "incorrect.", stacklevel=2)
+
+    def below(x: float) -> float:
+        return (1.0 + math.erf((x - mean) / std / math.sqrt(2.0))) / 2.0
+
+    draw = _draw_normal if below(b) - below(a) > 0.3 else _draw_tail
+    return tensor.copy_(draw(tensor, mean, std, a, b, generator))  # type: ignore[no-any-return]
+
+
+def _draw_normal(like: Tensor, mean: float, std: float, a: float, b: float, generator: Any) -> Tensor:
+    """Most normal numbers lie in [a, b]: draw those that do not again."""
+    result = empty_like(like).normal_(mean, std, generator=generator)
+    while bool((outside := (result < a) | (result > b)).any()):
+        result = where(outside, empty_like(like).normal_(mean, std, generator=generator), result)
+    return result  # type: ignore[no-any-return]
+
+
+def _draw_tail(like: Tensor, mean: float, std: float, a: float, b: float, generator: Any) -> Tensor:
+    """Few normal numbers lie in [a, b]: draw uniformly there and keep each with a probability like its density."""
+    peak = ((max(a, min(mean, b)) - mean) / std) ** 2
+
+    def uniform(low: float, high: float) -> Tensor:
+        return empty_like(like).uniform_(low, high, generator=generator)  # type: ignore[no-any-return]
+
+    result = uniform(a, b)
+    chance = uniform(0.0, 1.0)
+    while bool((rejected := chance.log() > (peak - ((result - mean) / std) ** 2) * 0.5).any()):
+        result = where(rejected, uniform(a, b), result)
+        # An accepted number keeps a chance of 0, whose logarithm accepts it again.
+        chance = where(rejected, uniform(0.0, 1.0), chance * 0.0)
+    return result
+
+
+@no_grad()
+def constant_(tensor: Tensor, val: float) -> Tensor:
+    """Fill with one number."""
+    return tensor.fill_(val)  # type: ignore[no-any-return]
+
+
+def ones_(tensor: Tensor) -> Tensor:
+    """Fill with ones."""
+    return constant_(tensor, 1.0)
+
+
+def zeros_(tensor: Tensor) -> Tensor:
+    """Fill with zeros."""
+    return constant_(tensor, 0.0)
+
+
+@no_grad()
+def eye_(tensor: Tensor) -> Tensor:
+    """Fill a matrix with the identity. Raises ValueError for tensors without exactly 2 dimensions."""
+    if tensor.ndim != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    return tensor.copy_(eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))  # type: ignore[no-any-return]
+
+
+@no_grad()
+def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
+    """Fill the weight of a convolution so that it passes as many channels through as it can.
+
+    Raises ValueError unless there are 3 to 5 dimensions, the first divisible by `groups`.
+    """
+    if tensor.ndim not in (3, 4, 5):
+        raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
+    outputs, inputs, *kernel = tensor.shape
+    if outputs % groups:
+        raise ValueError("dim 0 must be divisible by groups")
+    tensor.zero_()
+    centre = tuple(length // 2 for length in kernel)
+    per_group = outputs // groups
+    for group in range(groups):
+        for channel in range(min(per_group, inputs)):
+            tensor[(group * per_group + channel, channel, *centre)] = 1
+    return tensor
+
+
+def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
+    """How many numbers go into one output of a layer with this weight, and how many outputs one input goes to."""
+    if tensor.ndim < 2:
+        raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
+    outputs, inputs, *kernel = tensor.shape
+    return inputs * math.prod(kernel), outputs * math.prod(kernel)
+
+
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+    """Glorot's uniform distribution: the variance is 2 * gain**2 / (fan_in + fan_out)."""
+    bound = gain * math.sqrt(6.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
+    return uniform_(tensor, -bound, bound, generator)  # type: ignore[no-any-return]
+
+
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+    """Glorot's normal distribution: the variance is 2 * gain**2 / (fan_in + fan_out)."""
+    std = gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
+    return normal_(tensor, 0.0, std, generator)  # type: ignore[no-any-return]
+
+
+def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
+                     generator: Any = None) -> Tensor:
+    """He's uniform distribution: the variance is gain**2 / fan. `a` is the negative slope of 'leaky_relu'."""
+    std = _kaiming_std(tensor, a, mode, nonlinearity)
+    return tensor if std is None else uniform_(tensor, -math.sqrt(3.0) * std, math.sqrt(3.0) * std, generator)  # type: ignore[no-any-return]
+
+
+def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
+                    generator: Any = None) -> Tensor:
+    """He's normal distribution: the variance is gain**2 / fan. `a` is the negative slope of 'leaky_relu'."""
+    std = _kaiming_std(tensor, a, mode, nonlinearity)
+    return tensor if std is None else normal_(tensor, 0.0, std, generator)  # type: ignore[no-any-return]
+
+
+def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float | None:
+    if 0 in tensor.shape:
+        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
+        return None
+    modes = ("fan_in", "fan_out")
+    if mode.lower() not in modes:
+        raise ValueError(f"Mode {mode} not supported, please use one of {list(modes)}")
+    fan = _calculate_fan_in_and_fan_out(tensor)[modes.index(mode.lower())]
+    return calculate_gain(nonlinearity, a) / math.sqrt(fan)
+
+
+@no_grad()
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
+    """Fill with a (semi-)orthogonal matrix, dimensions after the first taken as one. Raises ValueError below 2 dimensions."""
+    if tensor.ndim < 2:
+        raise ValueError("Only tensors with 2 or more dimensions are supported")
+    if tensor.numel() == 0:
+        return tensor
+    rows = tensor.shape[0]
+    columns = tensor.numel() // rows
+    # Normal columns made orthonormal are uniformly distributed over all orthogonal matrices.
+    matrix = tensor.new_empty((max(rows, columns), min(rows, columns))).normal_(0, 1, generator=generator)
+    result = _orthonormal_columns(matrix)
+    return tensor.copy_(((result.t() if rows < columns else result) * gain).reshape(tensor.shape))  # type: ignore[no-any-return]
+
+
+def _orthonormal_columns(matrix: Tensor) -> Tensor:
+    """The Gram-Schmidt process, every column treated twice: once is not enough in floating point."""
+    for column in range(matrix.shape[1]):
+        before = matrix[:, :column]
+        vector = matrix[:, column]
+        for _ in range(2):
+            vector = vector - before @ (before.t() @ vector)
+        matrix[:, column] = vector / (vector * vector).sum().sqrt()
+    return matrix
+
+
+@no_grad()
+def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
+    """Fill a matrix with normal numbers, in each column the fraction `sparsity` of them, rounded up, replaced by zeros."""
+    if tensor.ndim != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    rows, columns = tensor.shape
+    zeros = math.ceil(sparsity * rows)
+    tensor.normal_(0, std, generator=generator)
+    order = empty_like(tensor).uniform_(generator=generator).argsort(0)
+    for column in range(columns):
+        tensor[order[:zeros, column], column] = 0
+    return tensor

@@ -1,0 +1,105 @@
+"""Batch normalisation."""
+from __future__ import annotations
+
+from typing import Any
+
+from ... import _dtypes
+from ...ops.creation import empty, ones, tensor, zeros
+from ...tensor import Tensor
+from .. import functional as F
+from .. import init
+from ..parameter import Parameter
+from .module import Module
+
+
+class _BatchNorm(Module):
+    """What batch normalisations of any dimension share.
+
+    In training mode each channel is normalised with the mean and variance of the batch, and the buffers `running_mean` and
+    `running_var` follow them: ``running = (1 - momentum) * running + momentum * batch``, with ``momentum=None`` as their
+    average over all batches. In evaluation mode the running statistics are used. `num_batches_tracked` counts batches.
+    With `affine`, the result is multiplied by `weight` and, with `bias`, shifted by `bias`, one number for each channel.
+    """
+
+    _version = 2  # since version 2 there is num_batches_tracked
+    _described_buffers = frozenset({"running_mean", "running_var", "num_batches_tracked"})
+
+    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
+                 track_running_stats: bool = True, device: Any = None, dtype: Any = None, *, bias: bool = True) -> None:
+        super().__init__()
+        self.num_features = num_features
+        self.eps = eps
+        self.momentum = momentum
+        self.affine = affine
+        self.track_running_stats = track_running_stats
+        options = {"device": device, "dtype": dtype}
+        self.register_parameter("weight", Parameter(empty(num_features, **options)) if affine else None)
+        self.register_parameter("bias", Parameter(empty(num_features, **options)) if affine and bias else None)
+        tracked = track_running_stats
+        self.register_buffer("running_mean", zeros(num_features, **options) if tracked else None)
+        self.register_buffer("running_var", ones(num_features, **options) if tracked else None)
+        self.register_buffer("num_batches_tracked", tensor(0, dtype=_dtypes.int64, device=device) if tracked else None)
+        self.reset_parameters()
+
+    def reset_running_stats(self) -> None:
+        """Forget the running statistics."""
+        if self.track_running_stats:
+            self.running_mean.zero_()
+            self.running_var.fill_(1)
+            self.num_batches_tracked.zero_()
+
+    def reset_parameters(self) -> None:
+        """Forget the running statistics and start with weight 1 and bias 0."""
+        self.reset_running_stats()
+        if self.affine:
+            init.ones_(self.weight)
+            if self.bias is not None:
+                init.zeros_(self.bias)
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        raise NotImplementedError
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Normalise each channel, dimension 1. Raises ValueError for an input with another number of dimensions."""
+        self._check_input_dim(input)
+        momentum = 0.0 if self.momentum is None else self.momentum
+        updates = self.training and self.track_running_stats
+        if updates and self.num_batches_tracked is not None:
+            self.num_batches_tracked.add_(1)
+            if self.momentum is None:
+                momentum = 1.0 / float(self.num_batches_tracked)
+        # Running statistics are passed where they are updated, or read because the batch's own are not used.
+        passed = updates or not self.training
+        mean, variance = self.running_mean, self.running_var
+        return F.batch_norm(input, mean if passed else None, variance if passed else None, self.weight, self.bias,
+                            self.training or (mean is None and variance is None), momentum, self.eps)
+
+    def extra_repr(self) -> str:
+        """The arguments of the constructor."""
+        return (f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+                f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}")
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], strict: bool,
+                              missing_keys: list[str], unexpected_keys: list[str], error_msgs: list[str]) -> None:
+        version = local_metadata.get("version")
+        if (version is None or version < 2) and self.track_running_stats:
+            counter = self.num_batches_tracked
+            state_dict.setdefault(prefix + "num_batches_tracked",
+                                  tensor(0, dtype=_dtypes.int64) if counter is None else counter)
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+
+
+class BatchNorm1d(_BatchNorm):
+    """Batch normalisation of (N, C) or (N, C, L); the base class says how."""
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.ndim not in (2, 3):
+            raise ValueError(f"expected 2D or 3D input (got {input.ndim}D input)")
+
+
+class BatchNorm2d(_BatchNorm):
+    """Batch normalisation of (N, C, H, W); the base class says how."""
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.ndim != 4:
+            raise ValueError(f"expected 4D input (got {input.ndim}D input)")

@@ -1,0 +1,423 @@
+"""Modules and parameters in lists and dictionaries."""
+from __future__ import annotations
+
+import operator
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeVar
+
+from ...tensor import Tensor
+from ..parameter import Parameter
+from .module import Module, indent
+
+Self = TypeVar("Self", bound="_Numbered")
+
+
+class _Numbered(Module):
+    """Submodules named "0", "1", …: what Sequential and ModuleList share."""
+
+    _modules: dict[str, Module]  # type: ignore[assignment]
+
+    def _key(self, index: Any) -> str:
+        """The name of the module at `index`, which may be negative. Raises IndexError if there is none."""
+        index = operator.index(index)
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"index {index} is out of range")
+        return list(self._modules)[index]
+
+    def __setitem__(self, index: int, module: Module) -> None:
+        setattr(self, self._key(index), module)
+
+    def __delitem__(self, index: int | slice) -> None:
+        for name in list(self._modules)[index] if isinstance(index, slice) else [self._key(index)]:
+            delattr(self, name)
+        self._renumber(list(self._modules.values()))
+
+    def _renumber(self, modules: list[Module]) -> None:
+        # The dictionary stays the same object, filled anew.
+        self._modules.clear()
+        self._modules.update((str(number), module) for number, module in enumerate(modules))
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Module]:
+        return iter(self._modules.values())
+
+    def append(self: Self, module: Module) -> Self:
+        """Add a module at the end."""
+        self.add_module(str(len(self)), module)
+        return self
+
+    def extend(self: Self, modules: Iterable[Module]) -> Self:
+        """Add modules at the end. Raises TypeError for something that is not iterable."""
+        if not isinstance(modules, Iterable):
+            raise TypeError(f"{type(self).__name__}.extend should be called with an iterable, but got "
+                            f"{type(modules).__name__}")
+        for module in list(modules):
+            self.append(module)
+        return self
+
+    def pop(self, key: int | slice) -> Any:
+        """Remove and return the module at `key`."""
+        removed = self[key]  # type: ignore[index]
+        del self[key]
+        return removed
+
+
+class Sequential(_Numbered):
+    """Modules that are called one after the other: ``Sequential(a, b)`` or ``Sequential(OrderedDict(first=a, second=b))``."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__()
+        if len(args) == 1 and isinstance(args[0], OrderedDict):
+            for name, module in args[0].items():
+                self.add_module(name, module)
+        else:
+            for number, module in enumerate(args):
+                self.add_module(str(number), module)
+
+    def forward(self, input: Any) -> Any:
+        """What the last module returns for what the one before it returns, and so on."""
+        for module in self._modules.values():
+            input = module(input)
+        return input
+
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            return self.__class__(OrderedDict(list(self._modules.items())[index]))
+        return self._modules[self._key(index)]
+
+    def insert(self, index: int, module: Module) -> Sequential:
+        """Put a module before the one at `index`. Raises IndexError outside the list, AssertionError for other objects."""
+        if not isinstance(module, Module):
+            raise AssertionError(f"module should be of type: {Module}")
+        if not -len(self) <= index <= len(self):
+            raise IndexError(f"Index out of range: {index}")
+        modules = list(self)
+        modules.insert(index, module)
+        self._renumber(modules)
+        return self
+
+    def __add__(self, other: Any) -> Sequential:
+        _require_sequential(other)
+        return Sequential(*self, *other)
+
+    def __iadd__(self, other: Any) -> Sequential:
+        _require_sequential(other)
+        return self.extend(other)
+
+    def __mul__(self, times: int) -> Sequential:
+        _require_positive(self, times)
+        return Sequential(*list(self) * times)
+
+    __rmul__ = __mul__
+
+    def __imul__(self, times: int) -> Sequential:
+        _require_positive(self, times)
+        return self.extend(list(self) * (times - 1))
+
+
+def _require_sequential(other: Any) -> None:
+    if not isinstance(other, Sequential):
+        raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
+
+
+def _require_positive(owner: Sequential, times: Any) -> None:
+    if not isinstance(times, int):
+        raise TypeError(f"unsupported operand type(s) for *: {type(owner)} and {type(times)}")
+    if times <= 0:
+        raise ValueError(f"Non-positive multiplication factor {times} for {type(owner)}")
+
+
+class ModuleList(_Numbered):
+    """A list of modules, which is not called itself."""
+
+    def __init__(self, modules: Iterable[Module] | None = None) -> None:
+        super().__init__()
+        if modules is not None:
+            self.extend(modules)
+
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            return self.__class__(list(self)[index])
+        return self._modules[self._key(index)]
+
+    def insert(self, index: int, module: Module) -> None:
+        """Put a module before the one at `index`."""
+        modules = list(self)
+        modules.insert(index, module)
+        self._renumber(modules)
+
+    def __add__(self, other: Iterable[Module]) -> ModuleList:
+        return ModuleList([*self, *other])
+
+    def __iadd__(self, modules: Iterable[Module]) -> ModuleList:
+        return self.extend(modules)
+
+    def __repr__(self) -> str:
+        """One line for each run of modules that print alike: ``(0-2): 3 x ReLU()``."""
+        runs: list[tuple[int, int, str]] = []  # first number, count, text
+        for number, text in enumerate(map(repr, self)):
+            if runs and runs[-1][2] == text:
+                runs[-1] = (runs[-1][0], runs[-1][1] + 1, text)
+            else:
+                runs.append((number, 1, text))
+        lines = [f"({first}-{first + count - 1}): {count} x {text}" if count > 1 else f"({first}): {text}"
+                 for first, count, text in runs]
+        return f"{self._get_name()}(" + ("\n  " + "\n  ".join(map(indent, lines)) + "\n" if lines else "") + ")"
+
+
+class ModuleDict(Module):
+    """A dictionary of modules, which is not called itself."""
+
+    _modules: dict[str, Module]  # type: ignore[assignment]
+
+    def __init__(self, modules: Any = None) -> None:
+        super().__init__()
+        if modules is not None:
+            self.update(modules)
+
+    def __getitem__(self, key: str) -> Module:
+        return self._modules[key]
+
+    def __setitem__(self, key: str, module: Module) -> None:
+        self.add_module(key, module)
+
+    def __delitem__(self, key: str) -> None:
+        del self._modules[key]
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._modules
+
+    def clear(self) -> None:
+        """Remove all modules."""
+        self._modules.clear()
+
+    def pop(self, key: str) -> Module:
+        """Remove and return the module called `key`."""
+        return self._modules.pop(key)
+
+    def keys(self) -> Any:
+        """The names."""
+        return self._modules.keys()
+
+    def items(self) -> Any:
+        """Pairs (name, module)."""
+        return self._modules.items()
+
+    def values(self) -> Any:
+        """The modules."""
+        return self._modules.values()
+
+    def update(self, modules: Any) -> None:
+        """Add modules from a mapping or from pairs (name, module)."""
+        for key, module in _pairs("ModuleDict", modules):
+            self[key] = module
+
+
+def _pairs(owner: str, entries: Any, ordered: bool = True) -> list[tuple[str, Any]]:
+    """The pairs (key, value) of a mapping, sorted by key unless `ordered`, or of an iterable of pairs."""
+    if not isinstance(entries, Iterable):
+        raise TypeError(f"{owner}.update should be called with an iterable of key/value pairs, but got "
+                        f"{type(entries).__name__}")
+    if isinstance(entries, (Mapping, ModuleDict, ParameterDict)):
+        pairs = list(entries.items())
+        return pairs if ordered or isinstance(entries, (OrderedDict, ParameterDict)) else sorted(pairs)
+    pairs = []
+    for number, entry in enumerate(entries):
+        if not isinstance(entry, Iterable):
+            raise TypeError(f"{owner} update sequence element #{number} should be Iterable; is {type(entry).__name__}")
+        entry = tuple(entry)
+        if len(entry) != 2:
+            raise ValueError(f"{owner} update sequence element #{number} has length {len(entry)}; 2 is required")
+        pairs.append(entry)
+    return pairs
+
+
+def _as_parameter(value: Any) -> Any:
+    """A tensor as a parameter; everything else as it is."""
+    return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
+
+
+def _entry_text(key: Any, value: Any) -> str:
+    """The line of `repr` for an entry of a ParameterList or ParameterDict."""
+    if not isinstance(value, Tensor):
+        return f"  ({key}): Object of type: {type(value).__name__}"
+    kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
+    device = f" ({value.device})" if value.is_gpu else ""
+    return f"  ({key}): {kind} containing: [{value.dtype.name} of size {'x'.join(map(str, value.shape))}{device}]"
+
+
+class ParameterList(Module):
+    """A list of parameters. Tensors become parameters; other objects are kept as they are."""
+
+    def __init__(self, values: Iterable[Any] | None = None) -> None:
+        super().__init__()
+        self._size = 0
+        if values is not None:
+            self.extend(values)
+
+    def _key(self, index: Any) -> str:
+        index = operator.index(index)
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"index {index} is out of range")
+        return str(index % len(self))
+
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            return self.__class__([self[number] for number in range(len(self))[index]])
+        return getattr(self, self._key(index))
+
+    def __setitem__(self, index: int, param: Any) -> None:
+        setattr(self, self._key(index), _as_parameter(param))
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([self[number] for number in range(len(self))])
+
+    def __iadd__(self, parameters: Iterable[Any]) -> ParameterList:
+        return self.extend(parameters)
+
+    def append(self, value: Any) -> ParameterList:
+        """Add an entry at the end."""
+        self._size += 1
+        self[-1] = value
+        return self
+
+    def extend(self, values: Iterable[Any]) -> ParameterList:
+        """Add entries at the end. Raises TypeError for something that is not iterable, and for a single tensor."""
+        if not isinstance(values, Iterable) or isinstance(values, Tensor):
+            raise TypeError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")
+        for value in list(values):
+            self.append(value)
+        return self
+
+    def extra_repr(self) -> str:
+        """A line for each entry."""
+        return "\n".join(_entry_text(number, value) for number, value in enumerate(self))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError("ParameterList should not be called.")
+
+
+class ParameterDict(Module):
+    """A dictionary of parameters. Tensors become parameters; other objects are kept as they are."""
+
+    def __init__(self, parameters: Any = None) -> None:
+        super().__init__()
+        self._keys: dict[str, None] = {}
+        if parameters is not None:
+            self.update(parameters)
+
+    def __getitem__(self, key: str) -> Any:
+        return getattr(self, _string(key))
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        setattr(self, _string(key), _as_parameter(value))
+        self._keys[key] = None
+
+    def __delitem__(self, key: str) -> None:
+        del self._keys[key]
+        delattr(self, key)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys)
+
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(self._keys)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._keys
+
+    def copy(self) -> ParameterDict:
+        """Another dictionary with the same parameters."""
+        return ParameterDict(OrderedDict(self.items()))
+
+    def setdefault(self, key: str, default: Any = None) -> Any:
+        """The entry `key`, set to `default` if it is not there."""
+        if key not in self:
+            self[key] = default
+        return self[key]
+
+    def clear(self) -> None:
+        """Remove all entries."""
+        for key in list(self._keys):
+            del self[key]
+
+    def pop(self, key: str) -> Any:
+        """Remove and return the entry `key`."""
+        value = self[key]
+        del self[key]
+        return value
+
+    def popitem(self) -> tuple[str, Any]:
+        """Remove and return the last pair (key, value). Raises KeyError if there is none."""
+        if not self._keys:
+            raise KeyError("popitem(): the ParameterDict is empty")
+        key = next(reversed(self._keys))
+        return key, self.pop(key)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The entry `key`, or `default`."""
+        return self[key] if key in self else default
+
+    def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
+        """A new dictionary with `default` for each of `keys`."""
+        return ParameterDict([(key, default) for key in keys])
+
+    def keys(self) -> Any:
+        """The keys."""
+        return self._keys.keys()
+
+    def items(self) -> Iterable[tuple[str, Any]]:
+        """Pairs (key, value)."""
+        return ((key, self[key]) for key in self._keys)
+
+    def values(self) -> Iterable[Any]:
+        """The values."""
+        return (self[key] for key in self._keys)
+
+    def update(self, parameters: Any) -> None:
+        """Add entries from a mapping (a plain one in sorted order, as in PyTorch) or from pairs (key, value)."""
+        for key, value in _pairs("ParameterDict", parameters, ordered=False):
+            self[key] = value
+
+    def extra_repr(self) -> str:
+        """A line for each entry."""
+        return "\n".join(_entry_text(key, value) for key, value in self.items())
+
+    def __call__(self, input: Any) -> Any:
+        raise RuntimeError("ParameterDict should not be called.")
+
+    def __or__(self, other: Any) -> ParameterDict:
+        result = self.copy()
+        result.update(other)
+        return result
+
+    def __ror__(self, other: Any) -> Any:
+        result = other.copy()
+        result.update(self)
+        return result
+
+    def __ior__(self, other: Any) -> ParameterDict:
+        self.update(other)
+        return self
+
+
+def _string(key: Any) -> str:
+    if not isinstance(key, str):
+        raise TypeError("Index given to ParameterDict cannot be used as a key as it is not a string (type is "
+                        f"'{type(key).__name__}').")
+    return key

@@ -1,0 +1,116 @@
+"""Convolutions."""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...ops.creation import empty
+from ...tensor import Tensor
+from .. import functional as F
+from .. import init
+from ..parameter import Parameter
+from ._sizes import pair
+from .linear import reset_bias
+from .module import Module
+
+_MODES = ("zeros", "reflect", "replicate", "circular")
+Size = int | tuple[int, ...]
+
+
+class _ConvNd(Module):
+    """What convolutions of any dimension share: sizes, parameters and `repr`."""
+
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: tuple[int, ...], stride: tuple[int, ...],
+                 padding: str | tuple[int, ...], dilation: tuple[int, ...], transposed: bool,
+                 output_padding: tuple[int, ...], groups: int, bias: bool, padding_mode: str, device: Any = None,
+                 dtype: Any = None) -> None:
+        super().__init__()
+        if groups <= 0:
+            raise ValueError("groups must be a positive integer")
+        if in_channels % groups:
+            raise ValueError("in_channels must be divisible by groups")
+        if out_channels % groups:
+            raise ValueError("out_channels must be divisible by groups")
+        if isinstance(padding, str):
+            if padding not in ("same", "valid"):
+                raise ValueError(f"Invalid padding string {padding!r}, should be one of 'same', 'valid'")
+            if padding == "same" and any(step != 1 for step in stride):
+                raise ValueError("padding='same' is not supported for strided convolutions")
+        if padding_mode not in _MODES:
+            raise ValueError(f"padding_mode must be one of {_MODES}, but got padding_mode={padding_mode!r}")
+        self.in_channels = in_channels
+        self.out_channels = out_channels
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.padding = padding
+        self.dilation = dilation
+        self.transposed = transposed
+        self.output_padding = output_padding
+        self.groups = groups
+        self.padding_mode = padding_mode
+        channels = (in_channels, out_channels // groups) if transposed else (out_channels, in_channels // groups)
+        self.weight = Parameter(empty((*channels, *kernel_size), device=device, dtype=dtype))
+        if bias:
+            self.bias = Parameter(empty(out_channels, device=device, dtype=dtype))
+        else:
+            self.register_parameter("bias", None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw new parameters."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        reset_bias(self.weight, self.bias)
+
+    def _borders(self) -> list[int]:
+        """The widths that `functional.pad` adds: last dimension first, before and after."""
+        widths: list[int] = []
+        for dim in reversed(range(len(self.kernel_size))):
+            if isinstance(self.padding, str):
+                total = self.dilation[dim] * (self.kernel_size[dim] - 1) if self.padding == "same" else 0
+                widths += [total // 2, total - total // 2]
+            else:
+                widths += [self.padding[dim]] * 2
+        return widths
+
+    def extra_repr(self) -> str:
+        """Channels and sizes; what has its default is left out."""
+        text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
+        if self.padding != (0,) * len(self.padding):
+            text += f", padding={self.padding}"
+        if self.dilation != (1,) * len(self.dilation):
+            text += f", dilation={self.dilation}"
+        if self.output_padding != (0,) * len(self.output_padding):
+            text += f", output_padding={self.output_padding}"
+        if self.groups != 1:
+            text += f", groups={self.groups}"
+        if self.bias is None:
+            text += ", bias=False"
+        if self.padding_mode != "zeros":
+            text += f", padding_mode={self.padding_mode}"
+        return text
+
+
+class Conv2d(_ConvNd):
+    """A two-dimensional convolution: (N, C_in, H, W) to (N, C_out, H', W'), or the same without N.
+
+    `weight` is (out_channels, in_channels / groups, kernel height, kernel width), `bias` (out_channels,) or None; both start
+    uniformly distributed within 1 / sqrt(fan_in). `padding` may be 'same' or 'valid', `padding_mode` 'zeros', 'reflect',
+    'replicate' or 'circular'. Raises ValueError for channels that `groups` does not divide and for unknown paddings.
+    """
+
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: Size, stride: Size = 1, padding: str | Size = 0,
+                 dilation: Size = 1, groups: int = 1, bias: bool = True, padding_mode: str = "zeros", device: Any = None,
+                 dtype: Any = None) -> None:
+        super().__init__(in_channels, out_channels, pair(kernel_size), pair(stride),
+                         padding if isinstance(padding, str) else pair(padding), pair(dilation), False, (0, 0), groups, bias,
+                         padding_mode, device, dtype)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """(N, C_in, H, W) to (N, C_out, H', W')."""
+        return self._conv_forward(input, self.weight, self.bias)
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        if self.padding_mode == "zeros":
+            return F.conv2d(input, weight, bias, self.stride, self.padding, self.dilation, self.groups)
+        padded = F.pad(input, self._borders(), mode=self.padding_mode)
+        return F.conv2d(padded, weight, bias, self.stride, (0, 0), self.dilation, self.groups)

@@ -1,0 +1,35 @@
+"""Dropout: in training mode, elements or channels are zeroed at random and the rest scaled by ``1 / (1 - p)``."""
+from __future__ import annotations
+
+from ...tensor import Tensor
+from .. import functional as F
+from .module import Module
+
+
+class _Dropout(Module):
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
+        super().__init__()
+        if p < 0 or p > 1:
+            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        self.p = p
+        self.inplace = inplace
+
+    def extra_repr(self) -> str:
+        """The probability."""
+        return f"p={self.p}, inplace={self.inplace}"
+
+
+class Dropout(_Dropout):
+    """Zeroes each element with probability `p`. Raises ValueError for a `p` outside [0, 1]."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Any shape."""
+        return F.dropout(input, self.p, self.training, self.inplace)
+
+
+class Dropout2d(_Dropout):
+    """Zeroes whole channels of (N, C, H, W), each with probability `p`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """(N, C, H, W), or without N."""
+        return F.dropout2d(input, self.p, self.training, self.inplace)

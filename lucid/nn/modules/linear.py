@@ -1,0 +1,63 @@
+"""Layers that multiply by a matrix."""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...ops.creation import empty
+from ...tensor import Tensor
+from .. import functional as F
+from .. import init
+from ..parameter import Parameter
+from .module import Module
+
+
+class Identity(Module):
+    """Returns its input. Any arguments are accepted and ignored."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+
+    def forward(self, input: Tensor) -> Tensor:
+        """`input` itself."""
+        return input
+
+
+class Linear(Module):
+    """``y = x @ weight.T + bias`` over the last dimension: (..., in_features) to (..., out_features).
+
+    `weight` is (out_features, in_features), `bias` (out_features,) or None; both start uniformly distributed within
+    1 / sqrt(in_features).
+    """
+
+    def __init__(self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
+        super().__init__()
+        self.in_features = in_features
+        self.out_features = out_features
+        self.weight = Parameter(empty((out_features, in_features), device=device, dtype=dtype))
+        if bias:
+            self.bias = Parameter(empty(out_features, device=device, dtype=dtype))
+        else:
+            self.register_parameter("bias", None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw new parameters."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        reset_bias(self.weight, self.bias)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """(..., in_features) to (..., out_features)."""
+        return F.linear(input, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        """Sizes and whether there is a bias."""
+        return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+
+
+def reset_bias(weight: Tensor, bias: Tensor | None) -> None:
+    """Draw a bias within 1 / sqrt(fan_in) of the layer with `weight`."""
+    if bias is not None:
+        fan_in, _ = init._calculate_fan_in_and_fan_out(weight)
+        bound = 1 / math.sqrt(fan_in) if fan_in > 0 else 0
+        init.uniform_(bias, -bound, bound)

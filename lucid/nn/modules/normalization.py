@@ -1,0 +1,49 @@
+"""Normalisation of each sample by itself."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ...ops.creation import empty
+from ...tensor import Tensor
+from .. import functional as F
+from .. import init
+from ..parameter import Parameter
+from .module import Module
+
+
+class LayerNorm(Module):
+    """Normalises over the last dimensions, those of `normalized_shape`: mean 0 and variance 1.
+
+    With `elementwise_affine` the result is multiplied by `weight` and, with `bias`, shifted by `bias`, both of
+    `normalized_shape`. Raises RuntimeError for an input that does not end in `normalized_shape`.
+    """
+
+    def __init__(self, normalized_shape: int | Iterable[int], eps: float = 1e-5, elementwise_affine: bool = True,
+                 bias: bool = True, device: Any = None, dtype: Any = None) -> None:
+        super().__init__()
+        shape = tuple(normalized_shape) if isinstance(normalized_shape, Iterable) else (normalized_shape,)
+        self.normalized_shape = shape
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+        self.register_parameter(
+            "weight", Parameter(empty(shape, device=device, dtype=dtype)) if elementwise_affine else None)
+        self.register_parameter(
+            "bias", Parameter(empty(shape, device=device, dtype=dtype)) if elementwise_affine and bias else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Start with weight 1 and bias 0."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """(..., *normalized_shape) to the same shape."""
+        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        """The arguments of the constructor."""
+        return (f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
+                f"bias={self.bias is not None}")

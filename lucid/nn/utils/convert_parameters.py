@@ -1,0 +1,38 @@
+"""All parameters of a model as one vector, and back."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ...ops.shape import cat
+from ...tensor import Tensor
+
+
+def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
+    """The elements of all parameters, one after the other: a tensor of one dimension, differentiable.
+
+    Raises TypeError for parameters on several devices.
+    """
+    listed = list(parameters)
+    _require_one_device(listed)
+    return cat([parameter.reshape(-1) for parameter in listed])
+
+
+def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
+    """Put slices of `vec`, sharing its memory, behind the parameters, in their order and shapes.
+
+    Raises TypeError if `vec` is not a tensor or the parameters are on several devices.
+    """
+    if not isinstance(vec, Tensor):
+        raise TypeError(f"expected lucid.Tensor, but got: {type(vec).__name__}")
+    listed = list(parameters)
+    _require_one_device(listed)
+    start = 0
+    for parameter in listed:
+        end = start + parameter.numel()
+        parameter.data = vec.data[start:end].view(parameter.shape)
+        start = end
+
+
+def _require_one_device(parameters: list[Tensor]) -> None:
+    if any(parameter.device != parameters[0].device for parameter in parameters):
+        raise TypeError("Found two parameters on different devices, this is currently not supported.")
