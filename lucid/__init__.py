@@ -21,6 +21,7 @@ from ._dtypes import (
     uint8,
 )
 from ._dtypes import bool_ as bool  # noqa: A004
+from ._random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from .autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from .autograd.grad_mode import is_grad_enabled, is_inference_mode_enabled
 from .backends import Device as device
@@ -42,3 +43,5 @@ for _family in ops.FAMILIES:
         if not _name.startswith("_") and callable(_value) and getattr(_value, "__module__", None) == _family.__name__:
             globals().setdefault(_name, _value)
 del _family, _name, _value
+
+tensor = ops.creation.tensor  # the function, not the submodule of that name

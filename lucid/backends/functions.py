@@ -339,7 +339,7 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
         n = x.shape[-1]
         steps = xp.arange(n)
         moved = xp.moveaxis(result, (axis1, axis2), (-2, -1))  # a view
-        moved[..., steps + builtins.max(-offset, 0), steps + max_int(offset, 0)] = x
+        moved[..., steps + builtins.max(-offset, 0), steps + builtins.max(offset, 0)] = x
         return result
 
     return entries

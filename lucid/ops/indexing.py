@@ -684,4 +684,4 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
 
 
 SPECIAL_METHODS = {"__getitem__": getitem, "__setitem__": setitem}
-__all__ = [*(name for name in METHODS if not name.endswith("_")), "one_hot"]
+__all__ = [name for name in (*METHODS, "one_hot") if not name.endswith("_")]

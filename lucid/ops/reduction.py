@@ -1,7 +1,6 @@
 """Reductions: sums, means, extrema, moments, norms. `dim` is None (all dimensions), a number or a tuple of them."""
 from __future__ import annotations
 
-import builtins
 import math
 from typing import Any
 
