@@ -269,6 +269,10 @@ class Tensor:
         self._version_box = Version()
         self._version_box.bump()
 
+    def _for_graph(self) -> Tensor:
+        """What a recorded operation saves: this tensor, unless other memory may be put behind the object."""
+        return self
+
     def detach(self) -> Tensor:
         """The same memory without the graph; in-place writes to it are still tracked."""
         result = wrap(self._array)

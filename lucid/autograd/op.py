@@ -138,6 +138,7 @@ class Op:
         many = out.__class__ is tuple
         if not many and result.dtype not in _differentiable:
             return
+        inputs = [t._for_graph() if isinstance(t, Tensor) else t for t in inputs]
         pull = self.rule([p is not None for p in parents], *inputs, **attributes)  # type: ignore[misc]
         if clock.any_inference:
             check_inference(pull, self.name)
@@ -213,6 +214,8 @@ def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating:
                     out._node = out._grad = out._version_box = out._view = None
                     a_node, b_node = input._node, other._node
                     if flags and (a_node is not None or b_node is not None):
+                        if input.__class__ is not Tensor or other.__class__ is not Tensor:
+                            input, other = input._for_graph(), other._for_graph()
                         pull = rule((a_node is not None, b_node is not None), input, other)
                         if clock.any_inference:
                             check_inference(pull, name)
