@@ -166,7 +166,7 @@ def _difference(func: Callable[..., Any], inputs: Sequence[Any], which: int, num
 
 def _overwrite(target: Tensor, values: np.ndarray) -> None:
     """Put `values` into the memory of `target` without a trace in graph and version."""
-    moved = backends.to_device(values.astype(target.dtype), target.device)
+    moved = backends.to_device(np.asarray(values, target.dtype), target.device)
     backends.run("copy", (moved,), {"out": target._array})
 
 

@@ -12,6 +12,7 @@ from ..autograd.op import Op, Pull, UnaryOp
 from ..tensor import Tensor
 from ._operands import array_api_names, canonical_dim, require_tensor
 from .comparison import clip, where
+from .conversion import real
 from .unary import exp, expm1, log1p
 
 __all__ = ("relu", "sigmoid", "tanh", "softmax", "log_softmax")  # the ones in lucid itself; all are in nn.functional
@@ -178,7 +179,7 @@ def tanh(input: Tensor) -> Tensor:
     kind = require_tensor("tanh", input)._array.dtype.kind
     if kind == "c":
         # On the side where exp cannot overflow.
-        sign = where(input.detach().real > 0, 1.0, -1.0).to(input.dtype)
+        sign = where(real(input.detach()) > 0, 1.0, -1.0).to(input.dtype)
         e = expm1(input * sign * -2)
         return -sign * e / (e + 2)
     return _tanh(input.to(_dtypes.get_default_dtype()) if kind in "biu" else input)  # type: ignore[no-any-return]

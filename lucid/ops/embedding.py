@@ -1,0 +1,62 @@
+"""Embedding: rows of a table by index."""
+from __future__ import annotations
+
+from typing import Any
+
+from ..autograd.errors import type_name
+from ..autograd.op import UnaryOp
+from ..tensor import Tensor
+from ._operands import require_tensor
+
+__all__ = ()  # a function of nn.functional only
+
+
+def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
+              norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:
+    """The rows of `weight` (V, D) named by the int64 or int32 indices `input`: shape ``input.shape + (D,)``.
+
+    The row `padding_idx` gets no gradient; with `scale_grad_by_freq` the gradient of a row is divided by the number of its
+    occurrences. Raises IndexError for an index out of range, on a GPU too, which waits for the device; RuntimeError for other
+    dtypes and shapes; AssertionError for a `padding_idx` out of range. `max_norm` and `sparse` raise NotImplementedError.
+    """
+    require_tensor("embedding", input), require_tensor("embedding", weight)
+    if max_norm is not None:
+        raise NotImplementedError("embedding: max_norm is not supported, because it would write to weight in the forward "
+                                  "pass; renormalise the rows of weight before the call")
+    if sparse:
+        raise NotImplementedError("embedding: sparse gradients are not supported; use sparse=False")
+    if weight._array.ndim != 2:
+        raise RuntimeError("'weight' must be 2-D")
+    if input.dtype.name not in ("int64", "int32"):
+        raise RuntimeError("Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; "
+                           f"but got {type_name(input.dtype)} instead (while checking arguments for embedding)")
+    rows, width = weight._array.shape
+    if padding_idx is not None:
+        assert -rows <= padding_idx < rows, "Padding_idx must be within num_embeddings"
+        padding_idx %= rows
+    flat = input.reshape(-1)
+    if ((flat < 0) | (flat >= rows)).any():
+        raise IndexError("index out of range in self")
+    result = weight.index_select(0, flat)
+    if weight.requires_grad and (padding_idx is not None or scale_grad_by_freq):
+        result = _with_scaled_gradient(result, _gradient_scale(flat, weight, padding_idx, scale_grad_by_freq))
+    return result.reshape(*input._array.shape, width)  # type: ignore[no-any-return]
+
+
+def _gradient_scale(flat: Tensor, weight: Tensor, padding_idx: int | None, by_frequency: bool) -> Tensor:
+    """A column: what the gradient of each picked row is multiplied by."""
+    scale = weight.detach().new_ones(flat.shape)
+    if by_frequency:
+        counts = weight.detach().new_zeros(weight._array.shape[0]).index_add(0, flat, scale)
+        scale = 1 / counts.index_select(0, flat)
+    if padding_idx is not None:
+        scale = scale * (flat != padding_idx).to(scale.dtype)
+    return scale.unsqueeze(1)  # type: ignore[no-any-return]
+
+
+def _with_scaled_gradient(x: Tensor, scale: Tensor) -> Tensor:
+    """A copy of `x` whose gradient is multiplied by the constant `scale`."""
+    def rule(needs: Any, x: Tensor) -> Any:
+        return lambda g, y: (g * scale,)
+
+    return UnaryOp("copy", rule)(x)  # type: ignore[no-any-return]
