@@ -125,8 +125,8 @@ template <typename T> struct InputPatches {  // X[k, p]: a thread keeps its pixe
 
 template <typename T>
 __global__ void __launch_bounds__(THREADS)
-conv2d_tile(const T* __restrict__ x, const T* __restrict__ weight, const T* __restrict__ bias, T* __restrict__ y,
-            GEOMETRY_ARGUMENTS) {
+conv2d_tile(const T* __restrict__ x, const T* __restrict__ weight, const T* __restrict__ bias, int has_bias,
+            T* __restrict__ y, GEOMETRY_ARGUMENTS) {
   const int group_in = in_channels / groups, group_out = out_channels / groups;
   const int terms = group_in * kernel_h * kernel_w;
   const i64 plane = (i64)out_h * out_w, pixels = batch * plane;
@@ -154,15 +154,15 @@ conv2d_tile(const T* __restrict__ x, const T* __restrict__ weight, const T* __re
 #pragma unroll
     for (int i = 0; i < MICRO; ++i)
       if (row + i < group_out)
-        out[(row + i) * plane] = sum[i][j] + (bias ? bias[group * group_out + row + i] : T(0));
+        out[(row + i) * plane] = sum[i][j] + (has_bias ? bias[group * group_out + row + i] : T(0));
   }
 }
 
 // One thread per output element.
 template <typename T>
 __global__ void __launch_bounds__(256, 1)
-conv2d_direct(const T* __restrict__ x, const T* __restrict__ weight, const T* __restrict__ bias, T* __restrict__ y,
-              GEOMETRY_ARGUMENTS) {
+conv2d_direct(const T* __restrict__ x, const T* __restrict__ weight, const T* __restrict__ bias, int has_bias,
+              T* __restrict__ y, GEOMETRY_ARGUMENTS) {
   const int group_in = in_channels / groups, group_out = out_channels / groups;
   GRID_STRIDE(e, (i64)batch * out_channels * out_h * out_w) {
     const int w0 = (int)(e % out_w) * stride_w - pad_w, h0 = (int)(e / out_w % out_h) * stride_h - pad_h;
@@ -177,7 +177,7 @@ conv2d_direct(const T* __restrict__ x, const T* __restrict__ weight, const T* __
           const int h = h0 + kh * dilation_h, w = w0 + kw * dilation_w;
           if (h >= 0 && h < in_h && w >= 0 && w < in_w) sum += *filter * plane[(i64)h * in_w + w];
         }
-    y[e] = sum + (bias ? bias[o] : T(0));
+    y[e] = sum + (has_bias ? bias[o] : T(0));
   }
 }
 

@@ -53,7 +53,8 @@ def conv2d(
     batch, out_channels, out_h, out_w = x.shape[0], weight.shape[0], int(geometry[7]), int(geometry[8])
     y = launch.result(out, (batch, out_channels, out_h, out_w), x.dtype)
     if y.size:
-        arguments = (*map(launch.contiguous, (x, weight, bias)), y, *geometry)
+        x = launch.contiguous(x)
+        arguments = (x, launch.contiguous(weight), *launch.optional(bias, x), y, *geometry)
         kind = launch.ctype(x.dtype)
         rows = out_channels // groups
         if rows < _FEW_CHANNELS:

@@ -4,17 +4,17 @@
 // inputs: every element is read and written by one thread, reads first. Hence no __restrict__.
 #include "common.cuh"
 
-// `buffer` is null on the first step with momentum, `new_buffer` without momentum.
+// Without `has_buffer`, on the first step, the buffer starts as the gradient; without `with_momentum` there is none.
 template <typename T>
 __global__ void __launch_bounds__(256, 1)
-sgd(const T* param, const T* grad, const T* buffer, T* new_param, T* new_buffer, T lr, T momentum, T undamped,
-    T weight_decay, int nesterov, int maximize, i64 n) {
+sgd(const T* param, const T* grad, const T* buffer, int has_buffer, T* new_param, T* new_buffer, int with_momentum,
+    T lr, T momentum, T undamped, T weight_decay, int nesterov, int maximize, i64 n) {
   GRID_STRIDE(i, n) {
     const T p = param[i];
     T g = maximize ? -grad[i] : grad[i];
     if (weight_decay != T(0)) g += weight_decay * p;
-    if (new_buffer) {
-      const T b = buffer ? momentum * buffer[i] + undamped * g : g;
+    if (with_momentum) {
+      const T b = has_buffer ? momentum * buffer[i] + undamped * g : g;
       new_buffer[i] = b;
       g = nesterov ? g + momentum * b : b;
     }
@@ -23,13 +23,13 @@ sgd(const T* param, const T* grad, const T* buffer, T* new_param, T* new_buffer,
 }
 
 // step_size = lr / (1 - beta1^t) and scale = sqrt(1 - beta2^t) are computed in double on the host; `keep` is
-// 1 - lr * weight_decay (decoupled decay), `weight_decay` the classic one; max_sq and new_max_sq are null without
-// amsgrad.
+// 1 - lr * weight_decay (decoupled decay), `weight_decay` the classic one; max_sq and new_max_sq count with
+// `amsgrad` only.
 template <typename T>
 __global__ void __launch_bounds__(256, 1)
 adam(const T* param, const T* grad, const T* avg, const T* sq, const T* max_sq, T* new_param, T* new_avg, T* new_sq,
-     T* new_max_sq, T step_size, T scale, T rest1, T beta2, T rest2, T eps, T weight_decay, T keep, int maximize,
-     i64 n) {
+     T* new_max_sq, T step_size, T scale, T rest1, T beta2, T rest2, T eps, T weight_decay, T keep, int amsgrad,
+     int maximize, i64 n) {
   GRID_STRIDE(i, n) {
     const T p0 = param[i];
     T g = maximize ? -grad[i] : grad[i];
@@ -39,7 +39,7 @@ adam(const T* param, const T* grad, const T* avg, const T* sq, const T* max_sq, 
     const T m = rest1 < T(0.5) ? m0 + rest1 * (g - m0) : g - (g - m0) * (T(1) - rest1);
     const T v = beta2 * sq[i] + rest2 * g * g;
     T root = v;
-    if (new_max_sq) {
+    if (amsgrad) {
       root = Max()(max_sq[i], v);  // NaN wins
       new_max_sq[i] = root;
     }

@@ -35,9 +35,9 @@ def sgd(
     if param.size:
         launch.kernel("optimizer", f"sgd<{launch.ctype(param.dtype)}>")(
             *launch.grid_1d(param.size),
-            (*map(launch.contiguous, (param, grad, momentum_buffer)), new_param, new_buffer, scalar(lr),
-             scalar(momentum), scalar(1 - dampening), scalar(weight_decay), np.int32(bool(nesterov)),
-             np.int32(bool(maximize)), np.int64(param.size)),
+            (launch.contiguous(param), launch.as_parameter(grad, param), *launch.optional(momentum_buffer, new_param),
+             new_param, *launch.optional(new_buffer, new_param), scalar(lr), scalar(momentum), scalar(1 - dampening),
+             scalar(weight_decay), np.int32(bool(nesterov)), np.int32(bool(maximize)), np.int64(param.size)),
         )  # fmt: skip
     return (
         launch.deliver(new_param, out_param),
@@ -66,24 +66,25 @@ def adam(
 ) -> tuple[Any, Any, Any, Any]:
     """One step of Adam or AdamW: `(param, exp_avg, exp_avg_sq, max_exp_avg_sq)`.
 
-    `step` counts from 1. The last result is None without `amsgrad`.
+    `step` counts from 1. Without `amsgrad`, `max_exp_avg_sq` comes back as it is.
     """
     outs = out if out is not None else (None,) * 4
-    new = [launch.result(target, param.shape, param.dtype) for target in (outs if amsgrad else outs[:3])]
-    if not amsgrad:
-        new.append(None)
+    largest = amsgrad and max_exp_avg_sq is not None
+    count = 4 if largest else 3
+    new = [launch.result(target, param.shape, param.dtype) for target in outs[:count]]
     scalar = param.dtype.type
     if param.size:
-        olds = (param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq if amsgrad else None)
+        arrays = (param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq)[: count + 1]
+        olds = [launch.as_parameter(array, param) for array in arrays]
+        if not largest:  # what stands in for the maxima is not touched
+            olds.append(olds[3])
         launch.kernel("optimizer", f"adam<{launch.ctype(param.dtype)}>")(
             *launch.grid_1d(param.size),
-            (*map(launch.contiguous, olds), *new, scalar(lr / (1 - beta1**step)),
-             scalar(math.sqrt(1 - beta2**step)), scalar(1 - beta1), scalar(beta2), scalar(1 - beta2), scalar(eps),
+            (*olds, *new, *new[:4 - count], scalar(lr / (1 - beta1**step)), scalar(math.sqrt(1 - beta2**step)),
+             scalar(1 - beta1), scalar(beta2), scalar(1 - beta2), scalar(eps),
              scalar(0 if decoupled_weight_decay else weight_decay),
-             scalar(1 - lr * weight_decay if decoupled_weight_decay else 1), np.int32(bool(maximize)),
-             np.int64(param.size)),
+             scalar(1 - lr * weight_decay if decoupled_weight_decay else 1), np.int32(bool(largest)),
+             np.int32(bool(maximize)), np.int64(param.size)),
         )  # fmt: skip
-    results = [
-        launch.deliver(array, target) if array is not None else None for array, target in zip(new, outs, strict=True)
-    ]
-    return tuple(results)  # type: ignore[return-value]
+    results = [launch.deliver(array, target) for array, target in zip(new, outs[:count], strict=True)]
+    return tuple(results) if largest else (*results, max_exp_avg_sq)  # type: ignore[return-value]

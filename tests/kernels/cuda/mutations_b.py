@@ -219,7 +219,9 @@ MUTATIONS = [
     Mutation(CONV, "every block writes slice 0", r"\(\(i64\)slice \* out_channels \+", "(", check_slices),
     Mutation(CONV, "last slice lost", r"s < slices", "s + 1 < slices", check_slices),
     # the direct kernels
-    Mutation(CONV, "direct: no bias", r"y\[e\] = sum \+ \(bias \? bias\[o\] : T\(0\)\)", "y[e] = sum", check_direct),
+    Mutation(
+        CONV, "direct: no bias", r"y\[e\] = sum \+ \(has_bias \? bias\[o\] : T\(0\)\)", "y[e] = sum", check_direct
+    ),
     Mutation(
         CONV,
         "direct: past the image",
@@ -324,8 +326,8 @@ MUTATIONS = [
     Mutation(
         STEP,
         "sgd: dampened first step",
-        r"buffer \? momentum \* buffer\[i\] \+ undamped \* g : g",
-        "(buffer ? momentum * buffer[i] : T(0)) + undamped * g",
+        r"has_buffer \? momentum \* buffer\[i\] \+ undamped \* g : g",
+        "(has_buffer ? momentum * buffer[i] : T(0)) + undamped * g",
         check_optimizer,
     ),
     Mutation(STEP, "adam: maximum dropped", r"root = Max\(\)\(max_sq\[i\], v\)", "root = v", check_optimizer),
