@@ -23,6 +23,8 @@ from lucid_kernels.simulator import mutation  # noqa: E402
 
 def describe(outcome: mutation.Outcome) -> str:
     """One line about a planted bug: noticed or not, by which schedules, and how."""
+    if outcome.problem is not None:
+        return f"WRONG   {outcome.problem}"
     marks = "".join("." if error is None else "x" for error in outcome.noticed)
     error = next((error for error in outcome.noticed if error is not None), None)
     lines = str(error).strip().splitlines() if error is not None else []
@@ -40,7 +42,7 @@ def main() -> int:
     mutations = mutation.collect(ROOT / "tests" / "kernels" / "cuda", families)
     start = time.perf_counter()
     missed = total = 0
-    for outcome in mutation.run(mutations):
+    for outcome in mutation.run(mutations, keep_going=True):
         print(describe(outcome), flush=True)
         total += 1
         missed += not outcome.caught

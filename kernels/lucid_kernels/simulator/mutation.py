@@ -66,11 +66,13 @@ class Outcome:
 
     label: that of the mutation, with the number and line of the place when it matches several.
     noticed: per schedule, the exception that gave the bug away, or None.
+    problem: why the bug could not be planted, or None.
     """
 
     file: str
     label: str
     noticed: tuple[Exception | None, ...]
+    problem: MutationError | None = None
 
     @property
     def caught(self) -> bool:
@@ -154,18 +156,23 @@ def _attempt(check: Callable[[], None], launch: Any) -> Exception | None:
     return None
 
 
-def run(mutations: Iterable[Mutation]) -> Iterator[Outcome]:
+def run(mutations: Iterable[Mutation], keep_going: bool = False) -> Iterator[Outcome]:
     """Plant the bugs one at a time, run their checks under every schedule, and tell what happened.
 
-    Each check runs first without a bug. Raises MutationError.
+    Each check runs first without a bug. Raises MutationError; with `keep_going` that becomes an outcome's `problem`.
     """
     sound: set[Callable[[], None]] = set()
     for mutation in mutations:
-        with _stand_in() as launch:
-            if mutation.check not in sound:
-                _check_without_bug(mutation, launch)
-                sound.add(mutation.check)
-            yield from _plant(mutation, launch)
+        try:
+            with _stand_in() as launch:
+                if mutation.check not in sound:
+                    _check_without_bug(mutation, launch)
+                    sound.add(mutation.check)
+                yield from _plant(mutation, launch)
+        except MutationError as error:
+            if not keep_going:
+                raise
+            yield Outcome(mutation.file, mutation.label, (), error)
 
 
 def _check_without_bug(mutation: Mutation, launch: Any) -> None:

@@ -79,8 +79,11 @@ def test_a_header_is_mutated_on_request_only(family: Any) -> None:
     ],
 )
 def test_wrong_mutations_are_errors(family: Any, pattern: str, replacement: str, message: str) -> None:
+    wrong = Mutation("reverse.cu", "wrong", pattern, replacement, family.check)
     with pytest.raises(MutationError, match=message):
-        list(mutation.run([Mutation("reverse.cu", "wrong", pattern, replacement, family.check)]))
+        list(mutation.run([wrong]))
+    (outcome,) = mutation.run([wrong], keep_going=True)
+    assert not outcome.caught and outcome.problem is not None
 
 
 @NEEDS_COMPILER
