@@ -40,7 +40,7 @@ def _geometry(
 def conv2d(
     x: Any,
     weight: Any,
-    bias: Any = None,
+    bias: Any,
     *,
     stride: tuple[int, int],
     padding: tuple[int, int],
