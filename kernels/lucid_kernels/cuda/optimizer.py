@@ -87,4 +87,4 @@ def adam(
              np.int32(bool(maximize)), np.int64(param.size)),
         )  # fmt: skip
     results = [launch.deliver(array, target) for array, target in zip(new, outs[:count], strict=True)]
-    return tuple(results) if largest else (*results, max_exp_avg_sq)  # type: ignore[return-value]
+    return tuple(results) if largest else (*results, max_exp_avg_sq)

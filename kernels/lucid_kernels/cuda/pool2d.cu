@@ -7,6 +7,8 @@
 //
 // 2-d pooling. `planes` is batch * channels; a plane is a contiguous h*w image. Gradients gather or walk in a fixed
 // order: no float atomics, the same bits every time.
+//
+// __launch_bounds__(256, 1): without the 1 ptxas aims at full occupancy and spills registers for it.
 #include "common.cuh"
 
 // ---- max -------------------------------------------------------------------------------------------------------

@@ -64,7 +64,7 @@ def max_pool2d(
             (launch.contiguous(x), y, indices, _planes(x.shape),
              *_ints(*x.shape[2:], *hw, *kernel_size, *stride, *padding, *dilation)),
         )  # fmt: skip
-    return launch.deliver_all((y, indices), out)  # type: ignore[return-value]
+    return launch.deliver_all((y, indices), out)
 
 
 @launch.upcast_half
