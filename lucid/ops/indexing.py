@@ -173,7 +173,7 @@ def _split(x: Tensor, index: Any) -> tuple[tuple[Any, ...] | None, tuple[Any, ..
     """
     array = x._array
     shape = array.shape
-    items = [_plain(item, array) for item in (index if isinstance(index, tuple) else (index,))]
+    items = [_plain(item, array) for item in (index if _is_tuple(index) else (index,))]
     consumed = sum(item.ndim if hasattr(item, "dtype") and item.dtype.kind == "b" else
                    not (item is None or item is Ellipsis or isinstance(item, bool)) for item in items)
     if consumed > len(shape):
@@ -220,6 +220,16 @@ def _split(x: Tensor, index: Any) -> tuple[tuple[Any, ...] | None, tuple[Any, ..
         return None, tuple(advanced) if arrays else None
     # With an Ellipsis NumPy gives a view even of a single element.
     return (*basic, Ellipsis), tuple(advanced) if arrays else None
+
+
+def _is_tuple(index: Any) -> bool:
+    """Whether an index has one entry for each dimension: a tuple or, as in PyTorch, a short list that could be no array of
+    numbers.
+    """
+    if index.__class__ is not list:
+        return isinstance(index, tuple)
+    return len(index) < 32 and any(item is None or item is Ellipsis or isinstance(item, (Tensor, slice, Sequence))
+                                   for item in index)
 
 
 def _plain(item: Any, array: Any) -> Any:
@@ -299,6 +309,10 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     if isinstance(value, Tensor):
         if value._array.__class__ is not self._array.__class__ and (advanced is None or value._array.ndim == 0):
             value = value.to(self.device)
+        if advanced is not None and value._array.shape[:1] == (1,):
+            # Leading dimensions of length 1 are dropped: not every kernel broadcasts to fewer dimensions.
+            lead = next((i for i, n in enumerate(value._array.shape) if n != 1), value._array.ndim)
+            value = value.reshape(value._array.shape[lead:])
     elif value.__class__ not in (int, float, bool) or self._array.dtype.kind == "V":
         value = self.new_tensor(value)
     if basic is None or advanced is None:
@@ -633,13 +647,21 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     return found if as_tuple else stack(found, 1)
 
 
+def _order_axis(name: str, input: Tensor, dim: int, refused: str) -> int:
+    """The dimension to order. Raises RuntimeError for dtypes that PyTorch does not order."""
+    kind = require_tensor(name, input)._array.dtype.kind
+    if kind in refused:
+        raise RuntimeError(f"{name} does not support {'bool' if kind == 'b' else 'complex'} dtypes")
+    return canonical_dim(dim, input._array.ndim)
+
+
 @array_api_names
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> ValuesIndices:
     """The elements in order along `dim`, and the int64 indices that they came from; NaN counts as the largest.
 
     The order of equal elements is always kept, whether or not `stable` asks for it.
     """
-    axis = canonical_dim(dim, require_tensor("sort", input)._array.ndim)
+    axis = _order_axis("sort", input, dim, "c")
     if input._array.ndim == 0:
         return ValuesIndices(input.clone(), input.new_zeros((), dtype=_dtypes.int64))
     return ValuesIndices(*_sort(input, axis=axis, descending=descending))
@@ -654,7 +676,7 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
 @array_api_names
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> ValuesIndices:
     """The `k` largest (smallest) elements along `dim`, in order, and their indices. Raises RuntimeError if k is too large."""
-    axis = canonical_dim(dim, require_tensor("topk", input)._array.ndim)
+    axis = _order_axis("topk", input, dim, "cb")
     if not 0 <= k <= (input._array.shape[axis] if input._array.ndim else 1):
         raise RuntimeError("selected index k out of range")
     if input._array.ndim == 0:

@@ -23,6 +23,14 @@ def _axes(dim: Any, ndim: int) -> Axes:
     return None if len(dims) == ndim else dims
 
 
+def _one_axis(dim: int | None, ndim: int) -> int | None:
+    """As `_axes` for functions that reduce along one dimension only."""
+    if dim is None:
+        return None
+    axis = canonical_dim(dim, ndim)
+    return axis if ndim else None
+
+
 def _spread(t: Tensor, shape: tuple[int, ...], axis: Axes, keepdims: bool) -> Tensor:
     """A reduced tensor with the reduced dimensions put back, as dimensions of length 1."""
     if keepdims or not shape:
@@ -100,9 +108,11 @@ def _max_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool) -> Pull:
     """As `_amax_rule`; if the extremum is NaN, the NaN elements share."""
 
     def pull(g: Tensor, y: Tensor) -> tuple[Tensor]:
+        from .comparison import where
+
         peak = y.detach()
-        chosen = ((x == peak) | (x.isnan() & peak.isnan())).to(g.dtype)
-        return (chosen * (g / chosen.sum()),)
+        chosen = (x == peak) | (x.isnan() & peak.isnan())
+        return (where(chosen, g / chosen.sum().to(g.dtype), 0.0),)
 
     return pull
 
@@ -175,17 +185,23 @@ def _total_dtype(input: Tensor, dtype: Any) -> Any:
     return _dtypes.int64 if input._array.dtype.kind in "biu" else None
 
 
-def _refuse_empty(name: str, input: Tensor, axis: Axes, kind: type[Exception] = RuntimeError) -> None:
+def _refuse_unordered(name: str, input: Tensor, kinds: str = "c") -> None:
+    """Raise NotImplementedError (a RuntimeError) for complex tensors, which have no order."""
+    if require_tensor(name, input)._array.dtype.kind in kinds:
+        raise NotImplementedError(f"{name}(): does not support {'bool' if input.dtype.kind == 'b' else 'complex'} input")
+
+
+def _refuse_empty(name: str, input: Tensor, dim: Any) -> None:
     """Raise if an extremum of no elements is asked for."""
     shape = input._array.shape
     if input._array.size:
         return
-    if axis is None and len(shape) != 1:
-        raise kind(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
-                   "with the 'dim' argument.")
-    for dim in range(len(shape)) if axis is None else (axis,) if isinstance(axis, int) else axis:
-        if shape[dim] == 0:
-            raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
+    if dim is None or dim == ():
+        raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction "
+                           "dim with the 'dim' argument.")
+    for axis in canonical_dims(dim, len(shape)):
+        if shape[axis] == 0:
+            raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
 
 
 @array_api_names
@@ -210,21 +226,18 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
 @array_api_names
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The product of all elements, or along one dimension. Integers and bools give int64, unless `dtype` is given."""
-    ndim = require_tensor("prod", input)._array.ndim
-    axis = None if dim is None or ndim == 0 else canonical_dim(dim, ndim)
+    axis = _one_axis(dim, require_tensor("prod", input)._array.ndim)
     return _prod(input, axis=axis, keepdims=keepdim, dtype=_total_dtype(input, dtype))  # type: ignore[no-any-return]
 
 
 def _extremum(name: str, whole: Op, along: Op, elementwise: Any, input: Tensor, dim: Any, keepdim: bool) -> Any:
     if isinstance(dim, Tensor):
         return elementwise(input, dim)
+    _refuse_unordered(name, input)
     if dim is None:
-        axis = None
-        if require_tensor(name, input)._array.size == 0:
-            raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
-                               "reduction dim with the 'dim' argument.")
+        _refuse_empty(name, input, None)
         return whole(input, axis=None, keepdims=False)
-    axis = canonical_dim(dim, require_tensor(name, input)._array.ndim)
+    axis = canonical_dim(dim, input._array.ndim)
     if input._array.ndim == 0:
         return ValuesIndices(input.clone(), input.new_zeros((), dtype=_dtypes.int64))
     _refuse_empty(name, input, axis)
@@ -257,27 +270,26 @@ def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
 @array_api_names
 def amax(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """The largest elements over `dim`; NaN wins. Elements that tie share the gradient evenly."""
-    axis = _axes(dim, require_tensor("amax", input)._array.ndim)
-    _refuse_empty("amax", input, axis)
-    return _amax(input, axis=axis, keepdims=keepdim)  # type: ignore[no-any-return]
+    _refuse_unordered("amax", input)
+    _refuse_empty("amax", input, dim)
+    return _amax(input, axis=_axes(dim, input._array.ndim), keepdims=keepdim)  # type: ignore[no-any-return]
 
 
 @array_api_names
 def amin(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """The smallest elements over `dim`; NaN wins. Elements that tie share the gradient evenly."""
-    axis = _axes(dim, require_tensor("amin", input)._array.ndim)
-    _refuse_empty("amin", input, axis)
-    return _amin(input, axis=axis, keepdims=keepdim)  # type: ignore[no-any-return]
+    _refuse_unordered("amin", input)
+    _refuse_empty("amin", input, dim)
+    return _amin(input, axis=_axes(dim, input._array.ndim), keepdims=keepdim)  # type: ignore[no-any-return]
 
 
 def _arg_extremum(name: str, op: Op, input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
-    ndim = require_tensor(name, input)._array.ndim
-    axis = None if dim is None or ndim == 0 else canonical_dim(dim, ndim)
-    if dim is not None:
-        canonical_dim(dim, ndim)
+    _refuse_unordered(name, input, "cb")
+    axis = _one_axis(dim, input._array.ndim)
     if input._array.size == 0 and axis is None:
         raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
-    _refuse_empty(name, input, axis)
+    if axis is not None:
+        _refuse_empty(name, input, axis)
     return op(input, axis=axis, keepdims=keepdim)  # type: ignore[no-any-return]
 
 
@@ -294,9 +306,10 @@ def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
 
 
 def _truth(op: Op, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
-    ndim = require_tensor(op.name, input)._array.ndim
-    # PyTorch's uint8 was once its bool, and stays uint8 here.
-    result = op(input, axis=_axes(dim, ndim), keepdims=keepdim)
+    # No dimensions, given as (), means just that here, unlike in `sum`.
+    axis = () if dim == () else _axes(dim, require_tensor(op.name, input)._array.ndim)
+    result = op(input, axis=axis, keepdims=keepdim)
+    # uint8 was PyTorch's bool once, and stays uint8.
     return result.to(_dtypes.uint8) if input._array.dtype == _dtypes.uint8 else result  # type: ignore[no-any-return]
 
 
