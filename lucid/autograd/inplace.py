@@ -1,6 +1,7 @@
 """In-place writes: into the memory of a tensor, into its version, and into the graph of everything that views it."""
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -34,6 +35,9 @@ def write(target: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
     old._version_box = version_box(target)
     result = compute(old)
     check_result(target, result._array.shape, result._array.dtype)
+    if recording and sys.getrefcount(old) > 2:
+        # A gradient rule has saved the old value, which the write is about to destroy: give it a copy.
+        old._array, old._version_box = old._array.copy(), None
     store(target, result._array)
     if recording and (result._node is not None or target._node is not None):
         node = result._node

@@ -7,6 +7,7 @@ have no array to go by. Everything that wants to see every kernel call (profiler
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any
@@ -18,6 +19,10 @@ from .device import Device, default_device, set_default_device
 
 __all__ = ["Device", "available", "create", "default_device", "device_of", "gpu_module", "observe", "run",
            "set_default_device", "synchronize", "to_device", "to_host"]
+
+# Division by zero and overflow give inf and nan silently, as in PyTorch. NumPy warns in the name of the module that calls it,
+# so this touches no warning of the user's own NumPy code, and costs nothing; np.errstate would cost 0.9 us a call.
+warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"lucid\.backends")
 
 Array = Any  # numpy.ndarray or cupy.ndarray: the tables decide
 Kernel = Callable[..., Any]

@@ -1,0 +1,190 @@
+"""backward and grad: accumulation, order, graph lifetime, errors."""
+from __future__ import annotations
+
+import gc
+import weakref
+
+import pytest
+
+import lucid
+from lucid import Tensor
+from lucid.autograd import grad
+
+
+def leaf(values, device="cpu"):
+    return lucid.tensor(values, requires_grad=True, device=device)
+
+
+def test_gradients_accumulate_in_place(device):
+    x = leaf([1.0, 2.0], device)
+    (x * x).sum().backward()
+    first = x.grad
+    (x * 3).sum().backward()
+    assert x.grad is first
+    assert x.grad.tolist() == [5.0, 7.0]
+
+
+def test_node_used_many_times_is_visited_once_with_its_whole_gradient():
+    x = leaf([2.0])
+    visits = []
+    y = x * x
+    y.register_hook(lambda g: visits.append(g.tolist()))
+    z = y + y * y + y
+    z.backward(Tensor([1.0]))
+    assert visits == [[10.0]]  # d/dy (2y + y^2) at y = 4
+    assert x.grad.tolist() == [40.0]
+
+
+def test_deep_chain_does_not_recurse():
+    x = leaf([1.0])
+    y = x
+    for _ in range(20_000):
+        y = y + 0.0
+    y.backward(Tensor([1.0]))
+    assert x.grad.tolist() == [1.0]
+    del y  # nor does freeing the graph
+
+
+def test_scalar_needs_no_gradient_others_do():
+    x = leaf([1.0, 2.0])
+    with pytest.raises(RuntimeError, match="grad can be implicitly created only for scalar outputs"):
+        (x * 2).backward()
+    with pytest.raises(RuntimeError, match="Mismatch in shape"):
+        (x * 2).backward(Tensor([1.0]))
+    with pytest.raises(RuntimeError, match="does not require grad and does not have a grad_fn"):
+        Tensor([1.0]).backward()
+    assert x.grad is None
+
+
+def test_second_backward_raises_and_retain_graph_allows_it():
+    x = leaf([3.0])
+    y = (x * x).sum()
+    y.backward(retain_graph=True)
+    y.backward()
+    assert x.grad.tolist() == [12.0]
+    with pytest.raises(RuntimeError, match="backward through the graph a second time.*'sum'|a second time"):
+        y.backward()
+    assert x.grad.tolist() == [12.0]
+
+
+def test_gradients_alias_neither_each_other_nor_the_callers_array(device):
+    a, b = leaf([1.0, 2.0], device), leaf([1.0, 2.0], device)
+    seed = lucid.tensor([1.0, 1.0], device=device)
+    (a + b).backward(seed)
+    a.grad.add_(1)
+    assert b.grad.tolist() == [1.0, 1.0]
+    assert seed.tolist() == [1.0, 1.0]
+    b.grad.mul_(5)
+    assert a.grad.tolist() == [2.0, 2.0]
+
+
+def test_gradient_of_expand_is_writable(device):
+    x = leaf([1.0, 2.0, 3.0], device)
+    x.sum().backward()
+    x.grad.add_(1)
+    assert x.grad.tolist() == [2.0, 2.0, 2.0]
+
+
+def test_grad_returns_without_accumulating_and_prunes():
+    x, w = leaf([2.0]), leaf([5.0])
+    w.register_hook(lambda g: pytest.fail("a gradient that nobody asked for was computed"))
+    (dx,) = grad((x * w).sum(), x)
+    assert dx.tolist() == [5.0]
+    assert x.grad is None and w.grad is None
+
+
+def test_grad_of_intermediate_and_unused():
+    x, other = leaf([2.0]), leaf([1.0])
+    y = x * x
+    z = (y * y).sum()
+    dy, dx = grad(z, [y, x], retain_graph=True)
+    assert dy.tolist() == [8.0] and dx.tolist() == [32.0]
+    with pytest.raises(RuntimeError, match="not have been used"):
+        grad(z, other, retain_graph=True)
+    assert grad(z, other, allow_unused=True, retain_graph=True) == (None,)
+    assert grad(z, other, materialize_grads=True)[0].tolist() == [0.0]
+    with pytest.raises(RuntimeError, match="does not require grad"):
+        grad((x * x).sum(), Tensor([1.0]))
+
+
+def test_higher_derivatives(device):
+    x = leaf([2.0], device)
+    y = (x ** 4).sum()
+    for expected in (32.0, 48.0, 48.0, 24.0):
+        (y,) = grad(y.sum(), x, create_graph=True)
+        assert y.tolist() == [expected]
+
+
+def test_backward_with_create_graph_keeps_the_graph_in_grad():
+    x = leaf([3.0])
+    (x ** 3).sum().backward(create_graph=True)
+    assert x.grad.requires_grad
+    (second,) = grad(x.grad.sum(), x)
+    assert second.tolist() == [18.0]
+
+
+def test_nothing_is_recorded_without_create_graph():
+    x = leaf([3.0])
+    (dx,) = grad((x ** 3).sum(), x)
+    assert not dx.requires_grad
+
+
+def test_backward_inputs_limits_accumulation():
+    a, b = leaf([2.0]), leaf([3.0])
+    (a * b).sum().backward(inputs=[a])
+    assert a.grad.tolist() == [3.0] and b.grad is None
+
+
+def test_several_outputs(device):
+    x = leaf([[1.0, 2.0, 3.0, 4.0]], device)
+    a, b = x.split([1, 3], dim=1)
+    (b * b).sum().backward()
+    assert x.grad.tolist() == [[0.0, 4.0, 6.0, 8.0]]
+    a, b = x.split([1, 3], dim=1)
+    (second,) = grad((grad((a.sum() * (b ** 3).sum()), x, create_graph=True)[0]).sum(), x)
+    torch = pytest.importorskip("torch")
+    t = torch.tensor([[1.0, 2.0, 3.0, 4.0]], requires_grad=True)
+    c, d = t.split([1, 3], dim=1)
+    g = torch.autograd.grad(c.sum() * (d ** 3).sum(), t, create_graph=True)[0]
+    assert second.tolist() == torch.autograd.grad(g.sum(), t)[0].tolist()
+
+
+def test_graph_is_freed_without_the_garbage_collector():
+    gc.collect()
+    gc.disable()
+    try:
+        x = leaf([1.0, 2.0])
+        y = ((x * x).exp() + x.reshape(2, 1).sum()).sqrt()
+        nodes = [weakref.ref(y.grad_fn), weakref.ref(y)]
+        del y
+        assert [ref() for ref in nodes] == [None, None]
+        y = (x.exp() * x).sum()
+        nodes = [weakref.ref(y.grad_fn)]
+        y.backward()
+        del y
+        assert nodes[0]() is None
+    finally:
+        gc.enable()
+
+
+def test_dtype_of_gradient_follows_the_input():
+    x = lucid.ones(2, dtype=lucid.float32, requires_grad=True)
+    y = lucid.ones(2, dtype=lucid.float64, requires_grad=True)
+    (x * y).sum().backward()
+    assert x.grad.dtype == lucid.float32 and y.grad.dtype == lucid.float64
+
+
+def test_leaf_that_died_is_skipped():
+    x = leaf([1.0])
+    w = leaf([2.0])
+    y = x * w.detach().requires_grad_()
+    y.sum().backward()
+    assert x.grad.tolist() == [2.0]
+
+
+def test_grad_fn_names_the_op_and_its_parents():
+    x = leaf([1.0])
+    y = x * 2 + 1
+    assert x.grad_fn is None and x.is_leaf and not y.is_leaf
+    assert y.grad_fn.name() == "add"
+    assert y.grad_fn.next_functions[0][0].name() == "mul"

@@ -1,0 +1,173 @@
+"""In-place writes: versions, views, history."""
+from __future__ import annotations
+
+import gc
+import weakref
+
+import pytest
+
+import lucid
+from lucid import Tensor
+
+
+def leaf(values, device="cpu"):
+    return lucid.tensor(values, requires_grad=True, device=device)
+
+
+def test_version_counts_writes_through_every_alias(device):
+    x = lucid.zeros(2, 3, device=device)
+    row, flat, detached = x[0], x.reshape(6), x.detach()
+    assert x._version == 0
+    row.add_(1)
+    flat[5] = 2.0
+    detached.mul_(2)
+    assert x._version == row._version == flat._version == detached._version == 3
+    assert x.tolist() == [[2.0, 2.0, 2.0], [0.0, 0.0, 4.0]]
+    assert x.data._version == 0
+
+
+def test_saved_tensor_that_was_written_raises_with_op_and_shape(device):
+    x, w = leaf([1.0, 2.0], device), lucid.tensor([3.0, 4.0], device=device)
+    y = x * w
+    w.add_(1)
+    with pytest.raises(RuntimeError, match=r"modified by an inplace operation.*float32\[2\].*'mul'"):
+        y.sum().backward()
+    assert x.grad is None
+
+
+def test_saved_output_that_was_written_raises():
+    x = leaf([1.0, 2.0])
+    y = x.exp()
+    z = y * 1
+    y.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation.*output.*'exp'"):
+        z.sum().backward()
+
+
+def test_write_to_what_is_not_needed_is_allowed():
+    x = leaf([1.0, 2.0])
+    w = Tensor([3.0, 4.0])
+    y = x + w
+    w.add_(1)
+    x2 = (x * 2)
+    y2 = x2 + 1
+    x2.mul_(3)
+    (y.sum() + y2.sum() + x2.sum()).backward()
+    assert x.grad.tolist() == [9.0, 9.0]
+
+
+def test_write_before_use_is_not_an_error():
+    x, w = leaf([1.0, 2.0]), Tensor([3.0, 4.0])
+    w.add_(1)
+    (x * w).sum().backward()
+    assert x.grad.tolist() == [4.0, 5.0]
+
+
+def test_leaf_that_requires_grad_refuses_writes(device):
+    x = leaf([1.0, 2.0], device)
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation"):
+        x.add_(1)
+    with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad"):
+        x[0].add_(1)
+    with pytest.raises(RuntimeError, match="leaf Variable"):
+        x[0] = 5.0
+    with lucid.no_grad():
+        x.add_(1)
+        x[0] = 7.0
+    assert x.tolist() == [7.0, 3.0]
+
+
+def test_inplace_history(device):
+    x = leaf([1.0, 2.0], device)
+    y = x * 2
+    y.mul_(3)
+    y += x
+    y.sum().backward()
+    assert x.grad.tolist() == [7.0, 7.0]
+
+
+def test_inplace_op_that_keeps_its_output():
+    x = leaf([0.0, 1.0])
+    y = x * 1
+    y.exp_()
+    y.sum().backward()
+    assert x.grad.tolist() == pytest.approx([1.0, 2.7182817], rel=1e-6)
+
+
+def test_write_through_a_view_reaches_the_base(device):
+    x, w = leaf([1.0, 2.0, 3.0], device), leaf([10.0], device)
+    base = x * 2
+    view = base[1:2]
+    view.mul_(w)
+    assert base.tolist() == [2.0, 40.0, 6.0]
+    base.sum().backward()
+    assert x.grad.tolist() == [2.0, 20.0, 2.0]
+    assert w.grad.tolist() == [4.0]
+
+
+def test_write_to_the_base_reaches_live_views(device):
+    x = leaf([1.0, 2.0, 3.0], device)
+    base = x * 2
+    early, other = base[:2], base.reshape(3, 1)
+    base.mul_(3)
+    (early.sum() + other.sum()).backward()
+    assert x.grad.tolist() == [12.0, 12.0, 6.0]
+
+
+def test_view_of_view_and_a_constant_base(device):
+    buffer = lucid.zeros(2, 3, device=device)
+    w = leaf([1.0, 2.0], device)
+    buffer.transpose(0, 1)[1].copy_(w * w)
+    assert buffer.requires_grad
+    (buffer * 2).sum().backward()
+    assert w.grad.tolist() == [4.0, 8.0]
+
+
+def test_result_must_fit():
+    x = Tensor([1.0, 2.0])
+    with pytest.raises(RuntimeError, match=r"output with shape \[2\] doesn't match the broadcast shape \[3, 2\]"):
+        x.add_(lucid.ones(3, 2))
+    with pytest.raises(RuntimeError, match="result type Float can't be cast to the desired output type Long"):
+        lucid.tensor([1, 2]).add_(0.5)
+    assert x.tolist() == [1.0, 2.0] and x._version == 0
+    with pytest.raises(RuntimeError, match="single memory location"):
+        lucid.zeros(1).expand(3).add_(1)
+
+
+def test_inplace_dtype_is_kept():
+    x = lucid.tensor([1, 2], dtype=lucid.int32)
+    x.add_(lucid.tensor([1, 1], dtype=lucid.int64))
+    assert x.dtype == lucid.int32 and x.tolist() == [2, 3]
+    y = lucid.ones(2, dtype=lucid.float32)
+    y.mul_(lucid.tensor([0.1, 0.2], dtype=lucid.float64))
+    assert y.dtype == lucid.float32
+
+
+def test_inplace_makes_no_cycle():
+    gc.disable()
+    try:
+        x, w = leaf([1.0, 2.0]), leaf([3.0, 4.0])
+        y = x * 1
+        y.mul_(w)
+        view = y[0:1]
+        view.add_(w[0])
+        references = [weakref.ref(y), weakref.ref(y.grad_fn), weakref.ref(view)]
+        del y, view
+        assert [r() for r in references] == [None] * 3
+    finally:
+        gc.enable()
+
+
+def test_detach_inplace():
+    x = leaf([1.0])
+    y = x * 2
+    y.detach_()
+    assert y.is_leaf and not y.requires_grad
+
+
+def test_data_swaps_memory_and_is_noticed():
+    x, w = leaf([1.0]), Tensor([2.0])
+    y = x * w
+    w.data = Tensor([5.0])
+    with pytest.raises(RuntimeError, match="modified by an inplace"):
+        y.backward(Tensor([1.0]))
