@@ -10,7 +10,9 @@ from ..autograd.errors import type_name
 from ..autograd.inplace import write
 from ..ops import activation as _activation
 from ..ops._operands import require_tensor
-from ..ops.activation import gelu, log_softmax as _log_softmax, logsigmoid, sigmoid, softmax as _softmax, softplus, tanh
+from ..ops.activation import gelu, logsigmoid, sigmoid, softplus, tanh
+from ..ops.activation import log_softmax as _log_softmax
+from ..ops.activation import softmax as _softmax
 from ..ops.convolution import conv2d
 from ..ops.creation import arange
 from ..ops.dropout import dropout, dropout1d, dropout2d, dropout3d

@@ -15,7 +15,7 @@ from .comparison import clip, where
 from .conversion import real
 from .unary import exp, expm1, log1p
 
-__all__ = ("relu", "sigmoid", "tanh", "softmax", "log_softmax")  # the ones in lucid itself; all are in nn.functional
+__all__ = ("log_softmax", "relu", "sigmoid", "softmax", "tanh")  # the ones in lucid itself; all are in nn.functional
 METHODS = ("relu", "sigmoid", "tanh", "softmax", "log_softmax")
 INPLACE_METHODS = ("relu", "sigmoid", "tanh")
 
