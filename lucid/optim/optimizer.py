@@ -1,0 +1,355 @@
+"""Optimizer: parameter groups, the state of each parameter, hooks, and the `state_dict` layout of PyTorch."""
+from __future__ import annotations
+
+import functools
+import warnings
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
+from itertools import chain
+from typing import Any
+
+from .. import _dtypes, backends
+from .._hooks import RemovableHandle
+from ..autograd.errors import describe_one
+from ..tensor import Tensor, as_array, wrap
+
+Group = dict[str, Any]
+StateDict = dict[str, Any]
+
+_HOOK_REGISTRIES = ("_optimizer_step_pre_hooks", "_optimizer_step_post_hooks", "_optimizer_state_dict_pre_hooks",
+                    "_optimizer_state_dict_post_hooks", "_optimizer_load_state_dict_pre_hooks",
+                    "_optimizer_load_state_dict_post_hooks")
+
+
+class _Required:
+    """The type of `required`."""
+
+    def __repr__(self) -> str:
+        return "<required parameter>"
+
+
+required = _Required()  # a default that every parameter group must replace
+
+
+class Optimizer:
+    """The base class of all optimizers, as in PyTorch.
+
+    `params` is an iterable of leaf tensors, of (name, tensor) pairs, or of dictionaries with a key 'params' and options that
+    differ from `defaults`. The groups hold the tensors themselves, so moving a module to another device keeps them valid;
+    the state of a parameter follows it at the next `step` or `state_dict`.
+
+    A subclass defines `step(closure=None)`. Raises TypeError for a single tensor, a set or anything that is not a tensor,
+    and ValueError for no parameters, a tensor that was computed, or one that appears in two groups.
+    """
+
+    # Names of state tensors with the shape and dtype of their parameter, the first one always there: checked before a step.
+    _elementwise_state: tuple[str, ...] = ()
+
+    _optimizer_step_pre_hooks: OrderedDict[int, Callable[..., Any]]
+    _optimizer_step_post_hooks: OrderedDict[int, Callable[..., Any]]
+    _optimizer_state_dict_pre_hooks: OrderedDict[int, Callable[..., Any]]
+    _optimizer_state_dict_post_hooks: OrderedDict[int, Callable[..., Any]]
+    _optimizer_load_state_dict_pre_hooks: OrderedDict[int, Callable[..., Any]]
+    _optimizer_load_state_dict_post_hooks: OrderedDict[int, Callable[..., Any]]
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if "step" in cls.__dict__:
+            cls.step = _with_hooks(cls.step)  # type: ignore[method-assign]
+
+    def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
+        if isinstance(params, Tensor):
+            raise TypeError("params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
+                            f"{type(params).__name__}")
+        if defaults.get("differentiable"):
+            raise NotImplementedError("differentiable=True is not supported: steps write into the parameters outside of "
+                                      "the graph")
+        self.defaults = defaults
+        self.state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
+        self.param_groups: list[Group] = []
+        for registry in _HOOK_REGISTRIES:
+            setattr(self, registry, OrderedDict())
+        groups = list(params)
+        if not groups:
+            raise ValueError("optimizer got an empty parameter list")
+        if not isinstance(groups[0], dict):
+            groups = [{"params": groups}]
+        for group in groups:
+            self.add_param_group(group)
+
+    # ---- parameter groups ----------------------------------------------------------------------------------------
+    def add_param_group(self, param_group: Group) -> None:
+        """Add a dictionary with a key 'params' and options; missing options are the defaults. Raises as the class does."""
+        if not isinstance(param_group, dict):
+            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
+        tensors, names = _tensors_and_names(param_group["params"])
+        for tensor in tensors:
+            if not isinstance(tensor, Tensor):
+                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(tensor).__name__}")
+            if not (tensor.is_leaf or tensor.retains_grad):
+                raise ValueError("can't optimize a non-leaf Tensor")
+        param_group["params"] = tensors
+        if names:
+            param_group["param_names"] = names
+        for name, default in self.defaults.items():
+            if default is required and name not in param_group:
+                raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
+            param_group.setdefault(name, default)
+
+        # Compared by identity: `==` of tensors works on their elements.
+        identities = {id(tensor) for tensor in tensors}
+        if len(identities) != len(tensors):
+            warnings.warn("optimizer contains a parameter group with duplicate parameters; in future, this will cause an "
+                          "error; see github.com/pytorch/pytorch/issues/40967 for more information", stacklevel=3)
+        for group in self.param_groups:
+            if ("param_names" in param_group) != ("param_names" in group):
+                with_names = "with names" if "param_names" in param_group else "without names"
+                raise ValueError("all optimizer param groups should be with/without names. cannot add param group "
+                                 f"{with_names} to the optimizer")
+            if not identities.isdisjoint(map(id, group["params"])):
+                raise ValueError("some parameters appear in more than one parameter group")
+        self.param_groups.append(param_group)
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients of all parameters, or with ``set_to_none=False`` fill them with zeros."""
+        for group in self.param_groups:
+            for param in group["params"]:
+                if set_to_none:
+                    param._grad = None
+                elif param._grad is not None:
+                    if param._grad.grad_fn is not None:
+                        param._grad.detach_()
+                    else:
+                        param._grad.requires_grad_(False)
+                    param._grad.zero_()
+
+    # ---- stepping ------------------------------------------------------------------------------------------------
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Update the parameters. `closure` computes the loss and the gradients again and returns the loss, as this does."""
+        raise NotImplementedError(f"{type(self).__name__} does not define step()")
+
+    def _ready(self) -> list[tuple[Group, list[Tensor]]]:
+        """Each group with those of its parameters that have a gradient, checked before any of them is written.
+
+        Raises RuntimeError if a gradient does not fit its parameter, or the state does not.
+        """
+        first_state = self._elementwise_state[0] if self._elementwise_state else None
+        state = self.state
+        ready = []
+        for group in self.param_groups:
+            params = []
+            for param in group["params"]:
+                grad = param._grad
+                if grad is None:
+                    continue
+                array, its = param._array, grad._array
+                # `.device` is an attribute of NumPy and CuPy arrays alike, and cheaper than Tensor.device.
+                if its.shape != array.shape or its.dtype != array.dtype or its.device != array.device:
+                    raise RuntimeError(f"the gradient of a parameter must have its shape, dtype and device, but got "
+                                       f"{describe_one(grad)} for {describe_one(param)}. No parameter was changed.")
+                if first_state is not None and param in state:
+                    kept = state[param].get(first_state)
+                    if kept is not None and (kept._array.device != array.device or kept._array.dtype != array.dtype
+                                             or kept._array.shape != array.shape):
+                        self._follow(param)
+                params.append(param)
+            ready.append((group, params))
+        return ready
+
+    def _follow(self, param: Tensor) -> None:
+        """Move the state of `param` to its device, inside the same state tensors; 'step' stays where it is.
+
+        Raises RuntimeError if the parameter has changed its shape or dtype since.
+        """
+        entries = self.state[param]
+        for name, value in entries.items():
+            if name == "step" or not isinstance(value, Tensor):
+                continue
+            if name in self._elementwise_state and (value.shape != param.shape or value.dtype != param.dtype):
+                raise RuntimeError(
+                    f"optimizer state '{name}' ({describe_one(value)}) no longer fits its parameter "
+                    f"({describe_one(param)}), which was changed since. Make a new optimizer; its load_state_dict casts a "
+                    "state of the same shape. No parameter was changed.")
+            if value._array.device != param._array.device:
+                value._swap_array(backends.to_device(value._array, param.device))
+
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(optimizer, args, kwargs)`` before `step`; it may return new (args, kwargs). `args` begins with self."""
+        return RemovableHandle.add(self._optimizer_step_pre_hooks, hook)
+
+    def register_step_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
+        """Call ``hook(optimizer, args, kwargs)`` after `step`. `args` begins with the optimizer."""
+        return RemovableHandle.add(self._optimizer_step_post_hooks, hook)
+
+    # ---- saving and loading --------------------------------------------------------------------------------------
+    def state_dict(self) -> StateDict:
+        """The state by index of the parameter, and the groups with these indices in the place of the parameters.
+
+        The tensors are those of the optimizer, not copies.
+        """
+        for hook in self._optimizer_state_dict_pre_hooks.values():
+            hook(self)
+        numbers: dict[int, int] = {}
+        groups = []
+        start = 0
+        for group in self.param_groups:
+            for number, param in enumerate(group["params"], start):
+                numbers.setdefault(id(param), number)
+            packed = {key: value for key, value in group.items() if key != "params"}
+            packed["params"] = [numbers[id(param)] for param in group["params"]]
+            groups.append(packed)
+            start += len(group["params"])
+        state = {}
+        for key, entries in self.state.items():
+            if isinstance(key, Tensor):
+                self._follow(key)
+                state[numbers[id(key)]] = entries
+            else:
+                state[key] = entries
+        result: StateDict = {"state": state, "param_groups": groups}
+        for hook in self._optimizer_state_dict_post_hooks.values():
+            changed = hook(self, result)
+            result = result if changed is None else changed
+        return result
+
+    def load_state_dict(self, state_dict: StateDict) -> None:
+        """Load what `state_dict()` gave. Parameters are matched by position.
+
+        State tensors are copied, to the device and for floating-point parameters to the dtype of their parameter; 'step'
+        goes to the CPU. NumPy arrays are taken as tensors. Raises ValueError, with nothing changed, if the groups differ in
+        number or size or a state tensor has another shape than its parameter.
+        """
+        state_dict = dict(state_dict)
+        for hook in self._optimizer_load_state_dict_pre_hooks.values():
+            changed = hook(self, state_dict)
+            state_dict = state_dict if changed is None else changed
+        saved_groups = deepcopy(state_dict["param_groups"])
+        if len(saved_groups) != len(self.param_groups):
+            raise ValueError("loaded state dict has a different number of parameter groups")
+        pairs = list(zip(self.param_groups, saved_groups, strict=True))
+        if any(len(group["params"]) != len(saved["params"]) for group, saved in pairs):
+            raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
+
+        by_number = dict(zip(chain.from_iterable(saved["params"] for saved in saved_groups),
+                             chain.from_iterable(group["params"] for group in self.param_groups), strict=True))
+        state: defaultdict[Any, Any] = defaultdict(dict)
+        for number, entries in state_dict["state"].items():
+            param = by_number.get(number)
+            if param is None:
+                state[number] = entries
+            else:
+                self._check_state(param, number, entries)
+                state[param] = _fit(param, entries)
+        for group, saved in pairs:
+            saved["params"] = group["params"]
+            if "param_names" in group:
+                saved.setdefault("param_names", group["param_names"])
+        self.__setstate__({"state": state, "param_groups": saved_groups})
+        for hook in self._optimizer_load_state_dict_post_hooks.values():
+            hook(self)
+
+    def _check_state(self, param: Tensor, number: Any, entries: Any) -> None:
+        for name in self._elementwise_state:
+            value = entries.get(name) if isinstance(entries, Mapping) else None
+            if value is not None and tuple(value.shape) != param.shape:
+                raise ValueError(f"loaded state '{name}' of parameter {number} has shape {list(value.shape)}, but the "
+                                 f"parameter has shape {list(param.shape)}")
+
+    def register_state_dict_pre_hook(self, hook: Callable[[Optimizer], None], prepend: bool = False) -> RemovableHandle:
+        """Call ``hook(optimizer)`` before `state_dict` works."""
+        return _register(self._optimizer_state_dict_pre_hooks, hook, prepend)
+
+    def register_state_dict_post_hook(self, hook: Callable[[Optimizer, StateDict], StateDict | None],
+                                      prepend: bool = False) -> RemovableHandle:
+        """Call ``hook(optimizer, state_dict)`` on the result of `state_dict`; it may return another one."""
+        return _register(self._optimizer_state_dict_post_hooks, hook, prepend)
+
+    def register_load_state_dict_pre_hook(self, hook: Callable[[Optimizer, StateDict], StateDict | None],
+                                          prepend: bool = False) -> RemovableHandle:
+        """Call ``hook(optimizer, state_dict)`` on a shallow copy of what is to be loaded; it may return another one."""
+        return _register(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
+
+    def register_load_state_dict_post_hook(self, hook: Callable[[Optimizer], None],
+                                           prepend: bool = False) -> RemovableHandle:
+        """Call ``hook(optimizer)`` after `load_state_dict`."""
+        return _register(self._optimizer_load_state_dict_post_hooks, hook, prepend)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        for registry in _HOOK_REGISTRIES:  # hooks are not pickled
+            self.__dict__.setdefault(registry, OrderedDict())
+
+    def __repr__(self) -> str:
+        lines = [f"{type(self).__name__} ("]
+        for number, group in enumerate(self.param_groups):
+            lines.append(f"Parameter Group {number}")
+            lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
+        return "\n".join(lines) + "\n)"
+
+
+def check_options(fused: bool | None, foreach: bool | None, differentiable: bool) -> None:
+    """Raise RuntimeError for the combinations of implementation options that PyTorch refuses."""
+    if fused and differentiable:
+        raise RuntimeError("`fused` does not support `differentiable`")
+    if fused and foreach:
+        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+
+
+def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
+    """`step`, with the hooks of the optimizer around it, and a note for learning-rate schedulers that it was called."""
+    @functools.wraps(step)
+    def hooked(self: Optimizer, *args: Any, **keywords: Any) -> Any:
+        self._opt_called = True  # type: ignore[attr-defined]
+        if not (self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks):
+            return step(self, *args, **keywords)
+        args = (self, *args)
+        for hook in self._optimizer_step_pre_hooks.values():
+            changed = hook(self, args, keywords)
+            if changed is not None:
+                if not (isinstance(changed, tuple) and len(changed) == 2):
+                    raise RuntimeError(f"{step} must return None or a tuple of (new_args, new_kwargs), but got {changed}.")
+                args, keywords = changed
+        result = step(*args, **keywords)
+        for hook in self._optimizer_step_post_hooks.values():
+            hook(self, args, keywords)
+        return result
+
+    hooked._reports_to_scheduler = True  # type: ignore[attr-defined]
+    return hooked
+
+
+def _register(hooks: OrderedDict[int, Any], hook: Callable[..., Any], prepend: bool) -> RemovableHandle:
+    handle = RemovableHandle.add(hooks, hook)
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)
+    return handle
+
+
+def _tensors_and_names(params: Any) -> tuple[list[Any], list[str]]:
+    """The tensors and the names in a tensor, an iterable of tensors or an iterable of (name, tensor) pairs."""
+    if isinstance(params, Tensor):
+        return [params], []
+    if isinstance(params, set):
+        raise TypeError("optimizer parameters need to be organized in ordered collections, but the ordering of tensors in "
+                        "sets will change between runs. Please use a list instead.")
+    items = list(params)
+    names = [item[0] for item in items if isinstance(item, tuple)]
+    if names and len(names) != len(items):
+        raise ValueError("all optimizer params should be with/without names. Some param names are missing")
+    return [item[1] for item in items] if names else items, names
+
+
+def _fit(param: Tensor, value: Any, name: Any = None) -> Any:
+    """A copy of loaded state in which all tensors have the device and dtype that state of `param` has."""
+    if isinstance(value, Tensor) or hasattr(value, "__array__"):
+        dtype = param.dtype if name != "step" and _dtypes.is_floating(param.dtype) else None
+        return wrap(as_array(value, dtype, "cpu" if name == "step" else param.device, copy=True))
+    if isinstance(value, Mapping):
+        return {key: _fit(param, entry, key) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(_fit(param, entry) for entry in value)
+    return value

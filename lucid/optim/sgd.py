@@ -1,0 +1,75 @@
+"""Stochastic gradient descent."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ..autograd.grad_mode import enable_grad
+from ..backends import run
+from ..tensor import Tensor, version_box, wrap
+from ._complex import in_real_numbers
+from .optimizer import Optimizer, check_options
+
+
+class SGD(Optimizer):
+    """Stochastic gradient descent with momentum, Nesterov momentum and L2 weight decay, as `torch.optim.SGD`.
+
+    State of a parameter: 'momentum_buffer', with a momentum, from the first step on. `lr` and `weight_decay` may be tensors
+    of one element. `foreach` and `fused` are accepted and change nothing: a step is one kernel per parameter anyway.
+
+    Raises ValueError for negative options, and for Nesterov momentum without momentum or with dampening.
+    """
+
+    _elementwise_state = ("momentum_buffer",)
+
+    def __init__(self, params: Iterable[Any], lr: float | Tensor = 1e-3, momentum: float = 0, dampening: float = 0,
+                 weight_decay: float | Tensor = 0, nesterov: bool = False, *, maximize: bool = False,
+                 foreach: bool | None = None, differentiable: bool = False, fused: bool | None = None) -> None:
+        if isinstance(lr, Tensor) and lr.numel() != 1:
+            raise ValueError("Tensor lr must be 1-element")
+        if lr < 0.0:
+            raise ValueError(f"Invalid learning rate: {lr}")
+        if momentum < 0.0:
+            raise ValueError(f"Invalid momentum value: {momentum}")
+        if weight_decay < 0.0:
+            raise ValueError(f"Invalid weight_decay value: {weight_decay}")
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        check_options(fused, foreach, differentiable)
+        super().__init__(params, {
+            "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, "nesterov": nesterov,
+            "maximize": maximize, "foreach": foreach, "differentiable": differentiable, "fused": fused})
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:  # checkpoints of older versions lack some options
+            for option, value in (("nesterov", False), ("maximize", False), ("foreach", None), ("differentiable", False),
+                                  ("fused", False)):
+                group.setdefault(option, value)
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Take a step against the gradients (along them with `maximize`); returns what `closure`, if given, returns.
+
+        Raises RuntimeError, with nothing changed, if a gradient does not fit its parameter.
+        """
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        for group, params in self._ready():
+            options = {"lr": float(group["lr"]), "momentum": group["momentum"], "dampening": group["dampening"],
+                       "weight_decay": float(group["weight_decay"]), "nesterov": group["nesterov"],
+                       "maximize": group["maximize"]}
+            has_momentum = group["momentum"] != 0
+            for param in params:
+                state = self.state[param] if has_momentum else {}
+                buffer = state.get("momentum_buffer")
+                array, kept = param._array, None if buffer is None else buffer._array
+                call = in_real_numbers if array.dtype.kind == "c" else run
+                _, made = call("sgd", (array, param._grad._array, kept), {**options, "out": (array, kept)})
+                version_box(param).bump()
+                if buffer is not None:
+                    version_box(buffer).bump()
+                elif has_momentum:
+                    state["momentum_buffer"] = wrap(made)
+        return loss
