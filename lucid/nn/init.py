@@ -153,7 +153,9 @@ def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonline
                      generator: Any = None) -> Tensor:
     """He's uniform distribution: the variance is gain**2 / fan. `a` is the negative slope of 'leaky_relu'."""
     std = _kaiming_std(tensor, a, mode, nonlinearity)
-    return tensor if std is None else uniform_(tensor, -math.sqrt(3.0) * std, math.sqrt(3.0) * std, generator)  # type: ignore[no-any-return]
+    if std is None:
+        return tensor
+    return uniform_(tensor, -math.sqrt(3.0) * std, math.sqrt(3.0) * std, generator)  # type: ignore[no-any-return]
 
 
 def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
@@ -176,7 +178,10 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
 
 @no_grad()
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
-    """Fill with a (semi-)orthogonal matrix, dimensions after the first taken as one. Raises ValueError below 2 dimensions."""
+    """Fill with a (semi-)orthogonal matrix, dimensions after the first taken as one.
+
+    Raises ValueError for fewer than 2 dimensions.
+    """
     if tensor.ndim < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     if tensor.numel() == 0:
@@ -185,8 +190,8 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     columns = tensor.numel() // rows
     # Normal columns made orthonormal are uniformly distributed over all orthogonal matrices.
     matrix = tensor.new_empty((max(rows, columns), min(rows, columns))).normal_(0, 1, generator=generator)
-    result = _orthonormal_columns(matrix)
-    return tensor.copy_(((result.t() if rows < columns else result) * gain).reshape(tensor.shape))  # type: ignore[no-any-return]
+    result = _orthonormal_columns(matrix) * gain
+    return tensor.copy_((result.t() if rows < columns else result).reshape(tensor.shape))
 
 
 def _orthonormal_columns(matrix: Tensor) -> Tensor:

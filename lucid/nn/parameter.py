@@ -77,7 +77,7 @@ class Parameter(_StableHandle):
                 found = super().__deepcopy__(memo)
             finally:
                 self._grad = grad
-        return found  # type: ignore[no-any-return]
+        return found
 
 
 class Buffer(_StableHandle):

@@ -55,8 +55,8 @@ class BackwardHooks:
             if changed is not None:
                 changed = changed if isinstance(changed, tuple) else (changed,)
                 if len(changed) != len(gradients):
-                    raise RuntimeError(f"Backward pre hook returned an invalid number of grad_output, got {len(changed)}, but "
-                                       f"expected {len(gradients)}")
+                    raise RuntimeError("Backward pre hook returned an invalid number of grad_output, got "
+                                       f"{len(changed)}, but expected {len(gradients)}")
                 gradients = changed
         if self._watches_inputs:
             self._grad_output = gradients

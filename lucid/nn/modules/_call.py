@@ -87,7 +87,8 @@ def _call_with_hooks(module: Call, args: tuple[Any, ...], kwargs: dict[str, Any]
         args, kwargs = _run_pre_hooks(module, args, kwargs)
         backward = None
         if module._backward_hooks or module._backward_pre_hooks:
-            backward = BackwardHooks(module, list(module._backward_pre_hooks.values()), list(module._backward_hooks.values()))
+            backward = BackwardHooks(module, list(module._backward_pre_hooks.values()),
+                                     list(module._backward_hooks.values()))
             args = backward.watch_inputs(args)
         result = module.forward(*args, **kwargs)
         for number, hook in list(module._forward_hooks.items()):

@@ -4,7 +4,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import Any, Self
 
 from ... import _dtypes
 from ...autograd.grad_mode import no_grad
@@ -13,12 +13,11 @@ from ...tensor import Tensor, Version, wrap
 from ..parameter import destination
 from ._registry import Registry
 
-Self = TypeVar("Self", bound="Conversion")
 Convert = Callable[[Tensor], Tensor]
 
 
 class _Once:
-    """A conversion of the state of `root` that treats every array once: what shared an array before shares one afterwards."""
+    """A conversion of the state of `root` that treats each array once: what shared one before shares one afterwards."""
 
     def __init__(self, convert: Convert, root: Registry) -> None:
         self._convert = convert
@@ -55,7 +54,7 @@ class _Once:
 class Conversion(Registry):
     """The part of Module that moves and casts it."""
 
-    def _apply(self: Self, fn: Convert, recurse: bool = True) -> Self:
+    def _apply(self, fn: Convert, recurse: bool = True) -> Self:
         """Replace every parameter, buffer and gradient by ``fn(it)``, inside the same objects, each array once."""
         once = fn if isinstance(fn, _Once) else _Once(fn, self)
         if recurse:
@@ -67,7 +66,7 @@ class Conversion(Registry):
                     once(tensor)
         return self
 
-    def to(self: Self, *args: Any, **keywords: Any) -> Self:
+    def to(self, *args: Any, **keywords: Any) -> Self:
         """Move and cast the module in place, and return it: ``to(device)``, ``to(dtype)``, ``to(device, dtype)``,
         ``to(tensor)``.
 
@@ -81,46 +80,46 @@ class Conversion(Registry):
                             f"dtype={dtype.name}")
 
         def convert(tensor: Tensor) -> Tensor:
-            return tensor.to(device, dtype if _dtypes.is_differentiable(tensor.dtype) else None)  # type: ignore[no-any-return]
+            return tensor.to(device, dtype if _dtypes.is_differentiable(tensor.dtype) else None)
 
         self._apply(convert)
         if device is not None:
             _warn_left_behind(self, device)
         return self
 
-    def cpu(self: Self) -> Self:
+    def cpu(self) -> Self:
         """Move the module to host memory."""
         return self.to(Device("cpu"))
 
-    def gpu(self: Self, device: Any = None) -> Self:
+    def gpu(self, device: Any = None) -> Self:
         """Move the module to a GPU, GPU 0 by default."""
         return self.to(Device("gpu" if device is None else device))
 
-    def cuda(self: Self, device: Any = None) -> Self:
+    def cuda(self, device: Any = None) -> Self:
         """The same as `gpu`."""
         return self.gpu(device)
 
-    def type(self: Self, dst_type: Any) -> Self:
+    def type(self, dst_type: Any) -> Self:
         """Cast all parameters and buffers, integer ones too."""
         return self._apply(lambda tensor: tensor.to(_dtypes.as_dtype(dst_type)))
 
-    def float(self: Self) -> Self:
+    def float(self) -> Self:
         """Cast floating-point parameters and buffers to float32."""
         return self._cast(_dtypes.float32)
 
-    def double(self: Self) -> Self:
+    def double(self) -> Self:
         """Cast floating-point parameters and buffers to float64."""
         return self._cast(_dtypes.float64)
 
-    def half(self: Self) -> Self:
+    def half(self) -> Self:
         """Cast floating-point parameters and buffers to float16."""
         return self._cast(_dtypes.float16)
 
-    def bfloat16(self: Self) -> Self:
+    def bfloat16(self) -> Self:
         """Cast floating-point parameters and buffers to bfloat16."""
         return self._cast(_dtypes.bfloat16)
 
-    def _cast(self: Self, dtype: Any) -> Self:
+    def _cast(self, dtype: Any) -> Self:
         return self._apply(lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor)
 
 

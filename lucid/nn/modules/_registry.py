@@ -152,7 +152,7 @@ class Registry:
     def __delattr__(self, name: str) -> None:
         for registry in (self._parameters, self._buffers, self._modules):
             if name in registry:
-                del registry[name]  # type: ignore[attr-defined]
+                del registry[name]
                 self._non_persistent_buffers_set.discard(name)
                 return
         object.__delattr__(self, name)
@@ -248,9 +248,8 @@ class Registry:
             raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
         path, _, name = target.rpartition(".")
         parent = self.get_submodule(path)
-        if strict or hasattr(parent, name):
-            if not isinstance(self._find(parent, name), Registry):
-                raise AttributeError(f"`{name}` is not an nn.Module")
+        if (strict or hasattr(parent, name)) and not isinstance(self._find(parent, name), Registry):
+            raise AttributeError(f"`{name}` is not an nn.Module")
         setattr(parent, name, module)
 
     def get_parameter(self, target: str) -> Parameter:

@@ -4,15 +4,12 @@ from __future__ import annotations
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ..._hooks import RemovableHandle
 from ...autograd.grad_mode import no_grad
 from ...tensor import Tensor, version_box
 from ._registry import Registry
-
-if TYPE_CHECKING:
-    from .module import Module
 
 EXTRA_STATE = "_extra_state"
 PENDING = "pending_writes"  # where local_metadata carries the plan of a load through `_load_from_state_dict`
@@ -28,8 +25,6 @@ class IncompatibleKeys(NamedTuple):
         if not self.missing_keys and not self.unexpected_keys:
             return "<All keys matched successfully>"
         return f"IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
-
-    __str__ = __repr__
 
 
 class StateDictionary(OrderedDict[str, Any]):
@@ -240,7 +235,8 @@ class StateDict(Registry):
         """
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
-    def _register_load_state_dict_pre_hook(self, hook: Callable[..., None], with_module: bool = False) -> RemovableHandle:
+    def _register_load_state_dict_pre_hook(self, hook: Callable[..., None], with_module: bool = False
+                                           ) -> RemovableHandle:
         return RemovableHandle.add(self._load_state_dict_pre_hooks, BoundHook(hook, self) if with_module else hook)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
@@ -285,15 +281,16 @@ def _call_hooks(modules: list[StateDict], keys: IncompatibleKeys) -> None:
     for module in modules:
         for hook in module._load_state_dict_post_hooks.values():
             if hook(module, keys) is not None:
-                raise AssertionError("Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return "
-                                     "new values, if incompatible_keys need to be modified, it should be done inplace.")
+                raise AssertionError("Hooks registered with ``register_load_state_dict_post_hook`` are not expected to "
+                                     "return new values, if incompatible_keys need to be modified, it should be done "
+                                     "inplace.")
 
 
 def _loadable(key: str, value: Any, target: Tensor, errors: list[str]) -> Tensor | None:
     """`value` in the shape of `target`, or None and a line in `errors`."""
     if not isinstance(value, Tensor):
-        errors.append(f'While copying the parameter named "{key}", expected lucid.Tensor or Tensor-like object from checkpoint '
-                      f"but received {type(value)}")
+        errors.append(f'While copying the parameter named "{key}", expected lucid.Tensor or Tensor-like object from '
+                      f"checkpoint but received {type(value)}")
         return None
     if target.ndim == 0 and value.shape == (1,):
         value = value[0]  # how old checkpoints stored scalars
@@ -301,7 +298,7 @@ def _loadable(key: str, value: Any, target: Tensor, errors: list[str]) -> Tensor
         errors.append(f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, the shape in "
                       f"current model is {target.shape}.")
         return None
-    return value
+    return value  # type: ignore[no-any-return]
 
 
 def _describe(keys: IncompatibleKeys) -> list[str]:

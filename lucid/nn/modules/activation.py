@@ -1,4 +1,4 @@
-"""Activation functions as modules: each applies the function of the same name in `functional`, elementwise or along `dim`."""
+"""Activation functions as modules: each applies the function of its name in `functional`, elementwise or along `dim`."""
 from __future__ import annotations
 
 from ...tensor import Tensor

@@ -4,13 +4,11 @@ from __future__ import annotations
 import operator
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, TypeVar
+from typing import Any, Self
 
 from ...tensor import Tensor
 from ..parameter import Parameter
 from .module import Module, indent
-
-Self = TypeVar("Self", bound="_Numbered")
 
 
 class _Numbered(Module):
@@ -18,7 +16,7 @@ class _Numbered(Module):
 
     _modules: dict[str, Module]  # type: ignore[assignment]
 
-    def _key(self, index: Any) -> str:
+    def _key(self, index: int) -> str:
         """The name of the module at `index`, which may be negative. Raises IndexError if there is none."""
         index = operator.index(index)
         if not -len(self) <= index < len(self):
@@ -44,12 +42,12 @@ class _Numbered(Module):
     def __iter__(self) -> Iterator[Module]:
         return iter(self._modules.values())
 
-    def append(self: Self, module: Module) -> Self:
+    def append(self, module: Module) -> Self:
         """Add a module at the end."""
         self.add_module(str(len(self)), module)
         return self
 
-    def extend(self: Self, modules: Iterable[Module]) -> Self:
+    def extend(self, modules: Iterable[Module]) -> Self:
         """Add modules at the end. Raises TypeError for something that is not iterable."""
         if not isinstance(modules, Iterable):
             raise TypeError(f"{type(self).__name__}.extend should be called with an iterable, but got "
@@ -66,7 +64,7 @@ class _Numbered(Module):
 
 
 class Sequential(_Numbered):
-    """Modules that are called one after the other: ``Sequential(a, b)`` or ``Sequential(OrderedDict(first=a, second=b))``."""
+    """Modules called one after the other: ``Sequential(a, b)`` or ``Sequential(OrderedDict(first=a, second=b))``."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__()
@@ -88,7 +86,7 @@ class Sequential(_Numbered):
             return self.__class__(OrderedDict(list(self._modules.items())[index]))
         return self._modules[self._key(index)]
 
-    def insert(self, index: int, module: Module) -> Sequential:
+    def insert(self, index: int, module: Module) -> Self:
         """Put a module before the one at `index`. Raises IndexError outside the list, AssertionError for other objects."""
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
@@ -103,7 +101,7 @@ class Sequential(_Numbered):
         _require_sequential(other)
         return Sequential(*self, *other)
 
-    def __iadd__(self, other: Any) -> Sequential:
+    def __iadd__(self, other: Any) -> Self:
         _require_sequential(other)
         return self.extend(other)
 
@@ -113,7 +111,7 @@ class Sequential(_Numbered):
 
     __rmul__ = __mul__
 
-    def __imul__(self, times: int) -> Sequential:
+    def __imul__(self, times: int) -> Self:
         _require_positive(self, times)
         return self.extend(list(self) * (times - 1))
 
@@ -152,7 +150,7 @@ class ModuleList(_Numbered):
     def __add__(self, other: Iterable[Module]) -> ModuleList:
         return ModuleList([*self, *other])
 
-    def __iadd__(self, modules: Iterable[Module]) -> ModuleList:
+    def __iadd__(self, modules: Iterable[Module]) -> Self:
         return self.extend(modules)
 
     def __repr__(self) -> str:
@@ -284,16 +282,16 @@ class ParameterList(Module):
     def __iter__(self) -> Iterator[Any]:
         return iter([self[number] for number in range(len(self))])
 
-    def __iadd__(self, parameters: Iterable[Any]) -> ParameterList:
+    def __iadd__(self, parameters: Iterable[Any]) -> Self:
         return self.extend(parameters)
 
-    def append(self, value: Any) -> ParameterList:
+    def append(self, value: Any) -> Self:
         """Add an entry at the end."""
         self._size += 1
         self[-1] = value
         return self
 
-    def extend(self, values: Iterable[Any]) -> ParameterList:
+    def extend(self, values: Iterable[Any]) -> Self:
         """Add entries at the end. Raises TypeError for something that is not iterable, and for a single tensor."""
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
             raise TypeError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")
@@ -371,7 +369,7 @@ class ParameterDict(Module):
 
     def get(self, key: str, default: Any = None) -> Any:
         """The entry `key`, or `default`."""
-        return self[key] if key in self else default
+        return self[key] if key in self._keys else default
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
         """A new dictionary with `default` for each of `keys`."""
@@ -411,7 +409,7 @@ class ParameterDict(Module):
         result.update(self)
         return result
 
-    def __ior__(self, other: Any) -> ParameterDict:
+    def __ior__(self, other: Any) -> Self:
         self.update(other)
         return self
 

@@ -23,7 +23,7 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """Splits dimension `dim` into dimensions of the lengths `unflattened_size`. Raises TypeError unless these are integers."""
+    """Splits dimension `dim` into dimensions of the lengths `unflattened_size`. Raises TypeError for other than integers."""
 
     def __init__(self, dim: int, unflattened_size: tuple[int, ...]) -> None:
         super().__init__()

@@ -3,13 +3,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Self
 
 from ._call import Call
 from ._conversion import Conversion
 from ._state_dict import StateDict
-
-Self = TypeVar("Self", bound="Module")
 
 _HOOK_REGISTRIES = ("_forward_pre_hooks", "_forward_pre_hooks_with_kwargs", "_forward_hooks", "_forward_hooks_with_kwargs",
                     "_forward_hooks_always_called", "_backward_pre_hooks", "_backward_hooks", "_state_dict_hooks",
@@ -54,8 +52,8 @@ class Module(Call, Conversion, StateDict):
             super().__init__(*args, **kwargs)
 
     # ---- modes and gradients -------------------------------------------------------------------------------------
-    def train(self: Self, mode: bool = True) -> Self:
-        """Put this module and all below into training mode, or evaluation mode. Raises ValueError unless `mode` is a bool."""
+    def train(self, mode: bool = True) -> Self:
+        """Put this module and all below into training or evaluation mode. Raises ValueError unless `mode` is a bool."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         self.training = mode
@@ -63,11 +61,11 @@ class Module(Call, Conversion, StateDict):
             module.train(mode)
         return self
 
-    def eval(self: Self) -> Self:
+    def eval(self) -> Self:
         """Put this module and all below into evaluation mode."""
         return self.train(False)
 
-    def requires_grad_(self: Self, requires_grad: bool = True) -> Self:
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Set `requires_grad` of all parameters: False freezes them."""
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
@@ -85,7 +83,7 @@ class Module(Call, Conversion, StateDict):
                 gradient._node = None
                 gradient.zero_()
 
-    def apply(self: Self, fn: Callable[[Module], Any]) -> Self:
+    def apply(self, fn: Callable[[Module], Any]) -> Self:
         """Call ``fn(module)`` on every submodule, children first, and on this one."""
         for module in self.children():
             module.apply(fn)

@@ -15,14 +15,15 @@ from .module import Module
 class Embedding(Module):
     """A table of vectors, looked up by number: integers (…) to (…, embedding_dim).
 
-    `weight` is (num_embeddings, embedding_dim), normally distributed at first. The row `padding_idx` starts as zeros and gets
-    no gradient. With `max_norm`, rows that are looked up are first scaled down to that norm.
+    `weight` is (num_embeddings, embedding_dim), normally distributed at first. The row `padding_idx` starts as zeros and
+    gets no gradient. With `max_norm`, rows that are looked up are first scaled down to that norm.
     Raises IndexError for a number outside the table, AssertionError for a `padding_idx` outside it.
     """
 
-    def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None, max_norm: float | None = None,
-                 norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False,
-                 _weight: Tensor | None = None, _freeze: bool = False, device: Any = None, dtype: Any = None) -> None:
+    def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None,
+                 max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False,
+                 sparse: bool = False, _weight: Tensor | None = None, _freeze: bool = False, device: Any = None,
+                 dtype: Any = None) -> None:
         super().__init__()
         if padding_idx is not None:
             if not -num_embeddings <= padding_idx < num_embeddings:
