@@ -1,0 +1,102 @@
+"""What a family file describes: cases, seen from one side of the comparison."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+#: Who is compared: our kernels (or lucid), PyTorch, and plain NumPy (CuPy on a GPU).
+SIDES = ("ours", "torch", "numpy")
+
+
+@dataclass
+class Case:
+    """One comparison. `call` is what this side runs, None where it has nothing to compare."""
+
+    name: str
+    call: Callable[[], Any] | None
+    bytes: int = 0  # read and written at least, for GB/s
+    flops: int = 0
+    operations: int = 1  # times are divided by it: the length of a chain
+    exact: Callable[[], np.ndarray] | None = None  # the result in float64
+    part: Any = ...  # the index of the result that `exact` computes
+    limit: float | None = None  # the most that the ratio to PyTorch should be
+    title: str = ""  # how the closing line calls it
+
+
+class Side:
+    """One side in one process: its arrays, its modules and how it waits for a device."""
+
+    def __init__(self, name: str, device: str = "cpu", quick: bool = False) -> None:
+        self.name = name
+        self.device = device
+        self.quick = quick
+        self.torch: Any = importlib.import_module("torch") if name == "torch" else None
+        self.xp: Any = np if name != "torch" else None
+        if device == "gpu" and name != "torch":
+            self.xp = importlib.import_module("cupy")
+
+    def kernels(self, family: str) -> Any:
+        """The module of our kernels of `family`; None on the other sides."""
+        if self.name != "ours":
+            return None
+        return importlib.import_module(f"lucid_kernels.{'cuda' if self.device == 'gpu' else 'cpu'}.{family}")
+
+    def library(self) -> Any:
+        """lucid or torch, whose names are the same; None for plain NumPy."""
+        return {"ours": lambda: importlib.import_module("lucid"), "torch": lambda: self.torch}.get(self.name, lambda: None)()
+
+    def array(self, values: np.ndarray) -> Any:
+        """`values` as this side's array, on the device."""
+        if self.torch is None:
+            return self.xp.asarray(values)
+        tensor = self.torch.from_numpy(values)
+        return tensor.cuda() if self.device == "gpu" else tensor
+
+    def numpy(self, result: Any) -> np.ndarray:
+        """The first array of a result, on the CPU, in float64."""
+        if isinstance(result, tuple):
+            result = result[0]
+        if self.torch is not None:
+            result = result.detach().cpu().numpy()
+        elif hasattr(result, "get"):
+            result = result.get()
+        elif hasattr(result, "detach"):
+            result = result.detach().numpy()
+        return np.asarray(result, dtype=np.float64)
+
+    def synchronize(self) -> None:
+        """Wait until the device has done what was asked of it."""
+        if self.device == "gpu":
+            (self.torch.cuda if self.torch is not None else self.xp.cuda.Device()).synchronize()
+
+    def case(self, name: str, *, ours: Callable[[], Any], torch: Callable[[], Any] | None = None,
+             numpy: Callable[[], Any] | None = None, **facts: Any) -> Case:
+        """The comparison `name`; only this side's callable is ever called, so the others may name what is not there."""
+        return Case(name, {"ours": ours, "torch": torch, "numpy": numpy}[self.name], **facts)
+
+
+def normal(*shape: int, seed: int = 0) -> np.ndarray:
+    """Normally distributed float32 numbers, the same on every side."""
+    return np.random.default_rng(seed).standard_normal(shape, dtype=np.float32)
+
+
+def largest_error(side: Side, case: Case) -> float | None:
+    """The largest error of this side's result, relative to the float64 one where that exceeds 1; None without one."""
+    if case.call is None or case.exact is None:
+        return None
+    result = side.numpy(case.call())[case.part]
+    exact = np.asarray(case.exact(), dtype=np.float64)
+    if result.shape != exact.shape:
+        raise AssertionError(f"{case.name}: {side.name} has the shape {result.shape}, not {exact.shape}")
+    return float(np.max(np.abs(result - exact) / np.maximum(1, np.abs(exact)), initial=0.0))
+
+
+def load(family: str, side: Side) -> Iterator[Case]:
+    """The cases of a family file."""
+    cases: Iterator[Case] = importlib.import_module(f"bench.{family}").cases(side)
+    return cases

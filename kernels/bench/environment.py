@@ -1,0 +1,91 @@
+"""What a result depends on: the machine, the versions, the threads, the commit."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import pathlib
+import platform
+import subprocess
+import sys
+from typing import Any
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def cpu_count() -> int:
+    """The CPUs that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def cpu_name() -> str:
+    """The model of the CPU."""
+    try:
+        with open("/proc/cpuinfo") as file:
+            return next(line.split(":", 1)[1].strip() for line in file if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def commit() -> str:
+    """The commit of the working tree, with a + when files differ from it."""
+    def git(*arguments: str) -> str:
+        return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+
+    try:
+        return git("rev-parse", "--short", "HEAD") + ("+" if git("status", "--porcelain", "--untracked-files=no") else "")
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+def child_environment(side: str) -> dict[str, str]:
+    """The variables of a worker. PyTorch gets what makes it fastest: pinned threads, and no page faults from malloc.
+
+    OPENBLAS_CORETYPE is dropped: where it is set, it makes OpenBLAS use kernels of an older CPU.
+    """
+    variables = {name: value for name, value in os.environ.items() if name != "OPENBLAS_CORETYPE"}
+    variables["PYTHONPATH"] = os.pathsep.join([str(ROOT / "kernels"), str(ROOT)])
+    if side == "torch":
+        places = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else range(cpu_count())
+        variables |= {"OMP_PROC_BIND": "close", "OMP_PLACES": ",".join(f"{{{cpu}}}" for cpu in places),
+                      "MALLOC_MMAP_THRESHOLD_": "4000000000", "MALLOC_TRIM_THRESHOLD_": "8000000000",
+                      "MALLOC_TOP_PAD_": "67108864"}
+    return variables
+
+
+def libraries(side: str) -> dict[str, Any]:
+    """The versions and threads of one side; called in its worker, after the runs."""
+    def version(name: str) -> str | None:
+        try:
+            return importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            return None
+
+    if side == "torch":
+        import torch
+
+        return {"torch": torch.__version__, "threads": torch.get_num_threads()}
+    facts: dict[str, Any] = {name: version(name) for name in ("numpy", "numba", "tbb", "cupy-cuda13x", "cupy-cuda12x")
+                             if version(name)}
+    try:
+        import threadpoolctl
+    except ImportError:
+        threadpoolctl = None
+    if threadpoolctl is not None:
+        facts["blas"] = [{key: info.get(key) for key in ("internal_api", "version", "architecture", "num_threads")}
+                         for info in threadpoolctl.threadpool_info() if info.get("user_api") == "blas"]
+    if "numba" in sys.modules:
+        numba = sys.modules["numba"]
+        facts["threads"] = numba.get_num_threads()
+        try:
+            facts["threading_layer"] = numba.threading_layer()
+        except ValueError:  # no parallel kernel has run
+            facts["threading_layer"] = None
+    return facts
+
+
+def describe() -> dict[str, Any]:
+    """The machine and the commit."""
+    return {"cpu": cpu_name(), "cpus": cpu_count(), "machine": platform.machine(), "system": platform.system(),
+            "python": platform.python_version(), "commit": commit(),
+            "OPENBLAS_CORETYPE": os.environ.get("OPENBLAS_CORETYPE") and f"{os.environ['OPENBLAS_CORETYPE']} (not used)"}

@@ -1,0 +1,51 @@
+"""Layer normalisation of rows, and its gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from bench.case import Case, Side, normal
+
+EPS = 1e-5
+SHAPES = ((8192, 768), (1024, 256))
+
+
+def cases(side: Side) -> Iterator[Case]:
+    """A batch of a transformer, large and small."""
+    for rows, width in SHAPES[-1:] if side.quick else SHAPES:
+        yield from _cases(side, rows, width)
+
+
+def _normalised(x: np.ndarray) -> np.ndarray:
+    return (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + EPS)
+
+
+def _gradient(g: np.ndarray, x: np.ndarray) -> np.ndarray:
+    rstd, y = 1 / np.sqrt(x.var(-1, keepdims=True) + EPS), _normalised(x)
+    return rstd * (g - g.mean(-1, keepdims=True) - y * (g * y).mean(-1, keepdims=True))
+
+
+def _cases(side: Side, rows: int, width: int) -> Iterator[Case]:
+    k, torch = side.kernels("layer_norm"), side.torch
+    aten = torch.ops.aten if torch is not None else None
+    values, upstream = normal(rows, width), normal(rows, width, seed=1)
+    x, g = side.array(values), side.array(upstream)
+    weight, bias = side.array(np.ones(width, np.float32)), side.array(np.zeros(width, np.float32))
+    mean = values.mean(1)
+    rstd = (1 / np.sqrt(values.var(1) + EPS)).astype(np.float32)
+    if torch is not None:  # PyTorch keeps the reduced axis
+        mean, rstd = mean[:, None], rstd[:, None]
+    m, r = side.array(np.ascontiguousarray(mean)), side.array(np.ascontiguousarray(rstd))
+    yield side.case(
+        f"layer norm {rows}x{width}", bytes=2 * values.nbytes,
+        ours=lambda: k.layer_norm(x, weight, bias, normalized_ndim=1, eps=EPS),
+        torch=lambda: torch.native_layer_norm(x, [width], weight, bias, EPS),
+        numpy=None if side.device == "gpu" else lambda: _normalised(x),
+        exact=lambda: _normalised(values.astype(np.float64)))
+    yield side.case(
+        f"layer norm gradient {rows}x{width}", bytes=3 * values.nbytes,
+        ours=lambda: k.layer_norm_grad(g, x, weight, m, r, normalized_ndim=1),
+        torch=lambda: aten.native_layer_norm_backward(g, x, [width], m, r, weight, bias, [True] * 3),
+        exact=lambda: _gradient(upstream.astype(np.float64), values.astype(np.float64)))

@@ -1,0 +1,84 @@
+"""One side of the comparison in its own process: prepares cases and times blocks when the driver says so.
+
+The driver writes one JSON object a line, the answer is one JSON object a line. Commands: `open` a family, `next` case,
+`block` of the current case.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+import traceback
+from collections.abc import Iterator
+from typing import Any
+
+from bench.case import Case, Side, largest_error, load
+from bench.environment import libraries
+from bench.timing import measure_block
+
+
+class Worker:
+    """The state between commands: the side, the family that is open and its current case."""
+
+    def __init__(self, side: Side) -> None:
+        self.side = side
+        self.cases: Iterator[Case] = iter(())
+        self.case: Case | None = None
+
+    def open(self, family: str) -> dict[str, Any]:
+        """Start with the cases of `family`."""
+        self.cases = load(family, self.side)
+        return {}
+
+    def next(self) -> dict[str, Any]:
+        """Prepare the next case: the first call, which may compile, and the error against float64."""
+        self.case = next(self.cases, None)
+        if self.case is None:
+            return {"end": True}
+        case = self.case
+        facts = {"name": case.name, "bytes": case.bytes, "flops": case.flops, "operations": case.operations,
+                 "limit": case.limit, "title": case.title, "available": case.call is not None}
+        if case.call is not None:
+            start = time.perf_counter()
+            case.call()
+            self.side.synchronize()
+            facts["first_call"] = time.perf_counter() - start
+            facts["error"] = largest_error(self.side, case)
+        return facts
+
+    def block(self, seconds: float) -> dict[str, Any]:
+        """Time the current case."""
+        assert self.case is not None
+        assert self.case.call is not None
+        return measure_block(self.case.call, self.side.synchronize, seconds)
+
+    def about(self) -> dict[str, Any]:
+        """The versions and threads of this side."""
+        return libraries(self.side.name)
+
+
+def main() -> None:
+    """Answer commands until the input ends."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("side")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--quick", action="store_true")
+    options = parser.parse_args()
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what libraries print must not come between the answers
+    worker = Worker(Side(options.side, options.device, options.quick))
+    for line in sys.stdin:
+        command = json.loads(line)
+        try:
+            answer = getattr(worker, command.pop("command"))(**command)
+        except Exception as error:  # reported by the driver, which goes on with the other cases
+            traceback.print_exc()
+            answer = {"failed": f"{type(error).__name__}: {error}"}
+        print(json.dumps(answer), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main()
