@@ -3,7 +3,9 @@
 On a CPU it runs on NumPy and Numba kernels, on a CUDA machine on CuPy and our own CUDA kernels. Importing it imports neither
 numba nor cupy: they come with the first operation that needs them.
 """
-from . import _dtypes, autograd, gpu, ops
+from builtins import bool as _bool
+
+from . import autograd, gpu
 from ._dtypes import (
     bfloat16,
     complex64,
@@ -20,28 +22,271 @@ from ._dtypes import (
     set_default_dtype,
     uint8,
 )
-from ._dtypes import bool_ as bool  # noqa: A004
-from ._random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
+from ._dtypes import bool_ as bool
+from ._random import (
+    Generator,
+    get_rng_state,
+    initial_seed,
+    manual_seed,
+    seed,
+    set_rng_state,
+)
 from .autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from .autograd.grad_mode import is_grad_enabled, is_inference_mode_enabled
 from .backends import Device as device
-from .backends import set_default_device
 from .backends import default_device as get_default_device
+from .backends import set_default_device
+from .ops.activation import (
+    log_softmax,
+    relu,
+    sigmoid,
+    softmax,
+    tanh,
+)
+from .ops.arithmetic import (
+    add,
+    div,
+    divide,
+    floor_divide,
+    fmod,
+    maximum,
+    minimum,
+    mul,
+    multiply,
+    neg,
+    negative,
+    pow,
+    remainder,
+    rsub,
+    sub,
+    subtract,
+    true_divide,
+)
+from .ops.comparison import (
+    allclose,
+    bitwise_and,
+    bitwise_not,
+    bitwise_or,
+    bitwise_xor,
+    clamp,
+    clip,
+    eq,
+    equal,
+    ge,
+    greater,
+    greater_equal,
+    gt,
+    isclose,
+    le,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+    lt,
+    ne,
+    not_equal,
+    where,
+)
+from .ops.conversion import (
+    clone,
+    conj,
+    imag,
+    real,
+    type_as,
+)
+from .ops.convolution import (
+    conv2d,
+)
+from .ops.creation import (
+    arange,
+    as_tensor,
+    asarray,
+    empty,
+    empty_like,
+    eye,
+    from_dlpack,
+    from_numpy,
+    full,
+    full_like,
+    linspace,
+    ones,
+    ones_like,
+    tensor,
+    zeros,
+    zeros_like,
+)
+from .ops.dropout import (
+    dropout,
+)
+from .ops.embedding import (
+    embedding,
+)
+from .ops.indexing import (
+    argsort,
+    gather,
+    index_add,
+    index_copy,
+    index_fill,
+    index_put,
+    index_select,
+    masked_fill,
+    masked_scatter,
+    masked_select,
+    nonzero,
+    scatter,
+    scatter_add,
+    sort,
+    take,
+    take_along_dim,
+    topk,
+)
+from .ops.linear_algebra import (
+    addmm,
+    bmm,
+    dot,
+    ger,
+    linear,
+    matmul,
+    mm,
+    mv,
+    outer,
+    vdot,
+)
+from .ops.loss import (
+    binary_cross_entropy_with_logits,
+)
+from .ops.normalization import (
+    batch_norm,
+    layer_norm,
+)
+from .ops.pooling import (
+    max_pool2d,
+)
+from .ops.random import (
+    bernoulli,
+    multinomial,
+    normal,
+    rand,
+    rand_like,
+    randint,
+    randint_like,
+    randn,
+    randn_like,
+    randperm,
+)
+from .ops.reduction import (
+    all,
+    amax,
+    amin,
+    any,
+    argmax,
+    argmin,
+    count_nonzero,
+    cumsum,
+    logsumexp,
+    max,
+    mean,
+    min,
+    norm,
+    prod,
+    std,
+    std_mean,
+    sum,
+    var,
+    var_mean,
+)
+from .ops.shape import (
+    broadcast_shapes,
+    broadcast_tensors,
+    broadcast_to,
+    cat,
+    chunk,
+    concat,
+    concatenate,
+    diag,
+    diagonal,
+    expand,
+    expand_as,
+    flatten,
+    flip,
+    fliplr,
+    flipud,
+    hstack,
+    moveaxis,
+    movedim,
+    narrow,
+    permute,
+    ravel,
+    repeat,
+    repeat_interleave,
+    reshape,
+    reshape_as,
+    roll,
+    select,
+    split,
+    squeeze,
+    stack,
+    swapaxes,
+    swapdims,
+    t,
+    tensor_split,
+    tile,
+    transpose,
+    tril,
+    triu,
+    unbind,
+    unflatten,
+    unsqueeze,
+    view,
+    view_as,
+    vstack,
+)
+from .ops.unary import (
+    abs,
+    absolute,
+    arctan,
+    atan,
+    ceil,
+    cos,
+    cosh,
+    exp,
+    exp2,
+    expm1,
+    floor,
+    isfinite,
+    isinf,
+    isnan,
+    log,
+    log1p,
+    log2,
+    log10,
+    reciprocal,
+    round,
+    rsqrt,
+    sgn,
+    sign,
+    sin,
+    sinh,
+    sqrt,
+    square,
+    tan,
+    trunc,
+)
 from .tensor import Size, Tensor
+
+from . import nn, optim  # isort: skip  (they import the functions above)
 
 __version__ = "0.1.0"
 
 cuda = gpu
-half, float, double = float16, float32, float64  # noqa: A001
-short, int, long = int16, int32, int64  # noqa: A001
+half, float, double = float16, float32, float64
+short, int, long = int16, int32, int64
 cfloat, cdouble = complex64, complex128
 
-# Every public function of lucid.ops is a function of lucid.
-for _family in ops.FAMILIES:
-    for _name in getattr(_family, "__all__", None) or dir(_family):
-        _value = getattr(_family, _name)
-        if not _name.startswith("_") and callable(_value) and getattr(_value, "__module__", None) == _family.__name__:
-            globals().setdefault(_name, _value)
-del _family, _name, _value
 
-tensor = ops.creation.tensor  # the function, not the submodule of that name
+def is_tensor(obj: object) -> _bool:
+    """Whether `obj` is a Tensor."""
+    return isinstance(obj, Tensor)
+

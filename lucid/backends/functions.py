@@ -22,7 +22,7 @@ SAME = """
 abs add arange bitwise_and bitwise_invert bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor ceil clip
 cos cosh empty exp exp2 expm1 eye flip floor fmod floor_divide full isfinite isinf isnan linspace
 log log10 log1p log2 logical_and logical_not logical_or logical_xor maximum minimum
-arctan arctan2 power reciprocal remainder roll sign sin sinh sqrt square take take_along_axis tan tril triu
+arctan arctan2 power reciprocal remainder roll sin sinh sqrt square take take_along_axis tan tril triu
 trunc where
 """.split()
 
@@ -74,6 +74,11 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
     @entry
     def imag(x: Array) -> Array:
         return xp.imag(x).copy()
+
+    @entry
+    def sign(x: Array) -> Array:
+        """0 for NaN, as in PyTorch; NumPy's is NaN."""
+        return (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)
 
     @entry
     def rsqrt(x: Array) -> Array:
@@ -268,11 +273,13 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
 
     @entry
     def max_with_indices(x: Array, *, axis: int, keepdims: bool) -> tuple[Array, Array]:
-        return max(x, axis=axis, keepdims=keepdims), argmax(x, axis=axis, keepdims=keepdims)
+        values, indices = max(x, axis=axis, keepdims=keepdims), argmax(x, axis=axis, keepdims=keepdims)
+        return xp.asarray(values), xp.asarray(indices)  # NumPy gives scalars for a vector
 
     @entry
     def min_with_indices(x: Array, *, axis: int, keepdims: bool) -> tuple[Array, Array]:
-        return min(x, axis=axis, keepdims=keepdims), argmin(x, axis=axis, keepdims=keepdims)
+        values, indices = min(x, axis=axis, keepdims=keepdims), argmin(x, axis=axis, keepdims=keepdims)
+        return xp.asarray(values), xp.asarray(indices)  # NumPy gives scalars for a vector
 
     @entry
     def any(x: Array, *, axis: Any, keepdims: bool) -> Array:

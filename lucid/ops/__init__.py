@@ -12,16 +12,29 @@ from typing import Any
 
 from ..autograd.inplace import write
 from ..tensor import Tensor
-from . import arithmetic, comparison, conversion, creation, shape, unary
+from . import (
+    activation,
+    arithmetic,
+    comparison,
+    conversion,
+    convolution,
+    creation,
+    dropout,
+    embedding,
+    indexing,
+    linear_algebra,
+    loss,
+    normalization,
+    padding,
+    pooling,
+    random,
+    reduction,
+    shape,
+    unary,
+)
 
-import importlib  # noqa: E402
-FAMILIES = [arithmetic, comparison, conversion, creation, shape, unary]
-for _name in ("reduction", "indexing", "random", "linear_algebra", "activation", "normalization", "convolution", "pooling", "loss", "dropout", "embedding"):
-    try:
-        FAMILIES.append(importlib.import_module(f"lucid.ops.{_name}"))
-    except ModuleNotFoundError as _e:
-        if f"lucid.ops.{_name}" not in str(_e):
-            raise
+FAMILIES = (activation, arithmetic, comparison, conversion, convolution, creation, dropout, embedding, indexing,
+            linear_algebra, loss, normalization, padding, pooling, random, reduction, shape, unary)
 
 OPERATORS: dict[str, Callable[..., Any]] = {
     "__add__": arithmetic.plain_add, "__radd__": arithmetic.plain_add, "__sub__": arithmetic.sub, "__rsub__": arithmetic.rsub,
