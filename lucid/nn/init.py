@@ -78,9 +78,9 @@ def _draw_tail(like: Tensor, mean: float, std: float, a: float, b: float, genera
 
     result = uniform(a, b)
     chance = uniform(0.0, 1.0)
-    while bool((rejected := chance.log() > (peak - ((result - mean) / std) ** 2) * 0.5).any()):
+    while bool((rejected := chance > ((peak - ((result - mean) / std) ** 2) * 0.5).exp()).any()):
         result = where(rejected, uniform(a, b), result)
-        # An accepted number keeps a chance of 0, whose logarithm accepts it again.
+        # An accepted number gets a chance of 0, which accepts it again.
         chance = where(rejected, uniform(0.0, 1.0), chance * 0.0)
     return result
 
