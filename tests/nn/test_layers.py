@@ -1,0 +1,277 @@
+"""The layers against PyTorch: outputs, gradients, buffers, state_dict keys and repr, given the same parameters."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lucid
+from lucid import nn
+
+Make = Callable[[Any], Any]
+IMAGE, MATRIX, SEQUENCE = (2, 4, 7, 6), (5, 6), (3, 6, 4)
+
+# name, constructor (of either library), shape of the input
+LAYERS: list[tuple[str, Make, tuple[int, ...]]] = [
+    ("Linear", lambda n: n.Linear(6, 3), MATRIX),
+    ("Linear-3d", lambda n: n.Linear(4, 2, bias=False), SEQUENCE),
+    ("Identity", lambda n: n.Identity(3, x=1), MATRIX),
+    ("Conv2d", lambda n: n.Conv2d(4, 6, 3), IMAGE),
+    ("Conv2d-options", lambda n: n.Conv2d(4, 6, (3, 2), stride=2, padding=(1, 2), dilation=(2, 1), groups=2, bias=False), IMAGE),
+    ("Conv2d-same", lambda n: n.Conv2d(4, 4, (4, 3), padding="same"), IMAGE),
+    ("Conv2d-valid", lambda n: n.Conv2d(4, 4, 3, padding="valid"), IMAGE),
+    ("Conv2d-reflect", lambda n: n.Conv2d(4, 2, 3, padding=(2, 1), padding_mode="reflect"), IMAGE),
+    ("Conv2d-circular", lambda n: n.Conv2d(4, 2, 3, padding="same", padding_mode="circular"), IMAGE),
+    ("Conv2d-replicate", lambda n: n.Conv2d(4, 2, 3, padding=1, padding_mode="replicate"), IMAGE),
+    ("BatchNorm1d", lambda n: n.BatchNorm1d(6), MATRIX),
+    ("BatchNorm1d-3d", lambda n: n.BatchNorm1d(6, momentum=None), SEQUENCE),
+    ("BatchNorm2d", lambda n: n.BatchNorm2d(4, eps=1e-3, momentum=0.3), IMAGE),
+    ("BatchNorm2d-plain", lambda n: n.BatchNorm2d(4, affine=False, track_running_stats=False), IMAGE),
+    ("BatchNorm2d-no-bias", lambda n: n.BatchNorm2d(4, bias=False), IMAGE),
+    ("LayerNorm", lambda n: n.LayerNorm(6), MATRIX),
+    ("LayerNorm-2d", lambda n: n.LayerNorm([6, 4], eps=1e-3, bias=False), SEQUENCE),
+    ("LayerNorm-plain", lambda n: n.LayerNorm(4, elementwise_affine=False), SEQUENCE),
+    ("ReLU", lambda n: n.ReLU(), MATRIX),
+    ("GELU", lambda n: n.GELU(), MATRIX),
+    ("GELU-tanh", lambda n: n.GELU(approximate="tanh"), MATRIX),
+    ("Sigmoid", lambda n: n.Sigmoid(), MATRIX),
+    ("Tanh", lambda n: n.Tanh(), MATRIX),
+    ("SiLU", lambda n: n.SiLU(), MATRIX),
+    ("Softmax", lambda n: n.Softmax(dim=1), MATRIX),
+    ("LogSoftmax", lambda n: n.LogSoftmax(dim=-1), SEQUENCE),
+    ("LeakyReLU", lambda n: n.LeakyReLU(0.2), MATRIX),
+    ("ELU", lambda n: n.ELU(1.5), MATRIX),
+    ("Softplus", lambda n: n.Softplus(beta=2.0), MATRIX),
+    ("ReLU6", lambda n: n.ReLU6(), MATRIX),
+    ("Hardtanh", lambda n: n.Hardtanh(-0.5, 0.7), MATRIX),
+    ("MaxPool2d", lambda n: n.MaxPool2d(2), IMAGE),
+    ("MaxPool2d-options", lambda n: n.MaxPool2d((3, 2), stride=(2, 1), padding=1, ceil_mode=True), IMAGE),
+    ("AvgPool2d", lambda n: n.AvgPool2d(3, stride=2, padding=1, count_include_pad=False), IMAGE),
+    ("AdaptiveAvgPool2d", lambda n: n.AdaptiveAvgPool2d((3, None)), IMAGE),
+    ("Dropout-p0", lambda n: n.Dropout(0.0), MATRIX),
+    ("Dropout2d-p0", lambda n: n.Dropout2d(p=0.0), IMAGE),
+    ("Flatten", lambda n: n.Flatten(), IMAGE),
+    ("Unflatten", lambda n: n.Unflatten(1, (2, 3)), MATRIX),
+    ("Sequential", lambda n: n.Sequential(n.Conv2d(4, 3, 3, padding=1), n.BatchNorm2d(3), n.ReLU(), n.MaxPool2d(2), n.Flatten(),
+                                          n.Linear(27, 2)), IMAGE),
+]
+LOSSES: list[tuple[str, Make, str]] = [
+    ("CrossEntropyLoss", lambda n: n.CrossEntropyLoss(), "classes"),
+    ("CrossEntropyLoss-smooth", lambda n: n.CrossEntropyLoss(label_smoothing=0.1, ignore_index=2, reduction="sum"), "classes"),
+    ("NLLLoss", lambda n: n.NLLLoss(reduction="none"), "log-classes"),
+    ("MSELoss", lambda n: n.MSELoss(), "numbers"),
+    ("L1Loss", lambda n: n.L1Loss(reduction="sum"), "numbers"),
+    ("SmoothL1Loss", lambda n: n.SmoothL1Loss(beta=0.5), "numbers"),
+    ("KLDivLoss", lambda n: n.KLDivLoss(reduction="batchmean"), "log-probabilities"),
+    ("BCELoss", lambda n: n.BCELoss(), "probabilities"),
+    ("BCEWithLogitsLoss", lambda n: n.BCEWithLogitsLoss(), "probability-targets"),
+]
+
+
+def close(ours: Any, theirs: Any) -> None:
+    np.testing.assert_allclose(ours.detach().cpu().numpy(), theirs.detach().numpy(), rtol=2e-4, atol=2e-5)
+
+
+def copy_state(ours: Any, theirs: Any, torch: Any) -> None:
+    """Give both modules the same random parameters."""
+    rng = np.random.default_rng(0)
+    state = {name: np.array(rng.normal(0.5, 0.5, tuple(value.shape)), "float32")
+             for name, value in theirs.named_parameters()}
+    theirs.load_state_dict({name: torch.from_numpy(value) for name, value in state.items()}, strict=False)
+    ours.load_state_dict({name: lucid.from_numpy(value) for name, value in state.items()}, strict=False)
+
+
+@pytest.mark.parametrize(("make", "shape"), [(make, shape) for _, make, shape in LAYERS], ids=[name for name, *_ in LAYERS])
+def test_layer_is_that_of_torch(make: Make, shape: tuple[int, ...], device: str) -> None:
+    torch = pytest.importorskip("torch")
+    ours, theirs = make(nn), make(torch.nn)
+    assert repr(ours) == repr(theirs)
+    assert list(ours.state_dict()) == list(theirs.state_dict())
+    assert {k: tuple(v.shape) for k, v in ours.state_dict().items()} == {
+        k: tuple(v.shape) for k, v in theirs.state_dict().items()}
+    copy_state(ours, theirs, torch)
+    ours.to(device)
+    rng = np.random.default_rng(1)
+    for training in (True, True, False):
+        ours.train(training)
+        theirs.train(training)
+        data = rng.normal(size=shape).astype("float32")
+        x = lucid.tensor(data, device=device, requires_grad=True)
+        t = torch.tensor(data, requires_grad=True)
+        y, u = ours(x), theirs(t)
+        close(y, u)
+        upstream = rng.normal(size=tuple(u.shape)).astype("float32")
+        y.backward(lucid.tensor(upstream, device=device))
+        u.backward(torch.from_numpy(upstream))
+        close(x.grad, t.grad)
+    for (name, p), (_, q) in zip(ours.named_parameters(), theirs.named_parameters(), strict=True):
+        assert p.grad is not None, name
+        close(p.grad, q.grad)
+    for value, other in zip(ours.state_dict().values(), theirs.state_dict().values(), strict=True):
+        close(value, other)
+        assert str(other.dtype) == f"torch.{value.dtype.name}"
+
+
+@pytest.mark.parametrize(("make", "kind"), [(make, kind) for _, make, kind in LOSSES], ids=[name for name, *_ in LOSSES])
+def test_loss_is_that_of_torch(make: Make, kind: str, device: str) -> None:
+    torch = pytest.importorskip("torch")
+    ours, theirs = make(nn), make(torch.nn)
+    assert repr(ours) == repr(theirs)
+    assert list(ours.state_dict()) == list(theirs.state_dict())
+    rng = np.random.default_rng(2)
+    data = rng.normal(size=(6, 4)).astype("float32")
+    target: Any = rng.normal(size=(6, 4)).astype("float32")
+    if "classes" in kind:
+        target = rng.integers(0, 4, 6)
+    if "probab" in kind:
+        target = rng.uniform(0.1, 0.9, (6, 4)).astype("float32")
+    if kind == "probabilities":
+        data = rng.uniform(0.1, 0.9, (6, 4)).astype("float32")
+    x = lucid.tensor(data, device=device, requires_grad=True)
+    t = torch.tensor(data, requires_grad=True)
+    a, b = (x.log_softmax(1), t.log_softmax(1)) if kind.startswith("log") else (x, t)
+    loss, expected = ours(a, lucid.tensor(target, device=device)), theirs(b, torch.from_numpy(target))
+    close(loss, expected)
+    loss.sum().backward()
+    expected.sum().backward()
+    close(x.grad, t.grad)
+
+
+def test_class_weights_are_a_buffer(device: str) -> None:
+    torch = pytest.importorskip("torch")
+    weights = [1.0, 2.0, 0.5]
+    ours = nn.CrossEntropyLoss(lucid.tensor(weights)).to(device)
+    theirs = torch.nn.CrossEntropyLoss(torch.tensor(weights))
+    assert repr(ours) == repr(theirs)
+    assert list(ours.state_dict()) == list(theirs.state_dict()) == ["weight"]
+    data, target = np.arange(12, dtype="float32").reshape(4, 3) % 5, np.array([0, 1, 2, 1])
+    close(ours(lucid.tensor(data, device=device), lucid.tensor(target, device=device)),
+          theirs(torch.from_numpy(data), torch.from_numpy(target)))
+    positive = nn.BCEWithLogitsLoss(pos_weight=lucid.ones(3))
+    assert list(positive.state_dict()) == list(torch.nn.BCEWithLogitsLoss(pos_weight=torch.ones(3)).state_dict())
+
+
+def test_old_loss_arguments() -> None:
+    with pytest.warns(UserWarning, match="reduction='sum'"):
+        assert nn.MSELoss(size_average=False).reduction == "sum"
+    with pytest.warns(UserWarning, match="reduction='none'"):
+        assert nn.MSELoss(reduce=False).reduction == "none"
+
+
+def test_embedding(device: str) -> None:
+    torch = pytest.importorskip("torch")
+    ours, theirs = nn.Embedding(5, 3, padding_idx=-1).to(device), torch.nn.Embedding(5, 3, padding_idx=-1)
+    assert repr(ours) == repr(theirs) == "Embedding(5, 3, padding_idx=4)"
+    assert ours.weight[4].tolist() == [0.0, 0.0, 0.0]
+    copy_state(ours, theirs, torch)
+    index = np.array([[0, 4, 1], [1, 1, 2]])
+    y, u = ours(lucid.tensor(index, device=device)), theirs(torch.from_numpy(index))
+    close(y, u)
+    (y * y).sum().backward()
+    (u * u).sum().backward()
+    close(ours.weight.grad, theirs.weight.grad)
+    table = lucid.ones(2, 3)
+    frozen = nn.Embedding.from_pretrained(table)
+    assert not frozen.weight.requires_grad
+    table.fill_(2.0)
+    assert frozen.weight.tolist() == [[2.0] * 3] * 2
+    assert nn.Embedding.from_pretrained(table, freeze=False).weight.requires_grad
+    for call in (lambda: nn.Embedding(3, 2, padding_idx=3), lambda: nn.Embedding.from_pretrained(lucid.ones(3)),
+                 lambda: nn.Embedding(3, 2, _weight=lucid.ones(2, 2))):
+        with pytest.raises(AssertionError):
+            call()
+
+
+def test_dropout_in_training_and_evaluation(device: str) -> None:
+    x = lucid.ones(100, 100, device=device)
+    layer = nn.Dropout(0.25)
+    kept = layer(x).cpu().numpy()
+    np.testing.assert_allclose(np.unique(kept), [0.0, 4 / 3], rtol=1e-6)
+    assert (kept == 0).mean() == pytest.approx(0.25, abs=0.03)
+    assert (layer.eval()(x) == x).all()
+    channels = nn.Dropout2d(0.5)(lucid.ones(8, 16, 3, 3, device=device)).cpu().numpy()
+    assert set(np.unique(channels.sum(axis=(2, 3)))) == {0.0, 18.0}
+    for p in (-0.1, 1.1):
+        with pytest.raises(ValueError, match="between 0 and 1"):
+            nn.Dropout(p)
+
+
+def test_in_place_activations() -> None:
+    x = lucid.tensor([-1.0, 2.0])
+    assert nn.ReLU(inplace=True)(x) is x
+    assert x.tolist() == [0.0, 2.0]
+    assert repr(nn.ReLU(inplace=True)) == "ReLU(inplace=True)"
+    assert repr(nn.LeakyReLU(inplace=True)) == "LeakyReLU(negative_slope=0.01, inplace=True)"
+
+
+def test_wrong_arguments() -> None:
+    for call in (lambda: nn.Conv2d(3, 4, 3, groups=2), lambda: nn.Conv2d(4, 3, 3, groups=2),
+                 lambda: nn.Conv2d(4, 4, 3, groups=0), lambda: nn.Conv2d(1, 1, 3, padding="full"),
+                 lambda: nn.Conv2d(1, 1, 3, padding="same", stride=2), lambda: nn.Conv2d(1, 1, 3, padding_mode="wrap"),
+                 lambda: nn.BatchNorm1d(3)(lucid.ones(3)), lambda: nn.BatchNorm2d(3)(lucid.ones(2, 3))):
+        with pytest.raises(ValueError):
+            call()
+    for wrong in (3, (1.5, 2)):
+        with pytest.raises(TypeError):
+            nn.Unflatten(1, wrong)  # type: ignore[arg-type]
+    with pytest.raises(AssertionError):
+        nn.Hardtanh(1.0, 0.0)
+
+
+@pytest.mark.parametrize("make", [lambda **o: nn.Linear(2, 2, **o), lambda **o: nn.Conv2d(1, 1, 2, **o),
+                                  lambda **o: nn.BatchNorm2d(2, **o), lambda **o: nn.LayerNorm(2, **o),
+                                  lambda **o: nn.Embedding(2, 2, **o)])
+def test_device_and_dtype_arguments(make: Make, device: str) -> None:
+    module = make(device=device, dtype=lucid.float64)
+    for value in module.state_dict().values():
+        assert value.device == device
+        assert value.dtype in (lucid.float64, lucid.int64)
+
+
+def test_initial_ranges_are_those_of_torch() -> None:
+    for module, bound in ((nn.Linear(100, 50), 0.1), (nn.Conv2d(4, 50, 5), 0.1)):
+        for parameter in module.parameters():
+            largest = parameter.abs().max().item()
+            assert 0.9 * bound < largest <= bound
+
+
+def test_batch_norm_loads_states_of_version_1() -> None:
+    source, target = nn.BatchNorm2d(2), nn.Sequential(nn.BatchNorm2d(2))
+    old = {f"0.{name}": value for name, value in source.state_dict().items() if name != "num_batches_tracked"}
+    target[0].num_batches_tracked.fill_(7)
+    target.load_state_dict(old)
+    assert target[0].num_batches_tracked.item() == 7
+    assert "0.num_batches_tracked" not in old
+    state = target.state_dict()
+    del state["0.num_batches_tracked"]
+    with pytest.raises(RuntimeError, match="num_batches_tracked"):
+        target.load_state_dict(state)
+
+
+def test_clipping_and_vectors(device: str) -> None:
+    torch = pytest.importorskip("torch")
+    for norm in (2.0, 1.0, 3.0, float("inf")):
+        ours, theirs = nn.Linear(3, 2), torch.nn.Linear(3, 2)
+        copy_state(ours, theirs, torch)
+        ours.to(device)
+        (ours(lucid.ones(4, 3, device=device)) * 5).sum().backward()
+        (theirs(torch.ones(4, 3)) * 5).sum().backward()
+        close(nn.utils.clip_grad_norm_(ours.parameters(), 1.5, norm),
+              torch.nn.utils.clip_grad_norm_(theirs.parameters(), 1.5, norm))
+        for p, q in zip(ours.parameters(), theirs.parameters(), strict=True):
+            close(p.grad, q.grad)
+    nn.utils.clip_grad_value_(ours.parameters(), 0.1)
+    assert max(p.grad.abs().max().item() for p in ours.parameters()) == pytest.approx(0.1)
+    ours.weight.grad.fill_(float("nan"))
+    with pytest.raises(RuntimeError, match="non-finite"):
+        nn.utils.clip_grad_norm_(ours.parameters(), 1.0, error_if_nonfinite=True)
+    vector = nn.utils.parameters_to_vector(ours.parameters())
+    assert vector.shape == (8,)
+    weight = ours.weight
+    nn.utils.vector_to_parameters(vector * 2, ours.parameters())
+    assert ours.weight is weight
+    close(ours.weight, theirs.weight * 2)
+    with pytest.raises(TypeError):
+        nn.utils.vector_to_parameters([1.0], ours.parameters())  # type: ignore[arg-type]
