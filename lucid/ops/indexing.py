@@ -204,6 +204,10 @@ def _split(x: Tensor, index: Any) -> tuple[tuple[Any, ...] | None, tuple[Any, ..
             basic.append(_check_slice(item))
             advanced.append(_FULL)
             dim += 1
+        elif item.ndim == 0 and item.dtype.kind == "b":
+            # A bool whose value only the GPU knows: a mask of a new dimension.
+            basic.append(None)
+            advanced.append(item.reshape(1))
         else:
             taken = item.ndim if item.dtype.kind == "b" else 1
             if item.dtype.kind == "b" and item.shape != shape[dim:dim + taken]:
