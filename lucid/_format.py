@@ -20,7 +20,7 @@ def format_tensor(tensor: Any) -> str:
     if values.dtype == _dtypes.bfloat16:
         values = values.astype(np.float32)
     text = np.array2string(values, separator=", ", prefix=name + "(", threshold=THRESHOLD, edgeitems=EDGE,
-                           max_line_width=WIDTH, formatter={"float_kind": _real, "complex_kind": _complex})
+                           max_line_width=WIDTH, formatter={"bool": str, "float_kind": _real, "complex_kind": _complex})
     parts = [text]
     if values.size == 0 and values.ndim > 1:
         parts.append(f"shape={tuple(values.shape)}")
