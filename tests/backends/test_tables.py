@@ -1,0 +1,96 @@
+"""Both tables of the dispatcher offer the same names with the same arguments."""
+from __future__ import annotations
+
+import importlib
+import inspect
+import pathlib
+import re
+import types
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from lucid.backends import cpu, lazy
+from lucid.backends.probe import gpu_problem
+
+README = pathlib.Path(__file__).resolve().parents[2] / "kernels" / "README.md"
+FAMILY_OF = {name: family for family, names in lazy.FAMILIES.items() for name in names.split()}
+
+
+@pytest.fixture(scope="module")
+def gpu() -> types.ModuleType:
+    """The GPU backend, on the simulator where there is no GPU."""
+    problem = gpu_problem()
+    if problem is not None:
+        pytest.skip(problem)
+    return importlib.import_module("lucid.backends.gpu")
+
+
+def parameters(function: Callable[..., Any]) -> list[tuple[str, str]]:
+    """Names and kinds of the arguments."""
+    return [(p.name, p.kind.name) for p in inspect.signature(function).parameters.values()]
+
+
+def required(function: Callable[..., Any]) -> set[str]:
+    """The arguments without a default."""
+    return {p.name for p in inspect.signature(function).parameters.values()
+            if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
+
+
+def kernel(side: str, name: str) -> Callable[..., Any]:
+    """Our kernel `name` of lucid_kernels.cpu or lucid_kernels.cuda."""
+    function: Callable[..., Any] = getattr(importlib.import_module(f"lucid_kernels.{side}.{FAMILY_OF[name]}"), name)
+    return function
+
+
+def documented() -> dict[str, set[str]]:
+    """The kernels in the table of kernels/README.md, by family."""
+    rows = re.findall(r"^\| `(\w+)` \| (.+) \|$", README.read_text(), re.MULTILINE)
+    return {family: set(re.findall(r"`(\w+)\(", functions)) for family, functions in rows}
+
+
+def test_same_names(gpu: types.ModuleType) -> None:
+    assert set(cpu.TABLE) == set(gpu.TABLE)
+
+
+@pytest.mark.parametrize("name", sorted(FAMILY_OF))
+def test_kernels_have_the_same_arguments(gpu: types.ModuleType, name: str) -> None:
+    on_cpu, on_gpu = kernel("cpu", name), kernel("cuda", name)
+    assert parameters(on_cpu) == parameters(on_gpu)
+    assert required(on_cpu) == required(on_gpu)
+    assert "out" in inspect.signature(on_cpu).parameters
+
+
+def test_other_functions_have_the_same_arguments(gpu: types.ModuleType) -> None:
+    compared = 0
+    for name in set(cpu.TABLE) - set(FAMILY_OF):
+        ours = [table[name] for table in (cpu.TABLE, gpu.TABLE)]
+        if all(isinstance(function, types.FunctionType) and function.__module__.startswith("lucid") for function in ours):
+            assert parameters(ours[0]) == parameters(ours[1]), name
+            compared += 1
+    assert compared > 40
+
+
+@pytest.mark.parametrize("family", sorted(lazy.FAMILIES))
+def test_every_documented_kernel_is_in_its_family(family: str) -> None:
+    names = documented()[family] - {"add", "sub", "mul", "div"}  # the tables choose between these and NumPy's
+    assert names == set(lazy.FAMILIES[family].split())
+
+
+def test_no_family_is_undocumented() -> None:
+    assert set(documented()) == set(lazy.FAMILIES)
+
+
+def test_arithmetic_kernels_exist_on_both_sides(gpu: types.ModuleType) -> None:
+    for name in ("add", "sub", "mul", "div"):
+        pair = [getattr(importlib.import_module(f"lucid_kernels.{side}.elementwise"), name) for side in ("cpu", "cuda")]
+        assert parameters(pair[0]) == parameters(pair[1])
+
+
+def test_an_entry_replaces_itself_by_its_kernel() -> None:
+    table: dict[str, Callable[..., Any]] = {}
+    lazy.add(table, "math", "hypot")
+    assert table["hypot"].__name__ == "first_call"
+    assert table["hypot"](3, 4) == 5
+    assert table["hypot"].__name__ == "hypot"

@@ -1,0 +1,103 @@
+"""What `pip install` installs: every package, every CUDA source, the right metadata, and nothing else."""
+from __future__ import annotations
+
+import configparser
+import email.message
+import email.parser
+import pathlib
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+SOURCES = {"lucid": ROOT / "lucid", "lucid_kernels": ROOT / "kernels" / "lucid_kernels"}
+
+
+def packages() -> set[str]:
+    """Every folder with an __init__.py, as a dotted name."""
+    return {".".join([name, *init.parent.relative_to(folder).parts])
+            for name, folder in SOURCES.items() for init in folder.rglob("__init__.py")}
+
+
+def files(*suffixes: str) -> set[str]:
+    """Every file with one of the suffixes, as a path inside the wheel."""
+    return {f"{name}/{path.relative_to(folder).as_posix()}" for name, folder in SOURCES.items()
+            for path in folder.rglob("*") if path.suffix in suffixes and path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def distributions(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """A folder with the sdist, and the wheel built from that sdist. Built from a copy: `build/` keeps deleted files."""
+    pytest.importorskip("build")
+    source = tmp_path_factory.mktemp("source") / "lucid"
+    shutil.copytree(ROOT, source, ignore=shutil.ignore_patterns(".*", "build", "dist", "*.egg-info", "__pycache__", "output"))
+    out = tmp_path_factory.mktemp("distributions")
+    done = subprocess.run([sys.executable, "-m", "build", "--no-isolation", "--outdir", str(out), str(source)],
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return out
+
+
+@pytest.fixture(scope="module")
+def wheel(distributions: pathlib.Path) -> zipfile.ZipFile:
+    """The wheel."""
+    return zipfile.ZipFile(next(distributions.glob("*.whl")))
+
+
+@pytest.fixture(scope="module")
+def metadata(wheel: zipfile.ZipFile) -> email.message.Message:
+    """The wheel's METADATA."""
+    name = next(name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+    return email.parser.Parser().parsestr(wheel.read(name).decode())
+
+
+def test_every_package_is_listed_in_setup_cfg() -> None:
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.read(ROOT / "setup.cfg")
+    listed = set(parser["options"]["packages"].split())
+    missing, gone = sorted(packages() - listed), sorted(listed - packages())
+    assert not missing, f"add to `packages` in setup.cfg, or `pip install` leaves them out: {', '.join(missing)}"
+    assert not gone, f"remove from `packages` in setup.cfg, there is no such folder: {', '.join(gone)}"
+
+
+def test_every_folder_with_modules_is_a_package() -> None:
+    bare = {path.parent for folder in SOURCES.values() for path in folder.rglob("*.py")
+            if not (path.parent / "__init__.py").exists()}
+    assert not bare, f"folders with modules but no __init__.py are not installed: {sorted(map(str, bare))}"
+
+
+def test_the_wheel_holds_every_file(wheel: zipfile.ZipFile) -> None:
+    wanted = files(".py", ".cu", ".cuh", ".h") | {"lucid/py.typed", "lucid_kernels/py.typed"}
+    missing = sorted(wanted - set(wheel.namelist()))
+    assert not missing, f"not in the wheel (see `packages` and `package_data` in setup.cfg): {missing}"
+    assert any(name.endswith(".cu") for name in wanted)
+    assert any(name.endswith(".h") for name in wanted)
+
+
+def test_the_wheel_installs_two_packages_only(wheel: zipfile.ZipFile) -> None:
+    top = {name.split("/")[0] for name in wheel.namelist()}
+    assert {name for name in top if not name.endswith(".dist-info")} == {"lucid", "lucid_kernels"}
+
+
+def test_metadata(metadata: email.message.Message) -> None:
+    assert metadata["Name"] == "lucid-xp"
+    assert set(str(metadata["Requires-Python"]).split(",")) == {">=3.11", "<3.14"}
+    assert {"cuda12", "cuda13", "examples", "test", "dev", "simulator"} <= set(metadata.get_all("Provides-Extra", []))
+    required = [line for line in metadata.get_all("Requires-Dist", []) if "extra ==" not in line]
+    assert {line.split(";")[0].split(">")[0].strip() for line in required} == {
+        "numpy", "numba", "tbb", "ml_dtypes", "safetensors"}
+
+
+def test_the_licence_is_shipped(wheel: zipfile.ZipFile) -> None:
+    assert any(name.endswith("LICENSE") for name in wheel.namelist())
+
+
+def test_the_sdist_holds_the_cuda_sources(distributions: pathlib.Path) -> None:
+    with tarfile.open(next(distributions.glob("*.tar.gz"))) as archive:
+        names = {name.split("/", 1)[-1] for name in archive.getnames()}
+    for path in files(".cu", ".cuh", ".h"):
+        assert f"kernels/{path}" in names
