@@ -124,8 +124,8 @@ def result_type(*operands: tuple[np.dtype, int]) -> np.dtype:
         if result is None:
             result = group
         elif CATEGORY[group] > CATEGORY[result]:
-            if CATEGORY[group] == 3 and rank == 0:
-                group = complex128 if result == float64 else complex64 if is_floating(result) else default_complex()
+            if CATEGORY[group] == 3 and is_floating(result):
+                group = complex128 if result == float64 else complex64  # the complex type with the parts of the result
             result = group
     assert result is not None
     return result
