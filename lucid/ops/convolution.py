@@ -86,6 +86,8 @@ def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: An
     elif padding == "same":
         x, padding = _pad_to_same(x, kernel, dilation)
     _check_size(x._array.shape, kernel, padding, dilation)
+    if kernel[1] == 0:  # no input channels: the kernels want at least one, which may be zeros
+        x, weight = constant_pad(x, (0, 0, 0, 0, 0, groups)), constant_pad(weight, (0, 0, 0, 0, 0, 1))
     if _dtypes.is_floating(input._array.dtype):
         y = _conv2d(x, weight, bias, stride=stride, padding=padding, dilation=dilation, groups=groups)
     elif input.is_complex():

@@ -117,17 +117,12 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
     if input._array.ndim == 0:
         raise ValueError("Expected 1 or more dimensions (got 0)")
     _require_class_weight(input, weight)
-    if target._array.shape == input._array.shape and input._array.shape != (1,) or target.is_floating_point() and (
-            target._array.shape == input._array.shape):
+    if target._array.shape == input._array.shape:
         return _cross_entropy_of_probabilities(input, target, weight, ignore_index, reduction, label_smoothing)
     target = _class_indices(input, target)
     require_floating("cross_entropy", input)
+    # The kernel computes the gradient along with the loss, if there will be a backward.
     with_grad = input._node is not None and is_grad_enabled()
-    if input._array.ndim == 1 and target._array.ndim == 1:
-        # One target of a single row may be 1-d: then the loss is, too.
-        loss = _cross_entropy(input, target.reshape(()), weight, reduction=reduction, ignore_index=ignore_index,
-                              label_smoothing=label_smoothing, with_grad=with_grad)[0]
-        return loss.reshape(1) if reduction == "none" else loss  # type: ignore[no-any-return]
     return _cross_entropy(input, target, weight, reduction=reduction, ignore_index=ignore_index,  # type: ignore[no-any-return]
                           label_smoothing=label_smoothing, with_grad=with_grad)[0]
 
@@ -183,7 +178,9 @@ def _class_indices(input: Tensor, target: Tensor) -> Tensor:
             raise RuntimeError(f"Expected target size {list(wanted)}, got {list(given)}")
     if target.dtype.name not in ("int64", "uint8"):
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {type_name(target.dtype)}")
-    return target if target.dtype.name == "int64" else target.long()  # type: ignore[no-any-return]
+    if len(shape) == 1:
+        target = target.reshape(())
+    return target if target.dtype.name == "int64" else target.long()
 
 
 def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
@@ -200,8 +197,6 @@ def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_a
     _require_class_weight(input, weight)
     require_floating("nll_loss", input)
     dim = 1 if input._array.ndim > 1 else 0
-    if dim == 0:
-        target = target.reshape(()) if reduction != "none" else target
     valid = target != ignore_index
     classes = input._array.shape[dim]
     outside = valid & ((target < 0) | (target >= classes))
