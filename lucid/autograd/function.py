@@ -16,9 +16,12 @@ from .engine import _modified
 from .errors import type_name
 from .grad_mode import GRAD, no_grad
 from .grad_mode import mode as grad_mode
-from .inplace import rebase, refuse_leaf
+from .inplace import Unwritable, rebase, refuse_leaf
 from .op import Node, Slot
 
+_VIEW_WRITE = ("Output of {op} is a view and is being modified inplace. This view was created inside a custom Function and the "
+               "autograd logic to handle view+inplace would override the custom backward associated with it. clone() the "
+               "output of the custom Function.")
 _Meta = tuple[tuple[int, ...], Any, Any]  # shape, dtype, device
 
 
@@ -157,7 +160,7 @@ class FunctionNode(Node):
                 if _among(output, inputs) or output._node.__class__ is Leaf:
                     output = output.detach()  # an input handed through becomes a tensor of its own
                 elif output._view is not None:
-                    output._view = (output._view[0], functools.partial(_refuse_view_write, self.op))
+                    output._view = (output._view[0], Unwritable(_VIEW_WRITE.format(op=self.op)))
             finished.append(output)
         if not record:
             return finished
@@ -225,12 +228,12 @@ class Function:
     def apply(cls, *args: Any, **keywords: Any) -> Any:
         """Call forward without recording it, and record the whole as one operation."""
         has_setup = cls.setup_context is not Function.setup_context
-        if keywords:
-            if not has_setup:
-                raise TypeError(f"{cls.__name__}.apply() takes no keyword arguments")
+        if has_setup:
             bound = inspect.signature(cls.forward).bind(*args, **keywords)
             bound.apply_defaults()
             args = bound.args
+        elif keywords:
+            raise TypeError(f"{cls.__name__}.apply() takes no keyword arguments")
         node = FunctionNode(cls, args)
         record = bool(grad_mode.get() & GRAD) and any(node.needs_input_grad)
         with no_grad():
@@ -271,12 +274,6 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _refuse_second(g: Any, y: Any) -> Any:
     raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
-
-
-def _refuse_view_write(op: str, base: Tensor) -> Tensor:
-    raise RuntimeError(f"Output of {op} is a view and is being modified inplace. This view was created inside a custom "
-                       "Function and the autograd logic to handle view+inplace would override the custom backward associated "
-                       "with it. clone() the output of the custom Function.")
 
 
 def _among(tensor: Any, others: Sequence[Any]) -> bool:

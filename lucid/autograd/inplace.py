@@ -22,6 +22,18 @@ def register_view(box: Version, view: Tensor) -> None:
     box.views.add(weakref.ref(view, box.views.discard))
 
 
+class Unwritable:
+    """In place of the replay of a view that cannot be computed from its base again: a recorded write to it is refused."""
+
+    __slots__ = ("reason",)
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+
+    def __call__(self, base: Tensor) -> Tensor:
+        raise RuntimeError(self.reason)
+
+
 def write(target: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
     """Replace the elements of `target` by `compute(target)`, as an operation of the graph, and return `target`.
 
@@ -103,8 +115,12 @@ def refuse_leaf(target: Tensor) -> None:
     """Raise RuntimeError if a write to `target` would be a write to a leaf that requires grad."""
     if target._node.__class__ is Leaf:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
-    if target._view is not None and target._view[0]._node.__class__ is Leaf:
-        raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+    if target._view is not None:
+        base, replay = target._view
+        if base._node.__class__ is Leaf:
+            raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+        if replay.__class__ is Unwritable:
+            replay(base)
 
 
 def rebase(target: Tensor, node: Any) -> None:
