@@ -688,26 +688,4 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     return ValuesIndices(*_topk(input, k=k, axis=axis, largest=largest))
 
 
-def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """int64 vectors along a new last dimension: 1 at the class index, 0 elsewhere.
-
-    Without `num_classes` there are as many as the largest index needs. Raises RuntimeError for indices out of range (on the
-    CPU) and for other dtypes than int64.
-    """
-    if tensor._array.dtype != _dtypes.int64:
-        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
-    if num_classes == -1:
-        if tensor.numel() == 0:
-            raise RuntimeError("Can not infer total number of classes from empty tensor.")
-        num_classes = int(tensor.max().item()) + 1
-    if tensor._array.__class__ is np.ndarray and tensor.numel():
-        if tensor._array.min() < 0:
-            raise RuntimeError("Class values must be non-negative.")
-        if tensor._array.max() >= num_classes:
-            raise RuntimeError("Class values must be smaller than num_classes.")
-    zeros = tensor.new_zeros((*tensor.shape, num_classes))
-    return zeros if tensor.numel() == 0 else scatter(zeros, -1, tensor.unsqueeze(-1), 1)  # type: ignore[no-any-return]
-
-
 SPECIAL_METHODS = {"__getitem__": getitem, "__setitem__": setitem}
-__all__ = [name for name in (*METHODS, "one_hot") if not name.endswith("_")]

@@ -230,4 +230,3 @@ def _unusual_linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tenso
 
 
 SPECIAL_METHODS = {"__matmul__": matmul, "__rmatmul__": lambda self, other: matmul(other, self)}
-__all__ = list(METHODS)

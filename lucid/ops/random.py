@@ -275,6 +275,3 @@ def random_(self: Tensor, from_: int = 0, to: int | None = None, *, generator: _
     _check_range(int(low), int(high), dtype)
     return write(self, lambda old: _integers(tuple(self.shape), int(low), int(high), dtype, self.device, generator))
 
-
-__all__ = ["rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli",
-           "multinomial"]
