@@ -28,13 +28,25 @@ def promote(name: str, *operands: Any, floating: bool = False) -> list[Any]:
         if isinstance(value, Tensor):
             if value.ndim == 0 and device is not None and value.device == "cpu" and device != "cpu":
                 value = value.to(device)
-            converted.append(value if value._array.dtype == dtype else value.to(dtype))
+            if value._array.dtype != dtype:
+                _require_one_device(name, values)  # before the cast, which would hide the dtype that was given
+                value = value.to(dtype)
+            converted.append(value)
         elif dtype.kind in "Vbu" or not any(isinstance(v, Tensor) for v in values):
             # Extension and unsigned dtypes have no weak scalars in NumPy, or refuse those out of range.
             converted.append(wrap(as_array(np.asarray(value).astype(dtype), None, device)))
         else:
             converted.append(value)
     return converted
+
+
+def _require_one_device(name: str, values: Sequence[Any]) -> None:
+    """Raise RuntimeError if tensors are on several devices; one of no dimensions on the CPU joins any."""
+    kinds = {v._array.__class__ for v in values if isinstance(v, Tensor) and (v._array.ndim or v.is_gpu)}
+    if len(kinds) > 1:
+        from ..autograd.errors import explain
+
+        raise explain(name, values, RuntimeError())
 
 
 def common_dtype(values: Sequence[Any]) -> np.dtype:
