@@ -25,6 +25,7 @@ from ._dtypes import (
 from ._dtypes import bool_ as bool
 from ._random import (
     Generator,
+    default_generator,
     get_rng_state,
     initial_seed,
     manual_seed,
