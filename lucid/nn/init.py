@@ -34,19 +34,18 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
 
 
-@no_grad()
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
     """Fill with numbers drawn uniformly from [a, b)."""
-    return tensor.uniform_(a, b, generator=generator)  # type: ignore[no-any-return]
+    with no_grad():
+        return tensor.uniform_(a, b, generator=generator)  # type: ignore[no-any-return]
 
 
-@no_grad()
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
     """Fill with normally distributed numbers."""
-    return tensor.normal_(mean, std, generator=generator)  # type: ignore[no-any-return]
+    with no_grad():
+        return tensor.normal_(mean, std, generator=generator)  # type: ignore[no-any-return]
 
 
-@no_grad()
 def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
                   generator: Any = None) -> Tensor:
     """Fill with normally distributed numbers, those outside [a, b] drawn again."""
@@ -58,7 +57,8 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
         return (1.0 + math.erf((x - mean) / std / math.sqrt(2.0))) / 2.0
 
     draw = _draw_normal if below(b) - below(a) > 0.3 else _draw_tail
-    return tensor.copy_(draw(tensor, mean, std, a, b, generator))  # type: ignore[no-any-return]
+    with no_grad():
+        return tensor.copy_(draw(tensor, mean, std, a, b, generator))  # type: ignore[no-any-return]
 
 
 def _draw_normal(like: Tensor, mean: float, std: float, a: float, b: float, generator: Any) -> Tensor:
@@ -85,10 +85,10 @@ def _draw_tail(like: Tensor, mean: float, std: float, a: float, b: float, genera
     return result
 
 
-@no_grad()
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with one number."""
-    return tensor.fill_(val)  # type: ignore[no-any-return]
+    with no_grad():
+        return tensor.fill_(val)  # type: ignore[no-any-return]
 
 
 def ones_(tensor: Tensor) -> Tensor:
@@ -101,15 +101,14 @@ def zeros_(tensor: Tensor) -> Tensor:
     return constant_(tensor, 0.0)
 
 
-@no_grad()
 def eye_(tensor: Tensor) -> Tensor:
     """Fill a matrix with the identity. Raises ValueError for tensors without exactly 2 dimensions."""
-    if tensor.ndim != 2:
-        raise ValueError("Only tensors with 2 dimensions are supported")
-    return tensor.copy_(eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))  # type: ignore[no-any-return]
+    with no_grad():
+        if tensor.ndim != 2:
+            raise ValueError("Only tensors with 2 dimensions are supported")
+        return tensor.copy_(eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))  # type: ignore[no-any-return]
 
 
-@no_grad()
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """Fill the weight of a convolution so that it passes as many channels through as it can.
 
@@ -120,12 +119,13 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     outputs, inputs, *kernel = tensor.shape
     if outputs % groups:
         raise ValueError("dim 0 must be divisible by groups")
-    tensor.zero_()
     centre = tuple(length // 2 for length in kernel)
     per_group = outputs // groups
-    for group in range(groups):
-        for channel in range(min(per_group, inputs)):
-            tensor[(group * per_group + channel, channel, *centre)] = 1
+    with no_grad():
+        tensor.zero_()
+        for group in range(groups):
+            for channel in range(min(per_group, inputs)):
+                tensor[(group * per_group + channel, channel, *centre)] = 1
     return tensor
 
 
@@ -140,13 +140,13 @@ def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
     """Glorot's uniform distribution: the variance is 2 * gain**2 / (fan_in + fan_out)."""
     bound = gain * math.sqrt(6.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
-    return uniform_(tensor, -bound, bound, generator)  # type: ignore[no-any-return]
+    return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
     """Glorot's normal distribution: the variance is 2 * gain**2 / (fan_in + fan_out)."""
     std = gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
-    return normal_(tensor, 0.0, std, generator)  # type: ignore[no-any-return]
+    return normal_(tensor, 0.0, std, generator)
 
 
 def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
@@ -155,14 +155,14 @@ def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonline
     std = _kaiming_std(tensor, a, mode, nonlinearity)
     if std is None:
         return tensor
-    return uniform_(tensor, -math.sqrt(3.0) * std, math.sqrt(3.0) * std, generator)  # type: ignore[no-any-return]
+    return uniform_(tensor, -math.sqrt(3.0) * std, math.sqrt(3.0) * std, generator)
 
 
 def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
                     generator: Any = None) -> Tensor:
     """He's normal distribution: the variance is gain**2 / fan. `a` is the negative slope of 'leaky_relu'."""
     std = _kaiming_std(tensor, a, mode, nonlinearity)
-    return tensor if std is None else normal_(tensor, 0.0, std, generator)  # type: ignore[no-any-return]
+    return tensor if std is None else normal_(tensor, 0.0, std, generator)
 
 
 def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float | None:
@@ -176,7 +176,6 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
 
 
-@no_grad()
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
     """Fill with a (semi-)orthogonal matrix, dimensions after the first taken as one.
 
@@ -191,7 +190,8 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     # Normal columns made orthonormal are uniformly distributed over all orthogonal matrices.
     matrix = tensor.new_empty((max(rows, columns), min(rows, columns))).normal_(0, 1, generator=generator)
     result = _orthonormal_columns(matrix) * gain
-    return tensor.copy_((result.t() if rows < columns else result).reshape(tensor.shape))
+    with no_grad():
+        return tensor.copy_((result.t() if rows < columns else result).reshape(tensor.shape))  # type: ignore[no-any-return]
 
 
 def _orthonormal_columns(matrix: Tensor) -> Tensor:
@@ -205,15 +205,15 @@ def _orthonormal_columns(matrix: Tensor) -> Tensor:
     return matrix
 
 
-@no_grad()
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
     """Fill a matrix with normal numbers, in each column the fraction `sparsity` of them, rounded up, replaced by zeros."""
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     rows, columns = tensor.shape
     zeros = math.ceil(sparsity * rows)
-    tensor.normal_(0, std, generator=generator)
     order = empty_like(tensor).uniform_(generator=generator).argsort(0)
-    for column in range(columns):
-        tensor[order[:zeros, column], column] = 0
+    with no_grad():
+        tensor.normal_(0, std, generator=generator)
+        for column in range(columns):
+            tensor[order[:zeros, column], column] = 0
     return tensor

@@ -50,7 +50,7 @@ def test_sequential_with_names_and_arithmetic() -> None:
     tripled *= 3
     assert len(tripled) == 3
     with pytest.raises(ValueError, match="Sequential"):
-        _ = model + [nn.ReLU()]
+        _ = model + nn.ReLU()
     with pytest.raises(ValueError, match="Non-positive"):
         _ = model * 0
     with pytest.raises(TypeError):
@@ -65,7 +65,7 @@ def test_module_list() -> None:
     layers += [nn.GELU()]
     assert names(layers) == ["0:Tanh", "1:Linear", "2:Linear", "3:Linear", "4:ReLU", "5:GELU"]
     assert isinstance(layers[1:3], nn.ModuleList)
-    assert isinstance(layers + [nn.ReLU()], nn.ModuleList)
+    assert isinstance(layers + nn.ModuleList([nn.ReLU()]), nn.ModuleList)
     del layers[0]
     assert isinstance(layers.pop(-1), nn.GELU)
     assert repr(layers) == ("ModuleList(\n  (0-2): 3 x Linear(in_features=2, out_features=2, bias=True)\n"

@@ -211,7 +211,7 @@ def test_wrong_arguments() -> None:
                  lambda: nn.Conv2d(4, 4, 3, groups=0), lambda: nn.Conv2d(1, 1, 3, padding="full"),
                  lambda: nn.Conv2d(1, 1, 3, padding="same", stride=2), lambda: nn.Conv2d(1, 1, 3, padding_mode="wrap"),
                  lambda: nn.BatchNorm1d(3)(lucid.ones(3)), lambda: nn.BatchNorm2d(3)(lucid.ones(2, 3))):
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match="must be|divisible|padding|expected"):
             call()
     for wrong in (3, (1.5, 2)):
         with pytest.raises(TypeError):

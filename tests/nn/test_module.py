@@ -61,9 +61,9 @@ def test_only_the_right_kind_is_registered() -> None:
         module.register_parameter("p", Tensor([1.0]))
     with pytest.raises(TypeError):
         module.add_module("m", 3)
+    computed = nn.Parameter(lucid.ones(1))
+    computed._node = (lucid.ones(1, requires_grad=True) * 2)._node
     with pytest.raises(ValueError, match="non-leaf"):
-        computed = nn.Parameter(lucid.ones(1))
-        computed._node = (lucid.ones(1, requires_grad=True) * 2)._node
         module.register_parameter("p", computed)
 
 
@@ -106,6 +106,10 @@ def test_assignment_moves_a_name_between_kinds() -> None:
         module.x = 3
     module.x = None
     assert module.x is None
+    del module.x
+    module.x = 3
+    with pytest.raises(KeyError, match="already exists"):
+        module.x = nn.Buffer([1.0])
     del module.x
     module.x = nn.Buffer([1.0])
     with pytest.raises(TypeError, match="as buffer 'x'"):
@@ -512,7 +516,7 @@ def test_backward_hook_without_inputs_that_require_grad() -> None:
 def test_to_swaps_arrays_inside_the_same_objects(device: str) -> None:
     model = Model()
     model(lucid.ones(2)).sum().backward()
-    held = {name: value for name, value in model.state_dict(keep_vars=True).items()}
+    held = dict(model.state_dict(keep_vars=True))
     gradient = model.first.weight.grad
     assert model.to(device) is model
     assert all(value is held[name] for name, value in model.state_dict(keep_vars=True).items())

@@ -89,9 +89,10 @@ class Registry:
     # ---- attributes ----------------------------------------------------------------------------------------------
     def __getattr__(self, name: str) -> Any:
         state = self.__dict__
-        for registry in ("_parameters", "_buffers", "_modules"):
-            if registry in state and name in state[registry]:
-                return state[registry][name]
+        if "_modules" in state:  # else __init__ has not run
+            for registry in (state["_parameters"], state["_buffers"], state["_modules"]):
+                if name in registry:
+                    return registry[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -120,13 +121,12 @@ class Registry:
         elif name in state.get("_buffers", ()):
             self._assign_buffer(name, value)
         elif isinstance(value, Buffer) and value._declared:
-            self._release(name, "_buffers", "buffer")
             self.register_buffer(name, value, value.persistent)
         else:
             object.__setattr__(self, name, value)
 
     def _release(self, name: str, registry: str, kind: str) -> None:
-        """Free `name` for an entry of `registry`: what else had this name is replaced."""
+        """Free `name` for an entry of `registry`: a parameter or module replaces whatever else had this name."""
         state = self.__dict__
         if registry not in state:
             raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
@@ -134,8 +134,7 @@ class Registry:
         for other in ("_parameters", "_buffers", "_modules"):
             if other != registry:
                 state[other].pop(name, None)
-        if registry != "_buffers":
-            self._non_persistent_buffers_set.discard(name)
+        self._non_persistent_buffers_set.discard(name)
 
     def _assign_buffer(self, name: str, value: Any) -> None:
         current = self._buffers[name]

@@ -71,7 +71,7 @@ class AdaptiveAvgPool2d(Module):
     None in `output_size` keeps the length of that dimension.
     """
 
-    def __init__(self, output_size: int | None | tuple[int | None, ...]) -> None:
+    def __init__(self, output_size: int | tuple[int | None, ...] | None) -> None:
         super().__init__()
         self.output_size = output_size
 

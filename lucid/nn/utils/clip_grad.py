@@ -24,13 +24,12 @@ def _norm(values: Tensor, norm_type: float) -> Tensor:
     if norm_type == -math.inf:
         return size.min()  # type: ignore[no-any-return]
     if norm_type == 0:
-        return (size != 0).sum().to(values.dtype)  # type: ignore[attr-defined, no-any-return]
+        return (size != 0).sum().to(values.dtype)  # type: ignore[no-any-return]
     if norm_type == 2:
         return (size * size).sum().sqrt()  # type: ignore[no-any-return]
     return (size**norm_type).sum() ** (1.0 / norm_type)  # type: ignore[no-any-return]
 
 
-@no_grad()
 def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float = 2.0,
                     error_if_nonfinite: bool = False, foreach: bool | None = None) -> Tensor:
     """Scale the gradients of `parameters` down so that their norm, taken together, is at most `max_norm`.
@@ -44,24 +43,25 @@ def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm
     gradients = [p.grad for p in listed if p.grad is not None]
     if not gradients:
         return tensor(0.0)
-    kind = float(norm_type)
-    device = gradients[0].device
-    total = _norm(stack([_norm(g, kind).to(device) for g in gradients]), kind)
-    if error_if_nonfinite and not math.isfinite(total.item()):
-        raise RuntimeError(f"The total norm of order {kind} for gradients from `parameters` is non-finite, so it cannot be "
-                           "clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
-                           "`error_if_nonfinite=False`")
-    # Multiplying by 1 where nothing is to be clipped spares the wait for the norm on a GPU.
-    factor = (float(max_norm) / (total + 1e-6)).clamp(max=1.0)
-    for gradient in gradients:
-        gradient.mul_(factor.to(gradient.device))
+    with no_grad():
+        kind = float(norm_type)
+        device = gradients[0].device
+        total = _norm(stack([_norm(g, kind).to(device) for g in gradients]), kind)
+        if error_if_nonfinite and not math.isfinite(total.item()):
+            raise RuntimeError(f"The total norm of order {kind} for gradients from `parameters` is non-finite, so it cannot be "
+                               "clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
+                               "`error_if_nonfinite=False`")
+        # Multiplying by 1 where nothing is to be clipped spares the wait for the norm on a GPU.
+        factor = (float(max_norm) / (total + 1e-6)).clamp(max=1.0)
+        for gradient in gradients:
+            gradient.mul_(factor.to(gradient.device))
     return total
 
 
-@no_grad()
 def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None) -> None:
     """Clip every element of the gradients of `parameters` to [-clip_value, clip_value]."""
     limit = float(clip_value)
-    for parameter in _listed(parameters):
-        if parameter.grad is not None:
-            parameter.grad.clamp_(min=-limit, max=limit)
+    with no_grad():
+        for parameter in _listed(parameters):
+            if parameter.grad is not None:
+                parameter.grad.clamp_(min=-limit, max=limit)
