@@ -17,9 +17,21 @@ def simulated() -> bool:
     return value == "simulated"
 
 
+_forbidden: str | None = None
+
+
+def forbid(reason: str) -> None:
+    """Make 'gpu' unusable in this process, with `reason` as the error; for processes that must not touch a GPU."""
+    global _forbidden
+    _forbidden = reason
+    gpu_problem.cache_clear()
+
+
 @functools.cache
 def gpu_problem() -> str | None:
     """None when 'gpu' is usable, else a sentence that says what is missing and what to do."""
+    if _forbidden is not None:
+        return _forbidden
     if simulated():
         from lucid_kernels import simulator
 
