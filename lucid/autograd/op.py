@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import _dtypes
-from ..backends import run
+from ..backends import ARITHMETIC, LARGE, run
 from .. import tensor as clock
 from ..tensor import Tensor, mark_inference, tick, version_box, wrap
 from .errors import explain
@@ -199,6 +199,7 @@ def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating:
     `Op` after `prepare(name, a, b)`, which returns operands that the kernel can take; with `floating`, integers do too.
     """
     general = Op(name, rule)
+    large = f"large_{name}" if name in ARITHMETIC else name
 
     def apply(input: Any, other: Any) -> Tensor:
         if isinstance(other, Tensor) and isinstance(input, Tensor):
@@ -208,7 +209,7 @@ def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating:
                 if flags <= GRAD:
                     out = _new(Tensor)
                     try:
-                        out._array = run(name, (x, y))
+                        out._array = run(name if x.size < LARGE else large, (x, y))
                     except Exception as error:
                         raise explain(name, (input, other), error) from error
                     out._node = out._grad = out._version_box = out._view = None

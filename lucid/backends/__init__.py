@@ -16,8 +16,9 @@ import numpy as np
 
 from . import cpu
 from .device import Device, default_device, set_default_device
+from .lazy import ARITHMETIC, LARGE
 
-__all__ = ["Device", "available", "create", "default_device", "device_of", "gpu_module", "observe", "run",
+__all__ = ["ARITHMETIC", "LARGE", "Device", "available", "create", "default_device", "device_of", "gpu_module", "observe", "run",
            "set_default_device", "synchronize", "to_device", "to_host"]
 
 # Division by zero and overflow give inf and nan silently, as in PyTorch. NumPy warns in the name of the module that calls it,

@@ -24,24 +24,3 @@ def _multiply(a: np.ndarray, b: np.ndarray) -> Any:
 
 TABLE: dict[str, Callable[..., Any]] = functions.table(np, _scatter_add, _multiply)
 lazy.kernels("lucid_kernels.cpu", TABLE)
-
-# Below this many elements NumPy's loop is as fast as Numba's threads, and its call is cheaper.
-PARALLEL = 1 << 16
-
-
-def _arithmetic(name: str, ufunc: Callable[..., Any]) -> Callable[..., Any]:
-    """NumPy's ufunc, and the threaded kernel of that name for two large arrays of one shape."""
-    large: dict[str, Callable[..., Any]] = {}
-    lazy.add(large, "lucid_kernels.cpu.elementwise", name)
-
-    array = np.ndarray
-
-    def kernel(a: Any, b: Any, *, out: Any = None) -> Any:
-        if a.__class__ is array and a.size >= PARALLEL and b.__class__ is array and a.shape == b.shape:
-            return large[name](a, b, out=out)
-        return ufunc(a, b) if out is None else ufunc(a, b, out=out)
-
-    return kernel
-
-
-TABLE |= {name: _arithmetic(name, TABLE[name]) for name in ("add", "sub", "mul", "div")}

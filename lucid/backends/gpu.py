@@ -47,22 +47,6 @@ TABLE: dict[str, Callable[..., Any]] = functions.table(cupy, _scatter_add, _mult
 lazy.kernels("lucid_kernels.cuda", TABLE)
 
 
-def _arithmetic(name: str, ufunc: Callable[..., Any]) -> Callable[..., Any]:
-    """Our kernel for two arrays, CuPy's for an array and a Python scalar."""
-    arrays: dict[str, Callable[..., Any]] = {}
-    lazy.add(arrays, "lucid_kernels.cuda.elementwise", name)
-
-    def kernel(a: Any, b: Any, *, out: Any = None) -> Any:
-        if a.__class__ is ndarray and b.__class__ is ndarray:
-            return arrays[name](a, b, out=out)
-        return ufunc(a, b) if out is None else ufunc(a, b, out=out)
-
-    return kernel
-
-
-TABLE |= {name: _arithmetic(name, TABLE[name]) for name in ("add", "sub", "mul", "div")}
-
-
 def on(device: Device) -> Any:
     """Context in which new arrays are made on `device`. Raises RuntimeError if there is no such GPU."""
     if device.index >= len(_DEVICES):

@@ -20,21 +20,25 @@ FAMILIES = {
 }
 
 
+# Operations that NumPy and CuPy have too. Theirs serve small arrays, scalars and mixed dtypes: a call costs 0.1 us less than
+# through Python. Ours serve `large_add` and so on: two arrays of one dtype with at least LARGE elements.
+ARITHMETIC = ("add", "sub", "mul", "div")
+LARGE = 1 << 16
+
+
 def kernels(package: str, table: dict[str, Callable[..., Any]]) -> None:
     """Add every kernel of `package` to `table`; each entry replaces itself by the kernel when first called."""
     for family, names in FAMILIES.items():
         for name in names.split():
-            add(table, f"{package}.{family}", name)
+            table[name] = _first_call(f"{package}.{family}", name, table, name)
+    for name in ARITHMETIC:
+        table[f"large_{name}"] = _first_call(f"{package}.elementwise", name, table, f"large_{name}")
 
 
-def add(table: dict[str, Callable[..., Any]], module: str, name: str) -> None:
-    """Put the function `name` of `module` into `table`, to be imported when it is first called."""
-    table[name] = _first_call(module, name, table)
-
-
-def _first_call(module: str, name: str, table: dict[str, Callable[..., Any]]) -> Callable[..., Any]:
+def _first_call(module: str, name: str, table: dict[str, Callable[..., Any]], entry: str) -> Callable[..., Any]:
     def first_call(*arrays: Any, **attributes: Any) -> Any:
-        table[name] = getattr(importlib.import_module(module), name)
-        return table[name](*arrays, **attributes)
+        table[entry] = getattr(importlib.import_module(module), name)
+        return table[entry](*arrays, **attributes)
 
+    first_call.module, first_call.kernel = module, name  # type: ignore[attr-defined]
     return first_call
