@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 _ids = itertools.count()
@@ -40,6 +41,7 @@ class _Reference:
     """A weak reference where the registry allows one (an OrderedDict does, a dict does not)."""
 
     def __init__(self, registry: Any) -> None:
+        self.get: Callable[[], Any]
         try:
             self.get = weakref.ref(registry)
         except TypeError:

@@ -305,4 +305,4 @@ def _tensor_backward(self: Tensor, gradient: Tensor | None = None, retain_graph:
     backward(self, None if gradient is None else [gradient], retain_graph, create_graph, inputs)
 
 
-Tensor.backward = _tensor_backward  # type: ignore[method-assign, assignment]
+Tensor.backward = _tensor_backward  # type: ignore[attr-defined]

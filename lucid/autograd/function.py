@@ -96,12 +96,12 @@ class FunctionNode(Node):
         return tuple(tensors)
 
     @property
-    def pull(self) -> Callable[[Any, Any], Sequence[Any]] | None:  # type: ignore[override]
+    def pull(self) -> Any:  # type: ignore[override]
         """What the engine calls: backward with its arguments and results checked. None when the graph is freed."""
         return None if self._function is None else self._pull
 
     @pull.setter
-    def pull(self, value: None) -> None:
+    def pull(self, value: Any) -> None:
         if hasattr(self, "_saved"):  # the engine frees the graph
             self._function = self._saved = None
 

@@ -102,7 +102,7 @@ def _only_reverse(strategy: str) -> None:
 def _prepare(inputs: Inputs, create_graph: bool) -> tuple[bool, tuple[Tensor, ...]]:
     """Whether a single tensor was given, and the inputs as tensors of their own that require grad."""
     single = isinstance(inputs, Tensor)
-    values: Sequence[Any] = (inputs,) if single else inputs
+    values: Sequence[Any] = (inputs,) if isinstance(inputs, Tensor) else inputs
     for number, value in enumerate(values):
         if not isinstance(value, Tensor):
             raise TypeError(f"The inputs given to the function must be either a Tensor or a tuple of Tensors but the value "

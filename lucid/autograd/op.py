@@ -37,8 +37,8 @@ class Node:
         self.parents = parents
         self.pull = pull
         self.kept = kept  # what `output` rebuilds y from
-        self.hooks = None
-        self.trace = None
+        self.hooks: dict[int, Callable[..., Any]] | None = None
+        self.trace: list[str] | None = None
 
     def name(self) -> str:
         """The name of the operation, as shown by `repr`."""
@@ -117,6 +117,7 @@ class Op:
         except Exception as error:
             raise explain(self.name, inputs, error) from error
         flags = grad_mode.get()
+        out: Any
         if result.__class__ is tuple:
             out = tuple([None if array is None else wrap(array) for array in result])
         else:
@@ -163,7 +164,7 @@ class Op:
         """Connect a view with the tensor whose memory it shares, so that writes through either are seen by both."""
         if out.__class__ is tuple:
             for index, tensor in enumerate(out):
-                connect_view(tensor, base, lambda t, i=index: self(t, **attributes)[i])
+                connect_view(tensor, base, lambda t, i=index: self(t, **attributes)[i])  # type: ignore[misc]
         else:
             connect_view(out, base, lambda t: self(t, **attributes))
 

@@ -14,11 +14,16 @@ class Device:
 
     __slots__ = ("index", "type")
 
+    type: str
+    index: int | None
+
     def __init__(self, name: str | int | Device = "cpu", index: int | None = None) -> None:
         if isinstance(name, Device):
-            name, index = name.type, name.index if index is None else index
+            index = name.index if index is None else index
+            name = name.type
         elif isinstance(name, int) and not isinstance(name, bool):
-            name, index = "gpu", name
+            index = name
+            name = "gpu"
         elif not isinstance(name, str):
             raise TypeError(f"device must be a string, an integer or a lucid.device, not {type(name).__name__}")
         kind, _, number = name.partition(":")

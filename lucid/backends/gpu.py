@@ -22,11 +22,12 @@ import cupyx  # noqa: E402
 
 from lucid_kernels.cuda import launch  # noqa: E402
 
+Array = Any
 ndarray = cupy.ndarray
 _DEVICES = [Device("gpu", index) for index in range(cupy.cuda.runtime.getDeviceCount())]
 
 
-def _scatter_add(array: ndarray, index: Any, values: ndarray) -> None:
+def _scatter_add(array: Array, index: Any, values: Array) -> None:
     if array.dtype == np.int64:  # no atomics, but two's complement adds like unsigned
         cupyx.scatter_add(array.view(np.uint64), index, values.view(np.uint64))
     elif array.dtype.itemsize < 4:
@@ -37,7 +38,7 @@ def _scatter_add(array: ndarray, index: Any, values: ndarray) -> None:
         cupyx.scatter_add(array, index, values)
 
 
-def _multiply(a: ndarray, b: ndarray) -> ndarray:
+def _multiply(a: Array, b: Array) -> Array:
     if a.dtype in functions.HALVES:
         return (functions.wide(a) @ functions.wide(b)).astype(a.dtype)
     return a @ b
@@ -49,30 +50,30 @@ lazy.kernels("lucid_kernels.cuda", TABLE)
 
 def on(device: Device) -> Any:
     """Context in which new arrays are made on `device`. Raises RuntimeError if there is no such GPU."""
-    if device.index >= len(_DEVICES):
+    if device.index is None or device.index >= len(_DEVICES):
         raise RuntimeError(f"device {device} does not exist: this machine has {len(_DEVICES)} GPU(s)")
     return cupy.cuda.Device(device.index)
 
 
-def device_of(array: ndarray) -> Device:
+def device_of(array: Array) -> Device:
     """The GPU that holds `array`."""
     return _DEVICES[array.device.id]
 
 
-def from_host(array: np.ndarray, device: Device) -> ndarray:
+def from_host(array: np.ndarray, device: Device) -> Array:
     """A copy of a NumPy array on `device`."""
     with on(device):
         return cupy.asarray(array)
 
 
-def to_host(array: ndarray) -> np.ndarray:
+def to_host(array: Array) -> np.ndarray:
     """A NumPy copy of `array`; waits for the device and raises its pending index errors."""
     result = array.get()
     launch.raise_pending()
     return result
 
 
-def to_device(array: ndarray, device: Device, copy: bool) -> ndarray:
+def to_device(array: Array, device: Device, copy: bool) -> Array:
     """`array` on another GPU, or a copy on the same one."""
     if device_of(array) == device and not copy:
         return array
@@ -86,12 +87,12 @@ def synchronize() -> None:
     launch.raise_pending()
 
 
-def as_array(data: object) -> ndarray:
+def as_array(data: object) -> Array:
     """An array on the GPU memory that `data` exposes by `__cuda_array_interface__`; no copy."""
     return cupy.asarray(data)
 
 
-def from_dlpack(data: object) -> ndarray:
+def from_dlpack(data: object) -> Array:
     """An array on the GPU memory that `data` exposes by `__dlpack__`; no copy."""
     return cupy.from_dlpack(data)
 

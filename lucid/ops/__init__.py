@@ -83,10 +83,11 @@ def _attach() -> None:
         setattr(Tensor, name, _reflect(function))
     for name, function in INPLACE_OPERATORS.items():
         setattr(Tensor, name, inplace(function))
-    Tensor.T = property(shape.reverse_view)
-    Tensor.mT = property(shape.adjoint_view)
-    Tensor.zero_ = lambda self: self.fill_(0)
-    Tensor.fill_ = _fill_
+    methods: Any = Tensor  # for type checkers, which know no attributes to come
+    methods.T = property(shape.reverse_view)
+    methods.mT = property(shape.adjoint_view)
+    methods.zero_ = lambda self: self.fill_(0)
+    methods.fill_ = _fill_
 
 
 def _fill_(self: Tensor, value: Any) -> Tensor:

@@ -43,11 +43,11 @@ def _tanh_grad_rule(needs: Any, g: Tensor, y: Tensor) -> Pull:
 
 
 _relu = UnaryOp("relu", lambda needs, x: lambda g, y: (_relu_grad(g, y),), keeps=True)
-_relu_grad = Op("relu_grad", _grad_of_step_rule)
+_relu_grad: Op = Op("relu_grad", _grad_of_step_rule)
 _sigmoid = UnaryOp("sigmoid", lambda needs, x: lambda g, y: (_sigmoid_grad(g, y),), keeps=True)
-_sigmoid_grad = Op("sigmoid_grad", _sigmoid_grad_rule)
+_sigmoid_grad: Op = Op("sigmoid_grad", _sigmoid_grad_rule)
 _tanh = UnaryOp("tanh", lambda needs, x: lambda g, y: (_tanh_grad(g, y),), keeps=True)
-_tanh_grad = Op("tanh_grad", _tanh_grad_rule)
+_tanh_grad: Op = Op("tanh_grad", _tanh_grad_rule)
 
 
 # ---- gelu, silu: the gradient needs the argument ---------------------------------------------------------------------
@@ -88,7 +88,7 @@ def _silu_grad_rule(needs: Any, g: Tensor, x: Tensor) -> Pull:
 _gelu = UnaryOp("gelu", _gelu_rule)
 _gelu_grad = Op("gelu_grad", _gelu_grad_rule)
 _silu = UnaryOp("silu", lambda needs, x: lambda g, y: (_silu_grad(g, x),))
-_silu_grad = Op("silu_grad", _silu_grad_rule)
+_silu_grad: Op = Op("silu_grad", _silu_grad_rule)
 
 
 # ---- softmax ---------------------------------------------------------------------------------------------------------
@@ -118,9 +118,9 @@ def _log_softmax_grad_rule(needs: Any, g: Tensor, y: Tensor, *, dim: int) -> Pul
 
 
 _softmax = UnaryOp("softmax", lambda needs, x, *, dim: lambda g, y: (_softmax_grad(g, y, dim=dim),), keeps=True)
-_softmax_grad = Op("softmax_grad", _softmax_grad_rule)
+_softmax_grad: Op = Op("softmax_grad", _softmax_grad_rule)
 _log_softmax = UnaryOp("log_softmax", lambda needs, x, *, dim: lambda g, y: (_log_softmax_grad(g, y, dim=dim),), keeps=True)
-_log_softmax_grad = Op("log_softmax_grad", _log_softmax_grad_rule)
+_log_softmax_grad: Op = Op("log_softmax_grad", _log_softmax_grad_rule)
 
 
 def _along(op: UnaryOp, input: Tensor, dim: int, dtype: Any) -> Tensor:
@@ -245,7 +245,8 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tens
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
     if kind in "iu":
         min_val, max_val = int(min_val), int(max_val)
-    return where(input <= min_val, min_val, where(input >= max_val, max_val, input))  # type: ignore[no-any-return]
+    inside = (input > min_val) & (input < max_val)
+    return where(inside, input, clip(input.detach(), min_val, max_val))  # type: ignore[no-any-return]
 
 
 def relu6(input: Tensor) -> Tensor:

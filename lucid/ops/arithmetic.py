@@ -111,7 +111,7 @@ def _extremum_rule(larger: bool) -> Any:
     return rule
 
 
-_neg = UnaryOp("neg", lambda needs, a: lambda g, y: (_neg(g),))
+_neg: Op = UnaryOp("neg", lambda needs, a: lambda g, y: (_neg(g),))
 plain_add = _add = elementwise("add", _add_rule, promote)
 _sub = elementwise("sub", _sub_rule, lambda name, *operands: promote(name, *_refuse_bool(*operands)))
 mul = _mul = elementwise("mul", _mul_rule, promote)

@@ -33,7 +33,7 @@ def _cast_rule(needs: Any, x: Tensor, *, dtype: np.dtype) -> Any:
 _cast = Op("cast", _cast_rule)
 _copy = UnaryOp("copy", lambda needs, x: lambda g, y: (g,))
 _contiguous = UnaryOp("contiguous", lambda needs, x: lambda g, y: (g,))
-_conj = UnaryOp("conj", lambda needs, x: lambda g, y: (_conj(g),))
+_conj: Op = UnaryOp("conj", lambda needs, x: lambda g, y: (_conj(g),))
 _real = UnaryOp("real", lambda needs, x: lambda g, y: (_cast(g, dtype=np.result_type(g.dtype, np.complex64)),))
 _imag = UnaryOp("imag", lambda needs, x: lambda g, y: (_cast(g, dtype=np.result_type(g.dtype, np.complex64)) * 1j,))
 
@@ -74,7 +74,7 @@ def transfer(input: Tensor, device: Device) -> Tensor:
     return result
 
 
-def to(input: Tensor, *args: Any, device: Any = None, dtype: Any = None, non_blocking: bool = False, copy: bool = False,
+def to(input: Tensor, *args: Any, device: Any = None, dtype: Any = None, non_blocking: builtins.bool = False, copy: builtins.bool = False,
        memory_format: Any = None) -> Tensor:
     """`input` with another dtype, on another device, or both: ``to(dtype)``, ``to(device)``, ``to(device, dtype)``,
     ``to(other)``. Returns `input` itself if nothing changes, unless `copy`.

@@ -18,7 +18,7 @@ from .creation import ones_like
 
 __all__ = ("dropout",)
 
-_dropout = UnaryOp("dropout", lambda needs, x, **draw: lambda g, y: (_dropout(g, **draw),))
+_dropout: UnaryOp = UnaryOp("dropout", lambda needs, x, **draw: lambda g, y: (_dropout(g, **draw),))
 
 
 def _draw(count: int, p: float) -> dict[str, Any]:

@@ -71,9 +71,9 @@ _broadcast_to = Op("broadcast_to", _broadcast_rule, view=True)
 _split = Op("split", _split_rule, view=True)
 _concatenate = Op("concatenate", _concatenate_rule)
 _stack = Op("stack", _stack_rule)
-_flip = Op("flip", lambda needs, x, *, axis: lambda g, y: (_flip(g, axis=axis),))
-_tril = Op("tril", lambda needs, x, *, k: lambda g, y: (_tril(g, k=k),))
-_triu = Op("triu", lambda needs, x, *, k: lambda g, y: (_triu(g, k=k),))
+_flip: Op = Op("flip", lambda needs, x, *, axis: lambda g, y: (_flip(g, axis=axis),))
+_tril: Op = Op("tril", lambda needs, x, *, k: lambda g, y: (_tril(g, k=k),))
+_triu: Op = Op("triu", lambda needs, x, *, k: lambda g, y: (_triu(g, k=k),))
 
 
 def _roll_rule(needs: Any, x: Tensor, *, shift: tuple[int, ...], axis: tuple[int, ...]) -> Pull:
@@ -315,7 +315,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors joined along an existing dimension; dtypes are promoted, 1-d empty tensors skipped, as in PyTorch."""
     given = list(tensors)
     if not given:
-        raise RuntimeError("expected a non-empty list of Tensors")
+        raise ValueError("expected a non-empty list of Tensors")
     for position, tensor in enumerate(given):
         if not isinstance(tensor, Tensor):
             raise TypeError(f"expected Tensor as element {position} in argument 0, but got {type(tensor).__name__}")

@@ -14,7 +14,7 @@ def in_real_numbers(name: str, arrays: tuple[Any, ...], attributes: dict[str, An
     like = arrays[0]
     real = "float32" if like.dtype.itemsize == 8 else "float64"
     flat = [None if a is None else run("view_dtype", (_flat(a),), {"dtype": real}) for a in arrays]
-    results = []
+    results: list[Any] = []
     for part, target in zip(run(name, flat, {**attributes, "out": None}), attributes["out"], strict=True):
         if part is None:
             results.append(None)
