@@ -300,6 +300,9 @@ def test_assign_takes_memory_and_dtype_but_keeps_the_objects() -> None:
     assert weight.dtype == lucid.float64
     new.fill_(9.0)
     assert weight.tolist() == [9.0, 9.0]
+    with pytest.raises(RuntimeError, match="cannot assign weight"):
+        block.load_state_dict({"weight": lucid.tensor([1, 2]), "mean": lucid.zeros(2)}, assign=True)
+    assert block.mean.tolist() == [1.0, 1.0]
 
 
 def test_a_failed_load_changes_nothing() -> None:

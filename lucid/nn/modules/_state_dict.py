@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from ... import _dtypes
 from ..._hooks import RemovableHandle
 from ...autograd.grad_mode import no_grad
 from ...tensor import Tensor, version_box
@@ -191,7 +192,7 @@ class StateDict(Registry):
         for name, target in own.items():
             key = prefix + name
             if key in state_dict:
-                value = _loadable(key, state_dict[key], target, error_msgs)
+                value = _loadable(key, state_dict[key], target, plan.assign, error_msgs)
                 if value is not None:
                     plan.tensor(target, value)
             elif strict:
@@ -286,7 +287,7 @@ def _call_hooks(modules: list[StateDict], keys: IncompatibleKeys) -> None:
                                      "inplace.")
 
 
-def _loadable(key: str, value: Any, target: Tensor, errors: list[str]) -> Tensor | None:
+def _loadable(key: str, value: Any, target: Tensor, assign: bool, errors: list[str]) -> Tensor | None:
     """`value` in the shape of `target`, or None and a line in `errors`."""
     if not isinstance(value, Tensor):
         errors.append(f'While copying the parameter named "{key}", expected lucid.Tensor or Tensor-like object from '
@@ -297,6 +298,9 @@ def _loadable(key: str, value: Any, target: Tensor, errors: list[str]) -> Tensor
     if value.shape != target.shape:
         errors.append(f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, the shape in "
                       f"current model is {target.shape}.")
+        return None
+    if assign and target.requires_grad and not _dtypes.is_differentiable(value.dtype):
+        errors.append(f"cannot assign {key}: the parameter requires grad, and a checkpoint of dtype {value.dtype.name} cannot.")
         return None
     return value  # type: ignore[no-any-return]
 
