@@ -275,9 +275,10 @@ from .ops.unary import (
     tan,
     trunc,
 )
+from .serialization import load, save
 from .tensor import Size, Tensor
 
-from . import nn, optim  # isort: skip  (they import the functions above)
+from . import data, nn, optim  # isort: skip  (they import the functions above)
 
 __version__ = "0.1.0"
 

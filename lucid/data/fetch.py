@@ -11,7 +11,7 @@ from .dataset import IterableDataset
 Fetch = Callable[[Any], Any]
 
 
-class EndOfStream(Exception):  # noqa: N818
+class EndOfStream(Exception):
     """An IterableDataset has come to its end."""
 
 
