@@ -123,7 +123,7 @@ def _resolve(shape: tuple[int, ...], size: int, given: Sequence[int]) -> tuple[i
 def reshape(input: Tensor, *shape: Any) -> Tensor:
     """The elements in another shape, one length of which may be -1; a view where the memory allows it."""
     x = require_tensor("reshape", input)._array
-    return _reshape(input, shape=_resolve(integers(shape), x.size, x.shape))  # type: ignore[no-any-return]
+    return _reshape(input, shape=_resolve(integers(shape), x.size, x.shape))
 
 
 def view(input: Tensor, *shape: Any) -> Tensor:
@@ -143,7 +143,7 @@ def view(input: Tensor, *shape: Any) -> Tensor:
 def _view_dtype(input: Tensor, dtype: Any) -> Tensor:
     if input._node is not None:
         raise RuntimeError("view with another dtype is not differentiable; detach() the tensor first")
-    return _reinterpret(input, dtype=dtype)  # type: ignore[no-any-return]
+    return _reinterpret(input, dtype=dtype)
 
 
 _reinterpret = Op("view_dtype", view=True)
@@ -168,14 +168,14 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     shape = input._array.shape
     if ndim and first == last:
         return input
-    return _reshape(input, shape=(*shape[:first], math.prod(shape[first:last + 1]), *shape[last + 1:]))  # type: ignore[no-any-return]
+    return _reshape(input, shape=(*shape[:first], math.prod(shape[first:last + 1]), *shape[last + 1:]))
 
 
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """Dimension `dim` as several of lengths `sizes`, one of which may be -1."""
     dim = canonical_dim(dim, input.ndim)
     shape = input._array.shape
-    return _reshape(input, shape=(*shape[:dim], *_resolve(tuple(sizes), shape[dim], shape), *shape[dim + 1:]))  # type: ignore[no-any-return]
+    return _reshape(input, shape=(*shape[:dim], *_resolve(tuple(sizes), shape[dim], shape), *shape[dim + 1:]))
 
 
 def ravel(input: Tensor) -> Tensor:
@@ -187,14 +187,14 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     """Without the dimensions of length 1, or without those of `dim` that have length 1."""
     shape = input._array.shape
     dims = canonical_dims(dim, len(shape)) if dim is not None else range(len(shape))
-    return _reshape(input, shape=tuple(n for i, n in enumerate(shape) if n != 1 or i not in dims))  # type: ignore[no-any-return]
+    return _reshape(input, shape=tuple(n for i, n in enumerate(shape) if n != 1 or i not in dims))
 
 
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
     """With a dimension of length 1 inserted at `dim`."""
     shape = input._array.shape
     dim = canonical_dim(dim, len(shape) + 1)
-    return _reshape(input, shape=(*shape[:dim], 1, *shape[dim:]))  # type: ignore[no-any-return]
+    return _reshape(input, shape=(*shape[:dim], 1, *shape[dim:]))
 
 
 def expand(input: Tensor, *sizes: Any) -> Tensor:
@@ -216,7 +216,7 @@ def expand(input: Tensor, *sizes: Any) -> Tensor:
             raise RuntimeError(f"The expanded size of the tensor ({n}) must match the existing size ({own}) at "
                                f"non-singleton dimension {i}. Target sizes: {list(wanted)}. Tensor sizes: {list(shape)}")
         full.append(n)
-    return _broadcast_to(input, shape=tuple(full))  # type: ignore[no-any-return]
+    return _broadcast_to(input, shape=tuple(full))
 
 
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
@@ -256,11 +256,11 @@ def permute(input: Tensor, *dims: Any) -> Tensor:
         raise RuntimeError("permute: number of dimensions in the tensor input does not match the length of the desired "
                            f"ordering of dimensions i.e. input.dim() = {input.ndim} is not equal to len(dims) = {len(axes)}")
     if not axes:
-        return input.view(())  # type: ignore[no-any-return]
+        return input.view(())
     axes = tuple(canonical_dim(d, input.ndim) for d in axes)
     if len(set(axes)) != len(axes):
         raise RuntimeError("permute(): duplicate dims are not allowed.")
-    return _transpose(input, axes=axes)  # type: ignore[no-any-return]
+    return _transpose(input, axes=axes)
 
 
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
@@ -270,7 +270,7 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     axes = list(range(ndim))
     if ndim:
         axes[dim0], axes[dim1] = dim1, dim0
-    return _transpose(input, axes=tuple(axes))  # type: ignore[no-any-return]
+    return _transpose(input, axes=tuple(axes))
 
 
 swapaxes = swapdims = transpose
@@ -293,7 +293,7 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
                            f"same number of dims as destination ({list(destination)} dims)")
     src, dst = canonical_dims(source, ndim), canonical_dims(destination, ndim)
     rest = iter(i for i in range(ndim) if i not in src)
-    return _transpose(input, axes=tuple(src[dst.index(i)] if i in dst else next(rest) for i in range(ndim)))  # type: ignore[no-any-return]
+    return _transpose(input, axes=tuple(src[dst.index(i)] if i in dst else next(rest) for i in range(ndim)))
 
 
 moveaxis = movedim
@@ -330,7 +330,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
         if len(shape) != len(first) or any(a != b for i, (a, b) in enumerate(zip(first, shape, strict=True)) if i != dim):
             raise RuntimeError(f"Sizes of tensors must match except in dimension {dim}. Expected shape {list(first)} but got "
                                f"{list(shape)} for tensor number {number} in the list.")
-    return _concatenate(*[t.to(dtype) for t in kept], axis=dim)  # type: ignore[no-any-return]
+    return _concatenate(*[t.to(dtype) for t in kept], axis=dim)
 
 
 concat = concatenate = cat
@@ -347,7 +347,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
             raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and "
                                f"{list(tensor._array.shape)} at entry {number}")
     dtype = common_dtype(given)
-    return _stack(*[t.to(dtype) for t in given], axis=canonical_dim(dim, len(first) + 1))  # type: ignore[no-any-return]
+    return _stack(*[t.to(dtype) for t in given], axis=canonical_dim(dim, len(first) + 1))
 
 
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
@@ -378,7 +378,7 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
             raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {length} (input tensor's size at "
                                f"dimension {dim}), but got split_sizes={sections}")
     boundaries = tuple(sum(sections[:i]) for i in range(1, len(sections)))
-    return _split(tensor, boundaries=boundaries, axis=dim)  # type: ignore[no-any-return]
+    return _split(tensor, boundaries=boundaries, axis=dim)
 
 
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
@@ -477,7 +477,7 @@ def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None) -> Te
         from .creation import tensor
 
         index = tensor([i for i, n in enumerate(counts) for _ in range(n)], dtype=_dtypes.int64, device=input.device)
-        return input.index_select(dim, index)  # type: ignore[no-any-return]
+        return input.index_select(dim, index)
     times = int(repeats)
     shape = input._array.shape
     wide = expand(unsqueeze(input, dim + 1), (*shape[:dim + 1], times, *shape[dim + 1:]))
@@ -486,7 +486,7 @@ def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None) -> Te
 
 def flip(input: Tensor, *dims: Any) -> Tensor:
     """A copy with the order reversed along `dims`."""
-    return _flip(input, axis=canonical_dims(integers(dims), input.ndim) if integers(dims) else ())  # type: ignore[no-any-return]
+    return _flip(input, axis=canonical_dims(integers(dims), input.ndim) if integers(dims) else ())
 
 
 def fliplr(input: Tensor) -> Tensor:
@@ -513,19 +513,19 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     axes = tuple(canonical_dim(d, input.ndim) for d in ((dims,) if isinstance(dims, int) else dims))
     if len(axes) != len(shift):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shift)}, dims:{len(axes)}")
-    return _roll(input, shift=shift, axis=axes)  # type: ignore[no-any-return]
+    return _roll(input, shift=shift, axis=axes)
 
 
 def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     """The lower triangles of matrices, zeros above diagonal number `diagonal`."""
     _require_matrix("tril", input)
-    return _tril(input, k=diagonal)  # type: ignore[no-any-return]
+    return _tril(input, k=diagonal)
 
 
 def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     """The upper triangles of matrices, zeros below diagonal number `diagonal`."""
     _require_matrix("triu", input)
-    return _triu(input, k=diagonal)  # type: ignore[no-any-return]
+    return _triu(input, k=diagonal)
 
 
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
@@ -533,17 +533,17 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     axis1, axis2 = canonical_dim(dim1, input.ndim), canonical_dim(dim2, input.ndim)
     if axis1 == axis2:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    return _diagonal(input, offset=offset, axis1=axis1, axis2=axis2)  # type: ignore[no-any-return]
+    return _diagonal(input, offset=offset, axis1=axis1, axis2=axis2)
 
 
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """A matrix with the vector `input` on diagonal number `diagonal`; of a matrix, that diagonal."""
     if input.ndim == 2:
-        return _diagonal(input, offset=diagonal, axis1=0, axis2=1)  # type: ignore[no-any-return]
+        return _diagonal(input, offset=diagonal, axis1=0, axis2=1)
     if input.ndim != 1:
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
     n = input._array.shape[0] + abs(diagonal)
-    return _diagonal_scatter(input, shape=(n, n), offset=diagonal, axis1=0, axis2=1)  # type: ignore[no-any-return]
+    return _diagonal_scatter(input, shape=(n, n), offset=diagonal, axis1=0, axis2=1)
 
 
 def _require_matrix(name: str, input: Tensor) -> None:

@@ -64,15 +64,17 @@ class _BatchNorm(Module):
         self._check_input_dim(input)
         momentum = 0.0 if self.momentum is None else self.momentum
         updates = self.training and self.track_running_stats
-        if updates and self.num_batches_tracked is not None:
-            self.num_batches_tracked.add_(1)
-            if self.momentum is None:
-                momentum = 1.0 / float(self.num_batches_tracked)
+        counter = self.num_batches_tracked if updates else None
+        if counter is not None and self.momentum is None:
+            momentum = 1.0 / (float(counter) + 1.0)  # the plain average of all batches
         # Running statistics are passed where they are updated, or read because the batch's own are not used.
         passed = updates or not self.training
         mean, variance = self.running_mean, self.running_var
-        return F.batch_norm(input, mean if passed else None, variance if passed else None, self.weight, self.bias,
-                            self.training or (mean is None and variance is None), momentum, self.eps)
+        result = F.batch_norm(input, mean if passed else None, variance if passed else None, self.weight, self.bias,
+                              self.training or (mean is None and variance is None), momentum, self.eps)
+        if counter is not None:
+            counter.add_(1)  # counted only once it has been used: a refused batch leaves the buffers alone
+        return result
 
     def extra_repr(self) -> str:
         """The arguments of the constructor."""
