@@ -117,7 +117,7 @@ def _differentiable_inputs(inputs: Sequence[Any]) -> list[int]:
             warnings.warn(f"Input #{number} requires gradient and is not a double precision floating point or complex. "
                           "This check will likely fail if all the inputs are not of double precision floating point or "
                           "complex. ", stacklevel=4)
-        if any(step == 0 and length > 1 for step, length in zip(array.strides, array.shape, strict=True)):
+        if array.size and any(step == 0 and length > 1 for step, length in zip(array.strides, array.shape, strict=True)):
             raise RuntimeError(f"The {number}th input has a dimension with stride 0. gradcheck only supports inputs that "
                                "are non-overlapping to be able to compute the numerical gradients correctly. You should "
                                "call .contiguous on the input before passing it to gradcheck.")

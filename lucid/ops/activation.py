@@ -130,13 +130,13 @@ def _along(op: UnaryOp, input: Tensor, dim: int, dtype: Any) -> Tensor:
     require_floating(op.name, input)
     dim = canonical_dim(dim, input._array.ndim)
     if input._array.ndim == 0:
-        return op(input.reshape(1), dim=0).reshape(())  # type: ignore[no-any-return]
-    return op(input, dim=dim)  # type: ignore[no-any-return]
+        return op(input.reshape(1), dim=0).reshape(())
+    return op(input, dim=dim)
 
 
 def log_softmax_grad(g: Tensor, y: Tensor, dim: int) -> Tensor:
     """The gradient of `log_softmax` from its result; for losses that contain one."""
-    return _log_softmax_grad(g, y, dim=dim)  # type: ignore[no-any-return]
+    return _log_softmax_grad(g, y, dim=dim)
 
 
 # ---- public functions --------------------------------------------------------------------------------------------------
@@ -147,7 +147,7 @@ def relu(input: Tensor) -> Tensor:
     """
     dtype = require_tensor("relu", input)._array.dtype
     if dtype.kind in "fV":
-        return _relu(input)  # type: ignore[no-any-return]
+        return _relu(input)
     if dtype.kind == "b":
         raise RuntimeError("Boolean inputs not supported for relu")
     if dtype.kind == "c":
@@ -163,7 +163,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
-    return _gelu(require_floating("gelu", input), approximate=approximate)  # type: ignore[no-any-return]
+    return _gelu(require_floating("gelu", input), approximate=approximate)
 
 
 def sigmoid(input: Tensor) -> Tensor:
@@ -171,7 +171,7 @@ def sigmoid(input: Tensor) -> Tensor:
     kind = require_tensor("sigmoid", input)._array.dtype.kind
     if kind == "c":
         return (tanh(input * 0.5) + 1) * 0.5
-    return _sigmoid(input.to(_dtypes.get_default_dtype()) if kind in "biu" else input)  # type: ignore[no-any-return]
+    return _sigmoid(input.to(_dtypes.get_default_dtype()) if kind in "biu" else input)
 
 
 def tanh(input: Tensor) -> Tensor:
@@ -182,7 +182,7 @@ def tanh(input: Tensor) -> Tensor:
         sign = where(real(input.detach()) > 0, 1.0, -1.0).to(input.dtype)
         e = expm1(input * sign * -2)
         return -sign * e / (e + 2)
-    return _tanh(input.to(_dtypes.get_default_dtype()) if kind in "biu" else input)  # type: ignore[no-any-return]
+    return _tanh(input.to(_dtypes.get_default_dtype()) if kind in "biu" else input)
 
 
 def silu(input: Tensor) -> Tensor:
@@ -190,7 +190,7 @@ def silu(input: Tensor) -> Tensor:
 
     Source: Elfwing, Uchibe and Doya, "Sigmoid-weighted linear units", 2017.
     """
-    return _silu(require_floating("silu", input))  # type: ignore[no-any-return]
+    return _silu(require_floating("silu", input))
 
 
 @array_api_names
@@ -211,7 +211,7 @@ def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
 def leaky_relu(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     """`input` where it is positive, else ``negative_slope * input``."""
     require_floating("leaky_relu", input)
-    return where(input > 0, input, input * negative_slope)  # type: ignore[no-any-return]
+    return where(input > 0, input, input * negative_slope)
 
 
 def elu(input: Tensor, alpha: float = 1.0) -> Tensor:
@@ -221,14 +221,14 @@ def elu(input: Tensor, alpha: float = 1.0) -> Tensor:
     """
     require_floating("elu", input)
     # Clipped, because an overflow in the branch not taken would make its gradient NaN.
-    return where(input <= 0, expm1(clip(input, max=0)) * alpha, input)  # type: ignore[no-any-return]
+    return where(input <= 0, expm1(clip(input, max=0)) * alpha, input)
 
 
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """``log(1 + exp(beta * input)) / beta``; `input` itself where ``beta * input > threshold``."""
     require_floating("softplus", input)
     scaled = input * beta
-    return where(scaled > threshold, input, log1p(exp(clip(scaled, max=threshold))) / beta)  # type: ignore[no-any-return]
+    return where(scaled > threshold, input, log1p(exp(clip(scaled, max=threshold))) / beta)
 
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
@@ -246,7 +246,7 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tens
     if kind in "iu":
         min_val, max_val = int(min_val), int(max_val)
     inside = (input > min_val) & (input < max_val)
-    return where(inside, input, clip(input.detach(), min_val, max_val))  # type: ignore[no-any-return]
+    return where(inside, input, clip(input.detach(), min_val, max_val))
 
 
 def relu6(input: Tensor) -> Tensor:
@@ -259,4 +259,4 @@ def logsigmoid(input: Tensor) -> Tensor:
     require_floating("logsigmoid", input)
     # Not abs(): its derivative is 0 at 0, which would make all higher derivatives wrong there.
     negative = input < 0
-    return where(negative, input, 0.0) - log1p(exp(where(negative, input, -input)))  # type: ignore[no-any-return]
+    return where(negative, input, 0.0) - log1p(exp(where(negative, input, -input)))

@@ -1,0 +1,121 @@
+"""Convolution: values against a direct sum, derivatives, unbatched and odd shapes, dtypes, errors, PyTorch."""
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from tests.ops.derivatives import check_derivatives, close, leaf, raises_like_torch, same_as_torch, uniform
+
+import lucid
+import lucid.nn.functional as F
+
+OPTIONS = [
+    {}, {"stride": 2, "padding": 1}, {"stride": (1, 2), "padding": (2, 0), "dilation": (1, 2)}, {"groups": 2},
+    {"groups": 4, "padding": 1}, {"padding": "same"}, {"padding": "same", "dilation": 2}, {"padding": "valid"},
+]
+
+
+def direct(x, weight, bias, stride=(1, 1), padding=(0, 0), dilation=(1, 1), groups=1):
+    """The definition, element by element."""
+    x = np.pad(x, ((0, 0), (0, 0), (padding[0],) * 2, (padding[1],) * 2))
+    out, channels, kh, kw = weight.shape
+    oh, ow = ((n - d * (k - 1) - 1) // s + 1 for n, d, k, s in zip(x.shape[2:], dilation, (kh, kw), stride, strict=True))
+    y = np.zeros((x.shape[0], out, oh, ow))
+    for o, i, j in itertools.product(range(out), range(oh), range(ow)):
+        first = o // (out // groups) * channels
+        rows = slice(i * stride[0], i * stride[0] + dilation[0] * (kh - 1) + 1, dilation[0])
+        columns = slice(j * stride[1], j * stride[1] + dilation[1] * (kw - 1) + 1, dilation[1])
+        y[:, o, i, j] = (x[:, first:first + channels, rows, columns] * weight[o]).sum((1, 2, 3)) + bias[o]
+    return y
+
+
+@pytest.mark.parametrize("options", [
+    {}, {"stride": (2, 1)}, {"padding": (1, 2)}, {"dilation": (2, 1), "padding": (1, 0)}, {"groups": 2, "stride": (2, 2)}])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_values(options, dtype, device):
+    groups = options.get("groups", 1)
+    x, weight, bias = uniform(2, 4, 6, 5), uniform(6, 4 // groups, 3, 2, seed=1), uniform(6, seed=2)
+    y = F.conv2d(*[lucid.tensor(a, dtype=dtype, device=device) for a in (x, weight, bias)], **options)
+    assert y.dtype == getattr(lucid, dtype) and y.device == device
+    close(y, direct(x, weight, bias, **options), 1e-5 if dtype == "float32" else 1e-11)
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_derivatives(options, device):
+    groups = options.get("groups", 1)
+    check_derivatives(lambda x, w, b: F.conv2d(x, w, b, **options), device,
+                      uniform(2, 4, 4, 5), uniform(4, 4 // groups, 3, 2, seed=1), uniform(4, seed=2))
+
+
+def test_unbatched_and_non_contiguous(device):
+    x, weight = uniform(4, 5, 3), uniform(2, 3, 2, 2, seed=1)
+    view = lucid.tensor(x, device=device).permute(2, 0, 1)
+    y = F.conv2d(view, lucid.tensor(weight, device=device))
+    close(y, direct(x.transpose(2, 0, 1)[None], weight, np.zeros(2))[0], 1e-11)
+    check_derivatives(lambda x, w: F.conv2d(x.permute(2, 0, 1), w), device, x, weight)
+
+
+def test_only_needed_gradients_are_computed():
+    from lucid.backends import observe
+
+    calls: list[str] = []
+    x, weight = lucid.tensor(uniform(1, 1, 3, 3)), leaf(uniform(1, 1, 2, 2))
+    y = F.conv2d(x, weight)
+    with observe(lambda name, arrays, attributes, result: calls.append(name)):
+        y.sum().backward()
+    assert "conv2d_grad_weight" in calls and "conv2d_grad_input" not in calls
+
+
+def test_empty_batch_and_no_channels(device):
+    assert F.conv2d(lucid.ones(0, 3, 4, 4, device=device), lucid.ones(5, 3, 3, 3, device=device)).shape == (0, 5, 2, 2)
+    y = F.conv2d(lucid.ones(2, 0, 4, 4, device=device), lucid.ones(5, 0, 3, 3, device=device), lucid.ones(5, device=device))
+    assert y.shape == (2, 5, 2, 2) and (y == 1).all()
+
+
+def test_nan_and_inf_stay_where_they_are(device):
+    x = np.zeros((1, 1, 5, 5))
+    x[0, 0, 0, 0], x[0, 0, 4, 4] = np.nan, np.inf
+    y = F.conv2d(lucid.tensor(x, device=device), lucid.ones(1, 1, 2, 2, dtype=lucid.float64, device=device))[0, 0]
+    assert y.isnan().sum() == 1 and y.isinf().sum() == 1
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_halves(dtype, device):
+    x, weight = (lucid.tensor(a, device=device).to(getattr(lucid, dtype)) for a in (uniform(1, 2, 4, 4), uniform(2, 2, 3, 3)))
+    y = F.conv2d(x, weight.requires_grad_())
+    assert y.dtype == x.dtype
+    close(y, direct(*(t.detach().cpu().double().numpy() for t in (x, weight)), np.zeros(2)), 0.05)
+    y.sum().backward()
+    assert weight.grad.dtype == x.dtype
+
+
+def test_integers():
+    y = F.conv2d(lucid.ones(1, 1, 3, 3).long(), lucid.ones(1, 1, 2, 2).long())
+    assert y.dtype == lucid.int64 and (y == 4).all()
+
+
+@pytest.mark.parametrize(("call", "match"), [
+    (lambda t, F: F.conv2d(t.ones(2, 3, 4, 4), t.ones(5, 2, 3, 3)), r"expected input\[2, 3, 4, 4\] to have 2 channels, but got 3"),
+    (lambda t, F: F.conv2d(t.ones(3, 4), t.ones(5, 3, 3, 3)), r"Expected 3D \(unbatched\) or 4D \(batched\) input to conv2d"),
+    (lambda t, F: F.conv2d(t.ones(2, 3, 4, 4), t.ones(5, 3, 3)), None),
+    (lambda t, F: F.conv2d(t.ones(2, 3, 4, 4), t.ones(5, 3, 3, 3).double()), "should be the same"),
+    (lambda t, F: F.conv2d(t.ones(2, 3, 4, 4), t.ones(5, 3, 3, 3), t.ones(4)), "expected bias to be 1-dimensional with 5"),
+    (lambda t, F: F.conv2d(t.ones(2, 3, 4, 4), t.ones(5, 3, 5, 5)), "Kernel size can't be greater than actual input size"),
+    (lambda t, F: F.conv2d(t.ones(2, 4, 4, 4), t.ones(5, 2, 3, 3), groups=2), "to be divisible by 2 at dimension 0"),
+    (lambda t, F: F.conv2d(t.ones(2, 3, 4, 4), t.ones(5, 3, 3, 3), groups=0), "non-positive groups is not supported"),
+    (lambda t, F: F.conv2d(t.ones(2, 3, 4, 4), t.ones(5, 3, 3, 3), stride=0), "non-positive stride is not supported"),
+    (lambda t, F: F.conv2d(t.ones(2, 3, 4, 4), t.ones(5, 3, 3, 3), padding=-1), "negative padding is not supported"),
+    (lambda t, F: F.conv2d(t.ones(2, 3, 4, 4), t.ones(5, 3, 3, 3), padding="same", stride=2), "not supported for strided"),
+    (lambda t, F: F.conv2d(t.ones(2, 3, 4, 4), t.ones(5, 3, 3, 3), padding="all"), "Invalid padding string"),
+    (lambda t, F: F.conv2d(t.ones(2, 3, 4, 4), t.ones(5, 3, 3, 3), stride=(1, 2, 3)), "expected stride to be a single integer"),
+])
+def test_errors(call, match):
+    raises_like_torch(call, match)
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_matches_torch(options):
+    groups = options.get("groups", 1)
+    same_as_torch(lambda t, F, x, w, b: F.conv2d(x, w, b, **options),
+                  uniform(2, 4, 6, 5), uniform(4, 4 // groups, 3, 2, seed=1), uniform(4, seed=2))

@@ -1,0 +1,169 @@
+"""Losses: values against their definitions, derivatives, reductions, labels out of range, errors, PyTorch."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.ops.derivatives import check_derivatives, close, leaf, raises_like_torch, same_as_torch, uniform
+
+import lucid
+import lucid.nn.functional as F
+
+LABELS = np.array([0, 2, -100, 1])
+WEIGHT = np.array([0.5, 2.0, 1.5])
+each_reduction = pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+
+
+def probabilities(*shape, seed=0):
+    return uniform(*shape, low=0.1, high=0.9, seed=seed)
+
+
+@each_reduction
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_cross_entropy(reduction, smoothing, weighted, device):
+    def loss(x):
+        weight = lucid.tensor(WEIGHT, device=device) if weighted else None
+        return F.cross_entropy(x, lucid.tensor(LABELS, device=device), weight, reduction=reduction, label_smoothing=smoothing)
+
+    x = uniform(4, 3)
+    check_derivatives(loss, device, x)
+    shares = np.zeros((4, 3))
+    shares[[0, 1, 3], LABELS[[0, 1, 3]]] = 1
+    weights = WEIGHT if weighted else np.ones(3)
+    total = (shares * weights).sum()
+    shares = (shares * (1 - smoothing) + smoothing / 3 * (LABELS != -100)[:, None]) * weights
+    expected = -(shares * (x - np.log(np.exp(x).sum(1, keepdims=True)))).sum(1)
+    close(loss(lucid.tensor(x, device=device)),
+          {"none": expected, "sum": expected.sum(), "mean": expected.sum() / total}[reduction], 1e-10)
+
+
+@pytest.mark.parametrize(("shape", "labels"), [((3,), 1), ((3,), [1]), ((2, 3, 2), [[0, 1], [2, 2]]),
+                                               ((1, 3, 2, 2), [[[0, 1], [2, -100]]])])
+@each_reduction
+def test_cross_entropy_of_other_shapes(shape, labels, reduction, device):
+    labels = np.array(labels)
+    same_as_torch(lambda t, F, x, y, w: F.cross_entropy(x, y, w.detach(), reduction=reduction, label_smoothing=0.1),
+                  uniform(*shape), labels, WEIGHT, device=device)
+    check_derivatives(lambda x: F.cross_entropy(x, lucid.tensor(labels, device=device), reduction=reduction), device,
+                      uniform(*shape))
+
+
+@each_reduction
+def test_cross_entropy_of_probabilities(reduction, device):
+    x, target = uniform(4, 3), probabilities(4, 3)
+    same_as_torch(lambda t, F, x, p, w: F.cross_entropy(x, p, w, reduction=reduction, label_smoothing=0.1), x, target, WEIGHT,
+                  device=device)
+    same_as_torch(lambda t, F, x, p: F.cross_entropy(x, p, reduction=reduction), uniform(2, 3, 2), probabilities(2, 3, 2))
+    check_derivatives(lambda x, p: F.cross_entropy(x, p, reduction=reduction), device, x, target)
+
+
+def test_cross_entropy_computes_no_gradient_without_need():
+    from lucid.backends import observe
+
+    asked = []
+    with observe(lambda name, arrays, attributes, result: asked.append(attributes.get("with_grad"))):
+        F.cross_entropy(lucid.tensor(uniform(2, 3)), lucid.tensor([0, 1]))
+        with lucid.no_grad():
+            F.cross_entropy(leaf(uniform(2, 3)), lucid.tensor([0, 1]))
+        F.cross_entropy(leaf(uniform(2, 3)), lucid.tensor([0, 1]))
+    assert [a for a in asked if a is not None] == [False, False, True]
+
+
+def test_cross_entropy_of_huge_and_infinite_logits():
+    rows = np.array([[1e4, -1e4, 0.0], [-np.inf, 0.0, 1.0], [np.nan, 0.0, 1.0]])
+    same_as_torch(lambda t, F, x, y: F.cross_entropy(x, y, reduction="none"), rows, np.array([1, 2, 0]))
+
+
+def test_all_ignored_and_empty_are_nan():
+    assert F.cross_entropy(lucid.ones(2, 3), lucid.tensor([-100, -100])).isnan()
+    assert F.cross_entropy(lucid.ones(0, 3), lucid.ones(0).long()).isnan()
+    assert F.cross_entropy(lucid.ones(2, 3), lucid.tensor([5, 5]), ignore_index=5, reduction="sum").item() == 0
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_halves(dtype, device):
+    x = lucid.tensor(uniform(4, 3), device=device).to(getattr(lucid, dtype)).requires_grad_()
+    loss = F.cross_entropy(x, lucid.tensor([0, 1, 2, 0], device=device))
+    loss.backward()
+    assert loss.dtype == x.dtype and x.grad.dtype == x.dtype
+
+
+def test_a_label_out_of_range(device):
+    x = lucid.ones(2, 3, device=device)
+    for label in (7, -1):
+        with pytest.raises(IndexError, match="out of bounds" if device == "cpu" else None):
+            F.cross_entropy(x, lucid.tensor([0, label], device=device)).item()
+        with pytest.raises(IndexError, match=f"Target {label} is out of bounds."):
+            F.nll_loss(x, lucid.tensor([0, label], device=device))
+
+
+@each_reduction
+def test_nll(reduction, device):
+    same_as_torch(lambda t, F, x, y, w: F.nll_loss(x, y, w.detach(), reduction=reduction), uniform(4, 3), LABELS, WEIGHT,
+                  device=device)
+    same_as_torch(lambda t, F, x, y: F.nll_loss(x, y, reduction=reduction), uniform(2, 3, 2), np.array([[0, 1], [2, 2]]))
+    same_as_torch(lambda t, F, x, y: F.nll_loss(x, y, reduction=reduction), uniform(3), np.array([1]))
+
+
+@each_reduction
+@pytest.mark.parametrize("name", ["mse_loss", "l1_loss", "smooth_l1_loss", "binary_cross_entropy",
+                                  "binary_cross_entropy_with_logits", "kl_div"])
+def test_elementwise_losses(name, reduction, device):
+    a, b = probabilities(4, 3), probabilities(4, 3, seed=1)
+    same_as_torch(lambda t, F, x, y: getattr(F, name)(x, y, reduction=reduction), a, b, device=device)
+    if reduction == "mean":
+        check_derivatives(lambda x, y: getattr(F, name)(x, y, reduction="batchmean" if name == "kl_div" else "mean"), device, a, b)
+
+
+def test_their_options():
+    a, b, w = uniform(4, 3), probabilities(4, 3), WEIGHT
+    same_as_torch(lambda t, F, x, y: F.smooth_l1_loss(x, y, beta=0.3), a, b)
+    same_as_torch(lambda t, F, x, y: F.smooth_l1_loss(x, y, beta=0), a, b)
+    same_as_torch(lambda t, F, x, y, w: F.binary_cross_entropy_with_logits(x, y, w, pos_weight=w * 2), a, b, w)
+    same_as_torch(lambda t, F, x, y, w: F.binary_cross_entropy(x, y, w.detach()), b, probabilities(4, 3, seed=1), w)
+    same_as_torch(lambda t, F, x, y: F.kl_div(x, y, reduction="batchmean", log_target=True), a, b)
+    same_as_torch(lambda t, F, x, y: F.kl_div(x, y.detach() * 0, reduction="sum"), a, b)
+    same_as_torch(lambda t, F, x, y, w: F.mse_loss(x, y, weight=w.expand(4, 3)), a, b, w)
+
+
+def test_binary_cross_entropy_at_its_ends():
+    same_as_torch(lambda t, F, x, y: F.binary_cross_entropy(x, y.detach(), reduction="none"),
+                  np.array([0.0, 1.0, 0.0, 1.0]), np.array([1.0, 0.0, 0.0, 1.0]))
+
+
+def test_binary_cross_entropy_with_logits_at_zero_has_its_second_derivative():
+    x = leaf(np.zeros(2))
+    loss = F.binary_cross_entropy_with_logits(x, lucid.tensor([0.0, 1.0], dtype=lucid.float64), reduction="sum")
+    (first,) = lucid.autograd.grad(loss, x, create_graph=True)
+    assert lucid.autograd.grad(first.sum(), x)[0].tolist() == [0.25, 0.25]
+
+
+def test_warnings():
+    with pytest.warns(UserWarning, match="different to the input size"):
+        F.mse_loss(lucid.ones(4, 3), lucid.ones(3))
+    with pytest.warns(UserWarning, match="size_average and reduce args will be deprecated"):
+        assert F.l1_loss(lucid.ones(2), lucid.zeros(2), size_average=False).item() == 2
+    with pytest.warns(UserWarning, match="batchmean"):
+        F.kl_div(lucid.zeros(2), lucid.ones(2))
+
+
+@pytest.mark.parametrize(("call", "match"), [
+    (lambda t, F: F.cross_entropy(t.ones(4, 3), t.zeros(3).long()), r"Expected input batch_size \(4\) to match target batch_size \(3\)"),
+    (lambda t, F: F.cross_entropy(t.ones(4, 3), t.zeros(4).int()), "expected target dtype to be Long or Byte, but got Int"),
+    (lambda t, F: F.cross_entropy(t.ones(4, 3), t.zeros(4, 3).long()), "Expected floating point type for target"),
+    (lambda t, F: F.cross_entropy(t.ones(4, 3), t.zeros(4, 2)), "multi-target not supported"),
+    (lambda t, F: F.cross_entropy(t.ones(2, 3, 4), t.zeros(2, 5).long()), r"Expected target size \[2, 4\], got \[2, 5\]"),
+    (lambda t, F: F.cross_entropy(t.ones(4, 3), t.zeros(4).long(), t.ones(2)), "weight tensor should be defined either for all 3"),
+    (lambda t, F: F.cross_entropy(t.ones(4, 3), t.zeros(4).long(), reduction="all"), "all is not a valid value for reduction"),
+    (lambda t, F: F.cross_entropy(t.ones(4, 3), t.zeros(4).long(), label_smoothing=2), "label_smoothing must be between"),
+    (lambda t, F: F.cross_entropy(t.ones(4, 3), [0, 0, 0, 0]), "must be Tensor, not list"),
+    (lambda t, F: F.mse_loss(t.ones(3), t.ones(2)), "must match the size of tensor b"),
+    (lambda t, F: F.mse_loss(t.ones(3).long(), t.ones(3).long()), "not implemented for 'Long'"),
+    (lambda t, F: F.smooth_l1_loss(t.ones(3), t.ones(3), beta=-1), "does not support negative values for beta"),
+    (lambda t, F: F.binary_cross_entropy(t.ones(3), t.ones(2)), "that is different to the input size"),
+    (lambda t, F: F.binary_cross_entropy(t.ones(3) * 2, t.ones(3)), "all elements of input should be between 0 and 1"),
+    (lambda t, F: F.binary_cross_entropy(t.ones(3), t.ones(3).double()), "Found dtype Double but expected Float"),
+    (lambda t, F: F.binary_cross_entropy_with_logits(t.ones(3), t.ones(2)), "must be the same as input size"),
+])
+def test_errors(call, match):
+    raises_like_torch(call, match)
