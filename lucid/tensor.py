@@ -416,7 +416,7 @@ class Tensor:
         return iter(self.unbind(0))
 
     def __contains__(self, element: Any) -> bool:
-        return bool((self == element).any().item())  # type: ignore[attr-defined]
+        return bool((self == element).any().item())
 
     def __hash__(self) -> int:
         return id(self)

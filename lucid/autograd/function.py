@@ -96,7 +96,7 @@ class FunctionNode(Node):
         return tuple(tensors)
 
     @property
-    def pull(self) -> Any:  # type: ignore[override]
+    def pull(self) -> Any:
         """What the engine calls: backward with its arguments and results checked. None when the graph is freed."""
         return None if self._function is None else self._pull
 
@@ -142,7 +142,7 @@ class FunctionNode(Node):
         if gradient.device != device:
             raise RuntimeError(f"Function {self.op} returned an invalid gradient at index {number} - expected device "
                                f"{device} but got {gradient.device}")
-        return gradient if gradient._array.dtype == dtype else gradient.to(dtype)  # type: ignore[no-any-return]
+        return gradient if gradient._array.dtype == dtype else gradient.to(dtype)
 
     # ---- after forward -------------------------------------------------------------------------------------------
     def _finish(self, inputs: Sequence[Any], outputs: list[Any], alone: bool, record: bool) -> list[Any]:
@@ -297,4 +297,4 @@ def _sum_to(gradient: Tensor, shape: tuple[int, ...], op: str, number: int) -> T
         raise RuntimeError(f"Function {op} returned an invalid gradient at index {number} - got {list(given)} but expected "
                            f"shape compatible with {list(shape)}, dtype {type_name(gradient._array.dtype)}")
     dims = tuple(range(lead)) + tuple(lead + i for i, n in enumerate(shape) if n != given[lead + i])
-    return gradient.sum(dims, keepdim=True).reshape(shape)  # type: ignore[no-any-return]
+    return gradient.sum(dims, keepdim=True).reshape(shape)

@@ -126,7 +126,7 @@ def _scalar(func: Callable[..., Any], name: str) -> Callable[..., Tensor]:
         output = func(*values)
         if not isinstance(output, Tensor) or output.numel() != 1:
             raise RuntimeError(f"The function given to {name} should return a Tensor with a single element")
-        return output.reshape(())  # type: ignore[no-any-return]
+        return output.reshape(())
 
     return checked
 
@@ -164,12 +164,12 @@ def _vectors(v: Any, like: tuple[Tensor, ...], what: str) -> tuple[Tensor, ...]:
 def _stacked(column: list[Tensor], output: Tensor, source: Tensor) -> Tensor:
     shape = (*output.shape, *source.shape)
     if not column:
-        return source.detach().new_zeros(shape)  # type: ignore[no-any-return]
+        return source.detach().new_zeros(shape)
     # Concatenation of flat gradients: `stack` lives in the layer above.
     result = source.new_zeros((len(column), *source.shape))
     for number, gradient in enumerate(column):
         result[number] = gradient
-    return result.reshape(shape)  # type: ignore[no-any-return]
+    return result.reshape(shape)
 
 
 def _packed(tensors: tuple[Tensor, ...], single: bool, create_graph: bool) -> Any:

@@ -224,8 +224,8 @@ def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating:
                         out._node = Node(name, (a_node, b_node), pull)
                     return out
         elif other.__class__ in (float, int) and isinstance(input, Tensor) and input._array.dtype.kind == "f":
-            return general(input, other)  # type: ignore[no-any-return]
-        return general(*prepare(name, input, other))  # type: ignore[no-any-return]
+            return general(input, other)
+        return general(*prepare(name, input, other))
 
     apply.__name__ = name
     return apply

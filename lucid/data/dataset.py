@@ -150,5 +150,5 @@ def random_split(dataset: Dataset[T_co], lengths: Sequence[int | float],
         raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
     order = randperm(total, generator=generator, device="cpu").tolist()
     ends = list(itertools.accumulate(lengths))
-    return [Subset(dataset, order[end - length:end])  # type: ignore[misc]
+    return [Subset(dataset, order[end - length:end])
             for end, length in zip(ends, lengths, strict=True)]

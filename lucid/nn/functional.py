@@ -113,7 +113,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     if tensor.numel() == 0:
         if num_classes <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
-        return tensor.new_zeros((*tensor.shape, num_classes))  # type: ignore[no-any-return]
+        return tensor.new_zeros((*tensor.shape, num_classes))
     if tensor.min().item() < 0:
         raise RuntimeError("Class values must be non-negative.")
     largest = tensor.max().item()
@@ -121,7 +121,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         num_classes = largest + 1
     elif largest >= num_classes:
         raise RuntimeError("Class values must be smaller than num_classes.")
-    return (tensor.unsqueeze(-1) == arange(num_classes, device=tensor.device)).long()  # type: ignore[attr-defined, no-any-return]
+    return (tensor.unsqueeze(-1) == arange(num_classes, device=tensor.device)).long()
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: int | Sequence[int] = 1, eps: float = 1e-12, out: Any = None) -> Tensor:
@@ -132,7 +132,7 @@ def normalize(input: Tensor, p: float = 2.0, dim: int | Sequence[int] = 1, eps: 
     if out is not None:
         raise NotImplementedError("normalize: out is not supported; assign the result")
     length = input.norm(p, dim, keepdim=True).clamp(min=eps)
-    return input / length.expand(input.shape)  # type: ignore[no-any-return]
+    return input / length.expand(input.shape)
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
@@ -148,9 +148,9 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     x1, x2 = x1.expand(product.shape), x2.expand(product.shape)
     # Divided before the product is summed, so that no square of a length can overflow or underflow.
     units = [x / x.norm(2, dim, keepdim=True).clamp(min=eps) for x in (x1, x2)]
-    return (units[0] * units[1]).sum(dim)  # type: ignore[no-any-return]
+    return (units[0] * units[1]).sum(dim)
 
 
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
     """The `p`-norm of ``x1 - x2 + eps`` along the last dimension. They broadcast."""
-    return (x1 - x2 + eps).norm(p, -1, keepdim=keepdim)  # type: ignore[no-any-return]
+    return (x1 - x2 + eps).norm(p, -1, keepdim=keepdim)

@@ -37,13 +37,13 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
     """Fill with numbers drawn uniformly from [a, b)."""
     with no_grad():
-        return tensor.uniform_(a, b, generator=generator)  # type: ignore[no-any-return]
+        return tensor.uniform_(a, b, generator=generator)
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
     """Fill with normally distributed numbers."""
     with no_grad():
-        return tensor.normal_(mean, std, generator=generator)  # type: ignore[no-any-return]
+        return tensor.normal_(mean, std, generator=generator)
 
 
 def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
@@ -58,7 +58,7 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
 
     draw = _draw_normal if below(b) - below(a) > 0.3 else _draw_tail
     with no_grad():
-        return tensor.copy_(draw(tensor, mean, std, a, b, generator))  # type: ignore[no-any-return]
+        return tensor.copy_(draw(tensor, mean, std, a, b, generator))
 
 
 def _draw_normal(like: Tensor, mean: float, std: float, a: float, b: float, generator: Any) -> Tensor:
@@ -66,7 +66,7 @@ def _draw_normal(like: Tensor, mean: float, std: float, a: float, b: float, gene
     result = empty_like(like).normal_(mean, std, generator=generator)
     while bool((outside := (result < a) | (result > b)).any()):
         result = where(outside, empty_like(like).normal_(mean, std, generator=generator), result)
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 def _draw_tail(like: Tensor, mean: float, std: float, a: float, b: float, generator: Any) -> Tensor:
@@ -74,7 +74,7 @@ def _draw_tail(like: Tensor, mean: float, std: float, a: float, b: float, genera
     peak = ((max(a, min(mean, b)) - mean) / std) ** 2
 
     def uniform(low: float, high: float) -> Tensor:
-        return empty_like(like).uniform_(low, high, generator=generator)  # type: ignore[no-any-return]
+        return empty_like(like).uniform_(low, high, generator=generator)
 
     result = uniform(a, b)
     chance = uniform(0.0, 1.0)
@@ -88,7 +88,7 @@ def _draw_tail(like: Tensor, mean: float, std: float, a: float, b: float, genera
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with one number."""
     with no_grad():
-        return tensor.fill_(val)  # type: ignore[no-any-return]
+        return tensor.fill_(val)
 
 
 def ones_(tensor: Tensor) -> Tensor:
@@ -106,7 +106,7 @@ def eye_(tensor: Tensor) -> Tensor:
     with no_grad():
         if tensor.ndim != 2:
             raise ValueError("Only tensors with 2 dimensions are supported")
-        return tensor.copy_(eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))  # type: ignore[no-any-return]
+        return tensor.copy_(eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))
 
 
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
@@ -191,7 +191,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     matrix = tensor.new_empty((max(rows, columns), min(rows, columns))).normal_(0, 1, generator=generator)
     result = _orthonormal_columns(matrix) * gain
     with no_grad():
-        return tensor.copy_((result.t() if rows < columns else result).reshape(tensor.shape))  # type: ignore[no-any-return]
+        return tensor.copy_((result.t() if rows < columns else result).reshape(tensor.shape))
 
 
 def _orthonormal_columns(matrix: Tensor) -> Tensor:

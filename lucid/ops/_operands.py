@@ -126,7 +126,7 @@ def reduce_to(gradient: Tensor, shape: tuple[int, ...] | None) -> Tensor:
     lead = len(given) - len(shape)
     dims = tuple(range(lead)) + tuple(i + lead for i, n in enumerate(shape) if n == 1 and given[i + lead] != 1)
     result: Tensor = gradient.sum(dims, keepdim=True) if dims else gradient
-    return result.reshape(shape) if lead else result  # type: ignore[no-any-return]
+    return result.reshape(shape) if lead else result
 
 
 def array_api_names(function: Callable[..., Any]) -> Callable[..., Any]:

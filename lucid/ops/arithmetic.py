@@ -177,7 +177,7 @@ def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> 
         return trunc(_div(a, b))
     _refuse_zero_divisor("div", b)
     quotient = _floor_divide(a, b)
-    return quotient + ((quotient * b != a) & ((a < 0) != (b < 0))).to(dtype)  # type: ignore[no-any-return]
+    return quotient + ((quotient * b != a) & ((a < 0) != (b < 0))).to(dtype)
 
 
 def floor_divide(input: Operand, other: Operand) -> Tensor:
@@ -185,7 +185,7 @@ def floor_divide(input: Operand, other: Operand) -> Tensor:
     a, b = promote("floor_divide", input, other)
     if not _dtypes.is_differentiable(common_dtype([a, b])):
         _refuse_zero_divisor("floor_divide", b)
-    return _floor_divide(a, b)  # type: ignore[no-any-return]
+    return _floor_divide(a, b)
 
 
 def remainder(input: Operand, other: Operand) -> Tensor:
@@ -193,7 +193,7 @@ def remainder(input: Operand, other: Operand) -> Tensor:
     a, b = promote("remainder", input, other)
     if not _dtypes.is_differentiable(common_dtype([a, b])):
         _refuse_zero_divisor("remainder", b)
-    return _remainder(a, b)  # type: ignore[no-any-return]
+    return _remainder(a, b)
 
 
 def fmod(input: Operand, other: Operand) -> Tensor:
@@ -201,16 +201,16 @@ def fmod(input: Operand, other: Operand) -> Tensor:
     a, b = promote("fmod", input, other)
     if not _dtypes.is_differentiable(common_dtype([a, b])):
         _refuse_zero_divisor("fmod", b)
-    return _trunc_remainder(a, b)  # type: ignore[no-any-return]
+    return _trunc_remainder(a, b)
 
 
 def pow(input: Operand, exponent: Operand) -> Tensor:
     """``input ** exponent``. Raises RuntimeError for integers to a negative integer power."""
     if exponent.__class__ in (int, float) and isinstance(input, Tensor) and _dtypes.is_differentiable(input._array.dtype):
         if exponent == 2:
-            return _mul(input, input)  # type: ignore[no-any-return]
+            return _mul(input, input)
         if exponent == 1:
-            return input.clone()  # type: ignore[no-any-return]
+            return input.clone()
     a, b = promote("pow", input, exponent)
     dtype = common_dtype([a, b])
     if not _dtypes.is_differentiable(dtype):
@@ -218,7 +218,7 @@ def pow(input: Operand, exponent: Operand) -> Tensor:
             raise RuntimeError("Integers to negative integer powers are not allowed.")
         if dtype == _dtypes.bool_:
             raise RuntimeError("\"pow\" not implemented for 'Bool'")
-    return _power(a, b)  # type: ignore[no-any-return]
+    return _power(a, b)
 
 
 subtract, multiply, divide, true_divide = sub, mul, div, div
@@ -227,7 +227,7 @@ subtract, multiply, divide, true_divide = sub, mul, div, div
 def neg(input: Tensor) -> Tensor:
     """``-input``. Raises RuntimeError for bool tensors."""
     _refuse_bool(input)
-    return _neg(input)  # type: ignore[no-any-return]
+    return _neg(input)
 
 
 negative = neg

@@ -61,10 +61,10 @@ def _compare(op: Op, a: Any, b: Any) -> Tensor:
     try:
         x, y = a._array, b._array
         if x.dtype is y.dtype and x.__class__ is y.__class__:
-            return op(a, b)  # type: ignore[no-any-return]
+            return op(a, b)
     except AttributeError:
         pass
-    return op(*promote(op.name, a, b))  # type: ignore[no-any-return]
+    return op(*promote(op.name, a, b))
 
 
 def eq(input: Tensor, other: Any) -> Tensor:
@@ -143,22 +143,22 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-
 
 def logical_and(input: Tensor, other: Tensor) -> Tensor:
     """Where both are nonzero, as bool."""
-    return _logical_and(*promote("logical_and", input, other))  # type: ignore[no-any-return]
+    return _logical_and(*promote("logical_and", input, other))
 
 
 def logical_or(input: Tensor, other: Tensor) -> Tensor:
     """Where either is nonzero, as bool."""
-    return _logical_or(*promote("logical_or", input, other))  # type: ignore[no-any-return]
+    return _logical_or(*promote("logical_or", input, other))
 
 
 def logical_xor(input: Tensor, other: Tensor) -> Tensor:
     """Where exactly one is nonzero, as bool."""
-    return _logical_xor(*promote("logical_xor", input, other))  # type: ignore[no-any-return]
+    return _logical_xor(*promote("logical_xor", input, other))
 
 
 def logical_not(input: Tensor) -> Tensor:
     """Where elements are zero, as bool."""
-    return _logical_not(require_tensor("logical_not", input))  # type: ignore[no-any-return]
+    return _logical_not(require_tensor("logical_not", input))
 
 
 def _bitwise(op: Op, a: Any, b: Any) -> Tensor:
@@ -167,7 +167,7 @@ def _bitwise(op: Op, a: Any, b: Any) -> Tensor:
         dtype = operand._array.dtype if isinstance(operand, Tensor) else _dtypes.dtype_of_scalar(operand)
         if _dtypes.is_differentiable(dtype):
             raise RuntimeError(f"op '{op.name}' is implemented for bools and integers only, not for {dtype.name}")
-    return op(*operands)  # type: ignore[no-any-return]
+    return op(*operands)
 
 
 def bitwise_and(input: Tensor, other: Any) -> Tensor:
@@ -189,7 +189,7 @@ def bitwise_not(input: Tensor) -> Tensor:
     """``~input``. Raises RuntimeError for floats."""
     if _dtypes.is_differentiable(require_tensor("bitwise_not", input).dtype):
         raise RuntimeError(f"op 'bitwise_not' is implemented for bools and integers only, not for {input.dtype.name}")
-    return _bitwise_not(input)  # type: ignore[no-any-return]
+    return _bitwise_not(input)
 
 
 def _clip_rule(needs: Any, x: Tensor, low: Any, high: Any) -> Pull:
@@ -226,7 +226,7 @@ def clip(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     given = [value for value in (input, min, max) if value is not None]
     converted = iter(promote("clip", *given))
     x, low, high = (None if value is None else next(converted) for value in (input, min, max))
-    return _clip(x, low, high)  # type: ignore[no-any-return]
+    return _clip(x, low, high)
 
 
 clamp = clip

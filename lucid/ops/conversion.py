@@ -40,7 +40,7 @@ _imag = UnaryOp("imag", lambda needs, x: lambda g, y: (_cast(g, dtype=np.result_
 
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy in memory of its own; gradients pass through."""
-    return _copy(require_tensor("clone", input))  # type: ignore[no-any-return]
+    return _copy(require_tensor("clone", input))
 
 
 def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
@@ -62,7 +62,7 @@ def imag(input: Tensor) -> Tensor:
     """The imaginary part. Raises RuntimeError for real tensors."""
     if not input.is_complex():
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
-    return _imag(input)  # type: ignore[no-any-return]
+    return _imag(input)
 
 
 def transfer(input: Tensor, device: Device) -> Tensor:
@@ -183,7 +183,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: Any = False) -> Tensor:
     """Write the elements of `src`, broadcast, cast and moved as needed, into this tensor."""
     def converted(old: Tensor) -> Tensor:
         value = to(require_tensor("copy_", src), old.device, old.dtype)
-        return value if value.shape == old.shape else value.expand(old.shape)  # type: ignore[no-any-return]
+        return value if value.shape == old.shape else value.expand(old.shape)
 
     check_result(self, self._array.shape, self._array.dtype)
     return write(self, converted)

@@ -95,7 +95,7 @@ def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: An
     else:
         y = _conv2d(x.double(), weight.double(), None if bias is None else bias.double(), stride=stride, padding=padding,
                     dilation=dilation, groups=groups).to(input.dtype)
-    return y if len(shape) == 4 else y.reshape(y.shape[1:])  # type: ignore[no-any-return]
+    return y if len(shape) == 4 else y.reshape(y.shape[1:])
 
 
 def _require_same_dtype(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:

@@ -40,7 +40,7 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """`data` as a tensor, without a copy where dtype and device allow it; a tensor keeps its graph."""
     if isinstance(data, Tensor):
-        return data.to(device, dtype)  # type: ignore[no-any-return]
+        return data.to(device, dtype)
     return _finish(as_array(data, dtype, device), False)
 
 

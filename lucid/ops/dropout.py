@@ -32,10 +32,10 @@ def _drop(input: Tensor, p: float) -> Tensor:
     if dtype.kind in "biu":
         if 0 < p < 1:
             raise RuntimeError(f"result type Float can't be cast to the desired output type {type_name(dtype)}")
-        return input * int(1 - p) if dtype.kind != "b" else input & (p == 0)  # type: ignore[no-any-return]
+        return input * int(1 - p) if dtype.kind != "b" else input & (p == 0)
     if not _dtypes.is_floating(dtype):
         return input * _dropout(ones_like(real(input.detach())), **_draw(input.numel(), p))
-    return _dropout(input, **_draw(input._array.size, p))  # type: ignore[no-any-return]
+    return _dropout(input, **_draw(input._array.size, p))
 
 
 def _drop_features(input: Tensor, p: float) -> Tensor:
@@ -83,7 +83,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
                            "optional batch dimension (i.e. 2D or 3D inputs).")
     if ndim == 2:
         result = _feature_dropout(input.unsqueeze(0), p, training, inplace)
-        return input if inplace else result.squeeze(0)  # type: ignore[no-any-return]
+        return input if inplace else result.squeeze(0)
     return _feature_dropout(input, p, training, inplace)
 
 
@@ -112,5 +112,5 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
                       stacklevel=2)
     if ndim == 4:
         result = _feature_dropout(input.unsqueeze(0), p, training, inplace)
-        return input if inplace else result.squeeze(0)  # type: ignore[no-any-return]
+        return input if inplace else result.squeeze(0)
     return _feature_dropout(input, p, training, inplace)

@@ -40,7 +40,7 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
     result = weight.index_select(0, flat)
     if weight.requires_grad and (padding_idx is not None or scale_grad_by_freq):
         result = _with_scaled_gradient(result, _gradient_scale(flat, weight, padding_idx, scale_grad_by_freq))
-    return result.reshape(*input._array.shape, width)  # type: ignore[no-any-return]
+    return result.reshape(*input._array.shape, width)
 
 
 def _gradient_scale(flat: Tensor, weight: Tensor, padding_idx: int | None, by_frequency: bool) -> Tensor:
@@ -51,7 +51,7 @@ def _gradient_scale(flat: Tensor, weight: Tensor, padding_idx: int | None, by_fr
         scale = 1 / counts.index_select(0, flat)
     if padding_idx is not None:
         scale = scale * (flat != padding_idx).to(scale.dtype)
-    return scale.unsqueeze(1)  # type: ignore[no-any-return]
+    return scale.unsqueeze(1)
 
 
 def _with_scaled_gradient(x: Tensor, scale: Tensor) -> Tensor:
@@ -59,4 +59,4 @@ def _with_scaled_gradient(x: Tensor, scale: Tensor) -> Tensor:
     def rule(needs: Any, x: Tensor) -> Any:
         return lambda g, y: (g * scale,)
 
-    return UnaryOp("copy", rule)(x)  # type: ignore[no-any-return]
+    return UnaryOp("copy", rule)(x)

@@ -293,7 +293,7 @@ def getitem(self: Tensor, index: Any) -> Tensor:
     """
     basic, advanced = _split(self, index)
     if basic is None and advanced is None:
-        return _slice(self, index=(Ellipsis,))  # type: ignore[no-any-return]
+        return _slice(self, index=(Ellipsis,))
     result = self if basic is None else _slice(self, index=basic)
     if advanced is not None:
         try:
@@ -363,7 +363,7 @@ def _check_bounds(index: Tensor, size: int, dim: int) -> None:
 def _require_vector(name: str, index: Tensor) -> Tensor:
     if index._array.ndim > 1:
         raise IndexError(f"{name}(): Index is supposed to be a vector, but got dim: {index.ndim}")
-    return index if index._array.ndim else index.reshape(1)  # type: ignore[no-any-return]
+    return index if index._array.ndim else index.reshape(1)
 
 
 @array_api_names
@@ -372,9 +372,9 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     axis = canonical_dim(dim, require_tensor("index_select", input)._array.ndim)
     index = _require_vector("index_select", _index_tensor("index_select", index, input))
     if input._array.ndim == 0:
-        return index_select(input.reshape(1), 0, index).reshape(())  # type: ignore[no-any-return]
+        return index_select(input.reshape(1), 0, index).reshape(())
     _check_bounds(index, input._array.shape[axis], axis)
-    return _index_select(input, index, axis=axis)  # type: ignore[no-any-return]
+    return _index_select(input, index, axis=axis)
 
 
 def _check_along(name: str, x: Tensor, index: Tensor, axis: int, source: Any = None) -> None:
@@ -405,9 +405,9 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     axis = canonical_dim(dim, require_tensor("gather", input)._array.ndim)
     index = _index_tensor("gather", index, input)
     if input._array.ndim == 0:
-        return gather(input.reshape(1), 0, index.reshape(-1)).reshape(index.shape)  # type: ignore[no-any-return]
+        return gather(input.reshape(1), 0, index.reshape(-1)).reshape(index.shape)
     _check_along("gather", input, index, axis)
-    return _gather(input, index, axis=axis)  # type: ignore[no-any-return]
+    return _gather(input, index, axis=axis)
 
 
 def _scatter_arguments(name: str, x: Tensor, dim: int, index: Tensor, src: Any, value: Any) -> tuple[Tensor, Any, int]:
@@ -430,7 +430,7 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
     Raises IndexError out of range. ``reduce='add'`` is `scatter_add`.
     """
     index, source, axis = _scatter_arguments("scatter", input, dim, index, src, value)
-    return _scatter(input, index, source, axis=axis, accumulate=_accumulates(reduce))  # type: ignore[no-any-return]
+    return _scatter(input, index, source, axis=axis, accumulate=_accumulates(reduce))
 
 
 @array_api_names
@@ -450,13 +450,13 @@ def _accumulates(reduce: str | None) -> bool:
 @array_api_names
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """`input` with `src` added where `gather` would read; repeated indices add up. Raises IndexError out of range."""
-    return scatter(input, dim, index, src, reduce="add")  # type: ignore[no-any-return]
+    return scatter(input, dim, index, src, reduce="add")
 
 
 @array_api_names
 def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """`scatter_add` into this tensor itself."""
-    return scatter_(self, dim, index, src, reduce="add")  # type: ignore[no-any-return]
+    return scatter_(self, dim, index, src, reduce="add")
 
 
 def _slices_arguments(name: str, x: Tensor, dim: int, index: Tensor, source: Tensor) -> tuple[Tensor, int]:
@@ -477,7 +477,7 @@ def _slices_arguments(name: str, x: Tensor, dim: int, index: Tensor, source: Ten
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     """`input` with ``alpha * source`` added to the slices along `dim` that `index` names; repeated indices add up."""
     index, axis = _slices_arguments("index_add", input, dim, index, source)
-    return _index_add(input, index, source if alpha == 1 else source * alpha, axis=axis)  # type: ignore[no-any-return]
+    return _index_add(input, index, source if alpha == 1 else source * alpha, axis=axis)
 
 
 @array_api_names
@@ -497,7 +497,7 @@ def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
 @array_api_names
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """A copy of `input` with `source` written over the slices along `dim` that `index` names."""
-    return index_copy_(input.clone(), dim, index, source)  # type: ignore[no-any-return]
+    return index_copy_(input.clone(), dim, index, source)
 
 
 @array_api_names
@@ -511,7 +511,7 @@ def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 @array_api_names
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """A copy of `input` with the slices along `dim` that `index` names filled with one number."""
-    return index_fill_(input.clone(), dim, index, value)  # type: ignore[no-any-return]
+    return index_fill_(input.clone(), dim, index, value)
 
 
 def index_put_(self: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Tensor:
@@ -566,7 +566,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
         shape = _broadcast("masked_fill", input, mask)
         if shape != input._array.shape:
             input = input.expand(shape)
-    return _masked_fill(input, mask, value)  # type: ignore[no-any-return]
+    return _masked_fill(input, mask, value)
 
 
 def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
@@ -610,7 +610,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """`gather` with broadcasting; without `dim`, from the flattened tensor."""
     if dim is None:
-        return gather(input.reshape(-1), 0, indices.reshape(-1))  # type: ignore[no-any-return]
+        return gather(input.reshape(-1), 0, indices.reshape(-1))
     axis = canonical_dim(dim, input._array.ndim)
     if input._array.ndim != indices._array.ndim:
         raise RuntimeError("torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
@@ -622,7 +622,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     together = list(broadcast_shapes(mine, theirs))
     mine, theirs = together.copy(), together
     mine[axis], theirs[axis] = input.shape[axis], indices.shape[axis]
-    return gather(input.expand(mine), axis, indices.expand(theirs))  # type: ignore[no-any-return]
+    return gather(input.expand(mine), axis, indices.expand(theirs))
 
 
 def take(input: Tensor, index: Tensor) -> Tensor:
@@ -634,7 +634,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
         if low < -size or high >= size:
             raise IndexError(f"out of range: tried to access index {high if high >= size else low} on a tensor of {size} "
                              "elements.")
-    return _pick(input.reshape(-1), index=_own((index._array,), input)).reshape(index.shape)  # type: ignore[no-any-return]
+    return _pick(input.reshape(-1), index=_own((index._array,), input)).reshape(index.shape)
 
 
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
@@ -674,7 +674,7 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = 
 @array_api_names
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
     """The int64 indices that sort along `dim`; equal elements keep their order."""
-    return sort(input.detach(), dim, descending).indices  # type: ignore[no-any-return]
+    return sort(input.detach(), dim, descending).indices
 
 
 @array_api_names

@@ -62,7 +62,7 @@ def _rows(t: Tensor) -> Tensor:
     count = 1
     for n in shape[:-1]:
         count *= n
-    return t.reshape(count, shape[-1])  # type: ignore[no-any-return]
+    return t.reshape(count, shape[-1])
 
 
 def _check(name: str, a: Tensor, b: Tensor) -> None:
@@ -94,18 +94,18 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     a, b = input._array.shape, other._array.shape
     if len(a) == 2 and len(b) == 2:
         _refuse_sizes(a[0], a[1], b[0], b[1])
-        return _matmul(input, other)  # type: ignore[no-any-return]
+        return _matmul(input, other)
     if not a or not b:
         raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {len(a)}D and {len(b)}D")
     if len(a) == 1 and len(b) == 1:
         return dot(input, other)
     if len(a) == 1:
         result = matmul(input.reshape(1, a[0]), other)
-        return result.reshape(*result._array.shape[:-2], b[-1])  # type: ignore[no-any-return]
+        return result.reshape(*result._array.shape[:-2], b[-1])
     if len(b) == 1:
         if len(a) == 2 and a[1] != b[0]:
             raise RuntimeError(f"size mismatch, got input ({a[0]}), mat ({a[0]}x{a[1]}), vec ({b[0]})")
-        return matmul(input, other.reshape(b[0], 1)).reshape(a[:-1])  # type: ignore[no-any-return]
+        return matmul(input, other.reshape(b[0], 1)).reshape(a[:-1])
     if len(b) == 2:
         rows = 1
         for n in a[:-1]:
@@ -125,7 +125,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         if a[:-2] != b[:-2]:
             _check_batches(a[:-2], b[:-2])
             broadcast_shapes(a[:-2], b[:-2])
-    return _matmul(input, other)  # type: ignore[no-any-return]
+    return _matmul(input, other)
 
 
 def _check_batches(a: tuple[int, ...], b: tuple[int, ...]) -> None:
@@ -176,7 +176,7 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
         raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {type_name(input.dtype)} and "
                            f"{type_name(tensor.dtype)}")
     _check("dot", input, tensor)
-    return _matmul(input.reshape(1, a[0]), tensor.reshape(a[0], 1)).reshape(())  # type: ignore[no-any-return]
+    return _matmul(input.reshape(1, a[0]), tensor.reshape(a[0], 1)).reshape(())
 
 
 def vdot(input: Tensor, other: Tensor) -> Tensor:
@@ -189,7 +189,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     for name, t in (("self", input), ("vec2", vec2)):
         if t._array.ndim != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {t.ndim}-D")
-    return input.reshape(-1, 1) * vec2  # type: ignore[no-any-return]
+    return input.reshape(-1, 1) * vec2
 
 
 ger = outer
@@ -203,7 +203,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: An
                            f"{type_name(mat2.dtype)}")
     input = input.expand(product.shape)
     product = product if alpha == 1 else product * alpha
-    return product if beta == 0 else (input if beta == 1 else input * beta) + product  # type: ignore[no-any-return]
+    return product if beta == 0 else (input if beta == 1 else input * beta) + product
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -215,7 +215,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     if w.ndim != 2 or x.ndim < 2 or x.dtype != w.dtype or x.shape[-1] != w.shape[1] or (
             bias is not None and (bias._array.shape != w.shape[:1] or bias._array.dtype != x.dtype)):
         return _unusual_linear(input, weight, bias)
-    return _linear(input, weight, bias)  # type: ignore[no-any-return]
+    return _linear(input, weight, bias)
 
 
 def _unusual_linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
@@ -226,7 +226,7 @@ def _unusual_linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tenso
     if bias._array.dtype != result._array.dtype:
         raise RuntimeError(f"mat1 and bias must have the same dtype, but got {type_name(result.dtype)} and "
                            f"{type_name(bias.dtype)}")
-    return result + bias.expand(result.shape)  # type: ignore[no-any-return]
+    return result + bias.expand(result.shape)
 
 
 SPECIAL_METHODS = {"__matmul__": matmul, "__rmatmul__": lambda self, other: matmul(other, self)}

@@ -35,7 +35,7 @@ def _reduction(reduction: str, size_average: bool | None, reduce: bool | None, s
 def _reduced(loss: Tensor, reduction: str) -> Tensor:
     if reduction == "none":
         return loss
-    return loss.mean() if reduction == "mean" else loss.sum()  # type: ignore[no-any-return]
+    return loss.mean() if reduction == "mean" else loss.sum()
 
 
 def _require_losses(name: str, input: Tensor, target: Tensor) -> None:
@@ -58,7 +58,7 @@ def _weighted(loss: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
     if weight.shape != loss.shape:
         raise ValueError("Weights and input must have the same size.")
     loss = loss * weight
-    return loss.sum() / weight.sum() if reduction == "mean" else _reduced(loss, reduction)  # type: ignore[no-any-return]
+    return loss.sum() / weight.sum() if reduction == "mean" else _reduced(loss, reduction)
 
 
 # ---- cross entropy -------------------------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
     require_floating("cross_entropy", input)
     # The kernel computes the gradient along with the loss, if there will be a backward.
     with_grad = input._node is not None and is_grad_enabled()
-    return _cross_entropy(input, target, weight, reduction=reduction, ignore_index=ignore_index,  # type: ignore[no-any-return]
+    return _cross_entropy(input, target, weight, reduction=reduction, ignore_index=ignore_index,
                           label_smoothing=label_smoothing, with_grad=with_grad)[0]
 
 
@@ -142,7 +142,7 @@ def _cross_entropy_of_probabilities(input: Tensor, target: Tensor, weight: Tenso
         target = target * weight.reshape((classes,) + (1,) * (input._array.ndim - 1 - dim))
     loss = -(log_softmax(input, dim) * target).sum(dim)
     if reduction == "mean":
-        return loss.sum() / (input.numel() // classes if classes else 0 * loss.sum())  # type: ignore[no-any-return]
+        return loss.sum() / (input.numel() // classes if classes else 0 * loss.sum())
     return _reduced(loss, reduction)
 
 
@@ -212,7 +212,7 @@ def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_a
         picked = input.gather(1, safe.unsqueeze(1)).squeeze(1)
     # Ignored elements are masked, not multiplied: they may be infinite.
     loss = where(valid, -picked * weights, 0.0)
-    return loss.sum() / weights.sum() if reduction == "mean" else _reduced(loss, reduction)  # type: ignore[no-any-return]
+    return loss.sum() / weights.sum() if reduction == "mean" else _reduced(loss, reduction)
 
 
 # ---- regression ----------------------------------------------------------------------------------------------------------
@@ -265,7 +265,7 @@ class _BinaryCrossEntropy(Function):
     def forward(ctx: Any, input: Tensor, target: Tensor) -> Tensor:
         ctx.save_for_backward(input, target)
         loss = (target - 1) * clip(log1p(-input), min=-100) - target * clip(log(input), min=-100)
-        return loss  # type: ignore[no-any-return]
+        return loss
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, Tensor | None]:
@@ -339,4 +339,4 @@ def kl_div(input: Tensor, target: Tensor, size_average: bool | None = None, redu
         empty = target == 0
         loss = where(empty, 0.0, target * log(where(empty, 1.0, target))) - target * input
     reduced = _reduced(loss, reduction)
-    return reduced / input._array.shape[0] if batch_mean and input._array.ndim else reduced  # type: ignore[no-any-return]
+    return reduced / input._array.shape[0] if batch_mean and input._array.ndim else reduced

@@ -112,7 +112,7 @@ def _delivered(gradients: Sequence[Tensor], needs: Sequence[bool], dtypes: Seque
 
 def _wide(tensor: Tensor) -> Tensor:
     """Halves as float32: the statistics are computed in it."""
-    return tensor.float() if tensor._array.dtype.name in _HALVES else tensor  # type: ignore[no-any-return]
+    return tensor.float() if tensor._array.dtype.name in _HALVES else tensor
 
 
 def _per_channel(parameter: Tensor | None, x: Tensor) -> Any:
@@ -152,7 +152,7 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
         raise RuntimeError(f"batch_norm needs an input of at least 2 dimensions (N, C, *), not {list(shape)}")
     _require_matching_dtypes("batch_norm", input, list(parameters.values()))
     if not training:
-        return _batch_norm_eval(input, weight, bias, running_mean, running_var, eps=eps)  # type: ignore[no-any-return]
+        return _batch_norm_eval(input, weight, bias, running_mean, running_var, eps=eps)
     out = None
     if running_mean is not None and running_var is not None:
         out = (None, None, None, running_mean._array, running_var._array)
@@ -190,7 +190,7 @@ def layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | 
                            f"[*, {', '.join(map(str, wanted))}], but got input of size{list(shape)}")
     require_floating("layer_norm", input)
     _require_matching_dtypes("layer_norm", input, [weight, bias])
-    return _layer_norm(input, weight, bias, normalized_ndim=len(wanted), eps=eps)[0]  # type: ignore[no-any-return]
+    return _layer_norm(input, weight, bias, normalized_ndim=len(wanted), eps=eps)[0]
 
 
 def _require_several_values(input: Tensor) -> None:

@@ -29,9 +29,9 @@ def constant_pad(input: Tensor, pad: Sequence[int], value: Any = 0) -> Tensor:
         target[dim] = slice(max(before, 0), length - max(after, 0))
         shape[dim] = length
     if not shape:
-        return input.clone()  # type: ignore[no-any-return]
+        return input.clone()
     kept = input[tuple(source)] if any(n < 0 for n in pad) else input
-    return _put(input.new_full(shape, value), kept, index=tuple(target))  # type: ignore[no-any-return]
+    return _put(input.new_full(shape, value), kept, index=tuple(target))
 
 
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
@@ -68,7 +68,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         if before or after:
             places = _places(mode, shape, dim, before, after)
             result = result.index_select(dim, input.new_tensor(places, dtype="int64"))
-    return result if result is not input else input.clone()  # type: ignore[no-any-return]
+    return result if result is not input else input.clone()
 
 
 def _places(mode: str, shape: tuple[int, ...], dim: int, before: int, after: int) -> list[int]:

@@ -154,7 +154,7 @@ def _prepare(function: str, input: Tensor) -> tuple[Tensor, bool, Any]:
 def _finish(y: Tensor, batched: bool, dtype: Any) -> Tensor:
     if y._array.dtype != dtype:
         y = y.to(dtype)
-    return y if batched else y.reshape(y.shape[1:])  # type: ignore[no-any-return]
+    return y if batched else y.reshape(y.shape[1:])
 
 
 def _output_length(size: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> int:

@@ -18,7 +18,7 @@ INPLACE_METHODS = METHODS[:-3]
 def _float(name: str, input: Tensor) -> Tensor:
     """`input`, or its conversion to the default float dtype if it holds integers."""
     if require_tensor(name, input)._array.dtype.kind in "biu":
-        return input.to(_dtypes.get_default_dtype())  # type: ignore[no-any-return]
+        return input.to(_dtypes.get_default_dtype())
     return input
 
 
@@ -57,7 +57,7 @@ _isnan, _isinf, _isfinite = Op("isnan"), Op("isinf"), Op("isfinite")
 
 def abs(input: Tensor) -> Tensor:
     """The absolute value; of complex elements, their modulus. The gradient at 0 is 0."""
-    return _abs(require_tensor("abs", input))  # type: ignore[no-any-return]
+    return _abs(require_tensor("abs", input))
 
 
 absolute = abs
@@ -76,93 +76,93 @@ def sgn(input: Tensor) -> Tensor:
 def sign(input: Tensor) -> Tensor:
     """-1, 0 or 1."""
     if require_tensor("sign", input)._array.dtype.kind == "b":
-        return input.clone()  # type: ignore[no-any-return]
-    return _sign(input)  # type: ignore[no-any-return]
+        return input.clone()
+    return _sign(input)
 
 
 def exp(input: Tensor) -> Tensor:
     """e to the power of each element."""
-    return _exp(_float("exp", input))  # type: ignore[no-any-return]
+    return _exp(_float("exp", input))
 
 
 def exp2(input: Tensor) -> Tensor:
     """2 to the power of each element."""
-    return _exp2(_float("exp2", input))  # type: ignore[no-any-return]
+    return _exp2(_float("exp2", input))
 
 
 def expm1(input: Tensor) -> Tensor:
     """``exp(input) - 1``, accurate near 0."""
-    return _expm1(_float("expm1", input))  # type: ignore[no-any-return]
+    return _expm1(_float("expm1", input))
 
 
 def log(input: Tensor) -> Tensor:
     """The natural logarithm: -inf at 0, NaN below."""
-    return _log(_float("log", input))  # type: ignore[no-any-return]
+    return _log(_float("log", input))
 
 
 def log2(input: Tensor) -> Tensor:
     """The logarithm to base 2."""
-    return _log2(_float("log2", input))  # type: ignore[no-any-return]
+    return _log2(_float("log2", input))
 
 
 def log10(input: Tensor) -> Tensor:
     """The logarithm to base 10."""
-    return _log10(_float("log10", input))  # type: ignore[no-any-return]
+    return _log10(_float("log10", input))
 
 
 def log1p(input: Tensor) -> Tensor:
     """``log(1 + input)``, accurate near 0."""
-    return _log1p(_float("log1p", input))  # type: ignore[no-any-return]
+    return _log1p(_float("log1p", input))
 
 
 def sqrt(input: Tensor) -> Tensor:
     """The square root; NaN below 0."""
-    return _sqrt(_float("sqrt", input))  # type: ignore[no-any-return]
+    return _sqrt(_float("sqrt", input))
 
 
 def rsqrt(input: Tensor) -> Tensor:
     """``1 / sqrt(input)``."""
-    return _rsqrt(_float("rsqrt", input))  # type: ignore[no-any-return]
+    return _rsqrt(_float("rsqrt", input))
 
 
 def reciprocal(input: Tensor) -> Tensor:
     """``1 / input``."""
-    return _reciprocal(_float("reciprocal", input))  # type: ignore[no-any-return]
+    return _reciprocal(_float("reciprocal", input))
 
 
 def square(input: Tensor) -> Tensor:
     """``input ** 2``."""
-    return _square(require_tensor("square", input))  # type: ignore[no-any-return]
+    return _square(require_tensor("square", input))
 
 
 def sin(input: Tensor) -> Tensor:
     """The sine of radians."""
-    return _sin(_float("sin", input))  # type: ignore[no-any-return]
+    return _sin(_float("sin", input))
 
 
 def cos(input: Tensor) -> Tensor:
     """The cosine of radians."""
-    return _cos(_float("cos", input))  # type: ignore[no-any-return]
+    return _cos(_float("cos", input))
 
 
 def tan(input: Tensor) -> Tensor:
     """The tangent of radians."""
-    return _tan(_float("tan", input))  # type: ignore[no-any-return]
+    return _tan(_float("tan", input))
 
 
 def sinh(input: Tensor) -> Tensor:
     """The hyperbolic sine."""
-    return _sinh(_float("sinh", input))  # type: ignore[no-any-return]
+    return _sinh(_float("sinh", input))
 
 
 def cosh(input: Tensor) -> Tensor:
     """The hyperbolic cosine."""
-    return _cosh(_float("cosh", input))  # type: ignore[no-any-return]
+    return _cosh(_float("cosh", input))
 
 
 def atan(input: Tensor) -> Tensor:
     """The angle, in radians, whose tangent is each element."""
-    return _arctan(_float("atan", input))  # type: ignore[no-any-return]
+    return _arctan(_float("atan", input))
 
 
 arctan = atan
@@ -170,8 +170,8 @@ arctan = atan
 
 def _step(name: str, op: UnaryOp, input: Tensor) -> Tensor:
     if require_tensor(name, input)._array.dtype.kind in "biu":
-        return input.clone()  # type: ignore[no-any-return]
-    return op(input)  # type: ignore[no-any-return]
+        return input.clone()
+    return op(input)
 
 
 def floor(input: Tensor) -> Tensor:
@@ -192,20 +192,20 @@ def trunc(input: Tensor) -> Tensor:
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     """The nearest number with `decimals` decimals, halves to even; the gradient is 0."""
     if require_tensor("round", input)._array.dtype.kind in "biu":
-        return input.clone()  # type: ignore[no-any-return]
-    return _round(input, decimals=decimals)  # type: ignore[no-any-return]
+        return input.clone()
+    return _round(input, decimals=decimals)
 
 
 def isnan(input: Tensor) -> Tensor:
     """Where elements are NaN, as bool. Not differentiable."""
-    return _isnan(require_tensor("isnan", input))  # type: ignore[no-any-return]
+    return _isnan(require_tensor("isnan", input))
 
 
 def isinf(input: Tensor) -> Tensor:
     """Where elements are infinite, as bool. Not differentiable."""
-    return _isinf(require_tensor("isinf", input))  # type: ignore[no-any-return]
+    return _isinf(require_tensor("isinf", input))
 
 
 def isfinite(input: Tensor) -> Tensor:
     """Where elements are neither infinite nor NaN, as bool. Not differentiable."""
-    return _isfinite(require_tensor("isfinite", input))  # type: ignore[no-any-return]
+    return _isfinite(require_tensor("isfinite", input))

@@ -80,7 +80,7 @@ class Conversion(Registry):
                             f"dtype={dtype.name}")
 
         def convert(tensor: Tensor) -> Tensor:
-            return tensor.to(device, dtype if _dtypes.is_differentiable(tensor.dtype) else None)  # type: ignore[no-any-return]
+            return tensor.to(device, dtype if _dtypes.is_differentiable(tensor.dtype) else None)
 
         self._apply(convert)
         if device is not None:

@@ -233,7 +233,7 @@ class Registry:
             module = self._find(module, name)
             if not isinstance(module, Registry):
                 raise AttributeError(f"`{name}` is not an nn.Module")
-        return module  # type: ignore[no-any-return]
+        return module
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
         """Put `module` at the dotted name `target`.

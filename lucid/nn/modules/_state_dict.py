@@ -302,7 +302,7 @@ def _loadable(key: str, value: Any, target: Tensor, assign: bool, errors: list[s
     if assign and target.requires_grad and not _dtypes.is_differentiable(value.dtype):
         errors.append(f"cannot assign {key}: the parameter requires grad, and a checkpoint of dtype {value.dtype.name} cannot.")
         return None
-    return value  # type: ignore[no-any-return]
+    return value
 
 
 def _describe(keys: IncompatibleKeys) -> list[str]:

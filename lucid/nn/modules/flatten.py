@@ -15,7 +15,7 @@ class Flatten(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """(N, A, B, …) to (N, A * B * …)."""
-        return input.flatten(self.start_dim, self.end_dim)  # type: ignore[no-any-return]
+        return input.flatten(self.start_dim, self.end_dim)
 
     def extra_repr(self) -> str:
         """The dimensions."""
@@ -38,7 +38,7 @@ class Unflatten(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """(…, A * B, …) to (…, A, B, …)."""
-        return input.unflatten(self.dim, self.unflattened_size)  # type: ignore[no-any-return]
+        return input.unflatten(self.dim, self.unflattened_size)
 
     def extra_repr(self) -> str:
         """The dimension and its new lengths."""

@@ -20,14 +20,14 @@ def _norm(values: Tensor, norm_type: float) -> Tensor:
     """The norm of all elements of `values`."""
     size = values.abs()
     if norm_type == math.inf:
-        return size.max()  # type: ignore[no-any-return]
+        return size.max()
     if norm_type == -math.inf:
-        return size.min()  # type: ignore[no-any-return]
+        return size.min()
     if norm_type == 0:
-        return (size != 0).sum().to(values.dtype)  # type: ignore[no-any-return]
+        return (size != 0).sum().to(values.dtype)
     if norm_type == 2:
-        return (size * size).sum().sqrt()  # type: ignore[no-any-return]
-    return (size**norm_type).sum() ** (1.0 / norm_type)  # type: ignore[no-any-return]
+        return (size * size).sum().sqrt()
+    return (size**norm_type).sum() ** (1.0 / norm_type)
 
 
 def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float = 2.0,
