@@ -74,13 +74,13 @@ class Adam(Optimizer):
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        for group, params in self._ready():
+        for group, pairs in self._ready():
             beta1, beta2 = group["betas"]
             amsgrad = group["amsgrad"]
             options = {"lr": float(group["lr"]), "beta1": float(beta1), "beta2": float(beta2), "eps": group["eps"],
                        "weight_decay": float(group["weight_decay"]), "amsgrad": amsgrad, "maximize": group["maximize"],
                        "decoupled_weight_decay": group["decoupled_weight_decay"]}
-            for param in params:
+            for param, grad in pairs:
                 state = self.state[param]
                 if not state:
                     self._begin(param, state, amsgrad)
@@ -91,7 +91,7 @@ class Adam(Optimizer):
                 outputs = (param._array, mean._array, square._array, None if largest is None else largest._array)
                 array, *kept = outputs
                 call = in_real_numbers if array.dtype.kind == "c" else run
-                call("adam", (array, param._grad._array, *kept), {**options, "step": count, "out": outputs})
+                call("adam", (array, grad._array, *kept), {**options, "step": count, "out": outputs})
                 counter.fill(count)
                 for written in (param, mean, square, largest):
                     if written is not None:

@@ -129,8 +129,8 @@ class Optimizer:
         """Update the parameters. `closure` computes the loss and the gradients again and returns the loss, as this does."""
         raise NotImplementedError(f"{type(self).__name__} does not define step()")
 
-    def _ready(self) -> list[tuple[Group, list[Tensor]]]:
-        """Each group with those of its parameters that have a gradient, checked before any of them is written.
+    def _ready(self) -> list[tuple[Group, list[tuple[Tensor, Tensor]]]]:
+        """Each group with its (parameter, gradient) pairs, checked before any of them is written.
 
         Raises RuntimeError if a gradient does not fit its parameter, or the state does not.
         """
@@ -138,7 +138,7 @@ class Optimizer:
         state = self.state
         ready = []
         for group in self.param_groups:
-            params = []
+            pairs = []
             for param in group["params"]:
                 grad = param._grad
                 if grad is None:
@@ -153,8 +153,8 @@ class Optimizer:
                     if kept is not None and (kept._array.device != array.device or kept._array.dtype != array.dtype
                                              or kept._array.shape != array.shape):
                         self._follow(param)
-                params.append(param)
-            ready.append((group, params))
+                pairs.append((param, grad))
+            ready.append((group, pairs))
         return ready
 
     def _follow(self, param: Tensor) -> None:

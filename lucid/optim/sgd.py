@@ -56,17 +56,17 @@ class SGD(Optimizer):
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        for group, params in self._ready():
+        for group, pairs in self._ready():
             options = {"lr": float(group["lr"]), "momentum": group["momentum"], "dampening": group["dampening"],
                        "weight_decay": float(group["weight_decay"]), "nesterov": group["nesterov"],
                        "maximize": group["maximize"]}
             has_momentum = group["momentum"] != 0
-            for param in params:
+            for param, grad in pairs:
                 state = self.state[param] if has_momentum else {}
                 buffer = state.get("momentum_buffer")
                 array, kept = param._array, None if buffer is None else buffer._array
                 call = in_real_numbers if array.dtype.kind == "c" else run
-                _, made = call("sgd", (array, param._grad._array, kept), {**options, "out": (array, kept)})
+                _, made = call("sgd", (array, grad._array, kept), {**options, "out": (array, kept)})
                 version_box(param).bump()
                 if buffer is not None:
                     version_box(buffer).bump()
