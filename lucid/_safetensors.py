@@ -57,7 +57,7 @@ def read(file: IO[bytes]) -> tuple[str | None, dict[str, np.ndarray]]:
     if len(data) < 8 or size > len(data) - 8:
         raise Damaged("it is truncated, or neither a safetensors nor an npz file")
     try:
-        entries = safetensors.deserialize(data)
+        entries = safetensors.deserialize(data)  # type: ignore[no-untyped-call]
         metadata = json.loads(data[8:8 + size]).get("__metadata__") or {}
         complex_names = set(json.loads(metadata.get("lucid.complex", "[]")))
     except safetensors.SafetensorError as error:

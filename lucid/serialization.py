@@ -7,14 +7,13 @@ dictionary of tensors.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import os
 import pathlib
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import IO, Any
 
-from . import _npz, _safetensors
 from ._structure import Damaged, pack, unpack
 from .backends import Device
 from .tensor import Tensor, as_array, wrap
@@ -36,12 +35,12 @@ def save(obj: Any, f: Path | IO[bytes], *, format: str | None = None) -> None:
     """
     if isinstance(f, (str, os.PathLike)):
         path = pathlib.Path(f)
-        write = _writer(format or ("npz" if path.suffix == ".npz" else "safetensors"))
+        write = _backend(format or ("npz" if path.suffix == ".npz" else "safetensors")).write
         structure, tensors = pack(obj)
         with _replacing(path) as file:
             write(file, structure, tensors)
     elif hasattr(f, "write"):
-        write = _writer(format or "safetensors")
+        write = _backend(format or "safetensors").write
         write(f, *pack(obj))
     else:
         raise TypeError(f"expected a path or a binary file to write to, not {type(f).__name__}")
@@ -63,11 +62,11 @@ def load(f: Path | IO[bytes], map_location: str | Device | None = None) -> Any:
     return _read(io.BytesIO(f.read()), f"file {getattr(f, 'name', type(f).__name__)!s}", device)
 
 
-def _writer(format: str) -> Callable[..., None]:
-    try:
-        return {"safetensors": _safetensors.write, "npz": _npz.write}[format]
-    except KeyError:
-        raise ValueError(f"format must be 'safetensors' or 'npz', not {format!r}") from None
+def _backend(format: str) -> Any:
+    """The module that reads and writes a format, imported by those who use it."""
+    if format not in ("safetensors", "npz"):
+        raise ValueError(f"format must be 'safetensors' or 'npz', not {format!r}")
+    return importlib.import_module(f"._{format}", __package__)
 
 
 def _read(file: IO[bytes], name: str, device: Device) -> Any:
@@ -78,9 +77,9 @@ def _read(file: IO[bytes], name: str, device: Device) -> Any:
     if start[:1] == b"\x80":
         raise LoadError(f"cannot load {name}: it is a Python pickle, which could run any code. Save it as safetensors with "
                         "the program that wrote it.")
-    reader = _npz.read if start == b"PK\x03\x04" else _safetensors.read
+    read = _backend("npz" if start == b"PK\x03\x04" else "safetensors").read
     try:
-        structure, arrays = reader(file)
+        structure, arrays = read(file)
         tensors: dict[str, Tensor] = {}
         for key, array in arrays.items():
             try:
@@ -95,6 +94,8 @@ def _read(file: IO[bytes], name: str, device: Device) -> Any:
 @contextlib.contextmanager
 def _replacing(path: pathlib.Path) -> Iterator[IO[bytes]]:
     """A file to write that takes the place of `path` at the end, complete and on disk, or else vanishes."""
+    import tempfile  # 5 ms of the time of `import lucid` otherwise
+
     target = path.resolve()  # a symbolic link stays one
     descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
     try:
