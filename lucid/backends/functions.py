@@ -19,7 +19,7 @@ Kernel = Callable[..., Any]
 
 # Functions of the same name and meaning in both modules, called as they are.
 SAME = """
-abs add arange bitwise_and bitwise_invert bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor ceil clip
+abs add arange argsort bitwise_and bitwise_invert bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor ceil
 cos cosh empty exp exp2 expm1 eye flip floor fmod floor_divide full isfinite isinf isnan linspace
 log log10 log1p log2 logical_and logical_not logical_or logical_xor maximum minimum
 arctan arctan2 power reciprocal remainder roll sin sinh sqrt square take take_along_axis tan tril triu
@@ -62,6 +62,12 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
             return x.copy()
         out[...] = x
         return out
+
+    @entry
+    def clip(x: Array, low: Array | None, high: Array | None, *, out: Array | None = None) -> Array:
+        if x.dtype.kind != "V":
+            return xp.clip(x, low, high, out=out)
+        return write(xp.clip(x, low, high).astype(x.dtype), out)  # the result for bfloat16 is float32
 
     @entry
     def conj(x: Array) -> Array:
@@ -205,7 +211,16 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
 
     @entry
     def topk(x: Array, *, k: int, axis: int, largest: bool) -> tuple[Array, Array]:
-        indices = order(x, axis, largest)[(slice(None),) * axis + (slice(k),)]
+        lead, length = (slice(None),) * axis, x.shape[axis]
+        if xp is np and 0 < 4 * k < length:  # CuPy partitions by sorting
+            keys = wide(x)
+            parts = (np.argpartition(keys, length - k, axis)[(*lead, slice(length - k, None))] if largest else
+                     np.argpartition(keys, k - 1, axis)[(*lead, slice(k))])
+            parts = np.sort(parts, axis)  # so that equal elements come in the order of their indices
+            best = order(np.take_along_axis(x, parts, axis), axis, largest)
+            indices = np.take_along_axis(parts, best, axis)
+        else:
+            indices = order(x, axis, largest)[(*lead, slice(k))]
         return xp.take_along_axis(x, indices, axis), indices
 
     @entry
@@ -332,8 +347,9 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
 
     @entry
     def norm2(x: Array, *, axis: Any, keepdims: bool) -> Array:
-        wider = wide(xp.abs(x))
-        return xp.sqrt((wider * wider).sum(axis=axis, keepdims=keepdims)).astype(wider.dtype if x.dtype.kind == "c" else x.dtype)
+        wider = wide(xp.abs(x) if x.dtype.kind == "c" else x)
+        result = xp.sqrt((wider * wider).sum(axis=axis, keepdims=keepdims))
+        return result if x.dtype.kind == "c" else result.astype(x.dtype, copy=False)
 
     @entry
     def diagonal(x: Array, *, offset: int, axis1: int, axis2: int) -> Array:

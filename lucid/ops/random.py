@@ -114,7 +114,8 @@ def randperm(n: int, *, generator: _random.Generator | None = None, dtype: Any =
     chosen, where = _dtypes.int64 if dtype is None else _dtypes.as_dtype(dtype), _device(device)
     # Sorting random 64-bit keys: the same permutation on every device.
     keys = _integers(_shape((n,)), 0, 1 << 63, _dtypes.int64, where, generator)
-    return _made(keys.argsort(0).to(chosen), requires_grad)
+    order = wrap(backends.run("argsort", (keys._array,), {"axis": 0}))
+    return _made(order.to(chosen), requires_grad)
 
 
 def rand_like(input: Tensor, *, generator: _random.Generator | None = None, dtype: Any = None, device: Any = None,
@@ -181,7 +182,7 @@ def _coins(like: Tensor, p: Any, generator: Any) -> Tensor:
     wide = p.dtype == _dtypes.float64 if isinstance(p, Tensor) else False
     numbers = _floats("random_uniform", tuple(like.shape), _dtypes.float64 if wide else _dtypes.float32, like.device,
                       generator)
-    return (numbers < (p.to(numbers.dtype) if isinstance(p, Tensor) else p)).to(like.dtype)  # type: ignore[no-any-return]
+    return (numbers < (p.to(numbers.dtype) if isinstance(p, Tensor) else p)).to(like.dtype)
 
 
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
@@ -203,7 +204,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
     if not bool((x.isfinite() & (x >= 0)).all()):
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
     if x.ndim == 1:
-        return _draw(x.reshape(1, -1), num_samples, replacement, generator).reshape(num_samples)  # type: ignore[no-any-return]
+        return _draw(x.reshape(1, -1), num_samples, replacement, generator).reshape(num_samples)
     return _draw(x, num_samples, replacement, generator)
 
 
@@ -218,7 +219,7 @@ def _draw(weights: Tensor, count: int, replacement: bool, generator: Any) -> Ten
                                "to sample)")
         # The largest of weight / exponential is each index with probability proportional to its weight.
         race = _floats("random_uniform", tuple(weights.shape), _dtypes.float64, weights.device, generator)
-        return (weights / -(1 - race).log()).topk(count, 1).indices  # type: ignore[no-any-return]
+        return (weights / -(1 - race).log()).topk(count, 1).indices
     edges = weights.cumsum(1)
     numbers = _floats("random_uniform", (weights.shape[0], count), _dtypes.float64, weights.device, generator)
     # Scaled by the last edge, not by the sum, whose rounding may differ; every number is below it.

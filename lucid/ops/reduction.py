@@ -19,6 +19,8 @@ Axes = int | tuple[int, ...] | None  # None: all dimensions
 
 def _axes(dim: Any, ndim: int) -> Axes:
     """`dim` for a kernel: checked and counted from the front, None for all dimensions."""
+    if dim is None:
+        return None
     dims = canonical_dims(dim, ndim)
     return None if len(dims) == ndim else dims
 
@@ -36,7 +38,7 @@ def _spread(t: Tensor, shape: tuple[int, ...], axis: Axes, keepdims: bool) -> Te
     if keepdims or not shape:
         return t
     reduced = range(len(shape)) if axis is None else (axis,) if isinstance(axis, int) else axis
-    return t.reshape(tuple(1 if i in reduced else n for i, n in enumerate(shape)))  # type: ignore[no-any-return]
+    return t.reshape(tuple(1 if i in reduced else n for i, n in enumerate(shape)))
 
 
 def _count(shape: tuple[int, ...], axis: Axes) -> int:
@@ -76,7 +78,7 @@ def _products_of_others(x: Tensor, axis: Axes) -> Tensor:
     from .shape import cat
 
     if axis is None:
-        return _products_of_others(x.reshape(-1), 0).reshape(x.shape)  # type: ignore[no-any-return]
+        return _products_of_others(x.reshape(-1), 0).reshape(x.shape)
     dim = axis if isinstance(axis, int) else axis[0]
     n = x.shape[dim]
 
@@ -89,7 +91,7 @@ def _products_of_others(x: Tensor, axis: Axes) -> Tensor:
             step *= 2
         return t
 
-    return before(x) * before(x.flip((dim,))).flip((dim,))  # type: ignore[no-any-return]
+    return before(x) * before(x.flip((dim,))).flip((dim,))
 
 
 def _amax_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool) -> Pull:
@@ -121,7 +123,7 @@ def _var_gradient(g: Tensor, x: Tensor, axis: Axes, keepdims: bool, correction: 
     shape = x._array.shape
     freedom = _count(shape, axis) - correction
     centred = x - _mean(x, axis=axis, keepdims=True)
-    return _spread(g, shape, axis, keepdims) * centred * (2 / freedom if freedom > 0 else math.nan)  # type: ignore[no-any-return]
+    return _spread(g, shape, axis, keepdims) * centred * (2 / freedom if freedom > 0 else math.nan)
 
 
 def _var_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool, correction: float) -> Pull:
@@ -208,7 +210,7 @@ def _refuse_empty(name: str, input: Tensor, dim: Any) -> None:
 def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The sum over `dim`. Integers and bools give int64, unless `dtype` is given; half precision is summed in float32."""
     axis = _axes(dim, require_tensor("sum", input)._array.ndim)
-    return _sum(input, axis=axis, keepdims=keepdim, dtype=_total_dtype(input, dtype))  # type: ignore[no-any-return]
+    return _sum(input, axis=axis, keepdims=keepdim, dtype=_total_dtype(input, dtype))
 
 
 @array_api_names
@@ -220,14 +222,14 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
         what = "Input" if dtype is None else "Output"
         raise RuntimeError("mean(): could not infer output dtype. " + f"{what} dtype must be either a floating point or "
                            f"complex dtype. Got: {type_name(input.dtype)}")
-    return _mean(input, axis=_axes(dim, input._array.ndim), keepdims=keepdim)  # type: ignore[no-any-return]
+    return _mean(input, axis=_axes(dim, input._array.ndim), keepdims=keepdim)
 
 
 @array_api_names
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The product of all elements, or along one dimension. Integers and bools give int64, unless `dtype` is given."""
     axis = _one_axis(dim, require_tensor("prod", input)._array.ndim)
-    return _prod(input, axis=axis, keepdims=keepdim, dtype=_total_dtype(input, dtype))  # type: ignore[no-any-return]
+    return _prod(input, axis=axis, keepdims=keepdim, dtype=_total_dtype(input, dtype))
 
 
 def _extremum(name: str, whole: Op, along: Op, elementwise: Any, input: Tensor, dim: Any, keepdim: bool) -> Any:
@@ -272,7 +274,7 @@ def amax(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """The largest elements over `dim`; NaN wins. Elements that tie share the gradient evenly."""
     _refuse_unordered("amax", input)
     _refuse_empty("amax", input, dim)
-    return _amax(input, axis=_axes(dim, input._array.ndim), keepdims=keepdim)  # type: ignore[no-any-return]
+    return _amax(input, axis=_axes(dim, input._array.ndim), keepdims=keepdim)
 
 
 @array_api_names
@@ -280,7 +282,7 @@ def amin(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """The smallest elements over `dim`; NaN wins. Elements that tie share the gradient evenly."""
     _refuse_unordered("amin", input)
     _refuse_empty("amin", input, dim)
-    return _amin(input, axis=_axes(dim, input._array.ndim), keepdims=keepdim)  # type: ignore[no-any-return]
+    return _amin(input, axis=_axes(dim, input._array.ndim), keepdims=keepdim)
 
 
 def _arg_extremum(name: str, op: Op, input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
@@ -290,7 +292,7 @@ def _arg_extremum(name: str, op: Op, input: Tensor, dim: int | None, keepdim: bo
         raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
     if axis is not None:
         _refuse_empty(name, input, axis)
-    return op(input, axis=axis, keepdims=keepdim)  # type: ignore[no-any-return]
+    return op(input, axis=axis, keepdims=keepdim)
 
 
 @array_api_names
@@ -310,7 +312,7 @@ def _truth(op: Op, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
     axis = () if dim == () else _axes(dim, require_tensor(op.name, input)._array.ndim)
     result = op(input, axis=axis, keepdims=keepdim)
     # uint8 was PyTorch's bool once, and stays uint8.
-    return result.to(_dtypes.uint8) if input._array.dtype == _dtypes.uint8 else result  # type: ignore[no-any-return]
+    return result.to(_dtypes.uint8) if input._array.dtype == _dtypes.uint8 else result
 
 
 @array_api_names
@@ -333,7 +335,7 @@ def _moment(op: Op, input: Tensor, dim: Any, unbiased: bool | None, keepdim: boo
     if correction is None:
         correction = 1 if unbiased is None else int(unbiased)
     axis = _axes(dim, input._array.ndim)
-    return op(input, axis=axis, keepdims=keepdim, correction=correction)  # type: ignore[no-any-return]
+    return op(input, axis=axis, keepdims=keepdim, correction=correction)
 
 
 @array_api_names
@@ -375,8 +377,8 @@ def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     axis = canonical_dim(dim, require_tensor("cumsum", input)._array.ndim)
     chosen = _total_dtype(input, dtype)
     if input._array.ndim == 0:
-        return input.to(input.dtype if chosen is None else chosen, copy=True)  # type: ignore[no-any-return]
-    return _cumsum(input, axis=axis, dtype=chosen)  # type: ignore[no-any-return]
+        return input.to(input.dtype if chosen is None else chosen, copy=True)
+    return _cumsum(input, axis=axis, dtype=chosen)
 
 
 @array_api_names
@@ -384,7 +386,7 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     """``log(sum(exp(input)))`` over `dim` without overflow; -inf for no elements."""
     if not _dtypes.is_differentiable(require_tensor("logsumexp", input)._array.dtype):
         input = input.to(_dtypes.get_default_dtype())
-    return _logsumexp(input, axis=_axes(dim, input._array.ndim), keepdims=keepdim)  # type: ignore[no-any-return]
+    return _logsumexp(input, axis=_axes(dim, input._array.ndim), keepdims=keepdim)
 
 
 @array_api_names
@@ -404,20 +406,20 @@ def norm(input: Tensor, p: float | str | None = "fro", dim: Any = None, keepdim:
         raise NotImplementedError(f"norm of order {p!r} is not supported; the orders are numbers, inf, -inf and 'fro'")
     axis = _axes(dim, input._array.ndim)
     if p == 2:
-        return _norm2(input, axis=axis, keepdims=keepdim)  # type: ignore[no-any-return]
+        return _norm2(input, axis=axis, keepdims=keepdim)
     size = input.abs()
     if p == 1:
-        return sum(size, axis, keepdim)  # type: ignore[no-any-return]
+        return sum(size, axis, keepdim)
     if p == math.inf:
-        return amax(size, axis, keepdim)  # type: ignore[no-any-return]
+        return amax(size, axis, keepdim)
     if p == -math.inf:
-        return amin(size, axis, keepdim)  # type: ignore[no-any-return]
+        return amin(size, axis, keepdim)
     if p == 0:
-        return sum((size != 0).to(size.dtype), axis, keepdim)  # type: ignore[no-any-return]
-    return sum(size ** p, axis, keepdim) ** (1 / p)  # type: ignore[no-any-return]
+        return sum((size != 0).to(size.dtype), axis, keepdim)
+    return sum(size ** p, axis, keepdim) ** (1 / p)
 
 
 @array_api_names
 def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
     """How many elements over `dim` are not zero, as int64."""
-    return sum(require_tensor("count_nonzero", input) != 0, dim)  # type: ignore[no-any-return]
+    return sum(require_tensor("count_nonzero", input) != 0, dim)
