@@ -70,6 +70,12 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
         return write(xp.clip(x, low, high).astype(x.dtype), out)  # the result for bfloat16 is float32
 
     @entry
+    def clip(x: Array, low: Array | None, high: Array | None, *, out: Array | None = None) -> Array:
+        if x.dtype.kind != "V":
+            return xp.clip(x, low, high, out=out)
+        return write(xp.clip(x, low, high).astype(x.dtype), out)  # the result for bfloat16 is float32
+
+    @entry
     def conj(x: Array) -> Array:
         return xp.conjugate(x)
 
