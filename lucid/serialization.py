@@ -70,14 +70,16 @@ def _backend(format: str) -> Any:
 
 
 def _read(file: IO[bytes], name: str, device: Device) -> Any:
-    start = file.read(4)
+    start = file.read(9)
     file.seek(0)
     if not start:
         raise LoadError(f"cannot load {name}: it is empty")
-    if start[:1] == b"\x80":
+    # A safetensors file begins with the length of its JSON header, which may look like the first bytes of any other format.
+    safetensors = start[8:] == b"{"
+    if start[:1] == b"\x80" and not safetensors:
         raise LoadError(f"cannot load {name}: it is a Python pickle, which could run any code. Save it as safetensors with "
                         "the program that wrote it.")
-    read = _backend("npz" if start == b"PK\x03\x04" else "safetensors").read
+    read = _backend("npz" if start[:4] == b"PK\x03\x04" and not safetensors else "safetensors").read
     try:
         structure, arrays = read(file)
         tensors: dict[str, Tensor] = {}
