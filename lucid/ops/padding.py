@@ -88,4 +88,6 @@ def _places(mode: str, shape: tuple[int, ...], dim: int, before: int, after: int
         return [abs(i) if i < n else 2 * (n - 1) - i for i in wanted]
     if before > n or after > n:
         raise RuntimeError("Padding value causes wrapping around more than once.")
-    return [i % n for i in wanted]
+    # What is cut off takes no part in the wrapping.
+    kept, start = n + min(before, 0) + min(after, 0), max(-before, 0)
+    return [start + i % kept for i in range(-max(before, 0), kept + max(after, 0))]

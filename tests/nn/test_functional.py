@@ -1,0 +1,84 @@
+"""What nn.functional adds to the operations: linear, one_hot, pad, normalize, similarities, and PyTorch's signatures."""
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+from tests.ops.derivatives import check_derivatives, raises_like_torch, same_as_torch, uniform
+
+import lucid
+import lucid.nn.functional as F
+
+PADS = [("constant", (1, 2)), ("constant", (1, 2, -1, 1, 0, 1)), ("constant", (-1, -2)), ("reflect", (1, 2, 3, 0)),
+        ("reflect", (-1, 2, -1, 1)), ("replicate", (1, 2, 5, 0)), ("circular", (1, 4, 4, 0)), ("circular", (-1, 2, 0, -1)),
+        ("replicate", (1, 1, 1, 1, 1, 1))]
+
+
+def test_linear(device):
+    check_derivatives(F.linear, device, uniform(2, 3, 4), uniform(2, 4, seed=1), uniform(2, seed=2))
+    same_as_torch(lambda t, F, x, w: F.linear(x, w), uniform(4), uniform(2, 4), device=device)
+
+
+@pytest.mark.parametrize(("mode", "pad"), PADS, ids=str)
+def test_pad(mode, pad, device):
+    same_as_torch(lambda t, F, x: F.pad(x, pad, mode), uniform(1, 2, 4, 4), device=device)
+    check_derivatives(lambda x: F.pad(x, pad, mode), device, uniform(1, 1, 4, 4))
+
+
+def test_pad_with_a_value_and_other_dtypes(device):
+    same_as_torch(lambda t, F, x: F.pad(x, (1, 0, 2, 0), value=float("inf")), uniform(3, 3), device=device)
+    same_as_torch(lambda t, F, x: F.pad(x, (1, 1), value=7), np.arange(3), device=device)
+    x = lucid.ones(2, 2)
+    assert F.pad(x, ()) is not x
+
+
+@pytest.mark.parametrize(("x", "classes"), [([0, 2, 1], -1), ([[1, 0]], 4), (2, -1)])
+def test_one_hot(x, classes, device):
+    same_as_torch(lambda t, F, x: F.one_hot(x, classes), np.array(x), device=device)
+
+
+def test_vectors(device):
+    a, b = uniform(3, 4), uniform(3, 4, seed=1)
+    check_derivatives(F.normalize, device, a)
+    check_derivatives(F.cosine_similarity, device, a, b)
+    check_derivatives(F.pairwise_distance, device, a, b[0])
+    same_as_torch(lambda t, F, x: F.normalize(x, 1, 0), a, device=device)
+    same_as_torch(lambda t, F, x: F.normalize(x * 0), a, device=device)
+    same_as_torch(lambda t, F, x, y: F.cosine_similarity(x, y[0], -1), a, b, device=device)
+    same_as_torch(lambda t, F, x, y: F.cosine_similarity(x, y * 0), a, b, device=device)
+    same_as_torch(lambda t, F, x, y: F.pairwise_distance(x, y, 1, keepdim=True), a, b, device=device)
+
+
+def test_signatures_are_those_of_torch():
+    torch = pytest.importorskip("torch")
+    for name in F.__all__:
+        theirs = getattr(torch.nn.functional, name)
+        try:
+            expected = list(inspect.signature(theirs).parameters)
+        except ValueError:  # written in C++
+            continue
+        if expected in (["args", "kwargs"], ["input", "kwargs"]):
+            continue
+        assert list(inspect.signature(getattr(F, name)).parameters)[:len(expected)] == expected, name
+
+
+@pytest.mark.parametrize(("call", "match"), [
+    (lambda t, F: F.linear(t.ones(4, 3), t.ones(2, 4)), "mat1 and mat2 shapes cannot be multiplied"),
+    (lambda t, F: F.one_hot(t.tensor([1.0])), "only applicable to index tensor"),
+    (lambda t, F: F.one_hot(t.tensor([3]), 2), "Class values must be smaller than num_classes"),
+    (lambda t, F: F.one_hot(t.tensor([-1])), "Class values must be non-negative"),
+    (lambda t, F: F.one_hot(t.zeros(0).long()), "Can not infer total number of classes"),
+    (lambda t, F: F.pad(t.ones(2, 2), (1,)), "Padding length must be divisible by 2"),
+    (lambda t, F: F.pad(t.ones(2, 2), (1,) * 6), "less than or equal to two times the input dimension"),
+    (lambda t, F: F.pad(t.ones(2, 2), (1, 1), "mirror"), "Unrecognised padding mode mirror"),
+    (lambda t, F: F.pad(t.ones(2, 2), (2, 1), "reflect"), "Padding size should be less than the corresponding input dimension"),
+    (lambda t, F: F.pad(t.ones(2, 2), (3, 1), "circular"), "wrapping around more than once"),
+    (lambda t, F: F.pad(t.ones(2, 2), (1, 1), "reflect", 1.0), "doesn't take in value argument"),
+    (lambda t, F: F.pad(t.ones(2), (1, 1), "reflect"), "is not supported for 1D input tensor"),
+    (lambda t, F: F.pad(t.ones(2, 2), (-2, -1)), "length must be non-negative"),
+    (lambda t, F: F.normalize(t.ones(2, 2).long()), "Expected a floating point or complex tensor"),
+    (lambda t, F: F.cosine_similarity(t.ones(2, 2).long(), t.ones(2, 2).long()), "expected common dtype to be floating point"),
+])
+def test_errors(call, match):
+    raises_like_torch(call, match)
