@@ -5,10 +5,10 @@ import inspect
 
 import numpy as np
 import pytest
-from tests.ops.derivatives import check_derivatives, raises_like_torch, same_as_torch, uniform
 
 import lucid
 import lucid.nn.functional as F
+from tests.ops.derivatives import check_derivatives, raises_like_torch, same_as_torch, uniform
 
 PADS = [("constant", (1, 2)), ("constant", (1, 2, -1, 1, 0, 1)), ("constant", (-1, -2)), ("reflect", (1, 2, 3, 0)),
         ("reflect", (-1, 2, -1, 1)), ("replicate", (1, 2, 5, 0)), ("circular", (1, 4, 4, 0)), ("circular", (-1, 2, 0, -1)),

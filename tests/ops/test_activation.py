@@ -5,11 +5,11 @@ import math
 
 import numpy as np
 import pytest
-from tests.ops.derivatives import check_derivatives, close, leaf, raises_like_torch, same_as_torch, uniform
 
 import lucid
 import lucid.nn.functional as F
 from lucid.autograd import gradgradcheck
+from tests.ops.derivatives import check_derivatives, close, leaf, raises_like_torch, same_as_torch, uniform
 
 
 def sigmoid(x):

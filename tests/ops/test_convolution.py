@@ -5,10 +5,10 @@ import itertools
 
 import numpy as np
 import pytest
-from tests.ops.derivatives import check_derivatives, close, leaf, raises_like_torch, same_as_torch, uniform
 
 import lucid
 import lucid.nn.functional as F
+from tests.ops.derivatives import check_derivatives, close, leaf, raises_like_torch, same_as_torch, uniform
 
 OPTIONS = [
     {}, {"stride": 2, "padding": 1}, {"stride": (1, 2), "padding": (2, 0), "dilation": (1, 2)}, {"groups": 2},
@@ -96,7 +96,7 @@ def test_integers():
 
 
 @pytest.mark.parametrize(("call", "match"), [
-    (lambda t, F: F.conv2d(t.ones(2, 3, 4, 4), t.ones(5, 2, 3, 3)), r"expected input\[2, 3, 4, 4\] to have 2 channels, but got 3"),
+    (lambda t, F: F.conv2d(t.ones(2, 3, 4, 4), t.ones(5, 2, 3, 3)), "to have 2 channels, but got 3"),
     (lambda t, F: F.conv2d(t.ones(3, 4), t.ones(5, 3, 3, 3)), r"Expected 3D \(unbatched\) or 4D \(batched\) input to conv2d"),
     (lambda t, F: F.conv2d(t.ones(2, 3, 4, 4), t.ones(5, 3, 3)), None),
     (lambda t, F: F.conv2d(t.ones(2, 3, 4, 4), t.ones(5, 3, 3, 3).double()), "should be the same"),

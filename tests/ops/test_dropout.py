@@ -3,10 +3,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.ops.derivatives import check_derivatives, leaf, raises_like_torch, same_as_torch, uniform
 
 import lucid
 import lucid.nn.functional as F
+from tests.ops.derivatives import check_derivatives, leaf, raises_like_torch, same_as_torch, uniform
 
 
 def seeded(function, seed=3):

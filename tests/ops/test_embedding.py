@@ -3,10 +3,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.ops.derivatives import check_derivatives, close, leaf, raises_like_torch, same_as_torch, uniform
 
 import lucid
 import lucid.nn.functional as F
+from tests.ops.derivatives import check_derivatives, close, leaf, raises_like_torch, same_as_torch, uniform
 
 INDICES = np.array([[0, 3, 3], [1, 3, 0]])
 

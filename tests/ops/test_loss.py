@@ -3,10 +3,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.ops.derivatives import check_derivatives, close, leaf, raises_like_torch, same_as_torch, uniform
 
 import lucid
 import lucid.nn.functional as F
+from tests.ops.derivatives import check_derivatives, close, leaf, raises_like_torch, same_as_torch, uniform
 
 LABELS = np.array([0, 2, -100, 1])
 WEIGHT = np.array([0.5, 2.0, 1.5])

@@ -3,10 +3,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.ops.derivatives import check_derivatives, leaf, raises_like_torch, same_as_torch, uniform
 
 import lucid
 import lucid.nn.functional as F
+from tests.ops.derivatives import check_derivatives, leaf, raises_like_torch, same_as_torch, uniform
 
 MAX = [{"kernel_size": 2}, {"kernel_size": (3, 2), "stride": (2, 1), "padding": 1, "ceil_mode": True},
        {"kernel_size": 2, "dilation": 2, "stride": 1}, {"kernel_size": 3, "stride": 2, "padding": (1, 0)}]
