@@ -35,7 +35,8 @@ def wide(x: Array) -> Array:
 def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
     """The shared operations on `xp` (numpy or cupy).
 
-    `scatter_add(array, index, values)` adds in place with repeated indices, `multiply(a, b)` is the product of matrices.
+    `scatter_add(array, index, values)` adds in place with repeated indices, `multiply(a, b)` is the product of
+    matrices.
     """
 
     entries: dict[str, Kernel] = {name: getattr(xp, name) for name in SAME}
@@ -62,12 +63,6 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
             return x.copy()
         out[...] = x
         return out
-
-    @entry
-    def clip(x: Array, low: Array | None, high: Array | None, *, out: Array | None = None) -> Array:
-        if x.dtype.kind != "V":
-            return xp.clip(x, low, high, out=out)
-        return write(xp.clip(x, low, high).astype(x.dtype), out)  # the result for bfloat16 is float32
 
     @entry
     def clip(x: Array, low: Array | None, high: Array | None, *, out: Array | None = None) -> Array:
@@ -238,7 +233,8 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
     def matmul(a: Array, b: Array, *, transpose_a: bool = False, transpose_b: bool = False) -> Array:
         """The product of matrices, or of stacks of them, with the last two axes of `a` or `b` swapped on request."""
         if a.ndim > 2 and b.ndim == 2 and not transpose_a:
-            rows = multiply(a.reshape(-1, a.shape[-1]), b.T if transpose_b else b)  # one product, not one for each matrix
+            # One product, not one for each matrix of the stack.
+            rows = multiply(a.reshape(-1, a.shape[-1]), b.T if transpose_b else b)
             return rows.reshape(*a.shape[:-1], rows.shape[1])
         return multiply(a.swapaxes(-1, -2) if transpose_a else a, b.swapaxes(-1, -2) if transpose_b else b)
 
@@ -321,7 +317,8 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
     @entry
     def var(x: Array, *, axis: Any, keepdims: bool, correction: float) -> Array:
         wider = wide(x)
-        count = x.size if axis is None else math.prod(x.shape[a] for a in (axis if isinstance(axis, tuple) else (axis,)))
+        axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+        count = math.prod(x.shape[a] for a in axes)
         centred = wider - mean(wider, axis=axis, keepdims=True)
         squares = centred * centred if x.dtype.kind != "c" else xp.square(centred.real) + xp.square(centred.imag)
         total = squares.sum(axis=axis, keepdims=keepdims)

@@ -1,8 +1,8 @@
 """Reading and writing elements by index: `x[...]`, gather and scatter, masks, sorting.
 
-An index is split in two, as PyTorch does: a basic part of numbers, slices, None and Ellipsis, which gives a view, and then an
-advanced part of index and mask arrays, which picks elements of that view. Index bounds are checked on the CPU; on a GPU a
-check would wait for the device, and CuPy wraps indices around instead.
+An index is split in two, as PyTorch does: a basic part of numbers, slices, None and Ellipsis, which gives a view, and
+then an advanced part of index and mask arrays, which picks elements of that view. Index bounds are checked on the CPU;
+on a GPU a check would wait for the device, and CuPy wraps indices around instead.
 """
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ from ._selection import ValuesIndices, selected_rule
 
 METHODS = ("index_select", "gather", "scatter", "scatter_", "scatter_add", "scatter_add_", "index_add", "index_add_",
            "index_put", "index_put_", "index_fill", "index_fill_", "index_copy", "index_copy_", "masked_fill",
-           "masked_fill_", "masked_select", "masked_scatter", "take_along_dim", "take", "nonzero", "sort", "argsort", "topk")
+           "masked_fill_", "masked_select", "masked_scatter", "take_along_dim", "take", "nonzero", "sort", "argsort",
+           "topk")
 
 _FULL = slice(None)
 _KINDS = "biu"
@@ -34,7 +35,7 @@ class _IndexBoundsError(IndexError, RuntimeError):
     """An index out of range: PyTorch raises IndexError in some functions and RuntimeError in others."""
 
 
-# ---- rules ---------------------------------------------------------------------------------------------------------------
+# ---- rules -----------------------------------------------------------------------------------------------------------
 def _slice_rule(needs: Any, x: Tensor, *, index: Any) -> Pull:
     shape = x._array.shape
     return lambda g, y: (_place_slice(g, shape=shape, index=index, unique=True),)
@@ -117,7 +118,7 @@ _topk = Op("topk", selected_rule, keeps=(1,), outputs=(0,))
 _nonzero = Op("nonzero")
 
 
-# ---- from Python's index to the two parts ----------------------------------------------------------------------------------
+# ---- from Python's index to the two parts ----------------------------------------------------------------------------
 def _is_basic(index: tuple[Any, ...]) -> bool:
     return not any(hasattr(item, "dtype") for item in index)
 
@@ -178,8 +179,8 @@ def _split(x: Tensor, index: Any) -> tuple[tuple[Any, ...] | None, tuple[Any, ..
                    not (item is None or item is Ellipsis or isinstance(item, bool)) for item in items)
     if consumed > len(shape):
         if not shape and not any(hasattr(item, "dtype") for item in items):
-            raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
-                             "convert a 0-dim tensor to a number")
+            raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in "
+                             "C++ to convert a 0-dim tensor to a number")
         raise IndexError(f"too many indices for tensor of dimension {len(shape)}")
     basic: list[Any] = []
     advanced: list[Any] = []
@@ -211,8 +212,8 @@ def _split(x: Tensor, index: Any) -> tuple[tuple[Any, ...] | None, tuple[Any, ..
         else:
             taken = item.ndim if item.dtype.kind == "b" else 1
             if item.dtype.kind == "b" and item.shape != shape[dim:dim + taken]:
-                raise IndexError(f"The shape of the mask {list(item.shape)} at index {position} does not match the shape of "
-                                 f"the indexed tensor {list(shape)} at index {position}")
+                raise IndexError(f"The shape of the mask {list(item.shape)} at index {position} does not match the "
+                                 f"shape of the indexed tensor {list(shape)} at index {position}")
             basic += [_FULL] * taken
             advanced.append(item)
             dim += taken
@@ -227,8 +228,8 @@ def _split(x: Tensor, index: Any) -> tuple[tuple[Any, ...] | None, tuple[Any, ..
 
 
 def _is_tuple(index: Any) -> bool:
-    """Whether an index has one entry for each dimension: a tuple or, as in PyTorch, a short list that could be no array of
-    numbers.
+    """Whether an index has one entry for each dimension: a tuple or, as in PyTorch, a short list that could be no array
+    of numbers.
     """
     if index.__class__ is not list:
         return isinstance(index, tuple)
@@ -251,8 +252,8 @@ def _plain(item: Any, array: Any) -> Any:
     try:
         return operator.index(item)
     except TypeError:
-        raise IndexError("only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
-                         f"(got {kind.__name__})") from None
+        raise IndexError("only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "
+                         f"indices (got {kind.__name__})") from None
 
 
 def _expand_masks(index: Sequence[Any]) -> list[Any]:
@@ -306,8 +307,8 @@ def getitem(self: Tensor, index: Any) -> Tensor:
 def setitem(self: Tensor, index: Any, value: Any) -> None:
     """`x[index] = value`, written straight into the memory; `value` is broadcast and cast.
 
-    Differentiable with respect to the tensor and the value. Raises IndexError with nothing changed for an index out of range,
-    RuntimeError for a value that does not broadcast and for a leaf that requires grad.
+    Differentiable with respect to the tensor and the value. Raises IndexError with nothing changed for an index out of
+    range, RuntimeError for a value that does not broadcast and for a leaf that requires grad.
     """
     basic, advanced = _split(self, index)
     if isinstance(value, Tensor):
@@ -338,7 +339,7 @@ def _write_at(target: Tensor, index: tuple[Any, ...], values: Any, accumulate: b
         raise _restate(error) from None
 
 
-# ---- functions -----------------------------------------------------------------------------------------------------------
+# ---- functions -------------------------------------------------------------------------------------------------------
 def _index_tensor(name: str, index: Any, x: Tensor, kinds: str = "i") -> Tensor:
     """An index tensor beside `x`. Raises RuntimeError for other dtypes than integers (or bool masks)."""
     if not isinstance(index, Tensor):
@@ -357,7 +358,8 @@ def _check_bounds(index: Tensor, size: int, dim: int) -> None:
         return
     low, high = array.min(), array.max()
     if low < 0 or high >= size:
-        raise _IndexBoundsError(f"index {low if low < 0 else high} is out of bounds for dimension {dim} with size {size}")
+        wrong = low if low < 0 else high
+        raise _IndexBoundsError(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
 
 
 def _require_vector(name: str, index: Tensor) -> Tensor:
@@ -384,8 +386,8 @@ def _check_along(name: str, x: Tensor, index: Tensor, axis: int, source: Any = N
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
     for dim, (have, length) in enumerate(zip(shape, lengths, strict=True)):
         if dim != axis and length > have:
-            raise RuntimeError(f"Size does not match at dimension {dim} expected index {list(lengths)} to be no larger than "
-                               f"self {list(shape)} apart from dimension {axis}")
+            raise RuntimeError(f"Size does not match at dimension {dim} expected index {list(lengths)} to be no larger "
+                               f"than self {list(shape)} apart from dimension {axis}")
     if isinstance(source, Tensor) and source._array.ndim:
         if source._array.ndim != len(lengths):
             raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
@@ -467,8 +469,8 @@ def _slices_arguments(name: str, x: Tensor, dim: int, index: Tensor, source: Ten
         raise RuntimeError(f"{name}(): source of shape {list(source.shape)} does not match the slices of shape "
                            f"{list(expected)} that the index names along dimension {axis}")
     if source._array.dtype != x._array.dtype:
-        raise RuntimeError(f"{name}(): self ({type_name(x.dtype)}) and source ({type_name(source.dtype)}) must have the same "
-                           "scalar type")
+        raise RuntimeError(f"{name}(): self ({type_name(x.dtype)}) and source ({type_name(source.dtype)}) must have "
+                           "the same scalar type")
     _check_bounds(index, x._array.shape[axis], axis)
     return index, axis
 
@@ -613,8 +615,8 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
         return gather(input.reshape(-1), 0, indices.reshape(-1))
     axis = canonical_dim(dim, input._array.ndim)
     if input._array.ndim != indices._array.ndim:
-        raise RuntimeError("torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
-                           f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices")
+        raise RuntimeError("torch.take_along_dim(): input and indices should have the same number of dimensions, but "
+                           f"got {input.ndim} dimensions for input, and {indices.ndim} dimensions for indices")
     mine, theirs = list(input.shape), list(indices.shape)
     mine[axis] = theirs[axis] = 1
     from .shape import broadcast_shapes
@@ -632,14 +634,14 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     if index._array.__class__ is np.ndarray and index._array.size:
         low, high = int(index._array.min()), int(index._array.max())
         if low < -size or high >= size:
-            raise IndexError(f"out of range: tried to access index {high if high >= size else low} on a tensor of {size} "
-                             "elements.")
+            wrong = high if high >= size else low
+            raise IndexError(f"out of range: tried to access index {wrong} on a tensor of {size} elements.")
     return _pick(input.reshape(-1), index=_own((index._array,), input)).reshape(index.shape)
 
 
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
-    """The int64 indices of the elements that are not zero: a tensor (n, dimensions), or a tuple with one 1-d tensor for each
-    dimension, which can index `input`. Waits for a GPU.
+    """The int64 indices of the elements that are not zero: a tensor (n, dimensions), or a tuple with one 1-d tensor for
+    each dimension, which can index `input`. Waits for a GPU.
     """
     from .shape import stack
 
@@ -679,7 +681,10 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
 
 @array_api_names
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> ValuesIndices:
-    """The `k` largest (smallest) elements along `dim`, in order, and their indices. Raises RuntimeError if k is too large."""
+    """The `k` largest (smallest) elements along `dim`, in order, and their indices.
+
+    Raises RuntimeError if `k` is too large.
+    """
     axis = _order_axis("topk", input, dim, "cb")
     if not 0 <= k <= (input._array.shape[axis] if input._array.ndim else 1):
         raise RuntimeError("selected index k out of range")

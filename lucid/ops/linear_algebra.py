@@ -1,4 +1,4 @@
-"""Products of vectors and matrices. Gradients of weights come out C-contiguous, without copies of transposed matrices."""
+"""Products of vectors and matrices. Gradients of weights are C-contiguous; no transposed matrix is copied."""
 from __future__ import annotations
 
 from typing import Any
@@ -69,7 +69,8 @@ def _check(name: str, a: Tensor, b: Tensor) -> None:
     """Raise RuntimeError for operands that PyTorch refuses: of two dtypes, on two devices, or bool."""
     x, y = require_tensor(name, a)._array, require_tensor(name, b)._array
     if x.dtype != y.dtype:
-        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {_c_name(x.dtype)} != {_c_name(y.dtype)}")
+        raise RuntimeError("expected m1 and m2 to have the same dtype, but got: "
+                           f"{_c_name(x.dtype)} != {_c_name(y.dtype)}")
     if x.dtype.kind == "b":
         raise NotImplementedError(f'"{name}" not implemented for \'Bool\'')
 
@@ -117,8 +118,8 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         count = 1
         for n in b[:-2]:
             count *= n
-        raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: [{count}, {a[-1]}] but got: "
-                           f"[{count}, {b[-2]}].")
+        raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: [{count}, {a[-1]}] but "
+                           f"got: [{count}, {b[-2]}].")
     else:
         from .shape import broadcast_shapes
 
@@ -132,8 +133,8 @@ def _check_batches(a: tuple[int, ...], b: tuple[int, ...]) -> None:
     rank = max(len(a), len(b))
     for dim, (n, m) in enumerate(zip((1,) * (rank - len(a)) + a, (1,) * (rank - len(b)) + b, strict=True)):
         if n != m and 1 not in (n, m):
-            raise RuntimeError(f"The size of tensor a ({n}) must match the size of tensor b ({m}) at non-singleton dimension "
-                               f"{dim}")
+            raise RuntimeError(f"The size of tensor a ({n}) must match the size of tensor b ({m}) at non-singleton "
+                               f"dimension {dim}")
 
 
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
@@ -170,8 +171,8 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
     if len(a) != 1 or len(b) != 1:
         raise RuntimeError(f"1D tensors expected, but got {len(a)}D and {len(b)}D tensors")
     if a != b:
-        raise RuntimeError(f"inconsistent tensor size, expected tensor [{a[0]}] and src [{b[0]}] to have the same number of "
-                           f"elements, but got {a[0]} and {b[0]} elements respectively")
+        raise RuntimeError(f"inconsistent tensor size, expected tensor [{a[0]}] and src [{b[0]}] to have the same "
+                           f"number of elements, but got {a[0]} and {b[0]} elements respectively")
     if input._array.dtype != tensor._array.dtype:
         raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {type_name(input.dtype)} and "
                            f"{type_name(tensor.dtype)}")

@@ -215,8 +215,8 @@ def _draw(weights: Tensor, count: int, replacement: bool, generator: Any) -> Ten
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     if not replacement:
         if not bool(((weights > 0).sum(1) >= count).all()):
-            raise RuntimeError("invalid multinomial distribution (with replacement=False, not enough non-negative category "
-                               "to sample)")
+            raise RuntimeError("invalid multinomial distribution (with replacement=False, not enough non-negative "
+                               "category to sample)")
         # The largest of weight / exponential is each index with probability proportional to its weight.
         race = _floats("random_uniform", tuple(weights.shape), _dtypes.float64, weights.device, generator)
         return (weights / -(1 - race).log()).topk(count, 1).indices
@@ -226,7 +226,8 @@ def _draw(weights: Tensor, count: int, replacement: bool, generator: Any) -> Ten
     return wrap(backends.run("search_rows", (edges._array, (numbers * edges[:, -1:])._array), {}))
 
 
-def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: _random.Generator | None = None) -> Tensor:
+def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *,
+             generator: _random.Generator | None = None) -> Tensor:
     """Fill with numbers from the uniform distribution on [from_, to)."""
     if from_ > to:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={from_} > to={to}")
@@ -255,17 +256,22 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: _random.Generator | Non
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: _random.Generator | None = None) -> Tensor:
     """Fill with numbers from the exponential distribution with rate `lambd`."""
     if not _dtypes.is_floating(self.dtype):
-        raise RuntimeError("Exponential distribution is a continuous probability distribution. dtype must be a floating "
-                           f"point but you specified {type_name(self.dtype)}")
+        raise RuntimeError("Exponential distribution is a continuous probability distribution. dtype must be a "
+                           f"floating point but you specified {type_name(self.dtype)}")
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
-    return write(self, lambda old: (-(1 - _floats("random_uniform", tuple(self.shape), self.dtype, self.device, generator))
-                                    .log() / lambd))
+
+    def numbers(old: Tensor) -> Tensor:
+        unit = _floats("random_uniform", tuple(self.shape), self.dtype, self.device, generator)
+        return (1 - unit).log() / -lambd
+
+    return write(self, numbers)
 
 
-def random_(self: Tensor, from_: int = 0, to: int | None = None, *, generator: _random.Generator | None = None) -> Tensor:
-    """Fill with integers from [from_, to); ``random_(to)`` begins at 0. By default all that the dtype holds from 0 on, for
-    floating-point types up to where every integer is exact.
+def random_(self: Tensor, from_: int = 0, to: int | None = None, *,
+            generator: _random.Generator | None = None) -> Tensor:
+    """Fill with integers from [from_, to); ``random_(to)`` begins at 0. By default all that the dtype holds from 0 on,
+    for floating-point types up to where every integer is exact.
     """
     low, high = from_, to
     if high is None and low:

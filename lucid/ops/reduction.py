@@ -11,8 +11,8 @@ from ..tensor import Tensor
 from ._operands import array_api_names, canonical_dim, canonical_dims, require_tensor
 from ._selection import ValuesIndices, selected_rule
 
-METHODS = ("sum", "mean", "prod", "max", "min", "amax", "amin", "argmax", "argmin", "any", "all", "var", "std", "cumsum",
-           "logsumexp", "norm", "count_nonzero")
+METHODS = ("sum", "mean", "prod", "max", "min", "amax", "amin", "argmax", "argmin", "any", "all", "var", "std",
+           "cumsum", "logsumexp", "norm", "count_nonzero")
 
 Axes = int | tuple[int, ...] | None  # None: all dimensions
 
@@ -43,7 +43,8 @@ def _spread(t: Tensor, shape: tuple[int, ...], axis: Axes, keepdims: bool) -> Te
 
 def _count(shape: tuple[int, ...], axis: Axes) -> int:
     """How many elements are reduced to one."""
-    return math.prod(shape) if axis is None else math.prod(shape[a] for a in ((axis,) if isinstance(axis, int) else axis))
+    axes = range(len(shape)) if axis is None else (axis,) if isinstance(axis, int) else axis
+    return math.prod(shape[a] for a in axes)
 
 
 def _sum_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool, dtype: Any) -> Pull:
@@ -190,7 +191,8 @@ def _total_dtype(input: Tensor, dtype: Any) -> Any:
 def _refuse_unordered(name: str, input: Tensor, kinds: str = "c") -> None:
     """Raise NotImplementedError (a RuntimeError) for complex tensors, which have no order."""
     if require_tensor(name, input)._array.dtype.kind in kinds:
-        raise NotImplementedError(f"{name}(): does not support {'bool' if input.dtype.kind == 'b' else 'complex'} input")
+        kind = "bool" if input.dtype.kind == "b" else "complex"
+        raise NotImplementedError(f"{name}(): does not support {kind} input")
 
 
 def _refuse_empty(name: str, input: Tensor, dim: Any) -> None:
@@ -199,8 +201,8 @@ def _refuse_empty(name: str, input: Tensor, dim: Any) -> None:
     if input._array.size:
         return
     if dim is None or dim == ():
-        raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction "
-                           "dim with the 'dim' argument.")
+        raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+                           "reduction dim with the 'dim' argument.")
     for axis in canonical_dims(dim, len(shape)):
         if shape[axis] == 0:
             raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
@@ -208,7 +210,7 @@ def _refuse_empty(name: str, input: Tensor, dim: Any) -> None:
 
 @array_api_names
 def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """The sum over `dim`. Integers and bools give int64, unless `dtype` is given; half precision is summed in float32."""
+    """The sum over `dim`. Integers and bools give int64 unless `dtype` is given; halves are summed in float32."""
     axis = _axes(dim, require_tensor("sum", input)._array.ndim)
     return _sum(input, axis=axis, keepdims=keepdim, dtype=_total_dtype(input, dtype))
 
@@ -220,8 +222,8 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
         input = require_tensor("mean", input).to(_dtypes.as_dtype(dtype))
     if not _dtypes.is_differentiable(require_tensor("mean", input)._array.dtype):
         what = "Input" if dtype is None else "Output"
-        raise RuntimeError("mean(): could not infer output dtype. " + f"{what} dtype must be either a floating point or "
-                           f"complex dtype. Got: {type_name(input.dtype)}")
+        raise RuntimeError(f"mean(): could not infer output dtype. {what} dtype must be either a floating point "
+                           f"or complex dtype. Got: {type_name(input.dtype)}")
     return _mean(input, axis=_axes(dim, input._array.ndim), keepdims=keepdim)
 
 
@@ -297,13 +299,13 @@ def _arg_extremum(name: str, op: Op, input: Tensor, dim: int | None, keepdim: bo
 
 @array_api_names
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """The int64 index of the first largest element along `dim`, or in the flattened tensor; NaN counts as the largest."""
+    """The int64 index of the first largest element along `dim`, or of the flattened tensor; NaN is the largest."""
     return _arg_extremum("argmax", _argmax, input, dim, keepdim)
 
 
 @array_api_names
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """The int64 index of the first smallest element along `dim`, or in the flattened tensor; NaN counts as the smallest."""
+    """The int64 index of the first smallest element along `dim`, or of the flattened tensor; NaN is the smallest."""
     return _arg_extremum("argmin", _argmin, input, dim, keepdim)
 
 
@@ -341,7 +343,8 @@ def _moment(op: Op, input: Tensor, dim: Any, unbiased: bool | None, keepdim: boo
 @array_api_names
 def var(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
         correction: float | None = None) -> Tensor:
-    """The variance over `dim`: the squares of the distances from the mean, divided by ``n - correction`` (1 by default).
+    """The variance over `dim`: the squares of the distances from the mean, divided by ``n - correction`` (1 by
+    default).
 
     NaN if no degree of freedom is left. Raises RuntimeError for integers and bools.
     """
@@ -390,7 +393,8 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
 
 
 @array_api_names
-def norm(input: Tensor, p: float | str | None = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
+def norm(input: Tensor, p: float | str | None = "fro", dim: Any = None, keepdim: bool = False,
+         dtype: Any = None) -> Tensor:
     """The vector norm of order `p` over `dim`: any number, inf, -inf, or 'fro', which is 2.
 
     Raises RuntimeError for integers and bools, NotImplementedError for 'nuc'.

@@ -36,8 +36,10 @@ INDICES = {
     "ellipsis": (Ellipsis, 0), "new": (None, 0), "element": (0, 1, 2), "numpy number": np.int64(2), "all": slice(None),
     "array": A, "repeated": np.array([0, 1, 1]), "negative array": np.array([-1, -4]), "2-d": A.reshape(2, 1),
     "none picked": np.zeros((2, 0), np.int64), "list": [0, 2], "pair": (A, B), "apart": (A, slice(None), B),
-    "broadcast": (A.reshape(2, 1), B), "after a slice": (slice(0, 2), np.array([0, 2])), "after an ellipsis": (Ellipsis, B),
-    "after a number": (0, slice(None), A), "between numbers": (0, A, 0), "new between": (A, None, B), "0-d": np.array(2),
+    "broadcast": (A.reshape(2, 1), B), "after a slice": (slice(0, 2), np.array([0, 2])),
+    "after an ellipsis": (Ellipsis, B),
+    "after a number": (0, slice(None), A), "between numbers": (0, A, 0), "new between": (A, None, B),
+    "0-d": np.array(2),
     "mask": MASK, "mask of rows": MASK[:, 0, 0], "mask of two": MASK[:, :, 0], "later mask": (slice(None), MASK[0]),
     "mask and array": (np.array([0]), MASK[0]), "mask and slice": (MASK[:, 0, 0], slice(None), np.array([0])),
     "bools": [True, False, True, False], "true": True, "false": False, "empty list": [], "int32": A.astype(np.int32),
@@ -212,8 +214,10 @@ def test_out_of_range_changes_nothing() -> None:
     bad, source = lucid.tensor([0, 4]), lucid.ones(2, 5, 3, dtype=lucid.float64)
     for call in (lambda: x[bad], lambda: x.__setitem__(bad, 1.0), lambda: x.index_select(0, bad),
                  lambda: x.index_add_(0, bad, source), lambda: x.gather(0, bad.reshape(2, 1, 1)),
-                 lambda: x.scatter_(0, bad.reshape(2, 1, 1), 1.0), lambda: x.index_put_((bad,), source, accumulate=True),
-                 lambda: x.take(bad + 60), lambda: x.index_fill_(0, bad, 0.0), lambda: x.gather(0, bad.reshape(2, 1, 1) - 5)):
+                 lambda: x.scatter_(0, bad.reshape(2, 1, 1), 1.0),
+                 lambda: x.index_put_((bad,), source, accumulate=True),
+                 lambda: x.take(bad + 60), lambda: x.index_fill_(0, bad, 0.0),
+                 lambda: x.gather(0, bad.reshape(2, 1, 1) - 5)):
         with pytest.raises(IndexError, match="out of"):
             call()
     np.testing.assert_array_equal(host(x), DATA)
@@ -234,7 +238,8 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[np.ndarray, ...]]] = {
     "index_copy": (lambda m, x, i, s: m.index_copy(x, 1, i, s), (M, np.array([0, 2]), M[:, :2])),
     "index_fill": (lambda m, x, i: m.index_fill(x, 1, i, 3.0), (M, np.array([0, 2]))),
     "index_put": (lambda m, x, i, s: m.index_put(x, (i,), s), (M, np.array([0, 2]), M[:2])),
-    "index_put accumulate": (lambda m, x, i, s: m.index_put(x, (i, i), s, accumulate=True), (M, np.array([1, 1]), M[0, :2])),
+    "index_put accumulate": (lambda m, x, i, s: m.index_put(x, (i, i), s, accumulate=True),
+                             (M, np.array([1, 1]), M[0, :2])),
     "index_put number": (lambda m, x, i, s: m.index_put(x, (i,), s, accumulate=True), (M, np.array([1, 1]), M[0, 0])),
     "masked_fill": (lambda m, x, k, v: m.masked_fill(x, k, v), (M, M > 0, M[0, 0])),
     "masked_fill broadcast": (lambda m, x, k: m.masked_fill(x, k, 2.0), (M, M[:1] > 0)),
@@ -316,7 +321,8 @@ def test_function_errors(device: str) -> None:
             (lambda: x.index_add(0, on(device, [0]), on(device, M[:1].astype(np.float32))), "same scalar type"),
             (lambda: x.masked_fill(on(device, ROWS), 0.0), "bool for mask"),
             (lambda: x.masked_fill(on(device, M > 0), on(device, M[0])), "0-dimensional value"),
-            (lambda: x.index_put((on(device, [0]),), on(device, M[0].astype(np.float32))), "source and destination dtypes")]:
+            (lambda: x.index_put((on(device, [0]),), on(device, M[0].astype(np.float32))),
+             "source and destination dtypes")]:
         with pytest.raises(RuntimeError, match=message):
             call()
     with pytest.raises(IndexError, match="supposed to be a vector"):

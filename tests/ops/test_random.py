@@ -1,4 +1,6 @@
-"""Random numbers: the same seed gives the same numbers on every device; distributions by their moments; PyTorch's errors."""
+"""Random numbers: the same seed gives the same numbers on every device; distributions by their moments; PyTorch's
+errors.
+"""
 from __future__ import annotations
 
 import math
@@ -113,7 +115,7 @@ def test_moments(device: str) -> None:
         assert abs(values.mean() - mean) < 5 * std / math.sqrt(n) and values.std() == pytest.approx(std, rel=0.05)
 
     uniform = lucid.rand(n, device=device, generator=generator)
-    assert 0 <= uniform.min().item() and uniform.max().item() < 1
+    assert uniform.min().item() >= 0 and uniform.max().item() < 1
     check(uniform, 0.5, 1 / math.sqrt(12))
     check(lucid.randn(n, device=device, generator=generator), 0, 1)
     check(lucid.normal(2.0, 3.0, (n,), device=device, generator=generator), 2, 3)

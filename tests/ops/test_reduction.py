@@ -1,4 +1,5 @@
-"""Reductions: values against NumPy in float64, gradients by finite differences, dtypes and errors as PyTorch has them."""
+"""Reductions: values against NumPy in float64, gradients by finite differences, dtypes and errors as PyTorch has them.
+"""
 from __future__ import annotations
 
 import math
@@ -66,10 +67,14 @@ def test_array_api_names(device: str) -> None:
 
 GRADIENTS = {
     "sum": lambda x: x.sum((0, 2)), "mean": lambda x: x.mean(1, keepdim=True), "prod": lambda x: x.prod(1),
-    "prod all": lambda x: x.prod(), "amax": lambda x: x.amax((0, 2)), "amin": lambda x: x.amin(-1), "max": lambda x: x.max(),
-    "min": lambda x: x.min(), "max dim": lambda x: x.max(1).values, "min keepdim": lambda x: x.min(2, keepdim=True).values,
-    "var": lambda x: x.var((0, 1)), "var 0": lambda x: x.var(correction=0), "std": lambda x: x.std(1), "cumsum": lambda x:
-    x.cumsum(1), "logsumexp": lambda x: x.logsumexp((0, 1)), "norm": lambda x: x.norm(), "norm 1": lambda x: x.norm(1, 1),
+    "prod all": lambda x: x.prod(), "amax": lambda x: x.amax((0, 2)), "amin": lambda x: x.amin(-1),
+    "max": lambda x: x.max(),
+    "min": lambda x: x.min(), "max dim": lambda x: x.max(1).values, "min keepdim": lambda x: x.min(2,
+    keepdim=True).values,
+    "var": lambda x: x.var((0, 1)), "var 0": lambda x: x.var(correction=0), "std": lambda x: x.std(1),
+    "cumsum": lambda x: x.cumsum(1), "logsumexp": lambda x: x.logsumexp((0, 1)),
+    "norm": lambda x: x.norm(), "norm 1": lambda x: x.norm(1,
+    1),
     "norm 3": lambda x: x.norm(3, (0, 1)), "norm inf": lambda x: x.norm(math.inf, 0), "std_mean": lambda x:
     lucid.std_mean(x, 1)[0] * lucid.std_mean(x, 1)[1],
 }
@@ -200,7 +205,8 @@ def test_bad_dimensions(device: str) -> None:
         x.norm("nuc")
 
 
-@pytest.mark.parametrize("name", ["sum", "mean", "prod", "amax", "var", "std", "logsumexp", "any", "argmin", "cumsum", "max",
+@pytest.mark.parametrize("name", ["sum", "mean", "prod", "amax", "var", "std", "logsumexp", "any", "argmin", "cumsum",
+                                  "max",
                                   "count_nonzero"])
 @pytest.mark.parametrize("kind", ["float32", "int64", "bool", "uint8", "nan", "-inf", "zeros"])
 def test_as_torch(name: str, kind: str, device: str) -> None:
