@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import pathlib
-
 from typing import Any
 
 import lucid

@@ -23,6 +23,7 @@ import datetime  # noqa: E402
 import json  # noqa: E402
 import pathlib  # noqa: E402
 import re  # noqa: E402
+import subprocess  # noqa: E402
 from typing import Any  # noqa: E402
 
 from bench import environment, import_time, memory  # noqa: E402
@@ -132,7 +133,7 @@ def main() -> int:
                 for result in driver.run(name):
                     results.append(result)
                     show(row(result, driver.sides))
-            except WorkerFailed as error:
+            except (WorkerFailed, subprocess.CalledProcessError) as error:
                 failures.append(str(error))
                 show(f"{name} FAILED: {error}")
         about |= driver.about()

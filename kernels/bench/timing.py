@@ -26,14 +26,14 @@ def _cpu_seconds() -> tuple[float, float]:
 
 
 def measure_block(call: Callable[[], Any], synchronize: Callable[[], None], seconds: float) -> dict[str, float]:
-    """Call for about `seconds`, at least three times.
+    """Call for about `seconds`, at least twice, after a warm-up.
 
     Returns the median time of one call and the cores that other processes used meanwhile. Short calls are timed in groups,
     so that reading the clock does not count.
     """
     start = time.perf_counter()
     warm_up = 0
-    while warm_up < 2 or time.perf_counter() - start < seconds / 8:
+    while warm_up < 1 or time.perf_counter() - start < seconds / 8:
         call()
         synchronize()
         warm_up += 1
@@ -41,7 +41,7 @@ def measure_block(call: Callable[[], Any], synchronize: Callable[[], None], seco
     times: list[float] = []
     machine, own = _cpu_seconds()
     begin = time.perf_counter()
-    while len(times) < 3 or time.perf_counter() - begin < seconds:
+    while len(times) < 2 or time.perf_counter() - begin < seconds:
         start = time.perf_counter()
         for _ in range(group):
             call()

@@ -122,7 +122,7 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
     found: dict[Any, Tensor] = {}
     # Arrays that somebody holds: handing one out again would alias two gradients, or a gradient and the caller's array.
     handed_out: dict[int, Any] = {}
-    for node, seed in roots:
+    for _, seed in roots:
         handed_out[id(_root(seed._array))] = seed
     reached = None if wanted is None else _ancestors_of(wanted, [node for node, _ in roots])
     flags = grad_mode.get()

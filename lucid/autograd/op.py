@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import _dtypes
-from ..backends import ARITHMETIC, LARGE, run
 from .. import tensor as clock
+from ..backends import ARITHMETIC, LARGE, run
 from ..tensor import Tensor, mark_inference, tick, version_box, wrap
 from .errors import explain
 from .grad_mode import ANOMALY, GRAD, INFERENCE

@@ -19,7 +19,6 @@ if probe.simulated():
 
 import cupy  # noqa: E402
 import cupyx  # noqa: E402
-
 from lucid_kernels.cuda import launch  # noqa: E402
 
 Array = Any

@@ -74,8 +74,8 @@ def transfer(input: Tensor, device: Device) -> Tensor:
     return result
 
 
-def to(input: Tensor, *args: Any, device: Any = None, dtype: Any = None, non_blocking: builtins.bool = False, copy: builtins.bool = False,
-       memory_format: Any = None) -> Tensor:
+def to(input: Tensor, *args: Any, device: Any = None, dtype: Any = None, non_blocking: builtins.bool = False,
+       copy: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """`input` with another dtype, on another device, or both: ``to(dtype)``, ``to(device)``, ``to(device, dtype)``,
     ``to(other)``. Returns `input` itself if nothing changes, unless `copy`.
     """

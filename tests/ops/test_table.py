@@ -3,10 +3,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.ops.table import BINARY, ROWS, UNARY, Row
 
 import lucid
 from lucid.autograd import gradcheck, gradgradcheck
+from tests.ops.table import BINARY, ROWS, UNARY, Row
 
 SMOOTH = [row for row in ROWS if row.smooth]
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-
 from lucid_kernels.simulator.mutation import Mutation
+
 from tests.kernels.cuda import test_conv2d, test_optimizer, test_pool2d, test_random
 
 
 # ---- conv2d --------------------------------------------------------------------------------------------------------
 def check_conv(*cases: str) -> None:
     import cupy as cp
-
     from lucid_kernels.cuda import conv2d
 
     for case in cases:
@@ -39,7 +38,6 @@ def check_slices() -> None:
 # ---- pool2d --------------------------------------------------------------------------------------------------------
 def check_max() -> None:
     import cupy as cp
-
     from lucid_kernels.cuda import pool2d
 
     for case in ("overlap", "dilated"):
@@ -54,7 +52,6 @@ def check_max() -> None:
 
 def check_max_grad() -> None:
     import cupy as cp
-
     from lucid_kernels.cuda import pool2d
 
     rng = np.random.default_rng(3)
@@ -68,7 +65,6 @@ def check_max_grad() -> None:
 
 def check_bad_index() -> None:
     import cupy as cp
-
     from lucid_kernels.cuda import launch, pool2d
 
     for bad in (-1, 12):
@@ -87,7 +83,6 @@ def check_bad_index() -> None:
 
 def check_average() -> None:
     import cupy as cp
-
     from lucid_kernels.cuda import pool2d
 
     for case in ("overlap", "partial"):
@@ -104,7 +99,6 @@ def check_average() -> None:
 
 def check_adaptive() -> None:
     import cupy as cp
-
     from lucid_kernels.cuda import pool2d
 
     for shape, output_size in test_pool2d.ADAPTIVE:
@@ -119,7 +113,6 @@ def check_adaptive() -> None:
 # ---- random --------------------------------------------------------------------------------------------------------
 def check_random() -> None:
     import cupy as cp
-
     from lucid_kernels.cpu import random as cpu
     from lucid_kernels.cuda import random
 
@@ -140,7 +133,6 @@ def check_random() -> None:
 # ---- optimizer -----------------------------------------------------------------------------------------------------
 def check_optimizer() -> None:
     import cupy as cp
-
     from lucid_kernels.cuda import optimizer
 
     p, g, m, v = np.random.default_rng(0).standard_normal((4, 333))
