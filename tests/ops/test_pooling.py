@@ -56,7 +56,7 @@ def test_values_unbatched_and_non_contiguous(device):
     assert F.max_pool2d(x, 2).tolist() == [[[5.0, 7.0], [13.0, 15.0]]]
     assert F.avg_pool2d(x.transpose(1, 2), 2).tolist() == [[[2.5, 10.5], [4.5, 12.5]]]
     assert F.adaptive_avg_pool2d(x, 1).tolist() == [[[7.5]]]
-    values, indices = F.max_pool2d(x, 2, return_indices=True)
+    _, indices = F.max_pool2d(x, 2, return_indices=True)
     assert indices.tolist() == [[[5, 7], [13, 15]]] and indices.dtype == lucid.int64
 
 
