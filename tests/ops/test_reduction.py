@@ -66,17 +66,26 @@ def test_array_api_names(device: str) -> None:
 
 
 GRADIENTS = {
-    "sum": lambda x: x.sum((0, 2)), "mean": lambda x: x.mean(1, keepdim=True), "prod": lambda x: x.prod(1),
-    "prod all": lambda x: x.prod(), "amax": lambda x: x.amax((0, 2)), "amin": lambda x: x.amin(-1),
-    "max": lambda x: x.max(),
-    "min": lambda x: x.min(), "max dim": lambda x: x.max(1).values, "min keepdim": lambda x: x.min(2,
-    keepdim=True).values,
-    "var": lambda x: x.var((0, 1)), "var 0": lambda x: x.var(correction=0), "std": lambda x: x.std(1),
-    "cumsum": lambda x: x.cumsum(1), "logsumexp": lambda x: x.logsumexp((0, 1)),
-    "norm": lambda x: x.norm(), "norm 1": lambda x: x.norm(1,
-    1),
-    "norm 3": lambda x: x.norm(3, (0, 1)), "norm inf": lambda x: x.norm(math.inf, 0), "std_mean": lambda x:
-    lucid.std_mean(x, 1)[0] * lucid.std_mean(x, 1)[1],
+    "sum": lambda x: x.sum((0, 2)),
+    "mean": lambda x: x.mean(1, keepdim=True),
+    "prod": lambda x: x.prod(1),
+    "prod of all": lambda x: x.prod(),
+    "amax": lambda x: x.amax((0, 2)),
+    "amin": lambda x: x.amin(-1),
+    "max of all": lambda x: x.max(),
+    "min of all": lambda x: x.min(),
+    "max": lambda x: x.max(1).values,
+    "min": lambda x: x.min(2, keepdim=True).values,
+    "var": lambda x: x.var((0, 1)),
+    "var of all": lambda x: x.var(correction=0),
+    "std": lambda x: x.std(1),
+    "std_mean": lambda x: lucid.std_mean(x, 1)[0] * lucid.std_mean(x, 1)[1],
+    "cumsum": lambda x: x.cumsum(1),
+    "logsumexp": lambda x: x.logsumexp((0, 1)),
+    "norm": lambda x: x.norm(),
+    "norm of order 1": lambda x: x.norm(1, 1),
+    "norm of order 3": lambda x: x.norm(3, (0, 1)),
+    "norm of order inf": lambda x: x.norm(math.inf, 0),
 }
 
 
