@@ -279,7 +279,7 @@ def _compare(found: np.ndarray, expected: np.ndarray, atol: float, rtol: float, 
     if close.all():
         return
     error = np.where(close, 0, np.nan_to_num(np.abs(found - expected), nan=np.inf))
-    worst = int(error.argmax())
+    worst = int(np.argmax(error))
     raise GradcheckError(f"Jacobian mismatch for {where}: at element {_position(worst, shape)} of the input the numerical "
                          f"gradient is {expected[worst]}, the analytical gradient {found[worst]} "
                          f"({int((~close).sum())} of {close.size} elements differ)")

@@ -237,7 +237,7 @@ def _sine_cosine64(x: Any) -> Any:
 @jit_strict
 def _bits53(a: Any, b: Any) -> Any:
     """The 27 high bits of `a` and the 26 high bits of `b`, as int64."""
-    return (np.int64(a >> np.uint32(5)) << 26) + np.int64(b >> np.uint32(6))
+    return (np.int64(a >> np.uint32(5)) << np.int64(26)) + np.int64(b >> np.uint32(6))
 
 
 @jit_strict
