@@ -57,7 +57,10 @@ class Failure(NamedTuple):
                 error = kind(self.text)
         except Exception:  # classes with other arguments, or importable in the worker only
             error = RuntimeError(self.text)
-        raise error
+        try:
+            raise error
+        finally:
+            del error  # its traceback holds this frame: a cycle that would keep the iterator and its processes alive
 
 
 class _Verbatim(str):
@@ -128,8 +131,10 @@ def _unpack(pickled: bytes) -> _Unpacked:
     return _Unpacked(pickled)
 
 
-def main(packed: Any, pipe: Connection) -> None:
-    """The life of a worker: until the other end of `pipe` is closed."""
+def main(packed: Any, pipe: Connection, inherited: Connection | None) -> None:
+    """The life of a worker: until the other end of `pipe` is closed. A fork has that end too: `inherited`."""
+    if inherited is not None:
+        inherited.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the main process, which then closes the pipe
     # The workers are the parallelism; a thread pool in each would only fight for the cores.
     os.environ.setdefault("NUMBA_NUM_THREADS", "1")

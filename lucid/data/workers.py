@@ -44,7 +44,8 @@ class _Worker:
     def __init__(self, context: Any, job: Job) -> None:
         self.pipe: Connection
         self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=worker_main, args=(Packed(job), theirs), daemon=True)
+        inherited = self.pipe if context.get_start_method() == "fork" else None
+        self.process = context.Process(target=worker_main, args=(Packed(job), theirs, inherited), daemon=True)
         try:
             self.process.start()
         except (pickle.PicklingError, AttributeError, TypeError) as error:
