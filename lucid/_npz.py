@@ -48,7 +48,8 @@ def read(file: IO[bytes]) -> tuple[str | None, dict[str, np.ndarray]]:
                     raise Damaged(f"it is a zip archive, but not npz: it contains '{member}'. PyTorch's own files (.pt, .pth) "
                                   "hold pickled code: save those as safetensors with PyTorch.")
                 with archive.open(member) as stream:
-                    arrays[member.removesuffix(".npy")] = npy.read_array(stream, allow_pickle=False)
+                    array = npy.read_array(stream, allow_pickle=False)
+                arrays[member.removesuffix(".npy")] = array.astype(array.dtype.newbyteorder("="), copy=False)
         if _STRUCTURE not in arrays:
             return None, arrays
         text = json.loads(arrays.pop(_STRUCTURE).tobytes())

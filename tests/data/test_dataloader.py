@@ -1,6 +1,7 @@
 """DataLoader without worker processes."""
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -55,7 +56,7 @@ def test_shuffle_is_reproducible() -> None:
 
     first = epochs(0)
     assert first == epochs(0) != epochs(1)
-    assert first[0] != first[1] and sorted(sum(first[0], [])) == list(range(10))
+    assert first[0] != first[1] and sorted(itertools.chain(*first[0])) == list(range(10))
 
 
 def test_tensor_dataset_at_once_is_the_same(device: str) -> None:
