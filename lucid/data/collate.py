@@ -12,6 +12,8 @@ from ..ops.creation import as_tensor, tensor
 from ..ops.shape import stack
 from ..tensor import Tensor
 
+Collate = Callable[[Any], Any]
+
 
 def default_collate(batch: Sequence[Any]) -> Any:
     """One batch of a list of samples.
@@ -94,5 +96,3 @@ def _filled(like: Any, items: Any, otherwise: Any) -> Any:
         return otherwise
     return clone
 
-
-Collate = Callable[[Any], Any]

@@ -101,7 +101,7 @@ class LRScheduler:
             if not hasattr(self.optimizer.step, "_reports_to_scheduler"):
                 warnings.warn("Seems like `optimizer.step()` has been overridden after learning rate scheduler "
                               f"initialization. {_ORDER}", UserWarning, stacklevel=2)
-            elif not self.optimizer._opt_called:  # type: ignore[attr-defined]
+            elif not getattr(self.optimizer, "_opt_called", False):  # a copied optimizer has not stepped
                 warnings.warn(f"Detected call of `lr_scheduler.step()` before `optimizer.step()`. {_ORDER}", UserWarning,
                               stacklevel=2)
         self._step_count += 1

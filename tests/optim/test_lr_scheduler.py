@@ -1,6 +1,7 @@
 """Learning-rate schedules against PyTorch's."""
 from __future__ import annotations
 
+import copy
 import warnings
 from typing import Any
 
@@ -138,6 +139,8 @@ def test_warnings() -> None:
     with pytest.warns(UserWarning, match="epoch parameter"):
         schedule.step(3)
     assert schedule.get_last_lr() == pytest.approx([0.0625, 0.00625])
+    with pytest.warns(UserWarning, match="before `optimizer.step\\(\\)`"):
+        copy.deepcopy(lr_scheduler.ExponentialLR(optimizer_of(lucid), 0.5)).step()
     optimizer = optimizer_of(lucid)
     schedule = lr_scheduler.ExponentialLR(optimizer, 0.5)
     optimizer.step = lambda: None
