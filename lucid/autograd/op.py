@@ -157,8 +157,8 @@ class Op:
             if out[index] is not None:
                 out[index]._node = node if single else Slot(node, index)
         if self.keeps:
-            node.kept = tuple((result[i], None if i not in outputs else version_box(out[i]),
-                               None if i not in outputs else -2 if single else i) for i in self.keeps)  # type: ignore[union-attr]
+            node.kept = tuple([(result[i], version_box(out[i]), None if i not in outputs else -2 if single else i)
+                               for i in self.keeps])  # type: ignore[union-attr]
 
     def _share(self, out: Any, base: Tensor, attributes: dict[str, Any]) -> None:
         """Connect a view with the tensor whose memory it shares, so that writes through either are seen by both."""

@@ -171,3 +171,11 @@ def test_data_swaps_memory_and_is_noticed():
     w.data = Tensor([5.0])
     with pytest.raises(RuntimeError, match="modified by an inplace"):
         y.backward(Tensor([1.0]))
+
+
+def test_write_to_a_saved_output_that_is_not_differentiable_is_noticed(device):
+    x = leaf([[1.0, 3.0], [5.0, 2.0]], device)
+    values, indices = x.max(1)
+    indices.fill_(0)
+    with pytest.raises(RuntimeError, match=r"modified by an inplace operation.*'max_with_indices'"):
+        values.sum().backward()
