@@ -6,14 +6,19 @@ float16 and bfloat16 are computed in float32.
 """
 from __future__ import annotations
 
+from typing import Any
+
 import numba
 import numpy as np
 
 from ._compile import jit, jit_exact, jit_parallel
-from ._layout import PARALLEL_FROM, Array, contiguous, deliver, outputs, result, upcast_half
+from ._layout import PARALLEL_FROM, Array, contiguous, deliver, outputs, result, row_chunk, upcast_half
 from ._sliding import valid_ranges
 
 Pair = tuple[int, int]
+
+# kernel_size, stride, padding and dilation of the commonest max pooling, which has its own loop.
+_HALVING = (2, 2, 2, 2, 0, 0, 1, 1)
 
 
 def _pooled_length(length: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> int:
@@ -29,30 +34,6 @@ def _pooled_length(length: int, kernel: int, stride: int, padding: int, dilation
 
 
 @jit_exact
-def _max_step(best, where, values, position, stride):
-    """Compare one tap with the best so far along an output row. `position` is the tap's flat index for output 0."""
-    # A constant stride becomes vector shuffles; a run-time stride does not vectorise.
-    if stride == 1:
-        for j in range(best.shape[0]):
-            value = values[j]
-            better = (value > best[j]) | np.isnan(value)
-            best[j] = value if better else best[j]
-            where[j] = position + j if better else where[j]
-    elif stride == 2:
-        for j in range(best.shape[0]):
-            value = values[2 * j]
-            better = (value > best[j]) | np.isnan(value)
-            best[j] = value if better else best[j]
-            where[j] = position + 2 * j if better else where[j]
-    else:
-        for j in range(best.shape[0]):
-            value = values[j * stride]
-            better = (value > best[j]) | np.isnan(value)
-            best[j] = value if better else best[j]
-            where[j] = position + j * stride if better else where[j]
-
-
-@jit_exact
 def _max_planes(x, kh, kw, sh, sw, ph, pw, dh, dw, y, indices, first, last):
     """Pool planes first..last of x (P, H, W) into y and indices (P, OH, OW)."""
     _, height, width = x.shape
@@ -64,29 +45,84 @@ def _max_planes(x, kh, kw, sh, sw, ph, pw, dh, dw, y, indices, first, last):
         columns[j] = left if left >= 0 else left + (-left + dw - 1) // dw * dw
     for p in range(first, last):
         for oh in range(out_height):
-            best = y[p, oh]
-            where = indices[p, oh]
             top = oh * sh - ph
             # An all -inf window points at its first tap inside the input.
             first_row = top if top >= 0 else top + (-top + dh - 1) // dh * dh
             for j in range(out_width):
-                best[j] = -np.inf
-                where[j] = first_row * width + columns[j]
+                y[p, oh, j] = -np.inf
+                indices[p, oh, j] = first_row * width + columns[j]
             for a in range(kh):
                 ih = top + a * dh
                 if ih < 0 or ih >= height:
                     continue
-                row = x[p, ih]
                 for b in range(kw):
                     lo, hi, start = ranges[b]
-                    if lo < hi:
-                        _max_step(best[lo:hi], where[lo:hi], row[start:], ih * width + start, sw)
+                    if lo >= hi:
+                        continue
+                    best = y[p, oh, lo:hi]
+                    where = indices[p, oh, lo:hi]
+                    values = x[p, ih, start:]
+                    position = ih * width + start
+                    # A constant stride becomes vector shuffles; a run-time stride does not vectorise. In a function
+                    # of its own this loop would cost the reference counts of three more slices a call.
+                    if sw == 1:
+                        for j in range(best.shape[0]):
+                            value = values[j]
+                            better = (value > best[j]) | np.isnan(value)
+                            best[j] = value if better else best[j]
+                            where[j] = position + j if better else where[j]
+                    elif sw == 2:
+                        for j in range(best.shape[0]):
+                            value = values[2 * j]
+                            better = (value > best[j]) | np.isnan(value)
+                            best[j] = value if better else best[j]
+                            where[j] = position + 2 * j if better else where[j]
+                    else:
+                        for j in range(best.shape[0]):
+                            value = values[j * sw]
+                            better = (value > best[j]) | np.isnan(value)
+                            best[j] = value if better else best[j]
+                            where[j] = position + j * sw if better else where[j]
 
 
 @jit_parallel
 def _max_planes_parallel(x, kh, kw, sh, sw, ph, pw, dh, dw, y, indices):
-    for p in numba.prange(x.shape[0]):
-        _max_planes(x, kh, kw, sh, sw, ph, pw, dh, dw, y, indices, p, p + 1)
+    count = x.shape[0]
+    step = row_chunk(x.size // max(1, count))
+    for i in numba.prange((count + step - 1) // step):
+        _max_planes(x, kh, kw, sh, sw, ph, pw, dh, dw, y, indices, i * step, min(count, (i + 1) * step))
+
+
+@jit_exact
+def _max_2x2(x, y, indices, first, last):
+    """`_max_planes` for 2x2 windows that neither overlap nor touch padding: one pass, 10 to 25 times as fast."""
+    width = x.shape[2]
+    _, out_height, out_width = y.shape
+    for p in range(first, last):
+        for i in range(out_height):
+            for j in range(out_width):
+                # The upper pair, the lower pair, then the two winners: the order that keeps the first of equal maxima.
+                a = x[p, 2 * i, 2 * j]
+                b = x[p, 2 * i, 2 * j + 1]
+                right = (b > a) | np.isnan(b)
+                upper = b if right else a
+                upper_column = np.int64(right)
+                c = x[p, 2 * i + 1, 2 * j]
+                d = x[p, 2 * i + 1, 2 * j + 1]
+                right = (d > c) | np.isnan(d)
+                lower = d if right else c
+                lower_column = np.int64(right) + width
+                down = (lower > upper) | np.isnan(lower)
+                y[p, i, j] = lower if down else upper
+                indices[p, i, j] = 2 * i * width + 2 * j + (lower_column if down else upper_column)
+
+
+@jit_parallel
+def _max_2x2_parallel(x, y, indices):
+    count = x.shape[0]
+    step = row_chunk(x.size // max(1, count))
+    for i in numba.prange((count + step - 1) // step):
+        _max_2x2(x, y, indices, i * step, min(count, (i + 1) * step))
 
 
 @jit
@@ -111,9 +147,11 @@ def _scatter_planes(g, indices, dx, first, last):
 
 @jit_parallel
 def _scatter_planes_parallel(g, indices, dx):
+    count = dx.shape[0]
+    step = row_chunk(dx.size // max(1, count))
     bad = 0
-    for p in numba.prange(g.shape[0]):
-        bad += 0 if _scatter_planes(g, indices, dx, p, p + 1) else 1
+    for i in numba.prange((count + step - 1) // step):
+        bad += 0 if _scatter_planes(g, indices, dx, i * step, min(count, (i + 1) * step)) else 1
     return bad == 0
 
 
@@ -137,9 +175,11 @@ def _gather_planes(x, indices, y, first, last):
 
 @jit_parallel
 def _gather_planes_parallel(x, indices, y):
+    count = y.shape[0]
+    step = row_chunk(y.size // max(1, count))
     bad = 0
-    for p in numba.prange(x.shape[0]):
-        bad += 0 if _gather_planes(x, indices, y, p, p + 1) else 1
+    for i in numba.prange((count + step - 1) // step):
+        bad += 0 if _gather_planes(x, indices, y, i * step, min(count, (i + 1) * step)) else 1
     return bad == 0
 
 
@@ -198,8 +238,10 @@ def _average_planes(x, kh, kw, sh, sw, ph, pw, rows, columns, override, y, first
 
 @jit_parallel
 def _average_planes_parallel(x, kh, kw, sh, sw, ph, pw, rows, columns, override, y):
-    for p in numba.prange(x.shape[0]):
-        _average_planes(x, kh, kw, sh, sw, ph, pw, rows, columns, override, y, p, p + 1)
+    count = x.shape[0]
+    step = row_chunk(x.size // max(1, count))
+    for i in numba.prange((count + step - 1) // step):
+        _average_planes(x, kh, kw, sh, sw, ph, pw, rows, columns, override, y, i * step, min(count, (i + 1) * step))
 
 
 @jit_exact
@@ -242,8 +284,10 @@ def _average_grad_planes(g, kh, kw, sh, sw, ph, pw, rows, columns, override, dx,
 
 @jit_parallel
 def _average_grad_planes_parallel(g, kh, kw, sh, sw, ph, pw, rows, columns, override, dx):
-    for p in numba.prange(g.shape[0]):
-        _average_grad_planes(g, kh, kw, sh, sw, ph, pw, rows, columns, override, dx, p, p + 1)
+    count = dx.shape[0]
+    step = row_chunk(dx.size // max(1, count))
+    for i in numba.prange((count + step - 1) // step):
+        _average_grad_planes(g, kh, kw, sh, sw, ph, pw, rows, columns, override, dx, i * step, min(count, (i + 1) * step))
 
 
 @jit_exact
@@ -265,17 +309,17 @@ def _adaptive_planes(x, y, first, last):
                 total = 0.0
                 for ih in range(top, bottom):
                     row = x[p, ih, left:right]
-                    partial = x.dtype.type(0)
                     for j in range(row.shape[0]):
-                        partial += row[j]
-                    total += partial
+                        total += row[j]
                 y[p, oh, ow] = total / ((bottom - top) * (right - left))
 
 
 @jit_parallel
 def _adaptive_planes_parallel(x, y):
-    for p in numba.prange(x.shape[0]):
-        _adaptive_planes(x, y, p, p + 1)
+    count = x.shape[0]
+    step = row_chunk(x.size // max(1, count))
+    for i in numba.prange((count + step - 1) // step):
+        _adaptive_planes(x, y, i * step, min(count, (i + 1) * step))
 
 
 @jit
@@ -301,8 +345,10 @@ def _adaptive_grad_planes(g, dx, first, last):
 
 @jit_parallel
 def _adaptive_grad_planes_parallel(g, dx):
-    for p in numba.prange(g.shape[0]):
-        _adaptive_grad_planes(g, dx, p, p + 1)
+    count = dx.shape[0]
+    step = row_chunk(dx.size // max(1, count))
+    for i in numba.prange((count + step - 1) // step):
+        _adaptive_grad_planes(g, dx, i * step, min(count, (i + 1) * step))
 
 
 # ---- entry points --------------------------------------------------------------------------------------------------
@@ -344,11 +390,17 @@ def max_pool2d(
     y = result(out_y, shape, x.dtype)
     indices = result(out_indices, shape, np.int64)
     planes = _planes(x)
-    arguments = (planes, *kernel_size, *stride, *padding, *dilation, _planes(y), _planes(indices))
-    if x.size < PARALLEL_FROM:
-        _max_planes(*arguments, 0, planes.shape[0])
+    arguments: tuple[Any, ...]
+    if (*kernel_size, *stride, *padding, *dilation) == _HALVING and 2 * height <= x.shape[2] and 2 * width <= x.shape[3]:
+        serial, parallel = _max_2x2, _max_2x2_parallel
+        arguments = (planes, _planes(y), _planes(indices))
     else:
-        _max_planes_parallel(*arguments)
+        serial, parallel = _max_planes, _max_planes_parallel
+        arguments = (planes, *kernel_size, *stride, *padding, *dilation, _planes(y), _planes(indices))
+    if x.size < PARALLEL_FROM:
+        serial(*arguments, 0, planes.shape[0])
+    else:
+        parallel(*arguments)
     return deliver(out_y, y), deliver(out_indices, indices)
 
 
@@ -453,15 +505,23 @@ def avg_pool2d_grad(
     return deliver(out, dx)
 
 
+def _adaptive_pair(full: Array, pooled: Array) -> tuple[Array, Array]:
+    """The planes of both arrays of adaptive pooling. For global pooling a plane is one long row, which vectorises."""
+    planes, windows = _planes(full), _planes(pooled)
+    if pooled.shape[2:] == (1, 1):
+        planes = planes.reshape(planes.shape[0], 1, full.shape[2] * full.shape[3])
+    return planes, windows
+
+
 @upcast_half
 def adaptive_avg_pool2d(x: Array, *, output_size: Pair, out: Array | None = None) -> Array:
     """Averages (N, C, *output_size) of x (N, C, H, W): window i of O covers floor(i*H/O) to ceil((i+1)*H/O)."""
     y = result(out, (*x.shape[:2], *output_size), x.dtype)
-    planes = _planes(x)
+    planes, pooled = _adaptive_pair(x, y)
     if x.size < PARALLEL_FROM:
-        _adaptive_planes(planes, _planes(y), 0, planes.shape[0])
+        _adaptive_planes(planes, pooled, 0, planes.shape[0])
     else:
-        _adaptive_planes_parallel(planes, _planes(y))
+        _adaptive_planes_parallel(planes, pooled)
     return deliver(out, y)
 
 
@@ -469,9 +529,9 @@ def adaptive_avg_pool2d(x: Array, *, output_size: Pair, out: Array | None = None
 def adaptive_avg_pool2d_grad(g: Array, *, input_shape: tuple[int, ...], out: Array | None = None) -> Array:
     """Gradient (N, C, H, W) of adaptive average pooling for g (N, C, OH, OW)."""
     dx = result(out, tuple(input_shape), g.dtype)
-    planes = _planes(g)
+    planes, pooled = _adaptive_pair(dx, g)
     if dx.size < PARALLEL_FROM:
-        _adaptive_grad_planes(planes, _planes(dx), 0, planes.shape[0])
+        _adaptive_grad_planes(pooled, planes, 0, planes.shape[0])
     else:
-        _adaptive_grad_planes_parallel(planes, _planes(dx))
+        _adaptive_grad_planes_parallel(pooled, planes)
     return deliver(out, dx)

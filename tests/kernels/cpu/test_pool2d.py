@@ -2,6 +2,7 @@
 import itertools
 
 import ml_dtypes
+import numba
 import numpy as np
 import pytest
 from lucid_kernels.cpu.pool2d import (
@@ -81,6 +82,47 @@ def test_max(shape, kernel, stride, padding, dilation, ceil_mode):
     dx = max_pool2d_grad(g, indices, input_shape=shape)
     assert (dx * x).sum() == pytest.approx((g * max_pool2d_gather(x, indices)).sum())
     assert dx.shape == shape
+
+
+@pytest.mark.parametrize("shape", [(64, 32, 8, 8), (3, 2, 7, 9), (2, 3, 56, 56), (1, 1, 2, 2), (1, 2, 1, 1), (20, 60, 6, 10)])
+@pytest.mark.parametrize("ceil_mode", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_max_of_2x2_is_that_of_pytorch(shape, ceil_mode, dtype):
+    """With ties, infinities and NaN; both the own loop of 2x2 windows and, where ceil_mode cuts windows, the general one."""
+    torch = pytest.importorskip("torch")
+    if min(shape[2:]) < 2 and not ceil_mode:
+        shape = (*shape[:2], 2, 3)
+    values = np.array([-np.inf, -1, 0, 1, 1, np.inf, np.nan], dtype)
+    x = np.random.default_rng(0).choice(values, shape)
+    pair = {"kernel_size": (2, 2), "stride": (2, 2), "padding": (0, 0), "dilation": (1, 1)}
+    y, indices = max_pool2d(x, **pair, ceil_mode=ceil_mode)
+    wanted, where = torch.nn.functional.max_pool2d(torch.tensor(x), 2, ceil_mode=ceil_mode, return_indices=True)
+    np.testing.assert_array_equal(y, wanted)
+    np.testing.assert_array_equal(indices, where)
+
+
+def test_results_do_not_depend_on_the_number_of_threads():
+    x = np.random.default_rng(0).normal(size=(70, 30, 8, 8)).astype(np.float32)
+    window = {"kernel_size": (2, 2), "stride": (2, 2), "padding": (0, 0), "ceil_mode": False}
+    average = {**window, "count_include_pad": True, "divisor_override": None}
+
+    def results():
+        y, indices = max_pool2d(x, **window, dilation=(1, 1))
+        yield from (y, indices, max_pool2d_grad(y, indices, input_shape=x.shape), max_pool2d_gather(x, indices))
+        yield avg_pool2d(x, **average)
+        yield avg_pool2d_grad(y, input_shape=x.shape, **average)
+        for size in ((1, 1), (3, 3)):
+            y = adaptive_avg_pool2d(x, output_size=size)
+            yield from (y, adaptive_avg_pool2d_grad(y, input_shape=x.shape))
+
+    threads = numba.get_num_threads()
+    several = list(results())
+    numba.set_num_threads(1)
+    try:
+        for one, other in zip(results(), several):
+            np.testing.assert_array_equal(one, other)
+    finally:
+        numba.set_num_threads(threads)
 
 
 def naive_average(x, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override):
