@@ -5,7 +5,7 @@ import pytest
 from lucid_kernels.cpu.batch_norm import batch_norm, batch_norm_eval, batch_norm_eval_grad, batch_norm_grad
 
 # Both layouts, both sides of the size where the kernels go parallel.
-SHAPES = [(5, 3), (2, 130), (700, 130), (4, 3, 5), (3, 2, 4, 6), (6, 2, 1, 1), (20, 7, 25, 24), (2, 3, 2, 2, 3)]
+SHAPES = [(5, 3), (2, 130), (700, 130), (4, 3, 5), (3, 2, 4, 6), (6, 2, 1, 1), (20, 7, 25, 24), (40, 16, 8, 8), (2, 3, 2, 2, 3)]
 EPS = 1e-5
 
 
