@@ -70,10 +70,10 @@ def update(target: Tensor, op: Op, *others: Any, **attributes: Any) -> Tensor:
     if flags & GRAD:
         refuse_leaf(target)
     array = target._array
+    refuse_overlap(array)
     try:
         run(op.name, (array, *[t._array if isinstance(t, Tensor) else t for t in others]), {**attributes, "out": array})
     except Exception as error:
-        refuse_overlap(array, error)
         raise explain(f"{op.name}_", (target, *others), error) from error
     version_box(target).bump()
     if flags & GRAD:
@@ -85,19 +85,19 @@ def update(target: Tensor, op: Op, *others: Any, **attributes: Any) -> Tensor:
     return target
 
 
-def refuse_overlap(array: Any, error: Exception) -> None:
-    """Raise RuntimeError if a write failed with `error` because `array` is the result of `expand`."""
-    if not getattr(array.flags, "writeable", True):
+def refuse_overlap(array: Any) -> None:
+    """Raise RuntimeError if several elements of `array` share memory, as those of `expand` do; CuPy would not notice."""
+    if any(stride == 0 and length > 1 for stride, length in zip(array.strides, array.shape, strict=True)):
         raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single "
-                           "memory location. Please clone() the tensor before performing the operation.") from error
+                           "memory location. Please clone() the tensor before performing the operation.")
 
 
 def store(target: Tensor, array: Any) -> None:
     """Copy `array` into the memory of `target` and record the write."""
+    refuse_overlap(target._array)
     try:
         run("copy", (array,), {"out": target._array})
     except Exception as error:
-        refuse_overlap(target._array, error)
         raise explain("copy_", (target, wrap(array)), error) from error
     version_box(target).bump()
 
