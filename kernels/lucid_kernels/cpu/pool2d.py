@@ -95,7 +95,7 @@ def _max_planes_parallel(x, kh, kw, sh, sw, ph, pw, dh, dw, y, indices):
 
 @jit_exact
 def _max_2x2(x, y, indices, first, last):
-    """`_max_planes` for 2x2 windows that neither overlap nor touch padding: one pass, 10 to 25 times as fast."""
+    """`_max_planes` for 2x2 windows that neither overlap nor touch padding: one pass, 8 to 25 times as fast."""
     width = x.shape[2]
     _, out_height, out_width = y.shape
     for p in range(first, last):
