@@ -39,7 +39,7 @@ def format_tensor(tensor: Any) -> str:
 def _real(value: Any) -> str:
     if not np.isfinite(value):
         return str(value)
-    magnitude = abs(value)
+    magnitude = abs(float(value))  # float16 has no 1e8 to compare with
     if magnitude and not 1e-4 <= magnitude < 1e8:
         return np.format_float_scientific(value, precision=PRECISION, trim="0")
     return np.format_float_positional(value, precision=PRECISION, trim="0")

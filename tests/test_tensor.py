@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -84,6 +85,9 @@ def test_repr():
     assert repr(Tensor([1.0], requires_grad=True) * 2) == "Tensor([2.0], grad_fn=<mul>)"
     assert repr(lucid.zeros(0, 3)) == "Tensor([], shape=(0, 3), requires_grad=False)"
     assert "bfloat16" in repr(lucid.zeros(1, dtype=lucid.bfloat16))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert repr(lucid.tensor([60000.0], dtype=lucid.float16)) == "Tensor([60000.0], dtype=float16, requires_grad=False)"
 
 
 def test_repr_shows_a_device_that_is_not_the_cpu(device):
