@@ -1,5 +1,7 @@
 """2-d convolution: columns of the input times the weight matrix, a tile at a time; direct loops for depthwise.
 
+Convolutions with strides of 1 that keep the size of the image, the bulk of most nets, need no columns: `_direct`.
+
 The columns of a tile are (C * KH * KW, T): one row for each tap, one column for each output position of the tile. A tile
 is either several whole samples or some output rows of one sample, whichever keeps the columns near `_TILE_BYTES`, so
 the scratch memory is bounded and one GEMM is large enough for BLAS. 1x1 convolutions multiply the input itself.
@@ -16,6 +18,7 @@ import numba
 import numpy as np
 
 from ._compile import jit, jit_parallel
+from ._direct import clear_sides, convolve, grad_weight, same_span, suits, suits_grad_weight
 from ._layout import PARALLEL_FROM, Array, contiguous, deliver, result, upcast_half
 from ._sliding import valid_range, valid_ranges
 
@@ -196,41 +199,13 @@ def _fill_columns(x, window, top, bottom, columns, first, last):
 
 
 @jit
-def _same_span(window, height, width, top, bottom, k):
-    """The row `k` of the columns of one sample where OW == W and the strides are 1: the flat plane, shifted.
-
-    Returns (first, last, shift, left, right): positions first..last of the row hold plane[position + shift], the others
-    are outside; and so are the first `left` and the last `right` columns of every output row.
-    """
-    kh, kw, _, _, ph, pw, dh, dw, _, _ = window
-    row_offset = k // kw % kh * dh - ph
-    offset = k % kw * dw - pw
-    shift = (top + row_offset) * width + offset
-    first = max(0, -shift)
-    last = min((bottom - top) * width, height * width - shift)
-    if abs(offset) >= width or last < first:
-        return 0, 0, 0, 0, 0
-    return first, last, shift, max(0, -offset), max(0, offset)
-
-
-@jit
-def _clear_sides(segment, width, left, right):
-    """Set the first `left` and the last `right` columns of the rows of a flat (rows * width,) segment to 0."""
-    for start in range(0, segment.shape[0], width):
-        for j in range(start, start + left):
-            segment[j] = 0
-        for j in range(start + width - right, start + width):
-            segment[j] = 0
-
-
-@jit
 def _fill_same_columns(x, window, top, bottom, columns, first, last):
     """`_fill_columns` for OW == W and strides of 1: a plane is copied at once, ten times as fast for 8x8 planes."""
     samples, channels, height, width = x.shape
     planes = x.reshape(samples, channels, height * width)
     size = (bottom - top) * width
     for k in range(first, last):
-        start, stop, shift, left, right = _same_span(window, height, width, top, bottom, k)
+        start, stop, shift, left, right = same_span(window, height, width, top, bottom, k)
         c = k // (window[0] * window[1])
         for n in range(samples):
             segment = columns[k, n * size : (n + 1) * size]
@@ -243,7 +218,7 @@ def _fill_same_columns(x, window, top, bottom, columns, first, last):
             rest = segment[stop:]
             for j in range(rest.shape[0]):
                 rest[j] = 0
-            _clear_sides(segment, width, left, right)
+            clear_sides(segment, width, left, right)
 
 
 @jit_parallel
@@ -296,10 +271,10 @@ def _add_same_columns(columns, window, top, bottom, dx, first, last):
     size = (bottom - top) * width
     taps = window[0] * window[1]
     for k in range(first * taps, last * taps):
-        start, stop, shift, left, right = _same_span(window, height, width, top, bottom, k)
+        start, stop, shift, left, right = same_span(window, height, width, top, bottom, k)
         for n in range(samples):
             segment = columns[k, n * size : (n + 1) * size]
-            _clear_sides(segment, width, left, right)
+            clear_sides(segment, width, left, right)
             inside = segment[start:stop]
             target = planes[n, k // taps, start + shift :]
             for j in range(inside.shape[0]):
@@ -603,6 +578,8 @@ def conv2d(
         return deliver(out, y)
     if _is_depthwise(weight.shape, groups):
         _depthwise(contiguous(x), contiguous(weight)[:, 0], contiguous(bias), window, y)
+    elif suits(x, window, groups, weight.shape[0]):
+        convolve(contiguous(x), contiguous(weight), contiguous(bias), window, y)
     else:
         _conv2d_by_tiles(contiguous(x), _by_group(weight, groups), contiguous(bias), window, y)
     return deliver(out, y)
@@ -656,6 +633,10 @@ def conv2d_grad_input(
         dx.fill(0)
     elif _is_depthwise(weight.shape, groups):
         _depthwise_grad_input(g, contiguous(weight)[:, 0], window, dx)
+    elif suits(g, window, groups, weight.shape[1]):
+        # The input and the output have the same size, so this is the convolution of g with the weight turned around.
+        turned = contiguous(weight[:, :, ::-1, ::-1].transpose(1, 0, 2, 3))
+        convolve(g, turned, np.zeros(weight.shape[1], g.dtype), window, dx)
     else:
         _grad_input_by_tiles(g, _by_group(weight, groups), window, dx)
     return deliver(out, dx)
@@ -711,6 +692,8 @@ def conv2d_grad_weight(
         dweight.fill(0)
     elif _is_depthwise(weight_shape, groups):
         _depthwise_grad_weight(g, x, window, dweight[:, 0])
+    elif suits_grad_weight(x, window, groups, weight_shape[0]):
+        grad_weight(g, x, window, dweight)
     else:
         _grad_weight_by_tiles(g, x, window, dweight.reshape(groups, weight_shape[0] // groups, -1))
     return deliver(out, dweight)

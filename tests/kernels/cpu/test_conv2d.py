@@ -2,6 +2,7 @@
 import ml_dtypes
 import numpy as np
 import pytest
+from lucid_kernels.cpu import _direct as direct
 from lucid_kernels.cpu import conv2d as module
 from lucid_kernels.cpu.conv2d import conv2d, conv2d_grad_input, conv2d_grad_weight
 
@@ -32,6 +33,23 @@ LARGE = {
     "large depthwise, strides of 1": ((2, 41, 30, 31), (41, 1, 5, 3), (1, 1), (2, 1), (1, 1), 41),
     "large grouped": ((5, 32, 14, 15), (64, 8, 3, 3), (2, 2), (1, 1), (1, 1), 4),
 }
+# Strides of 1 and results of the size of the input: sizes around the blocks of channels, taps and positions.
+SAME = {
+    f"same {case}": (*case, (1, 1), padding, dilation, 1)
+    for case, padding, dilation in [
+        (((1, 1, 1, 1), (1, 1, 3, 3)), (1, 1), (1, 1)),
+        (((9, 1, 8, 8), (16, 1, 3, 3)), (1, 1), (1, 1)),
+        (((2, 3, 7, 5), (7, 3, 3, 3)), (1, 1), (1, 1)),
+        (((3, 2, 4, 4), (8, 2, 3, 3)), (1, 1), (1, 1)),
+        (((17, 5, 8, 8), (9, 5, 3, 3)), (1, 1), (1, 1)),
+        (((2, 4, 5, 13), (12, 4, 5, 3)), (2, 1), (1, 1)),
+        (((2, 3, 3, 33), (15, 3, 1, 5)), (0, 2), (1, 1)),
+        (((2, 3, 9, 1), (17, 3, 7, 1)), (3, 0), (1, 1)),
+        (((2, 3, 9, 10), (5, 3, 3, 3)), (2, 3), (2, 3)),
+        (((2, 2, 2, 2), (4, 2, 5, 7)), (2, 3), (1, 1)),
+    ]
+}
+each_same = pytest.mark.parametrize("case", SAME.values(), ids=SAME)
 each_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 
 
@@ -105,6 +123,42 @@ def test_large_enough_for_threads(case):
     check(case)
 
 
+@pytest.fixture
+def always_direct(monkeypatch):
+    """Small convolutions take the direct kernels too."""
+    monkeypatch.setattr(direct, "_LEAST_PRODUCTS", 0)
+
+
+@each_same
+def test_direct_against_loops(case, always_direct):
+    check(case)
+
+
+@each_same
+def test_direct_against_columns(case, monkeypatch):
+    """The two ways agree, and so do bands of one row, chunks of one sample and a single partial sum."""
+    columns = check(case, np.float32, 1e-4)
+    monkeypatch.setattr(direct, "_LEAST_PRODUCTS", 0)
+    for limits in ({}, {"_TASK_BYTES": 1, "_CHUNK_BYTES": 1, "_PARTS": 1}, {"_TASKS": 100, "_PARTS_BYTES": 1}):
+        for name, value in limits.items():
+            monkeypatch.setattr(direct, name, value)
+        for got, wanted in zip(check(case, np.float32, 1e-4), columns):
+            np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_direct_does_not_depend_on_threads(always_direct):
+    numba = pytest.importorskip("numba")
+    case = SAME["same ((17, 5, 8, 8), (9, 5, 3, 3))"]
+    whole = check(case, np.float32, 1e-4)
+    before = numba.get_num_threads()
+    numba.set_num_threads(1)
+    try:
+        for got, wanted in zip(check(case, np.float32, 1e-4), whole):
+            np.testing.assert_array_equal(got, wanted)
+    finally:
+        numba.set_num_threads(before)
+
+
 @pytest.mark.parametrize("name", ["plain", "grouped", "depthwise multiplied", "pointwise"])
 def test_strides_and_out(name):
     x, weight, bias, attributes = data(CASES[name])
@@ -156,6 +210,22 @@ def test_nan_and_inf_like_torch(bad):
     x[0, 1, 2, 3] = bad
     wanted = torch.nn.functional.conv2d(*map(torch.tensor, (x, weight, bias)), **attributes)
     np.testing.assert_allclose(conv2d(x, weight, bias, **attributes), wanted, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_direct_keeps_nan_and_inf_in_place(bad, always_direct):
+    """Neither the neighbouring image rows nor the other samples and channels see a bad pixel or a bad gradient."""
+    x, weight, _, attributes = data(SAME["same ((2, 3, 7, 5), (7, 3, 3, 3))"], np.float32)
+    x[0, 1, 6, 4] = bad
+    y = conv2d(x, weight, None, **attributes)
+    reached = np.zeros(y.shape, bool)
+    reached[0, :, 5:, 3:] = True
+    np.testing.assert_array_equal(np.isfinite(y), ~reached)
+    g = np.zeros_like(y) + 1
+    dweight = conv2d_grad_weight(g, x, weight_shape=weight.shape, **attributes)
+    assert np.isfinite(dweight[:, [0, 2]]).all()
+    # The last pixel never meets the last row and column of a kernel shifted up and left of it.
+    np.testing.assert_array_equal(np.isfinite(dweight[0, 1]), [[True] * 3, [True, False, False], [True, False, False]])
 
 
 def test_depthwise_weight_gradient_keeps_inf_to_its_taps():
