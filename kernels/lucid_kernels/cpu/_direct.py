@@ -81,15 +81,17 @@ def _fill_copies(x, row_window, first_row, rows, chunk, copies):
     planes = x.reshape(samples, channels, height * width)
     size = rows * width
     copies[:] = 0
-    for k in range(channels * row_window[1]):
-        start, stop, shift, left, right = same_span(row_window, height, width, first_row, first_row + rows, k)
-        for n in range(samples):
-            first = (k * chunk + n) * size
-            inside = copies[first + start : first + stop]
-            values = planes[n, k // row_window[1], start + shift :]
-            for j in range(inside.shape[0]):
-                inside[j] = values[j]
-            clear_sides(copies[first : first + size], width, left, right)
+    taps = row_window[1]
+    for b in range(taps):  # outside, for the divisions of `same_span` cost as much as the copy of an 8x8 plane
+        start, stop, shift, left, right = same_span(row_window, height, width, first_row, first_row + rows, b)
+        for c in range(channels):
+            for n in range(samples):
+                first = ((c * taps + b) * chunk + n) * size
+                inside = copies[first + start : first + stop]
+                values = planes[n, c, start + shift :]
+                for j in range(inside.shape[0]):
+                    inside[j] = values[j]
+                clear_sides(copies[first : first + size], width, left, right)
 
 
 # ---- outputs -------------------------------------------------------------------------------------------------------
