@@ -5,6 +5,7 @@ import os
 import pathlib
 import shutil
 import sys
+from collections.abc import Iterator
 
 import pytest
 
@@ -37,6 +38,15 @@ def device(request: pytest.FixtureRequest) -> str:
         if problem is not None:
             pytest.skip(problem)
     return str(request.param)
+
+
+@pytest.fixture(autouse=True)
+def no_pending_error() -> Iterator[None]:
+    """A test that leaves an unread index error on a GPU fails itself, and not the next test that waits."""
+    yield
+    launch = sys.modules.get("lucid_kernels.cuda.launch")
+    if launch is not None:
+        launch.raise_pending()
 
 
 @pytest.fixture(scope="session")

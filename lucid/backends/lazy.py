@@ -17,6 +17,7 @@ FAMILIES = {
               "adaptive_avg_pool2d_grad",
     "random": "random_uniform random_normal random_integers dropout",
     "optimizer": "sgd adam",
+    "bounds": "check_bounds",
 }
 
 

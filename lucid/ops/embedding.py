@@ -7,6 +7,7 @@ from ..autograd.errors import type_name
 from ..autograd.op import UnaryOp
 from ..tensor import Tensor
 from ._operands import require_tensor
+from .indexing import check_bounds, index_select_op
 
 __all__ = ()  # a function of nn.functional only
 
@@ -16,7 +17,7 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
     """The rows of `weight` (V, D) named by the int64 or int32 indices `input`: shape ``input.shape + (D,)``.
 
     The row `padding_idx` gets no gradient; with `scale_grad_by_freq` the gradient of a row is divided by the number of its
-    occurrences. Raises IndexError for an index out of range, on a GPU too, which waits for the device; RuntimeError for other
+    occurrences. Raises IndexError for an index out of range, on a GPU at the next wait for the device; RuntimeError for other
     dtypes and shapes; AssertionError for a `padding_idx` out of range. `max_norm` and `sparse` raise NotImplementedError.
     """
     require_tensor("embedding", input), require_tensor("embedding", weight)
@@ -35,9 +36,8 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
         assert -rows <= padding_idx < rows, "Padding_idx must be within num_embeddings"
         padding_idx %= rows
     flat = input.reshape(-1)
-    if ((flat < 0) | (flat >= rows)).any():
-        raise IndexError("index out of range in self")
-    result = weight.index_select(0, flat)
+    check_bounds(flat._array, 0, rows, "index out of range in self")
+    result = index_select_op(weight, flat, axis=0)
     if weight.requires_grad and (padding_idx is not None or scale_grad_by_freq):
         result = _with_scaled_gradient(result, _gradient_scale(flat, weight, padding_idx, scale_grad_by_freq))
     return result.reshape(*input._array.shape, width)
@@ -48,7 +48,7 @@ def _gradient_scale(flat: Tensor, weight: Tensor, padding_idx: int | None, by_fr
     scale = weight.detach().new_ones(flat.shape)
     if by_frequency:
         counts = weight.detach().new_zeros(weight._array.shape[0]).index_add(0, flat, scale)
-        scale = 1 / counts.index_select(0, flat)
+        scale = 1 / index_select_op(counts, flat, axis=0)
     if padding_idx is not None:
         scale = scale * (flat != padding_idx).to(scale.dtype)
     return scale.unsqueeze(1)

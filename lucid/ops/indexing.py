@@ -1,8 +1,9 @@
 """Reading and writing elements by index: `x[...]`, gather and scatter, masks, sorting.
 
 An index is split in two, as PyTorch does: a basic part of numbers, slices, None and Ellipsis, which gives a view, and
-then an advanced part of index and mask arrays, which picks elements of that view. Index bounds are checked on the CPU;
-on a GPU a check would wait for the device, and CuPy wraps indices around instead.
+then an advanced part of index and mask arrays, which picks elements of that view. An index out of range raises
+IndexError: on the CPU at once, with nothing changed; on a GPU at the next point where the host waits for the device, and
+what was computed with it is undefined (CuPy wraps around).
 """
 from __future__ import annotations
 
@@ -33,6 +34,19 @@ _KINDS = "biu"
 
 class _IndexBoundsError(IndexError, RuntimeError):
     """An index out of range: PyTorch raises IndexError in some functions and RuntimeError in others."""
+
+
+def check_bounds(index: Any, low: int, high: int, message: str) -> None:
+    """Raise IndexError, on a GPU at the next wait, unless ``low <= i < high`` for every element of the array `index`.
+
+    `message` may have the fields `{value}` (a wrong index) and `{limit}` (`high`).
+    """
+    backends.run("check_bounds", (index,), {"low": low, "high": high, "message": message})
+
+
+def _check_dim(index: Any, dim: int, size: int, low: int = 0) -> None:
+    """`check_bounds` for indices into dimension `dim` of length `size`."""
+    check_bounds(index, low, size, f"index {{value}} is out of bounds for dimension {dim} with size {{limit}}")
 
 
 # ---- rules -----------------------------------------------------------------------------------------------------------
@@ -67,7 +81,7 @@ def _put_rule(needs: Any, x: Tensor, values: Any, *, index: Any, accumulate: boo
 
 def _index_add_rule(needs: Any, x: Tensor, index: Tensor, source: Tensor, *, axis: int) -> Pull:
     needs_source = needs[2]
-    return lambda g, y: (g, None, _index_select(g, index, axis=axis) if needs_source else None)
+    return lambda g, y: (g, None, index_select_op(g, index, axis=axis) if needs_source else None)
 
 
 def _gather_rule(needs: Any, x: Tensor, index: Tensor, *, axis: int) -> Pull:
@@ -82,7 +96,7 @@ def _scatter_rule(needs: Any, x: Tensor, index: Tensor, source: Any, *, axis: in
         to_x = None
         if needs_x:
             to_x = g if accumulate else _scatter(g, index, 0, axis=axis)
-        return to_x, None, _gather(g, index, axis=axis) if needs_source else None
+        return to_x, None, gather_op(g, index, axis=axis) if needs_source else None
 
     return pull
 
@@ -109,8 +123,9 @@ _place_slice = Op("scatter_new", lambda needs, g, *, shape, index, unique: lambd
 _place_picked = Op("scatter_new", lambda needs, g, *, shape, index, unique: lambda gg, y: (_pick(gg, index=index),))
 _put = Op("index_put", _put_rule)
 _index_add = Op("index_add", _index_add_rule)
-_index_select = Op("index_select", _index_select_rule)
-_gather = Op("gather", _gather_rule)
+# For the modules beside this one too: without a check of the indices.
+index_select_op = Op("index_select", _index_select_rule)
+gather_op = Op("gather", _gather_rule)
 _scatter = Op("scatter", _scatter_rule)
 _masked_fill = Op("masked_fill", _masked_fill_rule)
 _sort = Op("sort", selected_rule, keeps=(1,), outputs=(0,))
@@ -214,6 +229,8 @@ def _split(x: Tensor, index: Any) -> tuple[tuple[Any, ...] | None, tuple[Any, ..
             if item.dtype.kind == "b" and item.shape != shape[dim:dim + taken]:
                 raise IndexError(f"The shape of the mask {list(item.shape)} at index {position} does not match the "
                                  f"shape of the indexed tensor {list(shape)} at index {position}")
+            if item.dtype.kind != "b" and item.__class__ is not np.ndarray:  # NumPy checks by itself
+                _check_dim(item, dim, shape[dim], -shape[dim])
             basic += [_FULL] * taken
             advanced.append(item)
             dim += taken
@@ -284,13 +301,16 @@ def _own(index: tuple[Any, ...], *tensors: Any) -> tuple[Any, ...]:
 
 def _restate(error: IndexError) -> IndexError:
     """NumPy's IndexError in PyTorch's words."""
-    return IndexError(str(error).replace("for axis", "for dimension"))
+    message = str(error)
+    if "empty axes" in message:
+        return IndexError("index is out of bounds for dimension with size 0")
+    return IndexError(message.replace("for axis", "for dimension"))
 
 
 def getitem(self: Tensor, index: Any) -> Tensor:
     """`x[index]`: a view for numbers, slices, None and Ellipsis; with index or mask arrays or lists, a copy.
 
-    Raises IndexError for an index out of range (on a GPU: wraps around) and ValueError for a negative step.
+    Raises IndexError for an index out of range and ValueError for a negative step.
     """
     basic, advanced = _split(self, index)
     if basic is None and advanced is None:
@@ -351,15 +371,12 @@ def _index_tensor(name: str, index: Any, x: Tensor, kinds: str = "i") -> Tensor:
     return index if array is index._array else wrap(array)
 
 
-def _check_bounds(index: Tensor, size: int, dim: int) -> None:
-    """Raise IndexError, which is also a RuntimeError, if an index on the CPU is not in [0, size)."""
-    array = index._array
-    if array.__class__ is not np.ndarray or array.size == 0:
-        return
-    low, high = array.min(), array.max()
-    if low < 0 or high >= size:
-        wrong = low if low < 0 else high
-        raise _IndexBoundsError(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
+def _check_index(index: Tensor, size: int, dim: int) -> None:
+    """Raise IndexError, on the CPU one that is also a RuntimeError, if an index is not in [0, size)."""
+    try:
+        _check_dim(index._array, dim, size)
+    except IndexError as error:
+        raise _IndexBoundsError(*error.args) from None
 
 
 def _require_vector(name: str, index: Tensor) -> Tensor:
@@ -375,8 +392,8 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     index = _require_vector("index_select", _index_tensor("index_select", index, input))
     if input._array.ndim == 0:
         return index_select(input.reshape(1), 0, index).reshape(())
-    _check_bounds(index, input._array.shape[axis], axis)
-    return _index_select(input, index, axis=axis)
+    _check_index(index, input._array.shape[axis], axis)
+    return index_select_op(input, index, axis=axis)
 
 
 def _check_along(name: str, x: Tensor, index: Tensor, axis: int, source: Any = None) -> None:
@@ -395,7 +412,7 @@ def _check_along(name: str, x: Tensor, index: Tensor, axis: int, source: Any = N
             raise RuntimeError(f"Expected index {list(lengths)} to be no larger than src {list(source.shape)}")
         if source._array.dtype != x._array.dtype:
             raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype")
-    _check_bounds(index, shape[axis] if shape else 1, axis)
+    _check_index(index, shape[axis] if shape else 1, axis)
 
 
 @array_api_names
@@ -409,7 +426,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     if input._array.ndim == 0:
         return gather(input.reshape(1), 0, index.reshape(-1)).reshape(index.shape)
     _check_along("gather", input, index, axis)
-    return _gather(input, index, axis=axis)
+    return gather_op(input, index, axis=axis)
 
 
 def _scatter_arguments(name: str, x: Tensor, dim: int, index: Tensor, src: Any, value: Any) -> tuple[Tensor, Any, int]:
@@ -471,7 +488,7 @@ def _slices_arguments(name: str, x: Tensor, dim: int, index: Tensor, source: Ten
     if source._array.dtype != x._array.dtype:
         raise RuntimeError(f"{name}(): self ({type_name(x.dtype)}) and source ({type_name(source.dtype)}) must have "
                            "the same scalar type")
-    _check_bounds(index, x._array.shape[axis], axis)
+    _check_index(index, x._array.shape[axis], axis)
     return index, axis
 
 
@@ -507,6 +524,8 @@ def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """Fill the slices along `dim` that `index` names with one number."""
     axis = canonical_dim(dim, self._array.ndim)
     index = _require_vector("index_fill", _index_tensor("index_fill", index, self))
+    size = self._array.shape[axis] if self._array.ndim else 1
+    _check_dim(index._array, axis, size, -size)
     return _write_at(self, (*[_FULL] * axis, index._array), value)
 
 
@@ -631,11 +650,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     """The elements at positions `index` of the flattened tensor, in the shape of `index`; -1 is the last."""
     index = _index_tensor("take", index, require_tensor("take", input))
     size = input._array.size
-    if index._array.__class__ is np.ndarray and index._array.size:
-        low, high = int(index._array.min()), int(index._array.max())
-        if low < -size or high >= size:
-            wrong = high if high >= size else low
-            raise IndexError(f"out of range: tried to access index {wrong} on a tensor of {size} elements.")
+    check_bounds(index._array, -size, size, "out of range: tried to access index {value} on a tensor of {limit} elements.")
     return _pick(input.reshape(-1), index=_own((index._array,), input)).reshape(index.shape)
 
 

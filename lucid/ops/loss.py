@@ -13,6 +13,7 @@ from ._operands import require_tensor
 from .activation import log_softmax, log_softmax_grad, logsigmoid, require_floating
 from .comparison import clip, where
 from .creation import arange
+from .indexing import check_bounds, gather_op, index_select_op
 from .shape import broadcast_tensors
 from .unary import log, log1p
 
@@ -199,17 +200,15 @@ def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_a
     dim = 1 if input._array.ndim > 1 else 0
     valid = target != ignore_index
     classes = input._array.shape[dim]
-    outside = valid & ((target < 0) | (target >= classes))
-    if outside.any():
-        raise IndexError(f"Target {int(target[outside].reshape(-1)[0])} is out of bounds.")
     safe = where(valid, target, 0)
+    check_bounds(safe._array, 0, classes, "Target {value} is out of bounds.")
     weights = valid.to(input.dtype)
     if weight is not None:
-        weights = weights * weight.index_select(0, safe.reshape(-1)).reshape(safe.shape)
+        weights = weights * index_select_op(weight, safe.reshape(-1), axis=0).reshape(safe.shape)
     if dim == 0:
-        picked = input.index_select(0, safe.reshape(-1)).reshape(safe.shape)
+        picked = index_select_op(input, safe.reshape(-1), axis=0).reshape(safe.shape)
     else:
-        picked = input.gather(1, safe.unsqueeze(1)).squeeze(1)
+        picked = gather_op(input, safe.unsqueeze(1), axis=1).squeeze(1)
     # Ignored elements are masked, not multiplied: they may be infinite.
     loss = where(valid, -picked * weights, 0.0)
     return loss.sum() / weights.sum() if reduction == "mean" else _reduced(loss, reduction)

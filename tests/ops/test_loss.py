@@ -94,7 +94,8 @@ def test_a_label_out_of_range(device):
         with pytest.raises(IndexError, match="out of bounds" if device == "cpu" else None):
             F.cross_entropy(x, lucid.tensor([0, label], device=device)).item()
         with pytest.raises(IndexError, match=f"Target {label} is out of bounds."):
-            F.nll_loss(x, lucid.tensor([0, label], device=device))
+            F.nll_loss(x, lucid.tensor([0, label], device=device)).item()
+    assert F.nll_loss(x, lucid.tensor([0, 7], device=device), ignore_index=7).item() == -1
 
 
 @each_reduction

@@ -51,12 +51,3 @@ def schedule(request: pytest.FixtureRequest) -> Iterator[simulator.Schedule | No
     """Run the test under each order of threads that the simulator knows; once on a GPU."""
     with contextlib.nullcontext() if request.param is None else simulator.schedule(request.param):
         yield request.param
-
-
-@pytest.fixture(autouse=True)
-def no_pending_error() -> Iterator[None]:
-    """No test leaves an unread device error behind."""
-    yield
-    from lucid_kernels.cuda import launch
-
-    launch.raise_pending()

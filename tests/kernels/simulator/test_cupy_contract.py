@@ -150,6 +150,26 @@ def test_advanced_indexing(cp: ModuleType) -> None:
     assert x.get().tolist() == [[3, 4, 50], [-1, 10, 2]]
 
 
+def test_index_arrays_wrap_around_and_numbers_do_not(cp: ModuleType) -> None:
+    x, far = cp.asarray(HOST.copy()), cp.asarray([4, -3])  # rows 0 and 1
+    assert x[far].get().tolist() == HOST.tolist()
+    assert x[None, ..., far].get().tolist() == HOST[None, ..., [1, 0]].tolist()
+    assert x[far, cp.asarray([3, 7])].get().tolist() == [0, 4]
+    assert x.take(far, axis=0).get().tolist() == cp.take(x, far, axis=0).get().tolist() == HOST.tolist()
+    assert cp.take(x, cp.asarray([6, -7])).get().tolist() == [0, 5]
+    assert cp.take_along_axis(x, cp.asarray([[5], [-4]]), 1).get().tolist() == [[2], [5]]
+    x[cp.asarray([3])] = 7
+    x[:, cp.asarray([-4])] = 8
+    assert x.get().tolist() == [[0, 1, 8], [7, 7, 8]]
+    cp.add.at(x, cp.asarray([2, 4]), cp.ones((2, 3), np.float32))
+    assert x.get().tolist() == [[2, 3, 10], [7, 7, 8]]
+    x.put(cp.asarray([6]), 5)
+    assert x.get()[0].tolist() == [5, 3, 10]
+    for call in (lambda: x[2], lambda: x[0, -4], lambda: operator.setitem(x, 2, 0)):
+        with pytest.raises(IndexError):
+            call()
+
+
 def test_accumulation_at_repeated_indices(cp: ModuleType) -> None:
     x = cp.zeros(4, np.float32)
     cp.add.at(x, cp.asarray([1, 1, 3]), cp.asarray([1, 2, 4], dtype=np.float32))

@@ -10,6 +10,9 @@ It is stricter than CuPy, so that code which passes here does not fail on a GPU:
 - A captured graph records and does not run; waiting for the device inside raises, and so does launching a graph whose
   memory has been freed.
 
+As in CuPy, and not in NumPy, numbers out of range in an index array wrap around: `x[array]`, `x[array] = value`, `take`,
+`take_along_axis`, `put`, `cupyx.scatter_add` and ``ufunc.at``. A single number out of range raises IndexError.
+
 Not there: several devices, ElementwiseKernel and its kin, cupy.random, sparse arrays, cooperative groups.
 """
 

@@ -155,6 +155,64 @@ def _has_mask(index: Any) -> bool:
     return any(isinstance(item, ndarray) and item.dtype == np.bool_ for item in items)
 
 
+# ---- indices out of range: in an array or a list they wrap around, as in CuPy; a single number raises, as in NumPy
+def wrap_around(array: np.ndarray, index: Any) -> Any:
+    """`index` of `array` with the numbers in its arrays and lists brought into range."""
+    if _is_basic_index(index):
+        return index
+    items = [np.asarray(item) if isinstance(item, list) and item else item
+             for item in (index if isinstance(index, tuple) else (index,))]  # fmt: skip
+    taken = [_dimensions(item) for item in items]
+    dim = 0
+    for position, (item, count) in enumerate(zip(items, taken, strict=True)):
+        if item is Ellipsis:
+            dim += array.ndim - sum(taken)
+        elif isinstance(item, np.ndarray) and item.dtype.kind in "iu" and dim < array.ndim:
+            items[position] = _wrapped(item, array.shape[dim])
+        dim += count
+    return tuple(items)
+
+
+def _dimensions(item: Any) -> int:
+    """The number of dimensions that one entry of an index takes."""
+    if item is None or item is Ellipsis or isinstance(item, (bool, np.bool_)):
+        return 0
+    return item.ndim if isinstance(item, np.ndarray) and item.dtype == np.bool_ else 1
+
+
+def _wrapped(indices: Any, length: int) -> Any:
+    if isinstance(indices, (list, tuple)):
+        indices = np.asarray(indices)
+    return indices % length if isinstance(indices, np.ndarray) and indices.dtype.kind in "iu" and length else indices
+
+
+def take(a: np.ndarray, indices: Any, axis: int | None = None, out: Any = None) -> Any:
+    """``numpy.take`` with wrapping indices, on host arrays."""
+    return np.take(a, _wrapped(indices, a.size if axis is None else a.shape[axis]), axis, out)
+
+
+def take_along_axis(a: np.ndarray, indices: Any, axis: int | None = None) -> Any:
+    """``numpy.take_along_axis`` with wrapping indices, on host arrays."""
+    return np.take_along_axis(a, _wrapped(indices, a.size if axis is None else a.shape[axis]), axis)
+
+
+def _getitem(array: np.ndarray, index: Any) -> np.ndarray:
+    return np.asarray(array[wrap_around(array, index)])
+
+
+def _setitem(array: np.ndarray, index: Any, value: Any) -> None:
+    array[wrap_around(array, index)] = value
+
+
+def _at(ufunc: Any) -> Callable[..., None]:
+    """``ufunc.at`` with wrapping indices, on host arrays."""
+
+    def at(array: np.ndarray, index: Any, *values: Any) -> None:
+        ufunc.at(array, wrap_around(array, index), *values)
+
+    return at
+
+
 class Flags:
     """The flags of a device array."""
 
@@ -257,7 +315,7 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # CuPy's name
             return NotImplemented
         function = ufunc if method == "__call__" else getattr(ufunc, method)
         if method == "at":
-            return run_in_place(function, ufunc.__name__, inputs)
+            return run_in_place(_at(ufunc), ufunc.__name__, inputs)
         return run(function, ufunc.__name__, inputs, kwargs)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
@@ -466,7 +524,7 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # CuPy's name
             return ndarray._view(self._array[index], self)
         if _has_mask(index):
             synchronize("boolean index")  # the size of the result is on the device
-        return run(lambda array, index: np.asarray(array[index]), "getitem", (self, index), {})
+        return run(_getitem, "getitem", (self, index), {})
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if isinstance(value, np.ndarray):
@@ -475,7 +533,7 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # CuPy's name
             value = value[()]
         if not isinstance(value, (ndarray, *_SCALARS)):
             raise TypeError(f"Unsupported type {type(value)}")
-        run_in_place(operator.setitem, "setitem", (self, index, value))
+        run_in_place(_setitem, "setitem", (self, index, value))
 
     def astype(
         self, dtype: Any, order: Any = "K", casting: Any = None, subok: Any = None, copy: bool = True
@@ -527,7 +585,7 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # CuPy's name
     def __getattr__(self, name: str) -> Any:  # sum, reshape, argmax, ...
         if name not in _METHODS:
             raise AttributeError(f"'cupy.ndarray' object has no attribute {name!r}")
-        method = getattr(np.ndarray, name)
+        method = take if name == "take" else getattr(np.ndarray, name)
 
         def call(*args: Any, **kwargs: Any) -> Any:
             if name in _WAITING_METHODS:
@@ -554,7 +612,7 @@ def scatter(ufunc: np.ufunc, array: ndarray, index: Any, values: Any) -> None:
         raise TypeError(
             f"cupy.{ufunc.__name__}.at and cupyx.scatter do not support {array.dtype}, only {', '.join(supported)}"
         )
-    run_in_place(ufunc.at, f"{ufunc.__name__}.at", (array, index, values))
+    run_in_place(_at(ufunc), f"{ufunc.__name__}.at", (array, index, values))
 
 
 def bytes_at(address: int, nbytes: int) -> np.ndarray:

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from . import reference
-from .array import ndarray, run, scatter
+from .array import ndarray, run, scatter, take, take_along_axis
 from .streams import synchronize
 
 #: The host must know the size or the value of their result.
 _WAITING = frozenset(["allclose", "argwhere", "array_equal", "extract", "flatnonzero", "nonzero", "unique"])
 _UFUNC_KEYWORDS = frozenset({"casting", "dtype", "out"})
+#: Where CuPy does something else than NumPy.
+_DIFFERENT: dict[str, Callable[..., Any]] = {"take": take, "take_along_axis": take_along_axis}
 #: The ufuncs whose `at` CuPy has.
 _SCATTERING = frozenset(["add", "subtract", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor"])
 
@@ -84,13 +86,14 @@ def _device_function(function: Callable[..., Any], name: str) -> Callable[..., A
     # A signature says nothing about a function that takes (*args, **kwargs).
     signature = reference.signature(name)
     waits = name in _WAITING
+    compute = _DIFFERENT.get(name, function)
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if signature is not None:
             signature.bind(*args, **kwargs)  # TypeError for what CuPy does not accept
         if waits:
             synchronize(f"cupy.{name}")
-        return run(function, name, args, kwargs)
+        return run(compute, name, args, kwargs)
 
     functools.update_wrapper(call, function, assigned=("__name__", "__doc__"), updated=())
     del call.__wrapped__  # type: ignore[attr-defined]

@@ -1,0 +1,17 @@
+"""Checking indices. NumPy's reductions are as fast as a loop of our own."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def check_bounds(indices: np.ndarray, *, low: int, high: int, message: str) -> None:
+    """Raise IndexError unless ``low <= index < high`` for every index.
+
+    `message` has the fields `{value}` (one of the wrong indices) and `{limit}` (`high`).
+    """
+    if not indices.size:
+        return
+    smallest, largest = int(indices.min()), int(indices.max())
+    if smallest < low or largest >= high:
+        raise IndexError(message.format(value=smallest if smallest < low else largest, limit=high))
