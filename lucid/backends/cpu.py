@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from lucid_kernels.cpu import blas
 
 from . import functions, lazy
 from .device import Device
@@ -19,7 +20,7 @@ def _scatter_add(array: np.ndarray, index: Any, values: np.ndarray) -> None:
 def _multiply(a: np.ndarray, b: np.ndarray) -> Any:
     if a.dtype in functions.HALVES:  # BLAS has none of them, and sums belong in float32
         return (functions.wide(a) @ functions.wide(b)).astype(a.dtype)
-    return a @ b
+    return blas.matmul(a, b)
 
 
 TABLE: dict[str, Callable[..., Any]] = functions.table(np, _scatter_add, _multiply)

@@ -11,6 +11,8 @@ from typing import Any
 import llvmlite.binding
 import numba
 
+from ._memory import keep_freed_memory
+
 # Reassociation lets LLVM vectorise sums. `nnan` and `ninf` stay off: with them NaN and inf come out wrong. So do `arcp`
 # and `afn`: they allow a reciprocal estimate and a Newton step for a division, which turns 1 / inf into NaN.
 REDUCE = {"reassoc", "contract", "nsz"}
@@ -34,6 +36,7 @@ def _load_tbb() -> bool:
 
 
 _config: Any = numba.config  # Numba adds its settings to this module when it is imported
+keep_freed_memory()
 if _load_tbb() and _config.THREADING_LAYER == "default":
     # 1.6 us a launch; Numba's `workqueue` costs 50 to 90 us and is not safe when two threads call kernels.
     _config.THREADING_LAYER = "tbb"
