@@ -1,21 +1,16 @@
 """Tensor: an array plus its graph node. Operations are attached by `lucid.ops`, gradients by `lucid.autograd`."""
 from __future__ import annotations
 
-import itertools
 import weakref
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import _clock as clock
 from . import _dtypes, backends
 from ._format import format_tensor
 from ._hooks import RemovableHandle
-
-# One clock orders graph nodes and in-place writes: a saved tensor is stale if it was written after its node was made.
-tick = itertools.count(1).__next__
-any_inference = False  # whether any tensor was made in inference_mode: until then, saved tensors need no check for it
-last_write = 0  # the clock at the last write to any tensor: nodes made since need no check of their saved tensors
 
 
 class Version:
@@ -31,9 +26,8 @@ class Version:
 
     def bump(self) -> None:
         """Record a write."""
-        global last_write
         self.count += 1
-        self.stamp = last_write = tick()
+        self.stamp = clock.last_write = clock.tick()
 
 
 class Leaf:
@@ -45,7 +39,7 @@ class Leaf:
     pull = None
 
     def __init__(self, tensor: Tensor) -> None:
-        self.seq = tick()
+        self.seq = clock.tick()
         self.tensor = weakref.ref(tensor)  # a strong reference would be a cycle
         self.hooks: dict[int, Callable[..., Any]] | None = None
         self.post_accumulate_hooks: dict[int, Callable[..., Any]] | None = None
@@ -499,8 +493,7 @@ def version_box(tensor: Tensor) -> Version:
 
 def mark_inference(tensor: Tensor) -> None:
     """Note that `tensor` was made in inference_mode, and must not be saved for a gradient."""
-    global any_inference
-    any_inference = True
+    clock.any_inference = True
     version_box(tensor).inference = True
 
 

@@ -9,8 +9,8 @@ import heapq
 from collections.abc import Sequence
 from typing import Any
 
+from .. import _clock as clock
 from .. import backends
-from .. import tensor as clock
 from ..tensor import Leaf, Tensor, version_box, wrap
 from .errors import describe_one, dotted_name
 from .grad_mode import CHECK_NAN, GRAD

@@ -11,10 +11,10 @@ import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .. import _clock as clock
 from .. import _dtypes
-from .. import tensor as clock
 from ..backends import ARITHMETIC, LARGE, run
-from ..tensor import Tensor, mark_inference, tick, version_box, wrap
+from ..tensor import Tensor, mark_inference, version_box, wrap
 from .errors import explain
 from .grad_mode import ANOMALY, GRAD, INFERENCE
 from .grad_mode import mode as grad_mode
@@ -32,7 +32,7 @@ class Node:
     foreign = False  # gradients come from user code, which may hold on to the arrays it returned
 
     def __init__(self, op: str, parents: Sequence[Any], pull: Pull, kept: Any = None) -> None:
-        self.seq = tick()
+        self.seq = clock.tick()
         self.op = op
         self.parents = parents
         self.pull = pull
@@ -72,7 +72,7 @@ class Slot:
     pull: Any = None
 
     def __init__(self, node: Node, index: int) -> None:
-        self.seq = tick()
+        self.seq = clock.tick()
         self.parents = (node,)
         self.index = index
         self.hooks = None
