@@ -135,7 +135,9 @@ class Tensor:
         """Bytes of one element."""
         return int(self._array.itemsize)
 
-    element_size = lambda self: int(self._array.itemsize)  # noqa: E731
+    def element_size(self) -> int:
+        """Bytes of one element."""
+        return int(self._array.itemsize)
 
     @property
     def nbytes(self) -> int:

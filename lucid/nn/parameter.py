@@ -25,7 +25,7 @@ class _StableHandle(Tensor):
         Takes what `Tensor.to` takes: ``to(device)``, ``to(dtype)``, ``to(device, dtype)``, ``to(other)``. A move swaps the
         array inside this object, and moves `.grad` along; it is not recorded in any graph.
         """
-        device, dtype, copy = destination(*args, **keywords)
+        device, dtype, copy = conversion.destination(*args, **keywords)
         if copy or device is None or (dtype is not None and dtype != self._array.dtype):
             return conversion.to(self, *args, **keywords)
         return self._move(device)
@@ -129,23 +129,3 @@ class Buffer(_StableHandle):
         alias = wrap(self._array, self._node)
         alias._version_box = version_box(self)
         return alias
-
-
-def destination(*args: Any, device: Any = None, dtype: Any = None, tensor: Tensor | None = None, copy: bool = False,
-                non_blocking: bool = False, memory_format: Any = None) -> tuple[Device | None, Any, bool]:
-    """The (device, dtype, copy) that arguments of `to` ask for, None where they leave something as it is.
-
-    Raises TypeError for arguments that are none of these.
-    """
-    flags = 0
-    for value in (*args, tensor):
-        if isinstance(value, Tensor):
-            device, dtype = value.device, value.dtype
-        elif isinstance(value, bool):
-            flags += 1
-            copy = value if flags == 2 else copy  # the first flag is non_blocking
-        elif isinstance(value, (Device, int)) or (isinstance(value, str) and value not in _dtypes._BY_NAME):
-            device = value
-        elif value is not None:
-            dtype = value
-    return (None if device is None else Device(device), None if dtype is None else _dtypes.as_dtype(dtype), copy)

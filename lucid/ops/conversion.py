@@ -74,31 +74,37 @@ def transfer(input: Tensor, device: Device) -> Tensor:
     return result
 
 
+def destination(*args: Any, device: Any = None, dtype: Any = None, tensor: Tensor | None = None, copy: builtins.bool = False,
+                non_blocking: builtins.bool = False, memory_format: Any = None) -> tuple[Device | None, Any, builtins.bool]:
+    """The (device, dtype, copy) that arguments of `to` ask for, None where they leave something as it is.
+
+    Raises TypeError for arguments that are none of these.
+    """
+    flags = 0
+    for value in (*args, tensor):
+        if isinstance(value, Tensor):
+            device, dtype = value.device, value.dtype
+        elif isinstance(value, builtins.bool):
+            flags += 1
+            copy = value if flags == 2 else copy  # the first flag is non_blocking
+        elif isinstance(value, (Device, builtins.int)) or (isinstance(value, str) and value not in _dtypes._BY_NAME):
+            device = value
+        elif value is not None:
+            dtype = value
+    return (None if device is None else Device(device), None if dtype is None else _dtypes.as_dtype(dtype), copy)
+
+
 def to(input: Tensor, *args: Any, device: Any = None, dtype: Any = None, non_blocking: builtins.bool = False,
        copy: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """`input` with another dtype, on another device, or both: ``to(dtype)``, ``to(device)``, ``to(device, dtype)``,
     ``to(other)``. Returns `input` itself if nothing changes, unless `copy`.
     """
-    for position, value in enumerate(args):
-        if isinstance(value, Tensor):
-            device, dtype = value.device, value.dtype
-        elif isinstance(value, (Device, str)) and not (isinstance(value, str) and value in _dtypes._BY_NAME):
-            device = value
-        elif isinstance(value, builtins.bool):
-            non_blocking, copy = (value, copy) if position < 2 else (non_blocking, value)
-        elif isinstance(value, builtins.int):
-            device = Device(value)
-        elif value is not None:
-            dtype = value
+    device, dtype, copy = destination(*args, device=device, dtype=dtype, copy=copy)
     result = input
-    if dtype is not None:
-        wanted = _dtypes.as_dtype(dtype)
-        if wanted != result._array.dtype:
-            result = _cast(result, dtype=wanted)
-    if device is not None:
-        target = device if isinstance(device, Device) else Device(device)
-        if target != result.device:
-            result = transfer(result, target)
+    if dtype is not None and dtype != result._array.dtype:
+        result = _cast(result, dtype=dtype)
+    if device is not None and device != result.device:
+        result = transfer(result, device)
     return clone(result) if copy and result is input else result
 
 

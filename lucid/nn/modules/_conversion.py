@@ -9,8 +9,8 @@ from typing import Any, Self
 from ... import _dtypes
 from ...autograd.grad_mode import no_grad
 from ...backends import Device
+from ...ops.conversion import destination
 from ...tensor import Tensor, Version, wrap
-from ..parameter import destination
 from ._registry import Registry
 
 Convert = Callable[[Tensor], Tensor]
