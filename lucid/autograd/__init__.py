@@ -1,4 +1,5 @@
 """Automatic differentiation: gradient modes, `backward` and `grad`, user-defined functions and gradient checks."""
+from . import functional as functional
 from .engine import backward, grad
 from .function import Function, once_differentiable
 from .grad_mode import (
@@ -12,6 +13,6 @@ from .grad_mode import (
 )
 from .gradcheck import GradcheckError, gradcheck, gradgradcheck
 
-__all__ = ["Function", "GradcheckError", "backward", "detect_anomaly", "enable_grad", "grad", "gradcheck",
+__all__ = ["Function", "GradcheckError", "backward", "detect_anomaly", "enable_grad", "functional", "grad", "gradcheck",
            "gradgradcheck", "inference_mode", "is_anomaly_enabled", "no_grad", "once_differentiable",
            "set_detect_anomaly", "set_grad_enabled"]
