@@ -6,8 +6,9 @@ from typing import Any
 from ..autograd.errors import type_name
 from ..autograd.op import UnaryOp
 from ..tensor import Tensor
+from ._index import check_bounds
 from ._operands import require_tensor
-from .indexing import check_bounds, index_select_op
+from .indexing import index_select_op
 
 __all__ = ()  # a function of nn.functional only
 

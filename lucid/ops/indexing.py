@@ -7,19 +7,29 @@ what was computed with it is undefined (CuPy wraps around).
 """
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from .. import _dtypes, backends
+from .. import _dtypes
 from ..autograd.errors import type_name
-from ..autograd.grad_mode import GRAD
-from ..autograd.grad_mode import mode as grad_mode
 from ..autograd.inplace import update
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor, wrap
+from ._index import (
+    FULL,
+    IndexBoundsError,
+    beside,
+    check_bounds,
+    check_dim,
+    expand_masks,
+    is_basic,
+    is_mask,
+    own,
+    restate,
+    split_index,
+)
 from ._operands import array_api_names, canonical_dim, reduce_to, require_tensor, shape_of
 from ._selection import ValuesIndices, selected_rule
 
@@ -27,26 +37,6 @@ METHODS = ("index_select", "gather", "scatter", "scatter_", "scatter_add", "scat
            "index_put", "index_put_", "index_fill", "index_fill_", "index_copy", "index_copy_", "masked_fill",
            "masked_fill_", "masked_select", "masked_scatter", "take_along_dim", "take", "nonzero", "sort", "argsort",
            "topk")
-
-_FULL = slice(None)
-_KINDS = "biu"
-
-
-class _IndexBoundsError(IndexError, RuntimeError):
-    """An index out of range: PyTorch raises IndexError in some functions and RuntimeError in others."""
-
-
-def check_bounds(index: Any, low: int, high: int, message: str) -> None:
-    """Raise IndexError, on a GPU at the next wait, unless ``low <= i < high`` for every element of the array `index`.
-
-    `message` may have the fields `{value}` (a wrong index) and `{limit}` (`high`).
-    """
-    backends.run("check_bounds", (index,), {"low": low, "high": high, "message": message})
-
-
-def _check_dim(index: Any, dim: int, size: int, low: int = 0) -> None:
-    """`check_bounds` for indices into dimension `dim` of length `size`."""
-    check_bounds(index, low, size, f"index {{value}} is out of bounds for dimension {dim} with size {{limit}}")
 
 
 # ---- rules -----------------------------------------------------------------------------------------------------------
@@ -56,14 +46,14 @@ def _slice_rule(needs: Any, x: Tensor, *, index: Any) -> Pull:
 
 
 def _pick_rule(needs: Any, x: Tensor, *, index: Any) -> Pull:
-    shape, unique = x._array.shape, _is_mask(index)
+    shape, unique = x._array.shape, is_mask(index)
     return lambda g, y: (_place_picked(g, shape=shape, index=index, unique=unique),)
 
 
 def _put_rule(needs: Any, x: Tensor, values: Any, *, index: Any, accumulate: bool = False) -> Pull:
     needs_x, needs_values = needs
     shape, dtype = shape_of(values), values._array.dtype if isinstance(values, Tensor) else None
-    basic = _is_basic(index)
+    basic = is_basic(index)
 
     def pull(g: Tensor, y: Any) -> tuple[Any, Any]:
         to_x = to_values = None
@@ -133,194 +123,20 @@ _topk = Op("topk", selected_rule, keeps=(1,), outputs=(0,))
 _nonzero = Op("nonzero")
 
 
-# ---- from Python's index to the two parts ----------------------------------------------------------------------------
-def _is_basic(index: tuple[Any, ...]) -> bool:
-    return not any(hasattr(item, "dtype") for item in index)
-
-
-def _is_mask(index: tuple[Any, ...]) -> bool:
-    """Whether the only array in an advanced index is a mask, so that no element is named twice."""
-    return any(hasattr(item, "dtype") and item.dtype.kind == "b" for item in index)
-
-
-def _check_number(number: int, dim: int, size: int) -> int:
-    if not -size <= number < size:
-        raise IndexError(f"index {number} is out of bounds for dimension {dim} with size {size}")
-    return number
-
-
-def _check_slice(item: slice) -> slice:
-    if item.step is not None and operator.index(item.step) <= 0:
-        raise ValueError("step must be greater than zero")
-    # NumPy takes what has __index__, 0-d tensors too.
-    return item
-
-
-def _index_array(item: Any, array: Any) -> Any:
-    """An index given as tensor, array or list, as an array beside `array`: integers or a mask."""
-    if isinstance(item, Tensor):
-        found = item._array
-    elif hasattr(item, "dtype"):
-        found = item
-    else:
-        found = np.asarray([v.tolist() if isinstance(v, Tensor) else v for v in item])
-        if found.size == 0:
-            found = found.astype(np.int64)
-    if found.dtype.kind not in _KINDS:
-        raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
-    if found.dtype == np.uint8:
-        found = found.astype(np.bool_)
-    return _beside(found, array)
-
-
-def _beside(index: Any, array: Any) -> Any:
-    """`index` on the device of `array`: indices on the CPU may be used everywhere."""
-    if index.__class__ is array.__class__:
-        return index
-    if index.__class__ is not np.ndarray:
-        raise RuntimeError("indices should be either on cpu or on the same device as the indexed tensor (cpu)")
-    return backends.to_device(index, backends.device_of(array))
-
-
-def _split(x: Tensor, index: Any) -> tuple[tuple[Any, ...] | None, tuple[Any, ...] | None]:
-    """The basic part of an index (None if it selects everything) and the advanced part (None if there is none).
-
-    Raises IndexError for bounds, too many indices and what is no index, ValueError for a step that is not positive.
-    """
-    array = x._array
-    shape = array.shape
-    items = [_plain(item, array) for item in (index if _is_tuple(index) else (index,))]
-    consumed = sum(item.ndim if hasattr(item, "dtype") and item.dtype.kind == "b" else
-                   not (item is None or item is Ellipsis or isinstance(item, bool)) for item in items)
-    if consumed > len(shape):
-        if not shape and not any(hasattr(item, "dtype") for item in items):
-            raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in "
-                             "C++ to convert a 0-dim tensor to a number")
-        raise IndexError(f"too many indices for tensor of dimension {len(shape)}")
-    basic: list[Any] = []
-    advanced: list[Any] = []
-    dim = 0
-    for position, item in enumerate(items):
-        if item is None:
-            basic.append(None)
-            advanced.append(_FULL)
-        elif item is Ellipsis:
-            rest = len(shape) - consumed
-            basic += [_FULL] * rest
-            advanced += [_FULL] * rest
-            dim += rest
-        elif item.__class__ is bool:
-            # A new dimension of length 1 or 0.
-            basic.append(None)
-            advanced.append(_beside(np.zeros(int(item), np.int64), array))
-        elif item.__class__ is int:
-            basic.append(_check_number(item, dim, shape[dim]))
-            dim += 1
-        elif item.__class__ is slice:
-            basic.append(_check_slice(item))
-            advanced.append(_FULL)
-            dim += 1
-        elif item.ndim == 0 and item.dtype.kind == "b":
-            # A bool whose value only the GPU knows: a mask of a new dimension.
-            basic.append(None)
-            advanced.append(item.reshape(1))
-        else:
-            taken = item.ndim if item.dtype.kind == "b" else 1
-            if item.dtype.kind == "b" and item.shape != shape[dim:dim + taken]:
-                raise IndexError(f"The shape of the mask {list(item.shape)} at index {position} does not match the "
-                                 f"shape of the indexed tensor {list(shape)} at index {position}")
-            if item.dtype.kind != "b" and item.__class__ is not np.ndarray:  # NumPy checks by itself
-                _check_dim(item, dim, shape[dim], -shape[dim])
-            basic += [_FULL] * taken
-            advanced.append(item)
-            dim += taken
-    arrays = [item for item in advanced if item is not _FULL]
-    if len(arrays) > 1:
-        advanced = _expand_masks(advanced)
-        _check_broadcast([item for item in advanced if item is not _FULL])
-    if all(item is _FULL or item == _FULL for item in basic):
-        return None, tuple(advanced) if arrays else None
-    # With an Ellipsis NumPy gives a view even of a single element.
-    return (*basic, Ellipsis), tuple(advanced) if arrays else None
-
-
-def _is_tuple(index: Any) -> bool:
-    """Whether an index has one entry for each dimension: a tuple or, as in PyTorch, a short list that could be no array
-    of numbers.
-    """
-    if index.__class__ is not list:
-        return isinstance(index, tuple)
-    return len(index) < 32 and any(item is None or item is Ellipsis or isinstance(item, (Tensor, slice, Sequence))
-                                   for item in index)
-
-
-def _plain(item: Any, array: Any) -> Any:
-    """One entry of an index as None, Ellipsis, bool, int, slice or array."""
-    kind = item.__class__
-    if kind is int or kind is slice or kind is bool or item is None or item is Ellipsis:
-        return item
-    if isinstance(item, (Tensor, np.ndarray, list, tuple, range)) or hasattr(item, "__cuda_array_interface__"):
-        found = _index_array(item, array)
-        if found.ndim == 0 and found.__class__ is np.ndarray:
-            return found.item()
-        return found
-    if isinstance(item, np.bool_):
-        return bool(item)
-    try:
-        return operator.index(item)
-    except TypeError:
-        raise IndexError("only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "
-                         f"indices (got {kind.__name__})") from None
-
-
-def _expand_masks(index: Sequence[Any]) -> list[Any]:
-    """`index` with each mask replaced by the indices of its True elements."""
-    expanded: list[Any] = []
-    for item in index:
-        if item is not _FULL and item.dtype.kind == "b":
-            expanded += backends.run("nonzero", (item,), {})
-        else:
-            expanded.append(item)
-    return expanded
-
-
-def _check_broadcast(arrays: Sequence[Any]) -> None:
-    try:
-        np.broadcast_shapes(*[a.shape for a in arrays])
-    except ValueError:
-        raise IndexError("shape mismatch: indexing tensors could not be broadcast together with shapes "
-                         + ", ".join(str(list(a.shape)) for a in arrays)) from None
-
-
-def _own(index: tuple[Any, ...], *tensors: Any) -> tuple[Any, ...]:
-    """`index` for an op that may be recorded: copies, which later writes to the index tensors do not reach."""
-    if grad_mode.get() & GRAD and any(isinstance(t, Tensor) and t._node is not None for t in tensors):
-        return tuple(item if item is _FULL else item.copy() for item in index)
-    return index
-
-
-def _restate(error: IndexError) -> IndexError:
-    """NumPy's IndexError in PyTorch's words."""
-    message = str(error)
-    if "empty axes" in message:
-        return IndexError("index is out of bounds for dimension with size 0")
-    return IndexError(message.replace("for axis", "for dimension"))
-
-
 def getitem(self: Tensor, index: Any) -> Tensor:
     """`x[index]`: a view for numbers, slices, None and Ellipsis; with index or mask arrays or lists, a copy.
 
     Raises IndexError for an index out of range and ValueError for a negative step.
     """
-    basic, advanced = _split(self, index)
+    basic, advanced = split_index(self, index)
     if basic is None and advanced is None:
         return _slice(self, index=(Ellipsis,))
     result = self if basic is None else _slice(self, index=basic)
     if advanced is not None:
         try:
-            result = _pick(result, index=_own(advanced, result))
+            result = _pick(result, index=own(advanced, result))
         except IndexError as error:
-            raise _restate(error) from None
+            raise restate(error) from None
     return result
 
 
@@ -330,7 +146,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     Differentiable with respect to the tensor and the value. Raises IndexError with nothing changed for an index out of
     range, RuntimeError for a value that does not broadcast and for a leaf that requires grad.
     """
-    basic, advanced = _split(self, index)
+    basic, advanced = split_index(self, index)
     if isinstance(value, Tensor):
         if value._array.__class__ is not self._array.__class__ and (advanced is None or value._array.ndim == 0):
             value = value.to(self.device)
@@ -349,14 +165,14 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
 
 def _write_at(target: Tensor, index: tuple[Any, ...], values: Any, accumulate: bool = False) -> Tensor:
     """Write `values` at a basic or advanced index of `target`. Raises as `setitem` does."""
-    if not _is_basic(index):
-        index = _own(index, target, values)
+    if not is_basic(index):
+        index = own(index, target, values)
         if target.is_gpu and isinstance(values, Tensor) and values._array.ndim:
-            index = tuple(_expand_masks(index))  # CuPy writes only single numbers by mask
+            index = tuple(expand_masks(index))  # CuPy writes only single numbers by mask
     try:
         return update(target, _put, values, index=index, **({"accumulate": True} if accumulate else {}))
     except IndexError as error:
-        raise _restate(error) from None
+        raise restate(error) from None
 
 
 # ---- functions -------------------------------------------------------------------------------------------------------
@@ -367,16 +183,16 @@ def _index_tensor(name: str, index: Any, x: Tensor, kinds: str = "i") -> Tensor:
     if index._array.dtype.kind not in kinds:
         expected = "int32/int64 for index" if kinds == "i" else "bool for mask"
         raise RuntimeError(f"{name}(): Expected dtype {expected}, but got {type_name(index.dtype)}")
-    array = _beside(index._array, x._array)
+    array = beside(index._array, x._array)
     return index if array is index._array else wrap(array)
 
 
 def _check_index(index: Tensor, size: int, dim: int) -> None:
     """Raise IndexError, on the CPU one that is also a RuntimeError, if an index is not in [0, size)."""
     try:
-        _check_dim(index._array, dim, size)
+        check_dim(index._array, dim, size)
     except IndexError as error:
-        raise _IndexBoundsError(*error.args) from None
+        raise IndexBoundsError(*error.args) from None
 
 
 def _require_vector(name: str, index: Tensor) -> Tensor:
@@ -510,7 +326,7 @@ def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
 def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """Write `source` over the slices along `dim` that `index` names."""
     index, axis = _slices_arguments("index_copy", self, dim, index, source)
-    return _write_at(self, (*[_FULL] * axis, index._array), source)
+    return _write_at(self, (*[FULL] * axis, index._array), source)
 
 
 @array_api_names
@@ -525,8 +341,8 @@ def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     axis = canonical_dim(dim, self._array.ndim)
     index = _require_vector("index_fill", _index_tensor("index_fill", index, self))
     size = self._array.shape[axis] if self._array.ndim else 1
-    _check_dim(index._array, axis, size, -size)
-    return _write_at(self, (*[_FULL] * axis, index._array), value)
+    check_dim(index._array, axis, size, -size)
+    return _write_at(self, (*[FULL] * axis, index._array), value)
 
 
 @array_api_names
@@ -543,11 +359,11 @@ def index_put_(self: Tensor, indices: Sequence[Tensor], values: Tensor, accumula
     if values._array.dtype != self._array.dtype:
         raise RuntimeError("Index put requires the source and destination dtypes match, got "
                            f"{type_name(self.dtype)} for the destination and {type_name(values.dtype)} for the source.")
-    basic, advanced = _split(self, tuple(indices))
+    basic, advanced = split_index(self, tuple(indices))
     if basic is not None or advanced is None:
         raise TypeError("index_put_(): indices must be tensors")
     if accumulate:
-        advanced = tuple(_expand_masks(advanced))
+        advanced = tuple(expand_masks(advanced))
         if values._array.ndim == 0 or values.is_gpu:  # adding at an index does not broadcast on every backend
             values = values.expand(_slice_shape(self, advanced))
     return _write_at(self, advanced, values, accumulate)
@@ -556,7 +372,7 @@ def index_put_(self: Tensor, indices: Sequence[Tensor], values: Tensor, accumula
 def _slice_shape(x: Tensor, index: tuple[Any, ...]) -> tuple[int, ...]:
     """The shape of ``x[index]``, found without touching the elements."""
     stand_in = np.broadcast_to(np.int8(0), x._array.shape)
-    placed = tuple(item if item is _FULL else np.zeros(item.shape, np.int64) for item in index)
+    placed = tuple(item if item is FULL else np.zeros(item.shape, np.int64) for item in index)
     return tuple(stand_in[placed].shape)
 
 
@@ -651,7 +467,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     index = _index_tensor("take", index, require_tensor("take", input))
     size = input._array.size
     check_bounds(index._array, -size, size, "out of range: tried to access index {value} on a tensor of {limit} elements.")
-    return _pick(input.reshape(-1), index=_own((index._array,), input)).reshape(index.shape)
+    return _pick(input.reshape(-1), index=own((index._array,), input)).reshape(index.shape)
 
 
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:

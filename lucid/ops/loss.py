@@ -9,11 +9,12 @@ from ..autograd.function import Function
 from ..autograd.grad_mode import is_grad_enabled
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor
+from ._index import check_bounds
 from ._operands import require_tensor
 from .activation import log_softmax, log_softmax_grad, logsigmoid, require_floating
 from .comparison import clip, where
 from .creation import arange
-from .indexing import check_bounds, gather_op, index_select_op
+from .indexing import gather_op, index_select_op
 from .shape import broadcast_tensors
 from .unary import log, log1p
 
