@@ -28,6 +28,16 @@ if "LUCID_GPU" not in os.environ and not _real_gpu():
         os.environ["LUCID_GPU"] = "simulated"
 
 
+@pytest.fixture(autouse=True)
+def seeds() -> None:
+    """Every test starts from the same random numbers: one that passes once passes always."""
+    import lucid
+
+    lucid.manual_seed(0)
+    if "torch" in sys.modules:
+        sys.modules["torch"].manual_seed(0)
+
+
 @pytest.fixture(params=["cpu", "gpu"])
 def device(request: pytest.FixtureRequest) -> str:
     """Each device in turn; 'gpu' is skipped only where neither a GPU nor the simulator (g++, CUDA headers) is there."""
