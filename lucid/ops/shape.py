@@ -449,10 +449,10 @@ def repeat(input: Tensor, *repeats: Any) -> Tensor:
     full = (1,) * (len(counts) - len(shape)) + shape
     pairs = [n for count, length in zip(counts, full, strict=True) for n in (count, length)]
     wide = reshape(input, [n for length in full for n in (1, length)])
-    return clone_if_view(expand(wide, pairs), tuple(c * n for c, n in zip(counts, full, strict=True)))
+    return _copied_as(expand(wide, pairs), tuple(c * n for c, n in zip(counts, full, strict=True)))
 
 
-def clone_if_view(expanded: Tensor, shape: tuple[int, ...]) -> Tensor:
+def _copied_as(expanded: Tensor, shape: tuple[int, ...]) -> Tensor:
     """An expanded tensor copied into memory of its own, in another shape."""
     return reshape(expanded.clone(), shape)
 
@@ -481,7 +481,7 @@ def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None) -> Te
     times = int(repeats)
     shape = input._array.shape
     wide = expand(unsqueeze(input, dim + 1), (*shape[:dim + 1], times, *shape[dim + 1:]))
-    return clone_if_view(wide, (*shape[:dim], length * times, *shape[dim + 1:]))
+    return _copied_as(wide, (*shape[:dim], length * times, *shape[dim + 1:]))
 
 
 def flip(input: Tensor, *dims: Any) -> Tensor:
