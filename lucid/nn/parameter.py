@@ -6,6 +6,7 @@ users hold stay valid. Whatever makes different numbers (dtype casts, `copy=True
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from .. import _dtypes, backends
@@ -87,17 +88,48 @@ class Buffer(_StableHandle):
     `data` is a tensor, number, list, or NumPy or CuPy array. The memory of a tensor is shared unless `dtype` or `device`
     require a copy; anything else is copied. `device` defaults to the device of `data`. A buffer has no history: a computed
     tensor is detached, and only a leaf that requires grad makes a buffer that does.
+
+    The options, each an attribute of the buffer too:
+
+    - `persistent=False`: `state_dict()` leaves it out.
+    - `track_grad=True`: a computed tensor assigned to the buffer keeps its graph, as in PyTorch.
+    - `resizable=True`: `load_state_dict` accepts another shape.
+    - `init`: a function without arguments that computes the content. It makes `data` where that is not given, and again
+      whenever the content is lost: in `Module.to_empty()`, and where a module on the meta device gets its memory.
+    - `cast=False`: `half()`, `to(dtype)` and the other casts of a module leave the dtype alone.
+    - `ema`: what moving averages of a model (`optim.swa_utils.AveragedModel`) do with it, "average" or "copy". None averages
+      floating-point buffers where the averages are told to use buffers, and copies all others.
+
+    Raises ValueError for another `ema`, TypeError for an `init` that cannot be called.
     """
 
     __slots__ = ()
     persistent = True
+    track_grad = False
+    resizable = False
+    init: Callable[[], Any] | None = None
+    cast = True
+    ema: str | None = None
     _declared = True  # made by `Buffer(...)`: assignment registers it; a tensor adopted by register_buffer is an alias
 
-    def __init__(self, data: Any = None, dtype: Any = None, device: Any = None, *, persistent: bool = True) -> None:
-        self._take(() if data is None else data, dtype, device)
+    def __init__(self, data: Any = None, dtype: Any = None, device: Any = None, *, persistent: bool = True,
+                 track_grad: bool = False, resizable: bool = False, init: Callable[[], Any] | None = None, cast: bool = True,
+                 ema: str | None = None) -> None:
+        if ema not in (None, "average", "copy"):
+            raise ValueError(f"ema must be 'average', 'copy' or None, not {ema!r}")
+        if init is not None and not callable(init):
+            raise TypeError(f"init must be a function without arguments, not {type(init).__name__}")
+        if data is None:
+            data = () if init is None else init()
+        self._take(data, dtype, device)
+        options = {"track_grad": track_grad, "resizable": resizable, "init": init, "cast": cast, "ema": ema}
         self.persistent = persistent
-        if isinstance(data, Tensor) and data.requires_grad and data.is_leaf and _dtypes.is_differentiable(self.dtype):
-            self.requires_grad = True
+        self.__dict__.update((name, value) for name, value in options.items() if value != getattr(Buffer, name))
+        if isinstance(data, Tensor) and data.requires_grad and _dtypes.is_differentiable(self.dtype):
+            if data.is_leaf:
+                self.requires_grad = True
+            elif track_grad:
+                self._node = data._node
 
     @classmethod
     def adopt(cls, tensor: Tensor, persistent: bool = True) -> Tensor:
@@ -114,12 +146,14 @@ class Buffer(_StableHandle):
         return tensor
 
     def assign(self, value: Tensor) -> None:
-        """Take over the memory of `value`, without its graph: what assigning a tensor to a buffer's name does."""
+        """Take over the memory of `value`, and with `track_grad` its graph: what assigning to a buffer's name does."""
         if value is not self:
             self._array = value._array
             self._version_box = version_box(value)
             self._view = None
-        if self._node.__class__ is not Leaf or not _dtypes.is_differentiable(self.dtype):
+        if self.track_grad:
+            self._node = value._node
+        elif self._node.__class__ is not Leaf or not _dtypes.is_differentiable(self.dtype):
             self._node = None
         if self._grad is not None and self._grad.shape != self.shape:
             self._grad = None
