@@ -244,6 +244,9 @@ from .ops.shape import (
     view_as,
     vstack,
 )
+from .ops.ternary import (
+    lerp,
+)
 from .ops.unary import (
     abs,
     absolute,

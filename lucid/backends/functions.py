@@ -71,6 +71,18 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
         return write(xp.clip(x, low, high).astype(x.dtype), out)  # the result for bfloat16 is float32
 
     @entry
+    def lerp(x: Array, end: Array, weight: Any, *, out: Array | None = None) -> Array:
+        """Between `x` and `end`, computed from the nearer of them. `weight` is a number or an array; `out` may be `x`."""
+        if x.dtype in HALVES:
+            weight = wide(weight) if hasattr(weight, "dtype") else weight
+            return write(lerp(wide(x), wide(end), weight).astype(x.dtype), out)
+        step, near = end - x, abs(weight) < 0.5
+        if hasattr(weight, "dtype"):
+            return write(xp.where(near, x + weight * step, end - (1 - weight) * step), out)
+        step *= weight if near else 1 - weight
+        return xp.add(x, step, out=out) if near else xp.subtract(end, step, out=out)
+
+    @entry
     def conj(x: Array) -> Array:
         return xp.conjugate(x)
 

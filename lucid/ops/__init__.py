@@ -30,11 +30,12 @@ from . import (
     random,
     reduction,
     shape,
+    ternary,
     unary,
 )
 
 FAMILIES = (activation, arithmetic, comparison, conversion, convolution, creation, dropout, embedding, indexing,
-            linear_algebra, loss, normalization, padding, pooling, random, reduction, shape, unary)
+            linear_algebra, loss, normalization, padding, pooling, random, reduction, shape, ternary, unary)
 
 OPERATORS: dict[str, Callable[..., Any]] = {
     "__add__": arithmetic.plain_add, "__radd__": arithmetic.plain_add, "__sub__": arithmetic.sub, "__rsub__": arithmetic.rsub,

@@ -110,4 +110,11 @@ SHAPE = [
     Row("where scalar", lambda a: lucid.where(a > 0, a, 0.0), lambda a: np.where(a > 0, a, 0.0), matrix()),
 ]
 
-ROWS = UNARY + BINARY + SHAPE
+TERNARY = [
+    Row("lerp", lambda a, b: lucid.lerp(a, b, 0.3), lambda a, b: a + 0.3 * (b - a), pair()),
+    Row("lerp broadcast", lambda a, b: lucid.lerp(a, b, 0.8), lambda a, b: a + 0.8 * (b - a), pair(a=(3, 1), b=(2, 1, 4))),
+    Row("lerp weights", lambda a, b, w: lucid.lerp(a, b, w), lambda a, b, w: a + w * (b - a),
+        lambda rng: [rng.uniform(-2, 2, (3, 4)), rng.uniform(-2, 2, (3, 4)), rng.uniform(-0.5, 1.5, (4,))]),
+]
+
+ROWS = UNARY + BINARY + SHAPE + TERNARY

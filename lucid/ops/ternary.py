@@ -1,0 +1,83 @@
+"""Elementwise operations of three operands."""
+from __future__ import annotations
+
+from typing import Any
+
+from .. import _dtypes
+from ..autograd.errors import type_name
+from ..autograd.inplace import check_result, update, write
+from ..autograd.op import Op, Pull
+from ..tensor import Tensor
+from ._operands import as_operand, reduce_to, require_tensor, shape_of
+from .arithmetic import conjugate
+from .shape import broadcast_shapes
+
+METHODS = ("lerp", "lerp_")
+
+Weight = Any  # a Tensor or a Python number
+
+
+def _lerp_rule(needs: Any, x: Tensor, end: Tensor, weight: Weight) -> Pull:
+    x_shape, end_shape, weight_shape = x._array.shape, end._array.shape, shape_of(weight)
+    needs_x, needs_end, needs_weight = needs
+    kept_x, kept_end = (x, end) if needs_weight else (None, None)
+
+    def pull(g: Tensor, y: Any) -> tuple[Any, Any, Any]:
+        return (reduce_to(g * (1 - conjugate(weight)), x_shape) if needs_x else None,
+                reduce_to(g * conjugate(weight), end_shape) if needs_end else None,
+                None if kept_x is None else reduce_to(g * conjugate(kept_end - kept_x), weight_shape))
+
+    return pull
+
+
+_lerp = Op("lerp", _lerp_rule)
+
+
+def lerp(input: Tensor, end: Tensor, weight: Weight) -> Tensor:
+    """``input + weight * (end - input)``, elementwise with broadcasting: `input` for weight 0, `end` for weight 1.
+
+    `weight` is a number or a tensor. All tensors have one floating-point or complex dtype, but a `weight` of no dimensions,
+    which is cast. Computed from the nearer of the two ends, so weight 1 gives `end` exactly. Raises TypeError unless `end`
+    is a tensor, RuntimeError for tensors of several dtypes and for a complex weight of real tensors, and
+    NotImplementedError for integers.
+    """
+    return _lerp(input, end, _checked_weight(input, end, weight))
+
+
+def lerp_(self: Tensor, end: Tensor, weight: Weight) -> Tensor:
+    """`lerp`, written into this tensor. See there."""
+    weight = _checked_weight(self, end, weight)
+    if isinstance(weight, Tensor) and weight.requires_grad:
+        return write(self, lambda old: _lerp(old, end, weight))  # the gradient of the weight needs the old elements
+    shapes = [shape for shape in (self.shape, end.shape, shape_of(weight)) if shape is not None]
+    check_result(self, tuple(broadcast_shapes(*shapes)), self.dtype)
+    return update(self, _lerp, end, weight)
+
+
+def _checked_weight(x: Tensor, end: Tensor, weight: Weight) -> Weight:
+    """`weight` as a number or a tensor of the dtype of `x`, after a look at all three operands."""
+    dtype = require_tensor("lerp", x)._array.dtype
+    if not isinstance(end, Tensor):
+        raise TypeError(f"lerp(): argument 'end' must be Tensor, not {type(end).__name__}")
+    _require_dtype("end", end, dtype)
+    if not _dtypes.is_differentiable(dtype):
+        raise NotImplementedError(f"lerp is not implemented for {dtype.name}: it needs floating-point or complex tensors")
+    weight = as_operand("lerp", weight)
+    if isinstance(weight, Tensor):
+        if weight.ndim == 0 and weight.device == "cpu" and not weight.requires_grad:
+            weight = weight.item()  # as a number it goes with tensors of any device and dtype
+        elif weight.ndim == 0:
+            return weight.to(x.device, dtype)
+        else:
+            _require_dtype("weight", weight, dtype)
+            return weight
+    if isinstance(weight, complex) and dtype.kind != "c":
+        raise RuntimeError(f"value cannot be converted to type {type_name(dtype).lower()} without overflow: the weight is "
+                           "complex")
+    return weight
+
+
+def _require_dtype(argument: str, tensor: Tensor, dtype: Any) -> None:
+    if tensor._array.dtype != dtype:
+        raise RuntimeError(f"expected dtype {type_name(dtype).lower()} for `{argument}` but got dtype "
+                           f"{type_name(tensor._array.dtype).lower()}")
