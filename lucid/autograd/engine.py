@@ -12,7 +12,7 @@ from typing import Any
 from .. import _clock as clock
 from .. import backends
 from ..tensor import Leaf, Tensor, version_box, wrap
-from .errors import describe_one, dotted_name
+from .errors import describe_one, saved_from
 from .grad_mode import CHECK_NAN, GRAD
 from .grad_mode import mode as grad_mode
 from .op import Node, Slot, saved_tensors
@@ -282,14 +282,16 @@ def _check_versions(node: Node, pull: Any) -> None:
             raise RuntimeError(_modified(node, tensor, "input"))
     for array, box, _ in node.kept or ():
         if box is not None and box.stamp > node.seq:
-            raise RuntimeError(_modified(node, wrap(array), "output"))
+            output = wrap(array)
+            output._version_box = box
+            raise RuntimeError(_modified(node, output, "output"))
 
 
 def _modified(node: Node, tensor: Tensor, role: str) -> str:
-    name = dotted_name(tensor)
+    origin = saved_from(tensor)
+    then = "the op used it earlier" if origin is None else f"the op '{node.op}' saved version {origin[1]}"
     return ("one of the variables needed for gradient computation has been modified by an inplace operation: "
-            f"{name + ', ' if name else ''}{role} {describe_one(tensor)} of op '{node.op}', was written after the op used "
-            "it. Write out of place, or clone() it before the op.")
+            f"{role} {describe_one(tensor)} of op '{node.op}' is at version {tensor._version}; {then}. Write out of place, or clone() it before the op.")
 
 
 def _check_nan(node: Node, results: Sequence[Any]) -> None:

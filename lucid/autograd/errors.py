@@ -57,9 +57,14 @@ def describe_one(tensor: Tensor) -> str:
 def dotted_name(tensor: Tensor) -> str | None:
     """The longest name of `tensor` in any living module, such as "buffer 'bn.running_mean'"; None if none holds it.
 
-    Modules do not know their parents, so this searches all objects: for error messages only.
+    A view has the name of its base, and what an operation has saved of a buffer the name of that buffer, whatever memory it
+    has now. Modules do not know their parents, so this searches all objects: for error messages only.
     """
     best: tuple[int, str] | None = None
+    if tensor._view is not None:
+        tensor = tensor._view[0]
+    origin = saved_from(tensor)
+    tensor = tensor if origin is None else origin[0]
     for module in gc.get_objects():
         state = getattr(type(module), "_state_name_of", None)
         if state is None:
@@ -70,3 +75,10 @@ def dotted_name(tensor: Tensor) -> str | None:
             if best is None or name.count(".") > best[0]:
                 best = (name.count("."), f"{kind} '{name}'")
     return None if best is None else best[1]
+
+
+def saved_from(tensor: Tensor) -> tuple[Tensor, int] | None:
+    """The buffer that `tensor` stands for in a recorded operation, and its version then; None for any other tensor."""
+    reference, version = tensor.__dict__.get("_saved_from", (None, 0))
+    origin = None if reference is None else reference()
+    return None if origin is None else (origin, version)

@@ -115,6 +115,8 @@ def refuse_leaf(target: Tensor) -> None:
     """Raise RuntimeError if a write to `target` would be a write to a leaf that requires grad."""
     if target._node.__class__ is Leaf:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+    if target._view is not None and target._view[0]._version_box is not target._version_box:
+        target._view = None  # the base has been given other memory since: a moved parameter, a new value of a buffer
     if target._view is not None:
         base, replay = target._view
         if base._node.__class__ is Leaf:
@@ -141,7 +143,8 @@ def rebase(target: Tensor, node: Any) -> None:
     with enable_grad():
         for reference in list(box.views or ()):
             view = reference()
-            if view is not None and view._view is not None:
+            # A view of other tensors over this memory (detached ones, what buffers follow no more) has a history of its own.
+            if view is not None and view._view is not None and view._view[0] is base:
                 view._node = view._view[1](base)._node
 
 

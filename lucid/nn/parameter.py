@@ -6,10 +6,13 @@ users hold stay valid. Whatever makes different numbers (dtype casts, `copy=True
 """
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import Any
 
 from .. import _dtypes, backends
+from ..autograd.grad_mode import enable_grad
+from ..autograd.inplace import register_view
 from ..backends import Device
 from ..ops import conversion
 from ..tensor import Leaf, Tensor, Version, as_array, version_box, wrap
@@ -126,21 +129,25 @@ class Buffer(_StableHandle):
         self.persistent = persistent
         self.__dict__.update((name, value) for name, value in options.items() if value != getattr(Buffer, name))
         if isinstance(data, Tensor) and data.requires_grad and _dtypes.is_differentiable(self.dtype):
-            if data.is_leaf:
+            if track_grad and self._array is data._array:
+                self._follow(data)
+            elif data.is_leaf:
                 self.requires_grad = True
-            elif track_grad:
-                self._node = data._node
 
     @classmethod
     def adopt(cls, tensor: Tensor, persistent: bool = True) -> Tensor:
         """The handle that `register_buffer(name, tensor)` registers: `tensor` itself, turned into a Buffer.
 
         The identity of a registered tensor is kept, so every alias of it follows the module to another device. Only a
-        computed tensor is replaced by a new, detached buffer over its memory.
+        computed tensor is replaced by a new, detached buffer over its memory. A Buffer takes `persistent` from the
+        registration.
         """
-        if not tensor.is_leaf:
+        if isinstance(tensor, cls):
+            tensor.persistent = persistent
+            tensor.assign(tensor)
+        elif not tensor.is_leaf:
             return cls(tensor, persistent=persistent)
-        if tensor.__class__ is Tensor:
+        elif tensor.__class__ is Tensor:
             tensor.__class__ = cls
             tensor.__dict__.update(persistent=persistent, _declared=False)
         return tensor
@@ -148,18 +155,101 @@ class Buffer(_StableHandle):
     def assign(self, value: Tensor) -> None:
         """Take over the memory of `value`, and with `track_grad` its graph: what assigning to a buffer's name does."""
         if value is not self:
+            self._leave_views()
             self._array = value._array
             self._version_box = version_box(value)
             self._view = None
-        if self.track_grad:
-            self._node = value._node
-        elif self._node.__class__ is not Leaf or not _dtypes.is_differentiable(self.dtype):
+            if self.track_grad:
+                self._follow(value)
+        if not self.track_grad and (self._node.__class__ is not Leaf or not _dtypes.is_differentiable(self.dtype)):
             self._node = None
         if self._grad is not None and self._grad.shape != self.shape:
             self._grad = None
 
+    def detach_(self) -> Tensor:
+        """Cut this buffer off the graph that computed it; the tensor that was assigned to it keeps its graph."""
+        self._node = self._view = None
+        return self
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The accumulated gradient; with `track_grad` that of the leaf that was assigned, if it was one."""
+        return self._leaf()._grad
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        leaf = self._leaf()
+        if leaf is self:
+            Tensor.grad.fset(self, value)  # type: ignore[attr-defined]
+        else:
+            leaf.grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._leaf()._grad = None
+
+    def convert_graph(self, convert: Callable[[Tensor], Tensor]) -> None:
+        """Record `convert`, which the array of this buffer is about to go through, in the graph that it keeps, if any."""
+        if self._node is not None and (self._node.__class__ is not Leaf or self._leaf() is not self):
+            with enable_grad():
+                result = convert(wrap(self._array, self._node))
+            if result._array is not self._array:
+                self._node, self._view = result._node, None
+
+    def _move(self, device: Device) -> Tensor:
+        self.convert_graph(lambda tensor: tensor.to(device))
+        return super()._move(device)
+
+    def _leaf(self) -> Tensor:
+        """The tensor that gradients of this buffer accumulate in."""
+        leaf = self._node.tensor() if self._node.__class__ is Leaf else None
+        return self if leaf is None else leaf
+
+    def _follow(self, value: Tensor) -> None:
+        """Take the graph of `value` as a view of all of it: a write to either gives both the new history."""
+        self._node = value._node
+        self._view = value._view or (value, _itself)
+        box = version_box(value)
+        if not any(reference() is self for reference in box.views or ()):
+            register_view(box, self)
+
+    def _leave_views(self) -> None:
+        """Let the views of this buffer stay with the memory that they see, which goes on as a tensor of its own."""
+        box = self._version_box
+        found = [reference() for reference in (box.views if box is not None else None) or ()]
+        views = [view for view in found if view is not None and view._view is not None and view._view[0] is self]
+        if views:
+            base = wrap(self._array, self._node)
+            base._version_box = box
+            for view in views:
+                view._view = (base, view._view[1])  # type: ignore[index]
+
     def _for_graph(self) -> Tensor:
-        # A later `assign` gives this object other memory; the recorded operation keeps what it has seen.
+        # A later `assign` gives this object other memory; the recorded operation keeps what it has seen. A strong reference
+        # to the buffer would be a cycle where the buffer keeps its graph.
         alias = wrap(self._array, self._node)
-        alias._version_box = version_box(self)
+        box = alias._version_box = version_box(self)
+        alias.__dict__["_saved_from"] = (weakref.ref(self), box.count)  # for error messages
         return alias
+
+    def options(self) -> str:
+        """The options that are not the default, as the `repr` of a module shows them: ``resizable, ema='copy'``."""
+        shown = [name for name in ("track_grad", "resizable") if getattr(self, name)]
+        if self.init is not None:
+            shown.append(f"init={getattr(self.init, '__name__', type(self.init).__name__)}")
+        shown += [] if self.cast else ["cast=False"]
+        shown += [] if self.ema is None else [f"ema={self.ema!r}"]
+        return ", ".join(shown)
+
+
+def _itself(tensor: Tensor) -> Tensor:
+    return tensor
+
+
+def __getattr__(name: str) -> Any:
+    # PyTorch has these names here; the module that defines them imports this one.
+    if name in ("UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin", "is_lazy"):
+        from . import uninitialized
+
+        return getattr(uninitialized, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,6 +11,7 @@ from ...autograd.grad_mode import no_grad
 from ...backends import Device
 from ...ops.conversion import destination
 from ...tensor import Tensor, Version, wrap
+from ..parameter import Buffer
 from ._registry import Registry
 
 Convert = Callable[[Tensor], Tensor]
@@ -22,7 +23,7 @@ class _Once:
     def __init__(self, convert: Convert, root: Registry) -> None:
         self._convert = convert
         self._seen: set[int] = set()  # tensors by identity; the modules keep them alive
-        holders = Counter(id(tensor._array) for _, tensor in root._named_members(
+        holders = Counter(id(tensor.data._array) for _, tensor in root._named_members(
             lambda module: (*module._parameters.items(), *module._buffers.items())))
         # Only arrays behind several tensors are kept until the end: all others are freed as soon as they are replaced.
         self._shared = {array for array, count in holders.items() if count > 1}
@@ -36,7 +37,9 @@ class _Once:
                 self._swap(target)
 
     def _swap(self, tensor: Tensor) -> None:
-        array = tensor._array
+        if isinstance(tensor, Buffer):
+            tensor.convert_graph(self._convert)
+        array = tensor.data._array  # through `data`, as the array of an uninitialized tensor is out of reach
         if id(array) in self._done:
             _, result, version = self._done[id(array)]
             tensor._swap_array(result)

@@ -3,29 +3,18 @@ from __future__ import annotations
 
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
+from itertools import chain
+from typing import Any
 
-from ... import _dtypes
 from ..._hooks import RemovableHandle
-from ...autograd.grad_mode import no_grad
-from ...tensor import Tensor, version_box
+from ...tensor import Tensor
+from ._loading import IncompatibleKeys, Plan, Snapshot, ignored_patterns
 from ._registry import Registry
 
 EXTRA_STATE = "_extra_state"
-PENDING = "pending_writes"  # where local_metadata carries the plan of a load through `_load_from_state_dict`
-
-
-class IncompatibleKeys(NamedTuple):
-    """What `load_state_dict` returns: the keys that the module has and the state has not, and the other way round."""
-
-    missing_keys: list[str]
-    unexpected_keys: list[str]
-
-    def __repr__(self) -> str:
-        if not self.missing_keys and not self.unexpected_keys:
-            return "<All keys matched successfully>"
-        return f"IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
+PLAN = "plan"  # where local_metadata carries the plan of a load through `_load_from_state_dict`
 
 
 class StateDictionary(OrderedDict[str, Any]):
@@ -34,51 +23,11 @@ class StateDictionary(OrderedDict[str, Any]):
     _metadata: OrderedDict[str, dict[str, Any]]
 
 
-class Pending:
-    """The writes of one load, collected while it is checked and carried out when everything is right."""
-
-    def __init__(self, assign: bool) -> None:
-        self.assign = assign
-        self._tensors: list[tuple[Tensor, Tensor]] = []
-        self._calls: list[tuple[Callable[[Any], None], Any]] = []
-
-    def tensor(self, target: Tensor, value: Tensor) -> None:
-        """Plan to give `target` the elements of `value`, or with `assign` its memory."""
-        self._tensors.append((target, value))
-
-    def call(self, function: Callable[[Any], None], value: Any) -> None:
-        """Plan to call `function(value)`, after all tensors are written."""
-        self._calls.append((function, value))
-
-    def commit(self) -> None:
-        """Do what was planned."""
-        for target, value in self._tensors:
-            with no_grad():
-                if self.assign:
-                    share(target, value)
-                else:
-                    target.copy_(value)
-        for function, argument in self._calls:
-            function(argument)
-
-    def backup(self) -> Pending:
-        """A plan that undoes this one, made before it is carried out: it holds a copy of every tensor."""
-        undo = Pending(self.assign)
-        for target, _ in self._tensors:
-            undo.tensor(target, target.detach() if self.assign else target.detach().clone())
-        return undo
-
-
-def share(target: Tensor, value: Tensor) -> None:
-    """Put the memory of `value` behind the object `target`, which keeps its `requires_grad`."""
-    target._swap_array(value._array)
-    target._version_box = version_box(value)
-
-
 class StateDict(Registry):
     """The part of Module that saves and loads its state."""
 
     _version: int = 1  # goes into the metadata of a state dict; a layer that changes its keys raises it
+    _omitted_buffers: frozenset[str] = frozenset()  # buffers that the constructor may do without: then they cannot be loaded
 
     _state_dict_hooks: OrderedDict[int, Callable[..., Any]]
     _state_dict_pre_hooks: OrderedDict[int, Callable[..., Any]]
@@ -86,11 +35,14 @@ class StateDict(Registry):
     _load_state_dict_post_hooks: OrderedDict[int, Callable[..., Any]]
 
     # ---- saving --------------------------------------------------------------------------------------------------
-    def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
+    def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False, copy: bool = False
+                   ) -> Any:
         """Parameters and persistent buffers by dotted name, in order of registration.
 
-        The tensors share memory with the module, detached unless `keep_vars`. The result is an OrderedDict whose attribute
-        `_metadata` holds the version of each module. `destination` is a dictionary to fill instead of a new one.
+        The tensors share memory with the module, detached unless `keep_vars`: later steps change them too. With `copy` the
+        result is a snapshot, which nothing changes: tensors, and extra states with them, are copied, and those that share
+        memory share it in the snapshot. The result is an OrderedDict whose attribute `_metadata` holds the version of each
+        module. `destination` is a dictionary to fill instead of a new one.
         """
         if args:
             warnings.warn("Positional args are being deprecated, use kwargs instead: destination, prefix, keep_vars",
@@ -101,6 +53,7 @@ class StateDict(Registry):
         if destination is None:
             destination = StateDictionary()
             destination._metadata = OrderedDict()
+        before = dict(destination) if copy else {}
         local_metadata = {"version": self._version}
         if hasattr(destination, "_metadata"):
             destination._metadata[prefix[:-1]] = local_metadata
@@ -116,6 +69,11 @@ class StateDict(Registry):
                 if getattr(hook, "_from_public_api", False):
                     raise RuntimeError("state_dict post-hook must return None")
                 destination = result
+        if copy:
+            memo: dict[int, Any] = {}
+            for key, value in destination.items():
+                if key not in before or before[key] is not value:
+                    destination[key] = deepcopy(value, memo)
         return destination
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
@@ -141,42 +99,60 @@ class StateDict(Registry):
         raise RuntimeError("set_extra_state() is called only for modules that override it")
 
     # ---- loading -------------------------------------------------------------------------------------------------
-    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> IncompatibleKeys:
-        """Load what `state_dict()` gave, into the same tensor objects.
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool | Mapping[str, Iterable[str]] = True,
+                        assign: bool = False) -> IncompatibleKeys:
+        """Load what `state_dict()` gave, into the same tensor objects, and return the missing and unexpected keys.
 
-        Everything is checked before anything is written: after an error the module is as it was. With `strict` the keys must
-        match exactly; without, the differences are returned. `assign` puts the memory of the loaded tensors, with their
-        dtype and device, behind the objects instead of copying the elements.
-        Raises TypeError if `state_dict` is not a mapping, and RuntimeError that lists missing and unexpected keys and wrong
-        shapes. A layer that overrides `_load_from_state_dict` sees the loaded values only after the whole load.
+        Everything is checked before anything is written: after an error, also one that a hook or `set_extra_state` raises,
+        the module is as it was. A layer that overrides `_load_from_state_dict` sees the loaded values only after the whole
+        load. What the keys may be:
+
+        - With `strict` they must match exactly; with ``strict=False`` the differences are returned.
+          ``strict={"ignore": ["mask", "head.*"]}`` is strict but for the keys that match one of the patterns of `fnmatch`:
+          they are left out, neither loaded nor reported, be they in the module, in the state or in both.
+        - A buffer declared as None takes a tensor: it becomes a Buffer, on the device of its module. In a layer that was made
+          without it, such as a batch norm without running statistics, the key is unexpected.
+        - ``Buffer(resizable=True)`` takes another shape. All others have size mismatches, also with ``strict=False``.
+        - Keys of non-persistent buffers, which older versions of a model may have saved, are passed over.
+
+        `assign` puts the memory of the loaded tensors, with their dtype and device, behind the objects instead of copying the
+        elements; gradients are forgotten.
+        Raises TypeError if `state_dict` is not a mapping or the patterns are not strings, ValueError for other keys in
+        `strict`, and RuntimeError that lists missing and unexpected keys and wrong shapes.
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
-        keys = IncompatibleKeys([], [])
-        errors: list[str] = []
-        pending = Pending(assign)
+        keys, errors = IncompatibleKeys([], []), list[str]()
+        first = next(chain(self.parameters(), self.buffers()), None)
+        plan = Plan(assign, ignored_patterns(strict), None if first is None else first.device)
         metadata = getattr(state_dict, "_metadata", None)
         state = StateDictionary(state_dict)
         if metadata is not None:
             state._metadata = metadata
-        hooked = _plan(self, state, "", metadata, pending, keys, errors)
-
-        def problems() -> list[str]:
-            return (_describe(keys) if strict else []) + errors
-
-        if not problems():
-            pending.commit()
-            _call_hooks(hooked, keys)
-        elif hooked and not errors:
+        before = Snapshot.before_users_code(self)
+        try:
+            hooked = _plan(self, state, "", metadata, plan, keys, errors)
+            for names in keys:
+                names[:] = [name for name in names if not plan.ignores(name)]
             # The hooks may forgive the keys, but they run after the load: until they have, it can still fail.
-            undo = pending.backup()
-            pending.commit()
+            self._raise_problems(keys if strict and not hooked else None, errors)
+            if before is not None and (hooked or plan.extra_states):
+                before.keep_elements(plan.targets)
+                for module, _ in plan.extra_states:
+                    before.keep_extra_state(module)
+            plan.commit()
             _call_hooks(hooked, keys)
-            if problems():
-                undo.commit()
-        if problems():
-            raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(problems()))
+            self._raise_problems(keys if strict else None, errors)
+        except BaseException:
+            if before is not None:
+                before.restore()
+            raise
         return keys
+
+    def _raise_problems(self, keys: IncompatibleKeys | None, errors: list[str]) -> None:
+        problems = ([] if keys is None else keys.describe()) + errors
+        if problems:
+            raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(problems))
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], strict: bool,
                               missing_keys: list[str], unexpected_keys: list[str], error_msgs: list[str]) -> None:
@@ -186,33 +162,43 @@ class StateDict(Registry):
         """
         for hook in self._load_state_dict_pre_hooks.values():
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
-        pending = local_metadata.get(PENDING)
-        plan = Pending(bool(local_metadata.get("assign_to_params_buffers"))) if pending is None else pending
-        own = self._persistent_state()
+        given = local_metadata.get(PLAN)
+        plan = Plan(bool(local_metadata.get("assign_to_params_buffers"))) if given is None else given
+        own, slots = self._persistent_state(), self._empty_slots()
         for name, target in own.items():
             key = prefix + name
+            if plan.ignores(key):
+                continue
             if key in state_dict:
-                value = _loadable(key, state_dict[key], target, plan.assign, error_msgs)
-                if value is not None:
-                    plan.tensor(target, value)
+                plan.write(key, target, state_dict[key], error_msgs)
             elif strict:
                 missing_keys.append(key)
+        for name in slots:
+            key = prefix + name
+            if key in state_dict and not plan.ignores(key):
+                plan.fill(key, self, name, state_dict[key], error_msgs)
         extra = prefix + EXTRA_STATE
         if type(self).set_extra_state is not StateDict.set_extra_state:
-            if extra in state_dict:
-                plan.call(self.set_extra_state, state_dict[extra])
+            if extra in state_dict and not plan.ignores(extra):
+                plan.extra_state(self, state_dict[extra])
             elif strict:
                 missing_keys.append(extra)
         elif strict and extra in state_dict:
             unexpected_keys.append(extra)
         if strict:
+            known = {*own, *slots, *self._non_persistent_buffers_set}
             for key in state_dict:
                 if key.startswith(prefix) and key != extra:
                     head, dot, _ = key[len(prefix):].partition(".")
-                    if head not in (self._modules if dot else own):
+                    if head not in (self._modules if dot else known):
                         unexpected_keys.append(key)
-        if pending is None:
+        if given is None:
             plan.commit()
+
+    def _empty_slots(self) -> list[str]:
+        """The persistent buffers that are None, and that a state may fill."""
+        return [name for name, buffer in self._buffers.items()
+                if buffer is None and name not in self._non_persistent_buffers_set and name not in self._omitted_buffers]
 
     # ---- hooks ---------------------------------------------------------------------------------------------------
     def register_state_dict_pre_hook(self, hook: Callable[..., None]) -> RemovableHandle:
@@ -258,12 +244,12 @@ class BoundHook:
         return self.hook(self.module, *args)
 
 
-def _plan(root: StateDict, state: StateDictionary, prefix: str, metadata: Any, pending: Pending, keys: IncompatibleKeys,
+def _plan(root: StateDict, state: StateDictionary, prefix: str, metadata: Any, plan: Plan, keys: IncompatibleKeys,
           errors: list[str]) -> list[StateDict]:
     """Let `root` and all modules below plan their load; the modules with hooks to call after it, in their order."""
     local_metadata = {} if metadata is None else dict(metadata.get(prefix[:-1], {}))
-    local_metadata[PENDING] = pending
-    if pending.assign:
+    local_metadata[PLAN] = plan
+    if plan.assign:
         local_metadata["assign_to_params_buffers"] = True
     root._load_from_state_dict(state, prefix, local_metadata, True, keys.missing_keys, keys.unexpected_keys, errors)
     hooked: list[StateDict] = []
@@ -271,7 +257,7 @@ def _plan(root: StateDict, state: StateDictionary, prefix: str, metadata: Any, p
         if child is not None:
             child_prefix = f"{prefix}{name}."
             below = StateDictionary((key, value) for key, value in state.items() if key.startswith(child_prefix))
-            hooked += _plan(child, below, child_prefix, metadata, pending, keys, errors)
+            hooked += _plan(child, below, child_prefix, metadata, plan, keys, errors)
     if root._load_state_dict_post_hooks:
         hooked.append(root)
     return hooked
@@ -285,27 +271,3 @@ def _call_hooks(modules: list[StateDict], keys: IncompatibleKeys) -> None:
                 raise AssertionError("Hooks registered with ``register_load_state_dict_post_hook`` are not expected to "
                                      "return new values, if incompatible_keys need to be modified, it should be done "
                                      "inplace.")
-
-
-def _loadable(key: str, value: Any, target: Tensor, assign: bool, errors: list[str]) -> Tensor | None:
-    """`value` in the shape of `target`, or None and a line in `errors`."""
-    if not isinstance(value, Tensor):
-        errors.append(f'While copying the parameter named "{key}", expected lucid.Tensor or Tensor-like object from '
-                      f"checkpoint but received {type(value)}")
-        return None
-    if target.ndim == 0 and value.shape == (1,):
-        value = value[0]  # how old checkpoints stored scalars
-    if value.shape != target.shape:
-        errors.append(f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, the shape in "
-                      f"current model is {target.shape}.")
-        return None
-    if assign and target.requires_grad and not _dtypes.is_differentiable(value.dtype):
-        errors.append(f"cannot assign {key}: the parameter requires grad, and a checkpoint of dtype {value.dtype.name} cannot.")
-        return None
-    return value
-
-
-def _describe(keys: IncompatibleKeys) -> list[str]:
-    """The lines of the error about missing and unexpected keys, as in PyTorch."""
-    return [f"{what} key(s) in state_dict: {', '.join(f'{chr(34)}{name}{chr(34)}' for name in names)}. "
-            for what, names in (("Missing", keys.missing_keys), ("Unexpected", keys.unexpected_keys)) if names]

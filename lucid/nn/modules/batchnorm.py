@@ -22,7 +22,7 @@ class _BatchNorm(Module):
     """
 
     _version = 2  # since version 2 there is num_batches_tracked
-    _described_buffers = frozenset({"running_mean", "running_var", "num_batches_tracked"})
+    _described_buffers = _omitted_buffers = frozenset({"running_mean", "running_var", "num_batches_tracked"})
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
                  track_running_stats: bool = True, device: Any = None, dtype: Any = None, *, bias: bool = True) -> None:

@@ -23,7 +23,7 @@ class _Loss(Module):
 class _WeightedLoss(_Loss):
     """A loss with weights, which are a buffer."""
 
-    _described_buffers = frozenset({"weight", "pos_weight"})
+    _described_buffers = _omitted_buffers = frozenset({"weight", "pos_weight"})
 
     def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
                  reduction: str = "mean") -> None:
