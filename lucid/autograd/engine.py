@@ -291,7 +291,8 @@ def _modified(node: Node, tensor: Tensor, role: str) -> str:
     origin = saved_from(tensor)
     then = "the op used it earlier" if origin is None else f"the op '{node.op}' saved version {origin[1]}"
     return ("one of the variables needed for gradient computation has been modified by an inplace operation: "
-            f"{role} {describe_one(tensor)} of op '{node.op}' is at version {tensor._version}; {then}. Write out of place, or clone() it before the op.")
+            f"{role} {describe_one(tensor)} of op '{node.op}' is at version {tensor._version}; {then}. "
+            "Write out of place, or clone() it before the op.")
 
 
 def _check_nan(node: Node, results: Sequence[Any]) -> None:
