@@ -281,7 +281,7 @@ from .ops.unary import (
 from .serialization import load, save
 from .tensor import Size, Tensor
 
-from . import data, nn, optim  # isort: skip  (they import the functions above)
+from . import data, nn, optim, func  # isort: skip  (they import the functions above)
 
 __version__ = "0.1.0"
 

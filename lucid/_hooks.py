@@ -46,3 +46,6 @@ class _Reference:
             self.get = weakref.ref(registry)
         except TypeError:
             self.get = lambda: registry
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Reference, (self.get(),)  # a copied or pickled handle removes the hook from the copied registry

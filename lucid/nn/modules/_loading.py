@@ -13,6 +13,7 @@ from ...autograd.inplace import refuse_overlap
 from ...backends import Device, run
 from ...tensor import Tensor, version_box
 from ..parameter import Buffer
+from ..uninitialized import is_lazy
 from ._registry import Registry
 
 
@@ -58,6 +59,10 @@ class Plan:
         """Plan to give `target` the elements of `value`, or with `assign` its memory; or add a line to `errors`."""
         if not _is_tensor(key, value, errors):
             return
+        if is_lazy(target):
+            if not is_lazy(value):  # else there is nothing to load yet
+                self._writes.append((target, value.detach()))
+            return
         value = value.detach()
         resizable = isinstance(target, Buffer) and target.resizable
         if target.ndim == 0 and value.shape == (1,) and not resizable:
@@ -92,6 +97,8 @@ class Plan:
         """Do what was planned."""
         with no_grad():
             for target, value in self._writes:
+                if is_lazy(target):
+                    target.materialize(value.shape)
                 if not target.is_leaf:
                     target._node = target._view = None  # what is loaded was not computed
                 if self.assign:
@@ -141,7 +148,7 @@ class Snapshot:
             self._modules.append((module, dict(vars(module)), contents))
             own = [t for t in (*module._parameters.values(), *module._buffers.values()) if t is not None]
             for t in own:
-                self._tensors[id(t)] = (t, t.__class__, t._array, t._node, t._grad, t._version_box, t._view)
+                self._tensors[id(t)] = (t, t.__class__, t.data._array, t._node, t._grad, t._version_box, t._view)
             if module._load_state_dict_pre_hooks or _is_custom(module, "_load_from_state_dict"):
                 self.keep_elements(own)
 
@@ -157,7 +164,7 @@ class Snapshot:
     def keep_elements(self, tensors: list[Tensor]) -> None:
         """Copy what `tensors` contain."""
         for tensor in tensors:
-            if id(tensor) not in self._elements:
+            if id(tensor) not in self._elements and not is_lazy(tensor):
                 self._elements[id(tensor)] = (tensor, tensor._array, tensor._array.copy(), version_box(tensor).count)
 
     def keep_extra_state(self, module: Any) -> None:

@@ -280,6 +280,6 @@ class Registry:
             return None
         for kind, members in (("parameter", self.named_parameters()), ("buffer", self.named_buffers())):
             for name, member in members:
-                if member._array is tensor._array:
+                if member.data._array is tensor._array:
                     return kind, name
         return None
