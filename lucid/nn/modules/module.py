@@ -5,6 +5,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Self
 
+from ..parameter import Buffer
+from ..uninitialized import is_lazy
 from ._call import Call
 from ._conversion import Conversion
 from ._state_dict import StateDict
@@ -114,9 +116,12 @@ class Module(Call, Conversion, StateDict):
         lines = []
         for name, buffer in self._buffers.items():
             if buffer is not None and name not in self._described_buffers:
+                shape = "uninitialized" if is_lazy(buffer) else f"shape={tuple(buffer.shape)}"
                 device = "" if buffer.device == "cpu" else f", device='{buffer.device}'"
                 saved = ", non-persistent" if name in self._non_persistent_buffers_set else ""
-                lines.append(f"({name}): Buffer(shape={tuple(buffer.shape)}, dtype={buffer.dtype.name}{device}{saved})")
+                options = buffer.options() if isinstance(buffer, Buffer) else ""
+                lines.append(f"({name}): Buffer({shape}, dtype={buffer.dtype.name}{device}{saved}"
+                             f"{options and ', ' + options})")
         return lines
 
     # ---- pickling ------------------------------------------------------------------------------------------------
