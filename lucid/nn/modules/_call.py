@@ -83,6 +83,7 @@ def _register(hook: Hook, prepend: bool, hooks: OrderedDict[int, Any], *flags: O
 def _call_with_hooks(module: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     result = None
     called: set[int] = set()
+    forward = module.forward  # as it was: a pre-hook may change the class of the module, as that of lazy modules does
     try:
         args, kwargs = _run_pre_hooks(module, args, kwargs)
         backward = None
@@ -90,7 +91,7 @@ def _call_with_hooks(module: Call, args: tuple[Any, ...], kwargs: dict[str, Any]
             backward = BackwardHooks(module, list(module._backward_pre_hooks.values()),
                                      list(module._backward_hooks.values()))
             args = backward.watch_inputs(args)
-        result = module.forward(*args, **kwargs)
+        result = forward(*args, **kwargs)
         for number, hook in list(module._forward_hooks.items()):
             called.add(number)
             replacement = _run_forward_hook(module, number, hook, args, kwargs, result)
