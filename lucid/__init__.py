@@ -37,6 +37,8 @@ from .autograd.grad_mode import is_grad_enabled, is_inference_mode_enabled
 from .backends import Device as device
 from .backends import default_device as get_default_device
 from .backends import set_default_device
+from .backends.memory_format import MemoryFormat as memory_format
+from .backends.memory_format import channels_last, channels_last_3d, contiguous_format, preserve_format
 from .ops.activation import (
     log_softmax,
     relu,

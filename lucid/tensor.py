@@ -11,6 +11,8 @@ from . import _clock as clock
 from . import _dtypes, backends
 from ._format import format_tensor
 from ._hooks import RemovableHandle
+from .backends import sharing
+from .backends.memory_format import MemoryFormat, contiguous_format, is_contiguous
 
 
 class Version:
@@ -23,6 +25,9 @@ class Version:
         self.stamp = 0  # the clock at the last write
         self.inference = False  # made in inference_mode: must not be saved for a gradient
         self.views: set[weakref.ref[Tensor]] | None = None  # live differentiable views, to rebase after a write
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Version, ()  # a copy of the memory has a history of its own
 
     def bump(self) -> None:
         """Record a write."""
@@ -168,9 +173,9 @@ class Tensor:
         steps = tuple(step // self._array.itemsize for step in self._array.strides)
         return steps if dim is None else steps[dim]
 
-    def is_contiguous(self) -> bool:
-        """Whether the elements lie in memory in row-major order without gaps."""
-        return bool(self._array.flags.c_contiguous)
+    def is_contiguous(self, *, memory_format: MemoryFormat = contiguous_format) -> bool:
+        """Whether the elements lie in memory without gaps, in row-major order or in `memory_format`."""
+        return is_contiguous(self._array, memory_format)
 
     def is_floating_point(self) -> bool:
         """Whether the dtype is a real floating-point type."""
@@ -438,8 +443,9 @@ class Tensor:
 
         result = self.__class__.__new__(self.__class__)
         memo[id(self)] = result
-        result._array = self._array.copy()
-        result._node = result._grad = result._version_box = result._view = None
+        result._array = sharing.copy(self._array, memo)
+        result._version_box = copy.deepcopy(self._version_box, memo)
+        result._node = result._grad = result._view = None
         result.requires_grad = self.requires_grad
         result._grad = copy.deepcopy(self._grad, memo)
         result.__dict__.update(copy.deepcopy(self.__dict__, memo))
@@ -448,9 +454,9 @@ class Tensor:
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         if not self.is_leaf:
             raise RuntimeError("a tensor that is part of a graph cannot be pickled; detach() it first")
-        # Arrays travel through the host, so a pickle of a GPU tensor opens where `device` exists.
-        state = (backends.to_host(self._array), str(self.device), self.requires_grad, self._grad, self.__dict__)
-        return _unpickle, (self.__class__, *state)
+        memory, place = sharing.Shared.of(self._array)
+        memory.version = version_box(self)
+        return _unpickle, (self.__class__, memory, place, self.requires_grad, self._grad, self.__dict__)
 
 
 class Size(tuple[int, ...]):
@@ -559,11 +565,14 @@ def _from_python(data: Any, wanted: np.dtype | None) -> np.ndarray:
     return array
 
 
-def _unpickle(cls: type[Tensor], array: np.ndarray, device: str, requires_grad: bool, grad: Tensor | None,
-              attributes: dict[str, Any]) -> Tensor:
+def _unpickle(cls: type[Tensor], memory: sharing.Shared, place: sharing.Part | None, requires_grad: bool,
+              grad: Tensor | None, attributes: dict[str, Any]) -> Tensor:
     tensor = cls.__new__(cls)
-    tensor._array = backends.to_device(array, backends.Device(device))
-    tensor._node = tensor._version_box = tensor._view = None
+    tensor._array = sharing.take(memory.array, place)
+    if memory.version is None:
+        memory.version = Version()
+    tensor._version_box = memory.version
+    tensor._node = tensor._view = None
     tensor._grad = grad
     tensor.requires_grad = requires_grad
     tensor.__dict__.update(attributes)

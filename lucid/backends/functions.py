@@ -13,6 +13,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from .memory_format import in_memory_order, inverse
+
 Array = Any
 HALVES = frozenset({np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)})
 Kernel = Callable[..., Any]
@@ -55,12 +57,13 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
 
     @entry
     def cast(x: Array, *, dtype: np.dtype, out: Array | None = None) -> Array:
-        return write(x.astype(dtype), out)
+        return write(in_memory_order(x, lambda array: array.astype(dtype, order="C")), out)
 
     @entry
-    def copy(x: Array, *, out: Array | None = None) -> Array:
+    def copy(x: Array, *, axes: tuple[int, ...] | None = None, out: Array | None = None) -> Array:
+        """`axes` are the dimensions from the outermost in memory to the innermost; None is row-major order."""
         if out is None:
-            return x.copy()
+            return x.copy() if axes is None else x.transpose(axes).copy().transpose(inverse(axes))
         out[...] = x
         return out
 

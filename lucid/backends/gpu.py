@@ -8,6 +8,7 @@ import numpy as np
 
 from . import functions, lazy, probe
 from .device import Device
+from .memory_format import in_memory_order
 
 _problem = probe.gpu_problem()
 if _problem is not None:
@@ -62,12 +63,12 @@ def device_of(array: Array) -> Device:
 def from_host(array: np.ndarray, device: Device) -> Array:
     """A copy of a NumPy array on `device`."""
     with on(device):
-        return cupy.asarray(array)
+        return in_memory_order(array, cupy.asarray)
 
 
 def to_host(array: Array) -> np.ndarray:
     """A NumPy copy of `array`; waits for the device and raises its pending index errors."""
-    result = array.get()
+    result = in_memory_order(array, lambda ordered: ordered.get())  # CuPy's order is row-major
     launch.raise_pending()
     return result
 
@@ -77,7 +78,7 @@ def to_device(array: Array, device: Device, copy: bool) -> Array:
     if device_of(array) == device and not copy:
         return array
     with on(device):
-        return cupy.array(array, copy=True)
+        return in_memory_order(array, cupy.array)
 
 
 def synchronize() -> None:

@@ -24,17 +24,18 @@ class _StableHandle(Tensor):
     __slots__ = ()
 
     def to(self, *args: Any, **keywords: Any) -> Tensor:
-        """Move this object to another device and return it; with a dtype or `copy=True`, return a new tensor.
+        """Move this object to another device and return it; with a dtype, memory format or `copy=True`, return a new tensor.
 
         Takes what `Tensor.to` takes: ``to(device)``, ``to(dtype)``, ``to(device, dtype)``, ``to(other)``. A move swaps the
         array inside this object, and moves `.grad` along; it is not recorded in any graph.
         """
-        device, dtype, copy = conversion.destination(*args, **keywords)
-        if copy or device is None or (dtype is not None and dtype != self._array.dtype):
-            return conversion.to(self, *args, **keywords)
-        return self._move(device)
+        target = conversion.destination(*args, **keywords)
+        if (target.copy or target.device is None or target.memory_format is not None
+                or target.dtype not in (None, self._array.dtype)):
+            return conversion.convert(self, target)
+        return self._move(target.device)
 
-    def gpu(self, device: Any = None) -> Tensor:
+    def gpu(self, device: Any = None, non_blocking: bool = False) -> Tensor:
         """Move this object to a GPU, GPU 0 by default, and return it."""
         return self._move(Device("gpu" if device is None else device))
 

@@ -2,16 +2,25 @@
 from __future__ import annotations
 
 import builtins
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import _dtypes, backends
+from ..autograd.errors import type_name
 from ..autograd.grad_mode import GRAD
 from ..autograd.grad_mode import mode as grad_mode
 from ..autograd.inplace import check_result, write
 from ..autograd.op import Node, Op, UnaryOp
 from ..backends import Device
+from ..backends.memory_format import (
+    MemoryFormat,
+    contiguous_format,
+    format_of,
+    memory_axes,
+    preserve_format,
+    require_format,
+)
 from ..tensor import Tensor, wrap
 from ._operands import require_tensor
 
@@ -31,21 +40,35 @@ def _cast_rule(needs: Any, x: Tensor, *, dtype: np.dtype) -> Any:
 
 
 _cast = Op("cast", _cast_rule)
-_copy = UnaryOp("copy", lambda needs, x: lambda g, y: (g,))
-_contiguous = UnaryOp("contiguous", lambda needs, x: lambda g, y: (g,))
+_copy = UnaryOp("copy", lambda needs, x, axes=None: lambda g, y: (g,))
 _conj: Op = UnaryOp("conj", lambda needs, x: lambda g, y: (_conj(g),))
 _real = UnaryOp("real", lambda needs, x: lambda g, y: (_cast(g, dtype=np.result_type(g.dtype, np.complex64)),))
 _imag = UnaryOp("imag", lambda needs, x: lambda g, y: (_cast(g, dtype=np.result_type(g.dtype, np.complex64)) * 1j,))
 
 
-def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
-    """A copy in memory of its own; gradients pass through."""
-    return _copy(require_tensor("clone", input))
+def clone(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
+    """A copy in memory of its own, laid out as `input` or in `memory_format`; gradients pass through.
+
+    Raises RuntimeError for a memory format of another rank.
+    """
+    array = require_tensor("clone", input)._array
+    if memory_format is not preserve_format:
+        axes = require_format("clone", memory_format).axes(array.ndim)
+    else:
+        axes = None if array.flags.c_contiguous else memory_axes(array)
+    return _copy(input) if axes is None else _copy(input, axes=axes)
 
 
-def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
-    """The tensor itself if its elements lie in row-major order, else a copy that does."""
-    return input if input.is_contiguous() else _contiguous(input)
+def contiguous(input: Tensor, *, memory_format: Any = contiguous_format) -> Tensor:
+    """The tensor itself if its elements lie in row-major order, or in `memory_format`, without gaps, else a copy that does.
+
+    Raises RuntimeError for `preserve_format` and for a memory format of another rank.
+    """
+    if require_format("contiguous", memory_format) is preserve_format:
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+    if input.is_contiguous(memory_format=memory_format):
+        return input
+    return clone(input, memory_format=memory_format)
 
 
 def conj(input: Tensor) -> Tensor:
@@ -74,47 +97,88 @@ def transfer(input: Tensor, device: Device) -> Tensor:
     return result
 
 
-def destination(*args: Any, device: Any = None, dtype: Any = None, tensor: Tensor | None = None, copy: builtins.bool = False,
-                non_blocking: builtins.bool = False, memory_format: Any = None) -> tuple[Device | None, Any, builtins.bool]:
-    """The (device, dtype, copy) that arguments of `to` ask for, None where they leave something as it is.
+class Destination(NamedTuple):
+    """What arguments of `to` ask for; None leaves something as it is."""
 
-    Raises TypeError for arguments that are none of these.
+    device: Device | None = None
+    dtype: Any = None
+    copy: builtins.bool = False
+    memory_format: MemoryFormat | None = None
+
+
+def destination(*args: Any, **keywords: Any) -> Destination:
+    """The arguments of `to` in any of PyTorch's forms: ``(device, dtype, non_blocking, copy)``, ``(dtype, non_blocking,
+    copy)`` or ``(tensor, non_blocking, copy)``, by position or by name, each with the keyword `memory_format`.
+
+    `non_blocking` is accepted: copies never block longer than they must. Raises TypeError for other arguments, RuntimeError
+    for an unknown device.
     """
-    flags = 0
-    for value in (*args, tensor):
-        if isinstance(value, Tensor):
-            device, dtype = value.device, value.dtype
-        elif isinstance(value, builtins.bool):
-            flags += 1
-            copy = value if flags == 2 else copy  # the first flag is non_blocking
-        elif isinstance(value, (Device, builtins.int)) or (isinstance(value, str) and value not in _dtypes._BY_NAME):
-            device = value
-        elif value is not None:
-            dtype = value
-    return (None if device is None else Device(device), None if dtype is None else _dtypes.as_dtype(dtype), copy)
+    first = args[0] if args else None
+    if isinstance(first, Tensor) or (not args and "tensor" in keywords):
+        form: tuple[str, ...] = ("tensor", "non_blocking", "copy")
+    elif first is None or isinstance(first, (Device, builtins.int)) or (isinstance(first, str)
+                                                                        and first not in _dtypes._BY_NAME):
+        form = ("device", "dtype", "non_blocking", "copy")
+    else:
+        form = ("dtype", "non_blocking", "copy")
+    given = dict(zip(form, args, strict=False))
+    wrong = [name for name in keywords if name in given or name not in (*form, "memory_format")]
+    given |= keywords
+    wrong += [name for name in ("non_blocking", "copy") if not isinstance(given.get(name, False), builtins.bool)]
+    if wrong or len(args) > len(form):
+        kinds = [builtins.type(value).__name__ for value in args] + [f"{name}={builtins.type(value).__name__}"
+                                                                    for name, value in keywords.items()]
+        raise TypeError(f"to() received an invalid combination of arguments - got ({', '.join(kinds)}); it takes "
+                        f"({', '.join(form)}, *, memory_format)")
+    memory_format = given.get("memory_format")
+    if memory_format is not None and require_format("to", memory_format) is preserve_format:
+        memory_format = None
+    source = given.get("tensor")
+    if source is not None:
+        return Destination(source.device, source.dtype, given.get("copy", False), memory_format)
+    device, dtype = given.get("device"), given.get("dtype")
+    return Destination(None if device is None else Device(device), None if dtype is None else _dtypes.as_dtype(dtype),
+                       given.get("copy", False), memory_format)
 
 
-def to(input: Tensor, *args: Any, device: Any = None, dtype: Any = None, non_blocking: builtins.bool = False,
-       copy: builtins.bool = False, memory_format: Any = None) -> Tensor:
-    """`input` with another dtype, on another device, or both: ``to(dtype)``, ``to(device)``, ``to(device, dtype)``,
-    ``to(other)``. Returns `input` itself if nothing changes, unless `copy`.
+def to(input: Tensor, *args: Any, **keywords: Any) -> Tensor:
+    """`input` with another dtype, on another device or in another memory format: ``to(dtype)``, ``to(device)``,
+    ``to(device, dtype)``, ``to(other)``, ``to(memory_format=...)``. Returns `input` itself if nothing changes, unless
+    ``copy=True``. Takes and raises what `destination` does.
     """
-    device, dtype, copy = destination(*args, device=device, dtype=dtype, copy=copy)
+    return convert(input, destination(*args, **keywords))
+
+
+def convert(input: Tensor, target: Destination) -> Tensor:
+    """`to` with arguments that are known already."""
     result = input
-    if dtype is not None and dtype != result._array.dtype:
-        result = _cast(result, dtype=dtype)
-    if device is not None and device != result.device:
-        result = transfer(result, device)
-    return clone(result) if copy and result is input else result
+    if target.dtype is not None and target.dtype != result._array.dtype:
+        result = _cast(result, dtype=target.dtype)
+    if target.device is not None and target.device != result.device:
+        result = transfer(result, target.device)
+    if target.memory_format is not None and target.memory_format is not format_of(result._array):
+        return clone(result, memory_format=target.memory_format)
+    return clone(result) if target.copy and result is input else result
 
 
-def type(input: Tensor, dtype: Any = None) -> Any:
-    """The tensor in another dtype; without one, the name of its type, such as 'lucid.FloatTensor'."""
+def type(input: Tensor, dtype: Any = None, non_blocking: builtins.bool = False) -> Any:
+    """The tensor in another dtype, given as such or by the name of a type; without one, the name of its type, such as
+    'lucid.FloatTensor'. Raises ValueError for an unknown name.
+    """
     if dtype is None:
-        from ..autograd.errors import type_name
-
         return f"lucid.{'gpu.' if input.is_gpu else ''}{type_name(input.dtype)}Tensor"
-    return to(input, dtype)
+    return convert(input, type_destination(dtype))
+
+
+def type_destination(dtype: Any) -> Destination:
+    """What `type` asks for with a dtype or the name of a tensor type: 'lucid.FloatTensor', 'lucid.gpu.FloatTensor'."""
+    if not isinstance(dtype, str) or dtype in _dtypes._BY_NAME:
+        return Destination(dtype=_dtypes.as_dtype(dtype))
+    for place in ("", "gpu.", "cuda."):
+        for known in _dtypes.ALL:
+            if dtype == f"lucid.{place}{type_name(known)}Tensor":
+                return Destination(Device("gpu" if place else "cpu"), known)
+    raise ValueError(f"invalid type: {dtype!r}")
 
 
 def type_as(input: Tensor, other: Tensor) -> Tensor:
@@ -122,67 +186,68 @@ def type_as(input: Tensor, other: Tensor) -> Tensor:
     return to(input, other.dtype)
 
 
-def cpu(input: Tensor) -> Tensor:
+def cpu(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
     """`input` in host memory."""
-    return to(input, Device("cpu"))
+    return to(input, Device("cpu"), memory_format=memory_format)
 
 
-def gpu(input: Tensor, device: Any = None) -> Tensor:
+def gpu(input: Tensor, device: Any = None, non_blocking: builtins.bool = False, *, memory_format: Any = preserve_format
+        ) -> Tensor:
     """`input` on a GPU, GPU 0 by default."""
-    return to(input, Device("gpu" if device is None else device))
+    return to(input, Device("gpu" if device is None else device), memory_format=memory_format)
 
 
 cuda = gpu
 
 
-def half(input: Tensor) -> Tensor:
+def half(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
     """`input` as float16."""
-    return to(input, _dtypes.float16)
+    return to(input, _dtypes.float16, memory_format=memory_format)
 
 
-def bfloat16(input: Tensor) -> Tensor:
+def bfloat16(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
     """`input` as bfloat16."""
-    return to(input, _dtypes.bfloat16)
+    return to(input, _dtypes.bfloat16, memory_format=memory_format)
 
 
-def float(input: Tensor) -> Tensor:
+def float(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
     """`input` as float32."""
-    return to(input, _dtypes.float32)
+    return to(input, _dtypes.float32, memory_format=memory_format)
 
 
-def double(input: Tensor) -> Tensor:
+def double(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
     """`input` as float64."""
-    return to(input, _dtypes.float64)
+    return to(input, _dtypes.float64, memory_format=memory_format)
 
 
-def int(input: Tensor) -> Tensor:
+def int(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
     """`input` as int32."""
-    return to(input, _dtypes.int32)
+    return to(input, _dtypes.int32, memory_format=memory_format)
 
 
-def long(input: Tensor) -> Tensor:
+def long(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
     """`input` as int64."""
-    return to(input, _dtypes.int64)
+    return to(input, _dtypes.int64, memory_format=memory_format)
 
 
-def short(input: Tensor) -> Tensor:
+def short(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
     """`input` as int16."""
-    return to(input, _dtypes.int16)
+    return to(input, _dtypes.int16, memory_format=memory_format)
 
 
-def char(input: Tensor) -> Tensor:
+def char(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
     """`input` as int8."""
-    return to(input, _dtypes.int8)
+    return to(input, _dtypes.int8, memory_format=memory_format)
 
 
-def byte(input: Tensor) -> Tensor:
+def byte(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
     """`input` as uint8."""
-    return to(input, _dtypes.uint8)
+    return to(input, _dtypes.uint8, memory_format=memory_format)
 
 
-def bool(input: Tensor) -> Tensor:
+def bool(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
     """`input` as bool: False where it is zero."""
-    return to(input, _dtypes.bool_)
+    return to(input, _dtypes.bool_, memory_format=memory_format)
 
 
 def copy_(self: Tensor, src: Tensor, non_blocking: Any = False) -> Tensor:

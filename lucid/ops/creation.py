@@ -1,6 +1,7 @@
 """New tensors. `dtype`, `device` and `requires_grad` mean the same in all of them; the defaults are the context's."""
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from .. import _dtypes, backends
 from ..autograd.grad_mode import INFERENCE
 from ..autograd.grad_mode import mode as grad_mode
 from ..backends import Device
+from ..backends.memory_format import contiguous_format, inverse, memory_axes, preserve_format, require_format
 from ..tensor import Tensor, as_array, mark_inference, wrap
 from ._operands import integers
 
@@ -90,33 +92,70 @@ def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool 
     return full(integers(size), 1, dtype=_float_dtype(dtype), device=device, requires_grad=requires_grad)
 
 
-def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """A tensor whose elements are whatever was in memory."""
-    return _finish(backends.create("empty", _device(device), {"shape": integers(size), "dtype": _float_dtype(dtype)}),
-                   requires_grad)
+def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+          memory_format: Any = contiguous_format) -> Tensor:
+    """A tensor whose elements are whatever was in memory. Raises RuntimeError for a memory format of another rank."""
+    shape = integers(size)
+    if require_format("empty", memory_format) is preserve_format:
+        raise RuntimeError("unsupported memory format: there is nothing whose format empty could preserve")
+
+    def make(shape: Sequence[int]) -> Tensor:
+        attributes = {"shape": tuple(shape), "dtype": _float_dtype(dtype)}
+        return _finish(backends.create("empty", _device(device), attributes), requires_grad)
+
+    return _laid_out(shape, memory_format.axes(len(shape)), make)
 
 
-def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None,
-              requires_grad: bool = False) -> Tensor:
-    """`full` with the shape, and by default the dtype and device, of `input`."""
-    return full(input.shape, fill_value, dtype=input.dtype if dtype is None else dtype,
-                device=input.device if device is None else device, requires_grad=requires_grad)
+def _laid_out(shape: Sequence[int], axes: Sequence[int] | None, make: Callable[[Sequence[int]], Tensor]) -> Tensor:
+    """What ``make(shape)`` returns, with the dimensions `axes` in memory from the outermost to the innermost."""
+    if axes is None:
+        return make(shape)
+    result = make([shape[axis] for axis in axes])
+    result._array = result._array.transpose(inverse(axes))
+    return result
 
 
-def zeros_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """Zeros with the shape, and by default the dtype and device, of `input`."""
-    return full_like(input, 0, dtype=dtype, device=device, requires_grad=requires_grad)
+def like(input: Tensor, memory_format: Any, make: Callable[[Sequence[int]], Tensor]) -> Tensor:
+    """``make(shape)`` for the shape of `input`, in memory as `input` is or in `memory_format`: what all `..._like` share.
+
+    Raises RuntimeError for a memory format of another rank.
+    """
+    array = input._array
+    if memory_format is not preserve_format:
+        axes = require_format("like", memory_format).axes(array.ndim)
+    else:
+        axes = None if array.flags.c_contiguous else memory_axes(array)
+    return _laid_out(array.shape, axes, make)
 
 
-def ones_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """Ones with the shape, and by default the dtype and device, of `input`."""
-    return full_like(input, 1, dtype=dtype, device=device, requires_grad=requires_grad)
+def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+              memory_format: Any = preserve_format) -> Tensor:
+    """`full` with the shape, and by default the dtype, device and memory format, of `input`."""
+    dtype = input.dtype if dtype is None else dtype
+    device = input.device if device is None else device
+    return like(input, memory_format, lambda shape: full(tuple(shape), fill_value, dtype=dtype, device=device,
+                                                         requires_grad=requires_grad))
 
 
-def empty_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """Uninitialised memory with the shape, and by default the dtype and device, of `input`."""
-    return empty(input.shape, dtype=input.dtype if dtype is None else dtype,
-                 device=input.device if device is None else device, requires_grad=requires_grad)
+def zeros_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+               memory_format: Any = preserve_format) -> Tensor:
+    """Zeros with the shape, and by default the dtype, device and memory format, of `input`."""
+    return full_like(input, 0, dtype=dtype, device=device, requires_grad=requires_grad, memory_format=memory_format)
+
+
+def ones_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+              memory_format: Any = preserve_format) -> Tensor:
+    """Ones with the shape, and by default the dtype, device and memory format, of `input`."""
+    return full_like(input, 1, dtype=dtype, device=device, requires_grad=requires_grad, memory_format=memory_format)
+
+
+def empty_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+               memory_format: Any = preserve_format) -> Tensor:
+    """Uninitialised memory with the shape, and by default the dtype, device and memory format, of `input`."""
+    dtype = input.dtype if dtype is None else dtype
+    device = input.device if device is None else device
+    return like(input, memory_format, lambda shape: empty(tuple(shape), dtype=dtype, device=device,
+                                                          requires_grad=requires_grad))
 
 
 def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None,

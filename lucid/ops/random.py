@@ -10,8 +10,10 @@ from .. import _dtypes, _random, backends
 from ..autograd.errors import type_name
 from ..autograd.inplace import write
 from ..backends import Device
+from ..backends.memory_format import preserve_format
 from ..tensor import Tensor, wrap
 from ._operands import integers, require_tensor
+from .creation import like
 
 METHODS = ("bernoulli", "multinomial", "uniform_", "normal_", "bernoulli_", "exponential_", "random_")
 
@@ -119,25 +121,26 @@ def randperm(n: int, *, generator: _random.Generator | None = None, dtype: Any =
 
 
 def rand_like(input: Tensor, *, generator: _random.Generator | None = None, dtype: Any = None, device: Any = None,
-              requires_grad: bool = False) -> Tensor:
-    """`rand` with the shape, and by default the dtype and device, of `input`."""
-    return rand(input.shape, generator=generator, dtype=dtype or input.dtype, device=device or input.device,
-                requires_grad=requires_grad)
+              requires_grad: bool = False, memory_format: Any = preserve_format) -> Tensor:
+    """`rand` with the shape, and by default the dtype, device and memory format, of `input`."""
+    return like(input, memory_format, lambda shape: rand(
+        shape, generator=generator, dtype=dtype or input.dtype, device=device or input.device, requires_grad=requires_grad))
 
 
 def randn_like(input: Tensor, *, generator: _random.Generator | None = None, dtype: Any = None, device: Any = None,
-               requires_grad: bool = False) -> Tensor:
-    """`randn` with the shape, and by default the dtype and device, of `input`."""
-    return randn(input.shape, generator=generator, dtype=dtype or input.dtype, device=device or input.device,
-                 requires_grad=requires_grad)
+               requires_grad: bool = False, memory_format: Any = preserve_format) -> Tensor:
+    """`randn` with the shape, and by default the dtype, device and memory format, of `input`."""
+    return like(input, memory_format, lambda shape: randn(
+        shape, generator=generator, dtype=dtype or input.dtype, device=device or input.device, requires_grad=requires_grad))
 
 
 def randint_like(input: Tensor, *args: Any, low: int | None = None, high: int | None = None,
                  generator: _random.Generator | None = None, dtype: Any = None, device: Any = None,
-                 requires_grad: bool = False) -> Tensor:
-    """`randint` with the shape, and by default the dtype and device, of `input`."""
-    return randint(*args, tuple(input.shape), low=low, high=high, generator=generator, dtype=dtype or input.dtype,
-                   device=device or input.device, requires_grad=requires_grad)
+                 requires_grad: bool = False, memory_format: Any = preserve_format) -> Tensor:
+    """`randint` with the shape, and by default the dtype, device and memory format, of `input`."""
+    return like(input, memory_format, lambda shape: randint(
+        *args, tuple(shape), low=low, high=high, generator=generator, dtype=dtype or input.dtype, device=device or input.device,
+        requires_grad=requires_grad))
 
 
 def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: _random.Generator | None = None,

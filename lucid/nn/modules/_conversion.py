@@ -1,57 +1,76 @@
 """Moving a module to a device and casting it: arrays are swapped inside the same objects, each array once."""
 from __future__ import annotations
 
-import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Self
 
 from ... import _dtypes
 from ...autograd.grad_mode import no_grad
 from ...backends import Device
-from ...ops.conversion import destination
+from ...ops.conversion import Destination, convert, destination, type_destination
 from ...tensor import Tensor, Version, wrap
-from ..parameter import Buffer
+from ..parameter import Buffer, Parameter
+from ._left_behind import warn_left_behind
 from ._registry import Registry
 
 Convert = Callable[[Tensor], Tensor]
 
 
 class _Once:
-    """A conversion of the state of `root` that treats each array once: what shared one before shares one afterwards."""
+    """A conversion of the state of `root` that treats each array once: what shared one before shares one afterwards.
 
-    def __init__(self, convert: Convert, root: Registry) -> None:
+    A buffer with ``cast=False`` goes through `uncast` instead of `convert`. An array that several tensors hold is kept until
+    the last of them has been converted, any other is freed at once: the conversion needs room for one array more.
+    """
+
+    def __init__(self, convert: Convert, root: Registry, uncast: Convert | None = None) -> None:
         self._convert = convert
+        self._uncast = uncast or convert
         self._seen: set[int] = set()  # tensors by identity; the modules keep them alive
-        holders = Counter(id(tensor.data._array) for _, tensor in root._named_members(
-            lambda module: (*module._parameters.items(), *module._buffers.items())))
-        # Only arrays behind several tensors are kept until the end: all others are freed as soon as they are replaced.
-        self._shared = {array for array, count in holders.items() if count > 1}
-        self._done: dict[int, tuple[Any, Any, Version | None]] = {}  # id of an array -> (array, its conversion, new version)
+        members = [tensor for _, tensor in root._named_members(
+            lambda module: (*module._parameters.items(), *module._buffers.items()))]
+        held = {id(tensor): tensor for member in members for tensor in (member, member._grad) if tensor is not None}
+        # Through `data`, here and below, as the array of an uninitialized tensor is out of reach.
+        self._holders = Counter(id(tensor.data._array) for tensor in held.values())
+        #: id of an array -> (array, {conversion: (its result, the new version)}), while tensors are left that hold the array
+        self._done: dict[int, tuple[Any, dict[Convert, tuple[Any, Version | None]]]] = {}
 
-    def __call__(self, tensor: Tensor) -> None:
+    def __call__(self, tensor: Tensor) -> Tensor:
+        """What `fn(tensor)` gives in an `_apply` that a class overrides to convert tensors of its own, too."""
+        if isinstance(tensor, (Parameter, Buffer)):
+            self.swap(tensor)
+            return tensor
+        return self._convert(tensor)
+
+    def swap(self, tensor: Tensor) -> None:
         """Swap the converted array into `tensor`, and that of its gradient into its gradient."""
+        function = self._convert if not isinstance(tensor, Buffer) or tensor.cast else self._uncast
+        if isinstance(tensor, Buffer) and id(tensor) not in self._seen:
+            tensor.convert_graph(function)
         for target in (tensor, tensor._grad):
             if target is not None and id(target) not in self._seen:
                 self._seen.add(id(target))
-                self._swap(target)
+                self._swap(target, function)
 
-    def _swap(self, tensor: Tensor) -> None:
-        if isinstance(tensor, Buffer):
-            tensor.convert_graph(self._convert)
-        array = tensor.data._array  # through `data`, as the array of an uninitialized tensor is out of reach
-        if id(array) in self._done:
-            _, result, version = self._done[id(array)]
-            tensor._swap_array(result)
-            tensor._version_box = version
+    def _swap(self, tensor: Tensor, function: Convert) -> None:
+        array = tensor.data._array
+        _, results = self._done.get(id(array), (array, {}))
+        if function in results:
+            result, version = results[function]
         else:
-            result = self._convert(wrap(array))._array
-            if result is array:
-                return
+            result, version = function(wrap(array))._array, None
+        if result is not array:
             tensor._swap_array(result)
-            if id(array) in self._shared:
-                self._done[id(array)] = (array, result, tensor._version_box)
-        tensor._view = None
+            if version is not None:
+                tensor._version_box = version
+            tensor._view = None
+            results[function] = (result, tensor._version_box)
+        self._holders[id(array)] -= 1
+        if self._holders[id(array)] > 0:
+            self._done[id(array)] = (array, results)
+        else:
+            self._done.pop(id(array), None)
 
 
 class Conversion(Registry):
@@ -62,49 +81,72 @@ class Conversion(Registry):
         once = fn if isinstance(fn, _Once) else _Once(fn, self)
         if recurse:
             for module in self.children():
-                module._apply(once)  # type: ignore[arg-type]
+                module._apply(once)
         with no_grad():
             for tensor in (*self._parameters.values(), *self._buffers.values()):
                 if tensor is not None:
-                    once(tensor)
+                    once.swap(tensor)
         return self
 
     def to(self, *args: Any, **keywords: Any) -> Self:
         """Move and cast the module in place, and return it: ``to(device)``, ``to(dtype)``, ``to(device, dtype)``,
-        ``to(tensor)``.
+        ``to(tensor)``, ``to(memory_format=lucid.channels_last)``.
 
-        Only floating-point and complex parameters and buffers are cast. Parameters, buffers and gradients stay the same
-        objects, so an optimizer made before stays valid and what was tied stays tied. A tensor that is an ordinary
-        attribute is left where it is, with a warning. Raises TypeError for a dtype that is neither floating nor complex.
+        Only floating-point and complex parameters and buffers are cast, and no buffer with ``cast=False``; only those of 4 or
+        5 dimensions get the memory format. Parameters, buffers and gradients stay the same objects, so an optimizer made
+        before stays valid and what was tied stays tied. A tensor that is an ordinary attribute is left where it is, with a
+        warning. Raises TypeError for a dtype that is neither floating nor complex and for unknown arguments, RuntimeError for
+        ``copy=True`` and, with nothing changed, for a memory format of another rank.
         """
-        device, dtype, _ = destination(*args, **keywords)
-        if dtype is not None and not _dtypes.is_differentiable(dtype):
+        target = destination(*args, **keywords)
+        if target.copy:
+            raise RuntimeError(".to() does not accept copy argument")
+        if target.dtype is not None and not _dtypes.is_differentiable(target.dtype):
             raise TypeError("nn.Module.to only accepts floating point or complex dtypes, but got desired "
-                            f"dtype={dtype.name}")
-
-        def convert(tensor: Tensor) -> Tensor:
-            return tensor.to(device, dtype if _dtypes.is_differentiable(tensor.dtype) else None)
-
-        self._apply(convert)
-        if device is not None:
-            _warn_left_behind(self, device)
-        return self
+                            f"dtype={target.dtype.name}")
+        if target.memory_format is not None:
+            for tensor in (*self.parameters(), *self.buffers()):
+                if tensor.ndim in (4, 5):
+                    target.memory_format.axes(tensor.ndim)
+        return self._move(target)
 
     def cpu(self) -> Self:
         """Move the module to host memory."""
-        return self.to(Device("cpu"))
+        return self._move(Destination(Device("cpu")))
 
     def gpu(self, device: Any = None) -> Self:
         """Move the module to a GPU, GPU 0 by default."""
-        return self.to(Device("gpu" if device is None else device))
+        return self._move(Destination(Device("gpu" if device is None else device)))
 
     def cuda(self, device: Any = None) -> Self:
         """The same as `gpu`."""
-        return self.gpu(device)
+        return self._move(Destination(Device("gpu" if device is None else device)))
+
+    def _move(self, target: Destination) -> Self:
+        """Convert the state to what `target` asks for, as far as `to` does, and warn the caller's caller of what stays."""
+        def moved(tensor: Tensor, dtype: Any = None) -> Tensor:
+            memory_format = target.memory_format if tensor.ndim in (4, 5) else None
+            return convert(tensor, Destination(target.device, dtype, memory_format=memory_format))
+
+        def cast(tensor: Tensor) -> Tensor:
+            return moved(tensor, target.dtype if _dtypes.is_differentiable(tensor.dtype) else None)
+
+        self._apply(_Once(cast, self, moved))
+        if target.device is not None:
+            warn_left_behind(self, target.device, stacklevel=3)
+        return self
 
     def type(self, dst_type: Any) -> Self:
-        """Cast all parameters and buffers, integer ones too."""
-        return self._apply(lambda tensor: tensor.to(_dtypes.as_dtype(dst_type)))
+        """Cast all parameters and buffers, integer ones too, but no buffer with ``cast=False``.
+
+        Raises RuntimeError, with nothing changed, for an integer dtype if a parameter requires grad.
+        """
+        target = type_destination(dst_type)
+        if not _dtypes.is_differentiable(target.dtype) and any(parameter.requires_grad for parameter in self.parameters()):
+            raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype, not "
+                               f"{target.dtype.name}")
+        return self._apply(_Once(lambda tensor: convert(tensor, target), self,
+                                 lambda tensor: convert(tensor, Destination(target.device))))
 
     def float(self) -> Self:
         """Cast floating-point parameters and buffers to float32."""
@@ -123,35 +165,5 @@ class Conversion(Registry):
         return self._cast(_dtypes.bfloat16)
 
     def _cast(self, dtype: Any) -> Self:
-        return self._apply(lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor)
-
-
-def _warn_left_behind(root: Registry, device: Device) -> None:
-    """Warn about tensors that are ordinary attributes and are not on `device`.
-
-    An attribute that a forward pre-hook computes before every call, and says so by its `computes`, needs no moving.
-    """
-    for path, module in root.named_modules():
-        owner = type(root).__name__ + (f".{path}" if path else "")
-        computed = [getattr(hook, "computes", None) for hook in module.__dict__["_forward_pre_hooks"].values()]
-        for attribute, value in module.__dict__.items():
-            if attribute in ("_parameters", "_buffers", "_modules") or attribute in computed:
-                continue
-            for place, tensor in _tensors_in(value, attribute, 0):
-                if tensor.device != device:
-                    warnings.warn(f"{owner}.{place} is a plain tensor attribute: .to('{device}') leaves it on "
-                                  f"{tensor.device}. Use register_buffer (or nn.Buffer) to make it move with the module.",
-                                  UserWarning, stacklevel=3)
-
-
-def _tensors_in(value: Any, place: str, depth: int) -> Iterator[tuple[str, Tensor]]:
-    """Pairs (place, tensor) of the tensors in `value`, which may be nested in lists, tuples and dictionaries."""
-    if isinstance(value, Tensor):
-        yield place, value
-    elif depth < 4:
-        if isinstance(value, (list, tuple)):
-            for index, item in enumerate(value):
-                yield from _tensors_in(item, f"{place}[{index}]", depth + 1)
-        elif isinstance(value, dict):
-            for key, item in value.items():
-                yield from _tensors_in(item, f"{place}[{key!r}]", depth + 1)
+        return self._apply(_Once(lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor, self,
+                                 lambda tensor: tensor))
