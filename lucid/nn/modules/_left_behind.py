@@ -16,11 +16,15 @@ _NAMED = 3  # places that a warning spells out
 
 
 def warn_left_behind(root: Registry, device: Device, stacklevel: int) -> None:
-    """Warn, once for each attribute of `root` and the modules below, about tensors in it that are not on `device`."""
+    """Warn, once for each attribute of `root` and the modules below, about tensors in it that are not on `device`.
+
+    An attribute that a forward pre-hook computes before every call, and says so by its `computes`, needs no moving.
+    """
     for path, module in root.named_modules():
         owner = type(root).__name__ + (f".{path}" if path else "")
+        computed = {getattr(hook, "computes", None) for hook in module.__dict__["_forward_pre_hooks"].values()}
         for attribute, value in list(module.__dict__.items()):
-            if attribute in _REGISTERED:
+            if attribute in _REGISTERED or attribute in computed:
                 continue
             left = {place: tensor.device for place, tensor in _tensors_in(value, f"{owner}.{attribute}", set())
                     if tensor.device != device}
