@@ -157,6 +157,15 @@ from .ops.linear_algebra import (
     outer,
     vdot,
 )
+from .ops.linear_algebra_exponential import (
+    matrix_exp,
+)
+from .ops.linear_algebra_factors import (
+    geqrf,
+)
+from .ops.linear_algebra_norms import (
+    norm_except_dim,
+)
 from .ops.loss import (
     binary_cross_entropy_with_logits,
 )
@@ -283,7 +292,7 @@ from .ops.unary import (
 from .serialization import load, save
 from .tensor import Size, Tensor
 
-from . import data, nn, optim, func  # isort: skip  (they import the functions above)
+from . import data, linalg, nn, optim, func  # isort: skip  (they import the functions above)
 
 __version__ = "0.1.0"
 

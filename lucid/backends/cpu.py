@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from lucid_kernels.cpu import blas
 
-from . import functions, lazy
+from . import functions, lazy, linear_algebra
 from .device import Device
 
 DEVICE = Device("cpu")
@@ -23,5 +23,5 @@ def _multiply(a: np.ndarray, b: np.ndarray) -> Any:
     return blas.matmul(a, b)
 
 
-TABLE: dict[str, Callable[..., Any]] = functions.table(np, _scatter_add, _multiply)
+TABLE: dict[str, Callable[..., Any]] = functions.table(np, _scatter_add, _multiply) | linear_algebra.table(np)
 lazy.kernels("lucid_kernels.cpu", TABLE)

@@ -23,6 +23,8 @@ from . import (
     embedding,
     indexing,
     linear_algebra,
+    linear_algebra_exponential,
+    linear_algebra_factors,
     loss,
     normalization,
     padding,
@@ -35,7 +37,8 @@ from . import (
 )
 
 FAMILIES = (activation, arithmetic, comparison, conversion, convolution, creation, dropout, embedding, indexing,
-            linear_algebra, loss, normalization, padding, pooling, random, reduction, shape, ternary, unary)
+            linear_algebra, linear_algebra_exponential, linear_algebra_factors, loss,
+            normalization, padding, pooling, random, reduction, shape, ternary, unary)
 
 OPERATORS: dict[str, Callable[..., Any]] = {
     "__add__": arithmetic.plain_add, "__radd__": arithmetic.plain_add, "__sub__": arithmetic.sub, "__rsub__": arithmetic.rsub,

@@ -124,12 +124,13 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         from .shape import broadcast_shapes
 
         if a[:-2] != b[:-2]:
-            _check_batches(a[:-2], b[:-2])
+            check_batches(a[:-2], b[:-2])
             broadcast_shapes(a[:-2], b[:-2])
     return _matmul(input, other)
 
 
-def _check_batches(a: tuple[int, ...], b: tuple[int, ...]) -> None:
+def check_batches(a: tuple[int, ...], b: tuple[int, ...]) -> None:
+    """Raise RuntimeError, in PyTorch's words, for batch dimensions that cannot be broadcast."""
     rank = max(len(a), len(b))
     for dim, (n, m) in enumerate(zip((1,) * (rank - len(a)) + a, (1,) * (rank - len(b)) + b, strict=True)):
         if n != m and 1 not in (n, m):

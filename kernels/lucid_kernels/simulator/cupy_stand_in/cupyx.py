@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ __all__ = [
     "allow_synchronize",
     "empty_like_pinned",
     "empty_pinned",
+    "errstate",
     "rsqrt",
     "scatter_add",
     "scatter_max",
@@ -37,6 +40,24 @@ def scatter_max(a: ndarray, slices: Any, value: Any) -> None:
 def scatter_min(a: ndarray, slices: Any, value: Any) -> None:
     """The minimum of ``a[slices]`` and `value`, in place."""
     scatter(np.minimum, a, slices, value)
+
+
+@contextlib.contextmanager
+def errstate(
+    *,
+    divide: Any = None,
+    over: Any = None,
+    under: Any = None,
+    invalid: Any = None,
+    linalg: str | None = None,
+) -> Iterator[None]:
+    """The context in which CuPy reports singular matrices (`linalg` 'raise'); here they are always reported, as in NumPy.
+
+    Raises NotImplementedError where CuPy does.
+    """
+    if any(value is not None for value in (divide, over, under, invalid)) or linalg not in (None, "ignore", "raise"):
+        raise NotImplementedError("errstate takes linalg='ignore' and linalg='raise' only")
+    yield
 
 
 def rsqrt(x: Any) -> Any:

@@ -1,0 +1,278 @@
+"""Linear systems and factorizations of matrices, for stacks of them: the dimensions before the last two are a batch."""
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from .. import _dtypes
+from ..autograd.errors import type_name
+from ..autograd.op import Op, Pull
+from ..tensor import Tensor
+from ._operands import require_tensor
+from .arithmetic import conjugate
+from .creation import eye
+from .linear_algebra import check_batches
+from .shape import broadcast_shapes, cat, tril, triu
+
+METHODS = ("geqrf",)
+
+
+class QR(NamedTuple):
+    """What `linalg.qr` returns."""
+
+    Q: Tensor
+    R: Tensor
+
+
+class GEQRF(NamedTuple):
+    """What `geqrf` returns."""
+
+    a: Tensor
+    tau: Tensor
+
+
+class SVD(NamedTuple):
+    """What `linalg.svd` returns."""
+
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
+
+
+def adjoint(matrix: Tensor) -> Tensor:
+    """The conjugate transpose of each matrix."""
+    return conjugate(matrix).mT
+
+
+# ---- checks ------------------------------------------------------------------------------------------------------------
+def require_matrix(name: str, input: Tensor) -> None:
+    """Raise RuntimeError for integers and for less than two dimensions."""
+    dtype = require_tensor(name, input)._array.dtype
+    if input.ndim < 2:
+        raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
+    if not _dtypes.is_differentiable(dtype):
+        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {type_name(dtype)}")
+
+
+def require_square(name: str, input: Tensor) -> None:
+    """Raise RuntimeError as `require_matrix` does, and for matrices that are not square."""
+    require_matrix(name, input)
+    rows, columns = input._array.shape[-2:]
+    if rows != columns:
+        raise RuntimeError(f"{name}: A must be batches of square matrices, but they are {rows} by {columns} matrices")
+
+
+def require_lapack_dtype(routine: str, input: Tensor) -> None:
+    """Raise NotImplementedError for dtypes that LAPACK has no routines for."""
+    if input._array.dtype.kind not in "fc" or input._array.dtype.itemsize < 4:
+        raise NotImplementedError(f'"{routine}" not implemented for \'{type_name(input.dtype)}\'')
+
+
+def _all(gradients: list[Any], count: int) -> list[Any]:
+    """The gradients of all `count` outputs: the engine leaves out the last ones that have none."""
+    return gradients + [None] * (count - len(gradients))
+
+
+# ---- linear systems ----------------------------------------------------------------------------------------------------
+def _solve_rule(needs: Any, a: Tensor, b: Tensor) -> Pull:
+    needs_a, needs_b = needs
+
+    def pull(g: Tensor, x: Tensor) -> tuple[Any, Any]:
+        to_b = _solve(adjoint(a), g)
+        return -(to_b @ adjoint(x)) if needs_a else None, to_b if needs_b else None
+
+    return pull
+
+
+_solve = Op("solve", _solve_rule, keeps=True)
+
+
+def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
+    """X with ``A X = B``, or ``X A = B`` without `left`, for square `A` (..., n, n) and `B` (..., n, k) or (..., k, n).
+
+    `B` is a vector, or a batch of vectors, if it has one dimension or the shape of `A` without the last one; batches are
+    broadcast. Raises RuntimeError for shapes and dtypes that do not fit, and LinAlgError, a RuntimeError, if a matrix is
+    singular.
+    """
+    name = "linalg.solve"
+    require_square(name, A)
+    dtype = require_tensor(name, B)._array.dtype
+    if dtype != A._array.dtype:
+        raise RuntimeError(f"{name}: Expected A and B to have the same dtype, but found A of type {type_name(A.dtype)} and B of "
+                           f"type {type_name(dtype)} instead")
+    a, b = A._array.shape, B._array.shape
+    vector = len(b) == 1 or (len(b) == len(a) - 1 and b == a[:-1])
+    if vector:
+        B = B.unsqueeze(-1)
+    elif not b:
+        raise RuntimeError(f"{name}: The input tensor B must have at least 2 dimensions.")
+    rows, columns = B._array.shape[-2:]
+    if (rows if left else columns) != a[-1]:
+        raise RuntimeError(f"{name}: Incompatible shapes of A and B for the equation {'AX' if left else 'XA'} = B "
+                           f"({a[-2]}x{a[-1]} and {rows}x{columns})")
+    require_lapack_dtype("lu_cpu", A)
+    check_batches(a[:-2], B._array.shape[:-2])
+    batch = broadcast_shapes(a[:-2], B._array.shape[:-2])
+    A, B = A.expand(*batch, *a[-2:]), B.expand(*batch, rows, columns)
+    result = _solve(A, B) if left else _solve(A.mT, B.mT).mT
+    return result.squeeze(-1) if vector else result
+
+
+# ---- QR ----------------------------------------------------------------------------------------------------------------
+def _geqrf_rule(needs: Any, x: Tensor) -> Pull:
+    def pull(g: Any, y: Any) -> Any:
+        raise NotImplementedError("the derivative for 'geqrf' is not implemented.")
+
+    return pull
+
+
+def _qr_rule(needs: Any, a: Tensor, *, mode: str) -> Pull:
+    """The gradient of Q and R with Q^H Q = 1 and R upper triangular (Walter and Lehmann, "On evaluating higher-order
+    derivatives of the QR decomposition of tall matrices", 2010; Liao et al., "Differentiable programming tensor networks",
+    2019). Columns of A beyond a square are Q times those of R, and are differentiated as that product.
+    """
+    rows, columns = a._array.shape[-2:]
+
+    def pull(g: Any, y: Any) -> tuple[Tensor]:
+        if mode == "r":
+            raise RuntimeError("The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use "
+                               "linalg.qr(A, mode='reduced') if you are going to differentiate through linalg.qr.")
+        if mode == "complete" and rows > columns:
+            raise RuntimeError("The QR decomposition is not differentiable when mode='complete' and nrows > ncols.")
+        q, r = y
+        to_q, to_r = (like * 0 if part is None else part for part, like in zip(_all(g, 2), y, strict=True))
+        to_beyond = to_r.narrow(-1, rows, columns - rows) if columns > rows else None
+        if to_beyond is not None:
+            to_q = to_q + a.narrow(-1, rows, columns - rows) @ adjoint(to_beyond)
+            r, to_r = r.narrow(-1, 0, rows), to_r.narrow(-1, 0, rows)
+        mixed = r @ adjoint(to_r) - adjoint(to_q) @ q
+        below, diagonal = tril(mixed, -1), tril(triu(mixed))
+        symmetric = below + adjoint(below) + (diagonal + adjoint(diagonal)) / 2
+        gradient = adjoint(_solve(r, adjoint(to_q + q @ symmetric)))
+        return (gradient if to_beyond is None else cat([gradient, q @ to_beyond], -1),)
+
+    return pull
+
+
+_geqrf = Op("geqrf", _geqrf_rule)
+_qr = Op("qr", _qr_rule, keeps=(0, 1))
+
+
+def geqrf(input: Tensor) -> GEQRF:
+    """LAPACK's compact QR factorization of matrices (..., m, n): R on and above the diagonal of `a`, the vectors of the
+    Householder reflectors below it, and their factors `tau` (..., min(m, n)): what `linalg.householder_product` takes.
+
+    Not differentiable. Raises RuntimeError for less than two dimensions, NotImplementedError for integers and half precision.
+    """
+    if require_tensor("geqrf", input).ndim < 2:
+        raise RuntimeError("torch.geqrf: input must have at least 2 dimensions.")
+    require_lapack_dtype("geqrf_cpu", input)
+    return GEQRF(*_geqrf(input))
+
+
+def qr(A: Tensor, mode: str = "reduced") -> QR:
+    """``A = Q R`` for matrices (..., m, n), with orthonormal columns in Q and R upper triangular, as the pair (Q, R).
+
+    With k = min(m, n), Q is (..., m, k) and R (..., k, n); with `mode` 'complete' (..., m, m) and (..., m, n). Mode 'r'
+    leaves Q empty. Differentiable where the first k columns of A are independent, but not in mode 'r', nor in mode
+    'complete' with m > n: `backward` raises RuntimeError. So does this for another mode and a wrong rank or dtype.
+    """
+    if mode not in ("reduced", "complete", "r"):
+        raise RuntimeError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'")
+    require_matrix("linalg.qr", A)
+    require_lapack_dtype("geqrf_cpu", A)
+    return QR(*_qr(A, mode=mode))
+
+
+# ---- Householder reflectors ----------------------------------------------------------------------------------------------
+def householder_product(input: Tensor, tau: Tensor) -> Tensor:
+    """The first n columns of the product of the reflectors 1 - tau_i v_i v_i^H, in which v_i is 0 above row i, 1 in it, and
+    column i of `input` (..., m, n) below; `tau` is (..., k) with k <= n <= m.
+
+    It is 1 - V (1 + tau S)^-1 tau V^H, S being the strict upper triangle of V^H V: one triangular system instead of a loop
+    over reflectors (Joffrin, Low, Quintana-Orti and van de Geijn, "Accumulating Householder transformations, revisited",
+    2006), and so differentiable. Raises RuntimeError for other shapes and dtypes.
+    """
+    name = "torch.linalg.householder_product"
+    _check_reflectors(name, input, tau)
+    (rows, columns), count = input._array.shape[-2:], tau._array.shape[-1]
+    one: dict[str, Any] = {"dtype": input.dtype, "device": input.device}
+    vectors = tril(input.narrow(-1, 0, count), -1) + eye(rows, count, **one)
+    factor = tau.unsqueeze(-1)
+    system = eye(count, **one) + factor * triu(adjoint(vectors) @ vectors, 1)
+    return eye(rows, columns, **one) - vectors @ _solve(system, factor * adjoint(vectors.narrow(-2, 0, columns)))
+
+
+def _check_reflectors(name: str, input: Tensor, tau: Tensor) -> None:
+    shape, factors = require_tensor(name, input)._array.shape, require_tensor(name, tau)._array.shape
+    if len(shape) < 2:
+        raise RuntimeError(f"{name}: input must have at least 2 dimensions.")
+    if shape[-2] < shape[-1]:
+        raise RuntimeError(f"{name}: input.shape[-2] must be greater than or equal to input.shape[-1]")
+    if len(factors) != len(shape) - 1:
+        raise RuntimeError(f"{name}: Expected tau to have one dimension less than input, but got tau.ndim equal to "
+                           f"{len(factors)} and input.ndim is equal to {len(shape)}")
+    if shape[-1] < factors[-1]:
+        raise RuntimeError(f"{name}: input.shape[-1] must be greater than or equal to tau.shape[-1]")
+    if factors[:-1] != shape[:-2]:
+        raise RuntimeError(f"{name}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got "
+                           f"{list(factors[:-1])}")
+    if tau._array.dtype != input._array.dtype:
+        raise RuntimeError(f"{name}: tau dtype {type_name(tau.dtype)} does not match input dtype {type_name(input.dtype)}")
+    require_lapack_dtype("orgqr_cpu", input)
+
+
+# ---- singular values -----------------------------------------------------------------------------------------------------
+def _svd_rule(needs: Any, a: Tensor, *, full_matrices: bool) -> Pull:
+    """The gradient of a singular value decomposition (Townsend, "Differentiating the singular value decomposition", 2016; for
+    complex matrices Wan and Zhang, "Automatic differentiation for complex valued SVD", 2019).
+    """
+    rows, columns = a._array.shape[-2:]
+    count = min(rows, columns)
+
+    def pull(g: Any, y: Any) -> tuple[Tensor]:
+        u, s, vh = y[0].narrow(-1, 0, count), y[1], y[2].narrow(-2, 0, count)
+        to_u, to_s, to_vh = _all(g, 3)
+        to_u = None if to_u is None else to_u.narrow(-1, 0, count)
+        to_vh = None if to_vh is None else to_vh.narrow(-2, 0, count)
+        one = eye(count, dtype=s.dtype, device=s.device)
+        inner = (s * 0 if to_s is None else to_s).unsqueeze(-1) * one
+        squares = s * s
+        gaps = squares.unsqueeze(-2) - squares.unsqueeze(-1) + one
+        across = down = 0
+        if to_u is not None:
+            turn = adjoint(u) @ to_u
+            turn = turn - adjoint(turn)
+            inner = inner + turn * (1 - one) / gaps * s.unsqueeze(-2)
+            if a.is_complex() and to_vh is not None:
+                inner = inner + turn * one / (2 * s.unsqueeze(-1))
+            if rows > count:
+                down = ((to_u - u @ (adjoint(u) @ to_u)) / s.unsqueeze(-2)) @ vh
+        if to_vh is not None:
+            turn = vh @ adjoint(to_vh)
+            turn = turn - adjoint(turn)
+            inner = inner + s.unsqueeze(-1) * (turn * (1 - one) / gaps)
+            if columns > count:
+                across = u @ ((to_vh - (to_vh @ adjoint(vh)) @ vh) / s.unsqueeze(-1))
+        return (u @ inner.to(a.dtype) @ vh + down + across,)
+
+    return pull
+
+
+_svd = Op("svd", _svd_rule, keeps=(0, 1, 2))
+
+
+def svd(A: Tensor, full_matrices: bool = True) -> SVD:
+    """``A = U diag(S) Vh`` for matrices (..., m, n): U and Vh unitary, S real, falling, (..., min(m, n)).
+
+    U is (..., m, m) and Vh (..., n, n), or without `full_matrices` (..., m, k) and (..., k, n), k = min(m, n). Differentiable
+    where the singular values differ, in what does not depend on the signs (phases) of the vectors. Raises RuntimeError for a
+    wrong rank or dtype, and LinAlgError, a RuntimeError, for NaN and inf.
+    """
+    require_matrix("linalg.svd", A)
+    require_lapack_dtype("linalg_svd_cpu", A)
+    return SVD(*_svd(A, full_matrices=full_matrices))
+
+
+def svdvals(A: Tensor) -> Tensor:
+    """The singular values of matrices (..., m, n), falling: real, (..., min(m, n)). Raises what `svd` raises."""
+    return svd(A, full_matrices=False).S
