@@ -31,17 +31,21 @@ def save(obj: Any, f: Path | IO[bytes], *, format: str | None = None) -> None:
     `f` is a path or a binary file. The format is 'safetensors', or 'npz' where the path ends so or `format` says it. A path
     is written atomically: to a temporary file beside it, which then takes its place, so there is never half a file. Tensors
     on a GPU are copied to the host, non-contiguous ones are made contiguous, and those that share memory are written each on
-    its own. Raises TypeError, with nothing written, for objects of other types.
+    its own. All elements are read before the file appears at `f`, so a later step changes nothing in it.
+    Raises TypeError, with nothing written, for objects of other types, and RuntimeError, with `f` as it was, if another thread
+    writes to a tensor meanwhile: for that, save a snapshot that was taken between two steps, ``state_dict(copy=True)``.
     """
     if isinstance(f, (str, os.PathLike)):
         path = pathlib.Path(f)
         write = _backend(format or ("npz" if path.suffix == ".npz" else "safetensors")).write
         structure, tensors = pack(obj)
-        with _replacing(path) as file:
+        with _replacing(path) as file, _unchanged(tensors):
             write(file, structure, tensors)
     elif hasattr(f, "write"):
         write = _backend(format or "safetensors").write
-        write(f, *pack(obj))
+        structure, tensors = pack(obj)
+        with _unchanged(tensors):
+            write(f, structure, tensors)
     else:
         raise TypeError(f"expected a path or a binary file to write to, not {type(f).__name__}")
 
@@ -91,6 +95,17 @@ def _read(file: IO[bytes], name: str, device: Device) -> Any:
         return tensors if structure is None else unpack(structure, tensors)
     except Damaged as error:
         raise LoadError(f"cannot load {name}: {error}") from error
+
+
+@contextlib.contextmanager
+def _unchanged(tensors: dict[str, Tensor]) -> Iterator[None]:
+    """Raise RuntimeError if one of `tensors` is written in this context: the file would mix two states."""
+    versions = {name: tensor._version for name, tensor in tensors.items()}
+    yield
+    changed = [name for name, tensor in tensors.items() if tensor._version != versions[name]]
+    if changed:
+        raise RuntimeError(f"'{changed[0]}' was written by another thread while it was being saved. Save a snapshot that was "
+                           "taken between two steps: state_dict(copy=True).")
 
 
 @contextlib.contextmanager

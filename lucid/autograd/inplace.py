@@ -87,7 +87,7 @@ def update(target: Tensor, op: Op, *others: Any, **attributes: Any) -> Tensor:
 
 def refuse_overlap(array: Any) -> None:
     """Raise RuntimeError if several elements of `array` share memory, as those of `expand` do; CuPy would not notice."""
-    if any(stride == 0 and length > 1 for stride, length in zip(array.strides, array.shape, strict=True)):
+    if array.size and any(stride == 0 and length > 1 for stride, length in zip(array.strides, array.shape, strict=True)):
         raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single "
                            "memory location. Please clone() the tensor before performing the operation.")
 

@@ -126,7 +126,7 @@ class Plan:
     def _device_of(self, module: Any) -> Device | None:
         for members in (module.parameters(), module.buffers()):
             for tensor in members:
-                return tensor.device  # type: ignore[no-any-return]
+                return tensor.device
         return self.device
 
 

@@ -29,8 +29,8 @@ class _BufferContainer(Module):
         if name in self._buffers:
             setattr(self, name, value)
         else:
-            own = isinstance(value, Buffer) and value._declared
-            self.register_buffer(name, value, value.persistent if own else self.persistent)
+            persistent = value.persistent if isinstance(value, Buffer) and value._declared else self.persistent
+            self.register_buffer(name, value, persistent)
 
     def __len__(self) -> int:
         return len(self._buffers)
@@ -79,7 +79,7 @@ class BufferList(_BufferContainer):
         return iter(list(self._buffers.values()))
 
     def __add__(self, other: Iterable[Any]) -> BufferList:
-        return self[:].extend(other)  # type: ignore[no-any-return]
+        return self._of(self._entries()).extend(other)
 
     def __iadd__(self, other: Iterable[Any]) -> Self:
         return self.extend(other)
