@@ -1,32 +1,47 @@
-"""Handles that remove a registered hook, used by tensors, modules and optimizers."""
+"""Handles that remove a registered hook, used by tensors, graph nodes, modules and optimizers."""
 from __future__ import annotations
 
-import itertools
 import weakref
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Sequence
 from typing import Any
 
-_ids = itertools.count()
+Registry = OrderedDict[int, Any]
 
 
 class RemovableHandle:
-    """Removes the hook it was returned for; also a context manager that does so at its end."""
+    """Removes the hook it was returned for; also a context manager that does so at its end.
 
-    def __init__(self, hooks: dict[int, Any], *extra: dict[int, Any]) -> None:
-        self.id = next(_ids)
-        self._hooks = tuple(_Reference(registry) for registry in (hooks, *extra))
+    It does not keep alive what is hooked. Copied or pickled together with a module, it belongs to the copy.
+    """
+
+    next_id = 0
+
+    def __init__(self, hooks_dict: Registry, *, extra_dict: Registry | Sequence[Registry] | None = None) -> None:
+        self.id = RemovableHandle.next_id
+        RemovableHandle.next_id += 1
+        self.hooks_dict_ref = weakref.ref(hooks_dict)
+        extras = (extra_dict,) if isinstance(extra_dict, dict) else extra_dict or ()
+        self.extra_dict_ref = tuple(weakref.ref(registry) for registry in extras)
 
     @classmethod
-    def add(cls, hooks: dict[int, Any], hook: Any) -> RemovableHandle:
-        """Put `hook` into the registry `hooks` and return the handle that removes it."""
-        handle = cls(hooks)
+    def add(cls, hooks: Registry, hook: Any, *, prepend: bool = False, flags: Sequence[Registry] = ()) -> RemovableHandle:
+        """Put `hook` into the registry `hooks`, with `prepend` at its front, and return the handle that removes it.
+
+        Its number is also put into each of `flags`, and removed from there with it.
+        """
+        handle = cls(hooks, extra_dict=flags)
         hooks[handle.id] = hook
+        for flag in flags:
+            flag[handle.id] = True
+        if prepend:
+            hooks.move_to_end(handle.id, last=False)
         return handle
 
     def remove(self) -> None:
         """Remove the hook; a second call does nothing."""
-        for reference in self._hooks:
-            registry = reference.get()
+        for reference in (self.hooks_dict_ref, *self.extra_dict_ref):
+            registry = reference()
             if registry is not None:
                 registry.pop(self.id, None)
 
@@ -36,16 +51,17 @@ class RemovableHandle:
     def __exit__(self, *exception: Any) -> None:
         self.remove()
 
+    def __getstate__(self) -> tuple[Any, ...]:
+        # The registries themselves: a copy of the module and a copy of the handle then share theirs.
+        return self.id, self.hooks_dict_ref(), [reference() for reference in self.extra_dict_ref]
 
-class _Reference:
-    """A weak reference where the registry allows one (an OrderedDict does, a dict does not)."""
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.id, hooks, extras = state
+        RemovableHandle.next_id = max(RemovableHandle.next_id, self.id + 1)
+        self.hooks_dict_ref = _reference(hooks)
+        self.extra_dict_ref = tuple(map(_reference, extras))
 
-    def __init__(self, registry: Any) -> None:
-        self.get: Callable[[], Any]
-        try:
-            self.get = weakref.ref(registry)
-        except TypeError:
-            self.get = lambda: registry
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _Reference, (self.get(),)  # a copied or pickled handle removes the hook from the copied registry
+def _reference(registry: Registry | None) -> weakref.ref[Registry]:
+    """A weak reference; one to nothing where the registry was gone when the handle was copied."""
+    return weakref.ref(OrderedDict() if registry is None else registry)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -46,8 +47,8 @@ class Leaf:
     def __init__(self, tensor: Tensor) -> None:
         self.seq = clock.tick()
         self.tensor = weakref.ref(tensor)  # a strong reference would be a cycle
-        self.hooks: dict[int, Callable[..., Any]] | None = None
-        self.post_accumulate_hooks: dict[int, Callable[..., Any]] | None = None
+        self.hooks: OrderedDict[int, Callable[..., Any]] | None = None
+        self.post_accumulate_hooks: OrderedDict[int, Callable[..., Any]] | None = None
 
 
 class Tensor:
@@ -304,7 +305,7 @@ class Tensor:
         if self._node is None:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self._node.hooks is None:
-            self._node.hooks = {}
+            self._node.hooks = OrderedDict()
         return RemovableHandle.add(self._node.hooks, hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
@@ -314,7 +315,7 @@ class Tensor:
         if self._node.__class__ is not Leaf:
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
         if self._node.post_accumulate_hooks is None:
-            self._node.post_accumulate_hooks = {}
+            self._node.post_accumulate_hooks = OrderedDict()
         return RemovableHandle.add(self._node.post_accumulate_hooks, hook)
 
     def retain_grad(self) -> None:

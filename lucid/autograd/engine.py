@@ -164,9 +164,7 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
             if flags & CHECK_NAN:
                 _check_nan(node, results)
             if kind.foreign:
-                for result in results:
-                    if result is not None:
-                        handed_out[id(_root(result._array))] = result
+                results = _call_post_hooks(node, results, g, handed_out)
             for parent, gradient in zip(node.parents, results):  # noqa: B905  (strict= costs 50 ns on the hot path)
                 if parent is None or gradient is None or (reached is not None and parent not in reached):
                     continue
@@ -235,6 +233,39 @@ def _call_hooks(node: Any, gradient: Any, handed_out: dict[int, Any]) -> Any:
         # The hook may have kept what it saw.
         handed_out[id(_root(gradient._array))] = gradient
     return gradient
+
+
+def _call_post_hooks(node: Node, results: Sequence[Any], g: Any, handed_out: dict[int, Any]) -> Sequence[Any]:
+    """The `results` of a node whose gradients user code sees, as the hooks of `Node.register_hook` leave them."""
+    outputs = tuple(g) if g.__class__ is list else (g,)
+    for hook in list(getattr(node, "post_hooks", {}).values()):
+        changed = hook(tuple(results), outputs)
+        if changed is not None:
+            _check_replacement(changed, results)
+            results = changed
+    for gradient in (*results, *outputs):
+        if gradient is not None:
+            handed_out[id(_root(gradient._array))] = gradient
+    return results
+
+
+def _check_replacement(changed: Any, results: Sequence[Any]) -> None:
+    """Raise TypeError or RuntimeError unless a hook returned gradients that can stand in the place of `results`."""
+    if not isinstance(changed, tuple):
+        raise TypeError(f"expected tuple, but hook returned \x27{type(changed).__name__}\x27")
+    if len(changed) != len(results):
+        raise RuntimeError(f"a hook has returned an incorrect number of values (got {len(changed)}, but expected "
+                           f"{len(results)})")
+    for new, old in zip(changed, results, strict=True):
+        if new is None:
+            continue
+        if not isinstance(new, Tensor):
+            raise TypeError(f"expected a Tensor or None, but hook returned \x27{type(new).__name__}\x27")
+        if old is None:
+            raise RuntimeError("can\x27t replace a None gradient with a non-None value")
+        if (new.shape, new.dtype, new.device) != (old.shape, old.dtype, old.device):
+            raise RuntimeError(f"a hook has replaced a gradient ({describe_one(old)}) by another kind of tensor "
+                               f"({describe_one(new)})")
 
 
 def _root(array: Any) -> Any:

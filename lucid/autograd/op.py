@@ -8,11 +8,13 @@ closure ever holds its own output. Rules are written with operations, so gradien
 from __future__ import annotations
 
 import traceback
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import _clock as clock
 from .. import _dtypes
+from .._hooks import RemovableHandle
 from ..backends import ARITHMETIC, LARGE, run
 from ..tensor import Tensor, mark_inference, version_box, wrap
 from .errors import explain
@@ -28,8 +30,9 @@ _differentiable = frozenset(dtype for dtype in _dtypes.ALL if _dtypes.is_differe
 class Node:
     """One recorded operation: where its gradient goes (`parents`) and how to pull it back."""
 
-    __slots__ = ("__weakref__", "hooks", "kept", "op", "parents", "pull", "seq", "trace")
-    foreign = False  # gradients come from user code, which may hold on to the arrays it returned
+    __slots__ = ("__weakref__", "hooks", "kept", "op", "parents", "post_hooks", "pull", "seq", "trace")
+    foreign = False  # user code sees the gradients and may hold on to their arrays
+    post_hooks: OrderedDict[int, Callable[..., Any]]  # set by `register_hook`, which makes the node foreign
 
     def __init__(self, op: str, parents: Sequence[Any], pull: Pull, kept: Any = None) -> None:
         self.seq = clock.tick()
@@ -37,7 +40,7 @@ class Node:
         self.parents = parents
         self.pull = pull
         self.kept = kept  # what `output` rebuilds y from
-        self.hooks: dict[int, Callable[..., Any]] | None = None
+        self.hooks: OrderedDict[int, Callable[..., Any]] | None = None
         self.trace: list[str] | None = None
 
     def name(self) -> str:
@@ -48,6 +51,14 @@ class Node:
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
         """The nodes that the gradient goes to next, as in PyTorch: pairs (node or None, output number)."""
         return tuple((p.parents[0], p.index) if p.__class__ is Slot else (p, 0) for p in self.parents)
+
+    def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
+        """Call ``fn(grad_inputs, grad_outputs)`` when the gradients of the inputs are known; a returned tuple replaces them."""
+        if not self.foreign:
+            self.__class__ = HookedNode
+        if not hasattr(self, "post_hooks"):
+            self.post_hooks = OrderedDict()
+        return RemovableHandle.add(self.post_hooks, fn)
 
     def __repr__(self) -> str:
         return f"<{self.op} node>"
@@ -63,6 +74,13 @@ class Node:
             tensor._version_box = box
             rebuilt.append(tensor)
         return rebuilt[0] if self.kept[0][2] == -1 else tuple(rebuilt)
+
+
+class HookedNode(Node):
+    """A node with hooks of `Node.register_hook`: a class of its own costs the engine nothing for other nodes."""
+
+    __slots__ = ()
+    foreign = True
 
 
 class Slot:
@@ -85,6 +103,11 @@ class Slot:
     def name(self) -> str:
         """The name of the operation, as shown by `repr`."""
         return self.op
+
+    def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
+        """Call ``fn(grad_inputs, grad_outputs)`` for the operation; see `Node.register_hook`."""
+        handle: RemovableHandle = self.parents[0].register_hook(fn)
+        return handle
 
     @property
     def next_functions(self) -> Any:
@@ -263,6 +286,8 @@ def connect_view(view: Tensor, parent: Tensor, replay: Callable[[Tensor], Tensor
     box = view._version_box = version_box(parent)
     if parent._view is None:
         view._view = (parent, replay)
+    elif hasattr(parent._view[1], "reason"):  # Unwritable, and so is every view of it
+        view._view = parent._view
     else:
         root, to_parent = parent._view
         view._view = (root, lambda t: replay(to_parent(t)))

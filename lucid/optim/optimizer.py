@@ -22,6 +22,22 @@ _HOOK_REGISTRIES = ("_optimizer_step_pre_hooks", "_optimizer_step_post_hooks", "
                     "_optimizer_load_state_dict_post_hooks")
 
 
+_step_pre_hooks: OrderedDict[int, Callable[..., Any]] = OrderedDict()  # of all optimizers
+_step_post_hooks: OrderedDict[int, Callable[..., Any]] = OrderedDict()
+
+
+def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(optimizer, args, kwargs)`` before `step` of every optimizer, and before its own hooks; it may return new
+    (args, kwargs). `args` begins with the optimizer.
+    """
+    return RemovableHandle.add(_step_pre_hooks, hook)
+
+
+def register_optimizer_step_post_hook(hook: Callable[..., None]) -> RemovableHandle:
+    """Call ``hook(optimizer, args, kwargs)`` after `step` of every optimizer, and after its own hooks."""
+    return RemovableHandle.add(_step_post_hooks, hook)
+
+
 class _Required:
     """The type of `required`."""
 
@@ -45,6 +61,8 @@ class Optimizer:
 
     # Names of state tensors with the shape and dtype of their parameter, the first one always there: checked before a step.
     _elementwise_state: tuple[str, ...] = ()
+
+    _stepping = False  # whether the hooks around a step are running it
 
     _optimizer_step_pre_hooks: OrderedDict[int, Callable[..., Any]]
     _optimizer_step_post_hooks: OrderedDict[int, Callable[..., Any]]
@@ -258,22 +276,22 @@ class Optimizer:
 
     def register_state_dict_pre_hook(self, hook: Callable[[Optimizer], None], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer)`` before `state_dict` works."""
-        return _register(self._optimizer_state_dict_pre_hooks, hook, prepend)
+        return RemovableHandle.add(self._optimizer_state_dict_pre_hooks, hook, prepend=prepend)
 
     def register_state_dict_post_hook(self, hook: Callable[[Optimizer, StateDict], StateDict | None],
                                       prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer, state_dict)`` on the result of `state_dict`; it may return another one."""
-        return _register(self._optimizer_state_dict_post_hooks, hook, prepend)
+        return RemovableHandle.add(self._optimizer_state_dict_post_hooks, hook, prepend=prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[[Optimizer, StateDict], StateDict | None],
                                           prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer, state_dict)`` on a shallow copy of what is to be loaded; it may return another one."""
-        return _register(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
+        return RemovableHandle.add(self._optimizer_load_state_dict_pre_hooks, hook, prepend=prepend)
 
     def register_load_state_dict_post_hook(self, hook: Callable[[Optimizer], None],
                                            prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer)`` after `load_state_dict`."""
-        return _register(self._optimizer_load_state_dict_post_hooks, hook, prepend)
+        return RemovableHandle.add(self._optimizer_load_state_dict_post_hooks, hook, prepend=prepend)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
@@ -304,29 +322,28 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(step)
     def hooked(self: Optimizer, *args: Any, **keywords: Any) -> Any:
         self._opt_called = True  # type: ignore[attr-defined]
-        if not (self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks):
+        if not (_step_pre_hooks or _step_post_hooks or self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks):
+            return step(self, *args, **keywords)
+        if self._stepping:  # a subclass calls super().step(): the hooks are around the whole
             return step(self, *args, **keywords)
         args = (self, *args)
-        for hook in self._optimizer_step_pre_hooks.values():
+        for hook in (*_step_pre_hooks.values(), *self._optimizer_step_pre_hooks.values()):
             changed = hook(self, args, keywords)
             if changed is not None:
                 if not (isinstance(changed, tuple) and len(changed) == 2):
                     raise RuntimeError(f"{step} must return None or a tuple of (new_args, new_kwargs), but got {changed}.")
                 args, keywords = changed
-        result = step(*args, **keywords)
-        for hook in self._optimizer_step_post_hooks.values():
+        self._stepping = True
+        try:
+            result = step(*args, **keywords)
+        finally:
+            self._stepping = False
+        for hook in (*self._optimizer_step_post_hooks.values(), *_step_post_hooks.values()):
             hook(self, args, keywords)
         return result
 
     hooked._reports_to_scheduler = True  # type: ignore[attr-defined]
     return hooked
-
-
-def _register(hooks: OrderedDict[int, Any], hook: Callable[..., Any], prepend: bool) -> RemovableHandle:
-    handle = RemovableHandle.add(hooks, hook)
-    if prepend:
-        hooks.move_to_end(handle.id, last=False)
-    return handle
 
 
 def _tensors_and_names(params: Any) -> tuple[list[Any], list[str]]:

@@ -3,13 +3,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+from ... import backends
 from ...autograd.grad_mode import is_grad_enabled
+from ...autograd.inplace import Unwritable
 from ...autograd.op import Node, Slot
 from ...tensor import Tensor, version_box, wrap
 
 Gradients = tuple[Tensor | None, ...]
+Hook = Callable[..., Any]
+_WRITE = ("The input or output of a module with backward hooks is a view that the hooks watch, and is being modified inplace: "
+          "the gradient would pass the hooks by. clone() it before writing, or write out of place.")
 
 
 class _HookNode(Node):
@@ -17,23 +22,39 @@ class _HookNode(Node):
     foreign = True  # a hook may keep the gradients that it returns
 
 
-class BackwardHooks:
-    """One call of a module whose gradients are watched."""
+class _Meta(NamedTuple):
+    """What the gradient of a tensor must be like."""
 
-    def __init__(self, module: Any, pre_hooks: list[Callable[..., Any]], hooks: list[Callable[..., Any]]) -> None:
+    shape: tuple[int, ...]
+    dtype: Any
+    device: Any
+
+    def zeros(self) -> Tensor:
+        return wrap(backends.create("full", self.device, {"shape": self.shape, "fill_value": 0, "dtype": self.dtype}))
+
+
+class BackwardHooks:
+    """One call of a module whose gradients are watched.
+
+    The hooks are told of the gradients of the inputs when these are known, if the gradients of the outputs have passed: a
+    backward that reaches the inputs past the outputs, through a tensor that the module has kept, calls none.
+    """
+
+    def __init__(self, module: Any, pre_hooks: list[Hook], hooks: list[Hook]) -> None:
         self._module = module
         self._pre_hooks = pre_hooks
         self._hooks = hooks
-        self._inputs = 0
+        self._inputs: list[_Meta | None] = []
+        self._outputs: list[_Meta | None] = []
         self._watches_inputs = False
         self._grad_output: Gradients | None = None  # from the pass of the outputs to the pass of the inputs
 
     def watch_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """`args` behind a node that calls the hooks with the gradients of the inputs."""
+        self._inputs = _metas(args)
         watched = _behind_node("BackwardHook", args, self._pass_inputs)
-        self._inputs = len(args)
         self._watches_inputs = watched is not None
-        return args if watched is None else watched
+        return args if watched is None else _like(args, watched)
 
     def watch_outputs(self, result: Any) -> Any:
         """`result` behind a node that notes the gradients of the outputs and calls the hooks that come before."""
@@ -42,51 +63,112 @@ class BackwardHooks:
                           f"received {type(result)}", stacklevel=4)
             return result
         outputs = result if isinstance(result, tuple) else (result,)
+        self._outputs = _metas(outputs)
         watched = _behind_node("BackwardPreHook", outputs, self._pass_outputs)
         if watched is None:
             return result
-        if isinstance(result, Tensor):
-            return watched[0]
-        return type(result)(*watched) if hasattr(result, "_fields") else watched
+        return watched[0] if isinstance(result, Tensor) else _like(result, watched)
 
     def _pass_outputs(self, gradients: Gradients) -> Gradients:
+        shown: Sequence[Any] = gradients
         for hook in self._pre_hooks:
-            changed = hook(self._module, gradients)
-            if changed is not None:
-                changed = changed if isinstance(changed, tuple) else (changed,)
-                if len(changed) != len(gradients):
-                    raise RuntimeError("Backward pre hook returned an invalid number of grad_output, got "
-                                       f"{len(changed)}, but expected {len(gradients)}")
-                gradients = changed
+            shown = _replaced(shown, hook(self._module, shown), "Backward pre hook", "grad_output")
         if self._watches_inputs:
-            self._grad_output = gradients
-            return gradients
+            self._grad_output = shown  # type: ignore[assignment]
+        else:
+            self._tell_without_inputs(shown)
+        return gradients if shown is gradients else _checked(shown, self._outputs)
+
+    def _tell_without_inputs(self, grad_output: Sequence[Any]) -> None:
+        """Call the hooks of a module none of whose inputs requires grad: they can change nothing."""
         if self._hooks:
             warnings.warn("Full backward hook is firing when gradients are computed with respect to module outputs since no "
                           "inputs require gradients.", stacklevel=2)
         for hook in self._hooks:
-            changed = hook(self._module, (None,) * self._inputs, gradients)
+            changed = hook(self._module, (None,) * len(self._inputs), grad_output)
             if changed is not None and not (isinstance(changed, tuple) and all(g is None for g in changed)):
                 raise RuntimeError("Backward hook for Modules where no input requires gradient should always return None or "
                                    "None for all gradients.")
-        return gradients
 
     def _pass_inputs(self, gradients: Gradients) -> Gradients:
+        gradients = tuple([meta.zeros() if g is None and meta is not None else g
+                           for g, meta in zip(gradients, self._inputs, strict=True)])
         grad_output, self._grad_output = self._grad_output, None
-        if grad_output is None:  # the inputs were reached past the outputs: nothing to report
+        if grad_output is None:
             return gradients
+        shown: Sequence[Any] = gradients
         for hook in self._hooks:
-            changed = hook(self._module, gradients, grad_output)
-            if changed is not None:
-                changed = changed if isinstance(changed, tuple) else (changed,)
-                if len(changed) != len(gradients):
-                    raise RuntimeError(f"Backward hook returned an invalid number of grad_input, got {len(changed)}, but "
-                                       f"expected {len(gradients)}")
-                gradients = changed
-        return gradients
+            shown = _replaced(shown, hook(self._module, shown, grad_output), "Backward hook", "grad_input")
+        return gradients if shown is gradients else _checked(shown, self._inputs)
 
 
-def _behind_node(name: str, values: Sequence[Any], transform: Callable[[Gradients], Gradients]) -> tuple[Any, ...] | None:
+def hook_last_node(module: Any, hooks: list[Hook], args: tuple[Any, ...], result: Any) -> None:
+    """Call the deprecated hooks, those that are not full, when the operation that made `result` has its gradients.
+
+    Of a nested result the first tensor counts. Its operation is only the last one of the module: a warning says so where its
+    inputs are not those of the module. Raises as PyTorch does (TypeError, IndexError, StopIteration) if there is no tensor.
+    """
+    tensor = result
+    while not isinstance(tensor, Tensor):
+        if isinstance(tensor, dict):
+            tensor = next(value for value in tensor.values() if isinstance(value, Tensor))
+        elif isinstance(tensor, str):
+            raise TypeError("a module with backward hooks must return a tensor, not a str")
+        else:
+            tensor = tensor[0]
+    node = tensor.grad_fn
+    if node is None:
+        return
+    for hook in hooks:
+        node.register_hook(lambda grad_input, grad_output, hook=hook: hook(module, grad_input, grad_output))
+    node = node.parents[0] if isinstance(node, Slot) else node
+    inputs = {value._node for value in args if isinstance(value, Tensor)}
+    if not isinstance(result, Tensor) or not set(node.parents) - {None} <= inputs:
+        warnings.warn("A backward hook that is not full sees only the last operation of the module, and misses some of "
+                      "grad_input or grad_output. Please use register_full_backward_hook.", FutureWarning, stacklevel=4)
+
+
+def _metas(values: Sequence[Any]) -> list[_Meta | None]:
+    return [_Meta(v._array.shape, v._array.dtype, v.device) if isinstance(v, Tensor) else None for v in values]
+
+
+def _like(original: tuple[Any, ...], values: list[Any]) -> tuple[Any, ...]:
+    """`values` as a tuple of the class of `original`."""
+    cls = type(original)
+    return tuple(values) if cls is tuple else cls(*values)
+
+
+def _replaced(current: Sequence[Any], changed: Any, who: str, what: str) -> Sequence[Any]:
+    """`changed`, which a hook returned, or `current` if it returned None. Raises RuntimeError for another length."""
+    if changed is None:
+        return current
+    if len(changed) != len(current):
+        raise RuntimeError(f"{who} returned an invalid number of {what}, got {len(changed)}, but expected {len(current)}")
+    replacement: Sequence[Any] = changed
+    return replacement
+
+
+def _checked(gradients: Sequence[Any], metas: Sequence[_Meta | None]) -> Gradients:
+    """The gradients that hooks returned, without those at places where there is no tensor.
+
+    Raises TypeError for one that is not a tensor, RuntimeError for another shape, dtype or device.
+    """
+    checked: list[Tensor | None] = []
+    for gradient, meta in zip(gradients, metas, strict=True):
+        if meta is None or gradient is None:
+            checked.append(None)
+            continue
+        if not isinstance(gradient, Tensor):
+            raise TypeError(f"a backward hook must return a Tensor or None for each gradient, not '{type(gradient).__name__}'")
+        for name, expected in meta._asdict().items():
+            found = getattr(gradient, name)
+            if found != expected:
+                raise RuntimeError(f"a backward hook has changed the {name} of a gradient from {expected} to {found}")
+        checked.append(gradient)
+    return tuple(checked)
+
+
+def _behind_node(name: str, values: Sequence[Any], transform: Callable[[Gradients], Gradients]) -> list[Any] | None:
     """`values` with the tensors that require grad behind one node, whose pull is `transform`; None if there are none."""
     if not is_grad_enabled() or not any(isinstance(v, Tensor) and v.requires_grad for v in values):
         return None
@@ -101,6 +183,7 @@ def _behind_node(name: str, values: Sequence[Any], transform: Callable[[Gradient
     for index, parent in enumerate(parents):
         if parent is not None:
             value = values[index]
-            watched[index] = wrap(value._array, Slot(node, index))
-            watched[index]._version_box = version_box(value)
-    return tuple(watched)
+            tensor = watched[index] = wrap(value._array, Slot(node, index))
+            tensor._version_box = version_box(value)
+            tensor._view = (value, Unwritable(_WRITE))
+    return watched

@@ -6,6 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from ...tensor import Tensor
 from ..parameter import Buffer, Parameter
+from ._global_hooks import (
+    buffer_registration_hooks,
+    module_registration_hooks,
+    parameter_registration_hooks,
+    registered,
+)
 
 if TYPE_CHECKING:
     from .module import Module
@@ -42,6 +48,8 @@ class Registry:
         self._check_name("buffer", "_buffers", name)
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(f"cannot assign '{typename(tensor)}' object to buffer '{name}' (lucid Tensor or None required)")
+        if buffer_registration_hooks:
+            tensor = registered(buffer_registration_hooks, self, name, tensor)
         self._buffers[name] = None if tensor is None else Buffer.adopt(tensor, persistent)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
@@ -60,6 +68,8 @@ class Registry:
             raise ValueError(f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created "
                              f"explicitly. To express '{name}' as a function of another Tensor, compute the value in the "
                              "forward() method.")
+        if param is not None and parameter_registration_hooks:
+            param = registered(parameter_registration_hooks, self, name, param)
         self._parameters[name] = param
 
     def add_module(self, name: str, module: Module | None) -> None:
@@ -67,11 +77,16 @@ class Registry:
         if module is not None and not isinstance(module, Registry):
             raise TypeError(f"{typename(module)} is not a Module subclass")
         self._check_name("module", "_modules", name)
-        self._modules[name] = module
+        self._set_module(name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:
         """The same as `add_module`."""
         self.add_module(name, module)
+
+    def _set_module(self, name: str, module: Any) -> None:
+        if module_registration_hooks:
+            module = registered(module_registration_hooks, self, name, module)
+        self._modules[name] = module
 
     def _check_name(self, kind: str, registry: str, name: Any) -> None:
         entries = self.__dict__.get(registry)
@@ -112,12 +127,12 @@ class Registry:
             self.register_parameter(name, None)
         elif isinstance(value, Registry):
             self._release(name, "_modules", "module")
-            state["_modules"][name] = value
+            self._set_module(name, value)
         elif name in state.get("_modules", ()):
             if value is not None:
                 raise TypeError(f"cannot assign '{typename(value)}' as child module '{name}' (lucid.nn.Module or None "
                                 "expected)")
-            state["_modules"][name] = None
+            self._set_module(name, None)
         elif name in state.get("_buffers", ()):
             self._assign_buffer(name, value)
         elif isinstance(value, Buffer) and value._declared:
@@ -146,6 +161,8 @@ class Registry:
         elif value is None or not isinstance(current, Buffer):
             self.register_buffer(name, value, name not in self._non_persistent_buffers_set)
         else:
+            if buffer_registration_hooks:
+                value = registered(buffer_registration_hooks, self, name, value)
             current.assign(value)
 
     def __delattr__(self, name: str) -> None:

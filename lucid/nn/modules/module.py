@@ -9,7 +9,23 @@ from ..parameter import Buffer
 from ..uninitialized import is_lazy
 from ._call import Call
 from ._conversion import Conversion
+from ._global_hooks import (
+    register_module_backward_hook,
+    register_module_buffer_registration_hook,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+)
 from ._state_dict import StateDict
+
+__all__ = [
+    "Module", "register_module_backward_hook", "register_module_buffer_registration_hook", "register_module_forward_hook",
+    "register_module_forward_pre_hook", "register_module_full_backward_hook", "register_module_full_backward_pre_hook",
+    "register_module_module_registration_hook", "register_module_parameter_registration_hook",
+]
 
 _HOOK_REGISTRIES = ("_forward_pre_hooks", "_forward_pre_hooks_with_kwargs", "_forward_hooks", "_forward_hooks_with_kwargs",
                     "_forward_hooks_always_called", "_backward_pre_hooks", "_backward_hooks", "_state_dict_hooks",
@@ -47,6 +63,7 @@ class Module(Call, Conversion, StateDict):
             if args:
                 raise TypeError(f"{name}.__init__() takes 1 positional argument but {len(args) + 1} were given")
         state = self.__dict__
+        state["_is_full_backward_hook"] = None
         state.update(training=True, _parameters={}, _buffers={}, _non_persistent_buffers_set=set(), _modules={})
         for registry in _HOOK_REGISTRIES:
             state[registry] = OrderedDict()
@@ -127,6 +144,7 @@ class Module(Call, Conversion, StateDict):
     # ---- pickling ------------------------------------------------------------------------------------------------
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        self.__dict__.setdefault("_is_full_backward_hook", None)
         for registry in _HOOK_REGISTRIES:  # a pickle of an older version may lack one
             self.__dict__.setdefault(registry, OrderedDict())
 
