@@ -41,6 +41,24 @@ class _Vectors:
     def load(self, pointer: Any) -> Any:
         return self.builder.load(self.builder.bitcast(pointer, self.type.as_pointer()), align=self.alignment)
 
+    def first(self, count: Any) -> Any:
+        """A mask of the first `count` lanes."""
+        numbers = ir.VectorType(_INT, self.type.count)
+        limit = self.builder.insert_element(ir.Constant(numbers, ir.Undefined), count, ir.Constant(_INT, 0))
+        lanes = ir.Constant(ir.VectorType(ir.IntType(32), self.type.count), [0] * self.type.count)
+        limit = self.builder.shuffle_vector(limit, ir.Constant(numbers, ir.Undefined), lanes)
+        return self.builder.icmp_unsigned("<", ir.Constant(numbers, list(range(self.type.count))), limit)
+
+    def load_masked(self, pointer: Any, mask: Any) -> Any:
+        """The lanes of `mask`, and 0 in the others, whose memory is not touched."""
+        kind = "f32" if self.alignment == 4 else "f64"
+        source = self.type.as_pointer()
+        name = f"llvm.masked.load.v{self.type.count}{kind}.p0"
+        arguments = [source, ir.IntType(32), mask.type, self.type]
+        function = cgutils.get_or_insert_function(self.builder.module, ir.FunctionType(self.type, arguments), name)
+        alignment = ir.Constant(ir.IntType(32), self.alignment)
+        return self.builder.call(function, [self.builder.bitcast(pointer, source), alignment, mask, self.zero])
+
     def store(self, vector: Any, pointer: Any) -> None:
         self.builder.store(vector, self.builder.bitcast(pointer, self.type.as_pointer()), align=self.alignment)
 
@@ -81,12 +99,13 @@ def _at(builder: ir.IRBuilder, pointer: Any, *offsets: Any) -> Any:
 
 
 @_intrinsic
-def multiply_block(typing, columns, start, taps, weight, bias, out, out_start, pitch):
+def multiply_block(typing, columns, start, taps, weight, bias, out, out_start, pitch, accumulate):
     """ROWS rows of `out`, `pitch` elements apart from `out_start` on, each of VECTORS vectors:
 
-    out[r, j] = bias[r] + sum over k of weight[k, r] * columns[start + taps[k] + j]; nothing is checked.
+    out[r, j] = bias[r] + sum over k of weight[k, r] * columns[start + taps[k] + j], or with `accumulate` the sum added to
+    what is there; nothing is checked.
     """
-    signature = types.void(columns, types.int64, taps, weight, bias, out, types.int64, types.int64)
+    signature = types.void(columns, types.int64, taps, weight, bias, out, types.int64, types.int64, types.boolean)
 
     def emit(context, builder, signature, arguments):
         columns, taps, weight, bias, out = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 2, 3, 4, 5))
@@ -94,10 +113,17 @@ def multiply_block(typing, columns, start, taps, weight, bias, out, out_start, p
         lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
         vectors = _Vectors(builder, columns.type.pointee, lanes)
         totals = [[cgutils.alloca_once(builder, vectors.type) for _ in range(VECTORS)] for _ in range(ROWS)]
-        for r, row in enumerate(totals):
-            first = vectors.splat(builder.load(_at(builder, bias, r)))
-            for total in row:
-                builder.store(first, total)
+        targets = [_at(builder, out, out_start, builder.mul(pitch, ir.Constant(_INT, r))) for r in range(ROWS)]
+        with builder.if_else(arguments[8]) as (more, new):
+            with more:
+                for row, target in zip(totals, targets):
+                    for v, total in enumerate(row):
+                        builder.store(vectors.load(_at(builder, target, v * lanes)), total)
+            with new:
+                for r, row in enumerate(totals):
+                    first = vectors.splat(builder.load(_at(builder, bias, r)))
+                    for total in row:
+                        builder.store(first, total)
         count = context.make_array(signature.args[2])(context, builder, arguments[2]).nitems
         with cgutils.for_range(builder, count) as loop:
             source = _at(builder, columns, start, builder.load(_at(builder, taps, loop.index)))
@@ -107,8 +133,7 @@ def multiply_block(typing, columns, start, taps, weight, bias, out, out_start, p
                 scale = vectors.splat(builder.load(_at(builder, scales, r)))
                 for total, value in zip(row, values):
                     vectors.add_product(total, value, scale)
-        for r, row in enumerate(totals):
-            target = _at(builder, out, out_start, builder.mul(pitch, ir.Constant(_INT, r)))
+        for row, target in zip(totals, targets):
             for v, total in enumerate(row):
                 vectors.store(builder.load(total), _at(builder, target, v * lanes))
         return context.get_dummy_value()
@@ -116,48 +141,48 @@ def multiply_block(typing, columns, start, taps, weight, bias, out, out_start, p
     return signature, emit
 
 
-def _make_dot_block(vector_bytes: int) -> Any:
-    @_intrinsic
-    def dot_block(typing, g, rows, columns, taps, samples, g_step, step, vectors_each, sums):
-        """Add to sums[r, t] the products of DOT_ROWS rows of g with DOT_TAPS rows of the columns; nothing is checked.
+@_intrinsic
+def dot_block(typing, g, g_start, rows, columns, start, taps, samples, g_step, step, count, sums):
+    """Add to sums[r, t] the products of DOT_ROWS rows of g with DOT_TAPS rows of the columns; nothing is checked.
 
-        Row r of a sample starts at g[rows[r]], tap t at columns[taps[t]]; both have `vectors_each` vectors. The next
-        sample comes `g_step` and `step` elements later.
-        """
-        integer = types.int64
-        signature = types.void(g, rows, columns, taps, integer, integer, integer, integer, sums)
+    Row r of a sample starts at g[g_start + rows[r]], tap t at columns[start + taps[t]]; both have `count` elements. The next
+    sample comes `g_step` and `step` elements later.
+    """
+    integer = types.int64
+    signature = types.void(g, integer, rows, columns, integer, taps, integer, integer, integer, integer, sums)
 
-        def emit(context, builder, signature, arguments):
-            g, rows, columns, taps, sums = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 1, 2, 3, 8))
-            samples, g_step, step, vectors_each = arguments[4:8]
-            lanes = max(1, vector_bytes // (signature.args[0].dtype.bitwidth // 8))
-            vectors = _Vectors(builder, columns.type.pointee, lanes)
-            totals = [[cgutils.alloca_once(builder, vectors.type) for _ in range(DOT_TAPS)] for _ in range(DOT_ROWS)]
-            for row in totals:
-                for total in row:
-                    builder.store(vectors.zero, total)
-            left = [_at(builder, g, builder.load(_at(builder, rows, r))) for r in range(DOT_ROWS)]
-            right = [_at(builder, columns, builder.load(_at(builder, taps, t))) for t in range(DOT_TAPS)]
-            with cgutils.for_range(builder, samples) as sample:
-                g_sample, sample_start = builder.mul(sample.index, g_step), builder.mul(sample.index, step)
-                with cgutils.for_range(builder, vectors_each) as loop:
-                    j = builder.mul(loop.index, ir.Constant(_INT, lanes))
-                    values = [vectors.load(_at(builder, pointer, sample_start, j)) for pointer in right]
-                    for row, pointer in zip(totals, left):
-                        scale = vectors.load(_at(builder, pointer, g_sample, j))
-                        for total, value in zip(row, values):
-                            vectors.add_product(total, value, scale)
-            for r, row in enumerate(totals):
-                for t, total in enumerate(row):
-                    target = _at(builder, sums, r * DOT_TAPS + t)
-                    builder.store(builder.fadd(builder.load(target), vectors.sum(builder.load(total))), target)
-            return context.get_dummy_value()
+    def emit(context, builder, signature, arguments):
+        g, rows, columns, taps, sums = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 2, 3, 5, 10))
+        g_start, start, samples, g_step, step, count = (arguments[i] for i in (1, 4, 6, 7, 8, 9))
+        lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
+        vectors = _Vectors(builder, columns.type.pointee, lanes)
+        totals = [[cgutils.alloca_once(builder, vectors.type) for _ in range(DOT_TAPS)] for _ in range(DOT_ROWS)]
+        for row in totals:
+            for total in row:
+                builder.store(vectors.zero, total)
+        left = [_at(builder, g, g_start, builder.load(_at(builder, rows, r))) for r in range(DOT_ROWS)]
+        right = [_at(builder, columns, start, builder.load(_at(builder, taps, t))) for t in range(DOT_TAPS)]
+        whole = builder.udiv(count, ir.Constant(_INT, lanes))
+        rest = builder.urem(count, ir.Constant(_INT, lanes))
+        mask = vectors.first(rest)
 
-        return signature, emit
+        def add(sample, j, load):
+            g_sample, sample_start = builder.mul(sample, g_step), builder.mul(sample, step)
+            values = [load(_at(builder, pointer, sample_start, j)) for pointer in right]
+            for row, pointer in zip(totals, left):
+                scale = load(_at(builder, pointer, g_sample, j))
+                for total, value in zip(row, values):
+                    vectors.add_product(total, value, scale)
 
-    return dot_block
+        with cgutils.for_range(builder, samples) as sample:
+            with cgutils.for_range(builder, whole) as loop:
+                add(sample.index, builder.mul(loop.index, ir.Constant(_INT, lanes)), vectors.load)
+            with builder.if_then(builder.icmp_unsigned("!=", rest, ir.Constant(_INT, 0))):
+                add(sample.index, builder.mul(whole, ir.Constant(_INT, lanes)), lambda p: vectors.load_masked(p, mask))
+        for r, row in enumerate(totals):
+            for t, total in enumerate(row):
+                target = _at(builder, sums, r * DOT_TAPS + t)
+                builder.store(builder.fadd(builder.load(target), vectors.sum(builder.load(total))), target)
+        return context.get_dummy_value()
 
-
-dot_block = _make_dot_block(VECTOR_BYTES)
-# The positions of a row that do not fill a vector.
-dot_block_scalar = _make_dot_block(0)
+    return signature, emit

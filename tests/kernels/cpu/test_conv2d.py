@@ -2,8 +2,7 @@
 import ml_dtypes
 import numpy as np
 import pytest
-from lucid_kernels.cpu import _direct as direct
-from lucid_kernels.cpu import conv2d as module
+from lucid_kernels.cpu import _columns, _direct, _direct_grad_weight, _row_copies
 from lucid_kernels.cpu.conv2d import conv2d, conv2d_grad_input, conv2d_grad_weight
 
 # (input shape, weight shape, stride, padding, dilation, groups)
@@ -49,7 +48,19 @@ SAME = {
         (((2, 2, 2, 2), (4, 2, 5, 7)), (2, 3), (1, 1)),
     ]
 }
-each_same = pytest.mark.parametrize("case", SAME.values(), ids=SAME)
+# Strides, and results of another size than the input.
+STRIDED = {
+    f"strided {case}": (*case, stride, padding, dilation, 1)
+    for case, stride, padding, dilation in [
+        (((2, 3, 17, 19), (8, 3, 7, 7)), (2, 2), (3, 3), (1, 1)),
+        (((3, 5, 9, 8), (16, 5, 3, 3)), (2, 2), (1, 1), (1, 1)),
+        (((2, 4, 12, 11), (9, 4, 1, 1)), (2, 3), (0, 0), (1, 1)),
+        (((2, 3, 11, 13), (6, 3, 3, 4)), (3, 2), (2, 1), (2, 3)),
+        (((2, 3, 12, 10), (5, 3, 3, 2)), (2, 4), (2, 3), (2, 2)),
+        (((2, 3, 8, 9), (7, 3, 3, 3)), (1, 1), (0, 0), (1, 1)),
+        (((2, 3, 6, 5), (7, 3, 2, 3)), (1, 1), (3, 4), (1, 2)),
+    ]
+}
 each_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 
 
@@ -113,7 +124,7 @@ def test_against_loops(case):
 def test_tiles_do_not_show(case, tile_bytes, monkeypatch):
     """Single rows, single samples and several samples a tile give the same results."""
     whole = check(case)
-    monkeypatch.setattr(module, "_TILE_BYTES", tile_bytes)
+    monkeypatch.setattr(_columns, "_TILE_BYTES", tile_bytes)
     for got, want in zip(check(case), whole):
         np.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-10)
 
@@ -126,22 +137,24 @@ def test_large_enough_for_threads(case):
 @pytest.fixture
 def always_direct(monkeypatch):
     """Small convolutions take the direct kernels too."""
-    monkeypatch.setattr(direct, "_LEAST_PRODUCTS", 0)
+    monkeypatch.setattr(_row_copies, "LEAST_PRODUCTS", 0)
 
 
-@each_same
+@pytest.mark.parametrize("case", [*CASES.values(), *SAME.values(), *STRIDED.values()], ids=[*CASES, *SAME, *STRIDED])
 def test_direct_against_loops(case, always_direct):
     check(case)
 
 
-@each_same
+@pytest.mark.parametrize("case", [*SAME.values(), *STRIDED.values()], ids=[*SAME, *STRIDED])
 def test_direct_against_columns(case, monkeypatch):
     """The two ways agree, and so do bands of one row, chunks of one sample and a single partial sum."""
     columns = check(case, np.float32, 1e-4)
-    monkeypatch.setattr(direct, "_LEAST_PRODUCTS", 0)
-    for limits in ({}, {"_TASK_BYTES": 1, "_CHUNK_BYTES": 1, "_PARTS": 1}, {"_TASKS": 100, "_PARTS_BYTES": 1}):
+    monkeypatch.setattr(_row_copies, "LEAST_PRODUCTS", 0)
+    for limits in ({}, {"_TASK_BYTES": 1, "_CHANNELS_BYTES": 1, "_PASS_BYTES": 1}, {"_TASKS": 100, "_PARTS_BYTES": 1},
+                   {"_POSITIONS": 1}):
         for name, value in limits.items():
-            monkeypatch.setattr(direct, name, value)
+            for module in (_direct, _direct_grad_weight):
+                monkeypatch.setattr(module, name, value, raising=False)
         for got, wanted in zip(check(case, np.float32, 1e-4), columns):
             np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-4)
 
