@@ -18,12 +18,14 @@ def cases(side: Side) -> Iterator[Case]:
         yield from _cases(side, shape)
 
 
-def _normalised(x: np.ndarray) -> np.ndarray:
+def normalised(x: np.ndarray) -> np.ndarray:
+    """The channels of `x` with mean 0 and variance 1."""
     mean, variance = (getattr(x, name)((0, 2, 3), keepdims=True) for name in ("mean", "var"))
     return (x - mean) / np.sqrt(variance + EPS)
 
 
-def _gradient(g: np.ndarray, x: np.ndarray) -> np.ndarray:
+def gradient(g: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """The gradient of the input, for weight 1."""
     axes = (0, 2, 3)
     rstd = 1 / np.sqrt(x.var(axes, keepdims=True) + EPS)
     y = (x - x.mean(axes, keepdims=True)) * rstd
@@ -46,12 +48,12 @@ def _cases(side: Side, shape: tuple[int, ...]) -> Iterator[Case]:
         ours=lambda: k.batch_norm(x, weight, bias, running_mean, running_var, momentum=MOMENTUM, eps=EPS,
                                   out=(None, None, None, running_mean, running_var)),
         torch=lambda: torch.native_batch_norm(x, weight, bias, running_mean, running_var, True, MOMENTUM, EPS),
-        numpy=None if side.device == "gpu" else lambda: _normalised(x),
-        exact=lambda: _normalised(values[part].astype(np.float64)), part=part)
+        numpy=None if side.device == "gpu" else lambda: normalised(x),
+        exact=lambda: normalised(values[part].astype(np.float64)), part=part)
     yield side.case(
         f"batch norm gradient {label}", bytes=5 * size, ours=lambda: k.batch_norm_grad(g, x, weight, mean, rstd),
         torch=lambda: aten.native_batch_norm_backward(g, x, weight, None, None, mean, rstd, True, EPS, [True] * 3),
-        exact=lambda: _gradient(upstream[part].astype(np.float64), values[part].astype(np.float64)), part=part)
+        exact=lambda: gradient(upstream[part].astype(np.float64), values[part].astype(np.float64)), part=part)
     fixed_mean, fixed_var = side.array(zeros.copy()), side.array(ones.copy())
     yield side.case(
         f"batch norm evaluation {label}", bytes=2 * size,

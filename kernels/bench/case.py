@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import statistics
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -19,13 +21,16 @@ class Case:
 
     name: str
     call: Callable[[], Any] | None
-    bytes: int = 0  # read and written at least, for GB/s
-    flops: int = 0
+    bytes: int = 0  # read and written at least, for GB/s and the floor
+    traffic: str = "triad"  # how they are moved: a kernel of `roofline.STREAMS`
+    flops: int = 0  # of additions and multiplications, for GFLOP/s and the floor
     operations: int = 1  # times are divided by it: the length of a chain
     exact: Callable[[], np.ndarray] | None = None  # the result in float64
     part: Any = ...  # the index of the result that `exact` computes
-    limit: float | None = None  # the most that the ratio to PyTorch should be
-    title: str = ""  # how the closing line calls it
+    target: float | None = None  # the most that the ratio to PyTorch should be
+    missing: str = ""  # what lucid lacks for this case
+    failure: str = ""  # why this side could not prepare the case
+    variant: str = ""  # which of several ways of calling was the fastest
 
 
 class Side:
@@ -46,10 +51,6 @@ class Side:
             return None
         return importlib.import_module(f"lucid_kernels.{'cuda' if self.device == 'gpu' else 'cpu'}.{family}")
 
-    def library(self) -> Any:
-        """lucid or torch, whose names are the same; None for plain NumPy."""
-        return {"ours": lambda: importlib.import_module("lucid"), "torch": lambda: self.torch}.get(self.name, lambda: None)()
-
     def array(self, values: np.ndarray) -> Any:
         """`values` as this side's array, on the device."""
         if self.torch is None:
@@ -61,12 +62,10 @@ class Side:
         """The first array of a result, on the CPU, in float64."""
         if isinstance(result, tuple):
             result = result[0]
-        if self.torch is not None:
+        if hasattr(result, "detach"):
             result = result.detach().cpu().numpy()
         elif hasattr(result, "get"):
             result = result.get()
-        elif hasattr(result, "detach"):
-            result = result.detach().numpy()
         return np.asarray(result, dtype=np.float64)
 
     def synchronize(self) -> None:
@@ -96,7 +95,23 @@ def largest_error(side: Side, case: Case) -> float | None:
     return float(np.max(np.abs(result - exact) / np.maximum(1, np.abs(exact)), initial=0.0))
 
 
+def fastest(variants: dict[str, Callable[[], Any]], seconds: float = 0.15) -> str:
+    """The name of the fastest of several ways to compute the same: medians of calls in turns, for about `seconds` each."""
+    if len(variants) == 1:
+        return next(iter(variants))
+    times: dict[str, list[float]] = {name: [] for name in variants}
+    for call in variants.values():
+        call()  # memory, compilation
+    start = time.perf_counter()
+    while len(times[name := next(iter(variants))]) < 2 or time.perf_counter() - start < seconds * len(variants):
+        for name, call in variants.items():
+            begin = time.perf_counter()
+            call()
+            times[name].append(time.perf_counter() - begin)
+    return min(variants, key=lambda name: statistics.median(times[name]))
+
+
 def load(family: str, side: Side) -> Iterator[Case]:
-    """The cases of a family file."""
+    """The cases of a family file; `targets.<name>` is a file of the folder targets."""
     cases: Iterator[Case] = importlib.import_module(f"bench.{family}").cases(side)
     return cases

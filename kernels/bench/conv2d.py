@@ -29,6 +29,12 @@ class Layer:
         """The side of the result."""
         return (self.image + 2 * self.padding - self.kernel) // self.stride + 1
 
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Images, filters and an upstream gradient."""
+        return (normal(self.batch, self.channels, self.image, self.image),
+                normal(self.outputs, self.channels // self.groups, self.kernel, self.kernel, seed=1),
+                normal(self.batch, self.outputs, self.result, self.result, seed=2))
+
 
 LAYERS = (
     Layer("3x3 64@56", 8, 64, 64, 56, 3, padding=1),
@@ -50,9 +56,7 @@ def cases(side: Side) -> Iterator[Case]:
 def _cases(side: Side, layer: Layer) -> Iterator[Case]:
     k, torch = side.kernels("conv2d"), side.torch
     aten = torch.ops.aten if torch is not None else None
-    images = normal(layer.batch, layer.channels, layer.image, layer.image)
-    filters = normal(layer.outputs, layer.channels // layer.groups, layer.kernel, layer.kernel, seed=1)
-    upstream = normal(layer.batch, layer.outputs, layer.result, layer.result, seed=2)
+    images, filters, upstream = layer.arrays()
     x, weight, g = side.array(images), side.array(filters), side.array(upstream)
     stride, padding = (layer.stride,) * 2, (layer.padding,) * 2
     options = {"stride": stride, "padding": padding, "dilation": (1, 1), "groups": layer.groups}
@@ -64,17 +68,17 @@ def _cases(side: Side, layer: Layer) -> Iterator[Case]:
     yield side.case(
         f"conv {layer.name}", ours=lambda: k.conv2d(x, weight, None, **options), flops=flops,
         torch=lambda: torch.nn.functional.conv2d(x, weight, None, stride, padding, 1, layer.groups),
-        exact=lambda: _convolve(images[:1], filters, layer), part=np.s_[:1])
+        exact=lambda: convolve(images[:1], filters, layer), part=np.s_[:1])
     yield side.case(
         f"conv input gradient {layer.name}", flops=flops,
         ours=lambda: k.conv2d_grad_input(g, weight, input_shape=images.shape, **options),
         torch=lambda: backward([True, False, False])[0],
-        exact=lambda: _input_gradient(upstream[:1], filters, layer), part=np.s_[:1])
+        exact=lambda: input_gradient(upstream[:1], filters, layer), part=np.s_[:1])
     yield side.case(
         f"conv weight gradient {layer.name}", flops=flops,
         ours=lambda: k.conv2d_grad_weight(g, x, weight_shape=filters.shape, **options),
         torch=lambda: backward([False, True, False])[1],
-        exact=lambda: _weight_gradient(upstream, images, layer), part=np.s_[:2])
+        exact=lambda: weight_gradient(upstream, images, layer), part=np.s_[:2])
 
 
 def _windows(images: np.ndarray, layer: Layer) -> np.ndarray:
@@ -86,16 +90,17 @@ def _windows(images: np.ndarray, layer: Layer) -> np.ndarray:
     return views.reshape(len(images), layer.groups, -1, *views.shape[2:])
 
 
-def _convolve(images: np.ndarray, filters: np.ndarray, layer: Layer) -> np.ndarray:
+def convolve(images: np.ndarray, filters: np.ndarray, layer: Layer) -> np.ndarray:
+    """The convolution in float64."""
     grouped = filters.astype(np.float64).reshape(layer.groups, -1, *filters.shape[1:])
     result = np.einsum("ngcyxij,gocij->ngoyx", _windows(images, layer), grouped, optimize=True)
     return result.reshape(len(images), layer.outputs, layer.result, layer.result)
 
 
-def _weight_gradient(upstream: np.ndarray, images: np.ndarray, layer: Layer) -> np.ndarray:
+def weight_gradient(upstream: np.ndarray, images: np.ndarray, layer: Layer) -> np.ndarray:
     """The gradient of the first two filters."""
     if layer.groups > 1:  # depthwise: filter i sees image channel i only
-        pairs = [_weight_gradient(upstream[:, i : i + 1], images[:, i : i + 1], _alone(layer)) for i in range(2)]
+        pairs = [weight_gradient(upstream[:, i : i + 1], images[:, i : i + 1], _alone(layer)) for i in range(2)]
         return np.concatenate(pairs)
     windows = _windows(images, layer)[:, 0]
     return np.einsum("noyx,ncyxij->ocij", upstream[:, :2].astype(np.float64), windows, optimize=True)
@@ -105,7 +110,8 @@ def _alone(layer: Layer) -> Layer:
     return Layer(layer.name, layer.batch, 1, 1, layer.image, layer.kernel, layer.stride, layer.padding)
 
 
-def _input_gradient(upstream: np.ndarray, filters: np.ndarray, layer: Layer) -> np.ndarray:
+def input_gradient(upstream: np.ndarray, filters: np.ndarray, layer: Layer) -> np.ndarray:
+    """The gradient of the images in float64."""
     grouped = filters.astype(np.float64).reshape(layer.groups, -1, *filters.shape[1:])
     g = upstream.astype(np.float64).reshape(len(upstream), layer.groups, -1, layer.result, layer.result)
     side = layer.image + 2 * layer.padding

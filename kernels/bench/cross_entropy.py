@@ -18,6 +18,11 @@ def cases(side: Side) -> Iterator[Case]:
         yield _case(side, rows, columns)
 
 
+def mean_loss(x: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """The mean cross entropy of the rows of `x`."""
+    return -log_softmax(x)[np.arange(len(x)), labels].mean()
+
+
 def _case(side: Side, rows: int, columns: int) -> Case:
     k, torch = side.kernels("cross_entropy"), side.torch
     values = normal(rows, columns)
@@ -41,7 +46,7 @@ def _case(side: Side, rows: int, columns: int) -> Case:
         return -logarithms[np.arange(rows), target].mean(), gradient
 
     def exact() -> np.ndarray:
-        return -log_softmax(values.astype(np.float64))[np.arange(rows), labels].mean()
+        return mean_loss(values.astype(np.float64), labels)
 
     if torch is not None:
         x.requires_grad_()

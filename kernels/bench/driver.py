@@ -1,7 +1,8 @@
 """Runs the sides in lock-step: every case is prepared on all of them, then they take turns, a block each.
 
-What slows the machine down then slows all sides alike. A block during which other processes used the CPU is repeated, as
-long as the run has time for it.
+What slows the machine down then slows all sides alike, so the ratio of a round is worth more than that of two medians. A
+round during which other processes used the CPU is replaced by another, as long as the case has patience for it. Every round
+also times the floor of the case (`roofline.py`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from bench.case import SIDES
@@ -22,7 +23,7 @@ from bench.timing import DISTURBED
 
 
 class WorkerFailed(Exception):
-    """A worker process ended before the run did."""
+    """A worker process ended before the run did, or a family could not go on."""
 
 
 class Remote:
@@ -44,6 +45,8 @@ class Remote:
             answer: dict[str, Any] = json.loads(self.process.stdout.readline())
         except (OSError, ValueError) as error:
             raise WorkerFailed(f"the process of {self.side} ended") from error
+        if "failed" in answer:
+            raise WorkerFailed(f"{self.side}: {answer['failed']}")
         return answer
 
     def close(self) -> None:
@@ -53,18 +56,27 @@ class Remote:
         self.process.wait()
 
 
-@dataclass
+@dataclass(frozen=True)
 class Pace:
     """How long to measure."""
 
     rounds: int
     seconds: float  # a block
-    patience: float  # spent at most on repeating disturbed blocks, in the whole run
+    patience: float  # seconds spent at most on the disturbed rounds of a case, beyond those that it needs anyway
 
     @classmethod
     def of(cls, quick: bool) -> Pace:
-        """The pace of a full or a quick run."""
-        return cls(2, 0.02, 5.0) if quick else cls(5, 0.06, 25.0)
+        """The pace of a full or a quick run. With six rounds, `--compare` may leave out five of 36 quotients on each side."""
+        return cls(2, 0.02, 0.1) if quick else cls(6, 0.06, 0.6)
+
+
+@dataclass
+class Round:
+    """One turn of every side: the times of a call, the floor, and the most cores that others used during a block."""
+
+    times: dict[str, float] = field(default_factory=dict)
+    floor: float | None = None
+    others: float = 0.0
 
 
 class Driver:
@@ -74,7 +86,8 @@ class Driver:
         sides = [side for side in SIDES if side != "torch" or importlib.util.find_spec("torch")]
         self.pace = Pace.of(quick)
         self.remotes = [Remote(side, device, quick) for side in sides]
-        self.blocks = self.disturbed = 0
+        self.rounds = self.disturbed = 0
+        self.ceilings: dict[str, list[float]] = {}
 
     @property
     def sides(self) -> list[str]:
@@ -84,60 +97,71 @@ class Driver:
     def run(self, family: str) -> Iterator[dict[str, Any]]:
         """The result of each case of `family`, one after the other."""
         for remote in self.remotes:
-            failure = remote.ask("open", family=family).get("failed")
-            if failure:
-                raise WorkerFailed(f"{family}, {remote.side}: {failure}")
+            remote.ask("open", family=family)
+        for name, value in self.remotes[0].ask("ceilings", seconds=self.pace.seconds).items():
+            self.ceilings.setdefault(name, []).append(value)
         while True:
             facts = {remote.side: remote.ask("next") for remote in self.remotes}  # one at a time: it may compile
-            failed = {side: fact["failed"] for side, fact in facts.items() if "failed" in fact}
-            if failed:
-                raise WorkerFailed(f"{family}: " + "; ".join(f"{side}: {text}" for side, text in failed.items()))
             if facts["ours"].get("end"):
                 return
             yield self._result(family, facts)
 
     def _result(self, family: str, facts: dict[str, dict[str, Any]]) -> dict[str, Any]:
         ours = facts["ours"]
-        active = [remote for remote in self.remotes if facts[remote.side]["available"]]
-        times: dict[str, list[float]] = {remote.side: [] for remote in active}
-        clean = True
-        for turn in range(self.pace.rounds):
-            for remote in active:
-                if remote.side == "numpy" and turn >= 2:
-                    continue  # much slower, and only for orientation
-                seconds, undisturbed = self._block(remote)
-                times[remote.side].append(seconds / ours["operations"])
-                clean &= undisturbed
-        result: dict[str, Any] = {"family": family, "name": ours["name"], "limit": ours["limit"], "title": ours["title"],
-                                  "undisturbed": clean, "first_call": ours["first_call"]}
-        for side, values in times.items():
-            quartiles = statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else [values[0]] * 3
-            result[side] = {"median": quartiles[1], "lower": quartiles[0], "upper": quartiles[2],
-                            "error": facts[side].get("error")}
-        median = result["ours"]["median"]
-        result["gigabytes_per_second"] = ours["bytes"] / median / 1e9 if ours["bytes"] else None
-        result["gigaflops"] = ours["flops"] / median / 1e9 if ours["flops"] else None
+        failures = [f"{side}: {fact['failure']}" for side, fact in facts.items() if fact["failure"]]
+        result: dict[str, Any] = {"family": family, "name": ours["name"], "target": ours["target"], "missing": ours["missing"],
+                                  "failure": "; ".join(failures)}
+        rounds = self._measure([remote for remote in self.remotes if facts[remote.side]["available"]])
+        result["others"] = max((done.others for done in rounds), default=0.0)
+        result["undisturbed"] = result["others"] < DISTURBED
+        for side in self.sides:
+            values = [done.times[side] / ours["operations"] for done in rounds if side in done.times]
+            if not values:
+                continue
+            lower, median, upper = quartiles(values)
+            result[side] = {"median": median, "lower": lower, "upper": upper, "error": facts[side].get("error"),
+                            "first_call": facts[side]["first_call"], "variant": facts[side]["variant"], "times": values}
+        median = result["ours"]["median"] if "ours" in result else None
+        floors = [done.floor / ours["operations"] for done in rounds if done.floor is not None]
+        floor = statistics.median(floors) if floors else None
+        for name, amount in (("gigabytes_per_second", ours["bytes"]), ("gigaflops", ours["flops"])):
+            result[name] = amount / ours["operations"] / median / 1e9 if amount and median else None
+        result["floor"] = floor
+        result["floor_share"] = floor / median if floor and median else None
         for side in ("torch", "numpy"):
-            result[f"ratio_to_{side}"] = median / result[side]["median"] if side in result else None
+            ratios = paired_ratios(result, side)
+            result[f"ratio_to_{side}"] = statistics.median(ratios) if ratios else None
         return result
 
-    def _block(self, remote: Remote) -> tuple[float, bool]:
-        """The time of one call in a block, and whether the block was undisturbed. The best try counts."""
-        best = None
-        while True:
+    def _measure(self, active: Sequence[Remote]) -> list[Round]:
+        """As many undisturbed rounds as the pace asks for; when patience ends, the least disturbed ones fill up."""
+        rounds: list[Round] = []
+        wanted, patience = self.pace.rounds if active else 0, self.pace.patience
+        while sum(done.others < DISTURBED for done in rounds) < wanted and (len(rounds) < wanted or patience > 0):
             start = time.perf_counter()
-            block = remote.ask("block", seconds=self.pace.seconds)
-            if "failed" in block:
-                raise WorkerFailed(f"{remote.side}: {block['failed']}")
-            self.blocks += 1
-            if best is None or block["others"] < best["others"]:
-                best = block
-            if block["others"] < DISTURBED:
-                return best["seconds"], True
-            self.disturbed += 1
-            self.pace.patience -= time.perf_counter() - start
-            if self.pace.patience < 0:
-                return best["seconds"], False
+            rounds.append(self._round(active, len(rounds)))
+            self.rounds += 1
+            if rounds[-1].others >= DISTURBED:
+                self.disturbed += 1
+                patience -= time.perf_counter() - start
+        best = sorted(range(len(rounds)), key=lambda index: max(rounds[index].others, DISTURBED))[:wanted]
+        return [rounds[index] for index in sorted(best)]
+
+    def _round(self, active: Sequence[Remote], turn: int) -> Round:
+        """A block of each side, and one of the floor."""
+        done = Round()
+        for remote in active if turn % 2 == 0 else reversed(active):  # nobody is always the one after the pause
+            orientation = remote.side == "numpy"  # slow, and nobody's target
+            block = remote.ask("block", seconds=self.pace.seconds / (3 if orientation else 1))
+            done.times[remote.side] = block["seconds"]
+            if not orientation:
+                done.others = max(done.others, block["others"])
+        done.floor = self.remotes[0].ask("floor", seconds=self.pace.seconds / 3)["seconds"]
+        return done
+
+    def roofline(self) -> dict[str, float]:
+        """The medians of the machine's ceilings over the run."""
+        return {name: statistics.median(values) for name, values in self.ceilings.items()}
 
     def about(self) -> dict[str, Any]:
         """The versions and threads of every side."""
@@ -149,33 +173,13 @@ class Driver:
             remote.close()
 
 
-def row(result: dict[str, Any], sides: Sequence[str]) -> str:
-    """One line of the table."""
-    def microseconds(side: str) -> str:
-        return f"{result[side]['median'] * 1e6:>11.1f}" if side in result else f"{'-':>11}"
-
-    def ratio(side: str) -> str:
-        value = result[f"ratio_to_{side}"]
-        return f"{value:>6.2f}" if value is not None else f"{'-':>6}"
-
-    speed = ""
-    if result["gigaflops"]:
-        speed = f"{result['gigaflops']:.0f} GFLOP/s"
-    elif result["gigabytes_per_second"]:
-        speed = f"{result['gigabytes_per_second']:.1f} GB/s"
-    columns = [f"{result['name']:<44}", microseconds("ours")]
-    for side in sides:
-        if side != "ours":
-            columns += [microseconds(side), ratio(side)]
-    errors = [f"{result[side]['error']:.0e}" for side in ("ours", "torch") if result.get(side, {}).get("error") is not None]
-    mark = "" if result["undisturbed"] else "  (disturbed)"
-    return " ".join([*columns, f"{speed:>13}", " / ".join(errors)]).rstrip() + mark
+def quartiles(values: list[float]) -> list[float]:
+    """The lower quartile, the median and the upper quartile."""
+    return statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else values * 3
 
 
-def header(sides: Sequence[str]) -> str:
-    """The heading of the table."""
-    columns = [f"{'microseconds a call':<44}", f"{'ours':>11}"]
-    for side in sides:
-        if side != "ours":
-            columns += [f"{side:>11}", f"{'ratio':>6}"]
-    return " ".join([*columns, f"{'ours':>13}", "largest error, ours / torch" if "torch" in sides else "largest error"])
+def paired_ratios(result: dict[str, Any], side: str) -> list[float]:
+    """Our time over that of `side`, round by round."""
+    if "ours" not in result or side not in result:
+        return []
+    return [mine / theirs for mine, theirs in zip(result["ours"]["times"], result[side]["times"])]

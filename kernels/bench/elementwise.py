@@ -17,7 +17,13 @@ def _sigmoid(x: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-x))
 
 
-def _gelu_tanh(x: np.ndarray) -> np.ndarray:
+def gelu(x: np.ndarray) -> np.ndarray:
+    """The Gaussian error linear unit; slow."""
+    return x * 0.5 * (1 + _erf(x / math.sqrt(2)))
+
+
+def gelu_tanh(x: np.ndarray) -> np.ndarray:
+    """The approximation of GELU by tanh."""
     return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
 
 
@@ -41,11 +47,11 @@ def cases(side: Side) -> Iterator[Case]:
         yield _forward(side, name, function, x, exact)
     yield side.case(
         "gelu", ours=lambda: k.gelu(x, approximate="none"), torch=lambda: torch.nn.functional.gelu(x), bytes=8 * size,
-        exact=lambda: exact * 0.5 * (1 + _erf(exact / math.sqrt(2))), part=SAMPLE)
+        exact=lambda: gelu(exact), part=SAMPLE)
     yield side.case(
         "gelu, tanh", ours=lambda: k.gelu(x, approximate="tanh"),
-        torch=lambda: torch.nn.functional.gelu(x, approximate="tanh"), numpy=lambda: _gelu_tanh(x), bytes=8 * size,
-        exact=lambda: _gelu_tanh(exact), part=SAMPLE)
+        torch=lambda: torch.nn.functional.gelu(x, approximate="tanh"), numpy=lambda: gelu_tanh(x), bytes=8 * size,
+        exact=lambda: gelu_tanh(exact), part=SAMPLE)
 
     y = side.array(np.tanh(values))
     slope = values[SAMPLE].astype(np.float64)

@@ -10,6 +10,8 @@ import subprocess
 import sys
 from typing import Any
 
+#: The variables that change what is measured begin so.
+SETTINGS = ("GLIBC_TUNABLES", "GOMP_", "KMP_", "LUCID_", "MALLOC_", "MKL_", "NUMBA_", "OMP_", "OPENBLAS_", "TBB_")
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
@@ -86,6 +88,8 @@ def libraries(side: str) -> dict[str, Any]:
 
 def describe() -> dict[str, Any]:
     """The machine and the commit."""
+    settings = {name: value for name, value in sorted(os.environ.items()) if name.startswith(SETTINGS)}
     return {"cpu": cpu_name(), "cpus": cpu_count(), "machine": platform.machine(), "system": platform.system(),
-            "python": platform.python_version(), "commit": commit(),
+            "libc": " ".join(platform.libc_ver()), "python": platform.python_version(), "commit": commit(),
+            "settings": settings,
             "OPENBLAS_CORETYPE": os.environ.get("OPENBLAS_CORETYPE") and f"{os.environ['OPENBLAS_CORETYPE']} (not used)"}

@@ -18,13 +18,19 @@ def cases(side: Side) -> Iterator[Case]:
         yield from _cases(side, rows, width)
 
 
-def _normalised(x: np.ndarray) -> np.ndarray:
-    return (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + EPS)
+def normalised(x: np.ndarray, centred: bool = True) -> np.ndarray:
+    """The rows of `x` with mean 0 and variance 1, or not `centred`, as RMS norm does, with mean square 1."""
+    if centred:
+        x = x - x.mean(-1, keepdims=True)
+    return x / np.sqrt((x * x).mean(-1, keepdims=True) + EPS)
 
 
-def _gradient(g: np.ndarray, x: np.ndarray) -> np.ndarray:
-    rstd, y = 1 / np.sqrt(x.var(-1, keepdims=True) + EPS), _normalised(x)
-    return rstd * (g - g.mean(-1, keepdims=True) - y * (g * y).mean(-1, keepdims=True))
+def gradient(g: np.ndarray, x: np.ndarray, centred: bool = True) -> np.ndarray:
+    """The gradient of the input, for weight 1."""
+    y = normalised(x, centred)
+    if centred:
+        x, g = x - x.mean(-1, keepdims=True), g - g.mean(-1, keepdims=True)
+    return (g - y * (g * y).mean(-1, keepdims=True)) / np.sqrt((x * x).mean(-1, keepdims=True) + EPS)
 
 
 def _cases(side: Side, rows: int, width: int) -> Iterator[Case]:
@@ -42,10 +48,10 @@ def _cases(side: Side, rows: int, width: int) -> Iterator[Case]:
         f"layer norm {rows}x{width}", bytes=2 * values.nbytes,
         ours=lambda: k.layer_norm(x, weight, bias, normalized_ndim=1, eps=EPS),
         torch=lambda: torch.native_layer_norm(x, [width], weight, bias, EPS),
-        numpy=None if side.device == "gpu" else lambda: _normalised(x),
-        exact=lambda: _normalised(values.astype(np.float64)))
+        numpy=None if side.device == "gpu" else lambda: normalised(x),
+        exact=lambda: normalised(values.astype(np.float64)))
     yield side.case(
         f"layer norm gradient {rows}x{width}", bytes=3 * values.nbytes,
         ours=lambda: k.layer_norm_grad(g, x, weight, m, r, normalized_ndim=1),
         torch=lambda: aten.native_layer_norm_backward(g, x, [width], m, r, weight, bias, [True] * 3),
-        exact=lambda: _gradient(upstream.astype(np.float64), values.astype(np.float64)))
+        exact=lambda: gradient(upstream.astype(np.float64), values.astype(np.float64)))

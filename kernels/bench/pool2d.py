@@ -17,17 +17,29 @@ def cases(side: Side) -> Iterator[Case]:
         yield from _cases(side, kernel, padding)
 
 
-def _windows(x: np.ndarray, kernel: int, padding: int, fill: float) -> np.ndarray:
+def windows(x: np.ndarray, kernel: int, padding: int, fill: float) -> np.ndarray:
+    """Every window with stride 2 of the images, padded with `fill`: (N, C, OH, OW, kernel, kernel)."""
     edge = (padding, padding)
     padded = np.pad(x, ((0, 0), (0, 0), edge, edge), constant_values=fill)
     return np.lib.stride_tricks.sliding_window_view(padded, (kernel, kernel), (2, 3))[:, :, ::2, ::2]
+
+
+def gradient(g: np.ndarray, x: np.ndarray, kernel: int, padding: int, largest: bool) -> np.ndarray:
+    """The gradient of the input of max (`largest`) or average pooling with stride 2."""
+    total = np.zeros((*x.shape[:2], *(length + 2 * padding for length in x.shape[2:])))
+    views = np.lib.stride_tricks.sliding_window_view(total, (kernel, kernel), (2, 3), writeable=True)[:, :, ::2, ::2]
+    first = windows(x, kernel, padding, -np.inf).reshape(*g.shape, -1).argmax(-1)
+    for i in range(kernel):
+        for j in range(kernel):
+            views[..., i, j] += g * (first == i * kernel + j) if largest else g / kernel**2
+    return total[:, :, padding : padding + x.shape[2], padding : padding + x.shape[3]]
 
 
 def _cases(side: Side, kernel: int, padding: int) -> Iterator[Case]:
     k, torch = side.kernels("pool2d"), side.torch
     aten = torch.ops.aten if torch is not None else None
     values = normal(*SHAPE)
-    maxima = _windows(values, kernel, padding, -np.inf).max((-1, -2))
+    maxima = windows(values, kernel, padding, -np.inf).max((-1, -2))
     x, g = side.array(values), side.array(normal(*maxima.shape, seed=1))
     size, edge = (kernel, kernel), (padding, padding)
     traffic = values.nbytes + maxima.nbytes
@@ -43,7 +55,7 @@ def _cases(side: Side, kernel: int, padding: int) -> Iterator[Case]:
         f"max pool {label}", bytes=traffic + 2 * maxima.nbytes,
         ours=lambda: k.max_pool2d(x, **options, dilation=(1, 1), ceil_mode=False),
         torch=lambda: torch.nn.functional.max_pool2d(x, size, 2, edge, return_indices=True),
-        numpy=None if side.device == "gpu" else lambda: _windows(x, kernel, padding, -np.inf).max((-1, -2)),
+        numpy=None if side.device == "gpu" else lambda: windows(x, kernel, padding, -np.inf).max((-1, -2)),
         exact=lambda: maxima)
     yield side.case(
         f"max pool gradient {label}", bytes=traffic + 2 * maxima.nbytes,
@@ -52,8 +64,8 @@ def _cases(side: Side, kernel: int, padding: int) -> Iterator[Case]:
     yield side.case(
         f"average pool {label}", bytes=traffic, ours=lambda: k.avg_pool2d(x, **average),
         torch=lambda: torch.nn.functional.avg_pool2d(x, size, 2, edge),
-        numpy=None if side.device == "gpu" else lambda: _windows(x, kernel, padding, 0).mean((-1, -2)),
-        exact=lambda: _windows(values.astype(np.float64), kernel, padding, 0).mean((-1, -2)))
+        numpy=None if side.device == "gpu" else lambda: windows(x, kernel, padding, 0).mean((-1, -2)),
+        exact=lambda: windows(values.astype(np.float64), kernel, padding, 0).mean((-1, -2)))
     yield side.case(
         f"average pool gradient {label}", bytes=traffic,
         ours=lambda: k.avg_pool2d_grad(g, input_shape=SHAPE, **average),

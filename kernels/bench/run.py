@@ -1,12 +1,18 @@
 """Measure lucid against PyTorch and NumPy in one run, and print the ratios.
 
-    python kernels/bench/run.py                     # everything, in under three minutes
+    python kernels/bench/run.py                     # everything
     python kernels/bench/run.py softmax conv2d      # some families
+    python kernels/bench/run.py --targets           # what the project wants to reach, in a few minutes
     python kernels/bench/run.py --quick             # a rough look
-    python kernels/bench/run.py --save              # also write kernels/bench/results/<date>-<cpu>.json
+    python kernels/bench/run.py --save              # also write kernels/bench/results/<date>-<cpu>-<device>.json
+    python kernels/bench/run.py --output new.json --plot new.png
+    python kernels/bench/run.py --compare old.json new.json
     python kernels/bench/run.py --device gpu        # the kernels, on a real GPU
 
 PyTorch is optional: without it our times stand alone. Nothing is ever timed on the simulator.
+
+Exit status of a run: 1 if a case failed (a missed target is no failure). Of `--compare`: 1 if a row is SLOWER, 2 if there is
+nothing to compare; `compare.py` defines the verdicts.
 """
 
 from __future__ import annotations
@@ -26,25 +32,33 @@ import re  # noqa: E402
 import subprocess  # noqa: E402
 from typing import Any  # noqa: E402
 
-from bench import environment, import_time, memory  # noqa: E402
-from bench.driver import Driver, WorkerFailed, header, row  # noqa: E402
+from bench import compare, environment, import_time, memory, peak_memory, plot, targets  # noqa: E402
+from bench.driver import Driver, WorkerFailed  # noqa: E402
+from bench.report import header, row, target_table  # noqa: E402
 
-#: Families of cases, timed in lock-step; the last two give the closing lines.
+#: Families of kernels, each in its file; they run on both devices.
 KERNELS = ("elementwise", "softmax", "cross_entropy", "batch_norm", "layer_norm", "conv2d", "pool2d", "random", "optimizer")
-LIBRARY = ("overhead", "digits_step")
-#: Measured alone: they say how they compare themselves.
-ALONE = {"import_time": import_time.report, "memory": memory.report}
+#: The families of the targets, of the whole library on a CPU.
+TARGETS = tuple(f"targets.{name}" for name in targets.FAMILIES)
+#: Measured alone, on a CPU, each with its own line. PEAK gives rows with targets.
+PEAK = "peak_memory"
+ALONE = {"import_time": import_time.report, "memory": memory.report, PEAK: peak_memory.report}
 RESULTS = pathlib.Path(__file__).parent / "results"
 
 
-def families(names: list[str], device: str) -> list[str]:
-    """The families to run: those named, or all that the device has."""
-    everything = [*KERNELS, *(ALONE if device == "cpu" else ()), *(LIBRARY if device == "cpu" else ())]
-    chosen = [pathlib.PurePath(name).stem for name in names] or everything
-    unknown = sorted(set(chosen) - set(everything))
+def families(names: list[str], device: str, only_targets: bool = False) -> list[str]:
+    """The families to run: those named (with or without folder and suffix), or all that the device has."""
+    everything = (*TARGETS, PEAK) if only_targets else (*KERNELS, *ALONE, *TARGETS)
+    if device == "gpu":
+        everything = tuple(name for name in everything if name in KERNELS)
+    short = {family.rpartition(".")[2]: family for family in everything}
+    chosen = [pathlib.PurePath(name.removeprefix("targets.")).stem for name in names]
+    unknown = sorted(set(chosen) - set(short))
     if unknown:
-        raise SystemExit(f"no such family on {device}: {', '.join(unknown)}; there are {', '.join(everything)}")
-    return [name for name in everything if name in chosen]
+        raise SystemExit(f"no such family on {device}: {', '.join(unknown)}; there are {', '.join(short)}")
+    if not everything:
+        raise SystemExit(f"there are no targets for {device}")
+    return [family for name, family in short.items() if name in chosen or not chosen]
 
 
 def check_device(device: str) -> None:
@@ -59,28 +73,16 @@ def check_device(device: str) -> None:
         raise SystemExit(lucid.gpu.why_unavailable())
 
 
-def save(document: dict[str, Any]) -> pathlib.Path:
-    """Write the results under a name made of the date and the CPU."""
-    cpu = re.sub(r"[^a-z0-9]+", "-", document["environment"]["cpu"].lower()).strip("-")
-    RESULTS.mkdir(exist_ok=True)
-    path = RESULTS / f"{datetime.date.today().isoformat()}-{cpu}-{document['device']}.json"
+def default_path(about: dict[str, Any], device: str) -> pathlib.Path:
+    """The result file of today, this CPU and `device`."""
+    cpu = re.sub(r"[^a-z0-9]+", "-", about["cpu"].lower()).strip("-")
+    return RESULTS / f"{datetime.date.today().isoformat()}-{cpu}-{device}.json"
+
+
+def save(document: dict[str, Any], path: pathlib.Path) -> None:
+    """Write the results as JSON."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(document, indent=1) + "\n")
-    return path
-
-
-def closing_lines(results: list[dict[str, Any]]) -> list[str]:
-    """The ratios that have a bound, in one line each."""
-    lines = []
-    for result in results:
-        if result["limit"] is None:
-            continue
-        ratio = result["ratio_to_torch"]
-        if ratio is None:
-            lines.append(f"{result['title']}: {result['ours']['median'] * 1e6:.1f} us; no ratio: PyTorch is not installed")
-        else:
-            unit = "time per op" if result["family"] == "overhead" else "time"
-            lines.append(f"{result['title']}: {ratio:.2f} of PyTorch's {unit} (bound {result['limit']:.2f})")
-    return lines
 
 
 def progress(names: list[str]) -> Any:
@@ -103,23 +105,14 @@ def show(text: str) -> None:
         sys.stdout.flush()
 
 
-def main() -> int:
-    """Run the families; 1 when one of them failed."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("families", nargs="*", metavar="family", help="all when left out")
-    parser.add_argument("--quick", action="store_true", help="shorter blocks and fewer of them")
-    parser.add_argument("--save", action="store_true", help="write the results to a JSON file")
-    parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu")
-    options = parser.parse_args()
-    check_device(options.device)
-    names = families(options.families, options.device)
-
+def measure(names: list[str], device: str, quick: bool) -> tuple[dict[str, Any], list[str]]:
+    """Run the families and print their lines; the document of the results, and the failures."""
     about = environment.describe()
     show(f"{about['cpu']}, {about['cpus']} CPUs, Python {about['python']}, commit {about['commit']}")
-    driver = Driver(options.device, options.quick)
     results: list[dict[str, Any]] = []
     alone: dict[str, Any] = {}
     failures = []
+    driver = Driver(device, quick)
     try:
         if "torch" not in driver.sides:
             show("PyTorch is not installed: our times alone, no ratios to it")
@@ -127,25 +120,75 @@ def main() -> int:
         for name in progress(names):
             try:
                 if name in ALONE:
-                    alone[name], text = ALONE[name](options.quick)
+                    alone[name], text = ALONE[name](quick)
                     show(text)
                     continue
                 for result in driver.run(name):
                     results.append(result)
                     show(row(result, driver.sides))
+                    if result["failure"]:
+                        failures.append(result["failure"])
             except (WorkerFailed, subprocess.CalledProcessError) as error:
                 failures.append(str(error))
                 show(f"{name} FAILED: {error}")
+        results += alone.pop(PEAK, [])
         about |= driver.about()
     finally:
         driver.close()
-    show(f"{driver.disturbed} of {driver.blocks} blocks were disturbed by other processes")
-    if options.save:
-        document = {"date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"), "device": options.device,
-                    "environment": about, "results": results, "alone": alone}
-        show(f"saved {save(document).relative_to(RESULTS.parents[2])}")
-    for line in closing_lines(results):
+    show(f"{driver.disturbed} of {driver.rounds} rounds were disturbed by other processes")
+    roofline = driver.roofline()
+    if roofline:
+        show(f"roofline: memory {roofline['gigabytes_per_second']:.0f} GB/s, arithmetic {roofline['gigaflops']:.0f} GFLOP/s")
+    document = {"format": compare.FORMAT, "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+                "device": device, "quick": quick, "environment": about, "roofline": roofline, "results": results,
+                "alone": alone, "rounds": {"all": driver.rounds, "disturbed": driver.disturbed}}
+    return document, failures
+
+
+def arguments() -> argparse.ArgumentParser:
+    """The options."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("families", nargs="*", metavar="family", help="all when left out")
+    parser.add_argument("--targets", action="store_true", help="only the project's targets, or those named")
+    parser.add_argument("--quick", action="store_true", help="shorter blocks, fewer of them, smaller arrays")
+    parser.add_argument("--save", action="store_true", help="write the results to the folder kernels/bench/results")
+    parser.add_argument("--output", type=pathlib.Path, metavar="FILE", help="write the results to this JSON file")
+    parser.add_argument("--plot", type=pathlib.Path, metavar="FILE", help="draw the ratios; needs matplotlib")
+    parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu")
+    parser.add_argument("--compare", nargs=2, type=pathlib.Path, metavar=("OLD", "NEW"), help="compare two result files")
+    parser.add_argument("--tolerance", type=float, default=compare.TOLERANCE, help="of --compare: what counts as the same "
+                        "(default: %(default)s)")
+    parser.add_argument("--across-machines", action="store_true", help="of --compare: results of different CPUs too")
+    return parser
+
+
+def main() -> int:
+    """Run the families, or compare two files; the exit status."""
+    options = arguments().parse_args()
+    if options.compare:
+        return compare.main(*options.compare, options.tolerance, options.across_machines)
+    check_device(options.device)
+    names = families(options.families, options.device, options.targets)
+    if options.plot:
+        try:
+            plot.pyplot()  # before the run, not after it
+        except plot.NoMatplotlib as error:
+            raise SystemExit(str(error)) from None
+    document, failures = measure(names, options.device, options.quick)
+    about = document["environment"]
+    paths = [path for path in (options.output, default_path(about, options.device) if options.save else None) if path]
+    for path in paths:
+        save(document, path)
+        show(f"saved {path}")
+    if options.plot and any(result["ratio_to_torch"] for result in document["results"]):
+        plot.draw(document["results"], f"{about['cpu']}, {document['date']}, commit {about['commit']}", options.plot)
+        show(f"drew {options.plot}")
+    elif options.plot:
+        show("nothing to plot: no case has a ratio to PyTorch")
+    for line in target_table(document["results"]):
         show(line)
+    if options.quick:
+        show("quick: smaller arrays than the names say, few rounds; not the measure of a target")
     return 1 if failures else 0
 
 

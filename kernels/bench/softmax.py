@@ -41,12 +41,13 @@ def _cases(side: Side, rows: int, columns: int) -> Iterator[Case]:
     yield side.case(
         f"softmax gradient {shape}", ours=lambda: k.softmax_grad(g, y, dim=1), bytes=3 * size,
         torch=lambda: aten._softmax_backward_data(g, y, 1, g.dtype), numpy=lambda: y * (g - (g * y).sum(-1, keepdims=True)),
-        exact=lambda: _gradient(upstream.astype(np.float64), softmax(values).astype(np.float64)))
+        exact=lambda: gradient(upstream.astype(np.float64), softmax(values).astype(np.float64)))
     yield side.case(
         f"log-softmax {shape}", ours=lambda: k.log_softmax(x, dim=1), torch=lambda: torch.log_softmax(x, 1), bytes=2 * size,
         numpy=None if side.device == "gpu" else lambda: log_softmax(x),
         exact=lambda: log_softmax(values.astype(np.float64)))
 
 
-def _gradient(g: np.ndarray, y: np.ndarray) -> np.ndarray:
+def gradient(g: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The gradient of the input of softmax, from that of its result `y`."""
     return y * (g - (g * y).sum(-1, keepdims=True))

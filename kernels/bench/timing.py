@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import resource
 import statistics
@@ -9,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-#: A block is disturbed when other processes used more than this many cores during it.
+#: A block is disturbed when other processes used, or kept from us, more than this many cores during it.
 DISTURBED = 0.25
 _TICK = 1 / os.sysconf("SC_CLK_TCK")
 
@@ -25,11 +26,24 @@ def _cpu_seconds() -> tuple[float, float]:
     return (user + nice + system + irq + softirq + steal) * _TICK, usage.ru_utime + usage.ru_stime
 
 
+def _waited_seconds() -> float:
+    """How long the threads of this process have been ready to run so far while others had the CPU."""
+    total = 0
+    for path in glob.glob("/proc/self/task/*/schedstat"):
+        try:
+            with open(path) as file:
+                total += int(file.read().split()[1])
+        except (OSError, IndexError):  # the thread has ended
+            continue
+    return total * 1e-9
+
+
 def measure_block(call: Callable[[], Any], synchronize: Callable[[], None], seconds: float) -> dict[str, float]:
-    """Call for about `seconds`, at least twice, after a warm-up.
+    """Call for about `seconds`, at least once, after a warm-up.
 
     Returns the median time of one call and the cores that other processes used meanwhile. Short calls are timed in groups,
-    so that reading the clock does not count.
+    so that reading the clock does not count. /proc/stat counts in ticks of 10 ms, so two of them are no evidence in a short
+    block; the time that our threads waited for a CPU is exact, but says nothing of a neighbour on a core that we leave free.
     """
     start = time.perf_counter()
     warm_up = 0
@@ -39,9 +53,10 @@ def measure_block(call: Callable[[], Any], synchronize: Callable[[], None], seco
         warm_up += 1
     group = max(1, int(50e-6 / ((time.perf_counter() - start) / warm_up)))
     times: list[float] = []
+    waited = _waited_seconds()
     machine, own = _cpu_seconds()
     begin = time.perf_counter()
-    while len(times) < 2 or time.perf_counter() - begin < seconds:
+    while not times or time.perf_counter() - begin < seconds:
         start = time.perf_counter()
         for _ in range(group):
             call()
@@ -49,5 +64,5 @@ def measure_block(call: Callable[[], Any], synchronize: Callable[[], None], seco
         times.append((time.perf_counter() - start) / group)
     wall = time.perf_counter() - begin
     machine_after, own_after = _cpu_seconds()
-    others = ((machine_after - machine) - (own_after - own)) / wall
-    return {"seconds": statistics.median(times), "others": max(0.0, others)}
+    used = (machine_after - machine) - (own_after - own) - 2 * _TICK
+    return {"seconds": statistics.median(times), "others": max(0.0, used, _waited_seconds() - waited) / wall}

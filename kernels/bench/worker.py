@@ -1,12 +1,13 @@
 """One side of the comparison in its own process: prepares cases and times blocks when the driver says so.
 
 The driver writes one JSON object a line, the answer is one JSON object a line. Commands: `open` a family, `next` case,
-`block` of the current case.
+`block` of the current case, `floor` of the current case, `ceilings` of the machine, `about` the libraries.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import sys
@@ -28,32 +29,62 @@ class Worker:
         self.cases: Iterator[Case] = iter(())
         self.case: Case | None = None
 
+    @functools.cached_property
+    def roofline(self) -> Any:
+        """The kernels of the roofline, which the side of PyTorch never imports."""
+        from bench.roofline import Roofline
+
+        return Roofline()
+
     def open(self, family: str) -> dict[str, Any]:
         """Start with the cases of `family`."""
         self.cases = load(family, self.side)
         return {}
 
     def next(self) -> dict[str, Any]:
-        """Prepare the next case: the first call, which may compile, and the error against float64."""
+        """Prepare the next case: the first call, which may compile, and the error against float64.
+
+        A case that fails answers with its `failure`, and the next ones can still run.
+        """
+        self.case = None  # its arrays are freed first
         self.case = next(self.cases, None)
         if self.case is None:
             return {"end": True}
         case = self.case
         facts = {"name": case.name, "bytes": case.bytes, "flops": case.flops, "operations": case.operations,
-                 "limit": case.limit, "title": case.title, "available": case.call is not None}
+                 "target": case.target, "missing": case.missing, "failure": case.failure, "variant": case.variant}
         if case.call is not None:
-            start = time.perf_counter()
-            case.call()
-            self.side.synchronize()
-            facts["first_call"] = time.perf_counter() - start
-            facts["error"] = largest_error(self.side, case)
-        return facts
+            try:
+                start = time.perf_counter()
+                case.call()
+                self.side.synchronize()
+                facts["first_call"] = time.perf_counter() - start
+                facts["error"] = largest_error(self.side, case)
+            except Exception as error:
+                traceback.print_exc()
+                case.call, facts["failure"] = None, f"{type(error).__name__}: {error}"
+        return {**facts, "available": case.call is not None}
 
     def block(self, seconds: float) -> dict[str, Any]:
         """Time the current case."""
         assert self.case is not None
         assert self.case.call is not None
         return measure_block(self.case.call, self.side.synchronize, seconds)
+
+    def floor(self, seconds: float) -> dict[str, Any]:
+        """The time that the roofline's kernels need for the traffic and the arithmetic of the current case."""
+        assert self.case is not None
+        if self.side.device != "cpu":
+            return {"seconds": None}
+        return {"seconds": self.roofline.floor(self.case.bytes, self.case.traffic, self.case.flops, seconds)}
+
+    def ceilings(self, seconds: float) -> dict[str, Any]:
+        """The bandwidth of memory, beyond all caches, and the peak of arithmetic at the moment."""
+        if self.side.device != "cpu":
+            return {}
+        size = 288 << 20
+        return {"gigabytes_per_second": size / self.roofline.stream(size, "triad", seconds) / 1e9,
+                "gigaflops": self.roofline.peak(seconds) / 1e9}
 
     def about(self) -> dict[str, Any]:
         """The versions and threads of this side."""
@@ -74,7 +105,7 @@ def main() -> None:
         command = json.loads(line)
         try:
             answer = getattr(worker, command.pop("command"))(**command)
-        except Exception as error:  # reported by the driver, which goes on with the other cases
+        except Exception as error:  # reported by the driver, which goes on with the other families
             traceback.print_exc()
             answer = {"failed": f"{type(error).__name__}: {error}"}
         print(json.dumps(answer), file=answers, flush=True)

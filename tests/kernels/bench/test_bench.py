@@ -7,14 +7,16 @@ import os
 import pathlib
 import subprocess
 import sys
+import types
 from typing import Any
 
 import numpy as np
 import pytest
 
-from bench import environment, run
+from bench import compare, environment, plot, run
 from bench.case import Side, largest_error, load
-from bench.driver import header, row
+from bench.driver import Driver, Pace
+from bench.report import header, row
 from bench.timing import measure_block
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -28,7 +30,7 @@ def script(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str
 
 
 @pytest.mark.parametrize("side", ["ours", "numpy"])
-@pytest.mark.parametrize("family", [*run.KERNELS, *run.LIBRARY])
+@pytest.mark.parametrize("family", run.KERNELS)
 def test_every_case_computes_the_right_result(family: str, side: str) -> None:
     seen = 0
     here = Side(side, quick=True)
@@ -81,22 +83,10 @@ def test_errors_are_relative_where_the_result_is_large() -> None:
 
 def result(**changes: Any) -> dict[str, Any]:
     """A result as the driver gives it."""
-    time = {"median": 2e-6, "lower": 2e-6, "upper": 2e-6, "error": 1e-7}
-    return {"family": "overhead", "name": "a case", "limit": 0.75, "title": "tiny arrays, forward+backward", "ours": time,
-            "torch": time, "undisturbed": True, "gigaflops": None, "gigabytes_per_second": 3.0, "ratio_to_torch": 0.5512,
-            "ratio_to_numpy": None} | changes
-
-
-def test_closing_lines() -> None:
-    digits = result(family="digits_step", title="digits training step", limit=1.0, ratio_to_torch=0.8)
-    assert run.closing_lines([result(), result(limit=None), digits]) == [
-        "tiny arrays, forward+backward: 0.55 of PyTorch's time per op (bound 0.75)",
-        "digits training step: 0.80 of PyTorch's time (bound 1.00)"]
-
-
-def test_closing_lines_without_torch() -> None:
-    (line,) = run.closing_lines([result(ratio_to_torch=None)])
-    assert "PyTorch is not installed" in line
+    time = {"median": 2e-6, "lower": 2e-6, "upper": 2e-6, "error": 1e-7, "times": [2e-6] * 6}
+    return {"family": "softmax", "name": "a case", "target": 0.75, "ours": time, "torch": time, "undisturbed": True,
+            "missing": "", "failure": "", "gigaflops": None, "gigabytes_per_second": 3.0, "floor_share": 0.5,
+            "ratio_to_torch": 0.5512, "ratio_to_numpy": None} | changes
 
 
 def test_table() -> None:
@@ -109,9 +99,16 @@ def test_table() -> None:
 
 def test_families_are_chosen_by_name_or_file() -> None:
     assert run.families(["softmax", "conv2d.py"], "cpu") == ["softmax", "conv2d"]
+    assert run.families(["targets/convolutions.py", "targets.chain"], "cpu") == ["targets.chain", "targets.convolutions"]
     assert set(run.families([], "gpu")) == set(run.KERNELS)
+    assert run.families([], "cpu", only_targets=True) == [*run.TARGETS, "peak_memory"]
+    assert run.families(["chain"], "cpu", only_targets=True) == ["targets.chain"]
     with pytest.raises(SystemExit, match="no such family"):
         run.families(["nonsense"], "cpu")
+    with pytest.raises(SystemExit, match="no such family"):
+        run.families(["softmax"], "cpu", only_targets=True)
+    with pytest.raises(SystemExit, match="no targets"):
+        run.families([], "gpu", only_targets=True)
 
 
 def test_workers_do_not_get_a_forced_blas_core(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,11 +117,72 @@ def test_workers_do_not_get_a_forced_blas_core(monkeypatch: pytest.MonkeyPatch) 
     assert environment.describe()["OPENBLAS_CORETYPE"] == "Haswell (not used)"
 
 
+def test_settings_are_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    assert environment.describe()["settings"]["OMP_NUM_THREADS"] == "1"
+
+
 def test_saved_results(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "RESULTS", tmp_path)
-    path = run.save({"environment": {"cpu": "AMD EPYC (TM) 9"}, "device": "cpu", "results": [result()]})
+    monkeypatch.setattr(run, "RESULTS", tmp_path / "results")
+    path = run.default_path({"cpu": "AMD EPYC (TM) 9"}, "cpu")
+    assert path.parent == tmp_path / "results"
     assert path.name.endswith("-amd-epyc-tm-9-cpu.json")
+    run.save({"results": [result()]}, path)
     assert json.loads(path.read_text())["results"][0]["name"] == "a case"
+
+
+def test_plot(tmp_path: pathlib.Path) -> None:
+    pytest.importorskip("matplotlib")
+    rows = [result(), result(name="missed", ratio_to_torch=2.0), result(name="no target", target=None, floor_share=None),
+            result(name="missing", ratio_to_torch=None)]
+    plot.draw(rows, "title", tmp_path / "plot.png")
+    assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(ValueError, match="nothing to plot"):
+        plot.draw(rows[-1:], "title", tmp_path / "none.png")
+    assert not (tmp_path / "none.png").exists()
+
+
+def test_a_plot_without_matplotlib_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setattr("sys.argv", ["run.py", "--plot", "x.png", "softmax"])
+    with pytest.raises(SystemExit, match="examples"):
+        run.main()
+
+
+def remote(side: str, others: list[float], calls: list[str]) -> Any:
+    """A stand-in of a worker, whose blocks are disturbed as `others` says, then not."""
+    def ask(command: str, **arguments: Any) -> dict[str, Any]:
+        if command == "floor":
+            return {"seconds": 0.5}
+        calls.append(side)
+        return {"seconds": float(len(calls)), "others": others.pop(0) if others else 0.0}
+
+    return types.SimpleNamespace(side=side, ask=ask)
+
+
+def driver_of(remotes: list[Any], patience: float) -> Driver:
+    driver = Driver.__new__(Driver)
+    driver.pace, driver.remotes, driver.rounds, driver.disturbed = Pace(3, 0.01, patience), remotes, 0, 0
+    return driver
+
+
+def test_disturbed_rounds_are_replaced() -> None:
+    calls: list[str] = []
+    remotes = [remote("ours", [0.0, 0.9], calls), remote("torch", [], calls)]
+    driver = driver_of(remotes, 10.0)
+    rounds = driver._measure(remotes)
+    assert [done.others for done in rounds] == [0.0] * 3
+    assert (driver.rounds, driver.disturbed) == (4, 1)
+    assert calls == ["ours", "torch", "torch", "ours"] * 2  # in turns, and never the same side first
+
+
+def test_the_least_disturbed_rounds_stay_when_patience_ends() -> None:
+    remotes = [remote("ours", [0.9, 0.5, 0.7], [])]
+    rounds = driver_of(remotes, 0.0)._measure(remotes)
+    assert [done.others for done in rounds] == [0.9, 0.5, 0.7]
+    more = [remote("ours", [0.9, 0.5, 0.7, 0.0, 0.3, 0.0], [])]
+    kept = driver_of(more, 10.0)._measure(more)
+    assert [done.others for done in kept] == [0.0, 0.0, 0.0]
 
 
 def test_simulated_gpus_are_never_timed() -> None:
@@ -134,7 +192,29 @@ def test_simulated_gpus_are_never_timed() -> None:
     assert "softmax" not in done.stdout
 
 
-def test_a_run() -> None:
-    done = script("--quick", "cross_entropy")
+def test_a_run(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "result.json"
+    done = script("--quick", "cross_entropy", "reductions", "--output", str(path), OPENBLAS_CORETYPE="Haswell")
     assert done.returncode == 0, done.stderr
     assert "cross entropy + gradient 4096x1000" in done.stdout
+    assert "roofline" in done.stdout
+    document = json.loads(path.read_text())
+    assert (document["format"], document["device"], document["quick"]) == (compare.FORMAT, "cpu", True)
+    about = document["environment"]
+    assert about["cpus"] >= 1
+    assert about["OPENBLAS_CORETYPE"] == "Haswell (not used)"
+    assert about["ours"]["numpy"] == np.__version__
+    assert document["roofline"]["gigabytes_per_second"] > 0
+    assert document["roofline"]["gigaflops"] > 0
+    assert [row["family"] for row in document["results"]] == ["cross_entropy"] + ["targets.reductions"] * 6
+    for case in document["results"]:
+        assert not case["failure"]
+        ours = case["ours"]
+        assert 0 < ours["lower"] <= ours["median"] <= ours["upper"]
+        assert len(ours["times"]) == 2
+        assert ours["error"] < 1e-3
+        assert case["floor"] > 0
+        assert case["floor_share"] > 0
+        assert case["gigabytes_per_second"] > 0
+    same = compare.compare(document, document)
+    assert {row.verdict for row in same} == {compare.UNDECIDED}  # two rounds decide nothing

@@ -1,0 +1,167 @@
+"""Compares two result files: FASTER, SLOWER, SAME or UNDECIDED for each row, with a confidence interval.
+
+Rows are matched by family, case and side. Two quantities are compared. The *ratio* of our time to PyTorch's, round by round,
+is what counts where both files have it: it hardly depends on the load and the speed of the machine. The *raw* times of every
+side are shown too; those of PyTorch and NumPy say whether the machine itself, or their version, has changed.
+
+The change is new divided by old, estimated by the median of all quotients of a new and an old sample (Hodges and Lehmann),
+with the exact interval of the Mann-Whitney test: nothing is assumed about the distribution of times. The verdict:
+
+- SAME: the interval lies within the tolerance, 1/(1+t) to 1+t;
+- FASTER, SLOWER: otherwise, if the interval lies below or above 1;
+- UNDECIDED: otherwise, or if there are too few samples for the confidence asked for.
+
+Source: Hodges and Lehmann, "Estimates of location based on rank tests", 1963.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import pathlib
+import statistics
+from dataclasses import dataclass
+from typing import Any
+
+from bench.case import SIDES
+from bench.driver import paired_ratios
+
+FORMAT = 2  # of the result files; the first had no samples
+TOLERANCE, CONFIDENCE = 0.05, 0.95
+FASTER, SLOWER, SAME, UNDECIDED = "FASTER", "SLOWER", "SAME", "UNDECIDED"
+
+
+class CannotCompare(Exception):
+    """The files have nothing in common, or come from different machines."""
+
+
+@functools.cache
+def _arrangements(m: int, n: int, u: int) -> int:
+    """In how many orders of m and n samples exactly u pairs are inverted."""
+    if u < 0 or u > m * n:
+        return 0
+    if m == 0 or n == 0:
+        return int(u == 0)
+    return _arrangements(m - 1, n, u - n) + _arrangements(m, n - 1, u)
+
+
+def change(old: list[float], new: list[float], confidence: float = CONFIDENCE) -> tuple[float, float, float]:
+    """New over old with its confidence interval; infinite where there are too few samples."""
+    quotients = sorted(b / a for a in old for b in new)
+    m, n = len(old), len(new)
+    outside, below = 0, 0.0  # how many quotients on each side lie outside the interval, and the probability of more
+    while outside < len(quotients) // 2:
+        below += _arrangements(m, n, outside) / math.comb(m + n, n)
+        if 2 * below > 1 - confidence:
+            break
+        outside += 1
+    estimate = statistics.median(quotients)
+    if outside == 0:
+        return estimate, 0.0, math.inf
+    return estimate, quotients[outside - 1], quotients[-outside]
+
+
+def verdict(low: float, high: float, tolerance: float = TOLERANCE) -> str:
+    """What the interval of a change says; see the module."""
+    if 1 / (1 + tolerance) <= low and high <= 1 + tolerance:
+        return SAME
+    if high < 1:
+        return FASTER
+    if low > 1:
+        return SLOWER
+    return UNDECIDED
+
+
+@dataclass(frozen=True)
+class Row:
+    """One comparison of a side of a case."""
+
+    family: str
+    name: str
+    side: str
+    quantity: str  # 'ratio' (ours to PyTorch) or 'raw' (time)
+    change: float
+    low: float
+    high: float
+    verdict: str
+    counts: bool  # for the exit status: our ratio, or our time where there is no ratio
+
+    def __str__(self) -> str:
+        interval = f"[{self.low:.3f}, {self.high:.3f}]" if math.isfinite(self.high) else "[too few samples]"
+        mark = "" if self.counts else "  (for orientation)"
+        return f"{self.name:<46} {self.side:<5} {self.quantity:<5} {self.change:>7.3f} {interval:<18} {self.verdict}{mark}"
+
+
+def load(path: pathlib.Path) -> dict[str, Any]:
+    """A result file. Raises CannotCompare if it is not one that can be compared."""
+    try:
+        document: dict[str, Any] = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise CannotCompare(f"{path}: {error}") from error
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise CannotCompare(f"{path} is not a result file of format {FORMAT}: save one with --save")
+    return document
+
+
+def _samples(document: dict[str, Any]) -> dict[tuple[str, str, str, str], list[float]]:
+    samples: dict[tuple[str, str, str, str], list[float]] = {}
+    for result in document["results"]:
+        for side in SIDES:
+            key = (result["family"], result["name"], side)
+            if "times" not in result.get(side, {}):
+                continue
+            if (*key, "raw") in samples:
+                raise CannotCompare(f"two rows are called {' / '.join(key)}")
+            samples[*key, "raw"] = result[side]["times"]
+            if side == "ours" and (ratios := paired_ratios(result, "torch")):
+                samples[*key, "ratio"] = ratios
+    return samples
+
+
+def compare(old: dict[str, Any], new: dict[str, Any], *, tolerance: float = TOLERANCE, confidence: float = CONFIDENCE,
+            across_machines: bool = False) -> list[Row]:
+    """The rows that both documents have.
+
+    Raises CannotCompare if there is none, or if the CPUs or devices differ or one run was quick (CPUs may differ with
+    `across_machines`: then the ratios say something, the raw times nothing).
+    """
+    if old["device"] != new["device"]:
+        raise CannotCompare(f"the old results are from the device {old['device']}, the new ones from {new['device']}")
+    if old["quick"] != new["quick"]:
+        raise CannotCompare("one of the files is from a --quick run, which has smaller arrays under the same names")
+    machines = [(document["environment"]["cpu"], document["environment"]["cpus"]) for document in (old, new)]
+    if machines[0] != machines[1] and not across_machines:
+        raise CannotCompare(f"the old results are from {machines[0][0]} with {machines[0][1]} CPUs, the new ones from "
+                            f"{machines[1][0]} with {machines[1][1]}: pass --across-machines to compare them all the same")
+    before, after = _samples(old), _samples(new)
+    rows = []
+    for key in sorted(before.keys() & after.keys(), key=list(after).index):
+        family, name, side, quantity = key
+        has_ratio = all((family, name, side, "ratio") in samples for samples in (before, after))
+        estimate, low, high = change(before[key], after[key], confidence)
+        rows.append(Row(family, name, side, quantity, estimate, low, high, verdict(low, high, tolerance),
+                        side == "ours" and (quantity == "ratio" or not has_ratio)))
+    if not rows:
+        raise CannotCompare("no row of one file is in the other: they hold different families, cases or sides")
+    return rows
+
+
+def summary(rows: list[Row]) -> str:
+    """How many rows got each verdict."""
+    verdicts = [row.verdict for row in rows if row.counts]
+    return f"{len(verdicts)} rows: " + ", ".join(f"{verdicts.count(word)} {word}" for word in (FASTER, SLOWER, SAME, UNDECIDED))
+
+
+def main(old: pathlib.Path, new: pathlib.Path, tolerance: float, across_machines: bool) -> int:
+    """Print the comparison. 0 if nothing is SLOWER, 1 if something is, 2 if there is nothing to compare."""
+    try:
+        rows = compare(load(old), load(new), tolerance=tolerance, across_machines=across_machines)
+    except CannotCompare as error:
+        print(f"cannot compare: {error}")
+        return 2
+    print(f"{'new / old':<46} {'side':<5} {'what':<5} {'change':>7} {f'{CONFIDENCE:.0%} interval':<18}")
+    for row in rows:
+        print(row)
+    print(summary(rows))
+    return int(any(row.counts and row.verdict == SLOWER for row in rows))

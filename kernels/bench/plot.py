@@ -1,0 +1,53 @@
+"""A picture of a run: the ratios with their targets, and the share of the floor."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Sequence
+from typing import Any
+
+
+class NoMatplotlib(Exception):
+    """matplotlib is not installed."""
+
+
+def pyplot() -> Any:
+    """matplotlib's pyplot, writing files. Raises NoMatplotlib, which says what to install."""
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise NoMatplotlib("a plot needs matplotlib: pip install 'lucid-xp[examples]'") from error
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    return plt
+
+
+def draw(results: Sequence[dict[str, Any]], title: str, path: pathlib.Path) -> None:
+    """Write a picture of the cases that have a ratio to PyTorch. Raises ValueError if there is none."""
+    rows = [result for result in results if result["ratio_to_torch"] is not None]
+    if not rows:
+        raise ValueError("no case has a ratio to PyTorch: there is nothing to plot")
+    plt = pyplot()
+    figure, (left, right) = plt.subplots(1, 2, sharey=True, figsize=(12, 1.5 + 0.22 * len(rows)), width_ratios=(2, 1),
+                                         layout="constrained")
+    places = range(len(rows))
+    ratios, targets = [row["ratio_to_torch"] for row in rows], [row["target"] for row in rows]
+    colors = ["tab:gray" if bound is None else "tab:green" if ratio <= bound else "tab:red"
+              for ratio, bound in zip(ratios, targets)]
+    left.hlines(places, 1, ratios, color=colors)
+    left.scatter(ratios, places, color=colors, zorder=3, label="measured")
+    bounded = [place for place in places if targets[place] is not None]
+    if bounded:
+        left.scatter([targets[place] for place in bounded], bounded, marker="|", s=90, color="black", zorder=4, label="target")
+    left.axvline(1, color="black", linewidth=0.5)
+    left.set(xscale="log", xlabel="our time / PyTorch's (less is better)", yticks=places)
+    left.set_yticklabels([row["name"] for row in rows], fontsize=8)
+    left.legend(loc="best")
+    left.invert_yaxis()
+    right.barh(places, [100 * (row["floor_share"] or 0) for row in rows], color=colors)
+    right.axvline(100, color="black", linewidth=0.5)
+    right.set(xlabel="floor / our time (%)")
+    figure.suptitle(title)
+    figure.savefig(path, dpi=100)
+    plt.close(figure)

@@ -1,0 +1,75 @@
+"""What a run prints: a line for each case, and the table of the targets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+
+def header(sides: Sequence[str]) -> str:
+    """The heading of the lines."""
+    columns = [f"{'microseconds a call':<46}", f"{'ours':>11}"]
+    for side in sides:
+        if side != "ours":
+            columns += [f"{side:>11}", f"{'ratio':>6}"]
+    errors = "largest error, ours / torch" if "torch" in sides else "largest error"
+    return " ".join([*columns, f"{'ours':>13}", "floor", errors])
+
+
+def row(result: dict[str, Any], sides: Sequence[str]) -> str:
+    """One line: times, ratios, speed, the share of the floor in our time, errors."""
+    def microseconds(side: str) -> str:
+        return f"{result[side]['median'] * 1e6:>11.1f}" if side in result else f"{'-':>11}"
+
+    def ratio(side: str) -> str:
+        value = result[f"ratio_to_{side}"]
+        return f"{value:>6.2f}" if value is not None else f"{'-':>6}"
+
+    speed = ""
+    if result["gigaflops"]:
+        speed = f"{result['gigaflops']:.0f} GFLOP/s"
+    elif result["gigabytes_per_second"]:
+        speed = f"{result['gigabytes_per_second']:.1f} GB/s"
+    columns = [f"{result['name']:<46}", microseconds("ours")]
+    for side in sides:
+        if side != "ours":
+            columns += [microseconds(side), ratio(side)]
+    errors = [f"{result[side]['error']:.0e}" for side in ("ours", "torch") if result.get(side, {}).get("error") is not None]
+    line = " ".join([*columns, f"{speed:>13}", percent(result["floor_share"]), " / ".join(errors)]).rstrip()
+    if result["missing"] or result["failure"]:
+        return f"{line}  {status(result)}"
+    return line if result["undisturbed"] else f"{line}  (disturbed)"
+
+
+def percent(share: float | None) -> str:
+    """A share in five characters."""
+    return f"{share:>5.0%}" if share is not None else f"{'-':>5}"
+
+
+def status(result: dict[str, Any]) -> str:
+    """Whether the case met its target."""
+    if result["failure"]:
+        return f"FAILED: {result['failure']}"
+    if result["missing"]:
+        return f"missing: {result['missing']}"
+    if result["ratio_to_torch"] is None:
+        return "no ratio: PyTorch is not installed"
+    if result["target"] is None:
+        return ""
+    return "met" if result["ratio_to_torch"] <= result["target"] else "missed"
+
+
+def target_table(results: Sequence[dict[str, Any]]) -> list[str]:
+    """The cases that have a target: ratio, target, outcome, and the share of our time that the floor is."""
+    chosen = [result for result in results if result["target"] is not None]
+    if not chosen:
+        return []
+    width = max(len(result["name"]) for result in chosen)
+    lines = ["", f"{'target':<{width}}  {'ratio':>5} {'at most':>7} {'floor':>5}"]
+    for result in chosen:
+        ratio = f"{result['ratio_to_torch']:>5.2f}" if result["ratio_to_torch"] is not None else f"{'-':>5}"
+        lines.append(f"{result['name']:<{width}}  {ratio} {result['target']:>7.2f} {percent(result['floor_share'])}  "
+                     f"{status(result)}".rstrip())
+    words = [status(result).split(":")[0] for result in chosen]
+    lines.append(", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words)))
+    return lines

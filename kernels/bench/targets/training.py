@@ -1,0 +1,44 @@
+"""Training steps of whole networks: forward, cross entropy, backward, Adam. PyTorch has its fused Adam and faster layout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from bench.case import Case, Side
+from bench.library import Calls, Library, target
+from bench.targets.models import MODELS, Model
+
+LARGE = ("ResNet-18", "GPT")  # left out of quick runs
+
+
+def cases(side: Side) -> Iterator[Case]:
+    """From a small perceptron to ResNet-18 and a GPT."""
+    for name, model in MODELS.items():
+        if side.quick and name.startswith(LARGE):
+            continue
+
+        def build(library: Library, model: Model = model) -> Calls:
+            layouts = library.layouts() if len(model.image) == 3 else ("NCHW",)
+            return {layout: training_step(library, model, layout) for layout in layouts}
+
+        yield target(side, f"training step {name}", model.target, build, needs=model.needs, flops=model.flops)
+
+
+def training_step(library: Library, model: Model, layout: str = "NCHW") -> Callable[[], Any]:
+    """A call that takes one step and returns the loss, always on the same batch."""
+    library.lib.manual_seed(0)
+    network = library.in_layout(model.build(library), layout)
+    values, labels = model.data()
+    inputs, goal = library.in_layout(library.tensor(values), layout), library.tensor(labels)
+    criterion = library.nn.CrossEntropyLoss()
+    optimizer = library.optim.Adam(network.parameters(), lr=1e-4, fused=True)
+
+    def step() -> Any:
+        optimizer.zero_grad()
+        loss = criterion(network(inputs), goal)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return step

@@ -1,0 +1,193 @@
+"""Every row of the table of targets is there by name, has its target, and computes the right result."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bench import run
+from bench.case import Case, Side, fastest, largest_error, load
+from bench.library import Library, target
+from bench.report import row, status, target_table
+from bench.targets import adam, models
+from bench.targets.training import training_step
+
+SQUARE = ("3x3 64@56", "3x3 128@28", "3x3 256@14", "3x3 512@7")
+OTHERS = ("1x1 64->256@56", "7x7 stem 3->64@224", "depthwise 3x3 64@56", "3x3 1->32@28")
+#: The table: name -> target.
+TABLE = {
+    "20-op chain, 8 floats, forward + backward": 0.55, "20-op chain, 10,000 floats, forward + backward": 0.70,
+    **{f"{name} 4M floats": 0.55 for name in ("exp", "tanh", "gelu", "gelu, tanh", "silu", "dropout", "a*b + c*tanh(d)")},
+    "relu 4M floats": 1.0,
+    **{f"softmax {shape} {way}": bound for shape in ("4096x1000", "16384x128")
+       for way, bound in (("forward", 0.75), ("backward", 0.95))},
+    **{f"cross entropy {shape} forward + backward": 0.35 for shape in ("4096x1000", "1024x50257")},
+    **{f"{norm} {shape} {way}": bound for norm in ("layer norm", "RMS norm") for shape in ("8192x768", "1024x256")
+       for way, bound in (("forward", 0.9), ("backward", 0.95))},
+    "batch norm 32x64x56x56 forward": 0.25, "batch norm 32x64x56x56 backward": 0.75,
+    "batch norm + ReLU 32x64x56x56 forward": 0.2, "batch norm + ReLU 32x64x56x56 backward": 0.6,
+    **{f"{pool} {way}": bound for pool in ("max pool 2x2", "max pool 3x3 s2", "avg pool 2x2")
+       for way, bound in (("forward", 0.2), ("backward", 0.8))},
+    **{f"{name} over axis {axis}, 2048x4096": 1.0 for name in ("sum", "mean", "var") for axis in (0, 1)},
+    "Adam 11.5M parameters, 1 tensor": 0.95, "Adam 11.5M parameters, 62 tensors": 0.95,
+    **{f"conv {layer} {way}": bound for layer in SQUARE
+       for way, bound in (("forward", 1.0), ("input gradient", 1.05), ("weight gradient", 1.05))},
+    **{f"conv {layer} {way}": 1.05 for layer in OTHERS for way in ("forward", "input gradient", "weight gradient")},
+    **{f"attention {shape}{causal} forward + backward": 0.5 for shape in ("8x8x256x64", "8x8x1024x64")
+       for causal in ("", " causal")},
+    "training step MLP 784-256-10, batch 64": 0.75, "training step digits CNN, batch 64": 0.6,
+    "training step 28x28 CNN, batch 64": 0.5, "training step ResNet-18 CIFAR, batch 64": 0.9,
+    "training step GPT 4x256, context 128, batch 8": 0.5,
+}
+
+
+def test_every_row_of_the_table_is_there() -> None:
+    # The side of NumPy prepares nothing, so the full sizes cost little.
+    found = {case.name: case.target for family in run.TARGETS for case in load(family, Side("numpy"))}
+    assert {name: bound for name, bound in found.items() if bound is not None} == TABLE
+
+
+@pytest.mark.parametrize("side", ["ours", "torch"])
+@pytest.mark.parametrize("family", run.TARGETS)
+def test_every_target_computes_the_right_result(family: str, side: str) -> None:
+    if side == "torch":
+        pytest.importorskip("torch")
+    here = Side(side, quick=True)
+    seen = 0
+    for case in load(family, here):
+        seen += 1
+        assert not case.failure, (case.name, case.failure)
+        assert not case.missing or side == "ours", case.name
+        if case.call is None:
+            assert case.missing
+            continue
+        case.call()
+        error = largest_error(here, case)
+        assert error is None or error < 1e-3, case.name
+    assert seen
+
+
+def build(library: Library) -> Callable[[], Any]:
+    x = library.tensor(np.ones(3, np.float32))
+    return lambda: x + x
+
+
+def test_what_lucid_lacks_is_listed() -> None:
+    case = target(Side("ours"), "x", 1.0, build, needs=("nn.functional.relu", "nn.Nonsense", "nonsense"))
+    assert case.call is None
+    assert case.missing == "lucid.nn.Nonsense, nonsense"
+
+
+def test_a_failure_stays_with_its_case() -> None:
+    def broken(library: Library) -> Callable[[], Any]:
+        raise ValueError("broken")
+
+    case = target(Side("ours"), "x", 1.0, broken)
+    assert (case.call, case.failure) == (None, "ValueError: broken")
+
+
+def test_the_fastest_variant_counts() -> None:
+    slow = np.ones((300, 300))
+    calls = {"slow": lambda: slow @ slow @ slow, "fast": lambda: None}
+    assert fastest(calls, 0.005) == "fast"
+    case = target(Side("ours"), "x", 1.0, lambda library: calls)
+    assert case.variant == "fast"
+    assert case.call is calls["fast"]
+
+
+def test_layouts_of_pytorch() -> None:
+    torch = pytest.importorskip("torch")
+    library = Library("torch")
+    assert library.layouts() == ("NCHW", "channels_last")
+    leaf = library.tensor(np.ones((2, 3, 4, 5), np.float32), grad=True)
+    other = library.in_layout(leaf, "channels_last")
+    assert other.is_contiguous(memory_format=torch.channels_last)
+    assert other.is_leaf and other.requires_grad
+
+
+def test_the_sizes_of_adam_add_up() -> None:
+    for total in (500_000, adam.SIZE):
+        sizes = adam.mixed_sizes(total)
+        assert (len(sizes), sum(sizes)) == (adam.TENSORS, total)
+        assert min(sizes) > 0
+
+
+@pytest.mark.parametrize("name", models.MODELS)
+def test_the_operations_of_a_model(name: str) -> None:
+    """PyTorch counts the same multiplications in its layers (less those of attention, which are 4 % of GPT's)."""
+    pytest.importorskip("torch")
+    from torch.utils.flop_counter import FlopCounterMode
+
+    model = models.MODELS[name]
+    library = Library("torch")
+    step = training_step(library, model)
+    with FlopCounterMode(display=False) as counter:
+        step()
+    assert model.flops == pytest.approx(counter.get_total_flops(), rel=0.05)
+
+
+@pytest.mark.parametrize("name", models.MODELS)
+def test_the_models_are_the_same_on_both_libraries(name: str) -> None:
+    pytest.importorskip("torch")
+    import torch
+
+    import lucid
+
+    model = models.MODELS[name]
+    ours, theirs = Library("lucid"), Library("torch")
+    if ours.lacks(model.needs):
+        pytest.skip(f"lucid lacks {ours.lacks(model.needs)}")
+    mine, other = model.build(ours), model.build(theirs)
+    state = {key: lucid.tensor(value.numpy()) for key, value in other.state_dict().items()}
+    assert mine.load_state_dict(state)
+    mine.eval(), other.eval()
+    inputs = model.data()[0][:4]
+    with lucid.no_grad(), torch.no_grad():
+        np.testing.assert_allclose(mine(lucid.tensor(inputs)).numpy(), other(torch.tensor(inputs)).numpy(), atol=2e-4)
+
+
+def result(**changes: Any) -> dict[str, Any]:
+    """A result as the driver gives it."""
+    time = {"median": 2e-6, "error": 1e-7}
+    return {"name": "a case", "target": 0.75, "ours": time, "torch": time, "missing": "", "failure": "", "undisturbed": True,
+            "gigaflops": None, "gigabytes_per_second": 3.0, "floor_share": 0.5, "ratio_to_torch": 0.5512, "ratio_to_numpy": None
+            } | changes
+
+
+@pytest.mark.parametrize(("changes", "expected"), [
+    ({}, "met"), ({"target": 0.55}, "missed"), ({"missing": "lucid.x", "ratio_to_torch": None}, "missing: lucid.x"),
+    ({"failure": "ours: bad"}, "FAILED: ours: bad"), ({"ratio_to_torch": None}, "no ratio: PyTorch is not installed"),
+    ({"target": None}, ""),
+])
+def test_status(changes: dict[str, Any], expected: str) -> None:
+    assert status(result(**changes)) == expected
+    (*_, line) = [line for line in [*target_table([result(**changes)]), ""] if line.startswith("a case")] or [""]
+    assert line.endswith(expected)
+    assert bool(line) == (changes.get("target", 0.75) is not None)
+
+
+def test_a_missing_row_is_shown() -> None:
+    missing = result(missing="lucid.x", ratio_to_torch=None, floor_share=None)
+    del missing["ours"]
+    assert row(missing, ["ours", "torch"]).endswith("missing: lucid.x")
+    assert target_table([result(), missing])[-1] == "1 met, 1 missing"
+
+
+def test_no_targets_no_table() -> None:
+    assert target_table([result(target=None)]) == []
+
+
+def test_a_case_that_fails_is_not_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    from bench import worker
+
+    def raises() -> Any:
+        raise RuntimeError("no")
+
+    here = worker.Worker(Side("numpy"))
+    here.cases = iter([Case("bad", raises), Case("good", lambda: np.ones(2))])
+    bad, good = here.next(), here.next()
+    assert (bad["failure"], bad["available"]) == ("RuntimeError: no", False)
+    assert (good["failure"], good["available"]) == ("", True)
+    assert here.next() == {"end": True}
