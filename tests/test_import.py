@@ -41,6 +41,6 @@ def test_importing_lucid_prints_nothing() -> None:
     assert run("import lucid") == ""
 
 
-@pytest.mark.parametrize("module", ["nn", "optim", "autograd", "gpu", "data"])
+@pytest.mark.parametrize("module", ["nn", "optim", "autograd", "gpu", "data", "func"])
 def test_submodules_are_there_after_import(module: str) -> None:
     assert run(f"import lucid; print(lucid.{module}.__name__)") == f"lucid.{module}"
