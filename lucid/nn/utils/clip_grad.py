@@ -8,30 +8,54 @@ from types import GeneratorType
 
 from ...autograd.grad_mode import no_grad
 from ...ops.creation import tensor
+from ...ops.linear_algebra_norms import vector_norm
 from ...ops.shape import stack
 from ...tensor import Tensor
 
-
-def _listed(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
-    return [parameters] if isinstance(parameters, Tensor) else list(parameters)
+Tensors = Tensor | Iterable[Tensor]
 
 
-def _norm(values: Tensor, norm_type: float) -> Tensor:
-    """The norm of all elements of `values`."""
-    size = values.abs()
-    if norm_type == math.inf:
-        return size.max()
-    if norm_type == -math.inf:
-        return size.min()
-    if norm_type == 0:
-        return (size != 0).sum().to(values.dtype)
-    if norm_type == 2:
-        return (size * size).sum().sqrt()
-    return (size**norm_type).sum() ** (1.0 / norm_type)
+def _listed(tensors: Tensors) -> list[Tensor]:
+    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
 
 
-def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float = 2.0,
-                    error_if_nonfinite: bool = False, foreach: bool | None = None) -> Tensor:
+def _gradients(parameters: list[Tensor]) -> list[Tensor]:
+    return [parameter.grad for parameter in parameters if parameter.grad is not None]
+
+
+@no_grad()
+def get_total_norm(tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite: bool = False,
+                   foreach: bool | None = None) -> Tensor:
+    """The norm of order `norm_type` of all elements of `tensors` together: a 0-d tensor on the device of the first, 0.0 for no
+    tensors.
+
+    Raises RuntimeError for a norm that is NaN or infinite with `error_if_nonfinite`. `foreach` is accepted for PyTorch's sake.
+    """
+    order = float(norm_type)
+    listed = _listed(tensors)
+    if not listed:
+        return tensor(0.0)
+    total = vector_norm(stack([vector_norm(t, order).to(listed[0].device) for t in listed]), order)
+    if error_if_nonfinite and not math.isfinite(total.item()):
+        raise RuntimeError(f"The total norm of order {order} for gradients from `parameters` is non-finite, so it cannot be "
+                           "clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
+                           "`error_if_nonfinite=False`")
+    return total
+
+
+@no_grad()
+def clip_grads_with_norm_(parameters: Tensors, max_norm: float, total_norm: Tensor, foreach: bool | None = None) -> None:
+    """Scale the gradients of `parameters` by ``max_norm / (total_norm + 1e-6)``, or leave them if that is more than 1."""
+    # Multiplying by 1 where nothing is to be clipped spares the wait for the norm on a GPU.
+    gradients = _gradients(_listed(parameters))
+    if gradients:
+        factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
+        for gradient in gradients:
+            gradient.mul_(factor.to(gradient.device))
+
+
+def clip_grad_norm_(parameters: Tensors, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False,
+                    foreach: bool | None = None) -> Tensor:
     """Scale the gradients of `parameters` down so that their norm, taken together, is at most `max_norm`.
 
     Returns the norm before, a 0-d tensor. Raises RuntimeError for a norm that is NaN or infinite with `error_if_nonfinite`.
@@ -39,29 +63,23 @@ def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm
     """
     listed = _listed(parameters)
     if not listed and isinstance(parameters, GeneratorType):
-        warnings.warn("`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=3)
-    gradients = [p.grad for p in listed if p.grad is not None]
-    if not gradients:
-        return tensor(0.0)
-    with no_grad():
-        kind = float(norm_type)
-        device = gradients[0].device
-        total = _norm(stack([_norm(g, kind).to(device) for g in gradients]), kind)
-        if error_if_nonfinite and not math.isfinite(total.item()):
-            raise RuntimeError(f"The total norm of order {kind} for gradients from `parameters` is non-finite, so it cannot be "
-                               "clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
-                               "`error_if_nonfinite=False`")
-        # Multiplying by 1 where nothing is to be clipped spares the wait for the norm on a GPU.
-        factor = (float(max_norm) / (total + 1e-6)).clamp(max=1.0)
-        for gradient in gradients:
-            gradient.mul_(factor.to(gradient.device))
+        warnings.warn("`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=2)
+    total = get_total_norm(_gradients(listed), norm_type, error_if_nonfinite, foreach)
+    clip_grads_with_norm_(listed, max_norm, total, foreach)
     return total
 
 
-def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None) -> None:
+def clip_grad_norm(parameters: Tensors, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False,
+                   foreach: bool | None = None) -> Tensor:
+    """The old name of `clip_grad_norm_`; it warns (FutureWarning)."""
+    warnings.warn("`lucid.nn.utils.clip_grad_norm` is now deprecated in favor of `lucid.nn.utils.clip_grad_norm_`.",
+                  FutureWarning, stacklevel=2)
+    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
+
+
+@no_grad()
+def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
     """Clip every element of the gradients of `parameters` to [-clip_value, clip_value]."""
     limit = float(clip_value)
-    with no_grad():
-        for parameter in _listed(parameters):
-            if parameter.grad is not None:
-                parameter.grad.clamp_(min=-limit, max=limit)
+    for gradient in _gradients(_listed(parameters)):
+        gradient.clamp_(min=-limit, max=limit)

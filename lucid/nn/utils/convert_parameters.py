@@ -10,27 +10,31 @@ from ...tensor import Tensor
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     """The elements of all parameters, one after the other: a tensor of one dimension, differentiable.
 
-    Raises TypeError for parameters on several devices.
+    Raises TypeError for parameters on several devices, RuntimeError for one that is not contiguous and for none at all.
     """
     listed = list(parameters)
     _require_one_device(listed)
-    return cat([parameter.reshape(-1) for parameter in listed])
+    return cat([parameter.view(-1) for parameter in listed])
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Put slices of `vec`, sharing its memory, behind the parameters, in their order and shapes.
+    """Put slices of `vec`, sharing its memory, behind the parameters, in their order and shapes; what is left over of `vec`
+    is not used.
 
-    Raises TypeError if `vec` is not a tensor or the parameters are on several devices.
+    Raises TypeError if `vec` is not a tensor or the parameters are on several devices, RuntimeError if it is too short, and
+    then changes nothing.
     """
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected lucid.Tensor, but got: {type(vec).__name__}")
     listed = list(parameters)
     _require_one_device(listed)
-    start = 0
+    slices, start = [], 0
     for parameter in listed:
         end = start + parameter.numel()
-        parameter.data = vec.data[start:end].view(parameter.shape)
+        slices.append(vec.data[start:end].view(parameter.shape))
         start = end
+    for parameter, part in zip(listed, slices, strict=True):
+        parameter.data = part
 
 
 def _require_one_device(parameters: list[Tensor]) -> None:
