@@ -14,9 +14,16 @@ WIDTH = 100
 
 
 def format_tensor(tensor: Any) -> str:
-    """`Tensor(values, requires_grad=…)`, with the device if it is not the cpu and the dtype if it is not a default."""
-    values = backends.to_host(tensor._array)
+    """`Tensor(values, requires_grad=…)`, with the device if it is not the cpu and the dtype if it is not a default.
+
+    A tensor on the device 'meta' has its shape in the place of values: ``Tensor(..., device='meta', shape=(2, 3), …)``.
+    """
     name = "Tensor"
+    if tensor.is_meta:
+        dtype = [] if tensor.dtype == _dtypes.get_default_dtype() else [f"dtype={tensor.dtype.name}"]
+        parts = ["...", "device='meta'", f"shape={tuple(tensor.shape)}", *dtype, _history(tensor)]
+        return f"{name}({', '.join(parts)})"
+    values = backends.to_host(tensor._array)
     if values.dtype == _dtypes.bfloat16:
         values = values.astype(np.float32)
     text = np.array2string(values, separator=", ", prefix=name + "(", threshold=THRESHOLD, edgeitems=EDGE,
@@ -29,11 +36,11 @@ def format_tensor(tensor: Any) -> str:
         parts.append(f"dtype={tensor.dtype.name}")
     if tensor.device != "cpu":
         parts.append(f"device='{tensor.device}'")
-    if not tensor.is_leaf:
-        parts.append(f"grad_fn=<{tensor.grad_fn.name()}>")
-    else:
-        parts.append(f"requires_grad={tensor.requires_grad}")
-    return f"{name}({', '.join(parts)})"
+    return f"{name}({', '.join([*parts, _history(tensor)])})"
+
+
+def _history(tensor: Any) -> str:
+    return f"requires_grad={tensor.requires_grad}" if tensor.is_leaf else f"grad_fn=<{tensor.grad_fn.name()}>"
 
 
 def _real(value: Any) -> str:

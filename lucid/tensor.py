@@ -132,9 +132,14 @@ class Tensor:
     @property
     def is_gpu(self) -> bool:
         """Whether the memory is on a GPU."""
-        return self._array.__class__ is not np.ndarray
+        return self._array.__class__ is not np.ndarray and self.device.type == "gpu"
 
     is_cuda = is_gpu
+
+    @property
+    def is_meta(self) -> bool:
+        """Whether the tensor is on the device 'meta': it has shape and dtype, but no memory."""
+        return self._array.__class__ is not np.ndarray and self.device.type == "meta"
 
     @property
     def itemsize(self) -> int:
@@ -187,7 +192,9 @@ class Tensor:
         return bool(self.dtype.kind == "c")
 
     def data_ptr(self) -> int:
-        """The address of the first element."""
+        """The address of the first element; 0 on the device 'meta'."""
+        if self.is_meta:
+            return 0
         return int(self._array.ctypes.data if self._array.__class__ is np.ndarray else self._array.data.ptr)
 
     # ---- graph ---------------------------------------------------------------------------------------------------
@@ -343,21 +350,23 @@ class Tensor:
     def numpy(self, *, force: bool = False) -> np.ndarray:
         """The elements as a NumPy array that shares the memory.
 
-        Raises RuntimeError for a tensor that requires grad and TypeError for one on a GPU, unless `force`, which detaches
-        and copies to the host.
+        Raises TypeError for a tensor on another device and RuntimeError for one that requires grad, unless `force`, which
+        detaches and copies to the host; NotImplementedError if there are no elements, on the device 'meta'.
         """
         if not force:
-            if self._node is not None:
-                raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-            if self.is_gpu:
+            if self._array.__class__ is not np.ndarray:
                 raise TypeError(f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the "
                                 "tensor to host memory first.")
+            if self._node is not None:
+                raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         return backends.to_host(self._array)
 
     def item(self) -> Any:
-        """The only element, as a Python number. Raises RuntimeError if there are more or none."""
+        """The only element, as a Python number. Raises RuntimeError if there are more or none, and on the device 'meta'."""
         if self._array.size != 1:
             raise RuntimeError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
+        if self.is_meta:
+            raise RuntimeError("Tensor.item() cannot be called on meta tensors: they have no elements")
         value = backends.to_host(self._array).reshape(()).item()
         return float(value) if self._array.dtype.kind == "V" else value
 
@@ -374,6 +383,8 @@ class Tensor:
     def __dlpack__(self, **keywords: Any) -> Any:
         if self._node is not None:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        if self.is_meta:
+            raise BufferError("a tensor on the device 'meta' has no memory to share")
         return self._array.__dlpack__(**keywords)
 
     def __dlpack_device__(self) -> Any:

@@ -2,7 +2,7 @@
 
 `run` looks the name up in the table of the array's type and calls the kernel; `create` does the same for operations that
 have no array to go by. Everything that wants to see every kernel call (profilers, counters, recorders) hooks in here with
-`observe`. The tables live in `cpu.py` and `gpu.py`; the latter is imported with the first GPU array.
+`observe`. The tables live in `cpu.py`, `gpu.py` and `meta`; the latter two are imported with their first array.
 """
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ from . import cpu
 from .device import Device, default_device, set_default_device
 from .lazy import ARITHMETIC, LARGE
 
-__all__ = ["ARITHMETIC", "LARGE", "Device", "available", "create", "default_device", "device_of", "gpu_module", "observe", "run",
-           "set_default_device", "synchronize", "to_device", "to_host"]
+__all__ = ["ARITHMETIC", "LARGE", "Device", "available", "create", "default_device", "device_of", "gpu_module", "meta_module",
+           "observe", "run", "set_default_device", "synchronize", "to_device", "to_host"]
 
 # Division by zero and overflow give inf and nan silently, as in PyTorch. NumPy warns in the name of the module that calls it,
 # so this touches no warning of the user's own NumPy code, and costs nothing; np.errstate would cost 0.9 us a call.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"lucid\.backends")
 
-Array = Any  # numpy.ndarray or cupy.ndarray: the tables decide
+Array = Any  # numpy.ndarray, cupy.ndarray or MetaArray: the tables decide
 Kernel = Callable[..., Any]
 
 TABLES: dict[type, dict[str, Kernel]] = {np.ndarray: cpu.TABLE}
+_modules: dict[type, Any] = {}  # the other backends that have been imported, by the type of their arrays
 _observer: ContextVar[Callable[..., None] | None] = ContextVar("lucid_observer", default=None)
 _observed = 0  # contexts with an observer: without any, `run` does not even ask
 
@@ -51,6 +52,8 @@ def create(name: str, device: Device, attributes: dict[str, Any]) -> Array:
     """Run an operation that makes an array from nothing (zeros, arange, random numbers) on `device`."""
     if device.type == "cpu":
         result = cpu.TABLE[name](**attributes)
+    elif device.type == "meta":
+        result = meta_module().TABLE[name](**attributes)
     else:
         gpu = gpu_module()
         with gpu.on(device):
@@ -90,8 +93,20 @@ def gpu_module() -> Any:
     """The GPU backend, imported on first use. Raises RuntimeError that says what to install if it cannot be used."""
     from . import gpu  # imports cupy, or the simulator's stand-in for it
 
-    TABLES.setdefault(gpu.ndarray, gpu.TABLE)
-    return gpu
+    return _use(gpu)
+
+
+def meta_module() -> Any:
+    """The backend of the device 'meta', imported on first use."""
+    from . import meta
+
+    return _use(meta)
+
+
+def _use(module: Any) -> Any:
+    TABLES.setdefault(module.ndarray, module.TABLE)
+    _modules.setdefault(module.ndarray, module)
+    return module
 
 
 def available() -> bool:
@@ -103,27 +118,37 @@ def available() -> bool:
 
 def device_of(array: Array) -> Device:
     """The device whose memory holds `array`."""
-    return cpu.DEVICE if array.__class__ is np.ndarray else gpu_module().device_of(array)
+    device: Device = cpu.DEVICE if array.__class__ is np.ndarray else _modules[array.__class__].device_of(array)
+    return device
 
 
 def to_device(array: Array, device: Device, copy: bool = False) -> Array:
-    """`array` on `device`; the same array when it is there already, unless `copy`."""
+    """`array` on `device`; the same array when it is there already, unless `copy`.
+
+    Raises NotImplementedError for an array on the device 'meta' that should go to another one: it has no elements.
+    """
+    if device.type == "meta":
+        return meta_module().from_array(array, copy)
     if array.__class__ is np.ndarray:
         if device.type == "cpu":
             return array.copy() if copy else array
         return gpu_module().from_host(array, device)
-    gpu = gpu_module()
+    module = _modules[array.__class__]
     if device.type == "cpu":
-        return gpu.to_host(array)
-    return gpu.to_device(array, device, copy)
+        return module.to_host(array)
+    return module.to_device(array, device, copy)
 
 
 def to_host(array: Array) -> np.ndarray:
-    """`array` as a NumPy array; no copy when it is one. Waits for a GPU and raises its pending index errors."""
-    return array if array.__class__ is np.ndarray else gpu_module().to_host(array)
+    """`array` as a NumPy array; no copy when it is one. Waits for a GPU and raises its pending index errors.
+
+    Raises NotImplementedError for an array on the device 'meta'.
+    """
+    host: np.ndarray = array if array.__class__ is np.ndarray else _modules[array.__class__].to_host(array)
+    return host
 
 
 def synchronize() -> None:
     """Wait for every GPU operation issued so far and raise the index errors that they found."""
-    if len(TABLES) > 1:
-        gpu_module().synchronize()
+    for module in _modules.values():
+        module.synchronize()

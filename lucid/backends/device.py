@@ -1,4 +1,4 @@
-"""Devices by name: 'cpu', 'gpu', 'gpu:1'; 'cuda' is accepted for 'gpu'."""
+"""Devices by name: 'cpu', 'gpu', 'gpu:1' and 'meta'; 'cuda' is accepted for 'gpu'."""
 from __future__ import annotations
 
 import os
@@ -9,7 +9,8 @@ from typing import Any
 class Device:
     """Where a tensor's memory is. Compares equal to its name: ``tensor.device == 'gpu'``.
 
-    `type` is 'cpu' or 'gpu'; `index` is the GPU's number and None on the CPU. `Device('gpu')` is GPU 0.
+    `type` is 'cpu', 'gpu' or 'meta'; `index` is the GPU's number and None for the others. `Device('gpu')` is GPU 0. Tensors on
+    'meta' have shape and dtype but no memory. In ``with Device('gpu'): ...`` it is the device of new tensors.
     """
 
     __slots__ = ("index", "type")
@@ -35,12 +36,12 @@ class Device:
             index = int(number)
         if kind == "cuda":
             kind = "gpu"
-        if kind not in ("cpu", "gpu"):
-            raise RuntimeError(f"Expected one of cpu, gpu (or its alias cuda) as device type, got {name!r}")
+        if kind not in ("cpu", "gpu", "meta"):
+            raise RuntimeError(f"Expected one of cpu, gpu (or its alias cuda), meta as device type, got {name!r}")
         if kind == "cpu" and index not in (None, 0):
             raise RuntimeError(f"the cpu has no index {index}")
         self.type = kind
-        self.index = None if kind == "cpu" else index or 0
+        self.index = index or 0 if kind == "gpu" else None
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, str):
@@ -63,8 +64,19 @@ class Device:
     def __reduce__(self) -> tuple[Any, ...]:
         return Device, (str(self),)
 
+    def __enter__(self) -> Device:
+        _outer.set((*_outer.get(), _default.get()))
+        _default.set(self)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        *outer, before = _outer.get()
+        _outer.set(tuple(outer))
+        _default.set(before)
+
 
 _default: ContextVar[Device | None] = ContextVar("lucid_default_device", default=None)
+_outer: ContextVar[tuple[Device | None, ...]] = ContextVar("lucid_outer_devices", default=())  # of the `with` blocks around
 
 
 def default_device() -> Device:

@@ -22,7 +22,7 @@ def promote(name: str, *operands: Any, floating: bool = False) -> list[Any]:
     dtype = common_dtype(values)
     if floating and not _dtypes.is_differentiable(dtype):
         dtype = _dtypes.get_default_dtype()
-    device = next((v.device for v in values if isinstance(v, Tensor) and (v.ndim or v.is_gpu)), None)
+    device = next((v.device for v in values if isinstance(v, Tensor) and (v.ndim or v._array.__class__ is not np.ndarray)), None)
     converted: list[Any] = []
     for value in values:
         if isinstance(value, Tensor):
@@ -42,7 +42,8 @@ def promote(name: str, *operands: Any, floating: bool = False) -> list[Any]:
 
 def _require_one_device(name: str, values: Sequence[Any]) -> None:
     """Raise RuntimeError if tensors are on several devices; one of no dimensions on the CPU joins any."""
-    kinds = {v._array.__class__ for v in values if isinstance(v, Tensor) and (v._array.ndim or v.is_gpu)}
+    kinds = {v._array.__class__ for v in values if isinstance(v, Tensor)
+             and (v._array.ndim or v._array.__class__ is not np.ndarray)}
     if len(kinds) > 1:
         from ..autograd.errors import explain
 

@@ -47,7 +47,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
         raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype "
                            f"{condition.dtype.name}")
     values = [as_operand("where", value) for value in (input, other)]
-    device = next((t.device for t in (condition, *values) if isinstance(t, Tensor) and (t.ndim or t.is_gpu)), "cpu")
+    device = next((t.device for t in (condition, *values) if isinstance(t, Tensor) and (t.ndim or t.device != "cpu")), "cpu")
     if not any(isinstance(value, Tensor) for value in values):
         dtype = _dtypes.result_type(*[(_dtypes.dtype_of_scalar(v), 0) for v in values])
         values[0] = condition.new_full((), values[0], dtype=dtype)

@@ -166,7 +166,8 @@ def type(input: Tensor, dtype: Any = None, non_blocking: builtins.bool = False) 
     'lucid.FloatTensor'. Raises ValueError for an unknown name.
     """
     if dtype is None:
-        return f"lucid.{'gpu.' if input.is_gpu else ''}{type_name(input.dtype)}Tensor"
+        where = "" if input.device == "cpu" else f"{input.device.type}."
+        return f"lucid.{where}{type_name(input.dtype)}Tensor"
     return convert(input, type_destination(dtype))
 
 

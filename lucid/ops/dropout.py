@@ -3,7 +3,6 @@ and no mask is kept.
 """
 from __future__ import annotations
 
-import math
 import warnings
 from typing import Any
 
@@ -21,9 +20,9 @@ __all__ = ("dropout",)
 _dropout: UnaryOp = UnaryOp("dropout", lambda needs, x, **draw: lambda g, y: (_dropout(g, **draw),))
 
 
-def _draw(count: int, p: float) -> dict[str, Any]:
-    """The attributes of a draw of `count` random numbers, four to a block of the counter."""
-    seed, offset = _random.default_generator.take(-(-count // 4))
+def _draw(like: Tensor, p: float) -> dict[str, Any]:
+    """The attributes of a draw for `like`, four random numbers to a block of the counter; the device 'meta' takes none."""
+    seed, offset = (0, 0) if like.is_meta else _random.default_generator.take(-(-like._array.size // 4))
     return {"p": float(p), "seed": seed, "offset": offset}
 
 
@@ -34,8 +33,8 @@ def _drop(input: Tensor, p: float) -> Tensor:
             raise RuntimeError(f"result type Float can't be cast to the desired output type {type_name(dtype)}")
         return input * int(1 - p) if dtype.kind != "b" else input & (p == 0)
     if not _dtypes.is_floating(dtype):
-        return input * _dropout(ones_like(real(input.detach())), **_draw(input.numel(), p))
-    return _dropout(input, **_draw(input._array.size, p))
+        return input * _dropout(ones_like(real(input.detach())), **_draw(input, p))
+    return _dropout(input, **_draw(input, p))
 
 
 def _drop_features(input: Tensor, p: float) -> Tensor:
@@ -44,7 +43,7 @@ def _drop_features(input: Tensor, p: float) -> Tensor:
     if len(shape) < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     kept = input.detach().new_ones(shape[:2] + (1,) * (len(shape) - 2))
-    return input * _dropout(kept, **_draw(math.prod(shape[:2]), p))
+    return input * _dropout(kept, **_draw(kept, p))
 
 
 def _check(p: float) -> None:

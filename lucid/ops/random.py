@@ -21,19 +21,21 @@ METHODS = ("bernoulli", "multinomial", "uniform_", "normal_", "bernoulli_", "exp
 _WHOLE = {_dtypes.float16: 1 << 11, _dtypes.bfloat16: 1 << 8, _dtypes.float32: 1 << 24, _dtypes.float64: 1 << 53}
 
 
-def _take(generator: _random.Generator | None, count: int, per_block: int) -> dict[str, int]:
-    """Counters for `count` numbers, of which a block gives `per_block`."""
+def _take(generator: _random.Generator | None, count: int, per_block: int, device: Device) -> dict[str, int]:
+    """Counters for `count` numbers, of which a block gives `per_block`; the device 'meta' takes none."""
+    if device.type == "meta":
+        return {"seed": 0, "offset": 0}
     seed, offset = (generator or _random.default_generator).take(-(-count // per_block))
     return {"seed": seed, "offset": offset}
 
 
 def _floats(name: str, shape: tuple[int, ...], dtype: np.dtype, device: Device, generator: Any) -> Tensor:
-    counters = _take(generator, math.prod(shape), 2 if dtype == _dtypes.float64 else 4)
+    counters = _take(generator, math.prod(shape), 2 if dtype == _dtypes.float64 else 4, device)
     return wrap(backends.create(name, device, {"shape": shape, "dtype": dtype, **counters}))
 
 
 def _integers(shape: tuple[int, ...], low: int, high: int, dtype: np.dtype, device: Device, generator: Any) -> Tensor:
-    counters = _take(generator, math.prod(shape), 2)
+    counters = _take(generator, math.prod(shape), 2, device)
     return wrap(backends.create("random_integers", device,
                                 {"shape": shape, "dtype": dtype, "low": low, "high": high, **counters}))
 
@@ -53,6 +55,11 @@ def _made(result: Tensor, requires_grad: bool) -> Tensor:
 
 def _device(device: Any) -> Device:
     return backends.default_device() if device is None else Device(device)
+
+
+def _refuted(condition: Tensor) -> bool:
+    """Whether `condition` is False anywhere; on the device 'meta', where nobody can tell, it is not."""
+    return not condition.is_meta and not bool(condition.all())
 
 
 def _float_dtype(kernel: str, dtype: Any) -> np.dtype:
@@ -148,7 +155,7 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: _ran
     """Normal numbers with `mean` and `std`: tensors, which are broadcast, or numbers with a `size`."""
     if not isinstance(std, Tensor) and std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-    if isinstance(std, Tensor) and bool((std < 0).any()):
+    if isinstance(std, Tensor) and _refuted(std >= 0):
         raise RuntimeError("normal expects all elements of std >= 0.0")
     given = [t for t in (mean, std) if isinstance(t, Tensor)]
     if not given:
@@ -174,7 +181,7 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: _random.Gener
         return _coins(x, p, generator)
     if not _dtypes.is_floating(x.dtype):
         raise NotImplementedError(f'"bernoulli_tensor_cpu_p_" not implemented for \'{type_name(x.dtype)}\'')
-    if not bool(((x >= 0) & (x <= 1)).all()):
+    if _refuted((x >= 0) & (x <= 1)):
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
     return _coins(x, x, generator)
 
@@ -204,7 +211,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
         raise RuntimeError("cannot sample n_sample <= 0 samples")
     if not replacement and num_samples > x.shape[-1]:
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
-    if not bool((x.isfinite() & (x >= 0)).all()):
+    if _refuted(x.isfinite() & (x >= 0)):
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
     if x.ndim == 1:
         return _draw(x.reshape(1, -1), num_samples, replacement, generator).reshape(num_samples)
@@ -214,10 +221,10 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
 def _draw(weights: Tensor, count: int, replacement: bool, generator: Any) -> Tensor:
     weights = weights.to(_dtypes.float64)
     total = weights.sum(1, keepdim=True)
-    if not bool((total > 0).all()):
+    if _refuted(total > 0):
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     if not replacement:
-        if not bool(((weights > 0).sum(1) >= count).all()):
+        if _refuted((weights > 0).sum(1) >= count):
             raise RuntimeError("invalid multinomial distribution (with replacement=False, not enough non-negative "
                                "category to sample)")
         # The largest of weight / exponential is each index with probability proportional to its weight.

@@ -1,0 +1,115 @@
+"""Shapes and dtypes found by running the CPU kernel: on small stand-ins, or on arrays of the real size."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import cpu
+from ..memory_format import inverse, memory_axes
+from .array import MetaArray, blank
+
+Kernel = Callable[..., Any]
+
+
+class Probe:
+    """A run of a CPU kernel in which every length is replaced by a small number of its own.
+
+    The order of the lengths among each other stays, so what kernels compare stays. The lengths of the result are translated
+    back: right for operations every length of whose result is a length of an argument. dtype, memory format and errors
+    are those of the kernel by construction.
+    """
+
+    def __init__(self, name: str, *values: Any) -> None:
+        self._kernel = cpu.TABLE[name]
+        self._small = {0: 0, 1: 1} | {length: number for number, length in enumerate(sorted(_lengths(values) - {0, 1}), 2)}
+        self._full = {number: length for length, number in self._small.items()}
+        self._given: dict[int, tuple[np.ndarray, MetaArray]] = {}
+
+    def __call__(self, arrays: Sequence[Any], attributes: dict[str, Any], axis: int | None = None, length: int = 0) -> Any:
+        """The meta arrays that the kernel's results stand for. Dimension `axis` gets `length`, if the operation makes it."""
+        attributes = {key: self._stand_in(value) for key, value in attributes.items()}
+        with np.errstate(all="ignore"):
+            return self._translate(self._kernel(*self._stand_in(tuple(arrays)), **attributes), axis, length)
+
+    def _stand_in(self, value: Any) -> Any:
+        """`value` with each meta array replaced by a small NumPy array of its dtype, laid out in memory as it is."""
+        if isinstance(value, (tuple, list)):
+            return type(value)([self._stand_in(item) for item in value])
+        if not isinstance(value, MetaArray):
+            return value
+        axes = memory_axes(value)
+        found = harmless([self._small[value.shape[axis]] for axis in axes], value.dtype).transpose(inverse(axes))
+        if 0 in value.strides and value.size:  # broadcast dimensions have no place in the memory order of a result
+            single = tuple([slice(1) if stride == 0 else slice(None) for stride in value.strides])
+            found = np.broadcast_to(found[single], found.shape)
+        self._given[id(found)] = (found, value)
+        return found
+
+    def _translate(self, result: Any, axis: int | None, length: int) -> Any:
+        if isinstance(result, tuple):
+            return tuple([self._translate(item, axis, length) for item in result])
+        if result is None or id(result) in self._given:  # an argument, such as `out`
+            return None if result is None else self._given[id(result)][1]
+        result = np.asarray(result)
+        shape = [length if dim == axis else self._full[number] for dim, number in enumerate(result.shape)]
+        return blank(shape, result.dtype, None if result.flags.c_contiguous else memory_axes(result))
+
+
+def _lengths(value: Any) -> set[int]:
+    """The lengths of the arrays in an argument or attribute."""
+    if isinstance(value, MetaArray):
+        return set(value.shape)
+    return set().union(*map(_lengths, value)) if isinstance(value, (tuple, list)) else set()
+
+
+def harmless(shape: Sequence[int], dtype: Any) -> np.ndarray:
+    """Elements that every kernel takes: integers are valid indices, matrices symmetric and positive definite."""
+    if dtype.kind in "biu":
+        return np.zeros(shape, dtype)
+    array = np.ones(shape, dtype)
+    if len(shape) > 1:
+        diagonal = np.arange(min(shape[-2:]))
+        array[..., diagonal, diagonal] = 2
+    return array
+
+
+def probed(name: str) -> Kernel:
+    """The rule of an operation every length of whose result is a length of an argument."""
+    def kernel(*arrays: Any, **attributes: Any) -> Any:
+        return Probe(name, arrays, [*attributes.values()])(arrays, attributes)
+
+    return kernel
+
+
+def full_size(name: str) -> Kernel:
+    """The rule of an operation of which nothing is known: its CPU kernel on arrays of the real size."""
+    def real(value: Any) -> Any:
+        if isinstance(value, (tuple, list)):
+            return type(value)([real(item) for item in value])
+        return harmless(value.shape, value.dtype) if isinstance(value, MetaArray) else value
+
+    def meta(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple([meta(item) for item in value])
+        return None if value is None else like(np.asarray(value))
+
+    def kernel(*arrays: Any, out: Any = None, **attributes: Any) -> Any:
+        with np.errstate(all="ignore"):
+            result = cpu.TABLE[name](*real(arrays), **{key: real(value) for key, value in attributes.items()})
+        return delivered(meta(result), out)
+
+    return kernel
+
+
+def like(array: Any) -> MetaArray:
+    """A meta array with the shape, dtype and memory format of `array`."""
+    return blank(array.shape, array.dtype, None if array.flags.c_contiguous else memory_axes(array))
+
+
+def delivered(result: Any, out: Any) -> Any:
+    """What a kernel returns that has computed `result`: `out`, or those of its entries that are given."""
+    if isinstance(out, tuple):
+        return tuple([new if given is None else given for new, given in zip(result, out, strict=True)])
+    return result if out is None else out

@@ -1,0 +1,309 @@
+"""The shape and dtype rules of all operations.
+
+Where the shape is simple and the kernel is compiled, a rule of this file says it. The operations of `PROBED` run their CPU
+kernel on small stand-ins, those whose shape depends on the elements raise NotImplementedError, and all others run their CPU
+kernel on arrays of the real size.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import cpu
+from ..lazy import ARITHMETIC
+from .array import MetaArray, blank
+from .probe import Probe, delivered, full_size, probed
+
+Kernel = Callable[..., Any]
+Pair = tuple[int, int]
+
+# Every length of the result is a length of an argument.
+PROBED = """
+abs add bitwise_and bitwise_invert bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor ceil cos cosh exp exp2 expm1
+floor fmod floor_divide isfinite isinf isnan log log10 log1p log2 logical_and logical_not logical_or logical_xor maximum minimum
+arctan arctan2 power reciprocal remainder sin sinh sqrt square tan trunc where sub mul div neg eq ne lt le gt ge
+cast copy clip lerp conj real imag sign rsqrt round masked_fill
+sum mean prod max min max_with_indices min_with_indices any all argmax argmin var std cumsum logsumexp norm2
+matmul linear argsort sort roll take take_along_axis tril triu index_select index_add gather scatter search_rows
+solve geqrf
+""".split()
+# Compiled kernels whose result is as the first argument, in row-major order.
+LIKE_FIRST = """
+relu relu_grad gelu gelu_grad sigmoid sigmoid_grad tanh tanh_grad silu silu_grad softmax softmax_grad log_softmax
+log_softmax_grad dropout batch_norm_eval
+""".split()
+DATA_DEPENDENT = frozenset("nonzero unique unique_consecutive bincount histc masked_select".split())
+
+TABLE: dict[str, Kernel] = {}
+
+
+def _only_meta(name: str, rule: Kernel) -> Kernel:
+    """`rule` for arrays that are all on the device 'meta'."""
+    def kernel(*arrays: Any, **attributes: Any) -> Any:
+        for array in arrays:
+            if hasattr(array, "dtype") and array.__class__ is not MetaArray:
+                raise RuntimeError(f"op '{name}' got an array on the device 'meta' and one on another device")
+        return rule(*arrays, **attributes)
+
+    kernel.__name__ = name
+    return kernel
+
+
+def _entry(rule: Kernel) -> Kernel:
+    TABLE[rule.__name__] = _only_meta(rule.__name__, rule)
+    return rule
+
+
+def _data_dependent(name: str) -> Kernel:
+    def kernel(*arrays: Any, **attributes: Any) -> Any:
+        raise NotImplementedError(f"the shape that op '{name}' returns depends on elements, which a tensor on the device 'meta' "
+                                  "does not have")
+
+    return kernel
+
+
+def _like_first(*arrays: MetaArray, out: MetaArray | None = None, **attributes: Any) -> MetaArray:
+    return arrays[0].copy() if out is None else out
+
+
+for _name in cpu.TABLE:
+    TABLE[_name] = _only_meta(_name, (probed if _name in PROBED else
+                                      _data_dependent if _name in DATA_DEPENDENT else full_size)(_name))
+for _name in ARITHMETIC:
+    TABLE[f"large_{_name}"] = _only_meta(_name, probed(_name))
+for _name in LIKE_FIRST:
+    TABLE[_name] = _only_meta(_name, _like_first)
+
+
+# ---- creation ----------------------------------------------------------------------------------------------------------
+@_entry
+def empty(*, shape: Sequence[int], dtype: Any) -> MetaArray:
+    return blank(shape, dtype)
+
+
+@_entry
+def full(*, shape: Sequence[int], fill_value: Any, dtype: Any) -> MetaArray:
+    return blank(shape, dtype)
+
+
+@_entry
+def arange(*, start: Any, stop: Any, step: Any, dtype: Any) -> MetaArray:
+    return blank((max(0, math.ceil((stop - start) / step)),), dtype)
+
+
+@_entry
+def linspace(*, start: Any, stop: Any, num: int) -> MetaArray:
+    return blank((num,), np.result_type(start, stop, np.float64))
+
+
+@_entry
+def eye(*, N: int, M: int | None, dtype: Any) -> MetaArray:
+    return blank((N, N if M is None else M), dtype)
+
+
+def _random(*, shape: Sequence[int], dtype: Any, **draw: Any) -> MetaArray:
+    return blank(shape, dtype)
+
+
+for _name in ("random_uniform", "random_normal", "random_integers"):
+    TABLE[_name] = _only_meta(_name, _random)
+
+
+# ---- shape and memory --------------------------------------------------------------------------------------------------
+@_entry
+def reshape(x: MetaArray, *, shape: tuple[int, ...]) -> MetaArray:
+    return x.reshape(shape)
+
+
+@_entry
+def transpose(x: MetaArray, *, axes: tuple[int, ...]) -> MetaArray:
+    return x.transpose(axes)
+
+
+@_entry
+def broadcast_to(x: MetaArray, *, shape: tuple[int, ...]) -> MetaArray:
+    return x.view(np.broadcast_to(x.layout, shape))
+
+
+@_entry
+def view_dtype(x: MetaArray, *, dtype: np.dtype) -> MetaArray:
+    return x.view(x.layout.view(dtype))
+
+
+@_entry
+def flip(x: MetaArray, axis: Any) -> MetaArray:
+    return x.view(np.flip(x.layout, axis))
+
+
+@_entry
+def contiguous(x: MetaArray) -> MetaArray:
+    return x.view(x.layout.view()) if x.flags.c_contiguous else x.copy()
+
+
+@_entry
+def diagonal(x: MetaArray, *, offset: int, axis1: int, axis2: int) -> MetaArray:
+    return blank(np.diagonal(x.layout, offset, axis1, axis2).shape, x.dtype)
+
+
+@_entry
+def diagonal_scatter(x: MetaArray, *, shape: tuple[int, ...], **where: Any) -> MetaArray:
+    return blank(shape, x.dtype)
+
+
+@_entry
+def split(x: MetaArray, *, boundaries: tuple[int, ...], axis: int) -> tuple[MetaArray, ...]:
+    edges = (0, *boundaries, x.shape[axis])
+    return tuple(x[(*[slice(None)] * axis, slice(a, b))] for a, b in zip(edges[:-1], edges[1:], strict=True))
+
+
+@_entry
+def concatenate(*arrays: MetaArray, axis: int) -> MetaArray:
+    return Probe("concatenate", arrays)(arrays, {"axis": axis}, axis, sum(array.shape[axis] for array in arrays))
+
+
+@_entry
+def stack(*arrays: MetaArray, axis: int) -> MetaArray:
+    return Probe("stack", arrays)(arrays, {"axis": axis}, axis, len(arrays))
+
+
+# ---- indices -----------------------------------------------------------------------------------------------------------
+@_entry
+def getitem(x: MetaArray, *, index: tuple[Any, ...]) -> MetaArray:
+    arrays = [item for item in index if hasattr(item, "dtype")]
+    if not arrays:
+        return x[index]
+    if any(array.dtype.kind == "b" for array in arrays):
+        TABLE["nonzero"](*arrays)
+    return probed("getitem")(x, index=index)
+
+
+@_entry
+def index_put(x: MetaArray, values: Any, *, index: Any, accumulate: bool = False, out: MetaArray | None = None) -> MetaArray:
+    if isinstance(values, MetaArray) and not any(hasattr(item, "dtype") and item.dtype.kind == "b" for item in index):
+        broadcast_to(values, shape=getitem(x, index=index).shape)
+    return x.copy() if out is None else out
+
+
+@_entry
+def scatter_new(values: MetaArray, *, shape: tuple[int, ...], index: Any, unique: bool) -> MetaArray:
+    return blank(shape, values.dtype)
+
+
+@_entry
+def topk(x: MetaArray, *, k: int, axis: int, largest: bool) -> tuple[MetaArray, MetaArray]:
+    result: tuple[MetaArray, MetaArray] = Probe("topk", (x,))((x,), {"k": min(k, 1), "axis": axis, "largest": largest}, axis, k)
+    return result
+
+
+@_entry
+def check_bounds(indices: MetaArray, *, low: int, high: int, message: str) -> None:
+    return None
+
+
+# ---- layers ------------------------------------------------------------------------------------------------------------
+def _windows(length: int, kernel: int, stride: int, padding: int, dilation: int = 1, ceil_mode: bool = False) -> int:
+    """How many windows fit along one dimension; with `ceil_mode` the last one may reach beyond the end, but not start there."""
+    span = length + 2 * padding - dilation * (kernel - 1) - 1
+    count = (span + (stride - 1 if ceil_mode else 0)) // stride + 1
+    return count - 1 if ceil_mode and (count - 1) * stride >= length + padding else count
+
+
+@_entry
+def conv2d(x: MetaArray, weight: MetaArray, bias: MetaArray | None, *, stride: Pair, padding: Pair, dilation: Pair, groups: int,
+           out: MetaArray | None = None) -> MetaArray:
+    lengths = map(_windows, x.shape[2:], weight.shape[2:], stride, padding, dilation)
+    return delivered(blank((x.shape[0], weight.shape[0], *lengths), x.dtype), out)
+
+
+@_entry
+def conv2d_grad_weight(g: MetaArray, x: MetaArray, *, weight_shape: tuple[int, ...], out: MetaArray | None = None,
+                       **geometry: Any) -> MetaArray:
+    return delivered(blank(weight_shape, g.dtype), out)
+
+
+def _grad_input(g: MetaArray, *others: MetaArray, input_shape: tuple[int, ...], out: MetaArray | None = None,
+                **geometry: Any) -> MetaArray:
+    return delivered(blank(input_shape, g.dtype), out)
+
+
+for _name in ("conv2d_grad_input", "max_pool2d_grad", "avg_pool2d_grad", "adaptive_avg_pool2d_grad"):
+    TABLE[_name] = _only_meta(_name, _grad_input)
+
+
+@_entry
+def max_pool2d(x: MetaArray, *, kernel_size: Pair, stride: Pair, padding: Pair, dilation: Pair, ceil_mode: bool,
+               out: Any = None) -> tuple[MetaArray, MetaArray]:
+    axes = zip(x.shape[2:], kernel_size, stride, padding, dilation, strict=True)
+    shape = (*x.shape[:2], *[_windows(*axis, ceil_mode) for axis in axes])
+    return delivered((blank(shape, x.dtype), blank(shape, np.int64)), out)
+
+
+@_entry
+def max_pool2d_gather(x: MetaArray, indices: MetaArray, *, out: MetaArray | None = None) -> MetaArray:
+    return delivered(blank(indices.shape, x.dtype), out)
+
+
+@_entry
+def avg_pool2d(x: MetaArray, *, kernel_size: Pair, stride: Pair, padding: Pair, ceil_mode: bool, out: MetaArray | None = None,
+               **divisor: Any) -> MetaArray:
+    axes = zip(x.shape[2:], kernel_size, stride, padding, strict=True)
+    return delivered(blank((*x.shape[:2], *[_windows(*axis, 1, ceil_mode) for axis in axes]), x.dtype), out)
+
+
+@_entry
+def adaptive_avg_pool2d(x: MetaArray, *, output_size: Pair, out: MetaArray | None = None) -> MetaArray:
+    return delivered(blank((*x.shape[:2], *output_size), x.dtype), out)
+
+
+@_entry
+def batch_norm(x: MetaArray, weight: MetaArray | None, bias: MetaArray | None, running_mean: MetaArray | None,
+               running_var: MetaArray | None, *, momentum: float, eps: float, out: Any = None) -> tuple[Any, ...]:
+    statistic = blank(x.shape[1:2], x.dtype)
+    running = [None if old is None else old.copy() for old in (running_mean, running_var)]
+    return delivered((x.copy(), statistic, statistic.copy(), *running), out)
+
+
+def _batch_norm_grad(g: MetaArray, x: MetaArray, *others: MetaArray | None, out: Any = None, **eps: float) -> tuple[Any, ...]:
+    return delivered((x.copy(), blank(x.shape[1:2], x.dtype), blank(x.shape[1:2], x.dtype)), out)
+
+
+for _name in ("batch_norm_grad", "batch_norm_eval_grad"):
+    TABLE[_name] = _only_meta(_name, _batch_norm_grad)
+
+
+@_entry
+def layer_norm(x: MetaArray, weight: MetaArray | None, bias: MetaArray | None, *, normalized_ndim: int, eps: float,
+               out: Any = None) -> tuple[MetaArray, ...]:
+    leading = x.shape[:x.ndim - normalized_ndim]
+    return delivered((x.copy(), blank(leading, x.dtype), blank(leading, x.dtype)), out)
+
+
+@_entry
+def layer_norm_grad(g: MetaArray, x: MetaArray, weight: MetaArray | None, mean: MetaArray, rstd: MetaArray, *,
+                    normalized_ndim: int, out: Any = None) -> tuple[MetaArray, ...]:
+    shape = x.shape[x.ndim - normalized_ndim:]
+    return delivered((x.copy(), blank(shape, x.dtype), blank(shape, x.dtype)), out)
+
+
+@_entry
+def cross_entropy(x: MetaArray, target: MetaArray, weight: MetaArray | None, *, reduction: str, with_grad: bool, out: Any = None,
+                  **options: Any) -> tuple[Any, ...]:
+    loss = blank(target.shape if reduction == "none" else (), x.dtype)
+    return delivered((loss, x.copy() if with_grad else None), out)
+
+
+# ---- optimizers --------------------------------------------------------------------------------------------------------
+@_entry
+def sgd(param: MetaArray, grad: MetaArray, momentum_buffer: MetaArray | None, *, momentum: float, out: Any = None,
+        **options: Any) -> tuple[Any, ...]:
+    buffer = param.copy() if momentum_buffer is None and momentum != 0 else momentum_buffer
+    return delivered((param, buffer), out)
+
+
+@_entry
+def adam(*arrays: MetaArray | None, out: Any = None, **options: Any) -> tuple[Any, ...]:
+    param, _, *moments = arrays
+    return delivered((param, *moments), out)
