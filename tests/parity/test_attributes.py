@@ -134,6 +134,25 @@ def an_assigned_computed_tensor_keeps_its_graph(torch):
 
 
 @suite.same
+def a_buffer_assigned_to_another_slot_is_a_snapshot(torch):
+    class Recurrent(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.state = torch.nn.Buffer(torch.ones(1))
+            self.register_buffer("first", torch.zeros(1))
+            self.second = torch.nn.Buffer(torch.zeros(1))
+            self.register_buffer("third", None)
+
+        def forward(self):
+            self.first = self.second = self.third = self.state
+            self.state = self.state * 2
+
+    module = Recurrent()
+    module()
+    return module.state_dict()
+
+
+@suite.same
 def an_augmented_assignment_to_a_buffer(torch):
     module = small(torch)
     module.b += 3

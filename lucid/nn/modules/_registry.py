@@ -156,9 +156,13 @@ class Registry:
         if value is not None and not isinstance(value, Tensor):
             raise TypeError(f"cannot assign '{typename(value)}' as buffer '{name}' (lucid.nn.Buffer, lucid.Tensor or None "
                             "expected)")
-        if isinstance(value, Buffer) and value._declared and value is not current:
+        if value is not current and isinstance(value, Buffer) and any(value is other for other in self._buffers.values()):
+            # ``self.previous = self.state``: the buffers are equal now, but one later assignment must not change both.
+            value = value if isinstance(current, Buffer) else value.detach()
+        elif isinstance(value, Buffer) and value._declared and value is not current:
             self.register_buffer(name, value, value.persistent)
-        elif value is None or not isinstance(current, Buffer):
+            return
+        if value is None or not isinstance(current, Buffer):
             self.register_buffer(name, value, name not in self._non_persistent_buffers_set)
         else:
             if buffer_registration_hooks:

@@ -147,6 +147,7 @@ class Module(Call, Conversion, StateDict):
         self.__dict__.setdefault("_is_full_backward_hook", None)
         for registry in _HOOK_REGISTRIES:  # a pickle of an older version may lack one
             self.__dict__.setdefault(registry, OrderedDict())
+        self.__dict__.setdefault("_non_persistent_buffers_set", set())
 
 
 def indent(text: str, spaces: int = 2) -> str:
