@@ -192,6 +192,25 @@ def test_a_given_buffer_keeps_its_options_and_content(device: str) -> None:
     assert (type(state["total"]), state["total"].tolist()) == (Tensor, [3.0, 3.0])
 
 
+def test_return_buffers_on_the_meta_device() -> None:
+    _, buffers = functional_call(nn.BatchNorm1d(2, device="meta"), {}, lucid.ones(3, 2, device="meta"), return_buffers=True)
+    assert {name: (b.device, b.shape) for name, b in buffers.items()} == {
+        "running_mean": ("meta", (2,)), "running_var": ("meta", (2,)), "num_batches_tracked": ("meta", ())}
+
+
+def test_a_parametrization_with_buffers_returns_them(device: str) -> None:
+    layer = nn.Linear(2, 2).to(device)
+    lucid.nn.utils.parametrize.register_parametrization(layer, "bias", Running("in place").to(device))
+    before = snapshot(layer)
+    given = {"weight": lucid.zeros(2, 2, device=device), "parametrizations.bias.original": lucid.ones(2, device=device),
+             "parametrizations.bias.0.total": lucid.zeros(2, device=device)}
+    out, buffers = functional_call(layer, given, lucid.ones(1, 2, device=device), return_buffers=True)
+    assert out.tolist() == [[2.0, 2.0]]
+    assert buffers["parametrizations.bias.0.total"].tolist() == [1.0, 1.0]
+    assert given["parametrizations.bias.0.total"].tolist() == [0.0, 0.0]
+    assert snapshot(layer) == before
+
+
 def test_a_lazy_batch_norm_cannot_return_buffers_before_its_first_call() -> None:
     layer = nn.LazyBatchNorm1d()
     with pytest.raises(ValueError, match="shape is not known yet"):

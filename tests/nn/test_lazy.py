@@ -147,3 +147,10 @@ def test_errors_of_other_operations_with_a_lazy_module_alive() -> None:
     with pytest.raises(RuntimeError, match="cannot broadcast"):
         lucid.ones(2) + lucid.ones(3)
     assert layer.has_uninitialized_params()
+
+
+def test_the_meta_device_before_the_first_call() -> None:
+    layer = nn.LazyLinear(3).to("meta")
+    layer(lucid.ones(2, 4, device="meta"))
+    assert type(layer) is nn.Linear
+    assert (layer.weight.device, layer.weight.shape) == ("meta", (3, 4))

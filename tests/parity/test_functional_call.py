@@ -338,6 +338,58 @@ def the_graph_of_what_is_assigned(torch: Any) -> Any:
     return state["total"].requires_grad
 
 
+@suite.same
+def an_in_place_write_to_a_computed_tensor(torch: Any) -> Any:
+    module, leaf = _counter(torch, "in place"), torch.tensor(2.0, requires_grad=True)
+    given = leaf * 3
+    state = {"total": given}
+    out = torch.func.functional_call(module, state, leaf * leaf)
+    return out, given, state["total"] is given, torch.autograd.grad(out + given, leaf)[0]
+
+
+@suite.same
+def an_in_place_write_to_a_leaf_or_to_shared_elements(torch: Any) -> Any:
+    module, x = _counter(torch, "in place"), torch.tensor([1.0, 2.0])
+    return [_error(lambda total=total: torch.func.functional_call(module, {"total": total}, x))
+            for total in (torch.zeros(2, requires_grad=True), torch.zeros(1).expand(2))]
+
+
+@suite.same
+def a_given_buffer_changed_between_forward_and_backward(torch: Any) -> Any:
+    layer = torch.nn.BatchNorm1d(2).eval()
+    given = {name: b.clone() for name, b in layer.named_buffers()}
+    out = torch.func.functional_call(layer, given, torch.arange(6.0, requires_grad=True).reshape(3, 2))
+    given["running_var"].add_(1)
+    out.sum().backward()
+
+
+@suite.same
+def a_parameter_that_forward_replaces(torch: Any) -> Any:
+    def forward(self: Any, x: Any) -> Any:
+        self.w = torch.nn.Parameter(torch.tensor(5.0))
+        return self.w * x
+
+    module = type("Replacing", (torch.nn.Module,), {"forward": forward})()
+    module.w = own = torch.nn.Parameter(torch.tensor(1.0))
+    state = {"w": torch.tensor(0.0)}
+    return torch.func.functional_call(module, state, torch.tensor(1.0)), state, module.w is own
+
+
+@suite.same
+def a_tensor_that_forward_assigns_to_a_parameter(torch: Any) -> Any:
+    module = type("Assigning", (torch.nn.Module,), {"forward": lambda self, x: setattr(self, "w", x)})()
+    module.w = torch.nn.Parameter(torch.tensor(1.0))
+    return torch.func.functional_call(module, {"w": torch.tensor(0.0)}, torch.tensor(1.0))
+
+
+@suite.same
+def entries_of_parameter_containers(torch: Any) -> Any:
+    module = type("Containers", (torch.nn.Module,), {"forward": lambda self, x: x + self.l[0] + 10 * self.l[1] + 100 * self.d["k"]})()
+    module.l = torch.nn.ParameterList([torch.nn.Parameter(torch.tensor(1.0)) for _ in range(2)])
+    module.d = torch.nn.ParameterDict({"k": torch.nn.Parameter(torch.tensor(1.0))})
+    return torch.func.functional_call(module, {"l.1": torch.tensor(0.0), "d.k": torch.tensor(2.0)}, torch.tensor(0.0))
+
+
 # ---- where do the new statistics go? -------------------------------------------------------------------------------------
 @suite.differs(BUFFERS, torch=(_array(1.0), Raised(TypeError)), lucid=(_array(1.0), (_array(2.0), {"total": _array(1.0)})))
 def the_new_buffers_are_returned(torch: Any) -> Any:
@@ -474,6 +526,43 @@ def other_dtypes(torch: Any) -> Any:
     layer = torch.nn.Linear(2, 2)
     given = {name: torch.ones_like(p, dtype=torch.float64) for name, p in layer.named_parameters()}
     return torch.func.functional_call(layer, given, torch.ones(1, 2, dtype=torch.float64)), layer.weight.dtype
+
+
+def _doubled(torch: Any, **methods: Any) -> Any:
+    """A linear layer whose weight is parametrized as twice a tensor."""
+    double = type("Double", (torch.nn.Module,), {"forward": lambda self, x: 2 * x, **methods})
+    layer = torch.nn.Linear(2, 1, bias=False)
+    torch.nn.utils.parametrize.register_parametrization(layer, "weight", double())
+    return layer
+
+
+@suite.same
+def the_original_of_a_parametrization(torch: Any) -> Any:
+    layer, original = _doubled(torch), torch.ones(1, 2, requires_grad=True)
+    own = layer.parametrizations.weight.original
+    out = torch.func.functional_call(layer, {"parametrizations.weight.original": original}, torch.ones(1, 2))
+    return out, torch.autograd.grad(out.sum(), original)[0], layer.parametrizations.weight.original is own
+
+
+@suite.same
+def a_parametrized_tensor_itself(torch: Any) -> Any:
+    layer = _doubled(torch, right_inverse=lambda self, x: x / 2)
+    own = layer.weight.detach().clone()
+    out = torch.func.functional_call(layer, {"weight": torch.ones(1, 2)}, torch.ones(1, 2))
+    return out, torch.equal(layer.weight, own), list(layer.state_dict())
+
+
+@suite.same
+def a_parametrized_tensor_without_right_inverse(torch: Any) -> Any:
+    return torch.func.functional_call(_doubled(torch), {"weight": torch.ones(1, 2)}, torch.ones(1, 2))
+
+
+@suite.same
+def a_module_on_the_meta_device(torch: Any) -> Any:
+    layer = torch.nn.Linear(2, 3, device="meta")
+    given = {"weight": torch.ones(3, 2), "bias": torch.ones(3)}
+    return (torch.func.functional_call(layer, given, torch.ones(1, 2)), layer.weight,
+            torch.func.functional_call(layer, {}, torch.ones(1, 2, device="meta")))
 
 
 @suite.same
