@@ -365,6 +365,14 @@ def test_what_a_constructor_left_out_stays_unexpected() -> None:
         loss.load_state_dict({"weight": lucid.ones(2)})
 
 
+def test_a_slot_cannot_be_filled_without_elements() -> None:
+    module = Slots()
+    with pytest.raises(RuntimeError, match='While copying the parameter named "slot".*no data'):
+        module.load_state_dict(state_of(slot=lucid.ones(1, device="meta")))
+    module.load_state_dict(state_of(slot=lucid.ones(1, device="meta")), assign=True)
+    assert module.slot.device == "meta"
+
+
 # ---- resizable -------------------------------------------------------------------------------------------------------
 def test_a_resizable_buffer_takes_another_shape(device: str) -> None:
     module = Slots().to(device)

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import warnings
 from collections import OrderedDict
 from typing import Any
 
@@ -614,6 +615,28 @@ def assigning_checks_shapes_and_keys(torch):
     module = torch.nn.Linear(1, 1)
     return (message(lambda: module.load_state_dict({"weight": torch.ones(2, 1)}, assign=True)),
             tuple(module.load_state_dict({"weight": torch.ones(1, 1)}, strict=False, assign=True)))
+
+
+@suite.same
+def loading_into_a_module_without_memory(torch):
+    module = torch.nn.Linear(2, 2, device="meta")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        keys = repr(module.load_state_dict(torch.nn.Linear(2, 2).state_dict()))
+    return keys, module.weight, [(w.category.__name__, str(w.message).split(".")[0]) for w in caught]
+
+
+@suite.same
+def assigning_to_a_module_without_memory(torch):
+    module, source = torch.nn.Linear(2, 2, device="meta"), torch.nn.Linear(2, 2)
+    module.load_state_dict(source.state_dict(), assign=True)
+    return module.weight.device, module.weight.requires_grad, bool((module.weight == source.weight).all())
+
+
+@suite.same
+def loading_what_has_no_elements(torch):
+    state = torch.nn.Linear(2, 2, device="meta").state_dict()
+    return message(lambda: torch.nn.Linear(2, 2).load_state_dict(state, strict=False))
 
 
 # ---- copies ----------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import fnmatch
+import warnings
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from typing import Any, NamedTuple
@@ -75,19 +76,36 @@ class Plan:
             errors.append(f"cannot assign {key}: the parameter requires grad, and a checkpoint of dtype {value.dtype.name} "
                           "cannot.")
             return
-        if not self.assign and value.shape == target.shape:
-            try:
-                refuse_overlap(target._array)
-            except RuntimeError as error:
-                errors.append(f'While copying the parameter named "{key}", whose dimensions in the model are {target.shape} and '
-                              f"whose dimensions in the checkpoint are {value.shape}, an exception occurred : {error.args}.")
-                return
+        if not self.assign and not self._can_copy(key, target, value, errors):
+            return
         self._writes.append((target, value))
+
+    def _can_copy(self, key: str, target: Tensor, value: Tensor, errors: list[str]) -> bool:
+        """Whether the elements of `value` can be copied into `target`, or else a line in `errors`."""
+        nowhere, missing = target.device.type == "meta", value.device.type == "meta"
+        if nowhere and not missing:
+            warnings.warn(f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current "
+                          "model, which is a no-op. load_state_dict(assign=True) puts the loaded memory in its place.",
+                          stacklevel=6)
+        try:
+            if missing and not nowhere:
+                raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+            if value.shape == target.shape:
+                refuse_overlap(target._array)
+        except RuntimeError as error:
+            errors.append(f'While copying the parameter named "{key}", whose dimensions in the model are {target.shape} and '
+                          f"whose dimensions in the checkpoint are {value.shape}, an exception occurred : {error.args}.")
+            return False
+        return True
 
     def fill(self, key: str, module: Any, name: str, value: Any, errors: list[str]) -> None:
         """Plan to make a buffer of `value` in the slot `name` of `module`, which is None; or add a line to `errors`."""
-        if _is_tensor(key, value, errors):
-            self._slots.append((module, name, value.detach()))
+        if not _is_tensor(key, value, errors):
+            return
+        if value.device.type == "meta" and not self.assign:
+            errors.append(f'While copying the parameter named "{key}", an exception occurred : Cannot copy out of meta tensor; '
+                          "no data!")
+        self._slots.append((module, name, value.detach()))
 
     def extra_state(self, module: Any, state: Any) -> None:
         """Plan to give `module` its extra state, after all tensors are written."""
