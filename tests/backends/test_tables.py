@@ -65,7 +65,8 @@ def test_kernels_have_the_same_arguments(gpu: types.ModuleType, name: str) -> No
 
 def test_other_functions_have_the_same_arguments(gpu: types.ModuleType) -> None:
     compared = 0
-    for name in set(cpu.TABLE) - set(FAMILY_OF):
+    large = {f"large_{name}" for name in lazy.ARITHMETIC}  # kernels once they have been called; see below
+    for name in set(cpu.TABLE) - set(FAMILY_OF) - large:
         ours = [table[name] for table in (cpu.TABLE, gpu.TABLE)]
         if all(isinstance(function, types.FunctionType) and function.__module__.startswith("lucid") for function in ours):
             assert parameters(ours[0]) == parameters(ours[1]), name

@@ -36,6 +36,24 @@ def test_nan_and_inf(device):
     np.testing.assert_array_equal(lucid.lerp(x, end, 0.3).cpu().numpy(), [np.nan, np.inf, np.nan, -np.inf])
 
 
+@pytest.mark.parametrize("name", ["float16", "float32", "complex64"])
+def test_large_tensors(name, device):
+    dtype = getattr(lucid, name)
+    x, end = (lucid.randn(3, 25_000, device=device).to(dtype) for _ in range(2))
+    expected = (x.cpu() + 0.75 * (end.cpu() - x.cpu())).tolist()
+    for result in (lucid.lerp(x, end, 0.75), x.clone().lerp_(end, 0.75), lucid.lerp(x.T, end.T, 0.75).T,
+                   x.clone().T.lerp_(end.T, 0.75).T):
+        np.testing.assert_allclose(np.array(result.tolist()), np.array(expected), rtol=2e-3 if name == "float16" else 1e-5,
+                                   atol=1e-2 if name == "float16" else 1e-6)
+
+
+def test_large_tensors_that_overlap():
+    x = lucid.randn(100_000)
+    expected = (0.5 * (x[1:] + x[:-1])).tolist()
+    x[1:].lerp_(x[:-1], 0.5)
+    assert x[1:].tolist() == pytest.approx(expected, abs=1e-6)
+
+
 def test_a_complex_weight(device):
     x, end = pair(lucid.complex64, device)
     np.testing.assert_allclose(np.array(lucid.lerp(x, end, 0.3 + 0.9j).tolist()),
