@@ -464,8 +464,7 @@ class Tensor:
         return result
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        if not self.is_leaf:
-            raise RuntimeError("a tensor that is part of a graph cannot be pickled; detach() it first")
+        # As in PyTorch, what is computed comes back as a leaf.
         memory, place = sharing.Shared.of(self._array)
         memory.version = version_box(self)
         return _unpickle, (self.__class__, memory, place, self.requires_grad, self._grad, self.__dict__)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import copy
+import pickle
 
 import pytest
 
@@ -22,7 +23,14 @@ def snapshot(module):
             dict(module._forward_pre_hooks))
 
 
-@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("reparametrize", [nn.utils.weight_norm, nn.utils.spectral_norm, lambda m: prune.identity(m, "weight")],
+                         ids=["weight_norm", "spectral_norm", "prune"])
+@pytest.mark.filterwarnings("error", "ignore::FutureWarning")
+def test_a_weight_that_a_hook_computes_is_not_left_behind(reparametrize, device):
+    module = reparametrize(nn.Linear(3, 2)).to(device)
+    assert module(lucid.ones(1, 3, device=device)).device == module.weight.device == device
+
+
 def test_a_pruned_module_moves(device):
     module = prune.l1_unstructured(layer(), "weight", 2)
     original, mask = module.weight_orig, module.weight_mask
@@ -119,6 +127,15 @@ def test_a_copy_has_a_mask_of_its_own(device):
     prune.l1_unstructured(duplicate, "weight", 2)
     assert int(module.weight_mask.sum().item()) == 4 and int(duplicate.weight_mask.sum().item()) == 2
     assert isinstance(next(iter(module._forward_pre_hooks.values())), prune.L1Unstructured)
+
+
+def test_a_pruned_module_is_pickled(device):
+    module = prune.l1_unstructured(layer(device), "weight", 2)
+    duplicate = pickle.loads(pickle.dumps(module))
+    prune.l1_unstructured(duplicate, "weight", 1)
+    duplicate(lucid.ones(1, 3, device=device)).sum().backward()
+    assert duplicate.weight_orig.grad.tolist() == [[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]]
+    assert module.weight_mask.tolist() == [[0.0, 0.0, 1.0], [1.0, 1.0, 1.0]] and module.weight_orig.grad is None
 
 
 def test_pruned_state_is_saved_and_loaded(tmp_path, device):

@@ -405,6 +405,15 @@ def deepcopy_of_a_pruned_module(torch):
 
 
 @suite.same
+def pickle_of_a_pruned_module(torch):
+    import pickle
+
+    module = pickle.loads(pickle.dumps(torch.nn.utils.prune.l1_unstructured(linear(torch), "weight", 2)))
+    leaf = module.weight.is_leaf, module.weight.requires_grad
+    return leaf, module(torch.ones(1, 3)), module.weight.is_leaf, list(module.state_dict())
+
+
+@suite.same
 def deepcopy_of_a_module_pruned_without_grad(torch):
     import copy
 
