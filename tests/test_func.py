@@ -133,7 +133,8 @@ def test_returned_buffers_are_detached_unless_they_track_their_graph(device: str
 def test_the_gradient_of_a_given_buffer_goes_through_the_copy(device: str) -> None:
     total = lucid.ones(2, device=device, requires_grad=True)
     for write in ("assign", "in place"):
-        _, buffers = functional_call(Running(write).to(device), {"total": total}, lucid.ones(2, device=device), return_buffers=True)
+        module, x = Running(write).to(device), lucid.ones(2, device=device)
+        _, buffers = functional_call(module, {"total": total}, x, return_buffers=True)
         assert lucid.autograd.grad(buffers["total"].sum(), total)[0].tolist() == [1.0, 1.0]
     assert total.tolist() == [1.0, 1.0]
 
@@ -165,9 +166,11 @@ def test_nested_calls_with_return_buffers() -> None:
 def test_wrong_values_are_refused_before_anything_is_copied() -> None:
     module = Running("in place")
     before = snapshot(module)
-    for state, error in (({"total": 3}, TypeError), ({"no.such": lucid.ones(2)}, AttributeError), ({"write": lucid.ones(2)}, TypeError)):
+    tensor = lucid.ones(2)
+    cases: dict[str, Any] = {"total": (3, TypeError), "no.such": (tensor, AttributeError), "write": (tensor, TypeError)}
+    for name, (value, error) in cases.items():
         with pytest.raises(error):
-            functional_call(module, state, lucid.ones(2), return_buffers=True)
+            functional_call(module, {name: value}, lucid.ones(2), return_buffers=True)
     with pytest.raises(RuntimeError, match=r"Missing key\(s\): 'total'"):
         functional_call(module, {"factor": lucid.tensor(1.0)}, lucid.ones(2), strict=True, return_buffers=True)
     assert snapshot(module) == before

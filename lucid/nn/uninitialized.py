@@ -98,9 +98,20 @@ def _of_empty(name: str) -> Any:
     return method
 
 
-for _name in ("dtype", "device", "is_gpu", "is_cuda", "ndim", "itemsize", "nbytes", "size",
+for _name in ("dtype", "device", "is_gpu", "is_cuda", "is_meta", "ndim", "itemsize", "nbytes", "size",
               "half", "float", "double", "char", "short", "int", "long", "cpu"):
     setattr(UninitializedTensorMixin, _name, _of_empty(_name))
+
+
+def _refused(self: UninitializedTensorMixin, *args: Any, **keywords: Any) -> Any:
+    return self._array  # raises
+
+
+# These would find something else to complain about first: that the tensor is a leaf, or requires grad.
+for _name in vars(Tensor):
+    if _name == "numpy" or (_name.endswith("_") and _name[0] != "_" and _name != "requires_grad_") or _name in (
+            "__iadd__", "__isub__", "__imul__", "__itruediv__", "__ifloordiv__", "__imod__", "__ipow__"):
+        setattr(UninitializedTensorMixin, _name, _refused)
 
 
 class UninitializedParameter(UninitializedTensorMixin, Parameter):

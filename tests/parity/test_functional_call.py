@@ -93,7 +93,8 @@ def no_dictionary_entries(torch: Any) -> Any:
 
 @suite.same
 def a_name_in_two_dictionaries(torch: Any) -> Any:
-    return torch.func.functional_call(torch.nn.Linear(2, 2), ({"bias": torch.ones(2)}, {"bias": torch.ones(2)}), torch.ones(1, 2))
+    given = {"bias": torch.ones(2)}, {"bias": torch.ones(2)}
+    return torch.func.functional_call(torch.nn.Linear(2, 2), given, torch.ones(1, 2))
 
 
 @suite.same
@@ -164,14 +165,16 @@ def names_that_cannot_be_replaced(torch: Any) -> Any:
 @suite.same
 def values_that_are_not_tensors(torch: Any) -> Any:
     layer = torch.nn.Linear(2, 2)
-    return [_error(lambda v=v: torch.func.functional_call(layer, {"bias": v}, torch.ones(1, 2))) for v in (3, "x", [1.0], np.ones(2))]
+    return [_error(lambda v=v: torch.func.functional_call(layer, {"bias": v}, torch.ones(1, 2)))
+            for v in (3, "x", [1.0], np.ones(2))]
 
 
 @suite.same
 def a_refused_name_leaves_the_module_as_it_was(torch: Any) -> Any:
     layer = torch.nn.Linear(2, 2)
     weight = layer.weight
-    error = _error(lambda: torch.func.functional_call(layer, {"weight": torch.ones(2, 2), "no.such": torch.ones(2)}, torch.ones(1, 2)))
+    given = {"weight": torch.ones(2, 2), "no.such": torch.ones(2)}
+    error = _error(lambda: torch.func.functional_call(layer, given, torch.ones(1, 2)))
     return error, layer.weight is weight
 
 
@@ -179,7 +182,8 @@ def a_refused_name_leaves_the_module_as_it_was(torch: Any) -> Any:
 def an_error_in_forward_leaves_the_module_as_it_was(torch: Any) -> Any:
     module = _counter(torch, fails=True)
     own = module.factor, module.total
-    error = _error(lambda: torch.func.functional_call(module, {"factor": torch.ones(()), "total": torch.ones(())}, torch.ones(())))
+    given = {"factor": torch.ones(()), "total": torch.ones(())}
+    error = _error(lambda: torch.func.functional_call(module, given, torch.ones(())))
     return error, module.factor is own[0], module.total is own[1], module.total
 
 
@@ -328,7 +332,8 @@ def given_tensors_stay_what_they_are(torch: Any) -> Any:
     layer = torch.nn.BatchNorm1d(2)
     given = {name: t.detach().clone() for name, t in layer.state_dict().items()}
     torch.func.functional_call(layer, given, torch.arange(8.0).reshape(4, 2))
-    return [(type(t) is torch.Tensor, isinstance(t, (torch.nn.Parameter, torch.nn.Buffer)), t.requires_grad) for t in given.values()]
+    return [(type(t) is torch.Tensor, isinstance(t, (torch.nn.Parameter, torch.nn.Buffer)), t.requires_grad)
+            for t in given.values()]
 
 
 @suite.differs("assigning a computed tensor to a buffer", torch=True, lucid=False)
@@ -384,7 +389,10 @@ def a_tensor_that_forward_assigns_to_a_parameter(torch: Any) -> Any:
 
 @suite.same
 def entries_of_parameter_containers(torch: Any) -> Any:
-    module = type("Containers", (torch.nn.Module,), {"forward": lambda self, x: x + self.l[0] + 10 * self.l[1] + 100 * self.d["k"]})()
+    def forward(self: Any, x: Any) -> Any:
+        return x + self.l[0] + 10 * self.l[1] + 100 * self.d["k"]
+
+    module = type("Containers", (torch.nn.Module,), {"forward": forward})()
     module.l = torch.nn.ParameterList([torch.nn.Parameter(torch.tensor(1.0)) for _ in range(2)])
     module.d = torch.nn.ParameterDict({"k": torch.nn.Parameter(torch.tensor(1.0))})
     return torch.func.functional_call(module, {"l.1": torch.tensor(0.0), "d.k": torch.tensor(2.0)}, torch.tensor(0.0))
@@ -502,7 +510,8 @@ def nested_calls_of_one_module(torch: Any) -> Any:
 
     module = Outer()
     weight = module.layer.weight
-    return torch.func.functional_call(module, {"layer.weight": torch.tensor([[2.0]])}, torch.ones(1, 1)), module.layer.weight is weight
+    out = torch.func.functional_call(module, {"layer.weight": torch.tensor([[2.0]])}, torch.ones(1, 1))
+    return out, module.layer.weight is weight
 
 
 @suite.same

@@ -14,8 +14,9 @@ suite = Suite()
 @suite.same
 def what_they_know_and_what_they_are(torch: Any) -> Any:
     parameter, buffer = torch.nn.UninitializedParameter(), torch.nn.UninitializedBuffer()
-    return [(repr(t), t.dtype, t.requires_grad, t.is_leaf, t.grad, isinstance(t, torch.Tensor), isinstance(t, torch.nn.Parameter),
-             isinstance(t, torch.nn.Buffer), torch.nn.parameter.is_lazy(t), t.is_floating_point(), tuple(t.size()), t.ndim)
+    return [(repr(t), t.dtype, t.requires_grad, t.is_leaf, t.grad, isinstance(t, torch.Tensor),
+             isinstance(t, torch.nn.Parameter), isinstance(t, torch.nn.Buffer), torch.nn.parameter.is_lazy(t), t.is_floating_point(),
+             tuple(t.size()), t.ndim)
             for t in (parameter, buffer)]
 
 
@@ -67,6 +68,13 @@ def functions_on_one(torch: Any) -> Any:
 def in_place_writes_to_an_uninitialized_buffer(torch: Any) -> Any:
     b = torch.nn.UninitializedBuffer()
     return _outcomes([lambda: b.add_(1), lambda: b.zero_(), lambda: b.__setitem__(0, 1), lambda: b.fill_(2)])
+
+
+@suite.same
+def in_place_writes_to_an_uninitialized_parameter(torch: Any) -> Any:
+    p = torch.nn.UninitializedParameter()
+    return _outcomes([lambda: p.add_(1), lambda: p.zero_(), lambda: p.__setitem__(0, 1), lambda: p.__iadd__(1),
+                      lambda: p.__imul__(2), lambda: p.detach_(), lambda: p.numpy()])
 
 
 @suite.same
@@ -277,7 +285,8 @@ def a_network_of_lazy_layers(torch: Any) -> Any:
     nn = torch.nn
     model = nn.Sequential(nn.LazyConv2d(2, 3), nn.LazyBatchNorm2d(), nn.ReLU(), nn.Flatten(), nn.LazyLinear(2))
     out = model(torch.ones(2, 1, 4, 4))
-    return tuple(out.shape), [type(m).__name__ for m in model], list(model.state_dict()), sum(p.numel() for p in model.parameters())
+    return (tuple(out.shape), [type(m).__name__ for m in model], list(model.state_dict()),
+            sum(p.numel() for p in model.parameters()))
 
 
 @suite.same
@@ -298,7 +307,8 @@ def casts_before_the_first_call(torch: Any) -> Any:
     layers = torch.nn.LazyLinear(3).double(), torch.nn.LazyLinear(3).to(torch.bfloat16), torch.nn.LazyBatchNorm1d().half()
     lazy = [torch.nn.parameter.is_lazy(p) for layer in layers for p in layer.parameters()]
     layers[0](torch.ones(2, 4, dtype=torch.float64))
-    return lazy, layers[0].weight.dtype, layers[1].weight.dtype, layers[2].running_mean.dtype, layers[2].num_batches_tracked.dtype
+    norm = layers[2]
+    return lazy, layers[0].weight.dtype, layers[1].weight.dtype, norm.running_mean.dtype, norm.num_batches_tracked.dtype
 
 
 @suite.same
@@ -434,7 +444,8 @@ def assigning_to_a_lazy_layer(torch: Any) -> Any:
     layer = torch.nn.LazyLinear(3)
     source = torch.nn.Linear(4, 3).double().state_dict()
     layer.load_state_dict(source, assign=True)
-    return layer.weight.dtype, isinstance(layer.weight, torch.nn.Parameter), layer.weight.data_ptr() == source["weight"].data_ptr()
+    shared = layer.weight.data_ptr() == source["weight"].data_ptr()
+    return layer.weight.dtype, isinstance(layer.weight, torch.nn.Parameter), shared
 
 
 @suite.same

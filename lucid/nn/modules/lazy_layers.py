@@ -69,7 +69,10 @@ class _LazyConv(LazyModuleMixin, _ConvNd):
         if channels % self.groups:
             raise ValueError("in_channels must be divisible by groups")
         self.in_channels = channels
-        sizes = (channels, self.out_channels // self.groups) if self.transposed else (self.out_channels, channels // self.groups)
+        if self.transposed:
+            sizes = channels, self.out_channels // self.groups
+        else:
+            sizes = self.out_channels, channels // self.groups
         _materialize(self.weight, (*sizes, *self.kernel_size))
         _materialize(self.bias, (self.out_channels,))
         self.reset_parameters()

@@ -47,8 +47,8 @@ def complete(module: Module, state: State, tie_weights: bool, strict: bool) -> S
         for names in names_of.values():
             given = [state[name] for name in names if name in state]
             if any(tensor is not given[0] for tensor in given):
-                raise ValueError(f"functional_call got multiple values for keys {sorted(names)}, which are tied. Consider using "
-                                 "tie_weights=False")
+                raise ValueError(f"functional_call got multiple values for keys {sorted(names)}, which are tied. Consider "
+                                 "using tie_weights=False")
             if given:
                 result.update(dict.fromkeys(names, given[0]))
     if strict and result.keys() != tensors.keys():
