@@ -72,9 +72,10 @@ class Pace:
 
 @dataclass
 class Round:
-    """One turn of every side: the times of a call, the floor, and the most cores that others used during a block."""
+    """One turn of every side: the median and the shortest times of a call, the floor, and the most cores that others used."""
 
     times: dict[str, float] = field(default_factory=dict)
+    fastest: dict[str, float] = field(default_factory=dict)
     floor: float | None = None
     others: float = 0.0
 
@@ -120,7 +121,8 @@ class Driver:
                 continue
             lower, median, upper = quartiles(values)
             result[side] = {"median": median, "lower": lower, "upper": upper, "error": facts[side].get("error"),
-                            "first_call": facts[side]["first_call"], "variant": facts[side]["variant"], "times": values}
+                            "first_call": facts[side]["first_call"], "variant": facts[side]["variant"], "times": values,
+                            "fastest": min(done.fastest[side] for done in rounds) / ours["operations"]}
         median = result["ours"]["median"] if "ours" in result else None
         floors = [done.floor / ours["operations"] for done in rounds if done.floor is not None]
         floor = statistics.median(floors) if floors else None
@@ -131,6 +133,8 @@ class Driver:
         for side in ("torch", "numpy"):
             ratios = paired_ratios(result, side)
             result[f"ratio_to_{side}"] = statistics.median(ratios) if ratios else None
+        both = "ours" in result and "torch" in result
+        result["ratio_at_best"] = result["ours"]["fastest"] / result["torch"]["fastest"] if both else None
         return result
 
     def _measure(self, active: Sequence[Remote]) -> list[Round]:
@@ -153,7 +157,7 @@ class Driver:
         for remote in active if turn % 2 == 0 else reversed(active):  # nobody is always the one after the pause
             orientation = remote.side == "numpy"  # slow, and nobody's target
             block = remote.ask("block", seconds=self.pace.seconds / (3 if orientation else 1))
-            done.times[remote.side] = block["seconds"]
+            done.times[remote.side], done.fastest[remote.side] = block["seconds"], block["fastest"]
             if not orientation:
                 done.others = max(done.others, block["others"])
         done.floor = self.remotes[0].ask("floor", seconds=self.pace.seconds / 3)["seconds"]

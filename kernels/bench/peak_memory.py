@@ -17,6 +17,7 @@ from typing import Any
 
 from bench.environment import child_environment
 from bench.library import Library
+from bench.report import status
 from bench.targets.models import MODELS
 from bench.targets.training import training_step
 
@@ -46,7 +47,9 @@ def measure(library: str, model: str) -> dict[str, Any]:
 
 def _in_a_process(library: str, model: str) -> dict[str, Any]:
     done = subprocess.run([sys.executable, "-m", "bench.peak_memory", library, model], env=child_environment("ours"),
-                          check=True, capture_output=True, text=True)
+                          capture_output=True, text=True)
+    if done.returncode:
+        return {"failure": f"{library}: {(done.stderr.splitlines() or ['no message'])[-1]}"}
     answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return answer
 
@@ -57,13 +60,15 @@ def result(model: str) -> dict[str, Any]:
     if importlib.util.find_spec("torch"):
         sides["torch"] = _in_a_process("torch", model)
     missing = sides["ours"].pop("missing", "")
+    failure = "; ".join(values.pop("failure") for values in sides.values() if "failure" in values)
     for values in sides.values():
         if "peak" in values:
             values["growth"] = values["peak"] - values["before"]
     growths = [sides[side].get("growth") for side in ("ours", "torch") if side in sides]
-    ratio = growths[0] / max(growths[1], 1) if len(growths) == 2 and growths[0] is not None else None
-    return {"family": "peak_memory", "name": f"peak memory {model}", "target": TARGET, "missing": missing, "failure": "",
-            "ratio_to_torch": ratio, "floor_share": None, "memory": {side: values for side, values in sides.items() if values}}
+    ratio = growths[0] / max(growths[1], 1) if len(growths) == 2 and None not in growths else None
+    return {"family": "peak_memory", "name": f"peak memory {model}", "target": TARGET, "missing": missing,
+            "failure": failure, "ratio_to_torch": ratio, "ratio_at_best": None, "floor_share": None,
+            "undisturbed": True, "memory": {side: values for side, values in sides.items() if values}}
 
 
 def report(quick: bool = False) -> tuple[list[dict[str, Any]], str]:
@@ -74,7 +79,7 @@ def report(quick: bool = False) -> tuple[list[dict[str, Any]], str]:
     for row in rows:
         sides = ", ".join(f"{side} {values['growth'] / 1e6:.0f} MB (process {values['peak'] / 1e6:.0f} MB)"
                           for side, values in row["memory"].items())
-        lines.append(f"{row['name']}: {sides}" + (f"; missing: {row['missing']}" if row["missing"] else ""))
+        lines.append(f"{row['name']}: {sides}" + (f"; {status(row)}" if row["missing"] or row["failure"] else ""))
     return rows, "\n".join(lines)
 
 

@@ -6,6 +6,9 @@ import pathlib
 from collections.abc import Sequence
 from typing import Any
 
+#: The outcome of a case -> its color.
+COLORS = {"met": "tab:green", "missed": "tab:red", "": "tab:gray"}
+
 
 class NoMatplotlib(Exception):
     """matplotlib is not installed."""
@@ -33,18 +36,21 @@ def draw(results: Sequence[dict[str, Any]], title: str, path: pathlib.Path) -> N
                                          layout="constrained")
     places = range(len(rows))
     ratios, targets = [row["ratio_to_torch"] for row in rows], [row["target"] for row in rows]
-    colors = ["tab:gray" if bound is None else "tab:green" if ratio <= bound else "tab:red"
+    colors = [COLORS[""] if bound is None else COLORS["met"] if ratio <= bound else COLORS["missed"]
               for ratio, bound in zip(ratios, targets)]
     left.hlines(places, 1, ratios, color=colors)
-    left.scatter(ratios, places, color=colors, zorder=3, label="measured")
+    left.scatter(ratios, places, color=colors, zorder=3)
     bounded = [place for place in places if targets[place] is not None]
     if bounded:
         left.scatter([targets[place] for place in bounded], bounded, marker="|", s=90, color="black", zorder=4, label="target")
     left.axvline(1, color="black", linewidth=0.5)
     left.set(xscale="log", xlabel="our time / PyTorch's (less is better)", yticks=places)
     left.set_yticklabels([row["name"] for row in rows], fontsize=8)
+    for outcome, color in COLORS.items():  # one entry of the legend for each outcome there is
+        if color in colors:
+            left.scatter([], [], color=color, label=outcome or "no target")
     left.legend(loc="best")
-    left.invert_yaxis()
+    left.set_ylim(len(rows) - 0.5, -0.5)  # the first row on top
     right.barh(places, [100 * (row["floor_share"] or 0) for row in rows], color=colors)
     right.axvline(100, color="black", linewidth=0.5)
     right.set(xlabel="floor / our time (%)")

@@ -32,7 +32,7 @@ import re  # noqa: E402
 import subprocess  # noqa: E402
 from typing import Any  # noqa: E402
 
-from bench import compare, environment, import_time, memory, peak_memory, plot, targets  # noqa: E402
+from bench import compare, environment, import_time, memory, module_to, peak_memory, plot, targets  # noqa: E402
 from bench.driver import Driver, WorkerFailed  # noqa: E402
 from bench.report import header, row, target_table  # noqa: E402
 
@@ -42,7 +42,8 @@ KERNELS = ("elementwise", "softmax", "cross_entropy", "batch_norm", "layer_norm"
 TARGETS = tuple(f"targets.{name}" for name in targets.FAMILIES)
 #: Measured alone, on a CPU, each with its own line. PEAK gives rows with targets.
 PEAK = "peak_memory"
-ALONE = {"import_time": import_time.report, "memory": memory.report, PEAK: peak_memory.report}
+ALONE = {"import_time": import_time.report, "memory": memory.report, "module_to": module_to.report,
+         PEAK: peak_memory.report}
 RESULTS = pathlib.Path(__file__).parent / "results"
 
 
@@ -131,7 +132,9 @@ def measure(names: list[str], device: str, quick: bool) -> tuple[dict[str, Any],
             except (WorkerFailed, subprocess.CalledProcessError) as error:
                 failures.append(str(error))
                 show(f"{name} FAILED: {error}")
-        results += alone.pop(PEAK, [])
+        peaks = alone.pop(PEAK, [])
+        results += peaks
+        failures += [peak["failure"] for peak in peaks if peak["failure"]]
         about |= driver.about()
     finally:
         driver.close()

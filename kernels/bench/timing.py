@@ -41,9 +41,10 @@ def _waited_seconds() -> float:
 def measure_block(call: Callable[[], Any], synchronize: Callable[[], None], seconds: float) -> dict[str, float]:
     """Call for about `seconds`, at least once, after a warm-up.
 
-    Returns the median time of one call and the cores that other processes used meanwhile. Short calls are timed in groups,
-    so that reading the clock does not count. /proc/stat counts in ticks of 10 ms, so two of them are no evidence in a short
-    block; the time that our threads waited for a CPU is exact, but says nothing of a neighbour on a core that we leave free.
+    Returns the median and the shortest time of one call, and the cores that other processes used meanwhile. Short calls are
+    timed in groups, so that reading the clock does not count. /proc/stat counts in ticks of 10 ms, so two of them are no
+    evidence in a short block; the time that our threads waited for a CPU is exact, but says nothing of a neighbour on a core
+    that we leave free.
     """
     start = time.perf_counter()
     warm_up = 0
@@ -65,4 +66,5 @@ def measure_block(call: Callable[[], Any], synchronize: Callable[[], None], seco
     wall = time.perf_counter() - begin
     machine_after, own_after = _cpu_seconds()
     used = (machine_after - machine) - (own_after - own) - 2 * _TICK
-    return {"seconds": statistics.median(times), "others": max(0.0, used, _waited_seconds() - waited) / wall}
+    others = max(0.0, used, _waited_seconds() - waited) / wall
+    return {"seconds": statistics.median(times), "fastest": min(times), "others": others}

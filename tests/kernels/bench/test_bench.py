@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench import compare, environment, plot, run
+from bench import compare, environment, peak_memory, plot, run
 from bench.case import Side, largest_error, load
 from bench.driver import Driver, Pace
 from bench.report import header, row
@@ -65,6 +65,7 @@ def test_a_block() -> None:
     block = measure_block(lambda: calls.append(1), lambda: None, 0.001)
     assert block["seconds"] > 0
     assert block["others"] >= 0
+    assert 0 < block["fastest"] <= block["seconds"]
     assert len(calls) > 3
 
 
@@ -155,7 +156,7 @@ def remote(side: str, others: list[float], calls: list[str]) -> Any:
         if command == "floor":
             return {"seconds": 0.5}
         calls.append(side)
-        return {"seconds": float(len(calls)), "others": others.pop(0) if others else 0.0}
+        return {"seconds": float(len(calls)), "fastest": 1.0, "others": others.pop(0) if others else 0.0}
 
     return types.SimpleNamespace(side=side, ask=ask)
 
@@ -185,6 +186,21 @@ def test_the_least_disturbed_rounds_stay_when_patience_ends() -> None:
     assert [done.others for done in kept] == [0.0, 0.0, 0.0]
 
 
+def test_peak_memory() -> None:
+    row = peak_memory.result("MLP 784-256-10, batch 64")
+    assert not row["failure"] and not row["missing"]
+    for values in row["memory"].values():
+        assert 0 <= values["growth"] < values["peak"]
+    assert (row["ratio_to_torch"] is None) == ("torch" not in row["memory"])
+
+
+def test_a_model_that_fails_gives_a_failed_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peak_memory, "_in_a_process", lambda library, model: {"failure": f"{library}: no memory"})
+    row = peak_memory.result("MLP 784-256-10, batch 64")
+    assert row["failure"].startswith("lucid: no memory")
+    assert row["ratio_to_torch"] is None
+
+
 def test_simulated_gpus_are_never_timed() -> None:
     done = script("--device", "gpu", "softmax", LUCID_GPU="simulated")
     assert done.returncode != 0
@@ -212,6 +228,7 @@ def test_a_run(tmp_path: pathlib.Path) -> None:
         ours = case["ours"]
         assert 0 < ours["lower"] <= ours["median"] <= ours["upper"]
         assert len(ours["times"]) == 2
+        assert 0 < ours["fastest"] <= min(ours["times"])
         assert ours["error"] < 1e-3
         assert case["floor"] > 0
         assert case["floor_share"] > 0

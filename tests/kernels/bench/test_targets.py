@@ -152,7 +152,7 @@ def result(**changes: Any) -> dict[str, Any]:
     """A result as the driver gives it."""
     time = {"median": 2e-6, "error": 1e-7}
     return {"name": "a case", "target": 0.75, "ours": time, "torch": time, "missing": "", "failure": "", "undisturbed": True,
-            "gigaflops": None, "gigabytes_per_second": 3.0, "floor_share": 0.5, "ratio_to_torch": 0.5512, "ratio_to_numpy": None
+            "gigaflops": None, "gigabytes_per_second": 3.0, "floor_share": 0.5, "ratio_to_torch": 0.5512, "ratio_at_best": 0.5, "ratio_to_numpy": None
             } | changes
 
 
@@ -173,6 +173,19 @@ def test_a_missing_row_is_shown() -> None:
     del missing["ours"]
     assert row(missing, ["ours", "torch"]).endswith("missing: lucid.x")
     assert target_table([result(), missing])[-1] == "1 met, 1 missing"
+
+
+def test_a_disturbed_row_says_so() -> None:
+    assert target_table([result(undisturbed=False)])[2].endswith("met  (disturbed)")
+
+
+@pytest.mark.parametrize(("ours", "torch", "expected"), [
+    (4e-7, 2e-7, ""), (5e-7, 2e-7, "error 2.5 times PyTorch's"), (1e-7, 1e-8, ""), (1e-6, 0.0, "error where PyTorch has none"),
+    (None, 1e-7, ""), (1e-3, None, ""),
+])
+def test_an_error_beyond_pytorchs_is_named(ours: float | None, torch: float | None, expected: str) -> None:
+    line = target_table([result(ours={"median": 1.0, "error": ours}, torch={"median": 1.0, "error": torch})])[2]
+    assert line.endswith(expected or "met")
 
 
 def test_no_targets_no_table() -> None:
