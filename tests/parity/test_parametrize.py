@@ -216,7 +216,7 @@ def the_mode_of_a_parametrization_follows(torch):
     torch.nn.utils.parametrize.register_parametrization(layer, "weight", symmetric(torch))
     modes = [layer.parametrizations.weight[0].training]
     layer.train()
-    return modes + [layer.parametrizations.weight[0].training, layer.parametrizations.training]
+    return [*modes, layer.parametrizations.weight[0].training, layer.parametrizations.training]
 
 
 @suite.same

@@ -79,7 +79,15 @@ def clip_grad_norm(parameters: Tensors, max_norm: float, norm_type: float = 2.0,
 
 @no_grad()
 def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
-    """Clip every element of the gradients of `parameters` to [-clip_value, clip_value]."""
+    """Clip every element of the gradients of `parameters` to [-clip_value, clip_value].
+
+    Raises RuntimeError if there are no gradients, NotImplementedError for complex ones; nothing is clipped then.
+    """
     limit = float(clip_value)
-    for gradient in _gradients(_listed(parameters)):
+    gradients = _gradients(_listed(parameters))
+    if not gradients:
+        raise RuntimeError("clip_grad_value_ found no gradients: none of the parameters has one. Call backward() first.")
+    if any(gradient.is_complex() for gradient in gradients):
+        raise NotImplementedError("clip_grad_value_ is not supported for complex gradients: complex numbers have no order.")
+    for gradient in gradients:
         gradient.clamp_(min=-limit, max=limit)
