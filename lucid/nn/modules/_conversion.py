@@ -96,7 +96,8 @@ class Conversion(Registry):
         5 dimensions get the memory format. Parameters, buffers and gradients stay the same objects, so an optimizer made
         before stays valid and what was tied stays tied. A tensor that is an ordinary attribute is left where it is, with a
         warning. Raises TypeError for a dtype that is neither floating nor complex and for unknown arguments, RuntimeError for
-        ``copy=True`` and, with nothing changed, for a memory format of another rank.
+        ``copy=True`` and, with nothing changed, for a memory format of another rank, and NotImplementedError, with nothing
+        changed, for state on the device 'meta' that should go to another one: use `to_empty`.
         """
         target = destination(*args, **keywords)
         if target.copy:
@@ -131,6 +132,8 @@ class Conversion(Registry):
         def cast(tensor: Tensor) -> Tensor:
             return moved(tensor, target.dtype if _dtypes.is_differentiable(tensor.dtype) else None)
 
+        if target.device is not None and target.device.type != "meta":
+            _refuse_meta(self)
         self._apply(_Once(cast, self, moved))
         if target.device is not None:
             warn_left_behind(self, target.device, stacklevel=3)
@@ -167,3 +170,12 @@ class Conversion(Registry):
     def _cast(self, dtype: Any) -> Self:
         return self._apply(_Once(lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor, self,
                                  lambda tensor: tensor))
+
+
+def _refuse_meta(root: Registry) -> None:
+    """Raise NotImplementedError if some of the state of `root` is on the device 'meta' and has no elements to copy."""
+    names = [name for members in (root.named_parameters(), root.named_buffers()) for name, tensor in members if tensor.is_meta]
+    if names:
+        shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+        raise NotImplementedError(f"Cannot copy out of meta tensor; no data! On the device 'meta' are {shown}. Use "
+                                  "module.to_empty(device=...) instead of module.to(...) to give the module memory there.")

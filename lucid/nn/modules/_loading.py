@@ -42,6 +42,7 @@ class Plan:
         self.assign = assign
         self.device = device  # where a tensor goes that fills an empty slot of a module without other state
         self.extra_states: list[tuple[Any, Any]] = []
+        self.source: Device | None = None  # where the loaded tensors are, those on the device 'meta' aside
         self._ignored = ignored
         self._writes: list[tuple[Tensor, Tensor]] = []
         self._slots: list[tuple[Registry, str, Tensor]] = []
@@ -78,6 +79,8 @@ class Plan:
             return
         if not self.assign and not self._can_copy(key, target, value, errors):
             return
+        if self.source is None and not value.is_meta:
+            self.source = value.device
         self._writes.append((target, value))
 
     def _can_copy(self, key: str, target: Tensor, value: Tensor, errors: list[str]) -> bool:

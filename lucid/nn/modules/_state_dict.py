@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import warnings
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
@@ -11,6 +12,7 @@ from typing import Any
 from ..._hooks import RemovableHandle
 from ...tensor import Tensor
 from ._loading import IncompatibleKeys, Plan, Snapshot, ignored_patterns
+from ._materialize import recomputed_buffers
 from ._registry import Registry
 
 EXTRA_STATE = "_extra_state"
@@ -116,7 +118,8 @@ class StateDict(Registry):
         - Keys of non-persistent buffers, which older versions of a model may have saved, are passed over.
 
         `assign` puts the memory of the loaded tensors, with their dtype and device, behind the objects instead of copying the
-        elements; gradients are forgotten.
+        elements; gradients are forgotten. It brings a module from the device 'meta' to where the state is: non-persistent
+        buffers with ``Buffer(init=...)`` are computed there. Without it, loading into the device 'meta' does nothing, and warns.
         Raises TypeError if `state_dict` is not a mapping or the patterns are not strings, ValueError for other keys in
         `strict`, and RuntimeError that lists missing and unexpected keys and wrong shapes.
         """
@@ -140,7 +143,10 @@ class StateDict(Registry):
                 before.keep_elements(plan.targets)
                 for module, _ in plan.extra_states:
                     before.keep_extra_state(module)
+            computed = recomputed_buffers(self, plan.source) if assign and plan.source is not None else []
             plan.commit()
+            for buffer, content in computed:
+                buffer._swap_array(content._array)
             _call_hooks(hooked, keys)
             self._raise_problems(keys if strict else None, errors)
         except BaseException:
@@ -234,14 +240,23 @@ class StateDict(Registry):
 
 
 class BoundHook:
-    """A hook that is called with its module first; a copied module gets one bound to the copy."""
+    """A hook that is called with its module first; a copied module gets one bound to the copy.
+
+    The module holds the hook: a strong reference back would keep it alive until the garbage collector runs.
+    """
 
     def __init__(self, hook: Callable[..., Any], module: Any) -> None:
         self.hook = hook
-        self.module = module
+        self.module = weakref.ref(module)
 
     def __call__(self, *args: Any) -> Any:
-        return self.hook(self.module, *args)
+        return self.hook(self.module(), *args)
+
+    def __getstate__(self) -> tuple[Callable[..., Any], Any]:
+        return self.hook, self.module()
+
+    def __setstate__(self, state: tuple[Callable[..., Any], Any]) -> None:
+        self.__init__(*state)  # type: ignore[misc]
 
 
 def _plan(root: StateDict, state: StateDictionary, prefix: str, metadata: Any, plan: Plan, keys: IncompatibleKeys,

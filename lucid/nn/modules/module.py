@@ -8,7 +8,6 @@ from typing import Any, Self
 from ..parameter import Buffer
 from ..uninitialized import is_lazy
 from ._call import Call
-from ._conversion import Conversion
 from ._global_hooks import (
     register_module_backward_hook,
     register_module_buffer_registration_hook,
@@ -19,6 +18,7 @@ from ._global_hooks import (
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
+from ._materialize import Materialization
 from ._state_dict import StateDict
 
 __all__ = [
@@ -32,7 +32,7 @@ _HOOK_REGISTRIES = ("_forward_pre_hooks", "_forward_pre_hooks_with_kwargs", "_fo
                     "_state_dict_pre_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks")
 
 
-class Module(Call, Conversion, StateDict):
+class Module(Call, Materialization, StateDict):
     """The base class of layers and models, as in PyTorch.
 
     A subclass calls ``super().__init__()``, assigns parameters, buffers and submodules to attributes and defines `forward`::

@@ -1,0 +1,24 @@
+"""Modules without their initial values."""
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from ..modules.module import Module
+
+
+def skip_init(module_cls: type[Module], *args: Any, **kwargs: Any) -> Any:
+    """``module_cls(*args, **kwargs)`` without the work of computing initial values, which a state dict will replace anyway.
+
+    The module is made on the device 'meta' and gets its memory from `Module.to_empty` on ``kwargs["device"]``, 'cpu' by
+    default: the elements of parameters and persistent buffers are arbitrary.
+    Raises TypeError for something that is no class, RuntimeError for a class that is no module or whose constructor has no
+    argument `device`.
+    """
+    if not issubclass(module_cls, Module):
+        raise RuntimeError(f"Expected a Module; got {module_cls}")
+    if "device" not in inspect.signature(module_cls).parameters:
+        raise RuntimeError("Module must support a 'device' arg to skip initialization, and "
+                           f"{module_cls.__name__} does not")
+    device = kwargs.pop("device", "cpu")
+    return module_cls(*args, device="meta", **kwargs).to_empty(device=device)
