@@ -96,6 +96,7 @@ class Call(Registry):
 def _call_with_hooks(module: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     result = None
     called: set[int] = set()
+    forward = module.forward  # as it was: a pre-hook may change the class of the module, as that of lazy modules does
     try:
         for number, hook in (*everywhere.forward_pre_hooks.items(), *module._forward_pre_hooks.items()):
             args, kwargs = _run_pre_hook(module, number, hook, args, kwargs)
@@ -104,7 +105,7 @@ def _call_with_hooks(module: Call, args: tuple[Any, ...], kwargs: dict[str, Any]
         watch = BackwardHooks(module, pre_hooks, full_hooks) if pre_hooks or full_hooks else None
         if watch is not None:
             args = watch.watch_inputs(args)
-        result = module.forward(*args, **kwargs)
+        result = forward(*args, **kwargs)
         for number, hook in (*everywhere.forward_hooks.items(), *module._forward_hooks.items()):
             called.add(number)
             replacement = _run_forward_hook(module, number, hook, args, kwargs, result)
