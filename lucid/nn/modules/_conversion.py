@@ -1,7 +1,6 @@
 """Moving a module to a device and casting it: arrays are swapped inside the same objects, each array once."""
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -20,21 +19,23 @@ Convert = Callable[[Tensor], Tensor]
 class _Once:
     """A conversion of the state of `root` that treats each array once: what shared one before shares one afterwards.
 
-    A buffer with ``cast=False`` goes through `uncast` instead of `convert`. An array that several tensors hold is kept until
-    the last of them has been converted, any other is freed at once: the conversion needs room for one array more.
+    A buffer with ``cast=False`` goes through `uncast` instead of `convert`. All tensors over one array are converted together,
+    and the array is free before the next one is converted: there must be room for one array more.
     """
 
     def __init__(self, convert: Convert, root: Registry, uncast: Convert | None = None) -> None:
         self._convert = convert
         self._uncast = uncast or convert
-        self._seen: set[int] = set()  # tensors by identity; the modules keep them alive
-        members = [tensor for _, tensor in root._named_members(
-            lambda module: (*module._parameters.items(), *module._buffers.items()))]
-        held = {id(tensor): tensor for member in members for tensor in (member, member._grad) if tensor is not None}
-        # Through `data`, here and below, as the array of an uninitialized tensor is out of reach.
-        self._holders = Counter(id(tensor.data._array) for tensor in held.values())
-        #: id of an array -> (array, {conversion: (its result, the new version)}), while tensors are left that hold the array
-        self._done: dict[int, tuple[Any, dict[Convert, tuple[Any, Version | None]]]] = {}
+        self._done: set[int] = set()  # tensors by identity; the modules keep them alive
+        self._steady: set[int] = set()  # those that go through `uncast`
+        self._holders: dict[int, list[Tensor]] = {}  # id of an array not yet converted -> the tensors over it
+        for _, member in root._named_members(lambda module: (*module._parameters.items(), *module._buffers.items())):
+            for tensor in (member, member._grad):
+                if tensor is not None:
+                    # Through `data`, here and below, as the array of an uninitialized tensor is out of reach.
+                    self._holders.setdefault(id(tensor.data._array), []).append(tensor)
+                    if isinstance(member, Buffer) and not member.cast:
+                        self._steady.add(id(tensor))
 
     def __call__(self, tensor: Tensor) -> Tensor:
         """What `fn(tensor)` gives in an `_apply` that a class overrides to convert tensors of its own, too."""
@@ -45,32 +46,24 @@ class _Once:
 
     def swap(self, tensor: Tensor) -> None:
         """Swap the converted array into `tensor`, and that of its gradient into its gradient."""
-        function = self._convert if not isinstance(tensor, Buffer) or tensor.cast else self._uncast
-        if isinstance(tensor, Buffer) and id(tensor) not in self._seen:
-            tensor.convert_graph(function)
         for target in (tensor, tensor._grad):
-            if target is not None and id(target) not in self._seen:
-                self._seen.add(id(target))
-                self._swap(target, function)
+            if target is not None and id(target) not in self._done:
+                array = target.data._array
+                others = self._holders.pop(id(array), ())
+                self._swap(array, [target, *(t for t in others if t is not target and t.data._array is array)])
 
-    def _swap(self, tensor: Tensor, function: Convert) -> None:
-        array = tensor.data._array
-        _, results = self._done.get(id(array), (array, {}))
-        if function in results:
-            result, version = results[function]
-        else:
-            result, version = function(wrap(array))._array, None
-        if result is not array:
-            tensor._swap_array(result)
-            if version is not None:
-                tensor._version_box = version
-            tensor._view = None
-            results[function] = (result, tensor._version_box)
-        self._holders[id(array)] -= 1
-        if self._holders[id(array)] > 0:
-            self._done[id(array)] = (array, results)
-        else:
-            self._done.pop(id(array), None)
+    def _swap(self, array: Any, tensors: list[Tensor]) -> None:
+        functions = [self._uncast if id(tensor) in self._steady else self._convert for tensor in tensors]
+        results = {function: function(wrap(array))._array for function in dict.fromkeys(functions)}
+        versions: dict[Convert, Version | None] = {}
+        for tensor, function in zip(tensors, functions, strict=True):
+            self._done.add(id(tensor))
+            if isinstance(tensor, Buffer):
+                tensor.convert_graph(function)
+            if results[function] is not array:
+                tensor._swap_array(results[function])
+                tensor._version_box = versions.setdefault(function, tensor._version_box)
+                tensor._view = None
 
 
 class Conversion(Registry):
