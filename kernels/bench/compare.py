@@ -11,6 +11,9 @@ with the exact interval of the Mann-Whitney test: nothing is assumed about the d
 - FASTER, SLOWER: otherwise, if the interval lies below or above 1;
 - UNDECIDED: otherwise, or if there are too few samples for the confidence asked for.
 
+The samples of a file are the rounds of one run, which share what the machine did meanwhile. Between two runs that other
+processes disturbed, more can change than the interval says: repeat them before believing a verdict.
+
 Source: Hodges and Lehmann, "Estimates of location based on rank tests", 1963.
 """
 
