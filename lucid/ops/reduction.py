@@ -395,9 +395,10 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
 @array_api_names
 def norm(input: Tensor, p: float | str | None = "fro", dim: Any = None, keepdim: bool = False,
          dtype: Any = None) -> Tensor:
-    """The vector norm of order `p` over `dim`: any number, inf, -inf, or 'fro', which is 2.
+    """The vector norm of order `p` over `dim`: any number, inf, -inf, or 'fro', which is 2. 'nuc' is the matrix norm over two
+    dimensions, the sum of the singular values.
 
-    Raises RuntimeError for integers and bools, NotImplementedError for 'nuc'.
+    Raises RuntimeError for integers and bools, and for 'nuc' over another number of dimensions.
     """
     if dtype is not None:
         input = input.to(_dtypes.as_dtype(dtype))
@@ -407,7 +408,9 @@ def norm(input: Tensor, p: float | str | None = "fro", dim: Any = None, keepdim:
     if p is None or p == "fro":
         p = 2
     elif isinstance(p, str):
-        raise NotImplementedError(f"norm of order {p!r} is not supported; the orders are numbers, inf, -inf and 'fro'")
+        from .linear_algebra_norms import matrix_norm
+
+        return matrix_norm(input, p, canonical_dims(dim, input._array.ndim), keepdim)
     axis = _axes(dim, input._array.ndim)
     if p == 2:
         return _norm2(input, axis=axis, keepdims=keepdim)

@@ -210,8 +210,16 @@ def test_bad_dimensions(device: str) -> None:
             call()
     with pytest.raises(RuntimeError, match="appears multiple times"):
         x.sum((0, -2))
-    with pytest.raises(NotImplementedError):
-        x.norm("nuc")
+    for order, dim in (("nuc", 1), ("nuc", (0, 1, 2)), ("other", None)):
+        with pytest.raises(RuntimeError):
+            lucid.zeros(2, 3, 2, device=device).norm(order, dim)
+
+
+def test_nuclear_norm(device: str) -> None:
+    x = np.random.default_rng(0).standard_normal((2, 3, 2))
+    result = lucid.norm(lucid.tensor(x, device=device), "nuc", (0, 1))
+    np.testing.assert_allclose(result.cpu().numpy(), np.linalg.norm(x, "nuc", (0, 1)))
+    assert lucid.tensor(x[0], device=device).norm("nuc").item() == pytest.approx(np.linalg.norm(x[0], "nuc"))
 
 
 @pytest.mark.parametrize("name", ["sum", "mean", "prod", "amax", "var", "std", "logsumexp", "any", "argmin", "cumsum",

@@ -172,6 +172,14 @@ def norms_of_many_orders(torch):
 
 
 @suite.same
+def the_nuclear_norm(torch):
+    module = torch.nn.Module()
+    module.weight = torch.nn.Parameter((torch.arange(12.0) * 0.7 % 2.3 - 1).reshape(2, 3, 2))
+    mask = torch.nn.utils.prune.ln_structured(module, "weight", 1, "nuc", 1).weight_mask
+    return mask, error(torch.nn.utils.prune.ln_structured, linear(torch), "weight", 1, "nuc", 1)
+
+
+@suite.same
 def slices_of_every_dimension_of_a_convolution(torch):
     masks = []
     for dim in (0, 1, 2, 3, -1):

@@ -328,6 +328,41 @@ def models_that_do_not_fit(torch):
 
 
 @suite.same
+def parametrized_models(torch):
+    net = torch.nn.Linear(2, 3)
+    with torch.no_grad():
+        net.weight.copy_(numbers(torch, 3, 2))
+        net.bias.copy_(numbers(torch, 3))
+    torch.nn.utils.parametrizations.weight_norm(net)
+    average = torch.optim.swa_utils.AveragedModel(net)
+    for _ in range(3):
+        with torch.no_grad():
+            for parameter in net.parameters():
+                parameter.mul_(1.5)
+        average.update_parameters(net)
+    return average.state_dict(), average(torch.ones(1, 2)), average.module.weight
+
+
+@suite.same
+def pruned_models(torch):
+    with torch.no_grad():
+        net = torch.nn.utils.prune.l1_unstructured(model(torch)[3], "weight", 1)
+        average = torch.optim.swa_utils.AveragedModel(net)
+    set_to(torch, net, 2.0)
+    net.weight_mask[0, 0] = 0.0
+    average.update_parameters(net)
+    return average.state_dict(), average(torch.ones(1, 3))
+
+
+@suite.same
+def models_that_are_not_initialized(torch):
+    net = torch.nn.LazyLinear(2)
+    average = torch.optim.swa_utils.AveragedModel(net)
+    net(torch.ones(1, 3))
+    average.update_parameters(net)
+
+
+@suite.same
 def an_average_of_an_average(torch):
     utils = torch.optim.swa_utils
     average = utils.AveragedModel(utils.AveragedModel(Shift(torch)))
