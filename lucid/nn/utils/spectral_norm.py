@@ -47,6 +47,11 @@ class SpectralNorm:
         self.n_power_iterations = n_power_iterations
         self.eps = eps
 
+    @property
+    def computes(self) -> str:
+        """The attribute of the module that the hook computes before every call: `Module.to` may leave it behind."""
+        return self.name
+
     def compute_weight(self, module: Module, do_power_iteration: bool) -> Tensor:
         """The weight divided by its largest singular value, as estimated by u and v, which are improved first if asked for."""
         weight, u, v = (getattr(module, self.name + suffix) for suffix in ("_orig", "_u", "_v"))

@@ -25,6 +25,11 @@ class WeightNorm:
         self.name = name
         self.dim = -1 if dim is None else dim
 
+    @property
+    def computes(self) -> str:
+        """The attribute of the module that the hook computes before every call: `Module.to` may leave it behind."""
+        return self.name
+
     def compute_weight(self, module: Module) -> Tensor:
         """The weight: g times the direction of v."""
         return scaled(getattr(module, f"{self.name}_v"), getattr(module, f"{self.name}_g"), self.dim)
