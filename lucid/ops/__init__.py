@@ -90,6 +90,8 @@ def _attach() -> None:
     methods: Any = Tensor  # for type checkers, which know no attributes to come
     methods.T = property(shape.reverse_view)
     methods.mT = property(shape.adjoint_view)
+    methods.mH = property(linear_algebra_factors.adjoint)
+    methods.H = property(linear_algebra_factors.matrix_adjoint)
     methods.zero_ = lambda self: self.fill_(0)
     methods.fill_ = _fill_
 

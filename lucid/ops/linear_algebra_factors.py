@@ -39,8 +39,15 @@ class SVD(NamedTuple):
 
 
 def adjoint(matrix: Tensor) -> Tensor:
-    """The conjugate transpose of each matrix."""
+    """The conjugate transpose of each matrix (the property `mH`)."""
     return conjugate(matrix).mT
+
+
+def matrix_adjoint(matrix: Tensor) -> Tensor:
+    """The conjugate transpose of one matrix (the property `H`); a number is its own."""
+    if matrix.ndim not in (0, 2):
+        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {matrix.ndim}-D tensor.")
+    return adjoint(matrix) if matrix.ndim else conjugate(matrix)
 
 
 # ---- checks ------------------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Parametrizations of weights: derivatives, devices and optimisation; PyTorch's behaviour is in tests/parity."""
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -96,6 +97,17 @@ def test_removing_the_older_spectral_norm_removes_every_hook(device: str) -> Non
     module = nn.utils.remove_spectral_norm(nn.utils.spectral_norm(nn.Linear(3, 2).to(device)))
     assert not module._load_state_dict_pre_hooks and not module._state_dict_hooks and not module._forward_pre_hooks
     module.load_state_dict(nn.Linear(3, 2).state_dict())
+
+
+@pytest.mark.parametrize("kind", ["weight_norm", "spectral_norm"])
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_moving_the_older_forms_does_not_warn(kind: str, device: str) -> None:
+    module = getattr(nn.utils, kind)(nn.Linear(3, 2)).eval()
+    expected = host(module(lucid.ones(1, 3)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        module.to(device)
+    np.testing.assert_allclose(host(module(lucid.ones(1, 3, device=device))), expected, rtol=1e-5)
 
 
 def test_norm_over_two_devices(device: str) -> None:

@@ -204,6 +204,15 @@ def test_norm_except_dim(dim: int, device: str) -> None:
     same(lambda lib: lambda v: lib.norm_except_dim(v, 2, dim), device, random(2, 3, 4))
 
 
+@pytest.mark.parametrize("complex_", [False, True])
+def test_conjugate_transposes(complex_: bool, device: str) -> None:
+    same(lambda lib: lambda x: x.mH * 1, device, random(2, 3, 4, complex_=complex_))
+    same(lambda lib: lambda x: x.H * 1, device, random(3, 4, complex_=complex_))
+    same(lambda lib: lambda x: x.H * 1, device, random(complex_=complex_))
+    with pytest.raises(RuntimeError):
+        _ = lucid.ones(2, 3, 4, device=device).H
+
+
 # ---- errors ----------------------------------------------------------------------------------------------------------------
 def _ones(*shape: int, dtype: str = "float32") -> Callable[[Any], Any]:
     return lambda lib: lib.ones(shape, dtype=getattr(lib, dtype))

@@ -379,6 +379,15 @@ def a_vector_that_is_too_short(torch):
     torch.nn.utils.vector_to_parameters(torch.arange(3.0), [torch.nn.Parameter(torch.ones(2, 2))])
 
 
+@suite.differs("a vector too short for `vector_to_parameters`", torch=[0.0, 1.0], lucid=[7.0, 7.0])
+def parameters_after_a_vector_that_is_too_short(torch):
+    given = [torch.nn.Parameter(torch.full((2,), 7.0)) for _ in range(2)]
+    try:
+        torch.nn.utils.vector_to_parameters(torch.arange(3.0), given)
+    except RuntimeError:
+        return given[0].tolist()
+
+
 @suite.same
 def a_vector_that_is_a_list(torch):
     torch.nn.utils.vector_to_parameters([1.0, 2.0], [torch.nn.Parameter(torch.ones(2))])

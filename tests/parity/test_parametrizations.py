@@ -615,6 +615,11 @@ def removing_the_older_spectral_norm(torch):
     return layer.weight, list(layer.state_dict()), len(layer._forward_pre_hooks), len(layer._state_dict_hooks)
 
 
+@suite.differs("`remove_spectral_norm`", torch=1, lucid=0)
+def hooks_after_removing_the_older_spectral_norm(torch):
+    return len(torch.nn.utils.remove_spectral_norm(torch.nn.utils.spectral_norm(linear(torch)))._load_state_dict_pre_hooks)
+
+
 @suite.same
 def removing_an_older_spectral_norm_that_is_not_there(torch):
     torch.nn.utils.remove_spectral_norm(linear(torch))

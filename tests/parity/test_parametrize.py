@@ -645,6 +645,43 @@ def a_parametrized_module_inside_another(torch):
     return list(model.state_dict()), model(torch.ones(1, 3))
 
 
+# ---- differences ---------------------------------------------------------------------------------------------------------
+@suite.differs("copies of a parametrized module", torch=False, lucid=True)
+def removing_a_parametrization_of_a_copy(torch):
+    layer = parametrized(torch)
+    torch.nn.utils.parametrize.remove_parametrizations(copy.deepcopy(layer), "weight")
+    return hasattr(layer, "weight")
+
+
+@suite.differs("copies of a parametrized module", torch=True, lucid=False)
+def cached_values_of_a_copy(torch):
+    layer = parametrized(torch)
+    replica = copy.deepcopy(layer)
+    with torch.nn.utils.parametrize.cached():
+        return layer.weight is replica.weight
+
+
+@suite.differs("a refused parametrization or assignment to a parametrized tensor", torch=True, lucid=False)
+def the_value_after_a_refused_parametrization(torch):
+    layer = square(torch)
+    try:
+        torch.nn.utils.parametrize.register_parametrization(layer, "weight", from_functions(torch, lambda x: x[:2], lambda x: x * 0))
+    except ValueError:
+        return not layer.weight.any()
+
+
+@suite.differs("a refused parametrization or assignment to a parametrized tensor", torch=True, lucid=False)
+def the_value_after_a_refused_assignment(torch):
+    second = {"dtype": torch.float32}
+    pair = from_functions(torch, lambda x, y: x + y, lambda x: (x.clone(), (x * 0).to(second["dtype"])))
+    layer = parametrized(torch, pair)
+    second["dtype"] = torch.float64
+    try:
+        layer.weight = torch.zeros(3, 3)
+    except ValueError:
+        return not layer.weight.any()
+
+
 # ---- transfer ------------------------------------------------------------------------------------------------------------
 @suite.same
 def transfer_shares_the_original(torch):
