@@ -1,6 +1,7 @@
 """Walking through modules and looking up by name, on PyTorch and on lucid."""
 from __future__ import annotations
 
+import warnings
 from collections import OrderedDict
 
 from tests.parity.models import names, raised, small, tied
@@ -32,6 +33,15 @@ def modules_of_shared_state(torch):
 @suite.same
 def state_dict_lists_every_name_of_shared_state(torch):
     return list(tied(torch).state_dict())
+
+
+@suite.same
+def positional_arguments_of_state_dict_are_deprecated(torch):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        destination = OrderedDict()
+        small(torch).state_dict(destination, "p.")
+    return list(destination), [warning.category.__name__ for warning in caught]
 
 
 @suite.same
