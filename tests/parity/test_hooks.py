@@ -10,7 +10,7 @@ from typing import Any
 
 import lucid
 
-from .suite import Suite
+from .suite import Raised, Suite
 
 suite = Suite()
 Pair = namedtuple("Pair", ["tensor", "number"])
@@ -575,6 +575,14 @@ def a_named_tuple_stays_one(torch):
     return type(result).__name__, result.number, seen
 
 
+@suite.differs("backward hooks of a module that returns a named tuple of an operation, such as `max(1)`",
+               torch=Raised(TypeError), lucid=([[[[1.0, 0.0], [0.0, 1.0]]], [[1.0, 1.0], None]]))
+def a_named_tuple_of_an_operation(torch):
+    module, seen = watched(torch, lambda x: x.max(1))
+    module(torch.tensor([[2.0, 1.0], [1.0, 2.0]], requires_grad=True)).values.sum().backward()
+    return list(seen[0])
+
+
 @suite.same
 def outputs_in_a_list_are_not_watched(torch):
     module, seen = watched(torch, lambda x: [x * 2])
@@ -682,6 +690,15 @@ suite.same(returning(lambda torch, gin: (3,))).__name__ = "a_backward_hook_must_
 suite.same(returning(lambda torch, gin: ())).__name__ = "a_backward_hook_must_return_as_many_gradients"
 suite.same(returning(lambda torch, gin: (gin[0][:1],))).__name__ = "a_backward_hook_must_keep_the_shape"
 suite.same(returning(lambda torch, gin: (gin[0].double(),))).__name__ = "a_backward_hook_must_keep_the_dtype"
+
+
+@suite.differs("None from a backward hook as a gradient", torch=[0.0, 0.0], lucid=None)
+def a_gradient_that_ends_in_a_hook_before_a_hooked_module(torch):
+    first, _ = watched(torch, lambda x: x * 2)
+    second, x = double(torch), leaf(torch)
+    second.register_full_backward_hook(lambda m, gin, gout: (None,))
+    second(first(x)).sum().backward()
+    return None if x.grad is None else x.grad.tolist()
 
 
 @suite.same
@@ -1013,6 +1030,14 @@ def register_backward_hook_beside_a_full_pre_hook(torch):
     return order
 
 
+@suite.differs("deprecated `register_backward_hook`", torch=[(3,), None, (2, 3)], lucid=[None, (3, 2), (3,)])
+def register_backward_hook_of_a_linear_layer(torch):
+    module, shapes = torch.nn.Linear(2, 3), []
+    module.register_backward_hook(lambda m, gin, gout: shapes.extend(None if g is None else tuple(g.shape) for g in gin))
+    module(torch.ones(4, 2)).sum().backward()
+    return shapes
+
+
 @suite.same
 def hooks_of_a_graph_node(torch):
     x, seen = leaf(torch), []
@@ -1058,6 +1083,15 @@ def forward_hooks_of_all_modules_are_always_called(torch):
     with everywhere(torch).register_module_forward_hook(lambda m, args, out: seen.append((args, out)), always_call=True):
         with everywhere(torch).register_module_forward_hook(lambda m, args, out: seen.append("never")):
             return attempt(layer(torch, fail), 1), seen
+
+
+@suite.differs("`register_module_forward_hook(with_kwargs=True, always_call=True)` after an error", torch=[], lucid=[{"by": 3}])
+def forward_hooks_of_all_modules_get_kwargs_after_an_error(torch):
+    seen = []
+    with everywhere(torch).register_module_forward_hook(lambda m, args, kwargs, out: seen.append(kwargs), with_kwargs=True,
+                                                        always_call=True):
+        attempt(layer(torch, fail), 1, by=3)
+    return seen
 
 
 @suite.same
@@ -1322,6 +1356,28 @@ def hooks_of_state_dicts_are_removed_by_their_handles(torch):
     for handle in handles:
         handle.remove()
     module.load_state_dict(module.state_dict())
+    return seen
+
+
+@suite.differs("`register_load_state_dict_post_hook`", torch=["pre 0", "post 0", "pre 1", "post 1"],
+               lucid=["pre 0", "pre 1", "post 0", "post 1"])
+def load_post_hooks_beside_the_pre_hooks_of_other_modules(torch):
+    net, order = torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.Linear(1, 1)), []
+    for name, module in net.named_children():
+        module.register_load_state_dict_pre_hook(lambda m, *rest, name=name: order.append("pre " + name))
+        module.register_load_state_dict_post_hook(lambda m, keys, name=name: order.append("post " + name))
+    net.load_state_dict(net.state_dict())
+    return order
+
+
+@suite.differs("`register_load_state_dict_post_hook`", torch=[["0.bias"], ["0.bias", "1.bias"]],
+               lucid=[["0.bias", "1.bias"], ["0.bias", "1.bias"]])
+def load_post_hooks_see_missing_keys(torch):
+    net, seen = torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.Linear(1, 1)), []
+    for module in net:
+        module.register_load_state_dict_post_hook(lambda m, keys: seen.append(list(keys.missing_keys)))
+    state = {key: value for key, value in net.state_dict().items() if "weight" in key}
+    net.load_state_dict(state, strict=False)
     return seen
 
 
