@@ -22,7 +22,8 @@ def warn_left_behind(root: Registry, device: Device, stacklevel: int) -> None:
     """
     for path, module in root.named_modules():
         owner = type(root).__name__ + (f".{path}" if path else "")
-        computed = {getattr(hook, "computes", None) for hook in module.__dict__["_forward_pre_hooks"].values()}
+        computed = {name for hook in module.__dict__["_forward_pre_hooks"].values()
+                    if isinstance(name := getattr(hook, "computes", None), str)}
         for attribute, value in list(module.__dict__.items()):
             if attribute in _REGISTERED or attribute in computed:
                 continue
