@@ -21,8 +21,9 @@ def explain(op: str, inputs: Sequence[Any], error: Exception) -> Exception:
     """The exception to raise when the kernel of `op` failed: PyTorch's class, and everything needed to find the cause."""
     tensors = [t for t in inputs if isinstance(t, Tensor)]
     if len({(t.device.type, t.device.index) for t in tensors}) > 1:
-        return RuntimeError(f"Expected all tensors to be on the same device, but op '{op}' got {describe(tensors)}. "
-                            "Move them with .to(device) first.")
+        fix = ("Give those on the device 'meta' memory with module.to_empty(device=...) or empty_like(tensor, device=...) first."
+               if any(t.is_meta for t in tensors) else "Move them with .to(device) first.")
+        return RuntimeError(f"Expected all tensors to be on the same device, but op '{op}' got {describe(tensors)}. {fix}")
     if isinstance(error, (RuntimeError, IndexError, MemoryError, NotImplementedError)):
         return error
     if len(tensors) > 1 and "broadcast" in str(error):

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from . import cpu
-from .device import Device, default_device, set_default_device
+from .device import Device, chosen_device, default_device, set_default_device
 from .lazy import ARITHMETIC, LARGE
 
-__all__ = ["ARITHMETIC", "LARGE", "Device", "available", "create", "default_device", "device_of", "gpu_module", "meta_module",
-           "observe", "run", "set_default_device", "synchronize", "to_device", "to_host"]
+__all__ = ["ARITHMETIC", "LARGE", "Device", "available", "chosen_device", "create", "default_device", "device_of", "gpu_module",
+           "meta_module", "observe", "run", "set_default_device", "synchronize", "to_device", "to_host"]
 
 # Division by zero and overflow give inf and nan silently, as in PyTorch. NumPy warns in the name of the module that calls it,
 # so this touches no warning of the user's own NumPy code, and costs nothing; np.errstate would cost 0.9 us a call.

@@ -79,9 +79,15 @@ _default: ContextVar[Device | None] = ContextVar("lucid_default_device", default
 _outer: ContextVar[tuple[Device | None, ...]] = ContextVar("lucid_outer_devices", default=())  # of the `with` blocks around
 
 
+def chosen_device() -> Device | None:
+    """The default device that somebody chose: by `with device:` or `set_default_device`, else by LUCID_DEVICE; or None."""
+    variable = os.environ.get("LUCID_DEVICE")
+    return _default.get() or (Device(variable) if variable else None)
+
+
 def default_device() -> Device:
-    """The device of new tensors: `set_default_device`, else the variable LUCID_DEVICE, else 'cpu'."""
-    return _default.get() or Device(os.environ.get("LUCID_DEVICE") or "cpu")
+    """The device of new tensors: the one that was chosen, else 'cpu'."""
+    return chosen_device() or Device("cpu")
 
 
 def set_default_device(device: str | Device | None) -> None:

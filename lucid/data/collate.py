@@ -29,7 +29,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
     if isinstance(first, (np.ndarray, np.generic)):
         if first.dtype.kind in "SaUO":
             raise _unknown(first.dtype)
-        return stack([as_tensor(item) for item in batch])
+        return stack([as_tensor(item, device="cpu") for item in batch])
     if isinstance(first, float):
         return tensor(batch, dtype=_dtypes.float64, device="cpu")
     if isinstance(first, int):
@@ -51,7 +51,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
 def default_convert(data: Any) -> Any:
     """`data` with NumPy arrays as tensors, inside mappings and sequences too: used where no batches are made."""
     if isinstance(data, (np.ndarray, np.generic)) and data.dtype.kind not in "SaUO":
-        return as_tensor(data)
+        return as_tensor(data, device="cpu")
     if isinstance(data, Mapping):
         return _like_mapping(data, {key: default_convert(value) for key, value in data.items()})
     if isinstance(data, tuple):

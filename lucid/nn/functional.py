@@ -114,6 +114,8 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         if num_classes <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
         return tensor.new_zeros((*tensor.shape, num_classes))
+    if tensor.is_meta and num_classes != -1:
+        return tensor.new_empty((*tensor.shape, num_classes))
     if tensor.min().item() < 0:
         raise RuntimeError("Class values must be non-negative.")
     largest = tensor.max().item()

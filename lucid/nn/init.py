@@ -1,4 +1,7 @@
-"""Ways to fill a parameter before training. All work in place, outside any graph, and return the tensor."""
+"""Ways to fill a parameter before training. All work in place, outside any graph, and return the tensor.
+
+On the device 'meta' they check their arguments and do nothing else; no random numbers are drawn.
+"""
 from __future__ import annotations
 
 import math
@@ -56,6 +59,8 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
     def below(x: float) -> float:
         return (1.0 + math.erf((x - mean) / std / math.sqrt(2.0))) / 2.0
 
+    if tensor.is_meta:
+        return tensor  # the numbers to draw again are not known
     draw = _draw_normal if below(b) - below(a) > 0.3 else _draw_tail
     with no_grad():
         return tensor.copy_(draw(tensor, mean, std, a, b, generator))
@@ -183,7 +188,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     """
     if tensor.ndim < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
-    if tensor.numel() == 0:
+    if tensor.numel() == 0 or tensor.is_meta:
         return tensor
     rows = tensor.shape[0]
     columns = tensor.numel() // rows
@@ -209,6 +214,8 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
     """Fill a matrix with normal numbers, in each column the fraction `sparsity` of them, rounded up, replaced by zeros."""
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
+    if tensor.is_meta:
+        return tensor
     rows, columns = tensor.shape
     zeros = math.ceil(sparsity * rows)
     order = empty_like(tensor).uniform_(generator=generator).argsort(0)

@@ -7,7 +7,7 @@ from typing import Any
 from .. import _dtypes
 from ..autograd.op import Op, Pull, UnaryOp, elementwise
 from ..tensor import Tensor
-from ._operands import as_operand, common_dtype, promote, reduce_to, shape_of
+from ._operands import common_dtype, promote, reduce_to, shape_of
 
 METHODS = ("add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide", "remainder", "fmod",
            "pow", "neg", "negative", "maximum", "minimum")
@@ -252,5 +252,9 @@ def _refuse_bool(*operands: Operand) -> tuple[Operand, ...]:
 
 
 def _refuse_zero_divisor(name: str, divisor: Operand) -> None:
-    if bool((as_operand(name, divisor) == 0).any()) if isinstance(divisor, Tensor) else divisor == 0:
+    if isinstance(divisor, Tensor):
+        zero = not divisor.is_meta and bool((divisor == 0).any())  # on the device 'meta' nobody can tell
+    else:
+        zero = divisor == 0
+    if zero:
         raise RuntimeError(f"ZeroDivisionError: op '{name}' divides integers by zero")

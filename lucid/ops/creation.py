@@ -30,26 +30,36 @@ def _device(device: Any) -> Device:
     return backends.default_device() if device is None else Device(device)
 
 
+def _chosen(device: Any) -> Device | None:
+    return backends.chosen_device() if device is None else Device(device)
+
+
 def _float_dtype(dtype: Any) -> np.dtype:
     return _dtypes.get_default_dtype() if dtype is None else _dtypes.as_dtype(dtype)
 
 
 def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """A leaf with a copy of `data`: a number, a nested sequence, a NumPy or CuPy array or a tensor."""
-    return _finish(as_array(data, dtype, device, copy=True), requires_grad)
+    """A leaf with a copy of `data`: a number, a nested sequence, a NumPy or CuPy array or a tensor.
+
+    It goes to the default device, if one was chosen; else arrays and tensors stay where they are.
+    """
+    return _finish(as_array(data, dtype, _chosen(device), copy=True), requires_grad)
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
-    """`data` as a tensor, without a copy where dtype and device allow it; a tensor keeps its graph."""
+    """`data` as a tensor, without a copy where dtype and device allow it; a tensor keeps its graph.
+
+    It goes to the default device, if one was chosen; else arrays and tensors stay where they are.
+    """
     if isinstance(data, Tensor):
-        return data.to(device, dtype)
-    return _finish(as_array(data, dtype, device), False)
+        return data.to(_chosen(device), dtype)
+    return _finish(as_array(data, dtype, _chosen(device)), False)
 
 
 def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None,
             requires_grad: bool = False) -> Tensor:
     """`obj` as a tensor; memory is shared where possible unless `copy`. Raises ValueError if `copy=False` cannot be kept."""
-    array = as_array(obj, dtype, device, copy=bool(copy))
+    array = as_array(obj, dtype, _chosen(device), copy=bool(copy))
     source = obj._array if isinstance(obj, Tensor) else obj
     if copy is False and array is not source:
         raise ValueError("can't alias the data of obj: its dtype, device or type requires a copy")

@@ -87,7 +87,7 @@ class _BatchNorm(Module):
         if (version is None or version < 2) and self.track_running_stats:
             counter = self.num_batches_tracked
             state_dict.setdefault(prefix + "num_batches_tracked",
-                                  tensor(0, dtype=_dtypes.int64) if counter is None else counter)
+                                  tensor(0, dtype=_dtypes.int64) if counter is None or counter.is_meta else counter)
         super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
 
 
