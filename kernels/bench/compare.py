@@ -89,10 +89,11 @@ class Row:
     high: float
     verdict: str
     counts: bool  # for the exit status: our ratio, or our time where there is no ratio
+    disturbed: bool  # by other processes, in one of the runs
 
     def __str__(self) -> str:
         interval = f"[{self.low:.3f}, {self.high:.3f}]" if math.isfinite(self.high) else "[too few samples]"
-        mark = "" if self.counts else "  (for orientation)"
+        mark = ("" if self.counts else "  (for orientation)") + ("  (disturbed)" if self.disturbed else "")
         return f"{self.name:<46} {self.side:<5} {self.quantity:<5} {self.change:>7.3f} {interval:<18} {self.verdict}{mark}"
 
 
@@ -138,13 +139,15 @@ def compare(old: dict[str, Any], new: dict[str, Any], *, tolerance: float = TOLE
         raise CannotCompare(f"the old results are from {machines[0][0]} with {machines[0][1]} CPUs, the new ones from "
                             f"{machines[1][0]} with {machines[1][1]}: pass --across-machines to compare them all the same")
     before, after = _samples(old), _samples(new)
+    disturbed = {(result["family"], result["name"]) for document in (old, new) for result in document["results"]
+                 if not result["undisturbed"]}
     rows = []
     for key in sorted(before.keys() & after.keys(), key=list(after).index):
         family, name, side, quantity = key
         has_ratio = all((family, name, side, "ratio") in samples for samples in (before, after))
         estimate, low, high = change(before[key], after[key], confidence)
         rows.append(Row(family, name, side, quantity, estimate, low, high, verdict(low, high, tolerance),
-                        side == "ours" and (quantity == "ratio" or not has_ratio)))
+                        side == "ours" and (quantity == "ratio" or not has_ratio), (family, name) in disturbed))
     if not rows:
         raise CannotCompare("no row of one file is in the other: they hold different families, cases or sides")
     return rows

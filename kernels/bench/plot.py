@@ -6,8 +6,10 @@ import pathlib
 from collections.abc import Sequence
 from typing import Any
 
+from bench.report import status
+
 #: The outcome of a case -> its color.
-COLORS = {"met": "tab:green", "missed": "tab:red", "": "tab:gray"}
+COLORS = {"met": "tab:green", "missed": "tab:red", "unclear": "tab:orange", "": "tab:gray"}
 
 
 class NoMatplotlib(Exception):
@@ -28,7 +30,7 @@ def pyplot() -> Any:
 
 def draw(results: Sequence[dict[str, Any]], title: str, path: pathlib.Path) -> None:
     """Write a picture of the cases that have a ratio to PyTorch. Raises ValueError if there is none."""
-    rows = [result for result in results if result["ratio_to_torch"] is not None]
+    rows = [result for result in results if result["ratio_to_torch"] is not None and not result["failure"]]
     if not rows:
         raise ValueError("no case has a ratio to PyTorch: there is nothing to plot")
     plt = pyplot()
@@ -36,8 +38,7 @@ def draw(results: Sequence[dict[str, Any]], title: str, path: pathlib.Path) -> N
                                          layout="constrained")
     places = range(len(rows))
     ratios, targets = [row["ratio_to_torch"] for row in rows], [row["target"] for row in rows]
-    colors = [COLORS[""] if bound is None else COLORS["met"] if ratio <= bound else COLORS["missed"]
-              for ratio, bound in zip(ratios, targets)]
+    colors = [COLORS[status(row)] for row in rows]
     left.hlines(places, 1, ratios, color=colors)
     left.scatter(ratios, places, color=colors, zorder=3)
     bounded = [place for place in places if targets[place] is not None]

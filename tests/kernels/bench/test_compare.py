@@ -17,7 +17,7 @@ STEADY = [1.0, 1.01, 0.99, 1.005, 0.995, 1.002]
 
 def result(ours: list[float] | None = None, torch: list[float] | None = None, name: str = "a case") -> dict[str, Any]:
     """A result of two sides with the given times."""
-    row: dict[str, Any] = {"family": "softmax", "name": name}
+    row: dict[str, Any] = {"family": "softmax", "name": name, "undisturbed": True}
     for side, times in (("ours", ours), ("torch", torch)):
         if times is not None:
             row[side] = {"times": times}
@@ -81,6 +81,12 @@ def test_too_few_samples_are_undecided() -> None:
     assert "too few" in str(row)
 
 
+def test_rows_of_a_disturbed_run_say_so() -> None:
+    old, new = document(result(STEADY, STEADY)), document(result(STEADY, STEADY) | {"undisturbed": False})
+    assert str(ratio_row(old, new)).endswith("SAME  (disturbed)")
+    assert str(ratio_row(old, old)).endswith("SAME")
+
+
 def test_without_pytorch_the_times_count() -> None:
     row = ratio_row(document(result(STEADY)), document(result(scaled(0.5), STEADY)))
     assert (row.quantity, row.verdict) == ("raw", FASTER)
@@ -111,7 +117,7 @@ def test_rows_match_by_family_case_and_side() -> None:
 
 
 def test_missing_rows_and_memory_rows_do_not_match() -> None:
-    rows = [result(None, STEADY, "missing"), {"family": "peak_memory", "name": "m", "memory": {"ours": {"growth": 1}}}]
+    rows = [result(None, STEADY, "missing"), {"family": "peak_memory", "name": "m", "undisturbed": True, "memory": {"ours": {"growth": 1}}}]
     assert [(row.name, row.side) for row in compare.compare(document(*rows), document(*rows))] == [("missing", "torch")]
 
 

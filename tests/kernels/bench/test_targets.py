@@ -175,6 +175,14 @@ def test_a_missing_row_is_shown() -> None:
     assert target_table([result(), missing])[-1] == "1 met, 1 missing"
 
 
+@pytest.mark.parametrize(("median", "best", "expected"), [
+    (0.5, 0.6, "met"), (0.9, 0.8, "missed"), (0.5, 1.1, "unclear"), (1.1, 0.5, "unclear")])
+def test_a_disturbed_row_needs_two_witnesses(median: float, best: float, expected: str) -> None:
+    ratios = {"ratio_to_torch": median, "ratio_at_best": best}
+    assert status(result(**ratios, undisturbed=False)) == expected
+    assert status(result(**ratios)) == ("met" if median < 0.75 else "missed")
+
+
 def test_a_disturbed_row_says_so() -> None:
     assert target_table([result(undisturbed=False)])[2].endswith("met  (disturbed)")
 
