@@ -73,12 +73,13 @@ def index_array(item: Any, array: Any) -> Any:
 
 
 def beside(index: Any, array: Any) -> Any:
-    """`index` on the device of `array`: indices on the CPU may be used everywhere."""
+    """`index` on the device of `array`: indices on the CPU may be used everywhere, and all on the device 'meta'."""
     if index.__class__ is array.__class__:
         return index
-    if index.__class__ is not np.ndarray:
-        raise RuntimeError("indices should be either on cpu or on the same device as the indexed tensor (cpu)")
-    return backends.to_device(index, backends.device_of(array))
+    device = backends.device_of(array)
+    if index.__class__ is not np.ndarray and device.type != "meta":
+        raise RuntimeError(f"indices should be either on cpu or on the same device as the indexed tensor ({device})")
+    return backends.to_device(index, device)
 
 
 def split_index(x: Tensor, index: Any) -> tuple[tuple[Any, ...] | None, tuple[Any, ...] | None]:

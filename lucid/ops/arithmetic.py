@@ -214,7 +214,7 @@ def pow(input: Operand, exponent: Operand) -> Tensor:
     a, b = promote("pow", input, exponent)
     dtype = common_dtype([a, b])
     if not _dtypes.is_differentiable(dtype):
-        if (b < 0).any() if isinstance(b, Tensor) else b < 0:
+        if _anywhere(b < 0):
             raise RuntimeError("Integers to negative integer powers are not allowed.")
         if dtype == _dtypes.bool_:
             raise RuntimeError("\"pow\" not implemented for 'Bool'")
@@ -251,10 +251,11 @@ def _refuse_bool(*operands: Operand) -> tuple[Operand, ...]:
     return operands
 
 
+def _anywhere(condition: Tensor | bool) -> bool:
+    """Whether `condition` is True anywhere; on the device 'meta', where nobody can tell, it is not."""
+    return not condition.is_meta and bool(condition.any()) if isinstance(condition, Tensor) else condition
+
+
 def _refuse_zero_divisor(name: str, divisor: Operand) -> None:
-    if isinstance(divisor, Tensor):
-        zero = not divisor.is_meta and bool((divisor == 0).any())  # on the device 'meta' nobody can tell
-    else:
-        zero = divisor == 0
-    if zero:
+    if _anywhere(divisor == 0):
         raise RuntimeError(f"ZeroDivisionError: op '{name}' divides integers by zero")

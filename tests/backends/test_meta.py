@@ -151,8 +151,10 @@ class TestOperations:
     @pytest.mark.parametrize("function", [
         lambda x: x.sum(), lambda x: x.sum((0, 2)), lambda x: x.mean(1, keepdim=True), lambda x: x.max(1), lambda x: x.argmax(),
         lambda x: x.var(-1), lambda x: x.std(), lambda x: x.prod(0), lambda x: x.cumsum(1), lambda x: x.logsumexp((1, 2)),
-        lambda x: x.norm(), lambda x: x.any(1), lambda x: x.all(), lambda x: x.sum(dtype=lucid.float64), lambda x: x.amin((0, 1)),
-        lambda x: x.sort(1), lambda x: x.topk(2, 1).values, lambda x: x.argsort(), lambda x: x.softmax(0), lambda x: x.log_softmax(-1),
+        lambda x: x.norm(), lambda x: x.any(1), lambda x: x.all(), lambda x: x.sum(dtype=lucid.float64),
+        lambda x: x.amin((0, 1)),
+        lambda x: x.sort(1), lambda x: x.topk(2, 1).values, lambda x: x.argsort(), lambda x: x.softmax(0),
+        lambda x: x.log_softmax(-1),
         lambda x: x @ x.transpose(1, 2), lambda x: x.reshape(4, 10) @ x.reshape(10, 4), lambda x: x.matmul(x[0, 0]),
         lambda x: lucid.relu(x.transpose(0, 1)), lambda x: F.gelu(x), lambda x: F.silu(x), lambda x: x.sigmoid().tanh(),
         lambda x: x > 0, lambda x: x.to(lucid.int32) // 2, lambda x: x.clamp(0, 1), lambda x: lucid.where(x > 0, x, 0.5),
@@ -163,10 +165,12 @@ class TestOperations:
         lambda x: x.expand(3, *x.shape).reshape(3, 40), lambda x: x.split([1, x.shape[1] - 1], 1),
         lambda x: x.repeat(2, 1, 1), lambda x: x.repeat_interleave(3, 1),
         lambda x: F.layer_norm(x, x.shape[1:]), lambda x: F.batch_norm(x, None, None, training=True),
-        lambda x: F.dropout(x, 0.5), lambda x: x.clone().uniform_(), lambda x: x.bernoulli(0.5), lambda x: x[0, 0].multinomial(2),
+        lambda x: F.dropout(x, 0.5), lambda x: x.clone().uniform_(), lambda x: x.bernoulli(0.5),
+        lambda x: x[0, 0].multinomial(2),
         lambda x: lucid.rand_like(x), lambda x: x.new_zeros(3), lambda x: lucid.normal(x, x), lambda x: x.half() + x.double(),
         lambda x: x + lucid.tensor(1.0, dtype=lucid.float64), lambda x: lucid.tensor(2) * x, lambda x: lucid.real(x * 1j),
-        lambda x: lucid.linalg.svd(x, full_matrices=False), lambda x: lucid.linalg.qr(x), lambda x: lucid.linalg.matrix_exp(x @ x.mT),
+        lambda x: lucid.linalg.svd(x, full_matrices=False), lambda x: lucid.linalg.qr(x),
+        lambda x: lucid.linalg.matrix_exp(x @ x.mT),
     ])
     @pytest.mark.parametrize("shape", [(2, 4, 5), (5, 4, 2)])
     def test_other_operations(self, function, shape):
@@ -179,7 +183,8 @@ class TestOperations:
         assert_same_layout(function, lucid.ones(shape))
 
     @pytest.mark.parametrize("index", [
-        0, -1, slice(1, None), (slice(None), 1), (Ellipsis, None, 2), None, [0, 1, 1], (0, [2, 1]), ([[0], [1]], slice(None), [1, 2]),
+        0, -1, slice(1, None), (slice(None), 1), (Ellipsis, None, 2), None, [0, 1, 1], (0, [2, 1]),
+        ([[0], [1]], slice(None), [1, 2]),
         (slice(None), lucid.tensor([0, 3])), (lucid.tensor([1, 0]), 2)], ids=str)
     def test_indexing(self, index):
         assert_same_layout(lambda x: x[index], lucid.rand(2, 4, 5))
@@ -190,7 +195,8 @@ class TestOperations:
         for function in (lambda x, i: x[i], lambda x, i: x[:, i], lambda x, i: x.index_select(1, i), lambda x, i: x.take(i),
                          lambda x, i: x.gather(1, i.expand(4, 3)), lambda x, i: F.embedding(i, x),
                          lambda x, i: x.index_add(0, i, x[:3]), lambda x, i: x.scatter(1, i.expand(4, 3), 1.0),
-                         lambda x, i: F.one_hot(i, 7), lambda x, i: F.nll_loss(x[:3], i), lambda x, i: F.cross_entropy(x[:3], i),
+                         lambda x, i: F.one_hot(i, 7), lambda x, i: F.nll_loss(x[:3], i),
+                         lambda x, i: F.cross_entropy(x[:3], i),
                          lambda x, i: F.cross_entropy(x[:3], i, reduction="none", label_smoothing=0.1)):
             assert_same_layout(function, x, index)
         with pytest.raises(IndexError):
@@ -243,9 +249,11 @@ class TestOperations:
     @pytest.mark.parametrize("function", [
         lambda a, b: a + b, lambda a, b: b + a, lambda a, b: a @ b.t(), lambda a, b: b @ a.t(), lambda a, b: lucid.cat([a, b]),
         lambda a, b: lucid.cat([b, a]), lambda a, b: a == b, lambda a, b: F.linear(a, b), lambda a, b: F.linear(b, a),
-        lambda a, b: lucid.where(a > 0, b, b), lambda a, b: lucid.where(b > 0, a, 1.0), lambda a, b: b.add_(a), lambda a, b: a.mul_(b),
+        lambda a, b: lucid.where(a > 0, b, b), lambda a, b: lucid.where(b > 0, a, 1.0), lambda a, b: b.add_(a),
+        lambda a, b: a.mul_(b),
         lambda a, b: F.layer_norm(a, (3,), b[0]), lambda a, b: F.layer_norm(b, (3,), a[0]), lambda a, b: lucid.stack([b, a]),
-        lambda a, b: a + b.double(), lambda a, b: F.mse_loss(a, b), lambda a, b: b.index_add(0, lucid.tensor([0, 1]).to(b.device), a),
+        lambda a, b: a + b.double(), lambda a, b: F.mse_loss(a, b),
+        lambda a, b: b.index_add(0, lucid.tensor([0, 1]).to(b.device), a),
     ])
     def test_mixed_devices(self, function, device):
         with pytest.raises(RuntimeError, match=r"same device.*meta.*to_empty"):
@@ -276,7 +284,8 @@ class TestOperations:
 
     def test_creation(self, device):
         for make in (lambda **d: lucid.arange(2, 11, 3, **d), lambda **d: lucid.arange(0, 1, 0.1, **d),
-                     lambda **d: lucid.linspace(0, 1, 5, **d), lambda **d: lucid.eye(3, 4, **d), lambda **d: lucid.ones(2, 0, **d),
+                     lambda **d: lucid.linspace(0, 1, 5, **d), lambda **d: lucid.eye(3, 4, **d),
+                     lambda **d: lucid.ones(2, 0, **d),
                      lambda **d: lucid.full((2,), 3, **d), lambda **d: lucid.randint(5, (2, 3), **d),
                      lambda **d: lucid.tensor([[1, 2]], **d), lambda **d: lucid.randperm(4, **d),
                      lambda **d: lucid.randn(2, dtype=lucid.bfloat16, **d)):

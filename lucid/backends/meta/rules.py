@@ -59,8 +59,8 @@ def _entry(rule: Kernel) -> Kernel:
 
 def _data_dependent(name: str) -> Kernel:
     def kernel(*arrays: Any, **attributes: Any) -> Any:
-        raise NotImplementedError(f"the shape that op '{name}' returns depends on elements, which a tensor on the device 'meta' "
-                                  "does not have")
+        raise NotImplementedError(f"the shape that op '{name}' returns depends on elements, which tensors on the device "
+                                  "'meta' do not have")
 
     return kernel
 
@@ -289,8 +289,8 @@ def layer_norm_grad(g: MetaArray, x: MetaArray, weight: MetaArray | None, mean: 
 
 
 @_entry
-def cross_entropy(x: MetaArray, target: MetaArray, weight: MetaArray | None, *, reduction: str, with_grad: bool, out: Any = None,
-                  **options: Any) -> tuple[Any, ...]:
+def cross_entropy(x: MetaArray, target: MetaArray, weight: MetaArray | None, *, reduction: str, with_grad: bool,
+                  out: Any = None, **options: Any) -> tuple[Any, ...]:
     loss = blank(target.shape if reduction == "none" else (), x.dtype)
     return delivered((loss, x.copy() if with_grad else None), out)
 

@@ -74,8 +74,8 @@ def _computed(name: str, buffer: Buffer, device: Device) -> Tensor:
     with no_grad(), device:
         content = wrap(as_array(buffer.init(), buffer.dtype, device))
     if content.shape != buffer.shape and not buffer.resizable:
-        raise RuntimeError(f"init of buffer '{name}' returned a tensor of shape {list(content.shape)}, but the buffer has shape "
-                           f"{list(buffer.shape)}. Give it that shape, or declare Buffer(resizable=True).")
+        raise RuntimeError(f"init of buffer '{name}' returned a tensor of shape {list(content.shape)}, but the buffer has "
+                           f"shape {list(buffer.shape)}. Give it that shape, or declare Buffer(resizable=True).")
     return content
 
 
