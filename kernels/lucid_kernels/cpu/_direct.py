@@ -1,12 +1,13 @@
 """Direct convolution: no matrix of columns, sums in registers.
 
-The pixels are read from `_row_copies`, of a band of one image at a time and of as many channels as stay in the cache; a task
-is such a band. Against columns and GEMM: KH times fewer values copied, a launch less, and no OpenBLAS threads, which spin on
-while the next Numba kernel wants their core.
+The pixels are read from `_row_copies`, of a band of one image at a time, or of several small images, and of as many channels
+as stay in the cache; a task is such a band. Against columns and GEMM: KH times fewer values copied, a launch less, and no
+OpenBLAS threads, which spin on while the next Numba kernel wants their core.
 """
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numba
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from ._compile import jit, jit_parallel
 from ._layout import PARALLEL_FROM, Array
 from ._microkernels import ROWS, VECTOR_BYTES, VECTORS, multiply_block
-from ._row_copies import Window, copies_of, enough_work, extra_rows, fill_copies, phases, tap_starts
+from ._row_copies import Window, copies_of, enough_work, extra_rows, fill_copies, least_period, tap_starts
 
 # Bytes of copies in one task, so that they, the weights and the sums stay in a 1 MiB L2 cache.
 _TASK_BYTES = 1 << 19
@@ -22,6 +23,17 @@ _TASK_BYTES = 1 << 19
 _CHANNELS_BYTES = 1 << 18
 # Work is cut into this many tasks at least.
 _TASKS = 8
+# Images with fewer positions are taken several at a time: 7x7 positions fill two blocks of 32 to 77%, 8 such images 13 to 94%.
+_SMALL_PLANE = 256
+
+
+class _Cut(NamedTuple):
+    """How the work is cut into tasks: `samples` images, or `band` output rows of one, with `channels` channels at a time."""
+
+    period: int
+    samples: int
+    band: int
+    channels: int
 
 
 def suits(x: Array, window: Window, groups: int, out_channels: int) -> bool:
@@ -30,60 +42,71 @@ def suits(x: Array, window: Window, groups: int, out_channels: int) -> bool:
 
 
 @jit
-def _convolve_band(x, window, phases, n, top, bottom, rows, step, channels_each, taps, weight, bias, out_channels, y):
-    """Output rows top..bottom of sample n; weight is (blocks, K, ROWS), bias (blocks, ROWS), y flat (N, O, OH, OW)."""
+def _convolve_band(x, window, cut, n, samples, top, bottom, rows, step, taps, weight, bias, first_block, last_block,
+                   out_channels, y):
+    """Output rows top..bottom of some samples, blocks first_block..last_block of output channels.
+
+    weight is (blocks, K, ROWS), bias (blocks, ROWS), y flat (N, O, OH, OW).
+    """
     channels = x.shape[1]
     each = window.kh * window.kw
     plane = window.out_height * window.out_width
-    copies_each = window.kw * phases * step
     block = VECTORS * (VECTOR_BYTES // x.itemsize)
     # The last block reads on for up to a block of positions.
-    copies = np.zeros(min(channels, channels_each) * copies_each + block, x.dtype)
+    copies = np.empty(min(channels, cut.channels) * window.kw * cut.period * step + block, x.dtype)
+    copies[copies.shape[0] - block :] = 0
     count = (bottom - top) * window.out_width
-    padded = (count + block - 1) // block * block
+    total = samples * count
+    padded = (total + block - 1) // block * block
     here = n * out_channels * plane + top * window.out_width
-    one_pass = channels <= channels_each
-    # Sums that are not whole after one pass, or stand beside the memory of y, are kept here.
-    sums = np.empty(ROWS * block if one_pass else weight.shape[0] * ROWS * padded, x.dtype)
-    for first in range(0, channels, channels_each):
-        last = min(channels, first + channels_each)
-        fill_copies(x, n, 1, first, last - first, window, phases, top, rows, step, copies)
-        for b in range(weight.shape[0]):
+    direct = channels <= cut.channels and samples == 1
+    # Sums that are not whole after one pass over the channels, or stand beside the memory of y, are kept here.
+    sums = np.empty(ROWS * block if direct else (last_block - first_block) * ROWS * padded, x.dtype)
+    for first in range(0, channels, cut.channels):
+        last = min(channels, first + cut.channels)
+        fill_copies(x, n, samples, first, last - first, window, cut.period, top, rows, step, copies)
+        for b in range(first_block, last_block):
             outputs = min(ROWS, out_channels - b * ROWS)
             part = weight[b, first * each : last * each]
-            for j in range(0, count, block):
-                if not one_pass:
-                    start = b * ROWS * padded + j
+            for j in range(0, total, block):
+                if not direct:
+                    start = (b - first_block) * ROWS * padded + j
                     multiply_block(copies, j, taps[: part.shape[0]], part, bias[b], sums, start, padded, first > 0)
                 elif outputs == ROWS and j + block <= count:
                     start = here + b * ROWS * plane + j
                     multiply_block(copies, j, taps, part, bias[b], y, start, plane, False)
                 else:
                     multiply_block(copies, j, taps, part, bias[b], sums, 0, block, False)
-                    _deliver(sums, block, y, here + b * ROWS * plane + j, plane, outputs, min(block, count - j))
-    if not one_pass:
-        _deliver(sums, padded, y, here, plane, out_channels, count)
+                    _deliver(sums, 0, block, y, here + b * ROWS * plane + j, plane, outputs, min(block, count - j))
+    if not direct:
+        outputs = min(last_block * ROWS, out_channels) - first_block * ROWS
+        for i in range(samples):
+            start = here + (i * out_channels + first_block * ROWS) * plane
+            _deliver(sums, i * count, padded, y, start, plane, outputs, count)
 
 
 @jit
-def _deliver(sums, pitch, y, start, plane, rows, count):
-    """Copy the first `count` elements of the rows of flat `sums`, `pitch` apart, to those of y, `plane` apart."""
+def _deliver(sums, first, pitch, y, start, plane, rows, count):
+    """Copy `count` elements of the rows of flat `sums`, `pitch` apart from `first` on, to those of y, `plane` apart."""
     for r in range(rows):
         target = y[start + r * plane : start + r * plane + count]
-        values = sums[r * pitch :]
+        values = sums[first + r * pitch :]
         for i in range(target.shape[0]):
             target[i] = values[i]
 
 
 @jit_parallel
-def _convolve_bands(x, window, phases, band, rows, step, channels_each, taps, weight, bias, out_channels, y):
+def _convolve_bands(x, window, cut, rows, step, taps, weight, bias, splits, out_channels, y):
     height = window.out_height
-    bands = (height + band - 1) // band
-    for task in numba.prange(x.shape[0] * bands):
-        top = task % bands * band
+    bands = (height + cut.band - 1) // cut.band
+    groups = (x.shape[0] + cut.samples - 1) // cut.samples
+    blocks = weight.shape[0]
+    for task in numba.prange(groups * bands * splits):
+        split, place = task % splits, task // splits
+        n, top = place // bands * cut.samples, place % bands * cut.band
         _convolve_band(
-            x, window, phases, task // bands, top, min(height, top + band), rows, step, channels_each, taps, weight, bias,
-            out_channels, y,
+            x, window, cut, n, min(cut.samples, x.shape[0] - n), top, min(height, top + cut.band), rows, step, taps, weight,
+            bias, split * blocks // splits, (split + 1) * blocks // splits, out_channels, y,
         )
 
 
@@ -92,13 +115,17 @@ def _pack(weight, packed, first, last):
     """Blocks first..last of packed (blocks, K, ROWS) from weight (O, C, KH, KW); rows beyond O are zeros."""
     out_channels, channels, kh, kw = weight.shape
     for b in range(first, last):
-        rows = min(ROWS, out_channels - b * ROWS)
+        block = packed[b]
+        if (b + 1) * ROWS > out_channels:
+            block[:] = 0
         for c in range(channels):
-            for a in range(kh):
-                for t in range(kw):
-                    target = packed[b, (c * kh + a) * kw + t]
-                    for r in range(ROWS):
-                        target[r] = weight[b * ROWS + r, c, a, t] if r < rows else 0
+            for r in range(min(ROWS, out_channels - b * ROWS)):
+                taps = weight[b * ROWS + r, c]
+                k = c * kh * kw
+                for a in range(kh):
+                    for t in range(kw):
+                        block[k, r] = taps[a, t]
+                        k += 1
 
 
 @jit_parallel
@@ -117,36 +144,51 @@ def _packed(weight: Array) -> Array:
     return packed
 
 
-def _bands(x: Array, window: Window) -> tuple[int, int]:
-    """The output rows of a task, and the channels that it takes at once."""
+def _cut(x: Array, window: Window) -> _Cut:
+    """The tasks for x (N, C, H, W)."""
     samples, channels = x.shape[:2]
-    height = window.out_height
-    extra = extra_rows(window)
+    height, width = window.out_height, window.out_width
+    block = VECTORS * (VECTOR_BYTES // x.itemsize)
+    positions = height * width
+    if positions < _SMALL_PLANE and positions % block and samples > 1:
+        together = min(-(-2 * _SMALL_PLANE // positions), -(-samples // 2))
+        each = _CHANNELS_BYTES // (together * copies_of(x, window, window.kh, height))
+        return _Cut(window.kh, together, height, max(1, min(channels, each)))
+    period = least_period(window)
+    extra, row = extra_rows(window, period), copies_of(x, window, period, 1)
     least = min(height, -(-_TASKS // samples))
-    if channels * copies_of(x, window, extra + -(-height // least)) <= _TASK_BYTES:
-        return -(-height // least), channels
-    # As square as possible: more rows share the weights, more channels share the sums.
-    row = copies_of(x, window, 1)
-    fitting = max(1, _TASK_BYTES // (channels * row) - extra)
-    if fitting >= 2 * extra + 2:
-        return -(-height // max(least, -(-height // fitting))), channels
-    band = min(-(-height // least), max(1, 4 * extra + 4, 256 // window.out_width))
-    band = -(-height // -(-height // band))
-    return band, max(1, min(channels, _CHANNELS_BYTES // (row * (band + extra))))
+    fitting = _TASK_BYTES // (channels * row) - extra
+    if fitting >= min(height, 2 * extra + 2):
+        return _Cut(period, 1, _whole_blocks(-(-height // max(least, -(-height // fitting))), width, block), channels)
+    # Fewer channels at a time: a band of few rows would copy most of its pixels for the rows above and below it.
+    band = min(-(-height // least), max(4 * extra + 4, -(-_SMALL_PLANE // width)))
+    band = _whole_blocks(-(-height // -(-height // band)), width, block)
+    return _Cut(period, 1, band, max(1, min(channels, _CHANNELS_BYTES // (row * (band + extra)))))
+
+
+def _whole_blocks(band: int, width: int, block: int) -> int:
+    """A band of about `band` rows whose positions make whole blocks, if it need not grow or shrink by more than a quarter."""
+    rows = block // math.gcd(block, width)
+    for wanted in (band // rows * rows, -(-band // rows) * rows):
+        if wanted > 0 and 3 * band <= 4 * wanted <= 5 * band:
+            return wanted
+    return band
 
 
 def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array) -> None:
     """Fill y (N, O, OH, OW) from x (N, C, H, W), weight (O, C, KH, KW), of any strides, and bias (O,)."""
     out_channels = weight.shape[0]
-    band, channels_each = _bands(x, window)
-    rows = band + extra_rows(window)
-    step = rows * window.out_width
+    cut = _cut(x, window)
+    rows = cut.band + extra_rows(window, cut.period)
+    step = cut.samples * rows * window.out_width
     packed = _packed(weight)
     packed_bias = np.zeros((packed.shape[0], ROWS), x.dtype)
     packed_bias.reshape(-1)[:out_channels] = bias
+    tasks = -(-x.shape[0] // cut.samples) * -(-window.out_height // cut.band)
+    splits = min(packed.shape[0], -(-_TASKS // (2 * tasks)))  # each split copies the pixels again
     _convolve_bands(
-        x, window, phases(window), band, rows, step, channels_each, tap_starts(channels_each, window, step), packed,
-        packed_bias, out_channels, y.reshape(-1),
+        x, window, cut, rows, step, tap_starts(cut.channels, window, cut.period, step), packed, packed_bias, splits,
+        out_channels, y.reshape(-1),
     )
 
 

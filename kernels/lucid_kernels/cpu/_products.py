@@ -1,0 +1,91 @@
+"""Products of small matrices inside a parallel kernel: tiles that lie in the cache, register blocks in LLVM IR.
+
+A BLAS cannot be called there: which one NumPy has, how it starts threads and whether it may be entered from several of ours
+at once differs from machine to machine. These loops reach its speed on one thread, because the operands are in L2 already.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from ._compile import jit
+from ._microkernels import ROWS, VECTOR_BYTES, VECTORS, _at, _data, _Vectors
+
+# The rows and columns of a result are computed in whole blocks: the caller's arrays are padded to multiples of these.
+ROW_BLOCK = ROWS
+COLUMN_BLOCK_BYTES = VECTORS * VECTOR_BYTES
+
+# Numba's type of what `intrinsic` returns has the typing context among the arguments of a call.
+_intrinsic: Any = intrinsic
+_INT = ir.IntType(64)
+
+
+def _block_product(transposed: bool) -> Any:
+    """The intrinsic that computes ROWS rows of VECTORS vectors of c = a @ b, or a.T @ b where `transposed`."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        operands = [context.make_array(kind)(context, builder, value) for kind, value in zip(signature.args[:3], arguments)]
+        a, b, c = (_data(context, builder, kind, value) for kind, value in zip(signature.args[:3], arguments))
+        a_pitch, b_pitch, c_pitch = (cgutils.unpack_tuple(builder, operand.shape)[1] for operand in operands)
+        row, column, count, accumulate = arguments[3:]
+        lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
+        vectors = _Vectors(builder, b.type.pointee, lanes)
+        totals = [[cgutils.alloca_once(builder, vectors.type) for _ in range(VECTORS)] for _ in range(ROWS)]
+        targets = [_at(builder, c, builder.mul(builder.add(row, ir.Constant(_INT, r)), c_pitch), column) for r in range(ROWS)]
+        for line in totals:
+            for total in line:
+                builder.store(vectors.zero, total)
+        if transposed:  # the scales of one step of the sum stand side by side
+            starts = [_at(builder, a, row, r) for r in range(ROWS)]
+        else:
+            starts = [_at(builder, a, builder.mul(builder.add(row, ir.Constant(_INT, r)), a_pitch)) for r in range(ROWS)]
+        with cgutils.for_range(builder, count) as loop:
+            source = _at(builder, b, builder.mul(loop.index, b_pitch), column)
+            values = [vectors.load(_at(builder, source, v * lanes)) for v in range(VECTORS)]
+            step = builder.mul(loop.index, a_pitch) if transposed else loop.index
+            for line, start in zip(totals, starts):
+                scale = vectors.splat(builder.load(_at(builder, start, step)))
+                for total, value in zip(line, values):
+                    vectors.add_product(total, value, scale)
+        # Added at the end: a sum over many tiles that goes on from the last one has three times the rounding error.
+        with builder.if_then(accumulate):
+            for line, target in zip(totals, targets):
+                for v, total in enumerate(line):
+                    builder.store(builder.fadd(builder.load(total), vectors.load(_at(builder, target, v * lanes))), total)
+        for line, target in zip(totals, targets):
+            for v, total in enumerate(line):
+                vectors.store(builder.load(total), _at(builder, target, v * lanes))
+        return context.get_dummy_value()
+
+    def block(typing, a, b, c, row, column, count, accumulate):  # no annotations: Numba would read them
+        return types.void(a, b, c, types.int64, types.int64, types.int64, types.boolean), emit
+
+    return _intrinsic(block)
+
+
+_block = _block_product(transposed=False)
+_block_of_transposed = _block_product(transposed=True)
+
+
+@jit
+def multiply(a: Any, b: Any, c: Any, rows: int, columns: int, count: int, accumulate: bool) -> None:
+    """c[:rows, :columns] = a[:rows, :count] @ b[:count, :columns], or added to c with `accumulate`; nothing is checked.
+
+    All are C-contiguous and of one dtype. `rows` and `columns` are rounded up to whole blocks: a and c must have those rows,
+    b and c those columns.
+    """
+    for column in range(0, columns, COLUMN_BLOCK_BYTES // a.itemsize):
+        for row in range(0, rows, ROW_BLOCK):
+            _block(a, b, c, row, column, count, accumulate)
+
+
+@jit
+def multiply_transposed(a: Any, b: Any, c: Any, rows: int, columns: int, count: int, accumulate: bool) -> None:
+    """c[:rows, :columns] = a[:count, :rows].T @ b[:count, :columns]; else as `multiply`."""
+    for column in range(0, columns, COLUMN_BLOCK_BYTES // a.itemsize):
+        for row in range(0, rows, ROW_BLOCK):
+            _block_of_transposed(a, b, c, row, column, count, accumulate)
