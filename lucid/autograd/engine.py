@@ -252,7 +252,7 @@ def _call_post_hooks(node: Node, results: Sequence[Any], g: Any, handed_out: dic
 def _check_replacement(changed: Any, results: Sequence[Any]) -> None:
     """Raise TypeError or RuntimeError unless a hook returned gradients that can stand in the place of `results`."""
     if not isinstance(changed, tuple):
-        raise TypeError(f"expected tuple, but hook returned \x27{type(changed).__name__}\x27")
+        raise TypeError(f"expected tuple, but hook returned '{type(changed).__name__}'")
     if len(changed) != len(results):
         raise RuntimeError(f"a hook has returned an incorrect number of values (got {len(changed)}, but expected "
                            f"{len(results)})")
@@ -260,9 +260,9 @@ def _check_replacement(changed: Any, results: Sequence[Any]) -> None:
         if new is None:
             continue
         if not isinstance(new, Tensor):
-            raise TypeError(f"expected a Tensor or None, but hook returned \x27{type(new).__name__}\x27")
+            raise TypeError(f"expected a Tensor or None, but hook returned '{type(new).__name__}'")
         if old is None:
-            raise RuntimeError("can\x27t replace a None gradient with a non-None value")
+            raise RuntimeError("can't replace a None gradient with a non-None value")
         if (new.shape, new.dtype, new.device) != (old.shape, old.dtype, old.device):
             raise RuntimeError(f"a hook has replaced a gradient ({describe_one(old)}) by another kind of tensor "
                                f"({describe_one(new)})")

@@ -21,6 +21,7 @@ from . import (
     creation,
     dropout,
     embedding,
+    fold,
     indexing,
     linear_algebra,
     linear_algebra_exponential,
@@ -36,7 +37,7 @@ from . import (
     unary,
 )
 
-FAMILIES = (activation, arithmetic, comparison, conversion, convolution, creation, dropout, embedding, indexing,
+FAMILIES = (activation, arithmetic, comparison, conversion, convolution, creation, dropout, embedding, fold, indexing,
             linear_algebra, linear_algebra_exponential, linear_algebra_factors, loss,
             normalization, padding, pooling, random, reduction, shape, ternary, unary)
 
@@ -88,6 +89,8 @@ def _attach() -> None:
     for name, function in INPLACE_OPERATORS.items():
         setattr(Tensor, name, inplace(function))
     methods: Any = Tensor  # for type checkers, which know no attributes to come
+    methods.real = property(conversion.real)
+    methods.imag = property(conversion.imag)
     methods.T = property(shape.reverse_view)
     methods.mT = property(shape.adjoint_view)
     methods.mH = property(linear_algebra_factors.adjoint)

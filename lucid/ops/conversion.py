@@ -25,7 +25,7 @@ from ..tensor import Tensor, wrap
 from ._operands import require_tensor
 
 METHODS = ("clone", "contiguous", "to", "type", "type_as", "cpu", "gpu", "cuda", "half", "bfloat16", "float", "double", "int",
-           "long", "short", "char", "byte", "bool", "copy_", "conj", "real", "imag")
+           "long", "short", "char", "byte", "bool", "copy_", "conj")
 
 
 def _cast_rule(needs: Any, x: Tensor, *, dtype: np.dtype) -> Any:
