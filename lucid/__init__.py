@@ -100,7 +100,12 @@ from .ops.conversion import (
     type_as,
 )
 from .ops.convolution import (
+    conv1d,
     conv2d,
+    conv3d,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
 )
 from .ops.creation import (
     arange,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from lucid_kernels.cpu import blas
 
-from . import functions, lazy, linear_algebra
+from . import convolution, functions, lazy, linear_algebra
 from .device import Device
 
 DEVICE = Device("cpu")
@@ -45,3 +45,4 @@ def _lerp(x: np.ndarray, end: np.ndarray, weight: Any, *, out: np.ndarray | None
 
 TABLE["lerp"] = _lerp
 lazy.kernels("lucid_kernels.cpu", TABLE)
+TABLE |= convolution.table(np, TABLE)

@@ -13,10 +13,11 @@ from ..ops._operands import require_tensor
 from ..ops.activation import gelu, logsigmoid, sigmoid, softplus, tanh
 from ..ops.activation import log_softmax as _log_softmax
 from ..ops.activation import softmax as _softmax
-from ..ops.convolution import conv2d
+from ..ops.convolution import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
 from ..ops.creation import arange
 from ..ops.dropout import dropout, dropout1d, dropout2d, dropout3d
 from ..ops.embedding import embedding
+from ..ops.fold import fold, unfold
 from ..ops.linear_algebra import linear
 from ..ops.loss import (
     binary_cross_entropy,
@@ -34,11 +35,12 @@ from ..ops.pooling import adaptive_avg_pool2d, avg_pool2d, max_pool2d
 from ..tensor import Tensor
 
 __all__ = [
-    "adaptive_avg_pool2d", "avg_pool2d", "batch_norm", "binary_cross_entropy", "binary_cross_entropy_with_logits", "conv2d",
-    "cosine_similarity", "cross_entropy", "dropout", "dropout1d", "dropout2d", "dropout3d", "elu", "embedding", "gelu",
-    "hardtanh", "kl_div", "l1_loss", "layer_norm", "leaky_relu", "linear", "log_softmax", "logsigmoid", "max_pool2d",
-    "mse_loss", "nll_loss", "normalize", "one_hot", "pad", "pairwise_distance", "relu", "relu6", "sigmoid", "silu",
-    "smooth_l1_loss", "softmax", "softmin", "softplus", "tanh",
+    "adaptive_avg_pool2d", "avg_pool2d", "batch_norm", "binary_cross_entropy", "binary_cross_entropy_with_logits", "conv1d",
+    "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "cosine_similarity", "cross_entropy",
+    "dropout", "dropout1d", "dropout2d", "dropout3d", "elu", "embedding", "fold", "gelu", "hardtanh", "kl_div", "l1_loss",
+    "layer_norm", "leaky_relu", "linear", "log_softmax", "logsigmoid", "max_pool2d", "mse_loss", "nll_loss", "normalize",
+    "one_hot", "pad", "pairwise_distance", "relu", "relu6", "sigmoid", "silu",
+    "smooth_l1_loss", "softmax", "softmin", "softplus", "tanh", "unfold",
 ]
 
 

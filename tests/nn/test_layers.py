@@ -11,7 +11,7 @@ import lucid
 from lucid import nn
 
 Make = Callable[[Any], Any]
-IMAGE, MATRIX, SEQUENCE = (2, 4, 7, 6), (5, 6), (3, 6, 4)
+IMAGE, MATRIX, SEQUENCE, VOLUME, SEQUENCE_OF_WINDOWS = (2, 4, 7, 6), (5, 6), (3, 6, 4), (2, 2, 3, 4, 5), (2, 4, 6)
 
 # name, constructor (of either library), shape of the input
 LAYERS: list[tuple[str, Make, tuple[int, ...]]] = [
@@ -25,6 +25,20 @@ LAYERS: list[tuple[str, Make, tuple[int, ...]]] = [
     ("Conv2d-reflect", lambda n: n.Conv2d(4, 2, 3, padding=(2, 1), padding_mode="reflect"), IMAGE),
     ("Conv2d-circular", lambda n: n.Conv2d(4, 2, 3, padding="same", padding_mode="circular"), IMAGE),
     ("Conv2d-replicate", lambda n: n.Conv2d(4, 2, 3, padding=1, padding_mode="replicate"), IMAGE),
+    ("Conv1d", lambda n: n.Conv1d(6, 4, 3), SEQUENCE),
+    ("Conv1d-options", lambda n: n.Conv1d(6, 4, 2, stride=2, padding=2, dilation=2, groups=2, bias=False), SEQUENCE),
+    ("Conv1d-same", lambda n: n.Conv1d(6, 4, (2,), padding="same"), SEQUENCE),
+    ("Conv1d-circular", lambda n: n.Conv1d(6, 4, 3, padding=2, padding_mode="circular"), SEQUENCE),
+    ("Conv3d", lambda n: n.Conv3d(2, 4, 2), VOLUME),
+    ("Conv3d-options", lambda n: n.Conv3d(2, 4, (2, 3, 1), stride=(1, 2, 2), padding=(0, 2, 1), groups=2, dilation=1), VOLUME),
+    ("Conv3d-reflect", lambda n: n.Conv3d(2, 4, 3, padding=(1, 2, 1), padding_mode="reflect"), VOLUME),
+    ("Conv3d-replicate", lambda n: n.Conv3d(2, 4, 2, padding="same", padding_mode="replicate"), VOLUME),
+    ("ConvTranspose1d", lambda n: n.ConvTranspose1d(6, 4, 3, stride=2, output_padding=1), SEQUENCE),
+    ("ConvTranspose2d", lambda n: n.ConvTranspose2d(4, 6, 3), IMAGE),
+    ("ConvTranspose2d-options", lambda n: n.ConvTranspose2d(4, 6, (3, 2), (2, 3), (1, 0), (1, 2), 2, False, 2), IMAGE),
+    ("ConvTranspose3d", lambda n: n.ConvTranspose3d(2, 4, 2, stride=2, groups=2), VOLUME),
+    ("Unfold", lambda n: n.Unfold((2, 3), dilation=2, padding=1), IMAGE),
+    ("Fold", lambda n: n.Fold((3, 3), (1, 2), stride=(1, 1)), SEQUENCE_OF_WINDOWS),
     ("BatchNorm1d", lambda n: n.BatchNorm1d(6), MATRIX),
     ("BatchNorm1d-3d", lambda n: n.BatchNorm1d(6, momentum=None), SEQUENCE),
     ("BatchNorm2d", lambda n: n.BatchNorm2d(4, eps=1e-3, momentum=0.3), IMAGE),
@@ -235,6 +249,44 @@ def test_initial_ranges_are_those_of_torch() -> None:
         for parameter in module.parameters():
             largest = parameter.abs().max().item()
             assert 0.9 * bound < largest <= bound
+
+
+def test_the_output_size_of_a_transposed_convolution(device: str) -> None:
+    torch = pytest.importorskip("torch")
+    ours, theirs = nn.ConvTranspose2d(4, 6, 3, stride=(2, 3)), torch.nn.ConvTranspose2d(4, 6, 3, stride=(2, 3))
+    copy_state(ours, theirs, torch)
+    ours.to(device)
+    data = np.random.default_rng(0).normal(size=(2, 4, 3, 3)).astype("float32")
+    for size in ((7, 9), (8, 11), (2, 6, 8, 10)):
+        close(ours(lucid.tensor(data, device=device), output_size=size), theirs(torch.tensor(data), output_size=size))
+    for wrong in ((9, 9), (7,), (7, 8), (7, 9, 1)):
+        with pytest.raises(ValueError, match="output size|output_size"):
+            ours(lucid.tensor(data, device=device), wrong)
+        with pytest.raises(ValueError, match="output"):
+            theirs(torch.tensor(data), wrong)
+    assert ours(lucid.tensor(data[0], device=device), [8, 11]).shape == (6, 8, 11)
+    for mode in ("reflect", "circular"):
+        with pytest.raises(ValueError, match='Only "zeros" padding mode is supported for ConvTranspose1d'):
+            nn.ConvTranspose1d(1, 1, 3, padding_mode=mode)
+
+
+@pytest.mark.parametrize("name", ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"])
+def test_lazy_convolutions_become_those_of_torch(name: str, device: str) -> None:
+    torch = pytest.importorskip("torch")
+    ours, theirs = (getattr(n, f"Lazy{name}")(4, 2, stride=2, padding=1, groups=2) for n in (nn, torch.nn))
+    assert repr(ours) == repr(theirs)
+    data = np.random.default_rng(0).normal(size=(2, 6, *(5,) * int(name[-2]))).astype("float32")
+    ours.to(device)
+    ours(lucid.tensor(data, device=device))
+    theirs(torch.tensor(data))
+    assert type(ours) is getattr(nn, name) and repr(ours) == repr(theirs)
+    copy_state(ours, theirs, torch)
+    ours.to(device)
+    close(ours(lucid.tensor(data, device=device)), theirs(torch.tensor(data)))
+    fan_in = ours.weight[0].numel()
+    fresh = getattr(nn, name)(6, 40, 2)
+    assert fresh.weight.abs().max().item() <= 1 / fresh.weight[0].numel() ** 0.5
+    assert fan_in == theirs.weight[0].numel()
 
 
 def test_batch_norm_loads_states_of_version_1() -> None:

@@ -1,4 +1,4 @@
-"""Convolution: values against a direct sum, derivatives, unbatched and odd shapes, dtypes, errors, PyTorch."""
+"""2-d convolution: values against a direct sum, derivatives, unbatched and odd shapes, dtypes, errors, PyTorch."""
 from __future__ import annotations
 
 import itertools

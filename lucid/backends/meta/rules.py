@@ -19,6 +19,7 @@ from .probe import Probe, delivered, full_size, probed
 
 Kernel = Callable[..., Any]
 Pair = tuple[int, int]
+Sizes = tuple[int, ...]
 
 # Every length of the result is a length of an argument.
 PROBED = """
@@ -211,16 +212,14 @@ def _windows(length: int, kernel: int, stride: int, padding: int, dilation: int 
     return count - 1 if ceil_mode and (count - 1) * stride >= length + padding else count
 
 
-@_entry
-def conv2d(x: MetaArray, weight: MetaArray, bias: MetaArray | None, *, stride: Pair, padding: Pair, dilation: Pair, groups: int,
-           out: MetaArray | None = None) -> MetaArray:
+def _convolution(x: MetaArray, weight: MetaArray, bias: MetaArray | None, *, stride: Sizes, padding: Sizes, dilation: Sizes,
+                 groups: int, out: MetaArray | None = None) -> MetaArray:
     lengths = map(_windows, x.shape[2:], weight.shape[2:], stride, padding, dilation)
     return delivered(blank((x.shape[0], weight.shape[0], *lengths), x.dtype), out)
 
 
-@_entry
-def conv2d_grad_weight(g: MetaArray, x: MetaArray, *, weight_shape: tuple[int, ...], out: MetaArray | None = None,
-                       **geometry: Any) -> MetaArray:
+def _grad_weight(g: MetaArray, x: MetaArray, *, weight_shape: tuple[int, ...], out: MetaArray | None = None,
+                 **geometry: Any) -> MetaArray:
     return delivered(blank(weight_shape, g.dtype), out)
 
 
@@ -229,8 +228,24 @@ def _grad_input(g: MetaArray, *others: MetaArray, input_shape: tuple[int, ...], 
     return delivered(blank(input_shape, g.dtype), out)
 
 
-for _name in ("conv2d_grad_input", "max_pool2d_grad", "avg_pool2d_grad", "adaptive_avg_pool2d_grad"):
+for _name in ("conv2d", "conv3d"):
+    TABLE[_name] = _only_meta(_name, _convolution)
+    TABLE[f"{_name}_grad_weight"] = _only_meta(f"{_name}_grad_weight", _grad_weight)
+for _name in ("conv2d_grad_input", "conv3d_grad_input", "max_pool2d_grad", "avg_pool2d_grad", "adaptive_avg_pool2d_grad"):
     TABLE[_name] = _only_meta(_name, _grad_input)
+
+
+@_entry
+def unfold(x: MetaArray, *, kernel_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: MetaArray | None = None
+           ) -> MetaArray:
+    windows = math.prod(map(_windows, x.shape[2:], kernel_size, stride, padding, dilation))
+    return delivered(blank((x.shape[0], x.shape[1] * math.prod(kernel_size), windows), x.dtype), out)
+
+
+@_entry
+def fold(columns: MetaArray, *, output_size: Sizes, kernel_size: Sizes, out: MetaArray | None = None, **geometry: Any
+         ) -> MetaArray:
+    return delivered(blank((columns.shape[0], columns.shape[1] // math.prod(kernel_size), *output_size), columns.dtype), out)
 
 
 @_entry

@@ -4,6 +4,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 
-def pair(size: int | Iterable[int]) -> tuple[int, ...]:
-    """``(3, 3)`` for 3; a sequence as a tuple."""
-    return tuple(size) if isinstance(size, Iterable) else (size, size)
+def sizes(size: int | Iterable[int], dims: int) -> tuple[int, ...]:
+    """``(3, 3)`` for 3 in 2 dimensions; a sequence as a tuple."""
+    return tuple(size) if isinstance(size, Iterable) else (size,) * dims

@@ -2,14 +2,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 from ...ops.creation import empty
 from ...tensor import Tensor
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
-from ._sizes import pair
+from ._sizes import sizes
 from .linear import reset_bias
 from .module import Module
 
@@ -90,7 +91,39 @@ class _ConvNd(Module):
         return text
 
 
-class Conv2d(_ConvNd):
+class _Conv(_ConvNd):
+    """What the convolutions share that are not transposed."""
+
+    _dims: ClassVar[int]
+    _function: ClassVar[Callable[..., Tensor]]
+
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: Size, stride: Size = 1, padding: str | Size = 0,
+                 dilation: Size = 1, groups: int = 1, bias: bool = True, padding_mode: str = "zeros", device: Any = None,
+                 dtype: Any = None) -> None:
+        dims = self._dims
+        super().__init__(in_channels, out_channels, sizes(kernel_size, dims), sizes(stride, dims),
+                         padding if isinstance(padding, str) else sizes(padding, dims), sizes(dilation, dims), False,
+                         (0,) * dims, groups, bias, padding_mode, device, dtype)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """(N, C_in, …) to (N, C_out, …), or the same without N."""
+        return self._conv_forward(input, self.weight, self.bias)
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        if self.padding_mode == "zeros":
+            return type(self)._function(input, weight, bias, self.stride, self.padding, self.dilation, self.groups)
+        padded = F.pad(input, self._borders(), mode=self.padding_mode)
+        return type(self)._function(padded, weight, bias, self.stride, (0,) * self._dims, self.dilation, self.groups)
+
+
+class Conv1d(_Conv):
+    """A one-dimensional convolution: (N, C_in, L) to (N, C_out, L'), or the same without N. Options as in `Conv2d`."""
+
+    _dims = 1
+    _function = staticmethod(F.conv1d)
+
+
+class Conv2d(_Conv):
     """A two-dimensional convolution: (N, C_in, H, W) to (N, C_out, H', W'), or the same without N.
 
     `weight` is (out_channels, in_channels / groups, kernel height, kernel width), `bias` (out_channels,) or None; both start
@@ -98,19 +131,84 @@ class Conv2d(_ConvNd):
     'replicate' or 'circular'. Raises ValueError for channels that `groups` does not divide and for unknown paddings.
     """
 
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: Size, stride: Size = 1, padding: str | Size = 0,
-                 dilation: Size = 1, groups: int = 1, bias: bool = True, padding_mode: str = "zeros", device: Any = None,
-                 dtype: Any = None) -> None:
-        super().__init__(in_channels, out_channels, pair(kernel_size), pair(stride),
-                         padding if isinstance(padding, str) else pair(padding), pair(dilation), False, (0, 0), groups, bias,
+    _dims = 2
+    _function = staticmethod(F.conv2d)
+
+
+class Conv3d(_Conv):
+    """A three-dimensional convolution: (N, C_in, D, H, W) to (N, C_out, D', H', W'), or the same without N. Options as in
+    `Conv2d`.
+    """
+
+    _dims = 3
+    _function = staticmethod(F.conv3d)
+
+
+class _ConvTranspose(_ConvNd):
+    """What the transposed convolutions share."""
+
+    _dims: ClassVar[int]
+    _function: ClassVar[Callable[..., Tensor]]
+
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: Size, stride: Size = 1, padding: Size = 0,
+                 output_padding: Size = 0, groups: int = 1, bias: bool = True, dilation: Size = 1,
+                 padding_mode: str = "zeros", device: Any = None, dtype: Any = None) -> None:
+        if padding_mode != "zeros":
+            raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
+        kernel_size, stride, padding, output_padding, dilation = (
+            sizes(size, self._dims) for size in (kernel_size, stride, padding, output_padding, dilation))
+        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, True, output_padding, groups, bias,
                          padding_mode, device, dtype)
 
-    def forward(self, input: Tensor) -> Tensor:
-        """(N, C_in, H, W) to (N, C_out, H', W')."""
-        return self._conv_forward(input, self.weight, self.bias)
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        """(N, C_in, …) to (N, C_out, …), or the same without N; `output_size`, with or without N and C, replaces
+        `output_padding`. Raises ValueError for a size that these strides cannot give.
+        """
+        extra = self.output_padding if output_size is None else self._extra(input, tuple(output_size))
+        return type(self)._function(input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation)
 
-    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        if self.padding_mode == "zeros":
-            return F.conv2d(input, weight, bias, self.stride, self.padding, self.dilation, self.groups)
-        padded = F.pad(input, self._borders(), mode=self.padding_mode)
-        return F.conv2d(padded, weight, bias, self.stride, (0, 0), self.dilation, self.groups)
+    def _extra(self, input: Tensor, output_size: tuple[int, ...]) -> tuple[int, ...]:
+        """The output padding that makes the result of `output_size`."""
+        if len(output_size) == input.ndim:
+            output_size = output_size[-self._dims:]
+        if len(output_size) != self._dims:
+            raise ValueError(f"{type(self).__name__}: for {input.ndim}D input, output_size must have {self._dims} or "
+                             f"{input.ndim} elements (got {len(output_size)})")
+        padding: Any = self.padding
+        smallest = [(n - 1) * s - 2 * p + d * (k - 1) + 1 for n, s, p, d, k in zip(
+            input.shape[-self._dims:], self.stride, padding, self.dilation, self.kernel_size, strict=True)]
+        largest = [n + s - 1 for n, s in zip(smallest, self.stride, strict=True)]
+        if any(not low <= n <= high for low, n, high in zip(smallest, output_size, largest, strict=True)):
+            raise ValueError(f"requested an output size of {list(output_size)}, but valid sizes range from {smallest} to "
+                             f"{largest} (for an input of {list(input.shape[-self._dims:])})")
+        return tuple(n - low for n, low in zip(output_size, smallest, strict=True))
+
+
+class ConvTranspose1d(_ConvTranspose):
+    """The transpose of a one-dimensional convolution: (N, C_in, L) to (N, C_out, L'), or the same without N. Options as in
+    `ConvTranspose2d`.
+    """
+
+    _dims = 1
+    _function = staticmethod(F.conv_transpose1d)
+
+
+class ConvTranspose2d(_ConvTranspose):
+    """The transpose of a two-dimensional convolution: (N, C_in, H, W) to (N, C_out, H', W'), or the same without N.
+
+    `weight` is (in_channels, out_channels / groups, kernel height, kernel width), `bias` (out_channels,) or None. With strides
+    several lengths of the result are possible: `output_padding` is added to the smallest. Raises ValueError for channels that
+    `groups` does not divide and for another padding mode than 'zeros'.
+    """
+
+    _dims = 2
+    _function = staticmethod(F.conv_transpose2d)
+
+
+class ConvTranspose3d(_ConvTranspose):
+    """The transpose of a three-dimensional convolution: (N, C_in, D, H, W) to (N, C_out, D', H', W'), or the same without N.
+    Options as in `ConvTranspose2d`.
+    """
+
+    _dims = 3
+    _function = staticmethod(F.conv_transpose3d)

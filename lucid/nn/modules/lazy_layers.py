@@ -8,7 +8,7 @@ from ...ops.creation import tensor
 from ...tensor import Tensor
 from ..uninitialized import UninitializedBuffer, UninitializedParameter
 from .batchnorm import BatchNorm1d, BatchNorm2d, _BatchNorm
-from .conv import Conv2d, Size, _ConvNd
+from .conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, Size, _ConvNd
 from .lazy import LazyModuleMixin
 from .linear import Linear
 
@@ -85,16 +85,56 @@ class _LazyConv(LazyModuleMixin, _ConvNd):
         return int(input.shape[-spatial - 1])
 
 
-class LazyConv2d(_LazyConv, Conv2d):
-    """A `Conv2d` whose `in_channels` are those of its first input."""
-
-    cls_to_become = Conv2d
-
+class _LazyPlainConv(_LazyConv):
     def __init__(self, out_channels: int, kernel_size: Size, stride: Size = 1, padding: str | Size = 0, dilation: Size = 1,
                  groups: int = 1, bias: bool = True, padding_mode: str = "zeros", device: Any = None, dtype: Any = None
                  ) -> None:
         super().__init__(0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode)
         self._declare(out_channels, bias, device, dtype)
+
+
+class _LazyConvTranspose(_LazyConv):
+    def __init__(self, out_channels: int, kernel_size: Size, stride: Size = 1, padding: Size = 0, output_padding: Size = 0,
+                 groups: int = 1, bias: bool = True, dilation: Size = 1, padding_mode: str = "zeros", device: Any = None,
+                 dtype: Any = None) -> None:
+        super().__init__(0, 0, kernel_size, stride, padding, output_padding, groups, False, dilation, padding_mode)
+        self._declare(out_channels, bias, device, dtype)
+
+
+class LazyConv1d(_LazyPlainConv, Conv1d):
+    """A `Conv1d` whose `in_channels` are those of its first input."""
+
+    cls_to_become = Conv1d
+
+
+class LazyConv2d(_LazyPlainConv, Conv2d):
+    """A `Conv2d` whose `in_channels` are those of its first input."""
+
+    cls_to_become = Conv2d
+
+
+class LazyConv3d(_LazyPlainConv, Conv3d):
+    """A `Conv3d` whose `in_channels` are those of its first input."""
+
+    cls_to_become = Conv3d
+
+
+class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
+    """A `ConvTranspose1d` whose `in_channels` are those of its first input."""
+
+    cls_to_become = ConvTranspose1d
+
+
+class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
+    """A `ConvTranspose2d` whose `in_channels` are those of its first input."""
+
+    cls_to_become = ConvTranspose2d
+
+
+class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
+    """A `ConvTranspose3d` whose `in_channels` are those of its first input."""
+
+    cls_to_become = ConvTranspose3d
 
 
 class _LazyBatchNorm(LazyModuleMixin, _BatchNorm):
