@@ -1,17 +1,17 @@
-"""How every Numba kernel of this package is compiled: threading layer, flags, cache."""
+"""How every kernel of this package is compiled: threading layer, flags, cache."""
 
 from __future__ import annotations
 
-import ctypes
-import pathlib
-import sysconfig
 from collections.abc import Callable
 from typing import Any
 
 import llvmlite.binding
 import numba
 
+from ._kernel import Kernel
 from ._memory import keep_freed_memory
+from ._parallel import GuardedKernel, ParallelKernel
+from .threads import choose_layer, get_num_threads
 
 # Reassociation lets LLVM vectorise sums. `nnan` and `ninf` stay off: with them NaN and inf come out wrong. So do `arcp`
 # and `afn`: they allow a reciprocal estimate and a Newton step for a division, which turns 1 / inf into NaN.
@@ -22,34 +22,30 @@ EXACT = {"contract", "nsz"}
 # LLVM stops vectorising when a loop needs more than 8 alias checks; fused kernels with six arrays need more.
 llvmlite.binding.set_option("", "-runtime-memory-check-threshold=2000")
 
-
-def _load_tbb() -> bool:
-    """Load the TBB library of the `tbb` wheel, which lies where the loader does not look, before Numba asks for it."""
-    for prefix in dict.fromkeys((sysconfig.get_path("data"), sysconfig.get_config_var("base") or "")):
-        for path in sorted(pathlib.Path(prefix, "lib").glob("libtbb.so.12*")):
-            try:
-                ctypes.CDLL(str(path), ctypes.RTLD_GLOBAL)
-            except OSError:
-                continue
-            return True
-    return False
-
-
 _config: Any = numba.config  # Numba adds its settings to this module when it is imported
 keep_freed_memory()
-if _load_tbb() and _config.THREADING_LAYER == "default":
-    # 1.6 us a launch; Numba's `workqueue` costs 50 to 90 us and is not safe when two threads call kernels.
-    _config.THREADING_LAYER = "tbb"
+_config.THREADING_LAYER = choose_layer(_config.THREADING_LAYER)
+# Starts the layer: code that is loaded from disk needs the addresses of its functions.
+numba.set_num_threads(min(get_num_threads(), _config.NUMBA_NUM_THREADS))
+_parallel_kernel = GuardedKernel if numba.threading_layer() == "workqueue" else ParallelKernel
+
+
+def _compiled(function: Callable[..., Any], flags: Any, kernel: type[Kernel] = Kernel) -> Callable[..., Any]:
+    if _config.DISABLE_JIT:
+        return function
+    options = {"nopython": True, "nogil": True, "fastmath": flags, "error_model": "numpy", "boundscheck": None}
+    compiled: Callable[..., Any] = kernel(function, targetoptions=options)
+    return compiled
 
 
 def jit(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a serial kernel whose sums may be reassociated."""
-    return numba.njit(fastmath=REDUCE, error_model="numpy", nogil=True, cache=True)(function)
+    return _compiled(function, REDUCE)
 
 
 def jit_exact(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a serial kernel or device function that keeps the order of its operations."""
-    return numba.njit(fastmath=EXACT, error_model="numpy", nogil=True, cache=True)(function)
+    return _compiled(function, EXACT)
 
 
 def jit_strict(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -57,9 +53,12 @@ def jit_strict(function: Callable[..., Any]) -> Callable[..., Any]:
 
     `fastmath=False` is not redundant: unset, a function takes over the flags of the caller that is compiled first.
     """
-    return numba.njit(fastmath=False, error_model="numpy", nogil=True, cache=True)(function)
+    return _compiled(function, False)
 
 
 def jit_parallel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a kernel with `prange` loops. Give each iteration a whole chunk: a slice, passed to a serial kernel."""
-    return numba.njit(parallel=True, fastmath=REDUCE, error_model="numpy", nogil=True, cache=True)(function)
+    """Compile a kernel with a `prange` loop. Give each iteration a whole chunk: a slice, passed to a serial kernel.
+
+    One loop at the top level that assigns to nothing outside (`_parallel.split_loop`) compiles several times faster.
+    """
+    return _compiled(function, REDUCE, _parallel_kernel)

@@ -55,7 +55,18 @@ class _OneThread:
                 self._threads[1](self._before)
 
 
+    def set_num_threads(self, number: int) -> None:
+        """Use `number` threads from now on, or from the end of this context."""
+        if self._threads is None:
+            return
+        with self._lock:
+            self._before = number
+            if self._users == 0:
+                self._threads[1](number)
+
+
 one_thread = _OneThread()
+set_num_threads = one_thread.set_num_threads
 
 
 def matmul(a: np.ndarray, b: np.ndarray) -> Any:

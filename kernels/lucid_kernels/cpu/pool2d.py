@@ -149,10 +149,11 @@ def _scatter_planes(g, indices, dx, first, last):
 def _scatter_planes_parallel(g, indices, dx):
     count = dx.shape[0]
     step = row_chunk(dx.size // max(1, count))
-    bad = 0
+    good = np.ones(1, np.bool_)
     for i in numba.prange((count + step - 1) // step):
-        bad += 0 if _scatter_planes(g, indices, dx, i * step, min(count, (i + 1) * step)) else 1
-    return bad == 0
+        if not _scatter_planes(g, indices, dx, i * step, min(count, (i + 1) * step)):
+            good[0] = False
+    return good[0]
 
 
 @jit
@@ -177,10 +178,11 @@ def _gather_planes(x, indices, y, first, last):
 def _gather_planes_parallel(x, indices, y):
     count = y.shape[0]
     step = row_chunk(y.size // max(1, count))
-    bad = 0
+    good = np.ones(1, np.bool_)
     for i in numba.prange((count + step - 1) // step):
-        bad += 0 if _gather_planes(x, indices, y, i * step, min(count, (i + 1) * step)) else 1
-    return bad == 0
+        if not _gather_planes(x, indices, y, i * step, min(count, (i + 1) * step)):
+            good[0] = False
+    return good[0]
 
 
 # ---- average pooling -----------------------------------------------------------------------------------------------
