@@ -28,8 +28,9 @@ from numba.core import caching
 from numba.misc.appdirs import AppDirs
 
 VARIABLE = "LUCID_CACHE_DIR"
+_caching: Any = caching
 # Numba 0.61 has the name with an underscore.
-_Locator: Any = getattr(caching, "InTreeCacheLocator", None) or caching._InTreeCacheLocator
+_Locator: Any = getattr(_caching, "InTreeCacheLocator", None) or _caching._InTreeCacheLocator
 
 
 @functools.cache
@@ -86,7 +87,8 @@ def _writable(folder: str) -> bool:
 @functools.cache
 def folders(sources: str) -> tuple[tuple[str, ...], str | None]:
     """(folders to read, the folder to write or None) for functions of files in the folder `sources`; warns where it must."""
-    readable, tried = [], []
+    readable: list[str] = []
+    tried: list[str] = []
     for variable, folder in _candidates(sources):
         if _writable(folder):
             return (*readable, folder), folder
@@ -125,10 +127,10 @@ def _function_cache(function: Callable[..., Any], folder: str) -> Any:
         def get_source_stamp(self) -> Any:
             return stamp(self._py_file)
 
-    class Implementation(caching.CompileResultCacheImpl):  # type: ignore[misc]
+    class Implementation(_caching.CompileResultCacheImpl):  # type: ignore[misc]
         _locator_classes: ClassVar[list[Any]] = [Locator]
 
-    class Cache(caching.FunctionCache):  # type: ignore[misc]
+    class Cache(_caching.FunctionCache):  # type: ignore[misc]
         _impl_class = Implementation
 
     return Cache(function)
@@ -139,12 +141,14 @@ class KernelCache:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
+        self._file = os.path.abspath(function.__code__.co_filename)
+        stamp(self._file)  # now: the file may be edited before the first version is kept
 
     @functools.cached_property
     def _caches(self) -> tuple[list[Any], Any]:
-        readable, writable = folders(os.path.dirname(os.path.abspath(self._function.__code__.co_filename)))
+        readable, writable = folders(os.path.dirname(self._file))
         caches = {folder: _function_cache(self._function, folder) for folder in readable}
-        return list(caches.values()), caches.get(writable)
+        return list(caches.values()), caches[writable] if writable else None
 
     @property
     def cache_path(self) -> str | None:

@@ -22,12 +22,13 @@ EXACT = {"contract", "nsz"}
 # LLVM stops vectorising when a loop needs more than 8 alias checks; fused kernels with six arrays need more.
 llvmlite.binding.set_option("", "-runtime-memory-check-threshold=2000")
 
-_config: Any = numba.config  # Numba adds its settings to this module when it is imported
+_numba: Any = numba
+_config = _numba.config  # Numba adds its settings to this module when it is imported
 keep_freed_memory()
 _config.THREADING_LAYER = choose_layer(_config.THREADING_LAYER)
 # Starts the layer: code that is loaded from disk needs the addresses of its functions.
 numba.set_num_threads(min(get_num_threads(), _config.NUMBA_NUM_THREADS))
-_parallel_kernel = GuardedKernel if numba.threading_layer() == "workqueue" else ParallelKernel
+_parallel_kernel = GuardedKernel if _numba.threading_layer() == "workqueue" else ParallelKernel
 
 
 def _compiled(function: Callable[..., Any], flags: Any, kernel: type[Kernel] = Kernel) -> Callable[..., Any]:

@@ -24,7 +24,7 @@ class _NoMachineCode:
         """Nothing: the environment is set where the code is linked into a kernel (`Kernel.compile`)."""
 
 
-class InnerLibrary(JITCodeLibrary):  # type: ignore[misc]
+class InnerLibrary(JITCodeLibrary):
     """Code to be linked into that of kernels. It is optimised here as well: loops vectorise better before they are inlined."""
 
     optimised = True
@@ -58,7 +58,7 @@ class LoopLibrary(InnerLibrary):
     optimised = False
 
 
-class _InnerCompiler(Compiler):  # type: ignore[misc]
+class _InnerCompiler(Compiler):
     library: type[InnerLibrary] = InnerLibrary
 
     def __init__(self, typing_context: Any, target_context: Any, library: Any, *rest: Any) -> None:
@@ -75,7 +75,7 @@ def inner(function: Callable[..., Any], options: dict[str, Any], loop: bool = Fa
     return CPUDispatcher(function, None, options, _LoopCompiler if loop else _InnerCompiler)
 
 
-class Kernel(CPUDispatcher):  # type: ignore[misc]
+class Kernel(CPUDispatcher):
     """A jitted function that Python calls; kernels that call it get its other self, `inner`."""
 
     def __init__(
@@ -95,7 +95,7 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
         before = len(self.overloads)
         entry = super().compile(signature)
         if len(self.overloads) > before:
-            compiled = next(reversed(self.overloads.values()))
+            compiled: Any = next(reversed(self.overloads.values()))
             if getattr(compiled, "metadata", None) is not None:  # compiled, not loaded: Numba itself does it for those
                 for environment in compiled._find_referenced_environments():
                     compiled.library.codegen.set_env(environment.env_name, environment)

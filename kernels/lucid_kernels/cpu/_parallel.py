@@ -18,14 +18,14 @@ from typing import Any
 
 import llvmlite.binding
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba.core import cgutils, dispatcher, types
 from numba.core.compiler import Compiler
-from numba.core.dispatcher import _FunctionCompiler
 from numba.extending import intrinsic
 
 from ._kernel import Kernel, inner
 from .threads import THREADS
 
+_FunctionCompiler: Any = vars(dispatcher)["_FunctionCompiler"]
 _THREADS_SYMBOL = "lucid_num_threads"
 llvmlite.binding.add_symbol(_THREADS_SYMBOL, ctypes.addressof(THREADS))
 
@@ -177,6 +177,7 @@ class _SplittingCompiler(_FunctionCompiler):  # type: ignore[misc]
     A kernel of another form is left to Numba's transformation.
     """
 
+    targetoptions: dict[str, Any]
     _split: Callable[..., Any] | None = None
 
     def _compile_core(self, args: Any, return_type: Any) -> Any:
