@@ -9,6 +9,7 @@ from typing import Any
 FAMILIES = {
     "elementwise": "relu relu_grad gelu gelu_grad sigmoid sigmoid_grad tanh tanh_grad silu silu_grad",
     "softmax": "softmax softmax_grad log_softmax log_softmax_grad",
+    "attention": "attention attention_grad",
     "cross_entropy": "cross_entropy",
     "batch_norm": "batch_norm batch_norm_grad batch_norm_eval batch_norm_eval_grad",
     "layer_norm": "layer_norm layer_norm_grad",

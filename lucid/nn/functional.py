@@ -13,6 +13,7 @@ from ..ops._operands import require_tensor
 from ..ops.activation import gelu, logsigmoid, sigmoid, softplus, tanh
 from ..ops.activation import log_softmax as _log_softmax
 from ..ops.activation import softmax as _softmax
+from ..ops.attention import scaled_dot_product_attention
 from ..ops.convolution import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
 from ..ops.creation import arange
 from ..ops.dropout import dropout, dropout1d, dropout2d, dropout3d
@@ -39,7 +40,7 @@ __all__ = [
     "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "cosine_similarity", "cross_entropy",
     "dropout", "dropout1d", "dropout2d", "dropout3d", "elu", "embedding", "fold", "gelu", "hardtanh", "kl_div", "l1_loss",
     "layer_norm", "leaky_relu", "linear", "log_softmax", "logsigmoid", "max_pool2d", "mse_loss", "nll_loss", "normalize",
-    "one_hot", "pad", "pairwise_distance", "relu", "relu6", "sigmoid", "silu",
+    "one_hot", "pad", "pairwise_distance", "relu", "relu6", "scaled_dot_product_attention", "sigmoid", "silu",
     "smooth_l1_loss", "softmax", "softmin", "softplus", "tanh", "unfold",
 ]
 

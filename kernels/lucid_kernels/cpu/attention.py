@@ -211,8 +211,8 @@ def _row_dots(g: Any, out: Any, dots: Any) -> None:
 
 
 @jit_parallel
-def _backward(g: Any, q: Any, k: Any, k_tiles: Any, v_tiles: Any, mask: Any, mask_of: Any, scale: Any, is_causal: bool, lse: Any,
-              dots: Any, dq: Any, dk: Any, dv: Any) -> None:
+def _backward(g: Any, q: Any, k: Any, k_tiles: Any, v_tiles: Any, mask: Any, mask_of: Any, scale: Any, is_causal: bool,
+              lse: Any, dots: Any, dq: Any, dk: Any, dv: Any) -> None:
     """dq is (tasks, heads, queries, width): each task of a group takes every so many tiles and has sums of its own."""
     tasks, heads, count = dq.shape[0], q.shape[0], k_tiles.shape[1]
     repeats = heads // k.shape[0]
@@ -229,9 +229,9 @@ def _backward(g: Any, q: Any, k: Any, k_tiles: Any, v_tiles: Any, mask: Any, mas
             dk_tile[:] = 0
             dv_tile[:] = 0
             for head in range(n * repeats, (n + 1) * repeats):
-                _backward_tile(g[head], q[head], k[n, part], k_tiles[n, t], v_tiles[n, t], mask[mask_of[head] if has_mask else 0],
-                               has_mask, scale, is_causal, part.start, lse[head], dots[head], dq[task, head], dk_tile, dv_tile,
-                               scores, gradients)
+                _backward_tile(g[head], q[head], k[n, part], k_tiles[n, t], v_tiles[n, t],
+                               mask[mask_of[head] if has_mask else 0], has_mask, scale, is_causal, part.start, lse[head],
+                               dots[head], dq[task, head], dk_tile, dv_tile, scores, gradients)
             dk[n, part] = dk_tile[: part.stop - part.start, : dk.shape[2]]
             dv[n, part] = dv_tile[: part.stop - part.start, : dv.shape[2]]
 
@@ -286,7 +286,8 @@ def attention(q: Array, k: Array, v: Array, mask: Array | None, *, scale: float,
     y = np.empty((*q_rows.shape[:2], v_rows.shape[2]), q.dtype)
     lse = np.empty(q_rows.shape[:2], q.dtype)
     if q_rows.size or y.size or lse.size:
-        _forward(q_rows, _tiles(_heads(k)), v_rows, *_masks(mask, q, keys), heads // max(1, k.shape[1]), scale, is_causal, y, lse)
+        repeats = heads // max(1, k.shape[1])
+        _forward(q_rows, _tiles(_heads(k)), v_rows, *_masks(mask, q, keys), repeats, scale, is_causal, y, lse)
     y = y.reshape(batch, heads, *y.shape[1:])[:, :, :queries, :width]
     return deliver(out_y, contiguous(y)), deliver(out_lse, contiguous(lse.reshape(batch, heads, lse.shape[1])[:, :, :queries]))
 

@@ -304,6 +304,18 @@ def layer_norm_grad(g: MetaArray, x: MetaArray, weight: MetaArray | None, mean: 
 
 
 @_entry
+def attention(q: MetaArray, k: MetaArray, v: MetaArray, mask: MetaArray | None, *, scale: float, is_causal: bool, out: Any = None
+              ) -> tuple[MetaArray, ...]:
+    return delivered((blank((*q.shape[:3], v.shape[3]), q.dtype), blank(q.shape[:3], q.dtype)), out)
+
+
+@_entry
+def attention_grad(g: MetaArray, q: MetaArray, k: MetaArray, v: MetaArray, *others: MetaArray | None, scale: float,
+                   is_causal: bool, out: Any = None) -> tuple[MetaArray, ...]:
+    return delivered((blank(q.shape, q.dtype), blank(k.shape, k.dtype), blank(v.shape, v.dtype)), out)
+
+
+@_entry
 def cross_entropy(x: MetaArray, target: MetaArray, weight: MetaArray | None, *, reduction: str, with_grad: bool,
                   out: Any = None, **options: Any) -> tuple[Any, ...]:
     loss = blank(target.shape if reduction == "none" else (), x.dtype)

@@ -1,0 +1,176 @@
+"""Attention kernels on the CPU against NumPy in float64 and PyTorch."""
+from __future__ import annotations
+
+import ml_dtypes
+import numba
+import numpy as np
+import pytest
+from lucid_kernels.cpu import _products
+from lucid_kernels.cpu._compile import REDUCE
+from lucid_kernels.cpu.attention import attention, attention_grad
+
+from tests.kernels import attention_reference as reference
+
+TOLERANCE = {np.float32: {"rtol": 1e-4, "atol": 2e-5}, np.float64: {"rtol": 1e-10, "atol": 1e-12}}
+SCALE = 0.3
+
+
+def forward_and_backward(g, q, k, v, mask, scale=SCALE, is_causal=False):
+    y, lse = attention(q, k, v, mask, scale=scale, is_causal=is_causal)
+    return (y, lse, *attention_grad(g, q, k, v, mask, y, lse, scale=scale, is_causal=is_causal))
+
+
+def expected(g, q, k, v, mask, scale=SCALE, is_causal=False):
+    _, y, lse = reference.attention(q, k, v, mask, scale, is_causal)
+    return (y, lse, *reference.gradients(g, q, k, v, mask, scale, is_causal))
+
+
+@pytest.mark.parametrize("shape", [*reference.SHAPES, (1, 2, 1, 300, 520, 64, 64), (3, 8, 8, 64, 128, 64, 64)])
+@pytest.mark.parametrize("mask", reference.MASKS, ids=str)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_values_and_gradients(shape, mask, dtype):
+    *arrays, additive = data = reference.data(shape, mask, dtype)
+    before = [a.copy() for a in arrays]
+    results = forward_and_backward(*data, is_causal=mask == "causal")
+    for got, wanted in zip(results, expected(*data, is_causal=mask == "causal"), strict=True):
+        assert got.dtype == dtype
+        assert got.flags.c_contiguous
+        np.testing.assert_allclose(got, wanted, **TOLERANCE[dtype])
+    for array, old in zip(arrays, before, strict=True):
+        np.testing.assert_array_equal(array, old)
+
+
+def test_strides_and_out():
+    g, q, k, v, mask = reference.data((2, 2, 2, 70, 9, 8, 6), (1, 0, 1, 1), np.float32)
+    wanted = forward_and_backward(g, q, k, v, mask)
+    strided = [np.asfortranarray(a) for a in (g, q, k, v, mask)]
+    for got, plain in zip(forward_and_backward(*strided), wanted, strict=True):
+        np.testing.assert_array_equal(got, plain)
+    y, lse, *grads = wanted
+    out = (np.zeros((2, 2, 6, 70), np.float32).swapaxes(2, 3), None)
+    results = attention(q, k, v, mask, scale=SCALE, is_causal=False, out=out)
+    assert results[0] is out[0]
+    np.testing.assert_array_equal(results[0], y)
+    np.testing.assert_array_equal(results[1], lse)
+    out = (np.zeros_like(q), np.zeros(k.shape), None)
+    results = attention_grad(g, q, k, v, mask, y, lse, scale=SCALE, is_causal=False, out=out)
+    assert results[0] is out[0] and results[1] is out[1]
+    for got, plain in zip(results, grads, strict=True):
+        np.testing.assert_array_equal(got, plain)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("mask_dtype", [None, np.float32])
+def test_halves_are_computed_in_float32(dtype, mask_dtype):
+    g, q, k, v, mask = reference.data((1, 2, 1, 40, 30, 8, 8), (0, 0, 1, 1), dtype)
+    mask = mask.astype(mask_dtype or dtype)
+    results = forward_and_backward(g, q, k, v, mask)
+    assert [a.dtype for a in results] == [dtype, np.float32, dtype, dtype, dtype]
+    y, lse = attention(*(a.astype(np.float32) for a in (q, k, v, mask)), scale=SCALE, is_causal=False)
+    np.testing.assert_array_equal(results[0], y.astype(dtype))
+    np.testing.assert_array_equal(results[1], lse)
+    wide = (a.astype(np.float32) for a in (g, q, k, v, mask, results[0]))
+    for got, wanted in zip(results[2:], attention_grad(*wide, lse, scale=SCALE, is_causal=False), strict=True):
+        np.testing.assert_array_equal(got, wanted.astype(dtype))
+
+
+@pytest.mark.parametrize("empty", range(7))
+@pytest.mark.parametrize("causal", [False, True])
+def test_empty(empty, causal):
+    shape = [2, 2, 2, 3, 4, 5, 6]
+    shape[empty] = 0
+    if empty == 1:
+        shape[2] = 0
+    elif empty == 2:
+        shape[1] = 0
+    data = reference.data(shape, None, np.float32)
+    for got, wanted in zip(forward_and_backward(*data, is_causal=causal), expected(*data, is_causal=causal), strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("where", [1, 2, 3])
+def test_nan_and_infinity_go_where_they_go_in_numpy(bad, where):
+    data = reference.data((1, 1, 1, 70, 5, 4, 3), None, np.float32)
+    data[where][0, 0, 2, 1] = bad
+    with np.errstate(invalid="ignore"):
+        wanted = expected(*data)
+    for got, exact in zip(forward_and_backward(*data), wanted, strict=True):
+        np.testing.assert_allclose(got, exact, rtol=1e-4, atol=1e-5)
+
+
+def test_large_scores():
+    g, q, k, v, _ = reference.data((1, 1, 1, 20, 300, 8, 8), None, np.float32)
+    data = (g, q * 100, k * 10, v, None)
+    for got, wanted in zip(forward_and_backward(*data)[:2], expected(*data)[:2], strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-3, atol=1e-3)
+
+
+def test_results_do_not_depend_on_the_number_of_threads():
+    data = reference.data((1, 2, 1, 200, 700, 16, 16), None, np.float32)
+    whole = forward_and_backward(*data)
+    threads = numba.get_num_threads()
+    numba.set_num_threads(1)
+    try:
+        for got, wanted in zip(forward_and_backward(*data), whole, strict=True):
+            np.testing.assert_array_equal(got, wanted)
+    finally:
+        numba.set_num_threads(threads)
+
+
+@pytest.mark.parametrize("mask", reference.MASKS, ids=str)
+def test_errors_are_within_twice_those_of_torch(mask):
+    torch = pytest.importorskip("torch")
+    g, q, k, v, additive = reference.data((2, 2, 2, 256, 256, 64, 64), mask, np.float32)
+    causal, scale = mask == "causal", 0.125
+    tensors = [torch.tensor(a, requires_grad=True) for a in (q, k, v)]
+    t_mask = None if additive is None else torch.tensor(additive)
+    y = torch.nn.functional.scaled_dot_product_attention(*tensors, attn_mask=t_mask, is_causal=causal)
+    theirs = (y.detach(), *torch.autograd.grad(y, tensors, torch.tensor(g)))
+    exact = expected(g, q, k, v, additive, scale, causal)
+    ours = forward_and_backward(g, q, k, v, additive, scale, causal)
+    for index in range(4):
+        wanted = exact[index + (index > 0)]
+        error, bound = (np.abs(a - wanted).max() for a in (ours[index + (index > 0)], theirs[index].numpy()))
+        assert error <= 2 * bound + 1e-7
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("function", "transposed"), [(_products.multiply, False), (_products.multiply_transposed, True)])
+def test_products(dtype, function, transposed):
+    rng = np.random.default_rng(0)
+    columns = 2 * _products.COLUMN_BLOCK_BYTES // np.dtype(dtype).itemsize
+    a, b = rng.standard_normal((24, 24)).astype(dtype), rng.standard_normal((24, columns)).astype(dtype)
+    c = np.full((24, columns), 7, dtype)
+    for count in (0, 1, 19):
+        function(a, b, c, 16, columns, count, False)
+        wanted = (a.T if transposed else a)[:16, :count].astype(np.float64) @ b[:count]
+        np.testing.assert_allclose(c[:16], wanted, rtol=1e-4, atol=1e-5)
+        function(a, b, c, 9, columns // 2 + 1, count, True)  # rounded up to whole blocks
+        np.testing.assert_allclose(c[:16], 2 * wanted, rtol=1e-4, atol=1e-5)
+        assert (c[16:] == 7).all()
+
+
+@pytest.mark.parametrize("function", [_products.multiply, _products.multiply_transposed])
+def test_sums_of_products_stay_in_registers(function):
+    """The loop over the terms writes nothing: no sum has been spilled to the stack."""
+    fresh = numba.njit(fastmath=REDUCE, error_model="numpy")(function.py_func)  # nothing to read of what comes from the cache
+    matrix, number = numba.float32[:, ::1], numba.int64
+    fresh.compile((matrix, matrix, matrix, number, number, number, numba.boolean))
+    (assembly,) = fresh.inspect_asm().values()
+    loops = [block for block in inner_loops(assembly) if "vfmadd" in block]
+    assert loops or "vfmadd" not in assembly
+    for block in loops:
+        assert not [line for line in block.splitlines() if line.strip().startswith("vmov") and line.endswith("(%rsp)")]
+
+
+def inner_loops(assembly):
+    """The basic blocks that jump back to their own label."""
+    label, lines = None, []
+    for line in assembly.splitlines():
+        if line.endswith(":") and not line.startswith("\t"):
+            label, lines = line[:-1], []
+        elif label is not None:
+            lines.append(line)
+            if line.strip().startswith("j") and line.split()[-1] == label:
+                yield "\n".join(lines)

@@ -1,0 +1,104 @@
+"""CUDA attention against float64 NumPy."""
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from tests.kernels import attention_reference as reference
+
+TOLERANCE = {np.float32: {"rtol": 1e-4, "atol": 2e-5}, np.float64: {"rtol": 1e-10, "atol": 1e-12}}
+SCALE = 0.3
+
+
+@pytest.fixture
+def kernels(cp):
+    from lucid_kernels.cuda import attention
+
+    return attention
+
+
+def forward_and_backward(kernels, cp, g, q, k, v, mask, is_causal=False, scale=SCALE):
+    g, q, k, v, mask = (None if a is None else cp.asarray(a) for a in (g, q, k, v, mask))
+    y, lse = kernels.attention(q, k, v, mask, scale=scale, is_causal=is_causal)
+    return (y, lse, *kernels.attention_grad(g, q, k, v, mask, y, lse, scale=scale, is_causal=is_causal))
+
+
+def expected(g, q, k, v, mask, is_causal=False, scale=SCALE):
+    _, y, lse = reference.attention(q, k, v, mask, scale, is_causal)
+    return (y, lse, *reference.gradients(g, q, k, v, mask, scale, is_causal))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("mask", reference.MASKS, ids=str)
+def test_values_and_gradients(kernels, cp, dtype, mask):
+    for shape in reference.SHAPES:
+        data = reference.data(shape, mask, dtype)
+        results = forward_and_backward(kernels, cp, *data, is_causal=mask == "causal")
+        for got, wanted in zip(results, expected(*data, is_causal=mask == "causal"), strict=True):
+            assert got.dtype == dtype and got.shape == wanted.shape
+            np.testing.assert_allclose(got.get(), wanted, **TOLERANCE[dtype])
+
+
+@pytest.mark.parametrize("mask", ["causal", (1, 1, 1, 1)], ids=str)
+def test_every_schedule(kernels, cp, schedule, mask):
+    data = reference.data((1, 2, 1, 70, 66, 17, 5), mask, np.float32)
+    results = forward_and_backward(kernels, cp, *data, is_causal=mask == "causal")
+    for got, wanted in zip(results, expected(*data, is_causal=mask == "causal"), strict=True):
+        np.testing.assert_allclose(got.get(), wanted, **TOLERANCE[np.float32])
+
+
+def test_strides_and_out(kernels, cp):
+    data = reference.data((2, 2, 2, 9, 7, 8, 6), (1, 0, 1, 1), np.float32)
+    wanted = [a.get() for a in forward_and_backward(kernels, cp, *data)]
+    g, q, k, v, mask = (cp.asarray(np.ascontiguousarray(a.T)).T for a in data)
+    out = (cp.zeros(wanted[0].shape, np.float32, order="F"), None)
+    y, lse = kernels.attention(q, k, v, mask, scale=SCALE, is_causal=False, out=out)
+    assert y is out[0]
+    out = (cp.zeros(q.shape, np.float32), cp.zeros(k.shape, np.float32, order="F"), None)
+    grads = kernels.attention_grad(g, q, k, v, mask, y, lse, scale=SCALE, is_causal=False, out=out)
+    assert grads[0] is out[0] and grads[1] is out[1]
+    for got, plain in zip((y, lse, *grads), wanted, strict=True):
+        np.testing.assert_array_equal(got.get(), plain)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+def test_halves_are_computed_in_float32(kernels, cp, dtype):
+    data = reference.data((1, 2, 1, 9, 7, 8, 8), (0, 0, 1, 1), dtype)
+    results = forward_and_backward(kernels, cp, *data)
+    assert [a.dtype for a in results] == [dtype, np.float32, dtype, dtype, dtype]
+    q, k, v, mask = (cp.asarray(a.astype(np.float32)) for a in data[1:])
+    y, lse = kernels.attention(q, k, v, mask, scale=SCALE, is_causal=False)
+    np.testing.assert_array_equal(results[0].get(), y.get().astype(dtype))
+    np.testing.assert_array_equal(results[1].get(), lse.get())
+
+
+@pytest.mark.parametrize("empty", [0, 3, 4, 5, 6])
+def test_empty(kernels, cp, empty):
+    shape = [2, 2, 2, 3, 4, 5, 6]
+    shape[empty] = 0
+    for causal in (False, True):
+        data = reference.data(shape, None, np.float32)
+        results = forward_and_backward(kernels, cp, *data, is_causal=causal)
+        for got, wanted in zip(results, expected(*data, is_causal=causal), strict=True):
+            np.testing.assert_allclose(got.get(), wanted, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("where", [1, 2, 3])
+def test_nan_and_infinity_go_where_they_go_in_numpy(kernels, cp, bad, where):
+    data = reference.data((1, 1, 1, 7, 5, 4, 3), None, np.float32)
+    data[where][0, 0, 2, 1] = bad
+    with np.errstate(invalid="ignore"):
+        wanted = expected(*data)
+    for got, exact in zip(forward_and_backward(kernels, cp, *data), wanted, strict=True):
+        np.testing.assert_allclose(got.get(), exact, rtol=1e-4, atol=1e-5)
+
+
+def test_parity_with_the_cpu(kernels, cp):
+    cpu = pytest.importorskip("lucid_kernels.cpu.attention")
+    g, q, k, v, mask = reference.data((1, 4, 2, 70, 66, 8, 8), (1, 1, 1, 1), np.float32)
+    y, lse = cpu.attention(q, k, v, mask, scale=SCALE, is_causal=False)
+    wanted = (y, lse, *cpu.attention_grad(g, q, k, v, mask, y, lse, scale=SCALE, is_causal=False))
+    for got, other in zip(forward_and_backward(kernels, cp, g, q, k, v, mask), wanted, strict=True):
+        np.testing.assert_allclose(got.get(), other, rtol=1e-4, atol=2e-5)
