@@ -39,6 +39,7 @@ from .backends import default_device as get_default_device
 from .backends import set_default_device
 from .backends.memory_format import MemoryFormat as memory_format
 from .backends.memory_format import channels_last, channels_last_3d, contiguous_format, preserve_format
+from .backends.threads import get_num_threads, set_num_threads
 from .ops.activation import (
     log_softmax,
     relu,

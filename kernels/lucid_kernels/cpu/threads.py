@@ -86,9 +86,10 @@ def choose_layer(chosen: str) -> str:
     TBB takes 1.6 us a launch. Without it, Numba's own workqueue takes 50 to 90 us, and two threads must not launch kernels at
     once (`_parallel.GuardedKernel`). GNU OpenMP would stall for 8 ms between kernels and end processes that fork.
     """
+    loaded = load_tbb()
     if chosen != "default":
         return chosen
-    if load_tbb():
+    if loaded:
         return "tbb"
     if sys.platform.startswith("linux") and platform.machine() == "x86_64":
         warnings.warn("TBB is not installed: each kernel starts some 50 times as slowly, and kernels of several Python threads "

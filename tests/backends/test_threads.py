@@ -1,0 +1,184 @@
+"""The number of threads; forks and threads of the user's own."""
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pathlib
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lucid
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LAYERS = ("tbb", "workqueue")
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+
+
+@pytest.fixture(autouse=True)
+def same_number_afterwards() -> Iterator[None]:
+    before = lucid.get_num_threads()
+    yield
+    lucid.set_num_threads(before)
+
+
+def run(code: str, layer: str = "default", **variables: str) -> str:
+    """What `code` prints in a fresh interpreter whose kernels run on `layer`."""
+    environment = {name: value for name, value in os.environ.items() if name not in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS")}
+    environment |= {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "kernels")]), **variables}
+    if layer != "default":
+        environment["NUMBA_THREADING_LAYER"] = layer
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=240)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_set_and_get() -> None:
+    for number in (1, 3, np.int64(2)):
+        lucid.set_num_threads(number)
+        assert lucid.get_num_threads() == number and type(lucid.get_num_threads()) is int
+
+
+@pytest.mark.parametrize("number", [0, -1, "a", 1.5, True, None, 2**40])
+def test_refused_numbers_are_those_of_pytorch(number: Any) -> None:
+    before = lucid.get_num_threads()
+    with pytest.raises((RuntimeError, ValueError)) as ours:
+        lucid.set_num_threads(number)
+    assert lucid.get_num_threads() == before
+    torch = pytest.importorskip("torch")
+    with pytest.raises(ours.type):
+        torch.set_num_threads(number)
+
+
+@pytest.mark.parametrize(("variables", "expected"), [
+    ({"NUMBA_NUM_THREADS": "3"}, 3), ({"OMP_NUM_THREADS": "5"}, 5), ({"OMP_NUM_THREADS": "4,2"}, 4),
+    ({"NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "5"}, 1)])
+def test_variables_set_the_default(variables: dict[str, str], expected: int) -> None:
+    assert run("import lucid; print(lucid.get_num_threads())", **variables) == str(expected)
+
+
+def test_asking_imports_no_numba_and_the_number_reaches_kernels_and_blas() -> None:
+    code = """
+import sys, lucid
+from lucid_kernels.cpu import blas
+lucid.set_num_threads(1)
+assert 'numba' not in sys.modules
+x = lucid.randn(1 << 20)
+x.relu()
+import numba
+from lucid_kernels.cpu import threads
+print(threads.THREADS.value, numba.get_num_threads(), blas.one_thread._threads is None or blas.one_thread._threads[0]())
+"""
+    assert run(code) in ("1 1 1", "1 1 True")
+
+
+@pytest.mark.parametrize("number", [1, 2, 5])
+def test_results_do_not_depend_on_the_number(number: int) -> None:
+    lucid.manual_seed(1)
+    x = lucid.randn(64, 33, 40, requires_grad=True)
+    weight = lucid.randn(33)
+
+    def results() -> list[np.ndarray]:
+        y = lucid.nn.functional.batch_norm(x, None, None, weight, training=True).softmax(1)
+        (gradient,) = lucid.autograd.grad(y.square().sum(), x)
+        return [y.detach().numpy(), gradient.numpy(), lucid.dropout(lucid.ones(100_000), 0.5, True).numpy()]
+
+    lucid.set_num_threads(2)
+    lucid.manual_seed(2)
+    expected = results()
+    lucid.set_num_threads(number)
+    lucid.manual_seed(2)
+    for ours, theirs in zip(results(), expected, strict=True):
+        assert np.array_equal(ours, theirs)
+
+
+@needs_fork
+@pytest.mark.parametrize("layer", LAYERS)
+def test_a_child_computes_after_a_fork(layer: str) -> None:
+    code = """
+import os, lucid
+x = lucid.randn(1 << 20)
+a = lucid.randn(300, 300)
+expected, product = x.relu().sum().item(), (a @ a).sum().item()
+for turn in range(3):
+    child = os.fork()
+    if child == 0:
+        good = x.relu().sum().item() == expected and abs((a @ a).sum().item() - product) < 1
+        os._exit(0 if good else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert x.relu().sum().item() == expected
+print('good')
+"""
+    assert run(code, layer) == "good"
+
+
+def _sum_of_relu(seed: int) -> float:
+    return lucid.from_numpy(np.random.default_rng(seed).standard_normal(1 << 18)).relu().sum().item()
+
+
+@needs_fork
+def test_processes_of_multiprocessing_compute_after_the_parent() -> None:
+    expected = [_sum_of_relu(seed) for seed in range(4)]
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        assert pool.map_async(_sum_of_relu, range(4)).get(120) == expected
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_several_threads_call_kernels_at_once(layer: str) -> None:
+    code = """
+import threading, numpy as np, lucid
+x = [lucid.randn(300_000) for _ in range(4)]
+expected = [a.relu().numpy().copy() for a in x]
+wrong = []
+def work(k):
+    for turn in range(40):
+        if not np.array_equal(x[k].relu().numpy(), expected[k]):
+            wrong.append(k)
+threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+[t.start() for t in threads]
+[t.join() for t in threads]
+print(wrong)
+"""
+    assert run(code, layer) == "[]"
+
+
+def test_several_threads_change_the_number_and_multiply() -> None:
+    a = np.random.default_rng(0).standard_normal((200, 200))
+    x, expected = lucid.from_numpy(a), a @ a
+    errors = []
+
+    def work(number: int) -> None:
+        for _ in range(30):
+            lucid.set_num_threads(number)
+            if not np.allclose((x @ x).numpy(), expected):
+                errors.append(number)
+
+    workers = [threading.Thread(target=work, args=(number,)) for number in (1, 2, 3)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert not errors
+    lucid.set_num_threads(2)
+    assert lucid.get_num_threads() == 2
+
+
+def test_without_tbb_one_warning_says_what_to_install() -> None:
+    code = """
+import sys, warnings
+from lucid_kernels.cpu import threads
+threads.load_tbb = lambda: False
+threads.sys.platform, threads.platform.machine = 'linux', lambda: 'x86_64'
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter('always')
+    import lucid
+    lucid.randn(1 << 18).relu().tanh()
+import numba
+print(numba.threading_layer(), [str(w.message) for w in caught if 'pip install tbb' in str(w.message)].__len__())
+"""
+    assert run(code) == "workqueue 1"
