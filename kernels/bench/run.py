@@ -37,7 +37,8 @@ from bench.driver import Driver, WorkerFailed  # noqa: E402
 from bench.report import header, row, target_table  # noqa: E402
 
 #: Families of kernels, each in its file; they run on both devices.
-KERNELS = ("elementwise", "softmax", "cross_entropy", "batch_norm", "layer_norm", "conv2d", "pool2d", "random", "optimizer")
+KERNELS = ("elementwise", "softmax", "cross_entropy", "batch_norm", "layer_norm", "conv2d", "pool2d", "embedding", "random",
+           "optimizer")
 #: The families of the targets, of the whole library on a CPU.
 TARGETS = tuple(f"targets.{name}" for name in targets.FAMILIES)
 #: Measured alone, on a CPU, each with its own line. PEAK gives rows with targets.

@@ -179,6 +179,11 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
         return xp.take(x, indices, axis=axis)
 
     @entry
+    def embedding(weight: Array, indices: Array, *, padding_idx: int | None) -> Array:
+        """The rows of `weight` named by 1-d `indices`; `padding_idx` matters to the gradient only."""
+        return weight.take(indices, axis=0)
+
+    @entry
     def index_add(x: Array, indices: Array, source: Array, *, axis: int, out: Array | None = None) -> Array:
         result = x.copy() if out is None else out
         accumulate_at(result, (slice(None),) * axis + (indices,), source)

@@ -16,6 +16,7 @@ FAMILIES = {
     "conv2d": "conv2d conv2d_grad_input conv2d_grad_weight",
     "pool2d": "max_pool2d max_pool2d_grad max_pool2d_gather avg_pool2d avg_pool2d_grad adaptive_avg_pool2d "
               "adaptive_avg_pool2d_grad",
+    "embedding": "embedding_grad",
     "random": "random_uniform random_normal random_integers dropout",
     "optimizer": "sgd adam",
     "bounds": "check_bounds",

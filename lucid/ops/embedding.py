@@ -4,13 +4,30 @@ from __future__ import annotations
 from typing import Any
 
 from ..autograd.errors import type_name
-from ..autograd.op import UnaryOp
+from ..autograd.op import Op, Pull, UnaryOp
 from ..tensor import Tensor
 from ._index import check_bounds
 from ._operands import require_tensor
-from .indexing import index_select_op
 
 __all__ = ()  # a function of nn.functional only
+
+
+def _embedding_rule(needs: Any, weight: Tensor, indices: Tensor, *, padding_idx: int | None) -> Pull:
+    rows = weight._array.shape[0]
+    return lambda g, y: (sum_rows(g, indices, rows=rows, padding_idx=padding_idx), None)
+
+
+def _sum_rows_rule(needs: Any, g: Tensor, indices: Tensor, *, rows: int, padding_idx: int | None) -> Pull:
+    def pull(gg: Tensor, y: Any) -> tuple[Any, Any]:
+        picked = _embedding(gg, indices, padding_idx=padding_idx)
+        return picked if padding_idx is None else picked * (indices != padding_idx).to(gg.dtype).unsqueeze(1), None
+
+    return pull
+
+
+_embedding = Op("embedding", _embedding_rule)
+# The sums of the rows of one number: also for the bags of `embedding_bag`.
+sum_rows = Op("embedding_grad", _sum_rows_rule)
 
 
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
@@ -38,21 +55,16 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
         padding_idx %= rows
     flat = input.reshape(-1)
     check_bounds(flat._array, 0, rows, "index out of range in self")
-    result = index_select_op(weight, flat, axis=0)
-    if weight.requires_grad and (padding_idx is not None or scale_grad_by_freq):
-        result = _with_scaled_gradient(result, _gradient_scale(flat, weight, padding_idx, scale_grad_by_freq))
+    result = _embedding(weight, flat, padding_idx=padding_idx)
+    if weight.requires_grad and scale_grad_by_freq:
+        result = _with_scaled_gradient(result, _frequency_scale(flat, weight))
     return result.reshape(*input._array.shape, width)
 
 
-def _gradient_scale(flat: Tensor, weight: Tensor, padding_idx: int | None, by_frequency: bool) -> Tensor:
-    """A column: what the gradient of each picked row is multiplied by."""
-    scale = weight.detach().new_ones(flat.shape)
-    if by_frequency:
-        counts = weight.detach().new_zeros(weight._array.shape[0]).index_add(0, flat, scale)
-        scale = 1 / index_select_op(counts, flat, axis=0)
-    if padding_idx is not None:
-        scale = scale * (flat != padding_idx).to(scale.dtype)
-    return scale.unsqueeze(1)
+def _frequency_scale(flat: Tensor, weight: Tensor) -> Tensor:
+    """A column: one over the number of occurrences of each index."""
+    ones = weight.detach().new_ones((flat._array.shape[0], 1))
+    return 1 / _embedding(sum_rows(ones, flat, rows=weight._array.shape[0], padding_idx=None), flat, padding_idx=None)
 
 
 def _with_scaled_gradient(x: Tensor, scale: Tensor) -> Tensor:

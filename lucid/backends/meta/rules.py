@@ -274,6 +274,17 @@ def adaptive_avg_pool2d(x: MetaArray, *, output_size: Pair, out: MetaArray | Non
 
 
 @_entry
+def embedding(weight: MetaArray, indices: MetaArray, *, padding_idx: int | None) -> MetaArray:
+    return blank((*indices.shape, *weight.shape[1:]), weight.dtype)
+
+
+@_entry
+def embedding_grad(g: MetaArray, indices: MetaArray, *, rows: int, padding_idx: int | None, out: MetaArray | None = None
+                   ) -> MetaArray:
+    return delivered(blank((rows, *g.shape[1:]), g.dtype), out)
+
+
+@_entry
 def batch_norm(x: MetaArray, weight: MetaArray | None, bias: MetaArray | None, running_mean: MetaArray | None,
                running_var: MetaArray | None, *, momentum: float, eps: float, out: Any = None) -> tuple[Any, ...]:
     statistic = blank(x.shape[1:2], x.dtype)
