@@ -18,7 +18,7 @@ FAMILIES = {
               "adaptive_avg_pool2d_grad",
     "embedding": "embedding_grad",
     "random": "random_uniform random_normal random_integers dropout",
-    "optimizer": "sgd adam",
+    "optimizer": "sgd adam multi_tensor_sgd multi_tensor_adam",
     "bounds": "check_bounds",
 }
 

@@ -6,10 +6,9 @@ from typing import Any
 
 from .. import _dtypes
 from ..autograd.grad_mode import enable_grad
-from ..backends import run
 from ..ops.creation import tensor, zeros_like
-from ..tensor import Tensor, version_box
-from ._complex import in_real_numbers
+from ..tensor import Tensor
+from ._multi_tensor import step_together
 from .optimizer import Optimizer, check_options
 
 
@@ -18,7 +17,7 @@ class Adam(Optimizer):
 
     State of a parameter: 'step', a 0-d float32 tensor on the CPU, and 'exp_avg', 'exp_avg_sq' and with `amsgrad`
     'max_exp_avg_sq' like the parameter. `lr` and `betas` may be tensors of one element. `foreach`, `fused` and `capturable`
-    are accepted and change nothing: a step is one kernel per parameter anyway.
+    are accepted and change nothing: a step is one kernel for all parameters anyway.
 
     Raises ValueError for options out of range.
     """
@@ -80,26 +79,25 @@ class Adam(Optimizer):
             options = {"lr": float(group["lr"]), "beta1": float(beta1), "beta2": float(beta2), "eps": group["eps"],
                        "weight_decay": float(group["weight_decay"]), "amsgrad": amsgrad, "maximize": group["maximize"],
                        "decoupled_weight_decay": group["decoupled_weight_decay"]}
+            names = self._elementwise_state[:3 if amsgrad else 2]
+            rows, steps = [], []
+            written: list[Tensor] = []
             for param, grad in pairs:
                 state = self.state[param]
                 if not state:
-                    self._begin(param, state, amsgrad)
-                mean, square = state["exp_avg"], state["exp_avg_sq"]
-                largest = state["max_exp_avg_sq"] if amsgrad else None
+                    self._begin(param, state, names)
+                moments = [state[name] for name in names]
                 counter = state["step"]._array
                 count = counter.item() + 1
-                outputs = (param._array, mean._array, square._array, None if largest is None else largest._array)
-                array, *kept = outputs
-                call = in_real_numbers if array.dtype.kind == "c" else run
-                call("adam", (array, grad._array, *kept), {**options, "step": count, "out": outputs})
                 counter.fill(count)
-                for written in (param, mean, square, largest):
-                    if written is not None:
-                        version_box(written).bump()
+                rows.append((param._array, grad._array, *[moment._array for moment in moments]))
+                steps.append(count)
+                written += (param, *moments)
+            step_together("adam", rows, {"steps": steps}, options, written)
         return loss
 
-    def _begin(self, param: Tensor, state: dict[str, Any], amsgrad: bool) -> None:
+    def _begin(self, param: Tensor, state: dict[str, Any], names: tuple[str, ...]) -> None:
         """The state of a parameter before its first step."""
         state["step"] = tensor(0.0, dtype=_dtypes.float32, device="cpu")
-        for name in self._elementwise_state[:3 if amsgrad else 2]:
+        for name in names:
             state[name] = zeros_like(param)

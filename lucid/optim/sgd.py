@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..autograd.grad_mode import enable_grad
-from ..backends import run
-from ..tensor import Tensor, version_box, wrap
-from ._complex import in_real_numbers
+from ..ops.creation import zeros_like
+from ..tensor import Tensor
+from ._multi_tensor import step_together
 from .optimizer import Optimizer, check_options
 
 
@@ -15,7 +15,7 @@ class SGD(Optimizer):
     """Stochastic gradient descent with momentum, Nesterov momentum and L2 weight decay, as `torch.optim.SGD`.
 
     State of a parameter: 'momentum_buffer', with a momentum, from the first step on. `lr` and `weight_decay` may be tensors
-    of one element. `foreach` and `fused` are accepted and change nothing: a step is one kernel per parameter anyway.
+    of one element. `foreach` and `fused` are accepted and change nothing: a step is one kernel for all parameters anyway.
 
     Raises ValueError for negative options, and for Nesterov momentum without momentum or with dampening.
     """
@@ -61,15 +61,21 @@ class SGD(Optimizer):
                        "weight_decay": float(group["weight_decay"]), "nesterov": group["nesterov"],
                        "maximize": group["maximize"]}
             has_momentum = group["momentum"] != 0
+            rows, first = [], []
+            written: list[Tensor] = []
             for param, grad in pairs:
-                state = self.state[param] if has_momentum else {}
-                buffer = state.get("momentum_buffer")
-                array, kept = param._array, None if buffer is None else buffer._array
-                call = in_real_numbers if array.dtype.kind == "c" else run
-                _, made = call("sgd", (array, grad._array, kept), {**options, "out": (array, kept)})
-                version_box(param).bump()
-                if buffer is not None:
-                    version_box(buffer).bump()
-                elif has_momentum:
-                    state["momentum_buffer"] = wrap(made)
+                row: tuple[Any, ...] = (param._array, grad._array)
+                new = False
+                if has_momentum:
+                    state = self.state[param]
+                    buffer = state.get("momentum_buffer")
+                    new = buffer is None
+                    if buffer is None:
+                        buffer = state["momentum_buffer"] = zeros_like(param)
+                    row += (buffer._array,)
+                    written.append(buffer)
+                rows.append(row)
+                first.append(new)
+                written.append(param)
+            step_together("sgd", rows, {"first": first}, options, written)
         return loss

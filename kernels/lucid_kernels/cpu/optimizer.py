@@ -1,4 +1,4 @@
-"""Optimizer steps: one pass over a parameter, its gradient and its state.
+"""Optimizer steps: one pass over a parameter, its gradient and its state, or over those of a list of parameters.
 
 The arithmetic is that of PyTorch's single-tensor steps (torch/optim/sgd.py, adam.py), in the dtype of the parameter;
 factors of the whole step are computed in float64 first. The loops work in place, on copies where `out` is not the input
@@ -16,118 +16,163 @@ import numpy as np
 
 from . import _math
 from ._compile import jit_exact, jit_parallel
-from ._layout import PARALLEL_FROM, Array, chunk, chunks, deliver, outputs, result, upcast_half
+from ._layout import GRAIN, Array, chunks, deliver, outputs, result, upcast_half
+from ._tensor_list import Row, first_tensor, is_large, launches, part, table
 
 Results = tuple[Array | None, ...]
 
 
 @jit_exact
-def _sgd(p: Any, g: Any, lr: float, weight_decay: float) -> None:
-    """p -= lr (g + weight_decay p). To climb, both factors come negated."""
-    rate = p.dtype.type(lr)
-    decay = p.dtype.type(weight_decay)
+def _sgd(p: Any, g: Any, lr: Any, decay: Any) -> None:
+    """p -= lr (g + decay p). To climb, both factors come negated."""
     zero = p.dtype.type(0)
     for i in range(p.shape[0]):
         d = g[i] + decay * p[i] if decay != zero else g[i]
-        p[i] -= rate * d
+        p[i] -= lr * d
 
 
 @jit_exact
-def _sgd_momentum(
-    p: Any, g: Any, b: Any, lr: float, weight_decay: float, momentum: float, share: float, nesterov: bool, sign: float
-) -> None:
-    """b = momentum b + share d with d = sign g + weight_decay p; then a step along b, or d + momentum b (Nesterov)."""
-    rate = p.dtype.type(lr)
-    decay = p.dtype.type(weight_decay)
-    keep = p.dtype.type(momentum)
-    take = p.dtype.type(share)
-    direction = p.dtype.type(sign)
+def _sgd_momentum(p: Any, g: Any, b: Any, lr: Any, decay: Any, keep: Any, take: Any, sign: Any, nesterov: bool) -> None:
+    """b = keep b + take d with d = sign g + decay p; then a step along b, or d + keep b (Nesterov)."""
     zero = p.dtype.type(0)
     for i in range(p.shape[0]):
-        d = direction * g[i]
+        d = sign * g[i]
         d = d + decay * p[i] if decay != zero else d
         b[i] = keep * b[i] + take * d
-        p[i] -= rate * (d + keep * b[i] if nesterov else b[i])
+        p[i] -= lr * (d + keep * b[i] if nesterov else b[i])
 
 
 @jit_exact
-def _adam(
-    p: Any, g: Any, m: Any, v: Any, shrink: float, l2: float, sign: float, beta1: float, beta2: float, eps: float,
-    step_size: float, root_scale: float,
-) -> None:  # fmt: skip
-    """p = shrink p - step_size m / (root_scale sqrt(v) + eps), after m and v took in d = sign g + l2 p."""
-    real = p.dtype.type
-    zero, keep, factor, decay, direction = real(0), real(shrink), real(step_size), real(l2), real(sign)
-    take_m, keep_v, take_v = real(1 - beta1), real(beta2), real(1 - beta2)
-    epsilon, scale = real(eps), real(root_scale)
+def _adam(p: Any, g: Any, m: Any, v: Any, factors: Any, step_size: Any, root_scale: Any) -> None:
+    """p = shrink p - step_size m / (root_scale sqrt(v) + eps), after m and v took in d = sign g + decay p."""
+    shrink, decay, sign, take_m, keep_v, take_v, eps = factors
+    zero = p.dtype.type(0)
     for i in range(p.shape[0]):
-        d = direction * g[i]
+        d = sign * g[i]
         d = d + decay * p[i] if decay != zero else d
         m[i] += take_m * (d - m[i])
         v[i] = keep_v * v[i] + take_v * (d * d)
-        p[i] = keep * p[i] - factor * (m[i] / (scale * math.sqrt(v[i]) + epsilon))
+        p[i] = shrink * p[i] - step_size * (m[i] / (root_scale * math.sqrt(v[i]) + eps))
 
 
 @jit_exact
-def _amsgrad(
-    p: Any, g: Any, m: Any, v: Any, largest: Any, shrink: float, l2: float, sign: float, beta1: float, beta2: float,
-    eps: float, step_size: float, root_scale: float,
-) -> None:  # fmt: skip
+def _amsgrad(p: Any, g: Any, m: Any, v: Any, largest: Any, factors: Any, step_size: Any, root_scale: Any) -> None:
     """`_adam`, with the largest `v` so far in the place of `v`."""
-    real = p.dtype.type
-    zero, keep, factor, decay, direction = real(0), real(shrink), real(step_size), real(l2), real(sign)
-    take_m, keep_v, take_v = real(1 - beta1), real(beta2), real(1 - beta2)
-    epsilon, scale = real(eps), real(root_scale)
+    shrink, decay, sign, take_m, keep_v, take_v, eps = factors
+    zero = p.dtype.type(0)
     for i in range(p.shape[0]):
-        d = direction * g[i]
+        d = sign * g[i]
         d = d + decay * p[i] if decay != zero else d
         m[i] += take_m * (d - m[i])
         v[i] = keep_v * v[i] + take_v * (d * d)
         largest[i] = _math.maximum(largest[i], v[i])
-        p[i] = keep * p[i] - factor * (m[i] / (scale * math.sqrt(largest[i]) + epsilon))
+        p[i] = shrink * p[i] - step_size * (m[i] / (root_scale * math.sqrt(largest[i]) + eps))
 
 
-@jit_parallel
-def _sgd_parallel(p: Any, g: Any, lr: float, weight_decay: float) -> None:
-    for i in numba.prange(chunks(p.shape[0])):
-        _sgd(chunk(p, i), chunk(g, i), lr, weight_decay)
+# The same for elements [start, stop) of a list of tensors; see _tensor_list.py.
+@jit_exact
+def _sgd_part(table: Any, offsets: Any, start: int, stop: int, factors: Any) -> None:
+    lr, decay = factors
+    k = first_tensor(offsets, start)
+    while start < stop:
+        i, n = start - offsets[k], min(stop, offsets[k + 1]) - start
+        _sgd(part(table[k, 0], i, n, factors), part(table[k, 1], i, n, factors), lr, decay)
+        start, k = start + n, k + 1
 
 
-@jit_parallel
-def _sgd_momentum_parallel(
-    p: Any, g: Any, b: Any, lr: float, weight_decay: float, momentum: float, share: float, nesterov: bool, sign: float
+@jit_exact
+def _sgd_momentum_part(
+    table: Any, offsets: Any, start: int, stop: int, factors: Any, shares: Any, nesterov: bool
 ) -> None:
-    for i in numba.prange(chunks(p.shape[0])):
-        _sgd_momentum(chunk(p, i), chunk(g, i), chunk(b, i), lr, weight_decay, momentum, share, nesterov, sign)
+    lr, decay, keep, sign = factors
+    k = first_tensor(offsets, start)
+    while start < stop:
+        i, n = start - offsets[k], min(stop, offsets[k + 1]) - start
+        p, g, b = part(table[k, 0], i, n, shares), part(table[k, 1], i, n, shares), part(table[k, 2], i, n, shares)
+        _sgd_momentum(p, g, b, lr, decay, keep, shares[k], sign, nesterov)
+        start, k = start + n, k + 1
+
+
+@jit_exact
+def _adam_part(
+    table: Any, offsets: Any, start: int, stop: int, factors: Any, step_sizes: Any, root_scales: Any, amsgrad: bool
+) -> None:
+    k = first_tensor(offsets, start)
+    while start < stop:
+        i, n = start - offsets[k], min(stop, offsets[k + 1]) - start
+        p, g = part(table[k, 0], i, n, step_sizes), part(table[k, 1], i, n, step_sizes)
+        m, v = part(table[k, 2], i, n, step_sizes), part(table[k, 3], i, n, step_sizes)
+        if amsgrad:
+            _amsgrad(p, g, m, v, part(table[k, 4], i, n, step_sizes), factors, step_sizes[k], root_scales[k])
+        else:
+            _adam(p, g, m, v, factors, step_sizes[k], root_scales[k])
+        start, k = start + n, k + 1
 
 
 @jit_parallel
-def _adam_parallel(
-    p: Any, g: Any, m: Any, v: Any, shrink: float, l2: float, sign: float, beta1: float, beta2: float, eps: float,
-    step_size: float, root_scale: float,
-) -> None:  # fmt: skip
-    for i in numba.prange(chunks(p.shape[0])):
-        _adam(
-            chunk(p, i), chunk(g, i), chunk(m, i), chunk(v, i), shrink, l2, sign, beta1, beta2, eps, step_size,
-            root_scale,
-        )  # fmt: skip
+def _sgd_parallel(table: Any, offsets: Any, factors: Any) -> None:
+    for i in numba.prange(chunks(offsets[-1])):
+        _sgd_part(table, offsets, i * GRAIN, min((i + 1) * GRAIN, offsets[-1]), factors)
 
 
 @jit_parallel
-def _amsgrad_parallel(
-    p: Any, g: Any, m: Any, v: Any, largest: Any, shrink: float, l2: float, sign: float, beta1: float, beta2: float,
-    eps: float, step_size: float, root_scale: float,
+def _sgd_momentum_parallel(table: Any, offsets: Any, factors: Any, shares: Any, nesterov: bool) -> None:
+    for i in numba.prange(chunks(offsets[-1])):
+        _sgd_momentum_part(table, offsets, i * GRAIN, min((i + 1) * GRAIN, offsets[-1]), factors, shares, nesterov)
+
+
+@jit_parallel
+def _adam_parallel(table: Any, offsets: Any, factors: Any, step_sizes: Any, root_scales: Any, amsgrad: bool) -> None:
+    for i in numba.prange(chunks(offsets[-1])):
+        stop = min((i + 1) * GRAIN, offsets[-1])
+        _adam_part(table, offsets, i * GRAIN, stop, factors, step_sizes, root_scales, amsgrad)
+
+
+def _sgd_rows(
+    rows: Sequence[Row], first: Sequence[bool], *, lr: float, momentum: float, dampening: float, weight_decay: float,
+    nesterov: bool, maximize: bool,
 ) -> None:  # fmt: skip
-    for i in numba.prange(chunks(p.shape[0])):
-        _amsgrad(
-            chunk(p, i), chunk(g, i), chunk(m, i), chunk(v, i), chunk(largest, i), shrink, l2, sign, beta1, beta2,
-            eps, step_size, root_scale,
-        )  # fmt: skip
+    """A step of rows (param, grad) or with a momentum (param, grad, momentum_buffer) of one dtype, in place."""
+    addresses, offsets = table(rows)
+    dtype, sign = rows[0][0].dtype, -1.0 if maximize else 1.0
+    real = dtype.type
+    if momentum == 0:
+        plain = (real(sign * lr), real(sign * weight_decay))
+        if is_large(offsets):
+            _sgd_parallel(addresses, offsets, plain)
+        else:
+            _sgd_part(addresses, offsets, 0, offsets[-1], plain)
+        return
+    factors = (real(lr), real(weight_decay), real(momentum), real(sign))
+    shares = np.array([1.0 if new else 1.0 - dampening for new in first], dtype)
+    if is_large(offsets):
+        _sgd_momentum_parallel(addresses, offsets, factors, shares, bool(nesterov))
+    else:
+        _sgd_momentum_part(addresses, offsets, 0, offsets[-1], factors, shares, bool(nesterov))
 
 
-def _working_copy(out: Array | None, source: Array) -> Array:
+def _adam_rows(
+    rows: Sequence[Row], steps: Sequence[float], *, lr: float, beta1: float, beta2: float, eps: float, weight_decay: float,
+    decoupled_weight_decay: bool, amsgrad: bool, maximize: bool,
+) -> None:  # fmt: skip
+    """A step of rows (param, grad, exp_avg, exp_avg_sq), with `amsgrad` and max_exp_avg_sq, of one dtype, in place."""
+    addresses, offsets = table(rows)
+    dtype = rows[0][0].dtype
+    shrink, decay = (1.0 - lr * weight_decay, 0.0) if decoupled_weight_decay else (1.0, weight_decay)
+    sign = -1.0 if maximize else 1.0
+    factors = tuple(map(dtype.type, (shrink, decay, sign, 1 - beta1, beta2, 1 - beta2, eps)))
+    scales = {step: (lr / (1.0 - beta1**step), 1.0 / math.sqrt(1.0 - beta2**step)) for step in set(steps)}
+    step_sizes = np.array([scales[step][0] for step in steps], dtype)
+    root_scales = np.array([scales[step][1] for step in steps], dtype)
+    if is_large(offsets):
+        _adam_parallel(addresses, offsets, factors, step_sizes, root_scales, bool(amsgrad))
+    else:
+        _adam_part(addresses, offsets, 0, offsets[-1], factors, step_sizes, root_scales, bool(amsgrad))
+
+
+def _working_copy(out: Array | None, source: Array, dtype: Any) -> Array:
     """A contiguous array with the values of `source` to work on: `source` itself if it is the result."""
-    y = result(out, source.shape, source.dtype)
+    y = result(out, source.shape, dtype)
     if y is not source:
         np.copyto(y, source)
     return y
@@ -153,18 +198,18 @@ def sgd(
     `momentum_buffer` comes back as it is.
     """
     out = outputs(out, 2)
-    sign = -1.0 if maximize else 1.0
-    large = param.size >= PARALLEL_FROM
-    p = _working_copy(out[0], param)
+    options: dict[str, Any] = {
+        "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, "nesterov": nesterov,
+        "maximize": maximize,
+    }  # fmt: skip
+    p = _working_copy(out[0], param, param.dtype)
+    g = np.asarray(grad, p.dtype, order="C")
     if momentum == 0:
-        (_sgd_parallel if large else _sgd)(p.ravel(), grad.ravel(), sign * lr, sign * weight_decay)
+        _sgd_rows([(p, g)], (), **options)
         return deliver(out[0], p), momentum_buffer
     first = momentum_buffer is None
-    b = _working_copy(out[1], np.zeros_like(param) if momentum_buffer is None else momentum_buffer)
-    share = 1.0 if first else 1.0 - dampening
-    (_sgd_momentum_parallel if large else _sgd_momentum)(
-        p.ravel(), grad.ravel(), b.ravel(), float(lr), float(weight_decay), float(momentum), share, bool(nesterov), sign
-    )
+    b = _working_copy(out[1], np.zeros_like(p) if momentum_buffer is None else momentum_buffer, p.dtype)
+    _sgd_rows([(p, g, b)], (first,), **options)
     return deliver(out[0], p), deliver(out[1], b)
 
 
@@ -192,17 +237,68 @@ def adam(
     `step` counts this step too: it is 1 at the first call. Without `amsgrad`, `max_exp_avg_sq` comes back as it is.
     """
     out = outputs(out, 4)
-    shrink, l2 = (1.0 - lr * weight_decay, 0.0) if decoupled_weight_decay else (1.0, float(weight_decay))
-    factors = (shrink, l2, -1.0 if maximize else 1.0, float(beta1), float(beta2), float(eps))
-    sizes = (lr / (1.0 - beta1**step), 1.0 / math.sqrt(1.0 - beta2**step))
-    large = param.size >= PARALLEL_FROM
-    p, m, v = (_working_copy(*pair) for pair in zip(out, (param, exp_avg, exp_avg_sq), strict=False))
-    flat = (p.ravel(), grad.ravel(), m.ravel(), v.ravel())
+    given = [param, exp_avg, exp_avg_sq]
     if amsgrad and max_exp_avg_sq is not None:
-        largest = _working_copy(out[3], max_exp_avg_sq)
-        (_amsgrad_parallel if large else _amsgrad)(*flat, largest.ravel(), *factors, *sizes)
-        last: Array | None = deliver(out[3], largest)
-    else:
-        (_adam_parallel if large else _adam)(*flat, *factors, *sizes)
-        last = max_exp_avg_sq
-    return deliver(out[0], p), deliver(out[1], m), deliver(out[2], v), last
+        given.append(max_exp_avg_sq)
+    p, *state = (_working_copy(target, array, param.dtype) for target, array in zip(out, given, strict=False))
+    _adam_rows(
+        [(p, np.asarray(grad, p.dtype, order="C"), *state)], (step,), lr=lr, beta1=beta1, beta2=beta2, eps=eps,
+        weight_decay=weight_decay, decoupled_weight_decay=decoupled_weight_decay, amsgrad=len(state) == 3, maximize=maximize,
+    )  # fmt: skip
+    results = [deliver(target, array) for target, array in zip(out, (p, *state), strict=False)]
+    return tuple(results) if len(state) == 3 else (*results, max_exp_avg_sq)
+
+
+def multi_tensor_sgd(
+    *arrays: Array,
+    first: Sequence[bool],
+    lr: float,
+    momentum: float,
+    dampening: float,
+    weight_decay: float,
+    nesterov: bool,
+    maximize: bool,
+) -> None:
+    """`sgd` of a list of tensors, in place; one loop takes all that `_tensor_list.fits`, and gives the same bits.
+
+    `arrays` are param and grad of the first tensor, with a momentum its momentum_buffer, then those of the next tensor.
+    `first` says of each whether this is its first step: then its buffer holds zeros.
+    """
+    options: dict[str, Any] = {
+        "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, "nesterov": nesterov,
+        "maximize": maximize,
+    }  # fmt: skip
+    together, alone = launches(arrays, len(first))
+    for rows, numbers in together:
+        _sgd_rows(rows, [first[number] for number in numbers], **options)
+    for (param, grad, *buffers), number in alone:
+        buffer = buffers[0] if buffers else None
+        sgd(param, grad, None if first[number] else buffer, **options, out=(param, buffer))
+
+
+def multi_tensor_adam(
+    *arrays: Array,
+    steps: Sequence[float],
+    lr: float,
+    beta1: float,
+    beta2: float,
+    eps: float,
+    weight_decay: float,
+    decoupled_weight_decay: bool,
+    amsgrad: bool,
+    maximize: bool,
+) -> None:
+    """`adam` of a list of tensors, in place; one loop takes all that `_tensor_list.fits`, and gives the same bits.
+
+    `arrays` are param, grad, exp_avg, exp_avg_sq and with `amsgrad` max_exp_avg_sq of the first tensor, then those of the
+    next one; `steps` has one entry for each tensor.
+    """
+    options: dict[str, Any] = {"lr": lr, "beta1": beta1, "beta2": beta2, "eps": eps, "weight_decay": weight_decay,
+               "decoupled_weight_decay": decoupled_weight_decay, "amsgrad": amsgrad, "maximize": maximize}  # fmt: skip
+    together, alone = launches(arrays, len(steps))
+    for rows, numbers in together:
+        _adam_rows(rows, [steps[number] for number in numbers], **options)
+    for row, number in alone:
+        param, grad, mean, square, *largest = row
+        top = largest[0] if amsgrad else None
+        adam(param, grad, mean, square, top, step=steps[number], **options, out=(param, mean, square, top))

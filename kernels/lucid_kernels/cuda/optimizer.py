@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
+import cupy
 import numpy as np
 
 from lucid_kernels.cuda import launch
+
+_DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
+_PART = 1 << 12  # elements that a block takes at once: 16 a thread, and a list of 11.5 million makes 2800 blocks
+Row = Sequence[Any]
 
 
 @launch.upcast_half(like={0: 0, 1: 2})
@@ -88,3 +94,111 @@ def adam(
         )  # fmt: skip
     results = [launch.deliver(array, target) for array, target in zip(new, outs[:count], strict=True)]
     return tuple(results) if largest else (*results, max_exp_avg_sq)
+
+
+def multi_tensor_sgd(
+    *arrays: Any,
+    first: Sequence[bool],
+    lr: float,
+    momentum: float,
+    dampening: float,
+    weight_decay: float,
+    nesterov: bool,
+    maximize: bool,
+) -> None:
+    """`sgd` of a list of tensors, in place: one launch for all contiguous float32 (float64) ones, the others follow.
+
+    `arrays` are param and grad of the first tensor, with a momentum its momentum_buffer, then those of the next tensor.
+    `first` says of each whether this is its first step: then its buffer holds zeros.
+    """
+    together, alone = _launches(arrays, len(first))
+    for rows, numbers in together:
+        scalar = rows[0][0].dtype.type
+        shares = [(1.0, 0.0) if first[number] else (1.0 - dampening, 1.0) for number in numbers]
+        _launch(
+            "multi_tensor_sgd", rows, shares, np.int32(momentum != 0), scalar(lr), scalar(momentum), scalar(weight_decay),
+            np.int32(bool(nesterov)), np.int32(bool(maximize)),
+        )  # fmt: skip
+    for (param, grad, *buffers), number in alone:
+        buffer = buffers[0] if buffers else None
+        sgd(
+            param, grad, None if first[number] else buffer, lr=lr, momentum=momentum, dampening=dampening,
+            weight_decay=weight_decay, nesterov=nesterov, maximize=maximize, out=(param, buffer),
+        )  # fmt: skip
+
+
+def multi_tensor_adam(
+    *arrays: Any,
+    steps: Sequence[float],
+    lr: float,
+    beta1: float,
+    beta2: float,
+    eps: float,
+    weight_decay: float,
+    decoupled_weight_decay: bool,
+    amsgrad: bool,
+    maximize: bool,
+) -> None:
+    """`adam` of a list of tensors, in place: one launch for all contiguous float32 (float64) ones, the others follow.
+
+    `arrays` are param, grad, exp_avg, exp_avg_sq and with `amsgrad` max_exp_avg_sq of the first tensor, then those of the
+    next one; `steps` has one entry for each tensor.
+    """
+    together, alone = _launches(arrays, len(steps))
+    for rows, numbers in together:
+        scalar = rows[0][0].dtype.type
+        scales = [(lr / (1 - beta1 ** steps[n]), math.sqrt(1 - beta2 ** steps[n])) for n in numbers]
+        _launch(
+            "multi_tensor_adam", rows, scales, scalar(1 - beta1), scalar(beta2), scalar(1 - beta2), scalar(eps),
+            scalar(0 if decoupled_weight_decay else weight_decay),
+            scalar(1 - lr * weight_decay if decoupled_weight_decay else 1), np.int32(bool(amsgrad)),
+            np.int32(bool(maximize)),
+        )  # fmt: skip
+    for row, number in alone:
+        param, grad, *state = row if amsgrad else (*row, None)
+        adam(
+            param, grad, *state, lr=lr, beta1=beta1, beta2=beta2, eps=eps, weight_decay=weight_decay, step=steps[number],
+            decoupled_weight_decay=decoupled_weight_decay, amsgrad=amsgrad, maximize=maximize, out=(param, *state),
+        )  # fmt: skip
+
+
+def _launches(arrays: Sequence[Any], tensors: int) -> tuple[list[tuple[list[Row], list[int]]], list[tuple[Row, int]]]:
+    """`arrays` in rows of equal length, one for each tensor: those of a common launch, by dtype, and those that go alone.
+
+    Each row comes with its number. A tensor that is listed twice takes its second step alone, after the first. During a
+    stream capture all go alone: the table of addresses is copied from memory that a replay would not find.
+    """
+    width = len(arrays) // tensors if tensors else 0
+    together: dict[Any, tuple[list[Row], list[int]]] = {}
+    alone, seen = [], set()
+    capturing = cupy.cuda.get_current_stream().is_capturing()
+    for number in range(tensors):
+        row = arrays[number * width : (number + 1) * width]
+        if not capturing and _fits(row) and id(row[0]) not in seen:
+            seen.add(id(row[0]))
+            rows, numbers = together.setdefault(row[0].dtype, ([], []))
+            rows.append(row)
+            numbers.append(number)
+        else:
+            alone.append((row, number))
+    return list(together.values()), alone
+
+
+def _fits(row: Row) -> bool:
+    """Whether the arrays of a tensor can be given by address: contiguous, of one size and one dtype of `_DTYPES`."""
+    dtype, size = row[0].dtype, row[0].size
+    return dtype in _DTYPES and all(a.dtype == dtype and a.size == size and a.flags.c_contiguous for a in row)
+
+
+def _launch(name: str, rows: Sequence[Row], numbers: Sequence[tuple[float, float]], *options: Any) -> None:
+    """Launch `name` over the elements of all `rows`, with the numbers of each tensor and the options of the step."""
+    offsets = np.cumsum([0, *(row[0].size for row in rows)])
+    total = int(offsets[-1])
+    if not total:
+        return
+    addresses = np.array([[array.data.ptr if array.size else 0 for array in row] for row in rows], np.int64)
+    plan = np.concatenate([offsets, addresses.ravel(), np.array(numbers, np.float64).ravel().view(np.int64)])
+    launch.kernel("optimizer", f"{name}<{launch.ctype(rows[0][0].dtype)}>")(
+        launch.grid_cap(launch.ceil_div(total, _PART)), (launch.BLOCK,),
+        (cupy.asarray(plan), np.int32(len(rows)), np.int64(_PART), *options),
+    )  # fmt: skip

@@ -345,3 +345,13 @@ def sgd(param: MetaArray, grad: MetaArray, momentum_buffer: MetaArray | None, *,
 def adam(*arrays: MetaArray | None, out: Any = None, **options: Any) -> tuple[Any, ...]:
     param, _, *moments = arrays
     return delivered((param, *moments), out)
+
+
+@_entry
+def multi_tensor_sgd(*arrays: MetaArray, **options: Any) -> None:
+    """Writes in place."""
+
+
+@_entry
+def multi_tensor_adam(*arrays: MetaArray, **options: Any) -> None:
+    """Writes in place."""

@@ -156,6 +156,7 @@ def check_optimizer() -> None:
             assert (a is None) == (b is None)
             if a is not None:
                 np.testing.assert_allclose(a.get(), b, atol=1e-12)
+    test_optimizer.check_lists(cp, optimizer, test_optimizer.lists(cp, (3, 0, 300, 1, 5000, 0, 64), 5))
 
 
 CONV, POOL, RANDOM, STEP = "conv2d.cu", "pool2d.cu", "random.cu", "optimizer.cu"
@@ -318,13 +319,18 @@ MUTATIONS = [
     Mutation(
         STEP,
         "sgd: dampened first step",
-        r"has_buffer \? momentum \* buffer\[i\] \+ undamped \* g : g",
-        "(has_buffer ? momentum * buffer[i] : T(0)) + undamped * g",
+        r"has_buffer \? momentum \* b \+ share \* g : g",
+        "momentum * b + share * g",
         check_optimizer,
     ),
-    Mutation(STEP, "adam: maximum dropped", r"root = Max\(\)\(max_sq\[i\], v\)", "root = v", check_optimizer),
+    Mutation(STEP, "adam: maximum dropped", r"largest = Max\(\)\(largest, v\)", "largest = v", check_optimizer),
     Mutation(
-        STEP, "adam: eps under the root", r"sqrt_\(root\) / scale \+ eps", "sqrt_(root + eps) / scale", check_optimizer
+        STEP, "adam: eps under the root", r"sqrt_\((.+) : v\) / scale \+ eps", r"sqrt_((\1 : v) + eps) / scale", check_optimizer
     ),
-    Mutation(STEP, "adam: decay of the gradient only", r"p0 \* keep", "p0", check_optimizer),
+    Mutation(STEP, "adam: decay of the gradient only", r"p \* keep", "p", check_optimizer),
+    # lists of tensors
+    Mutation(STEP, "list: past the end of a part", r"next < end \? next : end", "next", check_optimizer),
+    Mutation(STEP, "list: the tensor before", "return low;", "return low > 0 ? low - 1 : 0;", check_optimizer),
+    Mutation(STEP, "list: always the start of a tensor", r"body\(k, start - before,", "body(k, 0,", check_optimizer),
+    Mutation(STEP, "list: numbers of the first tensor", r"\(i64\)tensor \* numbers \+ which", "which", check_optimizer),
 ]

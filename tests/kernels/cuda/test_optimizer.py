@@ -172,3 +172,65 @@ def test_same_as_cpu(cp, steps):
             assert (a is None) == (b is None)
             if a is not None:
                 np.testing.assert_allclose(a.get(), b, rtol=2e-6, atol=2e-7)
+
+
+def lists(cp, sizes, width, dtype="float32"):
+    rng = np.random.default_rng(5)
+    return [[cp.asarray(abs(rng.standard_normal(size)).astype(dtype)) for _ in range(width)] for size in sizes]
+
+
+def same_lists(together, alone):
+    for row, other in zip(together, alone, strict=True):
+        for a, b in zip(row, other, strict=True):
+            np.testing.assert_array_equal(a.get(), b.get())
+
+
+def check_lists(cp, steps, together):
+    """Both kinds of steps on rows (param, grad, three of state), against one by one, with several options."""
+    for case in SGD_CASES:
+        keywords = SGD | case
+        rows = [[a.copy() for a in row[: 3 if keywords["momentum"] else 2]] for row in together]
+        alone = [[a.copy() for a in row] for row in rows]
+        first = [number % 2 == 0 for number in range(len(rows))]
+        steps.multi_tensor_sgd(*(a for row in rows for a in row), first=first, **keywords)
+        for row, new in zip(alone, first, strict=True):
+            p, g, b = row if len(row) == 3 else (*row, None)
+            steps.sgd(p, g, None if new else b, **keywords, out=(p, b))
+        same_lists(rows, alone)
+    for case in ADAM_CASES:
+        keywords = ADAM | case
+        rows = [[a.copy() for a in row[: 5 if keywords["amsgrad"] else 4]] for row in together]
+        alone = [[a.copy() for a in row] for row in rows]
+        counts = [1.0 + number for number in range(len(rows))]
+        steps.multi_tensor_adam(*(a for row in rows for a in row), steps=counts, **keywords)
+        for row, count in zip(alone, counts, strict=True):
+            p, g, *state = row if len(row) == 5 else (*row, None)
+            steps.adam(p, g, *state, step=count, **keywords, out=(p, *state))
+        same_lists(rows, alone)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_lists_have_the_same_bits(cp, schedule, steps, dtype):
+    check_lists(cp, steps, lists(cp, (3, 0, 300, 1, 5000, 0, 64), 5, dtype))
+
+
+def test_lists_of_mixed_tensors(cp, steps):
+    mixed = lists(cp, (6, 6), 5) + lists(cp, (6,), 5, "float64") + lists(cp, (6,), 5, "float16")
+    check_lists(cp, steps, mixed)
+    rows = [*lists(cp, (6,), 4), [a.reshape(3, 2).T for a in lists(cp, (6,), 4)[0]]]
+    alone = [[a.copy() for a in row] for row in rows]
+    steps.multi_tensor_adam(*(a for row in rows for a in row), steps=[1.0, 2.0], **ADAM)
+    for (p, g, m, v), step in zip(alone, (1.0, 2.0), strict=True):
+        steps.adam(p, g, m, v, None, step=step, **ADAM, out=(p, m, v, None))
+    same_lists(rows, alone)
+
+
+def test_a_list_is_one_launch_and_may_be_empty(cp, steps):
+    row = lists(cp, (50,), 4)[0]
+    other = [a.copy() for a in row]
+    steps.multi_tensor_adam(*row, *row, steps=[1.0, 2.0], **ADAM)  # a tensor listed twice takes two steps
+    for step in (1.0, 2.0):
+        steps.adam(*other, None, step=step, **ADAM, out=(other[0], other[2], other[3], None))
+    same_lists([row], [other])
+    steps.multi_tensor_adam(steps=[], **ADAM)
+    steps.multi_tensor_sgd(*lists(cp, (0,), 2)[0], first=[False], **SGD)
