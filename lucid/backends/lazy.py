@@ -12,7 +12,9 @@ FAMILIES = {
     "attention": "attention attention_grad",
     "cross_entropy": "cross_entropy",
     "batch_norm": "batch_norm batch_norm_grad batch_norm_eval batch_norm_eval_grad",
+    "batch_norm_relu": "batch_norm_relu batch_norm_relu_grad",
     "layer_norm": "layer_norm layer_norm_grad",
+    "rms_norm": "rms_norm rms_norm_grad",
     "conv2d": "conv2d conv2d_grad_input conv2d_grad_weight",
     "pool2d": "max_pool2d max_pool2d_grad max_pool2d_gather avg_pool2d avg_pool2d_grad adaptive_avg_pool2d "
               "adaptive_avg_pool2d_grad",

@@ -14,11 +14,13 @@ from ..ops.activation import gelu, logsigmoid, sigmoid, softplus, tanh
 from ..ops.activation import log_softmax as _log_softmax
 from ..ops.activation import softmax as _softmax
 from ..ops.attention import scaled_dot_product_attention
+from ..ops.batch_norm_relu import batch_norm_relu
 from ..ops.convolution import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
 from ..ops.creation import arange
 from ..ops.dropout import dropout, dropout1d, dropout2d, dropout3d
 from ..ops.embedding import embedding
 from ..ops.fold import fold, unfold
+from ..ops.group_normalization import group_norm, instance_norm
 from ..ops.linear_algebra import linear
 from ..ops.loss import (
     binary_cross_entropy,
@@ -33,14 +35,16 @@ from ..ops.loss import (
 from ..ops.normalization import batch_norm, layer_norm
 from ..ops.padding import pad
 from ..ops.pooling import adaptive_avg_pool2d, avg_pool2d, max_pool2d
+from ..ops.rms_norm import rms_norm
 from ..tensor import Tensor
 
 __all__ = [
-    "adaptive_avg_pool2d", "avg_pool2d", "batch_norm", "binary_cross_entropy", "binary_cross_entropy_with_logits", "conv1d",
-    "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "cosine_similarity", "cross_entropy",
-    "dropout", "dropout1d", "dropout2d", "dropout3d", "elu", "embedding", "fold", "gelu", "hardtanh", "kl_div", "l1_loss",
-    "layer_norm", "leaky_relu", "linear", "log_softmax", "logsigmoid", "max_pool2d", "mse_loss", "nll_loss", "normalize",
-    "one_hot", "pad", "pairwise_distance", "relu", "relu6", "scaled_dot_product_attention", "sigmoid", "silu",
+    "adaptive_avg_pool2d", "avg_pool2d", "batch_norm", "batch_norm_relu", "binary_cross_entropy",
+    "binary_cross_entropy_with_logits", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
+    "conv_transpose3d", "cosine_similarity", "cross_entropy", "dropout", "dropout1d", "dropout2d", "dropout3d", "elu",
+    "embedding", "fold", "gelu", "group_norm", "hardtanh", "instance_norm", "kl_div", "l1_loss", "layer_norm", "leaky_relu",
+    "linear", "log_softmax", "logsigmoid", "max_pool2d", "mse_loss", "nll_loss", "normalize",
+    "one_hot", "pad", "pairwise_distance", "relu", "relu6", "rms_norm", "scaled_dot_product_attention", "sigmoid", "silu",
     "smooth_l1_loss", "softmax", "softmin", "softplus", "tanh", "unfold",
 ]
 

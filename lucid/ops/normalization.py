@@ -23,35 +23,35 @@ _HALVES = ("float16", "bfloat16")
 # ---- batch norm --------------------------------------------------------------------------------------------------------
 def _batch_norm_rule(needs: Any, x: Tensor, weight: Tensor | None, bias: Any, running_mean: Any, running_var: Any, *,
                      momentum: float, eps: float, out: Any) -> Pull:
-    needs, dtypes = needs[:3], _dtypes_of(x, weight, bias)
+    needs, dtypes = needs[:3], dtypes_of(x, weight, bias)
     dims = (0, *range(2, x._array.ndim))
 
     def pull(g: Tensor, statistics: Any) -> tuple[Any, ...]:
         if is_grad_enabled():
-            gradients = _composed(g, x, _per_channel(weight, x), dims, dims, eps)
+            gradients = composed(g, x, per_channel(weight, x), dims, dims, eps)
         else:
             mean, rstd = statistics
             gradients = _batch_norm_grad(g, x, weight, mean, rstd)
-        return (*_delivered(gradients, needs, dtypes), None, None)
+        return (*delivered(gradients, needs, dtypes), None, None)
 
     return pull
 
 
 def _batch_norm_eval_rule(needs: Any, x: Tensor, weight: Tensor | None, bias: Any, running_mean: Tensor,
                           running_var: Tensor, *, eps: float) -> Pull:
-    needs, dtypes = needs[:3], _dtypes_of(x, weight, bias)
+    needs, dtypes = needs[:3], dtypes_of(x, weight, bias)
     dims = (0, *range(2, x._array.ndim))
 
     def pull(g: Tensor, y: Any) -> tuple[Any, ...]:
         if is_grad_enabled():
-            g32, x32 = _wide(g), _wide(x)
-            rstd = (_wide(running_var) + eps).rsqrt()
-            normalized = (x32 - _per_channel(_wide(running_mean), x)) * _per_channel(rstd, x)
-            scale = rstd if weight is None else rstd * _wide(weight)
-            gradients: Sequence[Tensor] = (g32 * _per_channel(scale, x), (g32 * normalized).sum(dims), g32.sum(dims))
+            g32, x32 = wide(g), wide(x)
+            rstd = (wide(running_var) + eps).rsqrt()
+            normalized = (x32 - per_channel(wide(running_mean), x)) * per_channel(rstd, x)
+            scale = rstd if weight is None else rstd * wide(weight)
+            gradients: Sequence[Tensor] = (g32 * per_channel(scale, x), (g32 * normalized).sum(dims), g32.sum(dims))
         else:
             gradients = _batch_norm_eval_grad(g, x, weight, running_mean, running_var, eps=eps)
-        return (*_delivered(gradients, needs, dtypes), None, None)
+        return (*delivered(gradients, needs, dtypes), None, None)
 
     return pull
 
@@ -65,16 +65,16 @@ _batch_norm_eval_grad = Op("batch_norm_eval_grad")
 # ---- layer norm --------------------------------------------------------------------------------------------------------
 def _layer_norm_rule(needs: Any, x: Tensor, weight: Tensor | None, bias: Any, *, normalized_ndim: int, eps: float) -> Pull:
     first = x._array.ndim - normalized_ndim
-    dtypes = _dtypes_of(x, weight, bias)
+    dtypes = dtypes_of(x, weight, bias)
     outer, inner = tuple(range(first)), tuple(range(first, x._array.ndim))
 
     def pull(g: Tensor, statistics: Any) -> tuple[Any, ...]:
         if is_grad_enabled():
-            gradients = _composed(g, x, weight, inner, outer, eps)
+            gradients = composed(g, x, weight, inner, outer, eps)
         else:
             mean, rstd = statistics
             gradients = _layer_norm_grad(g, x, weight, mean, rstd, normalized_ndim=normalized_ndim)
-        return _delivered(gradients, needs, dtypes)
+        return delivered(gradients, needs, dtypes)
 
     return pull
 
@@ -84,14 +84,14 @@ _layer_norm_grad = Op("layer_norm_grad")
 
 
 # ---- the gradient in operations ------------------------------------------------------------------------------------------
-def _composed(g: Tensor, x: Tensor, weight: Tensor | None, over: tuple[int, ...], kept: tuple[int, ...], eps: float
+def composed(g: Tensor, x: Tensor, weight: Tensor | None, over: tuple[int, ...], kept: tuple[int, ...], eps: float
               ) -> tuple[Tensor, Tensor, Tensor]:
     """The gradients of a normalisation over dimensions `over`; those of weight and bias are sums over `kept`."""
-    g, x = _wide(g), _wide(x)
+    g, x = wide(g), wide(x)
     centered = x - x.mean(over, keepdim=True)
     rstd = ((centered * centered).mean(over, keepdim=True) + eps).rsqrt()
     normalized = centered * rstd
-    scaled = g if weight is None else g * _wide(weight)
+    scaled = g if weight is None else g * wide(weight)
     dx = rstd * (scaled - scaled.mean(over, keepdim=True) - normalized * (scaled * normalized).mean(over, keepdim=True))
     # A sum over no dimension is the tensor itself, not the sum over all.
     d_weight, d_bias = g * normalized, g
@@ -100,22 +100,22 @@ def _composed(g: Tensor, x: Tensor, weight: Tensor | None, over: tuple[int, ...]
     return dx, d_weight, d_bias
 
 
-def _dtypes_of(*tensors: Tensor | None) -> list[Any]:
+def dtypes_of(*tensors: Tensor | None) -> list[Any]:
     return [None if t is None else t._array.dtype for t in tensors]
 
 
-def _delivered(gradients: Sequence[Tensor], needs: Sequence[bool], dtypes: Sequence[Any]) -> tuple[Any, ...]:
+def delivered(gradients: Sequence[Tensor], needs: Sequence[bool], dtypes: Sequence[Any]) -> tuple[Any, ...]:
     """The needed gradients, in the dtypes of their inputs."""
     return tuple((g if g._array.dtype == dtype else g.to(dtype)) if needed else None
                  for g, needed, dtype in zip(gradients, needs, dtypes, strict=True))
 
 
-def _wide(tensor: Tensor) -> Tensor:
+def wide(tensor: Tensor) -> Tensor:
     """Halves as float32: the statistics are computed in it."""
     return tensor.float() if tensor._array.dtype.name in _HALVES else tensor
 
 
-def _per_channel(parameter: Tensor | None, x: Tensor) -> Any:
+def per_channel(parameter: Tensor | None, x: Tensor) -> Any:
     """A parameter of shape (C,) in a shape that broadcasts against (N, C, *)."""
     return None if parameter is None else parameter.reshape(-1, *[1] * (x._array.ndim - 2))
 
@@ -133,24 +133,7 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
 
     Source: Ioffe and Szegedy, "Batch Normalization", 2015.
     """
-    require_floating("batch_norm", input)
-    shape = input._array.shape
-    if training:
-        _require_several_values(input)
-        if eps <= 0:
-            raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
-    if (running_mean is None) != (running_var is None):
-        raise ValueError("running_mean and running_var must either both be None or neither be None")
-    if running_mean is None and not training:
-        raise RuntimeError("running_mean must be defined in evaluation mode")
-    parameters = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
-    channels = shape[1] if len(shape) > 1 else 0
-    for name, parameter in parameters.items():
-        if parameter is not None and parameter.numel() != channels:
-            raise RuntimeError(f"{name} should contain {channels} elements not {parameter.numel()}")
-    if len(shape) < 2:
-        raise RuntimeError(f"batch_norm needs an input of at least 2 dimensions (N, C, *), not {list(shape)}")
-    _require_matching_dtypes("batch_norm", input, list(parameters.values()))
+    require_batch("batch_norm", input, running_mean, running_var, weight, bias, training, eps)
     if not training:
         return _batch_norm_eval(input, weight, bias, running_mean, running_var, eps=eps)
     out = None
@@ -172,25 +155,55 @@ def layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | 
 
     Source: Ba, Kiros and Hinton, "Layer Normalization", 2016.
     """
-    require_tensor("layer_norm", input)
+    wanted = require_normalized_shape("layer_norm", require_tensor("layer_norm", input), normalized_shape,
+                                      {"weight": weight, "bias": bias})
+    require_floating("layer_norm", input)
+    require_matching_dtypes("layer_norm", input, [weight, bias])
+    return _layer_norm(input, weight, bias, normalized_ndim=len(wanted), eps=eps)[0]
+
+
+def require_batch(name: str, input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None,
+                  bias: Tensor | None, training: bool, eps: float) -> None:
+    """The checks of `batch_norm`."""
+    require_floating(name, input)
+    shape = input._array.shape
+    if training:
+        _require_several_values(input)
+        if eps <= 0:
+            raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
+    if (running_mean is None) != (running_var is None):
+        raise ValueError("running_mean and running_var must either both be None or neither be None")
+    if running_mean is None and not training:
+        raise RuntimeError("running_mean must be defined in evaluation mode")
+    parameters = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
+    channels = shape[1] if len(shape) > 1 else 0
+    for role, parameter in parameters.items():
+        if parameter is not None and parameter.numel() != channels:
+            raise RuntimeError(f"{role} should contain {channels} elements not {parameter.numel()}")
+    if len(shape) < 2:
+        raise RuntimeError(f"{name} needs an input of at least 2 dimensions (N, C, *), not {list(shape)}")
+    require_matching_dtypes(name, input, list(parameters.values()))
+
+
+def require_normalized_shape(name: str, input: Tensor, normalized_shape: Any, parameters: dict[str, Tensor | None]
+                             ) -> tuple[int, ...]:
+    """`normalized_shape` as a tuple, if it is the end of the shape of `input` and the shape of the parameters."""
     if not isinstance(normalized_shape, (tuple, list)):
-        raise TypeError("layer_norm(): argument 'normalized_shape' (position 2) must be tuple of ints, not "
+        raise TypeError(f"{name}(): argument 'normalized_shape' (position 2) must be tuple of ints, not "
                         f"{type(normalized_shape).__name__}")
     wanted = tuple(normalized_shape)
     if not wanted:
         raise RuntimeError("Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, "
                            "but got normalized_shape = []")
-    for name, parameter in (("weight", weight), ("bias", bias)):
+    for role, parameter in parameters.items():
         if parameter is not None and parameter._array.shape != wanted:
-            raise RuntimeError(f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
+            raise RuntimeError(f"Expected {role} to be of same shape as normalized_shape, but got {role} of shape "
                                f"{list(parameter._array.shape)} and normalized_shape = {list(wanted)}")
     shape = input._array.shape
     if shape[len(shape) - len(wanted):] != wanted or len(shape) < len(wanted):
         raise RuntimeError(f"Given normalized_shape={list(wanted)}, expected input with shape "
                            f"[*, {', '.join(map(str, wanted))}], but got input of size{list(shape)}")
-    require_floating("layer_norm", input)
-    _require_matching_dtypes("layer_norm", input, [weight, bias])
-    return _layer_norm(input, weight, bias, normalized_ndim=len(wanted), eps=eps)[0]
+    return wanted
 
 
 def _require_several_values(input: Tensor) -> None:
@@ -200,7 +213,7 @@ def _require_several_values(input: Tensor) -> None:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
 
 
-def _require_matching_dtypes(name: str, input: Tensor, parameters: list[Tensor | None]) -> None:
+def require_matching_dtypes(name: str, input: Tensor, parameters: list[Tensor | None]) -> None:
     """Raise RuntimeError unless the parameters have the dtype of `input`, or float32 for halves."""
     dtype = input._array.dtype
     for parameter in parameters:

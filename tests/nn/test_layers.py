@@ -44,6 +44,17 @@ LAYERS: list[tuple[str, Make, tuple[int, ...]]] = [
     ("BatchNorm2d", lambda n: n.BatchNorm2d(4, eps=1e-3, momentum=0.3), IMAGE),
     ("BatchNorm2d-plain", lambda n: n.BatchNorm2d(4, affine=False, track_running_stats=False), IMAGE),
     ("BatchNorm2d-no-bias", lambda n: n.BatchNorm2d(4, bias=False), IMAGE),
+    ("BatchNorm3d", lambda n: n.BatchNorm3d(2), VOLUME),
+    ("InstanceNorm1d", lambda n: n.InstanceNorm1d(6), SEQUENCE),
+    ("InstanceNorm1d-one-sample", lambda n: n.InstanceNorm1d(5, affine=True), MATRIX),
+    ("InstanceNorm2d", lambda n: n.InstanceNorm2d(4, affine=True, track_running_stats=True, momentum=0.3), IMAGE),
+    ("InstanceNorm3d", lambda n: n.InstanceNorm3d(2, affine=True, bias=False), VOLUME),
+    ("GroupNorm", lambda n: n.GroupNorm(2, 4), IMAGE),
+    ("GroupNorm-options", lambda n: n.GroupNorm(3, 6, eps=1e-3, bias=False), SEQUENCE),
+    ("GroupNorm-plain", lambda n: n.GroupNorm(2, 6, affine=False), MATRIX),
+    ("RMSNorm", lambda n: n.RMSNorm(6), MATRIX),
+    ("RMSNorm-2d", lambda n: n.RMSNorm([6, 4], eps=1e-3), SEQUENCE),
+    ("RMSNorm-plain", lambda n: n.RMSNorm(4, elementwise_affine=False), SEQUENCE),
     ("LayerNorm", lambda n: n.LayerNorm(6), MATRIX),
     ("LayerNorm-2d", lambda n: n.LayerNorm([6, 4], eps=1e-3, bias=False), SEQUENCE),
     ("LayerNorm-plain", lambda n: n.LayerNorm(4, elementwise_affine=False), SEQUENCE),
@@ -236,12 +247,49 @@ def test_wrong_arguments() -> None:
 
 @pytest.mark.parametrize("make", [lambda **o: nn.Linear(2, 2, **o), lambda **o: nn.Conv2d(1, 1, 2, **o),
                                   lambda **o: nn.BatchNorm2d(2, **o), lambda **o: nn.LayerNorm(2, **o),
+                                  lambda **o: nn.GroupNorm(1, 2, **o), lambda **o: nn.RMSNorm(2, **o),
+                                  lambda **o: nn.InstanceNorm2d(2, affine=True, track_running_stats=True, **o),
                                   lambda **o: nn.Embedding(2, 2, **o)])
 def test_device_and_dtype_arguments(make: Make, device: str) -> None:
     module = make(device=device, dtype=lucid.float64)
     for value in module.state_dict().values():
         assert value.device == device
         assert value.dtype in (lucid.float64, lucid.int64)
+
+
+def test_instance_norm_of_wrong_inputs(device: str) -> None:
+    norm = nn.InstanceNorm2d(3, device=device)
+    with pytest.raises(ValueError, match=r"expected 3D or 4D input \(got 2D input\)"):
+        norm(lucid.ones(3, 3, device=device))
+    with pytest.warns(UserWarning, match="size at dim=1 does not match num_features"):
+        assert norm(lucid.ones(2, 4, 3, 3, device=device)).shape == (2, 4, 3, 3)
+    with pytest.raises(ValueError, match=r"size at dim=0 to match num_features \(3\), but got: 4"):
+        nn.InstanceNorm2d(3, affine=True, device=device)(lucid.ones(4, 3, 3, device=device))
+    with pytest.raises(ValueError, match="must be divisible by num_groups"):
+        nn.GroupNorm(3, 4)
+
+
+def test_instance_norm_and_running_statistics_of_old_state_dicts() -> None:
+    norm = nn.InstanceNorm1d(2, affine=True)
+    state = dict(nn.InstanceNorm1d(2, affine=True, track_running_stats=True).state_dict())
+    with pytest.raises(RuntimeError, match='"running_mean" and "running_var" for InstanceNorm1d with track_running_stats=False'):
+        norm.load_state_dict(state)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_batch_norm_relu_module_is_batch_norm_and_relu(training: bool, device: str) -> None:
+    fused, norm = nn.BatchNormReLU2d(3, momentum=None), nn.BatchNorm2d(3, momentum=None)
+    assert fused.state_dict().keys() == norm.state_dict().keys()
+    fused.to(device).train(training)
+    norm.to(device).train(training)
+    x, residual = (lucid.randn(4, 3, 5, 5, device=device) for _ in range(2))
+    for _ in range(2):
+        close(fused(x, residual), (norm(x) + residual).relu().cpu())
+        close(fused(x), norm(x).relu().cpu())
+    for name, value in fused.state_dict().items():
+        close(value, norm.state_dict()[name].cpu())
+    with pytest.raises(ValueError, match="expected 4D input"):
+        fused(x[0])
 
 
 def test_initial_ranges_are_those_of_torch() -> None:

@@ -22,18 +22,18 @@ from ._layout import PARALLEL_FROM, Array, contiguous, deliver, outputs, result,
 _BLOCK = 256
 # Products of a gradient that are summed in its own dtype before float64 takes them: 0.85 of the time of float64
 # throughout at 64 elements a row; a vector lane adds at most a few dozen of them, so little is lost.
-_STRETCH = 128
+STRETCH = 128
 
 
 @jit
-def _shift_of(first):
+def shift_of(first):
     """The value that sums are taken around; 0 where the channel starts with inf or NaN, so that only the mean has it."""
     shift = np.float64(first)
     return shift if np.isfinite(shift) else 0.0
 
 
 @jit
-def _finish(sum1, sum2, shift, count, c, momentum, eps, mean, rstd, running_mean, running_var, new_mean, new_var):
+def finish(sum1, sum2, shift, count, c, momentum, eps, mean, rstd, running_mean, running_var, new_mean, new_var):
     """Turn the shifted sums of channel `c` into its mean, 1/std and new running statistics."""
     centred = sum1 / count
     variance = sum2 / count - centred * centred
@@ -46,21 +46,29 @@ def _finish(sum1, sum2, shift, count, c, momentum, eps, mean, rstd, running_mean
 
 
 @jit
+def channel_sums(x, c):
+    """The sums of x[:, c] and of its squares around a shift, and the shift; x is (N, C, S)."""
+    samples, _, length = x.shape
+    shift = shift_of(x[0, c, 0])
+    sum1 = 0.0
+    sum2 = 0.0
+    for n in range(samples):
+        for i in range(length):
+            d = x[n, c, i] - shift
+            sum1 += d
+            sum2 += d * d
+    return sum1, sum2, shift
+
+
+@jit
 def _train_rows(
     x, weight, bias, running_mean, running_var, momentum, eps, y, mean, rstd, new_mean, new_var, first, last
 ):
     """Normalise channels first..last of (N, C, S)."""
     samples, _, length = x.shape
     for c in range(first, last):
-        shift = _shift_of(x[0, c, 0])
-        sum1 = 0.0
-        sum2 = 0.0
-        for n in range(samples):
-            for i in range(length):
-                d = x[n, c, i] - shift
-                sum1 += d
-                sum2 += d * d
-        _finish(
+        sum1, sum2, shift = channel_sums(x, c)
+        finish(
             sum1, sum2, shift, samples * length, c, momentum, eps, mean, rstd, running_mean, running_var,
             new_mean, new_var,
         )
@@ -93,7 +101,7 @@ def _train_columns(
     sum1 = np.zeros(width)
     sum2 = np.zeros(width)
     for j in range(width):
-        shift[j] = _shift_of(x[0, first + j])
+        shift[j] = shift_of(x[0, first + j])
     for n in range(samples):
         row = x[n, first:last]
         for j in range(row.shape[0]):
@@ -101,7 +109,7 @@ def _train_columns(
             sum1[j] += d
             sum2[j] += d * d
     for j in range(width):
-        _finish(
+        finish(
             sum1[j], sum2[j], shift[j], samples, first + j, momentum, eps, mean, rstd, running_mean, running_var,
             new_mean, new_var,
         )
@@ -136,9 +144,9 @@ def _grad_rows(g, x, weight, mean, rstd, training, dx, dweight, dbias, first, la
         sum_g = 0.0
         sum_gx = 0.0
         for n in range(samples):
-            for start in range(0, length, _STRETCH):
-                grad = g[n, c, start : start + _STRETCH]
-                row = x[n, c, start : start + _STRETCH]
+            for start in range(0, length, STRETCH):
+                grad = g[n, c, start : start + STRETCH]
+                row = x[n, c, start : start + STRETCH]
                 part_g = x.dtype.type(0)
                 part_gx = x.dtype.type(0)
                 for i in range(row.shape[0]):
@@ -258,13 +266,13 @@ def _affine_columns_parallel(x, centre, scale, offset, y):
 # ---- entry points --------------------------------------------------------------------------------------------------
 
 
-def _grouped(array: Array) -> Array:
+def grouped(array: Array) -> Array:
     """(N, C, *S) as contiguous (N, C) where S is one element, else as (N, C, prod(S))."""
     length = math.prod(array.shape[2:])
     return contiguous(array).reshape(array.shape[:2] if length == 1 else (*array.shape[:2], length))
 
 
-def _per_channel(array: Array | None, default: float, x: Array) -> Array:
+def per_channel(array: Array | None, default: float, x: Array) -> Array:
     """A contiguous (C,) array in the dtype of x, so that one compiled kernel serves; `default` where it is None."""
     if array is None:
         return np.full(x.shape[1], default, x.dtype)
@@ -292,8 +300,8 @@ def batch_norm(
     y = result(out_y, x.shape, x.dtype)
     mean = result(out_mean, x.shape[1:2], x.dtype)
     rstd = result(out_rstd, x.shape[1:2], x.dtype)
-    old_mean = _per_channel(running_mean, 0.0, x)
-    old_var = _per_channel(running_var, 1.0, x)
+    old_mean = per_channel(running_mean, 0.0, x)
+    old_var = per_channel(running_var, 1.0, x)
     new_mean, new_var = np.empty_like(old_mean), np.empty_like(old_var)
     if x.size == 0:
         mean.fill(0)
@@ -301,19 +309,19 @@ def batch_norm(
         new_mean, new_var = old_mean, old_var
     else:
         _train(
-            _grouped(x), _per_channel(weight, 1.0, x), _per_channel(bias, 0.0, x), old_mean, old_var,
-            float(momentum), float(eps), _grouped(y), mean, rstd, new_mean, new_var,
+            grouped(x), per_channel(weight, 1.0, x), per_channel(bias, 0.0, x), old_mean, old_var,
+            float(momentum), float(eps), grouped(y), mean, rstd, new_mean, new_var,
         )
     return (
         deliver(out_y, y),
         deliver(out_mean, mean),
         deliver(out_rstd, rstd),
-        _deliver_running(out_running_mean, new_mean, running_mean),
-        _deliver_running(out_running_var, new_var, running_var),
+        deliver_running(out_running_mean, new_mean, running_mean),
+        deliver_running(out_running_var, new_var, running_var),
     )
 
 
-def _deliver_running(out: Array | None, updated: Array, old: Array | None) -> Array | None:
+def deliver_running(out: Array | None, updated: Array, old: Array | None) -> Array | None:
     """The updated running statistic in the dtype of the old one; a copy, never the old array; None where it is None."""
     if old is None:
         return None
@@ -344,7 +352,7 @@ def batch_norm_grad(
     out: Sequence[Array | None] | None = None,
 ) -> tuple[Array, Array, Array]:
     """Gradients dx (N, C, *S), dweight (C,) and dbias (C,) of `batch_norm`, through its statistics too."""
-    return _gradients(g, x, weight, mean, rstd, True, out)
+    return gradients(g, x, weight, mean, rstd, True, out)
 
 
 @upcast_half
@@ -360,12 +368,12 @@ def batch_norm_eval(
 ) -> Array:
     """Normalise x (N, C, *S) by the running statistics."""
     y = result(out, x.shape, x.dtype)
-    centre = _per_channel(running_mean, 0.0, x)
-    scale = _per_channel(weight, 1.0, x) * _rstd(running_var, eps, x)
-    offset = _per_channel(bias, 0.0, x)
+    centre = per_channel(running_mean, 0.0, x)
+    scale = per_channel(weight, 1.0, x) * inverse_deviation(running_var, eps, x)
+    offset = per_channel(bias, 0.0, x)
     if x.size == 0:
         return deliver(out, y)
-    rows, target = _grouped(x), _grouped(y)
+    rows, target = grouped(x), grouped(y)
     if rows.ndim == 2:
         serial, parallel = _affine_columns, _affine_columns_parallel
     else:
@@ -390,15 +398,15 @@ def batch_norm_eval_grad(
     out: Sequence[Array | None] | None = None,
 ) -> tuple[Array, Array, Array]:
     """Gradients dx (N, C, *S), dweight (C,) and dbias (C,) of `batch_norm_eval`; the statistics are constants."""
-    return _gradients(g, x, weight, running_mean, _rstd(running_var, eps, x), False, out)
+    return gradients(g, x, weight, running_mean, inverse_deviation(running_var, eps, x), False, out)
 
 
-def _rstd(variance: Array, eps: float, x: Array) -> Array:
+def inverse_deviation(variance: Array, eps: float, x: Array) -> Array:
     """1 / sqrt(variance + eps), computed in float64, in the dtype of x."""
     return (1.0 / np.sqrt(variance.astype(np.float64) + eps)).astype(x.dtype)
 
 
-def _gradients(
+def gradients(
     g: Array,
     x: Array,
     weight: Array | None,
@@ -407,6 +415,7 @@ def _gradients(
     training: bool,
     out: Sequence[Array | None] | None,
 ) -> tuple[Array, Array, Array]:
+    """dx, dweight and dbias; without `training` mean and rstd are constants."""
     out_dx, out_dweight, out_dbias = outputs(out, 3)
     dx = result(out_dx, x.shape, x.dtype)
     dweight = result(out_dweight, x.shape[1:2], x.dtype)
@@ -415,10 +424,10 @@ def _gradients(
         dweight.fill(0)
         dbias.fill(0)
     else:
-        inputs = _grouped(x)
+        inputs = grouped(x)
         arguments = (
-            _grouped(g), inputs, _per_channel(weight, 1.0, x), _per_channel(mean, 0.0, x), _per_channel(rstd, 1.0, x),
-            training, _grouped(dx), dweight, dbias,
+            grouped(g), inputs, per_channel(weight, 1.0, x), per_channel(mean, 0.0, x), per_channel(rstd, 1.0, x),
+            training, grouped(dx), dweight, dbias,
         )
         serial, parallel = (
             (_grad_columns, _grad_columns_parallel) if inputs.ndim == 2 else (_grad_rows, _grad_rows_parallel)

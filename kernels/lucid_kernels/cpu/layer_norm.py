@@ -16,17 +16,17 @@ from ._compile import jit, jit_parallel
 from ._layout import PARALLEL_FROM, Array, contiguous, deliver, outputs, result, upcast_half
 
 # Row chunks of the parallel kernels. Enough for 32 threads; each costs two rows of partial sums in the backward pass.
-_CHUNKS = 32
+CHUNKS = 32
 # Elements summed in the row's own dtype before float64 takes over. float64 throughout costs 1.6x on 8192x256 float32.
-_SUM_BLOCK = 4096
+SUM_BLOCK = 4096
 
 
 @jit
 def _row_mean(row):
     """Mean of a row, summed by blocks."""
     total = 0.0
-    for start in range(0, row.shape[0], _SUM_BLOCK):
-        block = row[start : start + _SUM_BLOCK]
+    for start in range(0, row.shape[0], SUM_BLOCK):
+        block = row[start : start + SUM_BLOCK]
         partial = row.dtype.type(0)
         for i in range(block.shape[0]):
             partial += block[i]
@@ -38,8 +38,8 @@ def _row_mean(row):
 def _row_variance(row, centre):
     """Mean squared distance of a row from `centre`, summed by blocks."""
     total = 0.0
-    for start in range(0, row.shape[0], _SUM_BLOCK):
-        block = row[start : start + _SUM_BLOCK]
+    for start in range(0, row.shape[0], SUM_BLOCK):
+        block = row[start : start + SUM_BLOCK]
         partial = row.dtype.type(0)
         for i in range(block.shape[0]):
             d = block[i] - centre
@@ -66,9 +66,9 @@ def _normalize(x, weight, bias, eps, y, mean, rstd):
 @jit_parallel
 def _normalize_parallel(x, weight, bias, eps, y, mean, rstd):
     rows = x.shape[0]
-    for chunk in numba.prange(_CHUNKS):
-        first = chunk * rows // _CHUNKS
-        last = (chunk + 1) * rows // _CHUNKS
+    for chunk in numba.prange(CHUNKS):
+        first = chunk * rows // CHUNKS
+        last = (chunk + 1) * rows // CHUNKS
         _normalize(x[first:last], weight, bias, eps, y[first:last], mean[first:last], rstd[first:last])
 
 
@@ -77,10 +77,10 @@ def _row_grad_sums(grad, row, weight, centre):
     """Sums of g*w and of g*w*(x - mean) over a row, by blocks."""
     sum_g = 0.0
     sum_gx = 0.0
-    for start in range(0, row.shape[0], _SUM_BLOCK):
-        grads = grad[start : start + _SUM_BLOCK]
-        values = row[start : start + _SUM_BLOCK]
-        weights = weight[start : start + _SUM_BLOCK]
+    for start in range(0, row.shape[0], SUM_BLOCK):
+        grads = grad[start : start + SUM_BLOCK]
+        values = row[start : start + SUM_BLOCK]
+        weights = weight[start : start + SUM_BLOCK]
         partial_g = row.dtype.type(0)
         partial_gx = row.dtype.type(0)
         for i in range(values.shape[0]):
@@ -120,11 +120,11 @@ def _grad(g, x, weight, mean, rstd, dx, dweight, dbias):
 
 @jit_parallel
 def _grad_parallel(g, x, weight, mean, rstd, dx, dweight, dbias):
-    """The same in chunks of rows; dweight and dbias are (_CHUNKS, W)."""
+    """The same in chunks of rows; dweight and dbias are (CHUNKS, W)."""
     rows = x.shape[0]
-    for chunk in numba.prange(_CHUNKS):
-        first = chunk * rows // _CHUNKS
-        last = (chunk + 1) * rows // _CHUNKS
+    for chunk in numba.prange(CHUNKS):
+        first = chunk * rows // CHUNKS
+        last = (chunk + 1) * rows // CHUNKS
         _grad(
             g[first:last], x[first:last], weight, mean[first:last], rstd[first:last], dx[first:last],
             dweight[chunk], dbias[chunk],
@@ -134,7 +134,7 @@ def _grad_parallel(g, x, weight, mean, rstd, dx, dweight, dbias):
 # ---- entry points --------------------------------------------------------------------------------------------------
 
 
-def _flat(array: Array | None, default: float, size: int, dtype: np.dtype) -> Array:
+def flat_parameter(array: Array | None, default: float, size: int, dtype: np.dtype) -> Array:
     """A parameter as a contiguous (size,) array, so that one compiled kernel serves; `default` where it is None."""
     if array is None:
         return np.full(size, default, dtype)
@@ -166,8 +166,8 @@ def layer_norm(
         rstd.fill(np.nan)
     else:
         arguments = (
-            contiguous(x).reshape(rows, width), _flat(weight, 1.0, width, x.dtype), _flat(bias, 0.0, width, x.dtype),
-            float(eps), y.reshape(rows, width), mean.reshape(rows), rstd.reshape(rows),
+            contiguous(x).reshape(rows, width), flat_parameter(weight, 1.0, width, x.dtype),
+            flat_parameter(bias, 0.0, width, x.dtype), float(eps), y.reshape(rows, width), mean.reshape(rows), rstd.reshape(rows),
         )
         (_normalize if x.size < PARALLEL_FROM else _normalize_parallel)(*arguments)
     return deliver(out_y, y), deliver(out_mean, mean), deliver(out_rstd, rstd)
@@ -190,14 +190,14 @@ def layer_norm_grad(
     rows, width = math.prod(x.shape[: x.ndim - normalized_ndim]), math.prod(shape)
     dx = result(out_dx, x.shape, x.dtype)
     arguments = (
-        contiguous(g).reshape(rows, width), contiguous(x).reshape(rows, width), _flat(weight, 1.0, width, x.dtype),
-        _flat(mean, 0.0, rows, x.dtype), _flat(rstd, 1.0, rows, x.dtype), dx.reshape(rows, width),
+        contiguous(g).reshape(rows, width), contiguous(x).reshape(rows, width), flat_parameter(weight, 1.0, width, x.dtype),
+        flat_parameter(mean, 0.0, rows, x.dtype), flat_parameter(rstd, 1.0, rows, x.dtype), dx.reshape(rows, width),
     )
     if x.size < PARALLEL_FROM:
         dweight, dbias = result(out_dweight, shape, x.dtype), result(out_dbias, shape, x.dtype)
         _grad(*arguments, dweight.reshape(width), dbias.reshape(width))
     else:
-        partial = np.empty((2, _CHUNKS, width), x.dtype)
+        partial = np.empty((2, CHUNKS, width), x.dtype)
         _grad_parallel(*arguments, partial[0], partial[1])
         dweight, dbias = partial[0].sum(axis=0).reshape(shape), partial[1].sum(axis=0).reshape(shape)
     return deliver(out_dx, dx), deliver(out_dweight, dweight), deliver(out_dbias, dbias)

@@ -24,7 +24,7 @@ def _chunks(count: int) -> tuple[int, int]:
     return chunk, launch.ceil_div(count, chunk)
 
 
-def _plane_threads(planes: int, size: int) -> tuple[tuple[int], tuple[int, int]]:
+def plane_threads(planes: int, size: int) -> tuple[tuple[int], tuple[int, int]]:
     """Grid and block over planes of `size` elements: small planes share a block."""
     along = 1
     while along < min(size, launch.BLOCK):
@@ -47,12 +47,45 @@ def _normalize(x: Any, weight: Any, bias: Any, mean: Any, deviation: Any, y: Any
     if x.size:
         planes = samples * channels
         _kernel("normalize", x.dtype, evaluate)(
-            *_plane_threads(planes, size),
+            *plane_threads(planes, size),
             (
                 x, *launch.optional(weight, x), *launch.optional(bias, x), mean, deviation, y,
                 np.int64(planes), np.int64(channels), np.int64(size), x.dtype.type(eps),
             ),
         )  # fmt: skip
+
+
+def statistics(
+    x: Any, running_mean: Any, running_var: Any, mean: Any, rstd: Any, new_mean: Any, new_var: Any, momentum: float, eps: float
+) -> None:
+    """Write `mean` and `rstd` of each channel of `x` (contiguous), and the new running statistics where there are any."""
+    samples, channels, size = _shape(x)
+    count, dtype = samples * size, x.dtype
+    if not x.size:
+        mean.fill(0)
+        rstd.fill(0)
+        for old, new in ((running_mean, new_mean), (running_var, new_var)):
+            if new is not None and new is not old:
+                new[...] = old
+        return
+    chunk, chunks = _chunks(count)
+    means, squares = (cupy.empty((channels, chunks), dtype) for _ in range(2))
+    sizes = (np.int64(count), np.int64(chunk), np.int64(chunks))
+    _kernel("chunk_statistics", dtype)(
+        launch.grid_cap(channels * chunks),
+        (launch.row_block(min(count, chunk)),),
+        (x, means, squares, np.int64(channels), np.int64(size), *sizes),
+    )
+    old_mean, has_mean = launch.optional(running_mean, mean)
+    old_var, has_var = launch.optional(running_var, mean)
+    _kernel("combine_statistics", dtype)(
+        *_warp_each(channels),
+        (
+            means, squares, mean, rstd, old_mean, mean if new_mean is None else new_mean, has_mean,
+            old_var, mean if new_var is None else new_var, has_var,
+            np.int64(channels), *sizes, dtype.type(momentum), dtype.type(eps),
+        ),
+    )  # fmt: skip
 
 
 @launch.upcast_half(statistics=(1, 2), like={3: 3, 4: 4})
@@ -72,51 +105,25 @@ def batch_norm(
     An empty batch leaves the running statistics as they are.
     """
     out_y, out_mean, out_rstd, out_running_mean, out_running_var = out or (None,) * 5
-    samples, channels, size = _shape(x)
-    count = samples * size
-    x, dtype = launch.contiguous(x), x.dtype
+    x, dtype, channels = launch.contiguous(x), x.dtype, x.shape[1]
     y = launch.result(out_y, x.shape, dtype)
     mean, rstd = (launch.result(target, (channels,), dtype) for target in (out_mean, out_rstd))
     new_mean, new_var = (
         None if old is None else launch.result(target, (channels,), dtype)
         for old, target in ((running_mean, out_running_mean), (running_var, out_running_var))
     )
-    if x.size:
-        chunk, chunks = _chunks(count)
-        means, squares = (cupy.empty((channels, chunks), dtype) for _ in range(2))
-        sizes = (np.int64(count), np.int64(chunk), np.int64(chunks))
-        _kernel("chunk_statistics", dtype)(
-            launch.grid_cap(channels * chunks),
-            (launch.row_block(min(count, chunk)),),
-            (x, means, squares, np.int64(channels), np.int64(size), *sizes),
-        )
-        old_mean, has_mean = launch.optional(running_mean, mean)
-        old_var, has_var = launch.optional(running_var, mean)
-        _kernel("combine_statistics", dtype)(
-            *_warp_each(channels),
-            (
-                means, squares, mean, rstd, old_mean, mean if new_mean is None else new_mean, has_mean,
-                old_var, mean if new_var is None else new_var, has_var,
-                np.int64(channels), *sizes, dtype.type(momentum), dtype.type(eps),
-            ),
-        )  # fmt: skip
-        _normalize(x, weight, bias, mean, rstd, y, eps, evaluate=False)
-    else:
-        mean.fill(0)
-        rstd.fill(0)
-        for old, new in ((running_mean, new_mean), (running_var, new_var)):
-            if new is not None and new is not old:
-                new[...] = old
+    statistics(x, running_mean, running_var, mean, rstd, new_mean, new_var, momentum, eps)
+    _normalize(x, weight, bias, mean, rstd, y, eps, evaluate=False)
     return (
         launch.deliver(y, out_y),
         launch.deliver(mean, out_mean),
         launch.deliver(rstd, out_rstd),
-        _deliver_running(new_mean, out_running_mean, running_mean),
-        _deliver_running(new_var, out_running_var, running_var),
+        deliver_running(new_mean, out_running_mean, running_mean),
+        deliver_running(new_var, out_running_var, running_var),
     )
 
 
-def _deliver_running(new: Any, out: Any, old: Any) -> Any:
+def deliver_running(new: Any, out: Any, old: Any) -> Any:
     """The updated running statistic in the dtype of the old one; None where that is None."""
     return None if old is None else launch.deliver(new if out is not None else new.astype(old.dtype, copy=False), out)
 
@@ -175,7 +182,7 @@ def _gradients(
             *_warp_each(channels), (biases, weights, dbias, dweight, np.int64(channels), np.int64(chunks))
         )
         _kernel("input_gradient", dtype, evaluate)(
-            *_plane_threads(planes, size),
+            *plane_threads(planes, size),
             (
                 g, x, *launch.optional(weight, x), mean, deviation, dbias, dweight, dx, np.int64(planes),
                 np.int64(channels), np.int64(size), np.int64(count), dtype.type(eps),

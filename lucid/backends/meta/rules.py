@@ -305,6 +305,22 @@ def layer_norm(x: MetaArray, weight: MetaArray | None, bias: MetaArray | None, *
                out: Any = None) -> tuple[MetaArray, ...]:
     leading = x.shape[:x.ndim - normalized_ndim]
     return delivered((x.copy(), blank(leading, x.dtype), blank(leading, x.dtype)), out)
+@_entry
+def batch_norm_relu(x: MetaArray, residual: MetaArray | None, weight: MetaArray | None, bias: MetaArray | None,
+                    running_mean: MetaArray | None, running_var: MetaArray | None, *, training: bool, momentum: float, eps: float,
+                    out: Any = None) -> tuple[Any, ...]:
+    statistic = blank(x.shape[1:2], x.dtype)
+    running = [None if old is None else old.copy() for old in (running_mean, running_var)]
+    return delivered((x.copy(), statistic, statistic.copy(), *running), out)
+
+
+@_entry
+def batch_norm_relu_grad(g: MetaArray, x: MetaArray, y: MetaArray | None, *others: MetaArray | None, training: bool,
+                         out: Any = None) -> tuple[Any, ...]:
+    vectors = blank(x.shape[1:2], x.dtype), blank(x.shape[1:2], x.dtype)
+    return delivered((x.copy(), *vectors, None if y is None else g.copy()), out)
+
+
 
 
 @_entry
@@ -318,6 +334,18 @@ def layer_norm_grad(g: MetaArray, x: MetaArray, weight: MetaArray | None, mean: 
 def attention(q: MetaArray, k: MetaArray, v: MetaArray, mask: MetaArray | None, *, scale: float, is_causal: bool, out: Any = None
               ) -> tuple[MetaArray, ...]:
     return delivered((blank((*q.shape[:3], v.shape[3]), q.dtype), blank(q.shape[:3], q.dtype)), out)
+
+@_entry
+def rms_norm(x: MetaArray, weight: MetaArray | None, *, normalized_ndim: int, eps: float, out: Any = None
+             ) -> tuple[MetaArray, ...]:
+    return delivered((x.copy(), blank(x.shape[:x.ndim - normalized_ndim], x.dtype)), out)
+
+
+@_entry
+def rms_norm_grad(g: MetaArray, x: MetaArray, weight: MetaArray | None, rstd: MetaArray, *, normalized_ndim: int, out: Any = None
+                  ) -> tuple[MetaArray, ...]:
+    return delivered((x.copy(), blank(x.shape[x.ndim - normalized_ndim:], x.dtype)), out)
+
 
 
 @_entry

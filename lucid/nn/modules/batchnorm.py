@@ -1,6 +1,7 @@
 """Batch normalisation."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ... import _dtypes
@@ -61,6 +62,10 @@ class _BatchNorm(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """Normalise each channel, dimension 1. Raises ValueError for an input with another number of dimensions."""
+        return self._normalized(F.batch_norm, input)
+
+    def _normalized(self, function: Callable[..., Tensor], input: Tensor, **options: Any) -> Tensor:
+        """`function`, which is `F.batch_norm` or takes its arguments, with the statistics of the mode; they are updated."""
         self._check_input_dim(input)
         momentum = 0.0 if self.momentum is None else self.momentum
         updates = self.training and self.track_running_stats
@@ -70,8 +75,8 @@ class _BatchNorm(Module):
         # Running statistics are passed where they are updated, or read because the batch's own are not used.
         passed = updates or not self.training
         mean, variance = self.running_mean, self.running_var
-        result = F.batch_norm(input, mean if passed else None, variance if passed else None, self.weight, self.bias,
-                              self.training or (mean is None and variance is None), momentum, self.eps)
+        result = function(input, mean if passed else None, variance if passed else None, self.weight, self.bias,
+                          self.training or (mean is None and variance is None), momentum, self.eps, **options)
         if counter is not None:
             counter.add_(1)  # counted only once it has been used: a refused batch leaves the buffers alone
         return result
@@ -105,3 +110,22 @@ class BatchNorm2d(_BatchNorm):
     def _check_input_dim(self, input: Tensor) -> None:
         if input.ndim != 4:
             raise ValueError(f"expected 4D input (got {input.ndim}D input)")
+
+
+class BatchNorm3d(_BatchNorm):
+    """Batch normalisation of (N, C, D, H, W); the base class says how."""
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.ndim != 5:
+            raise ValueError(f"expected 5D input (got {input.ndim}D input)")
+
+
+class BatchNormReLU2d(BatchNorm2d):
+    """`BatchNorm2d`, an added residual and ReLU in one pass: ``relu(batch_norm(input) + residual)``.
+
+    Its parameters, buffers and state_dict keys are those of `BatchNorm2d`. PyTorch has no such module.
+    """
+
+    def forward(self, input: Tensor, residual: Tensor | None = None) -> Tensor:
+        """Normalise (N, C, H, W), add `residual` of the same shape, if any, and clip at 0."""
+        return self._normalized(F.batch_norm_relu, input, residual=residual)

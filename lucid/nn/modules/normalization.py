@@ -47,3 +47,73 @@ class LayerNorm(Module):
         """The arguments of the constructor."""
         return (f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
                 f"bias={self.bias is not None}")
+
+
+class RMSNorm(Module):
+    """Divides by the root of the mean square over the last dimensions, those of `normalized_shape`; times `weight`.
+
+    `eps` is added to the mean square; None is that of `nn.functional.rms_norm`. There is no weight without
+    `elementwise_affine`.
+    """
+
+    def __init__(self, normalized_shape: int | Iterable[int], eps: float | None = None, elementwise_affine: bool = True,
+                 device: Any = None, dtype: Any = None) -> None:
+        super().__init__()
+        shape = tuple(normalized_shape) if isinstance(normalized_shape, Iterable) else (normalized_shape,)
+        self.normalized_shape = shape
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+        self.register_parameter(
+            "weight", Parameter(empty(shape, device=device, dtype=dtype)) if elementwise_affine else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Start with weight 1."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """(..., *normalized_shape) to the same shape."""
+        return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
+
+    def extra_repr(self) -> str:
+        """The arguments of the constructor."""
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+
+
+class GroupNorm(Module):
+    """Normalises each of `num_groups` groups of channels of each sample of (N, C, *): mean 0 and variance 1.
+
+    With `affine` the result is multiplied by `weight` and, with `bias`, shifted by `bias`, one number for each channel. Raises
+    ValueError if the groups do not divide the channels.
+    """
+
+    def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True, device: Any = None,
+                 dtype: Any = None, *, bias: bool = True) -> None:
+        super().__init__()
+        if num_channels % num_groups:
+            raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
+        self.num_groups = num_groups
+        self.num_channels = num_channels
+        self.eps = eps
+        self.affine = affine
+        options = {"device": device, "dtype": dtype}
+        self.register_parameter("weight", Parameter(empty(num_channels, **options)) if affine else None)
+        self.register_parameter("bias", Parameter(empty(num_channels, **options)) if affine and bias else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Start with weight 1 and bias 0."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """(N, C, *) to the same shape."""
+        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        """The arguments of the constructor."""
+        return (f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
+                f"bias={self.bias is not None}")

@@ -76,6 +76,17 @@ def check_layer_norm() -> None:
     tests.test_values_and_gradients(layer_norm, cupy, None, np.float32, "weight and bias")
 
 
+def check_rms_norm() -> None:
+    tests, rms_norm, cupy = _family("rms_norm")
+    tests.test_values_and_gradients(rms_norm, cupy, None, np.float32, True)
+
+
+def check_batch_norm_relu() -> None:
+    tests, fused, cupy = _family("batch_norm_relu")
+    tests.test_values_and_gradients(fused, cupy, None, np.float32, True, True)
+    tests.test_nan_passes_the_relu(fused, cupy)
+
+
 def _reductions(file: str, check: Any) -> list[Mutation]:
     """Bugs in the reductions of common.cuh, as `file` uses them."""
     return [
@@ -139,4 +150,17 @@ MUTATIONS = [
     Mutation("layer_norm.cu", "a turn left out", r"k < TURNS", "k < TURNS - 1", check_layer_norm),
     Mutation("layer_norm.cu", "no column guard", r"threadIdx\.y == 0 && column < width", "threadIdx.y == 0", check_layer_norm),
     Mutation("layer_norm.cu", "a chunk left out", r"k < chunks", "k < chunks - 1", check_layer_norm),
+    # rms_norm
+    *_reductions("rms_norm.cu", check_rms_norm)[1:],  # one reduction a row: the first barrier waits for nothing
+    Mutation("rms_norm.cu", "scale of another row", r"rstd\[r\] = scale", "rstd[0] = scale", check_rms_norm),
+    Mutation("rms_norm.cu", "weight left out", r"gw - x\[base", "g[base + i] - x[base", check_rms_norm),
+    Mutation("rms_norm.cu", "drop a barrier", r"__syncthreads\(\);", ";", check_rms_norm),
+    Mutation("rms_norm.cu", "shared array too small", r"sums\[TURNS\]", "sums[TURNS - 1]", check_rms_norm),
+    Mutation("rms_norm.cu", "no column guard", r"threadIdx\.y == 0 && column < width", "threadIdx.y == 0", check_rms_norm),
+    Mutation("rms_norm.cu", "a chunk left out", r"k < chunks", "k < chunks - 1", check_rms_norm),
+    # normalize_relu
+    Mutation("batch_norm_relu.cu", "another channel", r"c = p % C", "c = p % (C - 1 ? C - 1 : 1)", check_batch_norm_relu),
+    Mutation("batch_norm_relu.cu", "no residual", r"has_residual \?", "false ?", check_batch_norm_relu),
+    Mutation("batch_norm_relu.cu", "NaN becomes 0", r"value <= T\(0\) \? T\(0\) : value", "value > T(0) ? value : T(0)",
+             check_batch_norm_relu),
 ]  # fmt: skip
