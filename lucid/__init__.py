@@ -126,6 +126,15 @@ from .ops.creation import (
     zeros,
     zeros_like,
 )
+from .ops.diagonals import (
+    diag,
+    diag_embed,
+    diagflat,
+    diagonal,
+    diagonal_scatter,
+    tril,
+    triu,
+)
 from .ops.dropout import (
     dropout,
 )
@@ -150,6 +159,23 @@ from .ops.indexing import (
     take,
     take_along_dim,
     topk,
+)
+from .ops.joining import (
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    block_diag,
+    column_stack,
+    dsplit,
+    dstack,
+    hsplit,
+    hstack,
+    rot90,
+    row_stack,
+    select_scatter,
+    slice_scatter,
+    vsplit,
+    vstack,
 )
 from .ops.linear_algebra import (
     addmm,
@@ -223,15 +249,12 @@ from .ops.shape import (
     chunk,
     concat,
     concatenate,
-    diag,
-    diagonal,
     expand,
     expand_as,
     flatten,
     flip,
     fliplr,
     flipud,
-    hstack,
     moveaxis,
     movedim,
     narrow,
@@ -252,14 +275,15 @@ from .ops.shape import (
     tensor_split,
     tile,
     transpose,
-    tril,
-    triu,
     unbind,
     unflatten,
     unsqueeze,
     view,
     view_as,
-    vstack,
+)
+from .ops.strides import (
+    as_strided,
+    as_strided_scatter,
 )
 from .ops.ternary import (
     lerp,

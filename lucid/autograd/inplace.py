@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import _dtypes
 from ..backends import run
+from ..backends.memory_format import inverse, memory_axes
 from ..tensor import Leaf, Tensor, Version, version_box, wrap
 from .errors import explain, type_name
 from .grad_mode import GRAD, enable_grad
@@ -132,9 +133,11 @@ def rebase(target: Tensor, node: Any) -> None:
         target._node = node
     else:
         base, replay = target._view
+        axes = memory_axes(base._array)
 
         def pull(g: Tensor, y: Any) -> tuple[Tensor, Tensor]:
-            rest = g.new_ones(g.shape)
+            # Laid out in memory as the base is: some views are of memory, not of elements.
+            rest = g.new_ones([g.shape[axis] for axis in axes]).permute(inverse(axes))
             store_zero(replay(rest))
             return g * rest, replay(g)
 

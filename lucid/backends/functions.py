@@ -375,10 +375,6 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
         return result if x.dtype.kind == "c" else result.astype(x.dtype, copy=False)
 
     @entry
-    def diagonal(x: Array, *, offset: int, axis1: int, axis2: int) -> Array:
-        return xp.diagonal(x, offset, axis1, axis2).copy()
-
-    @entry
     def diagonal_scatter(x: Array, *, shape: tuple[int, ...], offset: int, axis1: int, axis2: int) -> Array:
         """Zeros of `shape` with `x` on a diagonal of axes `axis1` and `axis2`."""
         result = xp.zeros(shape, x.dtype)

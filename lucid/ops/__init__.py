@@ -19,10 +19,12 @@ from . import (
     conversion,
     convolution,
     creation,
+    diagonals,
     dropout,
     embedding,
     fold,
     indexing,
+    joining,
     linear_algebra,
     linear_algebra_exponential,
     linear_algebra_factors,
@@ -33,13 +35,14 @@ from . import (
     random,
     reduction,
     shape,
+    strides,
     ternary,
     unary,
 )
 
-FAMILIES = (activation, arithmetic, comparison, conversion, convolution, creation, dropout, embedding, fold, indexing,
-            linear_algebra, linear_algebra_exponential, linear_algebra_factors, loss,
-            normalization, padding, pooling, random, reduction, shape, ternary, unary)
+FAMILIES = (activation, arithmetic, comparison, conversion, convolution, creation, diagonals, dropout, embedding, fold, indexing,
+            joining, linear_algebra, linear_algebra_exponential, linear_algebra_factors, loss,
+            normalization, padding, pooling, random, reduction, shape, strides, ternary, unary)
 
 OPERATORS: dict[str, Callable[..., Any]] = {
     "__add__": arithmetic.plain_add, "__radd__": arithmetic.plain_add, "__sub__": arithmetic.sub, "__rsub__": arithmetic.rsub,

@@ -10,8 +10,9 @@ from ..tensor import Tensor
 from ._operands import require_tensor
 from .arithmetic import conjugate
 from .creation import eye
+from .diagonals import tril, triu
 from .linear_algebra import check_batches
-from .shape import broadcast_shapes, cat, tril, triu
+from .shape import broadcast_shapes, cat
 
 METHODS = ("geqrf",)
 

@@ -13,7 +13,7 @@ from ._operands import canonical_dim, canonical_dims, common_dtype, integers, re
 METHODS = ("reshape", "view", "view_as", "reshape_as", "flatten", "unflatten", "ravel", "squeeze", "unsqueeze", "expand",
            "expand_as", "broadcast_to", "permute", "transpose", "swapaxes", "swapdims", "movedim", "moveaxis", "t", "split",
            "chunk", "tensor_split", "unbind", "repeat", "tile", "flip", "fliplr", "flipud", "roll", "narrow", "select",
-           "tril", "triu", "diagonal", "diag", "repeat_interleave")
+           "repeat_interleave")
 
 
 def _reshape_rule(needs: Any, x: Tensor, *, shape: tuple[int, ...]) -> Pull:
@@ -72,8 +72,6 @@ _split = Op("split", _split_rule, view=True)
 _concatenate = Op("concatenate", _concatenate_rule)
 _stack = Op("stack", _stack_rule)
 _flip: Op = Op("flip", lambda needs, x, *, axis: lambda g, y: (_flip(g, axis=axis),))
-_tril: Op = Op("tril", lambda needs, x, *, k: lambda g, y: (_tril(g, k=k),))
-_triu: Op = Op("triu", lambda needs, x, *, k: lambda g, y: (_triu(g, k=k),))
 
 
 def _roll_rule(needs: Any, x: Tensor, *, shift: tuple[int, ...], axis: tuple[int, ...]) -> Pull:
@@ -82,23 +80,6 @@ def _roll_rule(needs: Any, x: Tensor, *, shift: tuple[int, ...], axis: tuple[int
 
 
 _roll = Op("roll", _roll_rule)
-
-
-def _diagonal_rule(needs: Any, x: Tensor, *, offset: int, axis1: int, axis2: int) -> Pull:
-    shape = x._array.shape
-
-    def pull(g: Tensor, y: Any) -> tuple[Tensor]:
-        return (_diagonal_scatter(g, shape=shape, offset=offset, axis1=axis1, axis2=axis2),)
-
-    return pull
-
-
-def _diagonal_scatter_rule(needs: Any, x: Tensor, *, shape: Any, offset: int, axis1: int, axis2: int) -> Pull:
-    return lambda g, y: (_diagonal(g, offset=offset, axis1=axis1, axis2=axis2),)
-
-
-_diagonal = Op("diagonal", _diagonal_rule)
-_diagonal_scatter = Op("diagonal_scatter", _diagonal_scatter_rule)
 
 
 def _resolve(shape: tuple[int, ...], size: int, given: Sequence[int]) -> tuple[int, ...]:
@@ -350,17 +331,6 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     return _stack(*[t.to(dtype) for t in given], axis=canonical_dim(dim, len(first) + 1))
 
 
-def hstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Joined along dimension 1, or 0 for tensors of one dimension or none."""
-    given = [t.reshape(1) if t.ndim == 0 else t for t in tensors]
-    return cat(given, 0 if given and given[0].ndim == 1 else 1)
-
-
-def vstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Joined along dimension 0; tensors of one dimension are rows."""
-    return cat([t.reshape(1, -1) if t.ndim < 2 else t for t in tensors], 0)
-
-
 def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of length `split_size` along `dim` (the last may be shorter), or of the given lengths."""
     dim = canonical_dim(dim, tensor.ndim)
@@ -514,38 +484,3 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     if len(axes) != len(shift):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shift)}, dims:{len(axes)}")
     return _roll(input, shift=shift, axis=axes)
-
-
-def tril(input: Tensor, diagonal: int = 0) -> Tensor:
-    """The lower triangles of matrices, zeros above diagonal number `diagonal`."""
-    _require_matrix("tril", input)
-    return _tril(input, k=diagonal)
-
-
-def triu(input: Tensor, diagonal: int = 0) -> Tensor:
-    """The upper triangles of matrices, zeros below diagonal number `diagonal`."""
-    _require_matrix("triu", input)
-    return _triu(input, k=diagonal)
-
-
-def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """The diagonal of dimensions `dim1` and `dim2`, as the last dimension of a copy."""
-    axis1, axis2 = canonical_dim(dim1, input.ndim), canonical_dim(dim2, input.ndim)
-    if axis1 == axis2:
-        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    return _diagonal(input, offset=offset, axis1=axis1, axis2=axis2)
-
-
-def diag(input: Tensor, diagonal: int = 0) -> Tensor:
-    """A matrix with the vector `input` on diagonal number `diagonal`; of a matrix, that diagonal."""
-    if input.ndim == 2:
-        return _diagonal(input, offset=diagonal, axis1=0, axis2=1)
-    if input.ndim != 1:
-        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
-    n = input._array.shape[0] + abs(diagonal)
-    return _diagonal_scatter(input, shape=(n, n), offset=diagonal, axis1=0, axis2=1)
-
-
-def _require_matrix(name: str, input: Tensor) -> None:
-    if input.ndim < 2:
-        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")

@@ -146,7 +146,12 @@ def contiguous(x: MetaArray) -> MetaArray:
 
 @_entry
 def diagonal(x: MetaArray, *, offset: int, axis1: int, axis2: int) -> MetaArray:
-    return blank(np.diagonal(x.layout, offset, axis1, axis2).shape, x.dtype)
+    return x.view(np.diagonal(x.layout, offset, axis1, axis2))
+
+
+@_entry
+def as_strided(x: MetaArray, *, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> MetaArray:
+    return x.view(np.lib.stride_tricks.as_strided(x.layout, shape, [step * x.itemsize for step in strides]))
 
 
 @_entry

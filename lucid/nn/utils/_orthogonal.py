@@ -7,7 +7,8 @@ from ...ops.creation import eye
 from ...ops.linear_algebra_exponential import matrix_exp
 from ...ops.linear_algebra_factors import adjoint, geqrf, householder_product, solve
 from ...ops.random import randn
-from ...ops.shape import cat, tril
+from ...ops.diagonals import tril
+from ...ops.shape import cat
 from ...tensor import Tensor
 from ..modules.module import Module
 from .parametrize import register_parametrization

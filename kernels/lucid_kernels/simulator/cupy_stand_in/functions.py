@@ -16,7 +16,14 @@ from .streams import synchronize
 _WAITING = frozenset(["allclose", "argwhere", "array_equal", "extract", "flatnonzero", "nonzero", "unique"])
 _UFUNC_KEYWORDS = frozenset({"casting", "dtype", "out"})
 #: Where CuPy does something else than NumPy.
-_DIFFERENT: dict[str, Callable[..., Any]] = {"take": take, "take_along_axis": take_along_axis}
+def _diagonal(a: np.ndarray, *args: Any, **kwargs: Any) -> np.ndarray:
+    """A view that can be written, as CuPy's; NumPy's is read-only."""
+    view = np.diagonal(a, *args, **kwargs)
+    view.flags.writeable = True
+    return view
+
+
+_DIFFERENT: dict[str, Callable[..., Any]] = {"diagonal": _diagonal, "take": take, "take_along_axis": take_along_axis}
 #: The ufuncs whose `at` CuPy has.
 _SCATTERING = frozenset(["add", "subtract", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor"])
 
