@@ -17,23 +17,32 @@ from ._layout import PARALLEL_FROM, Array
 from ._microkernels import ROWS, VECTOR_BYTES, VECTORS, multiply_block
 from ._row_copies import Window, copies_of, enough_work, extra_rows, fill_copies, least_period, tap_starts
 
-# Bytes of copies in one task, so that they, the weights and the sums stay in a 1 MiB L2 cache.
-_TASK_BYTES = 1 << 19
-# Bytes of copies of which the channels are taken at once, where the sums do not fit into one pass.
-_CHANNELS_BYTES = 1 << 18
+# Products that a sum in registers should have at most: the pixels of a block, 128 bytes for each, stay in the L1 cache then.
+_STEPS = 192
+# Bytes of copies, of sums and of weights that a task works with at a time, in a 1 MiB L2 cache: it reads the copies once only.
+_COPIES_BYTES = 1 << 19
+_SUMS_BYTES = 1 << 19
+_WEIGHT_BYTES = 1 << 18
 # Work is cut into this many tasks at least.
 _TASKS = 8
 # Images with fewer positions are taken several at a time: 7x7 positions fill two blocks of 32 to 77%, 8 such images 13 to 94%.
 _SMALL_PLANE = 256
 
 
+# Bytes of the positions that are computed at once.
+_BLOCK_BYTES = VECTORS * VECTOR_BYTES
+
+
 class _Cut(NamedTuple):
-    """How the work is cut into tasks: `samples` images, or `band` output rows of one, with `channels` channels at a time."""
+    """How the work is cut into tasks: `samples` images, or `band` output rows of one, with `channels` channels and
+    `blocks` blocks of outputs at a time.
+    """
 
     period: int
     samples: int
     band: int
     channels: int
+    blocks: int
 
 
 def suits(x: Array, window: Window, groups: int, out_channels: int) -> bool:
@@ -65,24 +74,42 @@ def _convolve_band(x, window, cut, n, samples, top, bottom, rows, step, taps, we
     for first in range(0, channels, cut.channels):
         last = min(channels, first + cut.channels)
         fill_copies(x, n, samples, first, last - first, window, cut.period, top, rows, step, copies)
-        for b in range(first_block, last_block):
-            outputs = min(ROWS, out_channels - b * ROWS)
-            part = weight[b, first * each : last * each]
+        tap = taps[: (last - first) * each]
+        for some in range(first_block, last_block, cut.blocks):
+            # The pixels of a block of positions stay in the L1 cache while the weights of these outputs stream by from L2.
             for j in range(0, total, block):
-                if not direct:
-                    start = (b - first_block) * ROWS * padded + j
-                    multiply_block(copies, j, taps[: part.shape[0]], part, bias[b], sums, start, padded, first > 0)
-                elif outputs == ROWS and j + block <= count:
-                    start = here + b * ROWS * plane + j
-                    multiply_block(copies, j, taps, part, bias[b], y, start, plane, False)
-                else:
-                    multiply_block(copies, j, taps, part, bias[b], sums, 0, block, False)
-                    _deliver(sums, 0, block, y, here + b * ROWS * plane + j, plane, outputs, min(block, count - j))
+                for b in range(some, min(last_block, some + cut.blocks)):
+                    outputs = min(ROWS, out_channels - b * ROWS)
+                    part = weight[b, first * each : last * each]
+                    if not direct:
+                        start = (b - first_block) * ROWS * padded + j
+                        multiply_block(copies, j, tap, part, bias[b], sums, start, padded, first > 0)
+                    elif outputs == ROWS and j + block <= count:
+                        start = here + b * ROWS * plane + j
+                        multiply_block(copies, j, tap, part, bias[b], y, start, plane, False)
+                    else:
+                        multiply_block(copies, j, tap, part, bias[b], sums, 0, block, False)
+                        _deliver(sums, 0, block, y, here + b * ROWS * plane + j, plane, outputs, min(block, count - j))
     if not direct:
         outputs = min(last_block * ROWS, out_channels) - first_block * ROWS
         for i in range(samples):
             start = here + (i * out_channels + first_block * ROWS) * plane
             _deliver(sums, i * count, padded, y, start, plane, outputs, count)
+
+
+@jit_parallel
+def _convolve_pointwise(x, positions, each, taps, weight, bias, y):
+    """A 1x1 convolution of x (N * C * P,) into y (N * O * P,), whose planes of P positions are whole blocks: no copies."""
+    out_channels = weight.shape[0] * ROWS
+    channels = taps.shape[0]
+    block = VECTORS * (VECTOR_BYTES // x.itemsize)
+    runs = (positions + each - 1) // each
+    for task in numba.prange(x.shape[0] // (channels * positions) * runs):
+        n, first = task // runs, task % runs * each
+        for j in range(first, min(positions, first + each), block):
+            for b in range(weight.shape[0]):
+                start = (n * out_channels + b * ROWS) * positions
+                multiply_block(x, n * channels * positions + j, taps, weight[b], bias[b], y, start + j, positions, False)
 
 
 @jit
@@ -144,26 +171,26 @@ def _packed(weight: Array) -> Array:
     return packed
 
 
-def _cut(x: Array, window: Window) -> _Cut:
+def _cut(x: Array, window: Window, out_channels: int) -> _Cut:
     """The tasks for x (N, C, H, W)."""
     samples, channels = x.shape[:2]
     height, width = window.out_height, window.out_width
-    block = VECTORS * (VECTOR_BYTES // x.itemsize)
+    block = _BLOCK_BYTES // x.itemsize
     positions = height * width
+    parts = -(-channels * window.kh * window.kw // _STEPS)
+    each = -(-channels // parts)
+    blocks = max(1, _WEIGHT_BYTES // (each * window.kh * window.kw * ROWS * x.itemsize))
     if positions < _SMALL_PLANE and positions % block and samples > 1:
-        together = min(-(-2 * _SMALL_PLANE // positions), -(-samples // 2))
-        each = _CHANNELS_BYTES // (together * copies_of(x, window, window.kh, height))
-        return _Cut(window.kh, together, height, max(1, min(channels, each)))
+        fitting = min(_SUMS_BYTES // (out_channels * positions * x.itemsize),
+                      _COPIES_BYTES // (each * copies_of(x, window, window.kh, height)))
+        together = max(1, min(fitting, -(-samples // 2)))
+        return _Cut(window.kh, together, height, each, blocks)
     period = least_period(window)
     extra, row = extra_rows(window, period), copies_of(x, window, period, 1)
     least = min(height, -(-_TASKS // samples))
-    fitting = _TASK_BYTES // (channels * row) - extra
-    if fitting >= min(height, 2 * extra + 2):
-        return _Cut(period, 1, _whole_blocks(-(-height // max(least, -(-height // fitting))), width, block), channels)
-    # Fewer channels at a time: a band of few rows would copy most of its pixels for the rows above and below it.
-    band = min(-(-height // least), max(4 * extra + 4, -(-_SMALL_PLANE // width)))
-    band = _whole_blocks(-(-height // -(-height // band)), width, block)
-    return _Cut(period, 1, band, max(1, min(channels, _CHANNELS_BYTES // (row * (band + extra)))))
+    fitting = max(1, _COPIES_BYTES // (each * row) - extra)
+    band = _whole_blocks(-(-height // max(least, -(-height // fitting))), width, block)
+    return _Cut(period, 1, band, each, blocks)
 
 
 def _whole_blocks(band: int, width: int, block: int) -> int:
@@ -175,15 +202,31 @@ def _whole_blocks(band: int, width: int, block: int) -> int:
     return band
 
 
+def _is_pointwise(x: Array, window: Window, out_channels: int) -> bool:
+    """Whether `_convolve_pointwise` will do: planes of whole blocks that do not compete for the same lines of the cache."""
+    plane_bytes = window.out_height * window.out_width * x.itemsize
+    return (
+        window[:8] == (1, 1, 1, 1, 0, 0, 1, 1) and out_channels % ROWS == 0
+        and plane_bytes % _BLOCK_BYTES == 0 and plane_bytes % 4096 != 0
+    )
+
+
 def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array) -> None:
     """Fill y (N, O, OH, OW) from x (N, C, H, W), weight (O, C, KH, KW), of any strides, and bias (O,)."""
     out_channels = weight.shape[0]
-    cut = _cut(x, window)
-    rows = cut.band + extra_rows(window, cut.period)
-    step = cut.samples * rows * window.out_width
     packed = _packed(weight)
     packed_bias = np.zeros((packed.shape[0], ROWS), x.dtype)
     packed_bias.reshape(-1)[:out_channels] = bias
+    if _is_pointwise(x, window, out_channels):
+        positions, channels = window.out_height * window.out_width, x.shape[1]
+        each = max(_BLOCK_BYTES, _COPIES_BYTES // channels // _BLOCK_BYTES * _BLOCK_BYTES) // x.itemsize
+        _convolve_pointwise(
+            x.reshape(-1), positions, each, np.arange(channels) * positions, packed, packed_bias, y.reshape(-1)
+        )
+        return
+    cut = _cut(x, window, out_channels)
+    rows = cut.band + extra_rows(window, cut.period)
+    step = cut.samples * rows * window.out_width
     tasks = -(-x.shape[0] // cut.samples) * -(-window.out_height // cut.band)
     splits = min(packed.shape[0], -(-_TASKS // (2 * tasks)))  # each split copies the pixels again
     _convolve_bands(

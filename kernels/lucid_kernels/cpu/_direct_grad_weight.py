@@ -6,13 +6,13 @@ import numpy as np
 
 from ._compile import jit, jit_parallel
 from ._layout import Array
-from ._microkernels import DOT_ROWS, DOT_TAPS, dot_block
+from ._microkernels import DOT_ROWS, DOT_SUMS, DOT_TAPS, dot_block
 from ._row_copies import Window, copies_of, enough_work, extra_rows, fill_copies, least_period, tap_starts
 
-# Bytes of copies, and of the rows of g beside them, in one pass: together half of a 1 MiB L2 cache.
-_PASS_BYTES = 1 << 18
-# Positions that a sum in registers should have at least: adding up its lanes costs as much as 150 positions.
-_POSITIONS = 1024
+# Bytes of copies, and of the rows of g beside them, in one pass: together they stay in a 1 MiB L2 cache.
+_PASS_BYTES = 3 << 17
+# Positions of a sum in registers: fewer, and adding up its lanes shows; more, and the rows leave the L1 cache.
+_POSITIONS = 768
 # Smaller planes are put side by side, those of all samples of a channel.
 _SMALL_PLANE = 128
 # Work is cut into at least this many tasks: chunks of channels, and where these are few, parts of the samples. The numbers
@@ -30,7 +30,7 @@ def suits_grad_weight(x: Array, window: Window, groups: int, out_channels: int) 
 @jit
 def _sum_products(g, g_step, x, window, period, first_sample, last_sample, first_channel, channels, band, chunk, taps, g_rows,
                   rows_each, copies, sums):
-    """Add to sums (blocks of g_rows, blocks of taps, DOT_ROWS * DOT_TAPS) the products of the gradient with x.
+    """Add to sums (blocks of g_rows, blocks of taps, DOT_SUMS) the products of the gradient with x.
 
     `g` is flat; its samples are `g_step` elements apart and the rows of a sample start at `g_rows`.
     """
@@ -53,7 +53,7 @@ def _sum_products(g, g_step, x, window, period, first_sample, last_sample, first
 
 @jit_parallel
 def _sum_parts(g, g_step, x, window, period, channels_each, band, chunk, taps, g_rows, rows_each, step, parts):
-    """parts is (parts, chunks of channels, blocks of g_rows, blocks of taps, DOT_ROWS * DOT_TAPS)."""
+    """parts is (parts, chunks of channels, blocks of g_rows, blocks of taps, DOT_SUMS)."""
     samples, channels = x.shape[:2]
     each = (samples + parts.shape[0] - 1) // parts.shape[0]
     for task in numba.prange(parts.shape[0] * parts.shape[1]):
@@ -95,11 +95,12 @@ def grad_weight(g: Array, x: Array, window: Window, dweight: Array) -> None:
     row_blocks, tap_blocks = _blocks(g_rows, DOT_ROWS), _blocks(taps, DOT_TAPS)
     rows_each = max(1, _PASS_BYTES // (DOT_ROWS * chunk * band * width * x.itemsize))
     rows_each = -(-len(row_blocks) // -(-len(row_blocks) // rows_each))
-    sums = np.zeros((parts, groups, len(row_blocks), len(tap_blocks), DOT_ROWS * DOT_TAPS), x.dtype)
+    sums = np.zeros((parts, groups, len(row_blocks), len(tap_blocks), DOT_SUMS), x.dtype)
     _sum_parts(
         g.reshape(-1), g_step, x, window, period, channels_each, band, chunk, tap_blocks, row_blocks, rows_each, step, sums
     )
     whole = sums[0] if parts == 1 else sums.sum(0)
-    whole = whole.reshape(groups, len(row_blocks), len(tap_blocks), DOT_ROWS, DOT_TAPS).transpose(1, 3, 0, 2, 4)
+    whole = whole[..., : DOT_ROWS * DOT_TAPS].reshape(groups, len(row_blocks), len(tap_blocks), DOT_ROWS, DOT_TAPS)
+    whole = whole.transpose(1, 3, 0, 2, 4)
     whole = whole.reshape(row_blocks.size, groups, tap_blocks.size)[:out_channels, :, : taps.size]
     dweight.reshape(out_channels, -1)[:] = whole.reshape(out_channels, -1)[:, : dweight[0].size]

@@ -19,6 +19,7 @@ import numpy as np
 
 from ._compile import jit
 from ._layout import Array
+from ._microkernels import copy_every_second, copy_run
 from ._sliding import valid_range
 
 # Below this many products the columns, which need no parallel launch, are as fast: about 20 us.
@@ -98,7 +99,7 @@ def _fill_planes(x, first_sample, samples, first_channel, channels, window, peri
     height, width = x.shape[2], x.shape[3]
     _, kw, _, _, ph, pw, dh, dw, _, _ = window
     size = rows * width
-    planes = x.reshape(x.shape[0], x.shape[1], height * width)
+    pixels = x.reshape(-1)
     for b in range(kw):
         offset = b * dw - pw
         for q in range(period):
@@ -108,71 +109,43 @@ def _fill_planes(x, first_sample, samples, first_channel, channels, window, peri
             for c in range(channels):
                 for n in range(samples):
                     here = ((c * kw + b) * period + q) * step + n * size
-                    copies[here : here + start] = 0
-                    copies[here + stop : here + size] = 0
-                    inside = copies[here + start : here + stop]
-                    if inside.shape[0] > 0:
-                        values = planes[first_sample + n, first_channel + c, start + shift :]
-                        for j in range(inside.shape[0]):
-                            inside[j] = values[j]
-                        if offset != 0:
-                            clear_sides(copies[here : here + size], width, max(0, -offset), max(0, offset))
+                    for j in range(here, here + start):
+                        copies[j] = 0
+                    for j in range(here + stop, here + size):
+                        copies[j] = 0
+                    plane = ((first_sample + n) * x.shape[1] + first_channel + c) * height * width
+                    copy_run(pixels, plane + start + shift, copies, here + start, stop - start)
+                    if offset != 0:
+                        clear_sides(copies[here : here + size], width, max(0, -offset), max(0, offset))
 
 
 @jit
 def _fill_rows(x, first_sample, samples, first_channel, channels, window, period, top, rows, step, copies):
-    """`fill_copies` for any stride and size.
-
-    Each row of pixels is padded and dealt out to `sw` lines first, every sw-th pixel to one: what a column of taps meets is
-    then contiguous, and the slow steps of `sw` pixels are taken once instead of KW times.
-    """
-    height = x.shape[2]
+    """`fill_copies` for any stride and size, row by row."""
+    height, width = x.shape[2], x.shape[3]
     _, kw, sh, sw, ph, pw, dh, dw, _, out_width = window
-    size = rows * out_width
-    length = ((kw - 1) * dw) // sw + out_width
-    lines = np.zeros((sw, length), x.dtype)
-    for c in range(channels):
-        for n in range(samples):
-            here = c * kw * period * step + n * size
-            plane = x[first_sample + n, first_channel + c]
+    pixels = x.reshape(-1)
+    for b in range(kw):
+        offset = b * dw - pw
+        lo, hi = valid_range(offset, sw, width, out_width)
+        for c in range(channels):
             for q in range(period):
-                for m in range(rows):
-                    ih = (top + m) * sh + q * dh - ph
-                    if ih < 0 or ih >= height:
-                        for b in range(kw):
-                            start = here + (b * period + q) * step + m * out_width
-                            copies[start : start + out_width] = 0
-            for ih in range(max(0, top * sh - ph), min(height, (top + rows - 1) * sh + (period - 1) * dh - ph + 1)):
-                dealt = False
-                for q in range(period):
-                    down = ih + ph - q * dh - top * sh
-                    if down < 0 or down % sh != 0 or down // sh >= rows:
-                        continue
-                    if not dealt:
-                        _deal(plane[ih], pw, lines)
-                        dealt = True
-                    for b in range(kw):
-                        start = here + (b * period + q) * step + down // sh * out_width
-                        target = copies[start : start + out_width]
-                        values = lines[b * dw % sw, b * dw // sw :]
-                        for j in range(target.shape[0]):
-                            target[j] = values[j]
-
-
-@jit
-def _deal(row, padding, lines):
-    """lines[r, m] = row[m * sw + r - padding] where that is in the row; the rest of `lines` stays as it is."""
-    sw, length = lines.shape
-    for r in range(sw):
-        first, last = valid_range(r - padding, sw, row.shape[0], length)
-        target = lines[r, first:last]
-        values = row[max(0, first * sw + r - padding) :]
-        if sw == 1:
-            for j in range(target.shape[0]):
-                target[j] = values[j]
-        elif sw == 2:
-            for j in range(target.shape[0]):
-                target[j] = values[2 * j]
-        else:
-            for j in range(target.shape[0]):
-                target[j] = values[sw * j]
+                for n in range(samples):
+                    target = ((c * kw + b) * period + q) * step + n * rows * out_width
+                    plane = ((first_sample + n) * x.shape[1] + first_channel + c) * height * width
+                    for m in range(rows):
+                        ih = (top + m) * sh + q * dh - ph
+                        last = hi if 0 <= ih < height else lo
+                        for j in range(target, target + lo):
+                            copies[j] = 0
+                        for j in range(target + last, target + out_width):
+                            copies[j] = 0
+                        source = plane + ih * width + lo * sw + offset
+                        if sw == 1:
+                            copy_run(pixels, source, copies, target + lo, last - lo)
+                        elif sw == 2:
+                            copy_every_second(pixels, source, copies, target + lo, last - lo)
+                        else:
+                            for j in range(last - lo):
+                                copies[target + lo + j] = pixels[source + j * sw]
+                        target += out_width

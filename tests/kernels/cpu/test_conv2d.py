@@ -55,6 +55,8 @@ STRIDED = {
         (((2, 3, 17, 19), (8, 3, 7, 7)), (2, 2), (3, 3), (1, 1)),
         (((3, 5, 9, 8), (16, 5, 3, 3)), (2, 2), (1, 1), (1, 1)),
         (((2, 4, 12, 11), (9, 4, 1, 1)), (2, 3), (0, 0), (1, 1)),
+        (((2, 4, 8, 12), (16, 4, 1, 1)), (1, 1), (0, 0), (1, 1)),
+        (((2, 5, 32, 32), (8, 5, 1, 1)), (1, 1), (0, 0), (1, 1)),
         (((2, 3, 11, 13), (6, 3, 3, 4)), (3, 2), (2, 1), (2, 3)),
         (((2, 3, 12, 10), (5, 3, 3, 2)), (2, 4), (2, 3), (2, 2)),
         (((2, 3, 8, 9), (7, 3, 3, 3)), (1, 1), (0, 0), (1, 1)),
@@ -150,8 +152,8 @@ def test_direct_against_columns(case, monkeypatch):
     """The two ways agree, and so do bands of one row, chunks of one sample and a single partial sum."""
     columns = check(case, np.float32, 1e-4)
     monkeypatch.setattr(_row_copies, "LEAST_PRODUCTS", 0)
-    for limits in ({}, {"_TASK_BYTES": 1, "_CHANNELS_BYTES": 1, "_PASS_BYTES": 1}, {"_TASKS": 100, "_PARTS_BYTES": 1},
-                   {"_POSITIONS": 1}):
+    for limits in ({}, {"_COPIES_BYTES": 1, "_PASS_BYTES": 1}, {"_TASKS": 100, "_PARTS_BYTES": 1}, {"_POSITIONS": 1},
+                   {"_STEPS": 1, "_WEIGHT_BYTES": 1, "_SUMS_BYTES": 1}, {"_SMALL_PLANE": 0}):
         for name, value in limits.items():
             for module in (_direct, _direct_grad_weight):
                 monkeypatch.setattr(module, name, value, raising=False)
