@@ -1,0 +1,122 @@
+"""The loops in LLVM IR: what they compute, and that their sums stay in vector registers."""
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+from lucid_kernels.cpu._microkernels import (
+    DOT_ROWS,
+    DOT_SUMS,
+    DOT_TAPS,
+    ROWS,
+    VECTOR_BYTES,
+    VECTORS,
+    copy_every_second,
+    copy_run,
+    dot_block,
+    multiply_block,
+)
+
+
+@numba.njit
+def multiply(columns, start, taps, weight, bias, out, out_start, pitch, accumulate):
+    multiply_block(columns, start, taps, weight, bias, out, out_start, pitch, accumulate)
+
+
+@numba.njit
+def dot(g, g_start, rows, columns, start, taps, samples, g_step, step, count, sums):
+    dot_block(g, g_start, rows, columns, start, taps, samples, g_step, step, count, sums)
+
+
+@numba.njit
+def copy(source, source_start, target, target_start, count):
+    copy_run(source, source_start, target, target_start, count)
+
+
+@numba.njit
+def thin_out(source, source_start, target, target_start, count):
+    copy_every_second(source, source_start, target, target_start, count)
+
+
+each_dtype = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+
+
+def call_multiply(dtype: Any, accumulate: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    block = VECTORS * VECTOR_BYTES // np.dtype(dtype).itemsize
+    columns, taps = rng.normal(size=200).astype(dtype), np.array([0, 7, 31, 90])
+    weight, bias, out = (rng.normal(size=s).astype(dtype) for s in ((4, ROWS), ROWS, ROWS * 50 + 64))
+    expected = out.copy()
+    for r in range(ROWS):
+        total = sum(weight[k, r] * columns[3 + tap : 3 + tap + block] for k, tap in enumerate(taps))
+        target = expected[5 + 50 * r : 5 + 50 * r + block]
+        target[:] = total + (target if accumulate else bias[r])
+    multiply(columns, 3, taps, weight, bias, out, 5, 50, accumulate)
+    return out, expected
+
+
+@each_dtype
+@pytest.mark.parametrize("accumulate", [False, True])
+def test_multiply_block(dtype: Any, accumulate: bool) -> None:
+    out, expected = call_multiply(dtype, accumulate)
+    np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-5)
+
+
+@each_dtype
+@pytest.mark.parametrize("count", [1, 15, 16, 17, 49, 64])
+def test_dot_block(dtype: Any, count: int) -> None:
+    rng = np.random.default_rng(0)
+    g, columns = rng.normal(size=3 * 400 + DOT_ROWS * 64).astype(dtype), rng.normal(size=3 * 500 + DOT_TAPS * 64).astype(dtype)
+    rows, taps = np.arange(DOT_ROWS) * 60, np.arange(DOT_TAPS) * 61
+    sums = np.ones(DOT_SUMS, dtype)
+    dot(g, 2, rows, columns, 4, taps, 3, 400, 500, count, sums)
+    expected = np.array([[1 + sum(g[2 + r + 400 * n :][:count] @ columns[4 + t + 500 * n :][:count] for n in range(3)) for t in taps]
+                         for r in rows])
+    np.testing.assert_allclose(sums[: expected.size].reshape(expected.shape), expected, rtol=1e-5, atol=1e-4)
+
+
+def test_dot_block_does_not_read_beyond_a_row() -> None:
+    """A NaN right behind the elements, where a whole vector would reach."""
+    g, columns = np.ones(2000, np.float32), np.ones(2000, np.float32)
+    g[DOT_ROWS * 17 :], columns[DOT_TAPS * 17 :] = np.nan, np.nan
+    sums = np.zeros(DOT_SUMS, np.float32)
+    dot(g, 0, np.arange(DOT_ROWS) * 17, columns, 0, np.arange(DOT_TAPS) * 17, 1, 0, 0, 17, sums)
+    np.testing.assert_array_equal(sums[: DOT_ROWS * DOT_TAPS], 17)
+
+
+@each_dtype
+@pytest.mark.parametrize("count", [0, 1, 7, 8, 15, 16, 17, 33, 49])
+@pytest.mark.parametrize(("function", "stride"), [(copy, 1), (thin_out, 2)])
+def test_copies(dtype: Any, count: int, function: Callable[..., None], stride: int) -> None:
+    source, target = np.arange(120, dtype=dtype), np.full(80, -1, dtype)
+    expected = target.copy()
+    expected[4 : 4 + count] = source[3:][: stride * count : stride]
+    function(source, 3, target, 4, count)
+    np.testing.assert_array_equal(target, expected)
+
+
+def innermost(function: Any) -> str:
+    """The assembly of the basic block with the most multiply-adds, which is the loop over the products."""
+    assembly = function.inspect_asm(function.signatures[0])
+    blocks = re.split(r"^\.L\w+:", assembly, flags=re.MULTILINE)
+    return max(blocks, key=lambda block: len(re.findall(r"vfmadd|fmla", block)))
+
+
+@pytest.mark.parametrize(("function", "products"), [(multiply, ROWS * VECTORS), (dot, DOT_ROWS * DOT_TAPS)],
+                         ids=["multiply_block", "dot_block"])
+def test_sums_stay_in_vector_registers(function: Any, products: int) -> None:
+    if function is multiply:
+        call_multiply(np.float32)
+    else:
+        test_dot_block(np.float32, 17)
+    loop = innermost(function)
+    if "vfmadd" not in loop:
+        pytest.skip("written for x86")
+    register = "%zmm" if VECTOR_BYTES == 64 else "%ymm"
+    assert len(re.findall(rf"vfmadd\w+ps\s.*{register}", loop)) >= products
+    # A sum that did not find a register is stored to the stack in every step.
+    assert not re.findall(rf"vmov\w+\s+{register}\d+, -?\d*\(%r[sb]p", loop)
