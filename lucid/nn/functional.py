@@ -32,6 +32,7 @@ from ..ops.loss import (
     nll_loss,
     smooth_l1_loss,
 )
+from ..ops.multi_head_attention import multi_head_attention_forward
 from ..ops.normalization import batch_norm, layer_norm
 from ..ops.padding import pad
 from ..ops.pooling import adaptive_avg_pool2d, avg_pool2d, max_pool2d
@@ -43,7 +44,8 @@ __all__ = [
     "binary_cross_entropy_with_logits", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
     "conv_transpose3d", "cosine_similarity", "cross_entropy", "dropout", "dropout1d", "dropout2d", "dropout3d", "elu",
     "embedding", "fold", "gelu", "group_norm", "hardtanh", "instance_norm", "kl_div", "l1_loss", "layer_norm", "leaky_relu",
-    "linear", "log_softmax", "logsigmoid", "max_pool2d", "mse_loss", "nll_loss", "normalize",
+    "linear", "log_softmax", "logsigmoid", "max_pool2d", "mse_loss", "multi_head_attention_forward", "nll_loss",
+    "normalize",
     "one_hot", "pad", "pairwise_distance", "relu", "relu6", "rms_norm", "scaled_dot_product_attention", "sigmoid", "silu",
     "smooth_l1_loss", "softmax", "softmin", "softplus", "tanh", "unfold",
 ]

@@ -101,7 +101,7 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
     floating one is added to the scores and has the dtype of `query`, or float32. With `is_causal`, query i sees keys 0 to i,
     and there is no other mask. `scale` is 1 / sqrt(E) by default. With `dropout_p` above 0 that share of the probabilities is
     dropped, also outside of training. With `enable_gqa`, `query` has a multiple of the heads (dimension -3) of `key` and of
-    `value`, and consecutive heads share one.
+    `value`: consecutive heads share one.
 
     A query that sees no key gets zeros. Halves are computed in float32. A mask that requires a gradient, dropout and gradients
     of gradients take the whole matrix of scores.
@@ -137,7 +137,8 @@ def _check(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropo
     q, k, v = query._array, key._array, value._array
     if not q.dtype == k.dtype == v.dtype:
         raise RuntimeError("Expected query, key, and value to have the same dtype, but got query.dtype: "
-                           f"{type_name(q.dtype)} key.dtype: {type_name(k.dtype)} and value.dtype: {type_name(v.dtype)} instead.")
+                           f"{type_name(q.dtype)} key.dtype: {type_name(k.dtype)} and value.dtype: {type_name(v.dtype)} "
+                           "instead.")
     if min(q.ndim, k.ndim, v.ndim) < 2:
         raise RuntimeError("Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
                            f"{q.ndim} key.dim: {k.ndim} and value.dim: {v.ndim} instead.")
