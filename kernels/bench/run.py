@@ -32,7 +32,18 @@ import re  # noqa: E402
 import subprocess  # noqa: E402
 from typing import Any  # noqa: E402
 
-from bench import compare, environment, import_time, memory, module_call, module_to, peak_memory, plot, targets  # noqa: E402
+from bench import (  # noqa: E402  # noqa: E402
+    cold_start,
+    compare,
+    environment,
+    import_time,
+    memory,
+    module_call,
+    module_to,
+    peak_memory,
+    plot,
+    targets,
+)
 from bench.driver import Driver, WorkerFailed  # noqa: E402
 from bench.report import header, row, target_table  # noqa: E402
 
@@ -43,8 +54,8 @@ KERNELS = ("elementwise", "softmax", "cross_entropy", "batch_norm", "layer_norm"
 TARGETS = tuple(f"targets.{name}" for name in targets.FAMILIES)
 #: Measured alone, on a CPU, each with its own line. PEAK gives rows with targets.
 PEAK = "peak_memory"
-ALONE = {"import_time": import_time.report, "memory": memory.report, "module_call": module_call.report,
-         "module_to": module_to.report, PEAK: peak_memory.report}
+ALONE = {"cold_start": cold_start.report, "import_time": import_time.report, "memory": memory.report,
+         "module_call": module_call.report, "module_to": module_to.report, PEAK: peak_memory.report}
 RESULTS = pathlib.Path(__file__).parent / "results"
 
 

@@ -1,0 +1,227 @@
+"""Compile the kernels before they are needed: `python -m lucid.warmup [family ...] [--dtypes float32 float64] [--gpu]`.
+
+Kernels are compiled when they first run and kept on disk: in the folder of the variable LUCID_CACHE_DIR, else beside the
+installed files, else in the user's cache folder. This runs each family of kernels once on small and on large arrays, so that a
+container image or a fresh machine has them all. With --gpu the CUDA kernels are compiled too (CuPy keeps those); needs a GPU.
+"""
+from __future__ import annotations
+
+import argparse
+import concurrent.futures
+import multiprocessing
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import lucid as _lucid
+from lucid import backends, nn
+from lucid.nn import functional as F
+
+lucid: Any = _lucid  # its names are re-exports
+__all__ = ["RECIPES", "main", "warm_up"]
+
+DTYPES = ("float32", "float64")
+SMALL, LARGE = 8, 320  # sides of a square: the serial kernels, and those for all threads
+Recipe = Callable[[Any, str, Sequence[int]], None]
+
+
+def _random(*shape: int, like: tuple[Any, str]) -> Any:
+    return lucid.randn(*shape, dtype=like[0], device=like[1]).requires_grad_()
+
+
+def _elementwise(dtype: Any, device: str, sizes: Sequence[int]) -> None:
+    for size in sizes:
+        x = _random(size, size, like=(dtype, device))
+        for function in (F.relu, F.gelu, lambda x: F.gelu(x, approximate="tanh"), lucid.sigmoid, lucid.tanh, F.silu):
+            function(x).sum().backward()
+        for y in (x + x, x - x, x * x, x / x):
+            del y
+
+
+def _softmax(dtype: Any, device: str, sizes: Sequence[int]) -> None:
+    for size in sizes:
+        x = _random(size, 2 * size, like=(dtype, device))
+        for dim in (0, 1):
+            F.softmax(x, dim).square().sum().backward()
+            F.log_softmax(x, dim).square().sum().backward()
+
+
+def _cross_entropy(dtype: Any, device: str, sizes: Sequence[int]) -> None:
+    for size in sizes:
+        x = _random(size, 2 * size, like=(dtype, device))
+        F.cross_entropy(x, lucid.arange(size, device=device)).backward()
+        images = _random(2, 4, size, size // 2, like=(dtype, device))
+        F.cross_entropy(images, lucid.zeros(2, size, size // 2, dtype=lucid.int64, device=device)).backward()
+
+
+def _batch_norm(dtype: Any, device: str, sizes: Sequence[int]) -> None:
+    for size in sizes:
+        for shape, layer in (((4, 4, size, size), nn.BatchNorm2d(4)), ((size, 2 * size), nn.BatchNorm1d(2 * size))):
+            layer = layer.to(device=device, dtype=dtype)
+            x = _random(*shape, like=(dtype, device))
+            layer(x).square().sum().backward()
+            layer.eval()(x).square().sum().backward()
+
+
+def _batch_norm_relu(dtype: Any, device: str, sizes: Sequence[int]) -> None:
+    for size in sizes:
+        mean, variance = (function(4, dtype=dtype, device=device) for function in (lucid.zeros, lucid.ones))
+        x, weight, bias = (_random(*shape, like=(dtype, device)) for shape in ((4, 4, size, size), (4,), (4,)))
+        for training in (True, False):
+            for residual in (None, _random(4, 4, size, size, like=(dtype, device))):
+                F.batch_norm_relu(x, mean, variance, weight, bias, training, residual=residual).square().sum().backward()
+
+
+def _rms_norm(dtype: Any, device: str, sizes: Sequence[int]) -> None:
+    for size in sizes:
+        weight = _random(2 * size, like=(dtype, device))
+        F.rms_norm(_random(size, 2 * size, like=(dtype, device)), (2 * size,), weight).square().sum().backward()
+
+
+def _attention(dtype: Any, device: str, sizes: Sequence[int]) -> None:
+    for size in sizes:
+        query, key, value = (_random(2, 2, size, 16, like=(dtype, device)) for _ in range(3))
+        for causal in (False, True):
+            F.scaled_dot_product_attention(query, key, value, is_causal=causal).square().sum().backward()
+
+
+def _embedding(dtype: Any, device: str, sizes: Sequence[int]) -> None:
+    for size in sizes:
+        indices = lucid.randint(0, size, (size,), device=device)
+        F.embedding(indices, _random(size, 2 * size, like=(dtype, device))).square().sum().backward()
+
+
+def _layer_norm(dtype: Any, device: str, sizes: Sequence[int]) -> None:
+    for size in sizes:
+        layer = nn.LayerNorm(2 * size).to(device=device, dtype=dtype)
+        layer(_random(size, 2 * size, like=(dtype, device))).square().sum().backward()
+
+
+def _conv2d(dtype: Any, device: str, sizes: Sequence[int]) -> None:
+    for size in sizes:
+        side, channels = max(8, size // 10), max(4, size // 10)
+        for kernel, stride, groups in ((3, 1, 1), (3, 2, 1), (1, 1, 1), (3, 1, channels)):
+            layer = nn.Conv2d(channels, channels, kernel, stride, kernel // 2, groups=groups)
+            layer = layer.to(device=device, dtype=dtype)
+            layer(_random(4, channels, side, side, like=(dtype, device))).square().sum().backward()
+
+
+def _pool2d(dtype: Any, device: str, sizes: Sequence[int]) -> None:
+    for size in sizes:
+        x = _random(2, 2, size, size, like=(dtype, device))
+        for kernel, stride, padding in ((2, 2, 0), (3, 2, 1)):
+            F.max_pool2d(x, kernel, stride, padding).square().sum().backward()
+            F.avg_pool2d(x, kernel, stride, padding).square().sum().backward()
+        F.adaptive_avg_pool2d(x, 4).square().sum().backward()
+        gradient: Any = lucid.autograd.grad(F.max_pool2d(x, 2).square().sum(), x, create_graph=True)[0]
+        gradient.sum().backward()
+
+
+def _random_numbers(dtype: Any, device: str, sizes: Sequence[int]) -> None:
+    for size in sizes:
+        x = lucid.rand(size, 2 * size, dtype=dtype, device=device)
+        lucid.randn(size, 2 * size, dtype=dtype, device=device)
+        lucid.randint(0, 10, (size, 2 * size), device=device)
+        F.dropout(x, 0.5)
+
+
+def _optimizer(dtype: Any, device: str, sizes: Sequence[int]) -> None:
+    optim = lucid.optim
+    for size in sizes:
+        parameter = nn.Parameter(lucid.ones(size, 2 * size, dtype=dtype, device=device))
+        parameter.grad = lucid.ones_like(parameter)
+        for together in (False, True):
+            for optimizer in (optim.SGD([parameter], lr=1e-3, foreach=together),
+                              optim.SGD([parameter], lr=1e-3, momentum=0.9, foreach=together),
+                              optim.Adam([parameter], foreach=together),
+                              optim.Adam([parameter], amsgrad=True, foreach=together)):
+                for _ in range(2):
+                    optimizer.step()
+
+
+def _bounds(dtype: Any, device: str, sizes: Sequence[int]) -> None:
+    for size in sizes:
+        lucid.ones(3, dtype=dtype, device=device).take(lucid.zeros(size, dtype=lucid.int64, device=device))
+
+
+def _special(dtype: Any, device: str, sizes: Sequence[int]) -> None:
+    from lucid.backends.lazy import FAMILIES
+
+    x = lucid.full((SMALL,), 0.5, dtype=dtype, device=device)._array
+    for name in FAMILIES["special"].split():
+        operands = (x, x + 1) if name in ("zeta", "gammainc", "gammaincc") else (x,)
+        backends.run(name, operands, {"n": 2} if name == "polygamma" else {})
+
+
+#: What runs the kernels of a family: `recipe(dtype, device, sizes)`.
+RECIPES: dict[str, Recipe] = {
+    "elementwise": _elementwise, "softmax": _softmax, "cross_entropy": _cross_entropy, "attention": _attention,
+    "batch_norm": _batch_norm, "batch_norm_relu": _batch_norm_relu, "layer_norm": _layer_norm, "rms_norm": _rms_norm,
+    "conv2d": _conv2d, "pool2d": _pool2d, "embedding": _embedding, "random": _random_numbers, "optimizer": _optimizer,
+    "bounds": _bounds, "special": _special,
+}
+
+
+def warm_up(family: str, dtype: str, device: str = "cpu") -> float:
+    """Run the kernels of `family` once for `dtype`; the seconds that it took."""
+    start = time.perf_counter()
+    before = lucid.get_rng_state()
+    try:
+        RECIPES[family](getattr(lucid, dtype), device, (SMALL, LARGE) if device == "cpu" else (SMALL,))
+        backends.synchronize()
+    finally:
+        lucid.set_rng_state(before)
+    return time.perf_counter() - start
+
+
+def _progress(tasks: Iterable[Any], total: int) -> Iterable[Any]:
+    """`tasks` with a progress bar on a terminal, if tqdm is installed."""
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        return tasks
+    bar: Iterable[Any] = tqdm(tasks, total=total, desc="compiling", unit="family", disable=None)
+    return bar
+
+
+def _cpu(tasks: list[tuple[str, str]], processes: int) -> None:
+    # A compiler runs on one thread: processes of their own, not forks, which would share the state of threads and CUDA.
+    context = multiprocessing.get_context("spawn")
+    with concurrent.futures.ProcessPoolExecutor(min(processes, len(tasks)), mp_context=context) as pool:
+        futures = [pool.submit(warm_up, *task) for task in tasks]
+        for future in _progress(concurrent.futures.as_completed(futures), len(futures)):
+            future.result()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Compile what the command line asks for and say how long it took and where it is kept."""
+    from lucid_kernels.cpu import _cache, threads
+
+    parser = argparse.ArgumentParser(prog="python -m lucid.warmup", description=__doc__.splitlines()[0])
+    parser.add_argument("families", nargs="*", metavar="family", help=f"all when left out: {', '.join(RECIPES)}")
+    parser.add_argument("--dtypes", nargs="+", choices=DTYPES, default=DTYPES, help="default: %(default)s")
+    parser.add_argument("--gpu", action="store_true", help="the CUDA kernels too")
+    parser.add_argument("--processes", type=int, default=threads.available_cpus(), help="default: %(default)s")
+    options = parser.parse_args(arguments)
+    unknown = sorted(set(options.families) - set(RECIPES))
+    if unknown:
+        parser.error(f"no such family: {', '.join(unknown)}; there are {', '.join(RECIPES)}")
+    if options.gpu and not lucid.gpu.is_available():
+        parser.error(f"--gpu: {lucid.gpu.why_unavailable()}")
+    tasks = [(family, dtype) for family in options.families or RECIPES for dtype in options.dtypes]
+    start = time.perf_counter()
+    _cpu(tasks, max(1, options.processes))
+    folder = _cache.folder()
+    print(f"{len(tasks)} families and dtypes for the CPU in {time.perf_counter() - start:.1f} s, "
+          + (f"kept in {folder}" if folder else f"not kept: set {_cache.VARIABLE} to a folder that can be written"))
+    if options.gpu:
+        start = time.perf_counter()
+        for family, dtype in _progress(tasks, len(tasks)):
+            warm_up(family, dtype, "gpu")
+        print(f"{len(tasks)} families and dtypes for the GPU in {time.perf_counter() - start:.1f} s, kept by CuPy")
+    return 0 if folder else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

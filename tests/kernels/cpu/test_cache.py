@@ -1,0 +1,154 @@
+"""Where compiled kernels are kept: writable and read-only folders, no folder at all, several processes, changed sources."""
+from __future__ import annotations
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+import pytest
+from lucid_kernels.cpu import _cache
+
+KERNELS = pathlib.Path(__file__).resolve().parents[3] / "kernels"
+CODE = """
+import numpy as np
+from numba.core import event
+compiled = []
+class Listener(event.Listener):
+    def on_start(self, event): compiled.append(event.data['dispatcher'].py_func.__name__)
+    def on_end(self, event): pass
+event.register('numba:compile', Listener())
+from lucid_kernels.cpu import elementwise
+assert (elementwise.relu(np.float32([-1, 2])) == [0, 2]).all()
+print('compiled' if '_relu' in compiled else 'loaded')
+"""
+
+
+@pytest.fixture
+def installed(tmp_path: pathlib.Path) -> pathlib.Path:
+    """A folder with a copy of the package that has compiled nothing yet."""
+    folder = tmp_path / "site"
+    shutil.copytree(KERNELS / "lucid_kernels", folder / "lucid_kernels", ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
+
+
+def start(site: pathlib.Path, **variables: str) -> subprocess.Popen[str]:
+    names = ("LUCID_CACHE_DIR", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME")
+    environment = {name: value for name, value in os.environ.items() if name not in names}
+    environment |= {"PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1", **variables}
+    return subprocess.Popen([sys.executable, "-c", CODE], env=environment, cwd=site, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            text=True)
+
+
+def run(site: pathlib.Path, **variables: str) -> tuple[str, str]:
+    """('compiled' or 'loaded', the warnings) of a process that needs one kernel."""
+    process = start(site, **variables)
+    out, error = process.communicate(timeout=120)
+    assert process.returncode == 0, error
+    return out.strip(), error
+
+
+def blocked(folder: pathlib.Path) -> None:
+    """Put a file where the folder for the cache would be: nobody can write there, root neither."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.write_text("")
+
+
+def test_beside_the_sources(installed: pathlib.Path) -> None:
+    assert run(installed) == ("compiled", "")
+    assert list((installed / "lucid_kernels/cpu/__pycache__").glob("elementwise._relu-*.nbi"))
+    assert run(installed) == ("loaded", "")
+
+
+def test_a_chosen_folder(installed: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    chosen = str(tmp_path / "new" / "chosen")
+    assert run(installed, LUCID_CACHE_DIR=chosen) == ("compiled", "")
+    assert run(installed, LUCID_CACHE_DIR=chosen) == ("loaded", "")
+    assert not (installed / "lucid_kernels/cpu/__pycache__").exists()
+    assert run(installed, NUMBA_CACHE_DIR=str(tmp_path / "numba")) == ("compiled", "")
+    assert list((tmp_path / "numba").rglob("*.nbi"))
+
+
+def test_a_read_only_install_uses_the_folder_of_the_user(installed: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    blocked(installed / "lucid_kernels/cpu/__pycache__")
+    variables = {"HOME": str(tmp_path / "home"), "XDG_CACHE_HOME": str(tmp_path / "home" / "cache")}
+    assert run(installed, **variables) == ("compiled", "")
+    assert run(installed, **variables) == ("loaded", "")
+    assert list((tmp_path / "home").rglob("elementwise._relu-*.nbi"))
+
+
+def test_without_any_folder_it_computes_and_warns_once(installed: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    blocked(installed / "lucid_kernels/cpu/__pycache__")
+    blocked(tmp_path / "file")
+    chosen = str(tmp_path / "file" / "below")
+    result, warning = run(installed, HOME=str(tmp_path / "file"), XDG_CACHE_HOME=str(tmp_path / "file"), LUCID_CACHE_DIR=chosen)
+    assert result == "compiled"
+    assert warning.count("not kept for the next process") == 1 and "set LUCID_CACHE_DIR" in warning
+    assert f"LUCID_CACHE_DIR={chosen} cannot be written" in warning
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root can write everywhere")
+def test_a_folder_without_write_permission_is_still_read(installed: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    chosen = tmp_path / "image"
+    run(installed, LUCID_CACHE_DIR=str(chosen))
+    for path in (*chosen.rglob("*"), chosen):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    try:
+        assert run(installed, LUCID_CACHE_DIR=str(chosen), HOME="/nonexistent") == ("loaded", "")
+    finally:
+        for path in (chosen, *chosen.rglob("*")):
+            path.chmod(0o755)
+
+
+def test_a_folder_that_can_only_be_read_is_read(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    image, own = tmp_path / "image", tmp_path / "own"
+    monkeypatch.setenv("LUCID_CACHE_DIR", str(image))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(own))
+    _cache.folders.cache_clear()
+    try:
+        (first,), writable = _cache.folders(str(tmp_path))
+        assert first == writable and first.startswith(str(image))
+        _cache.folders.cache_clear()
+        monkeypatch.setattr(_cache, "_writable", lambda folder: folder.startswith(str(own)) and not os.makedirs(folder, exist_ok=True))
+        readable, writable = _cache.folders(str(tmp_path))
+        assert readable == (first, writable) and writable is not None and writable.startswith(str(own))
+    finally:
+        _cache.folders.cache_clear()
+
+
+def test_without_a_home(installed: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    blocked(installed / "lucid_kernels/cpu/__pycache__")
+    monkeypatch.delenv("HOME", raising=False)
+    result, _ = run(installed)
+    assert result == "compiled"
+    assert not (installed / "~").exists()
+
+
+def test_processes_share_a_folder(installed: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    chosen = str(tmp_path / "shared")
+    processes = [start(installed, LUCID_CACHE_DIR=chosen) for _ in range(3)]
+    for process in processes:
+        _, error = process.communicate(timeout=120)
+        assert process.returncode == 0 and error == ""
+    assert run(installed, LUCID_CACHE_DIR=chosen) == ("loaded", "")
+
+
+def test_a_damaged_file_is_compiled_again(installed: pathlib.Path) -> None:
+    run(installed)
+    for path in (installed / "lucid_kernels/cpu/__pycache__").glob("elementwise._relu-*.nbc"):
+        path.write_bytes(b"")
+    assert run(installed)[0] == "compiled"
+    assert run(installed)[0] == "loaded"
+
+
+def test_an_edited_import_is_noticed(installed: pathlib.Path) -> None:
+    run(installed)
+    time.sleep(0.01)
+    with open(installed / "lucid_kernels/cpu/_math.py", "a") as file:  # not the file of the kernel, but one that it imports
+        file.write("\n# edited\n")
+    assert run(installed) == ("compiled", "")
+    with open(installed / "lucid_kernels/cpu/pool2d.py", "a") as file:
+        file.write("\n# edited\n")
+    assert run(installed) == ("loaded", "")

@@ -1,0 +1,141 @@
+"""How kernels are compiled: loops shared by threads, functions that only kernels call, errors in threads."""
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+from lucid_kernels.cpu import _compile, _parallel
+from lucid_kernels.cpu._compile import jit, jit_parallel
+from lucid_kernels.cpu._kernel import InnerLibrary
+from lucid_kernels.cpu.threads import THREADS
+
+
+@jit
+def _square(x: Any) -> Any:
+    return x * x
+
+
+@jit
+def _squares(x: Any, y: Any, first: Any, last: Any) -> None:
+    for i in range(first, last):
+        y[i] = _square(x[i])
+
+
+@jit_parallel
+def _squares_parallel(x: Any, y: Any, pair: Any, flag: bool) -> Any:
+    step = 3 + pair[0] * 0
+    good = np.ones(1, np.bool_)
+    for i in numba.prange((x.shape[0] + step - 1) // step):
+        if flag and i == 1:
+            good[0] = False
+            continue
+        _squares(x, y, i * step, min(x.shape[0], (i + 1) * step))
+    return good[0]
+
+
+@jit_parallel
+def _sum_parallel(x: Any) -> int:
+    total = 0
+    for i in numba.prange(x.shape[0]):
+        total += x[i]
+    return total
+
+
+@jit_parallel
+def _allocate_parallel(sizes: Any) -> None:
+    for i in numba.prange(sizes.shape[0]):
+        np.empty(sizes[i], np.float64)[0] = 1
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+@pytest.mark.parametrize("size", [0, 1, 2, 10, 1000])
+def test_a_shared_loop_does_all_iterations(threads: int, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(THREADS, "value", threads)
+    x, y = np.arange(size, dtype=np.float64), np.full(size, -1.0)
+    assert _squares_parallel(x, y, (0, 1.5), False)
+    assert np.array_equal(y, x**2)
+    y = np.full(size, -1.0)
+    assert _squares_parallel(x, y, (0, 1.5), True) == (size <= 3)
+    skipped = (np.arange(size) >= 3) & (np.arange(size) < 6)
+    assert np.array_equal(y, np.where(skipped, -1, x**2))
+
+
+def test_a_loop_with_a_sum_is_left_to_numba() -> None:
+    assert _sum_parallel(np.arange(100)) == 4950
+    assert _sum_parallel.targetoptions.get("parallel") or _sum_parallel._compiler.targetoptions["parallel"]  # type: ignore[attr-defined]
+
+
+def test_want_of_memory_in_a_thread_is_an_error() -> None:
+    _allocate_parallel(np.array([1, 2, 3]))
+    with pytest.raises(RuntimeError, match="want of memory"):
+        _allocate_parallel(np.array([1, 1 << 58, 1]))
+
+
+def test_a_function_that_only_kernels_call_has_no_machine_code() -> None:
+    x, y = np.arange(4.0), np.empty(4)
+    _squares(x, y, 0, 4)
+    assert not _square.overloads and _squares.overloads  # type: ignore[attr-defined]
+    (compiled,) = _square.inner.overloads.values()  # type: ignore[attr-defined]
+    assert isinstance(compiled.library, InnerLibrary)
+    assert compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name) == 0
+    assert _square(3.0) == 9 and _square.overloads  # type: ignore[attr-defined]  # from Python it is compiled as usual
+
+
+def _two_loops(x: Any) -> None:
+    for i in numba.prange(3):
+        x[i] = 0
+    for i in numba.prange(3):
+        x[i] = 1
+
+
+def _no_top_level(x: Any) -> None:
+    if x.shape[0]:
+        for i in numba.prange(3):
+            x[i] = 0
+
+
+def _shares_a_name(x: Any) -> Any:
+    last = 0
+    for i in numba.prange(3):
+        last = x[i]
+    return last
+
+
+def _uses_it_later(x: Any) -> Any:
+    for i in numba.prange(3):
+        last = x[i]
+    last = 3
+    return last
+
+
+def _counts_from_one(x: Any) -> None:
+    for i in numba.prange(1, 3):
+        x[i] = 0
+
+
+@pytest.mark.parametrize(("function", "message"), [
+    (_two_loops, "one prange loop"), (_no_top_level, "top level"), (_shares_a_name, "assigns to last"),
+    (_uses_it_later, "assigns to last"), (_counts_from_one, "counts from 0")])
+def test_other_forms_of_loops_are_named(function: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=f"{function.__name__}: .*{message}"):
+        _parallel.split_loop(function, {})
+
+
+def test_a_guarded_kernel_waits_for_its_turn() -> None:
+    guarded = _parallel.GuardedKernel(_squares_parallel.py_func, targetoptions={"nopython": True})  # type: ignore[attr-defined]
+    x, y = np.arange(9.0), np.empty(9)
+    done = threading.Event()
+    worker = threading.Thread(target=lambda: (guarded(x, y, (0, 1.5), False), done.set()))
+    with _parallel._one_at_a_time:
+        worker.start()
+        assert not done.wait(0.2)
+    worker.join()
+    assert done.is_set() and np.array_equal(y, x**2)
+
+
+def test_switched_off_compilation_leaves_python_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", True)
+    assert _compile.jit_parallel(_two_loops) is _two_loops

@@ -1,0 +1,72 @@
+"""`python -m lucid.warmup`: every family has a recipe that runs its kernels, and what it compiles is found by the next process."""
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import lucid
+from lucid import backends, warmup
+from lucid.backends.lazy import FAMILIES
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+# The optimizers call their multi-tensor forms.
+ELSEWHERE = {"sgd", "adam"}
+
+
+def run(cache: pathlib.Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join([str(ROOT), str(ROOT / "kernels")])
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=280,
+                          env={**os.environ, "PYTHONPATH": path, "LUCID_CACHE_DIR": str(cache)})
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_recipe_runs_every_kernel_of_its_family(family: str, device: str) -> None:
+    seen = set()
+    recipe = warmup.RECIPES[family]
+    with backends.observe(lambda name, *rest: seen.add(name)):
+        recipe(lucid.float32, device, (warmup.SMALL,))
+    missing = set(FAMILIES[family].split()) - seen - ELSEWHERE
+    assert not missing
+
+
+def test_the_state_of_random_numbers_is_kept() -> None:
+    lucid.manual_seed(7)
+    expected = lucid.randn(4)
+    lucid.manual_seed(7)
+    warmup.warm_up("random", "float32")
+    assert lucid.equal(lucid.randn(4), expected)
+
+
+def test_the_next_process_compiles_nothing(tmp_path: pathlib.Path) -> None:
+    done = run(tmp_path, "-m", "lucid.warmup", "softmax", "bounds", "--dtypes", "float32")
+    assert done.returncode == 0, done.stderr
+    assert "2 families and dtypes" in done.stdout and str(tmp_path) in done.stdout
+    assert done.stderr == ""  # no progress bar where there is no terminal
+    code = """
+import lucid
+from lucid import warmup
+from numba.core import event
+compiled = []
+class Listener(event.Listener):
+    def on_start(self, event): compiled.append(event.data['dispatcher'].py_func.__name__)
+    def on_end(self, event): pass
+event.register('numba:compile', Listener())
+warmup.warm_up('softmax', 'float32')
+from lucid_kernels.cpu import softmax
+print([name for name in compiled if name in vars(softmax)])
+"""
+    done = run(tmp_path, "-c", code)
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (("softmix",), "no such family: softmix; there are elementwise"), (("--dtypes", "int8"), "invalid choice")])
+def test_wrong_arguments_say_what_there_is(arguments: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        warmup.main(arguments)
+    assert caught.value.code == 2
+    assert message in capsys.readouterr().err
