@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from lucid_kernels.cpu import blas
 
-from . import convolution, functions, lazy, linear_algebra, movement
+from . import convolution, functions, lazy, linear_algebra, movement, ordering, reductions
 from .device import Device
 
 DEVICE = Device("cpu")
@@ -45,5 +45,6 @@ def _lerp(x: np.ndarray, end: np.ndarray, weight: Any, *, out: np.ndarray | None
 
 
 TABLE["lerp"] = _lerp
+TABLE |= reductions.table(TABLE)
 lazy.kernels("lucid_kernels.cpu", TABLE)
 TABLE |= convolution.table(np, TABLE)

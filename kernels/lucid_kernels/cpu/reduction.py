@@ -1,0 +1,276 @@
+"""Sums, means, variances and log-sum-exps of large arrays over adjacent axes, on all threads.
+
+NumPy's reductions run on one thread, `var` and `logsumexp` through temporaries of the size of the array. The array is seen as
+(outer, C, inner), C the reduced axes. With `inner == 1` a unit of work is a row, or a piece of a long one; otherwise a stretch
+of `inner` and a piece of C, along which the loops are contiguous. The pieces depend on the shape only, and are combined in
+order: so the result does not depend on the number of threads.
+
+Everything but exponentials is accumulated in float64, which costs nothing: the loops wait for memory. CuPy has fast reductions
+of its own, so there is no CUDA twin.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numba
+import numpy as np
+
+from . import _math
+from ._compile import jit, jit_parallel
+from ._layout import GRAIN, Array
+
+_PIECE = 1 << 14  # elements of a row that one unit of work takes: 64 KiB of float32, in the L2 cache for a second pass
+# Columns of a unit of work: 32 KiB of float64 sums. With shorter stretches each row touches another page, which the hardware
+# does not prefetch: 1024 columns took twice as long.
+_STRETCH = 4096
+_ROWS = 16  # rows of a stretch that are in the L2 cache for a second pass: 256 KiB of float32
+_UNITS = 8  # C is cut in pieces where there would be fewer units of work than these
+
+# Indices are unsigned: signed ones are checked for being negative, which keeps a loop from being vectorised.
+
+
+# --- pieces of rows of the flat array ---
+
+
+@jit
+def _sum_of(flat: Any, start: Any, stop: Any) -> float:
+    total = 0.0
+    for i in range(start, stop):
+        total += np.float64(flat[i])
+    return total
+
+
+@jit
+def _square_sum_of(flat: Any, start: Any, stop: Any, centre: float) -> float:
+    """Sum of the squared distances from `centre`."""
+    total = 0.0
+    for i in range(start, stop):
+        d = np.float64(flat[i]) - centre
+        total += d * d
+    return total
+
+
+@jit
+def _bounds(unit: int, length: int, pieces: int) -> Any:
+    """Where unit `unit` of rows of `length` elements, cut in `pieces`, starts and stops in the flat array."""
+    row = unit // pieces
+    first = unit % pieces * _PIECE
+    return np.uint64(row * length + first), np.uint64(row * length + min(first + _PIECE, length))
+
+
+@jit
+def _sum_units(flat: Any, length: int, pieces: int, totals: Any, first: int, last: int) -> None:
+    for unit in range(first, last):
+        start, stop = _bounds(unit, length, pieces)
+        totals[unit] = _sum_of(flat, start, stop)
+
+
+@jit
+def _moment_units(flat: Any, length: int, pieces: int, means: Any, squares: Any, first: int, last: int) -> None:
+    for unit in range(first, last):
+        start, stop = _bounds(unit, length, pieces)
+        mean = _sum_of(flat, start, stop) / np.float64(stop - start)
+        means[unit] = mean
+        squares[unit] = _square_sum_of(flat, start, stop, mean)
+
+
+@jit
+def _logsumexp_units(flat: Any, length: int, pieces: int, peaks: Any, totals: Any, first: int, last: int) -> None:
+    real = flat.dtype.type
+    for unit in range(first, last):
+        start, stop = _bounds(unit, length, pieces)
+        largest = flat[start]
+        for i in range(start, stop):
+            largest = _math.maximum(largest, flat[i])
+        shift = largest if np.isfinite(largest) else real(0)  # inf - inf would be NaN
+        total = real(0)
+        for i in range(start, stop):
+            total += _math.exp(flat[i] - shift)
+        peaks[unit] = shift
+        totals[unit] = total
+
+
+@jit_parallel
+def _sum_rows(flat: Any, length: int, pieces: int, totals: Any) -> None:
+    step = max(1, GRAIN // min(length, _PIECE))
+    for i in numba.prange((totals.shape[0] + step - 1) // step):
+        _sum_units(flat, length, pieces, totals, i * step, min(totals.shape[0], (i + 1) * step))
+
+
+@jit_parallel
+def _moment_rows(flat: Any, length: int, pieces: int, means: Any, squares: Any) -> None:
+    step = max(1, GRAIN // min(length, _PIECE))
+    for i in numba.prange((means.shape[0] + step - 1) // step):
+        _moment_units(flat, length, pieces, means, squares, i * step, min(means.shape[0], (i + 1) * step))
+
+
+@jit_parallel
+def _logsumexp_rows(flat: Any, length: int, pieces: int, peaks: Any, totals: Any) -> None:
+    step = max(1, GRAIN // min(length, _PIECE))
+    for i in numba.prange((peaks.shape[0] + step - 1) // step):
+        _logsumexp_units(flat, length, pieces, peaks, totals, i * step, min(peaks.shape[0], (i + 1) * step))
+
+
+# --- stretches of columns ---
+
+
+@jit
+def _add_rows(flat: Any, start: Any, step: Any, rows: int, totals: Any) -> None:
+    """Add `rows` rows of the flat array, which begin at `start` and lie `step` apart, to totals."""
+    width = np.uint64(totals.shape[0])
+    r = 0
+    while r + 4 <= rows:  # four at a time: the sums are loaded and stored a quarter as often
+        a = start + np.uint64(r) * step
+        b, c, d = a + step, a + np.uint64(2) * step, a + np.uint64(3) * step
+        for j in range(width):
+            totals[j] += (np.float64(flat[a + j]) + np.float64(flat[b + j])) + (
+                np.float64(flat[c + j]) + np.float64(flat[d + j])
+            )
+        r += 4
+    for last in range(r, rows):
+        base = start + np.uint64(last) * step
+        for j in range(width):
+            totals[j] += np.float64(flat[base + j])
+
+
+@jit
+def _add_squares(flat: Any, start: Any, step: Any, rows: int, centre: Any, squares: Any) -> None:
+    """Add the squared distances of these rows from `centre` to squares."""
+    for r in range(rows):
+        base = start + np.uint64(r) * step
+        for j in range(np.uint64(squares.shape[0])):
+            d = np.float64(flat[base + j]) - centre[j]
+            squares[j] += d * d
+
+
+@jit
+def _moments_of_columns(flat: Any, start: Any, step: Any, rows: int, means: Any, squares: Any) -> None:
+    """Means and sums of squared distances from them over `rows` rows, a block after the other (Chan's formula)."""
+    width = means.shape[0]
+    block_means = np.empty(width)
+    block_squares = np.empty(width)
+    for first in range(0, rows, _ROWS):
+        size = min(_ROWS, rows - first)
+        begin = start + np.uint64(first) * step
+        for j in range(width):
+            block_means[j] = 0.0
+            block_squares[j] = 0.0
+        _add_rows(flat, begin, step, size, block_means)
+        for j in range(width):
+            block_means[j] /= size
+        _add_squares(flat, begin, step, size, block_means, block_squares)
+        share = size / (first + size)
+        for j in range(width):
+            d = block_means[j] - means[j] if first else 0.0
+            means[j] = means[j] + d * share if first else block_means[j]
+            squares[j] = squares[j] + block_squares[j] + d * d * (first * share) if first else block_squares[j]
+
+
+@jit_parallel
+def _sum_columns(flat: Any, outer: int, length: int, inner: int, rows: int, totals: Any) -> None:
+    """totals (outer, pieces, inner): the sums over pieces of `rows` rows."""
+    stretches = (inner + _STRETCH - 1) // _STRETCH
+    pieces = totals.shape[1]
+    for unit in numba.prange(outer * pieces * stretches):
+        o = unit // (pieces * stretches)
+        first = unit // stretches % pieces * rows
+        left = unit % stretches * _STRETCH
+        target = totals[o, first // rows, left : left + _STRETCH]
+        target[:] = 0.0
+        start = np.uint64((o * length + first) * inner + left)
+        _add_rows(flat, start, np.uint64(inner), min(rows, length - first), target)
+
+
+@jit_parallel
+def _moment_columns(flat: Any, outer: int, length: int, inner: int, rows: int, means: Any, squares: Any) -> None:
+    """means and squares (outer, pieces, inner)."""
+    stretches = (inner + _STRETCH - 1) // _STRETCH
+    pieces = means.shape[1]
+    for unit in numba.prange(outer * pieces * stretches):
+        o = unit // (pieces * stretches)
+        first = unit // stretches % pieces * rows
+        left = unit % stretches * _STRETCH
+        start = np.uint64((o * length + first) * inner + left)
+        _moments_of_columns(
+            flat, start, np.uint64(inner), min(rows, length - first), means[o, first // rows, left : left + _STRETCH],
+            squares[o, first // rows, left : left + _STRETCH],
+        )  # fmt: skip
+
+
+# --- entry points ---
+
+View = tuple[int, int, int]
+
+
+def view_of(x: Array, axis: int | tuple[int, ...] | None) -> View | None:
+    """(outer, C, inner) for a reduction of `x` over `axis`; None where these kernels do not serve.
+
+    They take C-contiguous float32 and float64 arrays that are not empty, and adjacent axes, counted from the front.
+    """
+    if x.dtype not in (np.float32, np.float64) or not x.flags.c_contiguous or not x.size:
+        return None
+    if axis is None:
+        return 1, x.size, 1
+    axes = (axis,) if isinstance(axis, int) else tuple(sorted(axis))
+    if not axes or axes[-1] - axes[0] + 1 != len(axes):
+        return None
+    shape = x.shape
+    return math.prod(shape[: axes[0]]), math.prod(shape[axes[0] : axes[-1] + 1]), math.prod(shape[axes[-1] + 1 :])
+
+
+def _rows_of_pieces(view: View) -> tuple[int, int]:
+    """The length of the pieces that C is cut in where inner > 1, and their number."""
+    outer, length, inner = view
+    units = outer * -(-inner // _STRETCH)
+    pieces = 1 if units >= _UNITS else max(1, min(_UNITS, length * inner // GRAIN))
+    rows = -(-length // pieces)
+    return rows, -(-length // rows)
+
+
+def total(x: Array, view: View) -> Array:
+    """The sums (outer, inner) in float64."""
+    outer, length, inner = view
+    flat = x.reshape(-1)
+    if inner == 1:
+        pieces = -(-length // _PIECE)
+        totals = np.empty(outer * pieces)
+        _sum_rows(flat, length, pieces, totals)
+        return totals.reshape(outer, pieces, 1).sum(axis=1)
+    rows, pieces = _rows_of_pieces(view)
+    totals = np.empty((outer, pieces, inner))
+    _sum_columns(flat, outer, length, inner, rows, totals)
+    return totals[:, 0] if pieces == 1 else totals.sum(axis=1)
+
+
+def square_total(x: Array, view: View) -> Array:
+    """The sums (outer, inner) of the squared distances from the mean, in float64."""
+    outer, length, inner = view
+    flat = x.reshape(-1)
+    if inner == 1:
+        rows, pieces = _PIECE, -(-length // _PIECE)
+    else:
+        rows, pieces = _rows_of_pieces(view)
+    means, squares = np.empty((2, outer, pieces, inner))
+    if inner == 1:
+        _moment_rows(flat, length, pieces, means.reshape(-1), squares.reshape(-1))
+    else:
+        _moment_columns(flat, outer, length, inner, rows, means, squares)
+    if pieces == 1:
+        return squares[:, 0]
+    sizes = np.minimum(rows, length - rows * np.arange(pieces))[:, None]
+    centre = (means * sizes).sum(axis=1, keepdims=True) / length
+    return (squares + sizes * np.square(means - centre)).sum(axis=1)
+
+
+def logsumexp(x: Array, view: View) -> Array:
+    """log(sum(exp(x))) over C for `inner == 1`: (outer, 1), in float64."""
+    outer, length, _ = view
+    pieces = -(-length // _PIECE)
+    peaks, totals = np.empty((2, outer * pieces), x.dtype)
+    _logsumexp_rows(x.reshape(-1), length, pieces, peaks, totals)
+    peaks, totals = (a.reshape(outer, pieces).astype(np.float64) for a in (peaks, totals))
+    peak = peaks.max(axis=1, keepdims=True)
+    with np.errstate(divide="ignore", over="ignore"):  # log(0) where all elements are -inf
+        return np.asarray(np.log((totals * np.exp(peaks - peak)).sum(axis=1, keepdims=True)) + peak)

@@ -1,0 +1,68 @@
+"""Reductions of large CPU arrays on all threads: `table` wraps NumPy's, which serve the small and the unusual ones.
+
+A launch, and Numba's import with the first, would cost more than a small sum.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .functions import HALVES
+from .lazy import LARGE
+
+Array = Any
+Kernel = Callable[..., Any]
+
+
+def _kernels() -> Any:
+    from lucid_kernels.cpu import reduction  # compiles with Numba: imported with the first large array
+
+    return reduction
+
+
+def _shaped(result: Array, x: Array, axis: Any, keepdims: bool) -> Array:
+    """A result (outer, inner) in the dtype of `x` and the shape of the reduction."""
+    axes = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
+    shape = [1 if i in axes else n for i, n in enumerate(x.shape) if keepdims or i not in axes]
+    return result.reshape(shape).astype(x.dtype, copy=False)
+
+
+def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
+    """`sum`, `mean`, `var`, `std` and `logsumexp` for NumPy arrays; `plain` has those for all arrays."""
+    plain_sum, plain_mean, plain_var, plain_logsumexp = (plain[name] for name in ("sum", "mean", "var", "logsumexp"))
+
+    def sum(x: Array, *, axis: Any, keepdims: bool, dtype: Any = None, out: Array | None = None) -> Array:
+        if x.size < LARGE:
+            if (dtype or x.dtype) in HALVES:
+                return plain_sum(x, axis=axis, keepdims=keepdims, dtype=dtype, out=out)
+            return x.sum(axis=axis, keepdims=keepdims, dtype=dtype, out=out)
+        view = _kernels().view_of(x, axis) if out is None and (dtype is None or dtype == x.dtype) else None
+        if view is None:
+            return plain_sum(x, axis=axis, keepdims=keepdims, dtype=dtype, out=out)
+        return _shaped(_kernels().total(x, view), x, axis, keepdims)
+
+    def mean(x: Array, *, axis: Any, keepdims: bool) -> Array:
+        view = _kernels().view_of(x, axis) if x.size >= LARGE else None
+        if view is None:
+            return plain_mean(x, axis=axis, keepdims=keepdims)
+        return _shaped(_kernels().total(x, view) / view[1], x, axis, keepdims)
+
+    def var(x: Array, *, axis: Any, keepdims: bool, correction: float) -> Array:
+        view = _kernels().view_of(x, axis) if x.size >= LARGE else None
+        if view is None:
+            return plain_var(x, axis=axis, keepdims=keepdims, correction=correction)
+        with np.errstate(all="ignore"):  # no degree of freedom is left: 0 / 0
+            return _shaped(_kernels().square_total(x, view) / max(view[1] - correction, 0), x, axis, keepdims)
+
+    def std(x: Array, *, axis: Any, keepdims: bool, correction: float) -> Array:
+        return np.sqrt(var(x, axis=axis, keepdims=keepdims, correction=correction))
+
+    def logsumexp(x: Array, *, axis: Any, keepdims: bool) -> Array:
+        view = _kernels().view_of(x, axis) if x.size >= LARGE else None
+        if view is None or view[2] != 1:
+            return plain_logsumexp(x, axis=axis, keepdims=keepdims)
+        return _shaped(_kernels().logsumexp(x, view), x, axis, keepdims)
+
+    return {function.__name__: function for function in (sum, mean, var, std, logsumexp)}

@@ -1,0 +1,44 @@
+"""Reductions of large CPU arrays give what those of small ones give."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lucid.backends import run
+from lucid.backends.lazy import LARGE
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int64", "complex64"])
+@pytest.mark.parametrize("axis", [None, 0, 1, 2, (1, 2), (0, 1), (0, 2)])
+@pytest.mark.parametrize("keepdims", [True, False])
+def test_values_shape_and_dtype(dtype: str, axis: Any, keepdims: bool) -> None:
+    x = (np.random.default_rng(0).standard_normal((30, 50, 60)) * 10).astype(dtype)
+    assert x.size >= LARGE
+    options = {"axis": axis, "keepdims": keepdims}
+    wide = x.astype(np.complex128 if dtype == "complex64" else np.float64)
+    found = {"sum": run("sum", (x,), options)}
+    expected = {"sum": wide.sum(axis=axis, keepdims=keepdims)}
+    if dtype != "int64":
+        found |= {name: run(name, (x,), options | {"correction": 1}) for name in ("var", "std")}
+        found["mean"] = run("mean", (x,), options)
+        expected |= {"mean": wide.mean(axis=axis, keepdims=keepdims), "var": wide.var(axis=axis, keepdims=keepdims, ddof=1),
+                     "std": wide.std(axis=axis, keepdims=keepdims, ddof=1)}
+    if dtype[0] == "f":
+        found["logsumexp"] = run("logsumexp", (x,), options)
+        expected["logsumexp"] = np.log(np.exp(wide).sum(axis=axis, keepdims=keepdims))
+    tolerance = 3e-3 if dtype == "float16" else 1e-5
+    for name, result in found.items():
+        assert result.shape == expected[name].shape
+        assert result.dtype == (np.float32 if dtype == "complex64" and name in ("var", "std") else x.dtype)
+        np.testing.assert_allclose(result, expected[name], rtol=tolerance, atol=tolerance * 100 if name == "sum" else tolerance)
+
+
+def test_dtype_out_and_no_degree_of_freedom() -> None:
+    x = np.ones((1, LARGE), np.float32)
+    assert run("sum", (x,), {"axis": 1, "keepdims": False, "dtype": np.dtype(np.float64)}).dtype == np.float64
+    out = np.zeros(1, np.float32)
+    assert run("sum", (x,), {"axis": 1, "keepdims": False, "out": out}) is out and out[0] == LARGE
+    assert np.isnan(run("var", (x,), {"axis": 0, "keepdims": False, "correction": 1})).all()
+    assert run("var", (x,), {"axis": 0, "keepdims": False, "correction": 0}).max() == 0
