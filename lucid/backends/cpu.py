@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from lucid_kernels.cpu import blas
 
-from . import convolution, functions, lazy, linear_algebra, movement, ordering, reductions
+from . import convolution, functions, lazy, linear_algebra, movement, reductions
 from .device import Device
 
 DEVICE = Device("cpu")
