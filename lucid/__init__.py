@@ -141,6 +141,13 @@ from .ops.dropout import (
 from .ops.embedding import (
     embedding,
 )
+from .ops.histogram import (
+    bincount,
+    histc,
+    histogram,
+    unique,
+    unique_consecutive,
+)
 from .ops.indexing import (
     argsort,
     gather,
@@ -241,6 +248,28 @@ from .ops.reduction import (
     var,
     var_mean,
 )
+from .ops.scan import (
+    cummax,
+    cummin,
+    cumprod,
+    cumulative_trapezoid,
+    diff,
+    logcumsumexp,
+    trapezoid,
+    trapz,
+)
+from .ops.scatter_reduce import (
+    index_reduce,
+    put,
+    scatter_reduce,
+)
+from .ops.search import (
+    argwhere,
+    bucketize,
+    isin,
+    msort,
+    searchsorted,
+)
 from .ops.shape import (
     broadcast_shapes,
     broadcast_tensors,
@@ -280,6 +309,20 @@ from .ops.shape import (
     unsqueeze,
     view,
     view_as,
+)
+from .ops.statistics import (
+    aminmax,
+    corrcoef,
+    cov,
+    dist,
+    kthvalue,
+    median,
+    mode,
+    nanmean,
+    nanmedian,
+    nanquantile,
+    nansum,
+    quantile,
 )
 from .ops.strides import (
     as_strided,

@@ -23,6 +23,7 @@ from . import (
     dropout,
     embedding,
     fold,
+    histogram,
     indexing,
     joining,
     linear_algebra,
@@ -34,15 +35,20 @@ from . import (
     pooling,
     random,
     reduction,
+    scan,
+    scatter_reduce,
+    search,
     shape,
+    statistics,
     strides,
     ternary,
     unary,
 )
 
-FAMILIES = (activation, arithmetic, comparison, conversion, convolution, creation, diagonals, dropout, embedding, fold, indexing,
-            joining, linear_algebra, linear_algebra_exponential, linear_algebra_factors, loss,
-            normalization, padding, pooling, random, reduction, shape, strides, ternary, unary)
+FAMILIES = (activation, arithmetic, comparison, conversion, convolution, creation, diagonals, dropout, embedding, fold,
+            histogram, indexing, joining, linear_algebra, linear_algebra_exponential, linear_algebra_factors, loss,
+            normalization, padding, pooling, random, reduction, scan, scatter_reduce, search, shape, statistics,
+            strides, ternary, unary)
 
 OPERATORS: dict[str, Callable[..., Any]] = {
     "__add__": arithmetic.plain_add, "__radd__": arithmetic.plain_add, "__sub__": arithmetic.sub, "__rsub__": arithmetic.rsub,

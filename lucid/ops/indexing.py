@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import _dtypes
 from ..autograd.errors import type_name
-from ..autograd.inplace import update
+from ..autograd.inplace import update, write
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor, wrap
 from ._index import (
@@ -35,8 +35,8 @@ from ._selection import ValuesIndices, selected_rule
 
 METHODS = ("index_select", "gather", "scatter", "scatter_", "scatter_add", "scatter_add_", "index_add", "index_add_",
            "index_put", "index_put_", "index_fill", "index_fill_", "index_copy", "index_copy_", "masked_fill",
-           "masked_fill_", "masked_select", "masked_scatter", "take_along_dim", "take", "nonzero", "sort", "argsort",
-           "topk")
+           "masked_fill_", "masked_select", "masked_scatter", "masked_scatter_", "take_along_dim", "take", "nonzero",
+           "sort", "argsort", "topk")
 
 
 # ---- rules -----------------------------------------------------------------------------------------------------------
@@ -262,9 +262,11 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
             reduce: str | None = None) -> Tensor:
     """`input` with `src` (a tensor or number) written where `gather` would read; the last of several writes stays.
 
-    Raises IndexError out of range. ``reduce='add'`` is `scatter_add`.
+    Raises IndexError out of range. ``reduce='add'`` adds, ``'multiply'`` multiplies with what is there.
     """
     index, source, axis = _scatter_arguments("scatter", input, dim, index, src, value)
+    if reduce == "multiply":
+        return _multiplied(input, axis, index, source)
     return _scatter(input, index, source, axis=axis, accumulate=_accumulates(reduce))
 
 
@@ -273,13 +275,22 @@ def scatter_(self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
              reduce: str | None = None) -> Tensor:
     """`scatter` into this tensor itself."""
     index, source, axis = _scatter_arguments("scatter", self, dim, index, src, value)
+    if reduce == "multiply":
+        return write(self, lambda old: _multiplied(old, axis, index, source))
     return update(self, _scatter, index, source, axis=axis, accumulate=_accumulates(reduce))
 
 
 def _accumulates(reduce: str | None) -> bool:
     if reduce not in (None, "add"):
-        raise NotImplementedError(f"scatter with reduce={reduce!r} is not supported, only 'add'")
+        raise RuntimeError(f"reduce argument must be either add or multiply, got {reduce}.")
     return reduce == "add"
+
+
+def _multiplied(x: Tensor, axis: int, index: Tensor, source: Any) -> Tensor:
+    from .scatter_reduce import scatter_reduce
+
+    factors = source if isinstance(source, Tensor) and source._array.ndim else x.new_full(index.shape, source)
+    return scatter_reduce(x, axis, index, factors, "prod")
 
 
 @array_api_names
@@ -432,15 +443,25 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
 
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """A copy of `input` with the elements where `mask` is True taken from `source` in order."""
-    mask = _index_tensor("masked_scatter", mask, require_tensor("masked_scatter", input), "b")
-    mask = mask.expand(input.shape)
-    result = input.clone()
+    shape = _broadcast("masked_scatter", require_tensor("masked_scatter", input), mask)
+    return masked_scatter_(input.expand(shape).clone(), mask, source)
+
+
+def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """`masked_scatter` into this tensor itself. Raises RuntimeError for a source of another dtype or too few elements."""
+    mask = _index_tensor("masked_scatter", mask, self, "b").expand(self.shape)
+    if source._array.dtype != self._array.dtype:
+        raise RuntimeError("masked_scatter_: expected self and source to have same dtypes but got "
+                           f"{type_name(self.dtype)} and {type_name(source.dtype)}")
     count = int(mask.sum().item())
     if source.numel() < count:
         raise RuntimeError(f"masked_scatter: expected the source to have at least {count} elements, but it has "
                            f"{source.numel()}")
-    setitem(result, mask, source.reshape(-1)[:count])
-    return result
+    if self._array.ndim == 0:
+        setitem(self.reshape(1), mask.reshape(1), source.reshape(-1)[:count])
+    else:
+        setitem(self, mask, source.reshape(-1)[:count])
+    return self
 
 
 @array_api_names

@@ -29,6 +29,7 @@ arctan arctan2 power reciprocal remainder sin sinh sqrt square tan trunc where s
 cast copy clip lerp conj real imag sign rsqrt round masked_fill
 sum mean prod max min max_with_indices min_with_indices any all argmax argmin var std cumsum logsumexp norm2
 matmul linear argsort sort roll take take_along_axis tril triu index_select index_add gather scatter search_rows
+cumprod cummax cummin logcumsumexp median searchsorted scatter_reduce lexsort
 solve geqrf qr svd
 """.split()
 # Compiled kernels whose result is as the first argument, in row-major order.

@@ -1,0 +1,184 @@
+"""Counts: of elements in bins, of integers, and the different elements. No gradient flows through them."""
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from .. import _dtypes
+from ..autograd.errors import type_name
+from ..autograd.op import Op
+from ..tensor import Tensor
+from ._operands import canonical_dim, require_tensor
+from ._out import accepts_out
+from .creation import arange, linspace
+from .indexing import nonzero, sort
+from .search import searchsorted
+from .shape import cat
+
+METHODS = ("histc", "histogram", "bincount", "unique", "unique_consecutive")
+
+_bincount = Op("bincount")
+_lexsort = Op("lexsort")
+
+
+class Histogram(NamedTuple):
+    """The result of `histogram`."""
+
+    hist: Tensor
+    bin_edges: Tensor
+
+
+def _range(name: str, x: Tensor, low: float, high: float, margin: float) -> tuple[float, float]:
+    """The range of the bins: that of the elements if the given one is empty, with a margin if that is empty too."""
+    if low == high and x.numel():
+        low, high = float(x.min().item()), float(x.max().item())
+    if low == high:
+        low, high = low - margin, high + margin
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise RuntimeError(f"{name}: range of [{low}, {high}] is not finite")
+    if low > high:
+        raise RuntimeError(f"{name}: max must be larger than min")
+    return low, high
+
+
+def _floating(name: str, input: Tensor) -> Tensor:
+    if not _dtypes.is_floating(require_tensor(name, input).dtype):
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{type_name(input.dtype)}'")
+    return input.detach().reshape(-1)
+
+
+@accepts_out
+def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
+    """How many elements fall into each of `bins` equal bins between `min` and `max`, in the dtype of `input`.
+
+    Where `min` and `max` are equal, the smallest and the largest element take their place. Elements outside and NaN do not
+    count; the last bin includes its right edge. Raises NotImplementedError for integers.
+    """
+    x = _floating("histc", input)
+    if bins <= 0:
+        raise RuntimeError(f"torch.histc(): bins must be > 0, but got {bins}")
+    low, high = _range("torch.histc", x, min, max, 1)
+    x = x[(x >= low) & (x <= high)]
+    places = ((x - low) * bins / (high - low)).to(_dtypes.int64).clamp(max=bins - 1)
+    return _bincount(places, None, minlength=bins).to(input.dtype)
+
+
+def histogram(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False,
+              out: Any = None) -> Histogram:
+    """The named tuple (hist, bin_edges): how many elements, or how much of `weight`, fall into each bin.
+
+    `bins` is the number of equal bins in `range` (by default from the smallest to the largest element) or a vector of
+    ascending edges. The last bin includes its right edge. With `density` the integral of the result is 1.
+    """
+    x = _floating("histogram", input)
+    if isinstance(bins, Tensor):
+        if bins.ndim != 1 or bins.numel() < 1:
+            raise RuntimeError("torch.histogramdd(): bins must be a vector of edges")
+        if bins.dtype != input.dtype:
+            raise RuntimeError("torch.histogramdd(): input tensor and bins tensors should have the same dtype")
+        edges = bins
+    else:
+        if bins <= 0:
+            raise RuntimeError(f"torch.histogramdd(): bins must be > 0, but got {bins}")
+        low, high = (0.0, 0.0) if range is None else range
+        low, high = _range("torch.histogram", x, low, high, 0.5)
+        edges = linspace(low, high, bins + 1, dtype=input.dtype, device=input.device)
+    if weight is not None:
+        if weight.shape != input.shape:
+            raise RuntimeError("torch.histogramdd(): if weight tensor is provided it should have the same shape as the input")
+        if weight.dtype != input.dtype:
+            raise RuntimeError("torch.histogramdd(): if weight tensor is provided, input tensor and weight tensor should have "
+                               "the same dtype")
+    inside = (x >= edges[0]) & (x <= edges[-1])
+    count = edges.numel() - 1
+    places = (searchsorted(edges, x[inside], right=True) - 1).clamp(max=max(count - 1, 0))
+    weights = None if weight is None else weight.detach().reshape(-1)[inside]
+    hist = _bincount(places, weights, minlength=count)[:count].to(input.dtype)
+    if density:
+        hist = hist / hist.sum() / (edges[1:] - edges[:-1])
+    result = Histogram(hist, edges)
+    return result if out is None else accepts_out(lambda: result)(out=out)
+
+
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    """How often each integer from 0 to the largest of the vector `input`, at least up to ``minlength - 1``, appears in it.
+
+    With `weights`, the sums of them: float64, or float32 if they are. Raises RuntimeError for negative numbers and for other
+    shapes than a vector.
+    """
+    if require_tensor("bincount", input).ndim != 1 and input.numel():
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if input.dtype.kind not in "iu":
+        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{type_name(input.dtype)}'")
+    if minlength < 0:
+        raise RuntimeError("minlength should be >= 0")
+    if weights is not None and weights.shape != input.shape:
+        raise RuntimeError("weights should be 1-d and have the same length as input")
+    if not input.is_meta and input.numel() and bool((input < 0).any()):
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    return _bincount(input.reshape(-1).to(_dtypes.int64), None if weights is None else weights.detach(), minlength=minlength)
+
+
+def _groups(ordered: Tensor, order: Tensor | None, inverse: bool, counts: bool) -> tuple[Tensor, Tensor | None, Tensor | None]:
+    """Of the slices along dimension 0, equal ones side by side: one of each, the number of the group of each, their lengths."""
+    length = ordered.shape[0]
+    if length == 0:
+        none = ordered.new_zeros(0, dtype=_dtypes.int64)
+        return ordered, none if inverse else None, none if counts else None
+    changes = ordered[1:] != ordered[:-1]
+    if changes.ndim > 1:
+        changes = changes.flatten(1).any(1)
+    starts = cat([changes.new_ones(1), changes])
+    first = nonzero(starts).reshape(-1)
+    group = None
+    if inverse:
+        group = starts.cumsum(0) - 1
+        group = group if order is None else group.new_zeros(length).scatter(0, order, group)
+    sizes = cat([first[1:], first.new_full((1,), length)]) - first if counts else None
+    return ordered[first], group, sizes
+
+
+def _rows(name: str, input: Tensor, dim: int) -> tuple[Tensor, Any]:
+    """`input` with `dim` in front, and what puts it back."""
+    if input.ndim == 0:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    axis = canonical_dim(dim, input.ndim)
+    if any(n == 0 for d, n in enumerate(input.shape) if d != axis):
+        raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
+    return input.movedim(axis, 0), lambda found: found.movedim(0, axis)
+
+
+def _answer(*results: Tensor | None) -> Any:
+    given = tuple(r for r in results if r is not None)
+    return given[0] if len(given) == 1 else given
+
+
+def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
+           dim: int | None = None) -> Any:
+    """The different elements in order (whether or not `sorted` asks for it), or the different slices along `dim`.
+
+    With `return_inverse`, also where each element went, and with `return_counts` how often each appears: a tuple then. NaNs
+    differ from each other. Waits for a GPU; raises NotImplementedError on the device 'meta', where the length is unknown.
+    """
+    x = require_tensor("unique", input).detach()
+    if x.is_complex():
+        raise NotImplementedError(f"\"unique\" not implemented for '{type_name(x.dtype)}'")
+    if dim is None:
+        values, order = sort(x.reshape(-1), 0)
+        found, group, counts = _groups(values, order, return_inverse, return_counts)
+        return _answer(found, None if group is None else group.reshape(x.shape), counts)
+    rows, back = _rows("unique", x, dim)
+    order = _lexsort(rows.reshape(rows.shape[0], -1)) if rows.shape[0] else arange(0, device=x.device)
+    found, group, counts = _groups(rows[order], order, return_inverse, return_counts)
+    return _answer(back(found), group, counts)
+
+
+def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
+    """The first of each run of equal elements, or of equal slices along `dim`; results and errors as of `unique`."""
+    x = require_tensor("unique_consecutive", input).detach()
+    if dim is None:
+        found, group, counts = _groups(x.reshape(-1), None, return_inverse, return_counts)
+        return _answer(found, None if group is None else group.reshape(x.shape), counts)
+    rows, back = _rows("unique_consecutive", x, dim)
+    found, group, counts = _groups(rows, None, return_inverse, return_counts)
+    return _answer(back(found), group, counts)
