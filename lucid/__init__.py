@@ -66,6 +66,9 @@ from .ops.arithmetic import (
     subtract,
     true_divide,
 )
+from .ops.bilinear import (
+    bilinear,
+)
 from .ops.comparison import (
     allclose,
     bitwise_and,
@@ -215,6 +218,13 @@ from .ops.normalization import (
 from .ops.pooling import (
     max_pool2d,
 )
+from .ops.pooling_dimensions import (
+    adaptive_avg_pool1d,
+    adaptive_max_pool1d,
+    avg_pool1d,
+    max_pool1d,
+    max_pool3d,
+)
 from .ops.random import (
     bernoulli,
     multinomial,
@@ -247,6 +257,11 @@ from .ops.reduction import (
     sum,
     var,
     var_mean,
+)
+from .ops.resampling import (
+    channel_shuffle,
+    pixel_shuffle,
+    pixel_unshuffle,
 )
 from .ops.scan import (
     cummax,

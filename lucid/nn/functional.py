@@ -2,11 +2,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
-from .. import _dtypes
-from ..autograd.errors import type_name
 from ..autograd.inplace import write
 from ..ops import activation as _activation
 from ..ops._operands import require_tensor
@@ -15,12 +13,13 @@ from ..ops.activation import log_softmax as _log_softmax
 from ..ops.activation import softmax as _softmax
 from ..ops.attention import scaled_dot_product_attention
 from ..ops.batch_norm_relu import batch_norm_relu
+from ..ops.bilinear import bilinear
 from ..ops.convolution import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
-from ..ops.creation import arange
-from ..ops.dropout import dropout, dropout1d, dropout2d, dropout3d
+from ..ops.dropout import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout
 from ..ops.embedding import embedding
 from ..ops.fold import fold, unfold
 from ..ops.group_normalization import group_norm, instance_norm
+from ..ops.likelihood_loss import gaussian_nll_loss, huber_loss, poisson_nll_loss
 from ..ops.linear_algebra import linear
 from ..ops.loss import (
     binary_cross_entropy,
@@ -32,22 +31,70 @@ from ..ops.loss import (
     nll_loss,
     smooth_l1_loss,
 )
+from ..ops.margin_loss import (
+    cosine_embedding_loss,
+    hinge_embedding_loss,
+    margin_ranking_loss,
+    multi_margin_loss,
+    multilabel_margin_loss,
+    multilabel_soft_margin_loss,
+    soft_margin_loss,
+    triplet_margin_loss,
+    triplet_margin_with_distance_loss,
+)
 from ..ops.multi_head_attention import multi_head_attention_forward
 from ..ops.normalization import batch_norm, layer_norm
 from ..ops.padding import pad
+from ..ops.piecewise_activation import (
+    celu,
+    glu,
+    hardshrink,
+    hardsigmoid,
+    hardswish,
+    mish,
+    prelu,
+    rrelu,
+    selu,
+    softshrink,
+    softsign,
+    tanhshrink,
+    threshold,
+)
 from ..ops.pooling import adaptive_avg_pool2d, avg_pool2d, max_pool2d
+from ..ops.pooling_dimensions import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool3d,
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    adaptive_max_pool3d,
+    avg_pool1d,
+    avg_pool3d,
+    lp_pool1d,
+    lp_pool2d,
+    lp_pool3d,
+    max_pool1d,
+    max_pool3d,
+)
+from ..ops.resampling import channel_shuffle, interpolate, pixel_shuffle, pixel_unshuffle
 from ..ops.rms_norm import rms_norm
+from ..ops.vectors import cosine_similarity, normalize, one_hot, pairwise_distance
 from ..tensor import Tensor
 
 __all__ = [
-    "adaptive_avg_pool2d", "avg_pool2d", "batch_norm", "batch_norm_relu", "binary_cross_entropy",
-    "binary_cross_entropy_with_logits", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
-    "conv_transpose3d", "cosine_similarity", "cross_entropy", "dropout", "dropout1d", "dropout2d", "dropout3d", "elu",
-    "embedding", "fold", "gelu", "group_norm", "hardtanh", "instance_norm", "kl_div", "l1_loss", "layer_norm", "leaky_relu",
-    "linear", "log_softmax", "logsigmoid", "max_pool2d", "mse_loss", "multi_head_attention_forward", "nll_loss",
-    "normalize",
-    "one_hot", "pad", "pairwise_distance", "relu", "relu6", "rms_norm", "scaled_dot_product_attention", "sigmoid", "silu",
-    "smooth_l1_loss", "softmax", "softmin", "softplus", "tanh", "unfold",
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
+    "adaptive_max_pool3d", "alpha_dropout", "avg_pool1d", "avg_pool2d", "avg_pool3d", "batch_norm", "batch_norm_relu",
+    "bilinear", "binary_cross_entropy", "binary_cross_entropy_with_logits", "celu", "channel_shuffle", "conv1d", "conv2d",
+    "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "cosine_embedding_loss", "cosine_similarity",
+    "cross_entropy", "dropout", "dropout1d", "dropout2d", "dropout3d", "elu", "embedding", "feature_alpha_dropout", "fold",
+    "gaussian_nll_loss", "gelu", "glu", "group_norm", "hardshrink", "hardsigmoid", "hardswish", "hardtanh",
+    "hinge_embedding_loss", "huber_loss", "instance_norm", "interpolate", "kl_div", "l1_loss", "layer_norm", "leaky_relu",
+    "linear", "log_softmax", "logsigmoid", "lp_pool1d", "lp_pool2d", "lp_pool3d", "margin_ranking_loss", "max_pool1d",
+    "max_pool2d", "max_pool3d", "mish", "mse_loss", "multi_head_attention_forward", "multi_margin_loss",
+    "multilabel_margin_loss", "multilabel_soft_margin_loss", "nll_loss", "normalize", "one_hot", "pad", "pairwise_distance",
+    "pixel_shuffle", "pixel_unshuffle", "poisson_nll_loss", "prelu", "relu", "relu6", "rms_norm", "rrelu",
+    "scaled_dot_product_attention", "selu", "sigmoid", "silu", "smooth_l1_loss", "soft_margin_loss", "softmax", "softmin",
+    "softplus", "softshrink", "softsign", "tanh", "tanhshrink", "threshold", "triplet_margin_loss",
+    "triplet_margin_with_distance_loss", "unfold",
 ]
 
 
@@ -109,59 +156,3 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """The logarithm of `softmax`, computed without overflow."""
     return _log_softmax(input, _implicit_dim("log_softmax", input, _stacklevel) if dim is None else dim, dtype)
-
-
-# ---- vectors ---------------------------------------------------------------------------------------------------------------
-def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """int64 zeros of shape ``tensor.shape + (num_classes,)`` with a one at the index in `tensor`.
-
-    -1 takes the largest index plus 1. Raises RuntimeError for other dtypes than int64 and for indices out of range.
-    """
-    if require_tensor("one_hot", tensor).dtype != _dtypes.int64:
-        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
-    if tensor.numel() == 0:
-        if num_classes <= 0:
-            raise RuntimeError("Can not infer total number of classes from empty tensor.")
-        return tensor.new_zeros((*tensor.shape, num_classes))
-    if tensor.is_meta and num_classes != -1:
-        return tensor.new_empty((*tensor.shape, num_classes))
-    if tensor.min().item() < 0:
-        raise RuntimeError("Class values must be non-negative.")
-    largest = tensor.max().item()
-    if num_classes == -1:
-        num_classes = largest + 1
-    elif largest >= num_classes:
-        raise RuntimeError("Class values must be smaller than num_classes.")
-    return (tensor.unsqueeze(-1) == arange(num_classes, device=tensor.device)).long()
-
-
-def normalize(input: Tensor, p: float = 2.0, dim: int | Sequence[int] = 1, eps: float = 1e-12, out: Any = None) -> Tensor:
-    """`input` divided by its `p`-norm along `dim`, which counts as at least `eps`."""
-    if not (input.is_floating_point() or input.is_complex()):
-        raise RuntimeError("linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
-                           f"{type_name(input.dtype)}")
-    if out is not None:
-        raise NotImplementedError("normalize: out is not supported; assign the result")
-    length = input.norm(p, dim, keepdim=True).clamp(min=eps)
-    return input / length.expand(input.shape)
-
-
-def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """The scalar product of `x1` and `x2` along `dim`, divided by their lengths, each counted as at least `eps`.
-
-    They broadcast. Raises RuntimeError if neither is floating.
-    """
-    common = _dtypes.promote_types(x1.dtype, x2.dtype)
-    if not _dtypes.is_floating(common):
-        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {type_name(common)}")
-    x1, x2 = x1.to(common), x2.to(common)
-    product = x1 * x2  # broadcasts: then `dim` counts the dimensions of the result
-    x1, x2 = x1.expand(product.shape), x2.expand(product.shape)
-    # Divided before the product is summed, so that no square of a length can overflow or underflow.
-    units = [x / x.norm(2, dim, keepdim=True).clamp(min=eps) for x in (x1, x2)]
-    return (units[0] * units[1]).sum(dim)
-
-
-def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
-    """The `p`-norm of ``x1 - x2 + eps`` along the last dimension. They broadcast."""
-    return (x1 - x2 + eps).norm(p, -1, keepdim=keepdim)

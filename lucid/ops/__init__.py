@@ -15,6 +15,7 @@ from ..tensor import Tensor
 from . import (
     activation,
     arithmetic,
+    bilinear,
     comparison,
     conversion,
     convolution,
@@ -26,15 +27,20 @@ from . import (
     histogram,
     indexing,
     joining,
+    likelihood_loss,
     linear_algebra,
     linear_algebra_exponential,
     linear_algebra_factors,
     loss,
+    margin_loss,
     normalization,
     padding,
+    piecewise_activation,
     pooling,
+    pooling_dimensions,
     random,
     reduction,
+    resampling,
     scan,
     scatter_reduce,
     search,
@@ -43,12 +49,14 @@ from . import (
     strides,
     ternary,
     unary,
+    vectors,
 )
 
-FAMILIES = (activation, arithmetic, comparison, conversion, convolution, creation, diagonals, dropout, embedding, fold,
-            histogram, indexing, joining, linear_algebra, linear_algebra_exponential, linear_algebra_factors, loss,
-            normalization, padding, pooling, random, reduction, scan, scatter_reduce, search, shape, statistics,
-            strides, ternary, unary)
+FAMILIES = (activation, arithmetic, bilinear, comparison, conversion, convolution, creation, diagonals, dropout, embedding,
+            fold, histogram, indexing, joining, likelihood_loss, linear_algebra, linear_algebra_exponential,
+            linear_algebra_factors, loss, margin_loss, normalization, padding, piecewise_activation, pooling,
+            pooling_dimensions, random, reduction, resampling, scan, scatter_reduce, search, shape, statistics, strides,
+            ternary, unary, vectors)
 
 OPERATORS: dict[str, Callable[..., Any]] = {
     "__add__": arithmetic.plain_add, "__radd__": arithmetic.plain_add, "__sub__": arithmetic.sub, "__rsub__": arithmetic.rsub,

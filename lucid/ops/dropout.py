@@ -3,6 +3,7 @@ and no mask is kept.
 """
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -113,3 +114,41 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
         result = _feature_dropout(input.unsqueeze(0), p, training, inplace)
         return input if inplace else result.squeeze(0)
     return _feature_dropout(input, p, training, inplace)
+
+
+# The value that units of a self-normalising network have far below 0: -scale * alpha of `selu`.
+_ALPHA = -1.7580993408473766
+
+
+def _alpha_drop(input: Tensor, p: float, shape: tuple[int, ...]) -> Tensor:
+    """Set elements (one decision for each of `shape`, which broadcasts) to `_ALPHA`, and keep mean 0 and variance 1."""
+    if p == 1:
+        return input * 0
+    kept = input.detach().new_ones(shape)
+    mask = (_dropout(kept, **_draw(kept, p)) != 0).to(input.dtype)
+    scale = 1 / math.sqrt((1 - p) * (1 + p * _ALPHA * _ALPHA))
+    return (input * mask + (1 - mask) * _ALPHA) * scale - scale * _ALPHA * p
+
+
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """Dropout for `selu`: elements get its most negative value, and mean and variance stay as they are.
+
+    Source: Klambauer et al., "Self-Normalizing Neural Networks", 2017.
+    """
+    _check(p)
+    shape = require_tensor("alpha_dropout", input)._array.shape
+    if not training or not p or input._array.size == 0:
+        return input
+    return write(input, lambda old: _alpha_drop(old, p, shape)) if inplace else _alpha_drop(input, p, shape)
+
+
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """`alpha_dropout` of whole channels ``input[n, c]``."""
+    _check(p)
+    shape = require_tensor("feature_alpha_dropout", input)._array.shape
+    if not training or not p or input._array.size == 0:
+        return input
+    if len(shape) < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    channels = shape[:2] + (1,) * (len(shape) - 2)
+    return write(input, lambda old: _alpha_drop(old, p, channels)) if inplace else _alpha_drop(input, p, channels)

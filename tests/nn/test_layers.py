@@ -77,6 +77,60 @@ LAYERS: list[tuple[str, Make, tuple[int, ...]]] = [
     ("AdaptiveAvgPool2d", lambda n: n.AdaptiveAvgPool2d((3, None)), IMAGE),
     ("Dropout-p0", lambda n: n.Dropout(0.0), MATRIX),
     ("Dropout2d-p0", lambda n: n.Dropout2d(p=0.0), IMAGE),
+    ("MaxPool1d", lambda n: n.MaxPool1d(2, padding=1), SEQUENCE),
+    ("MaxPool3d", lambda n: n.MaxPool3d((1, 2, 2), ceil_mode=True), VOLUME),
+    ("AvgPool1d", lambda n: n.AvgPool1d(2, stride=1, count_include_pad=False), SEQUENCE),
+    ("AvgPool3d", lambda n: n.AvgPool3d(2, stride=1, padding=1, divisor_override=3), VOLUME),
+    ("LPPool1d", lambda n: n.LPPool1d(2, 2), SEQUENCE),
+    ("LPPool2d", lambda n: n.LPPool2d(2, (2, 1), stride=(2, 2)), IMAGE),
+    ("LPPool3d", lambda n: n.LPPool3d(2, 2, ceil_mode=True), VOLUME),
+    ("AdaptiveAvgPool1d", lambda n: n.AdaptiveAvgPool1d(3), SEQUENCE),
+    ("AdaptiveAvgPool3d", lambda n: n.AdaptiveAvgPool3d((2, None, 3)), VOLUME),
+    ("AdaptiveMaxPool1d", lambda n: n.AdaptiveMaxPool1d(3), SEQUENCE),
+    ("AdaptiveMaxPool2d", lambda n: n.AdaptiveMaxPool2d((3, None)), IMAGE),
+    ("AdaptiveMaxPool3d", lambda n: n.AdaptiveMaxPool3d(2), VOLUME),
+    ("Upsample", lambda n: n.Upsample(scale_factor=2), IMAGE),
+    ("Upsample-bilinear", lambda n: n.Upsample((5, 9), mode="bilinear"), IMAGE),
+    ("UpsamplingNearest2d", lambda n: n.UpsamplingNearest2d(scale_factor=3), IMAGE),
+    ("UpsamplingBilinear2d", lambda n: n.UpsamplingBilinear2d(size=(9, 4)), IMAGE),
+    ("PixelShuffle", lambda n: n.PixelShuffle(2), IMAGE),
+    ("PixelUnshuffle", lambda n: n.PixelUnshuffle(2), (2, 1, 4, 6)),
+    ("ChannelShuffle", lambda n: n.ChannelShuffle(2), IMAGE),
+    ("ZeroPad1d", lambda n: n.ZeroPad1d(2), SEQUENCE),
+    ("ZeroPad2d", lambda n: n.ZeroPad2d((1, 0, 2, -1)), IMAGE),
+    ("ZeroPad3d", lambda n: n.ZeroPad3d(1), VOLUME),
+    ("ConstantPad1d", lambda n: n.ConstantPad1d((1, 2), 3.5), SEQUENCE),
+    ("ConstantPad2d", lambda n: n.ConstantPad2d(1, 3), IMAGE),
+    ("ConstantPad3d", lambda n: n.ConstantPad3d((1, 0, 1, 0, 2, 2), -1.0), VOLUME),
+    ("ReflectionPad1d", lambda n: n.ReflectionPad1d((1, 2)), SEQUENCE),
+    ("ReflectionPad2d", lambda n: n.ReflectionPad2d(2), IMAGE),
+    ("ReflectionPad3d", lambda n: n.ReflectionPad3d((1, 2, 3, 0, 1, 1)), VOLUME),
+    ("ReplicationPad1d", lambda n: n.ReplicationPad1d(3), SEQUENCE),
+    ("ReplicationPad2d", lambda n: n.ReplicationPad2d((1, 2, 3, 4)), IMAGE),
+    ("ReplicationPad3d", lambda n: n.ReplicationPad3d(1), VOLUME),
+    ("CircularPad1d", lambda n: n.CircularPad1d((1, 2)), SEQUENCE),
+    ("CircularPad2d", lambda n: n.CircularPad2d(2), IMAGE),
+    ("CircularPad3d", lambda n: n.CircularPad3d(1), VOLUME),
+    ("Dropout1d-p0", lambda n: n.Dropout1d(0.0), SEQUENCE),
+    ("Dropout3d-p0", lambda n: n.Dropout3d(0.0), VOLUME),
+    ("AlphaDropout-p0", lambda n: n.AlphaDropout(0.0), MATRIX),
+    ("FeatureAlphaDropout-p0", lambda n: n.FeatureAlphaDropout(0.0), IMAGE),
+    ("Hardswish", lambda n: n.Hardswish(), MATRIX),
+    ("Hardsigmoid", lambda n: n.Hardsigmoid(), MATRIX),
+    ("Mish", lambda n: n.Mish(), MATRIX),
+    ("CELU", lambda n: n.CELU(0.7), MATRIX),
+    ("SELU", lambda n: n.SELU(), MATRIX),
+    ("Softsign", lambda n: n.Softsign(), MATRIX),
+    ("Tanhshrink", lambda n: n.Tanhshrink(), MATRIX),
+    ("Softshrink", lambda n: n.Softshrink(), MATRIX),
+    ("Hardshrink", lambda n: n.Hardshrink(0.2), MATRIX),
+    ("LogSigmoid", lambda n: n.LogSigmoid(), MATRIX),
+    ("Threshold", lambda n: n.Threshold(0.1, 20), MATRIX),
+    ("GLU", lambda n: n.GLU(), MATRIX),
+    ("PReLU", lambda n: n.PReLU(), MATRIX),
+    ("PReLU-channels", lambda n: n.PReLU(4, init=0.5), IMAGE),
+    ("Softmax2d", lambda n: n.Softmax2d(), IMAGE),
+    ("Softmin", lambda n: n.Softmin(dim=1), MATRIX),
     ("Flatten", lambda n: n.Flatten(), IMAGE),
     ("Unflatten", lambda n: n.Unflatten(1, (2, 3)), MATRIX),
     ("Sequential", lambda n: n.Sequential(n.Conv2d(4, 3, 3, padding=1), n.BatchNorm2d(3), n.ReLU(), n.MaxPool2d(2), n.Flatten(),
@@ -162,6 +216,69 @@ def test_loss_is_that_of_torch(make: Make, kind: str, device: str) -> None:
     loss.sum().backward()
     expected.sum().backward()
     close(x.grad, t.grad)
+
+
+SIGN = np.array([1.0, -1.0, 1.0, -1.0, 1.0, 1.0], "float32")
+
+
+@pytest.mark.parametrize("make", [
+    lambda n: n.HuberLoss(delta=0.5), lambda n: n.PoissonNLLLoss(full=True), lambda n: n.HingeEmbeddingLoss(0.4),
+    lambda n: n.SoftMarginLoss(reduction="sum"), lambda n: n.MultiLabelSoftMarginLoss(), lambda n: n.CosineSimilarity(),
+    lambda n: n.PairwiseDistance(p=1, keepdim=True), lambda n: n.GaussianNLLLoss(), lambda n: n.MarginRankingLoss(0.1),
+    lambda n: n.CosineEmbeddingLoss(0.1), lambda n: n.TripletMarginLoss(swap=True), lambda n: n.MultiMarginLoss(p=2),
+    lambda n: n.TripletMarginWithDistanceLoss(margin=2.0), lambda n: n.MultiLabelMarginLoss(), lambda n: n.Bilinear(4, 4, 3)])
+def test_layers_of_several_inputs(make: Make, device: str) -> None:
+    torch = pytest.importorskip("torch")
+    ours, theirs = make(nn), make(torch.nn)
+    if "Distance" not in type(ours).__name__ or "Loss" not in type(ours).__name__:
+        assert repr(ours) == repr(theirs)
+    assert list(ours.state_dict()) == list(theirs.state_dict())
+    copy_state(ours, theirs, torch)
+    ours.to(device)
+    rng = np.random.default_rng(0)
+    a, b, c = (rng.uniform(0.2, 2.0, (6, 4)).astype("float32") for _ in range(3))
+    others: dict[str, list[Any]] = {
+        "GaussianNLLLoss": [b, c], "MarginRankingLoss": [b, np.sign(c - 1)], "CosineEmbeddingLoss": [b, SIGN],
+        "TripletMarginLoss": [b, c], "TripletMarginWithDistanceLoss": [b, c], "MultiMarginLoss": [np.array([0, 3, 1, 2, 2, 1])],
+        "MultiLabelMarginLoss": [np.array([[1, -1, 0, 0], [0, 2, 3, -1]] * 3)], "HingeEmbeddingLoss": [np.sign(c - 1)],
+        "SoftMarginLoss": [np.sign(c - 1)], "MultiLabelSoftMarginLoss": [(c > 1).astype("float32")]}
+    rest = others.get(type(ours).__name__, [b])
+    x, t = lucid.tensor(a, device=device, requires_grad=True), torch.tensor(a, requires_grad=True)
+    y, u = ours(x, *[lucid.tensor(r, device=device) for r in rest]), theirs(t, *[torch.tensor(r) for r in rest])
+    close(y, u)
+    y.sum().backward()
+    u.sum().backward()
+    close(x.grad, t.grad)
+
+
+def test_alpha_dropout_keeps_mean_and_variance(device: str) -> None:
+    x = lucid.randn(200, 100, device=device)
+    y = nn.AlphaDropout(0.3)(x)
+    assert abs(y.mean().item()) < 0.05 and abs(y.std().item() - 1) < 0.05
+    _, counts = np.unique(y.cpu().numpy(), return_counts=True)
+    assert counts.max() / y.numel() == pytest.approx(0.3, abs=0.03)
+    channels = nn.FeatureAlphaDropout(0.5)(lucid.ones(8, 16, 3, 3, device=device)).cpu().numpy()
+    assert len(np.unique(channels)) == 2 and (channels.std(axis=(2, 3)) < 1e-6).all()
+    assert (nn.AlphaDropout(1.0)(x) == 0).all() and nn.AlphaDropout(0.3).eval()(x) is x
+    leaf = lucid.ones(1000, requires_grad=True)
+    z = lucid.nn.functional.alpha_dropout(leaf, 0.5, training=True)
+    z.sum().backward()
+    assert len(set(leaf.grad.tolist())) == 2
+
+
+def test_rrelu_layer() -> None:
+    torch = pytest.importorskip("torch")
+    assert repr(nn.RReLU(inplace=True)) == repr(torch.nn.RReLU(inplace=True))
+    x = -lucid.ones(100)
+    assert nn.RReLU().eval()(x).unbind()[0].item() == pytest.approx(-(1 / 8 + 1 / 3) / 2)
+    assert -1 / 3 <= nn.RReLU()(x).min().item() < nn.RReLU()(x).max().item() <= -1 / 8
+
+
+def test_pairs_with_indices(device: str) -> None:
+    x = lucid.arange(8.0, device=device).reshape(1, 1, 8)
+    for layer in (nn.MaxPool1d(2, return_indices=True), nn.AdaptiveMaxPool1d(4, return_indices=True)):
+        values, indices = layer(x)
+        assert values.tolist() == [[[1.0, 3.0, 5.0, 7.0]]] and indices.tolist() == [[[1, 3, 5, 7]]]
 
 
 def test_class_weights_are_a_buffer(device: str) -> None:

@@ -33,3 +33,35 @@ class Dropout2d(_Dropout):
     def forward(self, input: Tensor) -> Tensor:
         """(N, C, H, W), or without N."""
         return F.dropout2d(input, self.p, self.training, self.inplace)
+
+
+class Dropout1d(_Dropout):
+    """Zeroes whole channels of (N, C, L), each with probability `p`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """(N, C, L), or without N."""
+        return F.dropout1d(input, self.p, self.training, self.inplace)
+
+
+class Dropout3d(_Dropout):
+    """Zeroes whole channels of (N, C, D, H, W), each with probability `p`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """(N, C, D, H, W), or without N."""
+        return F.dropout3d(input, self.p, self.training, self.inplace)
+
+
+class AlphaDropout(_Dropout):
+    """Dropout for `SELU`: sets elements to its most negative value, and keeps mean and variance."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Any shape."""
+        return F.alpha_dropout(input, self.p, self.training, self.inplace)
+
+
+class FeatureAlphaDropout(_Dropout):
+    """`AlphaDropout` of whole channels."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """(N, C, …)."""
+        return F.feature_alpha_dropout(input, self.p, self.training, self.inplace)

@@ -56,6 +56,45 @@ class Linear(Module):
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
 
+class Bilinear(Module):
+    """``y[o] = x1 @ weight[o] @ x2 + bias[o]``: (…, in1_features) and (…, in2_features) to (…, out_features).
+
+    `weight` is (out_features, in1_features, in2_features), `bias` (out_features,) or None; both start uniformly distributed
+    within 1 / sqrt(in1_features). Raises ValueError for an `in1_features` below 1.
+    """
+
+    def __init__(self, in1_features: int, in2_features: int, out_features: int, bias: bool = True, device: Any = None,
+                 dtype: Any = None) -> None:
+        super().__init__()
+        if in1_features <= 0:
+            raise ValueError(f"in1_features must be > 0, but got {in1_features}")
+        self.in1_features = in1_features
+        self.in2_features = in2_features
+        self.out_features = out_features
+        self.weight = Parameter(empty((out_features, in1_features, in2_features), device=device, dtype=dtype))
+        if bias:
+            self.bias = Parameter(empty(out_features, device=device, dtype=dtype))
+        else:
+            self.register_parameter("bias", None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw new parameters."""
+        bound = 1 / math.sqrt(self.weight.shape[1])
+        init.uniform_(self.weight, -bound, bound)
+        if self.bias is not None:
+            init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
+        """(…, in1_features) and (…, in2_features) to (…, out_features)."""
+        return F.bilinear(input1, input2, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        """Sizes and whether there is a bias."""
+        return (f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}, "
+                f"bias={self.bias is not None}")
+
+
 def reset_bias(weight: Tensor, bias: Tensor | None) -> None:
     """Draw a bias within 1 / sqrt(fan_in) of the layer with `weight`."""
     if bias is not None:

@@ -1,21 +1,19 @@
-"""Pooling over windows of an image."""
+"""Pooling over windows."""
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 from ...tensor import Tensor
 from .. import functional as F
+from ._sizes import sizes
 from .module import Module
 
 Size = int | tuple[int, ...]
 
 
-class MaxPool2d(Module):
-    """The largest element of each window: (N, C, H, W) to (N, C, H', W'), or the same without N.
-
-    `stride` is the size of the window by default. With `return_indices` the result is a pair with the flat positions of the
-    maxima in their planes.
-    """
+class _MaxPool(Module):
+    _function: ClassVar[Callable[..., Any]]
 
     def __init__(self, kernel_size: Size, stride: Size | None = None, padding: Size = 0, dilation: Size = 1,
                  return_indices: bool = False, ceil_mode: bool = False) -> None:
@@ -28,9 +26,9 @@ class MaxPool2d(Module):
         self.ceil_mode = ceil_mode
 
     def forward(self, input: Tensor) -> Any:
-        """(N, C, H, W) to (N, C, H', W')."""
-        return F.max_pool2d(input, self.kernel_size, self.stride, self.padding, self.dilation, ceil_mode=self.ceil_mode,
-                            return_indices=self.return_indices)
+        """(N, C, …) to (N, C, …), or the same without N."""
+        return type(self)._function(input, self.kernel_size, self.stride, self.padding, self.dilation,
+                                    ceil_mode=self.ceil_mode, return_indices=self.return_indices)
 
     def extra_repr(self) -> str:
         """The window."""
@@ -38,12 +36,51 @@ class MaxPool2d(Module):
                 f"ceil_mode={self.ceil_mode}")
 
 
-class AvgPool2d(Module):
-    """The mean of each window: (N, C, H, W) to (N, C, H', W'), or the same without N.
+class MaxPool1d(_MaxPool):
+    """The largest element of each window of (N, C, L) or (C, L). Options as in `MaxPool2d`."""
 
-    The sum is divided by the size of the window; without `count_include_pad` by the elements of the input in it; with
-    `divisor_override` by that.
+    _function = staticmethod(F.max_pool1d)
+
+
+class MaxPool2d(_MaxPool):
+    """The largest element of each window: (N, C, H, W) to (N, C, H', W'), or the same without N.
+
+    `stride` is the size of the window by default. With `return_indices` the result is a pair with the flat positions of the
+    maxima in their planes.
     """
+
+    _function = staticmethod(F.max_pool2d)
+
+
+class MaxPool3d(_MaxPool):
+    """The largest element of each window of (N, C, D, H, W) or (C, D, H, W). Options as in `MaxPool2d`."""
+
+    _function = staticmethod(F.max_pool3d)
+
+
+class AvgPool1d(Module):
+    """The mean of each window of (N, C, L) or (C, L). Options as in `AvgPool2d`."""
+
+    def __init__(self, kernel_size: Size, stride: Size | None = None, padding: Size = 0, ceil_mode: bool = False,
+                 count_include_pad: bool = True) -> None:
+        super().__init__()
+        self.kernel_size = sizes(kernel_size, 1)
+        self.stride = sizes(kernel_size if stride is None else stride, 1)
+        self.padding = sizes(padding, 1)
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+
+    def forward(self, input: Tensor) -> Tensor:
+        """(N, C, L) to (N, C, L')."""
+        return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
+
+    def extra_repr(self) -> str:
+        """The window."""
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class _AvgPool(Module):
+    _function: ClassVar[Callable[..., Tensor]]
 
     def __init__(self, kernel_size: Size, stride: Size | None = None, padding: Size = 0, ceil_mode: bool = False,
                  count_include_pad: bool = True, divisor_override: int | None = None) -> None:
@@ -56,29 +93,136 @@ class AvgPool2d(Module):
         self.divisor_override = divisor_override
 
     def forward(self, input: Tensor) -> Tensor:
-        """(N, C, H, W) to (N, C, H', W')."""
-        return F.avg_pool2d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,
-                            self.divisor_override)
+        """(N, C, …) to (N, C, …), or the same without N."""
+        return type(self)._function(input, self.kernel_size, self.stride, self.padding, self.ceil_mode,
+                                    self.count_include_pad, self.divisor_override)
 
     def extra_repr(self) -> str:
         """The window."""
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
-class AdaptiveAvgPool2d(Module):
-    """The means of as many windows as `output_size` says: (N, C, H, W) to (N, C, *output_size), or the same without N.
+class AvgPool2d(_AvgPool):
+    """The mean of each window: (N, C, H, W) to (N, C, H', W'), or the same without N.
 
-    None in `output_size` keeps the length of that dimension.
+    The sum is divided by the size of the window; without `count_include_pad` by the elements of the input in it; with
+    `divisor_override` by that.
     """
+
+    _function = staticmethod(F.avg_pool2d)
+
+
+class AvgPool3d(_AvgPool):
+    """The mean of each window of (N, C, D, H, W) or (C, D, H, W). Options as in `AvgPool2d`."""
+
+    _function = staticmethod(F.avg_pool3d)
+
+
+class _LPPool(Module):
+    _function: ClassVar[Callable[..., Tensor]]
+
+    def __init__(self, norm_type: float, kernel_size: Size, stride: Size | None = None, ceil_mode: bool = False) -> None:
+        super().__init__()
+        self.norm_type = norm_type
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.ceil_mode = ceil_mode
+
+    def forward(self, input: Tensor) -> Tensor:
+        """(N, C, …) to (N, C, …), or the same without N."""
+        return type(self)._function(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
+
+    def extra_repr(self) -> str:
+        """The norm and the window."""
+        return (f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
+                f"ceil_mode={self.ceil_mode}")
+
+
+class LPPool1d(_LPPool):
+    """The `norm_type`-norm of each window of (N, C, L) or (C, L)."""
+
+    _function = staticmethod(F.lp_pool1d)
+
+
+class LPPool2d(_LPPool):
+    """The `norm_type`-norm of each window of (N, C, H, W) or (C, H, W)."""
+
+    _function = staticmethod(F.lp_pool2d)
+
+
+class LPPool3d(_LPPool):
+    """The `norm_type`-norm of each window of (N, C, D, H, W) or (C, D, H, W)."""
+
+    _function = staticmethod(F.lp_pool3d)
+
+
+class _AdaptiveAvgPool(Module):
+    _function: ClassVar[Callable[..., Tensor]]
 
     def __init__(self, output_size: int | tuple[int | None, ...] | None) -> None:
         super().__init__()
         self.output_size = output_size
 
     def forward(self, input: Tensor) -> Tensor:
-        """(N, C, H, W) to (N, C, *output_size)."""
-        return F.adaptive_avg_pool2d(input, self.output_size)
+        """(N, C, …) to (N, C, *output_size), or the same without N."""
+        return type(self)._function(input, self.output_size)
 
     def extra_repr(self) -> str:
         """The size of the output."""
         return f"output_size={self.output_size}"
+
+
+class AdaptiveAvgPool1d(_AdaptiveAvgPool):
+    """The means of as many windows as `output_size` says, of (N, C, L) or (C, L)."""
+
+    _function = staticmethod(F.adaptive_avg_pool1d)
+
+
+class AdaptiveAvgPool2d(_AdaptiveAvgPool):
+    """The means of as many windows as `output_size` says: (N, C, H, W) to (N, C, *output_size), or the same without N.
+
+    None in `output_size` keeps the length of that dimension.
+    """
+
+    _function = staticmethod(F.adaptive_avg_pool2d)
+
+
+class AdaptiveAvgPool3d(_AdaptiveAvgPool):
+    """The means of as many windows as `output_size` says, of (N, C, D, H, W) or (C, D, H, W). None as in `AdaptiveAvgPool2d`."""
+
+    _function = staticmethod(F.adaptive_avg_pool3d)
+
+
+class _AdaptiveMaxPool(Module):
+    _function: ClassVar[Callable[..., Any]]
+
+    def __init__(self, output_size: int | tuple[int | None, ...] | None, return_indices: bool = False) -> None:
+        super().__init__()
+        self.output_size = output_size
+        self.return_indices = return_indices
+
+    def forward(self, input: Tensor) -> Any:
+        """(N, C, …) to (N, C, *output_size), or the same without N; with `return_indices` a pair."""
+        return type(self)._function(input, self.output_size, self.return_indices)
+
+    def extra_repr(self) -> str:
+        """The size of the output."""
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveMaxPool1d(_AdaptiveMaxPool):
+    """The maxima of as many windows as `output_size` says, of (N, C, L) or (C, L)."""
+
+    _function = staticmethod(F.adaptive_max_pool1d)
+
+
+class AdaptiveMaxPool2d(_AdaptiveMaxPool):
+    """The maxima of as many windows as `output_size` says, of (N, C, H, W) or (C, H, W)."""
+
+    _function = staticmethod(F.adaptive_max_pool2d)
+
+
+class AdaptiveMaxPool3d(_AdaptiveMaxPool):
+    """The maxima of as many windows as `output_size` says, of (N, C, D, H, W) or (C, D, H, W)."""
+
+    _function = staticmethod(F.adaptive_max_pool3d)

@@ -39,6 +39,6 @@ MUTATIONS = [
     Mutation(EMBEDDING, "no lower bound", r"row < 0 \|\| ", "", check),
     Mutation(EMBEDDING, "one row too many", r"row >= rows", "row > rows", check),
     Mutation(EMBEDDING, "past the end", r"q < count && ", "", check),
-    Mutation(EMBEDDING, "the sorted row of g", r"g\[order\[q\]", "g[q", check),
+    Mutation(EMBEDDING, "the sorted row of g", r"\+= g\[order\[q\]", "+= g[q", check),
     Mutation(EMBEDDING, "only the first of a run", r"q\+\+\) sum", "q++) if (q == first) sum", check),
 ]

@@ -1,0 +1,153 @@
+"""Padding of the last dimensions. `padding` is a number for all sides, or (last before, last after, last but one before, …)."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from ...tensor import Tensor
+from .. import functional as F
+from ._sizes import sizes
+from .module import Module
+
+
+class _Pad(Module):
+    """Padding of `_dims` dimensions in the mode `_mode` of `functional.pad`."""
+
+    _dims: ClassVar[int]
+    _mode: ClassVar[str]
+
+    def __init__(self, padding: int | Sequence[int]) -> None:
+        super().__init__()
+        self.padding = sizes(padding, 2 * self._dims)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """(N, C, …) or (C, …), larger in the last dimensions."""
+        return F.pad(input, self.padding, self._mode)
+
+    def extra_repr(self) -> str:
+        """The padding."""
+        return f"{self.padding}"
+
+
+class _ConstantPad(_Pad):
+    _mode = "constant"
+
+    def __init__(self, padding: int | Sequence[int], value: float) -> None:
+        super().__init__(padding)
+        self.value = value
+
+    def forward(self, input: Tensor) -> Tensor:
+        """(N, C, …) or (C, …), larger in the last dimensions."""
+        return F.pad(input, self.padding, "constant", self.value)
+
+    def extra_repr(self) -> str:
+        """Padding and value."""
+        return f"padding={self.padding}, value={self.value}"
+
+
+class _ZeroPad(_ConstantPad):
+    def __init__(self, padding: int | Sequence[int]) -> None:
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self) -> str:
+        """The padding."""
+        return f"{self.padding}"
+
+
+class ConstantPad1d(_ConstantPad):
+    """Copies of `value` around the last one dimension."""
+
+    _dims = 1
+
+
+class ConstantPad2d(_ConstantPad):
+    """Copies of `value` around the last two dimensions."""
+
+    _dims = 2
+
+
+class ConstantPad3d(_ConstantPad):
+    """Copies of `value` around the last three dimensions."""
+
+    _dims = 3
+
+
+class ZeroPad1d(_ZeroPad):
+    """Zeros around the last one dimension."""
+
+    _dims = 1
+
+
+class ZeroPad2d(_ZeroPad):
+    """Zeros around the last two dimensions."""
+
+    _dims = 2
+
+
+class ZeroPad3d(_ZeroPad):
+    """Zeros around the last three dimensions."""
+
+    _dims = 3
+
+
+class ReflectionPad1d(_Pad):
+    """What mirrors at its edges would show around the last one dimension."""
+
+    _dims = 1
+    _mode = "reflect"
+
+
+class ReflectionPad2d(_Pad):
+    """What mirrors at its edges would show around the last two dimensions."""
+
+    _dims = 2
+    _mode = "reflect"
+
+
+class ReflectionPad3d(_Pad):
+    """What mirrors at its edges would show around the last three dimensions."""
+
+    _dims = 3
+    _mode = "reflect"
+
+
+class ReplicationPad1d(_Pad):
+    """Copies of its edges around the last one dimension."""
+
+    _dims = 1
+    _mode = "replicate"
+
+
+class ReplicationPad2d(_Pad):
+    """Copies of its edges around the last two dimensions."""
+
+    _dims = 2
+    _mode = "replicate"
+
+
+class ReplicationPad3d(_Pad):
+    """Copies of its edges around the last three dimensions."""
+
+    _dims = 3
+    _mode = "replicate"
+
+
+class CircularPad1d(_Pad):
+    """Its other end around the last one dimension."""
+
+    _dims = 1
+    _mode = "circular"
+
+
+class CircularPad2d(_Pad):
+    """Its other end around the last two dimensions."""
+
+    _dims = 2
+    _mode = "circular"
+
+
+class CircularPad3d(_Pad):
+    """Its other end around the last three dimensions."""
+
+    _dims = 3
+    _mode = "circular"

@@ -1,0 +1,148 @@
+"""Activation functions made of pieces, most of them lines; each can be written into its input with `inplace`."""
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..autograd.inplace import write
+from ..tensor import Tensor
+from ._operands import require_tensor
+from .activation import elu, leaky_relu, require_floating, softplus, tanh
+from .comparison import clip, where
+from .random import rand_like
+
+__all__ = ()  # functions of nn.functional only
+
+# Klambauer et al., "Self-Normalizing Neural Networks", 2017.
+_SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+
+
+def _apply(function: Callable[[Tensor], Tensor], input: Tensor, inplace: bool) -> Tensor:
+    return write(input, function) if inplace else function(input)
+
+
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """``input / 6 + 1 / 2`` moved into [0, 1]; the gradient is 0 at its ends. NotImplementedError for other than floats."""
+    require_floating("hardsigmoid", input)
+    return _apply(lambda x: where((x > -3) & (x < 3), x / 6 + 0.5, clip(x.detach() / 6 + 0.5, 0.0, 1.0)), input, inplace)
+
+
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """``input * hardsigmoid(input)``. NotImplementedError for other than floats.
+
+    Source: Howard et al., "Searching for MobileNetV3", 2019.
+    """
+    require_floating("hardswish", input)
+    return _apply(lambda x: where(x <= -3, x.detach() * 0, where(x < 3, x * (x / 6 + 0.5), x)), input, inplace)
+
+
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """`input` where it is positive, else ``alpha * (exp(input / alpha) - 1)``. RuntimeError for an `alpha` of 0.
+
+    Source: Barron, "Continuously Differentiable Exponential Linear Units", 2017.
+    """
+    require_floating("celu", input)
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    return _apply(lambda x: where(x <= 0, (clip(x, max=0) / alpha).expm1() * alpha, x), input, inplace)
+
+
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    """A scaled `elu` that keeps mean 0 and variance 1.
+
+    Source: Klambauer et al., "Self-Normalizing Neural Networks", 2017.
+    """
+    require_floating("selu", input)
+    return _apply(lambda x: elu(x, _SELU_ALPHA) * _SELU_SCALE, input, inplace)
+
+
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """``input * tanh(softplus(input))``. Source: Misra, "Mish", 2019."""
+    require_floating("mish", input)
+    return _apply(lambda x: x * tanh(softplus(x)), input, inplace)
+
+
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    """`input` where it is above `threshold`, else `value`."""
+    require_tensor("threshold", input)
+    if input._array.dtype.kind not in "fV":
+        threshold, value = int(threshold), int(value)
+    return _apply(lambda x: where(x <= threshold, x.new_full((), value), x), input, inplace)
+
+
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """`input` moved towards 0 by `lambd`, and 0 within `lambd` of it. RuntimeError for a negative `lambd`."""
+    require_floating("softshrink", input)
+    if lambd < 0:
+        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
+    return where(input > lambd, input - lambd, where(input < -lambd, input + lambd, input * 0))
+
+
+def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """`input`, and 0 within `lambd` of 0."""
+    require_floating("hardshrink", input)
+    return where((input >= -lambd) & (input <= lambd), input.detach() * 0, input)
+
+
+def tanhshrink(input: Tensor) -> Tensor:
+    """``input - tanh(input)``."""
+    return input - tanh(require_tensor("tanhshrink", input))
+
+
+def softsign(input: Tensor) -> Tensor:
+    """``input / (1 + |input|)``."""
+    return input / (require_tensor("softsign", input).abs() + 1)
+
+
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """The first half of `input` along `dim` times the sigmoid of the second. RuntimeError for an odd length.
+
+    Source: Dauphin et al., "Language Modeling with Gated Convolutional Networks", 2017.
+    """
+    require_floating("glu", input)
+    if input._array.ndim == 0:
+        raise RuntimeError("glu does not support 0-dimensional tensors")
+    length = input.size(dim)
+    if length % 2:
+        raise RuntimeError(f"Halving dimension must be even, but dimension {dim % input._array.ndim} is size {length}")
+    half = length // 2
+    return input.narrow(dim, 0, half) * input.narrow(dim, half, half).sigmoid()
+
+
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """`input` where it is positive, else ``weight * input``; `weight` has one element, or one for each channel (dimension 1).
+
+    Raises RuntimeError for other shapes and for dtypes that differ.
+
+    Source: He et al., "Delving Deep into Rectifiers", 2015.
+    """
+    require_floating("prelu", input), require_tensor("prelu", weight)
+    if input._array.dtype != weight._array.dtype:
+        raise RuntimeError(f"prelu: Type promoting not supported. Got {input.dtype} and {weight.dtype}")
+    ndim, count = input._array.ndim, weight._array.size
+    if weight._array.ndim > 1:
+        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight._array.ndim}")
+    if count != 1:
+        if ndim == 0:
+            raise RuntimeError("Not allow zero-dim input tensor.")
+        channels = input._array.shape[1] if ndim > 1 else 1
+        if count != channels:
+            raise RuntimeError("Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+                               f"{count} and channel size = {channels}.")
+        weight = weight.reshape(1, -1, *(1,) * (ndim - 2))
+    else:
+        weight = weight.reshape(())
+    return where(input > 0, input, input * weight)
+
+
+def rrelu(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False) -> Tensor:
+    """`leaky_relu` with slopes drawn from [lower, upper] in training, and their mean otherwise.
+
+    Source: Xu et al., "Empirical Evaluation of Rectified Activations", 2015.
+    """
+    require_floating("rrelu", input)
+    if lower > upper:
+        raise RuntimeError("Lower bound should be less than or equal to the upper bound")
+    if not training:
+        return _apply(lambda x: leaky_relu(x, (lower + upper) / 2), input, inplace)
+    slopes = rand_like(input.detach()) * (upper - lower) + lower
+    return _apply(lambda x: where(x <= 0, x * slopes, x), input, inplace)

@@ -1,0 +1,79 @@
+"""Losses of margins, angles and likelihoods: reductions, derivatives, errors, PyTorch."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lucid
+import lucid.nn.functional as F
+from tests.ops.derivatives import check_derivatives, raises_like_torch, same_as_torch, uniform
+
+SIGNS = np.array([1, -1, 1, -1, 1])
+LABELS = np.array([[0, 2, -1, 1], [3, -1, 0, 0], [-1, 1, 1, 1], [1, 0, 2, 3], [2, 2, -1, 0]])
+ROWS, OTHERS, THIRD = uniform(5, 4), uniform(5, 4, seed=1), uniform(5, 4, seed=2)
+POSITIVE = uniform(5, 4, low=0.1, high=2.0, seed=3)
+
+# name, function of (library, F, reduction, *tensors), arrays
+CASES: list[tuple[str, Any, list[np.ndarray]]] = [
+    ("hinge", lambda t, F, r, x, y: F.hinge_embedding_loss(x, y, 0.7, reduction=r), [ROWS[:, 0], SIGNS]),
+    ("hinge-neither", lambda t, F, r, x, y: F.hinge_embedding_loss(x, y, reduction=r), [ROWS[:, 0], SIGNS - 1]),
+    ("ranking", lambda t, F, r, x, y, s: F.margin_ranking_loss(x, y, s, 0.3, reduction=r), [ROWS[:, 0], OTHERS[:, 0], SIGNS]),
+    ("soft-margin", lambda t, F, r, x, y: F.soft_margin_loss(x * 100, y, reduction=r), [ROWS[:, 0], SIGNS]),
+    ("cosine", lambda t, F, r, x, y, s: F.cosine_embedding_loss(x, y, s, 0.1, reduction=r), [ROWS, OTHERS, SIGNS]),
+    ("cosine-one", lambda t, F, r, x, y, s: F.cosine_embedding_loss(x, y, s, reduction=r), [ROWS[0], OTHERS[0], SIGNS[0]]),
+    ("multi-margin", lambda t, F, r, x, y: F.multi_margin_loss(x, y, reduction=r), [ROWS, LABELS[:, 3]]),
+    ("multi-margin-2", lambda t, F, r, x, y, w: F.multi_margin_loss(x, y, 2, 0.5, w.detach(), reduction=r),
+     [ROWS, LABELS[:, 3], uniform(4, low=0.5, high=2.0)]),
+    ("multi-margin-one", lambda t, F, r, x, y: F.multi_margin_loss(x, y, reduction=r), [ROWS[0], LABELS[3, 3]]),
+    ("multilabel-margin", lambda t, F, r, x, y: F.multilabel_margin_loss(x, y, reduction=r), [ROWS, LABELS]),
+    ("multilabel-margin-one", lambda t, F, r, x, y: F.multilabel_margin_loss(x, y, reduction=r), [ROWS[0], LABELS[0]]),
+    ("multilabel-soft", lambda t, F, r, x, y, w: F.multilabel_soft_margin_loss(x, y.detach(), w.detach(), reduction=r),
+     [ROWS, (THIRD > 0).astype(float), uniform(4, low=0.5, high=2.0)]),
+    ("triplet", lambda t, F, r, a, p, n: F.triplet_margin_loss(a, p, n, 0.7, reduction=r), [ROWS, OTHERS, THIRD]),
+    ("triplet-swap", lambda t, F, r, a, p, n: F.triplet_margin_loss(a, p, n, p=1, swap=True, reduction=r), [ROWS, OTHERS, THIRD]),
+    ("triplet-distance", lambda t, F, r, a, p, n: F.triplet_margin_with_distance_loss(
+        a, p, n, distance_function=lambda x, y: 1 - F.cosine_similarity(x, y), swap=True, reduction=r), [ROWS, OTHERS, THIRD]),
+    ("huber", lambda t, F, r, x, y: F.huber_loss(x, y, reduction=r, delta=0.6), [ROWS, OTHERS]),
+    ("huber-weighted", lambda t, F, r, x, y, w: F.huber_loss(x, y, reduction=r, weight=w.detach()), [ROWS, OTHERS, POSITIVE]),
+    ("poisson", lambda t, F, r, x, y: F.poisson_nll_loss(x, y.detach(), reduction=r), [ROWS, POSITIVE * 3]),
+    ("poisson-full", lambda t, F, r, x, y: F.poisson_nll_loss(x, y.detach(), False, True, reduction=r), [POSITIVE, POSITIVE * 3]),
+    ("gaussian", lambda t, F, r, x, y, v: F.gaussian_nll_loss(x, y, v, reduction=r), [ROWS, OTHERS, POSITIVE]),
+    ("gaussian-rows", lambda t, F, r, x, y, v: F.gaussian_nll_loss(x, y, v, True, 0.9, reduction=r), [ROWS, OTHERS, POSITIVE[:, 0]]),
+    ("gaussian-column", lambda t, F, r, x, y, v: F.gaussian_nll_loss(x, y, v, reduction=r), [ROWS, OTHERS, POSITIVE[:, :1]]),
+    ("gaussian-number", lambda t, F, r, x, y: F.gaussian_nll_loss(x, y, 0.3, reduction=r), [ROWS, OTHERS]),
+]
+
+
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+@pytest.mark.parametrize(("function", "arrays"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+def test_matches_torch(function: Any, arrays: list[np.ndarray], reduction: str, device: str) -> None:
+    same_as_torch(lambda t, F, *tensors: function(t, F, reduction, *tensors), *arrays, device=device)
+
+
+@pytest.mark.parametrize(("function", "arrays"), [case[1:] for case in CASES if case[0] != "gaussian-rows"],
+                         ids=[case[0] for case in CASES if case[0] != "gaussian-rows"])
+def test_derivatives(function: Any, arrays: list[np.ndarray], device: str) -> None:
+    """Of the first argument; the bounded variance of `gaussian-rows` has a gradient that is not its derivative."""
+    rest = [lucid.tensor(a, device=device) for a in arrays[1:]]
+    check_derivatives(lambda x: function(lucid, F, "sum", x, *rest), device, arrays[0])
+
+
+@pytest.mark.parametrize(("call", "match"), [
+    (lambda t, F: F.margin_ranking_loss(t.ones(3), t.ones(3, 1), t.ones(3)), "should have same dimension"),
+    (lambda t, F: F.cosine_embedding_loss(t.ones(3), t.ones(3), t.ones(3)), "1D target tensor expects 2D input"),
+    (lambda t, F: F.cosine_embedding_loss(t.ones(3, 1), t.ones(3, 1), t.ones(3, 1)), "multi-target not supported"),
+    (lambda t, F: F.multi_margin_loss(t.ones(3, 2), t.zeros(3).long(), p=3), "only p == 1 and p == 2"),
+    (lambda t, F: F.multi_margin_loss(t.ones(3, 2), t.zeros(2).long()), "inconsistent target size"),
+    (lambda t, F: F.multilabel_margin_loss(t.ones(3, 2), t.zeros(2).long()), "inconsistent target size"),
+    (lambda t, F: F.triplet_margin_loss(t.ones(3, 2), t.ones(3, 2), t.ones(3, 2), margin=0), "margin must be greater than 0"),
+    (lambda t, F: F.triplet_margin_loss(t.ones(3, 2), t.ones(2), t.ones(3, 2)), "same number of dimensions"),
+    (lambda t, F: F.huber_loss(t.ones(3), t.ones(3), delta=0), "non-positive values for delta"),
+    (lambda t, F: F.huber_loss(t.ones(3), t.ones(3), reduction="all"), None),
+    (lambda t, F: F.gaussian_nll_loss(t.ones(3), t.ones(3), -t.ones(3)), "negative entry"),
+    (lambda t, F: F.gaussian_nll_loss(t.ones(3, 2), t.ones(3, 2), t.ones(2)), "incorrect size"),
+    (lambda t, F: F.gaussian_nll_loss(t.ones(3, 2), t.ones(3, 2), -1.0), "negative entry"),
+])
+def test_errors(call: Any, match: str) -> None:
+    raises_like_torch(call, match)

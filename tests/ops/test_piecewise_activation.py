@@ -1,0 +1,79 @@
+"""More activations: values and gradients at their kinks and ends, derivatives, errors, PyTorch."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lucid
+import lucid.nn.functional as F
+from tests.ops.derivatives import check_derivatives, close, leaf, raises_like_torch, same_as_torch, uniform
+
+CASES: dict[str, dict[str, Any]] = {
+    "hardsigmoid": {}, "hardswish": {}, "celu": {"alpha": 1.3}, "selu": {}, "mish": {}, "threshold": {"threshold": 0.5, "value": 7.0},
+    "softshrink": {"lambd": 0.4}, "hardshrink": {"lambd": 0.4}, "tanhshrink": {}, "softsign": {}, "rrelu": {"lower": 0.1},
+}
+INPLACE = ("hardsigmoid", "hardswish", "celu", "selu", "mish", "threshold", "rrelu")
+KINKS = np.array([-3.0, 3.0, 0.0, -0.0, 0.4, -0.4, 0.5, -5.0, 5.0, 40.0, -40.0, 800.0, -800.0])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_matches_torch(name: str, device: str) -> None:
+    rtol = 1e-6 if name in ("celu", "hardsigmoid") else 1e-10  # PyTorch rounds 1 / alpha and 1 / 6 to float32
+    for x in (KINKS, uniform(3, 2, low=-4, high=4).T):
+        same_as_torch(lambda t, F, x: getattr(F, name)(x, **CASES[name]), x, rtol=rtol, device=device)
+    same_as_torch(lambda t, F, x: getattr(F, name)(x.detach(), **CASES[name]), np.array([np.nan, np.inf, 1.0]), device=device)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_derivatives(name: str, device: str) -> None:
+    check_derivatives(lambda x: getattr(F, name)(x, **CASES[name]), device, uniform(4, 3, low=-4, high=4))
+
+
+@pytest.mark.parametrize("name", INPLACE)
+def test_in_place(name: str, device: str) -> None:
+    x = lucid.tensor(uniform(5), device=device)
+    expected = getattr(F, name)(x, **CASES[name])
+    assert getattr(F, name)(x, **CASES[name], inplace=True) is x
+    close(x, expected.cpu().numpy(), 0)
+
+
+@pytest.mark.parametrize(("shape", "dim"), [((4,), 0), ((3, 6), -1), ((4, 3, 2), 0)])
+def test_glu(shape: tuple[int, ...], dim: int, device: str) -> None:
+    same_as_torch(lambda t, F, x: F.glu(x, dim), uniform(*shape), device=device)
+    check_derivatives(lambda x: F.glu(x, dim), device, uniform(*shape))
+
+
+@pytest.mark.parametrize(("shape", "count"), [((5,), 1), ((), 1), ((2, 3), 3), ((2, 3, 2, 2), 3), ((2, 3, 2), 1)])
+def test_prelu(shape: tuple[int, ...], count: int, device: str) -> None:
+    same_as_torch(lambda t, F, x, w: F.prelu(x, w), uniform(*shape), uniform(count, seed=1), device=device)
+    check_derivatives(lambda x, w: F.prelu(x, w), device, uniform(*shape), uniform(count, seed=1))
+
+
+def test_rrelu_in_training(device: str) -> None:
+    x = leaf(np.append(-np.ones(1000), 2.0), device)
+    y = F.rrelu(x, 0.1, 0.4, training=True)
+    y.sum().backward()
+    slopes = -y[:-1].detach().cpu().numpy()
+    assert 0.1 <= slopes.min() < 0.12 and 0.38 < slopes.max() <= 0.4 and y[-1].item() == 2
+    np.testing.assert_allclose(x.grad.cpu().numpy()[:-1], slopes)
+    assert x.grad[-1].item() == 1
+
+
+def test_threshold_of_integers() -> None:
+    same_as_torch(lambda t, F, x: F.threshold(x, 1, 9), np.arange(4))
+
+
+@pytest.mark.parametrize(("call", "match"), [
+    *[(lambda t, F, name=name: getattr(F, name)(t.ones(2).long()), None) for name in ("hardsigmoid", "hardswish", "mish", "selu")],
+    (lambda t, F: F.softshrink(t.ones(2), -1), "lambda must be greater or equal to 0"),
+    (lambda t, F: F.celu(t.ones(2), 0), "alpha cannot be 0"),
+    (lambda t, F: F.glu(t.ones(3)), "must be even"),
+    (lambda t, F: F.glu(t.tensor(1.0)), "0-dimensional"),
+    (lambda t, F: F.prelu(t.ones(2, 3), t.ones(2)), "Mismatch of parameter numbers"),
+    (lambda t, F: F.prelu(t.ones(2, 3), t.ones(1, 1, 1)), None),
+    (lambda t, F: F.rrelu(t.ones(2), 0.5, 0.1, training=True), "Lower bound"),
+])
+def test_errors(call: Any, match: str) -> None:
+    raises_like_torch(call, match)

@@ -1,0 +1,70 @@
+"""Interpolation and channels as pixels: sizes and factors, derivatives, errors, PyTorch."""
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import lucid
+import lucid.nn.functional as F
+from tests.ops.derivatives import check_derivatives, raises_like_torch, same_as_torch, uniform
+
+SHAPE = {1: (2, 3, 7), 2: (2, 3, 5, 4), 3: (1, 2, 3, 4, 5)}
+MODES = [(mode, dims, None) for mode in ("nearest", "nearest-exact", "area") for dims in (1, 2, 3)]
+MODES += [(mode, dims, align) for mode, dims in (("linear", 1), ("bilinear", 2), ("trilinear", 3), ("bicubic", 2))
+          for align in (None, False, True)]
+
+
+@pytest.mark.parametrize(("mode", "dims", "align_corners"), MODES)
+@pytest.mark.parametrize("target", [{"size": 8}, {"size": 1}, {"size": 3}, {"scale_factor": 2}, {"scale_factor": 1.7},
+                                    {"scale_factor": 0.6}, {"scale_factor": 1.7, "recompute_scale_factor": True}], ids=str)
+def test_matches_torch(mode: str, dims: int, align_corners: bool | None, target: dict[str, Any], device: str) -> None:
+    same_as_torch(lambda t, F, x: F.interpolate(x, **target, mode=mode, align_corners=align_corners), uniform(*SHAPE[dims]),
+                  rtol=1e-7, device=device)
+
+
+@pytest.mark.parametrize(("mode", "dims", "align_corners"), MODES)
+def test_derivatives(mode: str, dims: int, align_corners: bool | None, device: str) -> None:
+    check_derivatives(lambda x: F.interpolate(x, scale_factor=1.5, mode=mode, align_corners=align_corners), device,
+                      uniform(1, 1, *SHAPE[dims][2:]))
+
+
+def test_one_number_for_each_dimension(device: str) -> None:
+    for target in ({"size": (3, 9)}, {"scale_factor": (0.5, 3.0)}):
+        for mode in ("nearest", "bilinear"):
+            same_as_torch(lambda t, F, x: F.interpolate(x, **target, mode=mode), uniform(*SHAPE[2]), device=device)  # noqa: B023
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_other_dtypes(dtype: str, device: str) -> None:
+    x = lucid.tensor([[[0.0, 1.0]]], device=device).to(getattr(lucid, dtype))
+    y = F.interpolate(x, scale_factor=2, mode="linear")
+    assert y.dtype == x.dtype and y.tolist() == [[[0.0, 0.25, 0.75, 1.0]]]
+    assert F.interpolate(x, scale_factor=2).tolist() == [[[0.0, 0.0, 1.0, 1.0]]]
+
+
+@pytest.mark.parametrize("shape", [(8, 3, 2), (2, 8, 3, 2), (2, 2, 4, 1, 3)])
+def test_pixels(shape: tuple[int, ...], device: str) -> None:
+    same_as_torch(lambda t, F, x: F.pixel_shuffle(x, 2), uniform(*shape), device=device)
+    same_as_torch(lambda t, F, x: F.pixel_unshuffle(F.pixel_shuffle(x, 2), 2) * 2, uniform(*shape), device=device)
+    check_derivatives(lambda x: F.pixel_shuffle(x, 2), device, uniform(*shape))
+    same_as_torch(lambda t, F, x: F.channel_shuffle(x, 2), uniform(2, 6, 3, 2), device=device)
+
+
+@pytest.mark.parametrize(("call", "match"), [
+    (lambda t, F: F.interpolate(t.ones(1, 1, 4)), "either size or scale_factor should be defined"),
+    (lambda t, F: F.interpolate(t.ones(1, 1, 4), 2, 2), "only one of size or scale_factor"),
+    (lambda t, F: F.interpolate(t.ones(1, 1, 4), (2, 2)), "same number of spatial dimensions"),
+    (lambda t, F: F.interpolate(t.ones(1, 1, 4), scale_factor=(2, 2)), "same number of spatial dimensions"),
+    (lambda t, F: F.interpolate(t.ones(1, 1, 4), 2, align_corners=True), "align_corners option can only be set"),
+    (lambda t, F: F.interpolate(t.ones(1, 1, 4), 2, mode="bilinear"), "Got 3D input, but bilinear mode"),
+    (lambda t, F: F.interpolate(t.ones(1, 1, 4), 2, mode="best"), None),
+    (lambda t, F: F.interpolate(t.ones(1, 1, 4), 2, recompute_scale_factor=True), "not meaningful with an explicit size"),
+    (lambda t, F: F.interpolate(t.ones(1, 1, 4), 0), "should be greater than 0"),
+    (lambda t, F: F.pixel_shuffle(t.ones(3, 2, 2), 2), "divisible by the square of upscale_factor"),
+    (lambda t, F: F.pixel_shuffle(t.ones(2, 2), 2), "at least 3 dimensions"),
+    (lambda t, F: F.pixel_unshuffle(t.ones(3, 3, 2), 2), "divisible by downscale_factor"),
+    (lambda t, F: F.channel_shuffle(t.ones(1, 3, 2), 2), "divisible by groups"),
+])
+def test_errors(call: Any, match: str) -> None:
+    raises_like_torch(call, match)
