@@ -6,6 +6,7 @@ from typing import Any
 
 from ..backends import run
 from ..tensor import Tensor, version_box
+from ._complex import Copies, copy_back, in_real_numbers
 
 Row = tuple[Any, ...]  # the arrays of a parameter: itself, its gradient, its state
 
@@ -14,36 +15,18 @@ def step_together(name: str, rows: Sequence[Row], each: dict[str, list[Any]], op
                   written: Iterable[Tensor]) -> None:
     """Run the kernel ``multi_tensor_<name>`` in place on all `rows`, device by device, and record the writes.
 
-    `each` holds attributes with one entry for each row, `written` the tensors that the kernel writes. Real and imaginary
-    parts of complex parameters are parameters of their own, as in PyTorch.
+    `each` holds attributes with one entry for each row, `written` the tensors that the kernel writes.
     """
     by_device: dict[Any, list[int]] = {}
     for number, row in enumerate(rows):
         by_device.setdefault(row[0].device, []).append(number)
     for numbers in by_device.values():
         arrays: list[Any] = []
-        copies: list[tuple[Any, Any]] = []
+        copies: Copies = []
         for number in numbers:
-            row = rows[number]
-            arrays += row if row[0].dtype.kind != "c" else _in_real_numbers(row, copies)
+            arrays += rows[number] if rows[number][0].dtype.kind != "c" else in_real_numbers(rows[number], copies)
         chosen = {key: [values[number] for number in numbers] for key, values in each.items()}
         run(f"multi_tensor_{name}", arrays, {**options, **chosen})
-        for copy, original in copies:
-            run("copy", (run("reshape", (run("view_dtype", (copy,), {"dtype": original.dtype}),), {"shape": original.shape}),),
-                {"out": original})
+        copy_back(copies)
     for tensor in written:
         version_box(tensor).bump()
-
-
-def _in_real_numbers(row: Row, copies: list[tuple[Any, Any]]) -> list[Any]:
-    """The complex arrays of `row` seen as real ones of shape ``(2 * n,)``. What a strided array becomes is a copy: it is added
-    to `copies`, with the array.
-    """
-    real = "float32" if row[0].dtype.itemsize == 8 else "float64"
-    parts = []
-    for index, array in enumerate(row):
-        flat = run("reshape", (run("contiguous", (array,)),), {"shape": (-1,)})
-        parts.append(run("view_dtype", (flat,), {"dtype": real}))
-        if not array.flags.c_contiguous and index != 1:
-            copies.append((parts[-1], array))
-    return parts

@@ -4,20 +4,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .. import _dtypes
 from ..autograd.grad_mode import enable_grad
-from ..ops.creation import tensor, zeros_like
+from ..ops.arithmetic import maximum
+from ..ops.creation import zeros_like
 from ..tensor import Tensor
+from ._composed import ComposedOptimizer, State, count, decayed, new_step
 from ._multi_tensor import step_together
-from .optimizer import Optimizer, check_options
+from .optimizer import Group, check_options
 
 
-class Adam(Optimizer):
+class Adam(ComposedOptimizer):
     """Adam, with `decoupled_weight_decay` AdamW, with `amsgrad` AMSGrad, as `torch.optim.Adam`.
 
     State of a parameter: 'step', a 0-d float32 tensor on the CPU, and 'exp_avg', 'exp_avg_sq' and with `amsgrad`
     'max_exp_avg_sq' like the parameter. `lr` and `betas` may be tensors of one element. `foreach`, `fused` and `capturable`
-    are accepted and change nothing: a step is one kernel for all parameters anyway.
+    are accepted and change nothing: a step is one kernel for all parameters anyway. With `differentiable`, where it is composed
+    of operations, parameters must not be leaves.
 
     Raises ValueError for options out of range.
     """
@@ -55,20 +57,16 @@ class Adam(Optimizer):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        for group in self.param_groups:  # checkpoints of older versions lack some options and count steps as numbers
-            for option, value in (("amsgrad", False), ("maximize", False), ("foreach", None), ("capturable", False),
-                                  ("differentiable", False), ("decoupled_weight_decay", False), ("fused", None)):
-                group.setdefault(option, value)
-            for param in group["params"]:
-                entries = self.state.get(param)
-                if entries and not isinstance(entries["step"], Tensor):
-                    entries["step"] = tensor(float(entries["step"]), dtype=_dtypes.float32, device="cpu")
+        for group in self.param_groups:
+            group.setdefault("amsgrad", False)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Take a step against the gradients (along them with `maximize`); returns what `closure`, if given, returns.
 
         Raises RuntimeError, with nothing changed, if a gradient does not fit its parameter.
         """
+        if self.defaults["differentiable"]:
+            return super().step(closure)
         loss = None
         if closure is not None:
             with enable_grad():
@@ -79,25 +77,35 @@ class Adam(Optimizer):
             options = {"lr": float(group["lr"]), "beta1": float(beta1), "beta2": float(beta2), "eps": group["eps"],
                        "weight_decay": float(group["weight_decay"]), "amsgrad": amsgrad, "maximize": group["maximize"],
                        "decoupled_weight_decay": group["decoupled_weight_decay"]}
-            names = self._elementwise_state[:3 if amsgrad else 2]
             rows, steps = [], []
             written: list[Tensor] = []
             for param, grad in pairs:
                 state = self.state[param]
                 if not state:
-                    self._begin(param, state, names)
-                moments = [state[name] for name in names]
-                counter = state["step"]._array
-                count = counter.item() + 1
-                counter.fill(count)
+                    state.update(self._begin(param, group))
+                moments = [state["exp_avg"], state["exp_avg_sq"]]
+                if amsgrad:
+                    moments.append(state["max_exp_avg_sq"])
                 rows.append((param._array, grad._array, *[moment._array for moment in moments]))
-                steps.append(count)
+                steps.append(count(state))
                 written += (param, *moments)
             step_together("adam", rows, {"steps": steps}, options, written)
         return loss
 
-    def _begin(self, param: Tensor, state: dict[str, Any], names: tuple[str, ...]) -> None:
-        """The state of a parameter before its first step."""
-        state["step"] = tensor(0.0, dtype=_dtypes.float32, device="cpu")
-        for name in names:
-            state[name] = zeros_like(param)
+    def _begin(self, param: Tensor, group: Group) -> State:
+        names = self._elementwise_state[:3 if group["amsgrad"] else 2]
+        return {"step": new_step(), **{name: zeros_like(param) for name in names}}
+
+    def _update(self, param: Tensor, grad: Tensor, state: State, group: Group) -> None:
+        """The step in operations that can be differentiated."""
+        step, (beta1, beta2), lr = count(state), map(float, group["betas"]), float(group["lr"])
+        if not group["decoupled_weight_decay"]:
+            grad = decayed(grad, param, group)
+        elif group["weight_decay"] != 0:
+            param.mul_(1 - lr * group["weight_decay"])
+        mean = state["exp_avg"].lerp_(grad, 1 - beta1)
+        square = state["exp_avg_sq"].mul_(beta2).add_((1 - beta2) * grad * grad)
+        if group["amsgrad"]:
+            square = state["max_exp_avg_sq"].copy_(maximum(state["max_exp_avg_sq"].clone(), square))
+        root = square.sqrt() / (1 - beta2**step) ** 0.5 + group["eps"]
+        param.sub_(mean / root, alpha=lr / (1 - beta1**step))

@@ -80,9 +80,6 @@ class Optimizer:
         if isinstance(params, Tensor):
             raise TypeError("params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
                             f"{type(params).__name__}")
-        if defaults.get("differentiable"):
-            raise NotImplementedError("differentiable=True is not supported: steps write into the parameters outside of "
-                                      "the graph")
         self.defaults = defaults
         self.state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
         self.param_groups: list[Group] = []
@@ -105,7 +102,7 @@ class Optimizer:
         for tensor in tensors:
             if not isinstance(tensor, Tensor):
                 raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(tensor).__name__}")
-            if not (tensor.is_leaf or tensor.retains_grad):
+            if not (self.defaults.get("differentiable") or tensor.is_leaf or tensor.retains_grad):
                 raise ValueError("can't optimize a non-leaf Tensor")
         param_group["params"] = tensors
         if names:
@@ -166,10 +163,10 @@ class Optimizer:
                 if its.shape != array.shape or its.dtype != array.dtype or its.device != array.device:
                     raise RuntimeError(f"the gradient of a parameter must have its shape, dtype and device, but got "
                                        f"{describe_one(grad)} for {describe_one(param)}. No parameter was changed.")
-                if first_state is not None and param in state:
-                    kept = state[param].get(first_state)
-                    if kept is not None and (kept._array.device != array.device or kept._array.dtype != array.dtype
-                                             or kept._array.shape != array.shape):
+                if param in state:
+                    kept = _placed(state[param]) if first_state is None else state[param].get(first_state)
+                    if kept is not None and (kept._array.device != array.device or (first_state is not None and (
+                            kept._array.dtype != array.dtype or kept._array.shape != array.shape))):
                         self._follow(param)
                 pairs.append((param, grad))
             ready.append((group, pairs))
@@ -358,6 +355,11 @@ def _tensors_and_names(params: Any) -> tuple[list[Any], list[str]]:
     if names and len(names) != len(items):
         raise ValueError("all optimizer params should be with/without names. Some param names are missing")
     return [item[1] for item in items] if names else items, names
+
+
+def _placed(entries: Mapping[str, Any]) -> Tensor | None:
+    """A tensor of the state that lies where the parameter lies."""
+    return next((value for name, value in entries.items() if name != "step" and isinstance(value, Tensor)), None)
 
 
 def _fit(param: Tensor, value: Any, name: Any = None) -> Any:

@@ -7,15 +7,17 @@ from typing import Any
 from ..autograd.grad_mode import enable_grad
 from ..ops.creation import zeros_like
 from ..tensor import Tensor
+from ._composed import ComposedOptimizer, State, decayed
 from ._multi_tensor import step_together
-from .optimizer import Optimizer, check_options
+from .optimizer import Group, check_options
 
 
-class SGD(Optimizer):
+class SGD(ComposedOptimizer):
     """Stochastic gradient descent with momentum, Nesterov momentum and L2 weight decay, as `torch.optim.SGD`.
 
     State of a parameter: 'momentum_buffer', with a momentum, from the first step on. `lr` and `weight_decay` may be tensors
     of one element. `foreach` and `fused` are accepted and change nothing: a step is one kernel for all parameters anyway.
+    With `differentiable`, where it is composed of operations, parameters must not be leaves.
 
     Raises ValueError for negative options, and for Nesterov momentum without momentum or with dampening.
     """
@@ -42,16 +44,16 @@ class SGD(Optimizer):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        for group in self.param_groups:  # checkpoints of older versions lack some options
-            for option, value in (("nesterov", False), ("maximize", False), ("foreach", None), ("differentiable", False),
-                                  ("fused", False)):
-                group.setdefault(option, value)
+        for group in self.param_groups:
+            group.setdefault("nesterov", False)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Take a step against the gradients (along them with `maximize`); returns what `closure`, if given, returns.
 
         Raises RuntimeError, with nothing changed, if a gradient does not fit its parameter.
         """
+        if self.defaults["differentiable"]:
+            return super().step(closure)
         loss = None
         if closure is not None:
             with enable_grad():
@@ -79,3 +81,19 @@ class SGD(Optimizer):
                 written.append(param)
             step_together("sgd", rows, {"first": first}, options, written)
         return loss
+
+    def _begin(self, param: Tensor, group: Group) -> State:
+        return {}
+
+    def _update(self, param: Tensor, grad: Tensor, state: State, group: Group) -> None:
+        """The step in operations that can be differentiated."""
+        momentum = group["momentum"]
+        grad = decayed(grad, param, group)
+        if momentum != 0:
+            buffer = state.get("momentum_buffer")
+            if buffer is None:
+                buffer = state["momentum_buffer"] = grad.clone()
+            else:
+                buffer.mul_(momentum).add_(grad, alpha=1 - group["dampening"])
+            grad = grad.add(buffer, alpha=momentum) if group["nesterov"] else buffer
+        param.sub_(grad, alpha=float(group["lr"]))

@@ -11,24 +11,25 @@ import lucid
 SHAPES = ((3, 4), (5,), (), (0, 2))
 
 
-def numbers(step: int) -> list[np.ndarray]:
+def numbers(step: int, shapes: Any = None) -> list[np.ndarray]:
     """Parameters (step 0) or gradients of a step."""
     rng = np.random.default_rng(step)
-    return [rng.standard_normal(shape).astype(np.float32) for shape in SHAPES]
+    return [rng.standard_normal(shape).astype(np.float32) for shape in shapes or SHAPES]
 
 
-def set_gradients(module: Any, params: list[Any], step: int, device: str = "cpu") -> None:
-    for param, gradient in zip(params, numbers(step), strict=True):
+def set_gradients(module: Any, params: list[Any], step: int, device: str = "cpu", shapes: Any = None) -> None:
+    for param, gradient in zip(params, numbers(step, shapes), strict=True):
         param.grad = module.as_tensor(gradient).to(device).to(param.dtype)
 
 
-def train(module: Any, make: Any, steps: int = 5, device: str = "cpu", dtype: str = "float32") -> tuple[list[Any], Any]:
+def train(module: Any, make: Any, steps: int = 5, device: str = "cpu", dtype: str = "float32",
+          shapes: Any = None) -> tuple[list[Any], Any]:
     """The parameters and the optimizer ``make(module.optim, params)`` after some steps. The last parameter of step 2 has
     no gradient."""
-    params = [module.tensor(values).to(device).to(getattr(module, dtype)).requires_grad_() for values in numbers(0)]
+    params = [module.tensor(values).to(device).to(getattr(module, dtype)).requires_grad_() for values in numbers(0, shapes)]
     optimizer = make(module.optim, params)
     for step in range(1, steps + 1):
-        set_gradients(module, params, step, device)
+        set_gradients(module, params, step, device, shapes)
         if step == 2:
             params[0].grad = None
         optimizer.step()
@@ -43,11 +44,11 @@ def host(tensor: Any) -> np.ndarray:
     return np.asarray(tensor.double().numpy() if not isinstance(tensor, lucid.Tensor) else tensor.numpy()).astype(np.float64)
 
 
-def check(make: Any, device: str, dtype: str = "float32", tolerance: float = 1e-6) -> None:
+def check(make: Any, device: str, dtype: str = "float32", tolerance: float = 1e-6, steps: int = 5, shapes: Any = None) -> None:
     """Parameters and the whole state_dict agree with PyTorch's."""
     torch = pytest.importorskip("torch")
-    ours, optimizer = train(lucid, make, device=device, dtype=dtype)
-    theirs, reference = train(torch, make, dtype=dtype)
+    ours, optimizer = train(lucid, make, steps, device, dtype, shapes)
+    theirs, reference = train(torch, make, steps, dtype=dtype, shapes=shapes)
     for param, expected in zip(ours, theirs, strict=True):
         assert param.device == device
         np.testing.assert_allclose(host(param), host(expected), atol=tolerance, rtol=tolerance)

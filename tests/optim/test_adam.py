@@ -92,7 +92,7 @@ def test_implementation_options() -> None:
         optim.Adam(params, **{option: True})
     with pytest.raises(RuntimeError, match="cannot be `True` together"):
         optim.Adam(params, foreach=True, fused=True)
-    with pytest.raises(NotImplementedError, match="differentiable"):
-        optim.AdamW(params, differentiable=True)
+    with pytest.raises(RuntimeError, match="does not support `differentiable`"):
+        optim.AdamW(params, fused=True, differentiable=True)
     with pytest.raises(ValueError, match="lr as a Tensor is not supported"):
         optim.Adam(params, lr=lucid.tensor(0.1), foreach=True)

@@ -89,5 +89,5 @@ def test_implementation_options() -> None:
     optim.SGD(params, fused=True)
     with pytest.raises(RuntimeError, match="cannot be `True` together"):
         optim.SGD(params, foreach=True, fused=True)
-    with pytest.raises(NotImplementedError, match="differentiable"):
-        optim.SGD(params, differentiable=True)
+    with pytest.raises(RuntimeError, match="does not support `differentiable`"):
+        optim.SGD(params, fused=True, differentiable=True)

@@ -1,0 +1,43 @@
+"""Adadelta: steps in the unit of the parameter, without a learning rate of their own."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..ops.creation import zeros_like
+from ..tensor import Tensor
+from ._composed import ComposedOptimizer, State, check_lr, check_not_negative, count, decayed, new_step
+from .optimizer import Group
+
+
+class Adadelta(ComposedOptimizer):
+    """Adadelta, as `torch.optim.Adadelta`. State: 'step', 'square_avg' and 'acc_delta', running means of squared gradients and
+    squared steps.
+
+    Source: Zeiler, "ADADELTA: An Adaptive Learning Rate Method", 2012. Raises ValueError for options out of range.
+    """
+
+    _elementwise_state = ("square_avg", "acc_delta")
+
+    def __init__(self, params: Iterable[Any], lr: float | Tensor = 1.0, rho: float = 0.9, eps: float = 1e-6,
+                 weight_decay: float = 0, foreach: bool | None = None, *, capturable: bool = False, maximize: bool = False,
+                 differentiable: bool = False) -> None:
+        check_lr(lr)
+        if not 0.0 <= rho <= 1.0:
+            raise ValueError(f"Invalid rho value: {rho}")
+        check_not_negative(eps=eps, weight_decay=weight_decay)
+        super().__init__(params, {
+            "lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize, "capturable": capturable,
+            "foreach": foreach, "differentiable": differentiable})
+
+    def _begin(self, param: Tensor, group: Group) -> State:
+        return {"step": new_step(), "square_avg": zeros_like(param), "acc_delta": zeros_like(param)}
+
+    def _update(self, param: Tensor, grad: Tensor, state: State, group: Group) -> None:
+        count(state)
+        rho, eps, square, steps = group["rho"], group["eps"], state["square_avg"], state["acc_delta"]
+        grad = decayed(grad, param, group)
+        square.mul_(rho).add_((1 - rho) * grad * grad)
+        step = (steps + eps).sqrt() / (square + eps).sqrt() * grad
+        steps.mul_(rho).add_((1 - rho) * step * step)
+        param.sub_(step, alpha=float(group["lr"]))

@@ -1,0 +1,50 @@
+"""Adagrad: each element has its own step size, which shrinks with the squared gradients so far."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..ops.creation import full_like
+from ..tensor import Tensor
+from ._composed import ComposedOptimizer, State, check_lr, check_not_negative, count, decayed, new_step
+from .optimizer import Group, check_options
+
+
+class Adagrad(ComposedOptimizer):
+    """Adagrad, as `torch.optim.Adagrad`. State of a parameter, from the beginning on: 'step' and 'sum', of squared gradients.
+
+    Source: Duchi, Hazan and Singer, "Adaptive Subgradient Methods for Online Learning and Stochastic Optimization", 2011.
+    Raises ValueError for negative options.
+    """
+
+    _elementwise_state = ("sum",)
+
+    def __init__(self, params: Iterable[Any], lr: float | Tensor = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
+                 initial_accumulator_value: float = 0, eps: float = 1e-10, foreach: bool | None = None, *,
+                 maximize: bool = False, differentiable: bool = False, fused: bool | None = None) -> None:
+        check_lr(lr)
+        check_not_negative(lr_decay=lr_decay, weight_decay=weight_decay, initial_accumulator_value=initial_accumulator_value,
+                           eps=eps)
+        check_options(fused, foreach, differentiable)
+        super().__init__(params, {
+            "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
+            "initial_accumulator_value": initial_accumulator_value, "foreach": foreach, "maximize": maximize,
+            "differentiable": differentiable, "fused": fused})
+        for group in self.param_groups:
+            for param in group["params"]:
+                self.state[param].update(self._begin(param, group))
+
+    def share_memory(self) -> None:
+        """Put the state into memory shared by processes. Raises NotImplementedError: there is none."""
+        raise NotImplementedError("tensors cannot be put into shared memory")
+
+    def _begin(self, param: Tensor, group: Group) -> State:
+        value: Any = group["initial_accumulator_value"]
+        return {"step": new_step(), "sum": full_like(param.detach(), complex(value, value) if param.is_complex() else value)}
+
+    def _update(self, param: Tensor, grad: Tensor, state: State, group: Group) -> None:
+        step, total = count(state), state["sum"]
+        grad = decayed(grad, param, group)
+        rate = float(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
+        total.add_(grad * grad)
+        param.sub_(rate * grad / (total.sqrt() + group["eps"]))

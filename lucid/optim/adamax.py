@@ -1,0 +1,42 @@
+"""Adamax: Adam with the infinity norm in the place of the second moment."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..ops.arithmetic import maximum
+from ..ops.creation import zeros_like
+from ..tensor import Tensor
+from ._composed import ComposedOptimizer, State, check_betas, check_lr, check_not_negative, count, decayed, new_step
+from .optimizer import Group
+
+
+class Adamax(ComposedOptimizer):
+    """Adamax, as `torch.optim.Adamax`. State: 'step', 'exp_avg' and 'exp_inf', the largest gradient so far, decaying.
+
+    Source: Kingma and Ba, "Adam: A Method for Stochastic Optimization", 2015. Raises ValueError for options out of range.
+    """
+
+    _elementwise_state = ("exp_avg", "exp_inf")
+
+    def __init__(self, params: Iterable[Any], lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
+                 eps: float = 1e-8, weight_decay: float = 0, foreach: bool | None = None, *, maximize: bool = False,
+                 differentiable: bool = False, capturable: bool = False) -> None:
+        check_lr(lr)
+        check_not_negative(eps=eps)
+        check_betas(betas)
+        check_not_negative(weight_decay=weight_decay)
+        super().__init__(params, {
+            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "foreach": foreach, "maximize": maximize,
+            "differentiable": differentiable, "capturable": capturable})
+
+    def _begin(self, param: Tensor, group: Group) -> State:
+        return {"step": new_step(), "exp_avg": zeros_like(param), "exp_inf": zeros_like(param)}
+
+    def _update(self, param: Tensor, grad: Tensor, state: State, group: Group) -> None:
+        step, (beta1, beta2) = count(state), group["betas"]
+        grad = decayed(grad, param, group)
+        mean = state["exp_avg"].lerp_(grad, 1 - beta1)
+        largest = state["exp_inf"]
+        largest.copy_(maximum(largest * beta2, grad.abs() + group["eps"]))
+        param.sub_(mean / largest, alpha=float(group["lr"]) / (1 - beta1**step))

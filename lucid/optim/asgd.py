@@ -1,0 +1,58 @@
+"""Averaged stochastic gradient descent."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from .. import _dtypes
+from ..ops.creation import tensor, zeros_like
+from ..tensor import Tensor
+from ._composed import ComposedOptimizer, State, check_lr, check_not_negative, count, decayed, new_step
+from .optimizer import Group
+
+
+class ASGD(ComposedOptimizer):
+    """Averaged SGD, as `torch.optim.ASGD`. State: 'step', 'eta' and 'mu', the rates of the step and of the average (0-d
+    float32), and 'ax', the average of the parameter.
+
+    Source: Polyak and Juditsky, "Acceleration of Stochastic Approximation by Averaging", 1992. Raises ValueError for a
+    negative `lr` or `weight_decay`.
+    """
+
+    _elementwise_state = ("ax",)
+
+    def __init__(self, params: Iterable[Any], lr: float | Tensor = 1e-2, lambd: float = 1e-4, alpha: float = 0.75,
+                 t0: float = 1e6, weight_decay: float = 0, foreach: bool | None = None, maximize: bool = False,
+                 differentiable: bool = False, capturable: bool = False) -> None:
+        check_lr(lr)
+        check_not_negative(weight_decay=weight_decay)
+        super().__init__(params, {
+            "lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay, "foreach": foreach,
+            "maximize": maximize, "differentiable": differentiable, "capturable": capturable})
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            for param in group["params"]:
+                entries = self.state.get(param) or {}
+                for name in ("eta", "mu"):
+                    if name in entries and not isinstance(entries[name], Tensor):
+                        entries[name] = tensor(entries[name], dtype=_dtypes.float32, device=param.device)
+
+    def _begin(self, param: Tensor, group: Group) -> State:
+        return {"step": new_step(), "eta": tensor(float(group["lr"]), dtype=_dtypes.float32, device=param.device),
+                "mu": tensor(1.0, dtype=_dtypes.float32, device=param.device), "ax": zeros_like(param)}
+
+    def _update(self, param: Tensor, grad: Tensor, state: State, group: Group) -> None:
+        step, lambd, lr = count(state), group["lambd"], float(group["lr"])
+        rate, mean = state["eta"].item(), state["ax"]
+        grad = decayed(grad, param, group)
+        param.mul_(1 - lambd * rate)
+        param.sub_(grad, alpha=rate)
+        share = state["mu"].item()
+        if share == 1:
+            mean.copy_(param)
+        else:
+            mean.add_((param - mean) * share)
+        state["eta"].fill_(lr / (1 + lambd * lr * step) ** group["alpha"])
+        state["mu"].fill_(1 / max(1, step - group["t0"]))

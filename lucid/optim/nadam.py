@@ -1,0 +1,60 @@
+"""NAdam: Adam with Nesterov momentum."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from .. import _dtypes
+from ..ops.creation import tensor, zeros_like
+from ..tensor import Tensor
+from ._composed import ComposedOptimizer, State, check_betas, check_lr, check_not_negative, count, decayed, new_step
+from .optimizer import Group
+
+
+class NAdam(ComposedOptimizer):
+    """NAdam, as `torch.optim.NAdam`. State: 'step', 'mu_product' (of the momenta so far, a 0-d float32 tensor), 'exp_avg' and
+    'exp_avg_sq'.
+
+    Source: Dozat, "Incorporating Nesterov Momentum into Adam", 2016. Raises ValueError for options out of range.
+    """
+
+    _elementwise_state = ("exp_avg", "exp_avg_sq")
+
+    def __init__(self, params: Iterable[Any], lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
+                 eps: float = 1e-8, weight_decay: float = 0, momentum_decay: float = 4e-3,
+                 decoupled_weight_decay: bool = False, *, foreach: bool | None = None, maximize: bool = False,
+                 capturable: bool = False, differentiable: bool = False) -> None:
+        check_lr(lr)
+        check_not_negative(eps=eps)
+        check_betas(betas)
+        check_not_negative(weight_decay=weight_decay, momentum_decay=momentum_decay)
+        super().__init__(params, {
+            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "momentum_decay": momentum_decay,
+            "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize, "foreach": foreach,
+            "capturable": capturable, "differentiable": differentiable})
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            for param in group["params"]:
+                entries = self.state.get(param)
+                if entries and not isinstance(entries["mu_product"], Tensor):
+                    entries["mu_product"] = tensor(entries["mu_product"], dtype=_dtypes.float32, device="cpu")
+
+    def _begin(self, param: Tensor, group: Group) -> State:
+        one = tensor(1.0, dtype=_dtypes.float32, device="cpu")
+        return {"step": new_step(), "mu_product": one, "exp_avg": zeros_like(param), "exp_avg_sq": zeros_like(param)}
+
+    def _update(self, param: Tensor, grad: Tensor, state: State, group: Group) -> None:
+        step, (beta1, beta2), lr = count(state), group["betas"], float(group["lr"])
+        if not group["decoupled_weight_decay"]:
+            grad = decayed(grad, param, group)
+        elif group["weight_decay"] != 0:
+            param.mul_(1 - lr * group["weight_decay"])
+        now, following = (beta1 * (1 - 0.5 * 0.96 ** (t * group["momentum_decay"])) for t in (step, step + 1))
+        product = state["mu_product"].mul_(now).item()
+        mean = state["exp_avg"].lerp_(grad, 1 - beta1)
+        square = state["exp_avg_sq"].mul_(beta2).add_((1 - beta2) * grad * grad)
+        root = (square / (1 - beta2**step)).sqrt() + group["eps"]
+        param.sub_(grad / root, alpha=lr * (1 - now) / (1 - product))
+        param.sub_(mean / root, alpha=lr * following / (1 - product * following))

@@ -1,0 +1,59 @@
+"""RMSprop: steps scaled by the running root mean square of the gradient."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..ops.creation import zeros_like
+from ..tensor import Tensor
+from ._composed import ComposedOptimizer, State, check_lr, check_not_negative, count, decayed, new_step
+from .optimizer import Group
+
+
+class RMSprop(ComposedOptimizer):
+    """RMSprop, as `torch.optim.RMSprop`. State: 'step', 'square_avg', with `momentum` 'momentum_buffer' and with `centered`,
+    which subtracts the squared mean, 'grad_avg'.
+
+    Source: Hinton, "Neural Networks for Machine Learning", lecture 6e, 2012; centered: Graves, "Generating Sequences With
+    Recurrent Neural Networks", 2013. Raises ValueError for negative options.
+    """
+
+    _elementwise_state = ("square_avg", "momentum_buffer", "grad_avg")
+
+    def __init__(self, params: Iterable[Any], lr: float | Tensor = 1e-2, alpha: float = 0.99, eps: float = 1e-8,
+                 weight_decay: float = 0, momentum: float = 0, centered: bool = False, capturable: bool = False,
+                 foreach: bool | None = None, maximize: bool = False, differentiable: bool = False) -> None:
+        check_lr(lr)
+        check_not_negative(eps=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha)
+        super().__init__(params, {
+            "lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered, "weight_decay": weight_decay,
+            "capturable": capturable, "foreach": foreach, "maximize": maximize, "differentiable": differentiable})
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            group.setdefault("momentum", 0)
+            group.setdefault("centered", False)
+
+    def _begin(self, param: Tensor, group: Group) -> State:
+        state = {"step": new_step(), "square_avg": zeros_like(param)}
+        if group["momentum"] > 0:
+            state["momentum_buffer"] = zeros_like(param)
+        if group["centered"]:
+            state["grad_avg"] = zeros_like(param)
+        return state
+
+    def _update(self, param: Tensor, grad: Tensor, state: State, group: Group) -> None:
+        count(state)
+        alpha, square = group["alpha"], state["square_avg"]
+        grad = decayed(grad, param, group)
+        square.mul_(alpha).add_((1 - alpha) * grad * grad)
+        if group["centered"]:
+            mean = state["grad_avg"].lerp_(grad, 1 - alpha)
+            root = (square - mean * mean).sqrt()
+        else:
+            root = square.sqrt()
+        step = grad / (root + group["eps"])
+        if group["momentum"] > 0:
+            step = state["momentum_buffer"].mul_(group["momentum"]).add_(step)
+        param.sub_(step, alpha=float(group["lr"]))

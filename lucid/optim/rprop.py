@@ -1,0 +1,49 @@
+"""Resilient backpropagation: steps that look at the sign of the gradient only."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..ops.comparison import where
+from ..ops.creation import full_like, zeros_like
+from ..tensor import Tensor
+from ._composed import ComposedOptimizer, State, check_lr, count, new_step
+from .optimizer import Group
+
+
+class Rprop(ComposedOptimizer):
+    """Rprop, as `torch.optim.Rprop`. State: 'step', 'prev' (the last gradient, zero where the sign had changed) and
+    'step_size'.
+
+    Source: Riedmiller and Braun, "A direct adaptive method for faster backpropagation learning: the RPROP algorithm", 1993.
+    Raises ValueError for options out of range.
+    """
+
+    _elementwise_state = ("prev", "step_size")
+
+    def __init__(self, params: Iterable[Any], lr: float | Tensor = 1e-2, etas: tuple[float, float] = (0.5, 1.2),
+                 step_sizes: tuple[float, float] = (1e-6, 50), *, capturable: bool = False, foreach: bool | None = None,
+                 maximize: bool = False, differentiable: bool = False) -> None:
+        check_lr(lr)
+        if not 0.0 < etas[0] < 1.0 < etas[1]:
+            raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
+        super().__init__(params, {
+            "lr": lr, "etas": etas, "step_sizes": step_sizes, "foreach": foreach, "maximize": maximize,
+            "differentiable": differentiable, "capturable": capturable})
+
+    def _begin(self, param: Tensor, group: Group) -> State:
+        lr = float(group["lr"])
+        value: Any = complex(lr, lr) if param.is_complex() else lr
+        return {"step": new_step(), "prev": zeros_like(param), "step_size": full_like(param.detach(), value)}
+
+    def _update(self, param: Tensor, grad: Tensor, state: State, group: Group) -> None:
+        count(state)
+        (smaller, larger), (least, most) = group["etas"], group["step_sizes"]
+        agreement = grad * state["prev"]
+        up, down, same = (grad.new_full((), value) for value in (larger, smaller, 1.0))
+        factor = where(agreement > 0, up, where(agreement < 0, down, same))
+        size = state["step_size"]
+        size.copy_((size * factor).clamp(least, most))
+        grad = where(agreement < 0, grad.new_zeros(()), grad)
+        param.sub_(grad.sign() * size)
+        state["prev"].copy_(grad)
