@@ -4,7 +4,7 @@ from __future__ import annotations
 import operator
 
 import numpy as np
-from lucid_kernels.cpu import threads
+from lucid_kernels.cpu import blas, threads
 
 __all__ = ["get_num_threads", "set_num_threads"]
 
@@ -22,6 +22,7 @@ def set_num_threads(number: int, /) -> None:
     if number >= 1 << 31:
         raise ValueError(f"set_num_threads: {number} threads are too many")
     threads.set_num_threads(operator.index(number))
+    blas.set_num_threads(operator.index(number))
 
 
 def get_num_threads() -> int:

@@ -1,7 +1,9 @@
-"""Matrix products through NumPy, with the threads of OpenBLAS where they pay."""
+"""Matrix products through NumPy; OpenBLAS's threads are kept out of them (`gemm` says why)."""
 from __future__ import annotations
 
 import ctypes
+import functools
+import importlib
 import pathlib
 import threading
 from collections.abc import Callable
@@ -9,23 +11,47 @@ from typing import Any
 
 import numpy as np
 
-# Multiply-adds. OpenBLAS uses threads from 2^18 on; for up to about 100 us of work they cost more than they bring: after a
-# product its threads spin for 25 ms and take the cores from Numba's, which makes the kernels in between up to twice as slow.
-THREADS_FROM = 1 << 22
+from .threads import THREADS
+
+# Multiply-adds. OpenBLAS uses threads from 2^18 on.
 THREADS_IN_OPENBLAS_FROM = 1 << 18
+# Below, up to 60 us of work, two threads gain less than packing both operands twice costs.
+TILES_FROM = 1 << 22
+SMALLEST = 32  # rows or columns of a product that threads share
 
 
-def _openblas() -> tuple[Callable[[], int], Callable[[int], None]] | None:
-    """(get, set) of the number of threads of the OpenBLAS inside NumPy's wheel; None with another BLAS."""
+@functools.cache
+def _library() -> tuple[Any, str] | None:
+    """The OpenBLAS inside NumPy's wheel and what its names end with (64_ where its integers have 64 bits); None with another."""
     for path in (pathlib.Path(np.__file__).parents[1] / "numpy.libs").glob("libscipy_openblas*"):
         library = ctypes.CDLL(str(path))  # NumPy has loaded it: this is a second handle
         for suffix in ("64_", ""):
-            get = getattr(library, f"scipy_openblas_get_num_threads{suffix}", None)
-            if get is not None:
-                set_ = getattr(library, f"scipy_openblas_set_num_threads{suffix}")
-                get.restype, set_.restype, set_.argtypes = ctypes.c_int, None, (ctypes.c_int,)
-                return get, set_
+            if hasattr(library, f"scipy_openblas_get_num_threads{suffix}"):
+                return library, suffix
     return None
+
+
+def _openblas() -> tuple[Callable[[], int], Callable[[int], None]] | None:
+    """(get, set) of the number of threads of OpenBLAS; None with another BLAS."""
+    found = _library()
+    if found is None:
+        return None
+    library, suffix = found
+    get = getattr(library, f"scipy_openblas_get_num_threads{suffix}")
+    set_ = getattr(library, f"scipy_openblas_set_num_threads{suffix}")
+    get.restype, set_.restype, set_.argtypes = ctypes.c_int, None, (ctypes.c_int,)
+    return get, set_
+
+
+def routine(name: str) -> tuple[int, Any] | None:
+    """(address, its integer type) of OpenBLAS's function `name`, such as cblas_sgemm; None with another BLAS."""
+    found = _library()
+    function = getattr(found[0], f"scipy_{name}{found[1]}", None) if found else None
+    if found is None or function is None:
+        return None
+    address = ctypes.cast(function, ctypes.c_void_p).value
+    assert address is not None
+    return address, ctypes.c_int64 if found[1] else ctypes.c_int32
 
 
 class _OneThread:
@@ -36,6 +62,11 @@ class _OneThread:
         self._lock = threading.Lock()
         self._users = 0
         self._before = 1
+
+    @property
+    def unknown(self) -> bool:
+        """Whether NumPy has another BLAS, whose threads are left alone."""
+        return self._threads is None
 
     def __enter__(self) -> None:
         if self._threads is None:
@@ -70,10 +101,24 @@ set_num_threads = one_thread.set_num_threads
 
 
 def matmul(a: np.ndarray, b: np.ndarray) -> Any:
-    """``a @ b``; products of middle size run on one thread."""
+    """``a @ b``; large matrices of float32 or float64 on our threads, those of middle size on one."""
     if a.ndim == 2 and b.ndim == 2:
         work = a.size * b.shape[1]
-        if THREADS_IN_OPENBLAS_FROM < work < THREADS_FROM:
+        if work > THREADS_IN_OPENBLAS_FROM:
+            if work >= TILES_FROM and a.shape[1] == b.shape[0] and _tiled(a, b):
+                return _gemm().matmul(a, b)
             with one_thread:
                 return a @ b
     return a @ b
+
+
+def _tiled(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether `gemm` can multiply them, and several threads can share the result."""
+    if THREADS.value == 1 or one_thread.unknown or max(a.shape[0], b.shape[1]) < SMALLEST:
+        return False
+    return a.dtype == b.dtype and a.dtype.kind == "f" and a.itemsize in (4, 8)
+
+
+@functools.cache
+def _gemm() -> Any:
+    return importlib.import_module(".gemm", __package__)

@@ -1,4 +1,4 @@
-"""How many threads kernels and BLAS use, and the library that runs them. Imports no Numba.
+"""How many threads kernels use, and the library that runs them. Imports no Numba.
 
 The default is the number of CPUs that this process may use (affinity and the quota of its control group), or what
 NUMBA_NUM_THREADS or OMP_NUM_THREADS say.
@@ -14,8 +14,6 @@ import platform
 import sys
 import sysconfig
 import warnings
-
-from . import blas
 
 
 def available_cpus() -> int:
@@ -52,14 +50,13 @@ THREADS = ctypes.c_int32(default_threads())
 
 
 def get_num_threads() -> int:
-    """The threads that share the work of a kernel or of a matrix product."""
+    """The threads that share the work of a kernel."""
     return THREADS.value
 
 
 def set_num_threads(number: int) -> None:
-    """Use `number` threads, at least 1, for kernels and matrix products from now on, in the whole process."""
+    """Use `number` threads, at least 1, for kernels from now on, in the whole process."""
     THREADS.value = number
-    blas.set_num_threads(number)
     numba = sys.modules.get("numba")
     if numba is not None:  # the loops that are left to Numba; it starts no more threads than NUMBA_NUM_THREADS
         numba.set_num_threads(min(number, numba.config.NUMBA_NUM_THREADS))

@@ -9,8 +9,13 @@ import threading
 import numpy as np
 import pytest
 from lucid_kernels.cpu import _memory, blas
+from lucid_kernels.cpu.threads import THREADS
 
 needs_openblas = pytest.mark.skipif(blas.one_thread._threads is None, reason="NumPy uses another BLAS than OpenBLAS")
+
+
+def _normal(shape, dtype=np.float64):
+    return np.random.default_rng(0).standard_normal(shape).astype(dtype)
 
 
 @pytest.mark.parametrize("shapes", [((3, 4), (4, 5)), ((64, 512), (512, 64)), ((300, 200), (200, 300)), ((0, 3), (3, 2)),
@@ -73,3 +78,52 @@ def test_freed_memory_is_kept_and_a_users_setting_wins():
 def test_nothing_is_set_on_other_systems(monkeypatch):
     monkeypatch.setattr(_memory.sys, "platform", "darwin")
     assert _memory.keep_freed_memory() is False
+
+
+@needs_openblas
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(128, 300, 200), (33, 2000, 40), (1, 3000, 4000), (3000, 400, 1), (257, 129, 513), (64, 784, 256)])
+@pytest.mark.parametrize("threads", [2, 3, 4])
+def test_tiles(shape: tuple[int, int, int], dtype: type, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    from lucid_kernels.cpu import gemm
+
+    monkeypatch.setattr(THREADS, "value", threads)
+    m, k, n = shape
+    a, b = _normal((m, k), dtype), _normal((k, n), dtype)
+    exact = a.astype(np.float64) @ b.astype(np.float64)
+    tolerance = k**0.5 * (1e-6 if dtype == np.float32 else 1e-14)
+    layouts = [lambda x: x, lambda x: np.asfortranarray(x), lambda x: np.repeat(x, 2, 1)[:, ::2], lambda x: np.repeat(x, 2, 0)[::2],
+               lambda x: np.ascontiguousarray(x[::-1, ::-1])[::-1, ::-1]]
+    for layout in layouts:
+        for other in (layouts[0], layout):
+            assert np.allclose(gemm.matmul(layout(a), other(b)), exact, rtol=0, atol=4 * tolerance)
+
+
+@needs_openblas
+def test_nan_and_inf_stay_in_their_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(THREADS, "value", 2)
+    a, b = _normal((256, 256)), _normal((256, 256))
+    a[3, 5], a[200, 7] = np.nan, np.inf
+    y = blas.matmul(a, b)
+    assert np.isnan(y[3]).all() and np.isinf(y[200]).all()
+    assert np.isfinite(np.delete(y, (3, 200), 0)).all()
+
+
+def test_wrong_shapes_raise_as_in_numpy() -> None:
+    with pytest.raises(ValueError, match="matmul"):
+        blas.matmul(_normal((200, 200)), _normal((199, 300)))
+
+
+@needs_openblas
+def test_large_products_leave_the_threads_of_openblas_asleep(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(THREADS, "value", 2)
+    get, _ = blas.one_thread._threads
+    seen = []
+    original = np.ndarray.__matmul__
+    from lucid_kernels.cpu import gemm
+
+    tiles = gemm._tiles64
+    monkeypatch.setattr(gemm, "_tiles64", lambda *arguments: (seen.append(get()), tiles(*arguments)))
+    a = _normal((300, 300))
+    assert np.allclose(blas.matmul(a, a), original(a, a))
+    assert seen == [1]
