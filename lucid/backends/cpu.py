@@ -44,7 +44,17 @@ def _lerp(x: np.ndarray, end: np.ndarray, weight: Any, *, out: np.ndarray | None
     return result
 
 
+def _exp(x: np.ndarray, *, out: np.ndarray | None = None) -> Any:
+    """NumPy's, or our kernel for large arrays."""
+    if x.size < lazy.LARGE:
+        return np.exp(x) if out is None else np.exp(x, out=out)
+    from lucid_kernels.cpu import elementwise as kernels  # Numba is imported with the first large array
+
+    return kernels.exp(x, out=out)
+
+
 TABLE["lerp"] = _lerp
+TABLE["exp"] = _exp
 TABLE |= reductions.table(TABLE)
 lazy.kernels("lucid_kernels.cpu", TABLE)
 TABLE |= convolution.table(np, TABLE)

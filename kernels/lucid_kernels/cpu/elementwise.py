@@ -266,6 +266,28 @@ def silu_grad(g: Array, x: Array, *, out: Array | None = None) -> Array:
     return _binary(_silu_grad, _silu_grad_parallel, g, x, out)
 
 
+@jit_exact
+def _exp(x: Any, y: Any) -> None:
+    for i in range(y.shape[0]):
+        y[i] = _math.exp(x[i])
+
+
+@jit_parallel
+def _exp_parallel(x: Any, y: Any) -> None:
+    for i in numba.prange(chunks(y.shape[0])):
+        _exp(chunk(x, i), chunk(y, i))
+
+
+def exp(x: Array, *, out: Array | None = None) -> Array:
+    """e to the power x: of large float32 arrays on all threads, else NumPy's, which is more exact in float64.
+
+    At most 1 ulp from the exact value in float32; NumPy's is up to 2.4 ulp off. CuPy has its own.
+    """
+    if x.dtype == np.float32 and x.size >= PARALLEL_FROM and (out is None or out.dtype == np.float32):
+        return _unary(_exp, _exp_parallel, x, out)
+    return np.exp(x) if out is None else np.exp(x, out=out)
+
+
 # --- arithmetic: NumPy's loops, broadcasting and dtypes; both cores for large arrays ---
 
 

@@ -36,6 +36,7 @@ UNARY = {
     "sigmoid": (elementwise.sigmoid, sigmoid, {}),
     "tanh": (elementwise.tanh, np.tanh, {}),
     "silu": (elementwise.silu, lambda x: x * sigmoid(x), {}),
+    "exp": (elementwise.exp, np.exp, {}),
 }
 BINARY = {
     "relu_grad": (elementwise.relu_grad, lambda g, y: np.where(y <= 0, 0, g), {}),
@@ -153,3 +154,19 @@ def test_not_finite_as_in_torch(dtype):
         np.testing.assert_array_equal(forward(x, **attributes), y, err_msg=name)
         saved = x if name.startswith(("gelu", "silu")) else y
         np.testing.assert_array_equal(backward(np.ones_like(x), saved, **attributes), gradient.numpy(), err_msg=name)
+
+
+@pytest.mark.parametrize(("kernel", "exact", "limit"), [(elementwise.exp, np.exp, 1.05), (elementwise.tanh, np.tanh, 1.0)])
+def test_float32_is_right_to_one_unit_in_the_last_place(kernel, exact, limit):
+    """PyTorch's functions are up to 0.6 units off; ours may be twice that."""
+    x = np.concatenate([np.linspace(-span, span, 200_001) for span in (1e-3, 0.7, 1.0, 2.0, 10.0, 85.0)]).astype(np.float32)
+    wanted = exact(x.astype(np.float64))
+    assert np.max(np.abs(kernel(x) - wanted) / np.spacing(np.abs(wanted).astype(np.float32))) <= limit
+
+
+def test_large_exp_at_the_limits():
+    x = np.zeros(1 << 16, np.float32)
+    x[:7] = np.nan, np.inf, -np.inf, 88.8, -104.0, -90.0, 88.7
+    y = elementwise.exp(x)
+    assert np.isnan(y[0]) and y[1] == y[3] == np.inf and y[2] == y[4] == 0 and (y[7:] == 1).all()
+    np.testing.assert_allclose(y[5:7], np.exp(x[5:7].astype(np.float64)), rtol=1e-5)
