@@ -4,7 +4,8 @@ from __future__ import annotations
 from . import backends
 from .backends.probe import gpu_problem, simulated
 
-__all__ = ["device_count", "is_available", "is_simulated", "synchronize", "why_unavailable"]
+__all__ = ["device_count", "empty_cache", "is_available", "is_simulated", "memory_allocated", "memory_reserved", "synchronize",
+           "why_unavailable"]
 
 
 def is_available() -> bool:
@@ -30,3 +31,19 @@ def device_count() -> int:
 def synchronize() -> None:
     """Wait for all GPU work issued so far. Raises the index errors that kernels found on the way."""
     backends.synchronize()
+
+
+def memory_allocated() -> int:
+    """Bytes that arrays on the current GPU use; 0 before the first one."""
+    return backends.gpu_module().memory_pool().used_bytes() if is_available() else 0
+
+
+def memory_reserved() -> int:
+    """`memory_allocated()` and what is free but kept for the next arrays."""
+    return backends.gpu_module().memory_pool().total_bytes() if is_available() else 0
+
+
+def empty_cache() -> None:
+    """Give the memory that is free but kept back to the driver."""
+    if is_available():
+        backends.gpu_module().memory_pool().free_all_blocks()

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from . import convolution, functions, lazy, linear_algebra, movement, ordering, probe
+from . import convolution, elementwise, functions, lazy, linear_algebra, movement, ordering, probe
 from .device import Device
 from .memory_format import in_memory_order
 
@@ -47,6 +47,7 @@ def _multiply(a: Array, b: Array) -> Array:
 TABLE: dict[str, Callable[..., Any]] = functions.table(cupy, _scatter_add, _multiply)
 TABLE |= movement.table(cupy) | ordering.table(cupy)
 TABLE |= linear_algebra.table(cupy, lambda: cupyx.errstate(linalg="raise"))  # CuPy says nothing of singular matrices by itself
+TABLE |= elementwise.table(cupy)
 lazy.kernels("lucid_kernels.cuda", TABLE)
 TABLE |= convolution.table(cupy, TABLE)
 
@@ -103,3 +104,8 @@ def from_dlpack(data: object) -> Array:
 def device_count() -> int:
     """The number of GPUs."""
     return len(_DEVICES)
+
+
+def memory_pool() -> Any:
+    """The pool that arrays of the current device come from."""
+    return cupy.get_default_memory_pool()

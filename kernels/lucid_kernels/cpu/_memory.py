@@ -21,7 +21,40 @@ def keep_freed_memory() -> bool:
     own = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES")
     if not sys.platform.startswith("linux") or any(name in os.environ for name in own):
         return False
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    return set_most_kept(MOST_KEPT)
+
+
+def set_most_kept(size: int) -> bool:
+    """Let malloc keep up to `size` bytes of free memory at the top of the heap; whether it can be told."""
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform.startswith("linux") else None
     if mallopt is None:
         return False
-    return bool(mallopt(M_MMAP_THRESHOLD, LARGEST_KEPT)) and bool(mallopt(M_TRIM_THRESHOLD, MOST_KEPT))
+    size = min(size, (1 << 31) - 1)  # an int in C
+    return bool(mallopt(M_MMAP_THRESHOLD, min(size, LARGEST_KEPT))) and bool(mallopt(M_TRIM_THRESHOLD, size))
+
+
+class _Statistics(ctypes.Structure):
+    """`struct mallinfo2` of malloc.h."""
+
+    _fields_ = tuple((name, ctypes.c_size_t) for name in (
+        "arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost"))
+
+
+def statistics() -> tuple[int, int] | None:
+    """(bytes in use, bytes that are free but kept) of malloc; None where the C library does not say."""
+    mallinfo2 = getattr(ctypes.CDLL(None), "mallinfo2", None) if sys.platform.startswith("linux") else None
+    if mallinfo2 is None:
+        return None
+    mallinfo2.restype = _Statistics
+    found = mallinfo2()
+    return found.uordblks + found.hblkhd, found.fordblks
+
+
+def trim() -> bool:
+    """Give free memory back to the system; False where the C library cannot be asked for it."""
+    malloc_trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform.startswith("linux") else None
+    if malloc_trim is None:
+        return False
+    malloc_trim.argtypes = (ctypes.c_size_t,)
+    malloc_trim(0)
+    return True
