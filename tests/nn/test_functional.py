@@ -52,7 +52,7 @@ def test_vectors(device):
 
 def test_signatures_are_those_of_torch():
     torch = pytest.importorskip("torch")
-    for name in F.__all__:
+    for name in set(F.__all__) - {"batch_norm_relu"}:  # which PyTorch does not have
         theirs = getattr(torch.nn.functional, name)
         try:
             expected = list(inspect.signature(theirs).parameters)
