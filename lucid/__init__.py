@@ -69,6 +69,25 @@ from .ops.arithmetic import (
 from .ops.bilinear import (
     bilinear,
 )
+from .ops.binary import (
+    arctan2,
+    atan2,
+    bitwise_left_shift,
+    bitwise_right_shift,
+    copysign,
+    float_power,
+    fmax,
+    fmin,
+    gcd,
+    heaviside,
+    hypot,
+    lcm,
+    ldexp,
+    logaddexp,
+    logaddexp2,
+    nextafter,
+    xlogy,
+)
 from .ops.comparison import (
     allclose,
     bitwise_and,
@@ -76,6 +95,8 @@ from .ops.comparison import (
     bitwise_or,
     bitwise_xor,
     clamp,
+    clamp_max,
+    clamp_min,
     clip,
     eq,
     equal,
@@ -143,6 +164,14 @@ from .ops.dropout import (
 )
 from .ops.embedding import (
     embedding,
+)
+from .ops.gamma import (
+    digamma,
+    igamma,
+    igammac,
+    lgamma,
+    mvlgamma,
+    polygamma,
 )
 from .ops.histogram import (
     bincount,
@@ -325,6 +354,13 @@ from .ops.shape import (
     view,
     view_as,
 )
+from .ops.special import (
+    erf,
+    erfc,
+    erfinv,
+    i0,
+    logit,
+)
 from .ops.statistics import (
     aminmax,
     corrcoef,
@@ -344,43 +380,69 @@ from .ops.strides import (
     as_strided_scatter,
 )
 from .ops.ternary import (
+    addcdiv,
+    addcmul,
     lerp,
+)
+from .ops.trigonometry import (
+    acos,
+    acosh,
+    arccos,
+    arccosh,
+    arcsin,
+    arcsinh,
+    arctan,
+    arctanh,
+    asin,
+    asinh,
+    atan,
+    atanh,
+    cos,
+    cosh,
+    deg2rad,
+    rad2deg,
+    sin,
+    sinc,
+    sinh,
+    tan,
 )
 from .ops.unary import (
     abs,
     absolute,
-    arctan,
-    atan,
+    angle,
     ceil,
-    cos,
-    cosh,
     exp,
     exp2,
     expm1,
+    fix,
     floor,
+    frac,
     isfinite,
     isinf,
     isnan,
+    isneginf,
+    isposinf,
+    isreal,
     log,
     log1p,
     log2,
     log10,
+    nan_to_num,
+    positive,
     reciprocal,
     round,
     rsqrt,
     sgn,
     sign,
-    sin,
-    sinh,
+    signbit,
     sqrt,
     square,
-    tan,
     trunc,
 )
 from .serialization import load, save
 from .tensor import Size, Tensor
 
-from . import data, linalg, nn, optim, func  # isort: skip  (they import the functions above)
+from . import data, linalg, nn, optim, func, special  # isort: skip  (they import the functions above)
 
 __version__ = "0.1.0"
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from lucid_kernels.cpu import blas
 
-from . import convolution, functions, lazy, linear_algebra, movement, ordering, reductions
+from . import convolution, elementwise, functions, lazy, linear_algebra, movement, ordering, reductions
 from .device import Device
 
 DEVICE = Device("cpu")
@@ -56,5 +56,6 @@ def _exp(x: np.ndarray, *, out: np.ndarray | None = None) -> Any:
 TABLE["lerp"] = _lerp
 TABLE["exp"] = _exp
 TABLE |= reductions.table(TABLE)
+TABLE |= elementwise.table(np)
 lazy.kernels("lucid_kernels.cpu", TABLE)
 TABLE |= convolution.table(np, TABLE)

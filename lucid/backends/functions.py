@@ -21,7 +21,7 @@ Kernel = Callable[..., Any]
 
 # Functions of the same name and meaning in both modules, called as they are.
 SAME = """
-abs add arange argsort bitwise_and bitwise_invert bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor ceil
+abs add arange argsort bitwise_and bitwise_invert bitwise_or bitwise_xor ceil
 cos cosh empty exp exp2 expm1 eye flip floor fmod floor_divide full isfinite isinf isnan linspace
 log log10 log1p log2 logical_and logical_not logical_or logical_xor maximum minimum
 arctan arctan2 power reciprocal remainder roll sin sinh sqrt square take take_along_axis tan tril triu

@@ -16,6 +16,7 @@ from . import (
     activation,
     arithmetic,
     bilinear,
+    binary,
     comparison,
     conversion,
     convolution,
@@ -24,6 +25,7 @@ from . import (
     dropout,
     embedding,
     fold,
+    gamma,
     histogram,
     indexing,
     joining,
@@ -45,18 +47,21 @@ from . import (
     scatter_reduce,
     search,
     shape,
+    special,
     statistics,
     strides,
     ternary,
+    trigonometry,
     unary,
     vectors,
 )
+from ._out import method as as_method
 
-FAMILIES = (activation, arithmetic, bilinear, comparison, conversion, convolution, creation, diagonals, dropout, embedding,
-            fold, histogram, indexing, joining, likelihood_loss, linear_algebra, linear_algebra_exponential,
-            linear_algebra_factors, loss, margin_loss, normalization, padding, piecewise_activation, pooling,
-            pooling_dimensions, random, reduction, resampling, scan, scatter_reduce, search, shape, statistics, strides,
-            ternary, unary, vectors)
+FAMILIES = (activation, arithmetic, bilinear, binary, comparison, conversion, convolution, creation, diagonals, dropout,
+            embedding, fold, gamma, histogram, indexing, joining, likelihood_loss, linear_algebra,
+            linear_algebra_exponential, linear_algebra_factors, loss, margin_loss, normalization, padding,
+            piecewise_activation, pooling, pooling_dimensions, random, reduction, resampling, scan, scatter_reduce,
+            search, shape, special, statistics, strides, ternary, trigonometry, unary, vectors)
 
 OPERATORS: dict[str, Callable[..., Any]] = {
     "__add__": arithmetic.plain_add, "__radd__": arithmetic.plain_add, "__sub__": arithmetic.sub, "__rsub__": arithmetic.rsub,
@@ -66,14 +71,16 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "__lt__": comparison.lt, "__le__": comparison.le, "__gt__": comparison.gt, "__ge__": comparison.ge,
     "__and__": comparison.bitwise_and, "__or__": comparison.bitwise_or, "__xor__": comparison.bitwise_xor,
     "__rand__": comparison.bitwise_and, "__ror__": comparison.bitwise_or, "__rxor__": comparison.bitwise_xor,
-    "__invert__": comparison.bitwise_not,
+    "__invert__": comparison.bitwise_not, "__pos__": unary.positive,
+    "__lshift__": binary.bitwise_left_shift, "__rshift__": binary.bitwise_right_shift,
 }
 REFLECTED = {"__rtruediv__": arithmetic.div, "__rfloordiv__": arithmetic.floor_divide, "__rmod__": arithmetic.remainder,
-             "__rpow__": arithmetic.pow}
+             "__rpow__": arithmetic.pow, "__rlshift__": binary.bitwise_left_shift, "__rrshift__": binary.bitwise_right_shift}
 INPLACE_OPERATORS = {"__iadd__": arithmetic.add, "__isub__": arithmetic.sub, "__imul__": arithmetic.mul,
                      "__itruediv__": arithmetic.div, "__ifloordiv__": arithmetic.floor_divide,
                      "__imod__": arithmetic.remainder, "__ipow__": arithmetic.pow, "__iand__": comparison.bitwise_and,
-                     "__ior__": comparison.bitwise_or, "__ixor__": comparison.bitwise_xor}
+                     "__ior__": comparison.bitwise_or, "__ixor__": comparison.bitwise_xor,
+                     "__ilshift__": binary.bitwise_left_shift, "__irshift__": binary.bitwise_right_shift}
 
 
 def inplace(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -94,17 +101,17 @@ def _reflect(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 def _attach() -> None:
     for family in FAMILIES:
         for name in getattr(family, "METHODS", ()):
-            setattr(Tensor, name, getattr(family, name))
+            setattr(Tensor, name, as_method(getattr(family, name)))
         for name in getattr(family, "INPLACE_METHODS", ()):
-            setattr(Tensor, f"{name}_", inplace(getattr(family, name)))
+            setattr(Tensor, f"{name}_", inplace(as_method(getattr(family, name))))
         for name, method in getattr(family, "SPECIAL_METHODS", {}).items():
             setattr(Tensor, name, method)
     for name, function in OPERATORS.items():
-        setattr(Tensor, name, function)
+        setattr(Tensor, name, as_method(function))
     for name, function in REFLECTED.items():
-        setattr(Tensor, name, _reflect(function))
+        setattr(Tensor, name, _reflect(as_method(function)))
     for name, function in INPLACE_OPERATORS.items():
-        setattr(Tensor, name, inplace(function))
+        setattr(Tensor, name, inplace(as_method(function)))
     methods: Any = Tensor  # for type checkers, which know no attributes to come
     methods.real = property(conversion.real)
     methods.imag = property(conversion.imag)

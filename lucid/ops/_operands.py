@@ -75,6 +75,15 @@ def require_tensor(name: str, value: Any) -> Tensor:
     return value
 
 
+def as_floating(name: str, input: Any) -> Tensor:
+    """`input`, or its conversion to the default float dtype if it holds integers. Raises TypeError unless it is a tensor."""
+    if require_tensor(name, input)._array.dtype.kind in "biu":
+        converted: Tensor = input.to(_dtypes.get_default_dtype())
+        return converted
+    checked: Tensor = input
+    return checked
+
+
 def require_same_dtype(name: str, *tensors: Tensor | None) -> None:
     """Raise RuntimeError if an op that does not promote got tensors of several dtypes."""
     from ..autograd.errors import describe, type_name

@@ -16,7 +16,7 @@ from ..tensor import Tensor
 Function = Callable[..., Any]
 
 
-def accepts_out(function: Function | None = None, *, castable: bool = False) -> Any:
+def accepts_out(function: Any = None, *, castable: bool = False) -> Any:
     """Give `function` the keyword `out`: a tensor, or a tuple of them for several results, which is returned.
 
     `out` gets the shape of the result, with a warning if it had elements of another shape, and must be on its device. It must
@@ -35,7 +35,15 @@ def accepts_out(function: Function | None = None, *, castable: bool = False) -> 
                                "differentiation, but one of the arguments requires grad.")
         return deliver(function(*args, **keywords), out, castable)
 
+    accepting.without_out = function  # type: ignore[attr-defined]
     return accepting
+
+
+def method(function: Function) -> Function:
+    """`function` as a method of Tensor: without the keyword `out`, which PyTorch's methods do not have either."""
+    plain: Any = getattr(function, "without_out", None)
+    found: Any = plain if plain is not None and plain is getattr(function, "__wrapped__", None) else function
+    return found
 
 
 def deliver(result: Any, out: Any, castable: bool = False) -> Any:

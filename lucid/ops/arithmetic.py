@@ -8,6 +8,7 @@ from .. import _dtypes
 from ..autograd.op import Op, Pull, UnaryOp, elementwise
 from ..tensor import Tensor
 from ._operands import common_dtype, promote, reduce_to, shape_of
+from ._out import accepts_out
 
 METHODS = ("add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide", "remainder", "fmod",
            "pow", "neg", "negative", "maximum", "minimum")
@@ -93,6 +94,16 @@ def _remainder_rule(needs: Any, a: Operand, b: Operand) -> Pull:
     return pull
 
 
+def _step_rule(needs: Any, a: Operand, b: Operand) -> Pull:
+    a_shape, b_shape = shape_of(a), shape_of(b)
+
+    def pull(g: Tensor, y: Any) -> tuple[Any, Any]:
+        flat = g * 0
+        return reduce_to(flat, a_shape), reduce_to(flat, b_shape)
+
+    return pull
+
+
 def _extremum_rule(larger: bool) -> Any:
     """The gradient goes to the larger (smaller) operand, half to each where they are equal."""
     def rule(needs: Any, a: Tensor, b: Tensor) -> Pull:
@@ -114,10 +125,12 @@ def _extremum_rule(larger: bool) -> Any:
 _neg: Op = UnaryOp("neg", lambda needs, a: lambda g, y: (_neg(g),))
 plain_add = _add = elementwise("add", _add_rule, promote)
 _sub = elementwise("sub", _sub_rule, lambda name, *operands: promote(name, *_refuse_bool(*operands)))
-mul = _mul = elementwise("mul", _mul_rule, promote)
+_mul = elementwise("mul", _mul_rule, promote)
+mul = accepts_out(_mul, castable=True)
 _div = elementwise("div", _div_rule, functools.partial(promote, floating=True), floating=True)
 _power = elementwise("power", _pow_rule, promote)
 _floor_divide = Op("floor_divide")
+_div_floor, _div_trunc = Op("floor_divide", _step_rule), Op("trunc_divide", _step_rule)
 _remainder = elementwise("remainder", _remainder_rule, promote)
 _trunc_remainder = elementwise("fmod", lambda needs, a, b: _fmod_pull(needs, a, b), promote)
 _maximum = elementwise("maximum", _extremum_rule(larger=True), promote)
@@ -137,11 +150,13 @@ def conjugate(x: Operand) -> Operand:
     return x.conjugate()
 
 
+@accepts_out(castable=True)
 def add(input: Operand, other: Operand, *, alpha: Any = 1) -> Tensor:
     """``input + alpha * other``, elementwise with broadcasting."""
     return _add(input, other if alpha == 1 else mul(other, alpha))
 
 
+@accepts_out(castable=True)
 def sub(input: Operand, other: Operand, *, alpha: Any = 1) -> Tensor:
     """``input - alpha * other``. Raises RuntimeError for bool tensors, as PyTorch does: use ``^`` or logical_not."""
     try:
@@ -156,6 +171,7 @@ def rsub(input: Operand, other: Operand, *, alpha: Any = 1) -> Tensor:
     return sub(other, input, alpha=alpha)
 
 
+@accepts_out(castable=True)
 def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> Tensor:
     """``input / other``; integers give the default float dtype.
 
@@ -165,37 +181,31 @@ def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> 
     if rounding_mode is None:
         return _div(input, other)
     if rounding_mode == "floor":
-        return floor_divide(input, other)
+        return _div_floor(*_divisible("div", input, other))
     if rounding_mode != "trunc":
         raise RuntimeError("div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
                            f"{rounding_mode!r}")
-    from .unary import trunc
-
-    a, b = promote("div", input, other)
+    a, b = _divisible("div", input, other)
     dtype = common_dtype([a, b])
     if _dtypes.is_floating(dtype):
-        return trunc(_div(a, b))
-    _refuse_zero_divisor("div", b)
+        return _div_trunc(a, b)
     quotient = _floor_divide(a, b)
     return quotient + ((quotient * b != a) & ((a < 0) != (b < 0))).to(dtype)
 
 
+@accepts_out(castable=True)
 def floor_divide(input: Operand, other: Operand) -> Tensor:
     """The quotient rounded towards minus infinity. No gradient flows through it."""
-    a, b = promote("floor_divide", input, other)
-    if not _dtypes.is_differentiable(common_dtype([a, b])):
-        _refuse_zero_divisor("floor_divide", b)
-    return _floor_divide(a, b)
+    return _floor_divide(*_divisible("floor_divide", input, other))
 
 
+@accepts_out(castable=True)
 def remainder(input: Operand, other: Operand) -> Tensor:
     """The remainder with the sign of the divisor, as Python's ``%``."""
-    a, b = promote("remainder", input, other)
-    if not _dtypes.is_differentiable(common_dtype([a, b])):
-        _refuse_zero_divisor("remainder", b)
-    return _remainder(a, b)
+    return _remainder(*_divisible("remainder", input, other))
 
 
+@accepts_out(castable=True)
 def fmod(input: Operand, other: Operand) -> Tensor:
     """The remainder with the sign of the dividend, as C's fmod."""
     a, b = promote("fmod", input, other)
@@ -204,6 +214,7 @@ def fmod(input: Operand, other: Operand) -> Tensor:
     return _trunc_remainder(a, b)
 
 
+@accepts_out(castable=True)
 def pow(input: Operand, exponent: Operand) -> Tensor:
     """``input ** exponent``. Raises RuntimeError for integers to a negative integer power."""
     if exponent.__class__ in (int, float) and isinstance(input, Tensor) and _dtypes.is_differentiable(input._array.dtype):
@@ -224,6 +235,7 @@ def pow(input: Operand, exponent: Operand) -> Tensor:
 subtract, multiply, divide, true_divide = sub, mul, div, div
 
 
+@accepts_out(castable=True)
 def neg(input: Tensor) -> Tensor:
     """``-input``. Raises RuntimeError for bool tensors."""
     _refuse_bool(input)
@@ -233,14 +245,23 @@ def neg(input: Tensor) -> Tensor:
 negative = neg
 
 
+@accepts_out(castable=True)
 def maximum(input: Tensor, other: Tensor) -> Tensor:
-    """The larger of two elements; NaN if either is."""
-    return _maximum(input, other)
+    """The larger of two elements; NaN if either is. Raises RuntimeError for complex tensors."""
+    return _ordered(_maximum, input, other)
 
 
+@accepts_out(castable=True)
 def minimum(input: Tensor, other: Tensor) -> Tensor:
-    """The smaller of two elements; NaN if either is."""
-    return _minimum(input, other)
+    """The smaller of two elements; NaN if either is. Raises RuntimeError for complex tensors."""
+    return _ordered(_minimum, input, other)
+
+
+def _ordered(op: Any, input: Tensor, other: Tensor) -> Tensor:
+    result: Tensor = op(input, other)
+    if result._array.dtype.kind == "c":
+        raise RuntimeError(f"{op.__name__} not implemented for complex tensors.")
+    return result
 
 
 def _refuse_bool(*operands: Operand) -> tuple[Operand, ...]:
@@ -254,6 +275,14 @@ def _refuse_bool(*operands: Operand) -> tuple[Operand, ...]:
 def _anywhere(condition: Tensor | bool) -> bool:
     """Whether `condition` is True anywhere; on the device 'meta', where nobody can tell, it is not."""
     return not condition.is_meta and bool(condition.any()) if isinstance(condition, Tensor) else condition
+
+
+def _divisible(name: str, input: Operand, other: Operand) -> list[Any]:
+    """Both operands, promoted. Raises RuntimeError for integers divided by zero."""
+    operands = promote(name, input, other)
+    if not _dtypes.is_differentiable(common_dtype(operands)):
+        _refuse_zero_divisor(name, operands[1])
+    return operands
 
 
 def _refuse_zero_divisor(name: str, divisor: Operand) -> None:

@@ -7,12 +7,12 @@ from .. import _dtypes
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor
 from ._operands import as_operand, promote, reduce_to, require_tensor, shape_of
+from ._out import accepts_out
 
 METHODS = ("eq", "ne", "lt", "le", "gt", "ge", "greater", "greater_equal", "less", "less_equal", "not_equal", "equal",
            "allclose", "isclose", "logical_and", "logical_or", "logical_xor", "logical_not", "bitwise_and", "bitwise_or",
-           "bitwise_xor", "bitwise_not", "clip", "clamp")
-INPLACE_METHODS = ("clip", "clamp", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "logical_and", "logical_or",
-                   "logical_xor", "logical_not")
+           "bitwise_xor", "bitwise_not", "clip", "clamp", "clamp_min", "clamp_max")
+INPLACE_METHODS = tuple(name for name in METHODS if name not in ("equal", "allclose", "isclose"))
 
 _eq, _ne, _lt, _le, _gt, _ge = (Op(name) for name in ("eq", "ne", "lt", "le", "gt", "ge"))
 _logical_and, _logical_or, _logical_xor = Op("logical_and"), Op("logical_or"), Op("logical_xor")
@@ -35,6 +35,7 @@ def _where_rule(needs: Any, condition: Tensor, a: Any, b: Any) -> Pull:
 _where = Op("where", _where_rule)
 
 
+@accepts_out
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """Elements of `input` where `condition` is true, else of `other`; all three broadcast together.
 
@@ -57,6 +58,15 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     return _where(condition, *values)
 
 
+def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
+    """Elements of this tensor where `condition` is true, else of `other`. See `lucid.where`."""
+    result: Tensor = where(condition, self, other)
+    return result
+
+
+SPECIAL_METHODS = {"where": _where_method}
+
+
 def _compare(op: Op, a: Any, b: Any) -> Tensor:
     try:
         x, y = a._array, b._array
@@ -67,31 +77,37 @@ def _compare(op: Op, a: Any, b: Any) -> Tensor:
     return op(*promote(op.name, a, b))
 
 
+@accepts_out(castable=True)
 def eq(input: Tensor, other: Any) -> Tensor:
     """``input == other``, elementwise, as bool."""
     return _compare(_eq, input, other)
 
 
+@accepts_out(castable=True)
 def ne(input: Tensor, other: Any) -> Tensor:
     """``input != other``, elementwise, as bool."""
     return _compare(_ne, input, other)
 
 
+@accepts_out(castable=True)
 def lt(input: Tensor, other: Any) -> Tensor:
     """``input < other``, elementwise, as bool."""
     return _compare(_lt, input, other)
 
 
+@accepts_out(castable=True)
 def le(input: Tensor, other: Any) -> Tensor:
     """``input <= other``, elementwise, as bool."""
     return _compare(_le, input, other)
 
 
+@accepts_out(castable=True)
 def gt(input: Tensor, other: Any) -> Tensor:
     """``input > other``, elementwise, as bool."""
     return _compare(_gt, input, other)
 
 
+@accepts_out(castable=True)
 def ge(input: Tensor, other: Any) -> Tensor:
     """``input >= other``, elementwise, as bool."""
     return _compare(_ge, input, other)
@@ -103,7 +119,7 @@ greater, greater_equal, less, less_equal, not_equal = gt, ge, lt, le, ne
 def operator_eq(self: Tensor, other: Any) -> Any:
     """``==``: elementwise; False for operands that are not numeric, so that tensors can be compared with None."""
     try:
-        return eq(self, other)
+        return _compare(_eq, self, other)
     except TypeError:
         return NotImplemented
 
@@ -111,7 +127,7 @@ def operator_eq(self: Tensor, other: Any) -> Any:
 def operator_ne(self: Tensor, other: Any) -> Any:
     """``!=``: elementwise; True for operands that are not numeric."""
     try:
-        return ne(self, other)
+        return _compare(_ne, self, other)
     except TypeError:
         return NotImplemented
 
@@ -127,7 +143,12 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8
     """Where ``|input - other| <= atol + rtol * |other|``, as bool; equal infinities are close."""
     if input.dtype != other.dtype:
         raise RuntimeError(f"{input.dtype.name} did not match {other.dtype.name}")
+    for name, tolerance in (("rtol", rtol), ("atol", atol)):
+        if tolerance < 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {tolerance}")
     close = eq(input, other)
+    if input._array.dtype.kind == "b":  # bools differ by a whole
+        return close | (other & (atol + rtol >= 1)) | (~other & (atol >= 1))
     if _dtypes.is_differentiable(input.dtype):
         if equal_nan:
             close = close | ((input != input) & (other != other))
@@ -141,21 +162,25 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-
     return bool(isclose(input, other, rtol, atol, equal_nan).all().item())
 
 
+@accepts_out(castable=True)
 def logical_and(input: Tensor, other: Tensor) -> Tensor:
     """Where both are nonzero, as bool."""
     return _logical_and(*promote("logical_and", input, other))
 
 
+@accepts_out(castable=True)
 def logical_or(input: Tensor, other: Tensor) -> Tensor:
     """Where either is nonzero, as bool."""
     return _logical_or(*promote("logical_or", input, other))
 
 
+@accepts_out(castable=True)
 def logical_xor(input: Tensor, other: Tensor) -> Tensor:
     """Where exactly one is nonzero, as bool."""
     return _logical_xor(*promote("logical_xor", input, other))
 
 
+@accepts_out(castable=True)
 def logical_not(input: Tensor) -> Tensor:
     """Where elements are zero, as bool."""
     return _logical_not(require_tensor("logical_not", input))
@@ -170,21 +195,25 @@ def _bitwise(op: Op, a: Any, b: Any) -> Tensor:
     return op(*operands)
 
 
+@accepts_out(castable=True)
 def bitwise_and(input: Tensor, other: Any) -> Tensor:
     """``input & other``. Raises RuntimeError for floats."""
     return _bitwise(_bitwise_and, input, other)
 
 
+@accepts_out(castable=True)
 def bitwise_or(input: Tensor, other: Any) -> Tensor:
     """``input | other``. Raises RuntimeError for floats."""
     return _bitwise(_bitwise_or, input, other)
 
 
+@accepts_out(castable=True)
 def bitwise_xor(input: Tensor, other: Any) -> Tensor:
     """``input ^ other``. Raises RuntimeError for floats."""
     return _bitwise(_bitwise_xor, input, other)
 
 
+@accepts_out(castable=True)
 def bitwise_not(input: Tensor) -> Tensor:
     """``~input``. Raises RuntimeError for floats."""
     if _dtypes.is_differentiable(require_tensor("bitwise_not", input).dtype):
@@ -216,6 +245,7 @@ def _clip_rule(needs: Any, x: Tensor, low: Any, high: Any) -> Pull:
 _clip = Op("clip", _clip_rule)
 
 
+@accepts_out(castable=True)
 def clip(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """Elements moved into [min, max]; either bound may be a number, a tensor or None, but not both None.
 
@@ -230,3 +260,15 @@ def clip(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
 
 
 clamp = clip
+
+
+@accepts_out(castable=True)
+def clamp_min(input: Tensor, min: Any) -> Tensor:
+    """``clamp(input, min=min)``."""
+    return clip(input, min)
+
+
+@accepts_out(castable=True)
+def clamp_max(input: Tensor, max: Any) -> Tensor:
+    """``clamp(input, max=max)``."""
+    return clip(input, None, max)

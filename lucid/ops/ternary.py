@@ -9,10 +9,12 @@ from ..autograd.inplace import check_result, update, write
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor
 from ._operands import as_operand, reduce_to, require_tensor, shape_of
-from .arithmetic import conjugate
+from ._out import accepts_out
+from .arithmetic import conjugate, div, mul
 from .shape import broadcast_shapes
 
-METHODS = ("lerp", "lerp_")
+METHODS = ("lerp", "lerp_", "addcmul", "addcdiv")
+INPLACE_METHODS = ("addcmul", "addcdiv")
 
 Weight = Any  # a Tensor or a Python number
 
@@ -33,6 +35,7 @@ def _lerp_rule(needs: Any, x: Tensor, end: Tensor, weight: Weight) -> Pull:
 _lerp = Op("lerp", _lerp_rule)
 
 
+@accepts_out
 def lerp(input: Tensor, end: Tensor, weight: Weight) -> Tensor:
     """``input + weight * (end - input)``, elementwise with broadcasting: `input` for weight 0, `end` for weight 1.
 
@@ -81,3 +84,33 @@ def _require_dtype(argument: str, tensor: Tensor, dtype: Any) -> None:
     if tensor._array.dtype != dtype:
         raise RuntimeError(f"expected dtype {type_name(dtype).lower()} for `{argument}` but got dtype "
                            f"{type_name(tensor._array.dtype).lower()}")
+
+
+@accepts_out(castable=True)
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+    """``input + value * tensor1 * tensor2``, elementwise with broadcasting."""
+    return require_tensor("addcmul", input) + _scaled(mul(*_pair("addcmul", tensor1, tensor2)), value)
+
+
+@accepts_out(castable=True)
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+    """``input + value * tensor1 / tensor2``, elementwise with broadcasting. Raises RuntimeError for integers, as PyTorch does."""
+    pair = _pair("addcdiv", tensor1, tensor2)
+    if not any(_dtypes.is_differentiable(t.dtype) for t in pair):
+        raise RuntimeError("Integer division with addcdiv is no longer supported: convert one of the tensors to a floating-point "
+                           "dtype, or write input + value * lucid.div(tensor1, tensor2, rounding_mode=...)")
+    return require_tensor("addcdiv", input) + _scaled(div(*pair), value)
+
+
+def _pair(name: str, tensor1: Any, tensor2: Any) -> tuple[Tensor, Tensor]:
+    for argument, tensor in (("tensor1", tensor1), ("tensor2", tensor2)):
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"{name}(): argument '{argument}' must be Tensor, not {type(tensor).__name__}")
+    return tensor1, tensor2
+
+
+def _scaled(product: Tensor, value: Any) -> Tensor:
+    """`product` times `value`, a number that joins integers as an integer, as in PyTorch."""
+    if not _dtypes.is_differentiable(product.dtype) and isinstance(value, float):
+        value = int(value)
+    return product if value == 1 else mul(product, value)

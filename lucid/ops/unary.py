@@ -4,22 +4,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .. import _dtypes
-from ..autograd.op import Op, UnaryOp
+from ..autograd.op import Op, Pull, UnaryOp
 from ..tensor import Tensor
-from ._operands import require_tensor
+from ._operands import as_floating, require_tensor
+from ._out import accepts_out
 
 METHODS = ("abs", "absolute", "sgn", "sign", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt",
-           "reciprocal", "square", "sin", "cos", "tan", "sinh", "cosh", "atan", "arctan", "floor", "ceil", "trunc", "round",
-           "isnan", "isinf", "isfinite")
-INPLACE_METHODS = METHODS[:-3]
-
-
-def _float(name: str, input: Tensor) -> Tensor:
-    """`input`, or its conversion to the default float dtype if it holds integers."""
-    if require_tensor(name, input)._array.dtype.kind in "biu":
-        return input.to(_dtypes.get_default_dtype())
-    return input
+           "reciprocal", "square", "floor", "ceil", "trunc", "fix", "frac", "round", "nan_to_num", "angle", "positive",
+           "signbit", "isnan", "isinf", "isfinite", "isposinf", "isneginf", "isreal")
+INPLACE_METHODS = METHODS[:METHODS.index("angle")]
 
 
 _abs = UnaryOp("abs", lambda needs, a: lambda g, y: (g * sgn(a),))
@@ -34,12 +27,6 @@ _sqrt = UnaryOp("sqrt", lambda needs, a: lambda g, y: (g / (y.conj() * 2),), kee
 _rsqrt = UnaryOp("rsqrt", lambda needs, a: lambda g, y: (g * (y * y * y).conj() * -0.5,), keeps=True)
 _reciprocal = UnaryOp("reciprocal", lambda needs, a: lambda g, y: (-g * (y * y).conj(),), keeps=True)
 _square = UnaryOp("square", lambda needs, a: lambda g, y: (g * a.conj() * 2,))
-_sin = UnaryOp("sin", lambda needs, a: lambda g, y: (g * cos(a).conj(),))
-_cos = UnaryOp("cos", lambda needs, a: lambda g, y: (-g * sin(a).conj(),))
-_tan = UnaryOp("tan", lambda needs, a: lambda g, y: (g * (y * y + 1).conj(),), keeps=True)
-_sinh = UnaryOp("sinh", lambda needs, a: lambda g, y: (g * cosh(a).conj(),))
-_cosh = UnaryOp("cosh", lambda needs, a: lambda g, y: (g * sinh(a).conj(),))
-_arctan = UnaryOp("arctan", lambda needs, a: lambda g, y: (g / (a * a + 1).conj(),))
 
 
 def _flat_rule(needs: Any, a: Tensor) -> Any:
@@ -47,14 +34,44 @@ def _flat_rule(needs: Any, a: Tensor) -> Any:
     return lambda g, y: (g * 0,)
 
 
+def _angle_pull(a: Tensor) -> Pull:
+    """Of real numbers the angle is a step; of complex ones it grows at right angles to them, and at 0 it has no direction."""
+    if a._array.dtype.kind != "c":
+        return lambda g, y: (g * 0,)
+
+    def pull(g: Tensor, y: Any) -> tuple[Tensor]:
+        from .comparison import where
+
+        size = a.abs()
+        zero = size == 0
+        return (where(zero, 0.0, g * 1j * (a / where(zero, 1.0, size * size))),)
+
+    return pull
+
+
+def _nan_to_num_rule(needs: Any, a: Tensor, **fill: Any) -> Pull:
+    from .comparison import where
+
+    passes = a.isfinite() if a._array.dtype.kind != "c" else None
+    if passes is not None:
+        return lambda g, y: (where(passes, g, 0.0),)
+    from .conversion import imag, real
+
+    return lambda g, y: (where(real(a).isfinite(), real(g), 0.0) + 1j * where(imag(a).isfinite(), imag(g), 0.0),)
+
+
 _sign = UnaryOp("sign", _flat_rule)
 _floor = UnaryOp("floor", _flat_rule)
 _ceil = UnaryOp("ceil", _flat_rule)
 _trunc = UnaryOp("trunc", _flat_rule)
 _round = Op("round", lambda needs, a, *, decimals: lambda g, y: (g * 0,))
+_nan_to_num = Op("nan_to_num", _nan_to_num_rule)
+_angle = Op("angle", lambda needs, a: _angle_pull(a))
+_signbit = Op("signbit")
 _isnan, _isinf, _isfinite = Op("isnan"), Op("isinf"), Op("isfinite")
 
 
+@accepts_out(castable=True)
 def abs(input: Tensor) -> Tensor:
     """The absolute value; of complex elements, their modulus. The gradient at 0 is 0."""
     return _abs(require_tensor("abs", input))
@@ -63,6 +80,7 @@ def abs(input: Tensor) -> Tensor:
 absolute = abs
 
 
+@accepts_out(castable=True)
 def sgn(input: Tensor) -> Tensor:
     """The sign of real elements; of complex ones, the number of modulus 1 with the same angle (0 for 0)."""
     if require_tensor("sgn", input)._array.dtype.kind != "c":
@@ -73,125 +91,136 @@ def sgn(input: Tensor) -> Tensor:
     return where(size == 0, input * 0, input / where(size == 0, 1.0, size))
 
 
+@accepts_out(castable=True)
 def sign(input: Tensor) -> Tensor:
     """-1, 0 or 1."""
-    if require_tensor("sign", input)._array.dtype.kind == "b":
+    kind = require_tensor("sign", input)._array.dtype.kind
+    if kind == "c":
+        raise NotImplementedError("sign is not implemented for complex tensors: use sgn")
+    if kind == "b":
         return input.clone()
     return _sign(input)
 
 
+@accepts_out(castable=True)
 def exp(input: Tensor) -> Tensor:
     """e to the power of each element."""
-    return _exp(_float("exp", input))
+    return _exp(as_floating("exp", input))
 
 
+@accepts_out(castable=True)
 def exp2(input: Tensor) -> Tensor:
     """2 to the power of each element."""
-    return _exp2(_float("exp2", input))
+    return _exp2(as_floating("exp2", input))
 
 
+@accepts_out(castable=True)
 def expm1(input: Tensor) -> Tensor:
     """``exp(input) - 1``, accurate near 0."""
-    return _expm1(_float("expm1", input))
+    return _expm1(as_floating("expm1", input))
 
 
+@accepts_out(castable=True)
 def log(input: Tensor) -> Tensor:
     """The natural logarithm: -inf at 0, NaN below."""
-    return _log(_float("log", input))
+    return _log(as_floating("log", input))
 
 
+@accepts_out(castable=True)
 def log2(input: Tensor) -> Tensor:
     """The logarithm to base 2."""
-    return _log2(_float("log2", input))
+    return _log2(as_floating("log2", input))
 
 
+@accepts_out(castable=True)
 def log10(input: Tensor) -> Tensor:
     """The logarithm to base 10."""
-    return _log10(_float("log10", input))
+    return _log10(as_floating("log10", input))
 
 
+@accepts_out(castable=True)
 def log1p(input: Tensor) -> Tensor:
     """``log(1 + input)``, accurate near 0."""
-    return _log1p(_float("log1p", input))
+    return _log1p(as_floating("log1p", input))
 
 
+@accepts_out(castable=True)
 def sqrt(input: Tensor) -> Tensor:
     """The square root; NaN below 0."""
-    return _sqrt(_float("sqrt", input))
+    return _sqrt(as_floating("sqrt", input))
 
 
+@accepts_out(castable=True)
 def rsqrt(input: Tensor) -> Tensor:
     """``1 / sqrt(input)``."""
-    return _rsqrt(_float("rsqrt", input))
+    return _rsqrt(as_floating("rsqrt", input))
 
 
+@accepts_out(castable=True)
 def reciprocal(input: Tensor) -> Tensor:
     """``1 / input``."""
-    return _reciprocal(_float("reciprocal", input))
+    return _reciprocal(as_floating("reciprocal", input))
 
 
+@accepts_out(castable=True)
 def square(input: Tensor) -> Tensor:
     """``input ** 2``."""
     return _square(require_tensor("square", input))
 
 
-def sin(input: Tensor) -> Tensor:
-    """The sine of radians."""
-    return _sin(_float("sin", input))
-
-
-def cos(input: Tensor) -> Tensor:
-    """The cosine of radians."""
-    return _cos(_float("cos", input))
-
-
-def tan(input: Tensor) -> Tensor:
-    """The tangent of radians."""
-    return _tan(_float("tan", input))
-
-
-def sinh(input: Tensor) -> Tensor:
-    """The hyperbolic sine."""
-    return _sinh(_float("sinh", input))
-
-
-def cosh(input: Tensor) -> Tensor:
-    """The hyperbolic cosine."""
-    return _cosh(_float("cosh", input))
-
-
-def atan(input: Tensor) -> Tensor:
-    """The angle, in radians, whose tangent is each element."""
-    return _arctan(_float("atan", input))
-
-
-arctan = atan
-
-
 def _step(name: str, op: UnaryOp, input: Tensor) -> Tensor:
-    if require_tensor(name, input)._array.dtype.kind in "biu":
-        return input.clone()
-    return op(input)
+    kind = _real_number(name, input)
+    return input.clone() if kind in "iu" else op(input)
 
 
+def _real_number(name: str, input: Tensor) -> str:
+    """NumPy's kind of the dtype. Raises NotImplementedError for bool and complex tensors."""
+    kind = require_tensor(name, input)._array.dtype.kind
+    if kind in "bc":
+        raise NotImplementedError(f"{name} is not implemented for {input.dtype.name}")
+    return kind
+
+
+@accepts_out(castable=True)
 def floor(input: Tensor) -> Tensor:
     """The largest integer not above each element; the gradient is 0."""
     return _step("floor", _floor, input)
 
 
+@accepts_out(castable=True)
 def ceil(input: Tensor) -> Tensor:
     """The smallest integer not below each element; the gradient is 0."""
     return _step("ceil", _ceil, input)
 
 
+@accepts_out(castable=True)
 def trunc(input: Tensor) -> Tensor:
     """Each element without its fraction; the gradient is 0."""
     return _step("trunc", _trunc, input)
 
 
+fix = trunc
+
+
+@accepts_out(castable=True)
+def frac(input: Tensor) -> Tensor:
+    """The fraction that `trunc` cuts off, with the sign of the element. Raises NotImplementedError for integers."""
+    if require_tensor("frac", input)._array.dtype.kind in "biuc":
+        raise NotImplementedError(f"frac is not implemented for {input.dtype.name}: it needs real floating-point tensors")
+    return input - trunc(input)
+
+
+def positive(input: Tensor) -> Tensor:
+    """`input` itself. Raises RuntimeError for bool tensors."""
+    if require_tensor("positive", input)._array.dtype.kind == "b":
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return input
+
+
+@accepts_out(castable=True)
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     """The nearest number with `decimals` decimals, halves to even; the gradient is 0."""
-    if require_tensor("round", input)._array.dtype.kind in "biu":
+    if _real_number("round", input) in "iu":
         return input.clone()
     return _round(input, decimals=decimals)
 
@@ -209,3 +238,53 @@ def isinf(input: Tensor) -> Tensor:
 def isfinite(input: Tensor) -> Tensor:
     """Where elements are neither infinite nor NaN, as bool. Not differentiable."""
     return _isfinite(require_tensor("isfinite", input))
+
+
+def _extended_real(name: str, input: Tensor) -> Tensor:
+    if require_tensor(name, input)._array.dtype.kind == "c":
+        raise RuntimeError(f"{name} does not support complex inputs.")
+    return input
+
+
+@accepts_out(castable=True)
+def isposinf(input: Tensor) -> Tensor:
+    """Where elements are infinity, as bool. Raises RuntimeError for complex tensors. Not differentiable."""
+    return _extended_real("isposinf", input) == math.inf
+
+
+@accepts_out(castable=True)
+def isneginf(input: Tensor) -> Tensor:
+    """Where elements are minus infinity, as bool. Raises RuntimeError for complex tensors. Not differentiable."""
+    return _extended_real("isneginf", input) == -math.inf
+
+
+def isreal(input: Tensor) -> Tensor:
+    """Where elements have no imaginary part, as bool. Not differentiable."""
+    if require_tensor("isreal", input)._array.dtype.kind == "c":
+        return input.imag == 0
+    return input.new_ones(input.shape, dtype=bool)
+
+
+@accepts_out(castable=True)
+def signbit(input: Tensor) -> Tensor:
+    """Where the sign is set, that of -0.0 and NaN included, as bool. Raises NotImplementedError for complex tensors."""
+    if require_tensor("signbit", input)._array.dtype.kind == "c":
+        raise NotImplementedError("signbit is not implemented for complex tensors.")
+    return _signbit(input)
+
+
+@accepts_out(castable=True)
+def nan_to_num(input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Tensor:
+    """NaN replaced by `nan` (None: 0), infinities by `posinf` and `neginf` (None: the largest and smallest numbers).
+
+    The gradient passes where the element is finite.
+    """
+    if require_tensor("nan_to_num", input)._array.dtype.kind in "biu":
+        return input.clone()
+    return _nan_to_num(input, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
+
+
+@accepts_out(castable=True)
+def angle(input: Tensor) -> Tensor:
+    """The argument of complex elements, in radians; of real ones, pi below 0 and 0 elsewhere."""
+    return _angle(as_floating("angle", input))

@@ -5,35 +5,13 @@ A row gives the function, its NumPy reference (float64), and a function that mak
 """
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 import lucid
-
-
-@dataclasses.dataclass
-class Row:
-    """An operation under test."""
-
-    name: str
-    function: Callable[..., Any]
-    reference: Callable[..., Any]
-    inputs: Callable[[np.random.Generator], list[np.ndarray]]
-    smooth: bool = True
-    special: bool = True  # compared on NaN, inf, 0 and -0 as well
-
-
-def matrix(low: float = -2.0, high: float = 2.0, shape: tuple[int, ...] = (3, 4)):
-    """One array of uniform numbers."""
-    return lambda rng: [rng.uniform(low, high, shape)]
-
-
-def pair(low: float = -2.0, high: float = 2.0, a: tuple[int, ...] = (3, 4), b: tuple[int, ...] = (3, 4)):
-    """Two arrays of uniform numbers."""
-    return lambda rng: [rng.uniform(low, high, a), rng.uniform(low, high, b)]
+from tests.ops import table_special
+from tests.ops.row import Row, matrix, pair
 
 
 def _unary(name: str, reference: Any, low: float = -2.0, high: float = 2.0, smooth: bool = True) -> Row:
@@ -146,4 +124,4 @@ LINEAR_ALGEBRA = [
     Row("matrix_norm 1", lambda x: lucid.linalg.matrix_norm(x, 1), lambda x: np.linalg.norm(x, 1), matrix()),
 ]
 
-ROWS = UNARY + BINARY + SHAPE + TERNARY + LINEAR_ALGEBRA
+ROWS = UNARY + BINARY + SHAPE + TERNARY + LINEAR_ALGEBRA + table_special.ROWS

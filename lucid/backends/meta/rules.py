@@ -25,7 +25,9 @@ Sizes = tuple[int, ...]
 PROBED = """
 abs add bitwise_and bitwise_invert bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor ceil cos cosh exp exp2 expm1
 floor fmod floor_divide isfinite isinf isnan log log10 log1p log2 logical_and logical_not logical_or logical_xor maximum minimum
-arctan arctan2 power reciprocal remainder sin sinh sqrt square tan trunc where sub mul div neg eq ne lt le gt ge
+arctan arctan2 arccos arccosh arcsin arcsinh arctanh deg2rad rad2deg sinc copysign fmax fmin hypot logaddexp logaddexp2 gcd
+lcm angle signbit trunc_divide nan_to_num logit entr heaviside xlogy xlog1py nextafter power reciprocal remainder sin sinh
+sqrt square tan trunc where sub mul div neg eq ne lt le gt ge
 cast copy clip lerp conj real imag sign rsqrt round masked_fill
 sum mean prod max min max_with_indices min_with_indices any all argmax argmin var std cumsum logsumexp norm2
 matmul linear argsort sort roll take take_along_axis tril triu index_select index_add gather scatter search_rows
@@ -35,7 +37,7 @@ solve geqrf qr svd
 # Compiled kernels whose result is as the first argument, in row-major order.
 LIKE_FIRST = """
 relu relu_grad gelu gelu_grad sigmoid sigmoid_grad tanh tanh_grad silu silu_grad softmax softmax_grad log_softmax
-log_softmax_grad dropout batch_norm_eval
+log_softmax_grad dropout batch_norm_eval erf erfc erfinv erfcx ndtr ndtri log_ndtr lgamma digamma polygamma i0 i0e i1 i1e
 """.split()
 DATA_DEPENDENT = frozenset("nonzero unique unique_consecutive bincount histc masked_select".split())
 
@@ -78,6 +80,14 @@ for _name in ARITHMETIC:
     TABLE[f"large_{_name}"] = _only_meta(_name, probed(_name))
 for _name in LIKE_FIRST:
     TABLE[_name] = _only_meta(_name, _like_first)
+
+
+def _broadcast_pair(a: MetaArray, b: MetaArray, *, out: MetaArray | None = None) -> MetaArray:
+    return delivered(blank(np.broadcast_shapes(a.shape, b.shape), a.dtype), out)
+
+
+for _name in ("zeta", "gammainc", "gammaincc"):
+    TABLE[_name] = _only_meta(_name, _broadcast_pair)
 
 
 # ---- creation ----------------------------------------------------------------------------------------------------------
@@ -307,11 +317,6 @@ for _name in ("batch_norm_grad", "batch_norm_eval_grad"):
 
 
 @_entry
-def layer_norm(x: MetaArray, weight: MetaArray | None, bias: MetaArray | None, *, normalized_ndim: int, eps: float,
-               out: Any = None) -> tuple[MetaArray, ...]:
-    leading = x.shape[:x.ndim - normalized_ndim]
-    return delivered((x.copy(), blank(leading, x.dtype), blank(leading, x.dtype)), out)
-@_entry
 def batch_norm_relu(x: MetaArray, residual: MetaArray | None, weight: MetaArray | None, bias: MetaArray | None,
                     running_mean: MetaArray | None, running_var: MetaArray | None, *, training: bool, momentum: float, eps: float,
                     out: Any = None) -> tuple[Any, ...]:
@@ -327,6 +332,11 @@ def batch_norm_relu_grad(g: MetaArray, x: MetaArray, y: MetaArray | None, *other
     return delivered((x.copy(), *vectors, None if y is None else g.copy()), out)
 
 
+@_entry
+def layer_norm(x: MetaArray, weight: MetaArray | None, bias: MetaArray | None, *, normalized_ndim: int, eps: float,
+               out: Any = None) -> tuple[MetaArray, ...]:
+    leading = x.shape[:x.ndim - normalized_ndim]
+    return delivered((x.copy(), blank(leading, x.dtype), blank(leading, x.dtype)), out)
 
 
 @_entry
@@ -335,11 +345,6 @@ def layer_norm_grad(g: MetaArray, x: MetaArray, weight: MetaArray | None, mean: 
     shape = x.shape[x.ndim - normalized_ndim:]
     return delivered((x.copy(), blank(shape, x.dtype), blank(shape, x.dtype)), out)
 
-
-@_entry
-def attention(q: MetaArray, k: MetaArray, v: MetaArray, mask: MetaArray | None, *, scale: float, is_causal: bool, out: Any = None
-              ) -> tuple[MetaArray, ...]:
-    return delivered((blank((*q.shape[:3], v.shape[3]), q.dtype), blank(q.shape[:3], q.dtype)), out)
 
 @_entry
 def rms_norm(x: MetaArray, weight: MetaArray | None, *, normalized_ndim: int, eps: float, out: Any = None
@@ -352,6 +357,11 @@ def rms_norm_grad(g: MetaArray, x: MetaArray, weight: MetaArray | None, rstd: Me
                   ) -> tuple[MetaArray, ...]:
     return delivered((x.copy(), blank(x.shape[x.ndim - normalized_ndim:], x.dtype)), out)
 
+
+@_entry
+def attention(q: MetaArray, k: MetaArray, v: MetaArray, mask: MetaArray | None, *, scale: float, is_causal: bool, out: Any = None
+              ) -> tuple[MetaArray, ...]:
+    return delivered((blank((*q.shape[:3], v.shape[3]), q.dtype), blank(q.shape[:3], q.dtype)), out)
 
 
 @_entry

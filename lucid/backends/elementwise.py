@@ -1,0 +1,144 @@
+"""Elementwise functions that NumPy and CuPy have, or that are short in terms of theirs: `table(xp)` binds them to either module.
+
+Those of `WIDE` compute half-precision numbers in float32 and round once: not every one of them knows bfloat16.
+"""
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from .functions import HALVES, wide
+
+Array = Any
+Kernel = Callable[..., Any]
+
+WIDE = """
+arccos arccosh arcsin arcsinh arctanh deg2rad rad2deg copysign fmax fmin hypot logaddexp logaddexp2 sinc logit heaviside xlogy
+xlog1py entr trunc_divide
+""".split()
+
+
+def table(xp: Any) -> dict[str, Kernel]:
+    """The functions of this module on `xp` (numpy or cupy)."""
+    names = "arccos arccosh arcsin arcsinh arctanh deg2rad rad2deg copysign fmax fmin hypot logaddexp2 gcd lcm".split()
+    entries: dict[str, Kernel] = {name: getattr(xp, name) for name in names}
+
+    def entry(function: Kernel) -> Kernel:
+        entries[function.__name__] = function
+        return function
+
+    @entry
+    def logaddexp(a: Array, b: Array) -> Array:
+        if xp.result_type(a, b).kind != "c":
+            return xp.logaddexp(a, b)
+        larger = a.real >= b.real
+        peak = xp.where(larger, a, b)
+        return peak + xp.log1p(xp.exp(xp.where(larger, b, a) - peak))
+
+    @entry
+    def sinc(x: Array) -> Array:
+        """sin(pi x) / (pi x), and 1 at 0."""
+        zero = x == 0
+        angle = xp.where(zero, x + 1, x) * math.pi
+        return xp.where(zero, xp.ones_like(x), xp.sin(angle) / angle)
+
+    @entry
+    def angle(x: Array) -> Array:
+        """The argument of complex numbers; of real ones, pi below 0, and NaN of NaN."""
+        if x.dtype.kind == "c":
+            return xp.arctan2(x.imag, x.real)
+        return xp.where(x != x, x, (x < 0).astype(x.dtype) * xp.asarray(math.pi, dtype=x.dtype)).astype(x.dtype, copy=False)
+
+    @entry
+    def signbit(x: Array) -> Array:
+        if x.dtype.kind == "b":
+            return xp.zeros_like(x)
+        return x < 0 if x.dtype.kind in "iu" else xp.signbit(wide(x))
+
+    @entry
+    def nan_to_num(x: Array, *, nan: float, posinf: float | None, neginf: float | None) -> Array:
+        """NaN and infinities replaced; None stands for the largest and the smallest number."""
+        if x.dtype.kind == "c":
+            return nan_to_num(x.real, nan=nan, posinf=posinf, neginf=neginf) + 1j * nan_to_num(x.imag, nan=nan, posinf=posinf,
+                                                                                               neginf=neginf)
+        limits: Any = ml_dtypes.finfo(x.dtype)  # type: ignore[no-untyped-call]
+        fill = [xp.asarray(float(limit if value is None else value), dtype=np.float64).astype(x.dtype)
+                for value, limit in ((nan, math.nan), (posinf, limits.max), (neginf, limits.min))]
+        wider = wide(x)
+        finite = xp.where(wider == math.inf, fill[1], xp.where(wider == -math.inf, fill[2], x))
+        return xp.where(wider != wider, fill[0], finite).astype(x.dtype, copy=False)
+
+    @entry
+    def logit(x: Array, *, eps: float | None) -> Array:
+        """log(x / (1 - x)), of `x` moved into [eps, 1 - eps]."""
+        z = x if eps is None else xp.clip(x, eps, 1 - eps)
+        return xp.log(z / (1 - z))
+
+    @entry
+    def trunc_divide(a: Array, b: Array) -> Array:
+        return xp.trunc(a / b)
+
+    @entry
+    def entr(x: Array) -> Array:
+        """-x log(x); 0 at 0 and -inf below."""
+        return xp.where(x == 0, xp.zeros_like(x), xp.where(x < 0, xp.full_like(x, -math.inf), -x * xp.log(xp.abs(x))))
+
+    @entry
+    def heaviside(x: Array, values: Array) -> Array:
+        """0 below 0 and of NaN, `values` at 0, 1 above."""
+        return xp.where(x == 0, values, (x > 0).astype(values.dtype))
+
+    @entry
+    def xlogy(x: Array, y: Array) -> Array:
+        """x log(y); 0 where x is 0 and y is not NaN."""
+        return xp.where((x == 0) & (y == y), xp.zeros_like(x), x * xp.log(y))
+
+    @entry
+    def xlog1py(x: Array, y: Array) -> Array:
+        """x log(1 + y); 0 where x is 0 and y is not NaN."""
+        return xp.where((x == 0) & (y == y), xp.zeros_like(x), x * xp.log1p(y))
+
+    @entry
+    def nextafter(a: Array, b: Array) -> Array:
+        """The next number after `a` towards `b`; that of half-precision numbers is a neighbour in their bits."""
+        if a.dtype not in HALVES:
+            return xp.nextafter(a, b)
+        a, b = (xp.ascontiguousarray(x).reshape(x.shape) for x in xp.broadcast_arrays(a, b))
+        start, end = wide(a), wide(b)
+        bits = a.view(np.int16)
+        step = xp.where((end > start) == (start > 0), 1, -1).astype(np.int16)
+        smallest = xp.where(end > 0, 1, -0x7FFF).astype(np.int16)
+        moved = xp.where(start == 0, smallest, bits + step).view(a.dtype)
+        result = xp.where(start == end, b, moved)
+        return xp.where((start != start) | (end != end), xp.asarray(math.nan, dtype=np.float32).astype(a.dtype), result)
+
+    # Shifts by a negative count or beyond the width: C does not define them. Nothing of the number is left then.
+    @entry
+    def bitwise_left_shift(a: Array, b: Array) -> Array:
+        inside = (b >= 0) & (b < 8 * a.dtype.itemsize)
+        return xp.where(inside, xp.left_shift(a, xp.where(inside, b, xp.zeros_like(b))), xp.zeros_like(a))
+
+    @entry
+    def bitwise_right_shift(a: Array, b: Array) -> Array:
+        most = xp.full_like(b, 8 * a.dtype.itemsize - 1)
+        inside = (b >= 0) & (b <= most)
+        shifted = xp.right_shift(a, xp.where(inside, b, most))
+        return shifted if a.dtype.kind == "i" else xp.where(inside, shifted, xp.zeros_like(a))
+
+    return entries | {name: _through_float32(entries[name]) for name in WIDE}
+
+
+def _through_float32(function: Kernel) -> Kernel:
+    @functools.wraps(function)
+    def kernel(*arrays: Array, **attributes: Any) -> Array:
+        half = next((array.dtype for array in arrays if hasattr(array, "dtype") and array.dtype in HALVES), None)
+        if half is None:
+            return function(*arrays, **attributes)
+        return function(*[wide(a) if hasattr(a, "dtype") else a for a in arrays], **attributes).astype(half)
+
+    return kernel

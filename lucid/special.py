@@ -1,0 +1,34 @@
+"""Special functions, under the names of `torch.special` (https://docs.pytorch.org/docs/2.13/special.html)."""
+from __future__ import annotations
+
+from typing import Any
+
+from .ops.activation import log_softmax as _log_softmax
+from .ops.activation import sigmoid as expit
+from .ops.activation import softmax as _softmax
+from .ops.binary import xlog1py, xlogy
+from .ops.gamma import digamma, polygamma, zeta
+from .ops.gamma import digamma as psi
+from .ops.gamma import igamma as gammainc
+from .ops.gamma import igammac as gammaincc
+from .ops.gamma import lgamma as gammaln
+from .ops.gamma import mvlgamma as multigammaln
+from .ops.reduction import logsumexp
+from .ops.special import entr, erf, erfc, erfcx, erfinv, i0, i0e, i1, i1e, log_ndtr, logit, ndtr, ndtri
+from .ops.trigonometry import sinc
+from .ops.unary import exp2, expm1, log1p, round
+from .tensor import Tensor
+
+__all__ = ["digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "exp2", "expit", "expm1", "gammainc", "gammaincc", "gammaln",
+           "i0", "i0e", "i1", "i1e", "log1p", "log_ndtr", "log_softmax", "logit", "logsumexp", "multigammaln", "ndtr", "ndtri",
+           "polygamma", "psi", "round", "sinc", "softmax", "xlog1py", "xlogy", "zeta"]
+
+
+def softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+    """`lucid.softmax`; here `dtype` is given by keyword only."""
+    return _softmax(input, dim, dtype=dtype)
+
+
+def log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+    """`lucid.log_softmax`; here `dtype` is given by keyword only."""
+    return _log_softmax(input, dim, dtype=dtype)
