@@ -23,6 +23,7 @@ from ._dtypes import (
     uint8,
 )
 from ._dtypes import bool_ as bool
+from ._limits import can_cast, finfo, iinfo
 from ._random import (
     Generator,
     default_generator,
@@ -117,6 +118,12 @@ from .ops.comparison import (
     not_equal,
     where,
 )
+from .ops.complex_parts import (
+    complex,
+    polar,
+    view_as_complex,
+    view_as_real,
+)
 from .ops.conversion import (
     clone,
     conj,
@@ -172,6 +179,14 @@ from .ops.gamma import (
     lgamma,
     mvlgamma,
     polygamma,
+)
+from .ops.grids import (
+    cartesian_prod,
+    combinations,
+    logspace,
+    meshgrid,
+    tril_indices,
+    triu_indices,
 )
 from .ops.histogram import (
     bincount,
@@ -406,6 +421,19 @@ from .ops.trigonometry import (
     sinh,
     tan,
 )
+from .ops.types import (
+    BFloat16Tensor,
+    BoolTensor,
+    ByteTensor,
+    CharTensor,
+    DoubleTensor,
+    FloatTensor,
+    HalfTensor,
+    IntTensor,
+    LongTensor,
+    ShortTensor,
+    result_type,
+)
 from .ops.unary import (
     abs,
     absolute,
@@ -442,7 +470,7 @@ from .ops.unary import (
 from .serialization import load, save
 from .tensor import Size, Tensor
 
-from . import data, linalg, nn, optim, func, special  # isort: skip  (they import the functions above)
+from . import data, linalg, nn, optim, func, special, einops, random  # isort: skip  (they import the functions above)
 
 __version__ = "0.1.0"
 

@@ -1,6 +1,8 @@
 """The GPUs: whether there are any, and waiting for them. `lucid.cuda` is the same module."""
 from __future__ import annotations
 
+from typing import Any
+
 from . import backends
 from .backends.probe import gpu_problem, simulated
 
@@ -47,3 +49,13 @@ def empty_cache() -> None:
     """Give the memory that is free but kept back to the driver."""
     if is_available():
         backends.gpu_module().memory_pool().free_all_blocks()
+
+
+def __getattr__(name: str) -> Any:
+    if name.endswith("Tensor") and name != "Tensor":  # the types of tensors on a GPU, as `lucid.gpu.FloatTensor`
+        from .ops.types import tensor_types
+
+        globals().update(tensor_types("gpu"))
+        if name in globals():
+            return globals()[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

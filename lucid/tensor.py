@@ -36,6 +36,19 @@ class Version:
         self.stamp = clock.last_write = clock.tick()
 
 
+class Answer(int):
+    """True or False that can be called as well."""
+
+    def __call__(self) -> bool:
+        return bool(self)
+
+    def __repr__(self) -> str:
+        return repr(bool(self))
+
+
+_YES, _NO = Answer(True), Answer(False)
+
+
 class Leaf:
     """Where gradients end: the node of a tensor that requires grad and was not computed."""
 
@@ -130,11 +143,14 @@ class Tensor:
         return int(self._array.ndim)
 
     @property
-    def is_gpu(self) -> bool:
+    def is_cuda(self) -> bool:
         """Whether the memory is on a GPU."""
         return self._array.__class__ is not np.ndarray and self.device.type == "gpu"
 
-    is_cuda = is_gpu
+    @property
+    def is_gpu(self) -> Answer:
+        """Whether the memory is on a GPU: as an attribute, and as the method that it is in lucid 2.x."""
+        return _YES if self._array.__class__ is not np.ndarray and self.device.type == "gpu" else _NO
 
     @property
     def is_meta(self) -> bool:
@@ -306,6 +322,11 @@ class Tensor:
             raise RuntimeError("Can't detach views in-place. Use detach() instead.")
         self._node = None
         return self
+
+    def free(self) -> None:
+        """Let go of the memory, the graph and the gradient; the tensor has no elements afterwards (a name of lucid 2.x)."""
+        self._grad = self._node = self._view = None
+        self._swap_array(self._array[:0].copy() if self._array.ndim else self._array.reshape(1)[:0].copy())
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
         """Call `hook(grad)` when the gradient of this tensor is known; a returned tensor replaces it."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 from ...autograd.grad_mode import no_grad
 from ...ops.comparison import allclose, where
 from ...ops.creation import eye
+from ...ops.diagonals import tril
 from ...ops.linear_algebra_exponential import matrix_exp
 from ...ops.linear_algebra_factors import adjoint, geqrf, householder_product, solve
 from ...ops.random import randn
-from ...ops.diagonals import tril
 from ...ops.shape import cat
 from ...tensor import Tensor
 from ..modules.module import Module

@@ -1,0 +1,74 @@
+"""Complex numbers from real ones and back. `view_as_complex` and `view_as_real` are views of the same memory."""
+from __future__ import annotations
+
+from .. import _dtypes
+from ..autograd.errors import type_name
+from ..autograd.op import Op
+from ..tensor import Tensor
+from ._operands import require_tensor
+from ._out import accepts_out
+from .shape import broadcast_tensors, stack
+
+_COMPLEX = {_dtypes.float32: _dtypes.complex64, _dtypes.float64: _dtypes.complex128}
+_REAL = {value: key for key, value in _COMPLEX.items()}
+
+_as_complex: Op = Op("view_dtype", lambda needs, x, *, dtype: lambda g, y: (_as_real(g, dtype=_REAL[g.dtype]),), view=True)
+_as_real: Op = Op("view_dtype", lambda needs, x, *, dtype: lambda g, y: (_as_complex(g, dtype=_COMPLEX[g.dtype]),), view=True)
+
+
+def view_as_complex(input: Tensor) -> Tensor:
+    """The view of the pairs (real, imaginary) in the last dimension as complex numbers.
+
+    Raises RuntimeError unless that dimension has length 2 and lies densely in memory, and for other dtypes than float32 and
+    float64.
+    """
+    if require_tensor("view_as_complex", input).dtype not in _COMPLEX:
+        raise RuntimeError(f"view_as_complex is only supported for float and double tensors, but got a tensor of scalar type: "
+                           f"{type_name(input.dtype)}")
+    if input.ndim == 0:
+        raise RuntimeError("Input tensor must have one or more dimensions")
+    if input.shape[-1] != 2:
+        raise RuntimeError("Tensor must have a last dimension of size 2")
+    if input.numel() and input.stride(-1) != 1:
+        raise RuntimeError("Tensor must have a last dimension with stride 1")
+    if any(step % 2 for step, length in zip(input.stride()[:-1], input.shape[:-1], strict=True) if length > 1):
+        raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
+    return _as_complex(input, dtype=_COMPLEX[input.dtype]).squeeze(-1)
+
+
+def view_as_real(input: Tensor) -> Tensor:
+    """The view of complex numbers as pairs (real, imaginary) in a new last dimension. Raises RuntimeError for real tensors."""
+    if not require_tensor("view_as_real", input).is_complex():
+        raise RuntimeError("view_as_real is only supported for complex tensors")
+    return _as_real(input.unsqueeze(-1), dtype=_REAL[input.dtype])
+
+
+def _check_parts(first: Tensor, second: Tensor) -> list[Tensor]:
+    for part in (first, second):
+        if not isinstance(part, Tensor):
+            raise TypeError(f"complex() needs tensors, not {type(part).__name__}")
+    halves = (_dtypes.float16, *_COMPLEX)
+    if first.dtype not in halves or second.dtype not in halves:
+        raise RuntimeError("Expected both inputs to be Half, Float or Double tensors but got "
+                           f"{type_name(first.dtype)} and {type_name(second.dtype)}")
+    if first.dtype != second.dtype:
+        raise RuntimeError(f"Expected object of scalar type {type_name(first.dtype)} but got scalar type "
+                           f"{type_name(second.dtype)} for second argument")
+    wide = _dtypes.float32 if first.dtype == _dtypes.float16 else first.dtype  # there is no complex32
+    return [part.to(wide) for part in broadcast_tensors(first, second)]
+
+
+@accepts_out
+def complex(real: Tensor, imag: Tensor) -> Tensor:
+    """The complex numbers with the parts `real` and `imag`, which are broadcast and have the same floating-point dtype.
+
+    float16 gives complex64. Raises RuntimeError for other dtypes.
+    """
+    return view_as_complex(stack(_check_parts(real, imag), -1))
+
+
+@accepts_out
+def polar(abs: Tensor, angle: Tensor) -> Tensor:
+    """The complex numbers with the absolute values `abs` and the angles `angle` in radians; dtypes as in `complex`."""
+    size, turn = _check_parts(abs, angle)
+    return view_as_complex(stack([size * turn.cos(), size * turn.sin()], -1))
