@@ -18,8 +18,9 @@ from . import cpu
 from .device import Device, chosen_device, default_device, set_default_device
 from .lazy import ARITHMETIC, LARGE
 
-__all__ = ["ARITHMETIC", "LARGE", "Device", "available", "chosen_device", "create", "default_device", "device_of", "gpu_module",
-           "meta_module", "observe", "run", "set_default_device", "synchronize", "to_device", "to_host"]
+__all__ = ["ARITHMETIC", "LARGE", "Device", "add_to", "available", "binary", "chosen_device", "create", "default_device",
+           "device_of", "gpu_module", "meta_module", "observe", "run", "set_default_device", "synchronize", "to_device",
+           "to_host"]
 
 # Division by zero and overflow give inf and nan silently, as in PyTorch. NumPy warns in the name of the module that calls it,
 # so this touches no warning of the user's own NumPy code, and costs nothing; np.errstate would cost 0.9 us a call.
@@ -46,6 +47,23 @@ def run(name: str, arrays: Sequence[Array], attributes: dict[str, Any] | None = 
     if _observed:
         _notify(name, arrays, attributes or {}, result)
     return result
+
+
+def binary(name: str, a: Array, b: Array) -> Array:
+    """``run(name, (a, b))`` for two arrays of one backend, where the call itself is what takes time: 0.1 us less."""
+    result = TABLES[a.__class__][name](a, b)
+    if result.__class__ not in TABLES:
+        result = np.asarray(result)
+    if _observed:
+        _notify(name, (a, b), {}, result)
+    return result
+
+
+def add_to(total: Array, array: Array) -> None:
+    """``run("add", (total, array), {"out": total})``, in the same way."""
+    TABLES[total.__class__]["add"](total, array, out=total)
+    if _observed:
+        _notify("add", (total, array), {"out": total}, total)
 
 
 def create(name: str, device: Device, attributes: dict[str, Any]) -> Array:
