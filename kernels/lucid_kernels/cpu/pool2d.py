@@ -11,14 +11,16 @@ from typing import Any
 import numba
 import numpy as np
 
+from . import _pool2d_windows as windows
 from ._compile import jit, jit_exact, jit_parallel
 from ._layout import PARALLEL_FROM, Array, contiguous, deliver, outputs, result, row_chunk, upcast_half
 from ._sliding import valid_ranges
 
 Pair = tuple[int, int]
 
-# kernel_size, stride, padding and dilation of the commonest max pooling, which has its own loop.
+# kernel_size, stride, padding and dilation of the commonest windows, which have their own loops.
 _HALVING = (2, 2, 2, 2, 0, 0, 1, 1)
+_OVERLAPPING = (3, 3, 2, 2, 1, 1, 1, 1)
 
 
 def _pooled_length(length: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> int:
@@ -93,41 +95,13 @@ def _max_planes_parallel(x, kh, kw, sh, sw, ph, pw, dh, dw, y, indices):
         _max_planes(x, kh, kw, sh, sw, ph, pw, dh, dw, y, indices, i * step, min(count, (i + 1) * step))
 
 
-@jit_exact
-def _max_2x2(x, y, indices, first, last):
-    """`_max_planes` for 2x2 windows that neither overlap nor touch padding: one pass, 8 to 25 times as fast."""
-    width = x.shape[2]
-    _, out_height, out_width = y.shape
-    for p in range(first, last):
-        for i in range(out_height):
-            for j in range(out_width):
-                # The upper pair, the lower pair, then the two winners: the order that keeps the first of equal maxima.
-                a = x[p, 2 * i, 2 * j]
-                b = x[p, 2 * i, 2 * j + 1]
-                right = (b > a) | np.isnan(b)
-                upper = b if right else a
-                upper_column = np.int64(right)
-                c = x[p, 2 * i + 1, 2 * j]
-                d = x[p, 2 * i + 1, 2 * j + 1]
-                right = (d > c) | np.isnan(d)
-                lower = d if right else c
-                lower_column = np.int64(right) + width
-                down = (lower > upper) | np.isnan(lower)
-                y[p, i, j] = lower if down else upper
-                indices[p, i, j] = 2 * i * width + 2 * j + (lower_column if down else upper_column)
-
-
-@jit_parallel
-def _max_2x2_parallel(x, y, indices):
-    count = x.shape[0]
-    step = row_chunk(x.size // max(1, count))
-    for i in numba.prange((count + step - 1) // step):
-        _max_2x2(x, y, indices, i * step, min(count, (i + 1) * step))
-
-
 @jit
 def _scatter_planes(g, indices, dx, first, last):
-    """Add g (P, Q) to the positions `indices` of the planes dx (P, S); return whether all of them were in range."""
+    """Add g (P, Q) to the positions `indices` of the planes dx (P, S); return whether all of them were in range.
+
+    For 2x2 windows every element could be written once, in order, by comparing positions: at 28 windows a row that took 1.7
+    times as long as zeros and this scatter in the L1 cache.
+    """
     size = np.uint64(dx.shape[1])
     good = True
     for p in range(first, last):
@@ -393,8 +367,12 @@ def max_pool2d(
     indices = result(out_indices, shape, np.int64)
     planes = _planes(x)
     arguments: tuple[Any, ...]
-    if (*kernel_size, *stride, *padding, *dilation) == _HALVING and 2 * height <= x.shape[2] and 2 * width <= x.shape[3]:
-        serial, parallel = _max_2x2, _max_2x2_parallel
+    window = (*kernel_size, *stride, *padding, *dilation)
+    if window == _HALVING and 2 * height <= x.shape[2] and 2 * width <= x.shape[3]:
+        serial, parallel = windows.max_2x2, windows.max_2x2_parallel
+        arguments = (planes, _planes(y), _planes(indices))
+    elif window == _OVERLAPPING and x.shape[2] * x.shape[3] < 1 << 31:
+        serial, parallel = windows.max_3x3, windows.max_3x3_parallel
         arguments = (planes, _planes(y), _planes(indices))
     else:
         serial, parallel = _max_planes, _max_planes_parallel
@@ -455,6 +433,19 @@ def _window_sizes_2d(
     return rows, columns
 
 
+def _halves(
+    input_shape: tuple[int, ...],
+    output_shape: tuple[int, ...],
+    kernel_size: Pair,
+    stride: Pair,
+    padding: Pair,
+    divisor_override: int | None,
+) -> bool:
+    """Whether the windows are 2x2, side by side and all inside: their divisor is 4, and dividing by it is exact."""
+    inside = 2 * output_shape[2] <= input_shape[2] and 2 * output_shape[3] <= input_shape[3]
+    return inside and divisor_override is None and (*kernel_size, *stride, *padding) == _HALVING[:6]
+
+
 @upcast_half
 def avg_pool2d(
     x: Array,
@@ -472,13 +463,18 @@ def avg_pool2d(
         _pooled_length(*axis, 1, ceil_mode) for axis in zip(x.shape[2:], kernel_size, stride, padding)
     )
     y = result(out, (*x.shape[:2], height, width), x.dtype)
-    sizes = _window_sizes_2d(x.shape, y.shape, kernel_size, stride, padding, count_include_pad)
     planes = _planes(x)
-    arguments = (planes, *kernel_size, *stride, *padding, *sizes, divisor_override or 0, _planes(y))
-    if x.size < PARALLEL_FROM:
-        _average_planes(*arguments, 0, planes.shape[0])
+    if _halves(x.shape, y.shape, kernel_size, stride, padding, divisor_override):
+        serial, parallel = windows.average_2x2, windows.average_2x2_parallel
+        arguments: tuple[Any, ...] = (planes, x.dtype.type(0.25), _planes(y))
     else:
-        _average_planes_parallel(*arguments)
+        sizes = _window_sizes_2d(x.shape, y.shape, kernel_size, stride, padding, count_include_pad)
+        serial, parallel = _average_planes, _average_planes_parallel
+        arguments = (planes, *kernel_size, *stride, *padding, *sizes, divisor_override or 0, _planes(y))
+    if x.size < PARALLEL_FROM:
+        serial(*arguments, 0, planes.shape[0])
+    else:
+        parallel(*arguments)
     return deliver(out, y)
 
 
@@ -497,13 +493,19 @@ def avg_pool2d_grad(
 ) -> Array:
     """Gradient (N, C, H, W) of average pooling for g (N, C, OH, OW); `ceil_mode` shows in the shape of g."""
     dx = result(out, tuple(input_shape), g.dtype)
-    sizes = _window_sizes_2d(input_shape, g.shape, kernel_size, stride, padding, count_include_pad)
     planes = _planes(g)
-    arguments = (planes, *kernel_size, *stride, *padding, *sizes, divisor_override or 0, _planes(dx))
-    if dx.size < PARALLEL_FROM:
-        _average_grad_planes(*arguments, 0, planes.shape[0])
+    covered = tuple(input_shape[2:]) == (2 * g.shape[2], 2 * g.shape[3])
+    if covered and _halves(input_shape, g.shape, kernel_size, stride, padding, divisor_override):
+        serial, parallel = windows.average_2x2_grad, windows.average_2x2_grad_parallel
+        arguments: tuple[Any, ...] = (planes, g.dtype.type(0.25), _planes(dx))
     else:
-        _average_grad_planes_parallel(*arguments)
+        sizes = _window_sizes_2d(input_shape, g.shape, kernel_size, stride, padding, count_include_pad)
+        serial, parallel = _average_grad_planes, _average_grad_planes_parallel
+        arguments = (planes, *kernel_size, *stride, *padding, *sizes, divisor_override or 0, _planes(dx))
+    if dx.size < PARALLEL_FROM:
+        serial(*arguments, 0, planes.shape[0])
+    else:
+        parallel(*arguments)
     return deliver(out, dx)
 
 

@@ -101,6 +101,40 @@ def test_max_of_2x2_is_that_of_pytorch(shape, ceil_mode, dtype):
     np.testing.assert_array_equal(indices, where)
 
 
+@pytest.mark.parametrize("shape", [(64, 32, 8, 8), (3, 2, 7, 9), (2, 3, 56, 55), (1, 1, 1, 1), (2, 2, 1, 6), (2, 2, 6, 2), (1, 1, 2, 1)])
+@pytest.mark.parametrize("ceil_mode", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_max_of_3x3_is_that_of_pytorch(shape, ceil_mode, dtype):
+    """Stride 2 and padding 1, with ties, infinities and NaN."""
+    torch = pytest.importorskip("torch")
+    x = np.random.default_rng(0).choice(np.array([-np.inf, -1, 0, 1, 1, np.inf, np.nan], dtype), shape)
+    window = {"kernel_size": (3, 3), "stride": (2, 2), "padding": (1, 1), "dilation": (1, 1)}
+    y, indices = max_pool2d(x, **window, ceil_mode=ceil_mode)
+    wanted, where = torch.nn.functional.max_pool2d(torch.tensor(x), 3, 2, 1, ceil_mode=ceil_mode, return_indices=True)
+    np.testing.assert_array_equal(y, wanted)
+    np.testing.assert_array_equal(indices, where)
+
+
+@pytest.mark.parametrize("shape", [(64, 32, 8, 8), (3, 2, 7, 9), (2, 3, 56, 55), (1, 1, 2, 2), (1, 2, 1, 3)])
+@pytest.mark.parametrize("ceil_mode", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_average_of_2x2_is_that_of_pytorch(shape, ceil_mode, dtype):
+    """Both the own loops of 2x2 windows and, for odd planes, the general ones."""
+    torch = pytest.importorskip("torch")
+    if min(shape[2:]) < 2 and not ceil_mode:
+        shape = (*shape[:2], 2, 3)
+    x = torch.tensor(np.random.default_rng(0).normal(size=shape).astype(dtype), requires_grad=True)
+    wanted = torch.nn.functional.avg_pool2d(x, 2, ceil_mode=ceil_mode)
+    window = {"kernel_size": (2, 2), "stride": (2, 2), "padding": (0, 0), "ceil_mode": ceil_mode, "count_include_pad": True}
+    y = avg_pool2d(x.detach().numpy(), **window, divisor_override=None)
+    np.testing.assert_array_equal(y, wanted.detach())
+    g = np.random.default_rng(1).normal(size=y.shape).astype(dtype)
+    wanted.backward(torch.tensor(g))
+    np.testing.assert_array_equal(avg_pool2d_grad(g, input_shape=shape, **window, divisor_override=None), x.grad)
+    overridden = avg_pool2d(x.detach().numpy(), **window, divisor_override=3)
+    np.testing.assert_allclose(overridden, torch.nn.functional.avg_pool2d(x.detach(), 2, ceil_mode=ceil_mode, divisor_override=3))
+
+
 def test_results_do_not_depend_on_the_number_of_threads():
     x = np.random.default_rng(0).normal(size=(70, 30, 8, 8)).astype(np.float32)
     window = {"kernel_size": (2, 2), "stride": (2, 2), "padding": (0, 0), "ceil_mode": False}
