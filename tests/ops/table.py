@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import lucid
-from tests.ops import table_special
+from tests.ops import table_shape, table_special
 from tests.ops.row import Row, matrix, pair
 
 
@@ -124,4 +124,4 @@ LINEAR_ALGEBRA = [
     Row("matrix_norm 1", lambda x: lucid.linalg.matrix_norm(x, 1), lambda x: np.linalg.norm(x, 1), matrix()),
 ]
 
-ROWS = UNARY + BINARY + SHAPE + TERNARY + LINEAR_ALGEBRA + table_special.ROWS
+ROWS = UNARY + BINARY + SHAPE + TERNARY + LINEAR_ALGEBRA + table_special.ROWS + table_shape.ROWS
