@@ -30,12 +30,8 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False
     name = "torch.searchsorted()"
     edges = require_tensor("searchsorted", sorted_sequence).detach()
     values = input.detach() if isinstance(input, Tensor) else as_tensor(input, device=edges.device)
-    if not isinstance(input, Tensor):
-        dtype = common_dtype([edges, input])
-        edges, values = edges.to(dtype), values.to(dtype)
-    if edges.dtype != values.dtype:
-        raise RuntimeError(f"{name}: input value tensor and sorted_sequence should have same dtype, but got {values.dtype.name} "
-                           f"for the input and {edges.dtype.name} for the sequence")
+    dtype = _dtypes.promote_types(edges.dtype, values.dtype) if isinstance(input, Tensor) else common_dtype([edges, input])
+    edges, values = edges.to(dtype), values.to(dtype)
     if side not in (None, "left", "right"):
         raise RuntimeError(f"{name}: side can only be 'left' or 'right' but got {side}")
     if side == "left" and right:
@@ -70,9 +66,6 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
     """
     if require_tensor("bucketize", boundaries).ndim != 1:
         raise RuntimeError(f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
-    if isinstance(input, Tensor) and input.dtype != boundaries.dtype:
-        dtype = _dtypes.promote_types(input.dtype, boundaries.dtype)
-        input, boundaries = input.to(dtype), boundaries.to(dtype)
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
