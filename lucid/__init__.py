@@ -61,6 +61,7 @@ from .ops.arithmetic import (
     neg,
     negative,
     pow,
+    power,
     remainder,
     rsub,
     sub,

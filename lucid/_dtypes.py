@@ -90,9 +90,9 @@ def dtype_of_scalar(value: Any) -> np.dtype:
     return get_default_dtype() if isinstance(value, float) else default_complex()
 
 
-def promote_types(a: Any, b: Any) -> np.dtype:
-    """The dtype of an operation on tensors of dtypes `a` and `b`, as in PyTorch (int64 with float16 is float16)."""
-    a, b = as_dtype(a), as_dtype(b)
+def promote_types(type1: Any, type2: Any) -> np.dtype:
+    """The dtype of an operation on tensors of two dtypes, as in PyTorch (int64 with float16 is float16)."""
+    a, b = as_dtype(type1), as_dtype(type2)
     if a == b:
         return a
     if CATEGORY[a] != CATEGORY[b] and max(CATEGORY[a], CATEGORY[b]) >= 2:

@@ -233,6 +233,7 @@ def pow(input: Operand, exponent: Operand) -> Tensor:
 
 
 subtract, multiply, divide, true_divide = sub, mul, div, div
+power = pow  # the name of lucid 2.x
 
 
 @accepts_out(castable=True)

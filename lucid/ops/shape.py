@@ -254,7 +254,12 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     return _transpose(input, axes=tuple(axes))
 
 
-swapaxes = swapdims = transpose
+swapdims = transpose
+
+
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
+    """Two dimensions exchanged: `transpose` with NumPy's names."""
+    return transpose(input, axis0, axis1)
 
 
 def t(input: Tensor) -> Tensor:
@@ -433,8 +438,26 @@ def tile(input: Tensor, *dims: Any) -> Tensor:
     return repeat(input, (1,) * max(input.ndim - len(counts), 0) + counts)
 
 
-def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None) -> Tensor:
-    """Each element (or slice along `dim`) repeated in place; `repeats` is a number or one number for each."""
+def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
+    """Each element (or slice along `dim`) repeated in place; `repeats` is a number or one number for each.
+
+    Without `repeats`, `input` is the vector of numbers, and the result says which of them each place belongs to. `output_size`
+    is the length that the result must have: RuntimeError otherwise.
+    """
+    if repeats is None:
+        from .creation import arange
+
+        if require_tensor("repeat_interleave", input).ndim != 1:
+            raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
+        return repeat_interleave(arange(input.numel(), device=input.device), input, 0, output_size=output_size)
+    result = _repeated(input, repeats, dim)
+    axis = 0 if dim is None else canonical_dim(dim, input.ndim)
+    if output_size is not None and result._array.shape[axis] != output_size:
+        raise RuntimeError(f"repeat_interleave: Invalid output_size, expected {result._array.shape[axis]}, got {output_size}")
+    return result
+
+
+def _repeated(input: Tensor, repeats: Any, dim: int | None) -> Tensor:
     if dim is None:
         input, dim = ravel(input), 0
     dim = canonical_dim(dim, input.ndim)

@@ -186,5 +186,5 @@ def reshaped_in_place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 SPECIAL_METHODS = {"unfold": unfold, "sum_to_size": sum_to_size}
 SPECIAL_METHODS |= {f"{function.__name__ if name is None else name}_": reshaped_in_place(function) for function, name in (
-    (shapes.squeeze, None), (shapes.unsqueeze, None), (shapes.transpose, None), (shapes.transpose, "swapaxes"),
+    (shapes.squeeze, None), (shapes.unsqueeze, None), (shapes.transpose, None), (shapes.swapaxes, None),
     (shapes.transpose, "swapdims"), (shapes.t, None), (as_strided, None))}
