@@ -106,6 +106,25 @@ def _exp32(x: Any) -> Any:
     return p * low * high
 
 
+# exp for arguments that are not positive, as softmax has them. 2^n is made as 2^(n + 64), always a normal number, times 2^-64:
+# five operations less than the two halves of `_exp32`, which have to reach the largest numbers too.
+_SMALLEST32 = np.float32(-104.0)
+_SHIFTED_BIAS32 = np.int32((127 + 64) << 23)
+_UNSHIFT32 = np.float32(2.0**-64)
+
+
+@jit_exact
+def _exp_nonpositive32(x: Any) -> Any:
+    shifted = x * _LOG2_E32 + _ROUND32
+    n = shifted - _ROUND32
+    r = x - n * _LN2_HIGH32
+    r = r - n * _LN2_LOW32
+    p = ((((_E0 * r + _E1) * r + _E2) * r + _E3) * r + _E4) * r + _E5
+    p = p * (r * r) + r + _ONE32
+    scale = from_bits(np.int32(np.int32(bits(shifted) << _EXPONENT_SHIFT32) + _SHIFTED_BIAS32))
+    return _ZERO32 if x < _SMALLEST32 else p * scale * _UNSHIFT32
+
+
 # Cephes exp.c: exp(r) = 1 + 2 r P(r^2) / (Q(r^2) - r P(r^2)).
 _LN2_HIGH64 = 6.93145751953125e-1
 _LN2_LOW64 = 1.42860682030941723212e-6
@@ -232,6 +251,10 @@ def exp(x: Any) -> Any:
     """e to the power x; at most 2 ulp in float32 and in float64."""
 
 
+def exp_nonpositive(x: Any) -> Any:
+    """e to the power x for x <= 0 (or NaN)."""
+
+
 def tanh(x: Any) -> Any:
     """Hyperbolic tangent."""
 
@@ -258,6 +281,7 @@ def _by_type(function: Any, single: Any, double: Any) -> None:
 
 
 _by_type(exp, _exp32, _exp64)
+_by_type(exp_nonpositive, _exp_nonpositive32, _exp64)
 _by_type(tanh, _tanh32, _tanh64)
 _by_type(sigmoid, _sigmoid32, _sigmoid64)
 _by_type(gauss, _gauss32, _gauss64)

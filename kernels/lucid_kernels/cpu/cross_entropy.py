@@ -86,12 +86,12 @@ def _rows(
         if with_grad:
             gradient = grad[r]
             for c in range(classes):
-                e = _math.exp(row[c] - largest)
+                e = _math.exp_nonpositive(row[c] - largest)
                 gradient[c] = e
                 total += e
         else:
             for c in range(classes):
-                total += _math.exp(row[c] - largest)
+                total += _math.exp_nonpositive(row[c] - largest)
         logarithm = real(math.log(total))
         picked = hard * (weight[label] if weighted else one)
         loss = picked * (logarithm - (row[label] - largest))
@@ -139,7 +139,7 @@ def _stretch(
     for c in range(classes):
         row = x[c][start:stop]
         for i in range(count):
-            total[i] += _math.exp(row[i] - largest[i])
+            total[i] += _math.exp_nonpositive(row[i] - largest[i])
         if soft != zero:
             share = weight[c] if weighted else one
             for i in range(count):
@@ -164,7 +164,7 @@ def _stretch(
         gradient = grad[c][start:stop]
         shift = unit * soft * (weight[c] if weighted else one)
         for i in range(count):
-            gradient[i] = _math.exp(row[i] - largest[i]) * factor[i] - shift
+            gradient[i] = _math.exp_nonpositive(row[i] - largest[i]) * factor[i] - shift
     for i in range(count):
         label = labels[i]
         if label != ignore_index:

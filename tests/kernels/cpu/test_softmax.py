@@ -87,3 +87,13 @@ def test_as_in_torch():
         np.testing.assert_allclose(
             kernels.log_softmax(x, dim=dim), torch.log_softmax(torch.tensor(x), dim), rtol=2e-6, atol=2e-6
         )
+
+
+@pytest.mark.parametrize("shape", [(3, 40), (3, 40, 7)])
+def test_small_results_are_subnormal_not_zero(shape):
+    x = np.zeros(shape, np.float32)
+    x[0, 1:], x[1, 1:], x[2, 1:] = -90.0, -102.0, -110.0
+    y = kernels.softmax(x, dim=1)
+    wanted = np.exp(x.astype(np.float64))
+    np.testing.assert_allclose(y, wanted, rtol=1e-6, atol=1e-45)
+    assert (y[1, 1:] > 0).all() and (y[2, 1:] == 0).all()
