@@ -1,6 +1,7 @@
 """Coordinates and combinations: `meshgrid`, `cartesian_prod`, `combinations`, indices of triangles, and `logspace`."""
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from .. import _dtypes
@@ -8,7 +9,7 @@ from ..tensor import Tensor
 from ._operands import require_tensor
 from ._out import accepts_out
 from .arithmetic import pow
-from .creation import arange, linspace
+from .creation import arange, linspace, tensor
 from .shape import ravel, stack
 
 
@@ -90,12 +91,6 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
         return input.new_empty(0)
-    count = input.numel()
-    places = arange(count, device=input.device)
-    if r == 1:
-        return input.reshape(count, 1).clone()
-    grids = meshgrid(*[places] * r)
-    kept = grids[0] <= grids[1] if with_replacement else grids[0] < grids[1]
-    for before, after in zip(grids[1:-1], grids[2:], strict=True):
-        kept = kept & (before <= after if with_replacement else before < after)
-    return stack([input[grid[kept]] for grid in grids], 1)
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    places = tensor(list(choose(range(input.numel()), r)), dtype=_dtypes.int64, device=input.device)
+    return input[places.reshape(-1)].reshape(-1 if places.numel() else 0, r)

@@ -10,6 +10,7 @@ from ..autograd.op import Op
 from ..tensor import Tensor
 from ._operands import canonical_dim, require_tensor
 from ._out import accepts_out
+from .comparison import where
 from .creation import arange, linspace
 from .indexing import nonzero, sort
 from .search import searchsorted
@@ -30,7 +31,7 @@ class Histogram(NamedTuple):
 
 def _range(name: str, x: Tensor, low: float, high: float, margin: float) -> tuple[float, float]:
     """The range of the bins: that of the elements if the given one is empty, with a margin if that is empty too."""
-    if low == high and x.numel():
+    if low == high and x.numel() and not x.is_meta:
         low, high = float(x.min().item()), float(x.max().item())
     if low == high:
         low, high = low - margin, high + margin
@@ -58,9 +59,11 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     if bins <= 0:
         raise RuntimeError(f"torch.histc(): bins must be > 0, but got {bins}")
     low, high = _range("torch.histc", x, min, max, 1)
-    x = x[(x >= low) & (x <= high)]
-    places = ((x - low) * bins / (high - low)).to(_dtypes.int64).clamp(max=bins - 1)
-    return _bincount(places, None, minlength=bins).to(input.dtype)
+    inside = (x >= low) & (x <= high)
+    places = ((where(inside, x, low) - low) * bins / (high - low)).to(_dtypes.int64).clamp(max=bins - 1)
+    counts = x.new_zeros(bins + 1, dtype=_dtypes.int64)  # the last one is of those outside
+    counts = counts.index_add(0, where(inside, places, bins), counts.new_ones(x.shape))
+    return counts[:bins].to(input.dtype)
 
 
 def histogram(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False,

@@ -453,15 +453,18 @@ def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     if source._array.dtype != self._array.dtype:
         raise RuntimeError("masked_scatter_: expected self and source to have same dtypes but got "
                            f"{type_name(self.dtype)} and {type_name(source.dtype)}")
-    count = int(mask.sum().item())
-    if source.numel() < count:
-        raise RuntimeError(f"masked_scatter: expected the source to have at least {count} elements, but it has "
-                           f"{source.numel()}")
-    if self._array.ndim == 0:
-        setitem(self.reshape(1), mask.reshape(1), source.reshape(-1)[:count])
-    else:
-        setitem(self, mask, source.reshape(-1)[:count])
-    return self
+    from .comparison import where
+
+    if not self.is_meta:
+        count = int(mask.sum().item())
+        if source.numel() < count:
+            raise RuntimeError(f"masked_scatter: expected the source to have at least {count} elements, but it has "
+                               f"{source.numel()}")
+    if source.numel() == 0:
+        return self
+    order = (mask.reshape(-1).cumsum(0) - 1).clamp(0, source.numel() - 1)  # which element of the source comes here
+    values = source.reshape(-1)[order].reshape(self.shape)
+    return write(self, lambda old: where(mask, values, old))
 
 
 @array_api_names

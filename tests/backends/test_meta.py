@@ -129,6 +129,10 @@ class TestOperations:
     def test_every_row_of_the_op_table(self, row: Row, dtype):
         arrays = row.inputs(np.random.default_rng(0))
         inputs = [lucid.tensor(a, dtype=dtype) for a in arrays]
+        if row.data_dependent:
+            with pytest.raises(NotImplementedError, match="depends on elements"):
+                row.function(*[t.to("meta") for t in inputs])
+            return
         try:
             row.function(*inputs)
         except RuntimeError as error:  # of operations that do not take this dtype

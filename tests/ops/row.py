@@ -18,6 +18,7 @@ class Row:
     inputs: Callable[[np.random.Generator], list[np.ndarray]]
     smooth: bool = True
     special: bool = True  # compared on NaN, inf, 0 and -0 as well
+    data_dependent: bool = False  # the shape of the result depends on elements, so the device meta refuses
 
 
 def matrix(low: float = -2.0, high: float = 2.0, shape: tuple[int, ...] = (3, 4)):

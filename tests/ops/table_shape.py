@@ -72,7 +72,8 @@ ROWS = [
     Row("hsplit", lambda x: x.hsplit(2)[1], lambda x: np.hsplit(x, 2)[1], matrix()),
     Row("vsplit", lambda x: x.vsplit((1, 2))[1], lambda x: np.vsplit(x, (1, 2))[1], matrix()),
     Row("dsplit", lambda x: x.dsplit(2)[0], lambda x: np.dsplit(x, 2)[0], matrix(shape=CUBE)),
-    Row("meshgrid", lambda a, b: lucid.meshgrid(a, b, indexing="xy")[1], lambda a, b: np.meshgrid(a, b)[1], pair(a=(3,), b=(2,))),
+    Row("meshgrid", lambda a, b: lucid.stack(lucid.meshgrid(a, b, indexing="xy")), lambda a, b: np.stack(np.meshgrid(a, b)),
+        pair(a=(3,), b=(2,))),
     Row("combinations", lambda a: lucid.combinations(a), lambda a: np.array([[a[0], a[1]], [a[0], a[2]], [a[1], a[2]]]),
         matrix(shape=(3,))),
     Row("cumprod", lambda x: x.cumprod(1), lambda x: np.cumprod(x, 1), matrix()),
@@ -110,7 +111,8 @@ ROWS = [
         lambda a, b: _replaced(a, np.s_[:, [0, 2]], b), pair(b=(3, 2))),
     Row("histc", lambda x: lucid.histc(x, 6, -2, 2), lambda x: np.histogram(x, 6, (-2, 2))[0].astype(float), matrix(), False),
     Row("isin", lambda a, b: lucid.isin(a.round(), b.round()), lambda a, b: np.isin(np.round(a), np.round(b)), pair(b=(3,)), False),
-    Row("unique", lambda x: x.round().unique(), lambda x: np.unique(np.round(x)) + 0.0, matrix(), False),
+    Row("unique", lambda x: x.round().unique(), lambda x: np.unique(np.round(x)) + 0.0, matrix(), False,
+        data_dependent=True),
     Row("einops.rearrange", lambda x: lucid.einops.rearrange(x, "a (b c) d -> (d a) c b", b=1), lambda x: x.transpose(
         2, 0, 1).reshape(8, 3, 1), matrix(shape=CUBE)),
 ]
