@@ -170,6 +170,9 @@ from .ops.diagonals import (
 from .ops.dropout import (
     dropout,
 )
+from .ops.einsum import (
+    einsum,
+)
 from .ops.embedding import (
     embedding,
 )
@@ -233,7 +236,6 @@ from .ops.joining import (
     vstack,
 )
 from .ops.linear_algebra import (
-    addmm,
     bmm,
     dot,
     ger,
@@ -244,14 +246,55 @@ from .ops.linear_algebra import (
     outer,
     vdot,
 )
+from .ops.linear_algebra_determinant import (
+    det,
+    logdet,
+    slogdet,
+)
 from .ops.linear_algebra_exponential import (
     matrix_exp,
 )
 from .ops.linear_algebra_factors import (
     geqrf,
+    orgqr,
+)
+from .ops.linear_algebra_factors import torch_qr as qr
+from .ops.linear_algebra_factors import torch_svd as svd
+from .ops.linear_algebra_lu import (
+    lu_solve,
+    lu_unpack,
 )
 from .ops.linear_algebra_norms import (
     norm_except_dim,
+)
+from .ops.linear_algebra_products import (
+    chain_matmul,
+    cross,
+    inner,
+    kron,
+    matrix_power,
+    tensordot,
+    trace,
+    vander,
+)
+from .ops.linear_algebra_pseudoinverse import (
+    pinverse,
+)
+from .ops.linear_algebra_sums import (
+    addbmm,
+    addmm,
+    addmv,
+    addr,
+    baddbmm,
+)
+from .ops.linear_algebra_systems import (
+    inverse,
+)
+from .ops.linear_algebra_triangular import (
+    cholesky,
+    cholesky_inverse,
+    cholesky_solve,
+    triangular_solve,
 )
 from .ops.loss import (
     binary_cross_entropy_with_logits,
@@ -471,7 +514,7 @@ from .ops.unary import (
 from .serialization import load, save
 from .tensor import Size, Tensor
 
-from . import data, linalg, nn, optim, func, special, einops, random  # isort: skip  (they import the functions above)
+from . import data, fft, linalg, nn, optim, func, special, einops, random  # isort: skip  (they import the functions above)
 
 __version__ = "0.1.0"
 

@@ -1,9 +1,30 @@
 """Linear algebra, under the names of `torch.linalg` (https://docs.pytorch.org/docs/2.13/linalg.html)."""
 from .backends.linear_algebra import LinAlgError
+from .ops.diagonals import diagonal as _diagonal
 from .ops.linear_algebra import matmul
+from .ops.linear_algebra_determinant import linalg_det as det
+from .ops.linear_algebra_determinant import linalg_slogdet as slogdet
+from .ops.linear_algebra_eigen import eig, eigh, eigvals, eigvalsh
 from .ops.linear_algebra_exponential import matrix_exp
-from .ops.linear_algebra_factors import householder_product, qr, solve, svd, svdvals
+from .ops.linear_algebra_factors import householder_product, qr, svd, svdvals
+from .ops.linear_algebra_lu import linalg_lu_solve as lu_solve
+from .ops.linear_algebra_lu import lu, lu_factor, lu_factor_ex
 from .ops.linear_algebra_norms import matrix_norm, norm, vector_norm
+from .ops.linear_algebra_products import linalg_cross as cross
+from .ops.linear_algebra_products import linalg_vander as vander
+from .ops.linear_algebra_products import matrix_power, multi_dot, vecdot
+from .ops.linear_algebra_pseudoinverse import cond, lstsq, matrix_rank, pinv
+from .ops.linear_algebra_systems import inv, inv_ex, solve, solve_ex, tensorinv, tensorsolve
+from .ops.linear_algebra_triangular import cholesky_ex, solve_triangular
+from .ops.linear_algebra_triangular import linalg_cholesky as cholesky
+from .tensor import Tensor
 
-__all__ = ["LinAlgError", "householder_product", "matmul", "matrix_exp", "matrix_norm", "norm", "qr", "solve", "svd", "svdvals",
-           "vector_norm"]
+__all__ = ["LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",
+           "householder_product", "inv", "inv_ex", "lstsq", "lu", "lu_factor", "lu_factor_ex", "lu_solve", "matmul",
+           "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve",
+           "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot", "vector_norm"]
+
+
+def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """`lucid.diagonal`, by default of the last two dimensions."""
+    return _diagonal(A, offset, dim1, dim2)

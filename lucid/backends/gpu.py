@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from . import convolution, elementwise, functions, lazy, linear_algebra, movement, ordering, probe
+from . import convolution, elementwise, fourier, functions, lazy, linear_algebra, movement, ordering, probe
 from .device import Device
 from .memory_format import in_memory_order
 
@@ -45,7 +45,7 @@ def _multiply(a: Array, b: Array) -> Array:
 
 
 TABLE: dict[str, Callable[..., Any]] = functions.table(cupy, _scatter_add, _multiply)
-TABLE |= movement.table(cupy) | ordering.table(cupy)
+TABLE |= movement.table(cupy) | ordering.table(cupy) | fourier.table(cupy)
 TABLE |= linear_algebra.table(cupy, lambda: cupyx.errstate(linalg="raise"))  # CuPy says nothing of singular matrices by itself
 TABLE |= elementwise.table(cupy)
 lazy.kernels("lucid_kernels.cuda", TABLE)

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from . import elimination
+
 Array = Any
 Kernel = Callable[..., Any]
 
@@ -19,18 +21,73 @@ class LinAlgError(RuntimeError):
 
 
 def table(xp: Any, checked: Callable[[], contextlib.AbstractContextManager[Any]] = contextlib.nullcontext) -> dict[str, Kernel]:
-    """The operations on `xp` (numpy or cupy); `checked()` is the context in which `xp` reports singular matrices."""
-    linalg = xp.linalg
+    """The operations on `xp` (numpy or cupy); `checked()` is the context in which `xp` reports singular matrices.
 
-    def solve(a: Array, b: Array) -> Array:
-        """X with ``a @ X = b`` for stacks (..., n, n) and (..., n, k) of the same batch. Raises LinAlgError."""
-        if b.size == 0:
-            return xp.empty(b.shape, b.dtype)
+    The operations whose name ends in `_ex` report a matrix without a result by a number in `info`, as LAPACK does, and make
+    its result NaN; it is 0 for all others.
+    """
+    linalg = xp.linalg
+    eliminations = elimination.table(xp)
+
+    def reporting(compute: Kernel, explain: Kernel, matrices: Array, *others: Array) -> tuple[Array, Array]:
+        """``compute(matrices, *others)`` of one batch, and `info`, which is `explain(matrix)` where `compute` fails.
+
+        All at once; one by one only if one of them fails.
+        """
+        batch = matrices.shape[:-2]
         try:
             with checked():
-                return linalg.solve(a, b)
-        except np.linalg.LinAlgError as error:
-            raise LinAlgError("linalg.solve: The solver failed because the input matrix is singular.") from error
+                return compute(matrices, *others), xp.zeros(batch, np.int32)
+        except np.linalg.LinAlgError:
+            pass
+        given = (matrices, *others)
+        result = xp.full(given[-1].shape, np.nan, given[-1].dtype)
+        info = np.zeros(batch, np.int32)
+        for index in np.ndindex(batch):
+            try:
+                with checked():
+                    result[index] = compute(*[array[index] for array in given])
+            except np.linalg.LinAlgError:
+                info[index] = explain(matrices[index])
+        return result, xp.asarray(info)
+
+    def zero_pivot(matrix: Array) -> int:
+        """The number of the first zero pivot of a singular matrix."""
+        return int(eliminations["lu_factor"](matrix, pivot=True)[2]) or matrix.shape[-1]
+
+    def indefinite_minor(matrix: Array) -> int:
+        """The order of the first leading minor that is not positive definite."""
+        definite, failing = 0, matrix.shape[-1]
+        while failing - definite > 1:
+            order = (definite + failing) // 2
+            try:
+                with checked():
+                    linalg.cholesky(matrix[:order, :order])
+                definite = order
+            except np.linalg.LinAlgError:
+                failing = order
+        return failing
+
+    def solve_ex(a: Array, b: Array) -> tuple[Array, Array]:
+        """X with ``a @ X = b`` for stacks (..., n, n) and (..., n, k) of the same batch, and `info`."""
+        if b.size == 0:
+            return xp.empty(b.shape, b.dtype), xp.zeros(a.shape[:-2], np.int32)
+        return reporting(linalg.solve, zero_pivot, a, b)
+
+    def inv_ex(a: Array) -> tuple[Array, Array]:
+        """The inverses, and `info`: the number of the first zero pivot."""
+        return reporting(linalg.inv, zero_pivot, a)
+
+    def cholesky_ex(a: Array) -> tuple[Array, Array]:
+        """Lower Cholesky factors, of which the lower triangles are read, and `info`: the order of the first minor that fails."""
+        return reporting(linalg.cholesky, indefinite_minor, a)
+
+    def det(a: Array) -> Array:
+        return xp.asarray(linalg.det(a))
+
+    def slogdet(a: Array) -> tuple[Array, Array]:
+        sign, logarithm = linalg.slogdet(a)
+        return xp.asarray(sign), xp.asarray(logarithm)
 
     def geqrf(x: Array) -> tuple[Array, Array]:
         """LAPACK's compact form of a QR factorization: R on and above the diagonal, reflectors below, and their tau."""
@@ -51,4 +108,72 @@ def table(xp: Any, checked: Callable[[], contextlib.AbstractContextManager[Any]]
                               "values.") from error
         return u, s, vh
 
-    return {"solve": solve, "geqrf": geqrf, "qr": qr, "svd": svd}
+    def hermitian(function: Kernel, a: Array, uplo: str) -> Any:
+        try:
+            with checked():
+                result = function(a, uplo)
+            if xp.isfinite(result[0] if isinstance(result, tuple) else result).all():
+                return result
+        except np.linalg.LinAlgError:
+            pass
+        raise LinAlgError("linalg.eigh: The algorithm failed to converge because the input matrix is ill-conditioned, has too "
+                          "many repeated eigenvalues or is not finite.")
+
+    def eigh(a: Array, *, uplo: str) -> tuple[Array, Array]:
+        """Rising eigenvalues and eigenvectors of Hermitian matrices, of which the triangle `uplo` ('L' or 'U') is read."""
+        values, vectors = hermitian(linalg.eigh, a, uplo)
+        return values, vectors
+
+    def eigvalsh(a: Array, *, uplo: str) -> Array:
+        return hermitian(linalg.eigvalsh, a, uplo)
+
+    def general(function: Kernel, a: Array) -> Any:
+        if not xp.isfinite(a).all():
+            raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
+        try:
+            with checked():
+                return function(a)
+        except np.linalg.LinAlgError as error:
+            raise LinAlgError("linalg.eig: The algorithm failed to converge.") from error
+
+    def eig(a: Array) -> tuple[Array, Array]:
+        """Eigenvalues, in no order, and eigenvectors of norm 1: always complex."""
+        values, vectors = general(linalg.eig, a)
+        wide = np.result_type(a.dtype, np.complex64)
+        return values.astype(wide, copy=False), vectors.astype(wide, copy=False)
+
+    def eigvals(a: Array) -> Array:
+        return general(linalg.eigvals, a).astype(np.result_type(a.dtype, np.complex64), copy=False)
+
+    def pinv(a: Array, atol: Array, rtol: Array, *, hermitian: bool) -> Array:
+        """Pseudoinverses: singular values up to max(atol, rtol * largest), in which the tolerances have the batch, count as 0."""
+        if a.size == 0:
+            return xp.zeros((*a.shape[:-2], a.shape[-1], a.shape[-2]), a.dtype)
+        if hermitian:
+            values, u = eigh(a, uplo="L")
+            vh = u.conj().swapaxes(-1, -2)
+        else:
+            u, values, vh = svd(a, full_matrices=False)
+        sizes = xp.abs(values)
+        kept = sizes > xp.maximum(atol, rtol * sizes.max(-1))[..., None]
+        inverse = xp.where(kept, 1 / xp.where(kept, values, xp.ones_like(values)), xp.zeros_like(values))
+        return (vh.conj().swapaxes(-1, -2) * inverse[..., None, :]) @ u.conj().swapaxes(-1, -2)
+
+    def lstsq(a: Array, b: Array, *, rcond: float) -> tuple[Array, Array, Array]:
+        """The shortest X that makes ``a @ X - b`` shortest, the ranks and the singular values, for stacks of one batch.
+
+        Singular values up to `rcond` times the largest count as 0.
+        """
+        (rows, columns), batch = a.shape[-2:], a.shape[:-2]
+        if a.size == 0:
+            return (xp.zeros((*batch, columns, b.shape[-1]), a.dtype), xp.zeros(batch, np.int64),
+                    xp.zeros((*batch, min(rows, columns)), a.real.dtype))
+        u, s, vh = svd(a, full_matrices=False)
+        kept = s > rcond * s.max(-1, keepdims=True)
+        projected = u.conj().swapaxes(-1, -2) @ b
+        scaled = xp.where(kept[..., None], projected / xp.where(kept, s, xp.ones_like(s))[..., None], xp.zeros_like(projected))
+        return vh.conj().swapaxes(-1, -2) @ scaled, kept.sum(-1), s
+
+    entries: list[Kernel] = [solve_ex, inv_ex, cholesky_ex, det, slogdet, geqrf, qr, svd, eigh, eigvalsh, eig, eigvals, pinv,
+                             lstsq]
+    return {function.__name__: function for function in entries} | eliminations

@@ -13,6 +13,7 @@ from typing import Any
 from ..autograd.inplace import write
 from ..tensor import Tensor
 from . import (
+    _matrices,
     activation,
     arithmetic,
     bilinear,
@@ -31,8 +32,15 @@ from . import (
     joining,
     likelihood_loss,
     linear_algebra,
+    linear_algebra_determinant,
     linear_algebra_exponential,
     linear_algebra_factors,
+    linear_algebra_lu,
+    linear_algebra_products,
+    linear_algebra_pseudoinverse,
+    linear_algebra_sums,
+    linear_algebra_systems,
+    linear_algebra_triangular,
     loss,
     margin_loss,
     normalization,
@@ -57,11 +65,13 @@ from . import (
 )
 from ._out import method as as_method
 
-FAMILIES = (activation, arithmetic, bilinear, binary, comparison, conversion, convolution, creation, diagonals, dropout,
-            embedding, fold, gamma, histogram, indexing, joining, likelihood_loss, linear_algebra,
-            linear_algebra_exponential, linear_algebra_factors, loss, margin_loss, normalization, padding,
-            piecewise_activation, pooling, pooling_dimensions, random, reduction, resampling, scan, scatter_reduce,
-            search, shape, special, statistics, strides, ternary, trigonometry, unary, vectors)
+FAMILIES = (activation, arithmetic, bilinear, binary, comparison, conversion, convolution, creation, diagonals,
+            dropout, embedding, fold, gamma, histogram, indexing, joining, likelihood_loss, linear_algebra,
+            linear_algebra_determinant, linear_algebra_exponential, linear_algebra_factors, linear_algebra_lu,
+            linear_algebra_products, linear_algebra_pseudoinverse, linear_algebra_sums, linear_algebra_systems,
+            linear_algebra_triangular, loss, margin_loss, normalization, padding, piecewise_activation, pooling,
+            pooling_dimensions, random, reduction, resampling, scan, scatter_reduce, search, shape, special,
+            statistics, strides, ternary, trigonometry, unary, vectors)
 
 OPERATORS: dict[str, Callable[..., Any]] = {
     "__add__": arithmetic.plain_add, "__radd__": arithmetic.plain_add, "__sub__": arithmetic.sub, "__rsub__": arithmetic.rsub,
@@ -117,8 +127,8 @@ def _attach() -> None:
     methods.imag = property(conversion.imag)
     methods.T = property(shape.reverse_view)
     methods.mT = property(shape.adjoint_view)
-    methods.mH = property(linear_algebra_factors.adjoint)
-    methods.H = property(linear_algebra_factors.matrix_adjoint)
+    methods.mH = property(_matrices.adjoint)
+    methods.H = property(_matrices.matrix_adjoint)
     methods.zero_ = lambda self: self.fill_(0)
     methods.fill_ = _fill_
 

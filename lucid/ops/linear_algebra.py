@@ -7,9 +7,10 @@ from ..autograd.errors import type_name
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor
 from ._operands import reduce_to, require_tensor
+from ._out import accepts_out
 from .arithmetic import conjugate
 
-METHODS = ("matmul", "mm", "bmm", "mv", "dot", "outer", "addmm", "ger", "vdot")
+METHODS = ("matmul", "mm", "bmm", "mv", "dot", "outer", "ger", "vdot")
 
 
 def _matmul_rule(needs: Any, a: Tensor, b: Tensor, *, transpose_a: bool = False, transpose_b: bool = False) -> Pull:
@@ -86,6 +87,7 @@ def _refuse_sizes(rows: int, inner: int, other: int, columns: int) -> None:
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({rows}x{inner} and {other}x{columns})")
 
 
+@accepts_out
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """The product of vectors, matrices or stacks of matrices, which are broadcast; of two vectors, their dot product.
 
@@ -138,6 +140,7 @@ def check_batches(a: tuple[int, ...], b: tuple[int, ...]) -> None:
                                f"dimension {dim}")
 
 
+@accepts_out
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """The product of two matrices. Raises RuntimeError for other ranks and sizes that do not fit."""
     if input._array.ndim != 2:
@@ -147,6 +150,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     return matmul(input, mat2)
 
 
+@accepts_out
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """The products of two stacks of matrices (b, n, k) and (b, k, m), pair by pair."""
     a, b = input._array.shape, mat2._array.shape
@@ -159,6 +163,7 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     return matmul(input, mat2)
 
 
+@accepts_out
 def mv(input: Tensor, vec: Tensor) -> Tensor:
     """The product of a matrix and a vector."""
     if input._array.ndim != 2 or vec._array.ndim != 1:
@@ -166,6 +171,7 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
     return matmul(input, vec)
 
 
+@accepts_out
 def dot(input: Tensor, tensor: Tensor) -> Tensor:
     """The sum of the products of two vectors' elements."""
     a, b = require_tensor("dot", input)._array.shape, require_tensor("dot", tensor)._array.shape
@@ -181,11 +187,13 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
     return _matmul(input.reshape(1, a[0]), tensor.reshape(a[0], 1)).reshape(())
 
 
+@accepts_out
 def vdot(input: Tensor, other: Tensor) -> Tensor:
     """`dot` with the complex conjugate of `input`."""
     return dot(conjugate(input), other)
 
 
+@accepts_out
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """The products of all pairs of elements of two vectors, as a matrix."""
     for name, t in (("self", input), ("vec2", vec2)):
@@ -195,17 +203,6 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
 
 
 ger = outer
-
-
-def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """``beta * input + alpha * (mat1 @ mat2)``; `input` is broadcast."""
-    product = mm(mat1, mat2)
-    if input._array.dtype != product._array.dtype:
-        raise RuntimeError(f"self and mat2 must have the same dtype, but got {type_name(input.dtype)} and "
-                           f"{type_name(mat2.dtype)}")
-    input = input.expand(product.shape)
-    product = product if alpha == 1 else product * alpha
-    return product if beta == 0 else (input if beta == 1 else input * beta) + product
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -231,4 +228,4 @@ def _unusual_linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tenso
     return result + bias.expand(result.shape)
 
 
-SPECIAL_METHODS = {"__matmul__": matmul, "__rmatmul__": lambda self, other: matmul(other, self)}
+SPECIAL_METHODS = {"__matmul__": matmul.without_out, "__rmatmul__": lambda self, other: matmul(other, self)}

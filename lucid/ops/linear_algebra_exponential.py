@@ -4,9 +4,9 @@ from __future__ import annotations
 import math
 
 from ..tensor import Tensor
+from ._matrices import require_square
 from .comparison import where
 from .creation import eye
-from .linear_algebra_factors import require_square
 from .unary import ceil, exp2, isfinite, log2
 
 METHODS = ("matrix_exp",)

@@ -1,18 +1,18 @@
-"""Linear systems and factorizations of matrices, for stacks of them: the dimensions before the last two are a batch."""
+"""QR and singular value decompositions, for stacks of matrices: the dimensions before the last two are a batch."""
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .. import _dtypes
 from ..autograd.errors import type_name
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor
+from ._matrices import adjoint, all_gradients, require_lapack_dtype, require_matrix
 from ._operands import require_tensor
-from .arithmetic import conjugate
+from ._out import accepts_out
 from .creation import eye
 from .diagonals import tril, triu
-from .linear_algebra import check_batches
-from .shape import broadcast_shapes, cat
+from .linear_algebra_systems import solve_columns
+from .shape import cat
 
 METHODS = ("geqrf",)
 
@@ -39,92 +39,6 @@ class SVD(NamedTuple):
     Vh: Tensor
 
 
-def adjoint(matrix: Tensor) -> Tensor:
-    """The conjugate transpose of each matrix (the property `mH`)."""
-    return conjugate(matrix).mT
-
-
-def matrix_adjoint(matrix: Tensor) -> Tensor:
-    """The conjugate transpose of one matrix (the property `H`); a number is its own."""
-    if matrix.ndim not in (0, 2):
-        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {matrix.ndim}-D tensor.")
-    return adjoint(matrix) if matrix.ndim else conjugate(matrix)
-
-
-# ---- checks ------------------------------------------------------------------------------------------------------------
-def require_matrix(name: str, input: Tensor) -> None:
-    """Raise RuntimeError for integers and for less than two dimensions."""
-    dtype = require_tensor(name, input)._array.dtype
-    if input.ndim < 2:
-        raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
-    if not _dtypes.is_differentiable(dtype):
-        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {type_name(dtype)}")
-
-
-def require_square(name: str, input: Tensor) -> None:
-    """Raise RuntimeError as `require_matrix` does, and for matrices that are not square."""
-    require_matrix(name, input)
-    rows, columns = input._array.shape[-2:]
-    if rows != columns:
-        raise RuntimeError(f"{name}: A must be batches of square matrices, but they are {rows} by {columns} matrices")
-
-
-def require_lapack_dtype(routine: str, input: Tensor) -> None:
-    """Raise NotImplementedError for dtypes that LAPACK has no routines for."""
-    if input._array.dtype.kind not in "fc" or input._array.dtype.itemsize < 4:
-        raise NotImplementedError(f'"{routine}" not implemented for \'{type_name(input.dtype)}\'')
-
-
-def _all(gradients: list[Any], count: int) -> list[Any]:
-    """The gradients of all `count` outputs: the engine leaves out the last ones that have none."""
-    return gradients + [None] * (count - len(gradients))
-
-
-# ---- linear systems ----------------------------------------------------------------------------------------------------
-def _solve_rule(needs: Any, a: Tensor, b: Tensor) -> Pull:
-    needs_a, needs_b = needs
-
-    def pull(g: Tensor, x: Tensor) -> tuple[Any, Any]:
-        to_b = _solve(adjoint(a), g)
-        return -(to_b @ adjoint(x)) if needs_a else None, to_b if needs_b else None
-
-    return pull
-
-
-_solve = Op("solve", _solve_rule, keeps=True)
-
-
-def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
-    """X with ``A X = B``, or ``X A = B`` without `left`, for square `A` (..., n, n) and `B` (..., n, k) or (..., k, n).
-
-    `B` is a vector, or a batch of vectors, if it has one dimension or the shape of `A` without the last one; batches are
-    broadcast. Raises RuntimeError for shapes and dtypes that do not fit, and LinAlgError, a RuntimeError, if a matrix is
-    singular.
-    """
-    name = "linalg.solve"
-    require_square(name, A)
-    dtype = require_tensor(name, B)._array.dtype
-    if dtype != A._array.dtype:
-        raise RuntimeError(f"{name}: Expected A and B to have the same dtype, but found A of type {type_name(A.dtype)} and B of "
-                           f"type {type_name(dtype)} instead")
-    a, b = A._array.shape, B._array.shape
-    vector = len(b) == 1 or (len(b) == len(a) - 1 and b == a[:-1])
-    if vector:
-        B = B.unsqueeze(-1)
-    elif not b:
-        raise RuntimeError(f"{name}: The input tensor B must have at least 2 dimensions.")
-    rows, columns = B._array.shape[-2:]
-    if (rows if left else columns) != a[-1]:
-        raise RuntimeError(f"{name}: Incompatible shapes of A and B for the equation {'AX' if left else 'XA'} = B "
-                           f"({a[-2]}x{a[-1]} and {rows}x{columns})")
-    require_lapack_dtype("lu_cpu", A)
-    check_batches(a[:-2], B._array.shape[:-2])
-    batch = broadcast_shapes(a[:-2], B._array.shape[:-2])
-    A, B = A.expand(*batch, *a[-2:]), B.expand(*batch, rows, columns)
-    result = _solve(A, B) if left else _solve(A.mT, B.mT).mT
-    return result.squeeze(-1) if vector else result
-
-
 # ---- QR ----------------------------------------------------------------------------------------------------------------
 def _geqrf_rule(needs: Any, x: Tensor) -> Pull:
     def pull(g: Any, y: Any) -> Any:
@@ -147,7 +61,7 @@ def _qr_rule(needs: Any, a: Tensor, *, mode: str) -> Pull:
         if mode == "complete" and rows > columns:
             raise RuntimeError("The QR decomposition is not differentiable when mode='complete' and nrows > ncols.")
         q, r = y
-        to_q, to_r = (like * 0 if part is None else part for part, like in zip(_all(g, 2), y, strict=True))
+        to_q, to_r = (like * 0 if part is None else part for part, like in zip(all_gradients(g, 2), y, strict=True))
         to_beyond = to_r.narrow(-1, rows, columns - rows) if columns > rows else None
         if to_beyond is not None:
             to_q = to_q + a.narrow(-1, rows, columns - rows) @ adjoint(to_beyond)
@@ -155,7 +69,7 @@ def _qr_rule(needs: Any, a: Tensor, *, mode: str) -> Pull:
         mixed = r @ adjoint(to_r) - adjoint(to_q) @ q
         below, diagonal = tril(mixed, -1), tril(triu(mixed))
         symmetric = below + adjoint(below) + (diagonal + adjoint(diagonal)) / 2
-        gradient = adjoint(_solve(r, adjoint(to_q + q @ symmetric)))
+        gradient = adjoint(solve_columns(r, adjoint(to_q + q @ symmetric)))
         return (gradient if to_beyond is None else cat([gradient, q @ to_beyond], -1),)
 
     return pull
@@ -165,6 +79,7 @@ _geqrf = Op("geqrf", _geqrf_rule)
 _qr = Op("qr", _qr_rule, keeps=(0, 1))
 
 
+@accepts_out
 def geqrf(input: Tensor) -> GEQRF:
     """LAPACK's compact QR factorization of matrices (..., m, n): R on and above the diagonal of `a`, the vectors of the
     Householder reflectors below it, and their factors `tau` (..., min(m, n)): what `linalg.householder_product` takes.
@@ -177,6 +92,7 @@ def geqrf(input: Tensor) -> GEQRF:
     return GEQRF(*_geqrf(input))
 
 
+@accepts_out
 def qr(A: Tensor, mode: str = "reduced") -> QR:
     """``A = Q R`` for matrices (..., m, n), with orthonormal columns in Q and R upper triangular, as the pair (Q, R).
 
@@ -191,7 +107,14 @@ def qr(A: Tensor, mode: str = "reduced") -> QR:
     return QR(*_qr(A, mode=mode))
 
 
+@accepts_out
+def torch_qr(input: Tensor, some: bool = True) -> QR:
+    """`linalg.qr` as it was: mode 'reduced' if `some`, else 'complete'."""
+    return qr(input, "reduced" if some else "complete")
+
+
 # ---- Householder reflectors ----------------------------------------------------------------------------------------------
+@accepts_out
 def householder_product(input: Tensor, tau: Tensor) -> Tensor:
     """The first n columns of the product of the reflectors 1 - tau_i v_i v_i^H, in which v_i is 0 above row i, 1 in it, and
     column i of `input` (..., m, n) below; `tau` is (..., k) with k <= n <= m.
@@ -207,7 +130,7 @@ def householder_product(input: Tensor, tau: Tensor) -> Tensor:
     vectors = tril(input.narrow(-1, 0, count), -1) + eye(rows, count, **one)
     factor = tau.unsqueeze(-1)
     system = eye(count, **one) + factor * triu(adjoint(vectors) @ vectors, 1)
-    return eye(rows, columns, **one) - vectors @ _solve(system, factor * adjoint(vectors.narrow(-2, 0, columns)))
+    return eye(rows, columns, **one) - vectors @ solve_columns(system, factor * adjoint(vectors.narrow(-2, 0, columns)))
 
 
 def _check_reflectors(name: str, input: Tensor, tau: Tensor) -> None:
@@ -239,7 +162,7 @@ def _svd_rule(needs: Any, a: Tensor, *, full_matrices: bool) -> Pull:
 
     def pull(g: Any, y: Any) -> tuple[Tensor]:
         u, s, vh = y[0].narrow(-1, 0, count), y[1], y[2].narrow(-2, 0, count)
-        to_u, to_s, to_vh = _all(g, 3)
+        to_u, to_s, to_vh = all_gradients(g, 3)
         to_u = None if to_u is None else to_u.narrow(-1, 0, count)
         to_vh = None if to_vh is None else to_vh.narrow(-2, 0, count)
         one = eye(count, dtype=s.dtype, device=s.device)
@@ -269,18 +192,45 @@ def _svd_rule(needs: Any, a: Tensor, *, full_matrices: bool) -> Pull:
 _svd = Op("svd", _svd_rule, keeps=(0, 1, 2))
 
 
-def svd(A: Tensor, full_matrices: bool = True) -> SVD:
+@accepts_out
+def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> SVD:
     """``A = U diag(S) Vh`` for matrices (..., m, n): U and Vh unitary, S real, falling, (..., min(m, n)).
 
     U is (..., m, m) and Vh (..., n, n), or without `full_matrices` (..., m, k) and (..., k, n), k = min(m, n). Differentiable
     where the singular values differ, in what does not depend on the signs (phases) of the vectors. Raises RuntimeError for a
-    wrong rank or dtype, and LinAlgError, a RuntimeError, for NaN and inf.
+    wrong rank or dtype, and LinAlgError, a RuntimeError, for NaN and inf. A `driver` is for GPUs only, where CuPy chooses.
     """
+    if driver is not None and not A.is_cuda:
+        raise RuntimeError("torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend.")
     require_matrix("linalg.svd", A)
     require_lapack_dtype("linalg_svd_cpu", A)
     return SVD(*_svd(A, full_matrices=full_matrices))
 
 
-def svdvals(A: Tensor) -> Tensor:
+@accepts_out
+def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """The singular values of matrices (..., m, n), falling: real, (..., min(m, n)). Raises what `svd` raises."""
-    return svd(A, full_matrices=False).S
+    return svd(A, full_matrices=False, driver=driver).S
+
+
+class OldSVD(NamedTuple):
+    """What `svd` of `lucid` and of tensors returns."""
+
+    U: Tensor
+    S: Tensor
+    V: Tensor
+
+
+@accepts_out
+def torch_svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> OldSVD:
+    """`linalg.svd` as it was: reduced if `some`, with V in the place of its adjoint; without `compute_uv` U and V are zeros."""
+    U, S, Vh = svd(input, full_matrices=not some)
+    if not compute_uv:
+        rows, columns = input._array.shape[-2:]
+        lead = input._array.shape[:-2]
+        return OldSVD(input.new_zeros((*lead, rows, rows)), S, input.new_zeros((*lead, columns, columns)))
+    return OldSVD(U, S, adjoint(Vh))
+
+
+orgqr = householder_product
+SPECIAL_METHODS = {"svd": torch_svd.without_out, "qr": torch_qr.without_out, "orgqr": householder_product.without_out}

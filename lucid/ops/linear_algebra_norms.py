@@ -8,8 +8,9 @@ from .. import _dtypes
 from ..autograd.errors import type_name
 from ..tensor import Tensor
 from . import reduction
+from ._matrices import require_matrix
 from ._operands import array_api_names, canonical_dim, canonical_dims, require_tensor
-from .linear_algebra_factors import require_matrix, svdvals
+from .linear_algebra_factors import svdvals
 
 MATRIX_ORDERS = (1, -1, 2, -2, math.inf, -math.inf)
 

@@ -32,7 +32,7 @@ cast copy clip lerp conj real imag sign rsqrt round masked_fill
 sum mean prod max min max_with_indices min_with_indices any all argmax argmin var std cumsum logsumexp norm2
 matmul linear argsort sort roll take take_along_axis tril triu index_select index_add gather scatter search_rows
 cumprod cummax cummin logcumsumexp median searchsorted scatter_reduce lexsort
-solve geqrf qr svd
+solve_ex inv_ex cholesky_ex det slogdet geqrf qr svd eigh eigvalsh eig eigvals pinv lstsq lu_factor solve_triangular fft_c2c
 """.split()
 # Compiled kernels whose result is as the first argument, in row-major order.
 LIKE_FIRST = """

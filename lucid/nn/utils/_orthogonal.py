@@ -2,11 +2,13 @@
 from __future__ import annotations
 
 from ...autograd.grad_mode import no_grad
+from ...ops._matrices import adjoint
 from ...ops.comparison import allclose, where
 from ...ops.creation import eye
 from ...ops.diagonals import tril
 from ...ops.linear_algebra_exponential import matrix_exp
-from ...ops.linear_algebra_factors import adjoint, geqrf, householder_product, solve
+from ...ops.linear_algebra_factors import geqrf, householder_product
+from ...ops.linear_algebra_systems import solve
 from ...ops.random import randn
 from ...ops.shape import cat
 from ...tensor import Tensor

@@ -4,8 +4,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...autograd.grad_mode import no_grad
+from ...ops._matrices import adjoint
 from ...ops.linear_algebra import mv, vdot
-from ...ops.linear_algebra_factors import adjoint
 from ...ops.linear_algebra_norms import norm_except_dim
 from ...tensor import Tensor
 from ..modules.module import Module

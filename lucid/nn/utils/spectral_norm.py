@@ -4,8 +4,9 @@ from __future__ import annotations
 from typing import Any
 
 from ...autograd.grad_mode import no_grad
+from ...ops._matrices import adjoint
 from ...ops.linear_algebra import dot, mv
-from ...ops.linear_algebra_factors import adjoint, svd
+from ...ops.linear_algebra_factors import svd
 from ...ops.reduction import norm
 from ...tensor import Tensor
 from ..modules.module import Module

@@ -1,0 +1,333 @@
+"""Discrete Fourier transforms and their gradients.
+
+A transform is linear, so its gradient is the transform the other way with the same scale (Kreutz-Delgado, "The complex gradient
+operator and the CR-calculus", 2009, says what the gradient of a complex number is). Three kernels serve all of them: complex to
+complex, real to half of a symmetric complex spectrum, and back.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .. import _dtypes
+from ..autograd.errors import type_name
+from ..autograd.op import Op, Pull
+from ..tensor import Tensor
+from ._operands import canonical_dim, canonical_dims, require_tensor
+from ._out import accepts_out
+from .arithmetic import conjugate
+from .creation import arange
+from .padding import pad
+from .shape import cat
+
+Axes = tuple[int, ...]
+REVERSED = {"backward": "forward", "forward": "backward", "ortho": "ortho"}  # the same scale in the other direction
+
+
+# ---- kernels and rules ---------------------------------------------------------------------------------------------------
+def _c2c_rule(needs: Any, x: Tensor, *, axes: Axes, norm: str, forward: bool) -> Pull:
+    return lambda g, y: (_c2c(g, axes=axes, norm=REVERSED[norm], forward=not forward),)
+
+
+def _r2c_rule(needs: Any, x: Tensor, *, axes: Axes, norm: str) -> Pull:
+    length = x._array.shape[axes[-1]]
+    return lambda g, y: (_c2r(_weighted(g, axes[-1], length, 0.5), axes=axes, length=length, norm=REVERSED[norm]),)
+
+
+def _c2r_rule(needs: Any, x: Tensor, *, axes: Axes, length: int, norm: str) -> Pull:
+    return lambda g, y: (_weighted(_r2c(g, axes=axes, norm=REVERSED[norm]), axes[-1], length, 2.0),)
+
+
+def _weighted(half: Tensor, axis: int, length: int, weight: float) -> Tensor:
+    """`half` of a spectrum of `length` numbers along `axis`, with those that stand for two of them times `weight`."""
+    twice = (length - 1) // 2
+    parts = [half.narrow(axis, 0, 1), half.narrow(axis, 1, twice) * weight]
+    if length % 2 == 0:
+        parts.append(half.narrow(axis, length // 2, 1))
+    return cat(parts, axis)
+
+
+_c2c: Op = Op("fft_c2c", _c2c_rule)
+_r2c: Op = Op("fft_r2c", _r2c_rule)
+_c2r: Op = Op("fft_c2r", _c2r_rule)
+
+
+# ---- arguments -----------------------------------------------------------------------------------------------------------
+def _number(name: str, input: Any, real: bool) -> Tensor:
+    """`input` as floating-point numbers: real ones if `real`, else complex ones."""
+    x = require_tensor(f"fft_{name}", input)
+    if x._array.dtype.kind in "biu":
+        x = x.to(_dtypes.get_default_dtype())
+    if x.itemsize < 4:
+        raise RuntimeError(f"Unsupported dtype {type_name(x.dtype)}")
+    if real and x.is_complex():
+        whole = {"rfft": "rfft expects a real input tensor, but got", "ihfft": "ihfft expects a real input tensor, but got"}
+        several = ("rfftn expects a real-valued input tensor, but got" if name.startswith("r") else
+                   "Only supports floating-point dtypes, but found:")
+        raise RuntimeError(f"{whole.get(name, several)} {type_name(x.dtype)}")
+    if not real and not x.is_complex():
+        return x.to(_dtypes.promote_types(x.dtype, _dtypes.complex64))
+    return x
+
+
+def _norm(norm: str | None) -> str:
+    if norm is None:
+        return "backward"
+    if norm not in REVERSED:
+        raise RuntimeError(f'Invalid normalization mode: "{norm}"')
+    return norm
+
+
+def _axes(x: Tensor, s: Any, dim: Any) -> tuple[Axes, list[int]]:
+    """The dimensions to transform, and the length of the signal in each; -1 keeps the one it has."""
+    s = (s,) if isinstance(s, int) else s
+    dim = (dim,) if isinstance(dim, int) else dim
+    if dim is None:
+        if s is not None and len(s) > x.ndim:
+            raise RuntimeError(f"Got shape with {len(s)} values but input tensor only has {x.ndim} dimensions.")
+        axes: Axes = tuple(range(x.ndim - (x.ndim if s is None else len(s)), x.ndim))
+    else:
+        if len(dim) and len({canonical_dim(d, x.ndim) for d in dim}) != len(dim):
+            raise RuntimeError("FFT dims must be unique")
+        axes = canonical_dims(tuple(dim), x.ndim) if len(dim) else ()
+        if s is not None and len(s) != len(axes):
+            raise RuntimeError("When given, dim and shape arguments must have the same length")
+    shape = x._array.shape
+    lengths = [shape[axis] if s is None or s[number] == -1 else s[number] for number, axis in enumerate(axes)]
+    return axes, lengths
+
+
+def _resized(x: Tensor, axes: Axes, lengths: Sequence[int]) -> Tensor:
+    """`x` cut off, or filled up with zeros, to `lengths` along `axes`."""
+    missing = [0] * (2 * x.ndim)
+    for axis, n in zip(axes, lengths, strict=True):
+        if n < 1:
+            raise RuntimeError(f"Invalid number of data points ({n}) specified")
+        given = x._array.shape[axis]
+        if n < given:
+            x = x.narrow(axis, 0, n)
+        missing[2 * (x.ndim - 1 - axis) + 1] = max(n - given, 0)
+    return pad(x, missing) if any(missing) else x
+
+
+def _along(x: Tensor, n: int | None, dim: int) -> tuple[int, int]:
+    """The dimension of a transform of one, and its length."""
+    if x.ndim == 0:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    axis = canonical_dim(dim, x.ndim)
+    return axis, x._array.shape[axis] if n is None else n
+
+
+# ---- the transforms of any number of dimensions ---------------------------------------------------------------------------
+def _complex_transform(name: str, input: Tensor, s: Any, dim: Any, norm: str | None, forward: bool) -> Tensor:
+    mode, x = _norm(norm), _number(name, input, False)
+    axes, lengths = _axes(x, s, dim)
+    x = _resized(x, axes, lengths)
+    return _c2c(x, axes=axes, norm=mode, forward=forward) if axes else x.clone()
+
+
+def _to_half(name: str, input: Tensor, s: Any, dim: Any, mode: str) -> Tensor:
+    x = _number(name, input, True)
+    axes, lengths = _axes(x, s, dim)
+    if not axes:
+        raise RuntimeError("rfftn must transform at least one axis")
+    return _r2c(_resized(x, axes, lengths), axes=axes, norm=mode)
+
+
+def _from_half(x: Tensor, s: Any, dim: Any, mode: str) -> Tensor:
+    axes, lengths = _axes(x, s, dim)
+    if not axes:
+        raise RuntimeError("irfftn must transform at least one axis")
+    given = (s,) if isinstance(s, int) else s
+    length = lengths[-1] if given is not None and given[-1] != -1 else 2 * (x._array.shape[axes[-1]] - 1)
+    if length < 1:
+        raise RuntimeError(f"Invalid number of data points ({length}) specified")
+    x = _resized(x, axes, [*lengths[:-1], length // 2 + 1])
+    return _c2r(x, axes=axes, length=length, norm=mode)
+
+
+@accepts_out
+def fftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
+    """The Fourier transform over the dimensions `dim`, or all, or the last ones that `s` gives lengths for.
+
+    The signal is cut off or filled up with zeros to the lengths `s`; -1 keeps one. `norm` 'forward' divides by their product,
+    'ortho' by its root, 'backward' (None) leaves that to the inverse. Integers become the default dtype. Raises RuntimeError for
+    half precision, other modes, lengths below 1 and dimensions named twice.
+    """
+    return _complex_transform("fftn", input, s, dim, norm, True)
+
+
+@accepts_out
+def ifftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
+    """The inverse of `fftn`."""
+    return _complex_transform("ifftn", input, s, dim, norm, False)
+
+
+@accepts_out
+def rfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
+    """`fftn` of real numbers: of the last of `dim` only the first n // 2 + 1 numbers, of which the others are conjugates.
+
+    Raises RuntimeError for complex numbers.
+    """
+    return _to_half("rfftn", input, s, dim, _norm(norm))
+
+
+@accepts_out
+def irfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
+    """The inverse of `rfftn`: real numbers, 2 (m - 1) of m along the last of `dim`, unless `s` has another length."""
+    return _from_half(_number("irfftn", input, False), s, dim, _norm(norm))
+
+
+@accepts_out
+def hfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
+    """`fftn` of signals that are the conjugate of themselves reversed, given by their first half along the last of `dim`: real
+    numbers. 2 (m - 1) of m there, unless `s` has another length.
+    """
+    return _from_half(conjugate(_number("hfftn", input, False)), s, dim, REVERSED[_norm(norm)])
+
+
+@accepts_out
+def ihfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
+    """The inverse of `hfftn`. Raises RuntimeError for complex numbers."""
+    return conjugate(_to_half("ihfftn", input, s, dim, REVERSED[_norm(norm)]))
+
+
+# ---- of two ---------------------------------------------------------------------------------------------------------------
+@accepts_out
+def fft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
+    """`fftn` over two dimensions."""
+    return fftn(input, s, dim, norm)
+
+
+@accepts_out
+def ifft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
+    """`ifftn` over two dimensions."""
+    return ifftn(input, s, dim, norm)
+
+
+@accepts_out
+def rfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
+    """`rfftn` over two dimensions."""
+    return rfftn(input, s, dim, norm)
+
+
+@accepts_out
+def irfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
+    """`irfftn` over two dimensions."""
+    return irfftn(input, s, dim, norm)
+
+
+@accepts_out
+def hfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
+    """`hfftn` over two dimensions."""
+    return hfftn(input, s, dim, norm)
+
+
+@accepts_out
+def ihfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
+    """`ihfftn` over two dimensions."""
+    return ihfftn(input, s, dim, norm)
+
+
+# ---- of one ---------------------------------------------------------------------------------------------------------------
+@accepts_out
+def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """The Fourier transform along `dim`, of the first `n` elements or filled up with zeros to as many. See `fftn`."""
+    x = _number("fft", input, False)
+    axis, length = _along(x, n, dim)
+    mode = _norm(norm)
+    return _c2c(_resized(x, (axis,), [length]), axes=(axis,), norm=mode, forward=True)
+
+
+@accepts_out
+def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """The inverse of `fft`."""
+    x = _number("ifft", input, False)
+    axis, length = _along(x, n, dim)
+    mode = _norm(norm)
+    return _c2c(_resized(x, (axis,), [length]), axes=(axis,), norm=mode, forward=False)
+
+
+def _real_line(name: str, input: Tensor, n: int | None, dim: int, mode: str) -> Tensor:
+    x = _number(name, input, True)
+    axis, length = _along(x, n, dim)
+    return _r2c(_resized(x, (axis,), [length]), axes=(axis,), norm=mode)
+
+
+def _half_line(x: Tensor, n: int | None, dim: int, mode: str) -> Tensor:
+    axis, _ = _along(x, n, dim)
+    length = 2 * (x._array.shape[axis] - 1) if n is None else n
+    if length < 1:
+        raise RuntimeError(f"Invalid number of data points ({length}) specified")
+    return _c2r(_resized(x, (axis,), [length // 2 + 1]), axes=(axis,), length=length, norm=mode)
+
+
+@accepts_out
+def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """`fft` of real numbers: the first n // 2 + 1 numbers, of which the others are conjugates. See `rfftn`."""
+    return _real_line("rfft", input, n, dim, _norm(norm))
+
+
+@accepts_out
+def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """The inverse of `rfft`: `n` real numbers, or 2 (m - 1) of m. The imaginary parts of the first, and for an even `n` of the
+    last number do not count.
+    """
+    return _half_line(_number("irfft", input, False), n, dim, _norm(norm))
+
+
+@accepts_out
+def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """`fft` of a signal that is the conjugate of itself reversed, given by its first half: real numbers. See `hfftn`."""
+    return _half_line(conjugate(_number("hfft", input, False)), n, dim, REVERSED[_norm(norm)])
+
+
+@accepts_out
+def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """The inverse of `hfft`. Raises RuntimeError for complex numbers."""
+    return conjugate(_real_line("ihfft", input, n, dim, REVERSED[_norm(norm)]))
+
+
+# ---- order and frequencies ------------------------------------------------------------------------------------------------
+def _shift(input: Tensor, dim: Any, half: Any) -> Tensor:
+    axes = canonical_dims(dim, require_tensor("fftshift", input).ndim)
+    return input.roll(tuple(half(input._array.shape[axis]) for axis in axes), axes) if axes else input.clone()
+
+
+def fftshift(input: Tensor, dim: Any = None) -> Tensor:
+    """`input` with frequency zero in the middle of the dimensions `dim`, or of all."""
+    return _shift(input, dim, lambda n: n // 2)
+
+
+def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
+    """The inverse of `fftshift`."""
+    return _shift(input, dim, lambda n: (n + 1) // 2)
+
+
+def _frequencies(name: str, numbers: Tensor, n: int, d: float, dtype: Any, requires_grad: bool) -> Tensor:
+    wanted = _dtypes.get_default_dtype() if dtype is None else _dtypes.as_dtype(dtype)
+    if not _dtypes.is_differentiable(wanted):
+        raise RuntimeError(f"{name} requires a floating point or complex dtype")
+    spacing = n * d
+    scale = 1.0 / spacing if spacing else float("inf") if n else float("nan")
+    return (numbers.to(wanted) * scale).requires_grad_(requires_grad)
+
+
+@accepts_out
+def fftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """The frequencies of the `n` numbers that `fft` returns, for samples `d` apart: 0, 1, ..., then -(n // 2) to -1, by n d."""
+    _require_length(n)
+    numbers = arange(n, device=device)
+    return _frequencies("fftfreq", numbers - n * (numbers >= (n + 1) // 2).long(), n, d, dtype, requires_grad)
+
+
+@accepts_out
+def rfftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """The frequencies of the n // 2 + 1 numbers that `rfft` returns, for samples `d` apart."""
+    _require_length(n)
+    return _frequencies("rfftfreq", arange(n // 2 + 1, device=device), n, d, dtype, requires_grad)
+
+
+def _require_length(n: int) -> None:
+    if n < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
