@@ -2,6 +2,10 @@
 from __future__ import annotations
 
 import gc
+import os
+import pathlib
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -12,6 +16,7 @@ from lucid.backends import memory
 
 needs_gnu = pytest.mark.skipif(_memory.statistics() is None, reason="the C library is not GNU's")
 SIZE = 8 << 20
+ROOT = pathlib.Path(__file__).parents[2]
 
 
 @needs_gnu
@@ -25,20 +30,26 @@ def test_arrays_count_until_they_are_freed() -> None:
     assert memory.memory_allocated() < before + (1 << 20)
 
 
+SCRIPT = f"""
+import lucid
+from lucid.backends import memory
+lucid.randn(4).relu()  # the first kernel sets the default
+for limit in ({64 << 20}, 0):
+    memory.set_limit(limit)
+    memory.empty_cache()
+    x = lucid.ones({SIZE // 4})
+    reserved = memory.memory_reserved()
+    del x
+    print(reserved - memory.memory_reserved())
+"""
+
+
 @needs_gnu
 def test_the_limit_and_what_is_given_back() -> None:
-    lucid.randn(4).relu()  # the first kernel sets the default
-    try:
-        for limit, kept in ((64 << 20, True), (0, False)):
-            memory.set_limit(limit)
-            memory.empty_cache()
-            x = lucid.ones(SIZE // 4)
-            reserved = memory.memory_reserved()
-            del x
-            given_back = reserved - memory.memory_reserved()
-            assert given_back < SIZE if kept else given_back >= SIZE
-    finally:
-        memory.set_limit(_memory.MOST_KEPT)
+    # In a process of its own: the heap of this one has holes of the size of the array, which it would fill.
+    kept, given_back = map(int, subprocess.run([sys.executable, "-c", SCRIPT], check=True, capture_output=True, text=True,
+                                               cwd=ROOT, env={**os.environ, "PYTHONPATH": "kernels"}).stdout.split())
+    assert kept < SIZE <= given_back
     with pytest.raises(ValueError, match="negative"):
         memory.set_limit(-1)
 

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from lucid_kernels.cuda import source
 
+from lucid.backends.lazy import FAMILIES
+
 HEADERS = {"a.cuh": '#pragma once\n#include "b.cuh"\nint a;\n', "b.cuh": "int b;\n"}
 
 
@@ -52,14 +54,9 @@ def test_both_sides_take_the_same_arguments(cp, name):
     cuda = importlib.import_module(f"lucid_kernels.cuda.{name}")
     cpu = pytest.importorskip(f"lucid_kernels.cpu.{name}")
 
-    def public(module):
-        return {
-            key: _signature(value)
-            for key, value in vars(module).items()
-            if inspect.isfunction(value) and value.__module__ == module.__name__ and not key.startswith("_")
-        }
-
-    assert public(cuda) == public(cpu)
+    for kernel in FAMILIES[name].split():
+        if hasattr(cuda, kernel):  # CuPy's own function serves where only the CPU needs a kernel
+            assert _signature(getattr(cuda, kernel)) == _signature(getattr(cpu, kernel)), kernel
 
 
 # --------------------------------------------------------------------------------------------------------- launching
