@@ -61,3 +61,11 @@ def test_wrong_lengths():
         repeat(lucid.tensor(X), "a b -> a b c")
     with pytest.raises(EinopsError, match="reduction"):
         reduce(lucid.tensor(X), "a b -> a", "middle")
+
+
+def test_einsum():
+    a, b = lucid.randn(2, 3, 4), lucid.randn(2, 4, 5)
+    expected = a @ b
+    for result in (lucid.einops.einsum("batch i j, batch j k -> batch i k", a, b), lucid.einops.einsum(a, b, "b i j, b j k -> b i k"),
+                   lucid.einops.einsum("bij,bjk->bik", a, b)):
+        assert lucid.allclose(result, expected, atol=1e-6)

@@ -24,6 +24,9 @@ FUNCTIONS = {
     "indexing": """index_select index_add index_copy index_fill index_put index_reduce gather scatter scatter_add scatter_reduce take
         take_along_dim put masked_fill masked_scatter masked_select nonzero argwhere searchsorted bucketize sort argsort topk kthvalue
         msort isin""",
+    "linear algebra": """matmul mm bmm mv dot vdot inner outer addmm addmv addbmm baddbmm addr einsum tensordot kron cross trace
+        chain_matmul cholesky cholesky_solve cholesky_inverse det slogdet logdet lu lu_solve matrix_exp matrix_power pinverse qr svd
+        inverse vander""",
     "dtypes": "finfo iinfo result_type promote_types can_cast set_default_dtype get_default_dtype get_default_device",
 }
 LUCID_FUNCTIONS = "power multiply divide concatenate ravel swapaxes hstack"
@@ -33,7 +36,12 @@ METHODS = """view view_as reshape_as expand expand_as repeat unfold new_tensor n
     gpu free type_as storage_offset sum_to_size"""
 PROPERTIES = "T mT H mH real imag grad data shape dtype device ndim"
 MODULES = {
+    "linalg": """matmul multi_dot cholesky cholesky_ex cond det slogdet eig eigh eigvals eigvalsh inv inv_ex lstsq lu lu_factor lu_solve
+        matrix_exp matrix_norm matrix_power matrix_rank norm vector_norm pinv qr solve solve_ex solve_triangular svd svdvals tensorinv
+        tensorsolve vander vecdot cross diagonal""",
+    "fft": """fft ifft fft2 ifft2 fftn ifftn rfft irfft rfft2 irfft2 rfftn irfftn hfft ihfft hfft2 ihfft2 hfftn ihfftn fftfreq rfftfreq
+        fftshift ifftshift""",
     "special": """entr erfcx gammainc gammaincc gammaln i0e i1 i1e log_ndtr log_softmax ndtr ndtri softmax xlog1py zeta""",
     "random": "seed get_seed rand randn randint uniform bernoulli permutation fork_rng get_rng_state set_rng_state manual_seed initial_seed",
-    "einops": "rearrange reduce repeat",
+    "einops": "rearrange reduce repeat einsum",
 }
