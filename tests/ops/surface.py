@@ -25,7 +25,7 @@ FUNCTIONS = {
         take_along_dim put masked_fill masked_scatter masked_select nonzero argwhere searchsorted bucketize sort argsort topk kthvalue
         msort isin""",
     "linear algebra": """matmul mm bmm mv dot vdot inner outer addmm addmv addbmm baddbmm addr einsum tensordot kron cross trace
-        chain_matmul cholesky cholesky_solve cholesky_inverse det slogdet logdet lu lu_solve matrix_exp matrix_power pinverse qr svd
+        chain_matmul cholesky cholesky_solve cholesky_inverse det slogdet logdet lu_solve matrix_exp matrix_power pinverse qr svd
         inverse vander""",
     "dtypes": "finfo iinfo result_type promote_types can_cast set_default_dtype get_default_dtype get_default_device",
 }
