@@ -264,6 +264,7 @@ from .ops.linear_algebra_lu import (
     lu_solve,
     lu_unpack,
 )
+from .ops.linear_algebra_lu import torch_lu as lu
 from .ops.linear_algebra_norms import (
     norm_except_dim,
 )

@@ -2,16 +2,13 @@
 from .ops.fft import (
     fft,
     fft2,
-    fftfreq,
     fftn,
-    fftshift,
     hfft,
     hfft2,
     hfftn,
     ifft,
     ifft2,
     ifftn,
-    ifftshift,
     ihfft,
     ihfft2,
     ihfftn,
@@ -20,9 +17,9 @@ from .ops.fft import (
     irfftn,
     rfft,
     rfft2,
-    rfftfreq,
     rfftn,
 )
+from .ops.fft_frequencies import fftfreq, fftshift, ifftshift, rfftfreq
 
 __all__ = ["fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft",
            "ihfft2", "ihfftn", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn"]

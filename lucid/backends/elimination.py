@@ -6,6 +6,7 @@ the recursive substitution of Golub and Van Loan, "Matrix computations", 2013, s
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -64,7 +65,7 @@ def table(xp: Any) -> dict[str, Kernel]:
 
     def lu_permutation(pivots: Array, *, rows: int) -> Array:
         """The order that the swaps of `lu_factor` bring the rows into: `A[order]` is L U. Pivots are taken modulo `rows`."""
-        flat = (pivots.reshape(-1, pivots.shape[-1]).astype(np.int64) - 1) % max(rows, 1)
+        flat = (pivots.reshape(math.prod(pivots.shape[:-1]), pivots.shape[-1]).astype(np.int64) - 1) % max(rows, 1)
         batch = xp.arange(flat.shape[0])
         order = xp.empty((flat.shape[0], rows), np.int64)
         order[...] = xp.arange(rows)

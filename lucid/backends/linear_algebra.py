@@ -172,7 +172,7 @@ def table(xp: Any, checked: Callable[[], contextlib.AbstractContextManager[Any]]
         kept = s > rcond * s.max(-1, keepdims=True)
         projected = u.conj().swapaxes(-1, -2) @ b
         scaled = xp.where(kept[..., None], projected / xp.where(kept, s, xp.ones_like(s))[..., None], xp.zeros_like(projected))
-        return vh.conj().swapaxes(-1, -2) @ scaled, kept.sum(-1), s
+        return vh.conj().swapaxes(-1, -2) @ scaled, xp.asarray(kept.sum(-1)), s
 
     entries: list[Kernel] = [solve_ex, inv_ex, cholesky_ex, det, slogdet, geqrf, qr, svd, eigh, eigvalsh, eig, eigvals, pinv,
                              lstsq]

@@ -7,7 +7,7 @@ from ..autograd.errors import type_name
 from ..autograd.grad_mode import is_grad_enabled
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor
-from ._matrices import adjoint, all_gradients, require_equal_sides, require_lapack_dtype, require_square
+from ._matrices import adjoint, all_gradients, require_equal_sides, require_lapack_dtype
 from ._operands import require_tensor
 from ._out import accepts_out
 from .arithmetic import conjugate
@@ -67,7 +67,7 @@ _eigvalsh, _eigvals = Op("eigvalsh"), Op("eigvals")
 
 
 def _hermitian_side(input: Tensor, UPLO: str) -> str:
-    require_square("linalg.eigh", input)
+    require_equal_sides("linalg.eigh", input)
     side = UPLO.upper()
     if side not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")

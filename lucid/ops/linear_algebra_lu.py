@@ -97,7 +97,6 @@ def _take_rows(matrix: Tensor, order: Tensor) -> Tensor:
 def _factor(name: str, A: Tensor, pivot: bool) -> tuple[Tensor, Tensor, Tensor]:
     if require_tensor(name, A).ndim < 2:
         raise RuntimeError(f"{name}: Expected tensor with 2 or more dimensions. Got size: {list(A.shape)} instead")
-    require_inexact(name, A)
     require_lapack_dtype("lu_factor_cpu", A)
     compact, pivots, info = _lu_factor(A, pivot=bool(pivot))
     return compact, pivots, info
@@ -221,11 +220,10 @@ def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     return linalg_lu_solve(LU_data, LU_pivots, b)
 
 
-def lu_method(self: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple[Tensor, ...]:
-    """The factors and pivots of `linalg.lu_factor`, with `get_infos` of `linalg.lu_factor_ex`."""
-    if get_infos:
-        return tuple(lu_factor_ex(self, pivot=pivot))
-    return tuple(lu_factor(self, pivot=pivot))
+@accepts_out
+def torch_lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple[Tensor, ...]:
+    """The factors and pivots of `linalg.lu_factor`; with `get_infos` what `linalg.lu_factor_ex` returns, and no error."""
+    return tuple(lu_factor_ex(A, pivot=pivot) if get_infos else lu_factor(A, pivot=pivot))
 
 
-SPECIAL_METHODS = {"lu": lu_method}
+SPECIAL_METHODS = {"lu": torch_lu.without_out}

@@ -89,9 +89,10 @@ def matrix_rank(input: Tensor, tol: Any = None, hermitian: bool = False, *, atol
 @accepts_out
 def cond(input: Tensor, p: Any = None) -> Tensor:
     """The condition number of matrices: the ratio of the largest and the smallest singular value (`p` None or 2; -2 the inverse
-    ratio), or norm(A) * norm(A^-1) of square matrices for the norm `p` of `matrix_norm`, inf for singular ones.
+    ratio), or norm(A) * norm(A^-1) of square matrices for another norm `p` of `matrix_norm`: inf of singular ones.
 
-    Raises RuntimeError for another `p` and a wrong shape or dtype.
+    With 'nuc' that comes from singular values, and is NaN of zeros. Raises RuntimeError for another `p` and a wrong shape or
+    dtype.
     """
     if p not in (None, "fro", "nuc", *MATRIX_ORDERS):
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
@@ -104,6 +105,9 @@ def cond(input: Tensor, p: Any = None) -> Tensor:
     require_square(f"linalg.cond(ord={p})", input)
     if input._array.shape[-1] == 0:
         return input.abs().sum((-2, -1))
+    if p == "nuc":
+        values = svdvals(input)
+        return values.sum(-1) * (1 / values).sum(-1)
     inverse, info = inv_ex(input)
     product = matrix_norm(input, p) * matrix_norm(where((info != 0).unsqueeze(-1).unsqueeze(-1), 0.0, inverse), p)
     return where(info != 0, math.inf, product)

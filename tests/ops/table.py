@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import lucid
-from tests.ops import table_shape, table_special
+from tests.ops import table_linear_algebra, table_shape, table_special
 from tests.ops.row import Row, matrix, pair
 
 
@@ -95,33 +95,4 @@ TERNARY = [
         lambda rng: [rng.uniform(-2, 2, (3, 4)), rng.uniform(-2, 2, (3, 4)), rng.uniform(-0.5, 1.5, (4,))]),
 ]
 
-def _regular(n: int, columns: int):
-    """A matrix far from singular ones, and the right side of a system."""
-    return lambda rng: [rng.uniform(-1.0, 1.0, (n, n)) + 4 * np.eye(n), rng.uniform(-2.0, 2.0, (n, columns))]
-
-
-def _reflectors(x):
-    product = np.eye(len(x))
-    for v in (np.tril(x, -1) + np.eye(*x.shape)).T:
-        product = product @ (np.eye(len(x)) - 2 * np.outer(v, v) / (v @ v))
-    return product[:, :x.shape[1]]
-
-
-def _exponential(x):
-    values, vectors = np.linalg.eig(x)
-    return ((vectors * np.exp(values)) @ np.linalg.inv(vectors)).real
-
-
-LINEAR_ALGEBRA = [
-    Row("matrix_exp", lucid.matrix_exp, _exponential, matrix(-0.5, 0.5, (3, 3))),
-    Row("solve", lucid.linalg.solve, np.linalg.solve, _regular(3, 2)),
-    Row("qr", lambda a: lucid.linalg.qr(a).R, lambda a: np.linalg.qr(a)[1], matrix(shape=(4, 3))),
-    Row("householder_product", lambda a: lucid.linalg.householder_product(a, 2 / (1 + a.tril(-1).square().sum(0))),
-        _reflectors, matrix(shape=(4, 3))),
-    Row("svdvals", lucid.linalg.svdvals, lambda a: np.linalg.svd(a)[1], matrix(shape=(4, 3))),
-    Row("vector_norm 3", lambda x: lucid.linalg.vector_norm(x, 3, 1), lambda x: np.linalg.norm(x, 3, 1), matrix()),
-    Row("matrix_norm nuc", lambda x: lucid.linalg.matrix_norm(x, "nuc"), lambda x: np.linalg.norm(x, "nuc"), matrix()),
-    Row("matrix_norm 1", lambda x: lucid.linalg.matrix_norm(x, 1), lambda x: np.linalg.norm(x, 1), matrix()),
-]
-
-ROWS = UNARY + BINARY + SHAPE + TERNARY + LINEAR_ALGEBRA + table_special.ROWS + table_shape.ROWS
+ROWS = UNARY + BINARY + SHAPE + TERNARY + table_linear_algebra.ROWS + table_special.ROWS + table_shape.ROWS

@@ -13,27 +13,9 @@ import pytest
 import lucid
 from lucid import linalg
 from tests.ops.derivatives import check_derivatives, close
+from tests.ops.matrices import random, same
 
 INF = math.inf
-
-
-def random(*shape: int, complex_: bool = False, seed: int = 0, scale: float = 1.0) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    array = rng.standard_normal(shape)
-    return scale * (array + 1j * rng.standard_normal(shape) if complex_ else array)
-
-
-def same(function: Callable[[Any], Callable[..., Any]], device: str, *arrays: np.ndarray, rtol: float = 1e-10) -> None:
-    """`function(library)(*tensors)` gives the same tensors on PyTorch and on lucid."""
-    torch = pytest.importorskip("torch")
-    ours = function(lucid)(*[lucid.tensor(a, device=device) for a in arrays])
-    theirs = function(torch)(*[torch.tensor(a) for a in arrays])
-    pairs = zip(ours, theirs, strict=True) if isinstance(ours, tuple) else [(ours, theirs)]
-    for result, expected in pairs:
-        expected = expected.resolve_conj().numpy()
-        assert (result.dtype, tuple(result.shape)) == (expected.dtype, expected.shape)
-        assert result.device == device
-        np.testing.assert_allclose(result.cpu().numpy(), expected, rtol=rtol, atol=rtol * max(1, np.abs(expected).max(initial=0)))
 
 
 # ---- solve ---------------------------------------------------------------------------------------------------------------
