@@ -5,6 +5,7 @@ import math
 
 from ..tensor import Tensor
 from ._matrices import require_square
+from ._out import accepts_out
 from .comparison import where
 from .creation import eye
 from .unary import ceil, exp2, isfinite, log2
@@ -16,6 +17,7 @@ METHODS = ("matrix_exp",)
 RADIUS = 0.78
 
 
+@accepts_out
 def matrix_exp(input: Tensor) -> Tensor:
     """The matrix exponential 1 + A + A^2 / 2 + ... of square matrices (..., n, n), floating-point or complex.
 

@@ -232,5 +232,10 @@ def torch_svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> OldS
     return OldSVD(U, S, adjoint(Vh))
 
 
-orgqr = householder_product
-SPECIAL_METHODS = {"svd": torch_svd.without_out, "qr": torch_qr.without_out, "orgqr": householder_product.without_out}
+@accepts_out
+def orgqr(input: Tensor, input2: Tensor) -> Tensor:
+    """`linalg.householder_product`."""
+    return householder_product(input, input2)
+
+
+SPECIAL_METHODS = {"svd": torch_svd.without_out, "qr": torch_qr.without_out, "orgqr": orgqr.without_out}

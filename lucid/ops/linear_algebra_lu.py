@@ -215,9 +215,9 @@ def _solve(factors: Tensor, order: Tensor, b: Tensor, turned: bool) -> Tensor:
 
 
 @accepts_out
-def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """`linalg.lu_solve` with the arguments of old."""
-    return linalg_lu_solve(LU_data, LU_pivots, b)
+    return linalg_lu_solve(LU_data, LU_pivots, input)
 
 
 @accepts_out

@@ -10,6 +10,7 @@ from ..tensor import Tensor
 from . import reduction
 from ._matrices import require_matrix
 from ._operands import array_api_names, canonical_dim, canonical_dims, require_tensor
+from ._out import accepts_out
 from .linear_algebra_factors import svdvals
 
 MATRIX_ORDERS = (1, -1, 2, -2, math.inf, -math.inf)
@@ -34,6 +35,7 @@ def _convert(name: str, input: Tensor, dtype: Any) -> Tensor:
     return input.to(wanted)
 
 
+@accepts_out
 @array_api_names
 def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """``sum(abs(x) ** ord) ** (1 / ord)`` over `dim`, or over all elements; for `ord` inf and -inf the largest and smallest
@@ -54,8 +56,9 @@ def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False,
     return reduction.norm(x, float(ord), dim, keepdim)
 
 
+@accepts_out
 @array_api_names
-def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+def matrix_norm(input: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The norm of matrices, which lie in the two dimensions `dim`.
 
     `ord` 'fro': the square root of the sum of squares; 'nuc': the sum of the singular values; 2 and -2: the largest and the
@@ -63,26 +66,26 @@ def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool 
     RuntimeError for another `ord`, wrong dimensions and integers.
     """
     name = "linalg.matrix_norm"
-    require_matrix(name, A)
+    require_matrix(name, input)
     dims = tuple(dim)
     if len(dims) != 2:
         raise RuntimeError(f"{name}: dim must be a 2-tuple. Got {' '.join(map(str, dims))}")
-    rows, columns = canonical_dim(dims[0], A.ndim), canonical_dim(dims[1], A.ndim)
+    rows, columns = canonical_dim(dims[0], input.ndim), canonical_dim(dims[1], input.ndim)
     if rows == columns:
         raise RuntimeError(f"{name}: dims must be different. Got ({dims[0]}, {dims[1]})")
     if ord == "fro":
-        return vector_norm(A, 2, (rows, columns), keepdim, dtype=dtype)
+        return vector_norm(input, 2, (rows, columns), keepdim, dtype=dtype)
     if ord not in ("nuc", *MATRIX_ORDERS):
         raise RuntimeError(f"{name}: Order {ord} not supported.")
-    A = _convert(name, A, dtype)
+    input = _convert(name, input, dtype)
     if ord in ("nuc", 2, -2):
-        if A.itemsize < 4:
-            raise RuntimeError(f"{name}: Low precision dtypes not supported. Got {type_name(A.dtype)}")
-        values = svdvals(A.movedim((rows, columns), (-2, -1)))
+        if input.itemsize < 4:
+            raise RuntimeError(f"{name}: Low precision dtypes not supported. Got {type_name(input.dtype)}")
+        values = svdvals(input.movedim((rows, columns), (-2, -1)))
         result = values.sum(-1, keepdim=True) if ord == "nuc" else _extremum(values, ord, -1)
         return result.unsqueeze(-1).movedim((-2, -1), (rows, columns)) if keepdim else result.squeeze(-1)
     inner, outer = (rows, columns) if abs(ord) == 1 else (columns, rows)
-    result = _extremum(A.abs().sum(inner, keepdim=True), ord, outer)
+    result = _extremum(input.abs().sum(inner, keepdim=True), ord, outer)
     return result if keepdim else result.squeeze((rows, columns))
 
 
@@ -93,17 +96,18 @@ def _extremum(values: Tensor, ord: float, dim: int) -> Tensor:
     return values.amax(dim, keepdim=True) if ord > 0 else values.amin(dim, keepdim=True)
 
 
+@accepts_out
 @array_api_names
-def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """`vector_norm` or `matrix_norm`, by the number of dimensions in `dim`, or without it, of `A`.
+def norm(input: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """`vector_norm` or `matrix_norm`, by the number of dimensions in `dim`, or without it, of `input`.
 
     Without `ord` it is the 2-norm of all elements, or of those along `dim`. Raises RuntimeError for an `ord` with neither
     one nor two dimensions.
     """
     if dim is None and ord is None:
-        return vector_norm(A, 2, None, keepdim, dtype=dtype)
+        return vector_norm(input, 2, None, keepdim, dtype=dtype)
     if dim is None:
-        rank = require_tensor("linalg.norm", A).ndim
+        rank = require_tensor("linalg.norm", input).ndim
         if rank not in (1, 2):
             raise RuntimeError("linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got "
                                f"{rank}D.")
@@ -113,8 +117,8 @@ def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, 
         if len(dims) not in (1, 2):
             raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dims)}")
     if ord is not None and (len(dims) == 2 or isinstance(ord, str)):
-        return matrix_norm(A, ord, dims, keepdim, dtype=dtype)
-    return vector_norm(A, 2 if ord is None else ord, dims, keepdim, dtype=dtype)
+        return matrix_norm(input, ord, dims, keepdim, dtype=dtype)
+    return vector_norm(input, 2 if ord is None else ord, dims, keepdim, dtype=dtype)
 
 
 def norm_except_dim(v: Tensor, pow: float = 2, dim: int = 0) -> Tensor:

@@ -90,15 +90,15 @@ def solve_triangular(input: Tensor, B: Tensor, *, upper: bool, left: bool = True
 
 
 @accepts_out
-def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+def triangular_solve(input: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
                      ) -> TriangularSolution:
     """`linalg.solve_triangular` with the arguments of old, and a copy of `A`; `transpose` solves with the transpose of `A`."""
-    for letter, t in (("b", b), ("A", A)):
+    for letter, t in (("b", input), ("A", A)):
         if require_tensor("triangular_solve", t).ndim < 2:
             raise RuntimeError(f"torch.triangular_solve: Expected {letter} to have at least 2 dimensions, but it has {t.ndim} "
                                "dimensions instead")
-    b, coefficient = _system("triangular_solve", b, A)
-    solution = solve_triangular(coefficient.mT if transpose else coefficient, b, upper=upper != transpose,
+    right, coefficient = _system("triangular_solve", input, A)
+    solution = solve_triangular(coefficient.mT if transpose else coefficient, right, upper=upper != transpose,
                                 unitriangular=unitriangular)
     return TriangularSolution(solution, coefficient.clone())
 
@@ -182,24 +182,24 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
 
 
 @accepts_out
-def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
-    """X with ``A X = B`` for matrices A given by their Cholesky factors `L` (..., n, n), `upper` or lower ones.
+def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
+    """X with ``A X = B`` for B = `input` and matrices A given by their Cholesky factors `input2` (..., n, n), lower ones or `upper`.
 
     Raises RuntimeError for shapes and dtypes that do not fit.
     """
-    B, L = _system("cholesky_solve", B, L)
+    B, L = _system("cholesky_solve", input, input2)
     require_lapack_dtype("cholesky_solve_cpu", L)
     lower = adjoint(L) if upper else L
     return solve_triangle(adjoint(lower), solve_triangle(lower, B, upper=False), upper=True)
 
 
 @accepts_out
-def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
-    """The inverses of matrices given by their Cholesky factors `L` (..., n, n), `upper` or lower ones."""
-    require_equal_sides("cholesky_inverse", L)
-    require_lapack_dtype("cholesky_inverse_out_cpu", L)
-    lower = adjoint(L) if upper else L
-    one = eye(L._array.shape[-1], dtype=L.dtype, device=L.device).expand(L._array.shape)
+def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
+    """The inverses of matrices given by their Cholesky factors `input` (..., n, n), `upper` or lower ones."""
+    require_equal_sides("cholesky_inverse", input)
+    require_lapack_dtype("cholesky_inverse_out_cpu", input)
+    lower = adjoint(input) if upper else input
+    one = eye(input._array.shape[-1], dtype=input.dtype, device=input.device).expand(input._array.shape)
     inverse = solve_triangle(lower, one, upper=False)
     return adjoint(inverse) @ inverse
 
