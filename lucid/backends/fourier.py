@@ -18,11 +18,13 @@ Axes = tuple[int, ...]
 def table(xp: Any) -> dict[str, Kernel]:
     """The operations on `xp` (numpy or cupy)."""
 
+    dense = xp.ascontiguousarray  # NumPy's results lie in memory in the order of the transforms
+
     def fft_c2c(x: Array, *, axes: Axes, norm: str, forward: bool) -> Array:
         """The transform of complex numbers along `axes`, or its inverse."""
         if x.size == 0:
             return x.copy()
-        return (xp.fft.fftn if forward else xp.fft.ifftn)(x, axes=axes, norm=norm)
+        return dense((xp.fft.fftn if forward else xp.fft.ifftn)(x, axes=axes, norm=norm))
 
     def fft_r2c(x: Array, *, axes: Axes, norm: str) -> Array:
         """The transform of real numbers: the half of it along the last of `axes` that tells the other one."""
@@ -30,7 +32,7 @@ def table(xp: Any) -> dict[str, Kernel]:
             shape = list(x.shape)
             shape[axes[-1]] = shape[axes[-1]] // 2 + 1
             return xp.zeros(shape, np.result_type(x.dtype, np.complex64))
-        return xp.fft.rfftn(x, axes=axes, norm=norm)
+        return dense(xp.fft.rfftn(x, axes=axes, norm=norm))
 
     def fft_c2r(x: Array, *, axes: Axes, length: int, norm: str) -> Array:
         """The inverse of `fft_r2c`, with `length` elements along the last of `axes`."""
@@ -39,6 +41,6 @@ def table(xp: Any) -> dict[str, Kernel]:
             shape = list(x.shape)
             shape[axes[-1]] = length
             return xp.zeros(shape, x.real.dtype)
-        return xp.fft.irfftn(x, s=lengths, axes=axes, norm=norm)
+        return dense(xp.fft.irfftn(x, s=lengths, axes=axes, norm=norm))
 
     return {"fft_c2c": fft_c2c, "fft_r2c": fft_r2c, "fft_c2r": fft_c2r}

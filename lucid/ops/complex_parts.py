@@ -12,8 +12,10 @@ from .shape import broadcast_tensors, stack
 _COMPLEX = {_dtypes.float32: _dtypes.complex64, _dtypes.float64: _dtypes.complex128}
 _REAL = {value: key for key, value in _COMPLEX.items()}
 
-_as_complex: Op = Op("view_dtype", lambda needs, x, *, dtype: lambda g, y: (_as_real(g, dtype=_REAL[g.dtype]),), view=True)
-_as_real: Op = Op("view_dtype", lambda needs, x, *, dtype: lambda g, y: (_as_complex(g, dtype=_COMPLEX[g.dtype]),), view=True)
+_as_complex: Op = Op("view_dtype", lambda needs, x, *, dtype:
+                     lambda g, y: (_as_real(g.contiguous(), dtype=_REAL[g.dtype]),), view=True)
+_as_real: Op = Op("view_dtype", lambda needs, x, *, dtype:
+                  lambda g, y: (_as_complex(g.contiguous(), dtype=_COMPLEX[g.dtype]),), view=True)
 
 
 def view_as_complex(input: Tensor) -> Tensor:

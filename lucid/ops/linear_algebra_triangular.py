@@ -183,7 +183,7 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
 
 @accepts_out
 def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
-    """X with ``A X = B`` for B = `input` and matrices A given by their Cholesky factors `input2` (..., n, n), lower ones or `upper`.
+    """X with ``A X = B`` for B = `input` and matrices A given by Cholesky factors `input2` (..., n, n), lower or `upper` ones.
 
     Raises RuntimeError for shapes and dtypes that do not fit.
     """

@@ -91,6 +91,12 @@ def test_gradients_match_pytorch(name: str, device: str) -> None:
     np.testing.assert_allclose(ours.grad.cpu().numpy(), theirs.grad.resolve_conj().numpy(), rtol=1e-10, atol=1e-10)
 
 
+def test_an_expanded_gradient_passes_the_parts_of_complex_numbers(device: str) -> None:
+    x = lucid.ones(2, 3, device=device, requires_grad=True)
+    lucid.view_as_real(lucid.fft.fft(x)).sum().backward()
+    np.testing.assert_allclose(x.grad.cpu().numpy(), [[3, 0, 0]] * 2, atol=1e-6)
+
+
 def test_not_contiguous_and_empty_batches(device: str) -> None:
     x = lucid.tensor(RANDOM.standard_normal((6, 4)), device=device)
     np.testing.assert_allclose(lucid.fft.rfft(x.mT[:, ::2]).cpu().numpy(), np.fft.rfft(x.cpu().numpy().T[:, ::2]), rtol=1e-12)
