@@ -4,6 +4,7 @@ It is made of permutations, reshapes and one product of stacks of matrices for e
 """
 from __future__ import annotations
 
+import functools
 import math
 import string
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from typing import Any
 from ..autograd.errors import type_name
 from ..tensor import Tensor
 from ._operands import promote
-from .linear_algebra import bmm
+from .linear_algebra import bmm, mm
 
 LETTERS = string.ascii_uppercase + string.ascii_lowercase
 Labels = list[Any]  # subscripts are letters; the dimensions of an ellipsis are numbers, counted from its end: -1, -2, ...
@@ -42,22 +43,29 @@ def einsum(*args: Any) -> Tensor:
     RuntimeError or ValueError for equations that do not fit the operands.
     """
     equation, operands = _arguments(args)
-    inputs, arrow, output = equation.partition("->")
-    parts = inputs.split(",")
-    if len(parts) != len(operands):
-        few = len(parts) > len(operands)
-        raise RuntimeError(f"einsum(): {'fewer' if few else 'more'} operands were provided than specified in the equation")
-    _require_letters(equation)
-    terms = [_labelled(number, tensor, part) for number, (tensor, part) in enumerate(zip(operands, parts, strict=True))]
-    covered = max((-label for term in terms for label in term.labels if isinstance(label, int)), default=0)
-    ellipsis: Labels = list(range(-covered, 0))
-    wanted = _output(output, ellipsis, terms) if arrow else _implied(parts, ellipsis)
+    labels, wanted = _parsed(equation, tuple([operand.ndim for operand in operands]))
+    terms = [Term(tensor, own) for tensor, own in zip(operands, labels, strict=True)]
     sizes = _sizes(terms)
     result = _contract_all([_diagonals(term) for term in terms], wanted, sizes)
     return _arranged(result, wanted)
 
 
 # ---- the equation --------------------------------------------------------------------------------------------------------
+@functools.lru_cache(maxsize=1024)
+def _parsed(equation: str, ranks: tuple[int, ...]) -> tuple[list[Labels], Labels]:
+    """The labels of the operands, which have `ranks` dimensions, and of the result. Nobody may change them: they are kept."""
+    inputs, arrow, output = equation.partition("->")
+    parts = inputs.split(",")
+    if len(parts) != len(ranks):
+        few = len(parts) > len(ranks)
+        raise RuntimeError(f"einsum(): {'fewer' if few else 'more'} operands were provided than specified in the equation")
+    _require_letters(equation)
+    labels = [_labelled(number, rank, part) for number, (rank, part) in enumerate(zip(ranks, parts, strict=True))]
+    covered = max((-label for own in labels for label in own if isinstance(label, int)), default=0)
+    ellipsis: Labels = list(range(-covered, 0))
+    return labels, _output(output, ellipsis, labels) if arrow else _implied(parts, ellipsis)
+
+
 def _arguments(args: tuple[Any, ...]) -> tuple[str, Sequence[Tensor]]:
     """The equation without spaces, and the operands, of both forms of call."""
     if len(args) < 2:
@@ -98,8 +106,7 @@ def _require_letters(equation: str) -> None:
                                "in [a-zA-Z]")
 
 
-def _labelled(number: int, tensor: Tensor, part: str) -> Term:
-    ndim = tensor.ndim
+def _labelled(number: int, ndim: int, part: str) -> Labels:
     before, dots, after = part.partition("...")
     if "." in before or (not dots and "." in after):
         raise RuntimeError(f"einsum(): found '.' for operand {number} that is not part of any ellipsis")
@@ -110,16 +117,16 @@ def _labelled(number: int, tensor: Tensor, part: str) -> Term:
         raise RuntimeError(f"einsum(): the number of subscripts in the equation ({count}) "
                            f"{'is more than' if dots else 'does not match'} the number of dimensions ({ndim}) for operand "
                            f"{number}{'' if dots else ' and no ellipsis was given'}")
-    return Term(tensor, [*before, *(range(count - ndim, 0) if dots else ()), *after])
+    return [*before, *(range(count - ndim, 0) if dots else ()), *after]
 
 
-def _output(output: str, ellipsis: Labels, terms: list[Term]) -> Labels:
+def _output(output: str, ellipsis: Labels, labels: list[Labels]) -> Labels:
     before, dots, after = output.partition("...")
     letters = before + after
     if "." in letters:
         raise RuntimeError("einsum(): found '.' for output that is not part of any ellipsis" if not dots else
                            "einsum(): found '.' for output but an ellipsis (...) was already found")
-    known = {label for term in terms for label in term.labels}
+    known = {label for own in labels for label in own}
     for letter in letters:
         if letters.count(letter) > 1:
             raise RuntimeError(f"einsum(): output subscript {letter} appears more than once in the output")
@@ -155,6 +162,8 @@ def _sizes(terms: list[Term]) -> dict[Any, int]:
 # ---- one operand ---------------------------------------------------------------------------------------------------------
 def _diagonals(term: Term) -> Term:
     """`term` with each label once."""
+    if len(set(term.labels)) == len(term.labels):
+        return term
     tensor, labels = term.tensor, list(term.labels)
     for label in set(labels):
         while labels.count(label) > 1:
@@ -174,7 +183,7 @@ def _reduced(term: Term, kept: set[Any]) -> Term:
 
 
 def _arranged(term: Term, labels: Labels) -> Tensor:
-    return term.tensor.permute(*[term.labels.index(label) for label in labels]) if len(labels) > 1 else term.tensor
+    return term.tensor if labels == term.labels else term.tensor.permute(*[term.labels.index(label) for label in labels])
 
 
 # ---- several operands ----------------------------------------------------------------------------------------------------
@@ -220,12 +229,17 @@ def _contract(a: Term, b: Term, kept: set[Any]) -> Term:
         return Term(x * y, labels)
     count, rows, columns, inner = (math.prod(term.size(label) for label in group) for term, group in
                                    ((a, batch), (a, left), (b, right), (a, summed)))
-    x = _arranged(a, [*batch, *left, *summed]).reshape(count, rows, inner)
-    y = _arranged(b, [*batch, *summed, *right]).reshape(count, inner, columns)
+    stack = [] if count == 1 else [count]
+    x = _reshaped(_arranged(a, [*batch, *left, *summed]), (*stack, rows, inner))
+    y = _reshaped(_arranged(b, [*batch, *summed, *right]), (*stack, inner, columns))
     x, y = promote("einsum", x, y)  # integers that have been summed over, and others
-    product = x[0] @ y[0] if count == 1 else bmm(x, y)
-    shape = [*[a.size(label) for label in [*batch, *left]], *[b.size(label) for label in right]]
-    return Term(product.reshape(shape), labels)
+    product = bmm(x, y) if stack else mm(x, y)
+    shape = (*[a.size(label) for label in [*batch, *left]], *[b.size(label) for label in right])
+    return Term(_reshaped(product, shape), labels)
+
+
+def _reshaped(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
+    return tensor if tensor._array.shape == shape else tensor.reshape(shape)
 
 
 def _without_broadcast(term: Term, other: Term) -> Term:
