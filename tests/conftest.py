@@ -66,3 +66,11 @@ def gxx() -> str:
     if path is None:
         pytest.skip("g++ is not installed")
     return path
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Write the tests that were skipped for want of PyTorch to the file LUCID_TORCH_TESTS, to be run with it afterwards."""
+    path = os.environ.get("LUCID_TORCH_TESTS")
+    if path and not hasattr(terminalreporter.config, "workerinput"):
+        skipped = [r.nodeid for r in terminalreporter.stats.get("skipped", []) if "'torch'" in str(r.longrepr)]
+        pathlib.Path(path).write_text("\n".join(skipped) + "\n")
