@@ -12,7 +12,8 @@ import lucid
 from lucid import backends
 from lucid.nn import functional as F
 from tests.backends.test_device import run
-from tests.ops.table import ROWS, Row
+from tests.ops.row import Row
+from tests.ops.table import ROWS
 
 DTYPES = [lucid.float32, lucid.float64, lucid.float16, lucid.bfloat16]
 

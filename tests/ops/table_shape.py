@@ -1,18 +1,13 @@
-"""Rows of the op table for views, stacks, scans, order statistics, reductions and writing by index."""
+"""Rows of the op table for shapes, views, stacks, order and writing by index."""
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
 
-import lucid
-from tests.ops.row import Row, matrix, pair
+from tests.ops.row import Row, constant, matrix, pair
 
 CUBE = (2, 3, 4)
-
-
-def _index(like: lucid.Tensor, values: Any) -> lucid.Tensor:
-    return lucid.tensor(values, device=like.device)
 
 
 def _scatter_row(reduce: str, ufunc: Any, include_self: bool) -> Row:
@@ -29,8 +24,8 @@ def _scatter_row(reduce: str, ufunc: Any, include_self: bool) -> Row:
         np.add.at(count, spot, 1.0)
         return result / np.maximum(count, 1) if reduce == "mean" else result
 
-    return Row(f"scatter_reduce {reduce} {include_self}", lambda x, source: lucid.scatter_reduce(
-        x, 0, _index(x, places), source, reduce, include_self=include_self), reference, pair(a=(4, 4), b=(3, 4)))
+    return Row("scatter_reduce", pair(a=(4, 4), b=(3, 4)), reference, lambda lib, x, source: lib.scatter_reduce(
+        x, 0, constant(lib, x, places), source, reduce, include_self=include_self), variant=f"{reduce} {include_self}")
 
 
 def _windows(x: np.ndarray) -> np.ndarray:
@@ -43,76 +38,77 @@ def _replaced(x: np.ndarray, index: Any, value: Any) -> np.ndarray:
     return result
 
 
-def _quantile(interpolation: str) -> Row:
-    return Row(f"quantile {interpolation}", lambda x: lucid.quantile(x, 0.3, 1, interpolation=interpolation),
-               lambda x: np.quantile(x, 0.3, 1, method=interpolation), matrix())
-
-
 ROWS = [
-    Row("as_strided", lambda x: x.as_strided((3, 2, 2), (1, 2, 4), 1),
+    Row("reshape", matrix(), lambda x: x.reshape(4, -1), lambda lib, x: x.reshape(4, -1)),
+    Row("flatten", matrix(shape=(2, 3, 4)), lambda x: x.reshape(2, -1), lambda lib, x: lib.flatten(x, 1)),
+    Row("transpose", matrix(shape=(2, 3, 4)), lambda x: x.transpose(2, 1, 0), lambda lib, x: x.transpose(0, 2)),
+    Row("permute", matrix(shape=(2, 3, 4)), lambda x: x.transpose(2, 0, 1), lambda lib, x: x.permute(2, 0, 1)),
+    Row("movedim", matrix(shape=(2, 3, 4)), lambda x: np.moveaxis(x, 0, -1), lambda lib, x: lib.movedim(x, 0, -1)),
+    Row("Tensor.T", matrix(), lambda x: x.T,
+        lambda lib, x: x.T), Row("Tensor.mT", matrix(), lambda x: x.swapaxes(-1, -2), lambda lib, x: x.mT),
+    Row("squeeze", matrix(shape=(3, 1, 2)), lambda x: x.squeeze(1), lambda lib, x: x.squeeze(1)),
+    Row("unsqueeze", matrix(), lambda x: x[..., None], lambda lib, x: x.unsqueeze(-1)),
+    Row("expand", matrix(shape=(3, 1)), lambda x: np.broadcast_to(x, (2, 3, 4)), lambda lib, x: x.expand(2, 3, 4)),
+    Row("repeat", matrix(), lambda x: np.tile(x, (2, 1, 3)), lambda lib, x: x.repeat(2, 1, 3)),
+    Row("tile", matrix(), lambda x: np.tile(x, 2), lambda lib, x: x.tile(2)),
+    Row("repeat_interleave", matrix(), lambda x: np.repeat(x, 2, 1), lambda lib, x: x.repeat_interleave(2, 1)),
+    Row("flip", matrix(), lambda x: np.flip(x, (0, 1)), lambda lib, x: x.flip(0, 1)),
+    Row("roll", matrix(), lambda x: np.roll(x, (1, -1), (0, 1)), lambda lib, x: x.roll((1, -1), (0, 1))),
+    Row("roll", matrix(), lambda x: np.roll(x, 2), lambda lib, x: x.roll(2), variant="flat"),
+    Row("tril", matrix(), np.tril, lambda lib, x: x.tril()), Row("triu", matrix(), lambda x: np.triu(x, 1),
+        lambda lib, x: x.triu(1)),
+    Row("diagonal", matrix(), lambda x: np.diagonal(x, 1), lambda lib, x: x.diagonal(1)),
+    Row("diag", matrix(shape=(3,)), lambda x: np.diag(x, -1), lambda lib, x: lib.diag(x, -1)),
+    Row("narrow", matrix(), lambda x: x[:, 1:3], lambda lib, x: x.narrow(1, 1, 2)),
+    Row("select", matrix(), lambda x: x[:, -1], lambda lib, x: x.select(1, -1)),
+    Row("split", matrix(), lambda x: x[:, 3:], lambda lib, x: x.split(3, 1)[1]),
+    Row("chunk", matrix(), lambda x: x[:, :2], lambda lib, x: x.chunk(2, 1)[0]),
+    Row("unbind", matrix(), lambda x: x[:, 2], lambda lib, x: x.unbind(1)[2]),
+    Row("cat", pair(b=(3, 2)), lambda a, b: np.concatenate([a, b, a], 1), lambda lib, a, b: lib.cat([a, b, a], 1)),
+    Row("stack", pair(), lambda a, b: np.stack([a, b], 1), lambda lib, a, b: lib.stack([a, b], 1)),
+    Row("hstack", pair(), lambda a, b: np.hstack([a, b]), lambda lib, a, b: lib.hstack([a, b])),
+    Row("vstack", pair(), lambda a, b: np.vstack([a, b]), lambda lib, a, b: lib.vstack([a, b])),
+    Row("as_strided", lambda rng: [rng.uniform(-2, 2, 12)],
         lambda x: np.lib.stride_tricks.as_strided(x.copy().reshape(-1)[1:], (3, 2, 2), (8, 16, 32)),
-        lambda rng: [rng.uniform(-2, 2, 12)]),
-    Row("windows", lambda x: x.unfold(1, 3, 2), _windows, matrix(shape=(3, 7))),
-    Row("diag_embed", lambda x: lucid.diag_embed(x, 1), lambda x: np.stack([np.diag(row, 1) for row in x]), matrix()),
-    Row("diagflat", lucid.diagflat, np.diagflat, matrix()),
-    Row("diagonal dims", lambda x: x.diagonal(1, 2, 0), lambda x: np.diagonal(x, 1, 2, 0), matrix(shape=CUBE)),
-    Row("diagonal_scatter", lambda a, b: a.diagonal_scatter(b), lambda a, b: _replaced(a, np.diag_indices(3), b),
-        pair(a=(3, 3), b=(3,))),
-    Row("select_scatter", lambda a, b: a.select_scatter(b, 0, -1), lambda a, b: _replaced(a, -1, b), pair(b=(4,))),
-    Row("slice_scatter", lambda a, b: a.slice_scatter(b, 1, 0, 4, 2), lambda a, b: _replaced(a, np.s_[:, 0:4:2], b),
-        pair(b=(3, 2))),
-    Row("as_strided_scatter", lambda a, b: a.as_strided_scatter(b, (3,), (3,), 1),
-        lambda a, b: _replaced(a, np.s_[1:8:3], b), pair(a=(12,), b=(3,))),
-    Row("rot90", lambda x: lucid.rot90(x, 3), lambda x: np.rot90(x, 3), matrix()),
-    Row("dstack", lambda a, b: lucid.dstack([a, b]), lambda a, b: np.dstack([a, b]), pair()),
-    Row("column_stack", lambda a, b: lucid.column_stack([a, b]), lambda a, b: np.column_stack([a, b]), pair(b=(3, 2))),
-    Row("row_stack", lambda a, b: lucid.row_stack([a, b]), lambda a, b: np.vstack([a, b]), pair(b=(4,))),
-    Row("block_diag", lambda a, b: lucid.block_diag(a, b), lambda a, b: np.block([[a, np.zeros((3, 2))], [np.zeros((2, 4)), b]]),
-        pair(b=(2, 2))),
-    Row("hsplit", lambda x: x.hsplit(2)[1], lambda x: np.hsplit(x, 2)[1], matrix()),
-    Row("vsplit", lambda x: x.vsplit((1, 2))[1], lambda x: np.vsplit(x, (1, 2))[1], matrix()),
-    Row("dsplit", lambda x: x.dsplit(2)[0], lambda x: np.dsplit(x, 2)[0], matrix(shape=CUBE)),
-    Row("meshgrid", lambda a, b: lucid.stack(lucid.meshgrid(a, b, indexing="xy")), lambda a, b: np.stack(np.meshgrid(a, b)),
-        pair(a=(3,), b=(2,))),
-    Row("combinations", lambda a: lucid.combinations(a), lambda a: np.array([[a[0], a[1]], [a[0], a[2]], [a[1], a[2]]]),
-        matrix(shape=(3,))),
-    Row("cumprod", lambda x: x.cumprod(1), lambda x: np.cumprod(x, 1), matrix()),
-    Row("cumprod with zeros", lambda x: (x * _index(x, [1.0, 0.0, 1.0, 0.0]).to(x.dtype)).cumprod(1),
-        lambda x: np.cumprod(x * [1, 0, 1, 0], 1), matrix()),
-    Row("cummax", lambda x: x.cummax(1).values, lambda x: np.maximum.accumulate(x, 1), matrix()),
-    Row("cummin", lambda x: x.cummin(0).values, lambda x: np.minimum.accumulate(x, 0), matrix()),
-    Row("logcumsumexp", lambda x: x.logcumsumexp(1), lambda x: np.logaddexp.accumulate(x, 1), matrix()),
-    Row("diff", lambda x: x.diff(2, 1), lambda x: np.diff(x, 2, 1), matrix()),
-    Row("trapezoid", lambda y, x: lucid.trapezoid(y, x), lambda y, x: np.trapezoid(y, x), pair(b=(4,))),
-    Row("cumulative_trapezoid", lambda y: lucid.cumulative_trapezoid(y, dx=0.5, dim=0),
-        lambda y: np.cumsum((y[1:] + y[:-1]) * 0.25, 0), matrix()),
-    Row("aminmax", lambda x: x.aminmax(dim=1).max - x.aminmax(dim=1).min, lambda x: np.ptp(x, 1), matrix()),
-    Row("median", lambda x: x.median(), lambda x: np.quantile(x, 0.5, method="lower"), matrix()),
-    Row("median dim", lambda x: x.median(1).values, lambda x: np.quantile(x, 0.5, 1, method="lower"), matrix()),
-    Row("nanmedian", lambda x: x.nanmedian(0, True).values, lambda x: np.quantile(x, 0.5, 0, method="lower", keepdims=True), matrix()),
-    Row("kthvalue", lambda x: x.kthvalue(2).values, lambda x: np.sort(x, 1)[:, 1], matrix()),
-    Row("mode", lambda x: x.mode(1).values, lambda x: x.min(1), matrix()),
-    Row("msort", lambda x: x.msort(), lambda x: np.sort(x, 0), matrix()),
-    *map(_quantile, ("linear", "lower", "higher", "nearest", "midpoint")),
-    Row("nanquantile", lambda x: x.nanquantile(0.7), lambda x: np.quantile(x, 0.7), matrix()),
-    Row("nansum", lambda x: x.nansum(1), lambda x: x.sum(1), matrix()),
-    Row("nanmean", lambda x: x.nanmean(1, True), lambda x: x.mean(1, keepdims=True), matrix()),
-    Row("dist", lambda a, b: lucid.dist(a, b, 3), lambda a, b: (np.abs(a - b) ** 3).sum() ** (1 / 3), pair()),
-    Row("cov", lambda x: x.cov(), np.cov, matrix()), Row("corrcoef", lambda x: x.corrcoef(), np.corrcoef, matrix()),
+        lambda lib, x: x.as_strided((3, 2, 2), (1, 2, 4), 1)),
+    Row("Tensor.unfold", matrix(shape=(3, 7)), _windows, lambda lib, x: x.unfold(1, 3, 2)),
+    Row("diag_embed", matrix(), lambda x: np.stack([np.diag(row, 1) for row in x]), lambda lib, x: lib.diag_embed(x, 1)),
+    Row("diagflat", matrix(), np.diagflat),
+    Row("diagonal", matrix(shape=CUBE), lambda x: np.diagonal(x, 1, 2, 0), lambda lib, x: x.diagonal(1, 2, 0), variant="dims"),
+    Row("diagonal_scatter", pair(a=(3, 3), b=(3,)), lambda a, b: _replaced(a, np.diag_indices(3), b),
+        lambda lib, a, b: a.diagonal_scatter(b)),
+    Row("select_scatter", pair(b=(4,)), lambda a, b: _replaced(a, -1, b), lambda lib, a, b: a.select_scatter(b, 0, -1)),
+    Row("slice_scatter", pair(b=(3, 2)), lambda a, b: _replaced(a, np.s_[:, 0:4:2], b),
+        lambda lib, a, b: a.slice_scatter(b, 1, 0, 4, 2)),
+    Row("as_strided_scatter", pair(a=(12,), b=(3,)), lambda a, b: _replaced(a, np.s_[1:8:3], b),
+        lambda lib, a, b: a.as_strided_scatter(b, (3,), (3,), 1)),
+    Row("rot90", matrix(), lambda x: np.rot90(x, 3), lambda lib, x: lib.rot90(x, 3)),
+    Row("dstack", pair(), lambda a, b: np.dstack([a, b]), lambda lib, a, b: lib.dstack([a, b])),
+    Row("column_stack", pair(b=(3, 2)), lambda a, b: np.column_stack([a, b]), lambda lib, a, b: lib.column_stack([a, b])),
+    Row("row_stack", pair(b=(4,)), lambda a, b: np.vstack([a, b]), lambda lib, a, b: lib.row_stack([a, b])),
+    Row("block_diag", pair(b=(2, 2)), lambda a, b: np.block([[a, np.zeros((3, 2))], [np.zeros((2, 4)), b]]),
+        lambda lib, a, b: lib.block_diag(a, b)),
+    Row("hsplit", matrix(), lambda x: np.hsplit(x, 2)[1], lambda lib, x: x.hsplit(2)[1]),
+    Row("vsplit", matrix(), lambda x: np.vsplit(x, (1, 2))[1], lambda lib, x: x.vsplit((1, 2))[1]),
+    Row("dsplit", matrix(shape=CUBE), lambda x: np.dsplit(x, 2)[0], lambda lib, x: x.dsplit(2)[0]),
+    Row("meshgrid", pair(a=(3,), b=(2,)), lambda a, b: np.stack(np.meshgrid(a, b)),
+        lambda lib, a, b: lib.stack(lib.meshgrid(a, b, indexing="xy"))),
+    Row("combinations", matrix(shape=(3,)), lambda a: np.array([[a[0], a[1]], [a[0], a[2]], [a[1], a[2]]]),
+        lambda lib, a: lib.combinations(a)),
     _scatter_row("sum", np.add, True), _scatter_row("sum", np.add, False), _scatter_row("mean", np.add, True),
     _scatter_row("mean", np.add, False), _scatter_row("prod", np.multiply, True), _scatter_row("prod", np.multiply, False),
     _scatter_row("amax", np.maximum, True), _scatter_row("amax", np.maximum, False),
     _scatter_row("amin", np.minimum, True), _scatter_row("amin", np.minimum, False),
-    Row("index_reduce", lambda a, b: a.index_reduce(0, _index(a, [0, 0, 2]), b, "prod"),
-        lambda a, b: np.stack([a[0] * b[0] * b[1], a[1], a[2] * b[2]]), pair(b=(3, 4))),
-    Row("put", lambda a, b: a.put(_index(a, [0, -1, 5]), b), lambda a, b: _replaced(a.reshape(-1), [0, -1, 5], b).reshape(3, 4),
-        pair(b=(3,))),
-    Row("masked_scatter", lambda a, b: a.masked_scatter(_index(a, [True, False, True, False]), b),
-        lambda a, b: _replaced(a, np.s_[:, [0, 2]], b), pair(b=(3, 2))),
-    Row("histc", lambda x: lucid.histc(x, 6, -2, 2), lambda x: np.histogram(x, 6, (-2, 2))[0].astype(float), matrix(), False),
-    Row("isin", lambda a, b: lucid.isin(a.round(), b.round()), lambda a, b: np.isin(np.round(a), np.round(b)), pair(b=(3,)), False),
-    Row("unique", lambda x: x.round().unique(), lambda x: np.unique(np.round(x)) + 0.0, matrix(), False,
-        data_dependent=True),
-    Row("einops.rearrange", lambda x: lucid.einops.rearrange(x, "a (b c) d -> (d a) c b", b=1), lambda x: x.transpose(
-        2, 0, 1).reshape(8, 3, 1), matrix(shape=CUBE)),
+    Row("index_reduce", pair(b=(3, 4)), lambda a, b: np.stack([a[0] * b[0] * b[1], a[1], a[2] * b[2]]),
+        lambda lib, a, b: a.index_reduce(0, constant(lib, a, [0, 0, 2]), b, "prod")),
+    Row("kthvalue", matrix(), lambda x: np.sort(x, 1)[:, 1], lambda lib, x: x.kthvalue(2).values),
+    Row("msort", matrix(), lambda x: np.sort(x, 0), lambda lib, x: x.msort()),
+    Row("put", pair(b=(3,)), lambda a, b: _replaced(a.reshape(-1), [0, -1, 5], b).reshape(3, 4),
+        lambda lib, a, b: a.put(constant(lib, a, [0, -1, 5]), b)),
+    Row("masked_scatter", pair(b=(3, 2)), lambda a, b: _replaced(a, np.s_[:, [0, 2]], b),
+        lambda lib, a, b: a.masked_scatter(constant(lib, a, [True, False, True, False]), b)),
+    Row("isin", pair(b=(3,)), lambda a, b: np.isin(np.round(a), np.round(b)),
+        lambda lib, a, b: lib.isin(a.round(), b.round()), smooth=False),
+    Row("einops.rearrange", matrix(shape=CUBE), lambda x: x.transpose(2, 0, 1).reshape(8, 3, 1),
+        lambda lib, x: lib.einops.rearrange(x, "a (b c) d -> (d a) c b", b=1)),
 ]
