@@ -90,6 +90,13 @@ from .ops.binary import (
     nextafter,
     xlogy,
 )
+from .ops.broadcasting import (
+    broadcast_shapes,
+    broadcast_tensors,
+    broadcast_to,
+    expand,
+    expand_as,
+)
 from .ops.comparison import (
     allclose,
     bitwise_and,
@@ -184,6 +191,12 @@ from .ops.gamma import (
     mvlgamma,
     polygamma,
 )
+from .ops.gather_scatter import (
+    gather,
+    scatter,
+    scatter_add,
+    take_along_dim,
+)
 from .ops.grids import (
     cartesian_prod,
     combinations,
@@ -199,40 +212,29 @@ from .ops.histogram import (
     unique,
     unique_consecutive,
 )
-from .ops.indexing import (
-    argsort,
-    gather,
+from .ops.index_slices import (
     index_add,
     index_copy,
     index_fill,
-    index_put,
     index_select,
-    masked_fill,
-    masked_scatter,
-    masked_select,
-    nonzero,
-    scatter,
-    scatter_add,
-    sort,
+)
+from .ops.indexing import (
+    index_put,
     take,
-    take_along_dim,
-    topk,
 )
 from .ops.joining import (
     atleast_1d,
     atleast_2d,
     atleast_3d,
     block_diag,
+    cat,
     column_stack,
-    dsplit,
+    concat,
+    concatenate,
     dstack,
-    hsplit,
     hstack,
-    rot90,
     row_stack,
-    select_scatter,
-    slice_scatter,
-    vsplit,
+    stack,
     vstack,
 )
 from .ops.linear_algebra import (
@@ -300,9 +302,24 @@ from .ops.linear_algebra_triangular import (
 from .ops.loss import (
     binary_cross_entropy_with_logits,
 )
+from .ops.masking import (
+    masked_fill,
+    masked_scatter,
+    masked_select,
+    nonzero,
+)
 from .ops.normalization import (
     batch_norm,
     layer_norm,
+)
+from .ops.permutation import (
+    moveaxis,
+    movedim,
+    permute,
+    swapaxes,
+    swapdims,
+    t,
+    transpose,
 )
 from .ops.pooling import (
     max_pool2d,
@@ -347,6 +364,18 @@ from .ops.reduction import (
     var,
     var_mean,
 )
+from .ops.reordering import (
+    flip,
+    fliplr,
+    flipud,
+    roll,
+    rot90,
+)
+from .ops.repetition import (
+    repeat,
+    repeat_interleave,
+    tile,
+)
 from .ops.resampling import (
     channel_shuffle,
     pixel_shuffle,
@@ -375,44 +404,20 @@ from .ops.search import (
     searchsorted,
 )
 from .ops.shape import (
-    broadcast_shapes,
-    broadcast_tensors,
-    broadcast_to,
-    cat,
-    chunk,
-    concat,
-    concatenate,
-    expand,
-    expand_as,
     flatten,
-    flip,
-    fliplr,
-    flipud,
-    moveaxis,
-    movedim,
-    narrow,
-    permute,
     ravel,
-    repeat,
-    repeat_interleave,
     reshape,
     reshape_as,
-    roll,
-    select,
-    split,
     squeeze,
-    stack,
-    swapaxes,
-    swapdims,
-    t,
-    tensor_split,
-    tile,
-    transpose,
-    unbind,
     unflatten,
     unsqueeze,
     view,
     view_as,
+)
+from .ops.sorting import (
+    argsort,
+    sort,
+    topk,
 )
 from .ops.special import (
     erf,
@@ -420,6 +425,19 @@ from .ops.special import (
     erfinv,
     i0,
     logit,
+)
+from .ops.splitting import (
+    chunk,
+    dsplit,
+    hsplit,
+    narrow,
+    select,
+    select_scatter,
+    slice_scatter,
+    split,
+    tensor_split,
+    unbind,
+    vsplit,
 )
 from .ops.statistics import (
     aminmax,

@@ -10,7 +10,8 @@ import string
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .ops import reduction, shape
+from .ops import reduction
+from .ops.joining import stack
 from .tensor import Tensor
 
 __all__ = ["EinopsError", "einsum", "rearrange", "reduce", "repeat"]
@@ -115,7 +116,7 @@ def _split_axes(groups: Groups, lengths: dict[str, int], sizes: Sequence[int]) -
 def _apply(tensor: Any, pattern: str, left: Groups, right: Groups, lengths: dict[str, int],
            combine: Callable[[Tensor, tuple[int, ...]], Tensor] | None = None) -> Tensor:
     """`tensor` read as `left` and written as `right`; `combine` takes away the axes that only `left` has."""
-    x: Tensor = shape.stack(tensor) if isinstance(tensor, (list, tuple)) else tensor
+    x: Tensor = stack(tensor) if isinstance(tensor, (list, tuple)) else tensor
     unused = [name for name in lengths if name not in _names(left) + _names(right)]
     if unused:
         raise EinopsError(f"Axis {unused[0]} is not used in transform '{pattern}'")

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _dtypes
 from ..ops.creation import as_tensor, tensor
-from ..ops.shape import stack
+from ..ops.joining import stack
 from ..tensor import Tensor
 
 Collate = Callable[[Any], Any]

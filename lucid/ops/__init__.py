@@ -18,6 +18,7 @@ from . import (
     arithmetic,
     bilinear,
     binary,
+    broadcasting,
     comparison,
     conversion,
     convolution,
@@ -27,9 +28,10 @@ from . import (
     embedding,
     fold,
     gamma,
+    gather_scatter,
     histogram,
+    index_slices,
     indexing,
-    joining,
     likelihood_loss,
     linear_algebra,
     linear_algebra_determinant,
@@ -43,19 +45,25 @@ from . import (
     linear_algebra_triangular,
     loss,
     margin_loss,
+    masking,
     normalization,
     padding,
+    permutation,
     piecewise_activation,
     pooling,
     pooling_dimensions,
     random,
     reduction,
+    reordering,
+    repetition,
     resampling,
     scan,
     scatter_reduce,
     search,
     shape,
+    sorting,
     special,
+    splitting,
     statistics,
     strides,
     ternary,
@@ -65,12 +73,13 @@ from . import (
 )
 from ._out import method as as_method
 
-FAMILIES = (activation, arithmetic, bilinear, binary, comparison, conversion, convolution, creation, diagonals,
-            dropout, embedding, fold, gamma, histogram, indexing, joining, likelihood_loss, linear_algebra,
-            linear_algebra_determinant, linear_algebra_exponential, linear_algebra_factors, linear_algebra_lu,
-            linear_algebra_products, linear_algebra_pseudoinverse, linear_algebra_sums, linear_algebra_systems,
-            linear_algebra_triangular, loss, margin_loss, normalization, padding, piecewise_activation, pooling,
-            pooling_dimensions, random, reduction, resampling, scan, scatter_reduce, search, shape, special,
+FAMILIES = (activation, arithmetic, bilinear, binary, broadcasting, comparison, conversion, convolution, creation,
+            diagonals, dropout, embedding, fold, gamma, gather_scatter, histogram, index_slices, indexing,
+            likelihood_loss, linear_algebra, linear_algebra_determinant, linear_algebra_exponential,
+            linear_algebra_factors, linear_algebra_lu, linear_algebra_products, linear_algebra_pseudoinverse,
+            linear_algebra_sums, linear_algebra_systems, linear_algebra_triangular, loss, margin_loss, masking,
+            normalization, padding, permutation, piecewise_activation, pooling, pooling_dimensions, random, reduction,
+            reordering, repetition, resampling, scan, scatter_reduce, search, shape, sorting, special, splitting,
             statistics, strides, ternary, trigonometry, unary, vectors)
 
 OPERATORS: dict[str, Callable[..., Any]] = {
@@ -125,8 +134,8 @@ def _attach() -> None:
     methods: Any = Tensor  # for type checkers, which know no attributes to come
     methods.real = property(conversion.real)
     methods.imag = property(conversion.imag)
-    methods.T = property(shape.reverse_view)
-    methods.mT = property(shape.adjoint_view)
+    methods.T = property(permutation.reverse_view)
+    methods.mT = property(permutation.adjoint_view)
     methods.mH = property(_matrices.adjoint)
     methods.H = property(_matrices.matrix_adjoint)
     methods.zero_ = lambda self: self.fill_(0)

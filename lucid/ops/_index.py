@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from .. import backends
+from ..autograd.errors import type_name
 from ..autograd.grad_mode import GRAD
 from ..autograd.grad_mode import mode as grad_mode
-from ..tensor import Tensor
+from ..tensor import Tensor, wrap
 
 FULL = slice(None)
 _KINDS = "biu"
@@ -205,3 +206,22 @@ def restate(error: IndexError) -> IndexError:
     if "empty axes" in message:
         return IndexError("index is out of bounds for dimension with size 0")
     return IndexError(message.replace("for axis", "for dimension"))
+
+
+def index_tensor(name: str, index: Any, x: Tensor, kinds: str = "i") -> Tensor:
+    """An index tensor beside `x`. Raises RuntimeError for other dtypes than integers (or bool masks)."""
+    if not isinstance(index, Tensor):
+        raise TypeError(f"{name}(): argument 'index' must be Tensor, not {type(index).__name__}")
+    if index._array.dtype.kind not in kinds:
+        expected = "int32/int64 for index" if kinds == "i" else "bool for mask"
+        raise RuntimeError(f"{name}(): Expected dtype {expected}, but got {type_name(index.dtype)}")
+    array = beside(index._array, x._array)
+    return index if array is index._array else wrap(array)
+
+
+def check_index(index: Tensor, size: int, dim: int) -> None:
+    """Raise IndexError, on the CPU one that is also a RuntimeError, if an index is not in [0, size)."""
+    try:
+        check_dim(index._array, dim, size)
+    except IndexError as error:
+        raise IndexBoundsError(*error.args) from None

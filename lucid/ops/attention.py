@@ -14,11 +14,12 @@ from ..autograd.grad_mode import is_grad_enabled
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor
 from .activation import softmax
+from .broadcasting import broadcast_shapes
 from .comparison import where
 from .creation import ones
 from .dropout import dropout
 from .linear_algebra import check_batches, matmul
-from .shape import broadcast_shapes, repeat_interleave
+from .repetition import repeat_interleave
 
 __all__ = ()  # a function of nn.functional only
 _HALVES = ("float16", "bfloat16")

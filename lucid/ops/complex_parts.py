@@ -7,7 +7,8 @@ from ..autograd.op import Op
 from ..tensor import Tensor
 from ._operands import require_tensor
 from ._out import accepts_out
-from .shape import broadcast_tensors, stack
+from .broadcasting import broadcast_tensors
+from .joining import stack
 
 _COMPLEX = {_dtypes.float32: _dtypes.complex64, _dtypes.float64: _dtypes.complex128}
 _REAL = {value: key for key, value in _COMPLEX.items()}

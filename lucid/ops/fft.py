@@ -16,8 +16,8 @@ from ..tensor import Tensor
 from ._operands import canonical_dim, canonical_dims, require_tensor
 from ._out import accepts_out
 from .arithmetic import conjugate
+from .joining import cat
 from .padding import pad
-from .shape import cat
 
 Axes = tuple[int, ...]
 REVERSED = {"backward": "forward", "forward": "backward", "ortho": "ortho"}  # the same scale in the other direction

@@ -10,7 +10,8 @@ from ._operands import require_tensor
 from ._out import accepts_out
 from .arithmetic import pow
 from .creation import arange, linspace, tensor
-from .shape import ravel, stack
+from .joining import stack
+from .shape import ravel
 
 
 @accepts_out(castable=True)

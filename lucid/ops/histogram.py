@@ -12,9 +12,10 @@ from ._operands import canonical_dim, require_tensor
 from ._out import accepts_out
 from .comparison import where
 from .creation import arange, linspace
-from .indexing import nonzero, sort
+from .joining import cat
+from .masking import nonzero
 from .search import searchsorted
-from .shape import cat
+from .sorting import sort
 
 METHODS = ("histc", "histogram", "bincount", "unique", "unique_consecutive")
 

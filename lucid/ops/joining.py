@@ -1,18 +1,73 @@
-"""Stacks and splits along a named direction (h, v, d), and what goes with them: `atleast_2d`, `block_diag`, `rot90`, and
-copies with a part replaced.
-"""
+"""Tensors joined to one: `cat`, `stack`, their variants with a named direction (h, v, d), and `block_diag`."""
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+from ..autograd.op import Op, Pull
 from ..tensor import Tensor
-from . import shape as shapes
-from ._operands import canonical_dim, common_dtype, require_tensor
+from ._operands import canonical_dim, common_dtype
 from ._out import accepts_out
 from .creation import tensor as make_tensor
+from .splitting import select, split_op
 
-METHODS = ("hsplit", "vsplit", "dsplit", "rot90", "select_scatter", "slice_scatter")
+
+def _concatenate_rule(needs: Any, *tensors: Tensor, axis: int) -> Pull:
+    lengths = [t._array.shape[axis] for t in tensors]
+    boundaries = tuple(sum(lengths[:i]) for i in range(1, len(lengths)))
+
+    def pull(g: Tensor, y: Any) -> tuple[Tensor | None, ...]:
+        parts = split_op(g, boundaries=boundaries, axis=axis)
+        return tuple(part if need else None for part, need in zip(parts, needs, strict=True))
+
+    return pull
+
+
+def _stack_rule(needs: Any, *tensors: Tensor, axis: int) -> Pull:
+    return lambda g, y: tuple(select(g, axis, i) if need else None for i, need in enumerate(needs))
+
+
+concatenate_op = Op("concatenate", _concatenate_rule)
+_stack = Op("stack", _stack_rule)
+
+
+def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    """Tensors joined along an existing dimension; dtypes are promoted, 1-d empty tensors skipped, as in PyTorch."""
+    given = list(tensors)
+    if not given:
+        raise ValueError("expected a non-empty list of Tensors")
+    for position, tensor in enumerate(given):
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"expected Tensor as element {position} in argument 0, but got {type(tensor).__name__}")
+        if tensor.ndim == 0:
+            raise RuntimeError(f"zero-dimensional tensor (at position {position}) cannot be concatenated")
+    dtype = common_dtype(given)
+    kept = [t for t in given if t._array.shape != (0,)] or given[:1]
+    first = kept[0]._array.shape
+    dim = canonical_dim(dim, len(first))
+    for number, tensor in enumerate(kept):
+        shape = tensor._array.shape
+        if len(shape) != len(first) or any(a != b for i, (a, b) in enumerate(zip(first, shape, strict=True)) if i != dim):
+            raise RuntimeError(f"Sizes of tensors must match except in dimension {dim}. Expected shape {list(first)} but got "
+                               f"{list(shape)} for tensor number {number} in the list.")
+    return concatenate_op(*[t.to(dtype) for t in kept], axis=dim)
+
+
+concat = concatenate = cat
+
+
+def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    """Tensors of one shape joined along a new dimension."""
+    given = list(tensors)
+    if not given:
+        raise RuntimeError("stack expects a non-empty TensorList")
+    first = given[0]._array.shape
+    for number, tensor in enumerate(given):
+        if tensor._array.shape != first:
+            raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and "
+                               f"{list(tensor._array.shape)} at entry {number}")
+    dtype = common_dtype(given)
+    return _stack(*[t.to(dtype) for t in given], axis=canonical_dim(dim, len(first) + 1))
 
 
 def _each(tensors: tuple[Any, ...], change: Any) -> Any:
@@ -47,13 +102,13 @@ def atleast_3d(*tensors: Any) -> Any:
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
     """Joined along dimension 1, or 0 for tensors of one dimension or none."""
     given = _some("hstack", tensors, atleast_1d)
-    return shapes.cat(given, 0 if given[0].ndim == 1 else 1)
+    return cat(given, 0 if given[0].ndim == 1 else 1)
 
 
 @accepts_out(castable=True)
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
     """Joined along dimension 0; tensors of one dimension are rows."""
-    return shapes.cat(_some("vstack", tensors, atleast_2d), 0)
+    return cat(_some("vstack", tensors, atleast_2d), 0)
 
 
 row_stack = vstack
@@ -62,13 +117,13 @@ row_stack = vstack
 @accepts_out(castable=True)
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
     """Joined along dimension 2, after `atleast_3d`."""
-    return shapes.cat(_some("dstack", tensors, atleast_3d), 2)
+    return cat(_some("dstack", tensors, atleast_3d), 2)
 
 
 @accepts_out(castable=True)
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     """Joined along dimension 1; tensors of one dimension or none are columns."""
-    return shapes.cat(_some("column_stack", tensors, lambda *ts: [t.reshape(-1, 1) if t.ndim < 2 else t for t in ts[0]]), 1)
+    return cat(_some("column_stack", tensors, lambda *ts: [t.reshape(-1, 1) if t.ndim < 2 else t for t in ts[0]]), 1)
 
 
 def _some(name: str, tensors: Sequence[Tensor], change: Any) -> Any:
@@ -76,50 +131,6 @@ def _some(name: str, tensors: Sequence[Tensor], change: Any) -> Any:
     if not given:
         raise RuntimeError(f"{name} expects a non-empty TensorList")
     return change(given)
-
-
-def _split_along(name: str, least: int, input: Tensor, indices_or_sections: Any, dim: int) -> tuple[Tensor, ...]:
-    if require_tensor(name, input).ndim < least:
-        raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension{'s' * (least > 1)}, but got a "
-                           f"tensor with {input.ndim} dimensions!")
-    length = input._array.shape[dim]
-    if isinstance(indices_or_sections, int) and (indices_or_sections == 0 or length % indices_or_sections):
-        raise RuntimeError(f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension {length} is "
-                           f"not divisible by the split_size {indices_or_sections}!")
-    return shapes.tensor_split(input, indices_or_sections, dim)
-
-
-def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
-    """Views along dimension 1 (0 of a vector): that many of equal length, or cut at the indices."""
-    return _split_along("hsplit", 1, input, indices_or_sections, 0 if input.ndim == 1 else 1)
-
-
-def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
-    """Views along dimension 0: that many of equal length, or cut at the indices."""
-    return _split_along("vsplit", 2, input, indices_or_sections, 0)
-
-
-def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
-    """Views along dimension 2: that many of equal length, or cut at the indices."""
-    return _split_along("dsplit", 3, input, indices_or_sections, 2)
-
-
-def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
-    """A copy turned `k` times by 90 degrees from the first of `dims` towards the second."""
-    ndim = require_tensor("rot90", input).ndim
-    if len(dims) != 2:
-        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
-    if ndim < 2:
-        raise RuntimeError(f"expected total dims >= 2, but got total dims = {ndim}")
-    if dims[0] == dims[1] or abs(dims[0] - dims[1]) == ndim:
-        raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
-    a, b = (canonical_dim(d, ndim) for d in dims)
-    turn = k % 4
-    if turn == 0:
-        return input.clone()
-    if turn == 2:
-        return input.flip(a, b)
-    return input.flip(b if turn == 1 else a).transpose(a, b).contiguous()
 
 
 def block_diag(*tensors: Any) -> Tensor:
@@ -137,30 +148,6 @@ def block_diag(*tensors: Any) -> Tensor:
     rows, before = [], 0
     for block in blocks:
         height, own = block.shape
-        rows.append(shapes.cat([block.new_zeros(height, before), block, block.new_zeros(height, width - before - own)], 1))
+        rows.append(cat([block.new_zeros(height, before), block, block.new_zeros(height, width - before - own)], 1))
         before += own
-    return shapes.cat(rows, 0)
-
-
-def _replaced(input: Tensor, src: Tensor, place: Any) -> Tensor:
-    result = input.clone()
-    view = place(result)
-    if view.shape != src.shape:
-        raise RuntimeError(f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size "
-                           f"= {list(view.shape)}")
-    view.copy_(src)
-    return result
-
-
-def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-    """A copy of `input` with `src` at `index` of dimension `dim`."""
-    return _replaced(input, src, lambda t: shapes.select(t, dim, index))
-
-
-def slice_scatter(input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None,
-                  step: int = 1) -> Tensor:
-    """A copy of `input` with `src` at ``start:end:step`` of dimension `dim`."""
-    axis = canonical_dim(dim, require_tensor("slice_scatter", input).ndim)
-    if step <= 0:
-        raise RuntimeError("slice step must be positive")
-    return _replaced(input, src, lambda t: t[(slice(None),) * axis + (slice(start, end, step),)])
+    return cat(rows, 0)

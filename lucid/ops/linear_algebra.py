@@ -123,7 +123,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: [{count}, {a[-1]}] but "
                            f"got: [{count}, {b[-2]}].")
     else:
-        from .shape import broadcast_shapes
+        from .broadcasting import broadcast_shapes
 
         if a[:-2] != b[:-2]:
             check_batches(a[:-2], b[:-2])

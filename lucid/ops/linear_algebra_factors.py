@@ -11,8 +11,8 @@ from ._operands import require_tensor
 from ._out import accepts_out
 from .creation import eye
 from .diagonals import tril, triu
+from .joining import cat
 from .linear_algebra_systems import solve_columns
-from .shape import cat
 
 METHODS = ("geqrf",)
 

@@ -17,10 +17,11 @@ from ._operands import require_tensor
 from ._out import accepts_out
 from .creation import arange, eye
 from .diagonals import tril, triu
-from .indexing import argsort, gather
+from .gather_scatter import gather
+from .joining import cat
 from .linear_algebra_systems import matching_batches
 from .linear_algebra_triangular import solve_triangle
-from .shape import cat
+from .sorting import argsort
 
 METHODS = ("lu_solve",)
 

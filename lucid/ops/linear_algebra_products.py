@@ -14,10 +14,11 @@ from ._operands import canonical_dim, canonical_dims, require_tensor
 from ._out import accepts_out
 from .arithmetic import conjugate
 from .creation import eye, ones
+from .joining import cat
 from .linear_algebra import check_batches, matmul, mm
 from .linear_algebra_systems import inv
+from .reordering import flip
 from .scan import cumprod
-from .shape import cat, flip
 
 METHODS = ("inner", "kron", "cross", "trace", "matrix_power")
 

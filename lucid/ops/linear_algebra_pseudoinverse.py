@@ -13,6 +13,7 @@ from ._matrices import adjoint, real_dtype, require_lapack_dtype, require_square
 from ._operands import require_tensor
 from ._out import accepts_out
 from .arithmetic import maximum
+from .broadcasting import broadcast_shapes
 from .comparison import where
 from .creation import as_tensor, eye
 from .linear_algebra import check_batches
@@ -20,7 +21,6 @@ from .linear_algebra_eigen import eigvalsh
 from .linear_algebra_factors import svdvals
 from .linear_algebra_norms import MATRIX_ORDERS, matrix_norm
 from .linear_algebra_systems import inv_ex
-from .shape import broadcast_shapes
 
 METHODS = ("pinverse",)
 DRIVERS = ("gels", "gelsy", "gelsd", "gelss")

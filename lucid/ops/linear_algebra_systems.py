@@ -17,8 +17,9 @@ from ._matrices import (
 )
 from ._operands import canonical_dim, require_tensor
 from ._out import accepts_out
+from .broadcasting import broadcast_shapes
 from .linear_algebra import check_batches
-from .shape import broadcast_shapes, movedim
+from .permutation import movedim
 
 METHODS = ("inverse",)
 

@@ -16,11 +16,11 @@ from ._matrices import (
 )
 from ._operands import require_tensor
 from ._out import accepts_out
+from .broadcasting import broadcast_shapes
 from .creation import eye
 from .diagonals import tril, triu
 from .linear_algebra import check_batches
 from .linear_algebra_systems import matching_batches
-from .shape import broadcast_shapes
 
 METHODS = ("cholesky_inverse", "cholesky_solve", "triangular_solve")
 

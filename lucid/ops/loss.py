@@ -12,10 +12,11 @@ from ..tensor import Tensor
 from ._index import check_bounds
 from ._operands import require_tensor
 from .activation import log_softmax, log_softmax_grad, logsigmoid, require_floating
+from .broadcasting import broadcast_tensors
 from .comparison import clip, where
 from .creation import arange
-from .indexing import gather_op, index_select_op
-from .shape import broadcast_tensors
+from .gather_scatter import gather_op
+from .index_slices import index_select_op
 from .unary import log, log1p
 
 __all__ = ()  # functions of nn.functional only

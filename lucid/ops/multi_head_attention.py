@@ -12,9 +12,9 @@ from .attention import scaled_dot_product_attention
 from .comparison import where
 from .creation import zeros
 from .dropout import dropout
+from .joining import cat
 from .linear_algebra import bmm, linear
 from .padding import pad
-from .shape import cat
 
 __all__ = ()  # a function of nn.functional only
 

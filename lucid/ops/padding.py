@@ -6,7 +6,7 @@ from typing import Any
 
 from ..tensor import Tensor
 from ._operands import require_tensor
-from .indexing import _put
+from .indexing import put_op
 
 __all__ = ()  # a function of nn.functional only
 
@@ -31,7 +31,7 @@ def constant_pad(input: Tensor, pad: Sequence[int], value: Any = 0) -> Tensor:
     if not shape:
         return input.clone()
     kept = input[tuple(source)] if any(n < 0 for n in pad) else input
-    return _put(input.new_full(shape, value), kept, index=tuple(target))
+    return put_op(input.new_full(shape, value), kept, index=tuple(target))
 
 
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:

@@ -163,7 +163,7 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: _ran
             raise TypeError("normal() needs a size if neither mean nor std is a tensor")
         shape, where = _shape((size,)), _device(device)
     else:
-        from .shape import broadcast_shapes
+        from .broadcasting import broadcast_shapes
 
         shape, where, dtype = broadcast_shapes(*[t.shape for t in given]), given[0].device, given[0].dtype
     numbers = _floats("random_normal", shape, _float_dtype("normal_kernel_cpu", dtype), where, generator)

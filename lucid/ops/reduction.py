@@ -76,7 +76,7 @@ def _prod_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool, dtype: Any)
 
 def _products_of_others(x: Tensor, axis: Axes) -> Tensor:
     """For each element, the product of all others along `axis`: right where elements are 0, and differentiable."""
-    from .shape import cat
+    from .joining import cat
 
     if axis is None:
         return _products_of_others(x.reshape(-1), 0).reshape(x.shape)

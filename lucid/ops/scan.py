@@ -6,12 +6,12 @@ from typing import Any
 from .. import _dtypes
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor
-from . import shape as shapes
 from ._operands import array_api_names, canonical_dim, require_tensor
 from ._out import accepts_out
 from ._selection import ValuesIndices
 from .comparison import logical_xor, where
 from .creation import eye
+from .joining import cat
 from .reduction import _total_dtype, cumsum
 
 METHODS = ("cumprod", "cummax", "cummin", "logcumsumexp", "diff")
@@ -128,7 +128,7 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
         raise RuntimeError(f"order must be non-negative but got {n}")
     axis = canonical_dim(dim, input.ndim)
     parts = [t for t in (prepend, input, append) if t is not None]
-    result = shapes.cat(parts, axis) if len(parts) > 1 else input
+    result = cat(parts, axis) if len(parts) > 1 else input
     if n == 0:
         return result.clone() if result is input else result
     for _ in range(n):

@@ -8,21 +8,14 @@ from ..autograd.errors import type_name
 from ..autograd.inplace import write
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor
-from ._index import check_bounds
+from ._index import check_bounds, index_tensor
 from ._operands import array_api_names, canonical_dim, require_tensor
 from ._out import accepts_out
 from .arithmetic import div
 from .comparison import where
-from .indexing import (
-    _check_along,
-    _index_tensor,
-    _slices_arguments,
-    _write_at,
-    gather_op,
-    index_put_,
-    scatter,
-    scatter_add,
-)
+from .gather_scatter import check_along, gather_op, scatter, scatter_add
+from .index_slices import slices_arguments
+from .indexing import index_put_, write_at
 
 METHODS = ("scatter_reduce", "scatter_reduce_", "index_reduce", "index_reduce_", "put", "put_")
 
@@ -113,11 +106,11 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}.")
     if not isinstance(src, Tensor):
         raise TypeError(f"scatter_reduce(): argument 'src' must be Tensor, not {type(src).__name__}")
-    index = _index_tensor("scatter_reduce", index, input)
+    index = index_tensor("scatter_reduce", index, input)
     if input._array.ndim == 0:
         whole = scatter_reduce(input.reshape(1), 0, index.reshape(-1), src.reshape(-1), reduce, include_self=include_self)
         return whole.reshape(())
-    _check_along("scatter_reduce", input, index, axis, src)
+    check_along("scatter_reduce", input, index, axis, src)
     source = src if src.shape == index.shape else src[tuple(slice(n) for n in index._array.shape)]
     return _reduced(input, axis, index, source, reduce, include_self)
 
@@ -139,7 +132,7 @@ def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
     if require_tensor("index_reduce", input)._array.ndim == 0:
         return index_reduce(input.reshape(1), 0, index.reshape(-1), source.reshape(-1), reduce,
                             include_self=include_self).reshape(())
-    index, axis = _slices_arguments("index_reduce", input, dim, index, source)
+    index, axis = slices_arguments("index_reduce", input, dim, index, source)
     spread = index.reshape([-1 if d == axis else 1 for d in range(input.ndim)]).expand(source.shape)
     return _reduced(input, axis, spread, source, reduce, include_self)
 
@@ -156,7 +149,7 @@ def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     With `accumulate` they are added; repeated indices add up. Raises IndexError out of range, RuntimeError for other dtypes
     or numbers of elements.
     """
-    index = _index_tensor("put_", index, self)
+    index = index_tensor("put_", index, self)
     if source.dtype != self.dtype:
         raise RuntimeError(f"put_(): self and source expected to have the same dtype, but got self.dtype = "
                            f"{type_name(self.dtype)} and source.dtype = {type_name(source.dtype)}")
@@ -177,7 +170,7 @@ def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
         rest = rest // length
     if accumulate:
         return index_put_(self, places[::-1], source.reshape(-1), True)
-    return _write_at(self, tuple(place._array for place in reversed(places)), source.reshape(-1))
+    return write_at(self, tuple(place._array for place in reversed(places)), source.reshape(-1))
 
 
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:

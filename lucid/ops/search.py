@@ -11,7 +11,8 @@ from ..tensor import Tensor
 from ._operands import as_operand, common_dtype, require_tensor
 from ._out import accepts_out
 from .creation import as_tensor, tensor
-from .indexing import nonzero, sort
+from .masking import nonzero
+from .sorting import sort
 
 METHODS = ("argwhere", "msort")
 

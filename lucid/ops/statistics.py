@@ -13,9 +13,10 @@ from ._out import accepts_out
 from ._selection import ValuesIndices
 from .comparison import where
 from .creation import arange, as_tensor
-from .indexing import gather, sort
+from .gather_scatter import gather
 from .reduction import _refuse_empty, _refuse_unordered, amax, amin, mean, norm, sum
 from .scan import cummax
+from .sorting import sort
 from .ternary import lerp
 from .unary import ceil, floor, round
 

@@ -13,9 +13,10 @@ from ..backends import sharing
 from ..backends.memory_format import inverse, memory_axes
 from ..backends.movement import reach
 from ..tensor import Tensor, version_box, wrap
-from . import shape as shapes
 from ._operands import canonical_dim, integers, reduce_to, require_tensor
 from .creation import arange
+from .permutation import swapaxes, t, transpose
+from .shape import squeeze, unsqueeze
 
 METHODS = ("as_strided", "as_strided_scatter", "storage_offset")
 
@@ -186,5 +187,5 @@ def reshaped_in_place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 SPECIAL_METHODS = {"unfold": unfold, "sum_to_size": sum_to_size}
 SPECIAL_METHODS |= {f"{function.__name__ if name is None else name}_": reshaped_in_place(function) for function, name in (
-    (shapes.squeeze, None), (shapes.unsqueeze, None), (shapes.transpose, None), (shapes.swapaxes, None),
-    (shapes.transpose, "swapdims"), (shapes.t, None), (as_strided, None))}
+    (squeeze, None), (unsqueeze, None), (transpose, None), (swapaxes, None), (transpose, "swapdims"), (t, None),
+    (as_strided, None))}

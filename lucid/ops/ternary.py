@@ -11,7 +11,7 @@ from ..tensor import Tensor
 from ._operands import as_operand, reduce_to, require_tensor, shape_of
 from ._out import accepts_out
 from .arithmetic import conjugate, div, mul
-from .shape import broadcast_shapes
+from .broadcasting import broadcast_shapes
 
 METHODS = ("lerp", "lerp_", "addcmul", "addcdiv")
 INPLACE_METHODS = ("addcmul", "addcdiv")

@@ -6,11 +6,11 @@ from ...ops._matrices import adjoint
 from ...ops.comparison import allclose, where
 from ...ops.creation import eye
 from ...ops.diagonals import tril
+from ...ops.joining import cat
 from ...ops.linear_algebra_exponential import matrix_exp
 from ...ops.linear_algebra_factors import geqrf, householder_product
 from ...ops.linear_algebra_systems import solve
 from ...ops.random import randn
-from ...ops.shape import cat
 from ...tensor import Tensor
 from ..modules.module import Module
 from .parametrize import register_parametrization

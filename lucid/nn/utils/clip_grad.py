@@ -8,8 +8,8 @@ from types import GeneratorType
 
 from ...autograd.grad_mode import no_grad
 from ...ops.creation import tensor
+from ...ops.joining import stack
 from ...ops.linear_algebra_norms import vector_norm
-from ...ops.shape import stack
 from ...tensor import Tensor
 
 Tensors = Tensor | Iterable[Tensor]
