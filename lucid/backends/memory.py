@@ -1,6 +1,6 @@
 """The memory of the CPU: how much is in use, how much is kept for the next arrays, and a limit for that.
 
-There is no pool of our own. Arrays are malloc's, and on Linux with the GNU C library the first kernel tells it to keep freed ones
+There is no pool of our own. Arrays are malloc's, and on Linux with the GNU C library importing lucid tells it to keep freed ones
 (`lucid_kernels.cpu._memory`), since the page faults of new memory take longer than the kernels that fill it. The numbers are
 malloc's, so of the whole process. Other C libraries do not tell them: NotImplementedError. `lucid.gpu` has those of GPUs.
 """

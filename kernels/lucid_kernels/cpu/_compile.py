@@ -9,7 +9,6 @@ import llvmlite.binding
 import numba
 
 from ._kernel import Kernel
-from ._memory import keep_freed_memory
 from ._parallel import GuardedKernel, ParallelKernel
 from .threads import choose_layer, get_num_threads
 
@@ -24,7 +23,6 @@ llvmlite.binding.set_option("", "-runtime-memory-check-threshold=2000")
 
 _numba: Any = numba
 _config = _numba.config  # Numba adds its settings to this module when it is imported
-keep_freed_memory()
 _config.THREADING_LAYER = choose_layer(_config.THREADING_LAYER)
 # Starts the layer: code that is loaded from disk needs the addresses of its functions.
 numba.set_num_threads(min(get_num_threads(), _config.NUMBA_NUM_THREADS))
