@@ -127,7 +127,7 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
     reached = None if wanted is None else _ancestors_of(wanted, [node for node, _ in roots])
     flags = grad_mode.get()
     token = grad_mode.set(flags | GRAD if create_graph else flags & ~GRAD)
-    pop, push, add_to = heapq.heappop, heapq.heappush, backends.add_to
+    pop, push, tables = heapq.heappop, heapq.heappush, backends.TABLES
     sums: set[Any] = set()  # nodes whose gradient is a sum made here
     try:
         for node, seed in roots:
@@ -173,7 +173,8 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
                     grads[parent] = gradient
                     push(heap, (-parent.seq, parent))
                 elif parent in sums:  # memory of our own, which nobody has seen
-                    add_to(total._array, gradient._array)
+                    array = total._array
+                    tables[array.__class__]["add"](array, gradient._array, out=array)
                 else:
                     grads[parent] = total + gradient
                     if not create_graph:

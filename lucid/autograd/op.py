@@ -15,7 +15,7 @@ from typing import Any
 from .. import _clock as clock
 from .. import _dtypes
 from .._hooks import RemovableHandle
-from ..backends import ARITHMETIC, LARGE, binary, run
+from ..backends import ARITHMETIC, LARGE, TABLES, as_array, run
 from ..tensor import Tensor, mark_inference, version_box, wrap
 from .errors import explain
 from .grad_mode import ANOMALY, GRAD, INFERENCE
@@ -233,9 +233,10 @@ def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating:
                 if flags <= GRAD:
                     out = _new(Tensor)
                     try:
-                        out._array = binary(name if x.size < LARGE else large, x, y)
+                        array = TABLES[x.__class__][name if x.size < LARGE else large](x, y)
                     except Exception as error:
                         raise explain(name, (input, other), error) from error
+                    out._array = array if array.__class__ is x.__class__ else as_array(array)
                     out._node = out._grad = out._version_box = out._view = None
                     a_node, b_node = input._node, other._node
                     if flags and (a_node is not None or b_node is not None):

@@ -3,12 +3,16 @@
 `run` looks the name up in the table of the array's type and calls the kernel; `create` does the same for operations that
 have no array to go by. Everything that wants to see every kernel call (profilers, counters, recorders) hooks in here with
 `observe`. The tables live in `cpu.py`, `gpu.py` and `meta`; the latter two are imported with their first array.
+
+Where the call itself is what takes time (two small arrays, a sum of gradients) the engine looks into `TABLES` without `run`: that
+is 0.1 us less. Its arrays are never scalars, so all that it has to see to is `as_array`.
 """
 from __future__ import annotations
 
 import contextlib
+import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -18,7 +22,7 @@ from . import cpu
 from .device import Device, chosen_device, default_device, set_default_device
 from .lazy import ARITHMETIC, LARGE
 
-__all__ = ["ARITHMETIC", "LARGE", "Device", "add_to", "available", "binary", "chosen_device", "create", "default_device",
+__all__ = ["ARITHMETIC", "LARGE", "TABLES", "Device", "as_array", "available", "chosen_device", "create", "default_device",
            "device_of", "gpu_module", "meta_module", "observe", "run", "set_default_device", "synchronize", "to_device",
            "to_host"]
 
@@ -29,10 +33,8 @@ warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"lucid\.backe
 Array = Any  # numpy.ndarray, cupy.ndarray or MetaArray: the tables decide
 Kernel = Callable[..., Any]
 
-TABLES: dict[type, dict[str, Kernel]] = {np.ndarray: cpu.TABLE}
+TABLES: dict[type, Mapping[str, Kernel]] = {np.ndarray: cpu.TABLE}
 _modules: dict[type, Any] = {}  # the other backends that have been imported, by the type of their arrays
-_observer: ContextVar[Callable[..., None] | None] = ContextVar("lucid_observer", default=None)
-_observed = 0  # contexts with an observer: without any, `run` does not even ask
 
 
 def run(name: str, arrays: Sequence[Array], attributes: dict[str, Any] | None = None) -> Any:
@@ -42,55 +44,61 @@ def run(name: str, arrays: Sequence[Array], attributes: dict[str, Any] | None = 
     """
     table = TABLES.get(arrays[0].__class__) or TABLES[arrays[1].__class__]
     result = table[name](*arrays, **attributes) if attributes else table[name](*arrays)
-    if result.__class__ not in TABLES and isinstance(result, np.generic):
-        result = np.asarray(result)  # NumPy turns 0-d results into scalars; a tensor needs an array
-    if _observed:
-        _notify(name, arrays, attributes or {}, result)
-    return result
+    return result if result.__class__ in TABLES else as_array(result)
 
 
-def binary(name: str, a: Array, b: Array) -> Array:
-    """``run(name, (a, b))`` for two arrays of one backend, where the call itself is what takes time: 0.1 us less."""
-    result = TABLES[a.__class__][name](a, b)
-    if result.__class__ not in TABLES:
-        result = np.asarray(result)
-    if _observed:
-        _notify(name, (a, b), {}, result)
-    return result
-
-
-def add_to(total: Array, array: Array) -> None:
-    """``run("add", (total, array), {"out": total})``, in the same way."""
-    TABLES[total.__class__]["add"](total, array, out=total)
-    if _observed:
-        _notify("add", (total, array), {"out": total}, total)
+def as_array(result: Any) -> Any:
+    """The result of a kernel, with a NumPy scalar, which NumPy makes of every 0-d result, as the array that a tensor needs."""
+    return np.asarray(result) if isinstance(result, np.generic) else result
 
 
 def create(name: str, device: Device, attributes: dict[str, Any]) -> Array:
     """Run an operation that makes an array from nothing (zeros, arange, random numbers) on `device`."""
     if device.type == "cpu":
-        result = cpu.TABLE[name](**attributes)
-    elif device.type == "meta":
-        result = meta_module().TABLE[name](**attributes)
-    else:
-        gpu = gpu_module()
-        with gpu.on(device):
-            result = gpu.TABLE[name](**attributes)
-    if _observed:
-        _notify(name, (), attributes, result)
-    return result
+        return TABLES[np.ndarray][name](**attributes)
+    if device.type == "meta":
+        return TABLES[meta_module().ndarray][name](**attributes)
+    gpu = gpu_module()
+    with gpu.on(device):
+        return TABLES[gpu.ndarray][name](**attributes)
 
 
-def _notify(name: str, arrays: Sequence[Array], attributes: dict[str, Any], result: Any) -> None:
-    observer = _observer.get()
-    if observer is not None:
-        observer(name, arrays, attributes, result)
+Observer = Callable[[str, Sequence[Array], dict[str, Any], Any], None]
+_observer: ContextVar[Observer | None] = ContextVar("lucid_observer", default=None)
+_observing = 0  # contexts with an observer, of all threads
+_lock = threading.Lock()
+
+
+class _Observed(Mapping[str, Kernel]):
+    """A table that tells the observer of the context about each call. It stands in `TABLES` only while there is one at all, so
+    that nobody else pays for the question.
+    """
+
+    def __init__(self, table: Mapping[str, Kernel]) -> None:
+        self.table = table
+
+    def __getitem__(self, name: str) -> Kernel:
+        kernel = self.table[name]
+
+        def call(*arrays: Array, **attributes: Any) -> Any:
+            result = as_array(kernel(*arrays, **attributes))
+            observer = _observer.get()
+            if observer is not None:
+                observer(name, arrays, attributes, result)
+            return result
+
+        return call
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.table)
+
+    def __len__(self) -> int:
+        return len(self.table)
 
 
 @contextlib.contextmanager
-def observe(callback: Callable[[str, Sequence[Array], dict[str, Any], Any], None]) -> Iterator[None]:
+def observe(callback: Observer) -> Iterator[None]:
     """Call `callback(name, arrays, attributes, result)` after every kernel call in this context."""
-    global _observed
     outer = _observer.get()
 
     def both(*call: Any) -> None:
@@ -99,12 +107,21 @@ def observe(callback: Callable[[str, Sequence[Array], dict[str, Any], Any], None
             outer(*call)
 
     token = _observer.set(both)
-    _observed += 1
+    _count_observers(1)
     try:
         yield
     finally:
-        _observed -= 1
+        _count_observers(-1)
         _observer.reset(token)
+
+
+def _count_observers(change: int) -> None:
+    global _observing
+    with _lock:
+        _observing += change
+        for kind, table in TABLES.items():
+            plain = table.table if isinstance(table, _Observed) else table
+            TABLES[kind] = _Observed(plain) if _observing else plain
 
 
 def gpu_module() -> Any:
@@ -122,8 +139,10 @@ def meta_module() -> Any:
 
 
 def _use(module: Any) -> Any:
-    TABLES.setdefault(module.ndarray, module.TABLE)
-    _modules.setdefault(module.ndarray, module)
+    if module.ndarray not in _modules:
+        with _lock:
+            TABLES[module.ndarray] = _Observed(module.TABLE) if _observing else module.TABLE
+            _modules[module.ndarray] = module
     return module
 
 
