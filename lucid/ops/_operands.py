@@ -68,6 +68,19 @@ def as_operand(name: str, value: Any) -> Any:
     raise TypeError(f"op '{name}' needs tensors or numbers, not {type(value).__name__}")
 
 
+def fitted(value: Any, dtype: np.dtype) -> Any:
+    """`value` as `dtype` holds it, if it is an int: in uint8 negative ones wrap around, as in PyTorch.
+
+    Raises RuntimeError for an int that does not fit.
+    """
+    if value.__class__ is not int or dtype.kind not in "iu":
+        return value
+    limit = 1 << 8 * dtype.itemsize - (dtype.kind == "i")
+    if not (-limit if dtype.kind == "i" else 1 - limit) <= value < limit:
+        raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow: {value}")
+    return value if dtype.kind == "i" else value % limit
+
+
 def require_tensor(name: str, value: Any) -> Tensor:
     """`value` if it is a tensor. Raises TypeError that names the function otherwise."""
     if not isinstance(value, Tensor):

@@ -7,7 +7,8 @@ from ..autograd.inplace import update, write
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor
 from ._index import check_index, index_tensor
-from ._operands import array_api_names, canonical_dim, require_tensor
+from ._operands import array_api_names, canonical_dim, fitted, reduce_to, require_tensor, shape_of
+from ._out import accepts_out
 from .broadcasting import broadcast_shapes
 
 METHODS = ("gather", "scatter", "scatter_", "scatter_add", "scatter_add_", "take_along_dim")
@@ -20,12 +21,13 @@ def _gather_rule(needs: Any, x: Tensor, index: Tensor, *, axis: int) -> Pull:
 
 def _scatter_rule(needs: Any, x: Tensor, index: Tensor, source: Any, *, axis: int, accumulate: bool = False) -> Pull:
     needs_x, _, needs_source = needs
+    source_shape = shape_of(source)
 
     def pull(g: Tensor, y: Any) -> tuple[Any, ...]:
         to_x = None
         if needs_x:
             to_x = g if accumulate else _scatter(g, index, 0, axis=axis)
-        return to_x, None, gather_op(g, index, axis=axis) if needs_source else None
+        return to_x, None, reduce_to(gather_op(g, index, axis=axis), source_shape) if needs_source else None
 
     return pull
 
@@ -54,6 +56,7 @@ def check_along(name: str, x: Tensor, index: Tensor, axis: int, source: Any = No
     check_index(index, shape[axis] if shape else 1, axis)
 
 
+@accepts_out
 @array_api_names
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """``out[i][j] = input[index[i][j]][j]`` for ``dim=0``: for each index, the element along `dim`.
@@ -62,8 +65,8 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     """
     axis = canonical_dim(dim, require_tensor("gather", input)._array.ndim)
     index = index_tensor("gather", index, input)
-    if input._array.ndim == 0:
-        return gather(input.reshape(1), 0, index.reshape(-1)).reshape(index.shape)
+    if input._array.ndim + index._array.ndim <= 1:  # a 0-d tensor serves as one of one element
+        return gather(input.reshape(-1), 0, index.reshape(-1)).reshape(index.shape)
     check_along("gather", input, index, axis)
     return gather_op(input, index, axis=axis)
 
@@ -71,15 +74,16 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
 def _scatter_arguments(name: str, x: Tensor, dim: int, index: Tensor, src: Any, value: Any) -> tuple[Tensor, Any, int]:
     axis = canonical_dim(dim, require_tensor(name, x)._array.ndim)
     index = index_tensor(name, index, x)
-    source = value if src is None else src
-    if x._array.ndim == 0:
-        raise NotImplementedError(f"{name}() of a 0-d tensor is not supported")
+    source = fitted(value if src is None else src, x._array.dtype)
+    if index._array.ndim == 0 and x._array.ndim == 1:
+        index = index.reshape(1)
     check_along(name, x, index, axis, source)
     if isinstance(source, Tensor) and source._array.ndim and source._array.shape != index._array.shape:
         source = source[tuple(slice(n) for n in index._array.shape)]
     return index, source, axis
 
 
+@accepts_out
 @array_api_names
 def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None,
             reduce: str | None = None) -> Tensor:
@@ -87,6 +91,8 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
 
     Raises IndexError out of range. ``reduce='add'`` adds, ``'multiply'`` multiplies with what is there.
     """
+    if require_tensor("scatter", input)._array.ndim == 0:
+        return scatter(input.reshape(1), dim, index, src, value=value, reduce=reduce).reshape(())
     index, source, axis = _scatter_arguments("scatter", input, dim, index, src, value)
     if reduce == "multiply":
         return _multiplied(input, axis, index, source)
@@ -97,6 +103,9 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
 def scatter_(self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None,
              reduce: str | None = None) -> Tensor:
     """`scatter` into this tensor itself."""
+    if self._array.ndim == 0:
+        scatter_(self.reshape(1), dim, index, src, value=value, reduce=reduce)
+        return self
     index, source, axis = _scatter_arguments("scatter", self, dim, index, src, value)
     if reduce == "multiply":
         return write(self, lambda old: _multiplied(old, axis, index, source))
@@ -116,6 +125,7 @@ def _multiplied(x: Tensor, axis: int, index: Tensor, source: Any) -> Tensor:
     return scatter_reduce(x, axis, index, factors, "prod")
 
 
+@accepts_out
 @array_api_names
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """`input` with `src` added where `gather` would read; repeated indices add up. Raises IndexError out of range."""
@@ -128,6 +138,7 @@ def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     return scatter_(self, dim, index, src, reduce="add")
 
 
+@accepts_out
 @array_api_names
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """`gather` with broadcasting; without `dim`, from the flattened tensor."""

@@ -17,7 +17,8 @@ from ..autograd.inplace import update
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor
 from ._index import FULL, check_bounds, expand_masks, index_tensor, is_basic, is_mask, own, restate, split_index
-from ._operands import reduce_to, require_tensor, shape_of
+from ._operands import fitted, reduce_to, require_tensor, shape_of
+from ._out import accepts_out
 
 METHODS = ("index_put", "index_put_", "take")
 
@@ -91,6 +92,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
             value = value.reshape(value._array.shape[lead:])
     elif value.__class__ not in (int, float, bool) or self._array.dtype.kind == "V":
         value = self.new_tensor(value)
+    else:
+        value = fitted(value, self._array.dtype)
     if basic is None or advanced is None:
         target = self
     else:
@@ -140,6 +143,7 @@ def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumula
     return index_put_(input.clone(), indices, values, accumulate)
 
 
+@accepts_out
 def take(input: Tensor, index: Tensor) -> Tensor:
     """The elements at positions `index` of the flattened tensor, in the shape of `index`; -1 is the last."""
     index = index_tensor("take", index, require_tensor("take", input))

@@ -8,7 +8,8 @@ from ..autograd.inplace import update, write
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor, wrap
 from ._index import index_tensor
-from ._operands import array_api_names, reduce_to, require_tensor, shape_of
+from ._operands import array_api_names, fitted, reduce_to, require_tensor, shape_of
+from ._out import accepts_out
 from .broadcasting import broadcast_shapes
 from .comparison import where
 from .indexing import getitem
@@ -42,7 +43,7 @@ def _fill_value(input: Tensor, value: Any) -> Any:
         return value.to(input.device, dtype)
     if isinstance(value, complex) and dtype.kind != "c":
         raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
-    return value
+    return fitted(value, dtype)
 
 
 @array_api_names
@@ -66,6 +67,7 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     return update(self, _masked_fill, mask, value)
 
 
+@accepts_out
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where `mask` is True, in one dimension; `input` and `mask` are broadcast together."""
     mask = index_tensor("masked_select", mask, require_tensor("masked_select", input), "b")
@@ -99,6 +101,7 @@ def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     return write(self, lambda old: where(mask, values, old))
 
 
+@accepts_out
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The int64 indices of the elements that are not zero: a tensor (n, dimensions), or a tuple with one 1-d tensor for
     each dimension, which can index `input`. Waits for a GPU.

@@ -106,6 +106,8 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}.")
     if not isinstance(src, Tensor):
         raise TypeError(f"scatter_reduce(): argument 'src' must be Tensor, not {type(src).__name__}")
+    if reduce == "mean" and input.dtype == _dtypes.bool_:
+        raise NotImplementedError("scatter_reduce(): no mean of Bool tensors")
     index = index_tensor("scatter_reduce", index, input)
     if input._array.ndim == 0:
         whole = scatter_reduce(input.reshape(1), 0, index.reshape(-1), src.reshape(-1), reduce, include_self=include_self)
@@ -129,7 +131,7 @@ def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
     """
     if reduce not in _REDUCTIONS[1:]:
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
-    if require_tensor("index_reduce", input)._array.ndim == 0:
+    if require_tensor("index_reduce", input)._array.ndim == 0 and source._array.ndim == 0:
         return index_reduce(input.reshape(1), 0, index.reshape(-1), source.reshape(-1), reduce,
                             include_self=include_self).reshape(())
     index, axis = slices_arguments("index_reduce", input, dim, index, source)
