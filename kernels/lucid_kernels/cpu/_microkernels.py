@@ -25,8 +25,20 @@ VECTORS = 2
 DOT_ROWS = 4 if _WIDE else 2
 DOT_TAPS = 6 if _WIDE else 4
 
-# The elements that `dot_block` writes, whole vectors of either dtype.
-DOT_SUMS = -(-DOT_ROWS * DOT_TAPS * 4 // VECTOR_BYTES) * VECTOR_BYTES // 4
+# `multiply_run` computes one row of RUN_VECTORS vectors: as many sums as hide the latency of an addition. `dot_run` computes the
+# products of one row with RUN_TAPS rows: those of 3x3 taps.
+RUN_VECTORS = 8
+RUN_TAPS = 9
+
+
+def _whole_vectors(sums: int) -> int:
+    """The elements that `sums` fill, whole vectors of either dtype."""
+    return -(-sums * 4 // VECTOR_BYTES) * VECTOR_BYTES // 4
+
+
+# The elements that `dot_block` and `dot_run` write.
+DOT_SUMS = _whole_vectors(DOT_ROWS * DOT_TAPS)
+RUN_SUMS = _whole_vectors(RUN_TAPS)
 
 # Numba's type of what `intrinsic` returns has the typing context among the arguments of a call.
 _intrinsic: Any = intrinsic
@@ -57,9 +69,9 @@ class _Vectors:
         limit = self.builder.shuffle_vector(limit, ir.Constant(numbers, ir.Undefined), lanes)
         return self.builder.icmp_signed("<", ir.Constant(numbers, list(range(start, start + self.type.count))), limit)
 
-    def every_second(self, one: Any, other: Any) -> Any:
-        """The lanes 0, 2, 4, ... of two vectors, one after the other."""
-        lanes = ir.Constant(ir.VectorType(ir.IntType(32), self.type.count), list(range(0, 2 * self.type.count, 2)))
+    def every_second(self, one: Any, other: Any, first: int = 0) -> Any:
+        """The lanes `first`, `first` + 2, ... of two vectors, one after the other."""
+        lanes = ir.Constant(ir.VectorType(ir.IntType(32), self.type.count), list(range(first, 2 * self.type.count, 2)))
         return self.builder.shuffle_vector(one, other, lanes)
 
     def load_masked(self, pointer: Any, mask: Any) -> Any:
@@ -140,135 +152,157 @@ def _at(builder: ir.IRBuilder, pointer: Any, *offsets: Any) -> Any:
     return pointer
 
 
-@_intrinsic
-def multiply_block(typing, columns, start, taps, weight, bias, out, out_start, pitch, accumulate):
-    """ROWS rows of `out`, `pitch` elements apart from `out_start` on, each of VECTORS vectors:
+def _make_multiply(row_count: int, vector_count: int) -> Any:
+    @_intrinsic
+    def multiply(typing, columns, start, taps, weight, bias, out, out_start, pitch, accumulate):
+        """`row_count` rows of `out`, `pitch` elements apart from `out_start` on, each of `vector_count` vectors:
 
-    out[r, j] = bias[r] + sum over k of weight[k, r] * columns[start + taps[k] + j], or with `accumulate` the sum added to
-    what is there; nothing is checked.
-    """
-    signature = types.void(columns, types.int64, taps, weight, bias, out, types.int64, types.int64, types.boolean)
+        out[r, j] = bias[r] + sum over k of weight[k, r] * columns[start + taps[k] + j], or with `accumulate` the sum added to
+        what is there; nothing is checked.
+        """
+        signature = types.void(columns, types.int64, taps, weight, bias, out, types.int64, types.int64, types.boolean)
 
-    def emit(context, builder, signature, arguments):
-        columns, taps, weight, bias, out = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 2, 3, 4, 5))
-        start, out_start, pitch = (arguments[i] for i in (1, 6, 7))
-        lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
-        vectors = _Vectors(builder, columns.type.pointee, lanes)
-        totals = [[cgutils.alloca_once(builder, vectors.type) for _ in range(VECTORS)] for _ in range(ROWS)]
-        targets = [_at(builder, out, out_start, builder.mul(pitch, ir.Constant(_INT, r))) for r in range(ROWS)]
-        accumulate = arguments[8]
-        with builder.if_then(accumulate):  # on their way from the L3 cache while the sums are computed
-            for target in targets:
-                for v in range(VECTORS):
-                    vectors.prefetch(_at(builder, target, v * lanes))
-        for r, row in enumerate(totals):
-            first = vectors.splat(builder.load(_at(builder, bias, r)))
-            first = builder.select(accumulate, vectors.zero, first)
-            for total in row:
-                builder.store(first, total)
-        count = context.make_array(signature.args[2])(context, builder, arguments[2]).nitems
-        with cgutils.for_range(builder, count) as loop:
-            source = _at(builder, columns, start, builder.load(_at(builder, taps, loop.index)))
-            values = [vectors.load(_at(builder, source, v * lanes)) for v in range(VECTORS)]
-            scales = _at(builder, weight, builder.mul(loop.index, ir.Constant(_INT, ROWS)))
+        def emit(context, builder, signature, arguments):
+            columns, taps, weight, bias, out = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 2, 3, 4, 5))
+            start, out_start, pitch = (arguments[i] for i in (1, 6, 7))
+            lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
+            vectors = _Vectors(builder, columns.type.pointee, lanes)
+            totals = [[cgutils.alloca_once(builder, vectors.type) for _ in range(vector_count)] for _ in range(row_count)]
+            targets = [_at(builder, out, out_start, builder.mul(pitch, ir.Constant(_INT, r))) for r in range(row_count)]
+            accumulate = arguments[8]
+            with builder.if_then(accumulate):  # on their way from the L3 cache while the sums are computed
+                for target in targets:
+                    for v in range(vector_count):
+                        vectors.prefetch(_at(builder, target, v * lanes))
             for r, row in enumerate(totals):
-                scale = vectors.splat(builder.load(_at(builder, scales, r)))
-                for total, value in zip(row, values):
-                    vectors.add_product(total, value, scale)
-        with builder.if_then(accumulate):
+                first = vectors.splat(builder.load(_at(builder, bias, r)))
+                first = builder.select(accumulate, vectors.zero, first)
+                for total in row:
+                    builder.store(first, total)
+            count = context.make_array(signature.args[2])(context, builder, arguments[2]).nitems
+            with cgutils.for_range(builder, count) as loop:
+                source = _at(builder, columns, start, builder.load(_at(builder, taps, loop.index)))
+                values = [vectors.load(_at(builder, source, v * lanes)) for v in range(vector_count)]
+                scales = _at(builder, weight, builder.mul(loop.index, ir.Constant(_INT, row_count)))
+                for r, row in enumerate(totals):
+                    scale = vectors.splat(builder.load(_at(builder, scales, r)))
+                    for total, value in zip(row, values):
+                        vectors.add_product(total, value, scale)
+            with builder.if_then(accumulate):
+                for row, target in zip(totals, targets):
+                    for v, total in enumerate(row):
+                        builder.store(builder.fadd(builder.load(total), vectors.load(_at(builder, target, v * lanes))), total)
             for row, target in zip(totals, targets):
                 for v, total in enumerate(row):
-                    builder.store(builder.fadd(builder.load(total), vectors.load(_at(builder, target, v * lanes))), total)
-        for row, target in zip(totals, targets):
-            for v, total in enumerate(row):
-                vectors.store(builder.load(total), _at(builder, target, v * lanes))
-        return context.get_dummy_value()
+                    vectors.store(builder.load(total), _at(builder, target, v * lanes))
+            return context.get_dummy_value()
 
-    return signature, emit
+        return signature, emit
+
+    return multiply
 
 
-@_intrinsic
-def dot_block(typing, g, g_start, rows, columns, start, taps, samples, g_step, step, count, sums):
-    """Add to sums[r * DOT_TAPS + t] the products of DOT_ROWS rows of g with DOT_TAPS rows of the columns; nothing is checked.
+multiply_block = _make_multiply(ROWS, VECTORS)
+multiply_run = _make_multiply(1, RUN_VECTORS)
 
-    `sums` has `DOT_SUMS` elements: room for whole vectors.
 
-    Row r of a sample starts at g[g_start + rows[r]], tap t at columns[start + taps[t]]; both have `count` elements. The next
-    sample comes `g_step` and `step` elements later.
-    """
-    integer = types.int64
-    signature = types.void(g, integer, rows, columns, integer, taps, integer, integer, integer, integer, sums)
+def _make_dot(row_count: int, tap_count: int) -> Any:
+    @_intrinsic
+    def dot(typing, g, g_start, rows, columns, start, taps, samples, g_step, step, count, sums):
+        """Add to sums[r * tap_count + t] the products of row_count rows of g with tap_count rows of the columns; nothing is checked.
 
-    def emit(context, builder, signature, arguments):
-        g, rows, columns, taps, sums = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 2, 3, 5, 10))
-        g_start, start, samples, g_step, step, count = (arguments[i] for i in (1, 4, 6, 7, 8, 9))
-        lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
-        vectors = _Vectors(builder, columns.type.pointee, lanes)
-        totals = [[cgutils.alloca_once(builder, vectors.type) for _ in range(DOT_TAPS)] for _ in range(DOT_ROWS)]
-        for row in totals:
-            for total in row:
-                builder.store(vectors.zero, total)
-        left = [_at(builder, g, g_start, builder.load(_at(builder, rows, r))) for r in range(DOT_ROWS)]
-        right = [_at(builder, columns, start, builder.load(_at(builder, taps, t))) for t in range(DOT_TAPS)]
-        whole = builder.udiv(count, ir.Constant(_INT, lanes))
-        rest = builder.urem(count, ir.Constant(_INT, lanes))
-        mask = vectors.first(rest)
+        `sums` has room for whole vectors (DOT_SUMS, RUN_SUMS).
 
-        def add(sample, j, load):
-            g_sample, sample_start = builder.mul(sample, g_step), builder.mul(sample, step)
-            values = [load(_at(builder, pointer, sample_start, j)) for pointer in right]
-            for row, pointer in zip(totals, left):
-                scale = load(_at(builder, pointer, g_sample, j))
-                for total, value in zip(row, values):
-                    vectors.add_product(total, value, scale)
+        Row r of a sample starts at g[g_start + rows[r]], tap t at columns[start + taps[t]]; both have `count` elements. The next
+        sample comes `g_step` and `step` elements later.
+        """
+        integer = types.int64
+        signature = types.void(g, integer, rows, columns, integer, taps, integer, integer, integer, integer, sums)
 
-        with cgutils.for_range(builder, samples) as sample:
-            with cgutils.for_range(builder, whole) as loop:
-                add(sample.index, builder.mul(loop.index, ir.Constant(_INT, lanes)), vectors.load)
-            with builder.if_then(builder.icmp_unsigned("!=", rest, ir.Constant(_INT, 0))):
-                add(sample.index, builder.mul(whole, ir.Constant(_INT, lanes)), lambda p: vectors.load_masked(p, mask))
-        for number, added in enumerate(vectors.sums([builder.load(total) for row in totals for total in row])):
-            target = _at(builder, sums, number * lanes)
-            vectors.store(builder.fadd(vectors.load(target), added), target)
-        return context.get_dummy_value()
+        def emit(context, builder, signature, arguments):
+            g, rows, columns, taps, sums = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 2, 3, 5, 10))
+            g_start, start, samples, g_step, step, count = (arguments[i] for i in (1, 4, 6, 7, 8, 9))
+            lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
+            vectors = _Vectors(builder, columns.type.pointee, lanes)
+            totals = [[cgutils.alloca_once(builder, vectors.type) for _ in range(tap_count)] for _ in range(row_count)]
+            for row in totals:
+                for total in row:
+                    builder.store(vectors.zero, total)
+            left = [_at(builder, g, g_start, builder.load(_at(builder, rows, r))) for r in range(row_count)]
+            right = [_at(builder, columns, start, builder.load(_at(builder, taps, t))) for t in range(tap_count)]
+            whole = builder.udiv(count, ir.Constant(_INT, lanes))
+            rest = builder.urem(count, ir.Constant(_INT, lanes))
+            mask = vectors.first(rest)
 
-    return signature, emit
+            def add(sample, j, load):
+                g_sample, sample_start = builder.mul(sample, g_step), builder.mul(sample, step)
+                values = [load(_at(builder, pointer, sample_start, j)) for pointer in right]
+                for row, pointer in zip(totals, left):
+                    scale = load(_at(builder, pointer, g_sample, j))
+                    for total, value in zip(row, values):
+                        vectors.add_product(total, value, scale)
+
+            with cgutils.for_range(builder, samples) as sample:
+                with cgutils.for_range(builder, whole) as loop:
+                    add(sample.index, builder.mul(loop.index, ir.Constant(_INT, lanes)), vectors.load)
+                with builder.if_then(builder.icmp_unsigned("!=", rest, ir.Constant(_INT, 0))):
+                    add(sample.index, builder.mul(whole, ir.Constant(_INT, lanes)), lambda p: vectors.load_masked(p, mask))
+            for number, added in enumerate(vectors.sums([builder.load(total) for row in totals for total in row])):
+                target = _at(builder, sums, number * lanes)
+                vectors.store(builder.fadd(vectors.load(target), added), target)
+            return context.get_dummy_value()
+
+        return signature, emit
+
+    return dot
+
+
+dot_block = _make_dot(DOT_ROWS, DOT_TAPS)
+dot_run = _make_dot(1, RUN_TAPS)
 
 
 def _make_copy(stride: int) -> Any:
     @_intrinsic
-    def copy(typing, source, source_start, target, target_start, count):
-        """target[target_start + i] = source[source_start + stride * i] for i below `count`; nothing is checked.
+    def copy(typing, source, source_start, source_pitch, target, target_start, target_pitch, rows, count):
+        """target[target_start + r * target_pitch + i] = source[source_start + r * source_pitch + stride * i] for r below `rows` and
+        i below `count`; nothing is checked.
 
-        The last vector is masked: LLVM's own loop moves 64 elements at a time and the rest one by one, which takes four times
-        as long for a plane of 7x7.
+        The last vector of a row is masked: LLVM's own loop moves 64 elements at a time and the rest one by one, which takes four
+        times as long for a plane of 7x7.
         """
-        signature = types.void(source, types.int64, target, types.int64, types.int64)
+        integer = types.int64
+        signature = types.void(source, integer, integer, target, integer, integer, integer, integer)
 
         def emit(context, builder, signature, arguments):
             source = _at(builder, _data(context, builder, signature.args[0], arguments[0]), arguments[1])
-            target = _at(builder, _data(context, builder, signature.args[2], arguments[2]), arguments[3])
+            target = _at(builder, _data(context, builder, signature.args[3], arguments[3]), arguments[4])
+            source_pitch, target_pitch, rows, count = (arguments[i] for i in (2, 5, 6, 7))
             lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
             vectors = _Vectors(builder, source.type.pointee, lanes)
-            whole, rest = (divide(arguments[4], ir.Constant(_INT, lanes)) for divide in (builder.udiv, builder.urem))
+            whole, rest = (divide(count, ir.Constant(_INT, lanes)) for divide in (builder.udiv, builder.urem))
+            # Of the last of the `stride` vectors only what is needed: the memory may end there.
+            last = vectors.first(ir.Constant(_INT, lanes - stride + 1))
+            needed = builder.sub(builder.mul(rest, ir.Constant(_INT, stride)), ir.Constant(_INT, stride - 1))
+            masks = [vectors.between(v * lanes, needed) for v in range(stride)]
+            rest_mask, unfinished = vectors.first(rest), builder.icmp_unsigned("!=", rest, ir.Constant(_INT, 0))
 
-            def load(j, load_part):
+            def load(row, j, load_part):
                 """The elements from `j` on, which lie in `stride` vectors of the source."""
                 start = builder.mul(j, ir.Constant(_INT, stride))
-                parts = [load_part(_at(builder, source, start, v * lanes), v) for v in range(stride)]
+                parts = [load_part(_at(builder, row, start, v * lanes), v) for v in range(stride)]
                 return parts[0] if stride == 1 else vectors.every_second(*parts)
 
-            with cgutils.for_range(builder, whole) as loop:
-                j = builder.mul(loop.index, ir.Constant(_INT, lanes))
-                # Of the last vector only what is needed: the memory may end there.
-                last = vectors.first(ir.Constant(_INT, lanes - stride + 1))
-                part = load(j, lambda p, v: vectors.load(p) if v == 0 else vectors.load_masked(p, last))
-                vectors.store(part, _at(builder, target, j))
-            with builder.if_then(builder.icmp_unsigned("!=", rest, ir.Constant(_INT, 0))):
-                j, mask = builder.mul(whole, ir.Constant(_INT, lanes)), vectors.first(rest)
-                needed = builder.sub(builder.mul(rest, ir.Constant(_INT, stride)), ir.Constant(_INT, stride - 1))
-                part = load(j, lambda p, v: vectors.load_masked(p, vectors.between(v * lanes, needed)))
-                vectors.store_masked(part, _at(builder, target, j), mask)
+            with cgutils.for_range(builder, rows) as row:
+                row_source = _at(builder, source, builder.mul(row.index, source_pitch))
+                row_target = _at(builder, target, builder.mul(row.index, target_pitch))
+                with cgutils.for_range(builder, whole) as loop:
+                    j = builder.mul(loop.index, ir.Constant(_INT, lanes))
+                    part = load(row_source, j, lambda p, v: vectors.load_masked(p, last) if v else vectors.load(p))
+                    vectors.store(part, _at(builder, row_target, j))
+                with builder.if_then(unfinished):
+                    j = builder.mul(whole, ir.Constant(_INT, lanes))
+                    part = load(row_source, j, lambda p, v: vectors.load_masked(p, masks[v]))
+                    vectors.store_masked(part, _at(builder, row_target, j), rest_mask)
             return context.get_dummy_value()
 
         return signature, emit
@@ -276,5 +310,5 @@ def _make_copy(stride: int) -> Any:
     return copy
 
 
-copy_run = _make_copy(1)
+copy_rows = _make_copy(1)
 copy_every_second = _make_copy(2)

@@ -19,7 +19,7 @@ import numpy as np
 
 from ._compile import jit
 from ._layout import Array
-from ._microkernels import copy_every_second, copy_run
+from ._microkernels import copy_every_second, copy_rows
 from ._sliding import valid_range
 
 # Below this many products the columns, which need no parallel launch, are as fast: about 20 us.
@@ -114,9 +114,24 @@ def _fill_planes(x, first_sample, samples, first_channel, channels, window, peri
                     for j in range(here + stop, here + size):
                         copies[j] = 0
                     plane = ((first_sample + n) * x.shape[1] + first_channel + c) * height * width
-                    copy_run(pixels, plane + start + shift, copies, here + start, stop - start)
+                    copy_rows(pixels, plane + start + shift, 0, copies, here + start, 0, 1, stop - start)
                     if offset != 0:
                         clear_sides(copies[here : here + size], width, max(0, -offset), max(0, offset))
+
+
+@jit
+def deal_rows(pixels, start, pitch, stride, target, first, target_pitch, rows, count):
+    """Copy every `stride`-th element of some rows: flat memory, `count` elements a row."""
+    if rows <= 0 or count <= 0:
+        return
+    if stride == 1:
+        copy_rows(pixels, start, pitch, target, first, target_pitch, rows, count)
+    elif stride == 2:
+        copy_every_second(pixels, start, pitch, target, first, target_pitch, rows, count)
+    else:
+        for r in range(rows):
+            for j in range(count):
+                target[first + r * target_pitch + j] = pixels[start + r * pitch + j * stride]
 
 
 @jit
@@ -128,24 +143,18 @@ def _fill_rows(x, first_sample, samples, first_channel, channels, window, period
     for b in range(kw):
         offset = b * dw - pw
         lo, hi = valid_range(offset, sw, width, out_width)
-        for c in range(channels):
-            for q in range(period):
+        for q in range(period):
+            row_offset = top * sh + q * dh - ph
+            first, last = valid_range(row_offset, sh, height, rows)
+            for c in range(channels):
                 for n in range(samples):
                     target = ((c * kw + b) * period + q) * step + n * rows * out_width
+                    inside = target + first * out_width
+                    for j in range(target, inside):
+                        copies[j] = 0
+                    for j in range(target + last * out_width, target + rows * out_width):
+                        copies[j] = 0
                     plane = ((first_sample + n) * x.shape[1] + first_channel + c) * height * width
-                    for m in range(rows):
-                        ih = (top + m) * sh + q * dh - ph
-                        last = hi if 0 <= ih < height else lo
-                        for j in range(target, target + lo):
-                            copies[j] = 0
-                        for j in range(target + last, target + out_width):
-                            copies[j] = 0
-                        source = plane + ih * width + lo * sw + offset
-                        if sw == 1:
-                            copy_run(pixels, source, copies, target + lo, last - lo)
-                        elif sw == 2:
-                            copy_every_second(pixels, source, copies, target + lo, last - lo)
-                        else:
-                            for j in range(last - lo):
-                                copies[target + lo + j] = pixels[source + j * sw]
-                        target += out_width
+                    source = plane + (row_offset + first * sh) * width + lo * sw + offset
+                    deal_rows(pixels, source, sh * width, sw, copies, inside + lo, out_width, last - first, hi - lo)
+                    clear_sides(copies[inside : target + last * out_width], out_width, lo, out_width - hi)

@@ -16,7 +16,7 @@ from lucid_kernels.cpu._microkernels import (
     VECTOR_BYTES,
     VECTORS,
     copy_every_second,
-    copy_run,
+    copy_rows,
     dot_block,
     multiply_block,
 )
@@ -33,13 +33,13 @@ def dot(g, g_start, rows, columns, start, taps, samples, g_step, step, count, su
 
 
 @numba.njit
-def copy(source, source_start, target, target_start, count):
-    copy_run(source, source_start, target, target_start, count)
+def copy(source, source_start, source_pitch, target, target_start, target_pitch, rows, count):
+    copy_rows(source, source_start, source_pitch, target, target_start, target_pitch, rows, count)
 
 
 @numba.njit
-def thin_out(source, source_start, target, target_start, count):
-    copy_every_second(source, source_start, target, target_start, count)
+def thin_out(source, source_start, source_pitch, target, target_start, target_pitch, rows, count):
+    copy_every_second(source, source_start, source_pitch, target, target_start, target_pitch, rows, count)
 
 
 each_dtype = pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -92,10 +92,11 @@ def test_dot_block_does_not_read_beyond_a_row() -> None:
 @pytest.mark.parametrize("count", [0, 1, 7, 8, 15, 16, 17, 33, 49])
 @pytest.mark.parametrize(("function", "stride"), [(copy, 1), (thin_out, 2)])
 def test_copies(dtype: Any, count: int, function: Callable[..., None], stride: int) -> None:
-    source, target = np.arange(120, dtype=dtype), np.full(80, -1, dtype)
+    source, target = np.arange(320, dtype=dtype), np.full(220, -1, dtype)
     expected = target.copy()
-    expected[4 : 4 + count] = source[3:][: stride * count : stride]
-    function(source, 3, target, 4, count)
+    for row in range(3):
+        expected[4 + 60 * row :][:count] = source[3 + 101 * row :][: stride * count : stride]
+    function(source, 3, 101, target, 4, 60, 3, count)
     np.testing.assert_array_equal(target, expected)
 
 
