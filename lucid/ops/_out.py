@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from .. import _dtypes
@@ -11,20 +11,24 @@ from ..autograd.errors import type_name
 from ..autograd.grad_mode import GRAD
 from ..autograd.grad_mode import mode as grad_mode
 from ..autograd.inplace import refuse_leaf, store
+from ..backends import Device
 from ..tensor import Tensor
 
 Function = Callable[..., Any]
 
 
-def accepts_out(function: Any = None, *, castable: bool = False) -> Any:
+def accepts_out(function: Any = None, *, castable: bool = False, in_its_dtype: bool = False, also: Sequence[Any] = (),
+                refusal: type[Exception] = RuntimeError) -> Any:
     """Give `function` the keyword `out`: a tensor, or a tuple of them for several results, which is returned.
 
     `out` gets the shape of the result, with a warning if it had elements of another shape, and must be on its device. It must
-    have the result's dtype, or with `castable` one that the result can be cast to without going from complex to real or from
-    floating-point to integer. Raises RuntimeError otherwise, and where one of the arguments requires grad.
+    have the result's dtype or one of `also`, or with `castable` (which means single results only) one that the result can be
+    cast to without going from complex to real or from floating-point to integer. With `in_its_dtype` the function gets the
+    dtype of `out` as its argument `dtype`, if the caller gives none. Raises RuntimeError otherwise (`refusal` where it cannot
+    be cast), and where one of the arguments requires grad.
     """
     if function is None:
-        return functools.partial(accepts_out, castable=castable)
+        return functools.partial(accepts_out, castable=castable, in_its_dtype=in_its_dtype, also=also, refusal=refusal)
 
     @functools.wraps(function)
     def accepting(*args: Any, out: Any = None, **keywords: Any) -> Any:
@@ -33,7 +37,47 @@ def accepts_out(function: Any = None, *, castable: bool = False) -> Any:
         if grad_mode.get() & GRAD and any(t.requires_grad for t in _tensors((args, tuple(keywords.values()), out))):
             raise RuntimeError(f"{function.__name__}(): functions with out=... arguments don't support automatic "
                                "differentiation, but one of the arguments requires grad.")
-        return deliver(function(*args, **keywords), out, castable)
+        if in_its_dtype and isinstance(out, Tensor) and keywords.get("dtype") is None:
+            keywords["dtype"] = out.dtype
+        result = function(*args, **keywords)
+        if isinstance(out, Tensor) and out.dtype in also and not isinstance(result, tuple):
+            result = result.to(out.dtype)
+        return deliver(result, out, castable, refusal)
+
+    accepting.without_out = function  # type: ignore[attr-defined]
+    return accepting
+
+
+def fills_out(function: Any = None, *, warns: bool = False) -> Any:
+    """Give `function`, which makes a tensor of a `dtype` on a `device`, the keyword `out`: the tensor to fill and return, whose
+    dtype and device those are.
+
+    `out` gets the shape of the result, with a warning only if the function `warns`. Raises RuntimeError for another `dtype`
+    or `device` than its own, and where it is a leaf that requires grad.
+    """
+    if function is None:
+        return functools.partial(fills_out, warns=warns)
+
+    @functools.wraps(function)
+    def accepting(*args: Any, out: Any = None, **keywords: Any) -> Any:
+        if out is None:
+            return function(*args, **keywords)
+        if not isinstance(out, Tensor):
+            raise TypeError(f"out must be a Tensor, not {type(out).__name__}")
+        if keywords.get("dtype") is not None and _dtypes.as_dtype(keywords["dtype"]) != out.dtype:
+            raise RuntimeError(f"dtype {type_name(_dtypes.as_dtype(keywords['dtype']))} does not match dtype of out parameter "
+                               f"({type_name(out.dtype)})")
+        if keywords.get("device") is not None and Device(keywords["device"]) != out.device:
+            raise RuntimeError(f"device type {keywords['device']} does not match device type of out parameter ({out.device})")
+        if "memory_format" in keywords:
+            raise RuntimeError("'memory_format' argument is incompatible with 'out' tensor argument")
+        requires_grad = keywords.pop("requires_grad", False)
+        result = function(*args, **{**keywords, "dtype": out.dtype, "device": out.device})
+        _require_device(result, out)
+        _write(result, out, warns)
+        if requires_grad:
+            out.requires_grad = True
+        return out
 
     accepting.without_out = function  # type: ignore[attr-defined]
     return accepting
@@ -46,16 +90,16 @@ def method(function: Function) -> Function:
     return found
 
 
-def deliver(result: Any, out: Any, castable: bool = False) -> Any:
+def deliver(result: Any, out: Any, castable: bool = False, refusal: type[Exception] = RuntimeError) -> Any:
     """Write `result`, a tensor or a tuple of them, into `out`, and return that. Raises as `accepts_out` says."""
     if isinstance(result, tuple):
         if not isinstance(out, (tuple, list)) or len(out) != len(result):
             raise TypeError(f"out must be a tuple of {len(result)} tensors")
         for value, target in zip(result, out, strict=True):
-            _check(value, target, castable)
+            _check(value, target)
         written = [_write(value, target) for value, target in zip(result, out, strict=True)]
         return type(result)(*written) if hasattr(result, "_fields") else tuple(written)
-    _check(result, out, castable)
+    _check(result, out, castable, refusal)
     return _write(result, out)
 
 
@@ -67,25 +111,29 @@ def _tensors(value: Any) -> Iterator[Tensor]:
             yield from _tensors(item)
 
 
-def _check(result: Tensor, out: Any, castable: bool) -> None:
+def _check(result: Tensor, out: Any, castable: bool = False, refusal: type[Exception] = RuntimeError) -> None:
     if not isinstance(out, Tensor):
         raise TypeError(f"out must be a Tensor, not {type(out).__name__}")
-    if out.device != result.device:
-        raise RuntimeError(f"Expected out tensor to be on {result.device}, but it is on {out.device}")
+    _require_device(result, out)
     if castable and _dtypes.CATEGORY[result.dtype] > _dtypes.CATEGORY[out.dtype]:
-        raise RuntimeError(f"result type {type_name(result.dtype)} can't be cast to the desired output type "
-                           f"{type_name(out.dtype)}")
+        raise refusal(f"result type {type_name(result.dtype)} can't be cast to the desired output type "
+                      f"{type_name(out.dtype)}")
     if not castable and out.dtype != result.dtype:
         raise RuntimeError(f"Expected out tensor to have dtype {result.dtype.name}, but got {out.dtype.name} instead")
 
 
-def _write(result: Tensor, out: Tensor) -> Tensor:
+def _require_device(result: Tensor, out: Tensor) -> None:
+    if out.device != result.device:
+        raise RuntimeError(f"Expected out tensor to be on {result.device}, but it is on {out.device}")
+
+
+def _write(result: Tensor, out: Tensor, warns: bool = True) -> Tensor:
     if grad_mode.get() & GRAD:
         refuse_leaf(out)
     if out.shape == result.shape:
         store(out, result.detach()._array)
         return out
-    if out.numel():
+    if out.numel() and warns:
         warnings.warn(f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not "
                       f"match the required output shape {list(result.shape)}.", stacklevel=4)
     out._swap_array(result.detach().to(out.dtype, copy=True)._array)

@@ -11,6 +11,7 @@ from ..autograd.errors import type_name
 from ..autograd.op import Op, Pull, UnaryOp
 from ..tensor import Tensor
 from ._operands import array_api_names, canonical_dim, require_tensor
+from ._out import accepts_out
 from .comparison import clip, where
 from .conversion import real
 from .unary import exp, expm1, log1p
@@ -166,6 +167,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     return _gelu(require_floating("gelu", input), approximate=approximate)
 
 
+@accepts_out(castable=True)
 def sigmoid(input: Tensor) -> Tensor:
     """``1 / (1 + exp(-input))``. Integers become the default float dtype."""
     kind = require_tensor("sigmoid", input)._array.dtype.kind
@@ -174,6 +176,7 @@ def sigmoid(input: Tensor) -> Tensor:
     return _sigmoid(input.to(_dtypes.get_default_dtype()) if kind in "biu" else input)
 
 
+@accepts_out(castable=True)
 def tanh(input: Tensor) -> Tensor:
     """The hyperbolic tangent. Integers become the default float dtype."""
     kind = require_tensor("tanh", input)._array.dtype.kind
@@ -193,6 +196,7 @@ def silu(input: Tensor) -> Tensor:
     return _silu(require_floating("silu", input))
 
 
+@accepts_out
 @array_api_names
 def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """``exp(input) / sum(exp(input))`` along `dim`, of any shape; converted to `dtype` first if it is given.
@@ -202,6 +206,7 @@ def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     return _along(_softmax, input, dim, dtype)
 
 
+@accepts_out
 @array_api_names
 def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """The logarithm of `softmax`, computed without overflow. Arguments and errors as there."""

@@ -236,7 +236,7 @@ subtract, multiply, divide, true_divide = sub, mul, div, div
 power = pow  # the name of lucid 2.x
 
 
-@accepts_out(castable=True)
+@accepts_out
 def neg(input: Tensor) -> Tensor:
     """``-input``. Raises RuntimeError for bool tensors."""
     _refuse_bool(input)

@@ -191,7 +191,7 @@ def nextafter(input: Tensor, other: Tensor) -> Tensor:
     return _nextafter(*operands)
 
 
-@accepts_out(castable=True)
+@accepts_out
 def heaviside(input: Tensor, values: Tensor) -> Tensor:
     """0 where `input` is negative or NaN, `values` where it is 0, 1 above.
 

@@ -213,7 +213,7 @@ def bitwise_xor(input: Tensor, other: Any) -> Tensor:
     return _bitwise(_bitwise_xor, input, other)
 
 
-@accepts_out(castable=True)
+@accepts_out
 def bitwise_not(input: Tensor) -> Tensor:
     """``~input``. Raises RuntimeError for floats."""
     if _dtypes.is_differentiable(require_tensor("bitwise_not", input).dtype):
@@ -245,7 +245,7 @@ def _clip_rule(needs: Any, x: Tensor, low: Any, high: Any) -> Pull:
 _clip = Op("clip", _clip_rule)
 
 
-@accepts_out(castable=True)
+@accepts_out
 def clip(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """Elements moved into [min, max]; either bound may be a number, a tensor or None, but not both None.
 
@@ -262,13 +262,13 @@ def clip(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
 clamp = clip
 
 
-@accepts_out(castable=True)
+@accepts_out
 def clamp_min(input: Tensor, min: Any) -> Tensor:
     """``clamp(input, min=min)``."""
     return clip(input, min)
 
 
-@accepts_out(castable=True)
+@accepts_out
 def clamp_max(input: Tensor, max: Any) -> Tensor:
     """``clamp(input, max=max)``."""
     return clip(input, None, max)

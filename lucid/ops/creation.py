@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 
 from .. import _dtypes, backends
+from ..autograd.errors import type_name
 from ..autograd.grad_mode import INFERENCE
 from ..autograd.grad_mode import mode as grad_mode
 from ..backends import Device
 from ..backends.memory_format import contiguous_format, inverse, memory_axes, preserve_format, require_format
 from ..tensor import Tensor, as_array, mark_inference, wrap
-from ._operands import integers
+from ._operands import fitted, integers
+from ._out import fills_out
 
 METHODS = ("new_tensor", "new_empty", "new_zeros", "new_ones", "new_full")
 
@@ -80,6 +82,7 @@ def from_dlpack(external: Any) -> Tensor:
     return _finish(as_array(array), False)
 
 
+@fills_out
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A tensor of shape `size` filled with a number, whose type gives the default dtype."""
     if isinstance(fill_value, Tensor):
@@ -88,20 +91,23 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, r
     shape = integers((size,) if isinstance(size, (tuple, list)) else ((size,),))
     if any(length < 0 for length in shape):
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
-    return _finish(backends.create("full", _device(device), {"shape": shape, "fill_value": fill_value, "dtype": chosen}),
-                   requires_grad)
+    attributes = {"shape": shape, "fill_value": fitted(fill_value, chosen), "dtype": chosen}
+    return _finish(backends.create("full", _device(device), attributes), requires_grad)
 
 
+@fills_out
 def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A tensor of zeros: ``zeros(2, 3)`` or ``zeros((2, 3))``."""
     return full(integers(size), 0, dtype=_float_dtype(dtype), device=device, requires_grad=requires_grad)
 
 
+@fills_out
 def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A tensor of ones: ``ones(2, 3)`` or ``ones((2, 3))``."""
     return full(integers(size), 1, dtype=_float_dtype(dtype), device=device, requires_grad=requires_grad)
 
 
+@fills_out
 def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False,
           memory_format: Any = contiguous_format) -> Tensor:
     """A tensor whose elements are whatever was in memory. Raises RuntimeError for a memory format of another rank."""
@@ -168,6 +174,14 @@ def empty_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires
                                                           requires_grad=requires_grad))
 
 
+def _refuse_kinds(name: str, dtype: np.dtype, kinds: str) -> np.dtype:
+    """`dtype`. Raises NotImplementedError for one of `kinds`, as PyTorch does."""
+    if dtype.kind in kinds:
+        raise NotImplementedError(f"\"{name}\" not implemented for '{type_name(dtype)}'")
+    return dtype
+
+
+@fills_out(warns=True)
 def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None,
            requires_grad: bool = False) -> Tensor:
     """The numbers from `start` (0 if only one bound is given) up to, not including, `end`, in steps of `step`.
@@ -185,22 +199,26 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, dev
     if dtype is None:
         whole = all(isinstance(v, (int, np.integer)) for v in (start, end, step))
         dtype = _dtypes.int64 if whole else _dtypes.get_default_dtype()
+    chosen = _refuse_kinds("arange", _dtypes.as_dtype(dtype), "bc")
     # The values are computed in float64 (or integers) and rounded once.
     wide = _dtypes.int64 if all(isinstance(v, (int, np.integer)) for v in (start, end, step)) else _dtypes.float64
     array = backends.create("arange", _device(device), {"start": start, "stop": end, "step": step, "dtype": wide})
-    return _finish(array.astype(_dtypes.as_dtype(dtype), copy=False), requires_grad)
+    return _finish(array.astype(chosen, copy=False), requires_grad)
 
 
+@fills_out
 def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None,
              requires_grad: bool = False) -> Tensor:
     """`steps` numbers from `start` to `end`, both included, evenly spaced."""
     start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
+    chosen = _refuse_kinds("linspace", _float_dtype(dtype), "b")
     array = backends.create("linspace", _device(device), {"start": start, "stop": end, "num": steps})
-    return _finish(array.astype(_float_dtype(dtype), copy=False), requires_grad)
+    return _finish(array.astype(chosen, copy=False), requires_grad)
 
 
+@fills_out
 def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """An n by m matrix (n by n without `m`) with ones on the diagonal."""
     if n < 0 or (m is not None and m < 0):

@@ -7,18 +7,20 @@ from typing import Any
 from .. import _dtypes
 from ..tensor import Tensor
 from ._operands import require_tensor
-from ._out import accepts_out
+from ._out import fills_out
 from .arithmetic import pow
 from .creation import arange, linspace, tensor
 from .joining import stack
 from .shape import ravel
 
 
-@accepts_out(castable=True)
+@fills_out
 def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None, device: Any = None,
              requires_grad: bool = False) -> Tensor:
     """`steps` powers of `base`, the exponents evenly spaced from `start` to `end`, both included."""
     chosen = _dtypes.get_default_dtype() if dtype is None else _dtypes.as_dtype(dtype)
+    if chosen == _dtypes.bool_:
+        raise NotImplementedError("\"logspace\" not implemented for 'Bool'")
     # The powers are computed in float64 and rounded once.
     wide = _dtypes.complex128 if chosen.kind == "c" else _dtypes.float64
     result = pow(base, linspace(start, end, steps, dtype=wide, device=device)).to(chosen)

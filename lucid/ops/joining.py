@@ -31,6 +31,7 @@ concatenate_op = Op("concatenate", _concatenate_rule)
 _stack = Op("stack", _stack_rule)
 
 
+@accepts_out(castable=True, refusal=TypeError)
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors joined along an existing dimension; dtypes are promoted, 1-d empty tensors skipped, as in PyTorch."""
     given = list(tensors)
@@ -56,6 +57,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 concat = concatenate = cat
 
 
+@accepts_out(castable=True, refusal=TypeError)
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors of one shape joined along a new dimension."""
     given = list(tensors)
@@ -98,14 +100,14 @@ def atleast_3d(*tensors: Any) -> Any:
     return _each(tensors, change)
 
 
-@accepts_out(castable=True)
+@accepts_out(castable=True, refusal=TypeError)
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
     """Joined along dimension 1, or 0 for tensors of one dimension or none."""
     given = _some("hstack", tensors, atleast_1d)
     return cat(given, 0 if given[0].ndim == 1 else 1)
 
 
-@accepts_out(castable=True)
+@accepts_out(castable=True, refusal=TypeError)
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
     """Joined along dimension 0; tensors of one dimension are rows."""
     return cat(_some("vstack", tensors, atleast_2d), 0)
@@ -114,13 +116,13 @@ def vstack(tensors: Sequence[Tensor]) -> Tensor:
 row_stack = vstack
 
 
-@accepts_out(castable=True)
+@accepts_out(castable=True, refusal=TypeError)
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
     """Joined along dimension 2, after `atleast_3d`."""
     return cat(_some("dstack", tensors, atleast_3d), 2)
 
 
-@accepts_out(castable=True)
+@accepts_out(castable=True, refusal=TypeError)
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     """Joined along dimension 1; tensors of one dimension or none are columns."""
     return cat(_some("column_stack", tensors, lambda *ts: [t.reshape(-1, 1) if t.ndim < 2 else t for t in ts[0]]), 1)

@@ -193,7 +193,7 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
     return dot(conjugate(input), other)
 
 
-@accepts_out
+@accepts_out(castable=True)
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """The products of all pairs of elements of two vectors, as a matrix."""
     for name, t in (("self", input), ("vec2", vec2)):

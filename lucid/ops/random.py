@@ -13,10 +13,13 @@ from ..backends import Device
 from ..backends.memory_format import preserve_format
 from ..tensor import Tensor, wrap
 from ._operands import integers, require_tensor
+from ._out import accepts_out, fills_out
+from .complex_parts import view_as_complex
 from .creation import like
 
 METHODS = ("bernoulli", "multinomial", "uniform_", "normal_", "bernoulli_", "exponential_", "random_")
 
+_REAL = tuple(dtype for dtype in _dtypes.ALL if dtype.kind != "c")
 # The largest integer up to which a floating-point type represents all integers.
 _WHOLE = {_dtypes.float16: 1 << 11, _dtypes.bfloat16: 1 << 8, _dtypes.float32: 1 << 24, _dtypes.float64: 1 << 53}
 
@@ -30,6 +33,10 @@ def _take(generator: _random.Generator | None, count: int, per_block: int, devic
 
 
 def _floats(name: str, shape: tuple[int, ...], dtype: np.dtype, device: Device, generator: Any) -> Tensor:
+    if dtype.kind == "c":  # independent parts; those of normal numbers share their variance
+        part = _dtypes.float32 if dtype == _dtypes.complex64 else _dtypes.float64
+        parts = _floats(name, (*shape, 2), part, device, generator)
+        return view_as_complex(parts * math.sqrt(0.5) if name == "random_normal" else parts)
     counters = _take(generator, math.prod(shape), 2 if dtype == _dtypes.float64 else 4, device)
     return wrap(backends.create(name, device, {"shape": shape, "dtype": dtype, **counters}))
 
@@ -63,13 +70,14 @@ def _refuted(condition: Tensor) -> bool:
 
 
 def _float_dtype(kernel: str, dtype: Any) -> np.dtype:
-    """The dtype of random floats. Raises NotImplementedError, as PyTorch does, for others."""
+    """The dtype of random floats, which may be complex. Raises NotImplementedError, as PyTorch does, for others."""
     chosen = _dtypes.get_default_dtype() if dtype is None else _dtypes.as_dtype(dtype)
-    if not _dtypes.is_floating(chosen):
+    if not _dtypes.is_differentiable(chosen):
         raise NotImplementedError(f'"{kernel}" not implemented for \'{type_name(chosen)}\'')
     return chosen
 
 
+@fills_out
 def rand(*size: Any, generator: _random.Generator | None = None, dtype: Any = None, device: Any = None,
          requires_grad: bool = False) -> Tensor:
     """Numbers from the uniform distribution on [0, 1): ``rand(2, 3)`` or ``rand((2, 3))``."""
@@ -77,6 +85,7 @@ def rand(*size: Any, generator: _random.Generator | None = None, dtype: Any = No
     return _made(_floats("random_uniform", _shape(size), chosen, _device(device), generator), requires_grad)
 
 
+@fills_out
 def randn(*size: Any, generator: _random.Generator | None = None, dtype: Any = None, device: Any = None,
           requires_grad: bool = False) -> Tensor:
     """Numbers from the standard normal distribution: ``randn(2, 3)`` or ``randn((2, 3))``."""
@@ -84,6 +93,7 @@ def randn(*size: Any, generator: _random.Generator | None = None, dtype: Any = N
     return _made(_floats("random_normal", _shape(size), chosen, _device(device), generator), requires_grad)
 
 
+@fills_out
 def randint(*args: Any, low: int | None = None, high: int | None = None, size: Any = None,
             generator: _random.Generator | None = None, dtype: Any = None, device: Any = None,
             requires_grad: bool = False) -> Tensor:
@@ -108,6 +118,8 @@ def randint(*args: Any, low: int | None = None, high: int | None = None, size: A
 
 def _check_range(low: int, high: int, dtype: np.dtype) -> None:
     """Raise RuntimeError for an empty range of integers, or one that `dtype` cannot hold."""
+    if dtype.kind == "c":
+        raise RuntimeError("check_random_bounds handles only integral, floating-point and boolean types")
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     if dtype.kind in "iub":
@@ -117,10 +129,13 @@ def _check_range(low: int, high: int, dtype: np.dtype) -> None:
                 raise RuntimeError(f"{name} is out of bounds for {dtype.name}")
 
 
+@fills_out
 def randperm(n: int, *, generator: _random.Generator | None = None, dtype: Any = None, device: Any = None,
              requires_grad: bool = False) -> Tensor:
     """The integers from 0 to ``n - 1`` in random order, int64 by default."""
     chosen, where = _dtypes.int64 if dtype is None else _dtypes.as_dtype(dtype), _device(device)
+    if chosen.kind in "bc":
+        raise NotImplementedError(f"\"randperm\" not implemented for '{type_name(chosen)}'")
     # Sorting random 64-bit keys: the same permutation on every device.
     keys = _integers(_shape((n,)), 0, 1 << 63, _dtypes.int64, where, generator)
     order = wrap(backends.run("argsort", (keys._array,), {"axis": 0}))
@@ -150,6 +165,7 @@ def randint_like(input: Tensor, *args: Any, low: int | None = None, high: int | 
         requires_grad=requires_grad))
 
 
+@fills_out
 def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: _random.Generator | None = None,
            dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """Normal numbers with `mean` and `std`: tensors, which are broadcast, or numbers with a `size`."""
@@ -165,12 +181,14 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: _ran
     else:
         from .broadcasting import broadcast_shapes
 
-        shape, where, dtype = broadcast_shapes(*[t.shape for t in given]), given[0].device, given[0].dtype
+        shape, where = broadcast_shapes(*[t.shape for t in given]), given[0].device
+        dtype = given[0].dtype if dtype is None else dtype
     numbers = _floats("random_normal", shape, _float_dtype("normal_kernel_cpu", dtype), where, generator)
     plain = [t.detach() if isinstance(t, Tensor) else t for t in (mean, std)]
     return _made(numbers * plain[1] + plain[0], requires_grad)
 
 
+@accepts_out(also=_REAL)
 def bernoulli(input: Tensor, p: float | None = None, *, generator: _random.Generator | None = None) -> Tensor:
     """1 with the probability that each element gives (or `p` for all), else 0, in the dtype of `input`.
 
@@ -195,6 +213,7 @@ def _coins(like: Tensor, p: Any, generator: Any) -> Tensor:
     return (numbers < (p.to(numbers.dtype) if isinstance(p, Tensor) else p)).to(like.dtype)
 
 
+@accepts_out
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
                 generator: _random.Generator | None = None) -> Tensor:
     """`num_samples` int64 indices, drawn with probabilities proportional to the (rows of the) weights `input`.
@@ -242,6 +261,8 @@ def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *,
     if from_ > to:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={from_} > to={to}")
     dtype = _float_dtype("check_uniform_bounds", self.dtype)
+    if dtype.kind == "c":
+        raise NotImplementedError(f"\"check_uniform_bounds\" not implemented for '{type_name(dtype)}'")
 
     def numbers(old: Tensor) -> Tensor:
         unit = _floats("random_uniform", tuple(self.shape), dtype, self.device, generator)

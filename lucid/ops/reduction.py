@@ -9,6 +9,7 @@ from ..autograd.errors import type_name
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor
 from ._operands import array_api_names, canonical_dim, canonical_dims, require_tensor
+from ._out import accepts_out
 from ._selection import ValuesIndices, selected_rule
 
 METHODS = ("sum", "mean", "prod", "max", "min", "amax", "amin", "argmax", "argmin", "any", "all", "var", "std",
@@ -208,6 +209,7 @@ def _refuse_empty(name: str, input: Tensor, dim: Any) -> None:
             raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
 
 
+@accepts_out(in_its_dtype=True)
 @array_api_names
 def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The sum over `dim`. Integers and bools give int64 unless `dtype` is given; halves are summed in float32."""
@@ -215,6 +217,7 @@ def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
     return _sum(input, axis=axis, keepdims=keepdim, dtype=_total_dtype(input, dtype))
 
 
+@accepts_out(in_its_dtype=True)
 @array_api_names
 def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The mean over `dim`; NaN for no elements. Raises RuntimeError for integers and bools without `dtype`."""
@@ -227,6 +230,7 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
     return _mean(input, axis=_axes(dim, input._array.ndim), keepdims=keepdim)
 
 
+@accepts_out(in_its_dtype=True)
 @array_api_names
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The product of all elements, or along one dimension. Integers and bools give int64, unless `dtype` is given."""
@@ -248,6 +252,7 @@ def _extremum(name: str, whole: Op, along: Op, elementwise: Any, input: Tensor, 
     return ValuesIndices(*along(input, axis=axis, keepdims=keepdim))
 
 
+@accepts_out(castable=True)
 @array_api_names
 def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The largest element; with `dim`, a named tuple (values, indices) along it; with a second tensor, `maximum`.
@@ -260,6 +265,7 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
     return _extremum("max", _max_all, _max_with_indices, maximum, input, dim if other is None else other, keepdim)
 
 
+@accepts_out(castable=True)
 @array_api_names
 def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The smallest element; with `dim`, a named tuple (values, indices) along it; with a second tensor, `minimum`.
@@ -271,6 +277,7 @@ def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
     return _extremum("min", _min_all, _min_with_indices, minimum, input, dim if other is None else other, keepdim)
 
 
+@accepts_out
 @array_api_names
 def amax(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """The largest elements over `dim`; NaN wins. Elements that tie share the gradient evenly."""
@@ -279,6 +286,7 @@ def amax(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     return _amax(input, axis=_axes(dim, input._array.ndim), keepdims=keepdim)
 
 
+@accepts_out
 @array_api_names
 def amin(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """The smallest elements over `dim`; NaN wins. Elements that tie share the gradient evenly."""
@@ -297,12 +305,14 @@ def _arg_extremum(name: str, op: Op, input: Tensor, dim: int | None, keepdim: bo
     return op(input, axis=axis, keepdims=keepdim)
 
 
+@accepts_out
 @array_api_names
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The int64 index of the first largest element along `dim`, or of the flattened tensor; NaN is the largest."""
     return _arg_extremum("argmax", _argmax, input, dim, keepdim)
 
 
+@accepts_out
 @array_api_names
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The int64 index of the first smallest element along `dim`, or of the flattened tensor; NaN is the smallest."""
@@ -317,12 +327,14 @@ def _truth(op: Op, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
     return result.to(_dtypes.uint8) if input._array.dtype == _dtypes.uint8 else result
 
 
+@accepts_out(also=(_dtypes.uint8,))
 @array_api_names
 def any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether any element over `dim` is not zero, as bool (uint8 for uint8)."""
     return _truth(_any, input, dim, keepdim)
 
 
+@accepts_out(also=(_dtypes.uint8,))
 @array_api_names
 def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether all elements over `dim` are not zero, as bool (uint8 for uint8)."""
@@ -340,6 +352,7 @@ def _moment(op: Op, input: Tensor, dim: Any, unbiased: bool | None, keepdim: boo
     return op(input, axis=axis, keepdims=keepdim, correction=correction)
 
 
+@accepts_out(castable=True)
 @array_api_names
 def var(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
         correction: float | None = None) -> Tensor:
@@ -351,6 +364,7 @@ def var(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: b
     return _moment(_var, input, dim, unbiased, keepdim, correction)
 
 
+@accepts_out(castable=True)
 @array_api_names
 def std(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
         correction: float | None = None) -> Tensor:
@@ -374,6 +388,7 @@ def std_mean(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepd
     return deviation, mean(input, None if isinstance(dim, bool) else dim, keepdim)
 
 
+@accepts_out(in_its_dtype=True)
 @array_api_names
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """The sums of the elements up to each one along `dim`. Integers and bools give int64, unless `dtype` is given."""
@@ -384,6 +399,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     return _cumsum(input, axis=axis, dtype=chosen)
 
 
+@accepts_out(castable=True)
 @array_api_names
 def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     """``log(sum(exp(input)))`` over `dim` without overflow; -inf for no elements."""
@@ -392,6 +408,7 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     return _logsumexp(input, axis=_axes(dim, input._array.ndim), keepdims=keepdim)
 
 
+@accepts_out
 @array_api_names
 def norm(input: Tensor, p: float | str | None = "fro", dim: Any = None, keepdim: bool = False,
          dtype: Any = None) -> Tensor:

@@ -65,7 +65,7 @@ _cummin = Op("cummin", _running_rule, keeps=(1,), outputs=(0,))
 _logcumsumexp = Op("logcumsumexp", _logcumsumexp_rule, keeps=True)
 
 
-@accepts_out(castable=True)
+@accepts_out(in_its_dtype=True)
 @array_api_names
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """The products of the elements up to each one along `dim`. Integers and bools give int64, unless `dtype` is given."""

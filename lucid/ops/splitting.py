@@ -8,6 +8,7 @@ from typing import Any
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor
 from ._operands import canonical_dim, require_tensor
+from ._out import accepts_out
 from .creation import zeros
 from .shape import squeeze
 
@@ -158,6 +159,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     return _replaced(input, src, lambda t: select(t, dim, index))
 
 
+@accepts_out
 def slice_scatter(input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None,
                   step: int = 1) -> Tensor:
     """A copy of `input` with `src` at ``start:end:step`` of dimension `dim`."""

@@ -84,23 +84,21 @@ def _middle(name: str, input: Tensor, dim: int | None, keepdim: bool, ignore_nan
     return _ranked(input, axis, keepdim, rank)
 
 
+@accepts_out
 @array_api_names
-def median(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None) -> Any:
+def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """The lower of the middle elements of all, or with `dim` the named tuple (values, indices) along it; NaN if there is one.
 
     Of all elements, those equal to the median share the gradient; with `dim` it goes to the element at the index.
     """
-    return _finish(_middle("median", input, dim, keepdim, False), out)
+    return _middle("median", input, dim, keepdim, False)
 
 
+@accepts_out
 @array_api_names
-def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None) -> Any:
+def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """`median` of the elements that are not NaN; NaN if there are none."""
-    return _finish(_middle("nanmedian", input, dim, keepdim, True), out)
-
-
-def _finish(result: Any, out: Any) -> Any:
-    return result if out is None else accepts_out(lambda: result)(out=out)
+    return _middle("nanmedian", input, dim, keepdim, True)
 
 
 @accepts_out
@@ -211,7 +209,7 @@ def nanquantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = F
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation, True)
 
 
-@accepts_out(castable=True)
+@accepts_out(castable=True, refusal=NotImplementedError)
 @array_api_names
 def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The sum over `dim` with NaN taken as 0."""
@@ -224,7 +222,7 @@ def _without_nan(input: Tensor) -> Tensor:
     return input.masked_fill(input.isnan(), 0) if _dtypes.is_differentiable(input.dtype) else input
 
 
-@accepts_out(castable=True)
+@accepts_out(castable=True, refusal=NotImplementedError)
 @array_api_names
 def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The mean over `dim` of the elements that are not NaN; NaN if there are none. Raises RuntimeError for integers."""

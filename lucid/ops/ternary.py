@@ -35,7 +35,7 @@ def _lerp_rule(needs: Any, x: Tensor, end: Tensor, weight: Weight) -> Pull:
 _lerp = Op("lerp", _lerp_rule)
 
 
-@accepts_out
+@accepts_out(castable=True)
 def lerp(input: Tensor, end: Tensor, weight: Weight) -> Tensor:
     """``input + weight * (end - input)``, elementwise with broadcasting: `input` for weight 0, `end` for weight 1.
 

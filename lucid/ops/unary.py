@@ -71,7 +71,7 @@ _signbit = Op("signbit")
 _isnan, _isinf, _isfinite = Op("isnan"), Op("isinf"), Op("isfinite")
 
 
-@accepts_out(castable=True)
+@accepts_out
 def abs(input: Tensor) -> Tensor:
     """The absolute value; of complex elements, their modulus. The gradient at 0 is 0."""
     return _abs(require_tensor("abs", input))
@@ -80,7 +80,7 @@ def abs(input: Tensor) -> Tensor:
 absolute = abs
 
 
-@accepts_out(castable=True)
+@accepts_out
 def sgn(input: Tensor) -> Tensor:
     """The sign of real elements; of complex ones, the number of modulus 1 with the same angle (0 for 0)."""
     if require_tensor("sgn", input)._array.dtype.kind != "c":
@@ -91,7 +91,7 @@ def sgn(input: Tensor) -> Tensor:
     return where(size == 0, input * 0, input / where(size == 0, 1.0, size))
 
 
-@accepts_out(castable=True)
+@accepts_out
 def sign(input: Tensor) -> Tensor:
     """-1, 0 or 1."""
     kind = require_tensor("sign", input)._array.dtype.kind
@@ -181,19 +181,19 @@ def _real_number(name: str, input: Tensor) -> str:
     return kind
 
 
-@accepts_out(castable=True)
+@accepts_out
 def floor(input: Tensor) -> Tensor:
     """The largest integer not above each element; the gradient is 0."""
     return _step("floor", _floor, input)
 
 
-@accepts_out(castable=True)
+@accepts_out
 def ceil(input: Tensor) -> Tensor:
     """The smallest integer not below each element; the gradient is 0."""
     return _step("ceil", _ceil, input)
 
 
-@accepts_out(castable=True)
+@accepts_out
 def trunc(input: Tensor) -> Tensor:
     """Each element without its fraction; the gradient is 0."""
     return _step("trunc", _trunc, input)
@@ -202,7 +202,7 @@ def trunc(input: Tensor) -> Tensor:
 fix = trunc
 
 
-@accepts_out(castable=True)
+@accepts_out
 def frac(input: Tensor) -> Tensor:
     """The fraction that `trunc` cuts off, with the sign of the element. Raises NotImplementedError for integers."""
     if require_tensor("frac", input)._array.dtype.kind in "biuc":
@@ -217,7 +217,7 @@ def positive(input: Tensor) -> Tensor:
     return input
 
 
-@accepts_out(castable=True)
+@accepts_out
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     """The nearest number with `decimals` decimals, halves to even; the gradient is 0."""
     if _real_number("round", input) in "iu":
@@ -246,13 +246,13 @@ def _extended_real(name: str, input: Tensor) -> Tensor:
     return input
 
 
-@accepts_out(castable=True)
+@accepts_out
 def isposinf(input: Tensor) -> Tensor:
     """Where elements are infinity, as bool. Raises RuntimeError for complex tensors. Not differentiable."""
     return _extended_real("isposinf", input) == math.inf
 
 
-@accepts_out(castable=True)
+@accepts_out
 def isneginf(input: Tensor) -> Tensor:
     """Where elements are minus infinity, as bool. Raises RuntimeError for complex tensors. Not differentiable."""
     return _extended_real("isneginf", input) == -math.inf
@@ -265,7 +265,7 @@ def isreal(input: Tensor) -> Tensor:
     return input.new_ones(input.shape, dtype=bool)
 
 
-@accepts_out(castable=True)
+@accepts_out
 def signbit(input: Tensor) -> Tensor:
     """Where the sign is set, that of -0.0 and NaN included, as bool. Raises NotImplementedError for complex tensors."""
     if require_tensor("signbit", input)._array.dtype.kind == "c":
@@ -273,7 +273,7 @@ def signbit(input: Tensor) -> Tensor:
     return _signbit(input)
 
 
-@accepts_out(castable=True)
+@accepts_out
 def nan_to_num(input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Tensor:
     """NaN replaced by `nan` (None: 0), infinities by `posinf` and `neginf` (None: the largest and smallest numbers).
 
