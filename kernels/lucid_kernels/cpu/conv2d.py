@@ -1,12 +1,13 @@
 """2-d convolution and its gradients: each call goes to the way that suits its shape.
 
-`_direct` and `_direct_grad_weight` serve most, `_depthwise` one input channel a group, `_columns` the other groups and what
-is too small for threads. float16 and bfloat16 are computed in float32.
+`_winograd` serves 3x3 taps of many channels, `_direct` and `_direct_grad_weight` most others, `_depthwise` one input channel a
+group, `_columns` the other groups and what is too small for threads. float16 and bfloat16 are computed in float32.
 """
 from __future__ import annotations
 
 import numpy as np
 
+from . import _winograd
 from ._columns import convolve_by_tiles, grad_input_by_tiles, grad_weight_by_tiles
 from ._depthwise import depthwise, depthwise_grad_input, depthwise_grad_weight
 from ._direct import convolve, grad_input, suits
@@ -58,7 +59,9 @@ def conv2d(
     if y.size == 0:
         return deliver(out, y)
     if _is_depthwise(weight.shape, groups):
-        depthwise(contiguous(x), contiguous(weight)[:, 0], contiguous(bias), window, y)
+        depthwise(contiguous(x), contiguous(weight), contiguous(bias), window, y)
+    elif _winograd.suits(x, window, groups, weight.shape[0]):
+        _winograd.convolve(contiguous(x), contiguous(weight), contiguous(bias), window, y)
     elif suits(x, window, groups, weight.shape[0]):
         convolve(contiguous(x), weight, contiguous(bias), window, y)
     else:
@@ -85,7 +88,9 @@ def conv2d_grad_input(
     if g.size == 0 or dx.size == 0:
         dx.fill(0)
     elif _is_depthwise(weight.shape, groups):
-        depthwise_grad_input(g, contiguous(weight)[:, 0], window, dx)
+        depthwise_grad_input(g, contiguous(weight), window, dx)
+    elif _winograd.suits(g, window, groups, weight.shape[1]):
+        _winograd.grad_input(g, contiguous(weight), window, dx)
     elif suits(g, window, groups, weight.shape[1]):
         grad_input(g, weight, window, dx)
     else:
@@ -112,7 +117,7 @@ def conv2d_grad_weight(
     if g.size == 0 or x.size == 0:
         dweight.fill(0)
     elif _is_depthwise(weight_shape, groups):
-        depthwise_grad_weight(g, x, window, dweight[:, 0])
+        depthwise_grad_weight(g, x, window, dweight)
     elif suits_grad_weight(x, window, groups, weight_shape[0]):
         grad_weight(g, x, window, dweight)
     else:

@@ -1,0 +1,196 @@
+"""Winograd's convolution against direct convolution in float64, and PyTorch."""
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+from lucid_kernels.cpu import _direct, _winograd
+from lucid_kernels.cpu import conv2d as family
+from lucid_kernels.cpu.conv2d import conv2d, conv2d_grad_input
+
+# (input shape, output channels, padding)
+CASES = {
+    "one pixel": ((1, 1, 1, 1), 1, (1, 1)),
+    "even sides": ((2, 3, 8, 6), 8, (1, 1)),
+    "odd sides": ((3, 5, 7, 9), 9, (1, 1)),
+    "no padding": ((2, 4, 9, 10), 7, (0, 0)),
+    "one output": ((2, 4, 3, 3), 7, (0, 0)),
+    "wide padding": ((2, 3, 5, 6), 17, (2, 2)),
+    "paddings beyond the taps": ((2, 3, 3, 4), 8, (4, 3)),
+    "paddings of two kinds": ((2, 3, 6, 5), 8, (0, 2)),
+    "rows longer than a vector": ((2, 3, 5, 79), 8, (1, 1)),
+    "one column": ((2, 3, 40, 1), 8, (1, 1)),
+    "tiles of many images in a block": ((70, 2, 2, 3), 3, (1, 1)),
+    "several sums of channels": ((2, 70, 9, 8), 24, (1, 1)),
+    "several tasks": ((4, 33, 28, 27), 40, (1, 1)),
+}
+each_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+
+
+@pytest.fixture
+def always(monkeypatch):
+    """Small convolutions take Winograd's way too."""
+    monkeypatch.setattr(_winograd, "_LEAST_CHANNELS", 1)
+    monkeypatch.setattr(_winograd, "_LEAST_TILES", 1)
+
+
+def data(case: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+    """x, weight, bias, an upstream gradient, and the attributes."""
+    (samples, channels, height, width), outputs, padding = case
+    rng = np.random.default_rng(0)
+    sides = (height + 2 * padding[0] - 2, width + 2 * padding[1] - 2)
+    shapes = ((samples, channels, height, width), (outputs, channels, 3, 3), (outputs,), (samples, outputs, *sides))
+    arrays = [rng.standard_normal(shape, dtype=np.float32) for shape in shapes]
+    return *arrays, {"stride": (1, 1), "padding": padding, "dilation": (1, 1), "groups": 1}
+
+
+def check(case: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[np.ndarray, np.ndarray]:
+    x, weight, bias, g, attributes = data(case)
+    wide = [array.astype(np.float64) for array in (x, weight, bias, g)]
+    before = [array.copy() for array in (x, weight, bias, g)]
+    wanted = conv2d(*wide[:3], **attributes), conv2d_grad_input(wide[3], wide[1], input_shape=x.shape, **attributes)
+    with monkeypatch.context() as patch:  # nothing falls back on direct convolution
+        patch.setattr(_direct, "convolve", None)
+        patch.setattr(_direct, "grad_input", None)
+        patch.setattr(family, "convolve", None)
+        patch.setattr(family, "grad_input", None)
+        results = conv2d(x, weight, bias, **attributes), conv2d_grad_input(g, weight, input_shape=x.shape, **attributes)
+    for got, want in zip(results, wanted):
+        assert got.dtype == np.float32
+        np.testing.assert_allclose(got, want, rtol=1e-5, atol=2e-6 * np.sqrt(9 * max(weight.shape[:2])))
+    for array, old in zip((x, weight, bias, g), before):
+        np.testing.assert_array_equal(array, old)
+    return results
+
+
+@each_case
+def test_against_float64(case, always, monkeypatch):
+    check(case, monkeypatch)
+
+
+@pytest.mark.parametrize("limits", [{"_CHANNELS": 3}, {"_BLOCKS": 1}, {"_TASKS": 100}, {"_LARGE_WEIGHT_BYTES": 0}], ids=str)
+@each_case
+def test_cuts_do_not_show(case, limits, always, monkeypatch):
+    for name, value in limits.items():
+        monkeypatch.setattr(_winograd, name, value)
+    check(case, monkeypatch)
+
+
+def test_does_not_depend_on_threads(always, monkeypatch):
+    whole = check(CASES["several tasks"], monkeypatch)
+    before = numba.get_num_threads()
+    numba.set_num_threads(1)
+    try:
+        for got, want in zip(check(CASES["several tasks"], monkeypatch), whole):
+            np.testing.assert_array_equal(got, want)
+    finally:
+        numba.set_num_threads(before)
+
+
+def test_strides_and_out(always):
+    x, weight, bias, g, attributes = data(CASES["odd sides"])
+    wanted = conv2d(x, weight, bias, **attributes)
+    out = np.full((*wanted.shape, 2), np.nan, np.float32)[..., 0]
+    strided = [np.repeat(array, 2, axis=-1)[..., ::2] for array in (x, weight, bias)]
+    assert conv2d(*strided, **attributes, out=out) is out
+    np.testing.assert_array_equal(out, wanted)
+    wanted = conv2d_grad_input(g, weight, input_shape=x.shape, **attributes)
+    turned = np.ascontiguousarray(weight.transpose(3, 2, 1, 0)).transpose(3, 2, 1, 0)
+    np.testing.assert_array_equal(conv2d_grad_input(g, turned, input_shape=x.shape, **attributes), wanted)
+
+
+def kinds(array: np.ndarray) -> np.ndarray:
+    """0 for a finite number, 1 and -1 for an infinite one, 2 for NaN."""
+    return np.where(np.isnan(array), 2, np.where(np.isinf(array), np.sign(array), 0))
+
+
+PIXELS = {"nan": np.nan, "inf": np.inf, "-inf": -np.inf, "largest": np.finfo(np.float32).max}
+
+
+@pytest.mark.parametrize("place", [(0, 0), (2, 3), (6, 8)], ids=str)
+@pytest.mark.parametrize("pixel", PIXELS.values(), ids=PIXELS)
+def test_nan_and_inf_reach_what_they_reach_directly(pixel, place, always, monkeypatch):
+    """Not their whole tile; infinite numbers stay infinite, and what overflows in the transforms only does not overflow."""
+    x, weight, bias, g, attributes = data(CASES["odd sides"])
+    weight *= 0.1
+    x[1, 2][place] = g[2, 4][place] = pixel
+    results = conv2d(x, weight, bias, **attributes), conv2d_grad_input(g, weight, input_shape=x.shape, **attributes)
+    monkeypatch.setattr(_winograd, "_LEAST_CHANNELS", 100)
+    wanted = conv2d(x, weight, bias, **attributes), conv2d_grad_input(g, weight, input_shape=x.shape, **attributes)
+    for got, want, image in zip(results, wanted, (1, 2)):
+        np.testing.assert_array_equal(kinds(got), kinds(want))
+        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)
+        assert np.isfinite(np.delete(got, image, 0)).all()
+        assert np.isfinite(got).all() == (pixel == PIXELS["largest"])
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_nan_and_inf_in_weight_and_bias(bad, always):
+    x, weight, bias, _, attributes = data(CASES["odd sides"])
+    x[:, 1, 2, 2] = 0  # 0 times inf is NaN, other products are infinite
+    weight[3, 1, 1, 2], bias[7] = bad, bad
+    with np.errstate(invalid="ignore"):
+        wide = conv2d(*(array.astype(np.float64) for array in (x, weight, bias)), **attributes)
+    got = conv2d(x, weight, bias, **attributes)
+    np.testing.assert_array_equal(kinds(got), kinds(wide))
+    assert np.isfinite(np.delete(got, (3, 7), 1)).all()
+
+
+def test_nan_and_inf_like_torch(always):
+    torch = pytest.importorskip("torch")
+    x, weight, bias, _, attributes = data(CASES["even sides"])
+    x[0, 1, 2, 3], x[1, 0, 7, 5], x[1, 2, 0, 0] = np.inf, -np.inf, np.nan
+    wanted = torch.nn.functional.conv2d(*map(torch.tensor, (x, weight, bias)), **attributes)
+    got = conv2d(x, weight, bias, **attributes)
+    np.testing.assert_array_equal(kinds(got), kinds(wanted.numpy()))
+    np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(("channels", "side"), [(32, 28), (64, 28), (256, 14), (512, 7)])
+@pytest.mark.parametrize("mean", [0, 1])
+def test_errors_are_at_most_twice_those_of_torch(channels, side, mean):
+    """The root of the mean square error, and the largest, with pixels of both signs and with pixels around 1."""
+    torch = pytest.importorskip("torch")
+    x, weight, bias, _, attributes = data(((2, channels, side, side), 64, (1, 1)))
+    x += np.float32(mean)
+    exact = torch.nn.functional.conv2d(*(torch.tensor(array).double() for array in (x, weight, bias)), **attributes)
+    theirs = (torch.nn.functional.conv2d(*map(torch.tensor, (x, weight, bias)), **attributes) - exact).numpy()
+    ours = conv2d(x, weight, bias, **attributes) - exact.numpy()
+    assert np.sqrt(np.square(ours).mean()) <= 2 * np.sqrt(np.square(theirs).mean())
+    assert np.abs(ours).max() <= 2 * np.abs(theirs).max()
+
+
+def test_what_takes_this_way(monkeypatch):
+    """3x3 taps with strides of 1, one group, float32, and enough channels and tiles."""
+    calls: list[str] = []
+    for name in ("convolve", "grad_input"):
+        monkeypatch.setattr(_winograd, name, lambda *arguments, name=name: calls.append(name))
+
+    def taken(dtype: Any = np.float32, channels: int = 32, side: int = 8, taps: int = 3, **changed: Any) -> bool:
+        groups = changed.get("groups", 1)
+        attributes = {"stride": (1, 1), "padding": (1, 1), "dilation": (1, 1), "groups": groups} | changed
+        x, weight = np.ones((1, channels * groups, side, side), dtype), np.ones((32 * groups, channels, taps, taps), dtype)
+        calls.clear()
+        conv2d_grad_input(conv2d(x, weight, None, **attributes), weight, input_shape=x.shape, **attributes)
+        assert calls in ([], ["convolve", "grad_input"])
+        return bool(calls)
+
+    assert taken()
+    assert taken(side=10, padding=(0, 2))
+    assert not taken(np.float64)
+    assert not taken(channels=8)
+    assert not taken(side=4)
+    assert not taken(taps=1)
+    assert not taken(stride=(2, 2))
+    assert not taken(dilation=(2, 1))
+    assert not taken(groups=2)
+
+
+def test_halves_are_computed_in_float32():
+    x, weight, bias, _, attributes = data(((2, 32, 8, 8), 32, (1, 1)))
+    halves = [array.astype(np.float16) for array in (x, weight, bias)]
+    y = conv2d(*halves, **attributes)
+    assert y.dtype == np.float16
+    np.testing.assert_array_equal(y, conv2d(*(array.astype(np.float32) for array in halves), **attributes).astype(np.float16))
