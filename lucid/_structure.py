@@ -7,15 +7,17 @@ A number, string, bool or None stands for itself, and everything else is an obje
 from __future__ import annotations
 
 import base64
-import json
+import contextlib
 from collections import Counter, OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from . import _dtypes
 from .backends import Device
+from .backends.memory_format import memory_axes
+from .backends.meta.array import blank
 from .tensor import Tensor, wrap
 
 VERSION = 1
@@ -27,11 +29,11 @@ class Damaged(Exception):
     """What is wrong with a file."""
 
 
-def pack(obj: Any) -> tuple[str, dict[str, Tensor]]:
+def pack(obj: Any) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """The structure of `obj`, and its tensors by name. Raises TypeError for what cannot be saved."""
     packer = _Packer()
     tree = packer.pack(obj, ())
-    return json.dumps({"version": VERSION, "tree": tree}, separators=(",", ":")), packer.tensors
+    return {"version": VERSION, "tree": tree}, packer.tensors
 
 
 class _Packer:
@@ -40,6 +42,8 @@ class _Packer:
 
     def pack(self, value: Any, path: tuple[str, ...]) -> Any:
         if isinstance(value, Tensor):
+            if value.is_meta:
+                return {"meta": [value.dtype.name, list(value.shape), list(memory_axes(value._array))]}
             return {"tensor": self.name(value, path)}
         if isinstance(value, np.ndarray):
             return {"array": self.name(wrap(self.numeric(value, path)), path)}
@@ -94,17 +98,29 @@ def where(path: Iterable[str]) -> str:
     return "the object" if not path else "entry " + "".join(f"[{key!r}]" for key in path)
 
 
-def unpack(structure: str, tensors: dict[str, Tensor]) -> Any:
+def unpack(document: dict[str, Any], tensors: dict[str, Tensor]) -> Any:
     """The object that `pack` took apart. Raises Damaged."""
-    try:
-        document = json.loads(structure)
+    with damage_noticed():
         if document["version"] > VERSION:
             raise Damaged(f"it was written by a later version of lucid (file version {document['version']})")
         return _unpack(document["tree"], tensors)
+
+
+@contextlib.contextmanager
+def damage_noticed() -> Iterator[None]:
+    """Raise Damaged for the errors of code that trusts a structure to be what `pack` makes."""
+    try:
+        yield
     except Damaged:
         raise
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError, StopIteration, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, StopIteration, RecursionError, MemoryError,
+            OverflowError) as error:
         raise Damaged(f"its structure is damaged ({type(error).__name__}: {error})") from error
+
+
+def _meta(content: list[Any]) -> Tensor:
+    dtype, shape, axes = content
+    return wrap(blank(tuple(shape), _dtypes.as_dtype(dtype), tuple(axes)))
 
 
 def _unpack(tree: Any, tensors: dict[str, Tensor]) -> Any:
@@ -132,4 +148,4 @@ def _unpack(tree: Any, tensors: dict[str, Tensor]) -> Any:
 _CONTAINERS: dict[str, Any] = {"list": list, "tuple": tuple, "set": set}
 _MAPPINGS: dict[str, Any] = {"dict": dict, "OrderedDict": OrderedDict, "Counter": Counter}
 _VALUES: dict[str, Any] = {"complex": lambda parts: complex(*parts), "bytes": base64.b64decode,
-                           "dtype": _dtypes.as_dtype, "device": Device}
+                           "dtype": _dtypes.as_dtype, "device": Device, "meta": _meta}

@@ -9,12 +9,14 @@ from __future__ import annotations
 import contextlib
 import importlib
 import io
+import json
 import os
 import pathlib
 from collections.abc import Iterator
 from typing import IO, Any
 
-from ._structure import Damaged, pack, unpack
+from . import _ties
+from ._structure import Damaged, damage_noticed, pack, unpack
 from .backends import Device
 from .tensor import Tensor, as_array, wrap
 
@@ -30,20 +32,21 @@ def save(obj: Any, f: Path | IO[bytes], *, format: str | None = None) -> None:
 
     `f` is a path or a binary file. The format is 'safetensors', or 'npz' where the path ends so or `format` says it. A path
     is written atomically: to a temporary file beside it, which then takes its place, so there is never half a file. Tensors
-    on a GPU are copied to the host, non-contiguous ones are made contiguous, and those that share memory are written each on
-    its own. All elements are read before the file appears at `f`, so a later step changes nothing in it.
+    on a GPU are copied to the host and non-contiguous ones made contiguous. Those that share memory are written each on its own,
+    for readers that know nothing of it, and share memory again when `load` has read them. A tensor on the device 'meta' is
+    saved as its shape and dtype. All elements are read before the file appears at `f`, so a later step changes nothing in it.
     Raises TypeError, with nothing written, for objects of other types, and RuntimeError, with `f` as it was, if another thread
     writes to a tensor meanwhile: for that, save a snapshot that was taken between two steps, ``state_dict(copy=True)``.
     """
     if isinstance(f, (str, os.PathLike)):
         path = pathlib.Path(f)
         write = _backend(format or ("npz" if path.suffix == ".npz" else "safetensors")).write
-        structure, tensors = pack(obj)
+        structure, tensors = _packed(obj)
         with _replacing(path) as file, _unchanged(tensors):
             write(file, structure, tensors)
     elif hasattr(f, "write"):
         write = _backend(format or "safetensors").write
-        structure, tensors = pack(obj)
+        structure, tensors = _packed(obj)
         with _unchanged(tensors):
             write(f, structure, tensors)
     else:
@@ -53,9 +56,9 @@ def save(obj: Any, f: Path | IO[bytes], *, format: str | None = None) -> None:
 def load(f: Path | IO[bytes], map_location: str | Device | None = None) -> Any:
     """Load what `save` wrote, or any safetensors or npz file: then the result is a dictionary of tensors by name.
 
-    Tensors are plain tensors on the CPU, or on the device `map_location`; dictionaries keep their order, a state dict its
-    `_metadata`. The format is recognised by the content. Raises `LoadError`, a RuntimeError, that says what is wrong, for a
-    file that is truncated, damaged or of another format.
+    Tensors are plain tensors on the CPU, or on the device `map_location`, but those saved on the device 'meta' stay there;
+    dictionaries keep their order, a state dict its `_metadata`. The format is recognised by the content. Raises `LoadError`, a
+    RuntimeError, that says what is wrong, for a file that is truncated, damaged or of another format.
     """
     device = Device("cpu" if map_location is None else map_location)
     if isinstance(f, (str, os.PathLike)):
@@ -64,6 +67,13 @@ def load(f: Path | IO[bytes], map_location: str | Device | None = None) -> Any:
     if not hasattr(f, "read"):
         raise TypeError(f"expected a path or a binary file to read from, not {type(f).__name__}")
     return _read(io.BytesIO(f.read()), f"file {getattr(f, 'name', type(f).__name__)!s}", device)
+
+
+def _packed(obj: Any) -> tuple[str, dict[str, Tensor]]:
+    """The structure of `obj` as JSON, and its tensors by name."""
+    document, tensors = pack(obj)
+    ties = _ties.find(tensors)
+    return json.dumps(document | ({"ties": ties} if ties else {}), separators=(",", ":")), tensors
 
 
 def _backend(format: str) -> Any:
@@ -86,13 +96,16 @@ def _read(file: IO[bytes], name: str, device: Device) -> Any:
     read = _backend("npz" if start[:4] == b"PK\x03\x04" and not safetensors else "safetensors").read
     try:
         structure, arrays = read(file)
-        tensors: dict[str, Tensor] = {}
+        with damage_noticed():
+            document = {} if structure is None else json.loads(structure)
+            tensors = _ties.restore(document.get("ties", []), arrays, device)
         for key, array in arrays.items():
-            try:
-                tensors[key] = wrap(as_array(array, None, device))
-            except TypeError as error:
-                raise Damaged(f"tensor '{key}': {error}") from None
-        return tensors if structure is None else unpack(structure, tensors)
+            if key not in tensors:
+                try:
+                    tensors[key] = wrap(as_array(array, None, device))
+                except TypeError as error:
+                    raise Damaged(f"tensor '{key}': {error}") from None
+        return tensors if structure is None else unpack(document, tensors)
     except Damaged as error:
         raise LoadError(f"cannot load {name}: {error}") from error
 

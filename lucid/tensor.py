@@ -74,6 +74,7 @@ class Tensor:
 
     __slots__ = ("__dict__", "__weakref__", "_array", "_grad", "_node", "_version_box", "_view")
     __array_priority__ = 1000  # NumPy on the left of an operator leaves the work to Tensor
+    _pickled_with_memory = False  # whether the pickle of a slice holds all the memory that it is a slice of
 
     _array: Any
     _node: Any
@@ -486,7 +487,7 @@ class Tensor:
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         # As in PyTorch, what is computed comes back as a leaf.
-        memory, place = sharing.Shared.of(self._array)
+        memory, place = sharing.Shared.of(self._array, self._pickled_with_memory)
         memory.version = version_box(self)
         return _unpickle, (self.__class__, memory, place, self.requires_grad, self._grad, self.__dict__)
 

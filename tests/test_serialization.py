@@ -345,3 +345,32 @@ def test_tensors_are_aligned() -> None:
     assert size % 8 == 0
     for name, itemsize in (("a", 1), ("b", 8), ("c", 8), ("d", 2)):
         assert header[name]["data_offsets"][0] % itemsize == 0
+
+
+@pytest.mark.parametrize("extension", ["safetensors", "npz"])
+def test_meta_tensors_keep_shape_dtype_and_layout(extension: str, tmp_path: Path) -> None:
+    path = tmp_path / f"file.{extension}"
+    with lucid.device("meta"):
+        saved = {"a": lucid.zeros(2, 3, dtype=lucid.bfloat16).t(), "b": lucid.nn.Linear(2, 3).weight, "c": lucid.tensor(1)}
+    lucid.save(saved | {"real": lucid.ones(1)}, path)
+    loaded = lucid.load(path)
+    for name, tensor in saved.items():
+        assert loaded[name].is_meta
+        assert (loaded[name].shape, loaded[name].dtype, loaded[name].stride()) == (tensor.shape, tensor.dtype, tensor.stride())
+    assert loaded["real"].tolist() == [1.0]
+
+
+@pytest.mark.parametrize("change", [{"nbytes": -1}, {"nbytes": 8}, {"nbytes": 10 ** 18}, {"nbytes": "x"}, {"parts": {"c": [0, [4]]}},
+                                    {"parts": {"a": [-4, [4]]}}, {"parts": {"a": [1, [4]]}}, {"parts": {"a": [0, [4, 4]]}},
+                                    {"parts": {"a": [0, [400]]}}, {"parts": {"a": [0.0, [4]]}}, {"parts": 3}])
+def test_ties_of_a_damaged_file(change: dict[str, object], tmp_path: Path) -> None:
+    from lucid import _safetensors
+    from lucid._structure import pack
+
+    tensor = lucid.arange(4, dtype=lucid.float32)
+    document, tensors = pack({"a": tensor, "b": tensor[1:]})
+    ties = [{"nbytes": 64, "parts": {"a": [0, [4]], "b": [4, [4]]}} | change]
+    with open(tmp_path / "file", "wb") as file:
+        _safetensors.write(file, json.dumps(document | {"ties": ties}), tensors)
+    with pytest.raises(lucid.serialization.LoadError, match="damaged|does not lie in the memory"):
+        lucid.load(tmp_path / "file")

@@ -13,12 +13,6 @@ Array = Any
 Kernel = Callable[..., Any]
 
 
-def reach(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, int]:
-    """The smallest and the largest step from the first element of a non-empty array to another."""
-    ends = [(length - 1) * step for length, step in zip(shape, strides, strict=True)]
-    return sum(min(end, 0) for end in ends), sum(max(end, 0) for end in ends)
-
-
 def table(xp: Any) -> dict[str, Kernel]:
     """The operations on `xp` (numpy or cupy)."""
 
@@ -42,7 +36,7 @@ def table(xp: Any) -> dict[str, Kernel]:
         size = x.dtype.itemsize
         place = sharing.part(whole, x)
         start = (0 if place is None else place.offset) + offset * size
-        low, high = reach(shape, strides)
+        low, high = sharing.reach(shape, strides)
         if start + low * size < 0 or start + (high + 1) * size > whole.nbytes:
             raise ValueError(f"sizes {list(shape)}, strides {list(strides)} and offset {start // size} are out of bounds for "
                              f"storage of {whole.nbytes // size} elements")

@@ -22,11 +22,12 @@ class Part(NamedTuple):
 
 def owner(array: Array) -> Array:
     """The array whose memory `array` shows, if a copy of it would have the same layout; else `array` itself."""
-    if not _on_host(array) and not hasattr(array, "data"):
-        return array  # on the device meta there is no memory to share
-    base = array
-    while base.base is not None and base.base.__class__ is array.__class__:
-        base = base.base
+    if not _has_memory(array):
+        return array
+    base = below = array
+    while below is not None and below.__class__ is array.__class__:
+        base = below
+        below = base.base if base.base is not None else _taken_from(base)
     gapless = base.transpose(memory_axes(base)).flags.c_contiguous
     return base if gapless and array.size else array
 
@@ -47,7 +48,52 @@ def take(whole: Array, place: Part | None) -> Array:
         memory = whole.ravel(order="K").view(np.uint8)  # no copy: an owner has no gaps
         return np.ndarray(shape, dtype, memory, offset, strides)
     pointer = whole.data
-    return whole.__class__(shape, dtype, type(pointer)(pointer.mem, pointer.ptr - pointer.mem.ptr + offset), strides)
+    view = whole.__class__(shape, dtype, type(pointer)(pointer.mem, pointer.ptr - pointer.mem.ptr + offset), strides)
+    number = id(view)
+    _taken[number] = weakref.ref(view, lambda _: _taken.pop(number, None)), whole
+    return view
+
+
+# CuPy knows of no base where strides were given, so this remembers it: id of a view -> (the view, what it was taken from).
+_taken: dict[int, tuple[weakref.ref[Any], Array]] = {}
+
+
+def _taken_from(array: Array) -> Array | None:
+    view, whole = _taken.get(id(array), (None, None))
+    return whole if view is not None and view() is array else None
+
+
+def follow(whole: Array, result: Array, array: Array) -> Array | None:
+    """The view of `result`, which is `whole` converted to another dtype or device, with the elements that `array`, a view of
+    `whole`, shows. None where there is no such view: the elements lie in another order, or were seen as another dtype.
+    """
+    if array is whole:
+        return result
+    if result is whole:
+        return array
+    recast = result.dtype != whole.dtype
+    if not _has_memory(result) or layout(result) != layout(whole) or (recast and array.dtype != whole.dtype):
+        return None
+    offset, shape, strides, dtype = _address(array) - _address(whole), array.shape, array.strides, array.dtype
+    if recast:
+        old, new, dtype = whole.dtype.itemsize, result.dtype.itemsize, result.dtype
+        offset, strides = offset // old * new, tuple(step // old * new for step in strides)
+    return take(result, Part(offset, shape, strides, dtype))
+
+
+Layout = tuple[int, ...]  # the dimensions of a gapless array from the outermost in memory to the innermost
+
+
+def layout(array: Array) -> Layout:
+    """How the elements of `array` lie in memory."""
+    return memory_axes(array)
+
+
+def lay_out(array: Array, wanted: Layout) -> Array:
+    """`array`, or a copy of it without gaps, with the dimensions in memory in the order `wanted`."""
+    if layout(array) == wanted:
+        return array
+    return array.transpose(wanted).copy().transpose(inverse(wanted))
 
 
 def copy(array: Array, memo: dict[int, Any]) -> Array:
@@ -62,8 +108,8 @@ def copy(array: Array, memo: dict[int, Any]) -> Array:
 class Shared:
     """An array on its way into a pickle, which holds it once, however many tensors share it.
 
-    Tensors that show the same elements, in whatever shape, share one. A slice has one of its own: the pickle of one row
-    should not hold the whole table.
+    Tensors that show the same elements, in whatever shape, share one. A slice has one of its own, as the pickle of one row
+    should not hold the whole table, unless it is asked for with all its memory.
     """
 
     __slots__ = ("__weakref__", "array", "version")
@@ -74,10 +120,10 @@ class Shared:
         self.version: Any = None  # what counts the writes to it; an unpickled array starts with one of its own
 
     @classmethod
-    def of(cls, array: Array) -> tuple[Shared, Part | None]:
-        """What to pickle for `array`, and where it lies in there."""
+    def of(cls, array: Array, with_all: bool = False) -> tuple[Shared, Part | None]:
+        """What to pickle for `array`, and where it lies in there; the whole memory of a slice only if `with_all`."""
         whole = owner(array)
-        if whole.nbytes != array.nbytes:
+        if whole.nbytes != array.nbytes and not with_all:
             whole = array
         found = cls._living.get(id(whole))
         if found is None:  # it holds the array, so no other can have this id as long as a pickle holds it
@@ -104,6 +150,25 @@ def _restore(array: np.ndarray, axes: tuple[int, ...], device: str) -> Shared:
 
 def _on_host(array: Array) -> bool:
     return array.__class__ is np.ndarray
+
+
+def reach(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, int]:
+    """The smallest and the largest step from the first element of a non-empty array to another."""
+    ends = [(length - 1) * step for length, step in zip(shape, strides, strict=True)]
+    return sum(min(end, 0) for end in ends), sum(max(end, 0) for end in ends)
+
+
+def span(array: Array) -> tuple[int, int]:
+    """The addresses of the first byte of a non-empty array, and behind the last; (0, 0) on the device meta."""
+    if not _has_memory(array):
+        return 0, 0
+    low, high = reach(array.shape, array.strides)
+    return _address(array) + low, _address(array) + high + array.itemsize
+
+
+def _has_memory(array: Array) -> bool:
+    """Whether there is memory to share: not on the device meta."""
+    return _on_host(array) or hasattr(array, "data")
 
 
 def _address(array: Array) -> int:

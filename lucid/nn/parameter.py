@@ -22,6 +22,7 @@ class _StableHandle(Tensor):
     """What Parameter and Buffer share: moving swaps the array inside the object."""
 
     __slots__ = ()
+    _pickled_with_memory = True  # slices of one memory that are state stay tied
 
     def to(self, *args: Any, **keywords: Any) -> Tensor:
         """Move this object to another device and return it; with a dtype, memory format or `copy=True`, return a new tensor.

@@ -11,7 +11,7 @@ from ..autograd.inplace import Unwritable, refuse_leaf, register_view
 from ..autograd.op import Op, Pull
 from ..backends import sharing
 from ..backends.memory_format import inverse, memory_axes
-from ..backends.movement import reach
+from ..backends.sharing import reach
 from ..tensor import Tensor, version_box, wrap
 from ._operands import canonical_dim, integers, reduce_to, require_tensor
 from .creation import arange

@@ -1,85 +1,44 @@
 """Moving a module to a device and casting it: arrays are swapped inside the same objects, each array once."""
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Self
 
 from ... import _dtypes
 from ...autograd.grad_mode import no_grad
 from ...backends import Device
 from ...ops.conversion import Destination, convert, destination, type_destination
-from ...tensor import Tensor, Version, wrap
-from ..parameter import Buffer, Parameter
+from ...tensor import Tensor
+from ._convert_once import Convert, Once
 from ._left_behind import warn_left_behind
 from ._registry import Registry
-
-Convert = Callable[[Tensor], Tensor]
-
-
-class _Once:
-    """A conversion of the state of `root` that treats each array once: what shared one before shares one afterwards.
-
-    A buffer with ``cast=False`` goes through `uncast` instead of `convert`. All tensors over one array are converted together,
-    and the array is free before the next one is converted: there must be room for one array more.
-    """
-
-    def __init__(self, convert: Convert, root: Registry, uncast: Convert | None = None) -> None:
-        self._convert = convert
-        self._uncast = uncast or convert
-        self._done: set[int] = set()  # tensors by identity; the modules keep them alive
-        self._steady: set[int] = set()  # those that go through `uncast`
-        self._holders: dict[int, list[Tensor]] = {}  # id of an array not yet converted -> the tensors over it
-        for _, member in root._named_members(lambda module: (*module._parameters.items(), *module._buffers.items())):
-            for tensor in (member, member._grad):
-                if tensor is not None:
-                    # Through `data`, here and below, as the array of an uninitialized tensor is out of reach.
-                    self._holders.setdefault(id(tensor.data._array), []).append(tensor)
-                    if isinstance(member, Buffer) and not member.cast:
-                        self._steady.add(id(tensor))
-
-    def __call__(self, tensor: Tensor) -> Tensor:
-        """What `fn(tensor)` gives in an `_apply` that a class overrides to convert tensors of its own, too."""
-        if isinstance(tensor, (Parameter, Buffer)):
-            self.swap(tensor)
-            return tensor
-        return self._convert(tensor)
-
-    def swap(self, tensor: Tensor) -> None:
-        """Swap the converted array into `tensor`, and that of its gradient into its gradient."""
-        for target in (tensor, tensor._grad):
-            if target is not None and id(target) not in self._done:
-                array = target.data._array
-                others = self._holders.pop(id(array), ())
-                self._swap(array, [target, *(t for t in others if t is not target and t.data._array is array)])
-
-    def _swap(self, array: Any, tensors: list[Tensor]) -> None:
-        functions = [self._uncast if id(tensor) in self._steady else self._convert for tensor in tensors]
-        results = {function: function(wrap(array))._array for function in dict.fromkeys(functions)}
-        versions: dict[Convert, Version | None] = {}
-        for tensor, function in zip(tensors, functions, strict=True):
-            self._done.add(id(tensor))
-            if isinstance(tensor, Buffer):
-                tensor.convert_graph(function)
-            if results[function] is not array:
-                tensor._swap_array(results[function])
-                tensor._version_box = versions.setdefault(function, tensor._version_box)
-                tensor._view = None
 
 
 class Conversion(Registry):
     """The part of Module that moves and casts it."""
 
     def _apply(self, fn: Convert, recurse: bool = True) -> Self:
-        """Replace every parameter, buffer and gradient by ``fn(it)``, inside the same objects, each array once."""
-        once = fn if isinstance(fn, _Once) else _Once(fn, self)
+        """Replace every parameter, buffer and gradient by ``fn(it)``, inside the same objects, each array once.
+
+        After an error the tensors before it stay converted, and a note at the error names where it happened.
+        """
+        if not isinstance(fn, Once):
+            return self._apply_once(Once(fn, self), recurse)
         if recurse:
             for module in self.children():
-                module._apply(once)
+                module._apply(fn)
         with no_grad():
             for tensor in (*self._parameters.values(), *self._buffers.values()):
                 if tensor is not None:
-                    once.swap(tensor)
+                    fn.swap(tensor)
         return self
+
+    def _apply_once(self, once: Once, recurse: bool = True) -> Self:
+        try:
+            return self._apply(once, recurse)
+        except BaseException as error:
+            with no_grad():
+                once.undo(error)
+            raise
 
     def to(self, *args: Any, **keywords: Any) -> Self:
         """Move and cast the module in place, and return it: ``to(device)``, ``to(dtype)``, ``to(device, dtype)``,
@@ -87,8 +46,14 @@ class Conversion(Registry):
 
         Only floating-point and complex parameters and buffers are cast, and no buffer with ``cast=False``; only those of 4 or
         5 dimensions get the memory format. Parameters, buffers and gradients stay the same objects, so an optimizer made
-        before stays valid and what was tied stays tied. A tensor that is an ordinary attribute is left where it is, with a
-        warning. Raises TypeError for a dtype that is neither floating nor complex and for unknown arguments, RuntimeError for
+        before stays valid and what was tied stays tied: also views of one memory, such as a weight and its transpose, unless
+        a memory format is given. A tensor that is an ordinary attribute is left where it is, with a warning.
+
+        Each memory is converted once, and freed before the next one. An error on the way, such as a device without room,
+        converts back what was converted before it; notes at the error say so, and name the tensor at which it happened and
+        those whose elements a narrower dtype has rounded meanwhile.
+
+        Raises TypeError for a dtype that is neither floating nor complex and for unknown arguments, RuntimeError for
         ``copy=True`` and, with nothing changed, for a memory format of another rank, and NotImplementedError, with nothing
         changed, for state on the device 'meta' that should go to another one: use `to_empty`.
         """
@@ -127,7 +92,7 @@ class Conversion(Registry):
 
         if target.device is not None and target.device.type != "meta":
             _refuse_meta(self)
-        self._apply(_Once(cast, self, moved))
+        self._apply_once(Once(cast, self, moved, reversible=True, elementwise=target.memory_format is None))
         if target.device is not None:
             warn_left_behind(self, target.device, stacklevel=3)
         return self
@@ -141,8 +106,9 @@ class Conversion(Registry):
         if not _dtypes.is_differentiable(target.dtype) and any(parameter.requires_grad for parameter in self.parameters()):
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype, not "
                                f"{target.dtype.name}")
-        return self._apply(_Once(lambda tensor: convert(tensor, target), self,
-                                 lambda tensor: convert(tensor, Destination(target.device))))
+        return self._apply_once(Once(lambda tensor: convert(tensor, target), self,
+                                     lambda tensor: convert(tensor, Destination(target.device)), reversible=True,
+                                     elementwise=True))
 
     def float(self) -> Self:
         """Cast floating-point parameters and buffers to float32."""
@@ -161,8 +127,8 @@ class Conversion(Registry):
         return self._cast(_dtypes.bfloat16)
 
     def _cast(self, dtype: Any) -> Self:
-        return self._apply(_Once(lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor, self,
-                                 lambda tensor: tensor))
+        return self._apply_once(Once(lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor, self,
+                                     lambda tensor: tensor, reversible=True, elementwise=True))
 
 
 def _refuse_meta(root: Registry) -> None:

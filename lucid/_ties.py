@@ -1,0 +1,63 @@
+"""Tensors of a file that show the same memory: each is stored on its own, so that any reader finds it, and beside them is said
+how they lie in one memory, so that a write to one is seen by the others after `load`, too.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import backends
+from ._structure import Damaged
+from .backends import Device, sharing
+from .tensor import Tensor, Version, wrap
+
+Ties = list[dict[str, Any]]  # {"nbytes": size of a memory, "parts": {name: [offset, strides]}}, all in bytes
+ALIGNMENT = 64  # of a memory; an element lies as before in relation to it
+
+
+def find(tensors: dict[str, Tensor]) -> Ties:
+    """The memories that several of `tensors` show, in part or in full, with an overlap of what they show."""
+    spans = sorted(((str(t.device), *sharing.span(t._array), name) for name, t in tensors.items() if t._array.size),
+                   key=lambda item: item[:2])
+    ties: Ties = []
+    start = 0
+    while start < len(spans):
+        device, low, high, _ = spans[start]
+        end = start + 1
+        while end < len(spans) and spans[end][0] == device and spans[end][1] < high:
+            high = max(high, spans[end][2])
+            end += 1
+        if end - start > 1:
+            low -= low % ALIGNMENT
+            parts = {name: (tensors[name].data_ptr() - low, tensors[name]._array.strides) for *_, name in spans[start:end]}
+            ties.append({"nbytes": high - low, "parts": parts})
+        start = end
+    return ties
+
+
+def restore(ties: Ties, arrays: dict[str, np.ndarray], device: Device) -> dict[str, Tensor]:
+    """Tensors on `device` with the elements of `arrays`, which share memory as `ties` says. Raises Damaged."""
+    tensors: dict[str, Tensor] = {}
+    for tie in ties:
+        memory = np.zeros(tie["nbytes"], np.uint8)
+        places = {}
+        for name, (offset, strides) in tie["parts"].items():
+            array = arrays[name]
+            if not _lies_inside(array, offset, strides, memory.nbytes):
+                raise Damaged(f"tensor '{name}' does not lie in the memory that it should share")
+            places[name] = sharing.Part(offset, array.shape, tuple(strides), array.dtype)
+            sharing.take(memory, places[name])[...] = array
+        moved, version = backends.to_device(memory, device), Version()
+        for name, place in places.items():
+            tensors[name] = wrap(sharing.take(moved, place))
+            tensors[name]._version_box = version
+    return tensors
+
+
+def _lies_inside(array: np.ndarray, offset: Any, strides: Any, nbytes: int) -> bool:
+    numbers = [offset, *strides]
+    if len(strides) != array.ndim or any(type(number) is not int or number % array.itemsize for number in numbers):
+        return False
+    low, high = sharing.reach(array.shape, tuple(strides))
+    return array.size > 0 and offset + low >= 0 and offset + high + array.itemsize <= nbytes
