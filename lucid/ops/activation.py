@@ -189,10 +189,12 @@ def tanh(input: Tensor) -> Tensor:
 
 
 def silu(input: Tensor) -> Tensor:
-    """``input * sigmoid(input)``, also called swish. Raises NotImplementedError for a dtype that is not floating.
+    """``input * sigmoid(input)``, also called swish. Raises NotImplementedError for integers and bools.
 
     Source: Elfwing, Uchibe and Doya, "Sigmoid-weighted linear units", 2017.
     """
+    if require_tensor("silu", input)._array.dtype.kind == "c":
+        return input * sigmoid(input)
     return _silu(require_floating("silu", input))
 
 
@@ -246,10 +248,10 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tens
     kind = require_tensor("hardtanh", input)._array.dtype.kind
     if kind == "b":
         raise RuntimeError("Bool inputs not supported for hardtanh")
-    if kind == "u" and min_val < 0:
-        raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
     if kind in "iu":
         min_val, max_val = int(min_val), int(max_val)
+    if kind == "u" and min_val < 0:
+        raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
     inside = (input > min_val) & (input < max_val)
     return where(inside, input, clip(input.detach(), min_val, max_val))
 

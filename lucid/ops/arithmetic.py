@@ -5,6 +5,7 @@ import functools
 from typing import Any
 
 from .. import _dtypes
+from ..autograd.errors import type_name
 from ..autograd.op import Op, Pull, UnaryOp, elementwise
 from ..tensor import Tensor
 from ._operands import common_dtype, promote, reduce_to, shape_of
@@ -78,7 +79,7 @@ def _pow_rule(needs: Any, a: Operand, b: Operand) -> Pull:
 
             # At a == 0 the power is flat for b >= 0: log(0) must not make it NaN.
             base = a if isinstance(a, Tensor) else b.new_full((), a)
-            flat = (base == 0) & (b >= 0)
+            flat = (base == 0) & ((b.real if b._array.dtype.kind == "c" else b) >= 0)
             db = reduce_to(where(flat, g * 0, _mul(g, conjugate(pow(a, b) * log(where(flat, 1.0, base))))), b_shape)
         return da, db
 
@@ -152,7 +153,9 @@ def conjugate(x: Operand) -> Operand:
 
 @accepts_out(castable=True)
 def add(input: Operand, other: Operand, *, alpha: Any = 1) -> Tensor:
-    """``input + alpha * other``, elementwise with broadcasting."""
+    """``input + alpha * other``, elementwise with broadcasting. Of two bool tensors `alpha` counts as a bool."""
+    if alpha != 1 and all(isinstance(t, Tensor) and t._array.dtype.kind == "b" for t in (input, other)):
+        alpha = bool(alpha)
     return _add(input, other if alpha == 1 else mul(other, alpha))
 
 
@@ -208,15 +211,15 @@ def remainder(input: Operand, other: Operand) -> Tensor:
 @accepts_out(castable=True)
 def fmod(input: Operand, other: Operand) -> Tensor:
     """The remainder with the sign of the dividend, as C's fmod."""
-    a, b = promote("fmod", input, other)
-    if not _dtypes.is_differentiable(common_dtype([a, b])):
-        _refuse_zero_divisor("fmod", b)
-    return _trunc_remainder(a, b)
+    return _trunc_remainder(*_divisible("fmod", input, other))
 
 
 @accepts_out(castable=True)
 def pow(input: Operand, exponent: Operand) -> Tensor:
-    """``input ** exponent``. Raises RuntimeError for integers to a negative integer power."""
+    """``input ** exponent``. Raises RuntimeError for integers to a negative number, and NotImplementedError for bools.
+
+    Of integers to negative elements of a tensor, 1 and -1 have integer powers; the others give 0.
+    """
     if exponent.__class__ in (int, float) and isinstance(input, Tensor) and _dtypes.is_differentiable(input._array.dtype):
         if exponent == 2:
             return _mul(input, input)
@@ -225,11 +228,21 @@ def pow(input: Operand, exponent: Operand) -> Tensor:
     a, b = promote("pow", input, exponent)
     dtype = common_dtype([a, b])
     if not _dtypes.is_differentiable(dtype):
-        if _anywhere(b < 0):
+        if not isinstance(exponent, Tensor) and exponent < 0:
             raise RuntimeError("Integers to negative integer powers are not allowed.")
         if dtype == _dtypes.bool_:
-            raise RuntimeError("\"pow\" not implemented for 'Bool'")
+            raise NotImplementedError("\"pow\" not implemented for 'Bool'")
+        if _anywhere(b < 0):
+            return _with_negative_exponents(a, b).to(dtype)
     return _power(a, b)
+
+
+def _with_negative_exponents(a: Operand, b: Tensor) -> Tensor:
+    from .comparison import clip, where
+
+    base = a if isinstance(a, Tensor) else b.new_full((), a)
+    units = where(base == 1, 1, where(base == -1, 1 - 2 * remainder(b, 2), 0))
+    return where(b < 0, units, _power(a, clip(b, 0)))
 
 
 subtract, multiply, divide, true_divide = sub, mul, div, div
@@ -279,13 +292,11 @@ def _anywhere(condition: Tensor | bool) -> bool:
 
 
 def _divisible(name: str, input: Operand, other: Operand) -> list[Any]:
-    """Both operands, promoted. Raises RuntimeError for integers divided by zero."""
+    """Both operands, promoted. Raises RuntimeError for integers divided by zero, NotImplementedError for bool and complex."""
     operands = promote(name, input, other)
-    if not _dtypes.is_differentiable(common_dtype(operands)):
-        _refuse_zero_divisor(name, operands[1])
-    return operands
-
-
-def _refuse_zero_divisor(name: str, divisor: Operand) -> None:
-    if _anywhere(divisor == 0):
+    dtype = common_dtype(operands)
+    if dtype.kind in "bc":
+        raise NotImplementedError(f'"{name}" not implemented for \'{type_name(dtype)}\'')
+    if not _dtypes.is_differentiable(dtype) and _anywhere(operands[1] == 0):
         raise RuntimeError(f"ZeroDivisionError: op '{name}' divides integers by zero")
+    return operands

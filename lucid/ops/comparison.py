@@ -77,6 +77,13 @@ def _compare(op: Op, a: Any, b: Any) -> Tensor:
     return op(*promote(op.name, a, b))
 
 
+def _order(op: Op, a: Any, b: Any) -> Tensor:
+    for value in (a, b):
+        if value.__class__ is complex or (isinstance(value, Tensor) and value._array.dtype.kind == "c"):
+            raise NotImplementedError(f'"{op.name}" not implemented for complex numbers, which have no order')
+    return _compare(op, a, b)
+
+
 @accepts_out(castable=True)
 def eq(input: Tensor, other: Any) -> Tensor:
     """``input == other``, elementwise, as bool."""
@@ -91,26 +98,26 @@ def ne(input: Tensor, other: Any) -> Tensor:
 
 @accepts_out(castable=True)
 def lt(input: Tensor, other: Any) -> Tensor:
-    """``input < other``, elementwise, as bool."""
-    return _compare(_lt, input, other)
+    """``input < other``, elementwise, as bool. Raises NotImplementedError for complex numbers."""
+    return _order(_lt, input, other)
 
 
 @accepts_out(castable=True)
 def le(input: Tensor, other: Any) -> Tensor:
-    """``input <= other``, elementwise, as bool."""
-    return _compare(_le, input, other)
+    """``input <= other``, elementwise, as bool. Raises NotImplementedError for complex numbers."""
+    return _order(_le, input, other)
 
 
 @accepts_out(castable=True)
 def gt(input: Tensor, other: Any) -> Tensor:
-    """``input > other``, elementwise, as bool."""
-    return _compare(_gt, input, other)
+    """``input > other``, elementwise, as bool. Raises NotImplementedError for complex numbers."""
+    return _order(_gt, input, other)
 
 
 @accepts_out(castable=True)
 def ge(input: Tensor, other: Any) -> Tensor:
-    """``input >= other``, elementwise, as bool."""
-    return _compare(_ge, input, other)
+    """``input >= other``, elementwise, as bool. Raises NotImplementedError for complex numbers."""
+    return _order(_ge, input, other)
 
 
 greater, greater_equal, less, less_equal, not_equal = gt, ge, lt, le, ne
@@ -154,7 +161,8 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8
             close = close | ((input != input) & (other != other))
         near = (input - other).abs() <= atol + rtol * other.abs()
         return close | (near & input.isfinite() & other.isfinite())
-    return close | ((input - other).abs() <= atol + rtol * other.abs())
+    wide = other.to(_dtypes.get_default_dtype())  # unsigned differences would wrap around
+    return close | ((input - wide).abs() <= atol + rtol * wide.abs())
 
 
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
@@ -191,33 +199,33 @@ def _bitwise(op: Op, a: Any, b: Any) -> Tensor:
     for operand in operands:
         dtype = operand._array.dtype if isinstance(operand, Tensor) else _dtypes.dtype_of_scalar(operand)
         if _dtypes.is_differentiable(dtype):
-            raise RuntimeError(f"op '{op.name}' is implemented for bools and integers only, not for {dtype.name}")
+            raise NotImplementedError(f"op '{op.name}' is implemented for bools and integers only, not for {dtype.name}")
     return op(*operands)
 
 
 @accepts_out(castable=True)
 def bitwise_and(input: Tensor, other: Any) -> Tensor:
-    """``input & other``. Raises RuntimeError for floats."""
+    """``input & other``. Raises NotImplementedError for floats."""
     return _bitwise(_bitwise_and, input, other)
 
 
 @accepts_out(castable=True)
 def bitwise_or(input: Tensor, other: Any) -> Tensor:
-    """``input | other``. Raises RuntimeError for floats."""
+    """``input | other``. Raises NotImplementedError for floats."""
     return _bitwise(_bitwise_or, input, other)
 
 
 @accepts_out(castable=True)
 def bitwise_xor(input: Tensor, other: Any) -> Tensor:
-    """``input ^ other``. Raises RuntimeError for floats."""
+    """``input ^ other``. Raises NotImplementedError for floats."""
     return _bitwise(_bitwise_xor, input, other)
 
 
 @accepts_out
 def bitwise_not(input: Tensor) -> Tensor:
-    """``~input``. Raises RuntimeError for floats."""
+    """``~input``. Raises NotImplementedError for floats."""
     if _dtypes.is_differentiable(require_tensor("bitwise_not", input).dtype):
-        raise RuntimeError(f"op 'bitwise_not' is implemented for bools and integers only, not for {input.dtype.name}")
+        raise NotImplementedError(f"op 'bitwise_not' is implemented for bools and integers only, not for {input.dtype.name}")
     return _bitwise_not(input)
 
 
@@ -249,11 +257,14 @@ _clip = Op("clip", _clip_rule)
 def clip(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """Elements moved into [min, max]; either bound may be a number, a tensor or None, but not both None.
 
-    Where ``min > max`` the result is `max`. The gradient passes where the element is inside, bounds included.
+    Where ``min > max`` the result is `max`. The gradient passes where the element is inside, bounds included. Raises
+    NotImplementedError for complex numbers.
     """
     if min is None and max is None:
         raise RuntimeError("clamp: At least one of 'min' or 'max' must not be None")
     given = [value for value in (input, min, max) if value is not None]
+    if any(value.__class__ is complex or (isinstance(value, Tensor) and value._array.dtype.kind == "c") for value in given):
+        raise NotImplementedError("clamp is not supported for complex types")
     converted = iter(promote("clip", *given))
     x, low, high = (None if value is None else next(converted) for value in (input, min, max))
     return _clip(x, low, high)

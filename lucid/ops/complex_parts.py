@@ -72,6 +72,11 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
 
 @accepts_out
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
-    """The complex numbers with the absolute values `abs` and the angles `angle` in radians; dtypes as in `complex`."""
+    """The complex numbers with the absolute values `abs` and the angles `angle` in radians; dtypes as in `complex`.
+
+    Raises NotImplementedError for half precision.
+    """
     size, turn = _check_parts(abs, angle)
+    if abs.dtype == _dtypes.float16:
+        raise NotImplementedError("polar is not implemented for float16")
     return view_as_complex(stack([size * turn.cos(), size * turn.sin()], -1))

@@ -59,13 +59,21 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
 
 
 def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None,
-            requires_grad: bool = False) -> Tensor:
-    """`obj` as a tensor; memory is shared where possible unless `copy`. Raises ValueError if `copy=False` cannot be kept."""
+            requires_grad: bool | None = None) -> Tensor:
+    """`obj` as a tensor; memory is shared where possible unless `copy`. Raises ValueError if `copy=False` cannot be kept.
+
+    A tensor keeps its history and stays differentiable, unless `requires_grad` is False.
+    """
+    if isinstance(obj, Tensor) and obj.requires_grad and requires_grad is not False:
+        result = obj.to(_chosen(device) or obj.device, obj.dtype if dtype is None else dtype, copy=bool(copy))
+        if copy is False and result is not obj:
+            raise ValueError("can't alias the data of obj: its dtype or device requires a copy")
+        return result
     array = as_array(obj, dtype, _chosen(device), copy=bool(copy))
     source = obj._array if isinstance(obj, Tensor) else obj
     if copy is False and array is not source:
         raise ValueError("can't alias the data of obj: its dtype, device or type requires a copy")
-    return _finish(array, requires_grad)
+    return _finish(array, bool(requires_grad))
 
 
 def from_numpy(ndarray: np.ndarray) -> Tensor:

@@ -157,6 +157,13 @@ def _answer(*results: Tensor | None) -> Any:
     return given[0] if len(given) == 1 else given
 
 
+def _orderable(input: Tensor) -> Tensor:
+    x = require_tensor("unique", input).detach()
+    if x.is_complex():
+        raise NotImplementedError(f"\"unique\" not implemented for '{type_name(x.dtype)}'")
+    return x
+
+
 def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
            dim: int | None = None) -> Any:
     """The different elements in order (whether or not `sorted` asks for it), or the different slices along `dim`.
@@ -164,9 +171,7 @@ def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, ret
     With `return_inverse`, also where each element went, and with `return_counts` how often each appears: a tuple then. NaNs
     differ from each other. Waits for a GPU; raises NotImplementedError on the device 'meta', where the length is unknown.
     """
-    x = require_tensor("unique", input).detach()
-    if x.is_complex():
-        raise NotImplementedError(f"\"unique\" not implemented for '{type_name(x.dtype)}'")
+    x = _orderable(input)
     if dim is None:
         values, order = sort(x.reshape(-1), 0)
         found, group, counts = _groups(values, order, return_inverse, return_counts)
@@ -179,7 +184,7 @@ def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, ret
 
 def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
     """The first of each run of equal elements, or of equal slices along `dim`; results and errors as of `unique`."""
-    x = require_tensor("unique_consecutive", input).detach()
+    x = _orderable(input)
     if dim is None:
         found, group, counts = _groups(x.reshape(-1), None, return_inverse, return_counts)
         return _answer(found, None if group is None else group.reshape(x.shape), counts)

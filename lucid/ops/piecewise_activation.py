@@ -62,8 +62,9 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """`input` where it is above `threshold`, else `value`."""
-    require_tensor("threshold", input)
+    """`input` where it is above `threshold`, else `value`. Raises NotImplementedError for bool and complex tensors."""
+    if require_tensor("threshold", input)._array.dtype.kind in "bc":
+        raise NotImplementedError(f"threshold is not implemented for {input.dtype.name}")
     if input._array.dtype.kind not in "fV":
         threshold, value = int(threshold), int(value)
     return _apply(lambda x: where(x <= threshold, x.new_full((), value), x), input, inplace)

@@ -257,16 +257,15 @@ def _draw(weights: Tensor, count: int, replacement: bool, generator: Any) -> Ten
 
 def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *,
              generator: _random.Generator | None = None) -> Tensor:
-    """Fill with numbers from the uniform distribution on [from_, to)."""
+    """Fill with numbers from the uniform distribution on [from_, to), the real and imaginary parts of complex ones alike."""
     if from_ > to:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={from_} > to={to}")
     dtype = _float_dtype("check_uniform_bounds", self.dtype)
-    if dtype.kind == "c":
-        raise NotImplementedError(f"\"check_uniform_bounds\" not implemented for '{type_name(dtype)}'")
+    start = complex(from_, from_) if dtype.kind == "c" else from_
 
     def numbers(old: Tensor) -> Tensor:
         unit = _floats("random_uniform", tuple(self.shape), dtype, self.device, generator)
-        return unit if (from_, to) == (0, 1) else unit * (to - from_) + from_
+        return unit if (from_, to) == (0, 1) else unit * (to - from_) + start
 
     return write(self, numbers)
 
@@ -279,7 +278,9 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: _ra
 
 
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: _random.Generator | None = None) -> Tensor:
-    """Fill with 1 with probability `p` (a number or a tensor that broadcasts), else 0."""
+    """Fill with 1 with probability `p` (a number or a tensor that broadcasts), else 0. Not for complex tensors."""
+    if self.is_complex():
+        raise NotImplementedError(f'"bernoulli_scalar_cpu_" not implemented for \'{type_name(self.dtype)}\'')
     chance = p.detach().to(self.device).expand(self.shape) if isinstance(p, Tensor) else p
     return write(self, lambda old: _coins(self, chance, generator))
 

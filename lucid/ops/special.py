@@ -35,7 +35,7 @@ def _logit_rule(needs: Any, x: Tensor, *, eps: float | None) -> Pull:
     def pull(g: Tensor, y: Any) -> tuple[Tensor]:
         slope = g / ((x + 0.0) * (1 - x))  # the sum makes -0.0 a 0.0, where the slope is infinity
         low, outside = (0.0, math.nan) if eps is None else (eps, 0.0)
-        return (where((x >= low) & (x <= 1 - low), slope, outside),)
+        return (where((x < low) | (x > 1 - low), outside, slope),)
 
     return pull
 

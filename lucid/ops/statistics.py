@@ -225,7 +225,12 @@ def _without_nan(input: Tensor) -> Tensor:
 @accepts_out(castable=True, refusal=NotImplementedError)
 @array_api_names
 def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """The mean over `dim` of the elements that are not NaN; NaN if there are none. Raises RuntimeError for integers."""
+    """The mean over `dim` of the elements that are not NaN; NaN if there are none.
+
+    Raises RuntimeError for integers and complex tensors.
+    """
+    if require_tensor("nanmean", input).is_complex():
+        raise RuntimeError("nanmean does not support complex inputs")
     if not _dtypes.is_differentiable(require_tensor("nanmean", input).dtype):
         return mean(input, dim, keepdim, dtype=dtype)  # which says what is wrong
     count = sum(~input.detach().isnan(), dim, keepdim)

@@ -88,8 +88,11 @@ def _require_dtype(argument: str, tensor: Tensor, dtype: Any) -> None:
 
 @accepts_out(castable=True)
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
-    """``input + value * tensor1 * tensor2``, elementwise with broadcasting."""
-    return require_tensor("addcmul", input) + _scaled(mul(*_pair("addcmul", tensor1, tensor2)), value)
+    """``input + value * tensor1 * tensor2``, elementwise with broadcasting. Raises NotImplementedError for bools."""
+    pair = _pair("addcmul", tensor1, tensor2)
+    if all(t.dtype == _dtypes.bool_ for t in (require_tensor("addcmul", input), *pair)):
+        raise NotImplementedError("addcmul is not implemented for bools")
+    return input + _scaled(mul(*pair), value)
 
 
 @accepts_out(castable=True)

@@ -73,8 +73,10 @@ _isnan, _isinf, _isfinite = Op("isnan"), Op("isinf"), Op("isfinite")
 
 @accepts_out
 def abs(input: Tensor) -> Tensor:
-    """The absolute value; of complex elements, their modulus. The gradient at 0 is 0."""
-    return _abs(require_tensor("abs", input))
+    """The absolute value; of complex elements, their modulus. The gradient at 0 is 0. Raises NotImplementedError for bools."""
+    if require_tensor("abs", input)._array.dtype.kind == "b":
+        raise NotImplementedError("\"abs\" not implemented for 'Bool'")
+    return _abs(input)
 
 
 absolute = abs
@@ -164,8 +166,8 @@ def reciprocal(input: Tensor) -> Tensor:
 
 @accepts_out(castable=True)
 def square(input: Tensor) -> Tensor:
-    """``input ** 2``."""
-    return _square(require_tensor("square", input))
+    """``input ** 2``; bools give int64."""
+    return _square(input.long() if require_tensor("square", input)._array.dtype.kind == "b" else input)
 
 
 def _step(name: str, op: UnaryOp, input: Tensor) -> Tensor:
@@ -219,8 +221,10 @@ def positive(input: Tensor) -> Tensor:
 
 @accepts_out
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
-    """The nearest number with `decimals` decimals, halves to even; the gradient is 0."""
+    """The nearest number with `decimals` decimals, halves to even; the gradient is 0. Integers have no `decimals`."""
     if _real_number("round", input) in "iu":
+        if decimals:
+            raise NotImplementedError(f"round to {decimals} decimals is not implemented for {input.dtype.name}")
         return input.clone()
     return _round(input, decimals=decimals)
 

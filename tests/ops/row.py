@@ -27,6 +27,7 @@ class Row:
     complex: the values and both gradients are checked in complex128 as well.
     special: compared on NaN, inf, 0 and -0 as well.
     data_dependent: the shape of the result depends on elements, so the device meta refuses.
+    random: gives random numbers, the same on both devices, which PyTorch's are not.
     out: takes `out=`, as PyTorch's does.
     dtypes_differ: names of the dtypes where lucid differs from PyTorch on purpose; docs/differences.md says how.
     """
@@ -40,6 +41,7 @@ class Row:
     complex: bool = False
     special: bool = True
     data_dependent: bool = False
+    random: bool = False
     out: bool = False
     dtypes_differ: tuple[str, ...] = ()
 
@@ -47,11 +49,11 @@ class Row:
     def name(self) -> str:
         return f"{self.op} {self.variant}".strip()
 
-    def run(self, library: Any, *tensors: Any) -> Any:
+    def run(self, library: Any, *tensors: Any, **out: Any) -> Any:
         """The result of the operation of `library`, which is lucid or torch."""
         if self.call is not None:
-            return self.call(library, *tensors)
-        return operator.attrgetter(self.op)(library)(*tensors)
+            return self.call(library, *tensors, **out)
+        return operator.attrgetter(self.op)(library)(*tensors, **out)
 
     @property
     def function(self) -> Callable[..., Any]:

@@ -1,88 +1,117 @@
-"""Every row of the op table: values, gradients, second gradients, layouts, empty and 0-d arrays, NaN and inf."""
+"""Every row of the op table without PyTorch: values, gradients, second gradients, layouts, empty and 0-d arrays, NaN, inf, out."""
 from __future__ import annotations
+
+import warnings
+from typing import Any
 
 import numpy as np
 import pytest
 
 import lucid
 from lucid.autograd import gradcheck, gradgradcheck
+from tests.ops.outcomes import differing_values, flat, inputs_of, numbers, tensors
 from tests.ops.row import Row
 from tests.ops.table import BINARY, ROWS, UNARY
 
-SMOOTH = [row for row in ROWS if row.smooth]
+REFERENCED = [row for row in ROWS if row.reference is not None]
+# What these give depends on strides.
+OF_STRIDES = ("as_strided", "Tensor.as_strided_", "Tensor.view", "Tensor.view_as", "view_as_complex")
 
 
-def tensors(arrays, dtype, device, requires_grad=False):
-    return [lucid.tensor(a, dtype=dtype, device=device, requires_grad=requires_grad) for a in arrays]
+def named(rows: list[Row]) -> Any:
+    return pytest.mark.parametrize("row", rows, ids=lambda r: r.name)
 
 
-def assert_matches(result, expected, rtol):
-    expected = np.asarray(expected)
-    assert result.shape == expected.shape
-    np.testing.assert_allclose(result.cpu().numpy(), expected, rtol=rtol, atol=rtol)
+def assert_matches(results: Any, expected: Any, tolerance: float, where: str) -> None:
+    results, expected = flat(results), flat(expected)
+    assert len(results) == len(expected), where
+    for mine, theirs in zip(results, expected, strict=True):
+        if isinstance(mine, lucid.Tensor):
+            assert mine.shape == np.shape(theirs), where
+            found = differing_values(numbers(mine), np.asarray(theirs), tolerance)
+            assert found is None, f"{where}: {found}"
+        else:
+            assert mine == theirs, where
 
 
-@pytest.mark.parametrize("dtype", [lucid.float32, lucid.float64], ids=lambda d: d.name)
-@pytest.mark.parametrize("row", ROWS, ids=lambda r: r.name)
-def test_values(row: Row, dtype, device):
-    arrays = [a.astype(dtype) for a in row.inputs(np.random.default_rng(0))]
-    result = row.function(*tensors(arrays, dtype, device))
-    expected = row.reference(*[a.astype(np.float64) for a in arrays])
-    assert result.device == device
-    assert result.dtype == (dtype if np.asarray(expected).dtype.kind == "f" else lucid.bool)
-    assert_matches(result, expected, 3e-6 if dtype == lucid.float32 else 1e-12)
+def leaves(row: Row, dtype: str, device: str) -> list[lucid.Tensor]:
+    found = tensors(lucid, inputs_of(row, dtype, 1), dtype, device)
+    return [t.requires_grad_() if t.is_floating_point() or t.is_complex() else t for t in found]
 
 
-@pytest.mark.parametrize("row", SMOOTH, ids=lambda r: r.name)
+@named(REFERENCED)
+def test_values(row: Row, device):
+    for dtype, tolerance in [("float32", 3e-6), ("float64", 1e-12)] + [("complex128", 1e-12)] * row.complex:
+        arrays = inputs_of(row, dtype)
+        if dtype == "float32":
+            arrays = [a.astype(np.float32) if a.dtype == np.float64 else a for a in arrays]
+        results = row.function(*tensors(lucid, arrays, dtype, device))
+        expected = row.reference(*[a.astype(np.float64) if a.dtype == np.float32 else a for a in arrays])
+        assert_matches(results, expected, tolerance, dtype)
+        for result, value in zip(flat(results), flat(expected), strict=True):
+            if isinstance(result, lucid.Tensor):
+                assert result.device == device
+                expected_dtype = np.asarray(value).dtype
+                assert result.dtype == expected_dtype or expected_dtype.kind in "fc", f"{dtype}: {result.dtype}"
+
+
+@named([row for row in ROWS if row.random])
+def test_random_numbers_are_the_same_on_both_devices(row: Row, device):
+    found = []
+    for where in ("cpu", device):
+        lucid.manual_seed(3)
+        found.append(row.function(*tensors(lucid, inputs_of(row, "float32"), "float32", where)))
+    assert found[1].device == device
+    assert_matches(found[1], numbers(found[0]), 1e-6, device)
+
+
+@named([row for row in ROWS if row.smooth])
 def test_gradient_and_second_gradient(row: Row, device):
-    inputs = tensors(row.inputs(np.random.default_rng(1)), lucid.float64, device, requires_grad=True)
-    assert gradcheck(row.function, inputs)
-    assert gradgradcheck(row.function, inputs)
+    for dtype in ["float64"] + ["complex128"] * row.complex:
+        inputs, fast = leaves(row, dtype, device), device != "cpu"
+        assert gradcheck(row.function, inputs, fast_mode=fast, nondet_tol=1e-10)
+        assert gradgradcheck(row.function, inputs, fast_mode=fast, nondet_tol=1e-10)
 
 
-@pytest.mark.parametrize("row", [r for r in ROWS if r.inputs(np.random.default_rng(0))[0].ndim >= 2], ids=lambda r: r.name)
+@named([row for row in REFERENCED if row.op not in OF_STRIDES and row.inputs(np.random.default_rng(0))[0].ndim >= 2])
 def test_non_contiguous_inputs_are_not_changed(row: Row, device):
-    arrays = row.inputs(np.random.default_rng(2))
-    given = [lucid.tensor(a.T.copy(order="C"), device=device).T for a in arrays]
-    result = row.function(*given)
-    assert_matches(result, row.reference(*arrays), 1e-12)
+    arrays = inputs_of(row, "float64", 2)
+    given = [lucid.tensor(a.T.copy(order="C"), device=device).permute(*range(a.ndim)[::-1]) for a in arrays]
+    assert_matches(row.function(*given), row.reference(*arrays), 1e-12, device)
     for tensor, array in zip(given, arrays, strict=True):
         assert np.array_equal(tensor.cpu().numpy(), array)
 
 
-@pytest.mark.parametrize("row", [r for r in UNARY + BINARY if r.special], ids=lambda r: r.name)
+@named([row for row in UNARY + BINARY if row.special])
 def test_nan_and_inf(row: Row, device):
     values = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 2.5])
     count = len(row.inputs(np.random.default_rng(0)))
     arrays = [values] if count == 1 else [np.repeat(values, len(values)), np.tile(values, len(values))]
     with np.errstate(all="ignore"):
         expected = row.reference(*arrays)
-    result = row.function(*tensors(arrays, lucid.float64, device)).cpu().numpy()
-    np.testing.assert_allclose(result, expected, rtol=1e-12)
+    assert_matches(row.function(*tensors(lucid, arrays, "float64", device)), expected, 1e-12, device)
 
 
-@pytest.mark.parametrize("row", UNARY, ids=lambda r: r.name)
-@pytest.mark.parametrize("shape", [(), (0,), (0, 3), (1, 1, 1)], ids=str)
-def test_empty_and_0d(row: Row, shape, device):
-    array = np.full(shape, 0.75)
-    result = row.function(*tensors([array], lucid.float64, device))
-    assert isinstance(result, lucid.Tensor)
-    assert_matches(result, row.reference(array), 1e-12)
+@named(UNARY + BINARY)
+def test_empty_and_0d(row: Row, device):
+    arrays = row.inputs(np.random.default_rng(0))
+    for shape in [(), (0,), (0, 3), (1, 1, 1)]:
+        given = [np.resize(a, shape) for a in arrays]
+        assert_matches(row.function(*tensors(lucid, given, "float64", device)), row.reference(*given), 1e-12, str(shape))
 
 
-@pytest.mark.parametrize("row", [r for r in UNARY + BINARY if r.special], ids=lambda r: r.name)
-def test_gradients_match_pytorch(row: Row):
-    """NaN, inf and ties included: where finite differences have nothing to say."""
-    torch = pytest.importorskip("torch")
-    values = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 2.5], np.float64)
-    count = len(row.inputs(np.random.default_rng(0)))
-    arrays = [values] if count == 1 else [np.repeat(values, len(values)), np.tile(values, len(values))]
-    ours = tensors(arrays, lucid.float64, "cpu", requires_grad=row.smooth)
-    theirs = [torch.tensor(a, requires_grad=row.smooth) for a in arrays]
-    result, expected = row.function(*ours), row.run(torch, *theirs)
-    np.testing.assert_allclose(result.detach().numpy(), expected.detach().numpy(), rtol=1e-12, atol=1e-15)
-    if row.smooth:
-        result.sum().backward()
-        expected.sum().backward()
-        for a, b in zip(ours, theirs, strict=True):
-            np.testing.assert_allclose(a.grad.numpy(), b.grad.numpy(), rtol=1e-12, atol=1e-15)
+@named([row for row in ROWS if row.out])
+def test_out(row: Row, device):
+    given = tensors(lucid, inputs_of(row, "float64"), "float64", device)
+    expected = row.function(*given)
+    several = isinstance(expected, tuple)
+    for filled in (False, True):
+        targets = [lucid.full_like(t, 1) if filled else lucid.empty(0, dtype=t.dtype, device=device) for t in flat(expected)]
+        result = row.function(*given, out=tuple(targets) if several else targets[0])
+        assert_matches(targets, [numbers(t) for t in flat(expected)], 0.0, f"filled {filled}")
+        assert all(a is b for a, b in zip(flat(result), targets, strict=True))
+    larger = [lucid.zeros(7, 9, dtype=t.dtype, device=device) for t in flat(expected)]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*was resized")
+        row.function(*given, out=tuple(larger) if several else larger[0])
+    assert_matches(larger, [numbers(t) for t in flat(expected)], 0.0, "resized")
