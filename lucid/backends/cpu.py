@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from lucid_kernels.cpu import blas
 
-from . import convolution, elementwise, fourier, functions, lazy, linear_algebra, movement, ordering, reductions
+from . import convolution, elementwise, fourier, functions, lapack, lazy, movement, ordering, reductions
 from .device import Device
 
 DEVICE = Device("cpu")
@@ -23,7 +23,7 @@ def _multiply(a: np.ndarray, b: np.ndarray) -> Any:
     return blas.matmul(a, b)
 
 
-TABLE: dict[str, Callable[..., Any]] = functions.table(np, _scatter_add, _multiply) | linear_algebra.table(np)
+TABLE: dict[str, Callable[..., Any]] = functions.table(np, _scatter_add, _multiply) | lapack.table()
 TABLE |= movement.table(np) | ordering.table(np) | fourier.table(np)
 _whole_lerp = TABLE["lerp"]
 _BLOCK = 1 << 15  # elements: the blocks of three arrays stay in the L2 cache
