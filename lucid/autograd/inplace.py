@@ -137,9 +137,11 @@ def rebase(target: Tensor, node: Any) -> None:
 
         def pull(g: Tensor, y: Any) -> tuple[Tensor, Tensor]:
             # Laid out in memory as the base is: some views are of memory, not of elements.
-            rest = g.new_ones([g.shape[axis] for axis in axes]).permute(inverse(axes))
+            shape, split = [g.shape[axis] for axis in axes], g.is_complex()
+            rest = g.new_full(shape, 1 + 1j if split else 1).permute(inverse(axes))
             store_zero(replay(rest))
-            return g * rest, replay(g)
+            # A view may be of one of the parts of complex numbers: each is kept or dropped by itself.
+            return g.real * rest.real + g.imag * rest.imag * 1j if split else g * rest, replay(g)
 
         base._node = Node("view_write", (base._node, node), pull)
     box = version_box(base)

@@ -132,8 +132,8 @@ def _attach() -> None:
     for name, function in INPLACE_OPERATORS.items():
         setattr(Tensor, name, inplace(as_method(function)))
     methods: Any = Tensor  # for type checkers, which know no attributes to come
-    methods.real = property(conversion.real)
-    methods.imag = property(conversion.imag)
+    methods.real = property(conversion.real, conversion.set_real)
+    methods.imag = property(conversion.imag, conversion.set_imag)
     methods.T = property(permutation.reverse_view)
     methods.mT = property(permutation.adjoint_view)
     methods.mH = property(_matrices.adjoint)

@@ -42,8 +42,8 @@ def _cast_rule(needs: Any, x: Tensor, *, dtype: np.dtype) -> Any:
 _cast = Op("cast", _cast_rule)
 _copy = UnaryOp("copy", lambda needs, x, axes=None: lambda g, y: (g,))
 _conj: Op = UnaryOp("conj", lambda needs, x: lambda g, y: (_conj(g),))
-_real = UnaryOp("real", lambda needs, x: lambda g, y: (_cast(g, dtype=np.result_type(g.dtype, np.complex64)),))
-_imag = UnaryOp("imag", lambda needs, x: lambda g, y: (_cast(g, dtype=np.result_type(g.dtype, np.complex64)) * 1j,))
+_real = Op("real", lambda needs, x: lambda g, y: (_cast(g, dtype=np.result_type(g.dtype, np.complex64)),), view=True)
+_imag = Op("imag", lambda needs, x: lambda g, y: (_cast(g, dtype=np.result_type(g.dtype, np.complex64)) * 1j,), view=True)
 
 
 def clone(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
@@ -77,15 +77,29 @@ def conj(input: Tensor) -> Tensor:
 
 
 def real(input: Tensor) -> Tensor:
-    """The real part; a real tensor itself."""
+    """The real part, a view; a real tensor itself."""
     return _real(input) if input.is_complex() else input
 
 
 def imag(input: Tensor) -> Tensor:
-    """The imaginary part. Raises RuntimeError for real tensors."""
+    """The imaginary part, a view. Raises RuntimeError for real tensors."""
     if not input.is_complex():
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
     return _imag(input)
+
+
+def set_real(self: Tensor, value: Any) -> None:
+    """Write `value`, a tensor or a number, into the real part: the assignment ``x.real = value``."""
+    _fill_part(real(self), value)
+
+
+def set_imag(self: Tensor, value: Any) -> None:
+    """Write `value`, a tensor or a number, into the imaginary part: ``x.imag = value``. Raises RuntimeError for real tensors."""
+    _fill_part(imag(self), value)
+
+
+def _fill_part(part: Tensor, value: Any) -> None:
+    copy_(part, value) if isinstance(value, Tensor) else part.fill_(value)
 
 
 def transfer(input: Tensor, device: Device) -> Tensor:

@@ -504,8 +504,8 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # CuPy's name
 
     @property
     def imag(self) -> ndarray:
-        """The view of the imaginary parts; zeros for a real array."""
-        return wrap(self._array.imag, (self,))
+        """The view of the imaginary parts; an array of zeros for a real array."""
+        return ndarray._view(self._array.imag, self) if self.dtype.kind == "c" else wrap(self._array.imag, (self,))
 
     def __len__(self) -> int:
         return len(self._array)

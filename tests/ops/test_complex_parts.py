@@ -1,0 +1,97 @@
+"""Real and imaginary parts: views through which the complex tensor is written, with its gradient."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lucid
+
+DATA = [[1 + 2j, 3 - 1j], [0.5 + 0.25j, -2 + 1j], [2 - 3j, 1j]]
+WEIGHTS = [[2 - 1j, 1j], [1 + 1j, 3 + 0j], [-1 + 2j, 0.5 - 1j]]
+
+
+def test_parts_share_memory(device):
+    x = lucid.tensor(DATA, device=device)
+    assert x.real._base is x and x.imag._base is x
+    assert x.imag.stride() == (4, 2) and x.imag.storage_offset() == 1
+    x.real[0] = 9.0
+    x.imag.mul_(2)
+    assert x[0].tolist() == [9 + 4j, 9 - 2j]
+    x.t()[1:].imag.zero_()
+    assert x[:, 1].tolist() == [9, -2, 0]
+
+
+def test_assignment(device):
+    x = lucid.tensor(DATA, device=device)
+    x.real = lucid.ones(2, device=device)
+    x.imag = 3
+    assert x.tolist() == [[1 + 3j] * 2] * 3
+    y = lucid.zeros(2, device=device)
+    y.real = y + 1
+    assert y.tolist() == [1, 1] and y.real is y
+    with pytest.raises(RuntimeError, match="imag is not implemented"):
+        y.imag = y
+    with pytest.raises(RuntimeError):
+        x.real = lucid.ones(3, device=device)
+    leaf = lucid.tensor(DATA, device=device, requires_grad=True)
+    with pytest.raises(RuntimeError, match="leaf"):
+        leaf.imag = 1
+
+
+def test_a_saved_tensor_that_is_written_through_a_part_is_noticed(device):
+    x = lucid.tensor(DATA, device=device, requires_grad=True)
+    y = x * 1
+    z = y * y
+    y.real.zero_()
+    with pytest.raises(RuntimeError, match="inplace|in place|in-place"):
+        z.abs().sum().backward()
+
+
+def test_the_device_meta_has_views_too():
+    part = lucid.zeros(2, 3, dtype=lucid.complex64, device="meta").imag
+    assert part.stride() == (6, 2) and part.dtype == lucid.float32
+
+
+def scale_the_real_part(lib: Any, b: Any, x: Any) -> Any:
+    b.real.mul_(3.0)
+    return b
+
+
+def assign_the_imaginary_part(lib: Any, b: Any, x: Any) -> Any:
+    b.imag = x.real * x.imag
+    return b
+
+
+def write_part_of_a_view(lib: Any, b: Any, x: Any) -> Any:
+    b.t().imag[0].add_(x.real[:, 1])
+    return b
+
+
+def write_under_a_view(lib: Any, b: Any, x: Any) -> Any:
+    part = b.real
+    b.mul_(1j)
+    return b * part
+
+
+def write_through_view_as_real(lib: Any, b: Any, x: Any) -> Any:
+    lib.view_as_real(b)[..., 1].mul_(x.real)
+    lib.view_as_real(b)[..., 0].copy_(b.imag.clone())
+    return b
+
+
+@pytest.mark.parametrize("program", [scale_the_real_part, assign_the_imaginary_part, write_part_of_a_view, write_under_a_view,
+                                     write_through_view_as_real])
+def test_gradients_through_writes_are_those_of_pytorch(program, device):
+    torch = pytest.importorskip("torch")
+    found = []
+    for lib, where in ((lucid, device), (torch, "cpu")):
+        x = lib.tensor(DATA, dtype=lib.complex128, device=where, requires_grad=True)
+        y = program(lib, x * (2 - 1j), x)
+        y = (y * y * lib.tensor(WEIGHTS, dtype=lib.complex128, device=where)).real.sum() + y.abs().sum()
+        (gradient,) = lib.autograd.grad(y, x, create_graph=True)
+        (second,) = lib.autograd.grad(gradient.abs().sum(), x)
+        found.append([y.item(), gradient.detach().cpu().numpy(), second.cpu().numpy()])
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-10)
