@@ -12,7 +12,7 @@ from . import _clock as clock
 from . import _dtypes, backends
 from ._format import format_tensor
 from ._hooks import RemovableHandle
-from .backends import sharing
+from .backends import shared_memory, sharing
 from .backends.memory_format import MemoryFormat, contiguous_format, is_contiguous
 
 
@@ -213,6 +213,29 @@ class Tensor:
         if self.is_meta:
             return 0
         return int(self._array.ctypes.data if self._array.__class__ is np.ndarray else self._array.data.ptr)
+
+    def is_shared(self) -> bool:
+        """Whether the memory can be shared with other processes: after `share_memory_()`, and on a GPU, as in PyTorch."""
+        return self.is_cuda or shared_memory.block_of(self._array) is not None
+
+    def share_memory_(self) -> Tensor:
+        """Put the elements into memory that other processes can share, and return the tensor; on a GPU nothing happens.
+
+        A process that gets the tensor as an argument or through a queue or pipe of `multiprocessing` then sees the same
+        elements, and each sees what the other writes. What this tensor is a view of and the differentiable views of it move
+        along; other tensors over the old memory, such as detached ones and NumPy arrays, stay with that. Raises RuntimeError
+        on the device 'meta'.
+        """
+        if self.is_meta:
+            raise RuntimeError("share_memory_: a tensor on the device 'meta' has no memory to share")
+        if not self.is_shared():
+            whole = sharing.owner(self._array)
+            shared = shared_memory.share(whole)
+            views = () if self._version_box is None else self._version_box.views or ()
+            tensors = [self, self._base, *[reference() for reference in views]]
+            for tensor in dict.fromkeys(t for t in tensors if t is not None and sharing.owner(t._array) is whole):
+                tensor._array = sharing.follow(whole, shared, tensor._array)
+        return self
 
     # ---- graph ---------------------------------------------------------------------------------------------------
     @property

@@ -160,10 +160,15 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
                     "backward through the graph a second time.")
             if node.seq < clock.last_write:
                 _check_versions(node, pull)
+            foreign = kind.foreign
+            if foreign and hasattr(node, "pre_hooks"):
+                g = _call_pre_hooks(node, g, handed_out)
+                if g is None:
+                    continue
             results = pull(g, None if node.kept is None else node.output())
             if flags & CHECK_NAN:
                 _check_nan(node, results)
-            if kind.foreign:
+            if foreign:
                 results = _call_post_hooks(node, results, g, handed_out)
             for parent, gradient in zip(node.parents, results):  # noqa: B905  (strict= costs 50 ns on the hot path)
                 if parent is None or gradient is None or (reached is not None and parent not in reached):
@@ -234,6 +239,25 @@ def _call_hooks(node: Any, gradient: Any, handed_out: dict[int, Any]) -> Any:
         # The hook may have kept what it saw.
         handed_out[id(_root(gradient._array))] = gradient
     return gradient
+
+
+def _call_pre_hooks(node: Node, g: Any, handed_out: dict[int, Any]) -> Any:
+    """The gradient `g` of the outputs of `node`, a list if there are several, as the hooks of `Node.register_prehook` leave it;
+    None if none is left.
+    """
+    several = g.__class__ is list
+    outputs: tuple[Any, ...] = tuple(g) if several else (g,)
+    for hook in list(node.pre_hooks.values()):
+        changed = hook(outputs)
+        if changed is not None:
+            _check_replacement(changed, outputs)
+        for gradient in (*outputs, *(changed or ())):
+            if gradient is not None:  # the hook may have kept what it saw
+                handed_out[id(_root(gradient._array))] = gradient
+        outputs = outputs if changed is None else changed
+    if all(gradient is None for gradient in outputs):
+        return None
+    return list(outputs) if several else outputs[0]
 
 
 def _call_post_hooks(node: Node, results: Sequence[Any], g: Any, handed_out: dict[int, Any]) -> Sequence[Any]:

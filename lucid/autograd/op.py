@@ -30,9 +30,10 @@ _differentiable = frozenset(dtype for dtype in _dtypes.ALL if _dtypes.is_differe
 class Node:
     """One recorded operation: where its gradient goes (`parents`) and how to pull it back."""
 
-    __slots__ = ("__weakref__", "hooks", "kept", "op", "parents", "post_hooks", "pull", "seq", "trace")
+    __slots__ = ("__weakref__", "hooks", "kept", "op", "parents", "post_hooks", "pre_hooks", "pull", "seq", "trace")
     foreign = False  # user code sees the gradients and may hold on to their arrays
     post_hooks: OrderedDict[int, Callable[..., Any]]  # set by `register_hook`, which makes the node foreign
+    pre_hooks: OrderedDict[int, Callable[..., Any]]  # and by `register_prehook`
 
     def __init__(self, op: str, parents: Sequence[Any], pull: Pull, kept: Any = None) -> None:
         self.seq = clock.tick()
@@ -54,11 +55,20 @@ class Node:
 
     def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
         """Call ``fn(grad_inputs, grad_outputs)`` when the gradients of the inputs are known; a returned tuple replaces them."""
+        return self._add_hook("post_hooks", fn)
+
+    def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
+        """Call ``fn(grad_outputs)`` before the operation computes its gradients, after the hooks of its output tensors; a
+        returned tuple takes the place of `grad_outputs`.
+        """
+        return self._add_hook("pre_hooks", fn)
+
+    def _add_hook(self, registry: str, fn: Callable[..., Any]) -> RemovableHandle:
         if not self.foreign:
             self.__class__ = HookedNode
-        if not hasattr(self, "post_hooks"):
-            self.post_hooks = OrderedDict()
-        return RemovableHandle.add(self.post_hooks, fn)
+        if not hasattr(self, registry):
+            setattr(self, registry, OrderedDict())
+        return RemovableHandle.add(getattr(self, registry), fn)
 
     def __repr__(self) -> str:
         return f"<{self.op} node>"
@@ -77,7 +87,7 @@ class Node:
 
 
 class HookedNode(Node):
-    """A node with hooks of `Node.register_hook`: a class of its own costs the engine nothing for other nodes."""
+    """A node with hooks of `register_hook` or `register_prehook`: a class of its own costs the engine nothing for other nodes."""
 
     __slots__ = ()
     foreign = True
@@ -107,6 +117,11 @@ class Slot:
     def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
         """Call ``fn(grad_inputs, grad_outputs)`` for the operation; see `Node.register_hook`."""
         handle: RemovableHandle = self.parents[0].register_hook(fn)
+        return handle
+
+    def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
+        """Call ``fn(grad_outputs)`` for the operation; see `Node.register_prehook`."""
+        handle: RemovableHandle = self.parents[0].register_prehook(fn)
         return handle
 
     @property

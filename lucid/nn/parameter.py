@@ -7,7 +7,8 @@ users hold stay valid. Whatever makes different numbers (dtype casts, `copy=True
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from .. import _dtypes, backends
@@ -16,6 +17,8 @@ from ..autograd.inplace import register_view
 from ..backends import Device
 from ..ops import conversion
 from ..tensor import Leaf, Tensor, Version, as_array, version_box, wrap
+
+_OPTIONS = ("track_grad", "resizable", "init", "cast", "ema")
 
 
 class _StableHandle(Tensor):
@@ -137,21 +140,21 @@ class Buffer(_StableHandle):
                 self.requires_grad = True
 
     @classmethod
-    def adopt(cls, tensor: Tensor, persistent: bool = True) -> Tensor:
+    def adopt(cls, tensor: Tensor, persistent: bool = True, options: Mapping[str, Any] = MappingProxyType({})) -> Tensor:
         """The handle that `register_buffer(name, tensor)` registers: `tensor` itself, turned into a Buffer.
 
         The identity of a registered tensor is kept, so every alias of it follows the module to another device. Only a
         computed tensor is replaced by a new, detached buffer over its memory. A Buffer takes `persistent` from the
-        registration.
+        registration; anything else gets `options` too.
         """
         if isinstance(tensor, cls):
             tensor.persistent = persistent
             tensor.assign(tensor)
         elif not tensor.is_leaf:
-            return cls(tensor, persistent=persistent)
+            return cls(tensor, persistent=persistent, **options)
         elif tensor.__class__ is Tensor:
             tensor.__class__ = cls
-            tensor.__dict__.update(persistent=persistent, _declared=False)
+            tensor.__dict__.update(persistent=persistent, _declared=False, **options)
         return tensor
 
     def assign(self, value: Tensor) -> None:
@@ -233,6 +236,10 @@ class Buffer(_StableHandle):
         box = alias._version_box = version_box(self)
         alias.__dict__["_saved_from"] = (weakref.ref(self), box.count)  # for error messages
         return alias
+
+    def given_options(self) -> dict[str, Any]:
+        """The options that are not the default, but for `persistent`, as keywords of `Buffer`."""
+        return {name: self.__dict__[name] for name in _OPTIONS if name in self.__dict__}
 
     def options(self) -> str:
         """The options that are not the default, as the `repr` of a module shows them: ``resizable, ema='copy'``."""

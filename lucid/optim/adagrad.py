@@ -35,8 +35,10 @@ class Adagrad(ComposedOptimizer):
                 self.state[param].update(self._begin(param, group))
 
     def share_memory(self) -> None:
-        """Put the state into memory shared by processes. Raises NotImplementedError: there is none."""
-        raise NotImplementedError("tensors cannot be put into shared memory")
+        """Put the sums of squares into memory shared by processes."""
+        for group in self.param_groups:
+            for param in group["params"]:
+                self.state[param]["sum"].share_memory_()
 
     def _begin(self, param: Tensor, group: Group) -> State:
         value: Any = group["initial_accumulator_value"]

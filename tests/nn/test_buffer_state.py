@@ -637,3 +637,42 @@ def test_odd_layouts_are_copied_as_they_are(duplicate: Any, device: str) -> None
         tensor = original.to(device)
         twin = duplicate(tensor)
         assert (twin.dtype, twin.shape, twin.device, twin.tolist()) == (tensor.dtype, tensor.shape, device, tensor.tolist())
+
+
+def test_a_slot_keeps_the_options_of_its_buffer(device: str) -> None:
+    module = nn.Module()
+    module.b = nn.Buffer(lucid.ones(2, device=device), persistent=False, track_grad=True, resizable=True, init=mask, cast=False,
+                         ema="copy")
+    for fill in (lucid.zeros(3, device=device), lucid.ones(1, device=device, requires_grad=True) * 2):
+        module.b = None
+        assert module.b is None
+        copied = copy.deepcopy(module)
+        module.b = fill
+        copied.b = fill.detach()
+        for buffer in (module.b, copied.b):
+            assert (buffer.persistent, buffer.track_grad, buffer.resizable, buffer.init, buffer.cast, buffer.ema) == (
+                False, True, True, mask, False, "copy")
+        assert module.b.requires_grad == fill.requires_grad
+    module.half()
+    assert module.b.dtype == lucid.float32
+    module.b = None
+    module.b = nn.Buffer(lucid.ones(1))  # options of its own
+    assert not module.b.resizable
+    module.b = None
+    module.register_buffer("b", lucid.ones(1))  # registered anew
+    assert module.b.ema is None
+    module.b = nn.Buffer(lucid.ones(1), ema="copy")
+    module.b = None
+    del module.b
+    module.register_buffer("b", None)
+    module.b = lucid.ones(1)
+    assert module.b.ema is None
+
+
+def test_a_state_dict_fills_a_slot_that_keeps_its_options() -> None:
+    module = nn.Module()
+    module.b = nn.Buffer(lucid.ones(2), resizable=True)
+    module.b = None
+    module.load_state_dict({"b": lucid.ones(3)})
+    module.load_state_dict({"b": lucid.ones(4)})
+    assert module.b.shape == (4,)

@@ -310,3 +310,87 @@ def test_step_hooks_run_once_around_a_subclass_of_an_optimizer_in_use(device: st
     mine.register_step_post_hook(lambda *args: count.append(1))
     mine.step()
     assert count == [1]
+
+
+# ---- hooks before a graph node ---------------------------------------------------------------------------------------
+def test_a_prehook_of_a_node_sees_and_replaces_the_gradients_of_its_outputs(device: str) -> None:
+    x = lucid.ones(2, device=device, requires_grad=True)
+    y = x * 3
+    seen: list[Any] = []
+    first = y.grad_fn.register_prehook(lambda grads: seen.append(("pre", grads[0].tolist())) or (grads[0] * 2,))
+    y.register_hook(lambda grad: seen.append(("tensor", grad.tolist())) or grad * 10)
+    y.grad_fn.register_hook(lambda gin, gout: seen.append(("post", gin[0].tolist(), gout[0].tolist())))
+    y.retain_grad()
+    y.sum().backward(retain_graph=True)
+    assert seen == [("tensor", [1.0, 1.0]), ("pre", [10.0, 10.0]), ("post", [60.0, 60.0], [20.0, 20.0])]
+    assert x.grad.tolist() == [60.0, 60.0]
+    assert y.grad.tolist() == [10.0, 10.0]
+    assert lucid.autograd.grad(y.sum(), y, retain_graph=True)[0].tolist() == [10.0, 10.0]
+    first.remove()
+    assert lucid.autograd.grad(y.sum(), x)[0].tolist() == [30.0, 30.0]
+
+
+@pytest.mark.parametrize(("result", "error"), [
+    (lambda g: g[0] * 2, TypeError), (lambda g: [g[0]], TypeError), (lambda g: (), RuntimeError), (lambda g: ("x",), TypeError),
+    (lambda g: (lucid.ones(3),), RuntimeError), (lambda g: (g[0].double(),), RuntimeError)])
+def test_what_a_prehook_returns_is_checked(result: Any, error: Any) -> None:
+    y = lucid.ones(2, requires_grad=True) * 3
+    y.grad_fn.register_prehook(result)
+    with pytest.raises(error):
+        y.sum().backward()
+
+
+def test_a_prehook_may_end_a_gradient_and_keep_what_it_saw() -> None:
+    x = lucid.ones(2, requires_grad=True)
+    y = x * 3
+    handle = y.grad_fn.register_prehook(lambda grads: (None,))
+    y.sum().backward(retain_graph=True)
+    assert x.grad is None
+    handle.remove()
+    kept: list[Any] = []
+    y = x + 0
+    y.grad_fn.register_prehook(lambda grads: kept.extend(grads))
+    y.sum().backward()
+    y = x + 0
+    y.sum().backward()
+    assert kept[0].tolist() == [1.0, 1.0]
+
+
+class _Split(lucid.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: lucid.Tensor) -> Any:
+        return x * 2, x * 3
+
+    @staticmethod
+    def backward(ctx: Any, *grads: lucid.Tensor) -> Any:
+        return grads[0] * 2 + grads[1] * 3
+
+
+def test_a_prehook_of_an_operation_with_several_outputs() -> None:
+    x = lucid.ones(2, requires_grad=True)
+    first, second = _Split.apply(x)
+    seen: list[Any] = []
+    first.grad_fn.register_prehook(lambda grads: seen.append([g.tolist() for g in grads]) or (grads[0] * 10, grads[1]))
+    (first + second).sum().backward()
+    assert seen == [[[1.0, 1.0], [1.0, 1.0]]]
+    assert x.grad.tolist() == [23.0, 23.0]
+
+
+class _Cube(lucid.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: lucid.Tensor) -> lucid.Tensor:
+        ctx.save_for_backward(x)
+        return x ** 3
+
+    @staticmethod
+    def backward(ctx: Any, grad: lucid.Tensor) -> lucid.Tensor:
+        return 3 * ctx.saved_tensors[0] ** 2 * grad
+
+
+def test_a_prehook_of_a_custom_function_and_a_second_derivative() -> None:
+    x = lucid.tensor([2.0], requires_grad=True)
+    y = _Cube.apply(x)
+    y.grad_fn.register_prehook(lambda grads: (grads[0] * 2,))
+    (first,) = lucid.autograd.grad(y.sum(), x, create_graph=True)
+    assert first.tolist() == [24.0]
+    assert lucid.autograd.grad(first.sum(), x)[0].tolist() == [24.0]

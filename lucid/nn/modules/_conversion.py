@@ -8,6 +8,7 @@ from ...autograd.grad_mode import no_grad
 from ...backends import Device
 from ...ops.conversion import Destination, convert, destination, type_destination
 from ...tensor import Tensor
+from ..uninitialized import is_lazy
 from ._convert_once import Convert, Once
 from ._left_behind import warn_left_behind
 from ._registry import Registry
@@ -125,6 +126,16 @@ class Conversion(Registry):
     def bfloat16(self) -> Self:
         """Cast floating-point parameters and buffers to bfloat16."""
         return self._cast(_dtypes.bfloat16)
+
+    def share_memory(self) -> Self:
+        """Put parameters, buffers and gradients into memory that other processes can share; see `Tensor.share_memory_`.
+
+        Raises UninitializedError (a RuntimeError) for a lazy module that has not seen an input, with nothing changed.
+        """
+        for tensor in (*self.parameters(), *self.buffers()):
+            if is_lazy(tensor):
+                tensor.share_memory_()  # raises
+        return self._apply_once(Once(Tensor.share_memory_, self, elementwise=True))
 
     def _cast(self, dtype: Any) -> Self:
         return self._apply_once(Once(lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor, self,

@@ -129,7 +129,8 @@ class Plan:
                 else:
                     self._resize(target, value)
         for module, name, value in self._slots:
-            module._buffers[name] = Buffer(value if self.assign else value.to(self._device_of(module), copy=True))
+            content = value if self.assign else value.to(self._device_of(module), copy=True)
+            module._buffers[name] = Buffer(content, **module._slot_options.get(name, {}))
         for module, state in self.extra_states:
             module.set_extra_state(state)
 

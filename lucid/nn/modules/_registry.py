@@ -1,7 +1,8 @@
 """What a module holds: parameters, buffers and submodules by name, and the ways to walk through them."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ...tensor import Tensor
@@ -35,6 +36,7 @@ class Registry:
     _buffers: dict[str, Tensor | None]
     _non_persistent_buffers_set: set[str]
     _modules: dict[str, Module | None]
+    _slot_options: Mapping[str, Mapping[str, Any]] = MappingProxyType({})  # of buffers set to None; replaced, never changed
 
     # ---- registration --------------------------------------------------------------------------------------------
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
@@ -51,6 +53,7 @@ class Registry:
         if buffer_registration_hooks:
             tensor = registered(buffer_registration_hooks, self, name, tensor)
         self._buffers[name] = None if tensor is None else Buffer.adopt(tensor, persistent)
+        self._keep_options(name, {})
         if persistent:
             self._non_persistent_buffers_set.discard(name)
         else:
@@ -163,17 +166,28 @@ class Registry:
             self.register_buffer(name, value, value.persistent)
             return
         if value is None or not isinstance(current, Buffer):
-            self.register_buffer(name, value, name not in self._non_persistent_buffers_set)
+            persistent = name not in self._non_persistent_buffers_set
+            options = current.given_options() if isinstance(current, Buffer) else self._slot_options.get(name, {})
+            self.register_buffer(name, None if value is None else Buffer.adopt(value, persistent, options), persistent)
+            if value is None:
+                self._keep_options(name, options)
         else:
             if buffer_registration_hooks:
                 value = registered(buffer_registration_hooks, self, name, value)
             current.assign(value)
+
+    def _keep_options(self, name: str, options: Mapping[str, Any]) -> None:
+        """Remember `options` for the tensor that will fill the slot `name`, which is None."""
+        if options or name in self._slot_options:
+            others = {slot: kept for slot, kept in self._slot_options.items() if slot != name}
+            self.__dict__["_slot_options"] = others | ({name: options} if options else {})
 
     def __delattr__(self, name: str) -> None:
         for registry in (self._parameters, self._buffers, self._modules):
             if name in registry:
                 del registry[name]
                 self._non_persistent_buffers_set.discard(name)
+                self._keep_options(name, {})
                 return
         object.__delattr__(self, name)
 
