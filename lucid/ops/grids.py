@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from typing import Any
 
 from .. import _dtypes
@@ -51,7 +52,8 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, devi
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """The coordinates of a grid: each vector (or number) as a view with a dimension for every vector.
 
-    With `indexing` 'ij', the default, dimension i belongs to vector i; with 'xy' the first two are exchanged.
+    With `indexing` 'ij', dimension i belongs to vector i; with 'xy' the first two are exchanged. Without it 'ij' is meant, with
+    a UserWarning.
     """
     given = list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else list(tensors)
     if not given:
@@ -63,7 +65,9 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
             raise RuntimeError("meshgrid expects all tensors to have the same dtype")
         if t.device != given[0].device:
             raise RuntimeError("meshgrid expects all tensors to have the same device")
-    if indexing not in (None, "ij", "xy"):
+    if indexing is None:
+        warnings.warn("meshgrid: pass the indexing argument, which will be required; without it 'ij' is meant.", stacklevel=2)
+    elif indexing not in ("ij", "xy"):
         raise RuntimeError(f"torch.meshgrid: indexing must be one of \"xy\" or \"ij\", but received: {indexing}")
     swapped = indexing == "xy" and len(given) >= 2
     if swapped:
@@ -83,7 +87,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
             raise RuntimeError(f"Expect a 1D vector, but got shape {list(t.shape)}")
     if len(given) == 1:
         return given[0]
-    return stack([ravel(grid) for grid in meshgrid(*given)], 1)
+    return stack([ravel(grid) for grid in meshgrid(*given, indexing="ij")], 1)
 
 
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:

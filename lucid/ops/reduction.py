@@ -438,9 +438,16 @@ def norm(input: Tensor, p: float | str | None = "fro", dim: Any = None, keepdim:
         return amax(size, axis, keepdim)
     if p == -math.inf:
         return amin(size, axis, keepdim)
+    from .comparison import where
+
+    zero = size == 0
     if p == 0:
-        return sum((size != 0).to(size.dtype), axis, keepdim)
-    return sum(size ** p, axis, keepdim) ** (1 / p)
+        return sum(where(zero, size * 0, 1.0), axis, keepdim)
+    # Powers and roots at 0 may have infinite slopes: the gradient there is defined as 0.
+    bottom = 0.0 if p > 0 else math.inf
+    total = sum(where(zero, bottom, where(zero, 1.0, size) ** p), axis, keepdim)
+    nothing = total == bottom
+    return where(nothing, 0.0, where(nothing, 1.0, total) ** (1 / p))
 
 
 @array_api_names
