@@ -249,6 +249,8 @@ def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating:
                     out = _new(Tensor)
                     try:
                         array = TABLES[x.__class__][name if x.size < LARGE else large](x, y)
+                    except MemoryError:
+                        array = run(name, (x, y))  # tries again after emptying the cache, and says what had no memory
                     except Exception as error:
                         raise explain(name, (input, other), error) from error
                     out._array = array if array.__class__ is x.__class__ else as_array(array)

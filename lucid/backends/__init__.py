@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from . import cpu
+from . import cpu, memory
 from .device import Device, chosen_device, default_device, set_default_device
 from .lazy import ARITHMETIC, LARGE
 
@@ -43,7 +43,10 @@ def run(name: str, arrays: Sequence[Array], attributes: dict[str, Any] | None = 
     A Python scalar may stand first in a binary operation; then the second array decides.
     """
     table = TABLES.get(arrays[0].__class__) or TABLES[arrays[1].__class__]
-    result = table[name](*arrays, **attributes) if attributes else table[name](*arrays)
+    try:
+        result = table[name](*arrays, **attributes) if attributes else table[name](*arrays)
+    except MemoryError as error:
+        result = memory.run_again(name, table[name], arrays, attributes or {}, error)
     return result if result.__class__ in TABLES else as_array(result)
 
 

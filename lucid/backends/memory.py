@@ -1,55 +1,98 @@
-"""The memory of the CPU: how much is in use, how much is kept for the next arrays, and a limit for that.
+"""The memory of the CPU: how much large arrays use, how much is kept for the next ones, and a limit for that.
 
-There is no pool of our own. Arrays are malloc's, and on Linux with the GNU C library importing lucid tells it to keep freed ones
-(`lucid_kernels.cpu._memory`), since the page faults of new memory take longer than the kernels that fill it. The numbers are
-malloc's, so of the whole process. Other C libraries do not tell them: NotImplementedError. `lucid.gpu` has those of GPUs.
+Arrays of a mebibyte and more that our kernels make come from a pool (`lucid_kernels.cpu._pool`), which the names of
+`torch.cuda` describe here: `memory_allocated`, `memory_reserved`, their peaks and `memory_stats`. Smaller arrays and those that
+NumPy makes are malloc's; on Linux with the GNU C library importing lucid tells it to keep freed ones
+(`lucid_kernels.cpu._memory`), and `memory_stats` has its numbers, which are of the whole process. New memory costs page faults,
+which take longer than the kernels that fill it. `lucid.gpu` has the statistics of GPUs.
 """
 from __future__ import annotations
 
-import resource
 import sys
+from typing import Any
 
 from lucid_kernels.cpu import _memory
+from lucid_kernels.cpu._pool import POOL
 
-__all__ = ["empty_cache", "max_memory_resident", "memory_allocated", "memory_reserved", "set_limit"]
-
-
-def _statistics() -> tuple[int, int]:
-    found = _memory.statistics()
-    if found is None:
-        raise NotImplementedError("this system's C library does not say how much memory it has allocated; the GNU C library 2.33 "
-                                  "and newer do")
-    return found
+__all__ = ["empty_cache", "max_memory_allocated", "max_memory_reserved", "max_memory_resident", "memory_allocated",
+           "memory_reserved", "memory_stats", "reset_peak_memory_stats", "set_limit"]
 
 
 def memory_allocated() -> int:
-    """Bytes that the process has allocated and not freed: arrays, and everything else that comes from malloc."""
-    return _statistics()[0]
+    """Bytes of the pool that arrays have, in multiples of 64 KiB."""
+    return POOL.count().allocated
 
 
 def memory_reserved() -> int:
     """`memory_allocated()` and the bytes that are free but kept for the next arrays."""
-    used, kept = _statistics()
-    return used + kept
+    return POOL.count().reserved
+
+
+def max_memory_allocated() -> int:
+    """The most that `memory_allocated()` has been since the start, or since `reset_peak_memory_stats()`."""
+    return POOL.count().max_allocated
+
+
+def max_memory_reserved() -> int:
+    """The most that `memory_reserved()` has been since the start, or since `reset_peak_memory_stats()`."""
+    return POOL.count().max_reserved
+
+
+def reset_peak_memory_stats() -> None:
+    """Let both peaks begin at what is in use now."""
+    POOL.reset_peaks()
+
+
+def memory_stats() -> dict[str, int]:
+    """All counts: of bytes, current and peak, as `torch.cuda.memory_stats` names them; of requests that memory in the pool served
+    (``hits``) and of those that took new memory (``misses``); and, where the C library tells them, of malloc's bytes in use and
+    free but kept, for the whole process.
+    """
+    now = POOL.count()
+    counts = {"allocated_bytes.all.current": now.allocated, "allocated_bytes.all.peak": now.max_allocated,
+              "reserved_bytes.all.current": now.reserved, "reserved_bytes.all.peak": now.max_reserved,
+              "hits": now.hits, "misses": now.misses}
+    malloc = _memory.statistics()
+    if malloc is not None:
+        counts |= {"malloc.allocated_bytes": malloc[0], "malloc.free_bytes": malloc[1]}
+    return counts
 
 
 def max_memory_resident() -> int:
     """The most bytes of real memory that the process has had so far."""
+    import resource  # not on Windows
+
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 def empty_cache() -> None:
-    """Give the memory that is free but kept back to the system, where the C library can."""
+    """Give the memory that is free but kept back to the system: that of the pool, and malloc's where it can be asked."""
+    POOL.empty_cache()
     _memory.trim()
 
 
 def set_limit(size: int) -> None:
-    """Keep at most `size` bytes of freed memory at the top of the heap (before: 256 MiB).
+    """Keep at most `size` bytes of freed memory in the pool; before, what LUCID_MEMORY_LIMIT says, else a quarter of the memory.
 
-    Free memory below an array that lives is kept beyond that. Raises ValueError for a negative size, and NotImplementedError
-    where the C library cannot be told.
+    The GNU C library's malloc then keeps as much at the top of its heap, but never more than 256 MiB. Raises ValueError for a
+    negative size.
     """
     if size < 0:
         raise ValueError(f"set_limit: the limit must not be negative, got {size}")
-    if not _memory.set_most_kept(size):
-        raise NotImplementedError("this system's C library cannot be told how much memory to keep")
+    POOL.set_limit(size)
+    _memory.set_most_kept(min(size, _memory.MOST_KEPT))
+
+
+def run_again(name: str, kernel: Any, arrays: Any, attributes: dict[str, Any], error: MemoryError) -> Any:
+    """Run a kernel that had no memory once more, after `empty_cache`; not if it writes into `out`, which may have changed.
+
+    Raises MemoryError that names the operation and what was asked for.
+    """
+    if attributes.get("out") is None and not name.startswith("multi_tensor"):
+        empty_cache()
+        try:
+            return kernel(*arrays, **attributes)
+        except MemoryError as again:
+            error = again
+    shapes = ", ".join(f"{list(a.shape)} {a.dtype}" if hasattr(a, "shape") else str(a) for a in arrays)
+    raise MemoryError(f"{name} of {shapes}: {error}") from error

@@ -10,6 +10,7 @@ import ml_dtypes
 import numpy as np
 
 from ._compile import jit_exact
+from ._pool import empty
 
 Array = np.ndarray[Any, Any]
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
@@ -32,7 +33,7 @@ def result(out: Array | None, shape: tuple[int, ...], dtype: Any) -> Array:
     """An array to compute into: `out` where a kernel can write it directly, else a new one (see `deliver`)."""
     if out is not None and out.dtype == dtype and out.shape == shape and out.flags.c_contiguous:
         return out
-    return np.empty(shape, dtype)
+    return empty(shape, dtype)
 
 
 def deliver(out: Array | None, computed: Array) -> Array:

@@ -20,6 +20,7 @@ import numpy as np
 from . import _math
 from ._compile import jit, jit_parallel
 from ._layout import Array, contiguous, deliver, outputs, result, upcast_half
+from ._pool import empty
 from ._products import COLUMN_BLOCK_BYTES, ROW_BLOCK, multiply, multiply_transposed
 
 # A tile of the scores is 64 x 128: 32 KiB in float32. Smaller ones spend their time on the edges of the products, larger
@@ -256,7 +257,7 @@ def _heads(x: Array, rows: int | None = None) -> Array:
 
 def _tiles(x: Array) -> Array:
     """The transposed tiles of the rows of x (heads, L, E): (heads, tiles, E, _KEYS)."""
-    tiles = np.empty((x.shape[0], -(-x.shape[1] // _KEYS), x.shape[2], _KEYS), x.dtype)
+    tiles = empty((x.shape[0], -(-x.shape[1] // _KEYS), x.shape[2], _KEYS), x.dtype)
     _transpose_tiles(x, tiles)
     return tiles
 
@@ -283,7 +284,7 @@ def attention(q: Array, k: Array, v: Array, mask: Array | None, *, scale: float,
     out_y, out_lse = outputs(out, 2)
     scale = q.dtype.type(scale)
     q_rows, v_rows = _heads(q, _ceil(queries, ROW_BLOCK)), _heads(v)
-    y = np.empty((*q_rows.shape[:2], v_rows.shape[2]), q.dtype)
+    y = empty((*q_rows.shape[:2], v_rows.shape[2]), q.dtype)
     lse = np.empty(q_rows.shape[:2], q.dtype)
     if q_rows.size or y.size or lse.size:
         repeats = heads // max(1, k.shape[1])
@@ -305,7 +306,7 @@ def attention_grad(g: Array, q: Array, k: Array, v: Array, mask: Array | None, y
     _row_dots(g_rows, y_rows, dots)
     k_tiles = _tiles(k_rows)
     tasks = min(max(1, _TASKS // max(1, k_rows.shape[0])), max(1, k_tiles.shape[1]))
-    dq = np.empty((tasks, *q_rows.shape), q.dtype)
+    dq = empty((tasks, *q_rows.shape), q.dtype)
     dk, dv = result(out_dk, k.shape, k.dtype), result(out_dv, v.shape, v.dtype)
     _backward(g_rows, q_rows, k_rows, k_tiles, _tiles(_heads(v)), *_masks(mask, q, keys), q.dtype.type(scale), is_causal,
               lse, dots, dq, dk.reshape(k_rows.shape[0], *k.shape[2:]), dv.reshape(k_rows.shape[0], *v.shape[2:]))

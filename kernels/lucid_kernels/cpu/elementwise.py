@@ -16,18 +16,19 @@ import numpy as np
 from . import _math
 from ._compile import jit_exact, jit_parallel
 from ._layout import PARALLEL_FROM, Array, chunk, chunks, deliver, result, upcast_half
+from ._pool import SMALLEST
 
 
 def _unary(serial: Callable[..., None], parallel: Callable[..., None], x: Array, out: Array | None) -> Array:
     """Apply a loop over the flat arrays `(x, y)`; `ravel` is a view, or a contiguous copy where `x` is not contiguous."""
-    y = np.empty(x.shape, x.dtype) if out is None else result(out, x.shape, x.dtype)
+    y = np.empty(x.shape, x.dtype) if out is None and x.nbytes < SMALLEST else result(out, x.shape, x.dtype)
     (serial if x.size < PARALLEL_FROM else parallel)(x.ravel(), y.ravel())
     return y if out is None else deliver(out, y)
 
 
 def _binary(serial: Callable[..., None], parallel: Callable[..., None], a: Array, b: Array, out: Array | None) -> Array:
     """Apply a loop over the flat arrays `(a, b, y)`."""
-    y = np.empty(a.shape, a.dtype) if out is None else result(out, a.shape, a.dtype)
+    y = np.empty(a.shape, a.dtype) if out is None and a.nbytes < SMALLEST else result(out, a.shape, a.dtype)
     (serial if a.size < PARALLEL_FROM else parallel)(a.ravel(), b.ravel(), y.ravel())
     return y if out is None else deliver(out, y)
 

@@ -17,6 +17,7 @@ from numba import types
 
 from . import blas
 from ._compile import jit_parallel
+from ._pool import empty
 from .threads import THREADS
 
 Array = np.ndarray[Any, Any]
@@ -87,7 +88,7 @@ def _side(length: int, parts: int) -> int:
 def matmul(a: Array, b: Array) -> Array:
     """``a @ b`` of float32 or float64 matrices, on all threads."""
     (m, k), n = a.shape, b.shape[1]
-    result = np.empty((m, n), a.dtype)
+    result = empty((m, n), a.dtype)
     down, across = _grid(m, n, THREADS.value)
     rows = _side(m, down)
     columns = _side(n, across)
