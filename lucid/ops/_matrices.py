@@ -36,10 +36,10 @@ def require_matrix(name: str, input: Tensor) -> None:
 
 
 def require_inexact(name: str, input: Tensor) -> None:
-    """Raise RuntimeError for integers."""
+    """Raise NotImplementedError, a RuntimeError, for integers."""
     dtype = require_tensor(name, input)._array.dtype
     if not _dtypes.is_differentiable(dtype):
-        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {type_name(dtype)}")
+        raise NotImplementedError(f"{name}: Expected a floating point or complex tensor as input. Got {type_name(dtype)}")
 
 
 def require_equal_sides(name: str, input: Tensor) -> None:

@@ -102,6 +102,8 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
     x = real_floating("mvlgamma", input)
+    if input.dtype == _dtypes.bool_:
+        raise RuntimeError("mvlgamma(): the tensor may not be a boolean one")
     terms = lgamma(x.unsqueeze(-1) - 0.5 * _count(x, p))
     return terms.sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
 

@@ -74,7 +74,7 @@ def matrix_rank(input: Tensor, tol: Any = None, hermitian: bool = False, *, atol
     if require_tensor(name, input).ndim < 2:
         raise RuntimeError(f"{name}: The input tensor input must have at least 2 dimensions.")
     if input._array.dtype.kind not in "fcV":
-        raise RuntimeError("This function doesn't handle types other than float and double")
+        raise NotImplementedError("This function doesn't handle types other than float and double")
     input = input.detach()
     if hermitian:
         require_square("linalg.eigh", input)

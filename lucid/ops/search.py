@@ -32,6 +32,8 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False
     edges = require_tensor("searchsorted", sorted_sequence).detach()
     values = input.detach() if isinstance(input, Tensor) else as_tensor(input, device=edges.device)
     dtype = _dtypes.promote_types(edges.dtype, values.dtype) if isinstance(input, Tensor) else common_dtype([edges, input])
+    if dtype.kind in "bc":
+        raise NotImplementedError(f'"searchsorted" not implemented for \'{type_name(dtype)}\'')
     edges, values = edges.to(dtype), values.to(dtype)
     if side not in (None, "left", "right"):
         raise RuntimeError(f"{name}: side can only be 'left' or 'right' but got {side}")

@@ -21,9 +21,11 @@ def _split_rule(needs: Any, x: Tensor, *, boundaries: tuple[int, ...], axis: int
     edges = (0, *boundaries, shape[axis])
     dtype, device = x.dtype, x.device
 
-    def pull(gs: list[Tensor | None], y: Any) -> tuple[Tensor]:
+    def pull(gs: Any, y: Any) -> tuple[Tensor]:
         from .joining import concatenate_op
 
+        if not boundaries:  # of one part, `gs` is the gradient itself
+            return (gs,)
         parts = []
         for number, (start, stop) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
             part = gs[number] if number < len(gs) else None

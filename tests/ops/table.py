@@ -8,6 +8,7 @@ from __future__ import annotations
 from tests.ops import (
     table_activation,
     table_creation,
+    table_decompositions,
     table_elementwise,
     table_fourier,
     table_indexing,
@@ -30,6 +31,7 @@ ROWS += table_joining.ROWS
 ROWS += table_indexing.ROWS
 ROWS += table_search.ROWS
 ROWS += table_linear_algebra.ROWS
+ROWS += table_decompositions.ROWS
 ROWS += table_fourier.ROWS
 ROWS += table_special.ROWS
 

@@ -1,35 +1,26 @@
-"""Rows of the op table for shapes, views, stacks, order and writing by index."""
+"""Rows of the op table for shape and movement: views of elements, and elements repeated, turned and kept in triangles."""
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
-from tests.ops.row import Row, constant, matrix, pair
+from tests.ops.row import Inputs, Row, constant, matrix, pair
 
 CUBE = (2, 3, 4)
 
-
-def _scatter_row(reduce: str, ufunc: Any, include_self: bool) -> Row:
-    """`scatter_reduce` of five numbers into three of four places along dimension 0."""
-    places = np.array([[0, 2, 2, 0], [2, 2, 3, 0], [0, 2, 3, 3]])
-    neutral = {"prod": 1.0, "amax": -np.inf, "amin": np.inf, "sum": 0.0, "mean": 0.0}[reduce]
-
-    def reference(x: np.ndarray, source: np.ndarray) -> np.ndarray:
-        result, count = x.copy(), np.full(x.shape, float(include_self))
-        spot = (places, np.broadcast_to(np.arange(4), places.shape))
-        if not include_self:
-            result[spot] = neutral
-        ufunc.at(result, spot, source)
-        np.add.at(count, spot, 1.0)
-        return result / np.maximum(count, 1) if reduce == "mean" else result
-
-    return Row("scatter_reduce", pair(a=(4, 4), b=(3, 4)), reference, lambda lib, x, source: lib.scatter_reduce(
-        x, 0, constant(lib, x, places), source, reduce, include_self=include_self), variant=f"{reduce} {include_self}")
+_row = functools.partial(Row, complex=True)
 
 
-def _windows(x: np.ndarray) -> np.ndarray:
-    return np.lib.stride_tricks.sliding_window_view(x, 3, 1)[:, ::2]
+def _strided(x: np.ndarray, size: tuple[int, ...], strides: tuple[int, ...], first: int) -> np.ndarray:
+    steps = tuple(step * x.itemsize for step in strides)
+    return np.lib.stride_tricks.as_strided(x.copy().reshape(-1)[first:], size, steps)
+
+
+def _windows(x: np.ndarray, size: int, axis: int, step: int) -> np.ndarray:
+    found = np.lib.stride_tricks.sliding_window_view(x, size, axis)
+    return np.moveaxis(np.moveaxis(found, axis, 0)[::step], 0, axis)
 
 
 def _replaced(x: np.ndarray, index: Any, value: Any) -> np.ndarray:
@@ -38,77 +29,150 @@ def _replaced(x: np.ndarray, index: Any, value: Any) -> np.ndarray:
     return result
 
 
-ROWS = [
-    Row("reshape", matrix(), lambda x: x.reshape(4, -1), lambda lib, x: x.reshape(4, -1)),
-    Row("flatten", matrix(shape=(2, 3, 4)), lambda x: x.reshape(2, -1), lambda lib, x: lib.flatten(x, 1)),
-    Row("transpose", matrix(shape=(2, 3, 4)), lambda x: x.transpose(2, 1, 0), lambda lib, x: x.transpose(0, 2)),
-    Row("permute", matrix(shape=(2, 3, 4)), lambda x: x.transpose(2, 0, 1), lambda lib, x: x.permute(2, 0, 1)),
-    Row("movedim", matrix(shape=(2, 3, 4)), lambda x: np.moveaxis(x, 0, -1), lambda lib, x: lib.movedim(x, 0, -1)),
-    Row("Tensor.T", matrix(), lambda x: x.T,
-        lambda lib, x: x.T), Row("Tensor.mT", matrix(), lambda x: x.swapaxes(-1, -2), lambda lib, x: x.mT),
-    Row("squeeze", matrix(shape=(3, 1, 2)), lambda x: x.squeeze(1), lambda lib, x: x.squeeze(1)),
-    Row("unsqueeze", matrix(), lambda x: x[..., None], lambda lib, x: x.unsqueeze(-1)),
-    Row("expand", matrix(shape=(3, 1)), lambda x: np.broadcast_to(x, (2, 3, 4)), lambda lib, x: x.expand(2, 3, 4)),
-    Row("repeat", matrix(), lambda x: np.tile(x, (2, 1, 3)), lambda lib, x: x.repeat(2, 1, 3)),
-    Row("tile", matrix(), lambda x: np.tile(x, 2), lambda lib, x: x.tile(2)),
-    Row("repeat_interleave", matrix(), lambda x: np.repeat(x, 2, 1), lambda lib, x: x.repeat_interleave(2, 1)),
-    Row("flip", matrix(), lambda x: np.flip(x, (0, 1)), lambda lib, x: x.flip(0, 1)),
-    Row("roll", matrix(), lambda x: np.roll(x, (1, -1), (0, 1)), lambda lib, x: x.roll((1, -1), (0, 1))),
-    Row("roll", matrix(), lambda x: np.roll(x, 2), lambda lib, x: x.roll(2), variant="flat"),
-    Row("tril", matrix(), np.tril, lambda lib, x: x.tril()), Row("triu", matrix(), lambda x: np.triu(x, 1),
-        lambda lib, x: x.triu(1)),
-    Row("diagonal", matrix(), lambda x: np.diagonal(x, 1), lambda lib, x: x.diagonal(1)),
-    Row("diag", matrix(shape=(3,)), lambda x: np.diag(x, -1), lambda lib, x: lib.diag(x, -1)),
-    Row("narrow", matrix(), lambda x: x[:, 1:3], lambda lib, x: x.narrow(1, 1, 2)),
-    Row("select", matrix(), lambda x: x[:, -1], lambda lib, x: x.select(1, -1)),
-    Row("split", matrix(), lambda x: x[:, 3:], lambda lib, x: x.split(3, 1)[1]),
-    Row("chunk", matrix(), lambda x: x[:, :2], lambda lib, x: x.chunk(2, 1)[0]),
-    Row("unbind", matrix(), lambda x: x[:, 2], lambda lib, x: x.unbind(1)[2]),
-    Row("cat", pair(b=(3, 2)), lambda a, b: np.concatenate([a, b, a], 1), lambda lib, a, b: lib.cat([a, b, a], 1)),
-    Row("stack", pair(), lambda a, b: np.stack([a, b], 1), lambda lib, a, b: lib.stack([a, b], 1)),
-    Row("hstack", pair(), lambda a, b: np.hstack([a, b]), lambda lib, a, b: lib.hstack([a, b])),
-    Row("vstack", pair(), lambda a, b: np.vstack([a, b]), lambda lib, a, b: lib.vstack([a, b])),
-    Row("as_strided", lambda rng: [rng.uniform(-2, 2, 12)],
-        lambda x: np.lib.stride_tricks.as_strided(x.copy().reshape(-1)[1:], (3, 2, 2), (8, 16, 32)),
-        lambda lib, x: x.as_strided((3, 2, 2), (1, 2, 4), 1)),
-    Row("Tensor.unfold", matrix(shape=(3, 7)), _windows, lambda lib, x: x.unfold(1, 3, 2)),
-    Row("diag_embed", matrix(), lambda x: np.stack([np.diag(row, 1) for row in x]), lambda lib, x: lib.diag_embed(x, 1)),
-    Row("diagflat", matrix(), np.diagflat),
-    Row("diagonal", matrix(shape=CUBE), lambda x: np.diagonal(x, 1, 2, 0), lambda lib, x: x.diagonal(1, 2, 0), variant="dims"),
-    Row("diagonal_scatter", pair(a=(3, 3), b=(3,)), lambda a, b: _replaced(a, np.diag_indices(3), b),
-        lambda lib, a, b: a.diagonal_scatter(b)),
-    Row("select_scatter", pair(b=(4,)), lambda a, b: _replaced(a, -1, b), lambda lib, a, b: a.select_scatter(b, 0, -1)),
-    Row("slice_scatter", pair(b=(3, 2)), lambda a, b: _replaced(a, np.s_[:, 0:4:2], b),
-        lambda lib, a, b: a.slice_scatter(b, 1, 0, 4, 2)),
-    Row("as_strided_scatter", pair(a=(12,), b=(3,)), lambda a, b: _replaced(a, np.s_[1:8:3], b),
-        lambda lib, a, b: a.as_strided_scatter(b, (3,), (3,), 1)),
-    Row("rot90", matrix(), lambda x: np.rot90(x, 3), lambda lib, x: lib.rot90(x, 3)),
-    Row("dstack", pair(), lambda a, b: np.dstack([a, b]), lambda lib, a, b: lib.dstack([a, b])),
-    Row("column_stack", pair(b=(3, 2)), lambda a, b: np.column_stack([a, b]), lambda lib, a, b: lib.column_stack([a, b])),
-    Row("row_stack", pair(b=(4,)), lambda a, b: np.vstack([a, b]), lambda lib, a, b: lib.row_stack([a, b])),
-    Row("block_diag", pair(b=(2, 2)), lambda a, b: np.block([[a, np.zeros((3, 2))], [np.zeros((2, 4)), b]]),
-        lambda lib, a, b: lib.block_diag(a, b)),
-    Row("hsplit", matrix(), lambda x: np.hsplit(x, 2)[1], lambda lib, x: x.hsplit(2)[1]),
-    Row("vsplit", matrix(), lambda x: np.vsplit(x, (1, 2))[1], lambda lib, x: x.vsplit((1, 2))[1]),
-    Row("dsplit", matrix(shape=CUBE), lambda x: np.dsplit(x, 2)[0], lambda lib, x: x.dsplit(2)[0]),
-    Row("meshgrid", pair(a=(3,), b=(2,)), lambda a, b: np.stack(np.meshgrid(a, b)),
-        lambda lib, a, b: lib.stack(lib.meshgrid(a, b, indexing="xy"))),
-    Row("combinations", matrix(shape=(3,)), lambda a: np.array([[a[0], a[1]], [a[0], a[2]], [a[1], a[2]]]),
-        lambda lib, a: lib.combinations(a)),
-    _scatter_row("sum", np.add, True), _scatter_row("sum", np.add, False), _scatter_row("mean", np.add, True),
-    _scatter_row("mean", np.add, False), _scatter_row("prod", np.multiply, True), _scatter_row("prod", np.multiply, False),
-    _scatter_row("amax", np.maximum, True), _scatter_row("amax", np.maximum, False),
-    _scatter_row("amin", np.minimum, True), _scatter_row("amin", np.minimum, False),
-    Row("index_reduce", pair(b=(3, 4)), lambda a, b: np.stack([a[0] * b[0] * b[1], a[1], a[2] * b[2]]),
-        lambda lib, a, b: a.index_reduce(0, constant(lib, a, [0, 0, 2]), b, "prod")),
-    Row("kthvalue", matrix(), lambda x: np.sort(x, 1)[:, 1], lambda lib, x: x.kthvalue(2).values),
-    Row("msort", matrix(), lambda x: np.sort(x, 0), lambda lib, x: x.msort()),
-    Row("put", pair(b=(3,)), lambda a, b: _replaced(a.reshape(-1), [0, -1, 5], b).reshape(3, 4),
-        lambda lib, a, b: a.put(constant(lib, a, [0, -1, 5]), b)),
-    Row("masked_scatter", pair(b=(3, 2)), lambda a, b: _replaced(a, np.s_[:, [0, 2]], b),
-        lambda lib, a, b: a.masked_scatter(constant(lib, a, [True, False, True, False]), b)),
-    Row("isin", pair(b=(3,)), lambda a, b: np.isin(np.round(a), np.round(b)),
-        lambda lib, a, b: lib.isin(a.round(), b.round()), smooth=False),
-    Row("einops.rearrange", matrix(shape=CUBE), lambda x: x.transpose(2, 0, 1).reshape(8, 3, 1),
-        lambda lib, x: lib.einops.rearrange(x, "a (b c) d -> (d a) c b", b=1)),
+def _empty_and_0d(op: str, reference: Any, call: Any, empty: tuple[int, ...] = (0, 3)) -> list[Row]:
+    return [_row(op, matrix(shape=empty), reference, call, variant="empty"),
+            _row(op, matrix(shape=()), reference, call, variant="0-d")]
+
+
+def _matrices_of(x: np.ndarray, offset: int) -> np.ndarray:
+    return np.stack([np.diag(row, offset) for row in x])
+
+
+VIEWS = [
+    _row("reshape", matrix(), lambda x: x.reshape(4, -1), lambda lib, x: lib.reshape(x, (4, -1))),
+    *_empty_and_0d("reshape", lambda x: x.reshape(1, -1, 1), lambda lib, x: x.reshape(1, x.numel(), 1)),
+    _row("reshape", matrix(), lambda x: x.T.reshape(2, 6), lambda lib, x: x.t().reshape(2, 6), variant="copy"),
+    _row("Tensor.reshape_as", pair(b=(6, 2)), lambda a, b: a.reshape(6, 2) * b, lambda lib, a, b: a.reshape_as(b) * b),
+    _row("Tensor.view", matrix(), lambda x: x.reshape(2, 6), lambda lib, x: x.contiguous().view(2, -1)),
+    _row("Tensor.view_as", pair(b=(6, 2)), lambda a, b: a.reshape(6, 2) * b, lambda lib, a, b: a.contiguous().view_as(b) * b),
+    _row("flatten", matrix(shape=CUBE), lambda x: x.reshape(-1)),
+    _row("flatten", matrix(shape=CUBE), lambda x: x.reshape(2, -1), lambda lib, x: x.flatten(1), variant="from"),
+    _row("flatten", matrix(shape=(2, 1, 3, 2)), lambda x: x.reshape(2, 3, 2),
+         lambda lib, x: lib.flatten(x, start_dim=-3, end_dim=2),
+         variant="between"),
+    *_empty_and_0d("flatten", lambda x: x.reshape(-1), None),
+    _row("unflatten", matrix(shape=(2, 6)), lambda x: x.reshape(2, 3, 2), lambda lib, x: lib.unflatten(x, -1, (3, -1))),
+    _row("ravel", matrix(), np.ravel), *_empty_and_0d("ravel", np.ravel, None),
+    _row("squeeze", matrix(shape=(3, 1, 2, 1)), np.squeeze),
+    _row("squeeze", matrix(shape=(3, 1, 2, 1)), lambda x: x.squeeze(1), lambda lib, x: lib.squeeze(x, -3), variant="dim"),
+    _row("squeeze", matrix(shape=(1, 3, 1)), lambda x: x.squeeze(2), lambda lib, x: x.squeeze((1, 2)), variant="dims"),
+    *_empty_and_0d("squeeze", lambda x: x.squeeze(), None, (0, 1)),
+    _row("Tensor.squeeze_", matrix(shape=(3, 1, 2)), lambda x: x.squeeze(1), lambda lib, x: x.clone().squeeze_(1)),
+    _row("unsqueeze", matrix(), lambda x: x[:, None], lambda lib, x: lib.unsqueeze(x, 1)),
+    *_empty_and_0d("unsqueeze", lambda x: x[..., None], lambda lib, x: x.unsqueeze(-1)),
+    _row("Tensor.unsqueeze_", matrix(), lambda x: x[None], lambda lib, x: x.clone().unsqueeze_(0)),
+    _row("Tensor.expand", matrix(shape=(3, 1)), lambda x: np.broadcast_to(x, (2, 3, 4)), lambda lib, x: x.expand(2, -1, 4)),
+    _row("Tensor.expand", matrix(shape=()), lambda x: np.broadcast_to(x, (2, 0)),
+         lambda lib, x: x.expand((2, 0)), variant="to none"),
+    _row("Tensor.expand_as", pair(a=(4,)), lambda a, b: a * b, lambda lib, a, b: a.expand_as(b) * b),
+    _row("broadcast_to", matrix(shape=(3, 1)), lambda x: np.broadcast_to(x, (2, 3, 4)),
+         lambda lib, x: lib.broadcast_to(x, (2, 3, 4))),
+    _row("broadcast_tensors", pair(a=(3, 1), b=(2, 1, 4)), lambda a, b: np.broadcast_arrays(a, b)),
+    _row("permute", matrix(shape=CUBE), lambda x: x.transpose(2, 0, 1), lambda lib, x: lib.permute(x, (-1, 0, 1))),
+    _row("permute", matrix(shape=()), lambda x: x, lambda lib, x: x.permute(()), variant="0-d"),
+    _row("transpose", matrix(shape=CUBE), lambda x: x.transpose(2, 1, 0), lambda lib, x: lib.transpose(x, 0, -1)),
+    *_empty_and_0d("transpose", lambda x: x.T, lambda lib, x: x.transpose(0, -1)),
+    *[_row(op, matrix(shape=CUBE), lambda x: x.swapaxes(0, 1), functools.partial(
+        lambda lib, x, op: getattr(lib, op)(x, 0, 1), op=op)) for op in ("swapaxes", "swapdims")],
+    *[_row(f"Tensor.{op}", matrix(shape=CUBE), lambda x: x.swapaxes(0, 1), functools.partial(
+        lambda lib, x, op: getattr(x.clone(), op)(0, 1), op=op)) for op in ("transpose_", "swapaxes_", "swapdims_")],
+    *[_row(op, matrix(shape=CUBE), lambda x: np.moveaxis(x, (0, 1), (-1, 0)), functools.partial(
+        lambda lib, x, op: getattr(lib, op)(x, (0, 1), (-1, 0)), op=op)) for op in ("movedim", "moveaxis")],
+    _row("movedim", matrix(shape=CUBE), lambda x: np.moveaxis(x, 0, 1), lambda lib, x: x.movedim(0, 1), variant="one"),
+    _row("t", matrix(), lambda x: x.T), _row("t", matrix(shape=(3,)), lambda x: x, variant="vector"),
+    _row("Tensor.t_", matrix(), lambda x: x.T, lambda lib, x: x.clone().t_()),
+    _row("Tensor.T", matrix(), lambda x: x.T, lambda lib, x: x.T),
+    _row("Tensor.mT", matrix(shape=CUBE), lambda x: x.swapaxes(-1, -2), lambda lib, x: x.mT),
+    _row("Tensor.H", matrix(), lambda x: x.conj().T, lambda lib, x: x.H),
+    _row("Tensor.mH", matrix(shape=CUBE), lambda x: x.conj().swapaxes(-1, -2), lambda lib, x: x.mH),
+    _row("narrow", matrix(), lambda x: x[:, 1:3], lambda lib, x: lib.narrow(x, 1, 1, 2)),
+    _row("narrow", matrix(), lambda x: x[-2:], lambda lib, x: x.narrow(0, -2, 2), variant="from the end"),
+    _row("narrow", matrix(), lambda x: x[:, 4:], lambda lib, x: x.narrow(-1, 4, 0), variant="nothing"),
+    _row("select", matrix(), lambda x: x[:, -1], lambda lib, x: lib.select(x, 1, -1)),
+    _row("select", matrix(shape=(3,)), lambda x: x[1], lambda lib, x: x.select(0, 1), variant="vector"),
+    _row("diagonal", matrix(), lambda x: np.diagonal(x)),
+    _row("diagonal", matrix(shape=CUBE), lambda x: np.diagonal(x, 1, 2, 0),
+         lambda lib, x: lib.diagonal(x, 1, 2, 0), variant="dims"),
+    _row("diagonal", matrix(), lambda x: np.diagonal(x, -2), lambda lib, x: x.diagonal(offset=-2), variant="below"),
+    _row("diagonal", matrix(), lambda x: np.zeros(0), lambda lib, x: x.diagonal(7), variant="nothing"),
+    _row("as_strided", matrix(shape=(12,)), lambda x: _strided(x, (3, 2, 2), (1, 2, 4), 1),
+         lambda lib, x: lib.as_strided(x.contiguous(), (3, 2, 2), (1, 2, 4), 1)),
+    _row("as_strided", matrix(), lambda x: _strided(x, (2, 3), (0, 3), 0),
+         lambda lib, x: x.contiguous().as_strided((2, 3), (0, 3)),
+         variant="repeated"),
+    _row("as_strided", matrix(), lambda x: x[1, 1], lambda lib, x: x.contiguous()[1:].as_strided((), (), 5), variant="0-d"),
+    _row("Tensor.as_strided_", matrix(), lambda x: x.reshape(-1)[1::4],
+         lambda lib, x: x.contiguous().clone().as_strided_((3,), (4,), 1)),
+    _row("Tensor.unfold", matrix(shape=(3, 7)), lambda x: _windows(x, 3, 1, 2), lambda lib, x: x.unfold(1, 3, 2)),
+    _row("Tensor.unfold", matrix(shape=CUBE), lambda x: _windows(x, 2, 0, 1), lambda lib, x: x.unfold(0, size=2, step=1),
+         variant="first"),
+    _row("Tensor.unfold", matrix(), lambda x: x[..., None], lambda lib, x: x.unfold(-1, 1, 1), variant="of one"),
 ]
+
+SCATTERED_VIEWS = [
+    _row("diagonal_scatter", pair(a=(3, 3), b=(3,)), lambda a, b: _replaced(a, np.diag_indices(3), b)),
+    _row("diagonal_scatter", pair(b=(2,)), lambda a, b: _replaced(a, ([1, 2], [0, 1]), b),
+         lambda lib, a, b: a.diagonal_scatter(b, -1, 0, 1), variant="below"),
+    _row("select_scatter", pair(b=(4,)), lambda a, b: _replaced(a, -1, b), lambda lib, a, b: lib.select_scatter(a, b, 0, -1)),
+    _row("slice_scatter", pair(b=(3, 2)), lambda a, b: _replaced(a, np.s_[:, 0:4:2], b),
+         lambda lib, a, b: lib.slice_scatter(a, b, 1, 0, 4, 2)),
+    _row("slice_scatter", pair(b=(2, 4)), lambda a, b: _replaced(a, np.s_[1:], b),
+         lambda lib, a, b: a.slice_scatter(b, start=1),
+         variant="to the end"),
+    _row("as_strided_scatter", pair(a=(12,), b=(3,)), lambda a, b: _replaced(a, np.s_[1:8:3], b),
+         lambda lib, a, b: lib.as_strided_scatter(a, b, (3,), (3,), 1)),
+]
+
+REPEATED: Inputs = matrix(shape=(3, 2))
+MOVED = [
+    _row("Tensor.repeat", matrix(), lambda x: np.tile(x, (2, 1, 3)), lambda lib, x: x.repeat(2, 1, 3)),
+    _row("Tensor.repeat", matrix(), lambda x: x[:0], lambda lib, x: x.repeat(0, 1), variant="never"),
+    _row("tile", matrix(), lambda x: np.tile(x, (2, 1, 2)), lambda lib, x: lib.tile(x, (2, 1, 2))),
+    _row("tile", matrix(), lambda x: np.tile(x, 2), lambda lib, x: x.tile(2), variant="last"),
+    *_empty_and_0d("tile", lambda x: np.tile(x, (2, 2)), lambda lib, x: x.tile((2, 2))),
+    _row("repeat_interleave", REPEATED, lambda x: np.repeat(x, 2, 1), lambda lib, x: lib.repeat_interleave(x, 2, 1)),
+    _row("repeat_interleave", REPEATED, lambda x: np.repeat(x, 3), lambda lib, x: x.repeat_interleave(3), variant="flat"),
+    _row("repeat_interleave", REPEATED, lambda x: np.repeat(x, [1, 0, 2], 0),
+         lambda lib, x: x.repeat_interleave(constant(lib, x, [1, 0, 2]), dim=0), variant="each", data_dependent=True),
+    _row("repeat_interleave", REPEATED, lambda x: np.repeat(x, [1, 0, 2], 0),
+         lambda lib, x: x.repeat_interleave(constant(lib, x, [1, 0, 2]), 0, output_size=3), variant="each, with the size"),
+    _row("flip", matrix(), lambda x: np.flip(x, (0, 1)), lambda lib, x: lib.flip(x, (0, 1))),
+    _row("flip", matrix(shape=CUBE), lambda x: np.flip(x, 2), lambda lib, x: x.flip(-1), variant="one"),
+    *_empty_and_0d("flip", lambda x: x, lambda lib, x: x.flip(())),
+    _row("fliplr", matrix(), np.fliplr), _row("flipud", matrix(), np.flipud),
+    _row("roll", matrix(), lambda x: np.roll(x, (1, -1), (0, 1)), lambda lib, x: lib.roll(x, (1, -1), (0, 1))),
+    _row("roll", matrix(), lambda x: np.roll(x, 2), lambda lib, x: x.roll(2), variant="flat"),
+    _row("roll", matrix(), lambda x: np.roll(x, -9, 1), lambda lib, x: x.roll(-9, -1), variant="beyond"),
+    _row("roll", matrix(shape=(0, 3)), lambda x: x, lambda lib, x: x.roll(2, 1), variant="empty"),
+    *[_row("rot90", matrix(shape=CUBE), functools.partial(lambda x, k: np.rot90(x, k, (0, 2)), k=k),
+           functools.partial(lambda lib, x, k: lib.rot90(x, k, (0, 2)), k=k), variant=str(k)) for k in (1, 2, 3, 4, -1)],
+    _row("tril", matrix(), np.tril, out=True), _row("triu", matrix(), np.triu, out=True),
+    *[_row(op, matrix(shape=CUBE), functools.partial(lambda x, op, k: getattr(np, op)(x, k), op=op, k=k),
+           functools.partial(lambda lib, x, op, k: getattr(lib, op)(x, diagonal=k), op=op, k=k), variant=str(k))
+      for op in ("tril", "triu") for k in (1, -2, 9)],
+    _row("tril", matrix(shape=(0, 3)), lambda x: x, variant="empty"),
+    *[_row(f"Tensor.{op}_", matrix(), functools.partial(lambda x, op: getattr(np, op)(x, -1), op=op),
+           functools.partial(lambda lib, x, op: getattr(x.clone(), op)(-1), op=f"{op}_")) for op in ("tril", "triu")],
+    _row("diag", matrix(shape=(3,)), lambda x: np.diag(x, -1), lambda lib, x, **out: lib.diag(x, -1, **out), out=True),
+    _row("diag", matrix(), lambda x: np.diag(x, 1), lambda lib, x: x.diag(1), variant="of a matrix"),
+    _row("diag", matrix(shape=(0,)), np.diag, variant="empty"),
+    _row("diag_embed", matrix(), lambda x: _matrices_of(x, 1), lambda lib, x: lib.diag_embed(x, 1)),
+    _row("diag_embed", matrix(), lambda x: _matrices_of(x, -1).transpose(2, 0, 1),
+         lambda lib, x: x.diag_embed(-1, 2, 0), variant="dims"),
+    _row("diagflat", matrix(), np.diagflat), _row("diagflat", matrix(shape=(2,)), lambda x: np.diagflat(x, 1),
+                                                  lambda lib, x: lib.diagflat(x, 1), variant="offset"),
+    *_empty_and_0d("diagflat", np.diagflat, None),
+    *[_row(f"atleast_{n}d", matrix(shape=shape), function, variant=str(shape)) for n, function in (
+        (1, np.atleast_1d), (2, np.atleast_2d), (3, np.atleast_3d)) for shape in ((), (2,), (2, 3), CUBE, (0,))],
+    _row("atleast_2d", pair(a=(), b=(2,)), lambda a, b: np.atleast_2d(a, b),
+         lambda lib, a, b: lib.atleast_2d((a, b)), variant="several"),
+]
+
+COMPLEX_PARTS = [
+    _row("view_as_real", matrix(), lambda x: np.stack([x.real, 2 * x.real], -1),
+         lambda lib, x: lib.view_as_real(lib.complex(x.real.double(), 2 * x.real.double()))),
+    _row("view_as_complex", matrix(shape=(3, 2)), lambda x: x.real[:, 0] + 1j * x.real[:, 1],
+         lambda lib, x: lib.view_as_complex(x.real.double().contiguous())),
+]
+
+ROWS = VIEWS + SCATTERED_VIEWS + MOVED + COMPLEX_PARTS
