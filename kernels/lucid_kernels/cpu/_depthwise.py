@@ -1,278 +1,251 @@
-"""Depthwise convolution, one input channel a group: a GEMM with KH * KW rows is slower than these loops."""
+"""Convolution with few input channels a group, one output channel at a time: depthwise.
+
+The common kernels (`_plane_microkernels`) read the planes as they are. For the others a plane of the input is copied once,
+with its padding, and dealt out by the strides: image (r, c) holds the pixels that are r below and c right of a multiple of the
+strides. Each tap then meets, for all output positions, one contiguous run of one of these images, so the sums stay in registers
+whatever the strides, the dilation and the width. The last positions of each row of such a run are surplus: they wrap around to
+the next row, and are not copied to the result.
+"""
 from __future__ import annotations
+
+import functools
+from typing import NamedTuple
 
 import numba
 import numpy as np
 
 from ._compile import jit, jit_parallel
 from ._layout import PARALLEL_FROM, Array
-from ._row_copies import Window
-from ._sliding import valid_range, valid_ranges
+from ._microkernels import RUN_SUMS, RUN_TAPS, RUN_VECTORS, VECTOR_BYTES, copy_rows, dot_run, multiply_run
+from ._plane_microkernels import correlate_planes, filter_3, filter_3_strided, filter_5, filter_5_strided, filter_7
+from ._row_copies import Window, deal_rows, grad_input_by_remainders
+from ._sliding import valid_range
 
-# Planes that share the scratch memory of one task.
-_PLANES_PER_TASK = 8
-
-
-@jit
-def _add_scaled(target, values, scale, step):
-    """target[j] += scale * values[j * step] for the length of target."""
-    if step == 1:
-        for j in range(target.shape[0]):
-            target[j] += scale * values[j]
-    elif step == 2:
-        for j in range(target.shape[0]):
-            target[j] += scale * values[2 * j]
-    else:
-        for j in range(target.shape[0]):
-            target[j] += scale * values[j * step]
+# Bytes of the images and of the sums of a band of output rows, in an L1 cache of 32 KiB or more: a plane of 56x56 is one band.
+_BAND_BYTES = 28 << 10
+_BLOCK_BYTES = RUN_VECTORS * VECTOR_BYTES
 
 
-@jit
-def _spread_scaled(target, values, scale, step):
-    """target[j * step] += scale * values[j] for the length of values."""
-    if step == 1:
-        for j in range(values.shape[0]):
-            target[j] += scale * values[j]
-    elif step == 2:
-        for j in range(values.shape[0]):
-            target[2 * j] += scale * values[j]
-    else:
-        for j in range(values.shape[0]):
-            target[j * step] += scale * values[j]
+class _Cut(NamedTuple):
+    """`band` output rows are computed at once, from images of `step` elements: `rows` rows that are `pitch` apart."""
+
+    band: int
+    rows: int
+    pitch: int
+    step: int
 
 
-@jit
-def _dot(left, right, step):
-    """Sum of left[j] * right[j * step]."""
-    total = left.dtype.type(0)
-    if step == 1:
-        for j in range(left.shape[0]):
-            total += left[j] * right[j]
-    elif step == 2:
-        for j in range(left.shape[0]):
-            total += left[j] * right[2 * j]
-    else:
-        for j in range(left.shape[0]):
-            total += left[j] * right[j * step]
-    return total
+@functools.lru_cache(maxsize=64)
+def _plan(window: Window, depth: int, itemsize: int) -> tuple[_Cut, Array, Array]:
+    """How planes are cut, the images that are needed (number, 2), and where each tap (depth, KH, KW) starts in them."""
+    down, right = ([tap * dilation for tap in range(taps)] for taps, dilation in ((window.kh, window.dh), (window.kw, window.dw)))
+    rows, columns = sorted({offset % window.sh for offset in down}), sorted({offset % window.sw for offset in right})
+    images = np.array([(row, column) for row in rows for column in columns])
+    pitch = window.out_width + right[-1] // window.sw
+    extra = down[-1] // window.sh
+    planes = depth * len(images)
+    fitting = (_BAND_BYTES // (pitch * itemsize) - extra * planes) // (planes + 1)
+    band = min(window.out_height, max(1, fitting, extra))
+    band = -(-window.out_height // -(-window.out_height // band))
+    cut = _Cut(band, band + extra, pitch, (band + extra) * pitch)
+    starts = [((d * len(rows) + rows.index(a % window.sh)) * len(columns) + columns.index(b % window.sw)) * cut.step
+              + a // window.sh * pitch + b // window.sw for d in range(depth) for a in down for b in right]
+    return cut, images, np.array(starts)
 
 
 @jit
-def _depthwise_planes(x, weight, bias, window, y, first, last):
-    """Planes first..last (n * O + o) of y (N, O, OH, OW); weight is (O, KH, KW), channel o reads o // (O // C)."""
-    _, channels, height, width = x.shape
-    _, out_channels, out_height, out_width = y.shape
-    kh, kw, sh, sw, ph, pw, dh, dw, _, _ = window
-    ranges = valid_ranges(kw, pw, dw, sw, width, out_width)
+def _spans(window, height, width, top, cut, images):
+    """(images, 6): the rows first..last and the columns first..last of each image that are inside, and the pixel of the first."""
+    spans = np.empty((images.shape[0], 6), np.int64)
+    for i in range(images.shape[0]):
+        row, column = top * window.sh + images[i, 0] - window.ph, images[i, 1] - window.pw
+        spans[i, 0], spans[i, 1] = valid_range(row, window.sh, height, cut.rows)
+        spans[i, 2], spans[i, 3] = valid_range(column, window.sw, width, cut.pitch)
+        spans[i, 4], spans[i, 5] = row + spans[i, 0] * window.sh, column + spans[i, 2] * window.sw
+    return spans
+
+
+@jit
+def _deal(pixels, plane, width, window, cut, spans, first, images):
+    """Write what is inside of the images of one plane, which starts at pixels[plane], from images[first] on."""
+    for i in range(spans.shape[0]):
+        source = plane + spans[i, 4] * width + spans[i, 5]
+        target = first + i * cut.step + spans[i, 0] * cut.pitch + spans[i, 2]
+        deal_rows(pixels, source, window.sh * width, window.sw, images, target, cut.pitch, spans[i, 1] - spans[i, 0],
+                  spans[i, 3] - spans[i, 2])
+
+
+@jit
+def _convolve_planes(x, weight, bias, window, cut, images, taps, y, first, last):
+    """Planes first..last (n * O + o) of y (N, O, OH, OW); weight is (O, D * KH * KW), x (N, C, H, W)."""
+    channels, height, width = x.shape[1:]
+    out_channels, out_height, out_width = y.shape[1:]
+    depth = taps.shape[0] // (window.kh * window.kw)
+    each = out_channels // (channels // depth)
+    block = _BLOCK_BYTES // x.itemsize
+    pixels, flat = x.reshape(-1), y.reshape(-1)
+    # The last block of sums reads on for up to a block.
+    dealt = np.zeros(depth * images.shape[0] * cut.step + block, x.dtype)
+    sums = np.empty(cut.band * cut.pitch + block, x.dtype)
+    for top in range(0, out_height, cut.band):
+        rows = min(cut.band, out_height - top)
+        spans = _spans(window, height, width, top, cut, images)
+        if top > 0:  # other rows are outside now
+            dealt[:] = 0
+        for p in range(first, last):
+            n, o = p // out_channels, p % out_channels
+            for d in range(depth):
+                plane = (n * channels + o // each * depth + d) * height * width
+                _deal(pixels, plane, width, window, cut, spans, d * images.shape[0] * cut.step, dealt)
+            for j in range(0, (rows - 1) * cut.pitch + out_width, block):
+                multiply_run(dealt, j, taps, weight[o], bias[o:], sums, j, 0, False)
+            copy_rows(sums, 0, cut.pitch, flat, (p * out_height + top) * out_width, out_width, rows, out_width)
+
+
+@jit
+def _filter_planes(x, weight, bias, window, depth, y, first, last):
+    """`_convolve_planes` for windows that `_is_filter`."""
+    channels, height, width = x.shape[1:]
+    out_channels, out_height, out_width = y.shape[1:]
+    kh, kw, stride, _, top, left, _, dilation, _, _ = window
+    each = out_channels // (channels // depth)
+    pixels, flat, scales = x.reshape(-1), y.reshape(-1), weight.reshape(-1)
     for p in range(first, last):
-        n = p // out_channels
-        o = p % out_channels
-        plane = x[n, o // (out_channels // channels)]
-        for oh in range(out_height):
-            total = y[n, o, oh]
-            for j in range(out_width):
-                total[j] = bias[o]
-            for a in range(kh):
-                ih = oh * sh - ph + a * dh
-                if ih < 0 or ih >= height:
-                    continue
-                for b in range(kw):
-                    lo, hi, start = ranges[b]
-                    if lo < hi:
-                        _add_scaled(total[lo:hi], plane[ih, start:], weight[o, a, b], sw)
+        n, o = p // out_channels, p % out_channels
+        target = p * out_height * out_width
+        for d in range(depth):
+            plane = (n * channels + o // each * depth + d) * height * width
+            start, more = (o * depth + d) * kh * kw, d > 0
+            if kh == 3 and stride == 1:
+                filter_3(pixels, plane, height, width, scales, start, kw, dilation, top, left, bias[o], flat, target, out_height,
+                         out_width, more)
+            elif kh == 3:
+                filter_3_strided(pixels, plane, height, width, scales, start, kw, dilation, top, left, bias[o], flat, target,
+                                 out_height, out_width, more)
+            elif kh == 5 and stride == 1:
+                filter_5(pixels, plane, height, width, scales, start, kw, dilation, top, left, bias[o], flat, target, out_height,
+                         out_width, more)
+            elif kh == 5:
+                filter_5_strided(pixels, plane, height, width, scales, start, kw, dilation, top, left, bias[o], flat, target,
+                                 out_height, out_width, more)
+            else:
+                filter_7(pixels, plane, height, width, scales, start, kw, dilation, top, left, bias[o], flat, target, out_height,
+                         out_width, more)
 
 
 @jit_parallel
-def _depthwise_planes_parallel(x, weight, bias, window, y):
-    for p in numba.prange(y.shape[0] * y.shape[1]):
-        _depthwise_planes(x, weight, bias, window, y, p, p + 1)
-
-
-@jit
-def _set_rows(flat, pitch, start, plane):
-    """Copy the rows of a plane into flat memory, `pitch` elements apart from `start` on."""
-    for i in range(plane.shape[0]):
-        row = plane[i]
-        target = flat[start + i * pitch : start + i * pitch + row.shape[0]]
-        for j in range(row.shape[0]):
-            target[j] = row[j]
-
-
-@jit
-def _depthwise_unit_planes(x, weight, bias, window, y, first, last):
-    """`_depthwise_planes` for strides of 1: a tap is one loop along the whole padded plane.
-
-    The outputs are computed with the row length of the padded input; the surplus ones at the end of each row are never
-    copied to y. Short rows, which the vectoriser leaves to scalar code, do not matter then.
-    """
-    _, channels, height, width = x.shape
-    _, out_channels, out_height, out_width = y.shape
-    kh, kw, _, _, ph, pw, dh, dw, _, _ = window
-    pitch = width + 2 * pw
-    padded = np.zeros((height + 2 * ph) * pitch, x.dtype)
-    totals = np.empty((out_height - 1) * pitch + out_width, x.dtype)
-    for p in range(first, last):
-        n = p // out_channels
-        o = p % out_channels
-        _set_rows(padded, pitch, ph * pitch + pw, x[n, o // (out_channels // channels)])
-        start = bias[o]
-        for i in range(totals.shape[0]):
-            totals[i] = start
-        for a in range(kh):
-            for b in range(kw):
-                _add_scaled(totals, padded[a * dh * pitch + b * dw :], weight[o, a, b], 1)
-        for oh in range(out_height):
-            target = y[n, o, oh]
-            row = totals[oh * pitch : oh * pitch + out_width]
-            for j in range(row.shape[0]):
-                target[j] = row[j]
-
-
-@jit_parallel
-def _depthwise_unit_planes_parallel(x, weight, bias, window, y):
+def _filter_planes_parallel(x, weight, bias, window, depth, y, each):
     planes = y.shape[0] * y.shape[1]
-    groups = (planes + _PLANES_PER_TASK - 1) // _PLANES_PER_TASK
-    for task in numba.prange(groups):
-        _depthwise_unit_planes(
-            x, weight, bias, window, y, task * _PLANES_PER_TASK, min(planes, (task + 1) * _PLANES_PER_TASK)
-        )
+    for task in numba.prange((planes + each - 1) // each):
+        _filter_planes(x, weight, bias, window, depth, y, task * each, min(planes, (task + 1) * each))
 
 
-@jit
-def _depthwise_grad_input_planes(g, weight, window, dx, first, last):
-    """Planes first..last (n * C + c) of dx (N, C, H, W), each from the outputs of its channel."""
-    _, channels, height, width = dx.shape
-    _, out_channels, out_height, out_width = g.shape
-    kh, kw, sh, sw, ph, pw, dh, dw, _, _ = window
-    ranges = valid_ranges(kw, pw, dw, sw, width, out_width)
-    multiplier = out_channels // channels
-    for p in range(first, last):
-        n = p // channels
-        c = p % channels
-        plane = dx[n, c]
-        for ih in range(height):
-            row = plane[ih]
-            for j in range(width):
-                row[j] = 0
-        for o in range(c * multiplier, (c + 1) * multiplier):
-            for oh in range(out_height):
-                for a in range(kh):
-                    ih = oh * sh - ph + a * dh
-                    if ih < 0 or ih >= height:
-                        continue
-                    for b in range(kw):
-                        lo, hi, start = ranges[b]
-                        if lo < hi:
-                            _spread_scaled(plane[ih, start:], g[n, o, oh, lo:hi], weight[o, a, b], sw)
+def _is_filter(window: Window) -> bool:
+    """Whether `_filter_planes` has the microkernel."""
+    return window.dh == 1 and window.sh == window.sw and (window.kh, window.sh) in {(3, 1), (5, 1), (7, 1), (3, 2), (5, 2)}
 
 
 @jit_parallel
-def _depthwise_grad_input_planes_parallel(g, weight, window, dx):
-    for p in numba.prange(dx.shape[0] * dx.shape[1]):
-        _depthwise_grad_input_planes(g, weight, window, dx, p, p + 1)
+def _convolve_planes_parallel(x, weight, bias, window, cut, images, taps, y, each):
+    planes = y.shape[0] * y.shape[1]
+    for task in numba.prange((planes + each - 1) // each):
+        _convolve_planes(x, weight, bias, window, cut, images, taps, y, task * each, min(planes, (task + 1) * each))
 
 
 @jit
-def _depthwise_grad_weight_channels(g, x, window, dweight, first, last):
-    """Output channels first..last of dweight (O, KH, KW); rows are summed in their dtype, across rows in float64."""
+def _grad_weight_channels(g, x, window, cut, images, taps, dweight, first, last):
+    """Output channels first..last of dweight (O, KH * KW); taps are (blocks, RUN_TAPS). Planes are added up in float64."""
     samples, channels, height, width = x.shape
-    _, out_channels, out_height, out_width = g.shape
-    kh, kw, sh, sw, ph, pw, dh, dw, _, _ = window
-    ranges = valid_ranges(kw, pw, dw, sw, width, out_width)
+    out_channels, out_height, out_width = g.shape[1:]
+    pixels, flat = x.reshape(-1), g.reshape(-1)
+    dealt = np.zeros(images.shape[0] * cut.step, x.dtype)
+    sums = np.empty((taps.shape[0], RUN_SUMS), x.dtype)
+    row = np.zeros(1, np.int64)
     for o in range(first, last):
-        c = o // (out_channels // channels)
-        for a in range(kh):
-            for b in range(kw):
-                lo, hi, start = ranges[b]
-                top, bottom = valid_range(a * dh - ph, sh, height, out_height if lo < hi else 0)
-                total = 0.0
-                for n in range(samples):
-                    for oh in range(top, bottom):
-                        total += _dot(g[n, o, oh, lo:hi], x[n, c, oh * sh - ph + a * dh, start:], sw)
-                dweight[o, a, b] = total
-
-
-@jit_parallel
-def _depthwise_grad_weight_channels_parallel(g, x, window, dweight):
-    for o in numba.prange(dweight.shape[0]):
-        _depthwise_grad_weight_channels(g, x, window, dweight, o, o + 1)
+        totals = np.zeros((taps.shape[0], RUN_SUMS))
+        for top in range(0, out_height, cut.band):
+            rows = min(cut.band, out_height - top)
+            spans = _spans(window, height, width, top, cut, images)
+            if cut.band < out_height:
+                dealt[:] = 0
+            for n in range(samples):
+                plane = n * channels + o // (out_channels // channels)
+                _deal(pixels, plane * height * width, width, window, cut, spans, 0, dealt)
+                start = ((n * out_channels + o) * out_height + top) * out_width
+                sums[:] = 0
+                for t in range(taps.shape[0]):
+                    dot_run(flat, start, row, dealt, 0, taps[t], rows, out_width, cut.pitch, out_width, sums[t])
+                totals += sums
+        for k in range(dweight.shape[1]):
+            dweight[o, k] = totals[k // RUN_TAPS, k % RUN_TAPS]
 
 
 @jit
-def _depthwise_grad_weight_unit_channels(g, x, window, dweight, first, last):
-    """`_depthwise_grad_weight_channels` for strides of 1: one dot product along the whole padded plane for each tap.
-
-    The rows of g are spaced as those of the padded input, with zeros between them. An inf or NaN of x would meet those
-    zeros, so a channel that comes out as inf or NaN is computed again row by row.
-    """
+def _correlate_channels(g, x, window, dweight, first, last):
+    """`_grad_weight_channels` for 3x3 taps, strides and dilations of 1."""
     samples, channels, height, width = x.shape
-    _, out_channels, out_height, out_width = g.shape
-    kh, kw, _, _, ph, pw, dh, dw, _, _ = window
-    pitch = width + 2 * pw
-    padded = np.zeros((height + 2 * ph) * pitch, x.dtype)
-    spaced = np.zeros((out_height - 1) * pitch + out_width, x.dtype)
-    totals = np.empty((kh, kw))
+    out_channels, out_height, out_width = g.shape[1:]
+    pixels, flat = x.reshape(-1), g.reshape(-1)
+    sums = np.empty(RUN_SUMS, x.dtype)
+    totals = np.empty(RUN_SUMS)
     for o in range(first, last):
-        totals[:] = 0.0
+        totals[:] = 0
         for n in range(samples):
-            _set_rows(padded, pitch, ph * pitch + pw, x[n, o // (out_channels // channels)])
-            _set_rows(spaced, pitch, 0, g[n, o])
-            for a in range(kh):
-                for b in range(kw):
-                    totals[a, b] += _dot(spaced, padded[a * dh * pitch + b * dw :], 1)
-        finite = True
-        for a in range(kh):
-            for b in range(kw):
-                dweight[o, a, b] = totals[a, b]
-                finite &= np.isfinite(totals[a, b])
-        if not finite:
-            _depthwise_grad_weight_channels(g, x, window, dweight, o, o + 1)
+            plane = n * channels + o // (out_channels // channels)
+            correlate_planes(flat, (n * out_channels + o) * out_height * out_width, out_height, out_width,
+                             out_channels * out_height * out_width, pixels, plane * height * width, height, width,
+                             channels * height * width, window.ph, window.pw, sums)
+            totals += sums
+        for k in range(9):
+            dweight[o, k] = totals[k]
 
 
 @jit_parallel
-def _depthwise_grad_weight_unit_channels_parallel(g, x, window, dweight):
-    for o in numba.prange(dweight.shape[0]):
-        _depthwise_grad_weight_unit_channels(g, x, window, dweight, o, o + 1)
+def _correlate_channels_parallel(g, x, window, dweight, each):
+    channels = dweight.shape[0]
+    for task in numba.prange((channels + each - 1) // each):
+        _correlate_channels(g, x, window, dweight, task * each, min(channels, (task + 1) * each))
+
+
+@jit_parallel
+def _grad_weight_channels_parallel(g, x, window, cut, images, taps, dweight, each):
+    channels = dweight.shape[0]
+    for task in numba.prange((channels + each - 1) // each):
+        _grad_weight_channels(g, x, window, cut, images, taps, dweight, task * each, min(channels, (task + 1) * each))
 
 
 # ---- the kernel for a convolution ----------------------------------------------------------------------------------
 
 
 def depthwise(x: Array, weight: Array, bias: Array, window: Window, y: Array) -> None:
-    serial, parallel = (
-        (_depthwise_unit_planes, _depthwise_unit_planes_parallel)
-        if (window.sh, window.sw) == (1, 1)
-        else (_depthwise_planes, _depthwise_planes_parallel)
-    )
-    if y.size < PARALLEL_FROM:
-        serial(x, weight, bias, window, y, 0, y.shape[0] * y.shape[1])
-    else:
-        parallel(x, weight, bias, window, y)
+    """Fill y (N, O, OH, OW) from x (N, C, H, W), weight (O, D, KH, KW) and bias (O,), in C / D groups."""
+    depth = weight.shape[1]
+    # Tasks are large enough for a launch; a single one is none.
+    each = max(1, PARALLEL_FROM // (depth * window.out_height * window.out_width))
+    if _is_filter(window):
+        _filter_planes_parallel(x, weight, bias, window, depth, y, each)
+        return
+    cut, images, taps = _plan(window, depth, x.itemsize)
+    _convolve_planes_parallel(x, weight.reshape(weight.shape[0], -1), bias, window, cut, images, taps, y, each)
 
 
 def depthwise_grad_input(g: Array, weight: Array, window: Window, dx: Array) -> None:
-    """Fill dx from weight (O, KH, KW); where strides are 1 it is the convolution of g with the flipped weight."""
-    ph = window.dh * (window.kh - 1) - window.ph
-    pw = window.dw * (window.kw - 1) - window.pw
-    if (window.sh, window.sw) == (1, 1) and g.shape[1] == dx.shape[1] and ph >= 0 and pw >= 0:
-        flipped = window._replace(ph=ph, pw=pw, out_height=dx.shape[2], out_width=dx.shape[3])
-        depthwise(g, weight[:, ::-1, ::-1].copy(), np.zeros(dx.shape[1], g.dtype), flipped, dx)
-        return
-    if dx.size < PARALLEL_FROM:
-        _depthwise_grad_input_planes(g, weight, window, dx, 0, dx.shape[0] * dx.shape[1])
-    else:
-        _depthwise_grad_input_planes_parallel(g, weight, window, dx)
+    """Fill dx (N, C, H, W) from g (N, O, OH, OW) and weight (O, 1, KH, KW)."""
+    turned = weight.reshape(dx.shape[1], -1, window.kh, window.kw)
+
+    def convolve(taps: Array, single: Window, part: Array) -> None:
+        depthwise(g, np.ascontiguousarray(taps), np.zeros(dx.shape[1], g.dtype), single, part)
+
+    grad_input_by_remainders(turned, window, dx, convolve)
 
 
 def depthwise_grad_weight(g: Array, x: Array, window: Window, dweight: Array) -> None:
-    serial, parallel = (
-        (_depthwise_grad_weight_unit_channels, _depthwise_grad_weight_unit_channels_parallel)
-        if (window.sh, window.sw) == (1, 1)
-        else (_depthwise_grad_weight_channels, _depthwise_grad_weight_channels_parallel)
-    )
-    if g.size < PARALLEL_FROM:
-        serial(g, x, window, dweight, 0, dweight.shape[0])
-    else:
-        parallel(g, x, window, dweight)
-
-
+    """Fill dweight (O, 1, KH, KW) from g (N, O, OH, OW) and x (N, C, H, W)."""
+    each = max(1, PARALLEL_FROM // (g.size // g.shape[1]))
+    if window[:4] == (3, 3, 1, 1) and (window.dh, window.dw) == (1, 1):
+        _correlate_channels_parallel(g, x, window, dweight.reshape(dweight.shape[0], -1), each)
+        return
+    cut, images, starts = _plan(window, 1, x.itemsize)
+    blocks = -(-starts.size // RUN_TAPS)
+    taps = starts[np.minimum(np.arange(blocks * RUN_TAPS), starts.size - 1)].reshape(blocks, RUN_TAPS)
+    _grad_weight_channels_parallel(g, x, window, cut, images, taps, dweight.reshape(dweight.shape[0], -1), each)

@@ -15,7 +15,16 @@ import numpy as np
 from ._compile import jit, jit_parallel
 from ._layout import PARALLEL_FROM, Array
 from ._microkernels import ROWS, VECTOR_BYTES, VECTORS, multiply_block
-from ._row_copies import Window, copies_of, enough_work, extra_rows, fill_copies, least_period, tap_starts
+from ._row_copies import (
+    Window,
+    copies_of,
+    enough_work,
+    extra_rows,
+    fill_copies,
+    grad_input_by_remainders,
+    least_period,
+    tap_starts,
+)
 
 # Products that a sum in registers should have at most: the pixels of a block, 128 bytes for each, stay in the L1 cache then.
 _STEPS = 192
@@ -238,53 +247,9 @@ def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array) -> 
 # ---- input gradient ------------------------------------------------------------------------------------------------
 
 
-@jit_parallel
-def _spread(part, sh, sw, row, column, dx):
-    """dx[:, :, row::sh, column::sw] = part."""
-    channels = dx.shape[1]
-    for task in numba.prange(dx.shape[0] * channels):
-        source, target = part[task // channels, task % channels], dx[task // channels, task % channels]
-        for i in range(source.shape[0]):
-            values, pixels = source[i], target[row + i * sh, column:]
-            for j in range(values.shape[0]):
-                pixels[j * sw] = values[j]
-
-
-def _matching(taps: int, stride: int, dilation: int, padding: int, first: int) -> list[int]:
-    """The taps through which the input positions first, first + stride, ... meet outputs, from the last to the first."""
-    return [a for a in reversed(range(taps)) if (first + padding - a * dilation) % stride == 0]
-
-
 def grad_input(g: Array, weight: Array, window: Window, dx: Array) -> None:
-    """Fill dx (N, C, H, W) from g (N, O, OH, OW) and weight (O, C, KH, KW).
-
-    The input positions with one remainder by the stride meet the same taps: their gradient is a convolution of g, with
-    strides of 1, with those taps turned around.
-    """
-    kh, kw, sh, sw, ph, pw, dh, dw, _, _ = window
+    """Fill dx (N, C, H, W) from g (N, O, OH, OW) and weight (O, C, KH, KW)."""
     bias = np.zeros(dx.shape[1], g.dtype)
-    turned = weight.transpose(1, 0, 2, 3)
-    height, width = dx.shape[2:]
-    for row in range(min(sh, height)):
-        rows = _matching(kh, sh, dh, ph, row)
-        for column in range(min(sw, width)):
-            columns = _matching(kw, sw, dw, pw, column)
-            shape = (-(-(height - row) // sh), -(-(width - column) // sw))
-            if not rows or not columns:
-                dx[:, :, row::sh, column::sw] = 0
-                continue
-            part = dx if (sh, sw) == (1, 1) else np.empty((*dx.shape[:2], *shape), g.dtype)
-            taps = turned[:, :, rows[0] :: _step(rows), columns[0] :: _step(columns)][:, :, : len(rows), : len(columns)]
-            single = Window(
-                len(rows), len(columns), 1, 1,
-                -((row + ph - rows[0] * dh) // sh), -((column + pw - columns[0] * dw) // sw),
-                max(1, -_step(rows) * dh // sh), max(1, -_step(columns) * dw // sw), *shape,
-            )
-            convolve(g, taps, bias, single, part)
-            if part is not dx:
-                _spread(part, sh, sw, row, column, dx)
-
-
-def _step(taps: list[int]) -> int:
-    """The step from one of `taps` to the next, negative; -1 for a single one."""
-    return taps[1] - taps[0] if len(taps) > 1 else -1
+    grad_input_by_remainders(
+        weight.transpose(1, 0, 2, 3), window, dx, lambda taps, single, part: convolve(g, taps, bias, single, part)
+    )

@@ -69,9 +69,9 @@ class _Vectors:
         limit = self.builder.shuffle_vector(limit, ir.Constant(numbers, ir.Undefined), lanes)
         return self.builder.icmp_signed("<", ir.Constant(numbers, list(range(start, start + self.type.count))), limit)
 
-    def every_second(self, one: Any, other: Any, first: int = 0) -> Any:
-        """The lanes `first`, `first` + 2, ... of two vectors, one after the other."""
-        lanes = ir.Constant(ir.VectorType(ir.IntType(32), self.type.count), list(range(first, 2 * self.type.count, 2)))
+    def every_second(self, one: Any, other: Any) -> Any:
+        """The lanes 0, 2, 4, ... of two vectors, one after the other."""
+        lanes = ir.Constant(ir.VectorType(ir.IntType(32), self.type.count), list(range(0, 2 * self.type.count, 2)))
         return self.builder.shuffle_vector(one, other, lanes)
 
     def load_masked(self, pointer: Any, mask: Any) -> Any:
@@ -95,10 +95,10 @@ class _Vectors:
     def store(self, vector: Any, pointer: Any) -> None:
         self.builder.store(vector, self.builder.bitcast(pointer, self.type.as_pointer()), align=self.alignment)
 
-    def prefetch(self, pointer: Any) -> None:
-        """Ask for the cache line of `pointer`, to be written."""
+    def prefetch(self, pointer: Any, write: bool = True) -> None:
+        """Ask for the cache line of `pointer`, to be written or read."""
         pointer = self.builder.bitcast(pointer, self.type.as_pointer())
-        kinds = [ir.Constant(ir.IntType(32), number) for number in (1, 3, 1)]  # for writing, into L1, data
+        kinds = [ir.Constant(ir.IntType(32), number) for number in (int(write), 3, 1)]  # into L1, data
         signature = ir.FunctionType(ir.VoidType(), [pointer.type, *(kind.type for kind in kinds)])
         function = cgutils.get_or_insert_function(self.builder.module, signature, "llvm.prefetch.p0")
         self.builder.call(function, [pointer, *kinds])
@@ -209,7 +209,7 @@ multiply_run = _make_multiply(1, RUN_VECTORS)
 def _make_dot(row_count: int, tap_count: int) -> Any:
     @_intrinsic
     def dot(typing, g, g_start, rows, columns, start, taps, samples, g_step, step, count, sums):
-        """Add to sums[r * tap_count + t] the products of row_count rows of g with tap_count rows of the columns; nothing is checked.
+        """Add to sums[r * tap_count + t] the products of `row_count` rows of g with `tap_count` rows of the columns, unchecked.
 
         `sums` has room for whole vectors (DOT_SUMS, RUN_SUMS).
 
@@ -264,8 +264,9 @@ dot_run = _make_dot(1, RUN_TAPS)
 def _make_copy(stride: int) -> Any:
     @_intrinsic
     def copy(typing, source, source_start, source_pitch, target, target_start, target_pitch, rows, count):
-        """target[target_start + r * target_pitch + i] = source[source_start + r * source_pitch + stride * i] for r below `rows` and
-        i below `count`; nothing is checked.
+        """Copy every `stride`-th element of some rows: for r below `rows` and i below `count`, unchecked,
+
+        target[target_start + r * target_pitch + i] = source[source_start + r * source_pitch + stride * i].
 
         The last vector of a row is masked: LLVM's own loop moves 64 elements at a time and the rest one by one, which takes four
         times as long for a plane of 7x7.

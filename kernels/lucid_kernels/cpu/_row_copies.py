@@ -13,11 +13,13 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numba
 import numpy as np
 
-from ._compile import jit
+from ._compile import jit, jit_parallel
 from ._layout import Array
 from ._microkernels import copy_every_second, copy_rows
 from ._sliding import valid_range
@@ -158,3 +160,58 @@ def _fill_rows(x, first_sample, samples, first_channel, channels, window, period
                     source = plane + (row_offset + first * sh) * width + lo * sw + offset
                     deal_rows(pixels, source, sh * width, sw, copies, inside + lo, out_width, last - first, hi - lo)
                     clear_sides(copies[inside : target + last * out_width], out_width, lo, out_width - hi)
+
+
+# ---- input gradients ------------------------------------------------------------------------------------------------
+
+
+@jit_parallel
+def _spread(part, sh, sw, row, column, dx):
+    """dx[:, :, row::sh, column::sw] = part."""
+    channels = dx.shape[1]
+    for task in numba.prange(dx.shape[0] * channels):
+        source, target = part[task // channels, task % channels], dx[task // channels, task % channels]
+        for i in range(source.shape[0]):
+            values, pixels = source[i], target[row + i * sh, column:]
+            for j in range(values.shape[0]):
+                pixels[j * sw] = values[j]
+
+
+def _matching(taps: int, stride: int, dilation: int, padding: int, first: int) -> list[int]:
+    """The taps through which the input positions first, first + stride, ... meet outputs, from the last to the first."""
+    return [a for a in reversed(range(taps)) if (first + padding - a * dilation) % stride == 0]
+
+
+def _step(taps: list[int]) -> int:
+    """The step from one of `taps` to the next, negative; -1 for a single one."""
+    return taps[1] - taps[0] if len(taps) > 1 else -1
+
+
+def grad_input_by_remainders(
+    turned: Array, window: Window, dx: Array, convolve: Callable[[Array, Window, Array], None]
+) -> None:
+    """Fill dx (N, C, H, W) by convolutions with `turned`, the weight by input channels (C, ..., KH, KW).
+
+    The input positions with one remainder by the stride meet the same taps: their gradient is a convolution of the upstream
+    gradient, with strides of 1, with those taps turned around: ``convolve(taps, window, part)``.
+    """
+    kh, kw, sh, sw, ph, pw, dh, dw, _, _ = window
+    height, width = dx.shape[2:]
+    for row in range(min(sh, height)):
+        rows = _matching(kh, sh, dh, ph, row)
+        for column in range(min(sw, width)):
+            columns = _matching(kw, sw, dw, pw, column)
+            if not rows or not columns:
+                dx[:, :, row::sh, column::sw] = 0
+                continue
+            shape = (-(-(height - row) // sh), -(-(width - column) // sw))
+            part = dx if (sh, sw) == (1, 1) else np.empty((*dx.shape[:2], *shape), dx.dtype)
+            taps = turned[:, :, rows[0] :: _step(rows), columns[0] :: _step(columns)][:, :, : len(rows), : len(columns)]
+            single = Window(
+                len(rows), len(columns), 1, 1,
+                -((row + ph - rows[0] * dh) // sh), -((column + pw - columns[0] * dw) // sw),
+                max(1, -_step(rows) * dh // sh), max(1, -_step(columns) * dw // sw), *shape,
+            )
+            convolve(taps, single, part)
+            if part is not dx:
+                _spread(part, sh, sw, row, column, dx)

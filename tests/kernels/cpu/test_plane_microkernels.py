@@ -1,0 +1,109 @@
+"""The loops over one plane in LLVM IR: what they compute, what they do not read, and that their sums stay in registers."""
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+from lucid_kernels.cpu._microkernels import RUN_SUMS, VECTOR_BYTES
+from lucid_kernels.cpu._plane_microkernels import (
+    correlate_planes,
+    filter_3,
+    filter_3_strided,
+    filter_5,
+    filter_5_strided,
+    filter_7,
+)
+
+from tests.kernels.cpu.test_microkernels import innermost
+
+MICROKERNELS = {(3, 1): filter_3, (5, 1): filter_5, (7, 1): filter_7, (3, 2): filter_3_strided, (5, 2): filter_5_strided}
+OFFSET = 5  # elements before each plane
+
+
+def compiled(microkernel: Any) -> Any:
+    @numba.njit
+    def call(x, height, width, weight, columns, dilation, top, left, bias, y, y_height, y_width, accumulate):
+        microkernel(x, 5, height, width, weight, 1, columns, dilation, top, left, bias, y, 5, y_height, y_width, accumulate)
+
+    return call
+
+
+FILTERS = {key: compiled(microkernel) for key, microkernel in MICROKERNELS.items()}
+
+
+@numba.njit
+def correlate(g, g_height, g_width, x, height, width, top, left, sums):
+    correlate_planes(g, 5, g_height, g_width, 0, x, 5, height, width, 0, top, left, sums)
+
+
+def surrounded(plane: np.ndarray) -> np.ndarray:
+    """A plane as flat memory between NaNs, which spoil every result that reads beyond the plane."""
+    nothing = np.full(OFFSET, np.nan, plane.dtype)
+    return np.concatenate([nothing, plane.reshape(-1), nothing])
+
+
+def filtered(x: np.ndarray, weight: np.ndarray, shape: tuple[int, int], stride: int, dilation: int, top: int, left: int) -> Any:
+    """The sums in float64, one output at a time."""
+    y = np.zeros(shape)
+    for i, j in np.ndindex(shape):
+        for a, b in np.ndindex(weight.shape):
+            row, column = stride * i + a - top, stride * j + b * dilation - left
+            if 0 <= row < x.shape[0] and 0 <= column < x.shape[1]:
+                y[i, j] += float(weight[a, b]) * float(x[row, column])
+    return y
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("height", "stride"), MICROKERNELS)
+@pytest.mark.parametrize(("shape", "columns", "dilation", "top", "left"), [
+    ((1, 1), 3, 1, 1, 1), ((7, 7), 3, 1, 1, 1), ((9, 40), 2, 3, 0, 2), ((5, 17), 1, 1, 2, 0), ((3, 33), 5, 1, 4, 7)])
+def test_filter_plane(dtype: Any, height: int, stride: int, shape: Any, columns: int, dilation: int, top: int, left: int) -> None:
+    rng = np.random.default_rng(0)
+    x, weight = rng.normal(size=shape).astype(dtype), rng.normal(size=(height, columns)).astype(dtype)
+    result = (-(-shape[0] // stride), -(-shape[1] // stride) + 1)
+    expected = filtered(x, weight, result, stride, dilation, top, left)
+    y = np.full(result[0] * result[1] + 2 * OFFSET, -7, dtype)
+    arguments = (*shape, np.append(dtype(np.nan), weight), columns, dilation, top, left, dtype(0.5), y, *result)
+    for accumulate in (False, True):
+        FILTERS[height, stride](surrounded(x), *arguments, accumulate)
+        wanted = 0.5 + expected * (2 if accumulate else 1)
+        np.testing.assert_allclose(y[OFFSET:-OFFSET].reshape(result), wanted, rtol=1e-4, atol=1e-4)
+        np.testing.assert_array_equal(y[:OFFSET], -7)
+        np.testing.assert_array_equal(y[-OFFSET:], -7)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("shape", "top", "left"), [((1, 1), 1, 1), ((7, 7), 1, 1), ((10, 33), 0, 2), ((5, 16), 2, 0)])
+def test_correlate_planes(dtype: Any, shape: Any, top: int, left: int) -> None:
+    rng = np.random.default_rng(0)
+    x, g = rng.normal(size=shape).astype(dtype), rng.normal(size=(shape[0] + 1, shape[1] + 2)).astype(dtype)
+    sums = np.full(RUN_SUMS, -7, dtype)
+    correlate(surrounded(g), *g.shape, surrounded(x), *shape, top, left, sums)
+    np.testing.assert_allclose(sums[:9].reshape(3, 3), filtered(x, g, (3, 3), 1, 1, top, left), rtol=1e-4, atol=1e-4)
+
+
+def test_inf_that_no_gradient_meets_stays_away() -> None:
+    """The lanes beyond a row of g are zeros: with an inf of x there they would make NaN."""
+    g, x = np.ones((3, 3), np.float32), np.ones((3, 5), np.float32)
+    x[:, 4] = np.inf
+    sums = np.zeros(RUN_SUMS, np.float32)
+    correlate(surrounded(g), 3, 3, surrounded(x), 3, 5, 0, 0, sums)
+    np.testing.assert_array_equal(sums[:9].reshape(3, 3), [[9, 9, np.inf], [6, 6, np.inf], [3, 3, np.inf]])
+
+
+@pytest.mark.parametrize("function", [FILTERS[3, 1], correlate], ids=["filter_3", "correlate_planes"])
+def test_sums_stay_in_vector_registers(function: Any) -> None:
+    if function is correlate:
+        test_correlate_planes(np.float32, (7, 7), 1, 1)
+    else:
+        test_filter_plane(np.float32, 3, 1, (7, 7), 3, 1, 1, 1)
+    assembly = function.inspect_asm(next(s for s in function.signatures if s[0].dtype == numba.float32))
+    loop = innermost(function)
+    if "vfmadd" not in loop:
+        pytest.skip("written for x86")
+    register = "%zmm" if VECTOR_BYTES == 64 else "%ymm"
+    assert len(re.findall(rf"vfmadd\w+ps\s.*{register}", assembly)) >= 36
+    assert not re.findall(rf"vmov\w+\s+{register}\d+, -?\d*\(%r[sb]p\)", loop)
