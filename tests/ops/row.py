@@ -63,6 +63,9 @@ class Row:
 
 SHAPES = [((3, 4), (3, 4)), ((3, 4), (4,)), ((3, 1), (1, 4)), ((2, 3, 4), ()), ((), ())]
 
+# What these give depends on the strides of their inputs.
+OF_STRIDES = ("as_strided", "Tensor.as_strided_", "Tensor.view", "Tensor.view_as", "view_as_complex")
+
 
 def matrix(low: float = -2.0, high: float = 2.0, shape: tuple[int, ...] = (3, 4)) -> Inputs:
     """One array of uniform numbers."""

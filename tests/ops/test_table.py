@@ -10,12 +10,10 @@ import pytest
 import lucid
 from lucid.autograd import gradcheck, gradgradcheck
 from tests.ops.outcomes import differing_values, flat, inputs_of, numbers, tensors
-from tests.ops.row import Row
+from tests.ops.row import OF_STRIDES, Row
 from tests.ops.table import BINARY, ROWS, UNARY
 
 REFERENCED = [row for row in ROWS if row.reference is not None]
-# What these give depends on strides.
-OF_STRIDES = ("as_strided", "Tensor.as_strided_", "Tensor.view", "Tensor.view_as", "view_as_complex")
 
 
 def named(rows: list[Row]) -> Any:
