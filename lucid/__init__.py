@@ -4,6 +4,7 @@ On a CPU it runs on NumPy and Numba kernels, on a CUDA machine on CuPy and our o
 numba nor cupy: they come with the first operation that needs them.
 """
 from builtins import bool as _bool
+from math import e, inf, nan, pi
 
 from . import autograd, gpu
 from ._dtypes import (
@@ -174,6 +175,11 @@ from .ops.diagonals import (
     tril,
     triu,
 )
+from .ops.distances import (
+    cdist,
+    pdist,
+    renorm,
+)
 from .ops.dropout import (
     dropout,
 )
@@ -205,12 +211,78 @@ from .ops.grids import (
     tril_indices,
     triu_indices,
 )
+from .ops.group_normalization import (
+    group_norm,
+)
 from .ops.histogram import (
     bincount,
     histc,
     histogram,
     unique,
     unique_consecutive,
+)
+from .ops.in_place import (
+    abs_,
+    acos_,
+    acosh_,
+    addmv_,
+    arccos_,
+    arccosh_,
+    arcsin_,
+    arcsinh_,
+    arctan_,
+    arctanh_,
+    asin_,
+    asinh_,
+    atan_,
+    atanh_,
+    ceil_,
+    clamp_,
+    clamp_max_,
+    clamp_min_,
+    clip_,
+    cos_,
+    cosh_,
+    deg2rad_,
+    detach_,
+    erf_,
+    erfc_,
+    exp2_,
+    exp_,
+    expm1_,
+    fill_,
+    fix_,
+    floor_,
+    frac_,
+    gcd_,
+    i0_,
+    index_put_,
+    lcm_,
+    ldexp_,
+    log1p_,
+    log2_,
+    log10_,
+    log_,
+    logit_,
+    nan_to_num_,
+    neg_,
+    negative_,
+    rad2deg_,
+    reciprocal_,
+    relu_,
+    round_,
+    rsqrt_,
+    sigmoid_,
+    sin_,
+    sinc_,
+    sinh_,
+    sqrt_,
+    square_,
+    tan_,
+    tanh_,
+    trunc_,
+    xlogy_,
+    zero_,
 )
 from .ops.index_slices import (
     index_add,
@@ -321,6 +393,18 @@ from .ops.permutation import (
     t,
     transpose,
 )
+from .ops.piecewise_activation import (
+    celu,
+    celu_,
+    hardshrink,
+    prelu,
+    rrelu,
+    rrelu_,
+    selu,
+    selu_,
+    threshold,
+    threshold_,
+)
 from .ops.pooling import (
     max_pool2d,
 )
@@ -330,6 +414,21 @@ from .ops.pooling_dimensions import (
     avg_pool1d,
     max_pool1d,
     max_pool3d,
+)
+from .ops.properties import (
+    detach,
+    get_device,
+    is_complex,
+    is_conj,
+    is_floating_point,
+    is_inference,
+    is_neg,
+    is_nonzero,
+    is_same_size,
+    is_signed,
+    numel,
+    resolve_conj,
+    resolve_neg,
 )
 from .ops.random import (
     bernoulli,
@@ -380,6 +479,9 @@ from .ops.resampling import (
     channel_shuffle,
     pixel_shuffle,
     pixel_unshuffle,
+)
+from .ops.rms_norm import (
+    rms_norm,
 )
 from .ops.scan import (
     cummax,
@@ -435,6 +537,7 @@ from .ops.splitting import (
     select_scatter,
     slice_scatter,
     split,
+    split_with_sizes,
     tensor_split,
     unbind,
     vsplit,
@@ -530,6 +633,10 @@ from .ops.unary import (
     square,
     trunc,
 )
+from .ops.vectors import (
+    cosine_similarity,
+    pairwise_distance,
+)
 from .serialization import load, save
 from .tensor import Size, Tensor
 
@@ -538,6 +645,7 @@ from . import data, fft, linalg, nn, optim, func, special, einops, random  # iso
 __version__ = "0.1.0"
 
 cuda = gpu
+newaxis = None
 half, float, double = float16, float32, float64
 short, int, long = int16, int32, int64
 cfloat, cdouble = complex64, complex128

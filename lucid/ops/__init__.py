@@ -24,6 +24,7 @@ from . import (
     convolution,
     creation,
     diagonals,
+    distances,
     dropout,
     embedding,
     fold,
@@ -52,6 +53,8 @@ from . import (
     piecewise_activation,
     pooling,
     pooling_dimensions,
+    properties,
+    python_functions,
     random,
     reduction,
     reordering,
@@ -80,7 +83,8 @@ FAMILIES = (activation, arithmetic, bilinear, binary, broadcasting, comparison, 
             linear_algebra_sums, linear_algebra_systems, linear_algebra_triangular, loss, margin_loss, masking,
             normalization, padding, permutation, piecewise_activation, pooling, pooling_dimensions, random, reduction,
             reordering, repetition, resampling, scan, scatter_reduce, search, shape, sorting, special, splitting,
-            statistics, strides, ternary, trigonometry, unary, vectors)
+            statistics, strides, ternary, trigonometry, unary, vectors,
+            distances, properties, python_functions)
 
 OPERATORS: dict[str, Callable[..., Any]] = {
     "__add__": arithmetic.plain_add, "__radd__": arithmetic.plain_add, "__sub__": arithmetic.sub, "__rsub__": arithmetic.rsub,

@@ -25,7 +25,7 @@ from ..tensor import Tensor, wrap
 from ._operands import require_tensor
 
 METHODS = ("clone", "contiguous", "to", "type", "type_as", "cpu", "gpu", "cuda", "half", "bfloat16", "float", "double", "int",
-           "long", "short", "char", "byte", "bool", "copy_", "conj")
+           "long", "short", "char", "byte", "bool", "cfloat", "cdouble", "copy_", "conj")
 
 
 def _cast_rule(needs: Any, x: Tensor, *, dtype: np.dtype) -> Any:
@@ -223,6 +223,16 @@ def half(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
 def bfloat16(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
     """`input` as bfloat16."""
     return to(input, _dtypes.bfloat16, memory_format=memory_format)
+
+
+def cfloat(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
+    """`input` as complex64."""
+    return to(input, _dtypes.complex64, memory_format=memory_format)
+
+
+def cdouble(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
+    """`input` as complex128."""
+    return to(input, _dtypes.complex128, memory_format=memory_format)
 
 
 def float(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from ..autograd.inplace import write
 from ..tensor import Tensor
 from ._operands import require_tensor
+from ._out import accepts_out
 from .activation import elu, leaky_relu, require_floating, softplus, tanh
 from .comparison import clip, where
 from .random import rand_like
 
-__all__ = ()  # functions of nn.functional only
+METHODS = ("hardshrink", "prelu")
 
 # Klambauer et al., "Self-Normalizing Neural Networks", 2017.
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
@@ -61,6 +62,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
     return _apply(lambda x: x * tanh(softplus(x)), input, inplace)
 
 
+@accepts_out(castable=True)
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """`input` where it is above `threshold`, else `value`. Raises NotImplementedError for bool and complex tensors."""
     if require_tensor("threshold", input)._array.dtype.kind in "bc":
@@ -78,6 +80,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     return where(input > lambd, input - lambd, where(input < -lambd, input + lambd, input * 0))
 
 
+@accepts_out
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """`input`, and 0 within `lambd` of 0."""
     require_floating("hardshrink", input)
@@ -147,3 +150,27 @@ def rrelu(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: b
         return _apply(lambda x: leaky_relu(x, (lower + upper) / 2), input, inplace)
     slopes = rand_like(input.detach()) * (upper - lower) + lower
     return _apply(lambda x: where(x <= 0, x * slopes, x), input, inplace)
+
+
+def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """`celu`, written into `input`."""
+    return celu(input, alpha, inplace=True)
+
+
+def selu_(input: Tensor) -> Tensor:
+    """`selu`, written into `input`."""
+    return selu(input, inplace=True)
+
+
+_threshold = threshold  # the parameter of `threshold_` hides the function
+
+
+def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
+    """`threshold`, written into `input`."""
+    return _threshold(input, threshold, value, inplace=True)
+
+
+def rrelu_(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Tensor:
+    """`rrelu`, written into `input`."""
+    return rrelu(input, lower, upper, training, inplace=True)
+

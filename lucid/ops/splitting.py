@@ -12,8 +12,8 @@ from ._out import accepts_out
 from .creation import zeros
 from .shape import squeeze
 
-METHODS = ("narrow", "select", "split", "chunk", "tensor_split", "unbind", "hsplit", "vsplit", "dsplit", "select_scatter",
-           "slice_scatter")
+METHODS = ("narrow", "select", "split", "split_with_sizes", "chunk", "tensor_split", "unbind", "hsplit", "vsplit", "dsplit",
+           "select_scatter", "slice_scatter")
 
 
 def _split_rule(needs: Any, x: Tensor, *, boundaries: tuple[int, ...], axis: int) -> Pull:
@@ -84,6 +84,11 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
                                f"dimension {dim}), but got split_sizes={sections}")
     boundaries = tuple(sum(sections[:i]) for i in range(1, len(sections)))
     return split_op(tensor, boundaries=boundaries, axis=dim)
+
+
+def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Views of the given lengths along `dim`, as by `split`."""
+    return split(input, list(split_sizes), dim)
 
 
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:

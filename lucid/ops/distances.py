@@ -1,0 +1,67 @@
+"""Distances between all pairs of vectors, and vectors brought to a length: `cdist`, `pdist`, `renorm`."""
+from __future__ import annotations
+
+from .. import _dtypes
+from ..autograd.errors import type_name
+from ..tensor import Tensor
+from ._operands import canonical_dim, require_tensor
+from ._out import accepts_out
+from .grids import triu_indices
+
+METHODS = ("renorm",)
+INPLACE_METHODS = ("renorm",)
+
+
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
+    """The `p`-norms of the differences of all pairs of rows: ``(..., P, M)`` and ``(..., R, M)`` give ``(..., P, R)``.
+
+    Leading dimensions broadcast. The differences are always computed themselves, whatever `compute_mode` says, so that near
+    rows lose no digits. Raises RuntimeError for other dtypes than floats, other lengths and a negative `p`.
+    """
+    for number, x in enumerate((x1, x2), 1):
+        if not _dtypes.is_floating(require_tensor("cdist", x).dtype):
+            raise RuntimeError(f"cdist only supports floating-point dtypes, X{number} got: {type_name(x.dtype)}")
+        if x.ndim < 2:
+            raise RuntimeError(f"cdist only supports at least 2D tensors, X{number} got: {x.ndim}D")
+    if x1.shape[-1] != x2.shape[-1]:
+        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
+    if p < 0:
+        raise RuntimeError("cdist only supports non-negative p values")
+    if compute_mode not in (None, "use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist",
+                            "donot_use_mm_for_euclid_dist"):
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+    difference = x1.unsqueeze(-2) - x2.unsqueeze(-3)
+    return difference.norm(p, -1) if difference.shape[-1] else difference.sum(-1)
+
+
+def pdist(input: Tensor, p: float = 2.0) -> Tensor:
+    """The `p`-norms of the differences of all pairs of different rows of a matrix, in the order of `combinations`."""
+    if require_tensor("pdist", input).ndim != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
+    if not _dtypes.is_floating(input.dtype):
+        raise RuntimeError("pdist only supports floating-point dtypes")
+    if p < 0:
+        raise RuntimeError("pdist only supports non-negative p values")
+    first, second = triu_indices(input.shape[0], input.shape[0], 1, device=input.device).unbind(0)
+    return (input.index_select(0, first) - input.index_select(0, second)).norm(p, -1)
+
+
+@accepts_out
+def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
+    """`input` with each slice along `dim` whose `p`-norm is above `maxnorm` scaled down to that norm.
+
+    Raises RuntimeError for fewer than two dimensions, a `p` that is not positive and a negative `maxnorm`.
+    """
+    if not _dtypes.is_differentiable(require_tensor("renorm", input).dtype):
+        raise NotImplementedError(f"\"renorm\" not implemented for '{type_name(input.dtype)}'")
+    if p <= 0:
+        raise RuntimeError("renorm: non-positive-norm not supported")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+    if input.ndim < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
+    kept = canonical_dim(dim, input.ndim)
+    size = input.norm(p, [axis for axis in range(input.ndim) if axis != kept], keepdim=True)
+    above = size > maxnorm
+    # 1e-7 is added to the norm, as in PyTorch, so that rounding does not leave it above the bound.
+    return input * (maxnorm / (size + 1e-7)).masked_fill(~above, 1)

@@ -1,0 +1,101 @@
+"""What a tensor is, as functions and methods: its kind of numbers, its device, whether it equals another in form."""
+from __future__ import annotations
+
+from typing import Any
+
+from ..tensor import Tensor
+from ._operands import require_tensor
+
+METHODS = ("is_nonzero", "is_same_size", "is_signed", "is_conj", "is_neg", "resolve_conj", "resolve_neg", "get_device",
+           "pin_memory", "is_pinned")
+
+
+def is_floating_point(input: Tensor) -> bool:
+    """Whether the dtype is a real floating-point type."""
+    return require_tensor("is_floating_point", input).is_floating_point()
+
+
+def is_complex(input: Tensor) -> bool:
+    """Whether the dtype is complex."""
+    return require_tensor("is_complex", input).is_complex()
+
+
+def is_inference(input: Tensor) -> bool:
+    """Whether the tensor was made in `inference_mode`."""
+    return require_tensor("is_inference", input).is_inference()
+
+
+def is_signed(input: Tensor) -> bool:
+    """Whether the dtype holds negative numbers."""
+    return bool(require_tensor("is_signed", input)._array.dtype.kind not in "bu")
+
+
+def is_nonzero(input: Tensor) -> bool:
+    """Whether the only element is not zero. Raises RuntimeError for more elements or none."""
+    return bool(require_tensor("is_nonzero", input))
+
+
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """Whether the shapes are equal."""
+    return bool(require_tensor("is_same_size", input)._array.shape == require_tensor("is_same_size", other)._array.shape)
+
+
+def is_conj(input: Tensor) -> bool:
+    """False: lucid computes conjugates at once."""
+    require_tensor("is_conj", input)
+    return False
+
+
+def is_neg(input: Tensor) -> bool:
+    """False: lucid negates at once."""
+    require_tensor("is_neg", input)
+    return False
+
+
+def resolve_conj(input: Tensor) -> Tensor:
+    """The tensor itself: there are no pending conjugates."""
+    return require_tensor("resolve_conj", input)
+
+
+def resolve_neg(input: Tensor) -> Tensor:
+    """The tensor itself: there are no pending signs."""
+    return require_tensor("resolve_neg", input)
+
+
+def numel(input: Tensor) -> int:
+    """The number of elements."""
+    return require_tensor("numel", input).numel()
+
+
+def get_device(input: Tensor) -> int:
+    """The number of the GPU that the tensor is on; -1 for a tensor on the CPU."""
+    device = require_tensor("get_device", input).device
+    return (device.index or 0) if device.type == "gpu" else -1
+
+
+def pin_memory(self: Tensor) -> Tensor:
+    """The tensor itself: copies to a GPU pin their memory on their own. Raises RuntimeError for a tensor that is not on the
+    CPU.
+    """
+    if self.device != "cpu":
+        raise RuntimeError(f"cannot pin '{self.type()}' only dense CPU tensors can be pinned")
+    return self
+
+
+def is_pinned(self: Tensor) -> bool:
+    """False: no tensor stays in pinned memory."""
+    return False
+
+
+def detach(input: Tensor) -> Tensor:
+    """The same memory without the graph."""
+    return require_tensor("detach", input).detach()
+
+
+def _is_cpu(self: Tensor) -> bool:
+    """Whether the memory is on the host."""
+    return self.device == "cpu"
+
+
+SPECIAL_METHODS: dict[str, Any] = {"ndimension": Tensor.dim, "is_cpu": property(_is_cpu), "is_sparse": False,
+                                   "is_quantized": False, "is_nested": False}

@@ -1,0 +1,39 @@
+"""Python functions called for every element: `apply_`, `map_`, `map2_`. Slow, on the CPU only, and without gradients."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..autograd.inplace import write
+from ..tensor import Tensor
+from ._operands import require_tensor
+
+METHODS = ("apply_", "map_", "map2_")
+
+
+def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
+    """Replace each element ``x`` by ``callable(x)``. Raises TypeError on another device than the CPU."""
+    return _called("apply_", self, (), callable)
+
+
+def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+    """Replace each element ``x`` by ``callable(x, y)`` with the element ``y`` of `tensor`, which broadcasts."""
+    return _called("map_", self, (tensor,), callable)
+
+
+def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
+    """As `map_`, with the elements of two tensors."""
+    return _called("map2_", self, (x, y), callable)
+
+
+def _called(name: str, self: Tensor, others: tuple[Tensor, ...], function: Callable[..., Any]) -> Tensor:
+    given = (self, *(require_tensor(name, other) for other in others))
+    if any(tensor.requires_grad for tensor in given):
+        raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
+    if any(tensor.device != "cpu" for tensor in given):
+        raise TypeError(f"{name} is only implemented on CPU tensors")
+    if any(other.dtype != self.dtype for other in others):
+        raise TypeError(f"{name}: the dtypes of all tensors must be the same")
+    columns = [tensor.expand(self.shape).reshape(-1).tolist() for tensor in given]
+    values = [function(*row) for row in zip(*columns, strict=True)]
+    return write(self, lambda old: old.new_tensor(values).reshape(old.shape))
