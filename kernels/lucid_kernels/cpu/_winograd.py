@@ -14,7 +14,7 @@ from ._compile import jit, jit_parallel
 from ._layout import Array
 from ._microkernels import ROWS, VECTORS, multiply_block
 from ._row_copies import Window
-from ._winograd_transforms import LANES, PRODUCTS, transform_pixels, transform_sums, transform_weight
+from ._winograd_transforms import LANES, PRODUCTS, runs_of_tiles, transform_pixels, transform_sums, transform_weight
 
 # Tiles that are multiplied at once.
 _BLOCK = VECTORS * LANES
@@ -28,24 +28,31 @@ _LARGE_WEIGHT_BYTES = 1 << 23
 _TASKS = 8
 # Bytes of the largest transformed weight, 1.8 times the weight itself.
 _WEIGHT_BYTES = 1 << 26
-# With fewer channels the transforms take longer than the products that they save: against direct convolution 1.0 to 1.8 of the
-# time with 8 channels, 0.8 to 1.2 with 16, 0.5 to 0.8 with 32 to 512.
+# With fewer channels the transforms take longer than the products that they save: 0.9 to 1.7 of the time of direct convolution
+# with 8 channels, 0.5 to 1.3 with 16, 0.5 to 0.8 with 32 to 512 (8x8 pixels, which fill blocks exactly, up to 1.0).
 _LEAST_CHANNELS = 32
-# With fewer tiles the weight's transform is not paid back: 256 channels take 1.3 of the time for 1 tile, 0.7 for 16.
+# With fewer tiles the weight's transform is not paid back: 256 channels take 1.3 of the time with 1 tile, 0.7 with 16.
 _LEAST_TILES = 16
 
 
-def _count_tiles(samples: int, window: Window) -> int:
-    return samples * (-(-window.out_height // 2)) * (-(-window.out_width // 2))
+def count_tiles(x: Array, window: Window) -> int:
+    """The tiles of 2x2 outputs of all images of x (N, C, H, W), or of g of the same results."""
+    return x.shape[0] * (-(-window.out_height // 2)) * (-(-window.out_width // 2))
+
+
+def is_possible(x: Array, window: Window, groups: int, out_channels: int) -> bool:
+    """Whether the transforms are made for this convolution of x (N, C, H, W), and its transformed weight is small enough."""
+    return (
+        groups == 1 and x.dtype == np.float32 and window[:4] == (3, 3, 1, 1) and (window.dh, window.dw) == (1, 1)
+        and PRODUCTS * x.shape[1] * out_channels * x.itemsize <= _WEIGHT_BYTES
+    )
 
 
 def suits(x: Array, window: Window, groups: int, out_channels: int) -> bool:
     """Whether to call `convolve` or `grad_input`, for x or g (N, C, H, W)."""
-    samples, channels = x.shape[:2]
     return (
-        groups == 1 and x.dtype == np.float32 and window[:4] == (3, 3, 1, 1) and (window.dh, window.dw) == (1, 1)
-        and min(channels, out_channels) >= _LEAST_CHANNELS and _count_tiles(samples, window) >= _LEAST_TILES
-        and PRODUCTS * channels * out_channels * x.itemsize <= _WEIGHT_BYTES
+        is_possible(x, window, groups, out_channels)
+        and min(x.shape[1], out_channels) >= _LEAST_CHANNELS and count_tiles(x, window) >= _LEAST_TILES
     )
 
 
@@ -83,28 +90,24 @@ def _convolve_tiles(x, window, first, last, pitch, taps, weight, bias, first_out
     channels, height, width = x.shape[1:]
     out_height, out_width = window.out_height, window.out_width
     across = (out_width + 1) // 2
-    tiles = (out_height + 1) // 2 * across
     # A vector more than the rows need: the same row of all entries would compete for the same lines of the cache.
     pixels_step, sums_step = channels * pitch + LANES, weight.shape[0] * ROWS * pitch + LANES
     pixels, sums = np.empty(PRODUCTS * pixels_step, x.dtype), np.empty(PRODUCTS * sums_step, x.dtype)
     if (last - first) % _BLOCK != 0:
         pixels[:] = 0
     flat = x.reshape(-1)
-    t = first
-    while t < last:
-        n, row, column = t // tiles, t % tiles // across, t % across
-        count = min(LANES, across - column, last - t)
+    runs = runs_of_tiles(first, last, across, (out_height + 1) // 2 * across)
+    t = 0
+    for n, row, column, count in runs:
         transform_pixels(flat, n * channels * height * width, height, width, 2 * row - window.ph, 2 * column - window.pw,
-                         channels, count, pixels, t - first, pitch, pixels_step)
+                         channels, count, pixels, t, pitch, pixels_step)
         t += count
     _multiply(pixels, pixels_step, weight, taps, last - first, pitch, sums, sums_step)
     plane = out_height * out_width
-    t = first
-    while t < last:
-        n, row, column = t // tiles, t % tiles // across, t % across
-        count = min(LANES, across - column, last - t)
+    t = 0
+    for n, row, column, count in runs:
         start = (n * out_channels + first_output) * plane + 2 * row * out_width + 2 * column
-        if not transform_sums(sums, t - first, pitch, sums_step, bias, outputs, count, y, start, plane, out_width,
+        if not transform_sums(sums, t, pitch, sums_step, bias, outputs, count, y, start, plane, out_width,
                               min(2 * count, out_width - 2 * column), 2 * row + 1 < out_height):
             finite[n] = False
         t += count
@@ -127,7 +130,7 @@ def _convolve(x: Array, weight: Array, layout: tuple[int, ...], bias: Array, win
     (samples, channels), out_channels = x.shape[:2], bias.size
     transformed = np.empty((-(-out_channels // ROWS), PRODUCTS, channels, ROWS), x.dtype)
     _transform_weight(weight.reshape(-1), layout, out_channels, channels, transformed)
-    count = _count_tiles(samples, window)
+    count = count_tiles(x, window)
     blocks = _BLOCKS if transformed.nbytes < _LARGE_WEIGHT_BYTES else _MANY_BLOCKS
     groups = -(-count // (blocks * _BLOCK))
     blocks = -(-count // (groups * _BLOCK))

@@ -52,53 +52,65 @@ def _interleaved(builder: ir.IRBuilder, even: Any, odd: Any) -> list[Any]:
     return _shuffled(builder, even, odd, [lane // 2 + lane % 2 * lanes for lane in range(2 * lanes)])
 
 
-@_intrinsic
-def transform_pixels(typing, x, start, height, width, top, left, channels, tiles, out, out_start, pitch, step):
-    """out[out_start + e * step + c * pitch + t] = entry e of B^T d B, for `channels` planes c of x and `tiles` <= LANES tiles t.
+def _transform_gradient(builder: ir.IRBuilder, g: list[Any]) -> list[Any]:
+    """A g for two vectors: four."""
+    return [g[0], builder.fadd(g[0], g[1]), builder.fsub(g[0], g[1]), builder.fneg(g[1])]
 
-    The 4x4 pixels d of tile t start at row `top` and column `left` + 2 * t; what lies outside of height * width is 0. x is flat,
-    its first plane starts at `start`; nothing is checked.
-    """
-    integer = types.int64
-    signature = types.void(x, *(integer,) * 7, out, *(integer,) * 3)
 
-    def emit(context, builder, signature, arguments):
-        x, out = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 8))
-        start, height, width, top, left, channels, tiles = arguments[1:8]
-        out_start, pitch, step = arguments[9:]
-        lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
-        vectors = _Vectors(builder, x.type.pointee, lanes)
-        offsets = (0, lanes, 2, 2 + lanes)
-        before = builder.neg(left)
-        after = builder.sub(width, left)
-        masks = [builder.and_(vectors.between(o, after), builder.not_(vectors.between(o, before))) for o in offsets]
-        zeros = cgutils.alloca_once(builder, vectors.type, 3)
-        for v in range(3):
-            builder.store(vectors.zero, builder.gep(zeros, [ir.Constant(_INT, v)]))
-        zeros = builder.bitcast(zeros, x.type)
-        plane = builder.mul(height, width)
-        rows, steps = [], []
-        for a in range(4):
-            row = builder.add(top, ir.Constant(_INT, a))
-            inside = builder.icmp_unsigned("<", row, height)
-            rows.append(builder.select(inside, _at(builder, x, start, builder.mul(row, width), left), zeros))
-            steps.append(builder.select(inside, plane, ir.Constant(_INT, 0)))
-        stored = vectors.first(tiles)
-        with cgutils.for_range(builder, channels) as loop:
-            columns = []
-            for row, row_step in zip(rows, steps):
-                source = _at(builder, row, builder.mul(loop.index, row_step))
-                parts = [vectors.load_masked(_at(builder, source, o), mask) for o, mask in zip(offsets, masks)]
-                columns.append([*_separated(builder, *parts[:2]), *_separated(builder, *parts[2:])])
-            half = [_transform(builder, [row[b] for row in columns]) for b in range(4)]
-            target = _at(builder, out, out_start, builder.mul(loop.index, pitch))
-            for a in range(4):
-                for b, value in enumerate(_transform(builder, [column[a] for column in half])):
-                    place = _at(builder, target, builder.mul(step, ir.Constant(_INT, 4 * a + b)))
-                    vectors.store_masked(value, place, stored)
-        return context.get_dummy_value()
+def _make_transform(side: int, transform: Any) -> Any:
+    @_intrinsic
+    def transform_tiles(typing, x, start, height, width, top, left, channels, tiles, out, out_start, pitch, step):
+        """out[out_start + e * step + c * pitch + t] = entry e of the transform of side * side pixels of x.
 
-    return signature, emit
+        For `channels` planes c of x and `tiles` <= LANES tiles t; the pixels of tile t start at row `top` and column `left`
+        + 2 * t; what lies outside of height * width is 0. x is flat, its first plane starts at `start`; nothing is checked.
+        """
+        integer = types.int64
+        signature = types.void(x, *(integer,) * 7, out, *(integer,) * 3)
+
+        def emit(context, builder, signature, arguments):
+            x, out = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 8))
+            start, height, width, top, left, channels, tiles = arguments[1:8]
+            out_start, pitch, step = arguments[9:]
+            lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
+            vectors = _Vectors(builder, x.type.pointee, lanes)
+            offsets = [first + v * lanes for first in range(0, side, 2) for v in range(2)]
+            before, after = builder.neg(left), builder.sub(width, left)
+            masks = [builder.and_(vectors.between(o, after), builder.not_(vectors.between(o, before))) for o in offsets]
+            # A row outside is read from here, again for each channel.
+            zeros = cgutils.alloca_once(builder, vectors.type, 3)
+            for v in range(3):
+                builder.store(vectors.zero, _at(builder, zeros, v))
+            zeros = builder.bitcast(zeros, x.type)
+            rows, steps = [], []
+            for a in range(side):
+                row = builder.add(top, ir.Constant(_INT, a))
+                inside = builder.icmp_unsigned("<", row, height)
+                rows.append(builder.select(inside, _at(builder, x, start, builder.mul(row, width), left), zeros))
+                steps.append(builder.select(inside, builder.mul(height, width), ir.Constant(_INT, 0)))
+            stored = vectors.first(tiles)
+            with cgutils.for_range(builder, channels) as loop:
+                pixels = []
+                for row, row_step in zip(rows, steps):
+                    source = _at(builder, row, builder.mul(loop.index, row_step))
+                    parts = [vectors.load_masked(_at(builder, source, o), mask) for o, mask in zip(offsets, masks)]
+                    pixels.append([column for v in range(0, side, 2) for column in _separated(builder, *parts[v : v + 2])])
+                half = [transform(builder, [row[b] for row in pixels]) for b in range(side)]
+                target = _at(builder, out, out_start, builder.mul(loop.index, pitch))
+                for a in range(4):
+                    for b, value in enumerate(transform(builder, [column[a] for column in half])):
+                        place = _at(builder, target, builder.mul(step, ir.Constant(_INT, 4 * a + b)))
+                        vectors.store_masked(value, place, stored)
+            return context.get_dummy_value()
+
+        return signature, emit
+
+    return transform_tiles
+
+
+# B^T d B for the 4x4 pixels d of a tile, and A g A^T for the gradient g of its 2x2 outputs.
+transform_pixels = _make_transform(4, _transform)
+transform_gradients = _make_transform(2, _transform_gradient)
 
 
 @_intrinsic
@@ -141,6 +153,23 @@ def transform_sums(typing, sums, start, pitch, step, bias, rows, tiles, out, out
         return builder.icmp_unsigned("==", failed, ir.Constant(failed.type, 0))
 
     return signature, emit
+
+
+@jit
+def runs_of_tiles(first, last, across, tiles):
+    """The tiles first..last in runs of up to LANES neighbours: (runs, 4), image, row, column and number of each run.
+
+    An image has `tiles` tiles in rows of `across`.
+    """
+    runs = np.empty((last - first, 4), np.int64)
+    count = 0
+    while first < last:
+        column = first % across
+        run = min(LANES, across - column, last - first)
+        runs[count, 0], runs[count, 1], runs[count, 2], runs[count, 3] = first // tiles, first % tiles // across, column, run
+        count += 1
+        first += run
+    return runs[:count]
 
 
 @jit

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import _winograd
+from . import _winograd, _winograd_grad_weight
 from ._columns import convolve_by_tiles, grad_input_by_tiles, grad_weight_by_tiles
 from ._depthwise import depthwise, depthwise_grad_input, depthwise_grad_weight
 from ._direct import convolve, grad_input, suits
@@ -118,6 +118,8 @@ def conv2d_grad_weight(
         dweight.fill(0)
     elif _is_depthwise(weight_shape, groups):
         depthwise_grad_weight(g, x, window, dweight)
+    elif _winograd_grad_weight.suits(x, window, groups, weight_shape[0]):
+        _winograd_grad_weight.grad_weight(g, x, window, dweight)
     elif suits_grad_weight(x, window, groups, weight_shape[0]):
         grad_weight(g, x, window, dweight)
     else:

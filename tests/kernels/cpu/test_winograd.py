@@ -6,9 +6,9 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
-from lucid_kernels.cpu import _direct, _winograd
+from lucid_kernels.cpu import _direct, _direct_grad_weight, _winograd, _winograd_grad_weight
 from lucid_kernels.cpu import conv2d as family
-from lucid_kernels.cpu.conv2d import conv2d, conv2d_grad_input
+from lucid_kernels.cpu.conv2d import conv2d, conv2d_grad_input, conv2d_grad_weight
 
 # (input shape, output channels, padding)
 CASES = {
@@ -32,8 +32,9 @@ each_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 @pytest.fixture
 def always(monkeypatch):
     """Small convolutions take Winograd's way too."""
-    monkeypatch.setattr(_winograd, "_LEAST_CHANNELS", 1)
-    monkeypatch.setattr(_winograd, "_LEAST_TILES", 1)
+    for module in (_winograd, _winograd_grad_weight):
+        monkeypatch.setattr(module, "_LEAST_CHANNELS", 1)
+        monkeypatch.setattr(module, "_LEAST_TILES", 1)
 
 
 def data(case: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
@@ -46,21 +47,26 @@ def data(case: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dic
     return *arrays, {"stride": (1, 1), "padding": padding, "dilation": (1, 1), "groups": 1}
 
 
-def check(case: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[np.ndarray, np.ndarray]:
-    x, weight, bias, g, attributes = data(case)
-    wide = [array.astype(np.float64) for array in (x, weight, bias, g)]
-    before = [array.copy() for array in (x, weight, bias, g)]
-    wanted = conv2d(*wide[:3], **attributes), conv2d_grad_input(wide[3], wide[1], input_shape=x.shape, **attributes)
+def compute(x: Any, weight: Any, bias: Any, g: Any, attributes: Any) -> tuple[np.ndarray, ...]:
+    """The result and the gradients of input and weight."""
+    return (conv2d(x, weight, bias, **attributes), conv2d_grad_input(g, weight, input_shape=x.shape, **attributes),
+            conv2d_grad_weight(g, x, weight_shape=weight.shape, **attributes))
+
+
+def check(case: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[np.ndarray, ...]:
+    *arrays, attributes = data(case)
+    x, weight, _, g = arrays
+    before = [array.copy() for array in arrays]
+    wanted = compute(*(array.astype(np.float64) for array in arrays), attributes)
     with monkeypatch.context() as patch:  # nothing falls back on direct convolution
-        patch.setattr(_direct, "convolve", None)
-        patch.setattr(_direct, "grad_input", None)
-        patch.setattr(family, "convolve", None)
-        patch.setattr(family, "grad_input", None)
-        results = conv2d(x, weight, bias, **attributes), conv2d_grad_input(g, weight, input_shape=x.shape, **attributes)
-    for got, want in zip(results, wanted):
+        for module, name in ((_direct, "convolve"), (_direct, "grad_input"), (_direct_grad_weight, "grad_weight"),
+                             (family, "convolve"), (family, "grad_input"), (family, "grad_weight")):
+            patch.setattr(module, name, None)
+        results = compute(*arrays, attributes)
+    for got, want, terms in zip(results, wanted, (9 * x.shape[1], 9 * weight.shape[0], g.size // g.shape[1])):
         assert got.dtype == np.float32
-        np.testing.assert_allclose(got, want, rtol=1e-5, atol=2e-6 * np.sqrt(9 * max(weight.shape[:2])))
-    for array, old in zip((x, weight, bias, g), before):
+        np.testing.assert_allclose(got, want, rtol=1e-5, atol=2e-6 * max(1, terms) ** 0.5)
+    for array, old in zip(arrays, before):
         np.testing.assert_array_equal(array, old)
     return results
 
@@ -70,11 +76,13 @@ def test_against_float64(case, always, monkeypatch):
     check(case, monkeypatch)
 
 
-@pytest.mark.parametrize("limits", [{"_CHANNELS": 3}, {"_BLOCKS": 1}, {"_TASKS": 100}, {"_LARGE_WEIGHT_BYTES": 0}], ids=str)
+@pytest.mark.parametrize("limits", [{"_CHANNELS": 3}, {"_BLOCKS": 1}, {"_TASKS": 100}, {"_LARGE_WEIGHT_BYTES": 0},
+                                    {"_TILES": 1}, {"_TILES_BYTES": 1}, {"_ROWS_BYTES": 1}], ids=str)
 @each_case
 def test_cuts_do_not_show(case, limits, always, monkeypatch):
     for name, value in limits.items():
-        monkeypatch.setattr(_winograd, name, value)
+        for module in (_winograd, _winograd_grad_weight):
+            monkeypatch.setattr(module, name, value, raising=False)
     check(case, monkeypatch)
 
 
@@ -97,6 +105,10 @@ def test_strides_and_out(always):
     assert conv2d(*strided, **attributes, out=out) is out
     np.testing.assert_array_equal(out, wanted)
     wanted = conv2d_grad_input(g, weight, input_shape=x.shape, **attributes)
+    dweight = conv2d_grad_weight(g, x, weight_shape=weight.shape, **attributes)
+    out = np.full((*weight.shape, 2), np.nan, np.float32)[..., 0]
+    assert conv2d_grad_weight(np.asfortranarray(g), np.asfortranarray(x), weight_shape=weight.shape, **attributes, out=out) is out
+    np.testing.assert_array_equal(out, dweight)
     turned = np.ascontiguousarray(weight.transpose(3, 2, 1, 0)).transpose(3, 2, 1, 0)
     np.testing.assert_array_equal(conv2d_grad_input(g, turned, input_shape=x.shape, **attributes), wanted)
 
@@ -116,12 +128,17 @@ def test_nan_and_inf_reach_what_they_reach_directly(pixel, place, always, monkey
     x, weight, bias, g, attributes = data(CASES["odd sides"])
     weight *= 0.1
     x[1, 2][place] = g[2, 4][place] = pixel
-    results = conv2d(x, weight, bias, **attributes), conv2d_grad_input(g, weight, input_shape=x.shape, **attributes)
-    monkeypatch.setattr(_winograd, "_LEAST_CHANNELS", 100)
-    wanted = conv2d(x, weight, bias, **attributes), conv2d_grad_input(g, weight, input_shape=x.shape, **attributes)
-    for got, want, image in zip(results, wanted, (1, 2)):
+    g[1], x[2] = g[1] * 0.1, x[2] * 0.1
+    results = compute(x, weight, bias, g, attributes)
+    for module in (_winograd, _winograd_grad_weight):
+        monkeypatch.setattr(module, "_LEAST_CHANNELS", 100)
+    wanted = compute(x, weight, bias, g, attributes)
+    # A gradient of the weight adds up all pixels: errors are relative to the largest, also in taps that it does not meet.
+    largest = np.abs(wanted[2][np.isfinite(wanted[2])]).max()
+    for got, want, scale in zip(results, wanted, (1, 1, largest)):
         np.testing.assert_array_equal(kinds(got), kinds(want))
-        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4 * scale)
+    for got, image in zip(results, (1, 2)):
         assert np.isfinite(np.delete(got, image, 0)).all()
         assert np.isfinite(got).all() == (pixel == PIXELS["largest"])
 
@@ -162,23 +179,39 @@ def test_errors_are_at_most_twice_those_of_torch(channels, side, mean):
     assert np.abs(ours).max() <= 2 * np.abs(theirs).max()
 
 
+@pytest.mark.parametrize(("channels", "side"), [(64, 28), (256, 14), (512, 7)])
+def test_errors_of_the_weight_gradient_are_at_most_twice_those_of_torch(channels, side):
+    torch = pytest.importorskip("torch")
+    x, weight, _, g, attributes = data(((8, channels, side, side), 64, (1, 1)))
+
+    def gradient(x: Any, weight: Any, g: Any) -> Any:
+        y = torch.nn.functional.conv2d(x, weight.requires_grad_(), None, **attributes)
+        return torch.autograd.grad(y, weight, g)[0]
+
+    exact = gradient(*(torch.tensor(array).double() for array in (x, weight, g)))
+    theirs = (gradient(*map(torch.tensor, (x, weight, g))) - exact).numpy()
+    ours = conv2d_grad_weight(g, x, weight_shape=weight.shape, **attributes) - exact.numpy()
+    assert np.sqrt(np.square(ours).mean()) <= 2 * np.sqrt(np.square(theirs).mean())
+    assert np.abs(ours).max() <= 2 * np.abs(theirs).max()
+
+
 def test_what_takes_this_way(monkeypatch):
     """3x3 taps with strides of 1, one group, float32, and enough channels and tiles."""
     calls: list[str] = []
-    for name in ("convolve", "grad_input"):
-        monkeypatch.setattr(_winograd, name, lambda *arguments, name=name: calls.append(name))
+    for module, name in ((_winograd, "convolve"), (_winograd, "grad_input"), (_winograd_grad_weight, "grad_weight")):
+        monkeypatch.setattr(module, name, lambda *arguments, name=name: calls.append(name))
 
-    def taken(dtype: Any = np.float32, channels: int = 32, side: int = 8, taps: int = 3, **changed: Any) -> bool:
+    def taken(dtype: Any = np.float32, channels: int = 64, side: int = 16, taps: int = 3, **changed: Any) -> bool:
         groups = changed.get("groups", 1)
         attributes = {"stride": (1, 1), "padding": (1, 1), "dilation": (1, 1), "groups": groups} | changed
-        x, weight = np.ones((1, channels * groups, side, side), dtype), np.ones((32 * groups, channels, taps, taps), dtype)
+        x, weight = np.ones((1, channels * groups, side, side), dtype), np.ones((64 * groups, channels, taps, taps), dtype)
         calls.clear()
-        conv2d_grad_input(conv2d(x, weight, None, **attributes), weight, input_shape=x.shape, **attributes)
-        assert calls in ([], ["convolve", "grad_input"])
+        compute(x, weight, None, np.ones_like(conv2d(x, weight, None, **attributes)), attributes)
+        assert calls in ([], ["convolve", "convolve", "grad_input", "grad_weight"])
         return bool(calls)
 
     assert taken()
-    assert taken(side=10, padding=(0, 2))
+    assert taken(side=20, padding=(0, 2))
     assert not taken(np.float64)
     assert not taken(channels=8)
     assert not taken(side=4)
