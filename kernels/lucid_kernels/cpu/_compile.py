@@ -29,10 +29,10 @@ numba.set_num_threads(min(get_num_threads(), _config.NUMBA_NUM_THREADS))
 _parallel_kernel = GuardedKernel if _numba.threading_layer() == "workqueue" else ParallelKernel
 
 
-def _compiled(function: Callable[..., Any], flags: Any, kernel: type[Kernel] = Kernel) -> Callable[..., Any]:
+def _compiled(function: Callable[..., Any], flags: Any, kernel: type[Kernel] = Kernel, **more: Any) -> Callable[..., Any]:
     if _config.DISABLE_JIT:
         return function
-    options = {"nopython": True, "nogil": True, "fastmath": flags, "error_model": "numpy", "boundscheck": None}
+    options = {"nopython": True, "nogil": True, "fastmath": flags, "error_model": "numpy", "boundscheck": None, **more}
     compiled: Callable[..., Any] = kernel(function, targetoptions=options)
     return compiled
 
@@ -45,6 +45,11 @@ def jit(function: Callable[..., Any]) -> Callable[..., Any]:
 def jit_exact(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a serial kernel or device function that keeps the order of its operations."""
     return _compiled(function, EXACT)
+
+
+def jit_inline(function: Callable[..., Any]) -> Callable[..., Any]:
+    """As `jit_exact`, but inlined whatever its size: a loop with a call does not vectorise."""
+    return _compiled(function, EXACT, forceinline=True)
 
 
 def jit_strict(function: Callable[..., Any]) -> Callable[..., Any]:

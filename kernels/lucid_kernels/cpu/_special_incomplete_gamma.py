@@ -1,5 +1,7 @@
 """The regularised incomplete gamma functions P and Q = 1 - P in float64, for use inside kernels.
 
+`tolerance` is the relative size of the terms at which sums and fractions end.
+
 Which of the expansions serves where follows Cephes (igam.c); they are cited at the functions.
 """
 from __future__ import annotations
@@ -12,7 +14,6 @@ from . import _special_tables as tables
 from ._compile import jit_exact
 from ._special_series import polynomial
 
-_EPS = 1.1e-16
 _LARGE = 200.0  # from here on the uniform expansion, where x / a is near 1
 _EULER_GAMMA = 0.57721566490153286
 
@@ -57,26 +58,26 @@ def _density(a: float, x: float) -> float:
 
 
 @jit_exact
-def _series_p(a: float, x: float) -> float:
+def _series_p(a: float, x: float, tolerance: float) -> float:
     """P by its power series, DLMF 8.11.4."""
     term, total, n = 1.0, 1.0, a
     for _ in range(2000):
         n += 1.0
         term *= x / n
         total += term
-        if term <= _EPS * total:
+        if term <= tolerance * total:
             break
     return total * _density(a, x)
 
 
 @jit_exact
-def _series_q(a: float, x: float) -> float:
+def _series_q(a: float, x: float, tolerance: float) -> float:
     """Q for small `a` and `x` by the power series of P (DLMF 8.7.3), from which 1 has been taken away."""
     term, total = 1.0, 0.0
     for n in range(1, 2000):
         term *= -x / n
         total += term / (a + n)
-        if abs(term) <= _EPS * abs(total) * (a + n):
+        if abs(term) <= tolerance * abs(total) * (a + n):
             break
     log_gamma = _lgamma1p(a) if a <= 0.5 else math.lgamma(1.0 + a)
     power = a * math.log(x) - log_gamma
@@ -84,7 +85,7 @@ def _series_q(a: float, x: float) -> float:
 
 
 @jit_exact
-def _fraction_q(a: float, x: float) -> float:
+def _fraction_q(a: float, x: float, tolerance: float) -> float:
     """Q by its continued fraction, DLMF 8.9.2, evaluated by Lentz's method (Numerical Recipes, 5.2)."""
     b = x + 1.0 - a
     c, d = 1e300, 1.0 / b
@@ -97,7 +98,7 @@ def _fraction_q(a: float, x: float) -> float:
         c = b + numerator / c
         c = c if abs(c) > 1e-300 else 1e-300
         h *= d * c
-        if abs(d * c - 1.0) <= 2.0 * _EPS:
+        if abs(d * c - 1.0) <= 2.0 * tolerance:
             break
     return a * _density(a, x) * h
 
@@ -124,7 +125,7 @@ def _is_uniform(a: float, x: float) -> bool:
 
 
 @jit_exact
-def gammainc(a: float, x: float) -> float:
+def gammainc(a: float, x: float, tolerance: float) -> float:
     """P(a, x), for a >= 0 and x >= 0; NaN elsewhere."""
     if not (a >= 0.0 and x >= 0.0) or (a == 0.0 and x == 0.0) or (a == np.inf and x == np.inf):
         return np.nan
@@ -135,12 +136,12 @@ def gammainc(a: float, x: float) -> float:
     if _is_uniform(a, x):
         return _uniform(a, x, -1.0)
     if x > 1.0 and x > a:
-        return 1.0 - gammaincc(a, x)
-    return _series_p(a, x)
+        return 1.0 - gammaincc(a, x, tolerance)
+    return _series_p(a, x, tolerance)
 
 
 @jit_exact
-def gammaincc(a: float, x: float) -> float:
+def gammaincc(a: float, x: float, tolerance: float) -> float:
     """Q(a, x) = 1 - P(a, x), with small relative error where it is small."""
     if not (a >= 0.0 and x >= 0.0) or (a == 0.0 and x == 0.0) or (a == np.inf and x == np.inf):
         return np.nan
@@ -151,6 +152,6 @@ def gammaincc(a: float, x: float) -> float:
     if _is_uniform(a, x):
         return _uniform(a, x, 1.0)
     if x > 1.1:
-        return _fraction_q(a, x) if x > a else 1.0 - _series_p(a, x)
+        return _fraction_q(a, x, tolerance) if x > a else 1.0 - _series_p(a, x, tolerance)
     from_p = -0.4 / math.log(x) < a if x <= 0.5 else 1.1 * x < a
-    return 1.0 - _series_p(a, x) if from_p else _series_q(a, x)
+    return 1.0 - _series_p(a, x, tolerance) if from_p else _series_q(a, x, tolerance)

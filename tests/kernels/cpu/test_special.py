@@ -66,6 +66,15 @@ def test_polygamma(n):
         assert_close(special.polygamma(x, n=n), [mpmath.polygamma(n, mpmath.mpf(v)) for v in x.tolist()], 4e-15)
 
 
+def test_trigamma_of_float32():
+    x = np.concatenate([np.random.default_rng(1).uniform(low, high, 60) for low, high in ((0.05, 25), (-9, 0), (1e3, 1e9))])
+    x = x.astype(np.float32)
+    with mpmath.workdps(40):
+        assert_close(special.polygamma(x, n=1), [mpmath.polygamma(1, mpmath.mpf(v)) for v in x.tolist()], 6.1e-8)
+    limits = np.array([0.0, -0.0, -1.0, -1e30, inf, -inf, nan], np.float32)
+    np.testing.assert_array_equal(special.polygamma(limits, n=1), [inf, inf, inf, inf, 0.0, nan, nan])
+
+
 def test_trigamma_far_from_zero():
     x = np.array([-1e9 - 0.25])
     np.testing.assert_allclose(special.polygamma(x, n=1), 2 * math.pi**2, rtol=1e-6)
@@ -107,6 +116,18 @@ def test_incomplete_gamma(low, high):
         assert_close(special.gammaincc(a[kept], x[kept]), [1 - p[i] for i in kept], tolerance)
 
 
+@pytest.mark.parametrize("name", ["gammainc", "gammaincc"])
+def test_incomplete_gamma_of_float32(name):
+    """Sums and fractions end earlier, but the results are those of float64, rounded."""
+    rng = np.random.default_rng(5)
+    a = (10 ** rng.uniform(-5, 4, 4000)).astype(np.float32)
+    x = np.where(np.arange(4000) % 2, a * rng.uniform(0.3, 2.0, 4000), 10 ** rng.uniform(-5, 3, 4000)).astype(np.float32)
+    expected = getattr(special, name)(a.astype(np.float64), x.astype(np.float64))
+    result = getattr(special, name)(a, x)
+    kept = expected > 1e-37
+    np.testing.assert_allclose(result[kept], expected[kept], rtol=6.5e-8)
+
+
 LIMITS = {
     "erf": [(0.0, 0.0), (inf, 1.0), (-inf, -1.0)], "erfc": [(inf, 0.0), (-inf, 2.0)],
     "erfinv": [(1.0, inf), (-1.0, -inf), (1.5, nan), (-2.0, nan), (0.0, 0.0)], "erfcx": [(inf, 0.0), (-inf, inf), (-30.0, inf)],
@@ -118,10 +139,28 @@ LIMITS = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", UNARY)
-def test_limits(name):
+def test_limits(name, dtype):
     for x, expected in [*LIMITS[name], (nan, nan)]:
-        np.testing.assert_array_equal(getattr(special, name)(np.array(x)), expected, f"{name}({x})")
+        np.testing.assert_array_equal(getattr(special, name)(np.array(x, dtype)), expected, f"{name}({x})")
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_every_float32_in_steps(name):
+    """The code for float32, which loops vectorise, is that for float64 rounded: from the smallest to the largest number."""
+    bits = np.arange(0, 0x7F800000, 9973, dtype=np.int32)
+    x = np.concatenate([bits.view(np.float32), -bits.view(np.float32)])
+    kernel = getattr(special, name)
+    exact = kernel(x.astype(np.float64))
+    with np.errstate(over="ignore"):
+        expected = exact.astype(np.float32)
+    result = kernel(x)
+    np.testing.assert_array_equal(np.isnan(result), np.isnan(expected))
+    np.testing.assert_array_equal(np.isinf(result), np.isinf(expected))
+    finite = np.isfinite(expected)
+    steps = np.abs(result[finite].astype(np.float64) - exact[finite]) / np.spacing(np.abs(expected[finite]))
+    assert steps.max() <= 0.52, x[finite][steps.argmax()]
 
 
 def test_limits_of_two_arguments():
