@@ -1,0 +1,216 @@
+"""Recurrent layers over whole sequences: RNN, LSTM, GRU."""
+from __future__ import annotations
+
+import math
+import numbers
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+from ...ops.creation import empty, zeros
+from ...ops.joining import cat, stack
+from ...ops.recurrent import STEPS, State, Weights, run_direction
+from ...tensor import Tensor
+from .. import functional as F
+from .. import init
+from ..parameter import Parameter
+from ..utils.rnn import PackedSequence
+from .module import Module
+
+_GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
+
+
+class RNNBase(Module):
+    """What the recurrent layers share; see `LSTM` for shapes.
+
+    Layer k has the parameters ``weight_ih_lk`` (gates * hidden_size, features of its input), ``weight_hh_lk`` (gates *
+    hidden_size, hidden_size), with `bias` also ``bias_ih_lk`` and ``bias_hh_lk`` (gates * hidden_size,), and with `proj_size`
+    ``weight_hr_lk`` (proj_size, hidden_size); those of the opposite direction end with ``_reverse``. All start uniformly
+    distributed within 1 / sqrt(hidden_size). Raises ValueError or TypeError for sizes that make no network.
+    """
+
+    def __init__(self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
+                 batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0,
+                 device: Any = None, dtype: Any = None) -> None:
+        super().__init__()
+        if not isinstance(dropout, numbers.Number) or isinstance(dropout, bool) or not 0 <= dropout <= 1:
+            raise ValueError(f"dropout should be a number in range [0, 1], the probability of an element to be zeroed: {dropout}")
+        if dropout > 0 and num_layers == 1:
+            warnings.warn(f"dropout={dropout} has no effect with num_layers=1: it acts on the output of every layer but the "
+                          "last", stacklevel=2)
+        if not isinstance(hidden_size, int):
+            raise TypeError(f"hidden_size should be of type int, got: {type(hidden_size).__name__}")
+        for name, value, least in (("hidden_size", hidden_size, 1), ("num_layers", num_layers, 1), ("proj_size", proj_size, 0)):
+            if value < least:
+                raise ValueError(f"{name} must be at least {least}, got {value}")
+        if proj_size >= hidden_size:
+            raise ValueError("proj_size has to be smaller than hidden_size")
+        if mode not in _GATES:
+            raise ValueError(f"Unrecognized RNN mode: {mode}")
+        self.mode = mode
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.num_layers = num_layers
+        self.bias = bias
+        self.batch_first = batch_first
+        self.dropout = float(dropout)
+        self.bidirectional = bidirectional
+        self.proj_size = proj_size
+        rows = _GATES[mode] * hidden_size
+        for layer, suffix in self._runs():
+            features = input_size if layer == 0 else self._out_size * self._directions
+            shapes: dict[str, tuple[int, ...]] = {"weight_ih": (rows, features), "weight_hh": (rows, self._out_size)}
+            shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)} if bias else {}
+            shapes |= {"weight_hr": (proj_size, hidden_size)} if proj_size else {}
+            for name, shape in shapes.items():
+                setattr(self, name + suffix, Parameter(empty(shape, device=device, dtype=dtype)))
+        self.reset_parameters()
+
+    @property
+    def _directions(self) -> int:
+        return 2 if self.bidirectional else 1
+
+    @property
+    def _out_size(self) -> int:
+        return self.proj_size or self.hidden_size
+
+    def _runs(self) -> Iterator[tuple[int, str]]:
+        """Pairs (layer, end of its parameters' names), one for each direction."""
+        for layer in range(self.num_layers):
+            for end in ("", "_reverse")[:self._directions]:
+                yield layer, f"_l{layer}{end}"
+
+    def _names(self, suffix: str) -> list[str]:
+        names = ["weight_ih", "weight_hh", *(["bias_ih", "bias_hh"] if self.bias else []),
+                 *(["weight_hr"] if self.proj_size else [])]
+        return [name + suffix for name in names]
+
+    @property
+    def all_weights(self) -> list[list[Tensor]]:
+        """The parameters, a list for each direction of each layer."""
+        return [[getattr(self, name) for name in self._names(suffix)] for _, suffix in self._runs()]
+
+    def flatten_parameters(self) -> None:
+        """Does nothing: there is no layout of parameters that runs faster. Here for code that calls it."""
+
+    def reset_parameters(self) -> None:
+        """Draw new parameters."""
+        bound = 1 / math.sqrt(self.hidden_size)
+        for parameter in self.parameters():
+            init.uniform_(parameter, -bound, bound)
+
+    def forward(self, input: Tensor | PackedSequence, hx: Any = None) -> tuple[Any, Any]:
+        """(output, state after the last step); see `LSTM`."""
+        packed = input if isinstance(input, PackedSequence) else None
+        sequence: Tensor = input if packed is None else packed.data  # type: ignore[assignment]
+        if packed is None and sequence.ndim not in (2, 3):
+            raise ValueError(f"{type(self).__name__}: Expected input to be 2D or 3D, got {sequence.ndim}D instead")
+        batched = packed is not None or sequence.ndim == 3
+        if packed is None:
+            if not batched:
+                sequence = sequence.unsqueeze(1)
+            elif self.batch_first:
+                sequence = sequence.transpose(0, 1)
+        if sequence.shape[-1] != self.input_size:
+            raise RuntimeError(f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got "
+                               f"{sequence.shape[-1]}")
+        batch_sizes = None if packed is None else packed.batch_sizes.tolist()
+        batch = sequence.shape[1] if batch_sizes is None else batch_sizes[0]
+        state = self._state(sequence, hx, batch, batched)
+        if packed is not None and packed.sorted_indices is not None and hx is not None:
+            state = tuple(part[:, packed.sorted_indices] for part in state)
+        sequence, state = self._run(sequence, state, batch_sizes)
+        if packed is not None:
+            if packed.unsorted_indices is not None:
+                state = tuple(part[:, packed.unsorted_indices] for part in state)
+            return packed._replace(data=sequence), self._shown(state)
+        if not batched:
+            return sequence.squeeze(1), self._shown(tuple(part.squeeze(1) for part in state))
+        return (sequence.transpose(0, 1) if self.batch_first else sequence), self._shown(state)
+
+    def _state(self, input: Tensor, hx: Any, batch: int, batched: bool) -> State:
+        """The state before the first step: each part (layers * directions, batch, features)."""
+        sizes = [self._out_size, self.hidden_size][:2 if self.mode == "LSTM" else 1]
+        layers = self.num_layers * self._directions
+        if hx is None:
+            return tuple(zeros(layers, batch, size, dtype=input.dtype, device=input.device) for size in sizes)
+        state: State = tuple(hx) if self.mode == "LSTM" else (hx,)
+        for number, (part, size) in enumerate(zip(state, sizes, strict=True)):
+            if part.ndim != 2 + batched:
+                kind = "batched 3-D" if batched else "unbatched 2-D"
+                raise RuntimeError(f"For {kind} input, hx should also be {2 + batched}-D but got {part.ndim}-D tensor")
+            expected = (layers, batch, size) if batched else (layers, size)
+            if part.shape != expected:
+                raise RuntimeError(f"Expected hidden[{number}] size {expected}, got {list(part.shape)}")
+        return state if batched else tuple(part.unsqueeze(1) for part in state)
+
+    def _run(self, sequence: Tensor, state: State, batch_sizes: list[int] | None) -> tuple[Tensor, State]:
+        step = STEPS[self.mode]
+        outputs: list[Tensor] = []
+        last: list[State] = []
+        for number, (layer, suffix) in enumerate(self._runs()):
+            given = {name.removesuffix(suffix): getattr(self, name) for name in self._names(suffix)}
+            output, end = run_direction(step, sequence, tuple(part[number] for part in state), Weights(**given), batch_sizes,
+                                        reverse=suffix.endswith("_reverse"))
+            last.append(end)
+            outputs.append(output)
+            if len(outputs) == self._directions:
+                sequence = outputs[0] if len(outputs) == 1 else cat(outputs, -1)
+                outputs = []
+                if self.dropout and self.training and layer < self.num_layers - 1:
+                    sequence = F.dropout(sequence, self.dropout)
+        return sequence, tuple(stack(list(parts)) for parts in zip(*last, strict=True))
+
+    def _shown(self, state: State) -> Any:
+        return state if self.mode == "LSTM" else state[0]
+
+    def extra_repr(self) -> str:
+        """Sizes; what has its default is left out."""
+        shown = [str(self.input_size), str(self.hidden_size)]
+        for name, default in (("proj_size", 0), ("num_layers", 1), ("bias", True), ("batch_first", False), ("dropout", 0),
+                              ("bidirectional", False)):
+            if getattr(self, name) != default:
+                shown.append(f"{name}={getattr(self, name)}")
+        return ", ".join(shown)
+
+
+class RNN(RNNBase):
+    """An Elman network: ``h = tanh(weight_ih @ x + bias_ih + weight_hh @ h + bias_hh)``, or ``nonlinearity='relu'``.
+
+    Takes and gives what `LSTM` does, with a state of one tensor h. Raises ValueError for another nonlinearity.
+    """
+
+    def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh", *args: Any,
+                 **kwargs: Any) -> None:
+        if "proj_size" in kwargs:
+            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+        if nonlinearity not in ("tanh", "relu"):
+            raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
+        super().__init__(f"RNN_{nonlinearity.upper()}", input_size, hidden_size, num_layers, *args, **kwargs)
+        self.nonlinearity = nonlinearity
+
+
+class LSTM(RNNBase):
+    """A long short-term memory: ``c = f * c + i * g``, ``h = o * tanh(c)``, with gates i, f, g, o of input and h.
+
+    ``output, (h_n, c_n) = lstm(input, (h_0, c_0))``: `input` is (time, batch, input_size), with `batch_first` (batch, time,
+    input_size), without a batch (time, input_size), or a `PackedSequence`. `output` has the same form with the features of h
+    in the last layer, those of the reverse direction behind those of the forward one. States are (num_layers * directions,
+    batch, features), zeros by default; h has `hidden_size` features, or `proj_size` if that is positive. `dropout` acts on
+    the outputs of all layers but the last. Raises ValueError and RuntimeError for tensors of other shapes.
+    """
+
+    def __init__(self, input_size: int, hidden_size: int, *args: Any, **kwargs: Any) -> None:
+        super().__init__("LSTM", input_size, hidden_size, *args, **kwargs)
+
+
+class GRU(RNNBase):
+    """A gated recurrent unit: ``h = (1 - z) * n + z * h``, with gates r, z, n and ``n = tanh(... + r * (weight_hn @ h + b))``.
+
+    Takes and gives what `LSTM` does, with a state of one tensor h.
+    """
+
+    def __init__(self, input_size: int, hidden_size: int, *args: Any, **kwargs: Any) -> None:
+        if "proj_size" in kwargs:
+            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+        super().__init__("GRU", input_size, hidden_size, *args, **kwargs)

@@ -1,0 +1,253 @@
+"""Recurrent layers, cells and packed sequences: values, gradients, state dicts, printing and errors beside PyTorch."""
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lucid
+from lucid import nn
+from tests.nn.parity import numbers, same_as_torch
+
+OPTIONS: list[tuple[str, dict[str, Any]]] = [
+    ("RNN", {}), ("RNN", {"nonlinearity": "relu", "num_layers": 2, "bias": False}),
+    ("RNN", {"bidirectional": True, "batch_first": True}),
+    ("GRU", {}), ("GRU", {"num_layers": 2, "bidirectional": True, "bias": False, "batch_first": True}),
+    ("LSTM", {}), ("LSTM", {"num_layers": 3, "bidirectional": True}), ("LSTM", {"bias": False, "batch_first": True}),
+    ("LSTM", {"proj_size": 2, "num_layers": 2, "bidirectional": True}), ("LSTM", {"proj_size": 1, "bias": False}),
+]
+IDS = [f"{name}-{'-'.join(options)}" for name, options in OPTIONS]
+GENERATOR = np.random.default_rng(0)
+
+
+def flat(result: Any) -> tuple[Any, ...]:
+    return tuple(tensor for part in result for tensor in (flat(part) if isinstance(part, tuple) else (part,)))
+
+
+def states(name: str, options: dict[str, Any], *batch: int) -> list[np.ndarray]:
+    layers = options.get("num_layers", 1) * (1 + options.get("bidirectional", False))
+    sizes = [options.get("proj_size") or 4, 4] if name == "LSTM" else [4]
+    return [GENERATOR.normal(size=(layers, *batch, size)) for size in sizes]
+
+
+def make(library: Any, name: str, options: dict[str, Any]) -> Any:
+    return getattr(library.nn, name)(3, 4, **options, dtype=library.float64)
+
+
+@pytest.mark.parametrize(("name", "options"), OPTIONS, ids=IDS)
+@pytest.mark.parametrize("with_state", [False, True])
+def test_layers(name: str, options: dict[str, Any], with_state: bool, device: str) -> None:
+    shape = (2, 5, 3) if options.get("batch_first") else (5, 2, 3)
+
+    def script(library: Any, x: Any, *state: Any) -> Any:
+        layer = make(library, name, options)
+        given = (None if not state else state if name == "LSTM" else state[0])
+        return layer, lambda: flat(layer(x, given))
+
+    same_as_torch(script, GENERATOR.normal(size=shape), *(states(name, options, 2) if with_state else []), device=device)
+
+
+@pytest.mark.parametrize(("name", "options"), OPTIONS, ids=IDS)
+def test_without_a_batch(name: str, options: dict[str, Any], device: str) -> None:
+    def script(library: Any, x: Any, *state: Any) -> Any:
+        layer = make(library, name, options)
+        return layer, lambda: flat([*layer(x), *layer(x, state if name == "LSTM" else state[0])])
+
+    same_as_torch(script, GENERATOR.normal(size=(4, 3)), *states(name, options), device=device)
+
+
+@pytest.mark.parametrize(("name", "options"), OPTIONS, ids=IDS)
+@pytest.mark.parametrize("enforce_sorted", [False, True])
+def test_packed(name: str, options: dict[str, Any], enforce_sorted: bool, device: str) -> None:
+    lengths = [5, 3, 3, 1] if enforce_sorted else [3, 5, 1, 3]
+    batch_first = options.get("batch_first", False)
+
+    def script(library: Any, x: Any, *state: Any) -> Any:
+        layer = make(library, name, options)
+        rnn = library.nn.utils.rnn
+
+        def call() -> Any:
+            packed = rnn.pack_padded_sequence(x, lengths, batch_first=batch_first, enforce_sorted=enforce_sorted)
+            results = []
+            for given in (None, state if name == "LSTM" else state[0]):
+                output, end = layer(packed, given)
+                padded, found = rnn.pad_packed_sequence(output, batch_first=batch_first, padding_value=-1.0, total_length=6)
+                assert found.tolist() == lengths
+                results += [padded, *flat([end])]
+            return tuple(results)
+
+        return layer, call
+
+    shape = (4, 5, 3) if batch_first else (5, 4, 3)
+    same_as_torch(script, GENERATOR.normal(size=shape), *states(name, options, 4), device=device)
+
+
+@pytest.mark.parametrize("name", ["RNNCell", "LSTMCell", "GRUCell"])
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("batch", [(), (2,)], ids=str)
+def test_cells(name: str, bias: bool, batch: tuple[int, ...], device: str) -> None:
+    def script(library: Any, x: Any, *state: Any) -> Any:
+        cell = getattr(library.nn, name)(3, 4, bias=bias, dtype=library.float64)
+
+        def call() -> Any:
+            first, second = cell(x), cell(x, state if name == "LSTMCell" else state[0])
+            return flat([first, second])
+
+        return cell, call
+
+    arrays = [GENERATOR.normal(size=(*batch, 4)) for _ in range(1 + (name == "LSTMCell"))]
+    same_as_torch(script, GENERATOR.normal(size=(*batch, 3)), *arrays, device=device)
+
+
+def test_a_cell_with_relu(device: str) -> None:
+    def script(library: Any, x: Any) -> Any:
+        cell = library.nn.RNNCell(3, 4, nonlinearity="relu", dtype=library.float64)
+        return cell, lambda: cell(x)
+
+    same_as_torch(script, GENERATOR.normal(size=(2, 3)), device=device)
+
+
+PRINTED: list[Callable[[Any], Any]] = [
+    lambda n: n.RNN(3, 4), lambda n: n.RNN(3, 4, 2, "relu", False, True, 0.5, True), lambda n: n.RNN(3, 4, nonlinearity="relu"),
+    lambda n: n.LSTM(3, 4, 2, False, True, 0.1, True, 2), lambda n: n.LSTM(3, 4, proj_size=2), lambda n: n.LSTM(3, 4),
+    lambda n: n.GRU(3, 4, num_layers=2, dropout=0.25), lambda n: n.GRU(3, 4, bias=False),
+    lambda n: n.RNNCell(3, 4), lambda n: n.RNNCell(3, 4, False, "relu"), lambda n: n.LSTMCell(3, 4),
+    lambda n: n.GRUCell(3, 4, False),
+]
+
+
+@pytest.mark.parametrize("make_layer", PRINTED)
+def test_printing_names_and_shapes(make_layer: Callable[[Any], Any]) -> None:
+    torch = pytest.importorskip("torch")
+    ours, theirs = make_layer(nn), make_layer(torch.nn)
+    assert repr(ours) == repr(theirs)
+    assert [(k, tuple(v.shape)) for k, v in ours.state_dict().items()] == [
+        (k, tuple(v.shape)) for k, v in theirs.state_dict().items()]
+    assert [k for k, _ in ours.named_parameters()] == [k for k, _ in theirs.named_parameters()]
+    if hasattr(theirs, "all_weights"):
+        assert [[w.shape for w in ws] for ws in ours.all_weights] == [[tuple(w.shape) for w in ws] for ws in theirs.all_weights]
+        assert (ours.mode, ours.dropout, ours.num_layers) == (theirs.mode, theirs.dropout, theirs.num_layers)
+
+
+def outcome(library: Any, call: Callable[[Any], Any]) -> Any:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            call(library)
+        except Exception as error:
+            return type(error)
+    return [w.category for w in caught]
+
+
+ERRORS: list[Callable[[Any], Any]] = [
+    lambda t: t.nn.LSTM(3, 4, dropout=2), lambda t: t.nn.LSTM(3, 4, dropout=True), lambda t: t.nn.LSTM(3, 4, dropout="x"),
+    lambda t: t.nn.LSTM(3, 4, dropout=0.5), lambda t: t.nn.LSTM(3, 4.0), lambda t: t.nn.LSTM(3, 0), lambda t: t.nn.GRU(3, 4, 0),
+    lambda t: t.nn.LSTM(3, 4, proj_size=-1), lambda t: t.nn.LSTM(3, 4, proj_size=4), lambda t: t.nn.GRU(3, 4, proj_size=2),
+    lambda t: t.nn.RNN(3, 4, proj_size=2), lambda t: t.nn.RNN(3, 4, nonlinearity="elu"), lambda t: t.nn.RNNBase("X", 3, 4),
+    lambda t: t.nn.RNN(3, 4)(t.ones(3)), lambda t: t.nn.RNN(3, 4)(t.ones(2, 2, 4)), lambda t: t.nn.RNN(3, 4)(t.ones(0, 2, 3)),
+    lambda t: t.nn.RNN(3, 4)(t.ones(2, 2, 3), t.ones(2, 4)), lambda t: t.nn.RNN(3, 4)(t.ones(2, 3), t.ones(1, 1, 4)),
+    lambda t: t.nn.RNN(3, 4)(t.ones(2, 2, 3), t.ones(1, 3, 4)),
+    lambda t: t.nn.LSTM(3, 4)(t.ones(2, 2, 3), (t.ones(1, 2, 4), t.ones(1, 2, 3))),
+    lambda t: t.nn.RNNCell(3, 4)(t.ones(2, 2, 3)),
+    lambda t: t.nn.RNNCell(3, 4)(t.ones(2, 4)),
+    lambda t: t.nn.GRUCell(3, 4)(t.ones(2, 3), t.ones(3, 4)),
+    lambda t: t.nn.RNNCell(3, 4, nonlinearity="elu")(t.ones(2, 3)), lambda t: t.nn.RNNCell(3, 4, nonlinearity="elu"),
+    lambda t: t.nn.LSTMCell(3, 4)(t.ones(3)), lambda t: t.nn.GRUCell(3, 4)(t.ones(2, 3), t.ones(2, 2, 2)),
+    lambda t: t.nn.utils.rnn.pack_padded_sequence(t.ones(3, 2), [2, 3]),
+    lambda t: t.nn.utils.rnn.pack_padded_sequence(t.ones(3, 2), [2, 0]),
+    lambda t: t.nn.utils.rnn.pack_padded_sequence(t.ones(3, 2), [2]),
+    lambda t: t.nn.utils.rnn.pad_sequence([]), lambda t: t.nn.utils.rnn.pad_sequence([t.ones(2, 3), t.ones(2, 2)]),
+    lambda t: t.nn.utils.rnn.pad_sequence([t.ones(2)], padding_side="up"), lambda t: t.nn.utils.rnn.pad_sequence(3),
+    lambda t: t.nn.utils.rnn.pad_packed_sequence(t.nn.utils.rnn.pack_sequence([t.ones(3)]), total_length=2),
+]
+
+
+@pytest.mark.parametrize("number", range(len(ERRORS)))
+def test_errors_and_warnings(number: int) -> None:
+    torch = pytest.importorskip("torch")
+    assert outcome(lucid, ERRORS[number]) == outcome(torch, ERRORS[number])
+
+
+def test_lengths_beyond_the_input_are_refused() -> None:
+    with pytest.raises(RuntimeError, match="at most 3"):
+        nn.utils.rnn.pack_padded_sequence(lucid.ones(3, 2), [4, 1])
+
+
+def test_unpadding_leaves_its_argument_alone() -> None:
+    padded = lucid.ones(3, 2)
+    nn.utils.rnn.unpad_sequence(padded, lucid.tensor([3, 1]))
+    assert padded.shape == (3, 2)
+
+
+@pytest.mark.parametrize("batch_first", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "int64", "bool"])
+def test_padding_and_packing(batch_first: bool, dtype: str, device: str) -> None:
+    torch = pytest.importorskip("torch")
+    arrays = [GENERATOR.integers(0, 5, (length, 2)) for length in (2, 4, 1, 4)]
+    found = []
+    for library, keywords in ((lucid, {"device": device}), (torch, {})):
+        rnn = library.nn.utils.rnn
+        tensors = [library.tensor(a, **keywords).to(getattr(library, dtype)) for a in arrays]
+        left = rnn.pad_sequence(tensors, batch_first, 1, padding_side="left")
+        padded = rnn.pad_sequence(tensors, batch_first=batch_first)
+        packed = rnn.pack_sequence(tensors, enforce_sorted=False)
+        back = rnn.unpack_sequence(packed)
+        unpadded = rnn.unpad_sequence(padded.clone(), library.tensor([2, 4, 1, 4]), batch_first=batch_first)
+        found.append(numbers((left, padded, *packed, *back, *unpadded)))
+        assert repr(packed).startswith("PackedSequence(data=")
+        assert len(packed) == 4
+    for mine, theirs in itertools.zip_longest(*found):
+        assert mine.dtype == theirs.dtype
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def test_a_packed_sequence_moves(device: str) -> None:
+    packed = nn.utils.rnn.pack_sequence([lucid.ones(1), lucid.ones(3)], enforce_sorted=False)
+    assert packed.to("cpu") is packed
+    moved = packed.to(device).double()
+    assert moved.data.device == device and moved.data.dtype == lucid.float64
+    assert moved.batch_sizes.device == "cpu"
+    assert moved.sorted_indices is not None and moved.sorted_indices.device == device
+    assert moved.is_cuda == (device == "gpu")
+    assert not moved.cpu().is_cuda
+
+
+def test_dropout_between_layers_only_in_training() -> None:
+    layer = nn.LSTM(3, 4, num_layers=2, dropout=1.0)
+    x = lucid.randn(5, 2, 3)
+    dropped, kept = layer(x)[0], layer.eval()(x)[0]
+    assert not lucid.allclose(dropped, kept)
+    other = nn.LSTM(3, 4, num_layers=2)
+    other.load_state_dict(layer.state_dict())
+    assert lucid.equal(other(x)[0], kept)
+    zeros = nn.LSTM(4, 4)
+    second = {name.replace("l1", "l0"): value for name, value in layer.state_dict().items() if name.endswith("l1")}
+    zeros.load_state_dict(second)
+    assert lucid.allclose(zeros(lucid.zeros(5, 2, 4))[0], dropped)
+
+
+@pytest.mark.parametrize("dtype", [lucid.float16, lucid.bfloat16], ids=str)
+def test_half_precision(dtype: Any, device: str) -> None:
+    layer = nn.GRU(3, 4).to(device, dtype)
+    output, state = layer(lucid.ones(2, 2, 3, device=device, dtype=dtype))
+    assert output.dtype == state.dtype == dtype
+
+
+def test_training_a_recurrent_network_learns_to_count(device: str) -> None:
+    """The parity of the ones so far: needs memory."""
+    layer, head = nn.LSTM(1, 8).to(device), nn.Linear(8, 1).to(device)
+    optimizer = lucid.optim.Adam([*layer.parameters(), *head.parameters()], lr=0.05)
+    bits = lucid.randint(0, 2, (4, 16, 1)).to(device).float()
+    target = (bits.cumsum(0) % 2)
+    losses = []
+    for _ in range(40 if device == "cpu" else 3):
+        loss = nn.functional.binary_cross_entropy_with_logits(head(layer(bits)[0]), target)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < losses[0] * (0.8 if device == "cpu" else 1)
