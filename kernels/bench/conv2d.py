@@ -39,6 +39,7 @@ class Layer:
 LAYERS = (
     Layer("3x3 64@56", 8, 64, 64, 56, 3, padding=1),
     Layer("3x3 256@14", 32, 256, 256, 14, 3, padding=1),
+    Layer("3x3 512@7", 32, 512, 512, 7, 3, padding=1),
     Layer("1x1 64->256@56", 8, 64, 256, 56, 1),
     Layer("7x7 stride 2 3->64@224", 4, 3, 64, 224, 7, 2, 3),
     Layer("depthwise 3x3 64@56", 8, 64, 64, 56, 3, padding=1, groups=64),
