@@ -443,6 +443,8 @@ def norm(input: Tensor, p: float | str | None = "fro", dim: Any = None, keepdim:
     zero = size == 0
     if p == 0:
         return sum(where(zero, size * 0, 1.0), axis, keepdim)
+    if not size.requires_grad:
+        return sum(size ** p, axis, keepdim) ** (1 / p)
     # Powers and roots at 0 may have infinite slopes: the gradient there is defined as 0.
     bottom = 0.0 if p > 0 else math.inf
     total = sum(where(zero, bottom, where(zero, 1.0, size) ** p), axis, keepdim)
