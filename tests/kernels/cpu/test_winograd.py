@@ -1,12 +1,13 @@
 """Winograd's convolution against direct convolution in float64, and PyTorch."""
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numba
 import numpy as np
 import pytest
-from lucid_kernels.cpu import _direct, _direct_grad_weight, _winograd, _winograd_grad_weight
+from lucid_kernels.cpu import _direct, _direct_grad_weight, _winograd, _winograd_grad_weight, _winograd_transforms
 from lucid_kernels.cpu import conv2d as family
 from lucid_kernels.cpu.conv2d import conv2d, conv2d_grad_input, conv2d_grad_weight
 
@@ -227,3 +228,26 @@ def test_halves_are_computed_in_float32():
     y = conv2d(*halves, **attributes)
     assert y.dtype == np.float16
     np.testing.assert_array_equal(y, conv2d(*(array.astype(np.float32) for array in halves), **attributes).astype(np.float16))
+
+
+@numba.njit
+def _pixels(x, top, left, out):
+    _winograd_transforms.transform_pixels(x, 0, 6, 6, top, left, 1, 3, out, 0, 3, 3)
+
+
+@numba.njit
+def _sums(sums, bias, out):
+    _winograd_transforms.transform_sums(sums, 0, 3, 3, bias, 1, 3, out, 0, 36, 6, 6, True)
+
+
+def test_transforms_are_vector_instructions():
+    lanes = _winograd_transforms.LANES
+    x, out = np.arange(36, dtype=np.float32), np.zeros(16 * 3 + lanes, np.float32)
+    _pixels(x, -1, -1, out)
+    _sums(out, np.zeros(1, np.float32), np.zeros(36, np.float32))
+    register = "zmm" if lanes == 16 else "ymm"
+    for function, additions in ((_pixels, 32), (_sums, 24)):
+        assembly = function.inspect_asm(function.signatures[0])
+        if register not in assembly:
+            pytest.skip("written for x86")
+        assert len(re.findall(rf"v(?:add|sub)ps\s.*%{register}", assembly)) >= additions
