@@ -5,53 +5,35 @@ The formulas go from one value to the next where PyTorch's do, so that schedules
 from __future__ import annotations
 
 import math
-import types
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
+from ._chained import ChainedScheduler
+from ._cyclic import CyclicLR
+from ._factors import FunctionLR, MultiplicativeLR, PolynomialLR
 from ._one_cycle import OneCycleLR
 from ._plateau import ReduceLROnPlateau
 from ._scheduler import LRScheduler, set_option
+from ._warm_restarts import CosineAnnealingWarmRestarts
 from .optimizer import Optimizer
 
-__all__ = ["ConstantLR", "CosineAnnealingLR", "ExponentialLR", "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR",
-           "OneCycleLR", "ReduceLROnPlateau", "SequentialLR", "StepLR"]
+__all__ = ["ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR",
+           "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR",
+           "ReduceLROnPlateau", "SequentialLR", "StepLR"]
 
 
-class LambdaLR(LRScheduler):
+class LambdaLR(FunctionLR):
     """The initial learning rate times `lr_lambda(epoch)`; a list of functions gives one to each group.
 
     Functions and lambdas are not saved by `state_dict`; the attributes of callable objects are.
     """
 
-    def __init__(self, optimizer: Optimizer, lr_lambda: Callable[[int], float] | list[Callable[[int], float]],
-                 last_epoch: int = -1) -> None:
-        groups = len(optimizer.param_groups)
-        self.lr_lambdas = list(lr_lambda) if isinstance(lr_lambda, (list, tuple)) else [lr_lambda] * groups
-        if len(self.lr_lambdas) != groups:
-            raise ValueError(f"Expected {groups} lr_lambdas, but got {len(self.lr_lambdas)}")
-        super().__init__(optimizer, last_epoch)
-
     def get_lr(self) -> list[Any]:
         """See the class."""
         self._warn_outside_step()
         return [base * factor(self.last_epoch) for factor, base in zip(self.lr_lambdas, self.base_lrs, strict=True)]
-
-    def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer and plain functions."""
-        state = super().state_dict()
-        state["lr_lambdas"] = [None if isinstance(factor, types.FunctionType) else factor.__dict__.copy()
-                               for factor in self.lr_lambdas]
-        return state
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load what `state_dict` gave."""
-        super().load_state_dict({key: value for key, value in state_dict.items() if key != "lr_lambdas"})
-        for factor, attributes in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=True):
-            if attributes is not None:
-                factor.__dict__.update(attributes)
 
 
 class StepLR(LRScheduler):

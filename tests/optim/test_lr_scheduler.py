@@ -35,6 +35,16 @@ SCHEDULES = {
     "one_cycle_linear": lambda s, o: s.OneCycleLR(o, 1.0, epochs=4, steps_per_epoch=3, anneal_strategy="linear",
                                                   three_phase=True, pct_start=0.25, base_momentum=0.5),
     "one_cycle_no_momentum": lambda s, o: s.OneCycleLR(o, 1.0, total_steps=12, cycle_momentum=False),
+    "multiplicative": lambda s, o: s.MultiplicativeLR(o, [lambda epoch: 0.9, lambda epoch: 1 / epoch]),
+    "polynomial": lambda s, o: s.PolynomialLR(o, 7, 2.0),
+    "polynomial_default": lambda s, o: s.PolynomialLR(o),
+    "restarts": lambda s, o: s.CosineAnnealingWarmRestarts(o, 2, 2, 0.01),
+    "restarts_equal": lambda s, o: s.CosineAnnealingWarmRestarts(o, 5),
+    "chained": lambda s, o: s.ChainedScheduler([s.ConstantLR(o, 0.1, 4), s.ExponentialLR(o, 0.9)]),
+    "cyclic": lambda s, o: s.CyclicLR(o, [0.1, 0.2], 1.0, 2),
+    "cyclic_halving": lambda s, o: s.CyclicLR(o, 0.1, [0.5, 0.4], 2, 3, mode="triangular2", base_momentum=0.5),
+    "cyclic_shrinking": lambda s, o: s.CyclicLR(o, 0.1, 0.5, 3, mode="exp_range", gamma=0.9, cycle_momentum=False),
+    "cyclic_function": lambda s, o: s.CyclicLR(o, 0.1, 0.5, 3, scale_fn=lambda x: 1 / (5**(x * 0.01)), scale_mode="iterations"),
     "sequential": lambda s, o: s.SequentialLR(o, [s.LinearLR(o, 0.1, 1.0, 3), s.ExponentialLR(o, 0.5), s.StepLR(o, 2)],
                                               [3, 7]),
 }
@@ -49,7 +59,7 @@ def test_parity(name: str, kind: str) -> None:
     reference = SCHEDULES[name](torch.optim.lr_scheduler, theirs)
     for _ in range(12):
         assert schedule.get_last_lr() == pytest.approx(reference.get_last_lr(), abs=1e-14)
-        assert schedule.last_epoch == reference.last_epoch
+        assert getattr(schedule, "last_epoch", None) == getattr(reference, "last_epoch", None)
         for group, expected in zip(mine.param_groups, theirs.param_groups, strict=True):
             assert options_of(group) == pytest.approx(options_of(expected), abs=1e-14)
         mine.step()
@@ -208,3 +218,63 @@ def test_custom_schedule_and_optimizer() -> None:
     optimizer.step()
     schedule.step()
     assert optimizer.param_groups[0]["lr"] == 0.5
+
+
+def test_restarts_at_any_epoch() -> None:
+    torch = pytest.importorskip("torch")
+    for multiplier in (1, 2):
+        found = []
+        for module, schedules in ((lucid, lr_scheduler), (torch, torch.optim.lr_scheduler)):
+            optimizer = optimizer_of(module)
+            schedule = schedules.CosineAnnealingWarmRestarts(optimizer, 3, multiplier)
+            rates = []
+            for epoch in (0.5, 2.9, 3, 3.25, 20.5, None, 1, None):
+                schedule.step(epoch)
+                rates += [*schedule.get_last_lr(), schedule.last_epoch, schedule.T_i, schedule.T_cur]
+            found.append(rates)
+        assert found[0] == pytest.approx(found[1], abs=1e-12)
+
+
+class Scale:
+    """A function with state."""
+
+    def __init__(self, factor: float) -> None:
+        self.factor = factor
+
+    def __call__(self, number: float) -> float:
+        return self.factor
+
+
+def test_states_of_cyclic_and_chained_schedules() -> None:
+    cyclic = lr_scheduler.CyclicLR(optimizer_of(lucid), 0.1, 0.5, 3, scale_fn=Scale(0.5))
+    other = lr_scheduler.CyclicLR(optimizer_of(lucid), 0.1, 0.5, 3, scale_fn=Scale(1.0))
+    other.load_state_dict(cyclic.state_dict())
+    assert other.scale_fn(1) == 0.5
+    chained, copied = [lr_scheduler.ChainedScheduler([lr_scheduler.StepLR(o, 2), lr_scheduler.ExponentialLR(o, 0.9)])
+                       for o in (optimizer_of(lucid), optimizer_of(lucid))]
+    chained.optimizer.step()
+    for _ in range(3):
+        chained.step()
+    copied.load_state_dict(chained.state_dict())
+    assert copied.state_dict() == chained.state_dict()
+    assert copied._schedulers[0].last_epoch == 3
+
+
+MISUSED = [
+    lambda m, s, o: s.CyclicLR(m.optim.Adagrad(o.param_groups[0]["params"]), 0.1, 0.2), lambda m, s, o: s.CyclicLR("x", 0.1, 0.2),
+    lambda m, s, o: s.CyclicLR(o, 0.1, 0.2, mode="x"), lambda m, s, o: s.CyclicLR(o, [0.1], 0.2),
+    lambda m, s, o: s.CosineAnnealingWarmRestarts(o, 0), lambda m, s, o: s.CosineAnnealingWarmRestarts(o, 3.5),
+    lambda m, s, o: s.CosineAnnealingWarmRestarts(o, 3, 0), lambda m, s, o: s.CosineAnnealingWarmRestarts(o, 3, 1, "x"),
+    lambda m, s, o: s.CosineAnnealingWarmRestarts(o, 3).step(-1), lambda m, s, o: s.ChainedScheduler([]),
+    lambda m, s, o: s.ChainedScheduler([s.ReduceLROnPlateau(o)]), lambda m, s, o: s.MultiplicativeLR(o, [len]),
+    lambda m, s, o: s.ChainedScheduler([s.ExponentialLR(o, 0.9)], optimizer_of(m)),
+]
+
+
+@pytest.mark.parametrize("number", range(len(MISUSED)))
+def test_misuse_raises_the_errors_of_torch(number: int) -> None:
+    torch = pytest.importorskip("torch")
+    with pytest.raises(Exception) as theirs:  # noqa: PT011
+        MISUSED[number](torch, torch.optim.lr_scheduler, optimizer_of(torch))
+    with pytest.raises(theirs.type):
+        MISUSED[number](lucid, lr_scheduler, optimizer_of(lucid))
