@@ -236,15 +236,15 @@ def _pixels(x, top, left, out):
 
 
 @numba.njit
-def _sums(sums, bias, out):
-    _winograd_transforms.transform_sums(sums, 0, 3, 3, bias, 1, 3, out, 0, 36, 6, 6, True)
+def _sums(sums, bias, tiles, columns, out):
+    return _winograd_transforms.transform_sums(sums, 0, 3, 3, bias, 1, tiles, out, 0, 36, 6, columns, True)
 
 
 def test_transforms_are_vector_instructions():
     lanes = _winograd_transforms.LANES
     x, out = np.arange(36, dtype=np.float32), np.zeros(16 * 3 + lanes, np.float32)
     _pixels(x, -1, -1, out)
-    _sums(out, np.zeros(1, np.float32), np.zeros(36, np.float32))
+    assert _sums(out, np.zeros(1, np.float32), 3, 6, np.zeros(36, np.float32))
     register = "zmm" if lanes == 16 else "ymm"
     for function, additions in ((_pixels, 32), (_sums, 24)):
         assembly = function.inspect_asm(function.signatures[0])
