@@ -55,19 +55,19 @@ class _Cut(NamedTuple):
 
 
 def suits(x: Array, window: Window, groups: int, out_channels: int) -> bool:
-    """Whether to call `convolve` or `grad_input`: enough work, and results of at least half a block of channels."""
-    return groups == 1 and 2 * out_channels >= ROWS and enough_work(x, window, out_channels)
+    """Whether to call `convolve` or `grad_input`: enough work, and results of at least half a block of channels in a group."""
+    return 2 * out_channels >= ROWS * groups and enough_work(x, window, out_channels // groups)
 
 
 @jit
 def _convolve_band(x, window, cut, n, samples, top, bottom, rows, step, taps, weight, bias, first_block, last_block,
-                   out_channels, y):
-    """Output rows top..bottom of some samples, blocks first_block..last_block of output channels.
+                   group, groups, out_channels, y):
+    """Output rows top..bottom of some samples, blocks first_block..last_block of the `out_channels` output channels of a group.
 
     weight is (blocks, K, ROWS), bias (blocks, ROWS), y flat (N, O, OH, OW).
     """
-    channels = x.shape[1]
     each = window.kh * window.kw
+    channels = weight.shape[1] // each
     plane = window.out_height * window.out_width
     block = VECTORS * (VECTOR_BYTES // x.itemsize)
     # The last block reads on for up to a block of positions.
@@ -76,13 +76,13 @@ def _convolve_band(x, window, cut, n, samples, top, bottom, rows, step, taps, we
     count = (bottom - top) * window.out_width
     total = samples * count
     padded = (total + block - 1) // block * block
-    here = n * out_channels * plane + top * window.out_width
+    here = (n * groups + group) * out_channels * plane + top * window.out_width
     direct = channels <= cut.channels and samples == 1
     # Sums that are not whole after one pass over the channels, or stand beside the memory of y, are kept here.
     sums = np.empty(ROWS * block if direct else (last_block - first_block) * ROWS * padded, x.dtype)
     for first in range(0, channels, cut.channels):
         last = min(channels, first + cut.channels)
-        fill_copies(x, n, samples, first, last - first, window, cut.period, top, rows, step, copies)
+        fill_copies(x, n, samples, group * channels + first, last - first, window, cut.period, top, rows, step, copies)
         tap = taps[: (last - first) * each]
         for some in range(first_block, last_block, cut.blocks):
             # The pixels of a block of positions stay in the L1 cache while the weights of these outputs stream by from L2.
@@ -102,7 +102,7 @@ def _convolve_band(x, window, cut, n, samples, top, bottom, rows, step, taps, we
     if not direct:
         outputs = min(last_block * ROWS, out_channels) - first_block * ROWS
         for i in range(samples):
-            start = here + (i * out_channels + first_block * ROWS) * plane
+            start = here + (i * groups * out_channels + first_block * ROWS) * plane
             _deliver(sums, i * count, padded, y, start, plane, outputs, count)
 
 
@@ -132,17 +132,17 @@ def _deliver(sums, first, pitch, y, start, plane, rows, count):
 
 
 @jit_parallel
-def _convolve_bands(x, window, cut, rows, step, taps, weight, bias, splits, out_channels, y):
+def _convolve_bands(x, window, cut, rows, step, taps, weight, bias, splits, groups, out_channels, y):
     height = window.out_height
     bands = (height + cut.band - 1) // cut.band
-    groups = (x.shape[0] + cut.samples - 1) // cut.samples
-    blocks = weight.shape[0]
-    for task in numba.prange(groups * bands * splits):
-        split, place = task % splits, task // splits
+    blocks = weight.shape[0] // groups
+    for task in numba.prange((x.shape[0] + cut.samples - 1) // cut.samples * bands * groups * splits):
+        split, group, place = task % splits, task // splits % groups, task // (splits * groups)
         n, top = place // bands * cut.samples, place % bands * cut.band
         _convolve_band(
-            x, window, cut, n, min(cut.samples, x.shape[0] - n), top, min(height, top + cut.band), rows, step, taps, weight,
-            bias, split * blocks // splits, (split + 1) * blocks // splits, out_channels, y,
+            x, window, cut, n, min(cut.samples, x.shape[0] - n), top, min(height, top + cut.band), rows, step, taps,
+            weight[group * blocks : (group + 1) * blocks], bias[group * blocks : (group + 1) * blocks],
+            split * blocks // splits, (split + 1) * blocks // splits, group, groups, out_channels, y,
         )
 
 
@@ -170,19 +170,23 @@ def _pack_parallel(weight, packed):
         _pack(weight, packed, b, b + 1)
 
 
-def _packed(weight: Array) -> Array:
-    """The weight (O, C, KH, KW) as (blocks, C * KH * KW, ROWS)."""
-    packed = np.empty((-(-weight.shape[0] // ROWS), math.prod(weight.shape[1:]), ROWS), weight.dtype)
-    if weight.size < PARALLEL_FROM:
-        _pack(weight, packed, 0, packed.shape[0])
-    else:
-        _pack_parallel(weight, packed)
+def _packed(weight: Array, groups: int) -> Array:
+    """The weight (O, C / G, KH, KW) as (G * blocks, C / G * KH * KW, ROWS)."""
+    each = weight.shape[0] // groups
+    blocks = -(-each // ROWS)
+    packed = np.empty((groups * blocks, math.prod(weight.shape[1:]), ROWS), weight.dtype)
+    for group in range(groups):
+        part, target = weight[group * each : (group + 1) * each], packed[group * blocks : (group + 1) * blocks]
+        if part.size < PARALLEL_FROM:
+            _pack(part, target, 0, blocks)
+        else:
+            _pack_parallel(part, target)
     return packed
 
 
-def _cut(x: Array, window: Window, out_channels: int) -> _Cut:
-    """The tasks for x (N, C, H, W)."""
-    samples, channels = x.shape[:2]
+def _cut(x: Array, channels: int, window: Window, out_channels: int) -> _Cut:
+    """The tasks for x (N, C, H, W) with `channels` channels and `out_channels` results in a group."""
+    samples = x.shape[0]
     height, width = window.out_height, window.out_width
     block = _BLOCK_BYTES // x.itemsize
     positions = height * width
@@ -220,36 +224,35 @@ def _is_pointwise(x: Array, window: Window, out_channels: int) -> bool:
     )
 
 
-def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array) -> None:
-    """Fill y (N, O, OH, OW) from x (N, C, H, W), weight (O, C, KH, KW), of any strides, and bias (O,)."""
-    out_channels = weight.shape[0]
-    packed = _packed(weight)
+def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array, groups: int = 1) -> None:
+    """Fill y (N, O, OH, OW) from x (N, C, H, W), weight (O, C / G, KH, KW), of any strides, and bias (O,)."""
+    out_channels = weight.shape[0] // groups
+    packed = _packed(weight, groups)
     packed_bias = np.zeros((packed.shape[0], ROWS), x.dtype)
-    packed_bias.reshape(-1)[:out_channels] = bias
-    if _is_pointwise(x, window, out_channels):
+    packed_bias.reshape(groups, -1)[:, :out_channels] = bias.reshape(groups, -1)
+    if groups == 1 and _is_pointwise(x, window, out_channels):
         positions, channels = window.out_height * window.out_width, x.shape[1]
         each = max(_BLOCK_BYTES, _COPIES_BYTES // channels // _BLOCK_BYTES * _BLOCK_BYTES) // x.itemsize
         _convolve_pointwise(
             x.reshape(-1), positions, each, np.arange(channels) * positions, packed, packed_bias, y.reshape(-1)
         )
         return
-    cut = _cut(x, window, out_channels)
+    cut = _cut(x, weight.shape[1], window, out_channels)
     rows = cut.band + extra_rows(window, cut.period)
     step = cut.samples * rows * window.out_width
-    tasks = -(-x.shape[0] // cut.samples) * -(-window.out_height // cut.band)
-    splits = min(packed.shape[0], -(-_TASKS // (2 * tasks)))  # each split copies the pixels again
+    tasks = -(-x.shape[0] // cut.samples) * -(-window.out_height // cut.band) * groups
+    splits = min(packed.shape[0] // groups, -(-_TASKS // (2 * tasks)))  # each split copies the pixels again
     _convolve_bands(
         x, window, cut, rows, step, tap_starts(cut.channels, window, cut.period, step), packed, packed_bias, splits,
-        out_channels, y.reshape(-1),
+        groups, out_channels, y.reshape(-1),
     )
 
 
 # ---- input gradient ------------------------------------------------------------------------------------------------
 
 
-def grad_input(g: Array, weight: Array, window: Window, dx: Array) -> None:
-    """Fill dx (N, C, H, W) from g (N, O, OH, OW) and weight (O, C, KH, KW)."""
+def grad_input(g: Array, weight: Array, window: Window, dx: Array, groups: int = 1) -> None:
+    """Fill dx (N, C, H, W) from g (N, O, OH, OW) and weight (O, C / G, KH, KW)."""
     bias = np.zeros(dx.shape[1], g.dtype)
-    grad_input_by_remainders(
-        weight.transpose(1, 0, 2, 3), window, dx, lambda taps, single, part: convolve(g, taps, bias, single, part)
-    )
+    turned = weight.reshape(groups, -1, *weight.shape[1:]).swapaxes(1, 2).reshape(dx.shape[1], -1, *weight.shape[2:])
+    grad_input_by_remainders(turned, window, dx, lambda taps, single, part: convolve(g, taps, bias, single, part, groups))

@@ -24,15 +24,15 @@ _PARTS_BYTES = 1 << 26
 
 def suits_grad_weight(x: Array, window: Window, groups: int, out_channels: int) -> bool:
     """Whether to call `grad_weight`: enough work."""
-    return groups == 1 and enough_work(x, window, out_channels)
+    return enough_work(x, window, out_channels // groups)
 
 
 @jit
-def _sum_products(g, g_step, x, window, period, first_sample, last_sample, first_channel, channels, band, chunk, taps, g_rows,
-                  rows_each, copies, sums):
+def _sum_products(g, g_first, g_step, x, window, period, first_sample, last_sample, first_channel, channels, band, chunk, taps,
+                  g_rows, rows_each, copies, sums):
     """Add to sums (blocks of g_rows, blocks of taps, DOT_SUMS) the products of the gradient with x.
 
-    `g` is flat; its samples are `g_step` elements apart and the rows of a sample start at `g_rows`.
+    `g` is flat; from `g_first` on its samples are `g_step` elements apart and the rows of a sample start at `g_rows`.
     """
     width, height = window.out_width, window.out_height
     rows = band + (window.kh - 1) // period * (period * window.dh // window.sh)
@@ -42,7 +42,7 @@ def _sum_products(g, g_step, x, window, period, first_sample, last_sample, first
         for top in range(0, height, band):
             count = (min(height, top + band) - top) * width
             fill_copies(x, n, samples, first_channel, channels, window, period, top, rows, step, copies)
-            g_start = n * g_step + top * width
+            g_start = g_first + n * g_step + top * width
             # Where neither side has anything between one sample and the next, they are one run.
             runs, length = (1, samples * count) if g_step == count and rows * width == count else (samples, count)
             for first in range(0, sums.shape[0], rows_each):
@@ -52,16 +52,18 @@ def _sum_products(g, g_step, x, window, period, first_sample, last_sample, first
 
 
 @jit_parallel
-def _sum_parts(g, g_step, x, window, period, channels_each, band, chunk, taps, g_rows, rows_each, step, parts):
-    """parts is (parts, chunks of channels, blocks of g_rows, blocks of taps, DOT_SUMS)."""
-    samples, channels = x.shape[:2]
+def _sum_parts(g, g_group, g_step, x, groups, window, period, channels_each, band, chunk, taps, g_rows, rows_each, step, parts):
+    """parts is (parts, G * chunks of channels, blocks of g_rows, blocks of taps, DOT_SUMS); groups of g are `g_group` apart."""
+    samples, channels = x.shape[0], x.shape[1] // groups
+    chunks = parts.shape[1] // groups
     each = (samples + parts.shape[0] - 1) // parts.shape[0]
     for task in numba.prange(parts.shape[0] * parts.shape[1]):
-        part, group = task // parts.shape[1], task % parts.shape[1]
-        first = group * channels_each
+        part, place = task // parts.shape[1], task % parts.shape[1]
+        group, first = place // chunks, place % chunks * channels_each
         copies = np.empty(channels_each * window.kw * period * step, x.dtype)
-        _sum_products(g, g_step, x, window, period, part * each, min(samples, (part + 1) * each), first,
-                      min(channels_each, channels - first), band, chunk, taps, g_rows, rows_each, copies, parts[part, group])
+        _sum_products(g, group * g_group, g_step, x, window, period, part * each, min(samples, (part + 1) * each),
+                      group * channels + first, min(channels_each, channels - first), band, chunk, taps, g_rows, rows_each,
+                      copies, parts[part, place])
 
 
 def _blocks(starts: Array, size: int) -> Array:
@@ -70,37 +72,40 @@ def _blocks(starts: Array, size: int) -> Array:
     return starts[np.minimum(np.arange(count * size), starts.size - 1)].reshape(count, size)
 
 
-def grad_weight(g: Array, x: Array, window: Window, dweight: Array) -> None:
-    """Fill dweight (O, C, KH, KW) from g (N, O, OH, OW) and x (N, C, H, W)."""
-    samples, channels = x.shape[:2]
-    out_channels, height, width = g.shape[1:]
+def grad_weight(g: Array, x: Array, window: Window, dweight: Array, groups: int = 1) -> None:
+    """Fill dweight (O, C / G, KH, KW) from g (N, O, OH, OW) and x (N, C, H, W)."""
+    samples, channels = x.shape[0], dweight.shape[1]
+    height, width = g.shape[2:]
+    out_channels = g.shape[1] // groups
     positions = height * width
     if positions < _SMALL_PLANE:
         # All samples side by side: the last vector of each plane would be half empty.
         g = np.ascontiguousarray(g.transpose(1, 0, 2, 3))
-        g_step, g_rows, period, band = positions, np.arange(out_channels) * (samples * positions), window.kh, height
+        row, g_step, period, band = samples * positions, positions, window.kh, height
     else:
-        g_step, g_rows, period = out_channels * positions, np.arange(out_channels) * positions, least_period(window)
+        row, g_step, period = positions, groups * out_channels * positions, least_period(window)
         band = min(height, max(1, -(-_POSITIONS // width)))
         band = -(-height // -(-height // band))
     rows = band + extra_rows(window, period)
     chunk = 1 if band < height else max(1, min(samples, _POSITIONS // positions))
     channel_bytes = chunk * copies_of(x, window, period, rows)
-    groups = -(-channels // max(1, min(channels, _PASS_BYTES // channel_bytes)))
-    channels_each = -(-channels // groups)
-    parts = max(1, min(-(-_TASKS // groups), samples, _PARTS_BYTES // dweight.nbytes))
+    chunks = -(-channels // max(1, min(channels, _PASS_BYTES // channel_bytes)))
+    channels_each = -(-channels // chunks)
+    chunks = -(-channels // channels_each)
+    parts = max(1, min(-(-_TASKS // (groups * chunks)), samples, _PARTS_BYTES // dweight.nbytes))
     chunk = min(chunk, -(-samples // parts))
     step = chunk * rows * width
     taps = tap_starts(channels_each, window, period, step)
-    row_blocks, tap_blocks = _blocks(g_rows, DOT_ROWS), _blocks(taps, DOT_TAPS)
+    row_blocks, tap_blocks = _blocks(np.arange(out_channels) * row, DOT_ROWS), _blocks(taps, DOT_TAPS)
     rows_each = max(1, _PASS_BYTES // (DOT_ROWS * chunk * band * width * x.itemsize))
     rows_each = -(-len(row_blocks) // -(-len(row_blocks) // rows_each))
-    sums = np.zeros((parts, groups, len(row_blocks), len(tap_blocks), DOT_SUMS), x.dtype)
+    sums = np.zeros((parts, groups * chunks, len(row_blocks), len(tap_blocks), DOT_SUMS), x.dtype)
     _sum_parts(
-        g.reshape(-1), g_step, x, window, period, channels_each, band, chunk, tap_blocks, row_blocks, rows_each, step, sums
+        g.reshape(-1), out_channels * row, g_step, x, groups, window, period, channels_each, band, chunk, tap_blocks,
+        row_blocks, rows_each, step, sums,
     )
-    whole = sums[0] if parts == 1 else sums.sum(0)
-    whole = whole[..., : DOT_ROWS * DOT_TAPS].reshape(groups, len(row_blocks), len(tap_blocks), DOT_ROWS, DOT_TAPS)
-    whole = whole.transpose(1, 3, 0, 2, 4)
-    whole = whole.reshape(row_blocks.size, groups, tap_blocks.size)[:out_channels, :, : taps.size]
-    dweight.reshape(out_channels, -1)[:] = whole.reshape(out_channels, -1)[:, : dweight[0].size]
+    whole = (sums[0] if parts == 1 else sums.sum(0))[..., : DOT_ROWS * DOT_TAPS]
+    whole = whole.reshape(groups, chunks, len(row_blocks), len(tap_blocks), DOT_ROWS, DOT_TAPS)
+    whole = whole.transpose(0, 2, 4, 1, 3, 5)
+    whole = whole.reshape(groups, row_blocks.size, chunks, tap_blocks.size)[:, :out_channels, :, : taps.size]
+    dweight.reshape(groups * out_channels, -1)[:] = whole.reshape(groups * out_channels, -1)[:, : dweight[0].size]

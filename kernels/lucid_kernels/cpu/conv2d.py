@@ -1,7 +1,7 @@
 """2-d convolution and its gradients: each call goes to the way that suits its shape.
 
 `_winograd` serves 3x3 taps of many channels, `_direct` and `_direct_grad_weight` most others, `_depthwise` one input channel a
-group, `_columns` the other groups and what is too small for threads. float16 and bfloat16 are computed in float32.
+group, `_columns` groups of few results and what is too small for threads. float16 and bfloat16 are computed in float32.
 """
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def conv2d(
     elif _winograd.suits(x, window, groups, weight.shape[0]):
         _winograd.convolve(contiguous(x), contiguous(weight), contiguous(bias), window, y)
     elif suits(x, window, groups, weight.shape[0]):
-        convolve(contiguous(x), weight, contiguous(bias), window, y)
+        convolve(contiguous(x), weight, contiguous(bias), window, y, groups)
     else:
         convolve_by_tiles(contiguous(x), _by_group(weight, groups), contiguous(bias), window, y)
     return deliver(out, y)
@@ -91,8 +91,8 @@ def conv2d_grad_input(
         depthwise_grad_input(g, contiguous(weight), window, dx)
     elif _winograd.suits(g, window, groups, weight.shape[1]):
         _winograd.grad_input(g, contiguous(weight), window, dx)
-    elif suits(g, window, groups, weight.shape[1]):
-        grad_input(g, weight, window, dx)
+    elif suits(g, window, groups, dx.shape[1]):
+        grad_input(g, weight, window, dx, groups)
     else:
         grad_input_by_tiles(g, _by_group(weight, groups), window, dx)
     return deliver(out, dx)
@@ -121,7 +121,7 @@ def conv2d_grad_weight(
     elif _winograd_grad_weight.suits(x, window, groups, weight_shape[0]):
         _winograd_grad_weight.grad_weight(g, x, window, dweight)
     elif suits_grad_weight(x, window, groups, weight_shape[0]):
-        grad_weight(g, x, window, dweight)
+        grad_weight(g, x, window, dweight, groups)
     else:
         grad_weight_by_tiles(g, x, window, dweight.reshape(groups, weight_shape[0] // groups, -1))
     return deliver(out, dweight)

@@ -31,6 +31,15 @@ LARGE = {
     "large depthwise": ((2, 40, 30, 31), (40, 1, 5, 3), (2, 2), (2, 1), (1, 1), 40),
     "large depthwise, strides of 1": ((2, 41, 30, 31), (41, 1, 5, 3), (1, 1), (2, 1), (1, 1), 41),
     "large grouped": ((5, 32, 14, 15), (64, 8, 3, 3), (2, 2), (1, 1), (1, 1), 4),
+    "large grouped, small planes": ((5, 40, 7, 7), (24, 10, 3, 3), (1, 1), (1, 1), (1, 1), 4),
+    "large grouped, 5 outputs a group": ((3, 12, 30, 29), (20, 3, 3, 3), (1, 1), (1, 1), (1, 1), 4),
+    "large grouped, 4 outputs a group": ((2, 128, 20, 20), (128, 4, 3, 3), (1, 1), (1, 1), (1, 1), 32),
+    "large grouped, 2 outputs a group": ((2, 32, 30, 30), (32, 2, 3, 3), (1, 1), (1, 1), (1, 1), 16),
+    "large grouped, pointwise": ((3, 16, 17, 17), (48, 8, 1, 1), (1, 1), (0, 0), (1, 1), 2),
+    "large grouped, dilated": ((2, 24, 18, 18), (24, 8, 5, 5), (1, 1), (2, 2), (2, 2), 3),
+    "large depthwise, three outputs each": ((2, 20, 30, 31), (60, 1, 3, 3), (1, 1), (1, 1), (1, 1), 20),
+    "large depthwise, 7x7": ((2, 20, 30, 31), (20, 1, 7, 7), (1, 1), (3, 3), (1, 1), 20),
+    "large depthwise, dilated": ((2, 20, 130, 131), (20, 1, 3, 3), (1, 2), (2, 2), (2, 1), 20),
 }
 # Strides of 1 and results of the size of the input: sizes around the blocks of channels, taps and positions.
 SAME = {
