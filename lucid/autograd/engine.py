@@ -166,6 +166,8 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
                 if g is None:
                     continue
             results = pull(g, None if node.kept is None else node.output())
+            if retain_graph and node.kept is not None:
+                results = _apart(results, node.kept)
             if flags & CHECK_NAN:
                 _check_nan(node, results)
             if foreign:
@@ -207,6 +209,12 @@ def _add_slot(grads: dict[Any, Any], heap: list[tuple[int, Any]], node: Node, in
         heapq.heappush(heap, (-node.seq, node))
     bundle.extend([None] * (index + 1 - len(bundle)))
     bundle[index] = gradient if bundle[index] is None else bundle[index] + gradient
+
+
+def _apart(results: Sequence[Any], kept: Any) -> list[Any]:
+    """`results`, with copies of arrays that the graph keeps for the next `backward`, which nobody else may write."""
+    arrays = {id(array) for array, _, _ in kept}
+    return [r if r is None or id(r._array) not in arrays else r.clone() for r in results]
 
 
 def _ancestors_of(wanted: dict[Any, Tensor], roots: list[Any]) -> set[Any]:

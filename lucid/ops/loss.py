@@ -72,6 +72,8 @@ def _cross_entropy_rule(needs: Any, x: Tensor, target: Tensor, weight: Tensor | 
     def pull(g: Tensor, kept: tuple[Tensor]) -> tuple[Any, Any, Any]:
         upstream = g.unsqueeze(dim) if reduction == "none" else g
         if not is_grad_enabled():
+            if g.device.type == "cpu" and g._array.size == 1 and g.item() == 1:
+                return kept[0], None, None  # half of the time: a pass over memory less. On a GPU asking would wait for it.
             return kept[0] * upstream, None, None
         # The same gradient as a function of x and g, by way of log_softmax.
         share, total = _class_shares(x, target, weight, ignore_index, label_smoothing, dim)

@@ -69,6 +69,19 @@ def test_cross_entropy_computes_no_gradient_without_need():
     assert [a for a in asked if a is not None] == [False, False, True]
 
 
+def test_cross_entropy_backward_again(device):
+    x = lucid.randn(4, 5, device=device).requires_grad_()
+    loss = F.cross_entropy(x, lucid.tensor([0, 1, 2, 3], device=device))
+    loss.backward(retain_graph=True)
+    once = x.grad.clone()
+    x.grad.mul_(7.0)  # is not what the graph keeps
+    (again,) = lucid.autograd.grad(loss, x, retain_graph=True)
+    again.zero_()
+    loss.backward(lucid.full_like(loss, 2.0), retain_graph=True)
+    loss.backward()
+    np.testing.assert_allclose(x.grad.cpu().numpy(), 10 * once.cpu().numpy(), rtol=1e-6)
+
+
 def test_cross_entropy_of_huge_and_infinite_logits():
     rows = np.array([[1e4, -1e4, 0.0], [-np.inf, 0.0, 1.0], [np.nan, 0.0, 1.0]])
     same_as_torch(lambda t, F, x, y: F.cross_entropy(x, y, reduction="none"), rows, np.array([1, 2, 0]))
