@@ -43,6 +43,10 @@ LAYERS = (
     Layer("1x1 64->256@56", 8, 64, 256, 56, 1),
     Layer("7x7 stride 2 3->64@224", 4, 3, 64, 224, 7, 2, 3),
     Layer("depthwise 3x3 64@56", 8, 64, 64, 56, 3, padding=1, groups=64),
+    Layer("depthwise 3x3 stride 2 128@56", 8, 128, 128, 56, 3, 2, 1, groups=128),
+    Layer("3x3 stride 2 64->128@56", 8, 64, 128, 56, 3, 2, 1),
+    Layer("4x4 stride 2 64->32@56", 8, 64, 32, 56, 4, 2, 1),
+    Layer("5x5 32->64@28", 32, 32, 64, 28, 5, padding=2),
     Layer("3x3 1->16@8", 64, 1, 16, 8, 3, padding=1),
     Layer("3x3 16->32@8", 64, 16, 32, 8, 3, padding=1),
 )
