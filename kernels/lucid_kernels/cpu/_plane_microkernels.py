@@ -144,7 +144,7 @@ def correlate_planes(typing, g, g_start, g_height, g_width, g_ahead, x, x_start,
     def emit(context, builder, signature, arguments):
         g, x = (_at(builder, _data(context, builder, signature.args[i], arguments[i]), arguments[i + 1]) for i in (0, 5))
         sums = _data(context, builder, signature.args[12], arguments[12])
-        g_ahead, x_ahead, top, left = arguments[4], *arguments[9:12]
+        g_ahead, x_ahead, top, left = (arguments[i] for i in (4, 9, 10, 11))
         lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
         vectors = _Vectors(builder, x.type.pointee, lanes)
         upstream, pixels = _Plane(vectors, g, *arguments[2:4]), _Plane(vectors, x, *arguments[7:9])
