@@ -56,6 +56,8 @@ def write(target: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
         node = result._node
         if node is not None and result._array.dtype != target._array.dtype:
             node = result.to(target.dtype)._node
+        if node is None:  # what does not depend on the old elements requires grad nevertheless: its gradient is zero
+            node = Node("overwrite", (target._node,), lambda g, y: (g.new_zeros(g.shape),))
         rebase(target, node)
     return target
 

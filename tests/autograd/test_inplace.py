@@ -158,6 +158,18 @@ def test_inplace_makes_no_cycle():
         gc.enable()
 
 
+@pytest.mark.parametrize("overwrite", [
+    lambda y: y.zero_(), lambda y: y.fill_(2.0), lambda y: y.copy_(lucid.zeros(3, device=y.device)),
+    lambda y: y.normal_(), lambda y: y[1:].zero_()])
+def test_tensor_that_is_overwritten_still_requires_grad(overwrite, device):
+    x = leaf([1.0, 2.0, 3.0], device)
+    y = x * 2
+    overwrite(y)
+    assert y.requires_grad
+    (y * y).sum().backward()
+    assert x.grad[1:].tolist() == [0.0, 0.0]
+
+
 def test_detach_inplace():
     x = leaf([1.0])
     y = x * 2
