@@ -85,6 +85,16 @@ def table(xp: Any, checked: Callable[[], contextlib.AbstractContextManager[Any]]
     def det(a: Array) -> Array:
         return xp.asarray(linalg.det(a))
 
+    def cofactors(a: Array) -> Array:
+        """The conjugate matrices of cofactors, at every rank: with ``a = U diag(S) V^H`` it is U C V^H times the conjugate of
+        det(U V^H), C being diagonal with the products of all singular values but one.
+        """
+        u, s, vh = svd(a, full_matrices=True)
+        n = a.shape[-1]
+        others = xp.where(xp.eye(n, dtype=bool), xp.ones_like(s)[..., None, :], s[..., None, :]).prod(-1)
+        phase = xp.asarray(linalg.det(u) * linalg.det(vh)).conj()[..., None, None]
+        return ((u * others[..., None, :]) @ vh * phase).astype(a.dtype, copy=False)
+
     def slogdet(a: Array) -> tuple[Array, Array]:
         sign, logarithm = linalg.slogdet(a)
         return xp.asarray(sign), xp.asarray(logarithm)
@@ -174,6 +184,6 @@ def table(xp: Any, checked: Callable[[], contextlib.AbstractContextManager[Any]]
         scaled = xp.where(kept[..., None], projected / xp.where(kept, s, xp.ones_like(s))[..., None], xp.zeros_like(projected))
         return vh.conj().swapaxes(-1, -2) @ scaled, xp.asarray(kept.sum(-1)), s
 
-    entries: list[Kernel] = [solve_ex, inv_ex, cholesky_ex, det, slogdet, geqrf, qr, svd, eigh, eigvalsh, eig, eigvals, pinv,
-                             lstsq]
+    entries: list[Kernel] = [solve_ex, inv_ex, cholesky_ex, det, cofactors, slogdet, geqrf, qr, svd, eigh, eigvalsh, eig,
+                             eigvals, pinv, lstsq]
     return {function.__name__: function for function in entries} | eliminations

@@ -6,13 +6,14 @@ from typing import Any, NamedTuple
 
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor
-from ._matrices import adjoint, all_gradients, require_lapack_dtype, require_square
+from ._matrices import adjoint, all_gradients, require_lapack_dtype, require_square, resolution
 from ._out import accepts_out
 from .arithmetic import conjugate
 from .comparison import where
 from .conversion import imag
 from .creation import eye
 from .linear_algebra_factors import svd
+from .linear_algebra_lu import _lu_factor
 from .linear_algebra_systems import solve_columns
 
 METHODS = ("det", "logdet", "slogdet")
@@ -26,28 +27,41 @@ class SlogDet(NamedTuple):
 
 
 def _det_rule(needs: Any, a: Tensor) -> Pull:
-    """The gradient is the matrix of cofactors, the determinant times the inverse (Giles, "Collected matrix derivative results
-    for forward and reverse mode algorithmic differentiation", 2008); of singular matrices, it comes from their singular values.
+    """The gradient is the conjugate matrix of cofactors: the determinant times the inverse (Giles, "Collected matrix derivative
+    results for forward and reverse mode algorithmic differentiation", 2008), unless a matrix of the stack is nearly singular.
     """
-    one = eye(a._array.shape[-1], dtype=a.dtype, device=a.device)
-
     def pull(g: Tensor, y: Tensor) -> tuple[Tensor]:
-        singular = (y.detach() == 0).unsqueeze(-1).unsqueeze(-1)
-        if a.is_meta or not singular.any():
+        if a.is_meta or not _nearly_singular(a):
+            one = eye(a._array.shape[-1], dtype=a.dtype, device=a.device)
             return (solve_columns(adjoint(a), _spread(g * conjugate(y)) * one),)
-        regular = solve_columns(adjoint(where(singular, one, a)), _spread(g * conjugate(y)) * one)
-        return (where(singular, _spread(g) * _conjugate_cofactors(where(singular, a, one)), regular),)
+        return (_spread(g) * _cofactors(a),)
 
     return pull
 
 
-def _conjugate_cofactors(a: Tensor) -> Tensor:
-    u, s, vh = svd(a)
-    n = a._array.shape[-1]
-    diagonal = eye(n, dtype=s.dtype, device=s.device) > 0
-    others = where(diagonal, 1.0, s.unsqueeze(-2).expand(a._array.shape)).prod(-1)
-    phase = _spread(conjugate(_det(u) * _det(vh)))
-    return phase * ((u * others.unsqueeze(-2)) @ vh)
+def _nearly_singular(a: Tensor) -> bool:
+    """Whether a pivot of some matrix says that its inverse has lost a third of the digits."""
+    if not a.numel():
+        return False
+    pivots = _lu_factor(a.detach(), pivot=True)[0].diagonal(dim1=-2, dim2=-1).abs()
+    return bool((pivots.amin(-1) <= resolution(a.dtype) ** (1 / 3) * pivots.amax(-1)).any())
+
+
+def _cofactors_rule(needs: Any, a: Tensor) -> Pull:
+    """In the bases of the singular vectors, where the matrix is diagonal, the differential of a cofactor on the diagonal is a sum
+    of differentials times products of all singular values but two, of any other minus one of them: no division, at any rank.
+    """
+    def pull(g: Tensor, y: Any) -> tuple[Tensor]:
+        u, s, vh = svd(a)
+        one = eye(a._array.shape[-1], device=a.device) > 0
+        either = one.unsqueeze(-2) | one.unsqueeze(-3)  # (i, j, k): k is i or j
+        others = where(either, 1.0, s.unsqueeze(-2).unsqueeze(-2)).prod(-1)
+        others = where(one, 0.0, others).to(a.dtype) * _spread(_det(u) * _det(vh))
+        inner = adjoint(u) @ g @ adjoint(vh)
+        diagonal = others @ inner.diagonal(dim1=-2, dim2=-1).unsqueeze(-1)
+        return (u @ conjugate(where(one, diagonal, -others * inner.mT)) @ vh,)
+
+    return pull
 
 
 def _spread(numbers: Tensor) -> Tensor:
@@ -72,6 +86,7 @@ def _slogdet_rule(needs: Any, a: Tensor) -> Pull:
 
 
 _det: Op = Op("det", _det_rule, keeps=True)
+_cofactors: Op = Op("cofactors", _cofactors_rule)
 _slogdet = Op("slogdet", _slogdet_rule, keeps=(0,))
 
 
@@ -79,7 +94,7 @@ _slogdet = Op("slogdet", _slogdet_rule, keeps=(0,))
 def linalg_det(A: Tensor) -> Tensor:
     """The determinants of square matrices (..., n, n), as (...): 1 of empty matrices.
 
-    Differentiable everywhere; twice for matrices of rank n - 1 at least. Raises RuntimeError for a wrong shape or dtype.
+    Differentiable twice everywhere, any number of times where it is not 0. Raises RuntimeError for a wrong shape or dtype.
     """
     require_square("linalg.det", A)
     require_lapack_dtype("lu_cpu", A)

@@ -35,6 +35,8 @@ def _inner(g: Any, values: Tensor, vectors: Tensor, of_unit_norm: bool) -> Tenso
     turned = adjoint(vectors) @ to_vectors
     if of_unit_norm:  # what would lengthen a vector has no effect
         turned = turned - (adjoint(vectors) @ vectors) * real((turned * one).sum(-2, keepdim=True)).to(turned.dtype)
+    else:  # the vectors stay orthonormal, so the gradient of Hermitian matrices is Hermitian
+        turned = (turned - adjoint(turned)) / 2
     gaps = conjugate(values.unsqueeze(-2) - values.unsqueeze(-1)) + one
     return inner + turned * (1 - one) / gaps
 

@@ -195,11 +195,37 @@ def test_derivatives_of_the_determinant_of_singular_matrices(complex_: bool, dev
     x = lucid.tensor(np.stack([a, np.eye(3)]).astype("c16" if complex_ else "f8"), device=device, requires_grad=True)
     assert linalg.det(x)[0] == 0
     assert gradcheck(linalg.det, [x])
-    if not complex_:
-        assert gradgradcheck(linalg.det, [x])
+    assert gradgradcheck(linalg.det, [x])
     zero = lucid.zeros(3, 3, dtype=x.dtype, device=device, requires_grad=True)
     linalg.det(zero).backward()
     assert not zero.grad.any()
+
+
+@KINDS
+@pytest.mark.parametrize("rank", [0, 1, 2, 3, 4])
+def test_second_derivatives_of_the_determinant_at_every_rank(rank: int, complex_: bool, device: str) -> None:
+    """Also where rounding leaves a determinant that is not 0 (products of factors) and where singular values coincide."""
+    from lucid.autograd import gradcheck, gradgradcheck
+
+    left, right = random(4, 4, complex_=complex_), random(4, 4, complex_=complex_, seed=1)
+    for given in (left[:, :rank] @ right[:rank], np.diag((np.arange(4) < rank).astype(left.dtype))):
+        x = lucid.tensor(given, device=device, requires_grad=True)
+        assert gradcheck(linalg.det, [x])
+        assert gradgradcheck(linalg.det, [x])
+
+
+def test_the_determinant_of_pivots(device: str) -> None:
+    """On a CPU it is the product of the pivots with their sign, not the exponential of a logarithm."""
+    assert linalg.det(lucid.tensor([[1.0, 2.0], [3.0, 4.0]], device=device)).item() == pytest.approx(-2.0, rel=2e-7)
+    if device == "cpu":
+        same(lambda lib: lib.linalg.det, device, np.diag([3.0, 5.0, 7.0])[[1, 0, 2]])
+
+
+def test_second_derivatives_of_eigenvalues_are_symmetric(device: str) -> None:
+    x = lucid.tensor(random(4, 4) + random(4, 4).T, device=device, requires_grad=True)
+    (first,) = lucid.autograd.grad((linalg.eigvalsh(x) ** 3).sum(), x, create_graph=True)
+    (second,) = lucid.autograd.grad((first * lucid.tensor(random(4, 4, seed=2), device=device)).sum(), x)
+    close(second.cpu(), second.mT.cpu().numpy())
 
 
 def test_singular_matrices_and_their_number_are_named(device: str) -> None:
