@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..autograd.inplace import write
+from ..backends.memory_format import contiguous_format
 from ..ops import activation as _activation
 from ..ops._operands import require_tensor
 from ..ops.activation import gelu, logsigmoid, sigmoid, softplus, tanh
@@ -15,6 +16,7 @@ from ..ops.attention import scaled_dot_product_attention
 from ..ops.batch_norm_relu import batch_norm_relu
 from ..ops.bilinear import bilinear
 from ..ops.convolution import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
+from ..ops.creation import empty_like, zeros_like
 from ..ops.dropout import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout
 from ..ops.embedding import embedding
 from ..ops.fold import fold, unfold
@@ -80,6 +82,7 @@ from ..ops.pooling_dimensions import (
     max_pool3d,
 )
 from ..ops.resampling import channel_shuffle, interpolate, pixel_shuffle, pixel_unshuffle
+from ..ops.response_normalization import local_response_norm
 from ..ops.rms_norm import rms_norm
 from ..ops.vectors import cosine_similarity, normalize, one_hot, pairwise_distance
 from ..tensor import Tensor
@@ -90,15 +93,16 @@ __all__ = [
     "bilinear", "binary_cross_entropy", "binary_cross_entropy_with_logits", "celu", "celu_", "channel_shuffle", "conv1d",
     "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "cosine_embedding_loss",
     "cosine_similarity", "cross_entropy", "dropout", "dropout1d", "dropout2d", "dropout3d", "elu", "elu_", "embedding",
-    "feature_alpha_dropout", "fold", "gaussian_nll_loss", "gelu", "glu", "group_norm", "hardshrink", "hardsigmoid", "hardswish",
-    "hardtanh", "hardtanh_", "hinge_embedding_loss", "huber_loss", "instance_norm", "interpolate", "kl_div", "l1_loss",
-    "layer_norm", "leaky_relu", "leaky_relu_", "linear", "log_softmax", "logsigmoid", "lp_pool1d", "lp_pool2d", "lp_pool3d",
-    "margin_ranking_loss", "max_pool1d", "max_pool2d", "max_pool3d", "mish", "mse_loss", "multi_head_attention_forward",
-    "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "nll_loss", "normalize", "one_hot", "pad",
-    "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "poisson_nll_loss", "prelu", "relu", "relu6", "relu_", "rms_norm",
-    "rrelu", "rrelu_", "scaled_dot_product_attention", "selu", "selu_", "sigmoid", "silu", "smooth_l1_loss", "soft_margin_loss",
-    "softmax", "softmin", "softplus", "softshrink", "softsign", "tanh", "tanhshrink", "threshold", "threshold_",
-    "triplet_margin_loss", "triplet_margin_with_distance_loss", "unfold",
+    "feature_alpha_dropout", "fold", "gaussian_nll_loss", "gelu", "glu", "group_norm", "gumbel_softmax", "hardshrink",
+    "hardsigmoid", "hardswish", "hardtanh", "hardtanh_", "hinge_embedding_loss", "huber_loss", "instance_norm",
+    "interpolate", "kl_div", "l1_loss", "layer_norm", "leaky_relu", "leaky_relu_", "linear", "local_response_norm",
+    "log_softmax", "logsigmoid", "lp_pool1d", "lp_pool2d", "lp_pool3d", "margin_ranking_loss", "max_pool1d", "max_pool2d",
+    "max_pool3d", "mish", "mse_loss", "multi_head_attention_forward", "multi_margin_loss", "multilabel_margin_loss",
+    "multilabel_soft_margin_loss", "nll_loss", "normalize", "one_hot", "pad", "pairwise_distance", "pixel_shuffle",
+    "pixel_unshuffle", "poisson_nll_loss", "prelu", "relu", "relu6", "relu_", "rms_norm", "rrelu", "rrelu_",
+    "scaled_dot_product_attention", "selu", "selu_", "sigmoid", "silu", "smooth_l1_loss", "soft_margin_loss", "softmax",
+    "softmin", "softplus", "softshrink", "softsign", "tanh", "tanhshrink", "threshold", "threshold_", "triplet_margin_loss",
+    "triplet_margin_with_distance_loss", "unfold",
 ]
 
 
@@ -180,3 +184,16 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """The logarithm of `softmax`, computed without overflow."""
     return _log_softmax(input, _implicit_dim("log_softmax", input, _stacklevel) if dim is None else dim, dtype)
+
+
+def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+    """A sample of the Gumbel-softmax distribution along `dim`: `softmax` of `logits` with Gumbel noise, divided by `tau`.
+
+    With `hard` the result is one-hot, with the gradient of the soft sample. `eps` is not used. Source: Jang et al. 2017.
+    """
+    noise = -empty_like(logits, memory_format=contiguous_format).exponential_().log()
+    soft = _softmax((logits + noise) / tau, dim)
+    if not hard:
+        return soft
+    choice = soft.max(dim, keepdim=True)[1]
+    return zeros_like(logits, memory_format=contiguous_format).scatter_(dim, choice, 1.0) - soft.detach() + soft

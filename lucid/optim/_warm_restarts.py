@@ -37,7 +37,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         height = (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
         return [self.eta_min + (base - self.eta_min) * height for base in self.base_lrs]
 
-    def step(self, epoch: float | None = None) -> None:  # type: ignore[override]
+    def step(self, epoch: float | None = None) -> None:
         """Go to the next epoch, or to `epoch`, and set its learning rates. May be called before the optimizer's `step`."""
         if epoch is None and self.last_epoch >= 0:
             epoch = self.last_epoch + 1

@@ -7,8 +7,9 @@ from ...autograd.grad_mode import no_grad
 from ...ops.creation import tensor
 from ...tensor import Tensor
 from ..uninitialized import UninitializedBuffer, UninitializedParameter
-from .batchnorm import BatchNorm1d, BatchNorm2d, _BatchNorm
+from .batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d, _BatchNorm
 from .conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, Size, _ConvNd
+from .instancenorm import InstanceNorm1d, InstanceNorm2d, InstanceNorm3d
 from .lazy import LazyModuleMixin
 from .linear import Linear
 
@@ -137,8 +138,8 @@ class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
     cls_to_become = ConvTranspose3d
 
 
-class _LazyBatchNorm(LazyModuleMixin, _BatchNorm):
-    """What lazy batch normalisations of any dimension share: dimension 1 of the first input is `num_features`."""
+class _LazyNorm(LazyModuleMixin, _BatchNorm):
+    """What lazy batch and instance normalisations of any dimension share: dimension 1 of the first input is `num_features`."""
 
     def __init__(self, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True, track_running_stats: bool = True,
                  device: Any = None, dtype: Any = None, *, bias: bool = True) -> None:
@@ -168,16 +169,40 @@ class _LazyBatchNorm(LazyModuleMixin, _BatchNorm):
             self.reset_parameters()
 
 
-class LazyBatchNorm1d(_LazyBatchNorm, BatchNorm1d):
+class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
     """A `BatchNorm1d` whose `num_features` is dimension 1 of its first input."""
 
     cls_to_become = BatchNorm1d
 
 
-class LazyBatchNorm2d(_LazyBatchNorm, BatchNorm2d):
+class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):
     """A `BatchNorm2d` whose `num_features` is dimension 1 of its first input."""
 
     cls_to_become = BatchNorm2d
+
+
+class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
+    """A `BatchNorm3d` whose `num_features` is dimension 1 of its first input."""
+
+    cls_to_become = BatchNorm3d
+
+
+class LazyInstanceNorm1d(_LazyNorm, InstanceNorm1d):
+    """An `InstanceNorm1d` whose `num_features` is dimension 1 of its first input; affine, with statistics, by default."""
+
+    cls_to_become = InstanceNorm1d
+
+
+class LazyInstanceNorm2d(_LazyNorm, InstanceNorm2d):
+    """An `InstanceNorm2d` whose `num_features` is dimension 1 of its first input; affine, with statistics, by default."""
+
+    cls_to_become = InstanceNorm2d
+
+
+class LazyInstanceNorm3d(_LazyNorm, InstanceNorm3d):
+    """An `InstanceNorm3d` whose `num_features` is dimension 1 of its first input; affine, with statistics, by default."""
+
+    cls_to_become = InstanceNorm3d
 
 
 def _materialize(state: Any, shape: tuple[int, ...]) -> None:

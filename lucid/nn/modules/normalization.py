@@ -117,3 +117,25 @@ class GroupNorm(Module):
         """The arguments of the constructor."""
         return (f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
                 f"bias={self.bias is not None}")
+
+
+class LocalResponseNorm(Module):
+    """``x / (k + alpha * m) ** beta`` with m, the mean of x² over `size` neighbouring channels (Krizhevsky et al. 2012).
+
+    (N, C, *) to the same shape; see `functional.local_response_norm`.
+    """
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
+        super().__init__()
+        self.size = size
+        self.alpha = alpha
+        self.beta = beta
+        self.k = k
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Normalise (N, C, *)."""
+        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+
+    def extra_repr(self) -> str:
+        """All options."""
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
