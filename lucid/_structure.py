@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 
 from . import _dtypes
-from .backends import Device
+from .backends import Device, meta_module
 from .backends.memory_format import memory_axes
-from .backends.meta.array import blank
 from .tensor import Tensor, wrap
 
 VERSION = 1
@@ -120,7 +119,7 @@ def damage_noticed() -> Iterator[None]:
 
 def _meta(content: list[Any]) -> Tensor:
     dtype, shape, axes = content
-    return wrap(blank(tuple(shape), _dtypes.as_dtype(dtype), tuple(axes)))
+    return wrap(meta_module().blank(tuple(shape), _dtypes.as_dtype(dtype), tuple(axes)))
 
 
 def _unpack(tree: Any, tensors: dict[str, Tensor]) -> Any:

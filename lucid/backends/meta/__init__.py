@@ -4,11 +4,11 @@ from __future__ import annotations
 from typing import Any
 
 from ..device import Device
-from .array import NO_DATA, MetaArray
+from .array import NO_DATA, MetaArray, blank
 from .probe import like
 from .rules import TABLE
 
-__all__ = ["TABLE", "device_of", "from_array", "ndarray", "synchronize", "to_device", "to_host"]
+__all__ = ["TABLE", "blank", "device_of", "from_array", "ndarray", "synchronize", "to_device", "to_host"]
 
 Array = Any
 ndarray = MetaArray
