@@ -189,6 +189,15 @@ from .ops.einsum import (
 from .ops.embedding import (
     embedding,
 )
+from .ops.extrema import (
+    amax,
+    amin,
+    aminmax,
+    argmax,
+    argmin,
+    max,
+    min,
+)
 from .ops.gamma import (
     digamma,
     igamma,
@@ -380,9 +389,21 @@ from .ops.masking import (
     masked_select,
     nonzero,
 )
+from .ops.moments import (
+    corrcoef,
+    cov,
+    std,
+    std_mean,
+    var,
+    var_mean,
+)
 from .ops.normalization import (
     batch_norm,
     layer_norm,
+)
+from .ops.norms import (
+    dist,
+    norm,
 )
 from .ops.permutation import (
     moveaxis,
@@ -431,8 +452,6 @@ from .ops.properties import (
     resolve_neg,
 )
 from .ops.random import (
-    bernoulli,
-    multinomial,
     normal,
     rand,
     rand_like,
@@ -444,24 +463,14 @@ from .ops.random import (
 )
 from .ops.reduction import (
     all,
-    amax,
-    amin,
     any,
-    argmax,
-    argmin,
     count_nonzero,
-    cumsum,
     logsumexp,
-    max,
     mean,
-    min,
-    norm,
+    nanmean,
+    nansum,
     prod,
-    std,
-    std_mean,
     sum,
-    var,
-    var_mean,
 )
 from .ops.reordering import (
     flip,
@@ -483,10 +492,15 @@ from .ops.resampling import (
 from .ops.rms_norm import (
     rms_norm,
 )
+from .ops.sampling import (
+    bernoulli,
+    multinomial,
+)
 from .ops.scan import (
     cummax,
     cummin,
     cumprod,
+    cumsum,
     cumulative_trapezoid,
     diff,
     logcumsumexp,
@@ -543,17 +557,11 @@ from .ops.splitting import (
     vsplit,
 )
 from .ops.statistics import (
-    aminmax,
-    corrcoef,
-    cov,
-    dist,
     kthvalue,
     median,
     mode,
-    nanmean,
     nanmedian,
     nanquantile,
-    nansum,
     quantile,
 )
 from .ops.strides import (

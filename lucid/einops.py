@@ -10,7 +10,7 @@ import string
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .ops import reduction
+from .ops import extrema, reduction
 from .ops.joining import stack
 from .tensor import Tensor
 
@@ -19,7 +19,7 @@ __all__ = ["EinopsError", "einsum", "rearrange", "reduce", "repeat"]
 Groups = list[list[str]]  # the axes of each dimension; "#3.l0" is an axis of length 3 without a name, on the left
 _ELLIPSIS = "…"
 _REDUCTIONS: dict[str, Callable[..., Tensor]] = {
-    "sum": reduction.sum, "mean": reduction.mean, "max": reduction.amax, "min": reduction.amin, "any": reduction.any,
+    "sum": reduction.sum, "mean": reduction.mean, "max": extrema.amax, "min": extrema.amin, "any": reduction.any,
     "all": reduction.all}
 
 

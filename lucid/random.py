@@ -8,6 +8,7 @@ from typing import Any
 from . import _random
 from ._random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, set_rng_state
 from .ops import random as _ops
+from .ops import sampling as _sampling
 from .ops.creation import tensor
 from .tensor import Tensor
 
@@ -72,7 +73,7 @@ def uniform(low: Any = 0, high: Any = 1, size: Any = 1, requires_grad: bool = Fa
 def bernoulli(probs: Any, requires_grad: bool = False, keep_grad: bool = False, device: Any = "cpu") -> Tensor:
     """1 with the probabilities `probs` (a tensor, an array or a number), else 0. Raises RuntimeError outside [0, 1]."""
     chances = probs.to(device) if isinstance(probs, Tensor) else tensor(probs, device=device)
-    return _made(_ops.bernoulli(chances if chances.is_floating_point() else chances.float()), requires_grad)
+    return _made(_sampling.bernoulli(chances if chances.is_floating_point() else chances.float()), requires_grad)
 
 
 def permutation(n: int, dtype: Any = int, requires_grad: bool = False, keep_grad: bool = False, device: Any = "cpu") -> Tensor:

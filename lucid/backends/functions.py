@@ -375,6 +375,13 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
         return result if x.dtype.kind == "c" else result.astype(x.dtype, copy=False)
 
     @entry
+    def norm(x: Array, *, axis: Any, keepdims: bool, order: float) -> Array:
+        """The norm of an order that is neither 0 nor infinite."""
+        size = wide(xp.abs(x))
+        result = (size ** order).sum(axis=axis, keepdims=keepdims) ** (1 / order)
+        return result if x.dtype.kind == "c" else result.astype(x.dtype, copy=False)
+
+    @entry
     def diagonal_scatter(x: Array, *, shape: tuple[int, ...], offset: int, axis1: int, axis2: int) -> Array:
         """Zeros of `shape` with `x` on a diagonal of axes `axis1` and `axis2`."""
         result = xp.zeros(shape, x.dtype)

@@ -7,7 +7,7 @@ from typing import Any
 from .. import _dtypes
 from ..autograd.errors import type_name
 from ..tensor import Tensor
-from . import reduction
+from . import norms
 from ._matrices import require_matrix
 from ._operands import array_api_names, canonical_dim, canonical_dims, require_tensor
 from ._out import accepts_out
@@ -53,7 +53,7 @@ def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False,
             if x._array.shape[axis] == 0:
                 raise RuntimeError(f"{name} cannot compute the {ord} norm over dimension {axis}, which is empty: the operation "
                                    "does not have an identity")
-    return reduction.norm(x, float(ord), dim, keepdim)
+    return norms.norm(x, float(ord), dim, keepdim)
 
 
 @accepts_out
@@ -126,7 +126,7 @@ def norm_except_dim(v: Tensor, pow: float = 2, dim: int = 0) -> Tensor:
     `dim` is -1.
     """
     if dim == -1:
-        return reduction.norm(v, pow)
+        return norms.norm(v, pow)
     kept = canonical_dim(dim, v.ndim)
     others = tuple(axis for axis in range(v.ndim) if axis != kept)
-    return reduction.norm(v, pow, others, keepdim=True) if others else v.abs()
+    return norms.norm(v, pow, others, keepdim=True) if others else v.abs()

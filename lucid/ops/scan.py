@@ -1,4 +1,4 @@
-"""Scans along a dimension: running products, extrema and log-sums, differences and integrals by the trapezoidal rule."""
+"""Scans along a dimension: running sums, products, extrema and log-sums, differences and integrals by the trapezoidal rule."""
 from __future__ import annotations
 
 from typing import Any
@@ -8,14 +8,23 @@ from ..autograd.op import Op, Pull
 from ..tensor import Tensor
 from ._operands import array_api_names, canonical_dim, require_tensor
 from ._out import accepts_out
+from ._reduction import total_dtype
 from ._selection import ValuesIndices
 from .comparison import logical_xor, where
 from .creation import eye
 from .joining import cat
-from .reduction import _total_dtype, cumsum
 
-METHODS = ("cumprod", "cummax", "cummin", "logcumsumexp", "diff")
-INPLACE_METHODS = ("cumprod", "cumsum")
+METHODS = ("cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "diff")
+INPLACE_METHODS = ("cumsum", "cumprod", "cumsum")
+
+
+def _cumsum_rule(needs: Any, x: Tensor, *, axis: int, dtype: Any) -> Pull:
+    own = x._array.dtype
+
+    def pull(g: Tensor, y: Any) -> tuple[Tensor]:
+        return (_cumsum(g.flip((axis,)), axis=axis, dtype=None).flip((axis,)).to(own),)
+
+    return pull
 
 
 def _rest_sum(t: Tensor, axis: int) -> Tensor:
@@ -59,6 +68,7 @@ def _logcumsumexp_rule(needs: Any, x: Tensor, *, axis: int) -> Pull:
     return pull
 
 
+_cumsum = Op("cumsum", _cumsum_rule)
 _cumprod = Op("cumprod", _cumprod_rule, keeps=True)
 _cummax = Op("cummax", _running_rule, keeps=(1,), outputs=(0,))
 _cummin = Op("cummin", _running_rule, keeps=(1,), outputs=(0,))
@@ -67,10 +77,21 @@ _logcumsumexp = Op("logcumsumexp", _logcumsumexp_rule, keeps=True)
 
 @accepts_out(in_its_dtype=True)
 @array_api_names
+def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+    """The sums of the elements up to each one along `dim`. Integers and bools give int64, unless `dtype` is given."""
+    axis = canonical_dim(dim, require_tensor("cumsum", input)._array.ndim)
+    chosen = total_dtype(input, dtype)
+    if input._array.ndim == 0:
+        return input.to(input.dtype if chosen is None else chosen, copy=True)
+    return _cumsum(input, axis=axis, dtype=chosen)
+
+
+@accepts_out(in_its_dtype=True)
+@array_api_names
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """The products of the elements up to each one along `dim`. Integers and bools give int64, unless `dtype` is given."""
     axis = canonical_dim(dim, require_tensor("cumprod", input)._array.ndim)
-    chosen = _total_dtype(input, dtype)
+    chosen = total_dtype(input, dtype)
     if input._array.ndim == 0:
         return input.to(input.dtype if chosen is None else chosen, copy=True)
     return _cumprod(input, axis=axis, dtype=chosen)

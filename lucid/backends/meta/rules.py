@@ -29,7 +29,7 @@ arctan arctan2 arccos arccosh arcsin arcsinh arctanh deg2rad rad2deg sinc copysi
 lcm angle signbit trunc_divide nan_to_num logit entr heaviside xlogy xlog1py nextafter power reciprocal remainder sin sinh
 sqrt square tan trunc where sub mul div neg eq ne lt le gt ge
 cast copy clip lerp conj sign rsqrt round masked_fill
-sum mean prod max min max_with_indices min_with_indices any all argmax argmin var std cumsum logsumexp norm2
+sum mean prod max min max_with_indices min_with_indices any all argmax argmin var std cumsum logsumexp norm2 norm
 matmul linear argsort sort roll take take_along_axis tril triu index_select index_add gather scatter search_rows
 cumprod cummax cummin logcumsumexp median searchsorted scatter_reduce lexsort
 solve_ex inv_ex cholesky_ex det slogdet geqrf qr svd eigh eigvalsh eig eigvals pinv lstsq lu_factor solve_triangular fft_c2c

@@ -7,7 +7,7 @@ from ...autograd.grad_mode import no_grad
 from ...ops._matrices import adjoint
 from ...ops.linear_algebra import dot, mv
 from ...ops.linear_algebra_factors import svd
-from ...ops.reduction import norm
+from ...ops.norms import norm
 from ...tensor import Tensor
 from ..modules.module import Module
 from ..parameter import Parameter

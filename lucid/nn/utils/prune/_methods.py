@@ -5,8 +5,8 @@ import numbers
 from typing import Any
 
 from ....ops.creation import zeros_like
+from ....ops.norms import norm
 from ....ops.random import rand, rand_like
-from ....ops.reduction import norm
 from ....ops.sorting import topk
 from ....tensor import Tensor
 from ...modules.module import Module

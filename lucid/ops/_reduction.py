@@ -1,0 +1,68 @@
+"""What reductions share: their dimensions, the dtype of totals, refusals, the way back to the shape of the input."""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .. import _dtypes
+from ..tensor import Tensor
+from ._operands import canonical_dim, canonical_dims, require_tensor
+
+Axes = int | tuple[int, ...] | None  # None: all dimensions
+
+
+def kernel_axes(dim: Any, ndim: int) -> Axes:
+    """`dim` for a kernel: checked and counted from the front, None for all dimensions."""
+    if dim is None:
+        return None
+    dims = canonical_dims(dim, ndim)
+    return None if len(dims) == ndim else dims
+
+
+def one_axis(dim: int | None, ndim: int) -> int | None:
+    """As `kernel_axes` for functions that reduce along one dimension only."""
+    if dim is None:
+        return None
+    axis = canonical_dim(dim, ndim)
+    return axis if ndim else None
+
+
+def spread(t: Tensor, shape: tuple[int, ...], axis: Axes, keepdims: bool) -> Tensor:
+    """A reduced tensor with the reduced dimensions put back, as dimensions of length 1."""
+    if keepdims or not shape:
+        return t
+    reduced = range(len(shape)) if axis is None else (axis,) if isinstance(axis, int) else axis
+    return t.reshape(tuple(1 if i in reduced else n for i, n in enumerate(shape)))
+
+
+def count_along(shape: tuple[int, ...], axis: Axes) -> int:
+    """How many elements are reduced to one."""
+    axes = range(len(shape)) if axis is None else (axis,) if isinstance(axis, int) else axis
+    return math.prod(shape[a] for a in axes)
+
+
+def total_dtype(input: Tensor, dtype: Any) -> Any:
+    """The dtype of a sum or product: the one asked for, int64 for integers and bools, else None (the tensor's own)."""
+    if dtype is not None:
+        return _dtypes.as_dtype(dtype)
+    return _dtypes.int64 if input._array.dtype.kind in "biu" else None
+
+
+def refuse_unordered(name: str, input: Tensor, kinds: str = "c") -> None:
+    """Raise NotImplementedError (a RuntimeError) for complex tensors, which have no order."""
+    if require_tensor(name, input)._array.dtype.kind in kinds:
+        kind = "bool" if input.dtype.kind == "b" else "complex"
+        raise NotImplementedError(f"{name}(): does not support {kind} input")
+
+
+def refuse_empty(name: str, input: Tensor, dim: Any) -> None:
+    """Raise if an extremum of no elements is asked for."""
+    shape = input._array.shape
+    if input._array.size:
+        return
+    if dim is None or dim == ():
+        raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+                           "reduction dim with the 'dim' argument.")
+    for axis in canonical_dims(dim, len(shape)):
+        if shape[axis] == 0:
+            raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")

@@ -1,0 +1,86 @@
+"""Norms of vectors: `norm` of any order, over any dimensions, and `dist`."""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .. import _dtypes
+from ..autograd.errors import type_name
+from ..autograd.op import Op, Pull
+from ..tensor import Tensor
+from ._operands import array_api_names, canonical_dims, require_tensor
+from ._out import accepts_out
+from ._reduction import Axes, kernel_axes, spread
+from .comparison import where
+from .extrema import amax, amin
+from .reduction import sum
+
+METHODS = ("norm", "dist")
+
+
+def _norm2_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool) -> Pull:
+    shape = x._array.shape
+
+    def pull(g: Tensor, y: Tensor) -> tuple[Tensor]:
+        g, y = spread(g, shape, axis, keepdims), spread(y, shape, axis, keepdims)
+        return (x * (g / y).masked_fill(y == 0, 0),)
+
+    return pull
+
+
+def _norm_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool, order: float) -> Pull:
+    """The slope is the direction of each element times (its size / the norm) to the power of order - 1; where an element or
+    the norm is 0, it may be infinite and is defined as 0.
+    """
+    shape = x._array.shape
+
+    def pull(g: Tensor, y: Tensor) -> tuple[Tensor]:
+        g, y, size = spread(g, shape, axis, keepdims), spread(y, shape, axis, keepdims), x.abs()
+        zero = y == 0
+        if order < 2:  # the direction of zero is zero, whatever it is multiplied by
+            size = size.masked_fill(size == 0, 1)
+        if order < 0:  # it is 0 because of one element only
+            g = g.masked_fill(zero, 0)
+        return (x.sgn() * ((size / y.masked_fill(zero, 1)) ** (order - 1) * g),)
+
+    return pull
+
+
+_norm2 = Op("norm2", _norm2_rule, keeps=True)
+_norm = Op("norm", _norm_rule, keeps=True)
+
+
+@accepts_out
+@array_api_names
+def norm(input: Tensor, p: float | str | None = "fro", dim: Any = None, keepdim: bool = False,
+         dtype: Any = None) -> Tensor:
+    """The vector norm of order `p` over `dim`: any number, inf, -inf, or 'fro', which is 2. 'nuc' is the matrix norm over two
+    dimensions, the sum of the singular values.
+
+    Raises RuntimeError for integers and bools, and for 'nuc' over another number of dimensions.
+    """
+    if dtype is not None:
+        input = input.to(_dtypes.as_dtype(dtype))
+    if not _dtypes.is_differentiable(require_tensor("norm", input)._array.dtype):
+        raise RuntimeError("linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
+                           f"{type_name(input.dtype)}")
+    if p is None or p == "fro":
+        p = 2
+    elif isinstance(p, str):
+        from .linear_algebra_norms import matrix_norm
+
+        return matrix_norm(input, p, canonical_dims(dim, input._array.ndim), keepdim)
+    axis = kernel_axes(dim, input._array.ndim)
+    if p == 2:
+        return _norm2(input, axis=axis, keepdims=keepdim)
+    if p not in (0, 1, math.inf, -math.inf):
+        return _norm(input, axis=axis, keepdims=keepdim, order=p)
+    size = input.abs()
+    if p == 0:
+        return sum(where(size == 0, size * 0, 1.0), axis, keepdim)
+    return (sum if p == 1 else amax if p > 0 else amin)(size, axis, keepdim)
+
+
+def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
+    """The norm of order `p` of ``input - other``."""
+    return norm(require_tensor("dist", input) - other, p)

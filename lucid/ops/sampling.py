@@ -1,0 +1,82 @@
+"""Samples whose distribution tensors give: `bernoulli`, `multinomial`. No gradient flows through them."""
+from __future__ import annotations
+
+from typing import Any
+
+from .. import _dtypes, _random, backends
+from ..autograd.errors import type_name
+from ..tensor import Tensor, wrap
+from ._operands import require_tensor
+from ._out import accepts_out
+from ._random_numbers import random_floats, refuted
+
+METHODS = ("bernoulli", "multinomial")
+
+_REAL = tuple(dtype for dtype in _dtypes.ALL if dtype.kind != "c")
+
+
+@accepts_out(also=_REAL)
+def bernoulli(input: Tensor, p: float | None = None, *, generator: _random.Generator | None = None) -> Tensor:
+    """1 with the probability that each element gives (or `p` for all), else 0, in the dtype of `input`.
+
+    Raises RuntimeError for probabilities outside [0, 1].
+    """
+    x = require_tensor("bernoulli", input).detach()
+    if p is not None:
+        return coins(x, p, generator)
+    if not _dtypes.is_floating(x.dtype):
+        raise NotImplementedError(f'"bernoulli_tensor_cpu_p_" not implemented for \'{type_name(x.dtype)}\'')
+    if refuted((x >= 0) & (x <= 1)):
+        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+    return coins(x, x, generator)
+
+
+def coins(like: Tensor, p: Any, generator: Any) -> Tensor:
+    if not isinstance(p, Tensor) and not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+    wide = p.dtype == _dtypes.float64 if isinstance(p, Tensor) else False
+    numbers = random_floats("random_uniform", tuple(like.shape), _dtypes.float64 if wide else _dtypes.float32, like.device,
+                      generator)
+    return (numbers < (p.to(numbers.dtype) if isinstance(p, Tensor) else p)).to(like.dtype)
+
+
+@accepts_out
+def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
+                generator: _random.Generator | None = None) -> Tensor:
+    """`num_samples` int64 indices, drawn with probabilities proportional to the (rows of the) weights `input`.
+
+    Raises RuntimeError for weights that are negative, not finite or all 0, and for more samples than there are non-zero
+    weights without replacement.
+    """
+    x = require_tensor("multinomial", input).detach()
+    if x.ndim not in (1, 2):
+        raise RuntimeError("prob_dist must be 1 or 2 dim")
+    if not _dtypes.is_floating(x.dtype):
+        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {type_name(x.dtype)}")
+    if num_samples <= 0:
+        raise RuntimeError("cannot sample n_sample <= 0 samples")
+    if not replacement and num_samples > x.shape[-1]:
+        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+    if refuted(x.isfinite() & (x >= 0)):
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    if x.ndim == 1:
+        return _draw(x.reshape(1, -1), num_samples, replacement, generator).reshape(num_samples)
+    return _draw(x, num_samples, replacement, generator)
+
+
+def _draw(weights: Tensor, count: int, replacement: bool, generator: Any) -> Tensor:
+    weights = weights.to(_dtypes.float64)
+    total = weights.sum(1, keepdim=True)
+    if refuted(total > 0):
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+    if not replacement:
+        if refuted((weights > 0).sum(1) >= count):
+            raise RuntimeError("invalid multinomial distribution (with replacement=False, not enough non-negative "
+                               "category to sample)")
+        # The largest of weight / exponential is each index with probability proportional to its weight.
+        race = random_floats("random_uniform", tuple(weights.shape), _dtypes.float64, weights.device, generator)
+        return (weights / -(1 - race).log()).topk(count, 1).indices
+    edges = weights.cumsum(1)
+    numbers = random_floats("random_uniform", (weights.shape[0], count), _dtypes.float64, weights.device, generator)
+    # Scaled by the last edge, not by the sum, whose rounding may differ; every number is below it.
+    return wrap(backends.run("search_rows", (edges._array, (numbers * edges[:, -1:])._array), {}))
