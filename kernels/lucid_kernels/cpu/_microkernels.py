@@ -170,10 +170,10 @@ def _make_multiply(row_count: int, vector_count: int) -> Any:
             totals = [[cgutils.alloca_once(builder, vectors.type) for _ in range(vector_count)] for _ in range(row_count)]
             targets = [_at(builder, out, out_start, builder.mul(pitch, ir.Constant(_INT, r))) for r in range(row_count)]
             accumulate = arguments[8]
-            with builder.if_then(accumulate):  # on their way from the L3 cache while the sums are computed
-                for target in targets:
-                    for v in range(vector_count):
-                        vectors.prefetch(_at(builder, target, v * lanes))
+            # On their way from memory while the sums are computed, also if they are only written: a store waits for its line.
+            for target in targets:
+                for v in range(vector_count):
+                    vectors.prefetch(_at(builder, target, v * lanes))
             for r, row in enumerate(totals):
                 first = vectors.splat(builder.load(_at(builder, bias, r)))
                 first = builder.select(accumulate, vectors.zero, first)
