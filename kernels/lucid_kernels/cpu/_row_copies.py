@@ -20,6 +20,7 @@ import numba
 import numpy as np
 
 from ._compile import jit, jit_parallel
+from ._copy_microkernels import copy_shifted
 from ._layout import Array
 from ._microkernels import copy_every_second, copy_rows
 from ._sliding import valid_range
@@ -97,28 +98,22 @@ def fill_copies(x, first_sample, samples, first_channel, channels, window, perio
 
 @jit
 def _fill_planes(x, first_sample, samples, first_channel, channels, window, period, top, rows, step, copies):
-    """`fill_copies` for results as wide as the input: a plane is copied at once, ten times as fast for 8x8 pixels."""
+    """`fill_copies` for results as wide as the input: whole planes are copied, shifted."""
     height, width = x.shape[2], x.shape[3]
     _, kw, _, _, ph, pw, dh, dw, _, _ = window
     size = rows * width
     pixels = x.reshape(-1)
     for b in range(kw):
         offset = b * dw - pw
+        left, right = min(width, max(0, -offset)), min(width, max(0, offset))
         for q in range(period):
             shift = (top + q * dh - ph) * width + offset
-            start = min(size, max(0, -shift))
-            stop = max(start, min(size, height * width - shift)) if abs(offset) < width else start
-            for c in range(channels):
-                for n in range(samples):
-                    here = ((c * kw + b) * period + q) * step + n * size
-                    for j in range(here, here + start):
-                        copies[j] = 0
-                    for j in range(here + stop, here + size):
-                        copies[j] = 0
-                    plane = ((first_sample + n) * x.shape[1] + first_channel + c) * height * width
-                    copy_rows(pixels, plane + start + shift, 0, copies, here + start, 0, 1, stop - start)
-                    if offset != 0:
-                        clear_sides(copies[here : here + size], width, max(0, -offset), max(0, offset))
+            first = min(size, max(0, -shift))
+            last = max(first, min(size, height * width - shift))
+            for n in range(samples):
+                plane = ((first_sample + n) * x.shape[1] + first_channel) * height * width
+                copy_shifted(pixels, plane + shift, height * width, copies, (b * period + q) * step + n * size,
+                             kw * period * step, channels, first, last, size, width, left, right)
 
 
 @jit

@@ -1,0 +1,74 @@
+"""The copies of whole planes for the direct convolutions, in LLVM IR: shifted, with zeros beside them, by masks alone.
+
+Row by row a plane of 8x8 takes five times as long: each row is half a vector with a mask, and its sides are set to 0 afterwards.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+
+from ._microkernels import _INT, VECTOR_BYTES, _at, _data, _intrinsic, _Vectors
+
+_LANE = ir.IntType(32)
+
+
+@_intrinsic
+def copy_shifted(typing, source, source_start, source_pitch, target, target_start, target_pitch, planes, first, last, size,
+                 width, left, right):
+    """Copy `planes` planes of `size` elements: for p below `planes` and i below `size`, unchecked,
+
+    target[target_start + p * target_pitch + i] = source[source_start + p * source_pitch + i],
+
+    but elements before `first` and from `last` on, and the first `left` and last `right` of each row of `width`, are 0, and
+    their source is not touched.
+    """
+    integer = types.int64
+    signature = types.void(source, integer, integer, target, *(integer,) * 9)
+
+    def emit(context, builder, signature, arguments):
+        source = _at(builder, _data(context, builder, signature.args[0], arguments[0]), arguments[1])
+        target = _at(builder, _data(context, builder, signature.args[3], arguments[3]), arguments[4])
+        source_pitch, target_pitch, planes = (arguments[i] for i in (2, 5, 6))
+        first, last, size, width, left, right = arguments[7:]
+        lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
+        vectors = _Vectors(builder, source.type.pointee, lanes)
+        numbers = ir.VectorType(_LANE, lanes)
+
+        def splat(number: Any) -> Any:
+            nothing = ir.Constant(numbers, ir.Undefined)
+            single = builder.insert_element(nothing, builder.trunc(number, _LANE), ir.Constant(_LANE, 0))
+            return builder.shuffle_vector(single, nothing, ir.Constant(numbers, [0] * lanes))
+
+        def from_to(values: Any, start: Any, length: Any) -> Any:
+            """The lanes whose values are in start..start + length."""
+            return builder.icmp_unsigned("<", builder.sub(values, start), length)
+
+        def remainder(values: Any) -> Any:
+            """`values`, below 2 * width, modulo width."""
+            return builder.select(builder.icmp_unsigned("<", values, across), values, builder.sub(values, across))
+
+        across, start, begin, end = splat(width), splat(first), splat(left), splat(size)
+        inside, columns = splat(builder.sub(last, first)), splat(builder.sub(builder.sub(width, left), right))
+        step = splat(builder.urem(ir.Constant(_INT, lanes), width))
+        lane = ir.Constant(numbers, list(range(lanes)))
+        column = cgutils.alloca_once(builder, numbers)
+        # lane modulo width: a division of integers is one of each lane, 200 cycles in all.
+        parts = ir.VectorType(ir.FloatType(), lanes)
+        quotients = builder.fptoui(builder.fdiv(builder.uitofp(lane, parts), builder.uitofp(across, parts)), numbers)
+        builder.store(builder.sub(lane, builder.mul(quotients, across)), column)
+
+        with cgutils.for_range_slice(builder, ir.Constant(_INT, 0), size, ir.Constant(_INT, lanes), intp=_INT) as (i, _):
+            position, at = builder.add(splat(i), lane), builder.load(column)
+            builder.store(remainder(builder.add(at, step)), column)
+            mask = builder.and_(from_to(position, start, inside), from_to(at, begin, columns))
+            # Whole vectors with a mask too: a loop of their own, with stores of a whole vector, took twice as long.
+            written = builder.icmp_unsigned("<", position, end)
+            with cgutils.for_range(builder, planes) as plane:
+                values = vectors.load_masked(_at(builder, source, builder.mul(plane.index, source_pitch), i), mask)
+                vectors.store_masked(values, _at(builder, target, builder.mul(plane.index, target_pitch), i), written)
+        return context.get_dummy_value()
+
+    return signature, emit

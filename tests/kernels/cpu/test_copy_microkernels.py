@@ -1,0 +1,31 @@
+"""The shifted copies of planes in LLVM IR: their zeros, and what they neither read nor write."""
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+from lucid_kernels.cpu._copy_microkernels import copy_shifted
+
+
+@numba.njit
+def copy(source, start, pitch, target, target_pitch, planes, first, last, size, width, left, right):
+    copy_shifted(source, start, pitch, target, 3, target_pitch, planes, first, last, size, width, left, right)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("width", "left", "right"), [(1, 0, 0), (3, 1, 0), (5, 5, 0), (8, 0, 2), (16, 1, 1), (19, 0, 19), (40, 3, 0)])
+@pytest.mark.parametrize(("first", "last", "size"), [(0, 0, 0), (0, 1, 1), (2, 14, 17), (0, 33, 33), (18, 64, 64), (7, 7, 40)])
+def test_copy_shifted(dtype: Any, width: int, left: int, right: int, first: int, last: int, size: int) -> None:
+    """Three planes; what must not be read is NaN, what must not be written stays -1."""
+    columns = np.arange(size) % width
+    inside = (np.arange(size) >= first) & (np.arange(size) < last) & (columns >= left) & (columns < width - right)
+    source, target = np.full(300, np.nan, dtype), np.full(300, -1, dtype)
+    expected = target.copy()
+    for p in range(3):
+        values = np.arange(1, size + 1) + 100 * p
+        source[5 + 90 * p :][:size][inside] = values[inside]
+        expected[3 + 95 * p :][:size] = np.where(inside, values, 0)
+    copy(source, 5, 90, target, 95, 3, first, last, size, width, left, right)
+    np.testing.assert_array_equal(target, expected)
