@@ -77,8 +77,10 @@ def _convolve_band(x, window, cut, n, samples, top, bottom, rows, step, taps, we
     total = samples * count
     padded = (total + block - 1) // block * block
     here = (n * groups + group) * out_channels * plane + top * window.out_width
-    direct = channels <= cut.channels and samples == 1
-    # Sums that are not whole after one pass over the channels, or stand beside the memory of y, are kept here.
+    # Whole blocks are added up in y; planes a multiple of 4 KiB apart would compete for the same lines of the cache.
+    whole = total % block == 0 and out_channels % ROWS == 0 and plane * x.itemsize % 4096 != 0
+    direct = samples == 1 and (channels <= cut.channels or whole)
+    # Others are kept here until they have seen all channels.
     sums = np.empty(ROWS * block if direct else (last_block - first_block) * ROWS * padded, x.dtype)
     for first in range(0, channels, cut.channels):
         last = min(channels, first + cut.channels)
@@ -95,7 +97,7 @@ def _convolve_band(x, window, cut, n, samples, top, bottom, rows, step, taps, we
                         multiply_block(copies, j, tap, part, bias[b], sums, start, padded, first > 0)
                     elif outputs == ROWS and j + block <= count:
                         start = here + b * ROWS * plane + j
-                        multiply_block(copies, j, tap, part, bias[b], y, start, plane, False)
+                        multiply_block(copies, j, tap, part, bias[b], y, start, plane, first > 0)
                     else:
                         multiply_block(copies, j, tap, part, bias[b], sums, 0, block, False)
                         _deliver(sums, 0, block, y, here + b * ROWS * plane + j, plane, outputs, min(block, count - j))

@@ -74,6 +74,12 @@ class _Vectors:
         lanes = ir.Constant(ir.VectorType(ir.IntType(32), self.type.count), list(range(0, 2 * self.type.count, 2)))
         return self.builder.shuffle_vector(one, other, lanes)
 
+    def interleaved(self, even: Any, odd: Any, half: int) -> Any:
+        """The first or second half of even[0], odd[0], even[1], odd[1], ..."""
+        count = self.type.count
+        lanes = [number // 2 + number % 2 * count for number in range(half * count, (half + 1) * count)]
+        return self.builder.shuffle_vector(even, odd, ir.Constant(ir.VectorType(ir.IntType(32), count), lanes))
+
     def load_masked(self, pointer: Any, mask: Any) -> Any:
         """The lanes of `mask`, and 0 in the others, whose memory is not touched."""
         arguments = [self.builder.bitcast(pointer, self.type.as_pointer()), self._aligned(), mask, self.zero]

@@ -20,9 +20,10 @@ import numba
 import numpy as np
 
 from ._compile import jit, jit_parallel
-from ._copy_microkernels import copy_shifted
-from ._layout import Array
+from ._copy_microkernels import copy_shifted, interleave_rows
+from ._layout import Array, row_chunk
 from ._microkernels import copy_every_second, copy_rows
+from ._pool import empty
 from ._sliding import valid_range
 
 # Below this many products the columns, which need no parallel launch, are as fast: about 20 us.
@@ -172,6 +173,26 @@ def _spread(part, sh, sw, row, column, dx):
                 pixels[j * sw] = values[j]
 
 
+@jit
+def _interleave_planes(even, odd, sh, row, dx, first, last):
+    """Planes first..last (n * C + c) of `_interleave`."""
+    height, width = dx.shape[2:]
+    rows, evens, odds = (height - row + sh - 1) // sh, even.shape[3], odd.shape[3]
+    evens_flat, odds_flat, flat = even.reshape(-1), odd.reshape(-1), dx.reshape(-1)
+    for plane in range(first, last):
+        interleave_rows(evens_flat, plane * rows * evens, evens, odds_flat, plane * rows * odds, odds,
+                        flat, (plane * height + row) * width, sh * width, rows, width)
+
+
+@jit_parallel
+def _interleave(even, odd, sh, row, dx):
+    """dx[:, :, row::sh, ::2] = even and dx[:, :, row::sh, 1::2] = odd; zeros for an empty one."""
+    planes = dx.shape[0] * dx.shape[1]
+    each = row_chunk(dx.shape[2] * dx.shape[3])
+    for task in numba.prange((planes + each - 1) // each):
+        _interleave_planes(even, odd, sh, row, dx, task * each, min(planes, (task + 1) * each))
+
+
 def _matching(taps: int, stride: int, dilation: int, padding: int, first: int) -> list[int]:
     """The taps through which the input positions first, first + stride, ... meet outputs, from the last to the first."""
     return [a for a in reversed(range(taps)) if (first + padding - a * dilation) % stride == 0]
@@ -194,13 +215,14 @@ def grad_input_by_remainders(
     height, width = dx.shape[2:]
     for row in range(min(sh, height)):
         rows = _matching(kh, sh, dh, ph, row)
+        parts = []
         for column in range(min(sw, width)):
             columns = _matching(kw, sw, dw, pw, column)
             if not rows or not columns:
-                dx[:, :, row::sh, column::sw] = 0
+                parts.append(np.empty((*dx.shape[:2], 0, 0), dx.dtype))
                 continue
             shape = (-(-(height - row) // sh), -(-(width - column) // sw))
-            part = dx if (sh, sw) == (1, 1) else np.empty((*dx.shape[:2], *shape), dx.dtype)
+            part = dx if (sh, sw) == (1, 1) else empty((*dx.shape[:2], *shape), dx.dtype)
             taps = turned[:, :, rows[0] :: _step(rows), columns[0] :: _step(columns)][:, :, : len(rows), : len(columns)]
             single = Window(
                 len(rows), len(columns), 1, 1,
@@ -208,5 +230,17 @@ def grad_input_by_remainders(
                 max(1, -_step(rows) * dh // sh), max(1, -_step(columns) * dw // sw), *shape,
             )
             convolve(taps, single, part)
-            if part is not dx:
-                _spread(part, sh, sw, row, column, dx)
+            parts.append(part)
+        _merge(parts, sh, sw, row, dx)
+
+
+def _merge(parts: list[Array], sh: int, sw: int, row: int, dx: Array) -> None:
+    """dx[:, :, row::sh, column::sw] = parts[column], or 0 where that is empty; there are `sw` parts, or one for each column."""
+    if len(parts) == sw == 2:
+        _interleave(*parts, sh, row, dx)
+        return
+    for column, part in enumerate(parts):
+        if part.size == 0:
+            dx[:, :, row::sh, column::sw] = 0
+        elif part is not dx:
+            _spread(part, sh, sw, row, column, dx)

@@ -1,4 +1,4 @@
-"""The shifted copies of planes in LLVM IR: their zeros, and what they neither read nor write."""
+"""The copies of planes in LLVM IR: their zeros, and what they neither read nor write."""
 from __future__ import annotations
 
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
-from lucid_kernels.cpu._copy_microkernels import copy_shifted
+from lucid_kernels.cpu._copy_microkernels import copy_shifted, interleave_rows
 
 
 @numba.njit
@@ -28,4 +28,30 @@ def test_copy_shifted(dtype: Any, width: int, left: int, right: int, first: int,
         source[5 + 90 * p :][:size][inside] = values[inside]
         expected[3 + 95 * p :][:size] = np.where(inside, values, 0)
     copy(source, 5, 90, target, 95, 3, first, last, size, width, left, right)
+    np.testing.assert_array_equal(target, expected)
+
+
+@numba.njit
+def interleave(even, evens, odd, odds, target, pitch, rows, width):
+    interleave_rows(even, 2, evens, odd, 1, odds, target, 3, pitch, rows, width)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("width", [1, 2, 7, 16, 31, 32, 33, 70])
+@pytest.mark.parametrize("missing", ["none", "even", "odd", "both"])
+def test_interleave_rows(dtype: Any, width: int, missing: str) -> None:
+    """Three rows; beside them nothing is written."""
+    evens = 0 if missing in ("even", "both") else (width + 1) // 2
+    odds = 0 if missing in ("odd", "both") else width // 2
+    even, odd = np.arange(1, 3 * evens + 3).astype(dtype), np.arange(-1, -3 * odds - 2, -1).astype(dtype)
+    target = np.full(3 * 75 + 3, np.nan, dtype)
+    expected = target.copy()
+    for row in range(3):
+        place = expected[3 + 75 * row :][:width]
+        place[:] = 0
+        if evens:
+            place[::2] = even[2 + row * evens :][:evens]
+        if odds:
+            place[1::2] = odd[1 + row * odds :][:odds]
+    interleave(even, evens, odd, odds, target, 75, 3, width)
     np.testing.assert_array_equal(target, expected)
