@@ -15,6 +15,8 @@ from .lazy import LARGE
 Array = Any
 Kernel = Callable[..., Any]
 
+_FEWEST = 16  # numbers that the first of two sums adds up: with fewer, the second has too much left
+
 
 def _kernels() -> Any:
     from lucid_kernels.cpu import reduction  # compiles with Numba: imported with the first large array
@@ -29,6 +31,28 @@ def _shaped(result: Array, x: Array, axis: Any, keepdims: bool) -> Array:
     return result.reshape(shape).astype(x.dtype, copy=False)
 
 
+def _total(x: Array, axis: Any) -> Array | None:
+    """The sums over `axis` in float64, of any shape, in row-major order of the axes that stay; None where NumPy has to do it.
+
+    Of axes with others in between, such as those of a convolution's bias, the last adjacent ones are summed first; that leaves
+    few numbers.
+    """
+    kernels = _kernels()
+    view = kernels.view_of(x, axis)
+    if view is not None:
+        return kernels.total(x, view)
+    if not isinstance(axis, tuple) or len(axis) < 2:
+        return None
+    axes = sorted(axis)
+    inner = max((place for place in range(1, len(axes)) if axes[place] - axes[place - 1] > 1), default=0)
+    outer, last = tuple(axes[:inner]), tuple(axes[inner:])
+    view = kernels.view_of(x, last)
+    if view is None or view[1] < _FEWEST:
+        return None
+    left = [n for i, n in enumerate(x.shape) if i not in last]
+    return kernels.total(x, view).reshape(left).sum(axis=outer)
+
+
 def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
     """`sum`, `mean`, `var`, `std` and `logsumexp` for NumPy arrays; `plain` has those for all arrays."""
     plain_sum, plain_mean, plain_var, plain_logsumexp = (plain[name] for name in ("sum", "mean", "var", "logsumexp"))
@@ -38,16 +62,16 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
             if (dtype or x.dtype) in HALVES:
                 return plain_sum(x, axis=axis, keepdims=keepdims, dtype=dtype, out=out)
             return x.sum(axis=axis, keepdims=keepdims, dtype=dtype, out=out)
-        view = _kernels().view_of(x, axis) if out is None and (dtype is None or dtype == x.dtype) else None
-        if view is None:
+        total = _total(x, axis) if out is None and (dtype is None or dtype == x.dtype) else None
+        if total is None:
             return plain_sum(x, axis=axis, keepdims=keepdims, dtype=dtype, out=out)
-        return _shaped(_kernels().total(x, view), x, axis, keepdims)
+        return _shaped(total, x, axis, keepdims)
 
     def mean(x: Array, *, axis: Any, keepdims: bool) -> Array:
-        view = _kernels().view_of(x, axis) if x.size >= LARGE else None
-        if view is None:
+        total = _total(x, axis) if x.size >= LARGE else None
+        if total is None:
             return plain_mean(x, axis=axis, keepdims=keepdims)
-        return _shaped(_kernels().total(x, view) / view[1], x, axis, keepdims)
+        return _shaped(total / (x.size // total.size), x, axis, keepdims)
 
     def var(x: Array, *, axis: Any, keepdims: bool, correction: float) -> Array:
         view = _kernels().view_of(x, axis) if x.size >= LARGE else None

@@ -35,6 +35,16 @@ def test_values_shape_and_dtype(dtype: str, axis: Any, keepdims: bool) -> None:
         np.testing.assert_allclose(result, expected[name], rtol=tolerance, atol=tolerance * 100 if name == "sum" else tolerance)
 
 
+@pytest.mark.parametrize("axis", [(0, 2, 3), (0, 2), (3, 0), (0, 1, 3), (-1, 0)])
+def test_axes_with_others_in_between(axis: Any) -> None:
+    """In two sums: over the last adjacent axes, then over the rest; float32 throughout would be 100 times as far off."""
+    x = (np.random.default_rng(0).standard_normal((20, 6, 30, 40)) + 100).astype(np.float32)
+    for name in ("sum", "mean"):
+        result = run(name, (x,), {"axis": tuple(a % 4 for a in axis), "keepdims": False})
+        assert result.dtype == np.float32
+        np.testing.assert_allclose(result, getattr(x.astype(np.float64), name)(axis), rtol=2e-7)
+
+
 def test_dtype_out_and_no_degree_of_freedom() -> None:
     x = np.ones((1, LARGE), np.float32)
     assert run("sum", (x,), {"axis": 1, "keepdims": False, "dtype": np.dtype(np.float64)}).dtype == np.float64

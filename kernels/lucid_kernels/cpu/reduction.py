@@ -5,8 +5,8 @@ NumPy's reductions run on one thread, `var` and `logsumexp` through temporaries 
 of `inner` and a piece of C, along which the loops are contiguous. The pieces depend on the shape only, and are combined in
 order: so the result does not depend on the number of threads.
 
-Everything but exponentials is accumulated in float64, which costs nothing: the loops wait for memory. CuPy has fast reductions
-of its own, so there is no CUDA twin.
+Everything but exponentials is accumulated in float64, the sums of rows by blocks. CuPy has fast reductions of its own, so there
+is no CUDA twin.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from . import _math
 from ._compile import jit, jit_parallel
 from ._layout import GRAIN, Array
 
+_BLOCK = np.uint64(1 << 10)  # elements of a row that are summed in their own dtype
 _PIECE = 1 << 14  # elements of a row that one unit of work takes: 64 KiB of float32, in the L2 cache for a second pass
 # Columns of a unit of work: 32 KiB of float64 sums. With shorter stretches each row touches another page, which the hardware
 # does not prefetch: 1024 columns took twice as long.
@@ -36,9 +37,27 @@ _UNITS = 8  # C is cut in pieces where there would be fewer units of work than t
 
 @jit
 def _sum_of(flat: Any, start: Any, stop: Any) -> float:
+    """Sum in float64: the mean that squared distances are taken from."""
     total = 0.0
     for i in range(start, stop):
         total += np.float64(flat[i])
+    return total
+
+
+@jit
+def _sum_of_blocks(flat: Any, start: Any, stop: Any) -> float:
+    """Sum, within blocks in the dtype of the array: a vector lane adds a dozen numbers, so the error is PyTorch's.
+
+    Converting each float32 to float64 made it 3 times as long in the L2 cache, and 1.2 times in memory.
+    """
+    total = 0.0
+    while start < stop:
+        end = min(start + _BLOCK, stop)
+        partial = flat.dtype.type(0)
+        for i in range(start, end):
+            partial += flat[i]
+        total += np.float64(partial)
+        start = end
     return total
 
 
@@ -64,7 +83,7 @@ def _bounds(unit: int, length: int, pieces: int) -> Any:
 def _sum_units(flat: Any, length: int, pieces: int, totals: Any, first: int, last: int) -> None:
     for unit in range(first, last):
         start, stop = _bounds(unit, length, pieces)
-        totals[unit] = _sum_of(flat, start, stop)
+        totals[unit] = _sum_of_blocks(flat, start, stop)
 
 
 @jit

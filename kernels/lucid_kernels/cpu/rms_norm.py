@@ -14,7 +14,7 @@ import numpy as np
 
 from ._compile import jit, jit_parallel
 from ._layout import PARALLEL_FROM, Array, contiguous, deliver, outputs, result, upcast_half
-from .layer_norm import CHUNKS, SUM_BLOCK, flat_parameter
+from .layer_norm import CHUNKS, SUM_BLOCK, flat_parameter, grad_chunks
 
 
 @jit
@@ -86,11 +86,12 @@ def _grad(g, x, weight, rstd, dx, dweight):
 
 @jit_parallel
 def _grad_parallel(g, x, weight, rstd, dx, dweight):
-    """The same in chunks of rows; dweight is (CHUNKS, W)."""
+    """The same in chunks of rows, as many as dweight (chunks, W) has rows."""
     rows = x.shape[0]
-    for chunk in numba.prange(CHUNKS):
-        first = chunk * rows // CHUNKS
-        last = (chunk + 1) * rows // CHUNKS
+    count = dweight.shape[0]
+    for chunk in numba.prange(count):
+        first = chunk * rows // count
+        last = (chunk + 1) * rows // count
         _grad(g[first:last], x[first:last], weight, rstd[first:last], dx[first:last], dweight[chunk])
 
 
@@ -140,7 +141,7 @@ def rms_norm_grad(
         dweight = result(out_dweight, shape, x.dtype)
         _grad(*arguments, dweight.reshape(width))
     else:
-        partial = np.empty((CHUNKS, width), x.dtype)
+        partial = np.empty((grad_chunks(rows), width), x.dtype)
         _grad_parallel(*arguments, partial)
         dweight = partial.sum(axis=0).reshape(shape)
     return deliver(out_dx, dx), deliver(out_dweight, dweight)
