@@ -96,11 +96,11 @@ def interleave_rows(typing, even, even_start, evens, odd, odd_start, odds, targe
             masks = [vectors.first(builder.sub(count, first)) for count in counts]
             written = [vectors.first(builder.sub(width, builder.add(j, ir.Constant(_INT, half * lanes)))) for half in range(2)]
             with cgutils.for_range(builder, rows) as row:
-                values = [vectors.load_masked(_at(builder, part, builder.mul(row.index, count), first), mask)
-                          for part, count, mask in zip((even, odd), counts, masks)]
+                evens, odds = (vectors.load_masked(_at(builder, part, builder.mul(row.index, count), first), mask)
+                               for part, count, mask in zip((even, odd), counts, masks))
                 place = _at(builder, target, builder.mul(row.index, pitch), j)
                 for half, mask in enumerate(written):
-                    vectors.store_masked(vectors.interleaved(*values, half), _at(builder, place, half * lanes), mask)
+                    vectors.store_masked(vectors.interleaved(evens, odds, half), _at(builder, place, half * lanes), mask)
         return context.get_dummy_value()
 
     return signature, emit

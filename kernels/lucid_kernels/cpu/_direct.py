@@ -110,17 +110,18 @@ def _convolve_band(x, window, cut, n, samples, top, bottom, rows, step, taps, we
 
 @jit_parallel
 def _convolve_pointwise(x, positions, each, taps, weight, bias, y):
-    """A 1x1 convolution of x (N * C * P,) into y (N * O * P,), whose planes of P positions are whole blocks: no copies."""
+    """A 1x1 convolution of x (N * C * P,) into y (N * O * P,), whose planes of P positions are a block at least: no copies."""
     out_channels = weight.shape[0] * ROWS
     channels = taps.shape[0]
     block = VECTORS * (VECTOR_BYTES // x.itemsize)
     runs = (positions + each - 1) // each
     for task in numba.prange(x.shape[0] // (channels * positions) * runs):
         n, first = task // runs, task % runs * each
-        for j in range(first, min(positions, first + each), block):
+        for start in range(first, min(positions, first + each), block):
+            j = min(start, positions - block)  # the last block may compute some results again
             for b in range(weight.shape[0]):
-                start = (n * out_channels + b * ROWS) * positions
-                multiply_block(x, n * channels * positions + j, taps, weight[b], bias[b], y, start + j, positions, False)
+                target = (n * out_channels + b * ROWS) * positions + j
+                multiply_block(x, n * channels * positions + j, taps, weight[b], bias[b], y, target, positions, False)
 
 
 @jit
@@ -218,11 +219,14 @@ def _whole_blocks(band: int, width: int, block: int) -> int:
 
 
 def _is_pointwise(x: Array, window: Window, out_channels: int) -> bool:
-    """Whether `_convolve_pointwise` will do: planes of whole blocks that do not compete for the same lines of the cache."""
+    """Whether `_convolve_pointwise` will do: planes of a block at least that do not compete for the same lines of the cache.
+
+    The result may have another size than x, in parts of an input gradient.
+    """
     plane_bytes = window.out_height * window.out_width * x.itemsize
     return (
-        window[:8] == (1, 1, 1, 1, 0, 0, 1, 1) and out_channels % ROWS == 0
-        and plane_bytes % _BLOCK_BYTES == 0 and plane_bytes % 4096 != 0
+        window[:8] == (1, 1, 1, 1, 0, 0, 1, 1) and x.shape[2:] == (window.out_height, window.out_width)
+        and out_channels % ROWS == 0 and plane_bytes >= _BLOCK_BYTES and plane_bytes % 4096 != 0
     )
 
 
