@@ -7,6 +7,11 @@ from builtins import bool as _bool
 from math import e, inf, nan, pi
 
 from . import autograd, gpu
+from ._determinism import (
+    are_deterministic_algorithms_enabled,
+    is_deterministic_algorithms_warn_only_enabled,
+    use_deterministic_algorithms,
+)
 from ._dtypes import (
     bfloat16,
     complex64,
@@ -24,6 +29,7 @@ from ._dtypes import (
     uint8,
 )
 from ._dtypes import bool_ as bool
+from ._format import set_printoptions
 from ._limits import can_cast, finfo, iinfo
 from ._random import (
     Generator,
@@ -98,6 +104,11 @@ from .ops.broadcasting import (
     expand,
     expand_as,
 )
+from .ops.buffers import (
+    empty_strided,
+    frombuffer,
+    range,
+)
 from .ops.comparison import (
     allclose,
     bitwise_and,
@@ -128,6 +139,7 @@ from .ops.comparison import (
     where,
 )
 from .ops.complex_parts import (
+    adjoint,
     complex,
     polar,
     view_as_complex,
@@ -136,6 +148,7 @@ from .ops.complex_parts import (
 from .ops.conversion import (
     clone,
     conj,
+    conj_physical,
     imag,
     real,
     type_as,
@@ -162,6 +175,7 @@ from .ops.creation import (
     linspace,
     ones,
     ones_like,
+    scalar_tensor,
     tensor,
     zeros,
     zeros_like,
@@ -198,6 +212,12 @@ from .ops.extrema import (
     max,
     min,
 )
+from .ops.finite_differences import (
+    gradient,
+)
+from .ops.float_parts import (
+    frexp,
+)
 from .ops.gamma import (
     digamma,
     igamma,
@@ -227,6 +247,7 @@ from .ops.histogram import (
     bincount,
     histc,
     histogram,
+    histogramdd,
     unique,
     unique_consecutive,
 )
@@ -250,6 +271,7 @@ from .ops.in_place import (
     clamp_max_,
     clamp_min_,
     clip_,
+    conj_physical_,
     cos_,
     cosh_,
     deg2rad_,
@@ -343,6 +365,10 @@ from .ops.linear_algebra_factors import (
 )
 from .ops.linear_algebra_factors import torch_qr as qr
 from .ops.linear_algebra_factors import torch_svd as svd
+from .ops.linear_algebra_lowrank import (
+    pca_lowrank,
+    svd_lowrank,
+)
 from .ops.linear_algebra_lu import (
     lu_solve,
     lu_unpack,
@@ -388,6 +414,7 @@ from .ops.masking import (
     masked_scatter,
     masked_select,
     nonzero,
+    nonzero_static,
 )
 from .ops.moments import (
     corrcoef,
@@ -450,6 +477,7 @@ from .ops.properties import (
     numel,
     resolve_conj,
     resolve_neg,
+    typename,
 )
 from .ops.random import (
     normal,
@@ -494,7 +522,9 @@ from .ops.rms_norm import (
 )
 from .ops.sampling import (
     bernoulli,
+    binomial,
     multinomial,
+    poisson,
 )
 from .ops.scan import (
     cummax,
@@ -518,6 +548,7 @@ from .ops.search import (
     isin,
     msort,
     searchsorted,
+    unravel_index,
 )
 from .ops.shape import (
     flatten,
@@ -529,6 +560,10 @@ from .ops.shape import (
     unsqueeze,
     view,
     view_as,
+)
+from .ops.short_time_fourier import (
+    istft,
+    stft,
 )
 from .ops.sorting import (
     argsort,
@@ -563,6 +598,9 @@ from .ops.statistics import (
     nanmedian,
     nanquantile,
     quantile,
+)
+from .ops.storage import (
+    resize_as_,
 )
 from .ops.strides import (
     as_strided,
@@ -644,6 +682,13 @@ from .ops.unary import (
 from .ops.vectors import (
     cosine_similarity,
     pairwise_distance,
+)
+from .ops.windows import (
+    bartlett_window,
+    blackman_window,
+    hamming_window,
+    hann_window,
+    kaiser_window,
 )
 from .serialization import load, save
 from .tensor import Size, Tensor

@@ -130,6 +130,12 @@ def table(xp: Any) -> dict[str, Kernel]:
         shifted = xp.right_shift(a, xp.where(inside, b, most))
         return shifted if a.dtype.kind == "i" else xp.where(inside, shifted, xp.zeros_like(a))
 
+    @entry
+    def frexp(x: Array) -> tuple[Array, Array]:
+        """Mantissas and int32 exponents; the mantissas of half-precision numbers have all their digits."""
+        mantissa, exponent = xp.frexp(wide(x))
+        return xp.asarray(mantissa).astype(x.dtype, copy=False), xp.asarray(exponent)
+
     return entries | {name: _through_float32(entries[name]) for name in WIDE}
 
 

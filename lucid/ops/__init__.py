@@ -19,7 +19,9 @@ from . import (
     bilinear,
     binary,
     broadcasting,
+    buffers,
     comparison,
+    complex_parts,
     conversion,
     convolution,
     creation,
@@ -28,6 +30,7 @@ from . import (
     dropout,
     embedding,
     extrema,
+    float_parts,
     fold,
     gamma,
     gather_scatter,
@@ -68,10 +71,12 @@ from . import (
     scatter_reduce,
     search,
     shape,
+    short_time_fourier,
     sorting,
     special,
     splitting,
     statistics,
+    storage,
     strides,
     ternary,
     trigonometry,
@@ -80,14 +85,14 @@ from . import (
 )
 from ._out import method as as_method
 
-FAMILIES = (activation, arithmetic, bilinear, binary, broadcasting, comparison, conversion, convolution, creation, diagonals,
-            dropout, embedding, extrema, fold, gamma, gather_scatter, histogram, index_slices, indexing, likelihood_loss,
-            linear_algebra, linear_algebra_determinant, linear_algebra_exponential, linear_algebra_factors, linear_algebra_lu,
-            linear_algebra_products, linear_algebra_pseudoinverse, linear_algebra_sums, linear_algebra_systems,
-            linear_algebra_triangular, loss, margin_loss, masking, moments, normalization, norms, padding, permutation,
-            piecewise_activation, pooling, pooling_dimensions, random_fill, reduction, reordering, repetition, resampling,
-            sampling, scan, scatter_reduce, search, shape, sorting, special, splitting, statistics, strides, ternary,
-            trigonometry, unary, vectors,
+FAMILIES = (activation, arithmetic, bilinear, binary, broadcasting, buffers, comparison, complex_parts, conversion, convolution,
+            creation, diagonals, dropout, embedding, extrema, float_parts, fold, gamma, gather_scatter, histogram, index_slices,
+            indexing, likelihood_loss, linear_algebra, linear_algebra_determinant, linear_algebra_exponential,
+            linear_algebra_factors, linear_algebra_lu, linear_algebra_products, linear_algebra_pseudoinverse,
+            linear_algebra_sums, linear_algebra_systems, linear_algebra_triangular, loss, margin_loss, masking, moments,
+            normalization, norms, padding, permutation, piecewise_activation, pooling, pooling_dimensions, random_fill,
+            reduction, reordering, repetition, resampling, sampling, scan, scatter_reduce, search, shape, short_time_fourier,
+            sorting, special, splitting, statistics, storage, strides, ternary, trigonometry, unary, vectors,
             distances, properties, python_functions)
 
 OPERATORS: dict[str, Callable[..., Any]] = {

@@ -1,6 +1,7 @@
 """The keyword `out`: a result written into a tensor that the caller gives, by one mechanism for all functions that have it."""
 from __future__ import annotations
 
+import contextlib
 import functools
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -8,7 +9,7 @@ from typing import Any
 
 from .. import _dtypes
 from ..autograd.errors import type_name
-from ..autograd.grad_mode import GRAD
+from ..autograd.grad_mode import GRAD, no_grad
 from ..autograd.grad_mode import mode as grad_mode
 from ..autograd.inplace import refuse_leaf, store
 from ..backends import Device
@@ -18,23 +19,25 @@ Function = Callable[..., Any]
 
 
 def accepts_out(function: Any = None, *, castable: bool = False, in_its_dtype: bool = False, also: Sequence[Any] = (),
-                refusal: type[Exception] = RuntimeError) -> Any:
+                refusal: type[Exception] = RuntimeError, warns: bool = True, leaf: bool = False) -> Any:
     """Give `function` the keyword `out`: a tensor, or a tuple of them for several results, which is returned.
 
-    `out` gets the shape of the result, with a warning if it had elements of another shape, and must be on its device. It must
-    have the result's dtype or one of `also`, or with `castable` (which means single results only) one that the result can be
-    cast to without going from complex to real or from floating-point to integer. With `in_its_dtype` the function gets the
-    dtype of `out` as its argument `dtype`, if the caller gives none. Raises RuntimeError otherwise (`refusal` where it cannot
-    be cast), and where one of the arguments requires grad.
+    `out` gets the shape of the result, with a warning (unless `warns` is False) if it had elements of another shape, and must
+    be on its device. It must have the result's dtype or one of `also`, or with `castable` (which means single results only) one
+    that the result can be cast to without going from complex to real or from floating-point to integer. With `in_its_dtype` the
+    function gets the dtype of `out` as its argument `dtype`, if the caller gives none. Raises RuntimeError otherwise (`refusal`
+    where the dtype does not do), and where one of the arguments requires grad; `leaf` allows that, for functions that no
+    gradient flows through.
     """
     if function is None:
-        return functools.partial(accepts_out, castable=castable, in_its_dtype=in_its_dtype, also=also, refusal=refusal)
+        return functools.partial(accepts_out, castable=castable, in_its_dtype=in_its_dtype, also=also, refusal=refusal,
+                                 warns=warns, leaf=leaf)
 
     @functools.wraps(function)
     def accepting(*args: Any, out: Any = None, **keywords: Any) -> Any:
         if out is None:
             return function(*args, **keywords)
-        if grad_mode.get() & GRAD and any(t.requires_grad for t in _tensors((args, tuple(keywords.values()), out))):
+        if grad_mode.get() & GRAD and not leaf and any(t.requires_grad for t in _tensors((args, tuple(keywords.values()), out))):
             raise RuntimeError(f"{function.__name__}(): functions with out=... arguments don't support automatic "
                                "differentiation, but one of the arguments requires grad.")
         if in_its_dtype and isinstance(out, Tensor) and keywords.get("dtype") is None:
@@ -42,7 +45,8 @@ def accepts_out(function: Any = None, *, castable: bool = False, in_its_dtype: b
         result = function(*args, **keywords)
         if isinstance(out, Tensor) and out.dtype in also and not isinstance(result, tuple):
             result = result.to(out.dtype)
-        return deliver(result, out, castable, refusal)
+        with (no_grad() if leaf else contextlib.nullcontext()):
+            return deliver(result, out, castable, refusal, warns)
 
     accepting.without_out = function  # type: ignore[attr-defined]
     return accepting
@@ -90,7 +94,7 @@ def method(function: Function) -> Function:
     return found
 
 
-def deliver(result: Any, out: Any, castable: bool = False, refusal: type[Exception] = RuntimeError) -> Any:
+def deliver(result: Any, out: Any, castable: bool = False, refusal: type[Exception] = RuntimeError, warns: bool = True) -> Any:
     """Write `result`, a tensor or a tuple of them, into `out`, and return that. Raises as `accepts_out` says."""
     if isinstance(result, tuple):
         if not isinstance(out, (tuple, list)) or len(out) != len(result):
@@ -100,7 +104,7 @@ def deliver(result: Any, out: Any, castable: bool = False, refusal: type[Excepti
         written = [_write(value, target) for value, target in zip(result, out, strict=True)]
         return type(result)(*written) if hasattr(result, "_fields") else tuple(written)
     _check(result, out, castable, refusal)
-    return _write(result, out)
+    return _write(result, out, warns)
 
 
 def _tensors(value: Any) -> Iterator[Tensor]:
@@ -119,7 +123,7 @@ def _check(result: Tensor, out: Any, castable: bool = False, refusal: type[Excep
         raise refusal(f"result type {type_name(result.dtype)} can't be cast to the desired output type "
                       f"{type_name(out.dtype)}")
     if not castable and out.dtype != result.dtype:
-        raise RuntimeError(f"Expected out tensor to have dtype {result.dtype.name}, but got {out.dtype.name} instead")
+        raise refusal(f"Expected out tensor to have dtype {result.dtype.name}, but got {out.dtype.name} instead")
 
 
 def _require_device(result: Tensor, out: Tensor) -> None:

@@ -1,14 +1,19 @@
 """Complex numbers from real ones and back. `view_as_complex` and `view_as_real` are views of the same memory."""
 from __future__ import annotations
 
+import warnings
+
 from .. import _dtypes
 from ..autograd.errors import type_name
 from ..autograd.op import Op
 from ..tensor import Tensor
+from . import _matrices
 from ._operands import require_tensor
 from ._out import accepts_out
 from .broadcasting import broadcast_tensors
 from .joining import stack
+
+METHODS = ("adjoint",)
 
 _COMPLEX = {_dtypes.float32: _dtypes.complex64, _dtypes.float64: _dtypes.complex128}
 _REAL = {value: key for key, value in _COMPLEX.items()}
@@ -80,3 +85,13 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
     if abs.dtype == _dtypes.float16:
         raise NotImplementedError("polar is not implemented for float16")
     return view_as_complex(stack([size * turn.cos(), size * turn.sin()], -1))
+
+
+def adjoint(input: Tensor) -> Tensor:
+    """The conjugate transposes of matrices; of a number its conjugate, which is deprecated. Raises RuntimeError for a vector."""
+    if require_tensor("adjoint", input).ndim == 1:
+        raise RuntimeError("tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor.")
+    if input.ndim == 0:
+        warnings.warn("adjoint() is deprecated on 0-D tensors. Consider using x.conj().", stacklevel=2)
+        return input.conj()
+    return _matrices.adjoint(input)

@@ -23,9 +23,11 @@ from ..backends.memory_format import (
 )
 from ..tensor import Tensor, wrap
 from ._operands import require_tensor
+from ._out import accepts_out
 
 METHODS = ("clone", "contiguous", "to", "type", "type_as", "cpu", "gpu", "cuda", "half", "bfloat16", "float", "double", "int",
-           "long", "short", "char", "byte", "bool", "cfloat", "cdouble", "copy_", "conj")
+           "long", "short", "char", "byte", "bool", "cfloat", "cdouble", "copy_", "conj", "conj_physical")
+INPLACE_METHODS = ("conj_physical",)
 
 
 def _cast_rule(needs: Any, x: Tensor, *, dtype: np.dtype) -> Any:
@@ -74,6 +76,12 @@ def contiguous(input: Tensor, *, memory_format: Any = contiguous_format) -> Tens
 def conj(input: Tensor) -> Tensor:
     """The complex conjugate; a real tensor itself."""
     return _conj(input) if input.is_complex() else input
+
+
+@accepts_out
+def conj_physical(input: Tensor) -> Tensor:
+    """The complex conjugate; a real tensor itself. As lucid computes conjugates at once, it is `conj`, with `out`."""
+    return conj(require_tensor("conj_physical", input))
 
 
 def real(input: Tensor) -> Tensor:

@@ -48,6 +48,20 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
     return _finish(as_array(data, dtype, _chosen(device), copy=True), requires_grad)
 
 
+def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A 0-d tensor of a number, in the default dtype if none is given: unlike `tensor`, also of integers and bools.
+
+    Raises TypeError for what is no number, RuntimeError for a complex one in a real dtype.
+    """
+    value = s.item() if isinstance(s, Tensor) and s.numel() == 1 else s
+    if not isinstance(value, (bool, int, float, complex, np.generic)):
+        raise TypeError(f"scalar_tensor(): argument 's' (position 1) must be Number, not {type(s).__name__}")
+    chosen = _float_dtype(dtype)
+    if isinstance(value, complex) and chosen.kind != "c":
+        raise RuntimeError(f"value cannot be converted to type {chosen.name} without overflow")
+    return full((), value, dtype=chosen, device=device, requires_grad=requires_grad)
+
+
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """`data` as a tensor, without a copy where dtype and device allow it; a tensor keeps its graph.
 

@@ -8,7 +8,7 @@ from ..tensor import Tensor
 from ._operands import canonical_dim, require_tensor
 from ._out import accepts_out
 
-METHODS = ("tril", "triu", "diagonal", "diag", "diag_embed", "diagflat", "diagonal_scatter")
+METHODS = ("tril", "triu", "diagonal", "diag", "diag_embed", "diagflat", "diagonal_scatter", "fill_diagonal_")
 INPLACE_METHODS = ("tril", "triu")
 
 
@@ -97,3 +97,22 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
 def _require_matrix(name: str, input: Tensor) -> None:
     if require_tensor(name, input).ndim < 2:
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+
+
+def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
+    """Write a number into the main diagonal: all elements whose indices are equal. Returns the tensor.
+
+    `wrap` begins again below the end of the diagonal of a tall matrix, a row apart. Raises RuntimeError for less than two
+    dimensions and for more than two of different lengths.
+    """
+    if self.ndim < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if self.ndim > 2 and len(set(self.shape)) > 1:
+        raise RuntimeError("all dimensions of input must be of equal length")
+    rows, columns = self.shape[:2]
+    for start in range(0, rows, columns + 1) if wrap and self.ndim == 2 else (0,):
+        line = self[start:] if start else self
+        while line.ndim > 1:
+            line = diagonal(line, 0, 0, -1)
+        line.fill_(fill_value)
+    return self

@@ -1,6 +1,7 @@
 """Counts: of elements in bins, of integers, and the different elements. No gradient flows through them."""
 from __future__ import annotations
 
+import builtins
 import math
 from typing import Any, NamedTuple
 
@@ -49,7 +50,7 @@ def _floating(name: str, input: Tensor) -> Tensor:
     return input.detach().reshape(-1)
 
 
-@accepts_out
+@accepts_out(leaf=True)
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """How many elements fall into each of `bins` equal bins between `min` and `max`, in the dtype of `input`.
 
@@ -102,6 +103,83 @@ def histogram(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | N
         hist = hist / hist.sum() / (edges[1:] - edges[:-1])
     result = Histogram(hist, edges)
     return result if out is None else accepts_out(lambda: result)(out=out)
+
+
+class HistogramDD(NamedTuple):
+    """The result of `histogramdd`."""
+
+    hist: Tensor
+    bin_edges: tuple[Tensor, ...]
+
+
+def _edges(x: Tensor, bins: Any, range: Any) -> list[Tensor]:
+    """The edges of the bins in each dimension of the points `x`."""
+    count = x.shape[1]
+    if isinstance(bins, (tuple, list)) and any(isinstance(edges, Tensor) for edges in bins):
+        if not all(isinstance(edges, Tensor) for edges in bins):
+            raise TypeError("histogramdd(): bins must be all numbers or all tensors")
+        if len(bins) != count:
+            raise RuntimeError(f"torch.histogramdd: expected {count} sequences of bin edges for a {count}-dimensional histogram "
+                               f"but got {len(bins)}")
+        for axis, edges in enumerate(bins):
+            if edges.dtype != x.dtype:
+                raise RuntimeError("torch.histogramdd: input tensor and bins tensors should have the same dtype, but got input "
+                                   f"with dtype {x.dtype.name} and bins for dimension {axis} with dtype {edges.dtype.name}")
+        return list(bins)
+    numbers = [bins] * count if isinstance(bins, int) else list(bins)
+    if len(numbers) != count:
+        raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
+    if range is not None and len(range) != 2 * count:
+        raise RuntimeError(f"torch.histogramdd: for a {count}-dimensional histogram range should have {2 * count} elements, but "
+                           f"got {len(range)}")
+    found = []
+    for axis, number in enumerate(numbers):
+        if number <= 0:
+            raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {number} for dimension {axis}")
+        if range is not None:
+            low, high = range[2 * axis], range[2 * axis + 1]
+        else:
+            column = x[:, axis]
+            low, high = (column.min().item(), column.max().item()) if column.numel() else (0.0, 1.0)
+        if not (math.isfinite(low) and math.isfinite(high)):
+            raise RuntimeError(f"torch.histogramdd: dimension {axis}'s range [{low}, {high}] is not finite")
+        if low > high:
+            raise RuntimeError(f"torch.histogramdd: min should not exceed max, but got min {low} max {high} for dimension {axis}")
+        if low == high:
+            low, high = low - 0.5, high + 0.5
+        found.append(linspace(low, high, number + 1, dtype=x.dtype, device=x.device))
+    return found
+
+
+def histogramdd(input: Tensor, bins: Any, range: Any = None, weight: Tensor | None = None, density: bool = False) -> HistogramDD:
+    """The named tuple (hist, bin_edges) of points ``(..., D)``: how many, or how much of `weight`, fall into each bin of a grid.
+
+    `bins` is the number of equal bins in each dimension, or a list of them, or of vectors of ascending edges; `range` lists the
+    least and the largest edge of each dimension in turn. Otherwise as `histogram`.
+    """
+    if require_tensor("histogramdd", input).ndim < 2:
+        raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions")
+    if input.dtype not in (_dtypes.float32, _dtypes.float64):
+        raise NotImplementedError(f"\"histogramdd\" not implemented for '{type_name(input.dtype)}'")
+    if weight is not None and weight.shape != input.shape[:-1]:
+        raise RuntimeError("torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor "
+                           f"excluding its innermost dimension, but got input with shape {list(input.shape)} and weight with "
+                           f"shape {list(weight.shape)}")
+    x = input.detach().reshape(-1, input.shape[-1])
+    edges = _edges(x, bins, range)
+    inside, place = x.new_ones(x.shape[0], dtype=_dtypes.bool_), x.new_zeros(x.shape[0], dtype=_dtypes.int64)
+    for axis, line in enumerate(edges):
+        column, count = x[:, axis].contiguous(), line.numel() - 1
+        inside = inside & (column >= line[0]) & (column <= line[-1])
+        place = place * count + (searchsorted(line, column, right=True) - 1).clamp(0, max(count - 1, 0))
+    shape = [line.numel() - 1 for line in edges]
+    weights = None if weight is None else weight.detach().reshape(-1)[inside]
+    hist = _bincount(place[inside], weights, minlength=math.prod(shape))[:math.prod(shape)].to(input.dtype).reshape(shape)
+    if density:
+        hist = hist / hist.sum()
+        for axis, line in enumerate(edges):
+            hist = hist / line.diff().reshape([-1 if d == axis else 1 for d in builtins.range(len(edges))])
+    return HistogramDD(hist, tuple(edges))
 
 
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:

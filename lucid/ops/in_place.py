@@ -26,6 +26,7 @@ clamp_ = _methods.clamp_
 clamp_max_ = _methods.clamp_max_
 clamp_min_ = _methods.clamp_min_
 clip_ = _methods.clip_
+conj_physical_ = _methods.conj_physical_
 cos_ = _methods.cos_
 cosh_ = _methods.cosh_
 deg2rad_ = _methods.deg2rad_

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import _dtypes
 from ..autograd.errors import type_name
 from ..autograd.inplace import update, write
 from ..autograd.op import Op, Pull
@@ -15,7 +16,7 @@ from .comparison import where
 from .indexing import getitem
 from .joining import stack
 
-METHODS = ("masked_fill", "masked_fill_", "masked_select", "masked_scatter", "masked_scatter_", "nonzero")
+METHODS = ("masked_fill", "masked_fill_", "masked_select", "masked_scatter", "masked_scatter_", "nonzero", "nonzero_static")
 
 
 def _masked_fill_rule(needs: Any, x: Tensor, mask: Tensor, value: Any) -> Pull:
@@ -112,3 +113,19 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
         return found if as_tuple else wrap(found[0]._array.reshape(-1, 1)[:, :0])
     found = _nonzero(x)
     return found if as_tuple else stack(found, 1)
+
+
+@accepts_out
+def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+    """The first `size` rows of ``nonzero(input)``, filled up with rows of `fill_value`: a shape that no element decides.
+
+    Raises RuntimeError for a negative `size`.
+    """
+    if size < 0:
+        raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
+    result = require_tensor("nonzero_static", input).new_full((size, input.ndim), fill_value, dtype=_dtypes.int64)
+    if not input.is_meta:
+        found = nonzero(input)
+        count = min(size, found.shape[0])
+        result[:count] = found[:count]
+    return result

@@ -92,6 +92,18 @@ def detach(input: Tensor) -> Tensor:
     return require_tensor("detach", input).detach()
 
 
+def typename(obj: Any) -> str:
+    """The name of the type of an object with its module; of a tensor the name of its tensor type, of a class its own.
+
+    As 'lucid.FloatTensor' or 'lucid.nn.modules.linear.Linear'; builtins come without their module.
+    """
+    if isinstance(obj, Tensor):
+        return str(obj.type())
+    named = obj if hasattr(obj, "__qualname__") and hasattr(obj, "__module__") else type(obj)
+    module = named.__module__
+    return named.__qualname__ if module in (None, "builtins") else f"{module}.{named.__qualname__}"
+
+
 def _is_cpu(self: Tensor) -> bool:
     """Whether the memory is on the host."""
     return self.device == "cpu"

@@ -1,6 +1,7 @@
 """Methods that fill a tensor with random numbers. The same seed gives the same numbers on every device."""
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from ._random_numbers import check_range, float_dtype, random_floats, random_int
 from .random import normal
 from .sampling import coins
 
-METHODS = ("uniform_", "normal_", "bernoulli_", "exponential_", "random_")
+METHODS = ("uniform_", "normal_", "bernoulli_", "exponential_", "random_", "geometric_", "cauchy_", "log_normal_")
 
 # The largest integer up to which a floating-point type represents all integers.
 _WHOLE = {_dtypes.float16: 1 << 11, _dtypes.bfloat16: 1 << 8, _dtypes.float32: 1 << 24, _dtypes.float64: 1 << 53}
@@ -77,3 +78,42 @@ def random_(self: Tensor, from_: int = 0, to: int | None = None, *,
         high = 2 if dtype.kind == "b" else _WHOLE[dtype] + 1 if dtype in _WHOLE else int(np.iinfo(dtype).max) + 1
     check_range(int(low), int(high), dtype)
     return write(self, lambda old: random_integers(tuple(self.shape), int(low), int(high), dtype, self.device, generator))
+
+
+def geometric_(self: Tensor, p: float, *, generator: _random.Generator | None = None) -> Tensor:
+    """Fill with the numbers of trials, from 1 on, up to the first success with probability `p` of each.
+
+    Raises RuntimeError for `p` outside (0, 1), NotImplementedError for bools and complex tensors.
+    """
+    if self.dtype.kind in "bc":
+        raise NotImplementedError(f"\"geometric_cpu\" not implemented for '{type_name(self.dtype)}'")
+    if not 0 < p < 1:
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
+    # The exponential distribution, cut into pieces of equal ratio. 1 - u is never 0.
+    return write(self, lambda old: ((-_unit(self, generator)).log1p() / math.log1p(-p)).ceil().clamp(min=1).to(self.dtype))
+
+
+def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator: _random.Generator | None = None) -> Tensor:
+    """Fill with numbers from the Cauchy distribution around `median`, half of them nearer to it than `sigma`."""
+    if not _dtypes.is_floating(self.dtype):
+        raise RuntimeError("Cauchy distribution is a continuous probability distribution. dtype must be a floating point but "
+                           f"you specified {type_name(self.dtype)}")
+    if sigma <= 0:
+        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
+    return write(self, lambda old: (median + sigma * (math.pi * (_unit(self, generator) - 0.5)).tan()).to(self.dtype))
+
+
+def log_normal_(self: Tensor, mean: float = 1, std: float = 2, *, generator: _random.Generator | None = None) -> Tensor:
+    """Fill with the exponentials of normal numbers of `mean` and `std`."""
+    if not _dtypes.is_floating(self.dtype):
+        raise NotImplementedError(f"\"log_normal_cpu\" not implemented for '{type_name(self.dtype)}'")
+    if std <= 0:
+        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
+    wide = _dtypes.float64 if self.dtype == _dtypes.float64 else _dtypes.float32
+    return write(self, lambda old: normal(mean, std, tuple(self.shape), generator=generator, dtype=wide,
+                                          device=self.device).exp().to(self.dtype))
+
+
+def _unit(like: Tensor, generator: Any) -> Tensor:
+    """Numbers from [0, 1) in float64, which tails need."""
+    return random_floats("random_uniform", tuple(like.shape), _dtypes.float64, like.device, generator)

@@ -69,3 +69,11 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     if turn == 2:
         return input.flip(a, b)
     return input.flip(b if turn == 1 else a).transpose(a, b).contiguous()
+
+
+def _reversed(self: Tensor) -> Tensor:
+    """``reversed(x)``: a copy with the first dimension turned around; a number itself."""
+    return self.flip(0) if self.ndim else self
+
+
+SPECIAL_METHODS = {"__reversed__": _reversed}

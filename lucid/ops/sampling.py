@@ -1,21 +1,26 @@
-"""Samples whose distribution tensors give: `bernoulli`, `multinomial`. No gradient flows through them."""
+"""Samples whose distributions tensors give. No gradient flows through them."""
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from .. import _dtypes, _random, backends
 from ..autograd.errors import type_name
 from ..tensor import Tensor, wrap
+from ._binomial import binomial_numbers
 from ._operands import require_tensor
 from ._out import accepts_out
 from ._random_numbers import random_floats, refuted
+from .broadcasting import broadcast_tensors
+from .comparison import where
+from .gamma import igammac
 
 METHODS = ("bernoulli", "multinomial")
 
 _REAL = tuple(dtype for dtype in _dtypes.ALL if dtype.kind != "c")
 
 
-@accepts_out(also=_REAL)
+@accepts_out(also=_REAL, refusal=NotImplementedError, warns=False)
 def bernoulli(input: Tensor, p: float | None = None, *, generator: _random.Generator | None = None) -> Tensor:
     """1 with the probability that each element gives (or `p` for all), else 0, in the dtype of `input`.
 
@@ -40,7 +45,7 @@ def coins(like: Tensor, p: Any, generator: Any) -> Tensor:
     return (numbers < (p.to(numbers.dtype) if isinstance(p, Tensor) else p)).to(like.dtype)
 
 
-@accepts_out
+@accepts_out(warns=False)
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
                 generator: _random.Generator | None = None) -> Tensor:
     """`num_samples` int64 indices, drawn with probabilities proportional to the (rows of the) weights `input`.
@@ -80,3 +85,50 @@ def _draw(weights: Tensor, count: int, replacement: bool, generator: Any) -> Ten
     numbers = random_floats("random_uniform", (weights.shape[0], count), _dtypes.float64, weights.device, generator)
     # Scaled by the last edge, not by the sum, whose rounding may differ; every number is below it.
     return wrap(backends.run("search_rows", (edges._array, (numbers * edges[:, -1:])._array), {}))
+
+
+def poisson(input: Tensor, generator: _random.Generator | None = None) -> Tensor:
+    """Numbers from the Poisson distributions whose rates the elements of `input` are, in its dtype.
+
+    By bisection of the distribution function, the regularised incomplete gamma function of the number plus one and the rate.
+    The gradient is zero. Raises RuntimeError for negative rates and NaN, NotImplementedError for integers.
+    """
+    if not _dtypes.is_floating(require_tensor("poisson", input).dtype):
+        raise NotImplementedError(f"\"poisson_cpu\" not implemented for '{type_name(input.dtype)}'")
+    rate = input.detach().to(_dtypes.float64)
+    if refuted(rate >= 0) or refuted(rate.isfinite()):
+        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+    chance = random_floats("random_uniform", tuple(rate.shape), _dtypes.float64, rate.device, generator)
+    # Nine standard deviations hold all numbers that 53 bits can tell apart; small rates have a longer tail.
+    width = 9 * rate.sqrt() + 40
+    low, high = (rate - width).floor().clamp(min=0), (rate + width).ceil()
+    steps = 1 if rate.is_meta or not rate.numel() else math.ceil(math.log2((high - low).max().item())) + 1
+    for _ in range(steps):
+        middle = ((low + high) / 2).floor()
+        enough = igammac(middle + 1, rate) > chance
+        low, high = where(enough, low, middle + 1).minimum(high), where(enough, middle, high)
+    return high.to(input.dtype) + input * 0 if input.requires_grad else high.to(input.dtype)
+
+
+def binomial(count: Tensor, prob: Tensor, generator: _random.Generator | None = None) -> Tensor:
+    """The numbers of successes in `count` trials that succeed with probability `prob` each, which are broadcast, in the dtype of
+    `count`.
+
+    Probabilities are clipped to [0, 1], negative counts are 0, and NaN gives NaN. The gradient is zero. Raises ValueError for
+    integers, RuntimeError for two dtypes, NotImplementedError for half precision.
+    """
+    for name, argument in (("count", count), ("prob", prob)):
+        if not _dtypes.is_floating(require_tensor("binomial", argument).dtype):
+            raise ValueError(f"binomial only supports floating-point dtypes for {name}, got: {type_name(argument.dtype)}")
+    if count.dtype != prob.dtype:
+        raise RuntimeError(f"Found dtype {type_name(prob.dtype)} but expected {type_name(count.dtype)}")
+    if count.itemsize < 4:
+        raise NotImplementedError(f"\"binomial_cpu\" not implemented for '{type_name(count.dtype)}'")
+    trials, chance = (t.detach().to(_dtypes.float64) for t in broadcast_tensors(count, prob))
+    missing = trials.isnan() | chance.isnan()
+    trials, chance = (t.masked_fill(missing, 0) for t in (trials.floor().clamp(min=0), chance.clamp(0, 1)))
+    rare = chance.minimum(1 - chance)
+    found = binomial_numbers(trials.reshape(-1), rare.reshape(-1), generator).reshape(trials.shape)
+    result = where(chance > 0.5, trials - found, found).masked_fill(missing, math.nan).to(count.dtype)
+    graph = [t for t in (count, prob) if t.requires_grad]
+    return sum((t * 0 for t in graph), start=result)

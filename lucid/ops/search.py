@@ -104,3 +104,27 @@ def argwhere(input: Tensor) -> Tensor:
 def msort(input: Tensor) -> Tensor:
     """The elements in order along the first dimension."""
     return sort(require_tensor("msort", input), 0).values
+
+
+def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
+    """The indices in each dimension of a tensor of `shape` of the elements with the numbers `indices` in row-major order.
+
+    Numbers outside wrap around. Raises TypeError for indices and lengths that are not integers, ValueError for negative
+    lengths.
+    """
+    if not isinstance(indices, Tensor) or indices.dtype.kind not in "iu":
+        kind = indices.dtype if isinstance(indices, Tensor) else type(indices).__name__
+        raise TypeError(f"expected 'indices' to be integer dtype, but got {kind}")
+    lengths = [shape] if isinstance(shape, int) else list(shape)
+    for length in lengths:
+        if not isinstance(length, int):
+            raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(length)}")
+    if any(length < 0 for length in lengths):
+        raise ValueError(f"'shape' cannot have negative values, but got {tuple(lengths)}")
+    if 0 in lengths and indices.numel():
+        raise RuntimeError(f"unravel_index: a tensor of shape {lengths} has no elements")
+    found, rest = [], indices
+    for length in reversed(lengths):
+        found.append(rest.remainder(max(length, 1)))
+        rest = rest.div(max(length, 1), rounding_mode="floor")
+    return tuple(reversed(found))

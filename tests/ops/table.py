@@ -14,6 +14,7 @@ from tests.ops import (
     table_indexing,
     table_joining,
     table_linear_algebra,
+    table_names,
     table_reduction,
     table_search,
     table_shape,
@@ -34,6 +35,7 @@ ROWS += table_linear_algebra.ROWS
 ROWS += table_decompositions.ROWS
 ROWS += table_fourier.ROWS
 ROWS += table_special.ROWS
+ROWS += table_names.ROWS
 
 UNARY = table_elementwise.UNARY
 BINARY = table_elementwise.BINARY

@@ -13,7 +13,8 @@ from tests.ops.out_cases import CASES, CREATION, RANDOM
 DTYPES = "float32 float64 float16 bfloat16 int64 int32 uint8 bool complex64".split()
 NAMES = [f"{name}-{number}" for number, (name, _) in enumerate(CASES)]
 WITHOUT_VALUES = {name for name, _ in RANDOM}  # what they write is random, or whatever was there
-MAKERS = {name for name, _ in CREATION} | WITHOUT_VALUES - {"bernoulli", "multinomial"}
+SILENT = {name for name, _ in CREATION} | WITHOUT_VALUES  # resize without a warning, but for arange
+MAKERS = SILENT - {"bernoulli", "multinomial"}
 # What lucid writes and PyTorch's kernels do not take, or, for uint8, truncate before they ask whether it is zero.
 WIDER = {(name, dtype) for names, dtype in (("var std nansum nanmean", "complex64"), ("cumsum cumprod", "bool"), ("all any", "uint8"))
          for name in names.split()}
@@ -70,15 +71,16 @@ def test_out_that_does_not_fit(name, arguments, device):
         outs = [t.new_zeros(7, 2) for t in parts]
         result, texts = _call(lucid, name, arguments, outs, many)
         assert [t.shape for t in _outputs(result)] == [t.shape for t in parts]
-        assert bool(texts) == (name not in MAKERS or name == "arange")
+        assert bool(texts) == (name not in SILENT or name == "arange")
         if name not in MAKERS:
             elsewhere = [lucid.empty(tuple(t.shape), dtype=t.dtype, device="meta") for t in parts]
             assert isinstance(_call(lucid, name, arguments, elsewhere, many)[0], RuntimeError)
         if parts[0].dtype == lucid.float32:
             leaves = [t.new_zeros(t.shape) for t in parts]
             leaves[0].requires_grad = True
-            assert isinstance(_call(lucid, name, arguments, leaves, many)[0], RuntimeError)
-            assert not bool(leaves[0].detach().any())
+            if name != "histc":  # through which no gradient flows
+                assert isinstance(_call(lucid, name, arguments, leaves, many)[0], RuntimeError)
+                assert not bool(leaves[0].detach().any())
             with lucid.no_grad():
                 assert _outputs(_call(lucid, name, arguments, leaves, many)[0])[0] is leaves[0]
 
@@ -92,6 +94,7 @@ def _agree(name: str, ours: Any, theirs: Any, dtype: str) -> None:
         return
     for mine, other in zip(_outputs(ours), _outputs(theirs), strict=True):
         assert tuple(mine.shape) == tuple(other.shape)
+        mine, other = mine.detach(), other.detach()
         expected = other.float() if dtype == "bfloat16" else other
         tolerance = {"float16": 2e-3, "bfloat16": 2e-2}.get(dtype, 2e-6)
         np.testing.assert_allclose(mine.to(lucid.float32).numpy() if dtype == "bfloat16" else mine.numpy(), expected.numpy(),
@@ -123,11 +126,8 @@ def test_outcomes_are_those_of_pytorch(name, arguments):
         if (name, key) in WIDER:
             assert not isinstance(ours, Exception)
             continue
-        if (name, key) in (("histc", "requires grad"), ("bernoulli", "complex64")):  # refused by one, or in another class
-            assert isinstance(ours, RuntimeError)
-            continue
         _agree(name, ours, theirs, key)
-        if name not in ("bernoulli", "multinomial", "normal"):
+        if name != "normal":
             assert bool(texts) == bool(own_texts), key
 
 

@@ -26,7 +26,7 @@ PROBED = """
 abs add bitwise_and bitwise_invert bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor ceil cos cosh exp exp2 expm1
 floor fmod floor_divide isfinite isinf isnan log log10 log1p log2 logical_and logical_not logical_or logical_xor maximum minimum
 arctan arctan2 arccos arccosh arcsin arcsinh arctanh deg2rad rad2deg sinc copysign fmax fmin hypot logaddexp logaddexp2 gcd
-lcm angle signbit trunc_divide nan_to_num logit entr heaviside xlogy xlog1py nextafter power reciprocal remainder sin sinh
+lcm angle signbit frexp trunc_divide nan_to_num logit entr heaviside xlogy xlog1py nextafter power reciprocal remainder sin sinh
 sqrt square tan trunc where sub mul div neg eq ne lt le gt ge
 cast copy clip lerp conj sign rsqrt round masked_fill
 sum mean prod max min max_with_indices min_with_indices any all argmax argmin var std cumsum logsumexp norm2 norm
