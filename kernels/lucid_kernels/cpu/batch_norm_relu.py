@@ -23,7 +23,8 @@ def _apply(x, residual, centre, scale, offset, y, c):
     """y = max((x - centre) * scale + offset + residual, 0) for channel `c` of (N, C, S); an empty residual is none."""
     samples, _, length = x.shape
     zero = x.dtype.type(0)
-    for n in range(samples):
+    for k in range(samples):
+        n = samples - 1 - k  # those that were read last are still in the cache
         if residual.size:
             for i in range(length):
                 v = (x[n, c, i] - centre) * scale + offset + residual[n, c, i]
@@ -129,7 +130,8 @@ def _gradient(g, x, y, weight, bias, mean, rstd, training, dx, gm, dweight, dbia
         mean_g = real(sum_g / count)
         slope = real(sum_gx / count * rstd[c] * rstd[c])
         # In evaluation no gradient flows through the statistics. With a slope of 0 instead, NaN and inf in x would reach dx.
-        for n in range(samples):
+        for k in range(samples):
+            n = samples - 1 - k  # those that were read last are still in the cache
             if gm.size and training:
                 for i in range(length):
                     dx[n, c, i] = scale * (gm[n, c, i] - mean_g - (x[n, c, i] - centre) * slope)

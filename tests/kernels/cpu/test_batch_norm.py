@@ -207,3 +207,21 @@ def test_nan_and_inf_like_torch(shape, position, bad):
     y, _, _, new_mean, new_var = batch_norm(x, None, None, mean, var, momentum=0.1, eps=EPS)
     for got, want in ((y, t_y), (new_mean, t_mean), (new_var, t_var)):
         np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["outlier", "offset", "huge", "spike"])
+def test_float32_statistics_are_those_of_float64(kind):
+    """Sums are float32 within stretches: an odd first element, a mean far from 0, and squares beyond float32 must not show."""
+    x = np.random.default_rng(0).standard_normal((3, 2, 3000)).astype(np.float32)
+    if kind == "outlier":
+        x[0, :, 0] = 50
+    elif kind == "offset":
+        x += 1e4
+    elif kind == "huge":
+        x *= 1e25
+    else:
+        x[0, :, 0] = 1e5
+    _, mean, rstd, _, _ = batch_norm(x, None, None, None, None, momentum=0.1, eps=1e-5)
+    wide = x.astype(np.float64)
+    np.testing.assert_allclose(mean, wide.mean((0, 2)), rtol=1e-6, atol=1e-6 * wide.std())
+    np.testing.assert_allclose(rstd, 1 / np.sqrt(wide.var((0, 2)) + 1e-5), rtol=1e-6)
