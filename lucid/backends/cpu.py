@@ -25,6 +25,17 @@ def _multiply(a: np.ndarray, b: np.ndarray) -> Any:
 
 TABLE: dict[str, Callable[..., Any]] = functions.table(np, _scatter_add, _multiply) | lapack.table()
 TABLE |= movement.table(np) | ordering.table(np) | fourier.table(np)
+_plain_linear = TABLE["linear"]
+
+
+def _linear(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None) -> Any:
+    """`linear`; large products add the bias while they write their result."""
+    if bias is None or x.ndim < 2 or x.size == 0 or x.dtype in functions.HALVES or not x.dtype == weight.dtype == bias.dtype:
+        return _plain_linear(x, weight, bias)
+    rows = blas.matmul(x.reshape(-1, x.shape[-1]), weight.T, np.ascontiguousarray(bias))
+    return rows.reshape(*x.shape[:-1], rows.shape[1])
+
+
 _whole_lerp = TABLE["lerp"]
 _BLOCK = 1 << 15  # elements: the blocks of three arrays stay in the L2 cache
 
@@ -54,6 +65,7 @@ def _exp(x: np.ndarray, *, out: np.ndarray | None = None) -> Any:
 
 
 TABLE["lerp"] = _lerp
+TABLE["linear"] = _linear
 TABLE["exp"] = _exp
 TABLE |= reductions.table(TABLE)
 TABLE |= elementwise.table(np)

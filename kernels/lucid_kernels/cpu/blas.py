@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from .threads import THREADS
-
 # Multiply-adds. OpenBLAS uses threads from 2^18 on.
 THREADS_IN_OPENBLAS_FROM = 1 << 18
 # Below, up to 60 us of work, two threads gain less than packing both operands twice costs.
@@ -100,21 +98,27 @@ one_thread = _OneThread()
 set_num_threads = one_thread.set_num_threads
 
 
-def matmul(a: np.ndarray, b: np.ndarray) -> Any:
-    """``a @ b``; large matrices of float32 or float64 on our threads, those of middle size on one."""
+def matmul(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None = None) -> Any:
+    """``a @ b``, plus `bias` (n,); large matrices of float32 or float64 on our threads, those of middle size on one."""
     if a.ndim == 2 and b.ndim == 2:
         work = a.size * b.shape[1]
         if work > THREADS_IN_OPENBLAS_FROM:
-            if work >= TILES_FROM and a.shape[1] == b.shape[0] and _tiled(a, b):
-                return _gemm().matmul(a, b)
+            if work >= TILES_FROM and a.shape[1] == b.shape[0] and _shared(a, b):
+                return _gemm().matmul(a, b, bias)
             with one_thread:
-                return a @ b
-    return a @ b
+                return _plus(a @ b, bias)
+    return _plus(a @ b, bias)
 
 
-def _tiled(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether `gemm` can multiply them, and several threads can share the result."""
-    if THREADS.value == 1 or one_thread.unknown or max(a.shape[0], b.shape[1]) < SMALLEST:
+def _plus(result: Any, bias: np.ndarray | None) -> Any:
+    if bias is not None:
+        result += bias
+    return result
+
+
+def _shared(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether `gemm` can multiply them, and several threads could share the result."""
+    if one_thread.unknown or max(a.shape[0], b.shape[1]) < SMALLEST:
         return False
     return a.dtype == b.dtype and a.dtype.kind == "f" and a.itemsize in (4, 8)
 

@@ -1,4 +1,4 @@
-"""Large matrix products: tiles of the result, each by BLAS on one thread, shared by our threads.
+"""Large matrix products: our own where they are faster, else tiles of the result, each by BLAS on one thread.
 
 OpenBLAS's own threads spin for 25 ms after a product, on the cores that the kernels in between need; and where another process
 has one of the cores, a product of 256x256 takes 16 ms, because they wait for each other. Tiles take the time of OpenBLAS's
@@ -15,7 +15,7 @@ import numba
 import numpy as np
 from numba import types
 
-from . import blas
+from . import _panel_product, blas
 from ._compile import jit_parallel
 from ._pool import empty
 from .threads import THREADS
@@ -85,14 +85,28 @@ def _side(length: int, parts: int) -> int:
     return length if parts == 1 else -(-length // (parts * _SIDE)) * _SIDE
 
 
-def matmul(a: Array, b: Array) -> Array:
-    """``a @ b`` of float32 or float64 matrices, on all threads."""
+def matmul(a: Array, b: Array, bias: Array | None = None) -> Array:
+    """``a @ b + bias`` of float32 or float64 matrices and a contiguous vector, on all threads."""
+    (a, flag_a, lda), (b, flag_b, ldb) = _layout(a), _layout(b)
+    if _panel_product.suits(a, b):
+        return _panel_product.matmul(a, b, bias)
+    if THREADS.value == 1:
+        with blas.one_thread:
+            result = a @ b
+    else:
+        result = _tiled(a, b, flag_a, lda, flag_b, ldb)
+    if bias is not None:
+        result += bias
+    return result
+
+
+def _tiled(a: Array, b: Array, flag_a: int, lda: int, flag_b: int, ldb: int) -> Array:
+    """``a @ b`` in as many tiles as there are threads."""
     (m, k), n = a.shape, b.shape[1]
     result = empty((m, n), a.dtype)
     down, across = _grid(m, n, THREADS.value)
     rows = _side(m, down)
     columns = _side(n, across)
-    (a, flag_a, lda), (b, flag_b, ldb) = _layout(a), _layout(b)
     down, across = -(-m // rows), -(-n // columns)
     tiles = _tiles32 if a.dtype == np.float32 else _tiles64
     with blas.one_thread:

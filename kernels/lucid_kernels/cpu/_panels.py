@@ -1,0 +1,226 @@
+"""Panels: an operand of a matrix product, copied into the order in which the register blocks read it.
+
+A *panel* holds a few *lines* (rows of the left operand, columns of the right one), one step of the sum after the other. So a
+product reads it from one end to the other whatever the strides were, and an edge is a panel filled up with zeros. The blocks are
+those of Goto and van de Geijn, "Anatomy of high-performance matrix multiplication", 2008.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import carray, types  # type: ignore[attr-defined]
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from ._compile import jit
+from ._microkernels import ROWS, VECTOR_BYTES, VECTORS, _at, _Vectors
+
+ROW_PANEL = ROWS  # lines in a panel of rows
+COLUMN_PANEL_BYTES = VECTORS * VECTOR_BYTES  # one step of a panel of columns
+_QUARTERS = 4  # of a vector of 64 bytes: 16 bytes, within which a shuffle may interleave
+
+# Numba's type of what `intrinsic` returns has the typing context among the arguments of a call.
+_intrinsic: Any = intrinsic
+_carray: Any = carray
+_INT = ir.IntType(64)
+
+
+def _lanes(pointer_type: Any) -> int:
+    return VECTOR_BYTES // (pointer_type.dtype.bitwidth // 8)
+
+
+@_intrinsic
+def pointer(typing, like, address):
+    """The pointer to elements of the dtype of the array `like` at `address`."""
+
+    def emit(context, builder, signature, arguments):
+        return builder.inttoptr(arguments[1], context.get_value_type(signature.return_type))
+
+    return types.CPointer(like.dtype)(like, types.int64), emit
+
+
+@_intrinsic
+def moved(typing, pointer, elements):
+    """The pointer `elements` further on."""
+
+    def emit(context, builder, signature, arguments):
+        return _at(builder, *arguments)
+
+    return pointer(pointer, types.int64), emit
+
+
+def _make_multiply(packed: bool) -> Any:
+    @_intrinsic
+    def multiply(typing, a, line_step, b, count, c, pitch, add, added, added_pitch):
+        """ROW_PANEL rows of c, `pitch` elements apart and a panel of columns wide, are a @ b, and with `add` that plus `added`.
+
+        `b` is a panel of columns of `count` steps; `a` is one of rows if `packed`, else the rows lie `line_step` apart. The rows
+        of `added`, which may be those of c, are `added_pitch` apart, 0 for the same row always. Nothing is checked.
+        """
+
+        def emit(context, builder, signature, arguments):
+            a, line_step, b, count, c, pitch, add, added, added_pitch = arguments
+            lanes = _lanes(signature.args[0])
+            vectors = _Vectors(builder, a.type.pointee, lanes)
+
+            def rows(start, step):
+                return [_at(builder, start, builder.mul(step, ir.Constant(_INT, r))) for r in range(ROW_PANEL)]
+
+            totals = [[cgutils.alloca_once(builder, vectors.type) for _ in range(VECTORS)] for _ in range(ROW_PANEL)]
+            targets, starts = rows(c, pitch), rows(a, ir.Constant(_INT, 1) if packed else line_step)
+            for line, target in zip(totals, targets):
+                for v, total in enumerate(line):
+                    vectors.prefetch(_at(builder, target, v * lanes))  # on its way while the sums are computed
+                    builder.store(vectors.zero, total)
+            with cgutils.for_range(builder, count) as loop:
+                source = _at(builder, b, builder.mul(loop.index, ir.Constant(_INT, VECTORS * lanes)))
+                values = [vectors.load(_at(builder, source, v * lanes)) for v in range(VECTORS)]
+                step = builder.mul(loop.index, ir.Constant(_INT, ROW_PANEL if packed else 1))
+                for line, start in zip(totals, starts):
+                    scale = vectors.splat(builder.load(_at(builder, start, step)))
+                    for total, value in zip(line, values):
+                        vectors.add_product(total, value, scale)
+            with builder.if_then(add):
+                for line, row in zip(totals, rows(added, added_pitch)):
+                    for v, total in enumerate(line):
+                        builder.store(builder.fadd(builder.load(total), vectors.load(_at(builder, row, v * lanes))), total)
+            for line, target in zip(totals, targets):
+                for v, total in enumerate(line):
+                    vectors.store(builder.load(total), _at(builder, target, v * lanes))
+            return context.get_dummy_value()
+
+        integer = types.int64
+        return types.void(a, integer, b, integer, c, integer, types.boolean, added, integer), emit
+
+    return multiply
+
+
+_multiply_rows, _multiply_panel = _make_multiply(packed=False), _make_multiply(packed=True)
+
+
+@jit
+def multiply_block(a: Any, packed: bool, line_step: int, b: Any, count: int, c: Any, pitch: int, add: bool, added: Any,
+                   added_pitch: int) -> None:
+    """The register block of `_make_multiply`, for rows that are packed into a panel, or not."""
+    if packed:
+        _multiply_panel(a, line_step, b, count, c, pitch, add, added, added_pitch)
+    else:
+        _multiply_rows(a, line_step, b, count, c, pitch, add, added, added_pitch)
+
+
+def transposed(builder: ir.IRBuilder, rows: list[Any]) -> list[Any]:
+    """The columns of a square block: of as many vectors as each has lanes. 4 (3) shuffles a vector, of one instruction each.
+
+    First each square of 16 bytes' side is transposed where it lies, then the quarters of the vectors change places.
+    """
+    lanes = len(rows)
+    side = lanes // _QUARTERS
+
+    def shuffle(one: Any, other: Any, places: list[int]) -> Any:
+        return builder.shuffle_vector(one, other, ir.Constant(ir.VectorType(ir.IntType(32), lanes), places))
+
+    def interleaved(one: Any, other: Any, size: int) -> list[Any]:
+        """Groups of `size` lanes of both in turn, from the first and from the second half of each quarter."""
+        return [shuffle(one, other, [vector + quarter + half + group + lane for quarter in range(0, lanes, side)
+                                     for group in range(0, side // 2, size) for vector in (0, lanes) for lane in range(size)])
+                for half in (0, side // 2)]  # fmt: skip
+
+    def quarters(one: Any, other: Any, chosen: tuple[int, int]) -> Any:
+        return shuffle(one, other, [vector + side * quarter + lane for vector in (0, lanes) for quarter in chosen
+                                    for lane in range(side)])  # fmt: skip
+
+    squares = []  # squares[g][c]: column c of the squares in the rows from g * side on, one in each quarter
+    for first in range(0, lanes, side):
+        columns = rows[first : first + side]
+        if side == 2:
+            columns = interleaved(columns[0], columns[1], 1)
+        elif side == 4:
+            (a, b), (c, d) = (interleaved(columns[i], columns[i + 1], 1) for i in (0, 2))
+            columns = [*interleaved(a, c, 2), *interleaved(b, d, 2)]
+        squares.append(columns)
+    result: list[Any] = [None] * lanes
+    for c in range(side):
+        for half, chosen in enumerate(((0, 1), (2, 3))):
+            upper, lower = (quarters(squares[g][c], squares[g + 1][c], chosen) for g in (0, 2))
+            for odd in (0, 1):
+                result[(2 * half + odd) * side + c] = quarters(upper, lower, (odd, odd + 2))
+    return result
+
+
+@_intrinsic
+def _transpose(typing, source, pitch, target, width):
+    """target[j * width + r] = source[r * pitch + j] for a square block, one vector's lanes wide."""
+
+    def emit(context, builder, signature, arguments):
+        source, pitch, target, width = arguments
+        lanes = _lanes(signature.args[0])
+        vectors = _Vectors(builder, source.type.pointee, lanes)
+        rows = [vectors.load(_at(builder, source, builder.mul(pitch, ir.Constant(_INT, r)))) for r in range(lanes)]
+        for j, column in enumerate(transposed(builder, rows)):
+            vectors.store(column, _at(builder, target, builder.mul(width, ir.Constant(_INT, j))))
+        return context.get_dummy_value()
+
+    return types.void(source, types.int64, target, types.int64), emit
+
+
+def _make_copy(vectors_of: Any) -> Any:
+    @_intrinsic
+    def copy(typing, source, target):
+        """One step of a panel: as many elements as `vectors_of` says."""
+
+        def emit(context, builder, signature, arguments):
+            source, target = arguments
+            count, lanes = vectors_of(_lanes(signature.args[0]))
+            vectors = _Vectors(builder, source.type.pointee, lanes)
+            for v in range(count):
+                vectors.store(vectors.load(_at(builder, source, v * lanes)), _at(builder, target, v * lanes))
+            return context.get_dummy_value()
+
+        return types.void(source, target), emit
+
+    return copy
+
+
+_copy_rows = _make_copy(lambda lanes: (1, ROW_PANEL))
+_copy_columns = _make_copy(lambda lanes: (VECTORS, lanes))
+
+
+@jit
+def pack_rows(source: Any, depth_step: int, rows: int, depth: int, target: Any) -> None:
+    """Rows whose elements of one step are contiguous, in panels; the last one is filled up with zeros."""
+    whole = rows - rows % ROW_PANEL
+    for step in range(depth):
+        for row in range(0, whole, ROW_PANEL):
+            _copy_rows(moved(source, step * depth_step + row), moved(target, row * depth + step * ROW_PANEL))
+    if rows > whole:
+        x = _carray(source, (rows + depth * depth_step,))
+        y = _carray(target, ((whole + ROW_PANEL) * depth,))[whole * depth :]
+        for step in range(depth):
+            for row in range(whole, whole + ROW_PANEL):
+                y[step * ROW_PANEL + row - whole] = x[step * depth_step + row] if row < rows else y.dtype.type(0)
+
+
+@jit
+def pack_columns(source: Any, step_of_columns: int, depth_step: int, columns: int, depth: int, width: int, lanes: int,
+                 target: Any) -> None:
+    """Columns in panels of `width`, the last one filled up with zeros; a vector has `lanes` elements, one of the steps is 1."""
+    panel, whole_columns, whole = width * depth, columns - columns % width, depth
+    if step_of_columns == 1:
+        for step in range(depth):
+            for column in range(0, whole_columns, width):
+                _copy_columns(moved(source, step * depth_step + column), moved(target, column * depth + step * width))
+    else:
+        whole = depth - depth % lanes
+        for column in range(0, whole_columns, lanes):
+            start = column // width * panel + column % width
+            for step in range(0, whole, lanes):
+                block = moved(source, column * step_of_columns + step)
+                _transpose(block, step_of_columns, moved(target, start + step * width), width)
+    padded = (columns + width - 1) // width * width
+    x = _carray(source, (columns * step_of_columns + depth * depth_step,))
+    y = _carray(target, (padded * depth,))
+    for column in range(padded):
+        start = column // width * panel + column % width
+        for step in range(whole if column < whole_columns else 0, depth):
+            y[start + step * width] = x[column * step_of_columns + step * depth_step] if column < columns else y.dtype.type(0)

@@ -1,0 +1,117 @@
+"""Our own matrix products: values at all edges and layouts, the same bits on any number of threads, sums in registers."""
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+from lucid_kernels.cpu import _panel_product, blas, gemm
+from lucid_kernels.cpu._microkernels import ROWS, VECTOR_BYTES, VECTORS
+from lucid_kernels.cpu._panels import ROW_PANEL, multiply_block, pointer
+from lucid_kernels.cpu.threads import THREADS
+
+each_dtype = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+needs_openblas = pytest.mark.skipif(blas.one_thread.unknown, reason="NumPy uses another BLAS than OpenBLAS")
+
+
+def normal(shape: tuple[int, ...], dtype: Any, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal(shape).astype(dtype)
+
+
+def padded(x: np.ndarray) -> np.ndarray:
+    """The same matrix with rows further apart than they are long."""
+    room = np.full((x.shape[0], x.shape[1] + 3), np.nan, x.dtype)
+    room[:, : x.shape[1]] = x
+    return room[:, : x.shape[1]]
+
+
+LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "rows": np.ascontiguousarray, "columns": np.asfortranarray, "sliced": padded, "sliced columns": lambda x: padded(x.T).T}
+
+
+@each_dtype
+@pytest.mark.parametrize("left", LAYOUTS)
+@pytest.mark.parametrize("right", LAYOUTS)
+@pytest.mark.parametrize("shape", [(8, 1, 1), (9, 5, 3), (64, 256, 32), (65, 257, 33), (71, 300, 600), (130, 530, 48), (32, 700, 129)],
+                         ids=str)
+def test_products_at_the_edges_of_tiles_panels_and_blocks(shape: Any, left: str, right: str, dtype: Any) -> None:
+    m, k, n = shape
+    a, b, bias = normal((m, k), dtype), normal((k, n), dtype, 1), normal((n,), dtype, 2)
+    exact = a.astype(np.float64) @ b.astype(np.float64)
+    size = np.abs(a).astype(np.float64) @ np.abs(b).astype(np.float64)
+    for added in (None, bias):
+        y = _panel_product.matmul(LAYOUTS[left](a), LAYOUTS[right](b), added)
+        assert y.dtype == dtype
+        assert y.flags.c_contiguous
+        wanted = exact if added is None else exact + bias.astype(np.float64)
+        assert (np.abs(y - wanted) <= 4 * np.finfo(dtype).eps * (size + 4)).all()
+
+
+@each_dtype
+def test_the_bits_do_not_depend_on_threads(dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b, bias = normal((201, 700), dtype), normal((700, 577), dtype, 1), normal((577,), dtype, 2)
+    results = []
+    for threads in (1, 2, 5):
+        monkeypatch.setattr(THREADS, "value", threads)
+        results.append([_panel_product.matmul(x, b, bias) for x in (a, np.asfortranarray(a))])
+    for rows, columns in results:
+        np.testing.assert_array_equal(rows, results[0][0])
+        np.testing.assert_array_equal(columns, rows)
+
+
+@each_dtype
+@pytest.mark.parametrize("layout", ["rows", "columns"])
+def test_nan_and_inf_stay_in_their_rows_and_columns(layout: str, dtype: Any) -> None:
+    a, b = normal((70, 40), dtype), normal((40, 37), dtype, 1)
+    a[69, 5], a[64, 0], b[3, 36] = np.nan, np.inf, np.nan
+    y = _panel_product.matmul(LAYOUTS[layout](a), LAYOUTS[layout](b))
+    assert np.isnan(y[69]).all()
+    assert np.isnan(y[:, 36]).all()
+    assert np.isinf(y[64, :36]).all()
+    assert np.isfinite(np.delete(y, (64, 69), 0)[:, :36]).all()
+
+
+@each_dtype
+def test_errors_are_no_larger_than_those_of_numpy(dtype: Any) -> None:
+    a, b = normal((256, 2000), dtype), normal((2000, 96), dtype, 1)
+    exact = a.astype(np.longdouble) @ b.astype(np.longdouble)
+    error, reference = (np.abs(y - exact).max() for y in (_panel_product.matmul(a, b), a @ b))
+    assert error <= 2 * reference
+
+
+@needs_openblas
+@pytest.mark.parametrize("threads", [1, 2])
+def test_large_products_of_suitable_shape_go_here(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(THREADS, "value", threads)
+    taken = []
+    original = _panel_product.matmul
+    monkeypatch.setattr(_panel_product, "matmul", lambda a, b, bias: (taken.append(b.shape), original(a, b, bias))[1])
+    bias = {n: normal((n,), np.float32) for n in (256, 1000, 10)}
+    for m, k, n in ((256, 256, 256), (300, 2000, 1000), (2000, 500, 10)):
+        a, b = normal((m, k), np.float32), normal((k, n), np.float32, 1)
+        np.testing.assert_allclose(gemm.matmul(a, b, bias[n]), a @ b + bias[n], rtol=1e-3, atol=1e-3)
+        np.testing.assert_allclose(blas.matmul(a, b, bias[n]), a @ b + bias[n], rtol=1e-3, atol=1e-3)
+    assert taken == ([(256, 256)] * 2 if VECTOR_BYTES == 64 else [])  # the others are too large, or would waste a panel
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_sums_stay_in_vector_registers(packed: bool) -> None:
+    @numba.njit
+    def multiply(a: Any, b: Any, c: Any, count: int) -> None:
+        panel, target = pointer(c, b.ctypes.data), pointer(c, c.ctypes.data)
+        multiply_block(pointer(c, a.ctypes.data), packed, 4, panel, count, target, c.shape[1], False, target, 0)
+
+    width = VECTORS * VECTOR_BYTES // 4
+    a, b, c = normal((ROW_PANEL, 4), np.float32), normal((4, width), np.float32), np.empty((ROW_PANEL, width), np.float32)
+    multiply(np.ascontiguousarray(a.T) if packed else a, b, c, 4)
+    np.testing.assert_allclose(c, a @ b, rtol=1e-5, atol=1e-5)
+    blocks = re.split(r"^\.L\w+:", multiply.inspect_asm(multiply.signatures[0]), flags=re.MULTILINE)
+    loop = max(blocks, key=lambda block: len(re.findall("vfmadd", block)))
+    if "vfmadd" not in loop:
+        pytest.skip("written for x86")
+    register = "%zmm" if VECTOR_BYTES == 64 else "%ymm"
+    assert len(re.findall(rf"vfmadd\w+ps\s.*{register}", loop)) >= ROWS * VECTORS
+    assert not re.findall(rf"vmov\w+\s+{register}\d+, -?\d*\(%r[sb]p", loop)
