@@ -13,6 +13,7 @@ from . import _direct
 from ._compile import jit, jit_parallel
 from ._layout import Array
 from ._microkernels import ROWS, VECTORS, multiply_block
+from ._pool import empty
 from ._row_copies import Window
 from ._winograd_transforms import LANES, PRODUCTS, runs_of_tiles, transform_pixels, transform_sums, transform_weight
 
@@ -85,27 +86,35 @@ def _multiply(pixels, pixels_step, weight, taps, count, pitch, sums, sums_step):
 
 
 @jit
-def _convolve_tiles(x, window, first, last, pitch, taps, weight, bias, first_output, outputs, out_channels, y, finite):
-    """Some output channels of the tiles first..last; finite[n] becomes False for an image n with a result that is not finite."""
+def _transform_tiles(x, window, first, last, pitch, pixels_step, first_channel, last_channel, pixels):
+    """The transformed pixels of some channels in the tiles first..last; what lies between `last` and the end of its block is 0."""
     channels, height, width = x.shape[1:]
+    across = (window.out_width + 1) // 2
+    flat = x.reshape(-1)
+    t = first_channel * pitch
+    for n, row, column, count in runs_of_tiles(first, last, across, (window.out_height + 1) // 2 * across):
+        transform_pixels(flat, (n * channels + first_channel) * height * width, height, width, 2 * row - window.ph,
+                         2 * column - window.pw, last_channel - first_channel, count, pixels, t, pitch, pixels_step)
+        t += count
+    end = (last - first + _BLOCK - 1) // _BLOCK * _BLOCK
+    for e in range(PRODUCTS):
+        for c in range(first_channel, last_channel):
+            for i in range(e * pixels_step + c * pitch + last - first, e * pixels_step + c * pitch + end):
+                pixels[i] = 0
+
+
+@jit
+def _convolve_tiles(pixels, pixels_step, window, first, last, pitch, taps, weight, bias, first_output, outputs, out_channels, y,
+                    finite):
+    """Some output channels of the tiles first..last; finite[n] becomes False for an image n with a result that is not finite."""
     out_height, out_width = window.out_height, window.out_width
     across = (out_width + 1) // 2
-    # A vector more than the rows need: the same row of all entries would compete for the same lines of the cache.
-    pixels_step, sums_step = channels * pitch + LANES, weight.shape[0] * ROWS * pitch + LANES
-    pixels, sums = np.empty(PRODUCTS * pixels_step, x.dtype), np.empty(PRODUCTS * sums_step, x.dtype)
-    if (last - first) % _BLOCK != 0:
-        pixels[:] = 0
-    flat = x.reshape(-1)
-    runs = runs_of_tiles(first, last, across, (out_height + 1) // 2 * across)
-    t = 0
-    for n, row, column, count in runs:
-        transform_pixels(flat, n * channels * height * width, height, width, 2 * row - window.ph, 2 * column - window.pw,
-                         channels, count, pixels, t, pitch, pixels_step)
-        t += count
+    sums_step = weight.shape[0] * ROWS * pitch + LANES
+    sums = np.empty(PRODUCTS * sums_step, pixels.dtype)
     _multiply(pixels, pixels_step, weight, taps, last - first, pitch, sums, sums_step)
     plane = out_height * out_width
     t = 0
-    for n, row, column, count in runs:
+    for n, row, column, count in runs_of_tiles(first, last, across, (out_height + 1) // 2 * across):
         start = (n * out_channels + first_output) * plane + 2 * row * out_width + 2 * column
         if not transform_sums(sums, t, pitch, sums_step, bias, outputs, count, y, start, plane, out_width,
                               min(2 * count, out_width - 2 * column), 2 * row + 1 < out_height):
@@ -114,15 +123,37 @@ def _convolve_tiles(x, window, first, last, pitch, taps, weight, bias, first_out
 
 
 @jit_parallel
-def _convolve_parallel(x, window, count, each, pitch, taps, splits, weight, bias, y, finite):
+def _convolve_parallel(x, window, count, each, pitch, pixels_step, taps, weight, bias, y, finite):
+    """Tasks of `each` of the `count` tiles."""
+    out_channels = bias.shape[0]
+    for task in numba.prange((count + each - 1) // each):
+        first, last = task * each, min(count, (task + 1) * each)
+        pixels = np.empty(PRODUCTS * pixels_step, x.dtype)
+        _transform_tiles(x, window, first, last, pitch, pixels_step, 0, x.shape[1], pixels)
+        _convolve_tiles(pixels, pixels_step, window, first, last, pitch, taps, weight, bias, 0, out_channels, out_channels, y,
+                        finite)
+
+
+@jit_parallel
+def _transform_parallel(x, window, count, each, pitch, pixels_step, splits, pixels):
+    """pixels (tasks, PRODUCTS * pixels_step) for `_convolve_shared`."""
+    channels = x.shape[1]
+    for task in numba.prange(pixels.shape[0] * splits):
+        part, split = task // splits, task % splits
+        _transform_tiles(x, window, part * each, min(count, (part + 1) * each), pitch, pixels_step, split * channels // splits,
+                         (split + 1) * channels // splits, pixels[part])
+
+
+@jit_parallel
+def _convolve_shared(pixels, window, count, each, pitch, pixels_step, taps, splits, weight, bias, y, finite):
     """Tasks of `each` of the `count` tiles, and of a part of the output channels."""
     blocks, out_channels = weight.shape[0], bias.shape[0]
-    for task in numba.prange((count + each - 1) // each * splits):
-        first, split = task // splits * each, task % splits
+    for task in numba.prange(pixels.shape[0] * splits):
+        part, split = task // splits, task % splits
         some, end = split * blocks // splits, (split + 1) * blocks // splits
-        outputs = min(out_channels, end * ROWS) - some * ROWS
-        _convolve_tiles(x, window, first, min(count, first + each), pitch, taps, weight[some:end], bias[some * ROWS :],
-                        some * ROWS, outputs, out_channels, y, finite)
+        _convolve_tiles(pixels[part], pixels_step, window, part * each, min(count, (part + 1) * each), pitch, taps,
+                        weight[some:end], bias[some * ROWS :], some * ROWS, min(out_channels, end * ROWS) - some * ROWS,
+                        out_channels, y, finite)
 
 
 def _convolve(x: Array, weight: Array, layout: tuple[int, ...], bias: Array, window: Window, y: Array) -> Array:
@@ -139,7 +170,15 @@ def _convolve(x: Array, weight: Array, layout: tuple[int, ...], bias: Array, win
     splits = min(transformed.shape[0], -(-_TASKS // (2 * groups)))
     taps = np.arange(-(-channels // -(-channels // _CHANNELS))) * pitch
     finite = np.ones(samples, np.bool_)
-    _convolve_parallel(x, window, count, blocks * _BLOCK, pitch, taps, splits, transformed, bias, y.reshape(-1), finite)
+    each = blocks * _BLOCK
+    # A vector more than the rows need: the same row of all entries would compete for the same lines of the cache.
+    pixels_step = channels * pitch + LANES
+    if splits == 1:
+        _convolve_parallel(x, window, count, each, pitch, pixels_step, taps, transformed, bias, y.reshape(-1), finite)
+    else:  # few tiles: tasks share their pixels
+        pixels = empty((-(-count // each), PRODUCTS * pixels_step), x.dtype)
+        _transform_parallel(x, window, count, each, pitch, pixels_step, min(splits, channels), pixels)
+        _convolve_shared(pixels, window, count, each, pitch, pixels_step, taps, splits, transformed, bias, y.reshape(-1), finite)
     return np.flatnonzero(~finite)
 
 
