@@ -87,7 +87,7 @@ def _multiply(pixels, pixels_step, weight, taps, count, pitch, sums, sums_step):
 
 @jit
 def _transform_tiles(x, window, first, last, pitch, pixels_step, first_channel, last_channel, pixels):
-    """The transformed pixels of some channels in the tiles first..last; what lies between `last` and the end of its block is 0."""
+    """The transformed pixels of some channels in the tiles first..last, and zeros up to the end of the last block."""
     channels, height, width = x.shape[1:]
     across = (window.out_width + 1) // 2
     flat = x.reshape(-1)
