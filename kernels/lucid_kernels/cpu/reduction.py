@@ -22,7 +22,7 @@ from ._compile import jit, jit_parallel
 from ._layout import GRAIN, Array
 
 _BLOCK = np.uint64(1 << 10)  # elements of a row that are summed in their own dtype
-_PIECE = 1 << 14  # elements of a row that one unit of work takes: 64 KiB of float32, in the L2 cache for a second pass
+PIECE = 1 << 14  # elements of a row that one unit of work takes: 64 KiB of float32, in the L2 cache for a second pass
 # Columns of a unit of work: 32 KiB of float64 sums. With shorter stretches each row touches another page, which the hardware
 # does not prefetch: 1024 columns took twice as long.
 _STRETCH = 4096
@@ -72,24 +72,24 @@ def _square_sum_of(flat: Any, start: Any, stop: Any, centre: float) -> float:
 
 
 @jit
-def _bounds(unit: int, length: int, pieces: int) -> Any:
+def bounds(unit: int, length: int, pieces: int) -> Any:
     """Where unit `unit` of rows of `length` elements, cut in `pieces`, starts and stops in the flat array."""
     row = unit // pieces
-    first = unit % pieces * _PIECE
-    return np.uint64(row * length + first), np.uint64(row * length + min(first + _PIECE, length))
+    first = unit % pieces * PIECE
+    return np.uint64(row * length + first), np.uint64(row * length + min(first + PIECE, length))
 
 
 @jit
 def _sum_units(flat: Any, length: int, pieces: int, totals: Any, first: int, last: int) -> None:
     for unit in range(first, last):
-        start, stop = _bounds(unit, length, pieces)
+        start, stop = bounds(unit, length, pieces)
         totals[unit] = _sum_of_blocks(flat, start, stop)
 
 
 @jit
 def _moment_units(flat: Any, length: int, pieces: int, means: Any, squares: Any, first: int, last: int) -> None:
     for unit in range(first, last):
-        start, stop = _bounds(unit, length, pieces)
+        start, stop = bounds(unit, length, pieces)
         mean = _sum_of(flat, start, stop) / np.float64(stop - start)
         means[unit] = mean
         squares[unit] = _square_sum_of(flat, start, stop, mean)
@@ -99,7 +99,7 @@ def _moment_units(flat: Any, length: int, pieces: int, means: Any, squares: Any,
 def _logsumexp_units(flat: Any, length: int, pieces: int, peaks: Any, totals: Any, first: int, last: int) -> None:
     real = flat.dtype.type
     for unit in range(first, last):
-        start, stop = _bounds(unit, length, pieces)
+        start, stop = bounds(unit, length, pieces)
         largest = flat[start]
         for i in range(start, stop):
             largest = _math.maximum(largest, flat[i])
@@ -113,21 +113,21 @@ def _logsumexp_units(flat: Any, length: int, pieces: int, peaks: Any, totals: An
 
 @jit_parallel
 def _sum_rows(flat: Any, length: int, pieces: int, totals: Any) -> None:
-    step = max(1, GRAIN // min(length, _PIECE))
+    step = max(1, GRAIN // min(length, PIECE))
     for i in numba.prange((totals.shape[0] + step - 1) // step):
         _sum_units(flat, length, pieces, totals, i * step, min(totals.shape[0], (i + 1) * step))
 
 
 @jit_parallel
 def _moment_rows(flat: Any, length: int, pieces: int, means: Any, squares: Any) -> None:
-    step = max(1, GRAIN // min(length, _PIECE))
+    step = max(1, GRAIN // min(length, PIECE))
     for i in numba.prange((means.shape[0] + step - 1) // step):
         _moment_units(flat, length, pieces, means, squares, i * step, min(means.shape[0], (i + 1) * step))
 
 
 @jit_parallel
 def _logsumexp_rows(flat: Any, length: int, pieces: int, peaks: Any, totals: Any) -> None:
-    step = max(1, GRAIN // min(length, _PIECE))
+    step = max(1, GRAIN // min(length, PIECE))
     for i in numba.prange((peaks.shape[0] + step - 1) // step):
         _logsumexp_units(flat, length, pieces, peaks, totals, i * step, min(peaks.shape[0], (i + 1) * step))
 
@@ -253,7 +253,7 @@ def total(x: Array, view: View) -> Array:
     outer, length, inner = view
     flat = x.reshape(-1)
     if inner == 1:
-        pieces = -(-length // _PIECE)
+        pieces = -(-length // PIECE)
         totals = np.empty(outer * pieces)
         _sum_rows(flat, length, pieces, totals)
         return totals.reshape(outer, pieces, 1).sum(axis=1)
@@ -268,7 +268,7 @@ def square_total(x: Array, view: View) -> Array:
     outer, length, inner = view
     flat = x.reshape(-1)
     if inner == 1:
-        rows, pieces = _PIECE, -(-length // _PIECE)
+        rows, pieces = PIECE, -(-length // PIECE)
     else:
         rows, pieces = _rows_of_pieces(view)
     means, squares = np.empty((2, outer, pieces, inner))
@@ -286,7 +286,7 @@ def square_total(x: Array, view: View) -> Array:
 def logsumexp(x: Array, view: View) -> Array:
     """log(sum(exp(x))) over C for `inner == 1`: (outer, 1), in float64."""
     outer, length, _ = view
-    pieces = -(-length // _PIECE)
+    pieces = -(-length // PIECE)
     peaks, totals = np.empty((2, outer * pieces), x.dtype)
     _logsumexp_rows(x.reshape(-1), length, pieces, peaks, totals)
     peaks, totals = (a.reshape(outer, pieces).astype(np.float64) for a in (peaks, totals))

@@ -1,0 +1,127 @@
+"""Largest and smallest elements of large arrays over adjacent axes, and their positions, on all threads.
+
+The views, pieces and units of work are those of `reduction`. The smallest element is the largest of the negated ones. A NaN wins
+over everything, and the first of equal elements, as in NumPy and PyTorch. CuPy has fast reductions of its own: no CUDA twin.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+
+from . import _math
+from ._compile import jit, jit_exact, jit_parallel
+from ._layout import GRAIN, Array
+from .reduction import PIECE, View, bounds
+
+_STRETCH = 512  # columns of a unit of work: what is known of them stays in the L1 cache
+_UNITS = 8  # C is cut in pieces where there would be fewer units of work than these
+_SCAN = 64  # elements that are compared at once in the search for a position
+NARROWEST = 32  # columns; of fewer, vectors stay empty
+
+
+@jit
+def _largest(flat: Any, start: Any, stop: Any, sign: Any) -> Any:
+    best = sign * flat[start]
+    for i in range(start, stop):
+        best = _math.maximum(best, sign * flat[i])
+    return best
+
+
+@jit
+def _hits(flat: Any, start: Any, stop: Any, value: Any) -> Any:
+    """How many elements are `value` or NaN."""
+    count = np.int32(0)
+    for i in range(start, stop):
+        count += np.int32((flat[i] == value) | (flat[i] != flat[i]))
+    return count
+
+
+@jit_exact
+def _position(flat: Any, start: Any, stop: Any, value: Any) -> Any:
+    """Where the first element is that is `value` or NaN: without one of them `value` itself would be NaN."""
+    step = np.uint64(_SCAN)
+    while start + step < stop and _hits(flat, start, start + step, value) == 0:
+        start += step
+    while start < stop and not (flat[start] == value or flat[start] != flat[start]):
+        start += np.uint64(1)
+    return start
+
+
+@jit_exact
+def _units_of_rows(
+    flat: Any, length: int, pieces: int, sign: Any, located: bool, values: Any, positions: Any, first: int, last: int
+) -> None:
+    for unit in range(first, last):
+        start, stop = bounds(unit, length, pieces)
+        values[unit] = sign * _largest(flat, start, stop, sign)
+        if located:
+            positions[unit] = np.int64(_position(flat, start, stop, values[unit])) - unit // pieces * length
+
+
+@jit_parallel
+def _rows(flat: Any, length: int, pieces: int, sign: Any, located: bool, values: Any, positions: Any) -> None:
+    step = max(1, GRAIN // min(length, PIECE))
+    for i in numba.prange((values.shape[0] + step - 1) // step):
+        last = min(values.shape[0], (i + 1) * step)
+        _units_of_rows(flat, length, pieces, sign, located, values, positions, i * step, last)
+
+
+@jit_exact
+def _columns_of_rows(flat: Any, start: Any, step: Any, rows: int, sign: Any, best: Any, where: Any) -> None:
+    """For each column the largest of `rows` elements, times `sign`, and the row that it stands in."""
+    width = np.uint64(best.shape[0])
+    for j in range(width):
+        best[j] = sign * flat[start + j]
+        where[j] = 0
+    for r in range(1, rows):
+        base = start + np.uint64(r) * step
+        row = np.int32(r)
+        for j in range(width):
+            value = sign * flat[base + j]
+            known = best[j]
+            better = (value > known) | ((value != value) & (known == known))
+            best[j] = value if better else known
+            where[j] = row if better else where[j]
+    for j in range(width):
+        best[j] *= sign
+
+
+@jit_parallel
+def _columns(flat: Any, outer: int, length: int, inner: int, rows: int, sign: Any, values: Any, positions: Any) -> None:
+    """values and positions (outer, pieces, inner) of pieces of `rows` rows."""
+    stretches = (inner + _STRETCH - 1) // _STRETCH
+    pieces = values.shape[1]
+    for unit in numba.prange(outer * pieces * stretches):
+        o = unit // (pieces * stretches)
+        piece = unit // stretches % pieces
+        left = unit % stretches * _STRETCH
+        start = np.uint64((o * length + piece * rows) * inner + left)
+        _columns_of_rows(
+            flat, start, np.uint64(inner), min(rows, length - piece * rows), sign, values[o, piece, left : left + _STRETCH],
+            positions[o, piece, left : left + _STRETCH],
+        )  # fmt: skip
+
+
+def extremes(x: Array, view: View, *, smallest: bool, located: bool = True) -> tuple[Array, Array]:
+    """The largest (smallest) elements (outer, inner) over C, and their int64 positions in C, undefined without `located`."""
+    outer, length, inner = view
+    sign = x.dtype.type(-1 if smallest else 1)
+    flat = x.reshape(-1)
+    if inner == 1:
+        pieces = -(-length // PIECE)
+        values, positions = np.empty((outer, pieces, 1), x.dtype), np.empty((outer, pieces, 1), np.int64)
+        _rows(flat, length, pieces, sign, located, values.reshape(-1), positions.reshape(-1))
+    else:
+        units = outer * -(-inner // _STRETCH)
+        rows = -(-length // (1 if units >= _UNITS else min(_UNITS, length)))
+        pieces = -(-length // rows)
+        values, positions = np.empty((outer, pieces, inner), x.dtype), np.empty((outer, pieces, inner), np.int32)
+        _columns(flat, outer, length, inner, rows, sign, values, positions)
+        positions = positions + (rows * np.arange(pieces))[:, None]
+    if pieces == 1:
+        return values[:, 0], positions[:, 0]
+    piece = (values.argmin if smallest else values.argmax)(axis=1, keepdims=True)
+    return np.take_along_axis(values, piece, 1)[:, 0], np.take_along_axis(positions, piece, 1)[:, 0]
