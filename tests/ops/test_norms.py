@@ -1,0 +1,60 @@
+"""Norms of vectors: gradients at zero, of any order, twice; the nuclear norm."""
+from __future__ import annotations
+
+import math
+import operator
+
+import numpy as np
+import pytest
+
+import lucid
+from lucid.autograd.gradcheck import gradcheck, gradgradcheck
+from tests.ops.agreement import agree
+
+
+def test_nuclear_norm(device: str) -> None:
+    x = np.random.default_rng(0).standard_normal((2, 3, 2))
+    result = lucid.norm(lucid.tensor(x, device=device), "nuc", (0, 1))
+    np.testing.assert_allclose(result.cpu().numpy(), np.linalg.norm(x, "nuc", (0, 1)))
+    assert lucid.tensor(x[0], device=device).norm("nuc").item() == pytest.approx(np.linalg.norm(x[0], "nuc"))
+
+
+@pytest.mark.parametrize("name", ["norm", "linalg.vector_norm"])
+@pytest.mark.parametrize("p", [0.5, 1, 1.5, 2, 3, -1, -2.5, math.inf, -math.inf])
+def test_gradient_of_norms_at_zero_is_that_of_pytorch(name, p, device):
+    torch = pytest.importorskip("torch")
+    for data in ([0.0, 0.0, 0.0], [0.0, 3.0, -4.0], [[0.0, 0.0], [3.0, 4.0]]):
+        for dtype in ("float64", "complex128"):
+            found = []
+            for lib, where in ((lucid, device), (torch, "cpu")):
+                x = lib.tensor(data, dtype=getattr(lib, dtype), device=where, requires_grad=True)
+                y = operator.attrgetter(name)(lib)(x, p, x.ndim - 1)
+                y.sum().backward()
+                found.append((y.detach().cpu().numpy(), x.grad.cpu().numpy()))
+            for ours, theirs in zip(*found, strict=True):
+                np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+
+
+def test_norm_of_order_zero_counts_and_has_no_slope(device):
+    x = lucid.tensor([0.0, 3.0, float("inf")], device=device, requires_grad=True)
+    y = lucid.norm(x, 0)
+    y.backward()
+    assert y.item() == 2 and x.grad.tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("order", [0.5, 1.5, 2.5, 3, 7, -1, -2.5])
+@pytest.mark.parametrize("dim", [None, 0, (0, 1)])
+def test_gradients_of_general_orders(order, dim, device):
+    x = np.random.default_rng(0).uniform(0.5, 1.5, (2, 3)) * np.array([1, -1, 1])
+    for array in (x, x + 1j * x[::-1]):
+        leaf = lucid.tensor(array, device=device, requires_grad=True)
+        assert gradcheck(lambda t: t.norm(order, dim), (leaf,), fast_mode=True)
+        assert gradgradcheck(lambda t: t.norm(order, dim), (leaf,), fast_mode=True)
+
+
+@pytest.mark.parametrize("order", [1.5, 3, -2.5])
+def test_norms_of_general_orders_as_pytorch(order, device):
+    for data in ([[3.0, 0.0, -4.0]], [[0.0, 0.0, 0.0]], [[math.inf, 1.0, 2.0]], [[math.nan, 1.0, 2.0]], [[1e-30, 1e-30, 0.0]]):
+        agree(lambda lib, x: (x.norm(order, 1), x.norm(order, 1, True), x.norm(order)), np.array(data), device=device)
+    half = lucid.full((3000,), 2.0, dtype=lucid.float16, device=device)
+    assert half.norm(3).item() == pytest.approx(2 * 3000 ** (1 / 3), rel=1e-3) and half.norm(3).dtype == lucid.float16
