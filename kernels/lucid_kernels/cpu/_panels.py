@@ -149,7 +149,7 @@ def transposed(builder: ir.IRBuilder, rows: list[Any]) -> list[Any]:
 
 
 @_intrinsic
-def _transpose(typing, source, pitch, target, width):
+def transpose_block(typing, source, pitch, target, width):
     """target[j * width + r] = source[r * pitch + j] for a square block, one vector's lanes wide."""
 
     def emit(context, builder, signature, arguments):
@@ -216,7 +216,7 @@ def pack_columns(source: Any, step_of_columns: int, depth_step: int, columns: in
             start = column // width * panel + column % width
             for step in range(0, whole, lanes):
                 block = moved(source, column * step_of_columns + step)
-                _transpose(block, step_of_columns, moved(target, start + step * width), width)
+                transpose_block(block, step_of_columns, moved(target, start + step * width), width)
     padded = (columns + width - 1) // width * width
     x = _carray(source, (columns * step_of_columns + depth * depth_step,))
     y = _carray(target, (padded * depth,))
