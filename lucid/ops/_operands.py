@@ -69,10 +69,14 @@ def as_operand(name: str, value: Any) -> Any:
 
 
 def fitted(value: Any, dtype: np.dtype) -> Any:
-    """`value` as `dtype` holds it, if it is an int: in uint8 negative ones wrap around, as in PyTorch.
+    """`value` as `dtype` holds it, if it is an int or a complex number: in uint8 negative ones wrap around, as in PyTorch.
 
-    Raises RuntimeError for an int that does not fit.
+    Raises RuntimeError for an int that does not fit and for an imaginary part in a real dtype.
     """
+    if value.__class__ is complex and dtype.kind not in "cb":
+        if value.imag:
+            raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow: {value}")
+        return value.real
     if value.__class__ is not int or dtype.kind not in "iu":
         return value
     limit = 1 << 8 * dtype.itemsize - (dtype.kind == "i")

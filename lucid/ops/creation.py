@@ -56,10 +56,7 @@ def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_gra
     value = s.item() if isinstance(s, Tensor) and s.numel() == 1 else s
     if not isinstance(value, (bool, int, float, complex, np.generic)):
         raise TypeError(f"scalar_tensor(): argument 's' (position 1) must be Number, not {type(s).__name__}")
-    chosen = _float_dtype(dtype)
-    if isinstance(value, complex) and chosen.kind != "c":
-        raise RuntimeError(f"value cannot be converted to type {chosen.name} without overflow")
-    return full((), value, dtype=chosen, device=device, requires_grad=requires_grad)
+    return full((), value, dtype=_float_dtype(dtype), device=device, requires_grad=requires_grad)
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:

@@ -107,7 +107,7 @@ def msort(input: Tensor) -> Tensor:
 
 
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
-    """The indices in each dimension of a tensor of `shape` of the elements with the numbers `indices` in row-major order.
+    """The int64 indices in each dimension of a tensor of `shape` of the elements with the numbers `indices` in row-major order.
 
     Numbers outside wrap around. Raises TypeError for indices and lengths that are not integers, ValueError for negative
     lengths.
@@ -123,7 +123,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
         raise ValueError(f"'shape' cannot have negative values, but got {tuple(lengths)}")
     if 0 in lengths and indices.numel():
         raise RuntimeError(f"unravel_index: a tensor of shape {lengths} has no elements")
-    found, rest = [], indices
+    found, rest = [], indices.to(_dtypes.int64)
     for length in reversed(lengths):
         found.append(rest.remainder(max(length, 1)))
         rest = rest.div(max(length, 1), rounding_mode="floor")
