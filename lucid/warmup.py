@@ -154,12 +154,18 @@ def _special(dtype: Any, device: str, sizes: Sequence[int]) -> None:
         backends.run(name, operands, {"n": 2} if name == "polygamma" else {})
 
 
+def _products(dtype: Any, device: str, sizes: Sequence[int]) -> None:
+    matrix = _random(256, 256, like=(dtype, device))
+    for columns in (256, 260):  # one for each of the two ways to multiply large matrices
+        matrix @ _random(256, columns, like=(dtype, device))
+
+
 #: What runs the kernels of a family: `recipe(dtype, device, sizes)`.
 RECIPES: dict[str, Recipe] = {
     "elementwise": _elementwise, "softmax": _softmax, "cross_entropy": _cross_entropy, "attention": _attention,
     "batch_norm": _batch_norm, "batch_norm_relu": _batch_norm_relu, "layer_norm": _layer_norm, "rms_norm": _rms_norm,
     "conv2d": _conv2d, "pool2d": _pool2d, "embedding": _embedding, "random": _random_numbers, "optimizer": _optimizer,
-    "bounds": _bounds, "special": _special,
+    "bounds": _bounds, "special": _special, "products": _products,
 }
 
 
