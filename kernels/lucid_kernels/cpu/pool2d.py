@@ -21,6 +21,7 @@ Pair = tuple[int, int]
 # kernel_size, stride, padding and dilation of the commonest windows, which have their own loops.
 _HALVING = (2, 2, 2, 2, 0, 0, 1, 1)
 _OVERLAPPING = (3, 3, 2, 2, 1, 1, 1, 1)
+_NARROW = 32  # the largest width of a plane whose rows have too few windows for full vectors
 
 
 def _pooled_length(length: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> int:
@@ -369,7 +370,9 @@ def max_pool2d(
     arguments: tuple[Any, ...]
     window = (*kernel_size, *stride, *padding, *dilation)
     if window == _HALVING and 2 * height <= x.shape[2] and 2 * width <= x.shape[3]:
-        serial, parallel = windows.max_2x2, windows.max_2x2_parallel
+        narrow = height > 0 and x.shape[3] % 2 == 0 and 8 < x.shape[3] <= _NARROW
+        serial = windows.max_2x2_narrow if narrow else windows.max_2x2
+        parallel = windows.max_2x2_narrow_parallel if narrow else windows.max_2x2_parallel
         arguments = (planes, _planes(y), _planes(indices))
     elif window == _OVERLAPPING and x.shape[2] * x.shape[3] < 1 << 31:
         serial, parallel = windows.max_3x3, windows.max_3x3_parallel
