@@ -137,16 +137,13 @@ def _grown(array: Any, shape: Sequence[int]) -> Any:
 
 def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = contiguous_format) -> Tensor:
     """`resize_` to the shape of another tensor, and with `preserve_format` to its strides."""
-    result: Tensor = resize_(require_tensor("resize_as_", input), tuple(the_template.shape))
-    if memory_format is preserve_format:
-        strides = the_template.stride()
-        if 0 not in result.shape and result.stride() != strides and the_template.is_contiguous() is False:
-            order = sorted(range(result.ndim), key=lambda axis: -strides[axis])
-            flat = _grown(result._array, [result.shape[axis] for axis in order])
-            result._array = flat.transpose(inverse(tuple(order)))
-    elif memory_format is not contiguous_format:
-        resize_(result, tuple(the_template.shape), memory_format=memory_format)
-    return result
+    shape = tuple(the_template.shape)
+    if memory_format is not preserve_format:
+        return resize_(require_tensor("resize_as_", input), shape, memory_format=memory_format)
+    resize_(require_tensor("resize_as_", input), shape)
+    axes = memory_axes(the_template._array)
+    input._array = _grown(input._array, [shape[axis] for axis in axes]).transpose(inverse(axes))
+    return input
 
 
 def set_(self: Tensor, source: Tensor | UntypedStorage | None = None, storage_offset: int = 0, size: Any = None,
@@ -193,6 +190,9 @@ def _part(whole: Any, offset: int, size: tuple[int, ...], stride: Any, dtype: An
     end = offset * dtype.itemsize + (sharing.reach(size, steps)[1] + dtype.itemsize if 0 not in size else 0)
     if end > whole.nbytes:
         raise RuntimeError(f"set_: size {list(size)}, strides and offset {offset} reach out of storage of size {whole.nbytes}")
+    if backends.device_of(whole).type == "meta":
+        strides = tuple(step // dtype.itemsize for step in steps)
+        return backends.run("as_strided", (whole,), {"shape": size, "strides": strides, "offset": offset})
     return sharing.take(whole, sharing.Part(offset * dtype.itemsize, size, steps, dtype))
 
 

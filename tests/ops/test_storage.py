@@ -79,6 +79,12 @@ def test_set_shares_memory(device):
     assert x.set_().shape == (0,)
 
 
+def test_set_on_the_device_meta():
+    x, source = lucid.zeros(2, device="meta"), lucid.zeros(2, 3, device="meta")
+    assert x.set_(source).shape == (2, 3) and x.set_(source.untyped_storage(), 1, (2,), (2,)).stride() == (2,)
+    assert source.untyped_storage().data_ptr() == 0 and source.untyped_storage().nbytes() == 24
+
+
 def test_set_takes_the_history_of_its_source(device):
     leaf = lucid.ones(2, device=device, requires_grad=True)
     x = lucid.zeros(1, device=device).set_(leaf * 3)
