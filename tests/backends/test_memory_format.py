@@ -11,7 +11,7 @@ from lucid.backends.memory_format import format_of, in_memory_order, memory_axes
 
 
 def tensor(dtype: Any = None) -> Any:
-    return lucid.arange(120, dtype=dtype, device="cpu").reshape(2, 3, 4, 5)
+    return lucid.arange(120, device="cpu").to(dtype).reshape(2, 3, 4, 5)
 
 
 @pytest.mark.parametrize("dtype", [lucid.float32, lucid.float16, lucid.bfloat16, lucid.bool, lucid.int64, lucid.complex64])
