@@ -75,26 +75,27 @@ _cummin = Op("cummin", _running_rule, keeps=(1,), outputs=(0,))
 _logcumsumexp = Op("logcumsumexp", _logcumsumexp_rule, keeps=True)
 
 
+def _total_so_far(op: Op, input: Tensor, dim: int, dtype: Any) -> Tensor:
+    axis = canonical_dim(dim, require_tensor(op.name, input)._array.ndim)
+    chosen = total_dtype(input, dtype)
+    if input._array.ndim == 0:
+        return input.to(input.dtype if chosen is None else chosen, copy=True)
+    result: Tensor = op(input, axis=axis, dtype=chosen)
+    return result
+
+
 @accepts_out(in_its_dtype=True)
 @array_api_names
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """The sums of the elements up to each one along `dim`. Integers and bools give int64, unless `dtype` is given."""
-    axis = canonical_dim(dim, require_tensor("cumsum", input)._array.ndim)
-    chosen = total_dtype(input, dtype)
-    if input._array.ndim == 0:
-        return input.to(input.dtype if chosen is None else chosen, copy=True)
-    return _cumsum(input, axis=axis, dtype=chosen)
+    return _total_so_far(_cumsum, input, dim, dtype)
 
 
 @accepts_out(in_its_dtype=True)
 @array_api_names
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """The products of the elements up to each one along `dim`. Integers and bools give int64, unless `dtype` is given."""
-    axis = canonical_dim(dim, require_tensor("cumprod", input)._array.ndim)
-    chosen = total_dtype(input, dtype)
-    if input._array.ndim == 0:
-        return input.to(input.dtype if chosen is None else chosen, copy=True)
-    return _cumprod(input, axis=axis, dtype=chosen)
+    return _total_so_far(_cumprod, input, dim, dtype)
 
 
 def _running(op: Op, input: Tensor, dim: int) -> ValuesIndices:

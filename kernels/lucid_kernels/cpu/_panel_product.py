@@ -6,7 +6,7 @@ Rows of the left operand are read where they lie: their way from the L3 cache go
 takes 5 %. Only one with contiguous columns is packed, tile by tile: its elements would push each other out of the cache.
 
 In the products of a GPT's training step this runs at 200 to 230 GFLOP/s a thread in float32, OpenBLAS at 190 to 220; fused
-multiply-adds alone reach 250. It takes 0.92 of the time of `gemm`'s tiles on two threads, 0.96 on one (0.88 in float64).
+multiply-adds alone reach 250. It takes 0.92 of the time of `gemm`'s tiles on two threads, 0.96 to 0.98 on one (0.88 in float64).
 The order of each sum depends on its length only, not on tiles or threads.
 """
 from __future__ import annotations
