@@ -21,7 +21,6 @@ Pair = tuple[int, int]
 # kernel_size, stride, padding and dilation of the commonest windows, which have their own loops.
 _HALVING = (2, 2, 2, 2, 0, 0, 1, 1)
 _OVERLAPPING = (3, 3, 2, 2, 1, 1, 1, 1)
-_NARROW = 32  # the largest width of a plane whose rows have too few windows for full vectors
 
 
 def _pooled_length(length: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> int:
@@ -100,8 +99,8 @@ def _max_planes_parallel(x, kh, kw, sh, sw, ph, pw, dh, dw, y, indices):
 def _scatter_planes(g, indices, dx, first, last):
     """Add g (P, Q) to the positions `indices` of the planes dx (P, S); return whether all of them were in range.
 
-    For 2x2 windows every element could be written once, in order, by comparing positions: at 28 windows a row that took 1.7
-    times as long as zeros and this scatter in the L1 cache.
+    For 2x2 windows every element could be written once, in order, by comparing positions: in vectors too that took as long as
+    zeros and this scatter in the L1 cache.
     """
     size = np.uint64(dx.shape[1])
     good = True
@@ -370,9 +369,7 @@ def max_pool2d(
     arguments: tuple[Any, ...]
     window = (*kernel_size, *stride, *padding, *dilation)
     if window == _HALVING and 2 * height <= x.shape[2] and 2 * width <= x.shape[3]:
-        narrow = height > 0 and x.shape[3] % 2 == 0 and 8 < x.shape[3] <= _NARROW
-        serial = windows.max_2x2_narrow if narrow else windows.max_2x2
-        parallel = windows.max_2x2_narrow_parallel if narrow else windows.max_2x2_parallel
+        serial, parallel = windows.max_2x2, windows.max_2x2_parallel
         arguments = (planes, _planes(y), _planes(indices))
     elif window == _OVERLAPPING and x.shape[2] * x.shape[3] < 1 << 31:
         serial, parallel = windows.max_3x3, windows.max_3x3_parallel

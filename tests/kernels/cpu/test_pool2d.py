@@ -5,7 +5,6 @@ import ml_dtypes
 import numba
 import numpy as np
 import pytest
-from lucid_kernels.cpu import _pool2d_windows
 from lucid_kernels.cpu.pool2d import (
     adaptive_avg_pool2d,
     adaptive_avg_pool2d_grad,
@@ -306,19 +305,3 @@ def test_like_torch(shape, kernel, stride, padding, dilation, ceil_mode):
     g = np.random.default_rng(1).normal(size=t_y.shape).astype(np.float32)
     (wanted,) = torch.autograd.grad(t_y, t_x, torch.tensor(g))
     np.testing.assert_allclose(adaptive_avg_pool2d_grad(g, input_shape=shape), wanted, rtol=1e-5, atol=1e-6)
-
-
-@pytest.mark.parametrize("shape", [(40, 28, 28), (3, 10, 10), (2, 7, 12), (30, 32, 32), (2, 2, 32), (1, 3, 14), (0, 4, 10)])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_narrow_planes_pool_as_wide_ones(shape, dtype):
-    """2x2 windows of small planes of even width have a kernel of their own: the same maxima, ties, NaN and positions."""
-    rng = np.random.default_rng(0)
-    x = rng.integers(-3, 4, shape).astype(dtype)
-    x[rng.random(shape) < 0.1] = np.nan
-    x[rng.random(shape) < 0.1] = -np.inf
-    pooled = (shape[0], shape[1] // 2, shape[2] // 2)
-    results = [(np.empty(pooled, dtype), np.empty(pooled, np.int64)) for _ in range(2)]
-    _pool2d_windows.max_2x2(x, *results[0], 0, shape[0])
-    _pool2d_windows.max_2x2_narrow(x, *results[1], 0, shape[0])
-    for wide, narrow in zip(*results):
-        np.testing.assert_array_equal(narrow, wide)

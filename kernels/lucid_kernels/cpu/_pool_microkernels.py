@@ -1,0 +1,130 @@
+"""Max pooling over 2x2 windows that lie side by side, in LLVM IR: two half vectors of windows at a time.
+
+A half vector is a stretch of a row of windows, and reads one vector from each of two rows of pixels. Two of them fill the
+registers, whether they are neighbours in a wide row or rows of a narrow plane: so 7 windows a row take a quarter of the time
+that they take where vectors run along one row only.
+
+Vectors are loaded whole where the array goes on for long enough, and lanes that belong to no window are not stored. With masked
+loads the processor does not fetch ahead: 3 times as long for 16 MiB. Masked stores cost nothing.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+
+from ._microkernels import _INT, VECTOR_BYTES, _at, _data, _intrinsic, _Vectors
+
+
+class _Numbers(_Vectors):
+    """Vectors of 64-bit integers."""
+
+    def __init__(self, builder: ir.IRBuilder, lanes: int) -> None:
+        super().__init__(builder, _INT, lanes)
+        self.zero = ir.Constant(self.type, [0] * lanes)
+
+    def _masked(self, what: str, result: ir.Type, arguments: list[Any]) -> Any:
+        signature = ir.FunctionType(result, [argument.type for argument in arguments])
+        name = f"llvm.masked.{what}.v{self.type.count}i64.p0"
+        return self.builder.call(cgutils.get_or_insert_function(self.builder.module, signature, name), arguments)
+
+
+class _Halves:
+    """Vectors of elements or numbers, made of two halves that are loaded and stored apart."""
+
+    def __init__(self, builder: ir.IRBuilder, element: ir.Type, lanes: int) -> None:
+        self.builder = builder
+        self.lanes, self.half = lanes, lanes // 2
+        self.whole = _Vectors(builder, element, lanes)
+        self.elements = _Vectors(builder, element, self.half)
+        self.positions = _Numbers(builder, self.half)
+        #: integers as wide as the elements: positions within a window
+        self.number = ir.IntType(8 * self.whole.alignment)
+
+    def shuffled(self, one: Any, other: Any, lanes: list[int]) -> Any:
+        return self.builder.shuffle_vector(one, other, ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes))
+
+    def part(self, vector: Any, half: int) -> Any:
+        return self.shuffled(vector, vector, list(range(half * self.half, (half + 1) * self.half)))
+
+    def odd(self, one: Any, other: Any) -> Any:
+        """The lanes 1, 3, 5, ... of two vectors, one after the other."""
+        return self.shuffled(one, other, list(range(1, 2 * self.lanes, 2)))
+
+    def splat(self, number: Any, lanes: int) -> Any:
+        """A vector of `lanes` integers, all `number`."""
+        nothing = ir.Constant(ir.VectorType(number.type, lanes), ir.Undefined)
+        return self.shuffled(self.builder.insert_element(nothing, number, ir.Constant(_INT, 0)), nothing, [0] * lanes)
+
+    def first(self, count: Any, lanes: int) -> Any:
+        """A mask of the first `count` of `lanes` lanes. 32-bit numbers: a comparison of 64-bit ones takes two registers."""
+        integer = ir.IntType(32)
+        numbers = ir.Constant(ir.VectorType(integer, lanes), list(range(lanes)))
+        return self.builder.icmp_signed("<", numbers, self.splat(self.builder.trunc(count, integer), lanes))
+
+    def loaded(self, whole: Any, places: list[tuple[Any, Any]]) -> list[Any]:
+        """The vectors at `places`, (pointer, mask) each: all lanes where the bit `whole` is set, else those of the mask."""
+        with self.builder.if_else(whole) as (then, otherwise):
+            with then:
+                unmasked = [self.whole.load(pointer) for pointer, _ in places]
+                from_whole = self.builder.block
+            with otherwise:
+                masked = [self.whole.load_masked(pointer, mask) for pointer, mask in places]
+                from_masked = self.builder.block
+        results = []
+        for one, other in zip(unmasked, masked):
+            results.append(self.builder.phi(self.whole.type))
+            results[-1].add_incoming(one, from_whole)
+            results[-1].add_incoming(other, from_masked)
+        return results
+
+
+@_intrinsic
+def max_of_halves(typing, x, starts, width, counts, whole, y, targets, indices, positions):
+    """Maxima and their positions for two stretches of counts[h] windows of 2x2, at most half a vector each. Unchecked.
+
+    Those of stretch h begin at x[starts[h]] and, `width` elements on, in the row below; with `whole`, x has a whole vector of
+    elements from there on. The maxima go to y[targets[h]:], their positions, counted from x[starts[h]] and with positions[h]
+    added, to indices[targets[h]:]. The first of equal elements is taken, but NaN before everything.
+    """
+    pair = types.UniTuple(types.int64, 2)
+    signature = types.void(x, pair, types.int64, pair, types.boolean, y, pair, indices, pair)
+
+    def emit(context, builder, signature, arguments):
+        x, y, indices = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 5, 7))
+        starts, counts, targets, positions = (cgutils.unpack_tuple(builder, arguments[i]) for i in (1, 3, 6, 8))
+        width, whole = arguments[2], arguments[4]
+        vectors = _Halves(builder, x.type.pointee, VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8))
+        numbers = ir.VectorType(vectors.number, vectors.lanes)
+        masks = [vectors.first(builder.shl(count, ir.Constant(_INT, 1)), vectors.lanes) for count in counts]
+        rows = vectors.loaded(whole, [(_at(builder, x, start, offset), mask)
+                                      for offset in (0, width) for start, mask in zip(starts, masks)])
+
+        def larger(one: Any, other: Any, place: Any, other_place: Any) -> tuple[Any, Any]:
+            better = builder.or_(builder.fcmp_ordered(">", other, one), builder.fcmp_unordered("uno", other, other))
+            return builder.select(better, other, one), builder.select(better, other_place, place)
+
+        def place(number: Any) -> Any:
+            return vectors.splat(number, vectors.lanes)
+
+        below = builder.trunc(width, vectors.number) if vectors.number.width < 64 else width
+        left, right = ir.Constant(vectors.number, 0), ir.Constant(vectors.number, 1)
+        # The upper pair, the lower pair, then the two winners: the order that keeps the first of equal maxima.
+        upper, lower = (larger(vectors.whole.every_second(*row), vectors.odd(*row), place(number),
+                               place(builder.add(number, right))) for row, number in ((rows[:2], left), (rows[2:], below)))
+        best, where = larger(upper[0], lower[0], upper[1], lower[1])
+        columns = [2 * (lane % vectors.half) for lane in range(vectors.lanes)]
+        where = builder.add(where, ir.Constant(numbers, columns))
+        for half, (count, target, position) in enumerate(zip(counts, targets, positions)):
+            written = vectors.first(count, vectors.half)
+            vectors.elements.store_masked(vectors.part(best, half), _at(builder, y, target), written)
+            wide = vectors.part(where, half)
+            if vectors.number.width < 64:
+                wide = builder.sext(wide, ir.VectorType(_INT, vectors.half))
+            wide = builder.add(wide, vectors.splat(position, vectors.half))
+            vectors.positions.store_masked(wide, _at(builder, indices, target), written)
+        return context.get_dummy_value()
+
+    return signature, emit

@@ -1,0 +1,64 @@
+"""Max pooling over 2x2 windows in LLVM IR: the same as the general loop, nothing written beside, and vectors all the way."""
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+from lucid_kernels.cpu._microkernels import VECTOR_BYTES
+from lucid_kernels.cpu._pool2d_windows import max_2x2
+from lucid_kernels.cpu._pool_microkernels import max_of_halves
+from lucid_kernels.cpu.pool2d import _max_planes
+
+
+@pytest.mark.parametrize("shape", [(4, 28, 28), (3, 10, 10), (2, 7, 13), (3, 32, 32), (2, 2, 32), (1, 3, 14), (5, 9, 3), (2, 4, 70),
+                                   (3, 8, 8), (4, 2, 2), (0, 4, 10), (2, 1, 4), (2, 4, 1)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_max_2x2(shape: tuple[int, int, int], dtype: Any) -> None:
+    """Ties, NaN, infinities and odd sizes, as the general loop has them; the planes beside first..last stay as they are."""
+    rng = np.random.default_rng(0)
+    x = rng.integers(-3, 4, shape).astype(dtype)
+    for special in (np.nan, -np.inf, np.inf):
+        x[rng.random(shape) < 0.1] = special
+    first, last = min(1, shape[0]), max(shape[0] - 1, 0)
+    pooled = (shape[0], shape[1] // 2, shape[2] // 2)
+    found, wanted = ((np.full(pooled, -7, dtype), np.full(pooled, -7, np.int64)) for _ in range(2))
+    max_2x2(x, *found, first, last)
+    _max_planes(x, 2, 2, 2, 2, 0, 0, 1, 1, *wanted, first, last)
+    for one, other in zip(found, wanted):
+        np.testing.assert_array_equal(one, other)
+
+
+@numba.njit
+def pool(x, width, first, second, whole, y, indices):
+    max_of_halves(x, (0, 4), width, (first, second), whole, y, (1, 9), indices, (100, 200))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("counts", [(2, 2), (1, 2), (2, 1), (2, 0)])
+def test_masks(dtype: Any, counts: tuple[int, int]) -> None:
+    """Whole vectors or masked ones: nothing but the windows is written, and nothing else read where the array ends."""
+    lanes = VECTOR_BYTES // np.dtype(dtype).itemsize
+    width = 6
+    x = np.full(2 * width + 4 + lanes, np.nan, dtype)
+    pixels = np.arange(8, dtype=dtype).reshape(2, 4)  # two windows of each stretch, the second one below the first in memory
+    for start in (0, 4):
+        for row in range(2):
+            x[start + row * width :][: pixels.shape[1]] = pixels[row] + start
+    y, indices = np.full((2, 20), -1, dtype), np.full((2, 20), -1)
+    for whole in (False, True):
+        pool(x, width, *counts, whole, y[int(whole)], indices[int(whole)])
+    np.testing.assert_array_equal(y[0], y[1])
+    np.testing.assert_array_equal(indices[0], indices[1])
+    assert (y[0] != -1).sum() == (indices[0] != -1).sum() == sum(counts)
+
+
+def test_vectors_without_stack_stores() -> None:
+    test_masks(np.float32, (2, 2))
+    assembly = pool.inspect_asm(next(s for s in pool.signatures if s[0].dtype == numba.float32))
+    if "vcmp" not in assembly or VECTOR_BYTES != 64:
+        pytest.skip("written for AVX-512")
+    assert re.search(r"vcmp\w+ps\s.*%zmm", assembly)
+    assert not re.findall(r"vmov\w+\s+%zmm\d+, -?\d*\(%r[sb]p", assembly)
