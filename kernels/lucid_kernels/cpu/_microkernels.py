@@ -126,24 +126,25 @@ class _Vectors:
         lanes, a third of what it takes to add up one vector after the other.
         """
         lanes = self.type.count
-        return [self._sums(vectors[first : first + lanes]) for first in range(0, len(vectors), lanes)]
+        return [self.across(vectors[first : first + lanes], self.builder.fadd) for first in range(0, len(vectors), lanes)]
 
-    def _sums(self, vectors: list[Any]) -> Any:
-        group = self.type.count  # lanes that belong to one sum
+    def across(self, vectors: list[Any], combine: Any) -> Any:
+        """A vector whose lanes are what `combine` makes of the lanes of each of `vectors`, up to as many as there are lanes."""
+        group = self.type.count  # lanes that belong to one result
         while group > 1:
             pairs = [(vectors[at], vectors[min(at + 1, len(vectors) - 1)]) for at in range(0, len(vectors), 2)]
-            vectors = [self._add_halves(one, other, group) for one, other in pairs]
+            vectors = [combine(*self._halves(one, other, group)) for one, other in pairs]
             group //= 2
         return vectors[0]
 
-    def _add_halves(self, one: Any, other: Any, group: int) -> Any:
+    def _halves(self, one: Any, other: Any, group: int) -> list[Any]:
         starts = range(0, 2 * self.type.count, group)
         indices = ir.VectorType(ir.IntType(32), self.type.count)
         halves = []
         for half in (0, group // 2):
             lanes = [start + half + lane for start in starts for lane in range(group // 2)]
             halves.append(self.builder.shuffle_vector(one, other, ir.Constant(indices, lanes)))
-        return self.builder.fadd(*halves)
+        return halves
 
 
 def _data(context: Any, builder: ir.IRBuilder, array_type: Any, array: Any) -> Any:
