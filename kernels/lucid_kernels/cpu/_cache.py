@@ -27,6 +27,8 @@ import numba
 from numba.core import caching
 from numba.misc.appdirs import AppDirs
 
+from . import _object_code
+
 VARIABLE = "LUCID_CACHE_DIR"
 _caching: Any = caching
 # Numba 0.61 has the name with an underscore.
@@ -55,9 +57,10 @@ def _imported(path: str) -> frozenset[str]:
 
 @functools.cache
 def stamp(path: str) -> str:
-    """What the compiled kernels of the file `path` depend on: versions, and the sources."""
+    """What the compiled kernels of the file `path` depend on: versions, its sources, and those of what compiles and keeps it."""
     digest = hashlib.sha256(_versions().encode())
-    for file in sorted(_imported(path)):
+    compiler = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_compile.py")
+    for file in sorted(_imported(path) | _imported(compiler)):
         with open(file, "rb") as source:
             digest.update(source.read())
     return digest.hexdigest()
@@ -130,8 +133,17 @@ def _function_cache(function: Callable[..., Any], folder: str) -> Any:
     class Implementation(_caching.CompileResultCacheImpl):  # type: ignore[misc]
         _locator_classes: ClassVar[list[Any]] = [Locator]
 
+        def reduce(self, compiled: Any) -> tuple[Any, ...]:
+            return _object_code.store(compiled)
+
+        def rebuild(self, target: Any, stored: tuple[Any, ...]) -> Any:
+            return _object_code.load(target, stored)
+
     class Cache(_caching.FunctionCache):  # type: ignore[misc]
         _impl_class = Implementation
+
+        def load_overload(self, signature: Any, target: Any) -> Any:
+            return self._load_overload(signature, target)  # without what only the compiler needs
 
     return Cache(function)
 

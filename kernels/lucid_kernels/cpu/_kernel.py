@@ -6,7 +6,10 @@ Most of ours are called from kernels only. Without that, the first step of a sma
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import functools
+import gc
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from numba.core import types
@@ -75,6 +78,18 @@ def inner(function: Callable[..., Any], options: dict[str, Any], loop: bool = Fa
     return CPUDispatcher(function, None, options, _LoopCompiler if loop else _InnerCompiler)
 
 
+@contextlib.contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """A compiler makes many objects and few cycles: looking for those takes a tenth of its time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
 class Kernel(CPUDispatcher):
     """A jitted function that Python calls; kernels that call it get its other self, `inner`."""
 
@@ -83,8 +98,13 @@ class Kernel(CPUDispatcher):
     ) -> None:
         options = {**targetoptions, "no_cfunc_wrapper": True}
         super().__init__(function, locals, options, pipeline_class)
-        self.inner = inner(function, targetoptions)
+        self._inner_options = targetoptions
         self._cache = KernelCache(function)
+
+    @functools.cached_property
+    def inner(self) -> Any:
+        """What kernels call. A process that finds all its kernels on disk never makes one."""
+        return inner(self.py_func, self._inner_options)
 
     @property
     def _numba_type_(self) -> Any:
@@ -93,7 +113,8 @@ class Kernel(CPUDispatcher):
     def compile(self, signature: Any) -> Any:
         """Compile for `signature`, or load it from disk; the code that Python calls."""
         before = len(self.overloads)
-        entry = super().compile(signature)
+        with _no_garbage_collection():
+            entry = super().compile(signature)
         if len(self.overloads) > before:
             compiled: Any = next(reversed(self.overloads.values()))
             if getattr(compiled, "metadata", None) is not None:  # compiled, not loaded: Numba itself does it for those

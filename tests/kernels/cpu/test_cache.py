@@ -143,6 +143,23 @@ def test_a_damaged_file_is_compiled_again(installed: pathlib.Path) -> None:
     assert run(installed)[0] == "loaded"
 
 
+LOADED = """
+import sys
+import numpy as np
+from lucid_kernels.cpu import cross_entropy
+loss, grad = cross_entropy.cross_entropy(np.float32([[1, 2], [3, 1]]), np.array([0, 1]), None, reduction='mean', ignore_index=-100,
+                                         label_smoothing=0.1, with_grad=True)
+print(repr(loss.item()), grad.tolist(), 'numba.np.arraymath' in sys.modules)
+"""
+
+
+def test_loading_prepares_no_compiler_and_computes_the_same(installed: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "CODE", LOADED)
+    compiled, _ = run(installed)
+    loaded, _ = run(installed)
+    assert compiled.endswith("True") and loaded == compiled.replace("True", "False")
+
+
 def test_an_edited_import_is_noticed(installed: pathlib.Path) -> None:
     run(installed)
     time.sleep(0.01)
