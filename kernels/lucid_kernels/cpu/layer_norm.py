@@ -14,13 +14,16 @@ import numpy as np
 
 from ._compile import jit, jit_parallel
 from ._layout import PARALLEL_FROM, Array, contiguous, deliver, outputs, result, upcast_half
+from ._norm_microkernels import ROWS, SUMS, grad_block, grad_row, grad_sums_block, grad_sums_row
 
 # Row chunks of the parallel kernels. Enough for 32 threads; each costs two rows of partial sums in the backward pass.
 CHUNKS = 32
-# Rows of a chunk of the backward pass where there are few: with chunks of 2 rows, the partial sums were a third of 64x768.
-_LEAST_ROWS = 16
+# Rows of a chunk of the backward pass where there are few: the partial sums of chunks of 32 rows were a seventh of 1024x256.
+_LEAST_ROWS = 64
 # Elements summed in the row's own dtype before float64 takes over. float64 throughout costs 1.6x on 8192x256 float32.
 SUM_BLOCK = 4096
+# Elements of the longest rows of which the gradient takes a block at once: 4 of g, x and dx are then in the L2 cache.
+_WIDEST = 1 << 14
 
 
 @jit
@@ -75,70 +78,64 @@ def _normalize_parallel(x, weight, bias, eps, y, mean, rstd):
 
 
 @jit
-def _row_grad_sums(g, x, r, weight, centre):
-    """Sums of g*w and of g*w*(x - mean) over row r, by blocks."""
-    width = x.shape[1]
-    partial_g = x.dtype.type(0)
-    partial_gx = x.dtype.type(0)
-    if width <= SUM_BLOCK:
-        for i in range(width):
-            gw = g[r, i] * weight[i]
-            partial_g += gw
-            partial_gx += gw * (x[r, i] - centre)
-        return np.float64(partial_g), np.float64(partial_gx)
-    sum_g = 0.0
-    sum_gx = 0.0
-    for start in range(0, width, SUM_BLOCK):
-        grads = g[r, start : start + SUM_BLOCK]
-        values = x[r, start : start + SUM_BLOCK]
-        weights = weight[start : start + SUM_BLOCK]
-        partial_g = x.dtype.type(0)
-        partial_gx = x.dtype.type(0)
-        for i in range(values.shape[0]):
-            gw = grads[i] * weights[i]
-            partial_g += gw
-            partial_gx += gw * (values[i] - centre)
-        sum_g += partial_g
-        sum_gx += partial_gx
-    return sum_g, sum_gx
-
-
-@jit
 def _grad(g, x, weight, mean, rstd, dx, dweight, dbias):
-    """Gradients of the rows of x (R, W); dweight and dbias (W,) are overwritten with the sums over these rows.
-
-    One loop writes all three: taking two rows at a time was 1.2-1.6x slower, four separate loops no faster. Rows are indexed in
-    full: with views of them, as in the forward pass, which is faster with them, this took 1.15 times as long.
-    """
+    """Gradients of the rows of x (R, W); dweight and dbias (W,) are overwritten with the sums over these rows."""
     rows, width = x.shape
+    partial = np.empty(SUMS, x.dtype)
+    totals = np.empty(2 * ROWS)
+    offsets = np.empty(ROWS, x.dtype)
+    slopes = np.empty(ROWS, x.dtype)
     for i in range(width):
         dweight[i] = 0
         dbias[i] = 0
-    for r in range(rows):
-        m = mean[r]
-        q = rstd[r]
-        sum_g, sum_gx = _row_grad_sums(g, x, r, weight, m)
-        mean_g = x.dtype.type(sum_g / width)
-        slope = x.dtype.type(sum_gx / width * q * q)
-        for i in range(width):
-            d = x[r, i] - m
-            dweight[i] += g[r, i] * (d * q)
-            dbias[i] += g[r, i]
-            dx[r, i] = (g[r, i] * weight[i] - mean_g - d * slope) * q
+    r = 0
+    while r < rows:
+        block = r + ROWS <= rows and width <= _WIDEST
+        count = ROWS if block else 1
+        for k in range(2 * count):
+            totals[k] = 0.0
+        for start in range(0, width, SUM_BLOCK):
+            size = min(SUM_BLOCK, width - start)
+            if block:
+                grad_sums_block(g, x, r * width + start, width, size, weight[start:], mean, r, dx, partial)
+            else:
+                grad_sums_row(g, x, r * width + start, width, size, weight[start:], mean, r, dx, partial)
+            for k in range(2 * count):
+                totals[k] += partial[k]
+        for k in range(count):
+            offsets[k] = totals[2 * k] / width
+            slopes[k] = totals[2 * k + 1] / width * rstd[r + k] * rstd[r + k]
+        if block:
+            grad_block(g, x, r * width, width, width, weight, mean, rstd, r, offsets, slopes, dx, dweight, dbias)
+        else:
+            grad_row(g, x, r * width, width, width, weight, mean, rstd, r, offsets, slopes, dx, dweight, dbias)
+        r += count
+
+
+@jit
+def _add_up(partial, total):
+    """The sum of the rows, in order."""
+    total[:] = partial[0]
+    for k in range(1, partial.shape[0]):
+        row = partial[k]
+        for i in range(row.shape[0]):
+            total[i] += row[i]
 
 
 @jit_parallel
-def _grad_parallel(g, x, weight, mean, rstd, dx, dweight, dbias):
-    """The same in chunks of rows, as many as dweight and dbias (chunks, W) have rows."""
+def _grad_parallel(g, x, weight, mean, rstd, dx, partial, dweight, dbias):
+    """The same in chunks of rows, as many as partial (2, chunks, W) has for their sums."""
     rows = x.shape[0]
-    count = dweight.shape[0]
+    count = partial.shape[1]
     for chunk in numba.prange(count):
         first = chunk * rows // count
         last = (chunk + 1) * rows // count
         _grad(
             g[first:last], x[first:last], weight, mean[first:last], rstd[first:last], dx[first:last],
-            dweight[chunk], dbias[chunk],
+            partial[0, chunk], partial[1, chunk],
         )
+    _add_up(partial[0], dweight)
+    _add_up(partial[1], dbias)
 
 
 # ---- entry points --------------------------------------------------------------------------------------------------
@@ -208,11 +205,10 @@ def layer_norm_grad(
         contiguous(g).reshape(rows, width), contiguous(x).reshape(rows, width), flat_parameter(weight, 1.0, width, x.dtype),
         flat_parameter(mean, 0.0, rows, x.dtype), flat_parameter(rstd, 1.0, rows, x.dtype), dx.reshape(rows, width),
     )
+    dweight, dbias = result(out_dweight, shape, x.dtype), result(out_dbias, shape, x.dtype)
     if x.size < PARALLEL_FROM:
-        dweight, dbias = result(out_dweight, shape, x.dtype), result(out_dbias, shape, x.dtype)
         _grad(*arguments, dweight.reshape(width), dbias.reshape(width))
     else:
         partial = np.empty((2, grad_chunks(rows), width), x.dtype)
-        _grad_parallel(*arguments, partial[0], partial[1])
-        dweight, dbias = (part.reshape(shape) for part in partial.sum(axis=1))
+        _grad_parallel(*arguments, partial, dweight.reshape(width), dbias.reshape(width))
     return deliver(out_dx, dx), deliver(out_dweight, dweight), deliver(out_dbias, dbias)
