@@ -6,8 +6,10 @@ from typing import Any
 
 from .. import _dtypes
 from ..autograd.errors import type_name
+from ..autograd.grad_mode import mode as grad_mode
 from ..autograd.op import Op, Pull, UnaryOp, elementwise
-from ..tensor import Tensor
+from ..backends import LARGE, TABLES
+from ..tensor import Tensor, wrap
 from ._operands import common_dtype, promote, reduce_to, shape_of
 from ._out import accepts_out
 
@@ -35,8 +37,21 @@ def _sub_rule(needs: Any, a: Operand, b: Operand) -> Pull:
 
 
 def _mul_rule(needs: Any, a: Operand, b: Operand) -> Pull:
-    if needs[0] and needs[1] and a._array.shape == b._array.shape and a._array.dtype.kind == "f":
-        return lambda g, y: (_mul(g, b), _mul(g, a))
+    if not (needs[0] and needs[1] and a._array.shape == b._array.shape and a._array.dtype.kind == "f"):
+        return _broadcast_mul_rule(needs, a, b)
+
+    def pull(g: Tensor, y: Any) -> tuple[Tensor, Tensor]:
+        x = g._array
+        if grad_mode.get() or x.size >= LARGE or not x.ndim:
+            return _mul(g, b), _mul(g, a)
+        # All three are alike and nothing is recorded: without `_mul`'s questions this takes two thirds of the time.
+        kernel = TABLES[x.__class__]["mul"]
+        return wrap(kernel(x, b._array)), wrap(kernel(x, a._array))
+
+    return pull
+
+
+def _broadcast_mul_rule(needs: Any, a: Operand, b: Operand) -> Pull:
     a_shape, b_shape = shape_of(a), shape_of(b)
     a, b = a if needs[1] else None, b if needs[0] else None
 
