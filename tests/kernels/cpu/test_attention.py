@@ -43,9 +43,12 @@ def test_values_and_gradients(shape, mask, dtype):
 def test_strides_and_out():
     g, q, k, v, mask = reference.data((2, 2, 2, 70, 9, 8, 6), (1, 0, 1, 1), np.float32)
     wanted = forward_and_backward(g, q, k, v, mask)
-    strided = [np.asfortranarray(a) for a in (g, q, k, v, mask)]
-    for got, plain in zip(forward_and_backward(*strided), wanted, strict=True):
-        np.testing.assert_array_equal(got, plain)
+    flipped = [a[..., ::-1, :].copy()[..., ::-1, :] for a in (g, q, k, v, mask)]
+    parts = [np.pad(a, [(0, 0)] * 3 + [(9, 32 - 9 - a.shape[3])], constant_values=np.nan)[..., 9 : 9 + a.shape[3]]
+             for a in (g, q, k, v)]
+    for strided in ([np.asfortranarray(a) for a in (g, q, k, v, mask)], flipped, [*parts, mask]):
+        for got, plain in zip(forward_and_backward(*strided), wanted, strict=True):
+            np.testing.assert_array_equal(got, plain)
     y, lse, *grads = wanted
     out = (np.zeros((2, 2, 6, 70), np.float32).swapaxes(2, 3), None)
     results = attention(q, k, v, mask, scale=SCALE, is_causal=False, out=out)
@@ -57,6 +60,38 @@ def test_strides_and_out():
     assert results[0] is out[0] and results[1] is out[1]
     for got, plain in zip(results, grads, strict=True):
         np.testing.assert_array_equal(got, plain)
+
+
+@pytest.mark.parametrize("shape", [(2, 4, 2, 128, 150, 32, 32), (1, 3, 3, 70, 40, 20, 33)])
+@pytest.mark.parametrize("mask", [None, "causal"])
+def test_heads_of_one_projection(shape, mask):
+    """The heads are slices of one array, their rows lie apart; the result has the order of q in memory, as PyTorch's."""
+    g, q, k, v, _ = reference.data(shape, mask, np.float32)
+    plain = forward_and_backward(g, q, k, v, None, is_causal=mask == "causal")
+    apart = [np.ascontiguousarray(a.transpose(0, 2, 1, 3)).transpose(0, 2, 1, 3) for a in (g, q, k, v)]
+    results = forward_and_backward(*apart, None, is_causal=mask == "causal")
+    assert results[0].transpose(0, 2, 1, 3).flags.c_contiguous
+    for got, wanted in zip(results, plain, strict=True):
+        np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("scale", [0.0, -0.7])
+def test_any_scale(scale):
+    data = reference.data((1, 2, 1, 70, 140, 8, 8), "causal", np.float32)
+    for got, wanted in zip(forward_and_backward(*data, scale=scale, is_causal=True), expected(*data, scale=scale, is_causal=True),
+                           strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize("key", [1, 40, 69])
+def test_nan_in_a_key_reaches_only_the_queries_that_see_it(key):
+    g, q, k, v, _ = reference.data((1, 1, 1, 70, 70, 8, 8), None, np.float32)
+    wanted = forward_and_backward(g, q, k, v, None, is_causal=True)
+    k[0, 0, key, 3] = np.nan
+    y, lse, *_ = forward_and_backward(g, q, k, v, None, is_causal=True)
+    for got, clean in ((y, wanted[0]), (lse, wanted[1])):
+        assert np.isnan(got[0, 0, key:]).all()
+        np.testing.assert_array_equal(got[0, 0, :key], clean[0, 0, :key])
 
 
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])

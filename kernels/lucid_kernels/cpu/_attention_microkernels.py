@@ -1,0 +1,148 @@
+"""Loops over the rows of a tile, in LLVM IR: a sum or a maximum across a row costs as much as the row itself."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from ._microkernels import VECTOR_BYTES, _at, _data, _Vectors
+
+# Numba's type of what `intrinsic` returns has the typing context among the arguments of a call.
+_intrinsic: Any = intrinsic
+_INT = ir.IntType(64)
+
+
+def _lanes(kind: Any) -> int:
+    return VECTOR_BYTES // (kind.dtype.bitwidth // 8)
+
+
+def _over_rows(vectors: _Vectors, width: Any, starts: list[list[Any]], first: Any, step: Callable[[Any, list[Any]], Any],
+               combine: Callable[[Any, Any], Any]) -> Any:
+    """One vector of what `step` makes of each row: starts[r] point to the first elements of the operands of row r.
+
+    There are as many rows as a vector has lanes. `combine` brings the lanes of a row together.
+    """
+    builder, lanes = vectors.builder, vectors.type.count
+    totals = [cgutils.alloca_once(builder, vectors.type) for _ in starts]
+    for total in totals:
+        builder.store(first, total)
+    whole, rest = (divide(width, ir.Constant(_INT, lanes)) for divide in (builder.udiv, builder.urem))
+    with cgutils.for_range(builder, whole) as loop:
+        j = builder.mul(loop.index, ir.Constant(_INT, lanes))
+        for total, operands in zip(totals, starts):
+            builder.store(step(builder.load(total), [vectors.load(_at(builder, p, j)) for p in operands]), total)
+    with builder.if_then(builder.icmp_unsigned("!=", rest, ir.Constant(_INT, 0))):
+        j, mask = builder.mul(whole, ir.Constant(_INT, lanes)), vectors.first(rest)
+        for total, operands in zip(totals, starts):
+            values = step(builder.load(total), [vectors.load_masked(_at(builder, p, j), mask) for p in operands])
+            builder.store(builder.select(mask, values, builder.load(total)), total)
+    return vectors.across([builder.load(total) for total in totals], combine)
+
+
+def _larger(builder: ir.IRBuilder, a: Any, b: Any) -> Any:
+    """The larger lanes, those of b where one is NaN: one instruction, a quarter of those of a maximum that passes NaN on."""
+    return builder.select(builder.fcmp_ordered(">", a, b), a, b)
+
+
+@_intrinsic
+def row_maxima(typing, scores, row, width, scale, maxima):
+    """maxima[r] = the largest of scores[r, :width] * scale that is not NaN, or -inf, for r from `row` on; unchecked.
+
+    As many rows as a vector has lanes. All are C-contiguous.
+    """
+
+    def emit(context, builder, signature, arguments):
+        kinds = signature.args
+        _, row, width, scale, _ = arguments
+        source, target = (_data(context, builder, kinds[i], arguments[i]) for i in (0, 4))
+        pitch = cgutils.unpack_tuple(builder, context.make_array(kinds[0])(context, builder, arguments[0]).shape)[1]
+        lanes = _lanes(kinds[0])
+        vectors = _Vectors(builder, source.type.pointee, lanes)
+        starts = [[_at(builder, source, builder.mul(builder.add(row, ir.Constant(_INT, r)), pitch))] for r in range(lanes)]
+        factor = vectors.splat(scale)
+        largest = _over_rows(vectors, width, starts, ir.Constant(vectors.type, [float("-inf")] * lanes),
+                             lambda total, values: _larger(builder, builder.fmul(values[0], factor), total),
+                             lambda a, b: _larger(builder, a, b))
+        vectors.store(largest, _at(builder, target, row))
+        return context.get_dummy_value()
+
+    return types.void(scores, types.int64, types.int64, scores.dtype, maxima), emit
+
+
+@_intrinsic
+def row_dots(typing, a, a_pitch, b, b_pitch, width, dots):
+    """dots[r] = sum over j of a[r * a_pitch + j] * b[r * b_pitch + j], for as many rows as a vector has lanes; unchecked."""
+
+    def emit(context, builder, signature, arguments):
+        a, a_pitch, b, b_pitch, width, dots = arguments
+        vectors = _Vectors(builder, a.type.pointee, _lanes(signature.args[0]))
+        starts = [[_at(builder, x, builder.mul(pitch, ir.Constant(_INT, r))) for x, pitch in ((a, a_pitch), (b, b_pitch))]
+                  for r in range(vectors.type.count)]
+        contract = ("contract",)
+        sums = _over_rows(vectors, width, starts, vectors.zero,
+                          lambda total, values: builder.fadd(total, builder.fmul(*values, flags=contract), flags=contract),
+                          builder.fadd)
+        vectors.store(sums, dots)
+        return context.get_dummy_value()
+
+    return types.void(a, types.int64, b, types.int64, types.int64, dots), emit
+
+
+@_intrinsic
+def scale_rows(typing, rows, first, last, factors):
+    """rows[r] *= factors[r] for r from `first` to `last`; the rows are C-contiguous, of whole vectors."""
+
+    def emit(context, builder, signature, arguments):
+        kinds = signature.args
+        data, factors = (_data(context, builder, kinds[i], arguments[i]) for i in (0, 3))
+        width = cgutils.unpack_tuple(builder, context.make_array(kinds[0])(context, builder, arguments[0]).shape)[1]
+        lanes = _lanes(kinds[0])
+        vectors = _Vectors(builder, data.type.pointee, lanes)
+        one = ir.Constant(_INT, 1)
+        with cgutils.for_range_slice(builder, arguments[1], arguments[2], one, intp=_INT) as (r, _):
+            factor, start = vectors.splat(builder.load(_at(builder, factors, r))), builder.mul(r, width)
+            with cgutils.for_range_slice(builder, ir.Constant(_INT, 0), width, ir.Constant(_INT, lanes), intp=_INT) as (j, _):
+                place = _at(builder, data, start, j)
+                vectors.store(builder.fmul(vectors.load(place), factor), place)
+        return context.get_dummy_value()
+
+    return types.void(rows, types.int64, types.int64, factors), emit
+
+
+@_intrinsic
+def fill_hidden(typing, scores, rows, length, visible, step, seen, scale, fill):
+    """scores[r, c] = scores[r, c] * scale where c < min(visible + r * step, seen), and `fill` up to `length`; unchecked.
+
+    The rows are C-contiguous, `length` is whole vectors. What is filled may be anything, NaN too.
+    """
+
+    def emit(context, builder, signature, arguments):
+        kind = signature.args[0]
+        scores, rows, length, visible, step, seen, scale, fill = arguments
+        data = _data(context, builder, kind, scores)
+        pitch = cgutils.unpack_tuple(builder, context.make_array(kind)(context, builder, scores).shape)[1]
+        lanes = _lanes(kind)
+        vectors, i32 = _Vectors(builder, data.type.pointee, lanes), ir.IntType(32)
+        numbers = ir.VectorType(i32, lanes)
+        factor, fill, zero = vectors.splat(scale), vectors.splat(fill), ir.Constant(_INT, 0)
+
+        def splat(number):
+            first = builder.insert_element(ir.Constant(numbers, ir.Undefined), builder.trunc(number, i32), ir.Constant(i32, 0))
+            return builder.shuffle_vector(first, ir.Constant(numbers, ir.Undefined), ir.Constant(numbers, [0] * lanes))
+
+        with cgutils.for_range(builder, rows) as row:
+            count = builder.add(visible, builder.mul(row.index, step))
+            count = splat(builder.select(builder.icmp_signed("<", count, seen), count, seen))
+            start = builder.mul(row.index, pitch)
+            with cgutils.for_range_slice(builder, zero, length, ir.Constant(_INT, lanes), intp=_INT) as (j, _):
+                place = _at(builder, data, start, j)
+                shown = builder.icmp_signed("<", builder.add(splat(j), ir.Constant(numbers, list(range(lanes)))), count)
+                vectors.store(builder.select(shown, builder.fmul(vectors.load(place), factor), fill), place)
+        return context.get_dummy_value()
+
+    integer = types.int64
+    return types.void(scores, integer, integer, integer, integer, integer, scores.dtype, scores.dtype), emit

@@ -1,0 +1,150 @@
+"""What attention does with one tile of scores besides the products: rows of queries and keys, softmax, hidden scores.
+
+Loops over a tile have a constant number of iterations (`_RUN`): LLVM makes whole vectors of them. With the length that a causal
+mask leaves in each row, half of a row of 128 were scalar exponentials, one by one.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import carray  # type: ignore[attr-defined]
+
+from . import _math
+from ._attention_microkernels import row_dots
+from ._compile import jit
+from ._layout import Array, contiguous
+from ._microkernels import VECTOR_BYTES, copy_rows
+from ._panels import moved, pointer, transpose_block
+from ._products import COLUMN_BLOCK_BYTES, ROW_BLOCK
+
+# A tile of the scores is 64 x 128: 32 KiB in float32. Smaller ones spend their time on the edges of the products, larger
+# ones leave the L1 cache. On the diagonal of a causal mask products take fewer queries at once and leave out more.
+QUERIES = 64
+KEYS = 128
+DIAGONAL_QUERIES = 32
+_RUN = 64
+
+_carray: Any = carray
+#: Where the rows of an operand lie: the address, and the elements from one sample, head and row to the next.
+Place = tuple[int, int, int, int]
+
+
+def place(x: Array) -> tuple[Array, Place]:
+    """`x` (B, H, L, E), or a copy of it if its last dimension is not contiguous, and where its rows lie."""
+    item = x.itemsize
+    if x.strides[3] != item or any(stride < 0 or stride % item for stride in x.strides):
+        x = contiguous(x)
+    batch, head, row, _ = x.strides
+    return x, (x.__array_interface__["data"][0], batch // item, head // item, row // item)
+
+
+@jit
+def _row(place: Any, heads: int, n: int, row: int, like: Any) -> Any:
+    """The pointer to a row of head `n`; `like` is any array of the dtype."""
+    batch, head, pitch = place[1:]
+    return pointer(like, place[0] + (n // heads * batch + n % heads * head + row * pitch) * like.itemsize)
+
+
+@jit
+def whole_columns(width: int, like: Any) -> int:
+    """`width` rounded up to whole blocks of columns of the products."""
+    columns = COLUMN_BLOCK_BYTES // like.itemsize
+    return (width + columns - 1) // columns * columns
+
+
+@jit
+def rows_of(place: Any, heads: int, n: int, start: int, count: int, width: int, columns: int, like: Any) -> Any:
+    """Rows of head `n` as a C-contiguous array with `columns` columns, zeros from `width` on, and whole blocks of rows.
+
+    That is the memory itself where the rows lie so, else a copy.
+    """
+    if place[3] == width == columns and count % ROW_BLOCK == 0:
+        return _carray(_row(place, heads, n, start, like), (count, columns))
+    rows = np.zeros(((count + ROW_BLOCK - 1) // ROW_BLOCK * ROW_BLOCK, columns), like.dtype)
+    copy_rows(_carray(_row(place, heads, n, start, like), (1,)), 0, place[3], rows, 0, columns, count, width)
+    return rows
+
+
+@jit
+def store_rows(source: Any, place: Any, heads: int, n: int, start: int, count: int, width: int) -> None:
+    """The inverse of `rows_of`: write the first `count` rows of `source` to head `n`."""
+    copy_rows(source, 0, source.shape[1], _carray(_row(place, heads, n, start, source), (1,)), 0, place[3], count, width)
+
+
+@jit
+def transpose(place: Any, heads: int, n: int, start: int, count: int, target: Any) -> None:
+    """target[:, j] is row `start + j` of head `n`, 0 from `count` on; `target` is C-contiguous, of whole vectors.
+
+    Blocks of shuffles take a fifth of the time of LLVM's loop, which gathers.
+    """
+    pitch, width, length, item = place[3], target.shape[0], target.shape[1], target.itemsize
+    first, lanes = _row(place, heads, n, start, target), VECTOR_BYTES // item
+    rows, columns = count - count % lanes, width - width % lanes
+    for j in range(0, rows, lanes):
+        for d in range(0, columns, lanes):
+            to = pointer(target, target.ctypes.data + (d * length + j) * item)
+            transpose_block(moved(first, j * pitch + d), pitch, to, length)
+    for d in range(width):
+        line, x = target[d], _carray(moved(first, d), (count * pitch,))
+        for j in range(rows if d < columns else 0, count):
+            line[j] = x[j * pitch]
+        line[count:] = 0
+
+
+@jit
+def dots_of_rows(a: Any, b: Any, heads: int, n: int, count: int, width: int, dots: Any) -> None:
+    """dots[r] = the product of row r of head `n` in `a` and in `b`."""
+    lanes = VECTOR_BYTES // dots.itemsize
+    whole = count - count % lanes
+    for r in range(0, whole, lanes):
+        to = pointer(dots, dots.ctypes.data + r * dots.itemsize)
+        row_dots(_row(a, heads, n, r, dots), a[3], _row(b, heads, n, r, dots), b[3], width, to)
+    for r in range(whole, count):
+        x, y = _carray(_row(a, heads, n, r, dots), (width,)), _carray(_row(b, heads, n, r, dots), (width,))
+        dots[r] = 0
+        for j in range(width):
+            dots[r] += x[j] * y[j]
+
+
+@jit
+def visible_keys(key: int, keys: int, query: int, is_causal: bool) -> int:
+    """How many of the `keys` keys of the tile that starts at `key` the query sees."""
+    return max(0, min(keys, query - key + 1)) if is_causal else keys
+
+
+@jit
+def whole_runs(keys: int) -> int:
+    """`keys` rounded up to what the loops over a row take at once."""
+    return (keys + _RUN - 1) // _RUN * _RUN
+
+
+@jit
+def add_mask(row: Any, mask: Any, scale: Any) -> None:
+    """row = row * scale + mask."""
+    for c in range(row.shape[0]):
+        row[c] = row[c] * scale + mask[c]
+
+
+@jit
+def exponentials(row: Any, length: int, scale: Any, shift: Any) -> Any:
+    """row = exp(row * scale - shift) for whole runs; returns the sum."""
+    total = row.dtype.type(0)
+    for start in range(0, length, _RUN):
+        part = row[start : start + _RUN]
+        for c in range(_RUN):
+            e = _math.exp(part[c] * scale - shift)
+            part[c] = e
+            total += e
+    return total
+
+
+@jit
+def row_gradients(row: Any, gradients: Any, length: int, factor: Any, lse: Any, dot: Any, scale: Any) -> None:
+    """row = exp(row * factor - lse), the probabilities p, and gradients = p * (gradients - dot) * scale, for whole runs."""
+    for start in range(0, length, _RUN):
+        part, other = row[start : start + _RUN], gradients[start : start + _RUN]
+        for c in range(_RUN):
+            p = _math.exp(part[c] * factor - lse)
+            part[c] = p
+            other[c] = p * (other[c] - dot) * scale
