@@ -20,6 +20,7 @@ import numpy as np
 from . import _math
 from ._compile import jit, jit_parallel
 from ._layout import GRAIN, Array
+from ._reduction_microkernels import sum_of
 
 _BLOCK = np.uint64(1 << 10)  # elements of a row that are summed in their own dtype
 PIECE = 1 << 14  # elements of a row that one unit of work takes: 64 KiB of float32, in the L2 cache for a second pass
@@ -53,10 +54,7 @@ def _sum_of_blocks(flat: Any, start: Any, stop: Any) -> float:
     total = 0.0
     while start < stop:
         end = min(start + _BLOCK, stop)
-        partial = flat.dtype.type(0)
-        for i in range(start, end):
-            partial += flat[i]
-        total += np.float64(partial)
+        total += np.float64(sum_of(flat, start, end))
         start = end
     return total
 
