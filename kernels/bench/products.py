@@ -1,4 +1,4 @@
-"""Products of large matrices: those of a linear layer and of its gradients in a transformer, and a square one."""
+"""Products of matrices: those of linear layers and of their gradients, in a transformer and of 64 samples, and a square one."""
 
 from __future__ import annotations
 
@@ -13,6 +13,13 @@ SIZES = {
     "linear 1024x256x1024": ((1024, 256, 1024), (False, True)),
     "input gradient 1024x1024x256": ((1024, 1024, 256), (False, False)),
     "weight gradient 1024x1024x256": ((1024, 1024, 256), (True, False)),
+    "weight gradient 256x1024x1024": ((256, 1024, 1024), (True, False)),
+    "linear 64x784x256": ((64, 784, 256), (False, True)),
+    "weight gradient 256x64x784": ((256, 64, 784), (True, False)),
+    "linear 64x3136x128": ((64, 3136, 128), (False, True)),
+    "input gradient 64x128x3136": ((64, 128, 3136), (False, False)),
+    "linear 64x512x64": ((64, 512, 64), (False, True)),
+    "linear 16x1024x1024": ((16, 1024, 1024), (False, True)),
     "square 2048": ((2048, 2048, 2048), (False, False)),
 }
 

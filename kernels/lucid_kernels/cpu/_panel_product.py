@@ -1,13 +1,12 @@
-"""Matrix products of our own for processors with AVX-512, faster than OpenBLAS where one operand fits into the cache of a core.
+"""Matrix products of our own for processors with AVX-512, faster than OpenBLAS but where packing takes longer than the products.
 
-The right operand is packed into panels once, by all threads; then they share tiles of the result, small enough that a core
-which something else disturbs leaves the rest of its tiles to the other. A panel stays in the L1 cache for the rows of a tile.
-Rows of the left operand are read where they lie: their way from the L3 cache goes on behind the arithmetic, while packing them
-takes 5 %. Only one with contiguous columns is packed, tile by tile: its elements would push each other out of the cache.
+The result is cut into tiles (`_product_tiles`), which the threads share. Each packs what it needs itself, right before: a panel
+of columns stays in the L1 cache for all rows of the tile. Packing once for all tiles would take a launch more, and the panels
+would come from the L3 cache; it was 3 % slower for a GPT's products and 20 % for those of 64 rows. Rows of the left operand are
+read where they lie, as they come from the L2 cache behind the arithmetic; only one with contiguous columns is packed, as its
+elements would push each other out of the cache. Where that saves packing, the transposed product is computed, and turned.
 
-In the products of a GPT's training step this runs at 200 to 230 GFLOP/s a thread in float32, OpenBLAS at 190 to 220; fused
-multiply-adds alone reach 250. It takes 0.92 of the time of `gemm`'s tiles on two threads, 0.96 to 0.98 on one (0.88 in float64).
-The order of each sum depends on its length only, not on tiles or threads.
+The order of each sum depends on the shape and layout of the operands only, not on tiles or threads.
 """
 from __future__ import annotations
 
@@ -15,133 +14,173 @@ from typing import Any
 
 import numba
 import numpy as np
+from numba import carray  # type: ignore[attr-defined]
 
 from ._compile import jit, jit_parallel
 from ._microkernels import VECTOR_BYTES
-from ._panels import COLUMN_PANEL_BYTES, ROW_PANEL, moved, multiply_block, pack_columns, pack_rows, pointer
+from ._panels import (
+    COLUMN_PANEL_BYTES,
+    ROW_BLOCK,
+    ROW_PANEL_BYTES,
+    moved,
+    multiply_block,
+    pack_columns,
+    pack_rows,
+    pointer,
+    transpose_block,
+)
 from ._pool import empty
+from ._product_tiles import Operands, tiles_of, waste
+from .threads import THREADS
 
 Array = np.ndarray[Any, Any]
 # Steps of a sum that are computed at a time: a panel of them, 32 KiB, stays in the L1 cache of 48 KiB.
 _DEPTH_BYTES = 1024
-# The sides of a tile.
-_TILE_ROWS = 64
-_TILE_BYTES = 2048
-_PACKED = 128  # columns that one task packs
-_LEAST_ROWS = 32  # fewer do not pay for packing
-_MOST_PACKED = 1 << 18  # elements
+_LEAST_SIDE = 8  # rows and columns
+# Beyond this share of packing and padding, OpenBLAS is faster: for few rows or columns. It takes twice as long where the steps
+# of the right operand are contiguous.
+_MOST_WASTE, _MOST_WASTE_CONTIGUOUS = 0.3, 0.6
 _WIDE = 64  # bytes of a vector with AVX-512
 _LINE = 64  # bytes of a cache line
 
 
-@jit_parallel
-def _pack(b: int, depth_step: int, column_step: int, depth: int, block: int, target: int, c: Any) -> None:
-    """The columns of the matrix at the address `b`, as many as c has, in panels of `block` steps, the first steps first."""
-    item, n = c.itemsize, c.shape[1]
-    width = COLUMN_PANEL_BYTES // item
-    padded, groups = (n + width - 1) // width * width, (n + _PACKED - 1) // _PACKED
-    for task in numba.prange(groups * ((depth + block - 1) // block)):
-        column, start = np.int64(task) % groups * _PACKED, np.int64(task) // groups * block
-        count, columns = min(block, depth - start), min(_PACKED, n - column)
-        source = pointer(c, b + (column * column_step + start * depth_step) * item)
-        panels = pointer(c, target + (start * padded + column * count) * item)
-        pack_columns(source, column_step, depth_step, columns, count, width, VECTOR_BYTES // item, panels)
-
-
 @jit
-def _multiply_edge(a: Any, packed: bool, line_step: int, b: Any, count: int, skipped: int, c: Any, columns: int, add: bool,
-                   bias: Any) -> None:
-    """A block of which c (rows, columns) is only a part: its rows come after `skipped` others, and not all columns are there."""
-    whole = np.empty((ROW_PANEL, COLUMN_PANEL_BYTES // c.itemsize), c.dtype)
-    target = pointer(c, whole.ctypes.data)
-    multiply_block(a, packed, line_step, b, count, target, whole.shape[1], False, target, 0)
-    for r in range(c.shape[0]):
-        line, values = c[r], whole[skipped + r]
-        if not add:
-            line[:columns] = values[:columns]
-        elif bias.size > 0:
-            line[:columns] = values[:columns] + bias[:columns]
-        else:
-            line[:columns] += values[:columns]
-
-
-@jit
-def _multiply_tile(a: Any, packed: bool, line_step: int, panel_step: int, b: Any, count: int, c: Any, row: int,
-                   rows: int, column: int, columns: int, add: bool, bias: Any) -> None:
-    """`rows` and `columns` of c are a @ b for `count` steps, with `add` plus `bias`, or plus c if that is empty.
-
-    Blocks of rows begin `panel_step` after each other in `a`. Those of a packed matrix are complete; the last one of another
-    takes the rows before along.
-    """
-    width, n = COLUMN_PANEL_BYTES // c.itemsize, c.shape[1]
-    for j in range(column, column + columns, width):
-        panel = moved(b, (j - column) * count)
-        rest = column + columns - j
-        for i in range(row, row + rows, ROW_PANEL):
-            block = moved(a, (i - row) // ROW_PANEL * panel_step)
-            have = row + rows - i
-            if have >= ROW_PANEL and rest >= width:
-                target = pointer(c, c.ctypes.data + (i * n + j) * c.itemsize)
-                added, added_pitch = target, n
-                if bias.size > 0:
-                    added, added_pitch = pointer(c, bias.ctypes.data + j * c.itemsize), 0
-                multiply_block(block, packed, line_step, panel, count, target, n, add, added, added_pitch)
+def _deliver(block: Any, width: int, rows: int, columns: int, target: Any, pitch: int, add: bool, bias: Any) -> None:
+    """Part of a register block, whose rows are `width` apart, goes to the target; with `add` plus `bias`, or plus the target."""
+    for r in range(rows):
+        line, values = carray(moved(target, r * pitch), (columns,)), carray(moved(block, r * width), (columns,))
+        for j in range(columns):
+            if not add:
+                line[j] = values[j]
+            elif bias.size > 0:
+                line[j] = values[j] + bias[j]
             else:
-                have = min(have, ROW_PANEL)
-                skipped = 0 if packed else ROW_PANEL - have
-                _multiply_edge(moved(block, -skipped * line_step), packed, line_step, panel, count, skipped,
-                               c[i : i + have, j:], min(width, rest), add, bias[j:])  # fmt: skip
+                line[j] += values[j]
+
+
+@jit
+def _multiply_panel(a: Any, packed: bool, line_step: int, panel: Any, count: int, rows: int, columns: int, target: Any,
+                    pitch: int, padded: bool, add: bool, bias: Any, spare: Any) -> None:
+    """`rows` and `columns`, at most those of a panel, of the target are a @ panel for `count` steps; with `add` plus `bias`, or
+    plus the target if that is empty. A `padded` target has room for whole blocks; else those at the edges go through `spare`.
+
+    Blocks of packed rows are complete; the last one of others takes the rows before along.
+    """
+    lanes = VECTOR_BYTES // bias.itemsize
+    narrow = columns <= lanes
+    width = lanes if narrow else COLUMN_PANEL_BYTES // bias.itemsize
+    for i in range(0, rows, ROW_BLOCK):
+        have = min(ROW_BLOCK, rows - i)
+        skipped = 0 if packed else ROW_BLOCK - have
+        block = moved(a, i // lanes * lanes * count + i % lanes if packed else (i - skipped) * line_step)
+        whole, there = padded or (have == ROW_BLOCK and columns == width), moved(target, i * pitch)
+        to, to_pitch = there, pitch
+        if not whole:
+            to, to_pitch = spare, width
+        added, added_pitch = there, pitch
+        if bias.size > 0:
+            added, added_pitch = pointer(bias, bias.ctypes.data), 0
+        multiply_block(block, packed, line_step, panel, narrow, count, to, to_pitch, add and whole, added, added_pitch)
+        if not whole:
+            _deliver(moved(spare, skipped * width), width, have, columns, there, pitch, add, bias)
+
+
+@jit
+def _multiply_tile(a: int, line_step: int, depth_step: int, b: int, b_step: int, column_step: int, depth: int, block: int,
+                   rows: int, columns: int, room: Any, target: Any, pitch: int, padded: bool, bias: Any) -> None:
+    """`rows` and `columns` of the target are a @ b + bias for addresses of the first row and column; `room` is for packing."""
+    item, packed = room.itemsize, depth_step != 1
+    width, lanes = COLUMN_PANEL_BYTES // item, VECTOR_BYTES // item
+    address = np.int64(room.ctypes.data)
+    start = address + (_LINE - address % _LINE)
+    spare, panel = pointer(room, start), pointer(room, start + ROW_BLOCK * width * item)
+    packed_rows = pointer(room, start + (ROW_BLOCK + block) * width * item)
+    for first in range(0, depth, block):
+        count = min(block, depth - first)
+        lines = pointer(room, a + first * depth_step * item)
+        if packed:
+            pack_rows(lines, depth_step, rows, count, ROW_PANEL_BYTES // item, packed_rows)
+            lines = packed_rows
+        for j in range(0, columns, width):
+            have = min(width, columns - j)
+            source = pointer(room, b + (j * column_step + first * b_step) * item)
+            pack_columns(source, column_step, b_step, have, count, lanes if have <= lanes else width, lanes, panel)
+            part = bias[j:] if first == 0 else bias[:0]
+            _multiply_panel(lines, packed, line_step, panel, count, rows, have, moved(target, j), pitch, padded,
+                            first > 0 or part.size > 0, part, spare)  # fmt: skip
+
+
+@jit
+def _turn(sums: Any, pitch: int, rows: int, columns: int, skipped: int, bias: Any, target: Any, step: int) -> None:
+    """target[j, i] = sums[i, j] + bias[i] for rows `step` apart.
+
+    In the sums the last `rows` % ROW_BLOCK rows come after `skipped` others.
+    """
+    item = sums.itemsize
+    lanes, blocks = VECTOR_BYTES // item, rows - rows % ROW_BLOCK
+    whole_rows, whole_columns = blocks - blocks % lanes, columns - columns % lanes
+    for j in range(0, whole_columns, lanes):
+        for i in range(0, whole_rows, lanes):
+            block = pointer(sums, sums.ctypes.data + (i * pitch + j) * item)
+            transpose_block(block, pitch, moved(target, j * step + i), step)
+    for j in range(columns):
+        line = carray(moved(target, j * step), (rows,))
+        for i in range(whole_rows if j < whole_columns else 0, rows):
+            line[i] = sums[(i if i < blocks else i + skipped) * pitch + j]
+        for i in range(bias.size):
+            line[i] += bias[i]
 
 
 @jit_parallel
-def _multiply(a: int, line_step: int, depth_step: int, b: int, depth: int, block: int, bias: Any, c: Any) -> None:
-    """c = a @ b + bias for the address of `a`, its steps, and the address of the packed b; no bias if that is empty."""
-    (m, n), item = c.shape, c.itemsize
-    width, tile_columns, packed = COLUMN_PANEL_BYTES // item, _TILE_BYTES // item, depth_step != 1
-    across, padded = (n + tile_columns - 1) // tile_columns, (n + width - 1) // width * width
-    for tile in numba.prange((m + _TILE_ROWS - 1) // _TILE_ROWS * across):
-        row, column = np.int64(tile) // across * _TILE_ROWS, np.int64(tile) % across * tile_columns
-        rows, columns = min(_TILE_ROWS, m - row), min(tile_columns, n - column)
-        room = np.empty(_TILE_ROWS * block if packed else 0, c.dtype)
-        for start in range(0, depth, block):
-            count = min(block, depth - start)
-            lines = pointer(c, a + (row * line_step + start * depth_step) * item)
-            panel_step = ROW_PANEL * line_step
-            if packed:
-                own = pointer(c, room.ctypes.data)
-                pack_rows(lines, depth_step, rows, count, own)
-                lines, panel_step = own, ROW_PANEL * count
-            panels = pointer(c, b + (start * padded + column * count) * item)
-            _multiply_tile(lines, packed, line_step, panel_step, panels, count, c, row, rows, column, columns,
-                           start > 0 or bias.size > 0, bias if start == 0 else bias[:0])  # fmt: skip
+def _multiply(a: int, line_step: int, depth_step: int, b: int, b_step: int, column_step: int, m: int, n: int, depth: int,
+              block: int, tile_rows: int, tile_columns: int, turned: bool, bias: Any, c: Any) -> None:
+    """c (m, n), or (n, m) if `turned`, is a @ b + bias for the addresses of both and their steps; no bias if that is empty."""
+    down = (m + tile_rows - 1) // tile_rows
+    for tile in numba.prange(down * ((n + tile_columns - 1) // tile_columns)):
+        row, column = np.int64(tile) % down * tile_rows, np.int64(tile) // down * tile_columns
+        rows: Any = min(tile_rows, m - row)
+        columns: Any = min(tile_columns, n - column)
+        item, packed = c.itemsize, depth_step != 1
+        width, lanes = COLUMN_PANEL_BYTES // item, VECTOR_BYTES // item
+        lines, padded = (rows + lanes - 1) // lanes * lanes, (columns + lanes - 1) // lanes * lanes
+        room = np.empty((ROW_BLOCK + block) * width + (lines * block if packed else 0) + _LINE // item, c.dtype)
+        sums = np.empty(lines * padded if turned else 0, c.dtype)
+        place = column * c.shape[1] + row if turned else row * c.shape[1] + column
+        there = pointer(c, c.ctypes.data + place * item)
+        target, pitch, part = there, c.shape[1], bias[column:]
+        if turned:
+            target, pitch, part = pointer(c, sums.ctypes.data), padded, bias[:0]
+        _multiply_tile(a + row * line_step * item, line_step, depth_step, b + column * column_step * item, b_step, column_step,
+                       depth, block, rows, columns, room, target, pitch, turned, part)  # fmt: skip
+        if turned:
+            skipped = 0 if packed else -rows % ROW_BLOCK
+            _turn(sums, padded, rows, columns, skipped, bias[row : row + rows], there, c.shape[1])
 
 
-def _steps(matrix: Array) -> tuple[int, int]:
-    """Of the rows and of the columns, in elements."""
-    return matrix.strides[0] // matrix.itemsize, matrix.strides[1] // matrix.itemsize
+def _operands(a: Array, b: Array) -> Operands:
+    item = a.itemsize
+    return Operands(a.shape[0], a.shape[1], b.shape[1], a.strides[1] == item, b.strides[0] == item, item)
 
 
 def suits(a: Array, b: Array) -> bool:
-    """Whether this is faster than OpenBLAS.
-
-    It is with wide vectors, a packed operand of the size of an L2 cache (beyond, it takes 1.05 to 1.1 of OpenBLAS's time), and a
-    last panel that does not waste much of the work.
-    """
-    n, width = b.shape[1], COLUMN_PANEL_BYTES // a.itemsize
-    return VECTOR_BYTES == _WIDE and a.shape[0] >= _LEAST_ROWS and b.size <= _MOST_PACKED and -n % width * 16 <= n
+    """Whether this is faster than OpenBLAS: with wide vectors, where most of the time goes into wanted products."""
+    if VECTOR_BYTES != _WIDE or min(a.shape[0], b.shape[1]) < _LEAST_SIDE:
+        return False
+    operands = _operands(a, b)
+    return waste(operands) <= (_MOST_WASTE_CONTIGUOUS if operands.right_contiguous else _MOST_WASTE)
 
 
 def matmul(a: Array, b: Array, bias: Array | None = None) -> Array:
     """``a @ b + bias``, bit for bit the same on any number of threads, for matrices of float32 or of float64, not empty.
 
-    `a` (m, k) has at least ROW_PANEL rows; it and `b` (k, n) have unit steps along rows or columns. `bias` (n,) is contiguous.
+    `a` (m, k) and `b` (k, n) have at least 8 rows and 8 columns and unit steps along rows or columns. `bias` (n,) is contiguous.
     """
-    (m, k), n = a.shape, b.shape[1]
-    result = empty((m, n), a.dtype)
-    longest, width = _DEPTH_BYTES // a.itemsize, COLUMN_PANEL_BYTES // a.itemsize
-    block = -(-k // -(-k // longest))
-    room = empty((-(-n // width) * width * k + _LINE // a.itemsize,), a.dtype)
-    panels = -(-room.ctypes.data // _LINE) * _LINE
-    _pack(b.ctypes.data, *_steps(b), k, block, panels, result)
-    _multiply(a.ctypes.data, *_steps(a), panels, k, block, result[0, :0] if bias is None else bias, result)
+    result, item, k = empty((a.shape[0], b.shape[1]), a.dtype), a.itemsize, a.shape[1]
+    turned, rows, columns = tiles_of(_operands(a, b), THREADS.value)
+    if turned:
+        a, b = b.T, a.T
+    longest = _DEPTH_BYTES // item
+    _multiply(a.ctypes.data, a.strides[0] // item, a.strides[1] // item, b.ctypes.data, b.strides[0] // item,
+              b.strides[1] // item, a.shape[0], b.shape[1], k, -(-k // -(-k // longest)), rows, columns, turned,
+              result[0, :0] if bias is None else bias, result)  # fmt: skip
     return result

@@ -16,8 +16,9 @@ from numba.extending import intrinsic
 from ._compile import jit
 from ._microkernels import ROWS, VECTOR_BYTES, VECTORS, _at, _Vectors
 
-ROW_PANEL = ROWS  # lines in a panel of rows
-COLUMN_PANEL_BYTES = VECTORS * VECTOR_BYTES  # one step of a panel of columns
+ROW_BLOCK = ROWS  # rows of the result that are computed at a time
+# Bytes of one step of a panel of rows, those of a register block or two, and of columns; a narrow panel has one vector of them.
+ROW_PANEL_BYTES, COLUMN_PANEL_BYTES = VECTOR_BYTES, VECTORS * VECTOR_BYTES
 _QUARTERS = 4  # of a vector of 64 bytes: 16 bytes, within which a shuffle may interleave
 
 # Numba's type of what `intrinsic` returns has the typing context among the arguments of a call.
@@ -50,13 +51,13 @@ def moved(typing, pointer, elements):
     return pointer(pointer, types.int64), emit
 
 
-def _make_multiply(packed: bool) -> Any:
+def _make_multiply(packed: bool, columns: int) -> Any:
     @_intrinsic
     def multiply(typing, a, line_step, b, count, c, pitch, add, added, added_pitch):
-        """ROW_PANEL rows of c, `pitch` elements apart and a panel of columns wide, are a @ b, and with `add` that plus `added`.
+        """ROW_BLOCK rows of c, `pitch` elements apart and `columns` vectors wide, are a @ b, and with `add` that plus `added`.
 
-        `b` is a panel of columns of `count` steps; `a` is one of rows if `packed`, else the rows lie `line_step` apart. The rows
-        of `added`, which may be those of c, are `added_pitch` apart, 0 for the same row always. Nothing is checked.
+        `b` is a panel of columns of `count` steps; `a` lies in one of rows if `packed`, else the rows lie `line_step` apart. The
+        rows of `added`, which may be those of c, are `added_pitch` apart, 0 for the same row always. Nothing is checked.
         """
 
         def emit(context, builder, signature, arguments):
@@ -65,18 +66,18 @@ def _make_multiply(packed: bool) -> Any:
             vectors = _Vectors(builder, a.type.pointee, lanes)
 
             def rows(start, step):
-                return [_at(builder, start, builder.mul(step, ir.Constant(_INT, r))) for r in range(ROW_PANEL)]
+                return [_at(builder, start, builder.mul(step, ir.Constant(_INT, r))) for r in range(ROW_BLOCK)]
 
-            totals = [[cgutils.alloca_once(builder, vectors.type) for _ in range(VECTORS)] for _ in range(ROW_PANEL)]
+            totals = [[cgutils.alloca_once(builder, vectors.type) for _ in range(columns)] for _ in range(ROW_BLOCK)]
             targets, starts = rows(c, pitch), rows(a, ir.Constant(_INT, 1) if packed else line_step)
             for line, target in zip(totals, targets):
                 for v, total in enumerate(line):
                     vectors.prefetch(_at(builder, target, v * lanes))  # on its way while the sums are computed
                     builder.store(vectors.zero, total)
             with cgutils.for_range(builder, count) as loop:
-                source = _at(builder, b, builder.mul(loop.index, ir.Constant(_INT, VECTORS * lanes)))
-                values = [vectors.load(_at(builder, source, v * lanes)) for v in range(VECTORS)]
-                step = builder.mul(loop.index, ir.Constant(_INT, ROW_PANEL if packed else 1))
+                source = _at(builder, b, builder.mul(loop.index, ir.Constant(_INT, columns * lanes)))
+                values = [vectors.load(_at(builder, source, v * lanes)) for v in range(columns)]
+                step = builder.mul(loop.index, ir.Constant(_INT, lanes if packed else 1))
                 for line, start in zip(totals, starts):
                     scale = vectors.splat(builder.load(_at(builder, start, step)))
                     for total, value in zip(line, values):
@@ -96,14 +97,22 @@ def _make_multiply(packed: bool) -> Any:
     return multiply
 
 
-_multiply_rows, _multiply_panel = _make_multiply(packed=False), _make_multiply(packed=True)
+_multiply_rows, _multiply_panel = (_make_multiply(packed, VECTORS) for packed in (False, True))
+_multiply_narrow_rows, _multiply_narrow_panel = (_make_multiply(packed, 1) for packed in (False, True))
 
 
 @jit
-def multiply_block(a: Any, packed: bool, line_step: int, b: Any, count: int, c: Any, pitch: int, add: bool, added: Any,
-                   added_pitch: int) -> None:
-    """The register block of `_make_multiply`, for rows that are packed into a panel, or not."""
-    if packed:
+def multiply_block(a: Any, packed: bool, line_step: int, b: Any, narrow: bool, count: int, c: Any, pitch: int, add: bool,
+                   added: Any, added_pitch: int) -> None:
+    """The register block of `_make_multiply`, for rows that are packed into a panel or not, and a panel of columns as wide as
+    others or, `narrow`, of one vector.
+    """
+    if narrow:
+        if packed:
+            _multiply_narrow_panel(a, line_step, b, count, c, pitch, add, added, added_pitch)
+        else:
+            _multiply_narrow_rows(a, line_step, b, count, c, pitch, add, added, added_pitch)
+    elif packed:
         _multiply_panel(a, line_step, b, count, c, pitch, add, added, added_pitch)
     else:
         _multiply_rows(a, line_step, b, count, c, pitch, add, added, added_pitch)
@@ -164,41 +173,32 @@ def transpose_block(typing, source, pitch, target, width):
     return types.void(source, types.int64, target, types.int64), emit
 
 
-def _make_copy(vectors_of: Any) -> Any:
-    @_intrinsic
-    def copy(typing, source, target):
-        """One step of a panel: as many elements as `vectors_of` says."""
+@_intrinsic
+def _copy_vector(typing, source, target):
+    """Copy the elements of a vector."""
 
-        def emit(context, builder, signature, arguments):
-            source, target = arguments
-            count, lanes = vectors_of(_lanes(signature.args[0]))
-            vectors = _Vectors(builder, source.type.pointee, lanes)
-            for v in range(count):
-                vectors.store(vectors.load(_at(builder, source, v * lanes)), _at(builder, target, v * lanes))
-            return context.get_dummy_value()
+    def emit(context, builder, signature, arguments):
+        source, target = arguments
+        vectors = _Vectors(builder, source.type.pointee, _lanes(signature.args[0]))
+        vectors.store(vectors.load(source), target)
+        return context.get_dummy_value()
 
-        return types.void(source, target), emit
-
-    return copy
-
-
-_copy_rows = _make_copy(lambda lanes: (1, ROW_PANEL))
-_copy_columns = _make_copy(lambda lanes: (VECTORS, lanes))
+    return types.void(source, target), emit
 
 
 @jit
-def pack_rows(source: Any, depth_step: int, rows: int, depth: int, target: Any) -> None:
-    """Rows whose elements of one step are contiguous, in panels; the last one is filled up with zeros."""
-    whole = rows - rows % ROW_PANEL
+def pack_rows(source: Any, depth_step: int, rows: int, depth: int, width: int, target: Any) -> None:
+    """Rows whose elements of one step are contiguous, in panels of `width`, a vector; the last one is filled up with zeros."""
+    whole = rows - rows % width
     for step in range(depth):
-        for row in range(0, whole, ROW_PANEL):
-            _copy_rows(moved(source, step * depth_step + row), moved(target, row * depth + step * ROW_PANEL))
+        for row in range(0, whole, width):
+            _copy_vector(moved(source, step * depth_step + row), moved(target, row * depth + step * width))
     if rows > whole:
         x = _carray(source, (rows + depth * depth_step,))
-        y = _carray(target, ((whole + ROW_PANEL) * depth,))[whole * depth :]
+        y = _carray(target, ((whole + width) * depth,))[whole * depth :]
         for step in range(depth):
-            for row in range(whole, whole + ROW_PANEL):
-                y[step * ROW_PANEL + row - whole] = x[step * depth_step + row] if row < rows else y.dtype.type(0)
+            for row in range(whole, whole + width):
+                y[step * width + row - whole] = x[step * depth_step + row] if row < rows else y.dtype.type(0)
 
 
 @jit
@@ -207,9 +207,10 @@ def pack_columns(source: Any, step_of_columns: int, depth_step: int, columns: in
     """Columns in panels of `width`, the last one filled up with zeros; a vector has `lanes` elements, one of the steps is 1."""
     panel, whole_columns, whole = width * depth, columns - columns % width, depth
     if step_of_columns == 1:
-        for step in range(depth):
-            for column in range(0, whole_columns, width):
-                _copy_columns(moved(source, step * depth_step + column), moved(target, column * depth + step * width))
+        for column in range(0, whole_columns, lanes):
+            start = column // width * panel + column % width
+            for step in range(depth):
+                _copy_vector(moved(source, step * depth_step + column), moved(target, start + step * width))
     else:
         whole = depth - depth % lanes
         for column in range(0, whole_columns, lanes):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from lucid_kernels.cpu import _panel_product, blas, gemm
 from lucid_kernels.cpu._microkernels import ROWS, VECTOR_BYTES, VECTORS
-from lucid_kernels.cpu._panels import ROW_PANEL, multiply_block, pointer
+from lucid_kernels.cpu._panels import ROW_BLOCK, ROW_PANEL_BYTES, multiply_block, pointer
 from lucid_kernels.cpu.threads import THREADS
 
 each_dtype = pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -35,8 +35,8 @@ LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 @each_dtype
 @pytest.mark.parametrize("left", LAYOUTS)
 @pytest.mark.parametrize("right", LAYOUTS)
-@pytest.mark.parametrize("shape", [(8, 1, 1), (9, 5, 3), (64, 256, 32), (65, 257, 33), (71, 300, 600), (130, 530, 48), (32, 700, 129)],
-                         ids=str)
+@pytest.mark.parametrize("shape", [(8, 1, 1), (9, 5, 3), (64, 256, 32), (65, 257, 33), (71, 300, 600), (130, 530, 48), (32, 700, 129),
+                                   (13, 290, 301), (300, 20, 17)], ids=str)
 def test_products_at_the_edges_of_tiles_panels_and_blocks(shape: Any, left: str, right: str, dtype: Any) -> None:
     m, k, n = shape
     a, b, bias = normal((m, k), dtype), normal((k, n), dtype, 1), normal((n,), dtype, 2)
@@ -51,15 +51,18 @@ def test_products_at_the_edges_of_tiles_panels_and_blocks(shape: Any, left: str,
 
 
 @each_dtype
-def test_the_bits_do_not_depend_on_threads(dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    a, b, bias = normal((201, 700), dtype), normal((700, 577), dtype, 1), normal((577,), dtype, 2)
+@pytest.mark.parametrize("shape", [(201, 700, 577), (24, 700, 577)], ids=str)
+@pytest.mark.parametrize("right", ["rows", "columns"])
+def test_the_bits_do_not_depend_on_threads(shape: Any, right: str, dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    m, k, n = shape
+    a, b, bias = normal((m, k), dtype), LAYOUTS[right](normal((k, n), dtype, 1)), normal((n,), dtype, 2)
     results = []
     for threads in (1, 2, 5):
         monkeypatch.setattr(THREADS, "value", threads)
         results.append([_panel_product.matmul(x, b, bias) for x in (a, np.asfortranarray(a))])
-    for rows, columns in results:
+    for rows, columns in results[1:]:
         np.testing.assert_array_equal(rows, results[0][0])
-        np.testing.assert_array_equal(columns, rows)
+        np.testing.assert_array_equal(columns, results[0][1])
 
 
 @each_dtype
@@ -67,16 +70,20 @@ def test_the_bits_do_not_depend_on_threads(dtype: Any, monkeypatch: pytest.Monke
 def test_nan_and_inf_stay_in_their_rows_and_columns(layout: str, dtype: Any) -> None:
     a, b = normal((70, 40), dtype), normal((40, 37), dtype, 1)
     a[69, 5], a[64, 0], b[3, 36] = np.nan, np.inf, np.nan
-    y = _panel_product.matmul(LAYOUTS[layout](a), LAYOUTS[layout](b))
-    assert np.isnan(y[69]).all()
-    assert np.isnan(y[:, 36]).all()
-    assert np.isinf(y[64, :36]).all()
-    assert np.isfinite(np.delete(y, (64, 69), 0)[:, :36]).all()
+    straight = _panel_product.matmul(LAYOUTS[layout](a), LAYOUTS[layout](b))
+    transposed = _panel_product.matmul(LAYOUTS[layout](b.T), LAYOUTS[layout](a.T)).T
+    for y in (straight, transposed):
+        assert np.isnan(y[69]).all()
+        assert np.isnan(y[:, 36]).all()
+        assert np.isinf(y[64, :36]).all()
+        assert np.isfinite(np.delete(y, (64, 69), 0)[:, :36]).all()
 
 
 @each_dtype
-def test_errors_are_no_larger_than_those_of_numpy(dtype: Any) -> None:
-    a, b = normal((256, 2000), dtype), normal((2000, 96), dtype, 1)
+@pytest.mark.parametrize("m", [40, 256])
+@pytest.mark.parametrize("right", ["rows", "columns"])
+def test_errors_are_no_larger_than_those_of_numpy(m: int, right: str, dtype: Any) -> None:
+    a, b = normal((m, 2000), dtype), LAYOUTS[right](normal((2000, 96), dtype, 1))
     exact = a.astype(np.longdouble) @ b.astype(np.longdouble)
     error, reference = (np.abs(y - exact).max() for y in (_panel_product.matmul(a, b), a @ b))
     assert error <= 2 * reference
@@ -94,24 +101,28 @@ def test_large_products_of_suitable_shape_go_here(threads: int, monkeypatch: pyt
         a, b = normal((m, k), np.float32), normal((k, n), np.float32, 1)
         np.testing.assert_allclose(gemm.matmul(a, b, bias[n]), a @ b + bias[n], rtol=1e-3, atol=1e-3)
         np.testing.assert_allclose(blas.matmul(a, b, bias[n]), a @ b + bias[n], rtol=1e-3, atol=1e-3)
-    assert taken == ([(256, 256)] * 2 if VECTOR_BYTES == 64 else [])  # the others are too large, or would waste a panel
+    assert taken == ([(256, 256)] * 2 + [(2000, 1000)] * 2 if VECTOR_BYTES == 64 else [])  # the last would waste half a panel
 
 
+@pytest.mark.parametrize("narrow", [True, False])
 @pytest.mark.parametrize("packed", [True, False])
-def test_sums_stay_in_vector_registers(packed: bool) -> None:
+def test_sums_stay_in_vector_registers(packed: bool, narrow: bool) -> None:
     @numba.njit
     def multiply(a: Any, b: Any, c: Any, count: int) -> None:
         panel, target = pointer(c, b.ctypes.data), pointer(c, c.ctypes.data)
-        multiply_block(pointer(c, a.ctypes.data), packed, 4, panel, count, target, c.shape[1], False, target, 0)
+        multiply_block(pointer(c, a.ctypes.data), packed, 4, panel, narrow, count, target, c.shape[1], False, target, 0)
 
-    width = VECTORS * VECTOR_BYTES // 4
-    a, b, c = normal((ROW_PANEL, 4), np.float32), normal((4, width), np.float32), np.empty((ROW_PANEL, width), np.float32)
-    multiply(np.ascontiguousarray(a.T) if packed else a, b, c, 4)
+    vectors = 1 if narrow else VECTORS
+    width = vectors * VECTOR_BYTES // 4
+    a, b, c = normal((ROW_BLOCK, 4), np.float32), normal((4, width), np.float32), np.empty((ROW_BLOCK, width), np.float32)
+    panel = np.zeros((4, ROW_PANEL_BYTES // 4), np.float32)
+    panel[:, :ROW_BLOCK] = a.T
+    multiply(panel if packed else a, b, c, 4)
     np.testing.assert_allclose(c, a @ b, rtol=1e-5, atol=1e-5)
     blocks = re.split(r"^\.L\w+:", multiply.inspect_asm(multiply.signatures[0]), flags=re.MULTILINE)
     loop = max(blocks, key=lambda block: len(re.findall("vfmadd", block)))
     if "vfmadd" not in loop:
         pytest.skip("written for x86")
     register = "%zmm" if VECTOR_BYTES == 64 else "%ymm"
-    assert len(re.findall(rf"vfmadd\w+ps\s.*{register}", loop)) >= ROWS * VECTORS
+    assert len(re.findall(rf"vfmadd\w+ps\s.*{register}", loop)) >= ROWS * vectors
     assert not re.findall(rf"vmov\w+\s+{register}\d+, -?\d*\(%r[sb]p", loop)
