@@ -18,6 +18,7 @@ import numpy as np
 from . import _math
 from ._compile import jit, jit_parallel
 from ._layout import GRAIN, PARALLEL_FROM, Array, contiguous, deliver, result, upcast_half
+from ._reduction_microkernels import maximum_of
 
 # The stretch of the inner dimension that a kernel takes at once: 64 classes of it fill 128 KiB in float32.
 _STRETCH = 512
@@ -27,21 +28,14 @@ _STRETCH = 512
 
 
 @jit
-def _row_maximum(row: Any) -> Any:
-    largest = row[0]
-    for c in range(row.shape[0]):
-        largest = _math.maximum(largest, row[c])
-    return largest
-
-
-@jit
 def _softmax_rows(x: Any, y: Any) -> None:
     one = x.dtype.type(1)
+    width = np.uint64(x.shape[1])
     for r in range(x.shape[0]):
+        start = np.uint64(r) * width
+        # A NaN need not show in the maximum: it shows in the sum.
+        largest = maximum_of(x, start, start + width, y)
         # Indexed in full: with views of the rows it took 1.1 times as long at 128 elements a row.
-        largest = x[r, 0]
-        for c in range(x.shape[1]):
-            largest = _math.maximum(largest, x[r, c])
         total = x.dtype.type(0)
         for c in range(x.shape[1]):
             e = _math.exp_nonpositive(x[r, c] - largest)
@@ -54,10 +48,12 @@ def _softmax_rows(x: Any, y: Any) -> None:
 
 @jit
 def _log_softmax_rows(x: Any, y: Any) -> None:
+    width = np.uint64(x.shape[1])
     for r in range(x.shape[0]):
         row = x[r]
         target = y[r]
-        largest = _row_maximum(row)
+        start = np.uint64(r) * width
+        largest = maximum_of(x, start, start + width, y)
         total = row.dtype.type(0)
         for c in range(row.shape[0]):
             total += _math.exp_nonpositive(row[c] - largest)

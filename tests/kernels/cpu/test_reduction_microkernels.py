@@ -1,4 +1,4 @@
-"""Sums in LLVM IR: every length, nothing read beside, sums in registers."""
+"""Sums and maxima in LLVM IR: every length, nothing read beside, results in registers."""
 from __future__ import annotations
 
 import re
@@ -8,12 +8,17 @@ import numba
 import numpy as np
 import pytest
 from lucid_kernels.cpu._microkernels import VECTOR_BYTES
-from lucid_kernels.cpu._reduction_microkernels import sum_of
+from lucid_kernels.cpu._reduction_microkernels import maximum_of, sum_of
 
 
 @numba.njit
 def between(flat, start, stop):
     return sum_of(flat, start, stop)
+
+
+@numba.njit
+def largest(x, start, stop, y):
+    return maximum_of(x, start, stop, y)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -30,12 +35,31 @@ def test_sum_of(dtype: Any) -> None:
         np.testing.assert_equal(float(between(flat, 0, 200)), bad)
 
 
-def test_sums_stay_in_vector_registers() -> None:
-    between(np.ones(300, np.float32), 0, 300)
-    assembly = between.inspect_asm(next(s for s in between.signatures if s[0].dtype == numba.float32))
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_maximum_of(dtype: Any) -> None:
+    """Larger numbers lie before and behind; short and long rows, whose lines are asked for in other places."""
+    rng = np.random.default_rng(0)
+    for size in (*range(1, 70), 127, 128, 129, 1000, 5000):
+        x, y = np.full((2, size + 10), 100, dtype)
+        x[5 : 5 + size] = rng.normal(size=size) - 50
+        before = x.copy()
+        assert largest(x, 5, 5 + size, y) == x[5 : 5 + size].max()
+        np.testing.assert_array_equal(x, before)
+        np.testing.assert_array_equal(y, 100)
+    assert largest(np.full(40, -np.inf, dtype), 0, 40, y) == -np.inf
+    x = np.zeros(40, dtype)
+    x[20] = np.inf
+    assert largest(x, 0, 40, y) == np.inf
+
+
+@pytest.mark.parametrize(("function", "instruction"), [(between, "vaddps"), (largest, "vmaxps")])
+def test_results_stay_in_vector_registers(function: Any, instruction: str) -> None:
+    row = np.ones(300, np.float32)
+    function(row, 0, 300) if function is between else function(row, 0, 300, row)
+    assembly = function.inspect_asm(next(s for s in function.signatures if s[0].dtype == numba.float32))
     register = "%zmm" if VECTOR_BYTES == 64 else "%ymm"
     loop = max(re.split(r"^\.L\w+:", assembly, flags=re.MULTILINE), key=lambda block: len(re.findall("prefetch", block)))
-    if "vaddps" not in loop:
+    if instruction not in loop:
         pytest.skip("written for x86")
-    assert len(re.findall(rf"vaddps\s.*{register}", loop)) >= 4
+    assert len(re.findall(rf"{instruction}\s.*{register}", loop)) >= 4
     assert not re.findall(rf"vmov\w+\s+{register}\d+, -?\d*\(%r[sb]p", loop)
