@@ -218,6 +218,9 @@ from .ops.finite_differences import (
 from .ops.float_parts import (
     frexp,
 )
+from .ops.fusion import (
+    fuse,
+)
 from .ops.gamma import (
     digamma,
     igamma,

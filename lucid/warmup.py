@@ -145,6 +145,13 @@ def _bounds(dtype: Any, device: str, sizes: Sequence[int]) -> None:
         lucid.ones(3, dtype=dtype, device=device).take(lucid.zeros(size, dtype=lucid.int64, device=device))
 
 
+def _fused(dtype: Any, device: str, sizes: Sequence[int]) -> None:
+    """The formulas are the user's; this shows that they work, and compiles nothing that those need."""
+    formula = lucid.fuse(lambda a, b: a * b + lucid.tanh(a))
+    for size in sizes:
+        formula(*[_random(size, like=(dtype, device)) for _ in range(2)]).sum().backward()
+
+
 def _special(dtype: Any, device: str, sizes: Sequence[int]) -> None:
     from lucid.backends.lazy import FAMILIES
 
@@ -165,7 +172,7 @@ RECIPES: dict[str, Recipe] = {
     "elementwise": _elementwise, "softmax": _softmax, "cross_entropy": _cross_entropy, "attention": _attention,
     "batch_norm": _batch_norm, "batch_norm_relu": _batch_norm_relu, "layer_norm": _layer_norm, "rms_norm": _rms_norm,
     "conv2d": _conv2d, "pool2d": _pool2d, "embedding": _embedding, "random": _random_numbers, "optimizer": _optimizer,
-    "bounds": _bounds, "special": _special, "products": _products,
+    "bounds": _bounds, "fused": _fused, "special": _special, "products": _products,
 }
 
 

@@ -20,7 +20,10 @@ def type_name(dtype: Any) -> str:
 def explain(op: str, inputs: Sequence[Any], error: Exception) -> Exception:
     """The exception to raise when the kernel of `op` failed: PyTorch's class, and everything needed to find the cause."""
     tensors = [t for t in inputs if isinstance(t, Tensor)]
-    if len({(t.device.type, t.device.index) for t in tensors}) > 1:
+    devices = {(t.device.type, t.device.index) for t in tensors}
+    if len(devices) > 1:
+        if ("formula", None) in devices:
+            return TypeError(f"op '{op}' got a tensor that is not an argument of the fused function; make it one")
         fix = ("Give those on the device 'meta' memory with module.to_empty(device=...) or empty_like(tensor, device=...) first."
                if any(t.is_meta for t in tensors) else "Move them with .to(device) first.")
         return RuntimeError(f"Expected all tensors to be on the same device, but op '{op}' got {describe(tensors)}. {fix}")

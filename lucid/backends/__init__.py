@@ -23,8 +23,8 @@ from .device import Device, chosen_device, default_device, set_default_device
 from .lazy import ARITHMETIC, LARGE
 
 __all__ = ["ARITHMETIC", "LARGE", "TABLES", "Device", "as_array", "available", "chosen_device", "create", "default_device",
-           "device_of", "gpu_module", "meta_module", "observe", "run", "set_default_device", "synchronize", "to_device",
-           "to_host"]
+           "device_of", "gpu_module", "meta_module", "observe", "run", "set_default_device", "symbolic_module", "synchronize",
+           "to_device", "to_host"]
 
 # Division by zero and overflow give inf and nan silently, as in PyTorch. NumPy warns in the name of the module that calls it,
 # so this touches no warning of the user's own NumPy code, and costs nothing; np.errstate would cost 0.9 us a call.
@@ -59,8 +59,8 @@ def create(name: str, device: Device, attributes: dict[str, Any]) -> Array:
     """Run an operation that makes an array from nothing (zeros, arange, random numbers) on `device`."""
     if device.type == "cpu":
         return TABLES[np.ndarray][name](**attributes)
-    if device.type == "meta":
-        return TABLES[meta_module().ndarray][name](**attributes)
+    if device.type != "gpu":
+        return TABLES[_without_memory(device).ndarray][name](**attributes)
     gpu = gpu_module()
     with gpu.on(device):
         return TABLES[gpu.ndarray][name](**attributes)
@@ -141,6 +141,18 @@ def meta_module() -> Any:
     return _use(meta)
 
 
+def symbolic_module() -> Any:
+    """The backend that formulas are traced with, imported on first use."""
+    from . import symbolic
+
+    return _use(symbolic)
+
+
+def _without_memory(device: Device) -> Any:
+    """The backend of a device that is neither the CPU nor a GPU."""
+    return meta_module() if device.type == "meta" else symbolic_module()
+
+
 def _use(module: Any) -> Any:
     if module.ndarray not in _modules:
         with _lock:
@@ -167,8 +179,8 @@ def to_device(array: Array, device: Device, copy: bool = False) -> Array:
 
     Raises NotImplementedError for an array on the device 'meta' that should go to another one: it has no elements.
     """
-    if device.type == "meta":
-        return meta_module().from_array(array, copy)
+    if device.type not in ("cpu", "gpu"):
+        return _without_memory(device).from_array(array, copy)
     if array.__class__ is np.ndarray:
         if device.type == "cpu":
             return array.copy() if copy else array

@@ -20,7 +20,9 @@ class Device:
 
     def __init__(self, name: str | int | Device = "cpu", index: int | None = None) -> None:
         if isinstance(name, Device):
-            index = name.index if index is None else index
+            if index is None:
+                self.type, self.index = name.type, name.index
+                return
             name = name.type
         elif isinstance(name, int) and not isinstance(name, bool):
             index = name

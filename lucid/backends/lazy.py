@@ -22,6 +22,7 @@ FAMILIES = {
     "random": "random_uniform random_normal random_integers dropout",
     "optimizer": "sgd adam multi_tensor_sgd multi_tensor_adam",
     "bounds": "check_bounds",
+    "fused": "fused",
     "special": "erf erfc erfinv erfcx ndtr ndtri log_ndtr lgamma digamma polygamma i0 i0e i1 i1e zeta gammainc gammaincc",
 }
 

@@ -29,7 +29,7 @@ def promote(name: str, *operands: Any, floating: bool = False) -> list[Any]:
             if value.ndim == 0 and device is not None and value.device == "cpu" and device != "cpu":
                 value = value.to(device)
             if value._array.dtype != dtype:
-                _require_one_device(name, values)  # before the cast, which would hide the dtype that was given
+                require_one_device(name, values)  # before the cast, which would hide the dtype that was given
                 value = value.to(dtype)
             converted.append(value)
         elif dtype.kind in "Vbu" or not any(isinstance(v, Tensor) for v in values):
@@ -40,7 +40,7 @@ def promote(name: str, *operands: Any, floating: bool = False) -> list[Any]:
     return converted
 
 
-def _require_one_device(name: str, values: Sequence[Any]) -> None:
+def require_one_device(name: str, values: Sequence[Any]) -> None:
     """Raise RuntimeError if tensors are on several devices; one of no dimensions on the CPU joins any."""
     kinds = {v._array.__class__ for v in values if isinstance(v, Tensor)
              and (v._array.ndim or v._array.__class__ is not np.ndarray)}

@@ -108,9 +108,10 @@ def _parsed(path: str, modified: float) -> ast.Module:
 
 
 def _definition(function: Callable[..., Any]) -> ast.FunctionDef:
-    """The source of `function`."""
+    """The source of `function`; one that was generated has its text in `__source__`."""
     path, line = function.__code__.co_filename, function.__code__.co_firstlineno
-    for node in ast.walk(_parsed(path, os.stat(path).st_mtime)):
+    text = getattr(function, "__source__", None)
+    for node in ast.walk(_parsed(path, os.stat(path).st_mtime) if text is None else ast.parse(text)):
         if not isinstance(node, ast.FunctionDef) or node.name != function.__name__:
             continue
         if line in (node.lineno, *(decorator.lineno for decorator in node.decorator_list)):

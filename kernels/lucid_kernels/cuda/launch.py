@@ -24,11 +24,6 @@ BLOCK = 256
 #: Blocks per multiprocessor of a grid-stride kernel: four full waves of 256 threads on a chip with 2048 per SM.
 _BLOCKS_PER_SM = 32
 _HALVES = ("float16", "bfloat16")
-_CTYPES = {
-    "float32": "float", "float64": "double", "bool": "bool", "int8": "signed char", "int16": "short", "int32": "int",
-    "int64": "long long", "uint8": "unsigned char", "uint16": "unsigned short", "uint32": "unsigned int",
-    "uint64": "unsigned long long",
-}  # fmt: skip
 
 _modules: dict[str, Any] = {}
 _kernels: dict[tuple[str, str], Any] = {}
@@ -57,18 +52,25 @@ def kernel(file: str, name: str) -> Any:
     return found
 
 
+def generated(text: str, name: str) -> Any:
+    """The `extern "C"` kernel `name` of a source that was written at run time; our headers are inlined here.
+
+    Products and sums are rounded one by one, as by kernels of their own.
+    """
+    found = _kernels.get((text, name))
+    if found is None:
+        module = cupy.RawModule(code=_source.inline_includes(text), options=(*OPTIONS, "--fmad=false"))
+        found = _kernels[text, name] = module.get_function(name)
+    return found
+
+
 def reload() -> None:
     """Forget every compiled kernel, so that the next launch reads `source` again."""
     _modules.clear()
     _kernels.clear()
 
 
-def ctype(dtype: Any) -> str:
-    """The C++ name of a dtype, as the instantiations spell it."""
-    try:
-        return _CTYPES[np.dtype(dtype).name]
-    except KeyError:
-        raise TypeError(f"no CUDA kernel for dtype {dtype}") from None
+ctype = _source.ctype
 
 
 # ------------------------------------------------------------------------------------------------------- geometry

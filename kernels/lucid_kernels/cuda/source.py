@@ -4,10 +4,26 @@ from __future__ import annotations
 import pathlib
 import re
 from collections.abc import Callable
+from typing import Any
+
+import numpy as np
 
 FOLDER = pathlib.Path(__file__).parent
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)".*$')
 _INSTANTIATE = re.compile(r"^//[ \t]*instantiate:[ \t]*(.+)$", re.MULTILINE)
+_CTYPES = {
+    "float32": "float", "float64": "double", "bool": "bool", "int8": "signed char", "int16": "short", "int32": "int",
+    "int64": "long long", "uint8": "unsigned char", "uint16": "unsigned short", "uint32": "unsigned int",
+    "uint64": "unsigned long long",
+}  # fmt: skip
+
+
+def ctype(dtype: Any) -> str:
+    """The C++ name of a dtype, as the instantiations spell it."""
+    try:
+        return _CTYPES[np.dtype(dtype).name]
+    except KeyError:
+        raise TypeError(f"no CUDA kernel for dtype {dtype}") from None
 
 
 def read(name: str) -> str:

@@ -387,6 +387,13 @@ def cross_entropy(x: MetaArray, target: MetaArray, weight: MetaArray | None, *, 
     return delivered((loss, x.copy() if with_grad else None), out)
 
 
+@_entry
+def fused(*arrays: MetaArray | None, program: Any, out: Any = None) -> Any:
+    shapes = program.result_shapes([() if array is None else array.shape for array in arrays])
+    results = tuple(map(blank, shapes, program.dtypes))
+    return delivered(results if len(results) > 1 else results[0], out)
+
+
 # ---- optimizers --------------------------------------------------------------------------------------------------------
 @_entry
 def sgd(param: MetaArray, grad: MetaArray, momentum_buffer: MetaArray | None, *, momentum: float, out: Any = None,

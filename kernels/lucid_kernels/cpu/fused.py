@@ -1,0 +1,143 @@
+"""Formulas in one pass over memory: Numba functions written and compiled for each `Program`.
+
+A program becomes two functions: a serial loop over flat arrays, which LLVM vectorises, and a parallel kernel that hands it
+chunks, or rows where arguments broadcast. Numbers in the formula are arguments of both, so another number needs no new
+compilation. The kernel is named after its source text, by which the cache on disk finds it again.
+"""
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numba
+import numpy as np
+
+from lucid_kernels.expression import Layout, Part, Program, Step, computed_as, plan
+
+from . import _formula_math, _math
+from ._compile import jit_parallel, jit_strict
+from ._layout import Array, chunk, chunks, contiguous, deliver, outputs, result, row_chunk
+
+# A row is a call of the serial loop, 35 ns: below this many elements that costs more than copying the arguments out.
+SHORTEST_ROW = 64
+
+# How the operations of a program are written; {0}, {1} and {2} are the operands.
+_INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
+          "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"}
+# One element at a time.
+_LIBM = {"log2": "log2", "log10": "log10", "tan": "tan", "sinh": "sinh", "cosh": "cosh", "arcsin": "asin", "arccos": "acos",
+         "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "erfc": "erfc",
+         "log": "log", "log1p": "log1p", "expm1": "expm1", "sin": "sin", "cos": "cos", "erf": "erf"}
+_TEMPLATES = {
+    **{name: f"{{0}} {symbol} {{1}}" for name, symbol in _INFIX.items()},
+    **{name: f"math.{function}({{0}})" for name, function in _LIBM.items()},
+    **{name: f"_math.{name}({{0}})" for name in ("exp", "tanh", "sigmoid", "gauss", "normal_cdf")},
+    **{name: f"_formula_math.{name}({{0}})" for name in ("floor", "ceil", "trunc", "rint")},
+    **{name: f"_formula_math.{name}({{0}}, {{1}})" for name in ("maximum", "minimum")},
+    "neg": "-{0}", "abs": "abs({0})", "sqrt": "math.sqrt({0})", "power": "math.pow({0}, {1})", "fmod": "np.fmod({0}, {1})",
+    "arctan2": "math.atan2({0}, {1})", "bitwise_invert": "~{0}", "where": "{1} if {0} else {2}",
+    "cast": "{0}",
+}  # fmt: skip
+_INTEGER = {"maximum": "max({0}, {1})", "minimum": "min({0}, {1})"}
+_GLOBALS = {"__name__": __name__, "numba": numba, "np": np, "math": math, "_math": _math, "_formula_math": _formula_math,
+            "chunk": chunk, "chunks": chunks, "row_chunk": row_chunk}  # fmt: skip
+_kernels: dict[str, Callable[..., None]] = {}
+
+
+def fused(*arrays: Array, program: Program, out: Any = None) -> Any:
+    """The outputs of `program`, broadcast; one array, or a tuple if there are several.
+
+    Half-precision numbers are computed in float32, and rounded once at the end.
+    """
+    given = outputs(out if len(program.dtypes) > 1 else (out,), len(program.dtypes))
+    results: list[Any] = [None] * len(program.dtypes)
+    for part in plan(program, tuple([() if array is None else array.shape for array in arrays]), SHORTEST_ROW):
+        computed = _run(part, arrays, [given[place] for place in part.places])
+        for place, array in zip(part.places, computed, strict=True):
+            dtype = program.dtypes[place]
+            results[place] = deliver(given[place], array if array.dtype == dtype else array.astype(dtype))
+    return tuple(results) if len(results) > 1 else results[0]
+
+
+def _run(part: Part, arrays: Sequence[Array], out: Sequence[Array | None]) -> list[Array]:
+    program, shape, layout = part.program, part.shape, part.layout
+    results = [result(given, shape, computed_as(dtype)) for given, dtype in zip(out, program.dtypes, strict=True)]
+    if not results[0].size:
+        return results
+    arguments: list[Any] = []
+    for number, dtype, kind, expanded in zip(program.inputs, program.input_dtypes, layout.kinds, layout.expanded, strict=True):
+        array = arrays[number] if expanded is None else np.broadcast_to(arrays[number], expanded)
+        flat = contiguous(array if array.dtype == dtype else array.astype(dtype, order="C")).reshape(-1)
+        arguments.append(flat.reshape(layout.outer, layout.inner) if kind == "F" and layout.outer > 1 else flat)
+    targets = [array.reshape((layout.outer, layout.inner) if layout.outer > 1 else -1) for array in results]
+    _kernel(program, layout)(*arguments, *program.constants, *targets)
+    return results
+
+
+def _kernel(program: Program, layout: Layout) -> Callable[..., None]:
+    """The compiled kernel; programs with the same text share it."""
+    key = layout.kinds, layout.outer > 1
+    kernel = program.kernels.get(key)
+    if kernel is None:
+        text = source(program, *key)
+        kernel = _kernels.get(text)
+        if kernel is None:
+            kernel = _kernels[text] = _compile(text)
+        program.kernels[key] = kernel
+    return kernel
+
+
+def _compile(text: str) -> Callable[..., None]:
+    """The kernel of the functions `loop` and `kernel` in `text`, which get names of their own for the cache on disk."""
+    name = f"fused_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+    text = text.replace("def kernel(", f"def {name}(")
+    scope: dict[str, Any] = dict(_GLOBALS)
+    # Named after this file, whose sources the cache looks at to know whether its entries are still good.
+    exec(compile(text, __file__, "exec"), scope)
+    # Each operation is rounded, as one by one: a product that joins a sum unrounded would turn inf - inf into inf.
+    scope["loop"] = jit_strict(scope["loop"])
+    scope[name].__source__ = text
+    return jit_parallel(scope[name])
+
+
+def source(program: Program, kinds: str, rows: bool) -> str:
+    """The Python text of a kernel for arguments of these `kinds` (see `Layout`), with rows or without."""
+    inputs, constants = [f"x{i}" for i in range(len(kinds))], [f"k{i}" for i in range(len(program.constants))]
+    results = [f"y{i}" for i in range(len(program.outputs))]
+    parameters = ", ".join((*inputs, *constants, *results))
+    lines = [f"def loop({parameters}):"]
+    lines += [f"    k{i} = np.{dtype.type.__name__}(k{i})" for i, dtype in enumerate(program.constant_dtypes)]
+    lines += [f"    e{x} = {x}[0]" for x, kind in zip(inputs, kinds, strict=True) if kind in "CS"]
+    lines += [f"    for i in range({results[0]}.shape[0]):"]
+    lines += [f"        e{x} = {x}[i]" for x, kind in zip(inputs, kinds, strict=True) if kind in "FR"]
+    lines += [f"        {step.name} = {_expression(step)}" for step in program.steps]
+    lines += [f"        {y}[i] = {_element(name)}" for y, name in zip(results, program.outputs, strict=True)]
+    lines += ["", f"def kernel({parameters}):"]
+    if rows:
+        taken = {"F": "[r]", "R": "", "C": "[r : r + 1]", "S": ""}
+        passed = [*[x + taken[kind] for x, kind in zip(inputs, kinds, strict=True)], *constants, *[f"{y}[r]" for y in results]]
+        lines += [f"    rows, inner = {results[0]}.shape", "    step = row_chunk(inner)",
+                  "    for c in numba.prange((rows + step - 1) // step):",
+                  "        for r in range(c * step, min(rows, (c + 1) * step)):",
+                  f"            loop({', '.join(passed)})"]  # fmt: skip
+    else:
+        passed = [*[f"chunk({x}, c)" if kind == "F" else x for x, kind in zip(inputs, kinds, strict=True)], *constants,
+                  *[f"chunk({y}, c)" for y in results]]  # fmt: skip
+        lines += [f"    for c in numba.prange(chunks({results[0]}.shape[0])):", f"        loop({', '.join(passed)})"]
+    return "\n".join(lines) + "\n"
+
+
+def _element(name: str) -> str:
+    return f"e{name}" if name[0] == "x" else name
+
+
+def _expression(step: Step) -> str:
+    """The right-hand side of a step, of exactly its dtype: Numba would make int64 of two int32."""
+    template = _TEMPLATES[step.operation]
+    if step.operation in _INTEGER and step.dtype.kind != "f":
+        template = _INTEGER[step.operation]
+    text = template.format(*map(_element, step.operands))
+    natural = step.dtype.kind == "b" or (step.dtype.kind == "f" and step.operation != "cast")
+    return text if natural else f"np.{step.dtype.type.__name__}({text})"

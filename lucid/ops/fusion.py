@@ -1,0 +1,206 @@
+"""`fuse`: a function of elementwise operations as one operation, one pass over memory forward and one backward."""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from lucid_kernels.expression import Program
+
+from .. import _dtypes, backends
+from ..autograd.engine import grad
+from ..autograd.grad_mode import GRAD
+from ..autograd.grad_mode import mode as grad_mode
+from ..autograd.op import Op, Pull
+from ..tensor import Tensor, wrap
+from ._operands import reduce_to, require_one_device
+
+Kind = tuple[Any, bool]  # of an argument of a formula: its dtype, and whether it has dimensions
+Function = Callable[..., Sequence[Tensor | None]]
+_MOST_FORMULAS = 256  # kept of one function; a new number among the arguments makes a new one
+
+
+class Formula:
+    """A traced function of tensors, for arguments of these `kinds`. Call it with tensors, None where `function` reads nothing.
+
+    `function` returns tensors, or None for results that there are not; `places` are those of the tensors. Its gradients are
+    formulas too, traced when they are first needed.
+    """
+
+    def __init__(self, name: str, function: Function, kinds: Sequence[Kind]) -> None:
+        self.name, self.function, self.kinds = name, function, tuple(kinds)
+        results = self._trace()
+        self.places = tuple(place for place, result in enumerate(results) if result is not None)
+        arrays = [result._array for result in results if result is not None]
+        self.program = Program([array.node for array in arrays])
+        self.results: list[Kind] = [(array.dtype, array.ndim > 0) for array in arrays]
+        self.differentiable = tuple(i for i, (dtype, _) in enumerate(self.results) if _dtypes.is_differentiable(dtype))
+        self._op = Op("fused", self._rule if self.differentiable else None, outputs=self.differentiable)
+        self._gradients: dict[tuple[tuple[bool, ...], tuple[int, ...]], Formula] = {}
+
+    def __call__(self, *tensors: Tensor | None) -> tuple[Tensor, ...]:
+        results = self._op(*tensors, program=self.program)
+        return results if results.__class__ is tuple else (results,)
+
+    def _trace(self) -> Sequence[Tensor | None]:
+        """What the function returns for symbols. Raises TypeError for what cannot be fused."""
+        symbolic = backends.symbolic_module()
+        symbols = [wrap(symbolic.argument(number, *kind)) for number, kind in enumerate(self.kinds)]
+        token = grad_mode.set(GRAD)
+        try:
+            results = self.function(*symbols)
+        except TypeError as error:  # as the operation puts it, or what the backend said to it
+            reason = error.__cause__ if isinstance(error.__cause__, symbolic.Untraceable) else error
+            raise TypeError(f"lucid.fuse: {self.name}(): {reason}") from error
+        finally:
+            grad_mode.reset(token)
+        if any(symbol._array.node.operation != "input" for symbol in symbols):
+            raise TypeError(f"lucid.fuse: {self.name}(): the function writes into an argument")
+        for result in results:
+            if result is not None and (not isinstance(result, Tensor) or result._array.__class__ is not symbolic.ndarray):
+                raise TypeError(f"lucid.fuse: {self.name}(): the function must return tensors computed from its arguments")
+        return results
+
+    def _gradient(self, needs: tuple[bool, ...], present: tuple[int, ...]) -> Formula:
+        """The gradients of the arguments that have `needs` as a formula of the upstream gradients of the results `present`, which
+        come first, and of all arguments.
+        """
+        if (needs, present) not in self._gradients:
+            kinds = [*[self.results[place] for place in present], *self.kinds]
+            self._gradients[needs, present] = Formula(self.name, functools.partial(self._backward, needs, present), kinds)
+        return self._gradients[needs, present]
+
+    def _backward(self, needs: tuple[bool, ...], present: tuple[int, ...], *arguments: Tensor) -> Sequence[Tensor | None]:
+        """The gradients by the rules of the operations, run on symbols."""
+        upstream, inputs = arguments[:len(present)], list(arguments[len(present):])
+        wanted = [number for number, need in enumerate(needs) if need]
+        for number in wanted:
+            if not inputs[number].requires_grad:
+                inputs[number] = inputs[number].detach().requires_grad_()
+        results = [result for result in self.function(*inputs) if result is not None]
+        roots = [(results[place], g) for place, g in zip(present, upstream, strict=True) if results[place].requires_grad]
+        found: list[Tensor | None] = [None] * len(needs)
+        if roots:
+            outputs, seeds = zip(*roots, strict=True)
+            gradients = grad(outputs, [inputs[number] for number in wanted], seeds, create_graph=True, allow_unused=True)
+            for number, gradient in zip(wanted, gradients, strict=True):
+                found[number] = gradient
+        return found
+
+    def _rule(self, needs: Sequence[bool], *inputs: Tensor | None, program: Program) -> Pull:
+        whole = self._gradient(tuple(needs), self.differentiable)
+        read = {number - len(self.differentiable) for number in whole.program.inputs}
+        saved = tuple([tensor if number in read else None for number, tensor in enumerate(inputs)])
+        shapes = [None if tensor is None else tensor._array.shape for tensor in inputs]
+
+        def pull(g: Any, y: Any) -> Sequence[Tensor | None]:
+            upstream = enumerate(g) if g.__class__ is list else [(self.differentiable[0], g)]
+            # Results of several shapes one after the other: what comes from a small one must not be broadcast, and then summed.
+            groups: dict[Any, list[tuple[int, Tensor]]] = {}
+            for place, part in upstream:
+                if part is not None:
+                    groups.setdefault(part._array.shape, []).append((place, part))
+            gradients: list[Tensor | None] = [None] * len(shapes)
+            for group in groups.values():
+                formula = self._gradient(tuple(needs), tuple([place for place, _ in group]))
+                values = formula(*[part for _, part in group], *saved) if formula.places else ()
+                for place, value in zip(formula.places, values, strict=True):
+                    own, before = reduce_to(value, shapes[place]), gradients[place]
+                    gradients[place] = own if before is None else before + own
+            return gradients
+
+        return pull
+
+
+def fuse(function: Callable[..., Any] | None = None) -> Callable[..., Any]:
+    """A function of elementwise operations that runs as one operation: a decorator, as `cupy.fuse` is.
+
+    ::
+
+        @lucid.fuse
+        def formula(a, b, c, d):
+            return a * b + c * lucid.tanh(d)
+
+    Called with tensors, it reads and writes memory once, forward and, for the gradients of all arguments together, backward. It
+    differentiates any number of times. Results have the shapes and dtypes that the operations would give; several are returned
+    as a tuple, list or named tuple. float16 and bfloat16 are computed in float32 and rounded once, at the end.
+
+    - The function is traced: called once for each combination of dtypes, of arguments with and without dimensions and of values
+      of the other arguments, which must be hashable. Tensors of other shapes, and other numbers, use the same compiled kernel.
+      On the CPU it is compiled in about half a second and kept on disk, on a GPU by CuPy.
+    - Its operations may be arithmetic, comparisons, `where`, `clamp`, roots, powers, exponentials, logarithms, trigonometric
+      functions, and activations such as `relu`, `gelu` and `softplus`, on real numbers, integers and bools.
+    - On the device 'meta' it computes shapes. In a function that is fused itself it becomes part of that.
+
+    Raises TypeError for other operations, for code that asks for elements (`if x > 0`) or shapes, for tensors that are not
+    arguments, and for arguments that are written; RuntimeError for tensors on several devices and for shapes that do not
+    broadcast.
+    """
+    if function is None:
+        return fuse
+    name = getattr(function, "__qualname__", repr(function))
+    formulas: dict[Any, tuple[Formula, Callable[..., Any]]] = {}
+
+    @functools.wraps(function)
+    def fused(*arguments: Any, **keywords: Any) -> Any:
+        values = [*arguments, *keywords.values()]
+        tensors = [value for value in values if isinstance(value, Tensor)]
+        if not tensors or tensors[0]._array.__class__ is backends.symbolic_module().ndarray:
+            return function(*arguments, **keywords)
+        if len({tensor._array.__class__ for tensor in tensors}) > 1:
+            tensors = _on_one_device(name, tensors)
+        key = (*[_key(value) for value in values], tuple(keywords), _dtypes.get_default_dtype())
+        try:
+            found = formulas.get(key)
+        except TypeError as error:
+            raise TypeError(f"lucid.fuse: {name}(): arguments that are no tensors must be hashable: {error}") from None
+        if found is None:
+            if len(formulas) >= _MOST_FORMULAS:
+                formulas.clear()
+            found = formulas[key] = _trace(name, function, arguments, keywords)
+        formula, assemble = found
+        return assemble(formula(*tensors))
+
+    return fused
+
+
+def _key(value: Any) -> Any:
+    """What a function is traced anew for."""
+    if isinstance(value, Tensor):
+        return value._array.dtype, value._array.ndim > 0
+    return value.__class__, repr(value) if value.__class__ is float else value  # -0.0 == 0.0
+
+
+def _on_one_device(name: str, tensors: list[Tensor]) -> list[Tensor]:
+    """`tensors`, with those of no dimensions on the CPU moved to the others. Raises RuntimeError if several devices are left."""
+    require_one_device(name, tensors)
+    device = next((tensor.device for tensor in tensors if tensor.ndim or tensor.device != "cpu"), None)
+    return [tensor.to(device) for tensor in tensors]
+
+
+def _trace(name: str, function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any]
+           ) -> tuple[Formula, Callable[[tuple[Tensor, ...]], Any]]:
+    """The formula of a function for such arguments, and what makes its value of the results of the formula."""
+    assemble: Callable[[tuple[Tensor, ...]], Any] = tuple
+    values = [*arguments, *keywords.values()]
+
+    def flat(*symbols: Tensor) -> Sequence[Tensor]:
+        nonlocal assemble
+        replacements = iter(symbols)
+        filled = [next(replacements) if isinstance(value, Tensor) else value for value in template]
+        value = function(*filled[:positional], **dict(zip(names, filled[positional:], strict=True)))
+        if not isinstance(value, (tuple, list)):
+            assemble = _only
+            return (value,)
+        assemble = value.__class__._make if hasattr(value, "_make") else value.__class__
+        return tuple(value)
+
+    positional, names = len(arguments), tuple(keywords)
+    # Not the tensors themselves: the formula would keep their memory.
+    template = [wrap(None) if isinstance(value, Tensor) else value for value in values]
+    kinds = [_key(value) for value in values if isinstance(value, Tensor)]
+    return Formula(name, flat, kinds), assemble
+
+
+def _only(results: tuple[Tensor, ...]) -> Tensor:
+    return results[0]
