@@ -101,10 +101,10 @@ class _Vectors:
     def store(self, vector: Any, pointer: Any) -> None:
         self.builder.store(vector, self.builder.bitcast(pointer, self.type.as_pointer()), align=self.alignment)
 
-    def prefetch(self, pointer: Any, write: bool = True) -> None:
-        """Ask for the cache line of `pointer`, to be written or read."""
+    def prefetch(self, pointer: Any, write: bool = True, level: int = 1) -> None:
+        """Ask for the cache line of `pointer`, to be written or read, in the cache of a level."""
         pointer = self.builder.bitcast(pointer, self.type.as_pointer())
-        kinds = [ir.Constant(ir.IntType(32), number) for number in (int(write), 3, 1)]  # into L1, data
+        kinds = [ir.Constant(ir.IntType(32), number) for number in (int(write), 4 - level, 1)]  # 1: data
         signature = ir.FunctionType(ir.VoidType(), [pointer.type, *(kind.type for kind in kinds)])
         function = cgutils.get_or_insert_function(self.builder.module, signature, "llvm.prefetch.p0")
         self.builder.call(function, [pointer, *kinds])

@@ -1,184 +1,198 @@
 """Convolution with 3x3 taps and strides of 1 by Winograd's F(2x2, 3x3): 16 products for a tile of 2x2 outputs instead of 36.
 
-A task takes a run of tiles of all images, so that small planes fill vectors as well as large ones: it transforms their pixels,
-multiplies them by the transformed weight, 16 products of matrices, and transforms the sums to outputs. Larger tiles would save
-more, but F(4x4, 3x3) makes rounding errors eight times as large as direct convolution does; those of F(2x2, 3x3) are alike.
+A task takes some rows of tiles of all images: it transforms their pixels, multiplies them by the transformed weight, 16 products
+of matrices, and transforms the sums to outputs. Larger tiles would save more, but F(4x4, 3x3) makes rounding errors eight times
+as large as direct convolution does; those of F(2x2, 3x3) are alike.
 """
 from __future__ import annotations
+
+import math
+from typing import NamedTuple
 
 import numba
 import numpy as np
 
 from . import _direct
+from ._channels_last import gather_band, whole
 from ._compile import jit, jit_parallel
 from ._layout import Array
-from ._microkernels import ROWS, VECTORS, multiply_block
 from ._pool import empty
 from ._row_copies import Window
-from ._winograd_transforms import LANES, PRODUCTS, runs_of_tiles, transform_pixels, transform_sums, transform_weight
+from ._winograd_products import LINES, PANEL, multiply_panel
+from ._winograd_tiles import (
+    TAP_PLACES,
+    band_size,
+    deliver_rows,
+    entry_step,
+    output_places,
+    panel_width,
+    pixel_places,
+    tiles_of,
+    transform_rows,
+)
+from ._winograd_transforms import PRODUCTS, transform_taps
 
-# Tiles that are multiplied at once.
-_BLOCK = VECTORS * LANES
-# Channels that a sum in registers runs over: with more, rounding errors grow and the pixels leave the L1 cache.
-_CHANNELS = 64
-# Blocks of tiles of a task: few, for pixels and sums to stay in the L2 cache; more where the weight is so large that each task
-# reads it from the L3 cache or memory.
-_BLOCKS, _MANY_BLOCKS = 3, 9
+# Channels that a sum in registers runs over: with more, rounding errors grow and a panel of the weight leaves the L1 cache.
+_CHANNELS = 128
+# Bytes of transformed pixels and sums of a task, in a 1 MiB L2 cache; but at least some tiles, for which the weight is read from
+# the L2 or L3 cache, and more of them where it comes from memory.
+_TASK_BYTES = 5 << 17
+_LEAST_TASK, _LEAST_TASK_OF_LARGE_WEIGHT = 96, 288
 _LARGE_WEIGHT_BYTES = 1 << 23
 # Work is cut into about this many tasks at least.
 _TASKS = 8
 # Bytes of the largest transformed weight, 1.8 times the weight itself.
 _WEIGHT_BYTES = 1 << 26
-# With fewer channels the transforms take longer than the products that they save: 0.9 to 1.7 of the time of direct convolution
-# with 8 channels, 0.5 to 1.3 with 16, 0.5 to 0.8 with 32 to 512 (8x8 pixels, which fill blocks exactly, up to 1.0).
-_LEAST_CHANNELS = 32
-# With fewer tiles the weight's transform is not paid back: 256 channels take 1.3 of the time with 1 tile, 0.7 with 16.
+# With fewer channels, or fewer pairs of them, the transforms take longer than the products that they save: 1.0 to 1.7 of the time
+# of direct convolution for 8 -> 32, 0.85 to 1.15 for 16 -> 16, 0.7 to 0.95 for 16 -> 32, 0.55 to 0.85 for 32 -> 32.
+_LEAST_CHANNELS = 16
+_LEAST_PAIRS = 512
+# With fewer tiles the weight's transform is not paid back: 64 channels take 0.5 to 1.1 of the time with 16 tiles.
 _LEAST_TILES = 16
 
-
-def count_tiles(x: Array, window: Window) -> int:
-    """The tiles of 2x2 outputs of all images of x (N, C, H, W), or of g of the same results."""
-    return x.shape[0] * (-(-window.out_height // 2)) * (-(-window.out_width // 2))
+_TURNED_TAP_PLACES = np.concatenate([TAP_PLACES[8::-1], TAP_PLACES[9:]])
 
 
-def is_possible(x: Array, window: Window, groups: int, out_channels: int) -> bool:
-    """Whether the transforms are made for this convolution of x (N, C, H, W), and its transformed weight is small enough."""
-    return (
-        groups == 1 and x.dtype == np.float32 and window[:4] == (3, 3, 1, 1) and (window.dh, window.dw) == (1, 1)
-        and PRODUCTS * x.shape[1] * out_channels * x.itemsize <= _WEIGHT_BYTES
-    )
+class Cut(NamedTuple):
+    """A task is `rows` rows of tiles; products are computed for `lines` tiles, a multiple of LINES.
+
+    Panels of pixels are `width` channels wide; entries of the pixels and of the sums lie `pixels_step` and `sums_step` apart.
+    """
+
+    rows: int
+    lines: int
+    width: int
+    pixels_step: int
+    sums_step: int
 
 
 def suits(x: Array, window: Window, groups: int, out_channels: int) -> bool:
-    """Whether to call `convolve` or `grad_input`, for x or g (N, C, H, W)."""
+    """Whether to call `convolve`, `grad_input` or `_winograd_grad_weight`, for x or g (N, C, H, W)."""
+    channels = x.shape[1]
     return (
-        is_possible(x, window, groups, out_channels)
-        and min(x.shape[1], out_channels) >= _LEAST_CHANNELS and count_tiles(x, window) >= _LEAST_TILES
+        groups == 1 and x.dtype == np.float32 and window[:4] == (3, 3, 1, 1) and (window.dh, window.dw) == (1, 1)
+        and min(channels, out_channels) >= _LEAST_CHANNELS
+        and _LEAST_PAIRS <= channels * out_channels <= _WEIGHT_BYTES // (PRODUCTS * x.itemsize)
+        and x.shape[0] * -(-window.out_height // 2) * -(-window.out_width // 2) >= _LEAST_TILES
     )
 
 
 @jit_parallel
-def _transform_weight(weight, layout, out_channels, channels, transformed):
-    """transformed is (blocks, PRODUCTS, C, ROWS); layout says where a tap of the flat weight lies, as for `transform_weight`."""
-    offset, by_output, by_channel, by_row, by_column = layout
-    for b in numba.prange(transformed.shape[0]):
-        transform_weight(weight, offset + b * ROWS * by_output, by_output, by_channel, by_row, by_column,
-                         min(ROWS, out_channels - b * ROWS), channels, transformed[b])
+def _transform_weight(weight, by_output, by_channel, outputs, channels, places, transformed):
+    """transformed is (PRODUCTS, panels of outputs, C, width), the last panel as wide as its whole vectors.
 
-
-@jit
-def _multiply(pixels, pixels_step, weight, taps, count, pitch, sums, sums_step):
-    """sums[e, r, t] = sum over c of weight[r // ROWS, e, c, r % ROWS] * pixels[e, c, t] for t < count.
-
-    Rows of the flat pixels and sums are `pitch` apart, entries e a step; `taps` says where the rows of some channels lie.
+    The taps of an output and a channel are 9 elements of the flat weight; `places` says where they lie in a band.
     """
-    blocks, _, channels, _ = weight.shape
-    zeros = np.zeros(ROWS, pixels.dtype)
-    each = taps.shape[0]
-    for e in range(PRODUCTS):
-        for first in range(0, channels, each):
-            last = min(channels, first + each)
-            for b in range(blocks):
-                part = weight[b, e, first:last]
-                for t in range(0, count, _BLOCK):
-                    multiply_block(pixels, e * pixels_step + first * pitch + t, taps[: last - first], part, zeros, sums,
-                                   e * sums_step + b * ROWS * pitch + t, pitch, first > 0)
+    step = transformed.shape[0] // PRODUCTS
+    for panel in numba.prange((outputs + PANEL - 1) // PANEL):
+        first, width = panel * PANEL, panel_width(panel, PANEL, outputs)
+        some = min(width, outputs - first)
+        band = np.empty(10 * PANEL, weight.dtype)
+        for c in range(channels):
+            gather_band(weight, first * by_output + c * by_channel, by_output, some, 9, places, 0, band)
+            transform_taps(band, 0, 3 * PANEL, PANEL, 1, some, transformed, channels * first + c * width, 0, step)
 
 
 @jit
-def _transform_tiles(x, window, first, last, pitch, pixels_step, first_channel, last_channel, pixels):
-    """The transformed pixels of some channels in the tiles first..last, and zeros up to the end of the last block."""
-    channels, height, width = x.shape[1:]
-    across = (window.out_width + 1) // 2
-    flat = x.reshape(-1)
-    t = first_channel * pitch
-    for n, row, column, count in runs_of_tiles(first, last, across, (window.out_height + 1) // 2 * across):
-        transform_pixels(flat, (n * channels + first_channel) * height * width, height, width, 2 * row - window.ph,
-                         2 * column - window.pw, last_channel - first_channel, count, pixels, t, pitch, pixels_step)
-        t += count
-    end = (last - first + _BLOCK - 1) // _BLOCK * _BLOCK
+def _multiply(pixels, channels, weight, cut, outputs, first, last, sums):
+    """The panels of sums of the outputs first..last: the products of panels of pixels with those of the weight."""
+    step = weight.shape[0] // PRODUCTS
     for e in range(PRODUCTS):
-        for c in range(first_channel, last_channel):
-            for i in range(e * pixels_step + c * pitch + last - first, e * pixels_step + c * pitch + end):
-                pixels[i] = 0
+        for panel in range(first // PANEL, (last + PANEL - 1) // PANEL):
+            pitch = panel_width(panel, PANEL, outputs)
+            place = ((panel - first // PANEL) * PRODUCTS + e) * cut.sums_step
+            for channel in range(0, channels, cut.width):
+                part = channel // cut.width
+                multiply_panel(
+                    pixels, (part * PRODUCTS + e) * cut.pixels_step, panel_width(part, cut.width, channels), 1, cut.lines,
+                    weight, e * step + channels * panel * PANEL + channel * pitch, pitch, min(cut.width, channels - channel),
+                    sums, place, pitch, channel > 0,
+                )
 
 
 @jit
-def _convolve_tiles(pixels, pixels_step, window, first, last, pitch, taps, weight, bias, first_output, outputs, out_channels, y,
-                    finite):
-    """Some output channels of the tiles first..last; finite[n] becomes False for an image n with a result that is not finite."""
-    out_height, out_width = window.out_height, window.out_width
-    across = (out_width + 1) // 2
-    sums_step = weight.shape[0] * ROWS * pitch + LANES
-    sums = np.empty(PRODUCTS * sums_step, pixels.dtype)
-    _multiply(pixels, pixels_step, weight, taps, last - first, pitch, sums, sums_step)
-    plane = out_height * out_width
-    t = 0
-    for n, row, column, count in runs_of_tiles(first, last, across, (out_height + 1) // 2 * across):
-        start = (n * out_channels + first_output) * plane + 2 * row * out_width + 2 * column
-        if not transform_sums(sums, t, pitch, sums_step, bias, outputs, count, y, start, plane, out_width,
-                              min(2 * count, out_width - 2 * column), 2 * row + 1 < out_height):
-            finite[n] = False
-        t += count
+def _convolve_rows(pixels, channels, tiles, cut, first, last, weight, bias, first_output, last_output, places, y, finite):
+    """Some outputs of rows first..last of the tiles from their transformed pixels."""
+    sums = np.empty((last_output - first_output + PANEL - 1) // PANEL * PRODUCTS * cut.sums_step, pixels.dtype)
+    _multiply(pixels, channels, weight, cut, y.shape[1], first_output, last_output, sums)
+    band = np.empty(band_size(tiles, 0), pixels.dtype)
+    deliver_rows(sums, cut.sums_step, tiles, first, last, first_output, last_output, bias, places, band, y, finite)
 
 
 @jit_parallel
-def _convolve_parallel(x, window, count, each, pitch, pixels_step, taps, weight, bias, y, finite):
-    """Tasks of `each` of the `count` tiles."""
-    out_channels = bias.shape[0]
-    for task in numba.prange((count + each - 1) // each):
-        first, last = task * each, min(count, (task + 1) * each)
-        pixels = np.empty(PRODUCTS * pixels_step, x.dtype)
-        _transform_tiles(x, window, first, last, pitch, pixels_step, 0, x.shape[1], pixels)
-        _convolve_tiles(pixels, pixels_step, window, first, last, pitch, taps, weight, bias, 0, out_channels, out_channels, y,
-                        finite)
+def _convolve_parallel(x, top, tiles, cut, places, weight, bias, out_places, y, finite):
+    """Tasks of `cut.rows` rows of tiles."""
+    channels, rows = x.shape[1], x.shape[0] * tiles.down
+    for task in numba.prange((rows + cut.rows - 1) // cut.rows):
+        first, last = task * cut.rows, min(rows, (task + 1) * cut.rows)
+        pixels = np.empty((channels + cut.width - 1) // cut.width * PRODUCTS * cut.pixels_step, x.dtype)
+        band = np.zeros(band_size(tiles, 2), x.dtype)
+        transform_rows(x, top, True, tiles, first, last, 0, channels, cut.width, places, band, pixels, cut.pixels_step)
+        _convolve_rows(pixels, channels, tiles, cut, first, last, weight, bias, 0, y.shape[1], out_places, y, finite)
 
 
 @jit_parallel
-def _transform_parallel(x, window, count, each, pitch, pixels_step, splits, pixels):
-    """pixels (tasks, PRODUCTS * pixels_step) for `_convolve_shared`."""
-    channels = x.shape[1]
+def _transform_parallel(x, top, tiles, cut, places, pixels):
+    """pixels (tasks, panels, PRODUCTS * cut.pixels_step) for `_convolve_shared`."""
+    channels, rows, panels = x.shape[1], x.shape[0] * tiles.down, pixels.shape[1]
+    for task in numba.prange(pixels.shape[0] * panels):
+        part, panel = task // panels, task % panels
+        band = np.zeros(band_size(tiles, 2), x.dtype)
+        transform_rows(x, top, True, tiles, part * cut.rows, min(rows, (part + 1) * cut.rows), panel * cut.width,
+                       min(channels, (panel + 1) * cut.width), cut.width, places, band, pixels[part, panel],
+                       cut.pixels_step)
+
+
+@jit_parallel
+def _convolve_shared(pixels, channels, tiles, cut, splits, weight, bias, places, y, finite):
+    """Tasks of `cut.rows` rows of tiles and of a part of the outputs."""
+    outputs, rows = y.shape[1], y.shape[0] * tiles.down
+    panels = (outputs + PANEL - 1) // PANEL
     for task in numba.prange(pixels.shape[0] * splits):
         part, split = task // splits, task % splits
-        _transform_tiles(x, window, part * each, min(count, (part + 1) * each), pitch, pixels_step, split * channels // splits,
-                         (split + 1) * channels // splits, pixels[part])
+        _convolve_rows(pixels[part].reshape(-1), channels, tiles, cut, part * cut.rows, min(rows, (part + 1) * cut.rows),
+                       weight, bias, split * panels // splits * PANEL, min(outputs, (split + 1) * panels // splits * PANEL),
+                       places, y, finite)
 
 
-@jit_parallel
-def _convolve_shared(pixels, window, count, each, pitch, pixels_step, taps, splits, weight, bias, y, finite):
-    """Tasks of `each` of the `count` tiles, and of a part of the output channels."""
-    blocks, out_channels = weight.shape[0], bias.shape[0]
-    for task in numba.prange(pixels.shape[0] * splits):
-        part, split = task // splits, task % splits
-        some, end = split * blocks // splits, (split + 1) * blocks // splits
-        _convolve_tiles(pixels[part], pixels_step, window, part * each, min(count, (part + 1) * each), pitch, taps,
-                        weight[some:end], bias[some * ROWS :], some * ROWS, min(out_channels, end * ROWS) - some * ROWS,
-                        out_channels, y, finite)
+def _cut(rows: int, across: int, channels: int, outputs: int) -> Cut:
+    """Tasks for `rows` rows of `across` tiles: all alike, of whole blocks of rows of the products if they have several."""
+    large = PRODUCTS * channels * outputs * 4 >= _LARGE_WEIGHT_BYTES
+    most = max(_LEAST_TASK_OF_LARGE_WEIGHT if large else _LEAST_TASK, _TASK_BYTES // (PRODUCTS * 4 * (channels + outputs)))
+    unit = LINES // math.gcd(LINES, across)
+    tasks = max(-(-rows // max(1, most // across)), min(_TASKS, rows // unit))
+    each = min(rows, -(-rows // (tasks * unit)) * unit)
+    lines = -(-each * across // LINES) * LINES
+    width = -(-channels // (-(-channels // _CHANNELS) * PANEL)) * PANEL
+    return Cut(each, lines, width, entry_step(lines, width), entry_step(lines, PANEL))
 
 
-def _convolve(x: Array, weight: Array, layout: tuple[int, ...], bias: Array, window: Window, y: Array) -> Array:
-    """Fill y; the numbers of the images where some of it is not finite, and perhaps wrong."""
-    (samples, channels), out_channels = x.shape[:2], bias.size
-    transformed = np.empty((-(-out_channels // ROWS), PRODUCTS, channels, ROWS), x.dtype)
-    _transform_weight(weight.reshape(-1), layout, out_channels, channels, transformed)
-    count = count_tiles(x, window)
-    blocks = _BLOCKS if transformed.nbytes < _LARGE_WEIGHT_BYTES else _MANY_BLOCKS
-    groups = -(-count // (blocks * _BLOCK))
-    blocks = -(-count // (groups * _BLOCK))
-    # An odd number of blocks: rows that are a multiple of a power of two apart compete for the same lines of the cache.
-    pitch = (blocks | 1) * _BLOCK
-    splits = min(transformed.shape[0], -(-_TASKS // (2 * groups)))
-    taps = np.arange(-(-channels // -(-channels // _CHANNELS))) * pitch
+def _convolve(x: Array, weight: Array, turned: bool, bias: Array, window: Window, y: Array) -> Array:
+    """Fill y; the numbers of the images where some of it is not finite, and perhaps wrong.
+
+    The weight (O, C, 3, 3) is that of the convolution, or if `turned` that of the convolution whose input gradient y is.
+    """
+    (samples, channels), outputs = x.shape[:2], bias.size
+    transformed = empty((PRODUCTS * channels * whole(outputs),), x.dtype)
+    if turned:
+        _transform_weight(weight.reshape(-1), 9, 9 * outputs, outputs, channels, _TURNED_TAP_PLACES, transformed)
+    else:
+        _transform_weight(weight.reshape(-1), 9 * channels, 9, outputs, channels, TAP_PLACES, transformed)
+    padded_bias = np.zeros(whole(outputs), x.dtype)
+    padded_bias[:outputs] = bias
+    rows = samples * -(-window.out_height // 2)
+    cut = _cut(rows, -(-window.out_width // 2), channels, outputs)
+    tiles = tiles_of(window, cut.rows)
+    parts = -(-rows // cut.rows)
+    splits = min(-(-outputs // PANEL), -(-_TASKS // (2 * parts)))
+    places, out_places = pixel_places(tiles, x.shape[3], window.pw), output_places(tiles, y.shape[3])
     finite = np.ones(samples, np.bool_)
-    each = blocks * _BLOCK
-    # A vector more than the rows need: the same row of all entries would compete for the same lines of the cache.
-    pixels_step = channels * pitch + LANES
     if splits == 1:
-        _convolve_parallel(x, window, count, each, pitch, pixels_step, taps, transformed, bias, y.reshape(-1), finite)
+        _convolve_parallel(x, -window.ph, tiles, cut, places, transformed, padded_bias, out_places, y, finite)
     else:  # few tiles: tasks share their pixels
-        pixels = empty((-(-count // each), PRODUCTS * pixels_step), x.dtype)
-        _transform_parallel(x, window, count, each, pitch, pixels_step, min(splits, channels), pixels)
-        _convolve_shared(pixels, window, count, each, pitch, pixels_step, taps, splits, transformed, bias, y.reshape(-1), finite)
+        pixels = empty((parts, -(-channels // cut.width), PRODUCTS * cut.pixels_step), x.dtype)
+        _transform_parallel(x, -window.ph, tiles, cut, places, pixels)
+        _convolve_shared(pixels, channels, tiles, cut, splits, transformed, padded_bias, out_places, y, finite)
     return np.flatnonzero(~finite)
 
 
@@ -188,8 +202,7 @@ def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array) -> 
     The transforms add numbers that direct convolution keeps apart: infinite ones of both signs make NaN there, and large ones
     overflow. Images with a result that is not finite are therefore computed directly.
     """
-    channels = weight.shape[1]
-    doubtful = _convolve(x, weight, (0, 9 * channels, 9, 3, 1), bias, window, y)
+    doubtful = _convolve(x, weight, False, bias, window, y)
     if doubtful.size:
         part = np.empty((doubtful.size, *y.shape[1:]), y.dtype)
         _direct.convolve(x[doubtful], weight, bias, window, part)
@@ -198,9 +211,9 @@ def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array) -> 
 
 def grad_input(g: Array, weight: Array, window: Window, dx: Array) -> None:
     """Fill dx (N, C, H, W) from g (N, O, OH, OW) and weight (O, C, 3, 3), all contiguous float32."""
-    channels = weight.shape[1]
+    bias = np.zeros(weight.shape[1], g.dtype)
     turned = window._replace(ph=2 - window.ph, pw=2 - window.pw, out_height=dx.shape[2], out_width=dx.shape[3])
-    doubtful = _convolve(g, weight, (8, 9, 9 * channels, -3, -1), np.zeros(channels, g.dtype), turned, dx)
+    doubtful = _convolve(g, weight, True, bias, turned, dx)
     if doubtful.size:
         part = np.empty((doubtful.size, *dx.shape[1:]), dx.dtype)
         _direct.grad_input(g[doubtful], weight, window, part)

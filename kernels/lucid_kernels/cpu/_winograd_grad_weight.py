@@ -1,120 +1,139 @@
 """Weight gradient of a 3x3 convolution by Winograd's transforms: 16 products for a tile of 2x2 outputs instead of 36.
 
 The adjoint of `_winograd`: the gradient of G w G^T, entry by entry, is a product of matrices, the transformed gradients of the
-outputs by the transformed pixels, summed over the tiles. Both are computed for some hundred tiles at a time.
+outputs by the transformed pixels, summed over the tiles. A task computes a block of that product, of few enough channels for all
+its numbers to stay in the L2 cache. Other blocks transform the same pixels again: to keep four numbers for each pixel in the L3
+cache and to read them again takes longer.
 """
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numba
 import numpy as np
 
 from . import _direct_grad_weight
+from ._channels_last import LANES, scatter_band, whole
 from ._compile import jit, jit_parallel
 from ._layout import Array
-from ._microkernels import DOT_ROWS, DOT_SUMS, DOT_TAPS, dot_block
+from ._pool import empty
 from ._row_copies import Window
-from ._winograd import count_tiles, is_possible
-from ._winograd_transforms import LANES, PRODUCTS, runs_of_tiles, transform_gradients, transform_pixels
+from ._winograd_products import PANEL, multiply_panel
+from ._winograd_tiles import (
+    TAP_PLACES,
+    band_size,
+    entry_step,
+    output_places,
+    panel_width,
+    pixel_places,
+    tiles_of,
+    transform_rows,
+)
+from ._winograd_transforms import PRODUCTS, transform_tap_sums
 
-# Bytes of transformed pixels and gradients: they are written once and read once, in the L3 cache.
-_TILES_BYTES = 1 << 25
-# Tiles of a sum in registers: fewer, and adding up its lanes shows.
-_TILES = 512
-# Bytes of transformed gradients that stay in the L2 cache.
-_ROWS_BYTES = 1 << 19
-# Tasks that share the channels of the pixels, and those of the gradients.
+# Channels of either side in a block: its sums take 256 KiB of a 1 MiB L2 cache.
+_BLOCK = 64
+# Bytes of the transformed pixels and gradients beside them.
+_TILES_BYTES = 1 << 19
+# Tiles that a sum in registers runs over: with more, a panel of pixels leaves the L1 cache.
+_TILES = 128
+# Rows of a block that are transformed back by a task; a panel has a multiple of them.
+_ROWS = LANES
+# Work is cut into this many tasks at least. The number is fixed, so results do not depend on the number of threads.
 _TASKS = 8
-# With fewer channels or tiles, what is added up and transformed back at the end outweighs the saved products: against direct dot
-# products 1.2 of the time with 32 channels and 0.7 to 0.9 with 64 to 512; 64 channels take 1.4 with 49 tiles and 0.6 with 64.
-_LEAST_CHANNELS = 64
-_LEAST_TILES = 64
 
 
-def suits(x: Array, window: Window, groups: int, out_channels: int) -> bool:
-    """Whether to call `grad_weight`."""
-    return (
-        is_possible(x, window, groups, out_channels)
-        and min(x.shape[1], out_channels) >= _LEAST_CHANNELS and count_tiles(x, window) >= _LEAST_TILES
-    )
+class _Sides(NamedTuple):
+    """The two factors of the product: `rows` channels of one, and the `columns` channels of the other, which fill vectors.
 
-
-@jit
-def _transform(x, first_channel, last_channel, top, left, runs, of_pixels, pitch, step, out):
-    """Transform some channels of x at the tiles `runs`; those of the first row and column start at (top, left)."""
-    channels, height, width = x.shape[1:]
-    some = last_channel - first_channel
-    flat = x.reshape(-1)
-    place = first_channel * pitch
-    for n, row, column, count in runs:
-        start = (n * channels + first_channel) * height * width
-        i, j = top + 2 * row, left + 2 * column
-        if of_pixels:
-            transform_pixels(flat, start, height, width, i, j, some, count, out, place, pitch, step)
-        else:
-            transform_gradients(flat, start, height, width, i, j, some, count, out, place, pitch, step)
-        place += count
-
-
-@jit_parallel
-def _transform_parallel(x, g, window, first, last, tasks, pitch, pixels_step, pixels, gradients_step, gradients):
-    """The transforms of the tiles first..last; the rows of the flat results are `pitch` apart."""
-    across = (window.out_width + 1) // 2
-    runs = runs_of_tiles(first, last, across, (window.out_height + 1) // 2 * across)
-    for task in numba.prange(2 * tasks):
-        part = task // 2
-        if task % 2 == 0:
-            channels = x.shape[1]
-            _transform(x, part * channels // tasks, (part + 1) * channels // tasks, -window.ph, -window.pw, runs, True, pitch,
-                       pixels_step, pixels)
-        else:
-            channels = g.shape[1]
-            _transform(g, part * channels // tasks, (part + 1) * channels // tasks, 0, 0, runs, False, pitch, gradients_step,
-                       gradients)
-
-
-@jit_parallel
-def _multiply_parallel(pixels, pixels_step, gradients, gradients_step, pitch, count, each, parts, rows, taps, sums):
-    """Add to sums (PRODUCTS, blocks of rows, blocks of taps, DOT_SUMS) the products of `count` tiles.
-
-    A task takes one entry and `each` blocks of rows; `rows` and `taps` say where the rows of a block lie.
+    Both are cut into blocks. Pixels have the padding `top` before the first row of tiles; they are the columns, or if `turned`
+    the rows.
     """
-    for task in numba.prange(PRODUCTS * parts):
-        e, first = task // parts, task % parts * each
-        for t in range(sums.shape[2]):
-            for b in range(first, min(sums.shape[1], first + each)):
-                dot_block(gradients, e * gradients_step + b * DOT_ROWS * pitch, rows,
-                          pixels, e * pixels_step + t * DOT_TAPS * pitch, taps, 1, 0, 0, count, sums[e, b, t])
+
+    rows: int
+    columns: int
+    row_block: int
+    column_block: int
+    turned: bool
+    top: int
 
 
 @jit
-def _untransform(a, b, c, d, first, second, third):
-    """(first, second, third) = G^T (a, b, c, d)."""
-    for i in range(DOT_SUMS):
-        total, difference = b[i] + c[i], (b[i] - c[i]) / 2
-        first[i], second[i], third[i] = a[i] + total / 2, difference, total / 2 + d[i]
+def _multiply(left, right, step, rows, columns, count, sums, lines, accumulate):
+    """The products of `count` tiles: sums (panels of columns, PRODUCTS, lines, PANEL), flat; with `accumulate` added to them."""
+    for e in range(PRODUCTS):
+        for part in range((columns + PANEL - 1) // PANEL):
+            width = panel_width(part, PANEL, columns)
+            for tile in range(0, count, _TILES):
+                for panel in range((rows + PANEL - 1) // PANEL):
+                    line = panel_width(panel, PANEL, rows)
+                    multiply_panel(
+                        left, (panel * PRODUCTS + e) * step + tile * line, 1, line, line,
+                        right, (part * PRODUCTS + e) * step + tile * width, width, min(_TILES, count - tile),
+                        sums, ((part * PRODUCTS + e) * lines + panel * PANEL) * PANEL, PANEL, accumulate or tile > 0,
+                    )
 
 
 @jit_parallel
-def _untransform_parallel(sums, dweight, finite):
-    """dweight (O, C, 9) = G^T sums G; finite[b] says whether those of a block of rows are."""
-    out_channels, channels, _ = dweight.shape
-    for b in numba.prange(sums.shape[1]):
-        half, taps = np.empty((12, DOT_SUMS), sums.dtype), np.empty((9, DOT_SUMS), sums.dtype)
-        check = sums.dtype.type(0)
-        for t in range(sums.shape[2]):
-            for j in range(4):
-                _untransform(sums[j, b, t], sums[4 + j, b, t], sums[8 + j, b, t], sums[12 + j, b, t],
-                             half[j], half[4 + j], half[8 + j])
-            for i in range(3):
-                _untransform(half[4 * i], half[4 * i + 1], half[4 * i + 2], half[4 * i + 3],
-                             taps[3 * i], taps[3 * i + 1], taps[3 * i + 2])
-            for r in range(min(DOT_ROWS, out_channels - b * DOT_ROWS)):
-                for c in range(min(DOT_TAPS, channels - t * DOT_TAPS)):
-                    target = dweight[b * DOT_ROWS + r, t * DOT_TAPS + c]
-                    for k in range(9):
-                        target[k] = taps[k, r * DOT_TAPS + c]
-                        check += target[k] * 0  # 0 times infinity or NaN is NaN
-        finite[b] = check == 0
+def _sum_blocks(rows, columns, sides, tiles, each, step, row_places, column_places, parts):
+    """parts (parts of the tiles, blocks of rows, blocks of columns, panels of columns, PRODUCTS, rows, PANEL).
+
+    A task takes `each` rows of tiles at a time.
+    """
+    all_rows, turned, blocks = rows.shape[0] * tiles.down, sides.turned, parts.shape[2]
+    for task in numba.prange(parts.shape[0] * parts.shape[1] * blocks):
+        part, row_block, column_block = task // (parts.shape[1] * blocks), task // blocks % parts.shape[1], task % blocks
+        row, column = row_block * sides.row_block, column_block * sides.column_block
+        row_end, column_end = min(sides.rows, row + sides.row_block), min(sides.columns, column + sides.column_block)
+        first, last = part * all_rows // parts.shape[0], (part + 1) * all_rows // parts.shape[0]
+        left = np.empty((row_end - row + PANEL - 1) // PANEL * PRODUCTS * step, rows.dtype)
+        right = np.empty((column_end - column + PANEL - 1) // PANEL * PRODUCTS * step, rows.dtype)
+        # The larger band is that of the pixels. Each has zeros beside its image.
+        row_band, column_band = np.zeros(band_size(tiles, 2), rows.dtype), np.zeros(band_size(tiles, 2), rows.dtype)
+        for line in range(first, last, each):
+            end = min(last, line + each)
+            transform_rows(rows, sides.top if turned else 0, turned, tiles, line, end, row, row_end, PANEL, row_places, row_band,
+                           left, step)
+            transform_rows(columns, 0 if turned else sides.top, not turned, tiles, line, end, column, column_end, PANEL,
+                           column_places, column_band, right, step)
+            _multiply(left, right, step, row_end - row, column_end - column, (end - line) * tiles.across,
+                      parts[part, row_block, column_block].reshape(-1), sides.row_block, line > first)
+
+
+@jit_parallel
+def _untransform_parallel(parts, sides, by_row, by_column, places, dweight, finite):
+    """The taps of a row and column, 9 elements of dweight from row * by_row + column * by_column on, of the sum of the parts.
+
+    A task takes some rows of a block; finite[block, task] says whether all of it is.
+    """
+    _, row_blocks, blocks, panels, products, lines, _ = parts.shape
+    tasks = finite.shape[1]
+    for task in numba.prange(row_blocks * blocks * tasks):
+        block, first = task // tasks, task % tasks * _ROWS
+        row, column = block // blocks * sides.row_block, block % blocks * sides.column_block
+        sums = parts[0, block // blocks, block % blocks].reshape(-1)
+        for part in range(1, parts.shape[0]):
+            added = parts[part, block // blocks, block % blocks].reshape(-1)
+            for entry in range(panels * products):
+                start = (entry * lines + first) * PANEL
+                _add(sums[start : start + _ROWS * PANEL], added[start : start + _ROWS * PANEL])
+        zeros, band = np.zeros(PANEL, parts.dtype), np.empty(10 * PANEL, parts.dtype)
+        good = True
+        for line in range(first, min(first + _ROWS, sides.rows - row)):
+            for panel in range(panels):
+                left = column + panel * PANEL
+                some = min(PANEL, sides.columns - left)
+                if some > 0:
+                    start = (panel * PRODUCTS * lines + line) * PANEL
+                    good &= transform_tap_sums(sums, start, 0, lines * PANEL, zeros, 1, some, band, 0, 3 * PANEL, PANEL)
+                    scatter_band(band, places, some, 9, dweight, (row + line) * by_row + left * by_column, by_column)
+        finite[block, task % tasks] = good
+
+
+@jit
+def _add(sums, added):
+    for i in range(sums.shape[0]):
+        sums[i] += added[i]
 
 
 def grad_weight(g: Array, x: Array, window: Window, dweight: Array) -> None:
@@ -126,28 +145,30 @@ def grad_weight(g: Array, x: Array, window: Window, dweight: Array) -> None:
         _direct_grad_weight.grad_weight(g, x, window, dweight)
 
 
+def _block(channels: int) -> int:
+    """The channels of a block: all blocks are alike, of whole panels, as far as that is possible."""
+    return -(-channels // (-(-channels // _BLOCK) * PANEL)) * PANEL
+
+
 def _grad_weight(g: Array, x: Array, window: Window, dweight: Array) -> bool:
     """Fill dweight; whether all of it is finite."""
-    channels, out_channels = x.shape[1], g.shape[1]
-    row_blocks, tap_blocks = -(-out_channels // DOT_ROWS), -(-channels // DOT_TAPS)
-    rows, taps = row_blocks * DOT_ROWS, tap_blocks * DOT_TAPS
-    count = count_tiles(x, window)
-    largest = min(_TILES, max(LANES, _TILES_BYTES // (PRODUCTS * x.itemsize * (rows + taps))))
-    chunks = -(-count // largest)
-    tiles = -(-count // (chunks * LANES)) * LANES
-    # A vector more than the tiles, and one more for each entry: rows would compete for the same lines of the cache.
-    pitch = tiles + LANES
-    pixels_step, gradients_step = taps * pitch + LANES, rows * pitch + LANES
-    pixels, gradients = np.empty(PRODUCTS * pixels_step, x.dtype), np.empty(PRODUCTS * gradients_step, x.dtype)
-    parts = -(-rows * tiles * x.itemsize // _ROWS_BYTES)
-    each = -(-row_blocks // parts)
-    parts = -(-row_blocks // each)
-    sums = np.zeros((PRODUCTS, row_blocks, tap_blocks, DOT_SUMS), x.dtype)
-    for first in range(0, count, tiles):
-        last = min(count, first + tiles)
-        _transform_parallel(x, g, window, first, last, _TASKS, pitch, pixels_step, pixels, gradients_step, gradients)
-        _multiply_parallel(pixels, pixels_step, gradients, gradients_step, pitch, last - first, each, parts,
-                           np.arange(DOT_ROWS) * pitch, np.arange(DOT_TAPS) * pitch, sums)
-    finite = np.empty(row_blocks, np.bool_)
-    _untransform_parallel(sums, dweight.reshape(out_channels, channels, 9), finite)
+    channels, outputs = x.shape[1], g.shape[1]
+    across, all_rows = -(-window.out_width // 2), x.shape[0] * -(-window.out_height // 2)
+    # Half a panel is as many loads as a whole one: the columns are the side that leaves less of its last one empty.
+    turned = -channels % PANEL > -outputs % PANEL
+    rows, columns = (channels, outputs) if turned else (outputs, channels)
+    sides = _Sides(rows, columns, _block(rows), _block(columns), turned, -window.ph)
+    row_blocks, column_blocks = -(-rows // sides.row_block), -(-columns // sides.column_block)
+    tasks = min(all_rows, -(-_TASKS // (row_blocks * column_blocks)))
+    bytes_of_row = PRODUCTS * x.itemsize * across * (min(whole(rows), sides.row_block) + min(whole(columns), sides.column_block))
+    each = -(-all_rows // tasks)
+    each = -(-each // -(-each // max(1, _TILES_BYTES // bytes_of_row)))
+    tiles = tiles_of(window, each)
+    pixels, gradients = (x, pixel_places(tiles, x.shape[3], window.pw)), (g, output_places(tiles, g.shape[3]))
+    (left, left_places), (right, right_places) = (pixels, gradients) if turned else (gradients, pixels)
+    parts = empty((tasks, row_blocks, column_blocks, sides.column_block // PANEL, PRODUCTS, sides.row_block, PANEL), x.dtype)
+    _sum_blocks(left, right, sides, tiles, each, entry_step(each * across, PANEL), left_places, right_places, parts)
+    by_row, by_column = (9, 9 * channels) if turned else (9 * channels, 9)
+    finite = np.empty((row_blocks * column_blocks, sides.row_block // _ROWS), np.bool_)
+    _untransform_parallel(parts, sides, by_row, by_column, TAP_PLACES, dweight.reshape(-1), finite)
     return bool(finite.all())

@@ -1,30 +1,37 @@
-"""The transforms of Winograd's convolution F(2x2, 3x3), in LLVM IR: 16 numbers of a tile become 16 rows of vectors of tiles.
+"""The transforms of Winograd's convolution F(2x2, 3x3), in LLVM IR: a vector of channels of a tile at a time.
 
 A tile is 2x2 outputs and the 4x4 pixels that they see. With the matrices of Lavin and Gray ("Fast algorithms for convolutional
-neural networks", 2015), outputs = A^T [sum over channels of (G w G^T) * (B^T pixels B)] A, where * is elementwise. The lanes
-of a vector are neighbouring tiles of a row of tiles, so that loads and stores of an image are contiguous.
+neural networks", 2015), outputs = A^T [sum over channels of (G w G^T) * (B^T pixels B)] A, where * is elementwise.
 """
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from ._compile import jit
-from ._microkernels import _INT, ROWS, VECTOR_BYTES, _at, _data, _intrinsic, _Vectors
+from ._channels_last import LANES, vectors_of
+from ._microkernels import _INT, _at, _data, _intrinsic, _Vectors
 
 # Products for each tile and channel.
 PRODUCTS = 16
-# Tiles that one call of `transform_pixels` or `transform_sums` takes.
-LANES = VECTOR_BYTES // 4
 
 
 def _transform(builder: ir.IRBuilder, d: list[Any]) -> list[Any]:
     """B^T d for four vectors."""
     return [builder.fsub(d[0], d[2]), builder.fadd(d[1], d[2]), builder.fsub(d[2], d[1]), builder.fsub(d[1], d[3])]
+
+
+def _transform_gradient(builder: ir.IRBuilder, g: list[Any]) -> list[Any]:
+    """A g for two vectors: four."""
+    return [g[0], builder.fadd(g[0], g[1]), builder.fsub(g[0], g[1]), builder.fneg(g[1])]
+
+
+def _transform_taps(builder: ir.IRBuilder, w: list[Any]) -> list[Any]:
+    """G w for three vectors: four."""
+    outer, half = builder.fadd(w[0], w[2]), ir.Constant(w[0].type, [0.5] * w[0].type.count)
+    return [w[0], *(builder.fmul(operation(outer, w[1]), half) for operation in (builder.fadd, builder.fsub)), w[2]]
 
 
 def _untransform(builder: ir.IRBuilder, m: list[Any]) -> list[Any]:
@@ -33,74 +40,65 @@ def _untransform(builder: ir.IRBuilder, m: list[Any]) -> list[Any]:
     return [builder.fadd(first, m[2]), builder.fsub(second, m[3])]
 
 
-def _shuffled(builder: ir.IRBuilder, one: Any, other: Any, lanes: list[int]) -> list[Any]:
-    """Two vectors with these lanes of `one` and `other`."""
-    count = one.type.count
-    kind = ir.VectorType(ir.IntType(32), count)
-    return [builder.shuffle_vector(one, other, ir.Constant(kind, half)) for half in (lanes[:count], lanes[count:])]
+def _untransform_taps(builder: ir.IRBuilder, m: list[Any]) -> list[Any]:
+    """G^T m for four vectors: three."""
+    half = ir.Constant(m[0].type, [0.5] * m[0].type.count)
+    total, difference = (builder.fmul(operation(m[1], m[2]), half) for operation in (builder.fadd, builder.fsub))
+    return [builder.fadd(m[0], total), difference, builder.fadd(total, m[3])]
 
 
-def _separated(builder: ir.IRBuilder, one: Any, other: Any) -> list[Any]:
-    """The even lanes of two vectors, and the odd ones."""
-    count = 2 * one.type.count
-    return _shuffled(builder, one, other, [*range(0, count, 2), *range(1, count, 2)])
+def _twice(builder: ir.IRBuilder, transform: Any, square: list[list[Any]]) -> list[list[Any]]:
+    """`transform` of the columns of a square of vectors, then of its rows."""
+    columns = [transform(builder, list(column)) for column in zip(*square)]
+    return [transform(builder, list(row)) for row in zip(*columns)]
 
 
-def _interleaved(builder: ir.IRBuilder, even: Any, odd: Any) -> list[Any]:
-    """even[0], odd[0], even[1], odd[1], ... in two vectors."""
-    lanes = even.type.count
-    return _shuffled(builder, even, odd, [lane // 2 + lane % 2 * lanes for lane in range(2 * lanes)])
+def _for_tiles(builder: ir.IRBuilder, tiles: Any, channels: Any, body: Any) -> None:
+    """Call body(tile, channel) for each tile and each vector of channels."""
+    with cgutils.for_range(builder, tiles) as tile, vectors_of(builder, channels) as (channel, _):
+        body(tile.index, channel)
 
 
-def _transform_gradient(builder: ir.IRBuilder, g: list[Any]) -> list[Any]:
-    """A g for two vectors: four."""
-    return [g[0], builder.fadd(g[0], g[1]), builder.fsub(g[0], g[1]), builder.fneg(g[1])]
+def _offsets(builder: ir.IRBuilder, side: int, row: Any, column: Any) -> list[list[Any]]:
+    """Offsets of the pixels of a tile of `side` rows and columns."""
+    rows, columns = ([builder.mul(pitch, ir.Constant(_INT, i)) for i in range(side)] for pitch in (row, column))
+    return [[builder.add(a, b) for b in columns] for a in rows]
+
+
+def _entries(builder: ir.IRBuilder, step: Any) -> list[list[Any]]:
+    """Offsets of the PRODUCTS entries of a transform, in four rows."""
+    return [[builder.mul(step, ir.Constant(_INT, 4 * a + b)) for b in range(4)] for a in range(4)]
 
 
 def _make_transform(side: int, transform: Any) -> Any:
     @_intrinsic
-    def transform_tiles(typing, x, start, height, width, top, left, channels, tiles, out, out_start, pitch, step):
-        """out[out_start + e * step + c * pitch + t] = entry e of the transform of side * side pixels of x.
+    def transform_tiles(typing, band, start, row, column, tiles, channels, out, out_start, pitch, step):
+        """out[out_start + t * pitch + e * step + c] = entry e of the transform of tile t, side * side pixels of a band.
 
-        For `channels` planes c of x and `tiles` <= LANES tiles t; the pixels of tile t start at row `top` and column `left`
-        + 2 * t; what lies outside of height * width is 0. x is flat, its first plane starts at `start`; nothing is checked.
+        For `tiles` neighbours and whole vectors of `channels`. Pixel (a, b) of tile t is band[start + a * row + (2 * t + b) *
+        column + c]. Nothing is checked.
         """
         integer = types.int64
-        signature = types.void(x, *(integer,) * 7, out, *(integer,) * 3)
+        signature = types.void(band, *(integer,) * 5, out, *(integer,) * 3)
 
         def emit(context, builder, signature, arguments):
-            x, out = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 8))
-            start, height, width, top, left, channels, tiles = arguments[1:8]
-            out_start, pitch, step = arguments[9:]
-            lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
-            vectors = _Vectors(builder, x.type.pointee, lanes)
-            offsets = [first + v * lanes for first in range(0, side, 2) for v in range(2)]
-            before, after = builder.neg(left), builder.sub(width, left)
-            masks = [builder.and_(vectors.between(o, after), builder.not_(vectors.between(o, before))) for o in offsets]
-            # A row outside is read from here, again for each channel.
-            zeros = cgutils.alloca_once(builder, vectors.type, 3)
-            for v in range(3):
-                builder.store(vectors.zero, _at(builder, zeros, v))
-            zeros = builder.bitcast(zeros, x.type)
-            rows, steps = [], []
-            for a in range(side):
-                row = builder.add(top, ir.Constant(_INT, a))
-                inside = builder.icmp_unsigned("<", row, height)
-                rows.append(builder.select(inside, _at(builder, x, start, builder.mul(row, width), left), zeros))
-                steps.append(builder.select(inside, builder.mul(height, width), ir.Constant(_INT, 0)))
-            stored = vectors.first(tiles)
-            with cgutils.for_range(builder, channels) as loop:
-                pixels = []
-                for row, row_step in zip(rows, steps):
-                    source = _at(builder, row, builder.mul(loop.index, row_step))
-                    parts = [vectors.load_masked(_at(builder, source, o), mask) for o, mask in zip(offsets, masks)]
-                    pixels.append([column for v in range(0, side, 2) for column in _separated(builder, *parts[v : v + 2])])
-                half = [transform(builder, [row[b] for row in pixels]) for b in range(side)]
-                target = _at(builder, out, out_start, builder.mul(loop.index, pitch))
-                for a in range(4):
-                    for b, value in enumerate(transform(builder, [column[a] for column in half])):
-                        place = _at(builder, target, builder.mul(step, ir.Constant(_INT, 4 * a + b)))
-                        vectors.store_masked(value, place, stored)
+            band, out = (_at(builder, _data(context, builder, signature.args[i], arguments[i]), arguments[i + 1]) for i in (0, 6))
+            row, column, tiles, channels = arguments[2:6]
+            pitch, step = arguments[8:]
+            vectors = _Vectors(builder, band.type.pointee, LANES)
+            offsets = _offsets(builder, side, row, column)
+            entries = _entries(builder, step)
+            across = builder.mul(column, ir.Constant(_INT, 2))
+
+            def body(tile, channel):
+                source = _at(builder, band, builder.mul(tile, across), channel)
+                target = _at(builder, out, builder.mul(tile, pitch), channel)
+                pixels = [[vectors.load(_at(builder, source, offset)) for offset in line] for line in offsets]
+                for line, places in zip(_twice(builder, transform, pixels), entries):
+                    for value, place in zip(line, places):
+                        vectors.store(value, _at(builder, target, place))
+
+            _for_tiles(builder, tiles, channels, body)
             return context.get_dummy_value()
 
         return signature, emit
@@ -108,94 +106,56 @@ def _make_transform(side: int, transform: Any) -> Any:
     return transform_tiles
 
 
-# B^T d B for the 4x4 pixels d of a tile, and A g A^T for the gradient g of its 2x2 outputs.
+# B^T d B for the 4x4 pixels d of a tile, A g A^T for the gradient g of its 2x2 outputs, and G w G^T for the 3x3 taps w.
 transform_pixels = _make_transform(4, _transform)
 transform_gradients = _make_transform(2, _transform_gradient)
+transform_taps = _make_transform(3, _transform_taps)
 
 
-@_intrinsic
-def transform_sums(typing, sums, start, pitch, step, bias, rows, tiles, out, out_start, plane, width, columns, below):
-    """The outputs A^T m A + bias of `tiles` <= LANES neighbouring tiles, for `rows` output channels; whether all are finite.
+def _make_untransform(side: int, transform: Any) -> Any:
+    @_intrinsic
+    def transform_sums(typing, sums, start, pitch, step, bias, tiles, channels, band, band_start, row, column):
+        """The transforms of the PRODUCTS sums of neighbouring tiles plus bias, for whole vectors of `channels`.
 
-    Entry e of m of row r is sums[start + e * step + r * pitch + t]. The tiles' first row of outputs starts at out[out_start +
-    r * plane] and has `columns` elements, the second, if there is one `below`, `width` elements later; nothing is checked.
-    """
-    integer = types.int64
-    signature = types.boolean(sums, integer, integer, integer, bias, integer, integer, out, *(integer,) * 4, types.boolean)
+        Entry e of tile t and channel c is sums[start + t * pitch + e * step + c]; of the `side` * `side` results (a, b) is
+        band[band_start + a * row + (2 * t + b) * column + c]. Whether all are finite. Nothing is checked.
+        """
+        integer = types.int64
+        signature = types.boolean(sums, *(integer,) * 3, bias, integer, integer, band, *(integer,) * 3)
 
-    def emit(context, builder, signature, arguments):
-        sums, bias, out = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 4, 7))
-        start, pitch, step = arguments[1:4]
-        rows, tiles = arguments[5:7]
-        out_start, plane, width, columns, below = arguments[8:]
-        lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
-        vectors = _Vectors(builder, sums.type.pointee, lanes)
-        second = builder.select(below, columns, ir.Constant(_INT, 0))
-        masks = [[vectors.between(o, count) for o in (0, lanes)] for count in (columns, second)]
-        check = cgutils.alloca_once(builder, vectors.type)
-        builder.store(vectors.zero, check)
-        with cgutils.for_range(builder, rows) as loop:
-            source = _at(builder, sums, start, builder.mul(loop.index, pitch))
-            entries = [vectors.load(_at(builder, source, builder.mul(step, ir.Constant(_INT, e)))) for e in range(PRODUCTS)]
-            half = [_untransform(builder, entries[b::4]) for b in range(4)]
-            added = vectors.splat(builder.load(_at(builder, bias, loop.index)))
-            target = _at(builder, out, out_start, builder.mul(loop.index, plane))
-            for a in range(2):
-                pair = [builder.fadd(value, added) for value in _untransform(builder, [column[a] for column in half])]
-                for value in pair:  # 0 times infinity or NaN is NaN
-                    builder.store(builder.fadd(builder.load(check), builder.fmul(value, vectors.zero)), check)
-                for v, value in enumerate(_interleaved(builder, *pair)):
-                    place = _at(builder, target, builder.mul(width, ir.Constant(_INT, a)), v * lanes)
-                    vectors.store_masked(value, place, masks[a][v])
-        total = builder.load(check)
-        failed = builder.and_(builder.fcmp_unordered("uno", total, total), vectors.first(tiles))
-        failed = builder.bitcast(failed, ir.IntType(lanes))
-        return builder.icmp_unsigned("==", failed, ir.Constant(failed.type, 0))
+        def emit(context, builder, signature, arguments):
+            sums, bias, band = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 4, 7))
+            start, pitch, step = arguments[1:4]
+            tiles, channels = arguments[5:7]
+            band_start, row, column = arguments[8:]
+            vectors = _Vectors(builder, sums.type.pointee, LANES)
+            offsets = _offsets(builder, side, row, column)
+            entries = _entries(builder, step)
+            across = builder.mul(column, ir.Constant(_INT, 2))
+            check = cgutils.alloca_once(builder, vectors.type)
+            builder.store(vectors.zero, check)
 
-    return signature, emit
+            def body(tile, channel):
+                source = _at(builder, sums, start, builder.mul(tile, pitch), channel)
+                target = _at(builder, band, band_start, builder.mul(tile, across), channel)
+                square = [[vectors.load(_at(builder, source, entry)) for entry in line] for line in entries]
+                added = vectors.load(_at(builder, bias, channel))
+                for line, places in zip(_twice(builder, transform, square), offsets):
+                    for value, place in zip(line, places):
+                        value = builder.fadd(value, added)
+                        vectors.add_product(check, value, vectors.zero)  # 0 times infinity or NaN is NaN
+                        vectors.store(value, _at(builder, target, place))
 
+            _for_tiles(builder, tiles, channels, body)
+            total = builder.load(check)
+            failed = builder.bitcast(builder.fcmp_unordered("uno", total, total), ir.IntType(LANES))
+            return builder.icmp_unsigned("==", failed, ir.Constant(failed.type, 0))
 
-@jit
-def runs_of_tiles(first, last, across, tiles):
-    """The tiles first..last in runs of up to LANES neighbours: (runs, 4), image, row, column and number of each run.
+        return signature, emit
 
-    An image has `tiles` tiles in rows of `across`.
-    """
-    runs = np.empty((last - first, 4), np.int64)
-    count = 0
-    while first < last:
-        column = first % across
-        run = min(LANES, across - column, last - first)
-        runs[count, 0], runs[count, 1], runs[count, 2], runs[count, 3] = first // tiles, first % tiles // across, column, run
-        count += 1
-        first += run
-    return runs[:count]
+    return transform_sums
 
 
-@jit
-def transform_weight(weight, offset, by_output, by_channel, by_row, by_column, outputs, channels, out):
-    """out[e, c, r] = entry e of G w G^T for `outputs` <= ROWS output channels r; out (PRODUCTS, C, ROWS), 0 beyond them.
-
-    Tap (i, j) of r and c is weight[offset + r * by_output + c * by_channel + i * by_row + j * by_column].
-    """
-    taps = np.zeros((9, ROWS), weight.dtype)
-    half = np.empty((12, ROWS), weight.dtype)
-    for c in range(channels):
-        for i in range(3):
-            for j in range(3):
-                first = offset + c * by_channel + i * by_row + j * by_column
-                for r in range(outputs):
-                    taps[3 * i + j, r] = weight[first + r * by_output]
-        for j in range(3):
-            _transform_taps(taps[j], taps[3 + j], taps[6 + j], half[j], half[3 + j], half[6 + j], half[9 + j])
-        for a in range(4):
-            _transform_taps(half[3 * a], half[3 * a + 1], half[3 * a + 2],
-                            out[4 * a, c], out[4 * a + 1, c], out[4 * a + 2, c], out[4 * a + 3, c])
-
-
-@jit
-def _transform_taps(first, second, third, a, b, c, d):
-    """(a, b, c, d) = G (first, second, third), for ROWS outputs."""
-    for r in range(ROWS):
-        outer, inner = first[r] + third[r], second[r]
-        a[r], b[r], c[r], d[r] = first[r], (outer + inner) / 2, (outer - inner) / 2, third[r]
+# A^T m A for the 2x2 outputs of a tile, and G^T m G for the gradient of 3x3 taps.
+transform_sums = _make_untransform(2, _untransform)
+transform_tap_sums = _make_untransform(3, _untransform_taps)

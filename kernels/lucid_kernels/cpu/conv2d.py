@@ -1,7 +1,7 @@
 """2-d convolution and its gradients: each call goes to the way that suits its shape.
 
-`_winograd` serves 3x3 taps of many channels, `_direct` and `_direct_grad_weight` most others, `_depthwise` one input channel a
-group, `_columns` groups of few results and what is too small for threads. float16 and bfloat16 are computed in float32.
+`_winograd` serves 3x3 taps of 16 channels and more, `_direct` and `_direct_grad_weight` most others, `_depthwise` one input
+channel a group, `_columns` groups of few results and what is too small for threads. float16 and bfloat16 are computed in float32.
 """
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def conv2d_grad_weight(
         dweight.fill(0)
     elif _is_depthwise(weight_shape, groups):
         depthwise_grad_weight(g, x, window, dweight)
-    elif _winograd_grad_weight.suits(x, window, groups, weight_shape[0]):
+    elif _winograd.suits(x, window, groups, weight_shape[0]):
         _winograd_grad_weight.grad_weight(g, x, window, dweight)
     elif suits_grad_weight(x, window, groups, weight_shape[0]):
         grad_weight(g, x, window, dweight, groups)

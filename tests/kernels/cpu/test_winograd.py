@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 from lucid_kernels.cpu import _direct, _direct_grad_weight, _winograd, _winograd_grad_weight, _winograd_transforms
 from lucid_kernels.cpu import conv2d as family
+from lucid_kernels.cpu._channels_last import LANES, gather_band, scatter_band
+from lucid_kernels.cpu._microkernels import ROWS, VECTORS
+from lucid_kernels.cpu._winograd_products import LINES, PANEL, multiply_panel
 from lucid_kernels.cpu.conv2d import conv2d, conv2d_grad_input, conv2d_grad_weight
 
 # (input shape, output channels, padding)
@@ -33,9 +36,8 @@ each_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 @pytest.fixture
 def always(monkeypatch):
     """Small convolutions take Winograd's way too."""
-    for module in (_winograd, _winograd_grad_weight):
-        monkeypatch.setattr(module, "_LEAST_CHANNELS", 1)
-        monkeypatch.setattr(module, "_LEAST_TILES", 1)
+    for name in ("_LEAST_CHANNELS", "_LEAST_PAIRS", "_LEAST_TILES"):
+        monkeypatch.setattr(_winograd, name, 1)
 
 
 def data(case: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
@@ -77,8 +79,8 @@ def test_against_float64(case, always, monkeypatch):
     check(case, monkeypatch)
 
 
-@pytest.mark.parametrize("limits", [{"_CHANNELS": 3}, {"_BLOCKS": 1}, {"_TASKS": 100}, {"_LARGE_WEIGHT_BYTES": 0},
-                                    {"_TILES": 1}, {"_TILES_BYTES": 1}, {"_ROWS_BYTES": 1}], ids=str)
+@pytest.mark.parametrize("limits", [{"_CHANNELS": 3}, {"_TASK_BYTES": 1, "_LEAST_TASK": 1}, {"_TASKS": 1}, {"_TASKS": 100},
+                                    {"_LARGE_WEIGHT_BYTES": 0}, {"_TILES_BYTES": 1}, {"_BLOCK": 1}], ids=str)
 @each_case
 def test_cuts_do_not_show(case, limits, always, monkeypatch):
     for name, value in limits.items():
@@ -131,8 +133,7 @@ def test_nan_and_inf_reach_what_they_reach_directly(pixel, place, always, monkey
     x[1, 2][place] = g[2, 4][place] = pixel
     g[1], x[2] = g[1] * 0.1, x[2] * 0.1
     results = compute(x, weight, bias, g, attributes)
-    for module in (_winograd, _winograd_grad_weight):
-        monkeypatch.setattr(module, "_LEAST_CHANNELS", 100)
+    monkeypatch.setattr(_winograd, "_LEAST_CHANNELS", 100)
     wanted = compute(x, weight, bias, g, attributes)
     # A gradient of the weight adds up all pixels: errors are relative to the largest, also in taps that it does not meet.
     largest = np.abs(wanted[2][np.isfinite(wanted[2])]).max()
@@ -231,23 +232,87 @@ def test_halves_are_computed_in_float32():
 
 
 @numba.njit
-def _pixels(x, top, left, out):
-    _winograd_transforms.transform_pixels(x, 0, 6, 6, top, left, 1, 3, out, 0, 3, 3)
+def _pixels(band, out):
+    _winograd_transforms.transform_pixels(band, 0, 6 * 16, 16, 2, 16, out, 0, 16, 40)
 
 
 @numba.njit
-def _sums(sums, bias, tiles, columns, out):
-    return _winograd_transforms.transform_sums(sums, 0, 3, 3, bias, 1, tiles, out, 0, 36, 6, columns, True)
+def _sums(sums, bias, band):
+    return _winograd_transforms.transform_sums(sums, 0, 16, 40, bias, 2, 16, band, 0, 4 * 16, 16)
 
 
 def test_transforms_are_vector_instructions():
-    lanes = _winograd_transforms.LANES
-    x, out = np.arange(36, dtype=np.float32), np.zeros(16 * 3 + lanes, np.float32)
-    _pixels(x, -1, -1, out)
-    assert _sums(out, np.zeros(1, np.float32), 3, 6, np.zeros(36, np.float32))
-    register = "zmm" if lanes == 16 else "ymm"
+    """All entries of a tile in one pass over its channels."""
+    out, band = np.zeros(16 * 40, np.float32), np.arange(24 * 16, dtype=np.float32)
+    _pixels(band, out)
+    assert _sums(out, np.zeros(16, np.float32), band)
+    register = "zmm" if LANES == 16 else "ymm"
     for function, additions in ((_pixels, 32), (_sums, 24)):
         assembly = function.inspect_asm(function.signatures[0])
         if register not in assembly:
             pytest.skip("written for x86")
         assert len(re.findall(rf"v(?:add|sub)ps\s.*%{register}", assembly)) >= additions
+
+
+@numba.njit
+def _product(a, b, c, rows, width, count, accumulate):
+    multiply_panel(a, 1, 50, 2, rows, b, 3, width, count, c, 4, 70, accumulate)
+
+
+@pytest.mark.parametrize("accumulate", [False, True])
+@pytest.mark.parametrize("width", [PANEL, LANES])
+def test_multiply_panel(width, accumulate):
+    rng = np.random.default_rng(0)
+    rows, count = 2 * LINES, 23
+    a, b, c = (rng.standard_normal(size, dtype=np.float32) for size in (50 * rows + 50, 3 + width * count, 4 + 70 * rows))
+    expected = c.astype(np.float64)
+    for r in range(rows):
+        product = a[1 + 50 * r :][: 2 * count : 2] @ b[3:].reshape(count, width).astype(np.float64)
+        place = slice(4 + 70 * r, 4 + 70 * r + width)
+        expected[place] = product + (expected[place] if accumulate else 0)
+    _product(a, b, c, rows, width, count, accumulate)
+    np.testing.assert_allclose(c, expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("width", [PANEL, LANES])
+def test_sums_stay_in_vector_registers(width):
+    test_multiply_panel(width, False)
+    assembly = _product.inspect_asm(_product.signatures[0])
+    blocks = [block for block in re.split(r"^\.L\w+:", assembly, flags=re.MULTILINE) if len(re.findall("vfmadd", block)) >= 8]
+    if not blocks:
+        pytest.skip("written for x86")
+    register = "%zmm" if LANES == 16 else "%ymm"
+    for block in blocks:  # one or several steps of the sum, in each of the two kernels
+        assert len(re.findall(rf"vfmadd\w+ps\s.*{register}", block)) % (ROWS * VECTORS) == 0
+        assert not re.findall(rf"vmov\w+\s+{register}\d+, -?\d*\(%r[sb]p", block)
+
+
+@numba.njit
+def _gather(x, start, plane, channels, count, places, first, band):
+    gather_band(x, start, plane, channels, count, places, first, band)
+
+
+@numba.njit
+def _scatter(band, places, channels, count, y, start, plane):
+    scatter_band(band, places, channels, count, y, start, plane)
+
+
+@pytest.mark.parametrize("channels", [1, LANES - 1, LANES, LANES + 3])
+@pytest.mark.parametrize("count", [1, LANES, 2 * LANES + 5])
+def test_bands(channels, count):
+    """Planes become a band and planes again; nothing beside them is read or written."""
+    rng = np.random.default_rng(0)
+    plane, size = count + 7, -(-channels // LANES) * LANES
+    x = rng.standard_normal(5 + plane * channels, dtype=np.float32)
+    planes = x[5:].reshape(channels, plane)
+    planes[:, count:] = np.nan
+    places = np.concatenate([[-1], rng.permutation(count) * size, np.full(LANES, count * size)])
+    band = np.full((count + 1) * size, np.nan, np.float32)
+    _gather(x, 5, plane, channels, count, places, 1, band)
+    wanted = np.zeros((count, size), np.float32)
+    wanted[places[1 : count + 1] // size, :channels] = planes[:, :count].T
+    np.testing.assert_array_equal(band[: count * size].reshape(count, size), wanted)
+    y = np.full_like(x, 7)
+    _scatter(band, places[1:], channels, count, y, 5, plane)
+    np.testing.assert_array_equal(y[5:].reshape(channels, plane)[:, :count], planes[:, :count])
+    assert (y[:5] == 7).all() and (y[5:].reshape(channels, plane)[:, count:] == 7).all()

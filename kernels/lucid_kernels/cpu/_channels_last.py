@@ -1,0 +1,120 @@
+"""Bands of an image with the channels last, as Winograd's transforms read and write them, in LLVM IR.
+
+A band is some rows of one image, padded, of as many channels as fill whole vectors. Neighbours in memory are channels, so a
+tile of pixels needs no shuffles and no masks, however narrow the image is: planes of 7x7 or 4x4 fill vectors like large ones.
+"""
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+
+from ._compile import jit
+from ._layout import Array
+from ._microkernels import _INT, VECTOR_BYTES, _at, _data, _intrinsic, _Vectors
+from ._panels import transposed
+
+# Channels of a vector of float32.
+LANES = VECTOR_BYTES // 4
+
+
+def whole(channels: int) -> int:
+    """`channels` and what fills the last vector of them."""
+    return -(-channels // LANES) * LANES
+
+
+@functools.lru_cache(maxsize=64)
+def places_of(rows: int, width: int, columns: int, left: int, channels: int) -> Array:
+    """Where the pixels of `rows` rows of an image lie in a band of `columns` columns, which begins `left` before the image.
+
+    What is outside of the band has the place behind it, and so has a vector of pixels that are not there. Kept, as `tap_starts`.
+    """
+    column = np.arange(width) + left
+    place = (np.arange(rows).reshape(-1, 1) * columns + column) * channels
+    behind = rows * columns * channels
+    place = np.where((column >= 0) & (column < columns), place, behind)
+    return np.concatenate([place.reshape(-1), np.full(LANES, behind)])
+
+
+def vectors_of(builder: ir.IRBuilder, count: Any) -> Any:
+    """A loop over 0, LANES, ... below `count`, as a context that gives its index first."""
+    return cgutils.for_range_slice(builder, ir.Constant(_INT, 0), count, ir.Constant(_INT, LANES), intp=_INT)
+
+
+def _square(builder: ir.IRBuilder, vectors: _Vectors, channels: Any, count: Any, body: Any) -> None:
+    """Call body(channel, pixel, masks) for the squares of LANES channels by LANES pixels; a mask for each channel."""
+    none = ir.Constant(ir.VectorType(ir.IntType(1), LANES), [0] * LANES)
+    with vectors_of(builder, channels) as (channel, _), vectors_of(builder, count) as (pixel, _):
+        there = vectors.first(builder.sub(count, pixel))
+        numbers = [builder.add(channel, ir.Constant(_INT, lane)) for lane in range(LANES)]
+        body(channel, pixel, [builder.select(builder.icmp_signed("<", c, channels), there, none) for c in numbers])
+
+
+@_intrinsic
+def gather_band(typing, x, start, plane, channels, count, places, first, band):
+    """band[places[first + p] + c] = x[start + c * plane + p] for p < count and c < channels, unchecked.
+
+    Up to whole vectors of pixels and channels, what is beyond is set to 0.
+    """
+    integer = types.int64
+    signature = types.void(x, integer, integer, integer, integer, places, integer, band)
+
+    def emit(context, builder, signature, arguments):
+        x, places, band = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 5, 7))
+        start, plane, channels, count, first = (arguments[i] for i in (1, 2, 3, 4, 6))
+        vectors = _Vectors(builder, x.type.pointee, LANES)
+
+        def body(channel, pixel, masks):
+            source = _at(builder, x, start, builder.mul(channel, plane), pixel)
+            rows = [vectors.load_masked(_at(builder, source, builder.mul(plane, ir.Constant(_INT, r))), mask)
+                    for r, mask in enumerate(masks)]
+            for j, column in enumerate(transposed(builder, rows)):
+                vectors.store(column, _at(builder, band, builder.load(_at(builder, places, first, pixel, j)), channel))
+
+        _square(builder, vectors, channels, count, body)
+        return context.get_dummy_value()
+
+    return signature, emit
+
+
+@_intrinsic
+def scatter_band(typing, band, places, channels, count, y, start, plane):
+    """y[start + c * plane + p] = band[places[p] + c] for p < count and c < channels, unchecked."""
+    integer = types.int64
+    signature = types.void(band, places, integer, integer, y, integer, integer)
+
+    def emit(context, builder, signature, arguments):
+        band, places, y = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 1, 4))
+        channels, count, start, plane = (arguments[i] for i in (2, 3, 5, 6))
+        vectors = _Vectors(builder, y.type.pointee, LANES)
+
+        def body(channel, pixel, masks):
+            target = _at(builder, y, start, builder.mul(channel, plane), pixel)
+            columns = [vectors.load(_at(builder, band, builder.load(_at(builder, places, pixel, j)), channel))
+                       for j in range(LANES)]
+            for r, (row, mask) in enumerate(zip(transposed(builder, columns), masks)):
+                vectors.store_masked(row, _at(builder, target, builder.mul(plane, ir.Constant(_INT, r))), mask)
+
+        _square(builder, vectors, channels, count, body)
+        return context.get_dummy_value()
+
+    return signature, emit
+
+
+@jit
+def fill_band(x, n, first_channel, channels, top, rows, row_size, places, band):
+    """Rows top..top + rows of some channels of image n of x (N, C, H, W), zeros outside; a row of the band has `row_size`.
+
+    What is beside the image is not written.
+    """
+    _, all_channels, height, width = x.shape
+    first = min(rows, max(0, -top))
+    last = max(first, min(rows, height - top))
+    band[: first * row_size] = 0
+    band[last * row_size : rows * row_size] = 0
+    start = ((n * all_channels + first_channel) * height + top + first) * width
+    gather_band(x.reshape(-1), start, height * width, channels, (last - first) * width, places, first * width, band)

@@ -1,0 +1,105 @@
+"""Sums of outer products in registers, in LLVM IR: the products of Winograd's convolution, whose channels are neighbours."""
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+
+from ._channels_last import LANES
+from ._compile import jit
+from ._microkernels import _INT, ROWS, VECTORS, _at, _data, _intrinsic, _Vectors
+
+# Columns of a panel; the last one may have a single vector.
+PANEL = VECTORS * LANES
+# Rows that are computed together with a panel of a single vector, for as many sums as with a whole one.
+LINES = ROWS * VECTORS
+
+
+def _make_outer(row_count: int, vector_count: int) -> Any:
+    @_intrinsic
+    def outer(typing, a, a_start, line, step, b, b_start, width, count, c, c_start, pitch, accumulate):
+        """c[c_start + r * pitch + j] = sum over k < count of a[a_start + r * line + k * step] * b[b_start + k * width + j],
+
+        or with `accumulate` the sum added to what is there, for r < row_count and the j of `vector_count` vectors; nothing is
+        checked.
+        """
+        integer = types.int64
+        signature = types.void(a, *(integer,) * 3, b, *(integer,) * 3, c, integer, integer, types.boolean)
+
+        def emit(context, builder, signature, arguments):
+            a, b, c = (_at(builder, _data(context, builder, signature.args[i], arguments[i]), arguments[i + 1])
+                       for i in (0, 4, 8))
+            line, step, width, count, pitch, accumulate = (arguments[i] for i in (2, 3, 6, 7, 10, 11))
+            vectors = _Vectors(builder, b.type.pointee, LANES)
+            totals = [[cgutils.alloca_once(builder, vectors.type) for _ in range(vector_count)] for _ in range(row_count)]
+            lines, targets = ([_at(builder, pointer, builder.mul(each, ir.Constant(_INT, r))) for r in range(row_count)]
+                              for pointer, each in ((a, line), (c, pitch)))
+            for row in totals:
+                for total in row:
+                    builder.store(vectors.zero, total)
+            with cgutils.for_range(builder, count) as loop:
+                source = _at(builder, b, builder.mul(loop.index, width))
+                values = [vectors.load(_at(builder, source, v * LANES)) for v in range(vector_count)]
+                for row, scales in zip(totals, lines):
+                    scale = vectors.splat(builder.load(_at(builder, scales, builder.mul(loop.index, step))))
+                    for total, value in zip(row, values):
+                        vectors.add_product(total, value, scale)
+            # Added last: a sum over few steps has smaller errors than one that runs on from what is there.
+            with builder.if_then(accumulate):
+                for row, target in zip(totals, targets):
+                    for v, total in enumerate(row):
+                        there = vectors.load(_at(builder, target, v * LANES))
+                        builder.store(builder.fadd(builder.load(total), there), total)
+            for row, target in zip(totals, targets):
+                for v, total in enumerate(row):
+                    vectors.store(builder.load(total), _at(builder, target, v * LANES))
+            return context.get_dummy_value()
+
+        return signature, emit
+
+    return outer
+
+
+_outer_whole, _outer_single = _make_outer(ROWS, VECTORS), _make_outer(LINES, 1)
+
+
+def _make_prefetch(write: bool, level: int) -> Any:
+    @_intrinsic
+    def prefetch(typing, array, start, lines):
+        """Ask for some cache lines of a flat array, or what lies behind it, from an element on."""
+        signature = types.void(array, types.int64, types.int64)
+
+        def emit(context, builder, signature, arguments):
+            pointer = _at(builder, _data(context, builder, signature.args[0], arguments[0]), arguments[1])
+            vectors = _Vectors(builder, pointer.type.pointee, LANES)
+            with cgutils.for_range(builder, arguments[2]) as loop:
+                vectors.prefetch(_at(builder, pointer, builder.mul(loop.index, ir.Constant(_INT, LANES))), write, level)
+            return context.get_dummy_value()
+
+        return signature, emit
+
+    return prefetch
+
+
+_prefetch_panel = _make_prefetch(write=False, level=1)
+prefetch_to_read, prefetch_to_write = _make_prefetch(write=False, level=2), _make_prefetch(write=True, level=1)
+
+
+@jit
+def multiply_panel(a, a_start, line, step, rows, b, b_start, width, count, c, c_start, pitch, accumulate):
+    """`rows` rows, a multiple of LINES, of c by a panel of b, `width` elements wide: PANEL or a vector (`_make_outer`).
+
+    While it computes, it asks for what follows the panel in memory, which is the next panel: a third less time where a large
+    weight comes from the L3 cache.
+    """
+    lines = width * count // LANES
+    each = ROWS if width == PANEL else LINES
+    for r in range(0, rows, each):
+        first = r * lines // rows
+        _prefetch_panel(b, b_start + width * count + first * LANES, (r + each) * lines // rows - first)
+        if width == PANEL:
+            _outer_whole(a, a_start + r * line, line, step, b, b_start, width, count, c, c_start + r * pitch, pitch, accumulate)
+        else:
+            _outer_single(a, a_start + r * line, line, step, b, b_start, width, count, c, c_start + r * pitch, pitch, accumulate)

@@ -1,0 +1,132 @@
+"""Rows of tiles for Winograd's convolution: their pixels, transformed, in panels of channels, and their outputs from such panels.
+
+Panels are what the products read in one sweep: (panels, PRODUCTS, tiles, width), flat, of `width` channels each; the last one is
+as wide as its whole vectors. Entries lie `step` apart, a little more than they need (`entry_step`). Images, pixels and outputs
+pass through a band of PANEL channels, which stays in the L1 cache.
+"""
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ._channels_last import LANES, fill_band, places_of, scatter_band
+from ._compile import jit
+from ._layout import Array
+from ._row_copies import Window
+from ._winograd_products import PANEL, prefetch_to_read, prefetch_to_write
+from ._winograd_transforms import PRODUCTS, transform_gradients, transform_pixels, transform_sums
+
+# Where the nine taps of a filter lie in a band.
+TAP_PLACES = places_of(1, 9, 9, 0, PANEL)
+
+
+class Tiles(NamedTuple):
+    """The tiles of an image, `down` rows of `across`. A band has at most `band` rows of them."""
+
+    down: int
+    across: int
+    band: int
+
+
+def tiles_of(window: Window, rows: int) -> Tiles:
+    """The tiles of 2x2 outputs, and bands of up to `rows` rows."""
+    down = -(-window.out_height // 2)
+    return Tiles(down, -(-window.out_width // 2), min(down, rows))
+
+
+def pixel_places(tiles: Tiles, width: int, left: int) -> Array:
+    """`places_of` the pixels of a band of images of this width, `left` columns of zeros before them."""
+    return places_of(2 * tiles.band + 2, width, 2 * tiles.across + 2, left, PANEL)
+
+
+def output_places(tiles: Tiles, width: int) -> Array:
+    """`places_of` the outputs of a band, or of their gradients."""
+    return places_of(2 * tiles.band, width, 2 * tiles.across, 0, PANEL)
+
+
+@jit
+def band_size(tiles, extra):
+    """The elements of a band of 2 rows and columns for each tile and `extra` more, with a place for what is outside."""
+    return ((2 * tiles.band + extra) * (2 * tiles.across + extra) + 1) * PANEL
+
+
+def entry_step(lines: int, width: int) -> int:
+    """How far entries of some lines lie apart: a vector more, or the same line of all would compete for one set of the cache."""
+    return lines * width + LANES
+
+
+@jit
+def panel_width(panel, width, channels):
+    """The elements of a line of a panel of up to `width` channels."""
+    return min(width, (channels + LANES - 1) // LANES * LANES - panel * width)
+
+
+@jit
+def _prefetch_planes(x, n, channel, channels, top, rows, part, parts):
+    """Ask for rows of some channels of image n of x, those that are part of the image; one of several parts of them."""
+    _, all_channels, height, width = x.shape
+    first, last = max(0, top), min(height, top + rows)
+    lines = ((last - first) * width + LANES) // LANES
+    for c in range(channel + part * channels // parts, channel + (part + 1) * channels // parts):
+        prefetch_to_read(x.reshape(-1), ((n * all_channels + c) * height + first) * width, lines)
+
+
+@jit
+def transform_rows(x, top, of_pixels, tiles, first, last, first_channel, last_channel, width, places, band, out, step):
+    """Rows first..last of the tiles of all images of x (N, C, H, W), of some channels, transformed into panels `out`.
+
+    The first row of tiles of an image begins at its row `top`. Tiles are of 4x4 pixels, or else of 2x2 gradients.
+    """
+    extra = 2 if of_pixels else 0
+    row = (2 * tiles.across + extra) * PANEL
+    for channel in range(first_channel, last_channel, PANEL):
+        some = min(PANEL, last_channel - channel)
+        panel = (channel - first_channel) // width
+        pitch = panel_width(panel, width, last_channel - first_channel)
+        start = panel * (PRODUCTS * step - width) + channel - first_channel
+        at = first
+        while at < last:
+            n, line = at // tiles.down, at % tiles.down
+            count = min(tiles.band, last - at, tiles.down - line)
+            fill_band(x, n, channel, some, top + 2 * line, 2 * count + extra, row, places, band)
+            # What comes next: the processor does not foresee so many planes.
+            after = at + count if at + count < last else first
+            ahead = channel if after > at else min(channel + PANEL, last_channel - some)
+            for i in range(count):
+                _prefetch_planes(x, after // tiles.down, ahead, some, top + 2 * (after % tiles.down), 2 * count + extra, i, count)
+                place = start + (at - first + i) * tiles.across * pitch
+                if of_pixels:
+                    transform_pixels(band, 2 * i * row, row, PANEL, tiles.across, some, out, place, pitch, step)
+                else:
+                    transform_gradients(band, 2 * i * row, row, PANEL, tiles.across, some, out, place, pitch, step)
+            at += count
+
+
+@jit
+def deliver_rows(sums, step, tiles, first, last, first_output, last_output, bias, places, band, y, finite):
+    """Some outputs of the rows first..last of tiles from panels of PANEL sums, plus bias.
+
+    finite[n] becomes False for an image n of y (N, O, OH, OW) with a result that is not finite.
+    """
+    _, outputs, height, width = y.shape
+    flat = y.reshape(-1)
+    row = 2 * tiles.across * PANEL
+    for output in range(first_output, last_output, PANEL):
+        some = min(PANEL, last_output - output)
+        panel = (output - first_output) // PANEL
+        pitch = panel_width(panel, PANEL, last_output - first_output)
+        at = first
+        while at < last:
+            n, line = at // tiles.down, at % tiles.down
+            count = min(tiles.band, last - at, tiles.down - line)
+            good = True
+            start = ((n * outputs + output) * height + 2 * line) * width
+            size = min(2 * count, height - 2 * line) * width
+            for i in range(count):
+                for plane in range(i * some // count, (i + 1) * some // count):
+                    prefetch_to_write(flat, start + plane * height * width, (size + LANES - 1) // LANES)
+                place = panel * PRODUCTS * step + (at - first + i) * tiles.across * pitch
+                good &= transform_sums(sums, place, pitch, step, bias[output:], tiles.across, some, band, 2 * i * row, row, PANEL)
+            if not good:
+                finite[n] = False
+            scatter_band(band, places, some, size, flat, start, height * width)
+            at += count
