@@ -40,9 +40,21 @@ def cases(side: Side) -> Iterator[Case]:
     yield target(side, "dropout 4M floats", BOUND, lambda library: _dropout(library, values), bytes=8 * size,
                  needs=("nn.functional.dropout",))
     others = [normal(size, seed=seed) for seed in (1, 2, 3)]
-    yield target(side, "a*b + c*tanh(d) 4M floats", BOUND, lambda library: _formula(library, values, *others),
-                 needs=("tanh",), bytes=20 * size, numpy=lambda: lambda: values * others[0] + others[1] * np.tanh(others[2]),
-                 exact=lambda: _exact_formula(values, *others), part=SAMPLE)
+    for fused in (False, True):
+        suffix = ", fused" if fused else ""
+
+        def formula(library: Library, fused: bool = fused) -> Callable[[], Any]:
+            return _formula(library, fused, values, *others)
+
+        def gradients(library: Library, fused: bool = fused) -> Callable[[], Any]:
+            return _gradients(library, fused, values, *others)
+
+        yield target(side, f"a*b + c*tanh(d) 4M floats{suffix}", BOUND, formula, needs=("tanh",), bytes=20 * size, part=SAMPLE,
+                     numpy=lambda: lambda: values * others[0] + others[1] * np.tanh(others[2]),
+                     exact=lambda: _exact_formula(values, *others))
+        # Reads four arrays forward, five backward, and writes one and four.
+        yield target(side, f"a*b + c*tanh(d) 4M floats{suffix} forward + backward", None, gradients, needs=("tanh",),
+                     bytes=56 * size)
 
 
 def _dropout(library: Library, values: np.ndarray) -> Callable[[], Any]:
@@ -50,10 +62,25 @@ def _dropout(library: Library, values: np.ndarray) -> Callable[[], Any]:
     return lambda: library.F.dropout(x, 0.5)
 
 
-def _formula(library: Library, *values: np.ndarray) -> Callable[[], Any]:
-    a, b, c, d = map(library.tensor, values)
+def _function(library: Library, fused: bool) -> Callable[..., Any]:
+    """The formula; what fuses it is a decorator of lucid that PyTorch's eager mode does not have."""
     tanh = library.lib.tanh
-    return lambda: a * b + c * tanh(d)
+
+    def formula(a: Any, b: Any, c: Any, d: Any) -> Any:
+        return a * b + c * tanh(d)
+
+    return formula if library.is_torch or not fused else library.lib.fuse(formula)
+
+
+def _formula(library: Library, fused: bool, *values: np.ndarray) -> Callable[[], Any]:
+    inputs, function = [library.tensor(array) for array in values], _function(library, fused)
+    return lambda: function(*inputs)
+
+
+def _gradients(library: Library, fused: bool, *values: np.ndarray) -> Callable[[], Any]:
+    inputs, function = [library.tensor(array, grad=True) for array in values], _function(library, fused)
+    g, grad = library.tensor(values[0]), library.lib.autograd.grad
+    return lambda: grad(function(*inputs), inputs, g)
 
 
 def _exact_formula(*values: np.ndarray) -> np.ndarray:

@@ -20,6 +20,7 @@ OTHERS = ("1x1 64->256@56", "7x7 stem 3->64@224", "depthwise 3x3 64@56", "3x3 1-
 TABLE = {
     "20-op chain, 8 floats, forward + backward": 0.55, "20-op chain, 10,000 floats, forward + backward": 0.70,
     **{f"{name} 4M floats": 0.55 for name in ("exp", "tanh", "gelu", "gelu, tanh", "silu", "dropout", "a*b + c*tanh(d)")},
+    "a*b + c*tanh(d) 4M floats, fused": 0.55,
     "relu 4M floats": 1.0,
     **{f"softmax {shape} {way}": bound for shape in ("4096x1000", "16384x128")
        for way, bound in (("forward", 0.75), ("backward", 0.95))},
