@@ -12,8 +12,9 @@ from typing import Any
 
 from .. import _clock as clock
 from .. import backends
-from ..backends import TABLES
+from ..backends import LARGE, TABLES
 from ..tensor import Leaf, Tensor, version_box, wrap
+from .accumulation import Pieces, SlicePull, add_in_place, add_piece, add_second
 from .errors import describe_one, saved_from
 from .grad_mode import CHECK_NAN, GRAD
 from .grad_mode import mode as grad_mode
@@ -132,6 +133,7 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
     token = grad_mode.set(flags | GRAD if create_graph else flags & ~GRAD)
     pop, push, find, take = heapq.heappop, heapq.heappush, grads.get, grads.pop
     sums: set[Any] = set()  # nodes whose gradient is a sum made here
+    careful = create_graph or flags & CHECK_NAN  # each gradient as the rule computes it
     try:
         for node, seed in roots:
             if reached is None or node in reached:
@@ -139,6 +141,8 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
         while heap:
             node = pop(heap)[1]
             g = take(node)
+            if g.__class__ is Pieces:
+                g = g.whole()
             if node.hooks:
                 g = _call_hooks(node, g, handed_out)
             if wanted is not None and node in wanted:
@@ -162,6 +166,16 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
                 g = _call_pre_hooks(node, g, handed_out)
                 if g is None:
                     continue
+            if pull.__class__ is SlicePull and not careful and not foreign:
+                parent = node.parents[0]
+                if reached is None or parent in reached:
+                    total = find(parent)
+                    if total is None and parent.__class__ is not Leaf:
+                        push(heap, (-parent.seq, parent))
+                    add_piece(grads, sums, parent, total, pull, g)
+                if not retain_graph:
+                    node.pull = None
+                continue
             results = pull(g, None if node.kept is None else node.output())
             if retain_graph and node.kept is not None:
                 results = _apart(results, node.kept)
@@ -184,15 +198,21 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
                         push(heap, (-parent.seq, parent))
                 elif parent in sums:  # memory of our own, which nobody has seen
                     array = total._array
-                    TABLES[array.__class__]["add"](array, gradient._array, array)
-                else:
+                    if array.size < LARGE:
+                        TABLES[array.__class__]["add"](array, gradient._array, array)
+                    else:
+                        add_in_place(array, gradient._array)
+                elif create_graph:
                     grads[parent] = total + gradient
-                    if not create_graph:
-                        sums.add(parent)
+                else:
+                    sums.add(parent)
+                    add_second(grads, parent, gradient)
             if not retain_graph:
                 node.pull = node.kept = None
         for leaf in grads if len(grads) == 1 else sorted(grads, key=_creation, reverse=True):
             g = grads[leaf]
+            if g.__class__ is Pieces:
+                g = g.whole()
             if leaf.hooks:
                 g = _call_hooks(leaf, g, handed_out)
             if wanted is None:

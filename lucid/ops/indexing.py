@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.accumulation import SlicePull
 from ..autograd.errors import type_name
 from ..autograd.inplace import update
 from ..autograd.op import Op, Pull
@@ -24,8 +25,7 @@ METHODS = ("index_put", "index_put_", "take")
 
 
 def _slice_rule(needs: Any, x: Tensor, *, index: Any) -> Pull:
-    shape = x._array.shape
-    return lambda g, y: (_place_slice(g, shape=shape, index=index, unique=True),)
+    return SlicePull(x, index, _place_slice)
 
 
 def _pick_rule(needs: Any, x: Tensor, *, index: Any) -> Pull:

@@ -136,6 +136,16 @@ def transpose(x: MetaArray, *, axes: tuple[int, ...]) -> MetaArray:
 
 
 @_entry
+def assemble(*parts: MetaArray, shape: tuple[int, ...], indices: Sequence[Any], axes: tuple[int, ...] | None) -> MetaArray:
+    return blank(shape, parts[0].dtype, axes)
+
+
+@_entry
+def add_at(x: MetaArray, part: MetaArray, *, index: Any) -> MetaArray:
+    return x
+
+
+@_entry
 def broadcast_to(x: MetaArray, *, shape: tuple[int, ...]) -> MetaArray:
     return x.view(np.broadcast_to(x.layout, shape))
 
