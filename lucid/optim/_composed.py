@@ -93,7 +93,7 @@ def count(state: State) -> float:
     """Count one step more, and return which one it is: 1 at the first."""
     counter = state["step"]
     number: float = counter._array.item() + 1
-    counter._array.fill(number)
+    counter._array[()] = number
     version_box(counter).bump()
     return number
 

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..backends import run
-from ..tensor import Tensor, version_box
+from ..tensor import Tensor, bump_all
 from ._complex import Copies, copy_back, in_real_numbers
 
-Row = tuple[Any, ...]  # the arrays of a parameter: itself, its gradient, its state
+Row = Sequence[Any]  # the arrays of a parameter: itself, its gradient, its state
 
 
 def step_together(name: str, rows: Sequence[Row], each: dict[str, list[Any]], options: dict[str, Any],
@@ -28,5 +28,4 @@ def step_together(name: str, rows: Sequence[Row], each: dict[str, list[Any]], op
         chosen = {key: [values[number] for number in numbers] for key, values in each.items()}
         run(f"multi_tensor_{name}", arrays, {**options, **chosen})
         copy_back(copies)
-    for tensor in written:
-        version_box(tensor).bump()
+    bump_all(written)

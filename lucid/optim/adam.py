@@ -83,12 +83,15 @@ class Adam(ComposedOptimizer):
                 state = self.state[param]
                 if not state:
                     state.update(self._begin(param, group))
-                moments = [state["exp_avg"], state["exp_avg_sq"]]
+                mean, square = state["exp_avg"], state["exp_avg_sq"]
+                row = [param._array, grad._array, mean._array, square._array]
+                written += (param, mean, square)
                 if amsgrad:
-                    moments.append(state["max_exp_avg_sq"])
-                rows.append((param._array, grad._array, *[moment._array for moment in moments]))
+                    largest = state["max_exp_avg_sq"]
+                    row.append(largest._array)
+                    written.append(largest)
+                rows.append(row)
                 steps.append(count(state))
-                written += (param, *moments)
             step_together("adam", rows, {"steps": steps}, options, written)
         return loss
 

@@ -159,14 +159,15 @@ class Optimizer:
                 if grad is None:
                     continue
                 array, its = param._array, grad._array
-                # `.device` is an attribute of NumPy and CuPy arrays alike, and cheaper than Tensor.device.
-                if its.shape != array.shape or its.dtype != array.dtype or its.device != array.device:
+                shape, dtype, device = array.shape, array.dtype, array.device  # that of an array is cheaper than a tensor's
+                if its.shape != shape or its.dtype != dtype or its.device != device:
                     raise RuntimeError(f"the gradient of a parameter must have its shape, dtype and device, but got "
                                        f"{describe_one(grad)} for {describe_one(param)}. No parameter was changed.")
-                if param in state:
-                    kept = _placed(state[param]) if first_state is None else state[param].get(first_state)
-                    if kept is not None and (kept._array.device != array.device or (first_state is not None and (
-                            kept._array.dtype != array.dtype or kept._array.shape != array.shape))):
+                entries = state.get(param)
+                if entries is not None:
+                    kept = _placed(entries) if first_state is None else entries.get(first_state)
+                    if kept is not None and (kept._array.device != device or (first_state is not None and (
+                            kept._array.dtype != dtype or kept._array.shape != shape))):
                         self._follow(param)
                 pairs.append((param, grad))
             ready.append((group, pairs))
