@@ -8,7 +8,9 @@ come before tensor `k`, so that parts of the whole do not depend on how it is di
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+import itertools
+import sys
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -60,17 +62,30 @@ def table(rows: Sequence[Row]) -> tuple[Array, Array]:
 
     The rows must be kept alive as long as the table is in use.
     """
-    addresses = [[_address(array) for array in row] for row in rows]
-    offsets = np.zeros(len(rows) + 1, np.int64)
-    np.cumsum([row[0].size for row in rows], out=offsets[1:])
-    return np.array(addresses, np.int64), offsets
+    addresses = np.array([[_address(array) for array in row] for row in rows], np.int64)
+    return addresses, np.array([0, *itertools.accumulate([row[0].size for row in rows])], np.int64)
 
 
-def _address(array: Array) -> int:
-    try:
-        return ctypes.addressof(ctypes.c_char.from_buffer(array))  # type: ignore[arg-type]  # 0.15 us; `array.ctypes.data` takes 1.1
-    except (TypeError, ValueError):  # not writable (a gradient), or empty
-        return array.ctypes.data
+_HEADER = object.__basicsize__  # bytes of an array object before the address of its elements
+_cell = ctypes.c_ssize_t.from_address
+
+
+def _read_address(array: Array) -> int:
+    """The address of the elements, read from the array object itself: 0.1 us; `array.ctypes.data` takes 0.9."""
+    return _cell(id(array) + _HEADER).value
+
+
+def _asked_address(array: Array) -> int:
+    return array.ctypes.data
+
+
+def _way_to_address() -> Callable[[Array], int]:
+    """`_read_address` where array objects begin as NumPy's C interface has them."""
+    probe = np.zeros((2, 2), np.float32)[1:]
+    return _read_address if sys.implementation.name == "cpython" and _read_address(probe) == probe.ctypes.data else _asked_address
+
+
+_address = _way_to_address()
 
 
 def is_large(offsets: Array) -> bool:
@@ -92,8 +107,14 @@ def _pointer(typing_context: Any, address: Any, like: Any) -> Any:
 @jit_exact
 def first_tensor(offsets: Array, element: int) -> int:
     """The tensor that `element` of the whole belongs to."""
-    tensor: int = np.searchsorted(offsets, element, side="right") - 1  # type: ignore[assignment]
-    return tensor
+    low, high = 0, offsets.shape[0]  # `np.searchsorted` takes 0.3 s to compile
+    while low < high:
+        middle = (low + high) // 2
+        if offsets[middle] <= element:
+            low = middle + 1
+        else:
+            high = middle
+    return low - 1
 
 
 @jit_exact
