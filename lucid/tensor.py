@@ -554,6 +554,13 @@ def version_box(tensor: Tensor) -> Version:
     return box
 
 
+def register_view(box: Version, view: Tensor) -> None:
+    """Remember a live differentiable view, so that a write can give it its new history."""
+    if box.views is None:
+        box.views = set()
+    box.views.add(weakref.ref(view, box.views.discard))
+
+
 def bump_all(tensors: Iterable[Tensor]) -> None:
     """Record one write to each of several tensors."""
     clock.last_write = now = clock.tick()

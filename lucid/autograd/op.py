@@ -16,7 +16,7 @@ from .. import _clock as clock
 from .. import _dtypes
 from .._hooks import RemovableHandle
 from ..backends import ARITHMETIC, LARGE, TABLES, as_array, run
-from ..tensor import Tensor, mark_inference, version_box, wrap
+from ..tensor import Tensor, mark_inference, register_view, version_box, wrap
 from .errors import explain
 from .grad_mode import ANOMALY, GRAD, INFERENCE
 from .grad_mode import mode as grad_mode
@@ -150,20 +150,28 @@ class Op:
         self.view = view
 
     def __call__(self, *inputs: Any, **attributes: Any) -> Any:
+        arrays, parents, tracked = [], [], False
+        for t in inputs:
+            if isinstance(t, Tensor):
+                arrays.append(t._array)
+                parents.append(t._node)
+                if t._node is not None:
+                    tracked = True
+            else:
+                arrays.append(t)
+                parents.append(None)
         try:
-            result = run(self.name, [t._array if isinstance(t, Tensor) else t for t in inputs], attributes)
+            result = run(self.name, arrays, attributes)
         except Exception as error:
             raise explain(self.name, inputs, error) from error
-        flags = grad_mode.get()
         out: Any
         if result.__class__ is tuple:
             out = tuple([None if array is None else wrap(array) for array in result])
         else:
             out = wrap(result)
-        if flags & GRAD and self.rule is not None:
-            parents = [t._node if isinstance(t, Tensor) else None for t in inputs]
-            if any(parents):
-                self._record(out, result, parents, inputs, attributes, flags)
+        flags = grad_mode.get()
+        if tracked and flags & GRAD and self.rule is not None:
+            self._record(out, result, parents, inputs, attributes, flags)
         if self.view:
             self._share(out, inputs[0], attributes)
         elif flags & INFERENCE:
@@ -177,7 +185,10 @@ class Op:
         many = out.__class__ is tuple
         if not many and result.dtype not in _differentiable:
             return
-        inputs = [t._for_graph() if isinstance(t, Tensor) else t for t in inputs]
+        for t in inputs:
+            if t.__class__ is not Tensor and isinstance(t, Tensor):
+                inputs = [t._for_graph() if isinstance(t, Tensor) else t for t in inputs]
+                break
         pull = self.rule([p is not None for p in parents], *inputs, **attributes)  # type: ignore[misc]
         if clock.any_inference:
             check_inference(pull, self.name)
@@ -217,8 +228,8 @@ class UnaryOp(Op):
             array = run(self.name, (a._array,), attributes)
         except Exception as error:
             raise explain(self.name, (a,), error) from error
-        flags = grad_mode.get()
         out = wrap(array)
+        flags = grad_mode.get()
         if flags != GRAD:
             if flags & INFERENCE:
                 mark_inference(out)
@@ -321,6 +332,4 @@ def connect_view(view: Tensor, parent: Tensor, replay: Callable[[Tensor], Tensor
         root, to_parent = parent._view
         view._view = (root, lambda t: replay(to_parent(t)))
     if grad_mode.get() & GRAD:
-        from .inplace import register_view
-
         register_view(box, view)

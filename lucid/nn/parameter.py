@@ -13,10 +13,9 @@ from typing import Any
 
 from .. import _dtypes, backends
 from ..autograd.grad_mode import enable_grad
-from ..autograd.inplace import register_view
 from ..backends import Device
 from ..ops import conversion
-from ..tensor import Leaf, Tensor, Version, as_array, version_box, wrap
+from ..tensor import Leaf, Tensor, Version, as_array, register_view, version_box, wrap
 
 _OPTIONS = ("track_grad", "resizable", "init", "cast", "ema")
 

@@ -1,6 +1,7 @@
 """What convolutions of any dimension ask of their arguments: numbers for each dimension, shapes, dtypes, paddings."""
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -22,12 +23,14 @@ class Geometry(NamedTuple):
 
 def per_dimension(name: str, value: Any, count: int) -> Sizes:
     """A number, or a sequence of one or `count`, as `count` numbers. Raises RuntimeError for other sequences."""
+    if value.__class__ is int:
+        return (value,) * count
     if not isinstance(value, (tuple, list)):
         return (int(value),) * count
     if len(value) not in (1, count):
         raise RuntimeError(f"expected {name} to be a single integer value or a list of {count} values to match the "
                            f"convolution dimensions, but got {name}={list(value)}")
-    return tuple(int(v) for v in value) * (count // len(value))
+    return tuple(map(int, value)) * (count // len(value))
 
 
 def require_operands(name: str, input: Tensor, weight: Tensor, bias: Tensor | None, count: int) -> None:
@@ -59,14 +62,19 @@ def geometry_of(stride: Any, padding: Any, dilation: Any, groups: int, count: in
         padding = 0
     geometry = Geometry(per_dimension("stride", stride, count), per_dimension("padding", padding, count),
                         per_dimension("dilation", dilation, count), int(groups))
-    if same and geometry.stride != (1,) * count:
+    _check_geometry(geometry, same)
+    return geometry, same
+
+
+@functools.lru_cache(maxsize=256)
+def _check_geometry(geometry: Geometry, same: bool) -> None:
+    if same and geometry.stride != (1,) * len(geometry.stride):
         raise RuntimeError("padding='same' is not supported for strided convolutions")
     if min(geometry.padding) < 0:
         raise RuntimeError("negative padding is not supported")
     for name, smallest in (("stride", min(geometry.stride)), ("dilation", min(geometry.dilation)), ("groups", geometry.groups)):
         if smallest <= 0:
             raise RuntimeError(f"non-positive {name} is not supported")
-    return geometry, same
 
 
 def check_channels(shape: Sizes, kernel: Sizes, bias: Tensor | None, groups: int, transposed: bool) -> None:
@@ -91,6 +99,7 @@ def check_channels(shape: Sizes, kernel: Sizes, bias: Tensor | None, groups: int
         raise RuntimeError(f"kernel size should be greater than zero, but got {list(kernel[2:])}")
 
 
+@functools.lru_cache(maxsize=256)  # pure, and a tenth of a small layer's time
 def check_sizes(shape: Sizes, kernel: Sizes, geometry: Geometry) -> None:
     """Raise RuntimeError if the kernel does not fit into the padded input."""
     padded = [n + 2 * p for n, p in zip(shape[2:], geometry.padding, strict=True)]

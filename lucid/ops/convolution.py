@@ -90,7 +90,9 @@ def _as_plane(geometry: Geometry) -> tuple[int, Geometry]:
 
 def _convolve(x: Tensor, weight: Tensor, bias: Tensor | None, geometry: Geometry) -> Tensor:
     if len(geometry.stride) > 1:
-        result: Tensor = _OPS[len(geometry.stride)].convolve(x, weight, bias, **geometry._asdict())
+        stride, padding, dilation, groups = geometry
+        result: Tensor = _OPS[len(stride)].convolve(x, weight, bias, stride=stride, padding=padding, dilation=dilation,
+                                                    groups=groups)
         return result
     dim, geometry = _as_plane(geometry)
     return _convolve(x.unsqueeze(dim), weight.unsqueeze(dim), bias, geometry).squeeze(dim)
@@ -121,7 +123,7 @@ def _convolution(count: int, input: Tensor, weight: Tensor, bias: Tensor | None,
     if kernel[1] == 0:  # no input channels: the kernels want at least one, which may be zeros
         none = (0, 0) * count
         x, w = constant_pad(x, (*none, 0, groups)), constant_pad(w, (*none, 0, 1))
-    y = _convolve(x, w, b, geometry).to(input.dtype)
+    y = _convolve(x, w, b, geometry).to(input._array.dtype)
     return y if batched else y.squeeze(0)
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from ..autograd.grad_mode import GRAD
 from ..autograd.grad_mode import mode as grad_mode
-from ..autograd.inplace import Unwritable, refuse_leaf, register_view
+from ..autograd.inplace import Unwritable, refuse_leaf
 from ..autograd.op import Op, Pull
 from ..backends import sharing
 from ..backends.memory_format import inverse, memory_axes
 from ..backends.sharing import reach
-from ..tensor import Tensor, version_box, wrap
+from ..tensor import Tensor, register_view, version_box, wrap
 from ._operands import canonical_dim, integers, reduce_to, require_tensor
 from .creation import arange
 from .permutation import swapaxes, t, transpose

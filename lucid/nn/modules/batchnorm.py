@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import _dtypes
+from ...autograd.inplace import increment
 from ...ops.creation import empty, ones, tensor, zeros
 from ...tensor import Tensor
 from .. import functional as F
@@ -78,7 +79,7 @@ class _BatchNorm(Module):
         result = function(input, mean if passed else None, variance if passed else None, self.weight, self.bias,
                           self.training or (mean is None and variance is None), momentum, self.eps, **options)
         if counter is not None:
-            counter.add_(1)  # counted only once it has been used: a refused batch leaves the buffers alone
+            increment(counter)  # only once it has been used: a refused batch leaves the buffers alone
         return result
 
     def extra_repr(self) -> str:

@@ -3,8 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...autograd.inplace import register_view
-from ...tensor import Leaf, Tensor, version_box
+from ...tensor import Leaf, Tensor, register_view, version_box
 from ..parameter import Buffer
 from ..uninitialized import is_lazy
 
