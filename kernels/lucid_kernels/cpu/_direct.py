@@ -6,6 +6,7 @@ OpenBLAS threads, which spin on while the next Numba kernel wants their core.
 """
 from __future__ import annotations
 
+import functools
 import math
 from typing import NamedTuple
 
@@ -187,26 +188,41 @@ def _packed(weight: Array, groups: int) -> Array:
     return packed
 
 
-def _cut(x: Array, channels: int, window: Window, out_channels: int) -> _Cut:
-    """The tasks for x (N, C, H, W) with `channels` channels and `out_channels` results in a group."""
-    samples = x.shape[0]
+def _cut(samples: int, itemsize: int, channels: int, window: Window, out_channels: int) -> _Cut:
+    """The tasks for some images with `channels` channels and `out_channels` results in a group."""
     height, width = window.out_height, window.out_width
-    block = _BLOCK_BYTES // x.itemsize
+    block = _BLOCK_BYTES // itemsize
     positions = height * width
     parts = -(-channels * window.kh * window.kw // _STEPS)
     each = -(-channels // parts)
-    blocks = max(1, _WEIGHT_BYTES // (each * window.kh * window.kw * ROWS * x.itemsize))
+    blocks = max(1, _WEIGHT_BYTES // (each * window.kh * window.kw * ROWS * itemsize))
     if positions < _SMALL_PLANE and positions % block and samples > 1:
-        fitting = min(_SUMS_BYTES // (out_channels * positions * x.itemsize),
-                      _COPIES_BYTES // (each * copies_of(x, window, window.kh, height)))
+        fitting = min(_SUMS_BYTES // (out_channels * positions * itemsize),
+                      _COPIES_BYTES // (each * copies_of(itemsize, window, window.kh, height)))
         together = max(1, min(fitting, -(-samples // 2)))
         return _Cut(window.kh, together, height, each, blocks)
     period = least_period(window)
-    extra, row = extra_rows(window, period), copies_of(x, window, period, 1)
+    extra, row = extra_rows(window, period), copies_of(itemsize, window, period, 1)
     least = min(height, -(-_TASKS // samples))
     fitting = max(1, _COPIES_BYTES // (each * row) - extra)
     band = _whole_blocks(-(-height // max(least, -(-height // fitting))), width, block)
     return _Cut(period, 1, band, each, blocks)
+
+
+@functools.lru_cache(maxsize=256)
+def _plan(
+    samples: int, itemsize: int, channels: int, window: Window, out_channels: int, groups: int
+) -> tuple[_Cut, int, int, Array, int]:
+    """The cut, the rows of copies of a band, what they are apart, where the taps start and the parts of the outputs.
+
+    Kept: it takes 10 us, as long as a small convolution.
+    """
+    cut = _cut(samples, itemsize, channels, window, out_channels)
+    rows = cut.band + extra_rows(window, cut.period)
+    step = cut.samples * rows * window.out_width
+    tasks = -(-samples // cut.samples) * -(-window.out_height // cut.band) * groups
+    splits = min(-(-out_channels // ROWS), -(-_TASKS // (2 * tasks)))  # each split copies the pixels again
+    return cut, rows, step, tap_starts(cut.channels, window, cut.period, step), splits
 
 
 def _whole_blocks(band: int, width: int, block: int) -> int:
@@ -243,15 +259,8 @@ def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array, gro
             x.reshape(-1), positions, each, np.arange(channels) * positions, packed, packed_bias, y.reshape(-1)
         )
         return
-    cut = _cut(x, weight.shape[1], window, out_channels)
-    rows = cut.band + extra_rows(window, cut.period)
-    step = cut.samples * rows * window.out_width
-    tasks = -(-x.shape[0] // cut.samples) * -(-window.out_height // cut.band) * groups
-    splits = min(packed.shape[0] // groups, -(-_TASKS // (2 * tasks)))  # each split copies the pixels again
-    _convolve_bands(
-        x, window, cut, rows, step, tap_starts(cut.channels, window, cut.period, step), packed, packed_bias, splits,
-        groups, out_channels, y.reshape(-1),
-    )
+    cut, rows, step, taps, splits = _plan(x.shape[0], x.itemsize, weight.shape[1], window, out_channels, groups)
+    _convolve_bands(x, window, cut, rows, step, taps, packed, packed_bias, splits, groups, out_channels, y.reshape(-1))
 
 
 # ---- input gradient ------------------------------------------------------------------------------------------------

@@ -1,6 +1,9 @@
 """Weight gradient of a convolution, directly: dot products of the gradient with `_row_copies`, sums in registers."""
 from __future__ import annotations
 
+import functools
+from typing import NamedTuple
+
 import numba
 import numpy as np
 
@@ -72,15 +75,31 @@ def _blocks(starts: Array, size: int) -> Array:
     return starts[np.minimum(np.arange(count * size), starts.size - 1)].reshape(count, size)
 
 
-def grad_weight(g: Array, x: Array, window: Window, dweight: Array, groups: int = 1) -> None:
-    """Fill dweight (O, C / G, KH, KW) from g (N, O, OH, OW) and x (N, C, H, W)."""
-    samples, channels = x.shape[0], dweight.shape[1]
-    height, width = g.shape[2:]
-    out_channels = g.shape[1] // groups
+class _Plan(NamedTuple):
+    """What `_sum_parts` needs to know, and the shapes of its sums."""
+
+    side_by_side: bool
+    g_group: int
+    g_step: int
+    period: int
+    channels_each: int
+    band: int
+    chunk: int
+    taps: Array
+    g_rows: Array
+    rows_each: int
+    step: int
+    parts: int
+    chunks: int
+
+
+@functools.lru_cache(maxsize=256)
+def _plan(samples: int, itemsize: int, channels: int, window: Window, out_channels: int, groups: int) -> _Plan:
+    """For `channels` channels and `out_channels` results in a group. Kept: it takes 15 us, as long as a small convolution."""
+    height, width = window.out_height, window.out_width
     positions = height * width
-    if positions < _SMALL_PLANE:
-        # All samples side by side: the last vector of each plane would be half empty.
-        g = np.ascontiguousarray(g.transpose(1, 0, 2, 3))
+    side_by_side = positions < _SMALL_PLANE  # the last vector of each plane would be half empty
+    if side_by_side:
         row, g_step, period, band = samples * positions, positions, window.kh, height
     else:
         row, g_step, period = positions, groups * out_channels * positions, least_period(window)
@@ -88,24 +107,36 @@ def grad_weight(g: Array, x: Array, window: Window, dweight: Array, groups: int 
         band = -(-height // -(-height // band))
     rows = band + extra_rows(window, period)
     chunk = 1 if band < height else max(1, min(samples, _POSITIONS // positions))
-    channel_bytes = chunk * copies_of(x, window, period, rows)
+    channel_bytes = chunk * copies_of(itemsize, window, period, rows)
     chunks = -(-channels // max(1, min(channels, _PASS_BYTES // channel_bytes)))
     channels_each = -(-channels // chunks)
     chunks = -(-channels // channels_each)
-    parts = max(1, min(-(-_TASKS // (groups * chunks)), samples, _PARTS_BYTES // dweight.nbytes))
+    weight_bytes = groups * out_channels * channels * window.kh * window.kw * itemsize
+    parts = max(1, min(-(-_TASKS // (groups * chunks)), samples, _PARTS_BYTES // weight_bytes))
     chunk = min(chunk, -(-samples // parts))
     step = chunk * rows * width
-    taps = tap_starts(channels_each, window, period, step)
-    row_blocks, tap_blocks = _blocks(np.arange(out_channels) * row, DOT_ROWS), _blocks(taps, DOT_TAPS)
-    rows_each = max(1, _PASS_BYTES // (DOT_ROWS * chunk * band * width * x.itemsize))
-    rows_each = -(-len(row_blocks) // -(-len(row_blocks) // rows_each))
-    sums = np.zeros((parts, groups * chunks, len(row_blocks), len(tap_blocks), DOT_SUMS), x.dtype)
+    taps = _blocks(tap_starts(channels_each, window, period, step), DOT_TAPS)
+    g_rows = _blocks(np.arange(out_channels) * row, DOT_ROWS)
+    rows_each = max(1, _PASS_BYTES // (DOT_ROWS * chunk * band * width * itemsize))
+    rows_each = -(-len(g_rows) // -(-len(g_rows) // rows_each))
+    return _Plan(side_by_side, out_channels * row, g_step, period, channels_each, band, chunk, taps, g_rows, rows_each, step,
+                 parts, chunks)
+
+
+def grad_weight(g: Array, x: Array, window: Window, dweight: Array, groups: int = 1) -> None:
+    """Fill dweight (O, C / G, KH, KW) from g (N, O, OH, OW) and x (N, C, H, W)."""
+    out_channels = g.shape[1] // groups
+    plan = _plan(x.shape[0], x.itemsize, dweight.shape[1], window, out_channels, groups)
+    if plan.side_by_side:
+        g = np.ascontiguousarray(g.transpose(1, 0, 2, 3))
+    row_blocks, tap_blocks = len(plan.g_rows), len(plan.taps)
+    sums = np.zeros((plan.parts, groups * plan.chunks, row_blocks, tap_blocks, DOT_SUMS), x.dtype)
     _sum_parts(
-        g.reshape(-1), out_channels * row, g_step, x, groups, window, period, channels_each, band, chunk, tap_blocks,
-        row_blocks, rows_each, step, sums,
+        g.reshape(-1), plan.g_group, plan.g_step, x, groups, window, plan.period, plan.channels_each, plan.band, plan.chunk,
+        plan.taps, plan.g_rows, plan.rows_each, plan.step, sums,
     )
-    whole = (sums[0] if parts == 1 else sums.sum(0))[..., : DOT_ROWS * DOT_TAPS]
-    whole = whole.reshape(groups, chunks, len(row_blocks), len(tap_blocks), DOT_ROWS, DOT_TAPS)
-    whole = whole.transpose(0, 2, 4, 1, 3, 5)
-    whole = whole.reshape(groups, row_blocks.size, chunks, tap_blocks.size)[:, :out_channels, :, : taps.size]
+    whole = (sums[0] if plan.parts == 1 else sums.sum(0))[..., : DOT_ROWS * DOT_TAPS]
+    whole = whole.reshape(groups, plan.chunks, row_blocks, tap_blocks, DOT_ROWS, DOT_TAPS).transpose(0, 2, 4, 1, 3, 5)
+    taps = plan.channels_each * window.kh * window.kw
+    whole = whole.reshape(groups, row_blocks * DOT_ROWS, plan.chunks, tap_blocks * DOT_TAPS)[:, :out_channels, :, :taps]
     dweight.reshape(groups * out_channels, -1)[:] = whole.reshape(groups * out_channels, -1)[:, : dweight[0].size]

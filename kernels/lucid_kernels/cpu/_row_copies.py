@@ -70,9 +70,9 @@ def tap_starts(channels: int, window: Window, period: int, step: int) -> Array:
     return ((copies + rows % period) * step + down).reshape(-1)
 
 
-def copies_of(x: Array, window: Window, period: int, rows: int) -> int:
+def copies_of(itemsize: int, window: Window, period: int, rows: int) -> int:
     """Bytes of `rows` rows of the copies of one channel."""
-    return rows * window.out_width * window.kw * period * x.itemsize
+    return rows * window.out_width * window.kw * period * itemsize
 
 
 @jit

@@ -6,6 +6,7 @@ as large as direct convolution does; those of F(2x2, 3x3) are alike.
 """
 from __future__ import annotations
 
+import functools
 import math
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ from ._row_copies import Window
 from ._winograd_products import LINES, PANEL, multiply_panel
 from ._winograd_tiles import (
     TAP_PLACES,
+    Tiles,
     band_size,
     deliver_rows,
     entry_step,
@@ -155,24 +157,41 @@ def _convolve_shared(pixels, channels, tiles, cut, splits, weight, bias, places,
                        places, y, finite)
 
 
-def _cut(rows: int, across: int, channels: int, outputs: int) -> Cut:
-    """Tasks for `rows` rows of `across` tiles: all alike, of whole blocks of rows of the products if they have several."""
+class _Plan(NamedTuple):
+    """The tiles, their cut into `parts` tasks, the parts of the outputs and the places of the pixels and outputs of a band."""
+
+    tiles: Tiles
+    cut: Cut
+    parts: int
+    splits: int
+    places: Array
+    out_places: Array
+
+
+@functools.lru_cache(maxsize=256)
+def _plan(samples: int, channels: int, width: int, outputs: int, window: Window) -> _Plan:
+    """All tasks are alike, of whole blocks of rows of the products if they have several. Kept: it takes 10 us."""
+    across, rows = -(-window.out_width // 2), samples * -(-window.out_height // 2)
     large = PRODUCTS * channels * outputs * 4 >= _LARGE_WEIGHT_BYTES
     most = max(_LEAST_TASK_OF_LARGE_WEIGHT if large else _LEAST_TASK, _TASK_BYTES // (PRODUCTS * 4 * (channels + outputs)))
     unit = LINES // math.gcd(LINES, across)
     tasks = max(-(-rows // max(1, most // across)), min(_TASKS, rows // unit))
     each = min(rows, -(-rows // (tasks * unit)) * unit)
     lines = -(-each * across // LINES) * LINES
-    width = -(-channels // (-(-channels // _CHANNELS) * PANEL)) * PANEL
-    return Cut(each, lines, width, entry_step(lines, width), entry_step(lines, PANEL))
+    panel = -(-channels // (-(-channels // _CHANNELS) * PANEL)) * PANEL
+    cut = Cut(each, lines, panel, entry_step(lines, panel), entry_step(lines, PANEL))
+    tiles, parts = tiles_of(window, each), -(-rows // each)
+    splits = min(-(-outputs // PANEL), -(-_TASKS // (2 * parts)))
+    return _Plan(tiles, cut, parts, splits, pixel_places(tiles, width, window.pw), output_places(tiles, window.out_width))
 
 
-def _convolve(x: Array, weight: Array, turned: bool, bias: Array, window: Window, y: Array) -> Array:
+def _convolve(x: Array, weight: Array, turned: bool, bias: Array, window: Window, y: Array) -> Array | None:
     """Fill y; the numbers of the images where some of it is not finite, and perhaps wrong.
 
     The weight (O, C, 3, 3) is that of the convolution, or if `turned` that of the convolution whose input gradient y is.
     """
     (samples, channels), outputs = x.shape[:2], bias.size
+    tiles, cut, parts, splits, places, out_places = _plan(samples, channels, x.shape[3], outputs, window)
     transformed = empty((PRODUCTS * channels * whole(outputs),), x.dtype)
     if turned:
         _transform_weight(weight.reshape(-1), 9, 9 * outputs, outputs, channels, _TURNED_TAP_PLACES, transformed)
@@ -180,12 +199,6 @@ def _convolve(x: Array, weight: Array, turned: bool, bias: Array, window: Window
         _transform_weight(weight.reshape(-1), 9 * channels, 9, outputs, channels, TAP_PLACES, transformed)
     padded_bias = np.zeros(whole(outputs), x.dtype)
     padded_bias[:outputs] = bias
-    rows = samples * -(-window.out_height // 2)
-    cut = _cut(rows, -(-window.out_width // 2), channels, outputs)
-    tiles = tiles_of(window, cut.rows)
-    parts = -(-rows // cut.rows)
-    splits = min(-(-outputs // PANEL), -(-_TASKS // (2 * parts)))
-    places, out_places = pixel_places(tiles, x.shape[3], window.pw), output_places(tiles, y.shape[3])
     finite = np.ones(samples, np.bool_)
     if splits == 1:
         _convolve_parallel(x, -window.ph, tiles, cut, places, transformed, padded_bias, out_places, y, finite)
@@ -193,7 +206,7 @@ def _convolve(x: Array, weight: Array, turned: bool, bias: Array, window: Window
         pixels = empty((parts, -(-channels // cut.width), PRODUCTS * cut.pixels_step), x.dtype)
         _transform_parallel(x, -window.ph, tiles, cut, places, pixels)
         _convolve_shared(pixels, channels, tiles, cut, splits, transformed, padded_bias, out_places, y, finite)
-    return np.flatnonzero(~finite)
+    return None if finite.all() else np.flatnonzero(~finite)
 
 
 def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array) -> None:
@@ -203,7 +216,7 @@ def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array) -> 
     overflow. Images with a result that is not finite are therefore computed directly.
     """
     doubtful = _convolve(x, weight, False, bias, window, y)
-    if doubtful.size:
+    if doubtful is not None:
         part = np.empty((doubtful.size, *y.shape[1:]), y.dtype)
         _direct.convolve(x[doubtful], weight, bias, window, part)
         y[doubtful] = part
@@ -214,7 +227,7 @@ def grad_input(g: Array, weight: Array, window: Window, dx: Array) -> None:
     bias = np.zeros(weight.shape[1], g.dtype)
     turned = window._replace(ph=2 - window.ph, pw=2 - window.pw, out_height=dx.shape[2], out_width=dx.shape[3])
     doubtful = _convolve(g, weight, True, bias, turned, dx)
-    if doubtful.size:
+    if doubtful is not None:
         part = np.empty((doubtful.size, *dx.shape[1:]), dx.dtype)
         _direct.grad_input(g[doubtful], weight, window, part)
         dx[doubtful] = part
