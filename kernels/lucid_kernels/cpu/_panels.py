@@ -19,6 +19,8 @@ from ._microkernels import ROWS, VECTOR_BYTES, VECTORS, _at, _Vectors
 ROW_BLOCK = ROWS  # rows of the result that are computed at a time
 # Bytes of one step of a panel of rows, those of a register block or two, and of columns; a narrow panel has one vector of them.
 ROW_PANEL_BYTES, COLUMN_PANEL_BYTES = VECTOR_BYTES, VECTORS * VECTOR_BYTES
+# Panels of rows that are packed at a time: more, a power of two apart, would push each other out of the L1 cache (twice the time).
+_ROW_PANELS = 8
 _QUARTERS = 4  # of a vector of 64 bytes: 16 bytes, within which a shuffle may interleave
 
 # Numba's type of what `intrinsic` returns has the typing context among the arguments of a call.
@@ -173,26 +175,35 @@ def transpose_block(typing, source, pitch, target, width):
     return types.void(source, types.int64, target, types.int64), emit
 
 
-@_intrinsic
-def _copy_vector(typing, source, target):
-    """Copy the elements of a vector."""
+def _make_copy(count: int) -> Any:
+    @_intrinsic
+    def copy(typing, source, target):
+        """Copy `count` vectors."""
 
-    def emit(context, builder, signature, arguments):
-        source, target = arguments
-        vectors = _Vectors(builder, source.type.pointee, _lanes(signature.args[0]))
-        vectors.store(vectors.load(source), target)
-        return context.get_dummy_value()
+        def emit(context, builder, signature, arguments):
+            source, target = arguments
+            lanes = _lanes(signature.args[0])
+            vectors = _Vectors(builder, source.type.pointee, lanes)
+            for v in range(count):
+                vectors.store(vectors.load(_at(builder, source, v * lanes)), _at(builder, target, v * lanes))
+            return context.get_dummy_value()
 
-    return types.void(source, target), emit
+        return types.void(source, target), emit
+
+    return copy
+
+
+_copy_narrow, _copy_wide = _make_copy(1), _make_copy(VECTORS)
 
 
 @jit
 def pack_rows(source: Any, depth_step: int, rows: int, depth: int, width: int, target: Any) -> None:
     """Rows whose elements of one step are contiguous, in panels of `width`, a vector; the last one is filled up with zeros."""
     whole = rows - rows % width
-    for step in range(depth):
-        for row in range(0, whole, width):
-            _copy_vector(moved(source, step * depth_step + row), moved(target, row * depth + step * width))
+    for first in range(0, whole, _ROW_PANELS * width):
+        for step in range(depth):
+            for row in range(first, min(whole, first + _ROW_PANELS * width), width):
+                _copy_narrow(moved(source, step * depth_step + row), moved(target, row * depth + step * width))
     if rows > whole:
         x = _carray(source, (rows + depth * depth_step,))
         y = _carray(target, ((whole + width) * depth,))[whole * depth :]
@@ -207,10 +218,13 @@ def pack_columns(source: Any, step_of_columns: int, depth_step: int, columns: in
     """Columns in panels of `width`, the last one filled up with zeros; a vector has `lanes` elements, one of the steps is 1."""
     panel, whole_columns, whole = width * depth, columns - columns % width, depth
     if step_of_columns == 1:
-        for column in range(0, whole_columns, lanes):
-            start = column // width * panel + column % width
+        for column in range(0, whole_columns, width):
             for step in range(depth):
-                _copy_vector(moved(source, step * depth_step + column), moved(target, start + step * width))
+                line, there = moved(source, step * depth_step + column), moved(target, column * depth + step * width)
+                if width == lanes:
+                    _copy_narrow(line, there)
+                else:
+                    _copy_wide(line, there)
     else:
         whole = depth - depth % lanes
         for column in range(0, whole_columns, lanes):

@@ -10,7 +10,7 @@ from ._panels import COLUMN_PANEL_BYTES
 # Nanoseconds on one core, of which only the ratios count: a product of two float32, and an element that is packed or, for a left
 # operand whose rows are read where they lie, fetched into the L2 cache. A result that is turned is written and read once more.
 _PRODUCT = 0.0085
-_PACKED_COLUMNS, _PACKED_ROWS, _READ_ROWS, _TURNED = 0.15, 0.22, 0.01, 0.25
+_PACKED_COLUMNS, _PACKED_ROWS, _READ_ROWS, _TURNED = 0.12, 0.12, 0.01, 0.25
 _TILE = 300.0
 # At the end a thread waits for the others, on a busy machine for a good part of a tile.
 _WAITING = 0.125
