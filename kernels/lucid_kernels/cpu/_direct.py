@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
+from . import _pointwise
 from ._compile import jit, jit_parallel
 from ._layout import PARALLEL_FROM, Array
 from ._microkernels import ROWS, VECTOR_BYTES, VECTORS, multiply_block
@@ -107,22 +108,6 @@ def _convolve_band(x, window, cut, n, samples, top, bottom, rows, step, taps, we
         for i in range(samples):
             start = here + (i * groups * out_channels + first_block * ROWS) * plane
             _deliver(sums, i * count, padded, y, start, plane, outputs, count)
-
-
-@jit_parallel
-def _convolve_pointwise(x, positions, each, taps, weight, bias, y):
-    """A 1x1 convolution of x (N * C * P,) into y (N * O * P,), whose planes of P positions are a block at least: no copies."""
-    out_channels = weight.shape[0] * ROWS
-    channels = taps.shape[0]
-    block = VECTORS * (VECTOR_BYTES // x.itemsize)
-    runs = (positions + each - 1) // each
-    for task in numba.prange(x.shape[0] // (channels * positions) * runs):
-        n, first = task // runs, task % runs * each
-        for start in range(first, min(positions, first + each), block):
-            j = min(start, positions - block)  # the last block may compute some results again
-            for b in range(weight.shape[0]):
-                target = (n * out_channels + b * ROWS) * positions + j
-                multiply_block(x, n * channels * positions + j, taps, weight[b], bias[b], y, target, positions, False)
 
 
 @jit
@@ -235,30 +220,22 @@ def _whole_blocks(band: int, width: int, block: int) -> int:
 
 
 def _is_pointwise(x: Array, window: Window, out_channels: int) -> bool:
-    """Whether `_convolve_pointwise` will do: planes of a block at least that do not compete for the same lines of the cache.
-
-    The result may have another size than x, in parts of an input gradient.
-    """
-    plane_bytes = window.out_height * window.out_width * x.itemsize
+    """Whether `_pointwise` will do: the result may have another size than x, in parts of an input gradient."""
     return (
         window[:8] == (1, 1, 1, 1, 0, 0, 1, 1) and x.shape[2:] == (window.out_height, window.out_width)
-        and out_channels % ROWS == 0 and plane_bytes >= _BLOCK_BYTES and plane_bytes % 4096 != 0
+        and _pointwise.suits(window.out_height * window.out_width, out_channels, x.itemsize)
     )
 
 
 def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array, groups: int = 1) -> None:
     """Fill y (N, O, OH, OW) from x (N, C, H, W), weight (O, C / G, KH, KW), of any strides, and bias (O,)."""
     out_channels = weight.shape[0] // groups
+    if groups == 1 and _is_pointwise(x, window, out_channels):
+        _pointwise.convolve(x, weight, bias, y)
+        return
     packed = _packed(weight, groups)
     packed_bias = np.zeros((packed.shape[0], ROWS), x.dtype)
     packed_bias.reshape(groups, -1)[:, :out_channels] = bias.reshape(groups, -1)
-    if groups == 1 and _is_pointwise(x, window, out_channels):
-        positions, channels = window.out_height * window.out_width, x.shape[1]
-        each = max(_BLOCK_BYTES, _COPIES_BYTES // channels // _BLOCK_BYTES * _BLOCK_BYTES) // x.itemsize
-        _convolve_pointwise(
-            x.reshape(-1), positions, each, np.arange(channels) * positions, packed, packed_bias, y.reshape(-1)
-        )
-        return
     cut, rows, step, taps, splits = _plan(x.shape[0], x.itemsize, weight.shape[1], window, out_channels, groups)
     _convolve_bands(x, window, cut, rows, step, taps, packed, packed_bias, splits, groups, out_channels, y.reshape(-1))
 

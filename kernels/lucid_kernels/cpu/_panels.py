@@ -17,9 +17,9 @@ from ._compile import jit
 from ._microkernels import ROWS, VECTOR_BYTES, VECTORS, _at, _Vectors
 
 ROW_BLOCK = ROWS  # rows of the result that are computed at a time
-# Bytes of one step of a panel of rows, those of a register block or two, and of columns; a narrow panel has one vector of them.
+# Bytes of one step of a panel of rows, those of a register block or two, and of one of columns; a narrow one has only a vector.
 ROW_PANEL_BYTES, COLUMN_PANEL_BYTES = VECTOR_BYTES, VECTORS * VECTOR_BYTES
-# Panels of rows that are packed at a time: more, a power of two apart, would push each other out of the L1 cache (twice the time).
+# Panels of rows that are packed at a time. More, a power of two apart, would push each other out of the L1 cache: twice the time.
 _ROW_PANELS = 8
 _QUARTERS = 4  # of a vector of 64 bytes: 16 bytes, within which a shuffle may interleave
 

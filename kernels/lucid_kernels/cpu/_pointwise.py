@@ -1,0 +1,86 @@
+"""1x1 convolution of planes without padding: of each image, the product of the weight and the pixels.
+
+A task packs a panel of pixels at a time, of all channels, and asks for the next one while it multiplies: the planes are far apart
+in memory, and nothing else would fetch them ahead. In 0.85 of the time of reading the pixels where they lie, for 64 and 256
+channels of 56x56 pixels; planes a multiple of 4 KiB apart need no other way.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+from numba import types
+
+from ._compile import jit_parallel
+from ._layout import Array
+from ._microkernels import VECTOR_BYTES, _Vectors
+from ._panels import COLUMN_PANEL_BYTES, ROW_BLOCK, _intrinsic, _lanes, moved, multiply_block, pack_columns, pointer
+
+# Channels that are added up at a time: their panel, 32 KiB, stays in the L1 cache for all results.
+_DEPTH_BYTES = 1024
+_PANELS = 16  # of a task
+_LINE = 64  # bytes of a cache line
+
+
+@_intrinsic
+def _fetch(typing, pointer):
+    """Ask for the cache line at `pointer`; into L2, as the panel that is in use fills most of L1."""
+
+    def emit(context, builder, signature, arguments):
+        vectors = _Vectors(builder, arguments[0].type.pointee, _lanes(signature.args[0]))
+        vectors.prefetch(arguments[0], write=False, level=2)
+        return context.get_dummy_value()
+
+    return types.void(pointer), emit
+
+
+@jit_parallel
+def _convolve(x: Any, channels: int, positions: int, weight: Any, bias: Any, block: int, y: Any) -> None:
+    """Flat y (N, O, P) from flat x (N, C, P), weight (O / L, C, L) for vectors of L, and bias (O, panel width), or empty."""
+    item, out_channels = x.itemsize, y.size * channels // x.size
+    width, lanes = COLUMN_PANEL_BYTES // item, VECTOR_BYTES // item
+    run = _PANELS * width
+    runs, blocks = (positions + run - 1) // run, out_channels // ROW_BLOCK
+    for task in numba.prange(x.size // (channels * positions) * runs):
+        n, first = np.int64(task) // runs, np.int64(task) % runs * run
+        last = min(positions, first + run)
+        room = np.empty(block * width + _LINE // item, x.dtype)
+        for start in range(first, last, width):
+            j = min(start, positions - width)  # the last panel may compute some results again
+            for c in range(0, channels, block):
+                count = min(block, channels - c)
+                address = np.int64(room.ctypes.data)
+                panel = pointer(x, address + (_LINE - address % _LINE))
+                pixels = pointer(x, x.ctypes.data + ((n * channels + c) * positions + j) * item)
+                pack_columns(pixels, 1, positions, width, count, width, lanes, panel)
+                following = moved(pixels, width if start + width < last else 0)
+                for b in range(blocks):
+                    for k in range(b * count // blocks, (b + 1) * count // blocks):
+                        _fetch(moved(following, k * positions + lanes))
+                        _fetch(moved(following, k * positions + width - 1))
+                    row = b * ROW_BLOCK
+                    taps = pointer(x, weight.ctypes.data + ((row // lanes * channels + c) * lanes + row % lanes) * item)
+                    target = pointer(x, y.ctypes.data + ((n * out_channels + row) * positions + j) * item)
+                    added, pitch = target, positions
+                    if c == 0 and bias.size > 0:
+                        added, pitch = pointer(x, bias.ctypes.data + row * width * item), width
+                    multiply_block(taps, True, 0, panel, False, count, target, positions, c > 0 or bias.size > 0, added, pitch)
+
+
+def suits(positions: int, out_channels: int, itemsize: int) -> bool:
+    """Whether planes of `positions` and `out_channels` results fill whole blocks."""
+    return positions * itemsize >= COLUMN_PANEL_BYTES and out_channels % ROW_BLOCK == 0
+
+
+def convolve(x: Array, weight: Array, bias: Array, y: Array) -> None:
+    """Fill y (N, O, H, W) from x (N, C, H, W), contiguous, weight (O, C, 1, 1), of any strides, and bias (O,)."""
+    out_channels, channels = weight.shape[:2]
+    lanes, width = VECTOR_BYTES // x.itemsize, COLUMN_PANEL_BYTES // x.itemsize
+    taps = weight.reshape(out_channels, channels)
+    if out_channels % lanes:
+        taps = np.concatenate((taps, np.zeros((-out_channels % lanes, channels), x.dtype)))
+    panels = np.ascontiguousarray(taps.reshape(-1, lanes, channels).swapaxes(1, 2))
+    block = -(-channels // -(-channels // (_DEPTH_BYTES // x.itemsize)))
+    biases = np.repeat(bias, width) if bias.any() else bias[:0]
+    _convolve(x.reshape(-1), channels, x.shape[2] * x.shape[3], panels.reshape(-1), biases, block, y.reshape(-1))

@@ -1,0 +1,76 @@
+"""1x1 convolutions of whole planes: values at the edges of panels and of the channels added up at a time."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from lucid_kernels.cpu import _pointwise
+from lucid_kernels.cpu._microkernels import ROWS, VECTOR_BYTES, VECTORS
+from lucid_kernels.cpu.conv2d import conv2d, conv2d_grad_input
+from lucid_kernels.cpu.threads import THREADS
+
+each_dtype = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+GEOMETRY: dict[str, Any] = {"stride": (1, 1), "padding": (0, 0), "dilation": (1, 1), "groups": 1}
+
+
+def normal(shape: tuple[int, ...], dtype: Any, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal(shape).astype(dtype)
+
+
+@each_dtype
+@pytest.mark.parametrize("plane", [(4, 8), (3, 11), (7, 9), (32, 32), (25, 41)], ids=str)
+@pytest.mark.parametrize("channels", [1, 5, 256, 257, 600])
+def test_values(plane: Any, channels: int, dtype: Any) -> None:
+    for out_channels in (8, 16, 24):
+        x, bias = normal((3, channels, *plane), dtype), normal((out_channels,), dtype, 2)
+        weight = normal((out_channels, channels, 1, 1), dtype, 1)
+        exact = np.einsum("ncij,oc->noij", x.astype(np.float64), weight[:, :, 0, 0].astype(np.float64))
+        tolerance = 100 * np.finfo(dtype).eps * (channels + 4) ** 0.5  # the reference rounds in float64 as well
+        for added in (np.zeros_like(bias), bias):
+            y = np.full((3, out_channels, *plane), np.nan, dtype)
+            _pointwise.convolve(x, weight, added, y)
+            np.testing.assert_allclose(y, exact + added[:, None, None].astype(np.float64), rtol=0, atol=tolerance)
+
+
+@each_dtype
+def test_bits_do_not_depend_on_threads(dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    x, weight, bias = normal((2, 300, 30, 31), dtype), normal((24, 300, 1, 1), dtype, 1), normal((24,), dtype, 2)
+    results = []
+    for threads in (1, 2, 5):
+        monkeypatch.setattr(THREADS, "value", threads)
+        y = np.empty((2, 24, 30, 31), dtype)
+        _pointwise.convolve(x, weight, bias, y)
+        results.append(y)
+    np.testing.assert_array_equal(results[1], results[0])
+    np.testing.assert_array_equal(results[2], results[0])
+
+
+def test_nan_and_inf_stay_where_they_are() -> None:
+    x, weight = normal((2, 40, 8, 9), np.float32), normal((16, 40, 1, 1), np.float32, 1)
+    x[1, 3, 7, 8], weight[5, 2], x[0, 0, 0, 0] = np.nan, np.inf, np.inf
+    y = conv2d(x, weight, None, **GEOMETRY)
+    assert np.isnan(y[1, :, 7, 8]).all()
+    assert not np.isfinite(y[:, 5]).any()
+    assert not np.isfinite(y[0, :, 0, 0]).any()
+    rest = np.delete(y, 5, 1)
+    assert np.isfinite(rest).sum() == rest.size - 2 * rest.shape[1]
+
+
+def test_convolutions_of_whole_planes_go_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = []
+    original = _pointwise.convolve
+    monkeypatch.setattr(_pointwise, "convolve", lambda *arguments: (taken.append(arguments[1].shape), original(*arguments))[1])
+    x, weight, g = normal((4, 64, 32, 32), np.float32), normal((128, 64, 1, 1), np.float32, 1), normal((4, 128, 32, 32), np.float32)
+    y = conv2d(x, weight, None, **GEOMETRY)
+    np.testing.assert_allclose(y, np.einsum("ncij,oc->noij", x, weight[:, :, 0, 0]), rtol=0, atol=1e-3)
+    dx = conv2d_grad_input(g, weight, input_shape=x.shape, **GEOMETRY)
+    np.testing.assert_allclose(dx, np.einsum("noij,oc->ncij", g, weight[:, :, 0, 0]), rtol=0, atol=1e-3)
+    assert taken == [(128, 64, 1, 1), (64, 128, 1, 1)]
+
+
+def test_planes_of_a_panel_and_whole_blocks_of_results() -> None:
+    panel = VECTORS * VECTOR_BYTES // 4
+    assert _pointwise.suits(panel, ROWS, 4)
+    assert not _pointwise.suits(panel - 1, ROWS, 4)
+    assert not _pointwise.suits(panel, ROWS + 1, 4)
