@@ -100,13 +100,14 @@ def _roots(tensors: Tensors, gradients: Any) -> list[tuple[Any, Tensor]]:
         else:
             if not isinstance(gradient, Tensor):
                 raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
-            if gradient._array.shape != tensor._array.shape:
+            given, array = gradient._array, tensor._array
+            if given.shape != array.shape:
                 raise RuntimeError(f"Mismatch in shape: grad_output[{number}] has a shape of {gradient.shape} and "
                                    f"output[{number}] has a shape of {tensor.shape}.")
-            if gradient._array.__class__ is not tensor._array.__class__:
+            if given.__class__ is not array.__class__:
                 raise RuntimeError(f"grad_output[{number}] is on {gradient.device} but output[{number}] is on "
                                    f"{tensor.device}")
-            if gradient._array.dtype != tensor._array.dtype:
+            if given.dtype is not array.dtype:
                 gradient = gradient.to(tensor.dtype)
         roots.append((tensor._node, gradient))
     return roots
@@ -148,6 +149,7 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
             if wanted is not None and node in wanted:
                 found[node] = g
             kind = node.__class__
+            foreign = kind is not Node and kind.foreign
             if kind is Slot:
                 parent = node.parents[0]
                 if reached is None or parent in reached:
@@ -161,7 +163,6 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
                     "backward through the graph a second time.")
             if node.seq < clock.last_write:
                 _check_versions(node, pull)
-            foreign = kind.foreign
             if foreign and hasattr(node, "pre_hooks"):
                 g = _call_pre_hooks(node, g, handed_out)
                 if g is None:
@@ -342,10 +343,14 @@ def _root(array: Any) -> Any:
 
 def _private(array: Any, handed_out: dict[int, Any]) -> Any:
     """`array`, or a copy of it if somebody else holds its memory or it is not plain contiguous memory."""
-    root = _root(array)
-    if id(root) in handed_out or not array.flags.c_contiguous:
+    root = array.base
+    if root is None:
+        root = array
+    key = id(root)
+    if key in handed_out or not array.flags.c_contiguous:
         array = root = array.copy(order="C")
-    handed_out[id(root)] = root
+        key = id(root)
+    handed_out[key] = root
     return array
 
 

@@ -8,6 +8,7 @@ import pytest
 
 import lucid
 from lucid import Tensor
+from lucid.autograd.inplace import increment
 
 
 def leaf(values, device="cpu"):
@@ -191,3 +192,14 @@ def test_write_to_a_saved_output_that_is_not_differentiable_is_noticed(device):
     indices.fill_(0)
     with pytest.raises(RuntimeError, match=r"modified by an inplace operation.*'max_with_indices'"):
         values.sum().backward()
+
+
+def test_increment(device):
+    """Counts in place, as a write that versions tell of; of a view, as every write to one."""
+    counter = lucid.tensor(0, device=device)
+    alias, version = counter.detach(), counter._version
+    increment(counter)
+    assert (alias.item(), alias._version) == (1, version + 1)
+    pair = lucid.zeros(2, device=device)
+    increment(pair[1])
+    assert pair.tolist() == [0.0, 1.0]

@@ -1,6 +1,8 @@
 """The dispatcher: `run`, `create`, `observe`, and the errors of operations."""
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -37,6 +39,16 @@ def test_create(device: str) -> None:
     array = backends.create("full", backends.Device(device), {"shape": (2,), "fill_value": 3.0, "dtype": np.float32})
     assert backends.device_of(array) == device
     assert backends.to_host(array).tolist() == [3.0, 3.0]
+
+
+def test_division_by_zero_is_silent() -> None:
+    """NumPy's warnings are not shown, wherever in the library a kernel is called: forward and in gradients."""
+    code = ("import lucid\n"
+            "x, inf = lucid.zeros(3, requires_grad=True), lucid.full((3,), float('inf'), requires_grad=True)\n"
+            "y = lucid.ones(3) / x + x * inf + x * 1e39 - inf\n"
+            "y.backward(inf.detach())\n")
+    done = subprocess.run([sys.executable, "-W", "default", "-c", code], capture_output=True, text=True, check=True)
+    assert not done.stderr
 
 
 class TestObserve:
