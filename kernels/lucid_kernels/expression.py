@@ -1,7 +1,7 @@
 """Formulas as data: what the dispatcher hands to `fused`, and how the arrays of a call lie beside each other.
 
-A formula is a graph of `Node`s, each the value of one operation with one dtype. `Program` numbers the nodes in an order in which
-they can be computed; equal nodes become one. The backends write their source text from that. No array is touched here.
+A formula is a graph of `Node`s, each the value of one operation with one dtype. `Program` numbers the nodes in an order in
+which they can be computed; equal nodes become one. The backends write their source text from that. No array is touched here.
 """
 from __future__ import annotations
 
@@ -120,8 +120,8 @@ class Program:
 class Layout(NamedTuple):
     """How the arguments of a loop over `outer` rows of `inner` elements are read.
 
-    `kinds` has a letter for each: F one element for each of the result, R one row for all rows, C one element for each row, S one
-    element. `expanded` is None, or the shape that an argument is copied out to before.
+    `kinds` has a letter for each: F one element for each of the result, R one row for all rows, C one element for each row,
+    S one element. `expanded` is None, or the shape that an argument is copied out to before.
     """
 
     outer: int
@@ -160,7 +160,7 @@ def layout(shapes: Sequence[Shape], shape: Shape, shortest_row: int) -> Layout:
     padded = [(1,) * (len(shape) - len(own)) + own for own in shapes]
     if all(own == shape for own in padded):
         return Layout(1, math.prod(shape), "F" * len(shapes), (None,) * len(shapes))
-    groups: list[tuple[tuple[bool, ...], int]] = []  # neighbouring dimensions that the same arguments have: which, and the first
+    groups: list[tuple[tuple[bool, ...], int]] = []  # dimensions side by side that the same arguments have: which, the first
     for dim, length in enumerate(shape):
         present = tuple(own[dim] == length for own in padded)
         if length != 1 and not (groups and groups[-1][0] == present):

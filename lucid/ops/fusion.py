@@ -62,8 +62,8 @@ class Formula:
         return results
 
     def _gradient(self, needs: tuple[bool, ...], present: tuple[int, ...]) -> Formula:
-        """The gradients of the arguments that have `needs` as a formula of the upstream gradients of the results `present`, which
-        come first, and of all arguments.
+        """The gradients of the arguments that have `needs`, as a formula of the upstream gradients of the results `present`,
+        which come first, and of all arguments.
         """
         if (needs, present) not in self._gradients:
             kinds = [*[self.results[place] for place in present], *self.kinds]
@@ -172,7 +172,7 @@ def _key(value: Any) -> Any:
 
 
 def _on_one_device(name: str, tensors: list[Tensor]) -> list[Tensor]:
-    """`tensors`, with those of no dimensions on the CPU moved to the others. Raises RuntimeError if several devices are left."""
+    """`tensors`, with those of no dimensions on the CPU moved to the others. RuntimeError if several devices are left."""
     require_one_device(name, tensors)
     device = next((tensor.device for tensor in tensors if tensor.ndim or tensor.device != "cpu"), None)
     return [tensor.to(device) for tensor in tensors]

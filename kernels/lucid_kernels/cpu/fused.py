@@ -27,16 +27,15 @@ SHORTEST_ROW = 64
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
           "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"}
 # One element at a time.
-_LIBM = {"log2": "log2", "log10": "log10", "tan": "tan", "sinh": "sinh", "cosh": "cosh", "arcsin": "asin", "arccos": "acos",
-         "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "erfc": "erfc",
-         "log": "log", "log1p": "log1p", "expm1": "expm1", "sin": "sin", "cos": "cos", "erf": "erf"}
+_LIBM = {"sinh": "sinh", "cosh": "cosh", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh",
+         "arccosh": "acosh", "arctanh": "atanh"}
 _TEMPLATES = {
     **{name: f"{{0}} {symbol} {{1}}" for name, symbol in _INFIX.items()},
     **{name: f"math.{function}({{0}})" for name, function in _LIBM.items()},
     **{name: f"_math.{name}({{0}})" for name in ("exp", "tanh", "sigmoid", "gauss", "normal_cdf")},
-    **{name: f"_formula_math.{name}({{0}})" for name in ("floor", "ceil", "trunc", "rint")},
-    **{name: f"_formula_math.{name}({{0}}, {{1}})" for name in ("maximum", "minimum")},
-    "neg": "-{0}", "abs": "abs({0})", "sqrt": "math.sqrt({0})", "power": "math.pow({0}, {1})", "fmod": "np.fmod({0}, {1})",
+    **{name: f"_formula_math.{name}({{0}})" for name in _formula_math.UNARY},
+    **{name: f"_formula_math.{name}({{0}}, {{1}})" for name in ("maximum", "minimum", "power")},
+    "neg": "-{0}", "abs": "abs({0})", "sqrt": "math.sqrt({0})", "fmod": "np.fmod({0}, {1})",
     "arctan2": "math.atan2({0}, {1})", "bitwise_invert": "~{0}", "where": "{1} if {0} else {2}",
     "cast": "{0}",
 }  # fmt: skip

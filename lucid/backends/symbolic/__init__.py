@@ -1,18 +1,20 @@
 """The backend of formulas: op name -> expression. Imported with the first function that `lucid.fuse` traces.
 
-A function is traced by calling it with tensors whose arrays are symbols. Its operations reach the table of this backend through
-the dispatcher, as those on any other array do, and so do the gradient rules: the operations know nothing of it, and cost no more.
+A function is traced by calling it with tensors whose arrays are symbols. Its operations reach the table of this backend
+through the dispatcher, as those on any other array do, and so do the gradient rules: operations know nothing of it and cost no
+more.
 """
 from __future__ import annotations
 
 from typing import Any
 
 from ..device import Device
+from . import activations, arithmetic, choice  # they fill the table
 from .array import VALUES, SymbolicArray, Untraceable, argument
-from .rules import TABLE, constant
+from .primitives import TABLE, constant
 
-__all__ = ["TABLE", "SymbolicArray", "Untraceable", "argument", "device_of", "from_array", "ndarray", "synchronize", "to_device",
-           "to_host"]
+__all__ = ["TABLE", "SymbolicArray", "Untraceable", "argument", "device_of", "from_array", "ndarray", "synchronize",
+           "to_device", "to_host"]
 
 ndarray = SymbolicArray
 

@@ -1,0 +1,133 @@
+"""Generated kernels: their functions, their code, and the cache on disk."""
+from __future__ import annotations
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+from lucid_kernels.cpu import _formula_math, fused
+from lucid_kernels.expression import Node, Program
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+FLOAT, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+BINARY = ("power", "maximum", "minimum", "fmod", "arctan2")
+CODE = """
+import sys
+from tests.kernels.cpu.test_fused import formula
+import numpy as np
+from numba.core import event
+from lucid_kernels.cpu import fused
+compiled = []
+class Listener(event.Listener):
+    def on_start(self, event): compiled.append(event.data['dispatcher'].py_func.__name__)
+    def on_end(self, event): pass
+event.register('numba:compile', Listener())
+x = np.linspace(-1, 1, 10, dtype=np.float32)
+assert np.allclose(fused.fused(x, x, program=formula()), x * x + np.tanh(x) * 0.5)
+print(any(name.startswith('fused_') for name in compiled))
+"""
+
+
+def formula(number: float = 0.5) -> Program:
+    """x y + number tanh(x)"""
+    x, y = (Node("input", FLOAT, (), place) for place in (0, 1))
+    tanh = Node("mul", FLOAT, (Node("tanh", FLOAT, (x,)), Node("constant", FLOAT, (), number)))
+    return Program([Node("add", FLOAT, (Node("mul", FLOAT, (x, y)), tanh))])
+
+
+def single(operation: str, dtype: Any = FLOAT) -> Program:
+    """One operation."""
+    inputs = [Node("input", dtype, (), place) for place in range(2 if operation in BINARY else 1)]
+    return Program([Node(operation, dtype, tuple(inputs))])
+
+
+def test_the_text_does_not_contain_the_numbers() -> None:
+    assert fused.source(formula(0.5), "FF", False) == fused.source(formula(7.0), "FF", False)
+    assert fused.source(formula(), "FF", False) != fused.source(formula(), "FS", False)
+
+
+def test_the_next_process_compiles_nothing(tmp_path: pathlib.Path) -> None:
+    path = os.pathsep.join([str(ROOT), str(ROOT / "kernels")])
+    environment = {**os.environ, "PYTHONPATH": path, "LUCID_CACHE_DIR": str(tmp_path)}
+    for expected in ("True", "False"):
+        done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, env=environment, cwd=ROOT)
+        assert done.stdout.strip() == expected, done.stderr
+
+
+@pytest.mark.parametrize("name", [*_formula_math.UNARY, "power", "exp", "tanh", "sigmoid", "normal_cdf", "maximum", "sqrt"])
+def test_loops_are_vector_instructions(name: str) -> None:
+    program = single(name)
+    scope: dict[str, Any] = dict(fused._GLOBALS)
+    exec(fused.source(program, "F" * len(program.inputs), False), scope)
+    loop = numba.njit(error_model="numpy")(scope["loop"])  # a kernel from the cache shows no assembly
+    x = np.linspace(0.1, 3, 64, dtype=np.float32)
+    loop(*[x] * len(program.inputs), np.empty_like(x))
+    assembly = loop.inspect_asm(loop.signatures[0])
+    if "vmovups" not in assembly:
+        pytest.skip("written for x86 with AVX")
+    assert re.search(r"vmovups\s+%[yz]mm", assembly)
+    assert not re.search(r"\b(log|log1p|log2|log10|exp|expm1|erfc?|sin|cos|tan|pow|tanh|sincos)f?\b", assembly)
+
+
+@pytest.mark.parametrize("name", ["log", "log1p", "log2", "log10", "expm1", "sin", "cos", "tan"])
+def test_float32_functions_are_right_to_half_a_unit(name: str) -> None:
+    random = np.random.default_rng(0)
+    size = 1 << 14
+    parts = [np.exp(random.uniform(-85, 85, size)), 1 + random.uniform(-0.1, 0.1, size), random.uniform(0, 100, size)]
+    if not name.startswith("log"):
+        parts += [-x for x in parts]
+    for x in parts:
+        x = x.astype(np.float32)
+        with np.errstate(all="ignore"):
+            exact = getattr(np, name)(x.astype(np.float64))
+            y = fused.fused(x, program=single(name)).astype(np.float64)
+            unit = np.spacing(np.abs(exact.astype(np.float32))).astype(np.float64)
+        normal = np.isfinite(unit) & (np.abs(exact) > 2e-38)
+        assert np.max(np.abs(y - exact)[normal] / unit[normal], initial=0) <= 0.51
+        assert np.array_equal(np.isnan(y), np.isnan(exact))
+
+
+def test_powers_are_those_of_c99() -> None:
+    numbers = np.array([np.nan, np.inf, 0.0, 1.0, 0.5, 2.0, 3.0, 1e30, 1e-40, 2.5, 16777217.0], np.float32)
+    x, y = np.array(np.meshgrid(*[np.concatenate([numbers, -numbers])] * 2), np.float32).reshape(2, -1)
+    with np.errstate(all="ignore"):
+        expected = np.power(x, y)
+    found = fused.fused(x, y, program=single("power"))
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    number = ~np.isnan(expected)
+    assert np.array_equal(np.signbit(found)[number], np.signbit(expected)[number])
+
+
+@pytest.mark.parametrize("dtype", [FLOAT, DOUBLE])
+@pytest.mark.parametrize("name", sorted({*_formula_math.UNARY, *BINARY, "exp", "tanh", "sinh", "cosh", "arcsin", "arcsinh"}))
+def test_special_values(name: str, dtype: Any) -> None:
+    positive = [np.nan, np.inf, 0.0, 1e-40, 0.5, 1.0, 2.5, 3.5, 80.0, 1e30]
+    numbers = np.array(positive + [-x for x in positive], dtype)
+    if name in ("erf", "erfc"):
+        pytest.skip("NumPy has none; compared with the operation in tests/ops/test_fuse.py")
+    program = single(name, dtype)
+    arguments = np.array(np.meshgrid(numbers, numbers), dtype).reshape(2, -1)[:len(program.inputs)]
+    with np.errstate(all="ignore"):
+        expected = getattr(np, name)(*arguments)
+    found = fused.fused(*arguments, program=program)
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found, expected, rtol=1e-6 if dtype == FLOAT else 1e-14, atol=2e-16)
+
+
+def test_out_and_threads() -> None:
+    x, y = np.random.default_rng(0).standard_normal((2, 100_003)).astype(np.float32)
+    out = np.empty_like(x)
+    assert fused.fused(x, y, program=formula(), out=out) is out
+    np.testing.assert_allclose(out, x * y + np.tanh(x) * np.float32(0.5), rtol=1e-5, atol=1e-6)
+    strided = np.empty((100_003, 2), np.float32)[:, 0]
+    assert fused.fused(x, y, program=formula(), out=strided) is strided
+    np.testing.assert_array_equal(strided, out)
+    several = Program([*formula().nodes, Node("input", FLOAT, (), 1)])
+    assert fused.fused(x, y, program=several, out=(None, out))[1] is out
+    np.testing.assert_array_equal(out, y)
