@@ -12,12 +12,20 @@ import gc
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from numba.core import types
+from numba.core import dispatcher, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.registry import CPUDispatcher
+from numba.core.runtime.nrt import rtsys
 
 from ._cache import KernelCache
+
+_FunctionCompiler: Any = vars(dispatcher)["_FunctionCompiler"]
+
+
+# Lines of LLVM's code. It inlines some 60, and several times as many where arguments are constants: with 200 the convolutions of
+# the digits net took 1.2 times as long.
+SMALL = 500
 
 
 class _NoMachineCode:
@@ -27,22 +35,79 @@ class _NoMachineCode:
         """Nothing: the environment is set where the code is linked into a kernel (`Kernel.compile`)."""
 
 
-class InnerLibrary(JITCodeLibrary):
-    """Code to be linked into that of kernels. It is optimised here as well: loops vectorise better before they are inlined."""
+class _Library(JITCodeLibrary):
+    """Code that is optimised once.
+
+    LLVM inlines small functions only. Those, and loops that threads share, are linked before this code is optimised. The larger
+    ones, which have been optimised by themselves, are linked into the kernel afterwards: at each level of calls they would be
+    optimised again. That took a third of the time of kernels with several levels.
+    """
 
     optimised = True
 
-    def finalize(self) -> None:
-        """Link what it calls; no machine code."""
+    def __init__(self, codegen: Any, name: str) -> None:
+        super().__init__(codegen, name)
+        self.larger: dict[InnerLibrary, None] = {}  # what it calls, directly or not, and does not contain
+
+    def _link(self) -> None:
+        """Link the small functions that it calls, and optimise it."""
         self._raise_if_finalized()
         for library in dict.fromkeys(self._linking_libraries):
             self._reload_init.update(library._reload_init)
-            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+            if isinstance(library, InnerLibrary):
+                self.larger.update(library.larger)
+                if not library.small:
+                    self.larger[library] = None
+                    continue
+                module = library.own_module()
+            else:
+                module = library._get_module_for_linking()
+            self._final_module.link_in(module, preserve=True)
         if self.optimised:
             self._optimize_final_module()
         self._final_module.verify()
+
+    def _link_larger(self, module: Any) -> None:
+        """Link into `module` what is missing of the larger functions. LLVM leaves out what nothing calls."""
+        waiting = dict(self.larger)
+        while True:
+            missing = {function.name for function in module.functions if function.is_declaration}
+            called = [library for library in waiting if missing & library.names]
+            if not called:
+                return
+            for library in called:
+                module.link_in(library.own_module(), preserve=True)
+                del waiting[library]
+
+
+class InnerLibrary(_Library):
+    """Code to be linked into that of kernels."""
+
+    def __init__(self, codegen: Any, name: str, inlined: bool = False) -> None:
+        super().__init__(codegen, name)
+        self.small = inlined  # whatever its size
+        self.names: set[str] = set()
+        self._with_larger: Any = None
+
+    def finalize(self) -> None:
+        """Optimise it; no machine code."""
+        self._link()
+        functions = [function for function in self._final_module.functions if not function.is_declaration]
+        self.names = {function.name for function in functions}
+        self.small = self.small or not self.optimised or sum(str(function).count("\n") for function in functions) <= SMALL
         self._finalize_dynamic_globals()
         self._finalized = True
+
+    def own_module(self) -> Any:
+        """Its code, to be linked into other code, without the larger functions that it calls."""
+        return super()._get_module_for_linking()
+
+    def _get_module_for_linking(self) -> Any:
+        """All of its code: for functions of users, which Numba compiles."""
+        if self._with_larger is None:
+            self._with_larger = self.own_module().clone()
+            self._link_larger(self._with_larger)
+        return self._with_larger
 
     def get_pointer_to_function(self, name: str) -> int:
         """0, as for a name that is not there: Python cannot call it."""
@@ -61,11 +126,31 @@ class LoopLibrary(InnerLibrary):
     optimised = False
 
 
+class NumbaLibrary(InnerLibrary):
+    """Code of a function of Numba's own, such as `np.empty`, for a kernel that calls it: mostly without loops."""
+
+    def _optimize_functions(self, module: Any) -> None:
+        module.data_layout = self._codegen._data_layout
+
+
+class KernelLibrary(_Library):
+    """The code of a kernel, with all that it calls."""
+
+    def finalize(self) -> None:
+        """Link and optimise it, and make it machine code."""
+        self._link()
+        self._link_larger(self._final_module)
+        self._final_module.verify()
+        self._finalize_final_module()
+
+
 class _InnerCompiler(Compiler):
     library: type[InnerLibrary] = InnerLibrary
 
-    def __init__(self, typing_context: Any, target_context: Any, library: Any, *rest: Any) -> None:
-        super().__init__(typing_context, target_context, self.library(target_context.codegen(), "inner"), *rest)
+    def __init__(self, typing_context: Any, target_context: Any, library: Any, args: Any, result: Any, flags: Any, *rest: Any
+                 ) -> None:  # fmt: skip
+        library = self.library(target_context.codegen(), "inner", bool(flags.forceinline))
+        super().__init__(typing_context, target_context, library, args, result, flags, *rest)
 
 
 class _LoopCompiler(_InnerCompiler):
@@ -76,6 +161,38 @@ def inner(function: Callable[..., Any], options: dict[str, Any], loop: bool = Fa
     """`function` for calls from compiled code only."""
     options = {**options, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     return CPUDispatcher(function, None, options, _LoopCompiler if loop else _InnerCompiler)
+
+
+@contextlib.contextmanager
+def _numba_functions_linked(target_context: Any) -> Iterator[None]:
+    """Numba's own functions compiled meanwhile get no machine code either. A user's functions link them as kernels do."""
+    rtsys.initialize(target_context)  # it needs the machine code of its functions
+    codegen = target_context.codegen()
+    codegen.create_library = lambda name: NumbaLibrary(codegen, name)
+    try:
+        yield
+    finally:
+        del codegen.create_library
+
+
+class _KernelPipeline(Compiler):
+    def __init__(self, typing_context: Any, target_context: Any, library: Any, *rest: Any) -> None:
+        library = KernelLibrary(target_context.codegen(), "kernel")
+        library.enable_object_caching()
+        super().__init__(typing_context, target_context, library, *rest)
+
+
+class KernelCompiler(_FunctionCompiler):  # type: ignore[misc]
+    """Compiles a kernel."""
+
+    targetdescr: Any
+    targetoptions: dict[str, Any]
+
+    def _compile_core(self, args: Any, return_type: Any) -> Any:
+        if self.targetoptions.get("parallel"):  # Numba looks for the machine code of its loops
+            return super()._compile_core(args, return_type)
+        with _numba_functions_linked(self.targetdescr.target_context):
+            return super()._compile_core(args, return_type)
 
 
 @contextlib.contextmanager
@@ -93,11 +210,14 @@ def _no_garbage_collection() -> Iterator[None]:
 class Kernel(CPUDispatcher):
     """A jitted function that Python calls; kernels that call it get its other self, `inner`."""
 
+    function_compiler: type[KernelCompiler] = KernelCompiler
+
     def __init__(
-        self, function: Callable[..., Any], locals: Any = None, targetoptions: Any = None, pipeline_class: Any = Compiler
+        self, function: Callable[..., Any], locals: Any = None, targetoptions: Any = None, pipeline_class: Any = _KernelPipeline
     ) -> None:
         options = {**targetoptions, "no_cfunc_wrapper": True}
         super().__init__(function, locals, options, pipeline_class)
+        self._compiler = self.function_compiler(function, self.targetdescr, self.targetoptions, self.locals, pipeline_class)
         self._inner_options = targetoptions
         self._cache = KernelCache(function)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from numba.core import compiler
 from numba.core.environment import lookup_environment
-from numba.core.runtime import rtsys
+from numba.core.runtime.nrt import rtsys
 
 
 def store(compiled: Any) -> tuple[Any, ...]:

@@ -18,14 +18,12 @@ from typing import Any
 
 import llvmlite.binding
 from llvmlite import ir
-from numba.core import cgutils, dispatcher, types
-from numba.core.compiler import Compiler
+from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from ._kernel import Kernel, inner
+from ._kernel import Kernel, KernelCompiler, inner
 from .threads import THREADS
 
-_FunctionCompiler: Any = vars(dispatcher)["_FunctionCompiler"]
 _THREADS_SYMBOL = "lucid_num_threads"
 llvmlite.binding.add_symbol(_THREADS_SYMBOL, ctypes.addressof(THREADS))
 
@@ -172,13 +170,12 @@ def split_loop(function: Callable[..., Any], options: dict[str, Any]) -> Callabl
     return split
 
 
-class _SplittingCompiler(_FunctionCompiler):  # type: ignore[misc]
+class _SplittingCompiler(KernelCompiler):
     """Compiles a parallel kernel after its loop has been split off; not needed where it is loaded from disk.
 
     A kernel of another form is left to Numba's transformation.
     """
 
-    targetoptions: dict[str, Any]
     _split: Callable[..., Any] | None = None
 
     def _compile_core(self, args: Any, return_type: Any) -> Any:
@@ -198,11 +195,7 @@ class _SplittingCompiler(_FunctionCompiler):  # type: ignore[misc]
 class ParallelKernel(Kernel):
     """A jitted function with a `prange` loop."""
 
-    def __init__(
-        self, function: Callable[..., Any], locals: Any = None, targetoptions: Any = None, pipeline_class: Any = Compiler
-    ) -> None:
-        super().__init__(function, locals, targetoptions, pipeline_class)
-        self._compiler = _SplittingCompiler(function, self.targetdescr, self.targetoptions, self.locals, pipeline_class)
+    function_compiler = _SplittingCompiler
 
 
 _one_at_a_time = threading.Lock()

@@ -30,30 +30,26 @@ _STRETCH = 512
 
 
 @jit
-def _first_out_of_bounds(target: Any, classes: int, ignore_index: int) -> int:
-    """The position of the first label that is neither a class nor `ignore_index`, or -1."""
+def _inspected(target: Any, weight: Any, classes: int, ignore_index: int) -> tuple[int, float]:
+    """The position of the first label that is neither a class nor `ignore_index`, or -1; and the sum of weight[label] over the
+    labels that count. No weights: an empty array, and each counts 1.
+    """
+    total = 0.0
     for i in range(target.shape[0]):
         label = target[i]
-        if label != ignore_index and (label < 0 or label >= classes):
-            return i
-    return -1
+        if label == ignore_index:
+            continue
+        if label < 0 or label >= classes:
+            return i, total
+        total += weight[label] if weight.size else 1.0
+    return -1, total
 
 
 @jit
-def _target_weight(target: Any, weight: Any, ignore_index: int) -> float:
-    """The sum of weight[label] over the labels that count; all labels are in bounds. No weights: an empty array."""
+def _total(numbers: Any) -> float:
     total = 0.0
-    for i in range(target.shape[0]):
-        if target[i] != ignore_index:
-            total += weight[target[i]] if weight.size else 1.0
-    return total
-
-
-@jit
-def _total(losses: Any) -> float:
-    total = 0.0
-    for i in range(losses.shape[0]):
-        total += losses[i]
+    for i in range(numbers.shape[0]):
+        total += numbers[i]
     return total
 
 
@@ -68,7 +64,7 @@ def _rows(
     weighted = weight.size > 0
     hard = real(1 - smoothing)
     soft = real(smoothing / classes)
-    weight_sum = real(weight.sum()) if weighted else real(classes)
+    weight_sum = real(_total(weight)) if weighted else real(classes)
     unit = real(scale)
     with_grad = grad.size > 0
     for r in range(x.shape[0]):
@@ -124,7 +120,7 @@ def _stretch(
     weighted = weight.size > 0
     hard = real(1 - smoothing)
     soft = real(smoothing / classes)
-    weight_sum = real(weight.sum()) if weighted else real(classes)
+    weight_sum = real(_total(weight)) if weighted else real(classes)
     unit = real(scale)
     labels = target[start:stop]
     loss = losses[start:stop]
@@ -222,11 +218,11 @@ def cross_entropy(
     shape = x.shape if x.ndim > 1 else (1, *x.shape)
     batch, classes, size = shape[0], shape[1], math.prod(shape[2:])
     labels = contiguous(target).reshape(-1)
-    wrong = _first_out_of_bounds(labels, classes, ignore_index)
+    weights = np.empty(0, x.dtype) if weight is None else contiguous(weight)
+    wrong, counted = _inspected(labels, weights, classes, ignore_index)
     if wrong >= 0:
         raise IndexError(f"Target {labels[wrong]} is out of bounds.")
-    weights = np.empty(0, x.dtype) if weight is None else contiguous(weight)
-    denominator = _target_weight(labels, weights, ignore_index) if reduction == "mean" else 1.0
+    denominator = counted if reduction == "mean" else 1.0
     scale = 1.0 / denominator if denominator else 0.0
 
     losses = result(out[0], target.shape, x.dtype) if reduction == "none" else np.empty(target.shape, x.dtype)

@@ -397,8 +397,7 @@ def _uint64(number: int) -> np.uint64:
 
 
 def _fill(
-    serial: Callable[..., None],
-    parallel: Callable[..., None],
+    kernel: Callable[..., None],
     numbers_per_block: int,
     y: Array,
     seed: int,
@@ -407,11 +406,8 @@ def _fill(
 ) -> None:
     """Run one of the kernels above over all chunks of a contiguous array."""
     flat = y.reshape(-1)
-    count = -(-flat.size // (numbers_per_block * BLOCKS))
-    if count == 1:
-        serial(flat, 0, _uint64(seed), _uint64(offset), *parameters)
-    elif count > 1:
-        parallel(flat, count, _uint64(seed), _uint64(offset), *parameters)
+    if flat.size:
+        kernel(flat, -(-flat.size // (numbers_per_block * BLOCKS)), _uint64(seed), _uint64(offset), *parameters)
 
 
 def random_uniform(*, shape: Sequence[int], dtype: Any, seed: int, offset: int, out: Array | None = None) -> Array:
@@ -419,10 +415,10 @@ def random_uniform(*, shape: Sequence[int], dtype: Any, seed: int, offset: int, 
     dtype = np.dtype(dtype)
     if dtype == np.float64:
         y = result(out, tuple(shape), dtype)
-        _fill(_uniform64, _uniform64_parallel, 2, y, seed, offset)
+        _fill(_uniform64_parallel, 2, y, seed, offset)
         return deliver(out, y)
     y = result(out, tuple(shape), np.float32)
-    _fill(_uniform32, _uniform32_parallel, 4, y, seed, offset)
+    _fill(_uniform32_parallel, 4, y, seed, offset)
     if dtype in HALVES:
         steps = np.float32(2048 if dtype == np.float16 else 256)
         y = (np.floor(y * steps) / steps).astype(dtype)
@@ -434,10 +430,10 @@ def random_normal(*, shape: Sequence[int], dtype: Any, seed: int, offset: int, o
     dtype = np.dtype(dtype)
     if dtype == np.float64:
         y = result(out, tuple(shape), dtype)
-        _fill(_normal64, _normal64_parallel, 2, y, seed, offset)
+        _fill(_normal64_parallel, 2, y, seed, offset)
     else:
         y = result(out, tuple(shape), np.float32)
-        _fill(_normal32, _normal32_parallel, 4, y, seed, offset)
+        _fill(_normal32_parallel, 4, y, seed, offset)
     return deliver(out, y.astype(dtype, copy=False))
 
 
@@ -449,7 +445,7 @@ def random_integers(
     A value is favoured by at most (high - low) / 2^64 of its probability: the price of one multiplication for each.
     """
     y = result(out, tuple(shape), np.int64)
-    _fill(_integers, _integers_parallel, 2, y, seed, offset, np.int64(low), _uint64(high - low))
+    _fill(_integers_parallel, 2, y, seed, offset, np.int64(low), _uint64(high - low))
     return deliver(out, y.astype(dtype, copy=False))
 
 
@@ -463,5 +459,5 @@ def dropout(x: Array, *, p: float, seed: int, offset: int, out: Array | None = N
         threshold = np.uint32(int(p * 4294967296.0))
         scale = x.dtype.type(1.0 / (1.0 - p))
         flat = contiguous(x).reshape(-1)
-        _fill(_dropout, _dropout_parallel, 4, y, seed, offset, flat, threshold, scale)
+        _fill(_dropout_parallel, 4, y, seed, offset, flat, threshold, scale)
     return deliver(out, y)

@@ -7,7 +7,7 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
-from lucid_kernels.cpu import _compile, _parallel
+from lucid_kernels.cpu import _compile, _kernel, _parallel
 from lucid_kernels.cpu._compile import jit, jit_parallel
 from lucid_kernels.cpu._kernel import InnerLibrary
 from lucid_kernels.cpu.threads import THREADS
@@ -91,6 +91,29 @@ def test_a_function_that_only_kernels_call_has_no_machine_code() -> None:
     assert isinstance(compiled.library, InnerLibrary)
     assert compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name) == 0
     assert _square(3.0) == 9 and _square.overloads  # type: ignore[attr-defined]  # from Python it is compiled as usual
+
+
+@jit
+def _fill_twice(x: Any, y: Any) -> None:
+    _squares(x, y, 0, x.shape[0])
+    _squares(y, y, 0, np.minimum(x, np.zeros(x.shape)).argmin() + 1)
+
+
+@pytest.mark.parametrize("small", [0, 1 << 30])
+def test_functions_are_linked_before_or_after_they_are_optimised(small: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_kernel, "SMALL", small)
+    monkeypatch.setattr(_square, "inner", _kernel.inner(_square.py_func, _square.targetoptions))  # type: ignore[attr-defined]
+    monkeypatch.setattr(_squares, "inner", _kernel.inner(_squares.py_func, _squares.targetoptions))  # type: ignore[attr-defined]
+    x, y = np.array([2.0, 3.0, -1.0, 4.0]), np.empty(4)
+    _without_cache(_fill_twice)(x, y)
+    assert y.tolist() == [16, 81, 1, 16]
+
+    @numba.njit
+    def of_a_user(x: Any, y: Any) -> Any:  # links what the kernel has linked: a function of ours and some of Numba's
+        _squares(x, y, 0, x.shape[0])
+        return np.minimum(x, np.zeros(x.shape)).argmin(), y.sum()
+
+    assert of_a_user(x, y) == (2, 30)
 
 
 def _two_loops(x: Any) -> None:
