@@ -22,12 +22,13 @@ from ._row_copies import Window
 from ._winograd_products import LINES, PANEL, multiply_panel
 from ._winograd_tiles import (
     TAP_PLACES,
+    Source,
     Tiles,
     band_size,
     deliver_rows,
     entry_step,
     output_places,
-    panel_width,
+    padded,
     pixel_places,
     tiles_of,
     transform_rows,
@@ -87,28 +88,28 @@ def _transform_weight(weight, by_output, by_channel, outputs, channels, places, 
     """
     step = transformed.shape[0] // PRODUCTS
     for panel in numba.prange((outputs + PANEL - 1) // PANEL):
-        first, width = panel * PANEL, panel_width(panel, PANEL, outputs)
-        some = min(width, outputs - first)
+        first = panel * PANEL
+        some = min(PANEL, outputs - first)
         band = np.empty(10 * PANEL, weight.dtype)
         for c in range(channels):
             gather_band(weight, first * by_output + c * by_channel, by_output, some, 9, places, 0, band)
-            transform_taps(band, 0, 3 * PANEL, PANEL, 1, some, transformed, channels * first + c * width, 0, step)
+            transform_taps(band, 0, 3 * PANEL, PANEL, 1, some, transformed, channels * first + c * padded(some), 0, step)
 
 
 @jit
-def _multiply(pixels, channels, weight, cut, outputs, first, last, sums):
+def _multiply(pixels, channels, weight, cut, first, last, sums):
     """The panels of sums of the outputs first..last: the products of panels of pixels with those of the weight."""
     step = weight.shape[0] // PRODUCTS
+    one = np.int64(1)  # a literal would have `multiply_panel` compiled once more
     for e in range(PRODUCTS):
-        for panel in range(first // PANEL, (last + PANEL - 1) // PANEL):
-            pitch = panel_width(panel, PANEL, outputs)
-            place = ((panel - first // PANEL) * PRODUCTS + e) * cut.sums_step
+        for output in range(first, last, PANEL):
+            pitch = padded(min(PANEL, last - output))
+            place = ((output - first) // PANEL * PRODUCTS + e) * cut.sums_step
             for channel in range(0, channels, cut.width):
-                part = channel // cut.width
+                some = min(cut.width, channels - channel)
                 multiply_panel(
-                    pixels, (part * PRODUCTS + e) * cut.pixels_step, panel_width(part, cut.width, channels), 1, cut.lines,
-                    weight, e * step + channels * panel * PANEL + channel * pitch, pitch, min(cut.width, channels - channel),
-                    sums, place, pitch, channel > 0,
+                    pixels, (channel // cut.width * PRODUCTS + e) * cut.pixels_step, padded(some), one, cut.lines,
+                    weight, e * step + channels * output + channel * pitch, pitch, some, sums, place, pitch, channel > 0,
                 )
 
 
@@ -116,33 +117,34 @@ def _multiply(pixels, channels, weight, cut, outputs, first, last, sums):
 def _convolve_rows(pixels, channels, tiles, cut, first, last, weight, bias, first_output, last_output, places, y, finite):
     """Some outputs of rows first..last of the tiles from their transformed pixels."""
     sums = np.empty((last_output - first_output + PANEL - 1) // PANEL * PRODUCTS * cut.sums_step, pixels.dtype)
-    _multiply(pixels, channels, weight, cut, y.shape[1], first_output, last_output, sums)
+    _multiply(pixels, channels, weight, cut, first_output, last_output, sums)
     band = np.empty(band_size(tiles, 0), pixels.dtype)
     deliver_rows(sums, cut.sums_step, tiles, first, last, first_output, last_output, bias, places, band, y, finite)
 
 
 @jit_parallel
-def _convolve_parallel(x, top, tiles, cut, places, weight, bias, out_places, y, finite):
+def _convolve_parallel(x, source, tiles, cut, places, weight, bias, out_places, y, finite):
     """Tasks of `cut.rows` rows of tiles."""
     channels, rows = x.shape[1], x.shape[0] * tiles.down
     for task in numba.prange((rows + cut.rows - 1) // cut.rows):
         first, last = task * cut.rows, min(rows, (task + 1) * cut.rows)
         pixels = np.empty((channels + cut.width - 1) // cut.width * PRODUCTS * cut.pixels_step, x.dtype)
         band = np.zeros(band_size(tiles, 2), x.dtype)
-        transform_rows(x, top, True, tiles, first, last, 0, channels, cut.width, places, band, pixels, cut.pixels_step)
+        for channel in range(0, channels, cut.width):
+            transform_rows(x, source, tiles, first, last, channel, min(channels, channel + cut.width), places, band,
+                           pixels[channel // cut.width * PRODUCTS * cut.pixels_step :], cut.pixels_step)
         _convolve_rows(pixels, channels, tiles, cut, first, last, weight, bias, 0, y.shape[1], out_places, y, finite)
 
 
 @jit_parallel
-def _transform_parallel(x, top, tiles, cut, places, pixels):
+def _transform_parallel(x, source, tiles, cut, places, pixels):
     """pixels (tasks, panels, PRODUCTS * cut.pixels_step) for `_convolve_shared`."""
     channels, rows, panels = x.shape[1], x.shape[0] * tiles.down, pixels.shape[1]
     for task in numba.prange(pixels.shape[0] * panels):
         part, panel = task // panels, task % panels
         band = np.zeros(band_size(tiles, 2), x.dtype)
-        transform_rows(x, top, True, tiles, part * cut.rows, min(rows, (part + 1) * cut.rows), panel * cut.width,
-                       min(channels, (panel + 1) * cut.width), cut.width, places, band, pixels[part, panel],
-                       cut.pixels_step)
+        transform_rows(x, source, tiles, part * cut.rows, min(rows, (part + 1) * cut.rows), panel * cut.width,
+                       min(channels, (panel + 1) * cut.width), places, band, pixels[part, panel], cut.pixels_step)
 
 
 @jit_parallel
@@ -199,12 +201,12 @@ def _convolve(x: Array, weight: Array, turned: bool, bias: Array, window: Window
         _transform_weight(weight.reshape(-1), 9 * channels, 9, outputs, channels, TAP_PLACES, transformed)
     padded_bias = np.zeros(whole(outputs), x.dtype)
     padded_bias[:outputs] = bias
-    finite = np.ones(samples, np.bool_)
+    finite, source = np.ones(samples, np.bool_), Source(-window.ph, 4)
     if splits == 1:
-        _convolve_parallel(x, -window.ph, tiles, cut, places, transformed, padded_bias, out_places, y, finite)
+        _convolve_parallel(x, source, tiles, cut, places, transformed, padded_bias, out_places, y, finite)
     else:  # few tiles: tasks share their pixels
         pixels = empty((parts, -(-channels // cut.width), PRODUCTS * cut.pixels_step), x.dtype)
-        _transform_parallel(x, -window.ph, tiles, cut, places, pixels)
+        _transform_parallel(x, source, tiles, cut, places, pixels)
         _convolve_shared(pixels, channels, tiles, cut, splits, transformed, padded_bias, out_places, y, finite)
     return None if finite.all() else np.flatnonzero(~finite)
 

@@ -22,11 +22,12 @@ from ._row_copies import Window
 from ._winograd_products import PANEL, multiply_panel
 from ._winograd_tiles import (
     TAP_PLACES,
+    Source,
     Tiles,
     band_size,
     entry_step,
     output_places,
-    panel_width,
+    padded,
     pixel_places,
     tiles_of,
     transform_rows,
@@ -48,58 +49,64 @@ _TASKS = 8
 class _Sides(NamedTuple):
     """The two factors of the product: `rows` channels of one, and the `columns` channels of the other, which fill vectors.
 
-    Both are cut into blocks. Pixels have the padding `top` before the first row of tiles; they are the columns, or if `turned`
-    the rows.
+    Both are cut into blocks, `blocks` of the columns.
     """
 
     rows: int
     columns: int
     row_block: int
     column_block: int
-    turned: bool
-    top: int
+    blocks: int
 
 
 @jit
 def _multiply(left, right, step, rows, columns, count, sums, lines, accumulate):
     """The products of `count` tiles: sums (panels of columns, PRODUCTS, lines, PANEL), flat; with `accumulate` added to them."""
+    one, pitch = np.int64(1), np.int64(PANEL)  # literals would have `multiply_panel` compiled once more
     for e in range(PRODUCTS):
-        for part in range((columns + PANEL - 1) // PANEL):
-            width = panel_width(part, PANEL, columns)
+        for column in range(0, columns, PANEL):
+            width, panel = padded(min(PANEL, columns - column)), column // PANEL * PRODUCTS + e
             for tile in range(0, count, _TILES):
-                for panel in range((rows + PANEL - 1) // PANEL):
-                    line = panel_width(panel, PANEL, rows)
+                for row in range(0, rows, PANEL):
+                    line = padded(min(PANEL, rows - row))
                     multiply_panel(
-                        left, (panel * PRODUCTS + e) * step + tile * line, 1, line, line,
-                        right, (part * PRODUCTS + e) * step + tile * width, width, min(_TILES, count - tile),
-                        sums, ((part * PRODUCTS + e) * lines + panel * PANEL) * PANEL, PANEL, accumulate or tile > 0,
+                        left, (row // PANEL * PRODUCTS + e) * step + tile * line, one, line, line,
+                        right, panel * step + tile * width, width, min(_TILES, count - tile),
+                        sums, (panel * lines + row) * PANEL, pitch, accumulate or tile > 0,
                     )
 
 
+@jit
+def _transform_panels(x, source, tiles, first, last, channel, end, places, band, out, step):
+    """Channels channel..end of x at some rows of tiles in panels of PANEL."""
+    for some in range(channel, end, PANEL):
+        transform_rows(x, source, tiles, first, last, some, min(end, some + PANEL), places, band,
+                       out[(some - channel) // PANEL * PRODUCTS * step :], step)
+
+
 @jit_parallel
-def _sum_blocks(rows, columns, sides, tiles, each, step, row_places, column_places, parts):
-    """parts (parts of the tiles, blocks of rows, blocks of columns, panels of columns, PRODUCTS, rows, PANEL).
+def _sum_blocks(rows, columns, row_source, column_source, sides, tiles, each, step, row_places, column_places, parts):
+    """parts (parts of the tiles, blocks, sums as `_multiply` makes them).
 
     A task takes `each` rows of tiles at a time.
     """
-    all_rows, turned, blocks = rows.shape[0] * tiles.down, sides.turned, parts.shape[2]
-    for task in numba.prange(parts.shape[0] * parts.shape[1] * blocks):
-        part, row_block, column_block = task // (parts.shape[1] * blocks), task // blocks % parts.shape[1], task % blocks
-        row, column = row_block * sides.row_block, column_block * sides.column_block
+    all_rows = rows.shape[0] * tiles.down
+    for task in numba.prange(parts.shape[0] * parts.shape[1]):
+        part, block = task // parts.shape[1], task % parts.shape[1]
+        row, column = block // sides.blocks * sides.row_block, block % sides.blocks * sides.column_block
         row_end, column_end = min(sides.rows, row + sides.row_block), min(sides.columns, column + sides.column_block)
         first, last = part * all_rows // parts.shape[0], (part + 1) * all_rows // parts.shape[0]
-        left = np.empty((row_end - row + PANEL - 1) // PANEL * PRODUCTS * step, rows.dtype)
-        right = np.empty((column_end - column + PANEL - 1) // PANEL * PRODUCTS * step, rows.dtype)
+        left = np.empty(sides.row_block // PANEL * PRODUCTS * step, rows.dtype)
+        right = np.empty(sides.column_block // PANEL * PRODUCTS * step, rows.dtype)
         # The larger band is that of the pixels. Each has zeros beside its image.
         row_band, column_band = np.zeros(band_size(tiles, 2), rows.dtype), np.zeros(band_size(tiles, 2), rows.dtype)
         for line in range(first, last, each):
             end = min(last, line + each)
-            transform_rows(rows, sides.top if turned else 0, turned, tiles, line, end, row, row_end, PANEL, row_places, row_band,
-                           left, step)
-            transform_rows(columns, 0 if turned else sides.top, not turned, tiles, line, end, column, column_end, PANEL,
-                           column_places, column_band, right, step)
-            _multiply(left, right, step, row_end - row, column_end - column, (end - line) * tiles.across,
-                      parts[part, row_block, column_block].reshape(-1), sides.row_block, line > first)
+            _transform_panels(rows, row_source, tiles, line, end, row, row_end, row_places, row_band, left, step)
+            _transform_panels(columns, column_source, tiles, line, end, column, column_end, column_places, column_band, right,
+                              step)
+            _multiply(left, right, step, row_end - row, column_end - column, (end - line) * tiles.across, parts[part, block],
+                      sides.row_block, line > first)
 
 
 @jit_parallel
@@ -108,27 +115,22 @@ def _untransform_parallel(parts, sides, by_row, by_column, places, dweight, fini
 
     A task takes some rows of a block; finite[block, task] says whether all of it is.
     """
-    _, row_blocks, blocks, panels, products, lines, _ = parts.shape
-    tasks = finite.shape[1]
-    for task in numba.prange(row_blocks * blocks * tasks):
+    tasks, lines = finite.shape[1], sides.row_block
+    for task in numba.prange(parts.shape[1] * tasks):
         block, first = task // tasks, task % tasks * _ROWS
-        row, column = block // blocks * sides.row_block, block % blocks * sides.column_block
-        sums = parts[0, block // blocks, block % blocks].reshape(-1)
+        row, column = block // sides.blocks * lines, block % sides.blocks * sides.column_block
+        sums = parts[0, block]
         for part in range(1, parts.shape[0]):
-            added = parts[part, block // blocks, block % blocks].reshape(-1)
-            for entry in range(panels * products):
-                start = (entry * lines + first) * PANEL
-                _add(sums[start : start + _ROWS * PANEL], added[start : start + _ROWS * PANEL])
+            for start in range(first * PANEL, parts.shape[2], lines * PANEL):
+                _add(sums[start : start + _ROWS * PANEL], parts[part, block, start : start + _ROWS * PANEL])
         zeros, band = np.zeros(PANEL, parts.dtype), np.empty(10 * PANEL, parts.dtype)
         good = True
         for line in range(first, min(first + _ROWS, sides.rows - row)):
-            for panel in range(panels):
-                left = column + panel * PANEL
+            for left in range(column, min(sides.columns, column + sides.column_block), PANEL):
                 some = min(PANEL, sides.columns - left)
-                if some > 0:
-                    start = (panel * PRODUCTS * lines + line) * PANEL
-                    good &= transform_tap_sums(sums, start, 0, lines * PANEL, zeros, 1, some, band, 0, 3 * PANEL, PANEL)
-                    scatter_band(band, places, some, 9, dweight, (row + line) * by_row + left * by_column, by_column)
+                start = ((left - column) // PANEL * PRODUCTS * lines + line) * PANEL
+                good &= transform_tap_sums(sums, start, 0, lines * PANEL, zeros, 1, some, band, 0, 3 * PANEL, PANEL)
+                scatter_band(band, places, some, 9, dweight, (row + line) * by_row + left * by_column, by_column)
         finite[block, task % tasks] = good
 
 
@@ -153,13 +155,17 @@ def _block(channels: int) -> int:
 
 
 class _Plan(NamedTuple):
-    """The factors, the tiles, how many rows of them a task takes at a time, and the shape of its sums; places of their bands."""
+    """Whether the pixels are the rows, the factors, the tiles, how many rows of them a task takes at a time, how far apart
+    entries lie, the shapes of all sums and of what says whether they are finite, places of the pixels and gradients of a band.
+    """
 
+    turned: bool
     sides: _Sides
     tiles: Tiles
     each: int
     step: int
     shape: tuple[int, ...]
+    finite_shape: tuple[int, ...]
     places: Array
     out_places: Array
 
@@ -171,28 +177,30 @@ def _plan(samples: int, channels: int, width: int, outputs: int, window: Window)
     # Half a panel is as many loads as a whole one: the columns are the side that leaves less of its last one empty.
     turned = -channels % PANEL > -outputs % PANEL
     rows, columns = (channels, outputs) if turned else (outputs, channels)
-    sides = _Sides(rows, columns, _block(rows), _block(columns), turned, -window.ph)
-    row_blocks, column_blocks = -(-rows // sides.row_block), -(-columns // sides.column_block)
-    tasks = min(all_rows, -(-_TASKS // (row_blocks * column_blocks)))
-    bytes_of_row = PRODUCTS * 4 * across * (min(whole(rows), sides.row_block) + min(whole(columns), sides.column_block))
+    row_block, column_block = _block(rows), _block(columns)
+    sides = _Sides(rows, columns, row_block, column_block, -(-columns // column_block))
+    blocks = -(-rows // row_block) * sides.blocks
+    tasks = min(all_rows, -(-_TASKS // blocks))
+    bytes_of_row = PRODUCTS * 4 * across * (min(whole(rows), row_block) + min(whole(columns), column_block))
     each = -(-all_rows // tasks)
     each = -(-each // -(-each // max(1, _TILES_BYTES // bytes_of_row)))
-    tiles = tiles_of(window, each)
-    shape = (tasks, row_blocks, column_blocks, sides.column_block // PANEL, PRODUCTS, sides.row_block, PANEL)
-    return _Plan(sides, tiles, each, entry_step(each * across, PANEL), shape, pixel_places(tiles, width, window.pw),
-                 output_places(tiles, window.out_width))
+    tiles, step = tiles_of(window, each), entry_step(each * across, PANEL)
+    shape, finite_shape = (tasks, blocks, PRODUCTS * row_block * column_block), (blocks, row_block // _ROWS)
+    places, out_places = pixel_places(tiles, width, window.pw), output_places(tiles, window.out_width)
+    return _Plan(turned, sides, tiles, each, step, shape, finite_shape, places, out_places)
 
 
 def _grad_weight(g: Array, x: Array, window: Window, dweight: Array) -> bool:
     """Fill dweight; whether all of it is finite."""
     (samples, channels), outputs = x.shape[:2], g.shape[1]
-    sides, tiles, each, step, shape, places, out_places = _plan(samples, channels, x.shape[3], outputs, window)
-    parts = empty(shape, x.dtype)
-    if sides.turned:
-        _sum_blocks(x, g, sides, tiles, each, step, places, out_places, parts)
+    turned, sides, tiles, each, step, shape, finite_shape, places, out_places = _plan(
+        samples, channels, x.shape[3], outputs, window)
+    parts, finite = empty(shape, x.dtype), np.empty(finite_shape, np.bool_)
+    pixels, gradients = Source(-window.ph, 4), Source(0, 2)
+    if turned:
+        _sum_blocks(x, g, pixels, gradients, sides, tiles, each, step, places, out_places, parts)
     else:
-        _sum_blocks(g, x, sides, tiles, each, step, out_places, places, parts)
-    finite = np.empty((shape[1] * shape[2], sides.row_block // _ROWS), np.bool_)
-    by_row, by_column = (9, 9 * channels) if sides.turned else (9 * channels, 9)
+        _sum_blocks(g, x, gradients, pixels, sides, tiles, each, step, out_places, places, parts)
+    by_row, by_column = (9, 9 * channels) if turned else (9 * channels, 9)
     _untransform_parallel(parts, sides, by_row, by_column, TAP_PLACES, dweight.reshape(-1), finite)
     return bool(finite.all())

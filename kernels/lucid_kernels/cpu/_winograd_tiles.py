@@ -27,6 +27,13 @@ class Tiles(NamedTuple):
     band: int
 
 
+class Source(NamedTuple):
+    """Where the first row of tiles of an image begins, and how many pixels a tile has each way: 4, or 2 of a gradient."""
+
+    top: int
+    side: int
+
+
 def tiles_of(window: Window, rows: int) -> Tiles:
     """The tiles of 2x2 outputs, and bands of up to `rows` rows."""
     down = -(-window.out_height // 2)
@@ -55,9 +62,9 @@ def entry_step(lines: int, width: int) -> int:
 
 
 @jit
-def panel_width(panel, width, channels):
-    """The elements of a line of a panel of up to `width` channels."""
-    return min(width, (channels + LANES - 1) // LANES * LANES - panel * width)
+def padded(channels):
+    """The channels of as many whole vectors as `channels` need."""
+    return (channels + LANES - 1) // LANES * LANES
 
 
 @jit
@@ -71,30 +78,26 @@ def _prefetch_planes(x, n, channel, channels, top, rows, part, parts):
 
 
 @jit
-def transform_rows(x, top, of_pixels, tiles, first, last, first_channel, last_channel, width, places, band, out, step):
-    """Rows first..last of the tiles of all images of x (N, C, H, W), of some channels, transformed into panels `out`.
-
-    The first row of tiles of an image begins at its row `top`. Tiles are of 4x4 pixels, or else of 2x2 gradients.
-    """
-    extra = 2 if of_pixels else 0
+def transform_rows(x, source, tiles, first, last, first_channel, last_channel, places, band, out, step):
+    """Rows first..last of the tiles of all images of x (N, C, H, W), of some channels, transformed into a panel `out`."""
+    extra = source.side - 2
     row = (2 * tiles.across + extra) * PANEL
+    pitch = padded(last_channel - first_channel)
     for channel in range(first_channel, last_channel, PANEL):
         some = min(PANEL, last_channel - channel)
-        panel = (channel - first_channel) // width
-        pitch = panel_width(panel, width, last_channel - first_channel)
-        start = panel * (PRODUCTS * step - width) + channel - first_channel
         at = first
         while at < last:
             n, line = at // tiles.down, at % tiles.down
             count = min(tiles.band, last - at, tiles.down - line)
-            fill_band(x, n, channel, some, top + 2 * line, 2 * count + extra, row, places, band)
+            fill_band(x, n, channel, some, source.top + 2 * line, 2 * count + extra, row, places, band)
             # What comes next: the processor does not foresee so many planes.
             after = at + count if at + count < last else first
             ahead = channel if after > at else min(channel + PANEL, last_channel - some)
+            top = source.top + 2 * (after % tiles.down)
             for i in range(count):
-                _prefetch_planes(x, after // tiles.down, ahead, some, top + 2 * (after % tiles.down), 2 * count + extra, i, count)
-                place = start + (at - first + i) * tiles.across * pitch
-                if of_pixels:
+                _prefetch_planes(x, after // tiles.down, ahead, some, top, 2 * count + extra, i, count)
+                place = (at - first + i) * tiles.across * pitch + channel - first_channel
+                if extra > 0:
                     transform_pixels(band, 2 * i * row, row, PANEL, tiles.across, some, out, place, pitch, step)
                 else:
                     transform_gradients(band, 2 * i * row, row, PANEL, tiles.across, some, out, place, pitch, step)
@@ -112,8 +115,7 @@ def deliver_rows(sums, step, tiles, first, last, first_output, last_output, bias
     row = 2 * tiles.across * PANEL
     for output in range(first_output, last_output, PANEL):
         some = min(PANEL, last_output - output)
-        panel = (output - first_output) // PANEL
-        pitch = panel_width(panel, PANEL, last_output - first_output)
+        panel, pitch = (output - first_output) // PANEL, padded(some)
         at = first
         while at < last:
             n, line = at // tiles.down, at % tiles.down
