@@ -1,6 +1,6 @@
-"""Batch normalisation over (N, C, *S): one pass for the statistics, one for the result, a channel at a time.
+"""Batch normalisation over (N, C, *S): one pass for the statistics, one for the result, some channels at a time.
 
-Two layouts have their own loops, because a channel must be walked along contiguous memory: `rows` takes (N, C, S) and
+Two layouts have their own loops, because channels must be walked along contiguous memory: `rows` takes (N, C, S) and
 runs along S; `columns` takes (N, C) and runs along a block of channels. Channels are independent, so the result does
 not depend on the number of threads.
 
@@ -15,16 +15,17 @@ from collections.abc import Sequence
 import numba
 import numpy as np
 
+from ._channel_microkernels import grad, grad_sums, normalize, shifted_sums
 from ._compile import jit, jit_parallel
 from ._layout import PARALLEL_FROM, Array, contiguous, deliver, outputs, result, row_chunk, upcast_half
+from ._microkernels import VECTOR_BYTES
+from ._reduction_microkernels import sum_of
 
 # Channels of one `columns` block: their float64 sums stay in L1, and a row of a block is 1 KiB of float32.
 _BLOCK = 256
-# Products of a gradient that are summed in its own dtype before float64 takes them: 0.85 of the time of float64
-# throughout at 64 elements a row; a vector lane adds at most a few dozen of them, so little is lost.
-STRETCH = 128
-# The same for sums around a shift, of which a vector lane adds a dozen and one; float64 throughout took 1.6 times as long.
-SUM_STRETCH = 1024
+# Bytes of neighbouring channels of a sample that one thread takes at once, and how far it asks ahead in rows that are LONG.
+RUN = 4096
+_LONG = 1 << 14
 
 
 @jit
@@ -48,66 +49,86 @@ def finish(sum1, sum2, shift, count, c, momentum, eps, mean, rstd, running_mean,
 
 
 @jit
-def _sample_sum(x, c):
-    """The sum of x[0, c] in float64."""
-    total = 0.0
-    for i in range(x.shape[2]):
-        total += x[0, c, i]
-    return total
+def channels_at_once(x):
+    """How many neighbouring channels of x (N, C, S) one thread takes: RUN bytes of a sample, but a quarter of them at most."""
+    _, channels, length = x.shape
+    return max(1, min(RUN // (length * x.itemsize), channels // 4))
 
 
 @jit
-def _shifted_sums(x, n, c, shift):
-    """The sums of x[n, c] - shift and of its squares: of up to SUM_STRETCH numbers in the dtype of x, then in float64."""
-    length = x.shape[2]
-    part1 = x.dtype.type(0)
-    part2 = x.dtype.type(0)
-    if length <= SUM_STRETCH:  # without views of the rows
-        for i in range(length):
-            d = x[n, c, i] - shift
-            part1 += d
-            part2 += d * d
-        return np.float64(part1), np.float64(part2)
-    sum1 = 0.0
-    sum2 = 0.0
-    for start in range(0, length, SUM_STRETCH):
-        row = x[n, c, start : start + SUM_STRETCH]
-        part1 = x.dtype.type(0)
-        part2 = x.dtype.type(0)
-        for i in range(row.shape[0]):
-            d = row[i] - shift
-            part1 += d
-            part2 += d * d
-        sum1 += part1
-        sum2 += part2
-    return sum1, sum2
+def place_of(x, first, last):
+    """Where the channels first..last of x (N, C, S) lie, for the loops of `_channel_microkernels`."""
+    samples, channels, length = x.shape
+    pitch = channels * length
+    # The next sample of these channels, if the L1 cache keeps it until then.
+    ahead = pitch if length * x.itemsize <= _LONG else RUN // x.itemsize
+    return first * length, samples, pitch, last - first, length, ahead
 
 
 @jit
-def channel_sums(x, c):
-    """The sums of x[:, c] and of its squares around a shift, and the shift; x is (N, C, S).
+def backwards(x, first, last):
+    """The same from the last sample to the first: those that were read last are still in the cache."""
+    start, samples, pitch, channels, length, ahead = place_of(x, first, last)
+    return start + (samples - 1) * pitch, samples, -pitch, channels, length, -ahead if ahead == pitch else ahead
 
-    The shift is the mean of the first sample, near enough that sums in the dtype of x lose nothing. An inf or NaN comes from x or
+
+@jit
+def memory_of(x, first, last):
+    """Memory for the sums of the channels first..last: in the dtype of x and in float64, and for their results."""
+    size = 2 * (last - first) * VECTOR_BYTES // x.itemsize
+    return np.empty(size, x.dtype), np.empty(size), np.empty(2 * (last - first))
+
+
+@jit
+def add_lanes(totals, sums):
+    """Add up the lanes of the two vectors of each channel."""
+    lanes = totals.shape[0] // sums.shape[0]
+    for k in range(sums.shape[0]):
+        total = 0.0
+        for lane in range(lanes):
+            total += totals[k * lanes + lane]
+        sums[k] = total
+
+
+@jit
+def _channel_sums(x, first, last, centres):
+    """The sums (2 each) of channels first..last of x (N, C, S) and of its squares, around shifts that are put into `centres`.
+
+    A shift is the mean of the first sample, near enough that sums in the dtype of x lose nothing. An inf or NaN comes from x or
     from a square that is too large for float32: float64 tells.
     """
     samples, _, length = x.shape
-    shift = shift_of(np.float64(_sample_sum(x, c)) / length)
-    centre = x.dtype.type(shift)
-    sum1 = 0.0
-    sum2 = 0.0
-    for n in range(samples):
-        part1, part2 = _shifted_sums(x, n, c, centre)
-        sum1 += part1
-        sum2 += part2
-    if not np.isfinite(sum2):
-        sum1 = 0.0
-        sum2 = 0.0
-        for n in range(samples):
-            for i in range(length):
-                d = np.float64(x[n, c, i]) - np.float64(centre)
-                sum1 += d
-                sum2 += d * d
-    return sum1, sum2, np.float64(centre)
+    for k in range(last - first):
+        start = np.uint64((first + k) * length)
+        centres[k] = shift_of(np.float64(sum_of(x, start, start + np.uint64(length))) / length)
+    buffer, totals, sums = memory_of(x, first, last)
+    shifted_sums(x, place_of(x, first, last), centres, buffer, totals)
+    add_lanes(totals, sums)
+    for k in range(last - first):
+        if not np.isfinite(sums[2 * k + 1]):
+            sum1 = 0.0
+            sum2 = 0.0
+            for n in range(samples):
+                for i in range(length):
+                    d = np.float64(x[n, first + k, i]) - np.float64(centres[k])
+                    sum1 += d
+                    sum2 += d * d
+            sums[2 * k] = sum1
+            sums[2 * k + 1] = sum2
+    return sums
+
+
+@jit
+def statistics(x, first, last, running_mean, running_var, momentum, eps, mean, rstd, new_mean, new_var):
+    """Mean, 1/std and new running statistics of channels first..last of x (N, C, S)."""
+    samples, _, length = x.shape
+    centres = np.empty(last - first, x.dtype)
+    sums = _channel_sums(x, first, last, centres)
+    for k in range(last - first):
+        finish(
+            sums[2 * k], sums[2 * k + 1], np.float64(centres[k]), samples * length, first + k, momentum, eps, mean, rstd,
+            running_mean, running_var, new_mean, new_var,
+        )
 
 
 @jit
@@ -115,29 +136,20 @@ def _train_rows(
     x, weight, bias, running_mean, running_var, momentum, eps, y, mean, rstd, new_mean, new_var, first, last
 ):
     """Normalise channels first..last of (N, C, S)."""
-    samples, _, length = x.shape
-    for c in range(first, last):
-        sum1, sum2, shift = channel_sums(x, c)
-        finish(
-            sum1, sum2, shift, samples * length, c, momentum, eps, mean, rstd, running_mean, running_var,
-            new_mean, new_var,
-        )
-        centre = mean[c]
-        scale = rstd[c] * weight[c]
-        offset = bias[c]
-        for k in range(samples):
-            n = samples - 1 - k  # those that were read last are still in the cache
-            for i in range(length):
-                y[n, c, i] = (x[n, c, i] - centre) * scale + offset
+    statistics(x, first, last, running_mean, running_var, momentum, eps, mean, rstd, new_mean, new_var)
+    scale = rstd[first:last] * weight[first:last]
+    normalize(x, x, backwards(x, first, last), mean[first:last], scale, bias[first:last], y)
 
 
 @jit_parallel
 def _train_rows_parallel(
     x, weight, bias, running_mean, running_var, momentum, eps, y, mean, rstd, new_mean, new_var
 ):
-    for c in numba.prange(x.shape[1]):
+    channels, step = x.shape[1], channels_at_once(x)
+    for i in numba.prange((channels + step - 1) // step):
         _train_rows(
-            x, weight, bias, running_mean, running_var, momentum, eps, y, mean, rstd, new_mean, new_var, c, c + 1
+            x, weight, bias, running_mean, running_var, momentum, eps, y, mean, rstd, new_mean, new_var,
+            i * step, min(channels, (i + 1) * step),
         )
 
 
@@ -187,45 +199,41 @@ def _train_columns_parallel(
 
 
 @jit
+def finish_grad(sums, first, last, count, rstd, dweight, dbias, shift, slope):
+    """Turn the two sums of channels first..last into dweight, dbias, and what the gradient of x needs of them."""
+    for k in range(last - first):
+        c = first + k
+        dbias[c] = sums[2 * k]
+        dweight[c] = sums[2 * k + 1] * rstd[c]
+        shift[k] = sums[2 * k] / count
+        slope[k] = sums[2 * k + 1] / count * rstd[c] * rstd[c]
+
+
+@jit
 def _grad_rows(g, x, weight, mean, rstd, training, dx, dweight, dbias, first, last):
     """Gradients of channels first..last of (N, C, S); without `training` the statistics are constants."""
     samples, _, length = x.shape
-    for c in range(first, last):
-        centre = mean[c]
-        sum_g = 0.0
-        sum_gx = 0.0
+    centre = mean[first:last]
+    scale = weight[first:last] * rstd[first:last]
+    buffer, totals, sums = memory_of(x, first, last)
+    shift, slope = np.empty(last - first, x.dtype), np.empty(last - first, x.dtype)
+    grad_sums(g, x, place_of(x, first, last), centre, scale, scale, buffer, totals)
+    add_lanes(totals, sums)
+    finish_grad(sums, first, last, samples * length, rstd, dweight, dbias, shift, slope)
+    if training:
+        grad(g, x, backwards(x, first, last), centre, scale, scale, shift, slope, dx)
+    else:
         for n in range(samples):
-            for start in range(0, length, STRETCH):
-                grad = g[n, c, start : start + STRETCH]
-                row = x[n, c, start : start + STRETCH]
-                part_g = x.dtype.type(0)
-                part_gx = x.dtype.type(0)
-                for i in range(row.shape[0]):
-                    part_g += grad[i]
-                    part_gx += grad[i] * (row[i] - centre)
-                sum_g += part_g
-                sum_gx += part_gx
-        dbias[c] = sum_g
-        dweight[c] = sum_gx * rstd[c]
-        scale = weight[c] * rstd[c]
-        count = samples * length
-        mean_g = x.dtype.type(sum_g / count)
-        slope = x.dtype.type(sum_gx / count * rstd[c] * rstd[c])
-        for k in range(samples):
-            n = samples - 1 - k  # those that were read last are still in the cache
-            # Indexed in full: with views of the rows the whole kernel took 1.6 times as long at 64 elements a row.
-            if training:
+            for c in range(first, last):
                 for i in range(length):
-                    dx[n, c, i] = scale * (g[n, c, i] - mean_g - (x[n, c, i] - centre) * slope)
-            else:
-                for i in range(length):
-                    dx[n, c, i] = scale * g[n, c, i]
+                    dx[n, c, i] = scale[c - first] * g[n, c, i]
 
 
 @jit_parallel
 def _grad_rows_parallel(g, x, weight, mean, rstd, training, dx, dweight, dbias):
-    for c in numba.prange(x.shape[1]):
-        _grad_rows(g, x, weight, mean, rstd, training, dx, dweight, dbias, c, c + 1)
+    channels, step = x.shape[1], channels_at_once(x)
+    for i in numba.prange((channels + step - 1) // step):
+        _grad_rows(g, x, weight, mean, rstd, training, dx, dweight, dbias, i * step, min(channels, (i + 1) * step))
 
 
 @jit

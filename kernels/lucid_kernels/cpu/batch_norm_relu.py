@@ -12,27 +12,30 @@ import numba
 import numpy as np
 
 from . import batch_norm as plain
+from ._channel_microkernels import (
+    grad,
+    masked_grad_sums,
+    normalize_add_relu,
+    normalize_relu,
+    recomputed_grad,
+    recomputed_grad_sums,
+)
 from ._compile import jit, jit_parallel
 from ._layout import PARALLEL_FROM, Array, deliver, outputs, result, upcast_half
-from .batch_norm import STRETCH, channel_sums, deliver_running, finish, grouped, inverse_deviation, per_channel
+from .batch_norm import (
+    add_lanes,
+    backwards,
+    channels_at_once,
+    deliver_running,
+    finish_grad,
+    grouped,
+    inverse_deviation,
+    memory_of,
+    per_channel,
+    place_of,
+    statistics,
+)
 from .elementwise import relu_grad
-
-
-@jit
-def _apply(x, residual, centre, scale, offset, y, c):
-    """y = max((x - centre) * scale + offset + residual, 0) for channel `c` of (N, C, S); an empty residual is none."""
-    samples, _, length = x.shape
-    zero = x.dtype.type(0)
-    for k in range(samples):
-        n = samples - 1 - k  # those that were read last are still in the cache
-        if residual.size:
-            for i in range(length):
-                v = (x[n, c, i] - centre) * scale + offset + residual[n, c, i]
-                y[n, c, i] = zero if v <= zero else v  # NaN stays
-        else:
-            for i in range(length):
-                v = (x[n, c, i] - centre) * scale + offset
-                y[n, c, i] = zero if v <= zero else v
 
 
 @jit
@@ -40,119 +43,72 @@ def _forward(
     x, residual, weight, bias, training, running_mean, running_var, momentum, eps, y, mean, rstd, new_mean, new_var,
     first, last,
 ):  # fmt: skip
-    """Channels first..last; without `training`, mean and rstd are given."""
-    for c in range(first, last):
-        if training:
-            sum1, sum2, shift = channel_sums(x, c)
-            finish(
-                sum1, sum2, shift, x.shape[0] * x.shape[2], c, momentum, eps, mean, rstd, running_mean, running_var,
-                new_mean, new_var,
-            )  # fmt: skip
-        _apply(x, residual, mean[c], rstd[c] * weight[c], bias[c], y, c)
+    """y = max((x - mean) * rstd * weight + bias + residual, 0) for channels first..last of (N, C, S); an empty residual is none.
+
+    Without `training`, mean and rstd are given.
+    """
+    if training:
+        statistics(x, first, last, running_mean, running_var, momentum, eps, mean, rstd, new_mean, new_var)
+    scale = rstd[first:last] * weight[first:last]
+    place = backwards(x, first, last)
+    if residual.size:
+        normalize_add_relu(x, residual, place, mean[first:last], scale, bias[first:last], y)
+    else:
+        normalize_relu(x, x, place, mean[first:last], scale, bias[first:last], y)
 
 
 @jit_parallel
 def _forward_parallel(
     x, residual, weight, bias, training, running_mean, running_var, momentum, eps, y, mean, rstd, new_mean, new_var
 ):
-    for c in numba.prange(x.shape[1]):
+    channels, step = x.shape[1], channels_at_once(x)
+    for i in numba.prange((channels + step - 1) // step):
         _forward(
             x, residual, weight, bias, training, running_mean, running_var, momentum, eps, y, mean, rstd, new_mean, new_var,
-            c, c + 1,
+            i * step, min(channels, (i + 1) * step),
         )  # fmt: skip
-
-
-@jit
-def _masked_sums(g, y, x, centre, gm, c):
-    """gm = g where not y <= 0, for channel `c`; the sums of gm and of gm * (x - centre)."""
-    samples, _, length = x.shape
-    zero = x.dtype.type(0)
-    sum_g = 0.0
-    sum_gx = 0.0
-    for n in range(samples):
-        for start in range(0, length, STRETCH):
-            grad = g[n, c, start : start + STRETCH]
-            row = x[n, c, start : start + STRETCH]
-            value = y[n, c, start : start + STRETCH]
-            target = gm[n, c, start : start + STRETCH]
-            part_g = zero
-            part_gx = zero
-            for i in range(row.shape[0]):
-                masked = zero if value[i] <= zero else grad[i]
-                target[i] = masked
-                part_g += masked
-                part_gx += masked * (row[i] - centre)
-            sum_g += part_g
-            sum_gx += part_gx
-    return sum_g, sum_gx
-
-
-@jit
-def _recomputed_sums(g, x, centre, scale, offset, c):
-    """The same sums where y is max((x - centre) * scale + offset, 0); nothing is written."""
-    samples, _, length = x.shape
-    zero = x.dtype.type(0)
-    sum_g = 0.0
-    sum_gx = 0.0
-    for n in range(samples):
-        for start in range(0, length, STRETCH):
-            grad = g[n, c, start : start + STRETCH]
-            row = x[n, c, start : start + STRETCH]
-            part_g = zero
-            part_gx = zero
-            for i in range(row.shape[0]):
-                d = row[i] - centre
-                masked = zero if d * scale + offset <= zero else grad[i]
-                part_g += masked
-                part_gx += masked * d
-            sum_g += part_g
-            sum_gx += part_gx
-    return sum_g, sum_gx
 
 
 @jit
 def _gradient(g, x, y, weight, bias, mean, rstd, training, dx, gm, dweight, dbias, first, last):
     """Gradients of channels first..last of (N, C, S); without a residual y and gm are empty."""
     samples, _, length = x.shape
-    count = samples * length
-    real = x.dtype.type
-    zero = real(0)
-    for c in range(first, last):
-        centre = mean[c]
-        scale = weight[c] * rstd[c]
-        offset = bias[c]
-        if gm.size:
-            sum_g, sum_gx = _masked_sums(g, y, x, centre, gm, c)
-        else:
-            sum_g, sum_gx = _recomputed_sums(g, x, centre, scale, offset, c)
-        dbias[c] = sum_g
-        dweight[c] = sum_gx * rstd[c]
-        mean_g = real(sum_g / count)
-        slope = real(sum_gx / count * rstd[c] * rstd[c])
-        # In evaluation no gradient flows through the statistics. With a slope of 0 instead, NaN and inf in x would reach dx.
-        for k in range(samples):
-            n = samples - 1 - k  # those that were read last are still in the cache
-            if gm.size and training:
-                for i in range(length):
-                    dx[n, c, i] = scale * (gm[n, c, i] - mean_g - (x[n, c, i] - centre) * slope)
-            elif gm.size:
-                for i in range(length):
-                    dx[n, c, i] = scale * gm[n, c, i]
-            elif training:
-                for i in range(length):
-                    d = x[n, c, i] - centre
-                    masked = zero if d * scale + offset <= zero else g[n, c, i]
-                    dx[n, c, i] = scale * (masked - mean_g - d * slope)
-            else:
-                for i in range(length):
-                    masked = zero if (x[n, c, i] - centre) * scale + offset <= zero else g[n, c, i]
-                    dx[n, c, i] = scale * masked
+    zero = x.dtype.type(0)
+    centre, offset = mean[first:last], bias[first:last]
+    scale = weight[first:last] * rstd[first:last]
+    buffer, totals, sums = memory_of(x, first, last)
+    shift, slope = np.empty(last - first, x.dtype), np.empty(last - first, x.dtype)
+    if gm.size:
+        masked_grad_sums(g, y, x, place_of(x, first, last), centre, gm, buffer, totals)
+    else:
+        recomputed_grad_sums(g, x, place_of(x, first, last), centre, scale, offset, buffer, totals)
+    add_lanes(totals, sums)
+    finish_grad(sums, first, last, samples * length, rstd, dweight, dbias, shift, slope)
+    if training and gm.size:
+        grad(gm, x, backwards(x, first, last), centre, scale, offset, shift, slope, dx)
+    elif training:
+        recomputed_grad(g, x, backwards(x, first, last), centre, scale, offset, shift, slope, dx)
+    else:
+        # No gradient flows through the statistics. With a slope of 0 instead, NaN and inf in x would reach dx.
+        for n in range(samples):
+            for c in range(first, last):
+                m, k, b = mean[c], scale[c - first], bias[c]
+                if gm.size:
+                    for i in range(length):
+                        dx[n, c, i] = k * gm[n, c, i]
+                else:
+                    for i in range(length):
+                        masked = zero if (x[n, c, i] - m) * k + b <= zero else g[n, c, i]
+                        dx[n, c, i] = k * masked
 
 
 @jit_parallel
 def _gradient_parallel(g, x, y, weight, bias, mean, rstd, training, dx, gm, dweight, dbias):
-    for c in numba.prange(x.shape[1]):
-        _gradient(g, x, y, weight, bias, mean, rstd, training, dx, gm, dweight, dbias, c, c + 1)
+    channels, step = x.shape[1], channels_at_once(x)
+    for i in numba.prange((channels + step - 1) // step):
+        _gradient(
+            g, x, y, weight, bias, mean, rstd, training, dx, gm, dweight, dbias, i * step, min(channels, (i + 1) * step)
+        )
 
 
 # ---- entry points --------------------------------------------------------------------------------------------------
