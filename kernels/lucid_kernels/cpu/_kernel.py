@@ -129,6 +129,11 @@ class LoopLibrary(InnerLibrary):
 class NumbaLibrary(InnerLibrary):
     """Code of a function of Numba's own, such as `np.empty`, for a kernel that calls it: mostly without loops."""
 
+    def add_ir_module(self, module: Any) -> None:
+        """Add it, unless it is what C would call."""
+        if module.name != "cfunc_wrapper":
+            super().add_ir_module(module)
+
     def _optimize_functions(self, module: Any) -> None:
         module.data_layout = self._codegen._data_layout
 
