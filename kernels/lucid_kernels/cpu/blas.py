@@ -13,7 +13,7 @@ import numpy as np
 
 # Multiply-adds. OpenBLAS uses threads from 2^18 on.
 THREADS_IN_OPENBLAS_FROM = 1 << 18
-# Below, up to 35 us of work, two threads gain little, and small nets need not compile our own products: 2 s when nothing is cached.
+# Below, up to 35 us of work, two threads gain little, and small nets need not compile our own products (2 s with no cache).
 TILES_FROM = 3 << 20
 SMALLEST = 32  # rows or columns of a product that threads share
 
