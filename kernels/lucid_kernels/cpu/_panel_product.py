@@ -2,9 +2,9 @@
 
 The result is cut into tiles (`_product_tiles`), which the threads share. Each packs what it needs itself, right before: a panel
 of columns stays in the L1 cache for all rows of the tile. Packing once for all tiles would take a launch more, and the panels
-would come from the L3 cache; it was 3 % slower for a GPT's products and 20 % for those of 64 rows. Rows of the left operand are
-read where they lie, as they come from the L2 cache behind the arithmetic; only one with contiguous columns is packed, as its
-elements would push each other out of the cache. Where that saves packing, the transposed product is computed, and turned.
+would come from the L3 cache; it took as long for a GPT's products and 10 % longer for those of 64 rows. Rows of the left operand
+are read where they lie, as their way from L2 or L3 goes on behind the arithmetic; only one with contiguous columns is packed, as
+its elements would push each other out of the cache. Where that saves packing, the transposed product is computed, and turned.
 
 The order of each sum depends on the shape and layout of the operands only, not on tiles or threads.
 """

@@ -18,7 +18,7 @@ def test_tiles_are_whole_blocks_that_fit_the_caches(shape, layout, itemsize):
     for threads in (1, 2, 7, 64):
         turned, rows, columns = tiles_of(operands, threads)
         assert rows * itemsize % VECTOR_BYTES == 0 == columns * itemsize % COLUMN_PANEL_BYTES
-        assert 0 < rows * itemsize <= 2048
+        assert 0 < rows * itemsize <= 4096
         assert 0 < columns * itemsize <= 4096
         assert turned == tiles_of(operands, 1).turned
         packed = not (operands.turned() if turned else operands).left_contiguous
