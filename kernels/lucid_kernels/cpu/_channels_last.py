@@ -31,7 +31,7 @@ def whole(channels: int) -> int:
 def places_of(rows: int, width: int, columns: int, left: int, channels: int) -> Array:
     """Where the pixels of `rows` rows of an image lie in a band of `columns` columns, which begins `left` before the image.
 
-    What is outside of the band has the place behind it, and so has a vector of pixels that are not there. Kept, as `tap_starts`.
+    What is outside of the band has the place behind it, and so has a vector of pixels that are not there. Kept: it takes 10 us.
     """
     column = np.arange(width) + left
     place = (np.arange(rows).reshape(-1, 1) * columns + column) * channels

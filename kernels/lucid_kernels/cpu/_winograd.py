@@ -1,8 +1,8 @@
 """Convolution with 3x3 taps and strides of 1 by Winograd's F(2x2, 3x3): 16 products for a tile of 2x2 outputs instead of 36.
 
-A task takes some rows of tiles of all images: it transforms their pixels, multiplies them by the transformed weight, 16 products
-of matrices, and transforms the sums to outputs. Larger tiles would save more, but F(4x4, 3x3) makes rounding errors eight times
-as large as direct convolution does; those of F(2x2, 3x3) are alike.
+A task takes some rows of tiles of all images: it transforms their pixels, multiplies them by the transformed weight, 16
+products of matrices, and transforms the sums to outputs. Larger tiles would save more, but F(4x4, 3x3) makes rounding errors
+eight times as large as direct convolution does; those of F(2x2, 3x3) are alike.
 """
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ from ._winograd_transforms import PRODUCTS, transform_taps
 
 # Channels that a sum in registers runs over: with more, rounding errors grow and a panel of the weight leaves the L1 cache.
 _CHANNELS = 128
-# Bytes of transformed pixels and sums of a task, in a 1 MiB L2 cache; but at least some tiles, for which the weight is read from
-# the L2 or L3 cache, and more of them where it comes from memory.
+# Bytes of transformed pixels and sums of a task, in a 1 MiB L2 cache; but at least some tiles, for which the weight is read
+# from the L2 or L3 cache, and more of them where it comes from memory.
 _TASK_BYTES = 5 << 17
 _LEAST_TASK, _LEAST_TASK_OF_LARGE_WEIGHT = 96, 288
 _LARGE_WEIGHT_BYTES = 1 << 23
@@ -46,8 +46,8 @@ _LARGE_WEIGHT_BYTES = 1 << 23
 _TASKS = 8
 # Bytes of the largest transformed weight, 1.8 times the weight itself.
 _WEIGHT_BYTES = 1 << 26
-# With fewer channels, or fewer pairs of them, the transforms take longer than the products that they save: 1.0 to 1.7 of the time
-# of direct convolution for 8 -> 32, 0.85 to 1.15 for 16 -> 16, 0.7 to 0.95 for 16 -> 32, 0.55 to 0.85 for 32 -> 32.
+# With fewer channels, or fewer pairs of them, the transforms take longer than the products that they save: 1.0 to 1.7 of the
+# time of direct convolution for 8 -> 32, 0.85 to 1.15 for 16 -> 16, 0.7 to 0.95 for 16 -> 32, 0.55 to 0.85 for 32 -> 32.
 _LEAST_CHANNELS = 16
 _LEAST_PAIRS = 512
 # With fewer tiles the weight's transform is not paid back: 64 channels take 0.5 to 1.1 of the time with 16 tiles.

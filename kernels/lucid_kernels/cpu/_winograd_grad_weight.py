@@ -1,9 +1,9 @@
 """Weight gradient of a 3x3 convolution by Winograd's transforms: 16 products for a tile of 2x2 outputs instead of 36.
 
 The adjoint of `_winograd`: the gradient of G w G^T, entry by entry, is a product of matrices, the transformed gradients of the
-outputs by the transformed pixels, summed over the tiles. A task computes a block of that product, of few enough channels for all
-its numbers to stay in the L2 cache. Other blocks transform the same pixels again: to keep four numbers for each pixel in the L3
-cache and to read them again takes longer.
+outputs by the transformed pixels, summed over the tiles. A task computes a block of that product, of few enough channels for
+all its numbers to stay in the L2 cache. Other blocks transform the same pixels again: to keep four numbers for each pixel in
+the L3 cache and to read them again takes longer.
 """
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class _Sides(NamedTuple):
 
 @jit
 def _multiply(left, right, step, rows, columns, count, sums, lines, accumulate):
-    """The products of `count` tiles: sums (panels of columns, PRODUCTS, lines, PANEL), flat; with `accumulate` added to them."""
+    """The products of `count` tiles: sums (panels of columns, PRODUCTS, lines, PANEL), flat; with `accumulate` added to it."""
     one, pitch = np.int64(1), np.int64(PANEL)  # literals would have `multiply_panel` compiled once more
     for e in range(PRODUCTS):
         for column in range(0, columns, PANEL):

@@ -102,4 +102,5 @@ def multiply_panel(a, a_start, line, step, rows, b, b_start, width, count, c, c_
         if width == PANEL:
             _outer_whole(a, a_start + r * line, line, step, b, b_start, width, count, c, c_start + r * pitch, pitch, accumulate)
         else:
-            _outer_single(a, a_start + r * line, line, step, b, b_start, width, count, c, c_start + r * pitch, pitch, accumulate)
+            _outer_single(a, a_start + r * line, line, step, b, b_start, width, count, c, c_start + r * pitch, pitch,
+                          accumulate)

@@ -1,8 +1,8 @@
-"""Rows of tiles for Winograd's convolution: their pixels, transformed, in panels of channels, and their outputs from such panels.
+"""Rows of tiles for Winograd's convolution: their pixels, transformed, in panels of channels, and their outputs from such.
 
-Panels are what the products read in one sweep: (panels, PRODUCTS, tiles, width), flat, of `width` channels each; the last one is
-as wide as its whole vectors. Entries lie `step` apart, a little more than they need (`entry_step`). Images, pixels and outputs
-pass through a band of PANEL channels, which stays in the L1 cache.
+Panels are what the products read in one sweep: (panels, PRODUCTS, tiles, width), flat, of `width` channels each; the last one
+is as wide as its whole vectors. Entries lie `step` apart, a little more than they need (`entry_step`). Pixels and outputs pass
+through a band of PANEL channels, which stays in the L1 cache.
 """
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def band_size(tiles, extra):
 
 
 def entry_step(lines: int, width: int) -> int:
-    """How far entries of some lines lie apart: a vector more, or the same line of all would compete for one set of the cache."""
+    """How far entries of some lines lie apart: a vector more, or the same line of all would compete for one set of a cache."""
     return lines * width + LANES
 
 
@@ -127,7 +127,8 @@ def deliver_rows(sums, step, tiles, first, last, first_output, last_output, bias
                 for plane in range(i * some // count, (i + 1) * some // count):
                     prefetch_to_write(flat, start + plane * height * width, (size + LANES - 1) // LANES)
                 place = panel * PRODUCTS * step + (at - first + i) * tiles.across * pitch
-                good &= transform_sums(sums, place, pitch, step, bias[output:], tiles.across, some, band, 2 * i * row, row, PANEL)
+                good &= transform_sums(sums, place, pitch, step, bias[output:], tiles.across, some, band, 2 * i * row, row,
+                                       PANEL)
             if not good:
                 finite[n] = False
             scatter_band(band, places, some, size, flat, start, height * width)

@@ -82,7 +82,8 @@ def _make_transform(side: int, transform: Any) -> Any:
         signature = types.void(band, *(integer,) * 5, out, *(integer,) * 3)
 
         def emit(context, builder, signature, arguments):
-            band, out = (_at(builder, _data(context, builder, signature.args[i], arguments[i]), arguments[i + 1]) for i in (0, 6))
+            band, out = (_at(builder, _data(context, builder, signature.args[i], arguments[i]), arguments[i + 1])
+                         for i in (0, 6))
             row, column, tiles, channels = arguments[2:6]
             pitch, step = arguments[8:]
             vectors = _Vectors(builder, band.type.pointee, LANES)
