@@ -53,7 +53,8 @@ class Program:
 
     - `inputs`: the numbers of the arguments that are read, named x0, x1, ... in this order; `input_dtypes` as computed
     - `constants`: the values of k0, k1, ...; `constant_dtypes` as computed
-    - `outputs`: the names of the results; `dtypes`: theirs, as stored; `depends`: for each the arguments that its shape is of
+    - `outputs`: the names of the results; `dtypes`: theirs, as stored; `output_dtypes`: as computed; `depends`: for each the
+      arguments that its shape is of
     """
 
     def __init__(self, nodes: Sequence[Node]) -> None:
@@ -66,6 +67,7 @@ class Program:
         self._number(self.nodes)
         self.outputs = tuple(self._names[id(node)] for node in self.nodes)
         self.dtypes = tuple(node.dtype for node in self.nodes)
+        self.output_dtypes = tuple(map(computed_as, self.dtypes))
         self.depends = tuple(tuple(sorted(node.depends)) for node in self.nodes)
         self.kernels: dict[Any, Any] = {}  # what a backend has compiled of this program
         self._parts: dict[tuple[int, ...], Program] = {}
@@ -137,6 +139,7 @@ class Part(NamedTuple):
     places: tuple[int, ...]
     shape: Shape
     layout: Layout
+    operands: tuple[tuple[int, Any, str, Shape | None], ...]  # number, dtype, kind and expanded shape of each argument
 
 
 @functools.lru_cache(maxsize=1024)
@@ -151,7 +154,9 @@ def plan(program: Program, shapes: tuple[Shape, ...], shortest_row: int) -> tupl
     parts = []
     for shape, some in places.items():
         part = program.part(tuple(some))
-        parts.append(Part(part, tuple(some), shape, layout([shapes[i] for i in part.inputs], shape, shortest_row)))
+        found = layout([shapes[i] for i in part.inputs], shape, shortest_row)
+        operands = tuple(zip(part.inputs, part.input_dtypes, found.kinds, found.expanded, strict=True))
+        parts.append(Part(part, tuple(some), shape, found, operands))
     return tuple(parts)
 
 

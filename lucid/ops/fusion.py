@@ -37,6 +37,7 @@ class Formula:
         self.differentiable = tuple(i for i, (dtype, _) in enumerate(self.results) if _dtypes.is_differentiable(dtype))
         self._op = Op("fused", self._rule if self.differentiable else None, outputs=self.differentiable)
         self._gradients: dict[tuple[tuple[bool, ...], tuple[int, ...]], Formula] = {}
+        self._saved: dict[tuple[bool, ...], tuple[bool, ...]] = {}
 
     def __call__(self, *tensors: Tensor | None) -> tuple[Tensor, ...]:
         results = self._op(*tensors, program=self.program)
@@ -65,10 +66,12 @@ class Formula:
         """The gradients of the arguments that have `needs`, as a formula of the upstream gradients of the results `present`,
         which come first, and of all arguments.
         """
-        if (needs, present) not in self._gradients:
+        found = self._gradients.get((needs, present))
+        if found is None:
             kinds = [*[self.results[place] for place in present], *self.kinds]
-            self._gradients[needs, present] = Formula(self.name, functools.partial(self._backward, needs, present), kinds)
-        return self._gradients[needs, present]
+            found = Formula(self.name, functools.partial(self._backward, needs, present), kinds)
+            self._gradients[needs, present] = found
+        return found
 
     def _backward(self, needs: tuple[bool, ...], present: tuple[int, ...], *arguments: Tensor) -> Sequence[Tensor | None]:
         """The gradients by the rules of the operations, run on symbols."""
@@ -87,10 +90,18 @@ class Formula:
                 found[number] = gradient
         return found
 
+    def _reads(self, needs: tuple[bool, ...]) -> tuple[bool, ...]:
+        """Which arguments the gradients of those with `needs` are computed from."""
+        found = self._saved.get(needs)
+        if found is None:
+            read = self._gradient(needs, self.differentiable).program.inputs
+            first = len(self.differentiable)
+            found = self._saved[needs] = tuple(number + first in read for number in range(len(needs)))
+        return found
+
     def _rule(self, needs: Sequence[bool], *inputs: Tensor | None, program: Program) -> Pull:
-        whole = self._gradient(tuple(needs), self.differentiable)
-        read = {number - len(self.differentiable) for number in whole.program.inputs}
-        saved = tuple([tensor if number in read else None for number, tensor in enumerate(inputs)])
+        needs = tuple(needs)
+        saved = tuple([tensor if read else None for read, tensor in zip(self._reads(needs), inputs, strict=True)])
         shapes = [None if tensor is None else tensor._array.shape for tensor in inputs]
 
         def pull(g: Any, y: Any) -> Sequence[Tensor | None]:
@@ -102,7 +113,7 @@ class Formula:
                     groups.setdefault(part._array.shape, []).append((place, part))
             gradients: list[Tensor | None] = [None] * len(shapes)
             for group in groups.values():
-                formula = self._gradient(tuple(needs), tuple([place for place, _ in group]))
+                formula = self._gradient(needs, tuple([place for place, _ in group]))
                 values = formula(*[part for _, part in group], *saved) if formula.places else ()
                 for place, value in zip(formula.places, values, strict=True):
                     own, before = reduce_to(value, shapes[place]), gradients[place]

@@ -14,11 +14,12 @@ from typing import Any
 import numba
 import numpy as np
 
-from lucid_kernels.expression import Layout, Part, Program, Step, computed_as, plan
+from lucid_kernels.expression import Layout, Part, Program, Step, plan
 
 from . import _formula_math, _math
 from ._compile import jit_parallel, jit_strict
 from ._layout import Array, chunk, chunks, contiguous, deliver, outputs, result, row_chunk
+from ._pool import SMALLEST
 
 # A row is a call of the serial loop, 35 ns: below this many elements that costs more than copying the arguments out.
 SHORTEST_ROW = 64
@@ -50,28 +51,35 @@ def fused(*arrays: Array, program: Program, out: Any = None) -> Any:
 
     Half-precision numbers are computed in float32, and rounded once at the end.
     """
-    given = outputs(out if len(program.dtypes) > 1 else (out,), len(program.dtypes))
-    results: list[Any] = [None] * len(program.dtypes)
+    count = len(program.dtypes)
+    given = outputs(out if count > 1 else (out,), count)
+    results: list[Any] = [None] * count
     for part in plan(program, tuple([() if array is None else array.shape for array in arrays]), SHORTEST_ROW):
         computed = _run(part, arrays, [given[place] for place in part.places])
         for place, array in zip(part.places, computed, strict=True):
-            dtype = program.dtypes[place]
-            results[place] = deliver(given[place], array if array.dtype == dtype else array.astype(dtype))
-    return tuple(results) if len(results) > 1 else results[0]
+            dtype, target = program.dtypes[place], given[place]
+            rounded = array if array.dtype is dtype or array.dtype == dtype else array.astype(dtype)
+            results[place] = rounded if target is None else deliver(target, rounded)
+    return tuple(results) if count > 1 else results[0]
 
 
 def _run(part: Part, arrays: Sequence[Array], out: Sequence[Array | None]) -> list[Array]:
     program, shape, layout = part.program, part.shape, part.layout
-    results = [result(given, shape, computed_as(dtype)) for given, dtype in zip(out, program.dtypes, strict=True)]
+    small = layout.outer * layout.inner * 8 < SMALLEST  # these take most of their time around the loop
+    if small and all(given is None for given in out):
+        results = [np.empty(shape, dtype) for dtype in program.output_dtypes]
+    else:
+        results = [result(given, shape, dtype) for given, dtype in zip(out, program.output_dtypes, strict=True)]
     if not results[0].size:
         return results
+    rows = (layout.outer, layout.inner) if layout.outer > 1 else (-1,)
     arguments: list[Any] = []
-    for number, dtype, kind, expanded in zip(program.inputs, program.input_dtypes, layout.kinds, layout.expanded, strict=True):
+    for number, dtype, kind, expanded in part.operands:
         array = arrays[number] if expanded is None else np.broadcast_to(arrays[number], expanded)
-        flat = contiguous(array if array.dtype == dtype else array.astype(dtype, order="C")).reshape(-1)
-        arguments.append(flat.reshape(layout.outer, layout.inner) if kind == "F" and layout.outer > 1 else flat)
-    targets = [array.reshape((layout.outer, layout.inner) if layout.outer > 1 else -1) for array in results]
-    _kernel(program, layout)(*arguments, *program.constants, *targets)
+        if array.dtype is not dtype and array.dtype != dtype:
+            array = array.astype(dtype, order="C")
+        arguments.append(contiguous(array).reshape(rows if kind == "F" else -1))
+    _kernel(program, layout)(*arguments, *program.constants, *[array.reshape(rows) for array in results])
     return results
 
 

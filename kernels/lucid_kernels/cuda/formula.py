@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from lucid_kernels.cuda.source import ctype
-from lucid_kernels.expression import Program, Step, computed_as
+from lucid_kernels.expression import Program, Step
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
           "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"}
@@ -23,8 +23,8 @@ def _write(program: Program, kinds: str) -> str:
     index = {"F": "[i]", "R": "[i % inner]", "C": "[i / inner]", "S": "[0]"}
     inputs = [(f"x{i}", ctype(dtype), kind)
               for i, (dtype, kind) in enumerate(zip(program.input_dtypes, kinds, strict=True))]
-    outputs = [(f"y{i}", ctype(computed_as(dtype)), name)
-               for i, (dtype, name) in enumerate(zip(program.dtypes, program.outputs, strict=True))]
+    outputs = [(f"y{i}", ctype(dtype), name)
+               for i, (dtype, name) in enumerate(zip(program.output_dtypes, program.outputs, strict=True))]
     parameters = [f"const {element}* __restrict__ {x}" for x, element, _ in inputs]
     parameters += [f"const {ctype(dtype)} k{i}" for i, dtype in enumerate(program.constant_dtypes)]
     parameters += [f"{element}* __restrict__ {y}" for y, element, _ in outputs]

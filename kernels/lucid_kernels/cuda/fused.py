@@ -7,7 +7,7 @@ import cupy
 import numpy as np
 
 from lucid_kernels.cuda import formula, launch
-from lucid_kernels.expression import Part, Program, computed_as, plan
+from lucid_kernels.expression import Part, Program, plan
 
 
 def fused(*arrays: Any, program: Program, out: Any = None) -> Any:
@@ -26,12 +26,12 @@ def fused(*arrays: Any, program: Program, out: Any = None) -> Any:
 
 def _run(part: Part, arrays: Any, out: Any) -> list[Any]:
     program, layout = part.program, part.layout
-    results = [launch.result(given, part.shape, computed_as(dtype)) for given, dtype in zip(out, program.dtypes, strict=True)]
+    results = [launch.result(given, part.shape, dtype) for given, dtype in zip(out, program.output_dtypes, strict=True)]
     size = layout.outer * layout.inner
     if not size:
         return results
     arguments: list[Any] = []
-    for number, dtype, expanded in zip(program.inputs, program.input_dtypes, layout.expanded, strict=True):
+    for number, dtype, _, expanded in part.operands:
         array = arrays[number].astype(dtype, copy=False)
         arguments.append(launch.contiguous(array if expanded is None else cupy.broadcast_to(array, expanded)))
     arguments += [dtype.type(value) for value, dtype in zip(program.constants, program.constant_dtypes, strict=True)]
