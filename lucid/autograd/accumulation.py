@@ -103,7 +103,7 @@ def _references(grads: dict[Any, Any], node: Any) -> tuple[int, int, int]:
 
 def _references_of_one() -> tuple[int, int, int]:
     """What `_references` finds for a view of new memory, if only `grads` and one variable of the caller hold the gradient."""
-    total = wrap(Tensor([[0.0]])._array.reshape(1))
+    total = wrap(Tensor([[0.0]], device="cpu")._array.reshape(1))
     return _references({None: total}, None)
 
 
