@@ -5,6 +5,7 @@ import configparser
 import email.message
 import email.parser
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -88,7 +89,7 @@ def test_metadata(metadata: email.message.Message) -> None:
     assert set(str(metadata["Requires-Python"]).split(",")) == {">=3.11", "<3.14"}
     assert {"cuda12", "cuda13", "examples", "test", "dev", "simulator"} <= set(metadata.get_all("Provides-Extra", []))
     required = [line for line in metadata.get_all("Requires-Dist", []) if "extra ==" not in line]
-    assert {line.split(";")[0].split(">")[0].strip() for line in required} == {
+    assert {re.split("[<>;]", line)[0].strip() for line in required} == {
         "numpy", "numba", "tbb", "ml_dtypes", "safetensors"}
 
 
