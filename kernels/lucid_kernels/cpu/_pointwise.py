@@ -41,10 +41,11 @@ def _convolve(x: Any, channels: int, positions: int, weight: Any, bias: Any, blo
     item, out_channels = x.itemsize, y.size * channels // x.size
     width, lanes = COLUMN_PANEL_BYTES // item, VECTOR_BYTES // item
     run = _PANELS * width
-    runs, blocks = (positions + run - 1) // run, out_channels // ROW_BLOCK
+    # The last run has a whole panel at least: its last panel may overlap one of its own, not one of another task's.
+    runs, blocks = (positions - width) // run + 1, out_channels // ROW_BLOCK
     for task in numba.prange(x.size // (channels * positions) * runs):
         n, first = np.int64(task) // runs, np.int64(task) % runs * run
-        last = min(positions, first + run)
+        last = positions if np.int64(task) % runs == runs - 1 else first + run
         room = np.empty(block * width + _LINE // item, x.dtype)
         for start in range(first, last, width):
             j = min(start, positions - width)  # the last panel may compute some results again
