@@ -12,7 +12,7 @@ import numba
 import numpy as np
 from numba import types
 
-from ._compile import jit_parallel
+from ._compile import jit, jit_parallel
 from ._layout import Array
 from ._microkernels import VECTOR_BYTES, _Vectors
 from ._panels import COLUMN_PANEL_BYTES, ROW_BLOCK, _intrinsic, _lanes, moved, multiply_block, pack_columns, pointer
@@ -35,17 +35,28 @@ def _fetch(typing, pointer):
     return types.void(pointer), emit
 
 
+@jit
+def run_count(positions: int, width: int) -> int:
+    """How many runs of positions a plane makes: tasks, none of which writes what another one adds to."""
+    return (positions - width) // (_PANELS * width) + 1
+
+
+@jit
+def run_of(index: int, positions: int, width: int) -> tuple[int, int]:
+    """The first position of a run, and the one after its last; at least a panel, so that its last panel overlaps only its own."""
+    first = index * _PANELS * width
+    return first, positions if index == run_count(positions, width) - 1 else first + _PANELS * width
+
+
 @jit_parallel
 def _convolve(x: Any, channels: int, positions: int, weight: Any, bias: Any, block: int, y: Any) -> None:
     """Flat y (N, O, P) from flat x (N, C, P), weight (O / L, C, L) for vectors of L, and bias (O, panel width), or empty."""
     item, out_channels = x.itemsize, y.size * channels // x.size
     width, lanes = COLUMN_PANEL_BYTES // item, VECTOR_BYTES // item
-    run = _PANELS * width
-    # The last run has a whole panel at least: its last panel may overlap one of its own, not one of another task's.
-    runs, blocks = (positions - width) // run + 1, out_channels // ROW_BLOCK
+    runs, blocks = run_count(positions, width), out_channels // ROW_BLOCK
     for task in numba.prange(x.size // (channels * positions) * runs):
-        n, first = np.int64(task) // runs, np.int64(task) % runs * run
-        last = positions if np.int64(task) % runs == runs - 1 else first + run
+        n = np.int64(task) // runs
+        first, last = run_of(np.int64(task) % runs, positions, width)
         room = np.empty(block * width + _LINE // item, x.dtype)
         for start in range(first, last, width):
             j = min(start, positions - width)  # the last panel may compute some results again

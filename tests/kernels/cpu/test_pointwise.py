@@ -46,6 +46,17 @@ def test_bits_do_not_depend_on_threads(dtype: Any, monkeypatch: pytest.MonkeyPat
     np.testing.assert_array_equal(results[2], results[0])
 
 
+def test_tasks_never_write_the_same_results() -> None:
+    """Runs follow one another, each with a whole panel: a last panel that is moved back stays in its run."""
+    for width in (16, 32):
+        for positions in range(width, 40 * width):
+            count = _pointwise.run_count(positions, width)
+            runs = [_pointwise.run_of(index, positions, width) for index in range(count)]
+            assert [first for first, _ in runs] == [0, *(last for _, last in runs[:-1])]
+            assert runs[-1][1] == positions
+            assert all(last - first >= width for first, last in runs)
+
+
 def test_nan_and_inf_stay_where_they_are() -> None:
     x, weight = normal((2, 40, 8, 9), np.float32), normal((16, 40, 1, 1), np.float32, 1)
     x[1, 3, 7, 8], weight[5, 2], x[0, 0, 0, 0] = np.nan, np.inf, np.inf
