@@ -14,6 +14,7 @@ import pathlib
 import platform
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
@@ -23,8 +24,10 @@ from ._microkernels import _INT, VECTOR_BYTES, _at, _data, _intrinsic, _Vectors
 _X86 = platform.machine().lower() in ("x86_64", "amd64")
 # Bytes of the last-level cache where the system does not tell: what a server's cores or a desktop processor share.
 _USUAL_CACHE = 32 << 20
-# Bytes of the buffer of a kernel that streams: a twelfth of the smallest L1 cache, so that its arguments stay there as well.
-BLOCK_BYTES = 1 << 12
+# Elements in the buffer of a kernel that streams: at most 8 KiB, so that its arguments stay in the L1 cache as well.
+BLOCK = 1 << 10
+# Elements of the longest rows that such a kernel takes as a whole: they stay in the L2 cache.
+LONGEST_ROW = 1 << 16
 
 
 def _cache_size(folder: pathlib.Path) -> int:
@@ -44,13 +47,13 @@ def _streamed_from() -> int:
     return _cache_size(pathlib.Path("/sys/devices/system/cpu/cpu0/cache"))
 
 
-def streams(moved: int) -> bool:
-    """Whether a kernel that reads and writes `moved` bytes in all shall stream its result, which is not one of its arguments.
+def streams(moved: int, *results: np.ndarray) -> bool:
+    """Whether a kernel that reads and writes `moved` bytes in all shall stream its `results`, none of which it reads.
 
-    From the size of the last-level cache on. Then the result would not stay there until it is read, or it would take the place of
-    what is read.
+    From the size of the last-level cache on: then a result would not stay there until it is read, or takes the place of what is
+    read. Not where results begin between vectors (those from the pool do not): each block would begin and end within a line.
     """
-    return _X86 and moved >= _streamed_from()
+    return _X86 and moved >= _streamed_from() and not any(array.ctypes.data % VECTOR_BYTES for array in results)
 
 
 def streamed(builder: ir.IRBuilder, store: Any) -> None:

@@ -1,38 +1,44 @@
 """Elementwise kernels: activations and their gradients, and broadcasting arithmetic.
 
-An activation is one short serial loop over flat arrays, which LLVM vectorises, and a parallel kernel that hands fixed
-chunks to it. Gradients take the upstream gradient `g` first, then what the forward pass saved: `y` where the derivative
-is simple in the result, else `x`. All arrays of a call have one shape and one dtype.
+An activation is one short serial loop over flat arrays, which LLVM vectorises; the parallel kernels that hand fixed chunks to
+it are `Chunked`'s. Gradients take the upstream gradient `g` first, then what the forward pass saved: `y` where the derivative is
+simple in the result, else `x`. All arrays of a call have one shape and one dtype.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-import numba
 import numpy as np
 
 from . import _math
-from ._compile import jit_exact, jit_parallel
-from ._layout import PARALLEL_FROM, Array, chunk, chunks, deliver, result, upcast_half
+from ._chunked import Chunked
+from ._compile import jit_exact
+from ._layout import PARALLEL_FROM, Array, deliver, result, upcast_half
 from ._pool import SMALLEST
 
 
-def _unary(serial: Callable[..., None], parallel: Callable[..., None], x: Array, out: Array | None) -> Array:
+def _unary(loop: Chunked, x: Array, out: Array | None) -> Array:
     """Apply a loop over the flat arrays `(x, y)`; `ravel` is a view, or a contiguous copy where `x` is not contiguous."""
     y = np.empty(x.shape, x.dtype) if out is None and x.nbytes < SMALLEST else result(out, x.shape, x.dtype)
-    (serial if x.size < PARALLEL_FROM else parallel)(x.ravel(), y.ravel())
+    if x.size < PARALLEL_FROM:
+        loop.serial(x.ravel(), y.ravel())
+    else:
+        loop.run(x.ravel(), y.ravel(), fresh=y is not out)
     return y if out is None else deliver(out, y)
 
 
-def _binary(serial: Callable[..., None], parallel: Callable[..., None], a: Array, b: Array, out: Array | None) -> Array:
+def _binary(loop: Chunked, a: Array, b: Array, out: Array | None) -> Array:
     """Apply a loop over the flat arrays `(a, b, y)`."""
     y = np.empty(a.shape, a.dtype) if out is None and a.nbytes < SMALLEST else result(out, a.shape, a.dtype)
-    (serial if a.size < PARALLEL_FROM else parallel)(a.ravel(), b.ravel(), y.ravel())
+    if a.size < PARALLEL_FROM:
+        loop.serial(a.ravel(), b.ravel(), y.ravel())
+    else:
+        loop.run(a.ravel(), b.ravel(), y.ravel(), fresh=y is not out)
     return y if out is None else deliver(out, y)
 
 
+@Chunked
 @jit_exact
 def _relu(x: Any, y: Any) -> None:
     zero = x.dtype.type(0)
@@ -40,18 +46,13 @@ def _relu(x: Any, y: Any) -> None:
         y[i] = max(x[i], zero)
 
 
-@jit_parallel
-def _relu_parallel(x: Any, y: Any) -> None:
-    for i in numba.prange(chunks(y.shape[0])):
-        _relu(chunk(x, i), chunk(y, i))
-
-
 @upcast_half
 def relu(x: Array, *, out: Array | None = None) -> Array:
     """The larger of `x` and 0; NaN stays NaN."""
-    return _unary(_relu, _relu_parallel, x, out)
+    return _unary(_relu, x, out)
 
 
+@Chunked
 @jit_exact
 def _relu_grad(g: Any, y: Any, dx: Any) -> None:
     zero = g.dtype.type(0)
@@ -59,28 +60,17 @@ def _relu_grad(g: Any, y: Any, dx: Any) -> None:
         dx[i] = zero if y[i] <= zero else g[i]
 
 
-@jit_parallel
-def _relu_grad_parallel(g: Any, y: Any, dx: Any) -> None:
-    for i in numba.prange(chunks(dx.shape[0])):
-        _relu_grad(chunk(g, i), chunk(y, i), chunk(dx, i))
-
-
 @upcast_half
 def relu_grad(g: Array, y: Array, *, out: Array | None = None) -> Array:
     """`g` where not `y <= 0`. Where `y` is NaN the gradient passes, as in PyTorch."""
-    return _binary(_relu_grad, _relu_grad_parallel, g, y, out)
+    return _binary(_relu_grad, g, y, out)
 
 
+@Chunked
 @jit_exact
 def _gelu_erf(x: Any, y: Any) -> None:
     for i in range(y.shape[0]):
         y[i] = x[i] * _math.normal_cdf(x[i])
-
-
-@jit_parallel
-def _gelu_erf_parallel(x: Any, y: Any) -> None:
-    for i in numba.prange(chunks(y.shape[0])):
-        _gelu_erf(chunk(x, i), chunk(y, i))
 
 
 # gelu 'tanh' is 0.5 x (1 + tanh(u)) = x sigmoid(2u), 2u = 2 sqrt(2/pi) (x + 0.044715 x^3). The sigmoid keeps its digits in
@@ -89,6 +79,7 @@ _TWO_SQRT_2_OVER_PI = 1.5957691216057308
 _CUBIC = 0.044715
 
 
+@Chunked
 @jit_exact
 def _gelu_tanh(x: Any, y: Any) -> None:
     a = x.dtype.type(_TWO_SQRT_2_OVER_PI)
@@ -97,12 +88,7 @@ def _gelu_tanh(x: Any, y: Any) -> None:
         y[i] = x[i] * _math.sigmoid(a * (x[i] + b * (x[i] * x[i] * x[i])))
 
 
-@jit_parallel
-def _gelu_tanh_parallel(x: Any, y: Any) -> None:
-    for i in numba.prange(chunks(y.shape[0])):
-        _gelu_tanh(chunk(x, i), chunk(y, i))
-
-
+@Chunked
 @jit_exact
 def _gelu_erf_grad(g: Any, x: Any, dx: Any) -> None:
     density = x.dtype.type(0.3989422804014327)  # 1 / sqrt(2 pi)
@@ -110,12 +96,7 @@ def _gelu_erf_grad(g: Any, x: Any, dx: Any) -> None:
         dx[i] = g[i] * (_math.normal_cdf(x[i]) + x[i] * (density * _math.gauss(x[i])))
 
 
-@jit_parallel
-def _gelu_erf_grad_parallel(g: Any, x: Any, dx: Any) -> None:
-    for i in numba.prange(chunks(dx.shape[0])):
-        _gelu_erf_grad(chunk(g, i), chunk(x, i), chunk(dx, i))
-
-
+@Chunked
 @jit_exact
 def _gelu_tanh_grad(g: Any, x: Any, dx: Any) -> None:
     a = x.dtype.type(_TWO_SQRT_2_OVER_PI)
@@ -133,46 +114,36 @@ def _gelu_tanh_grad(g: Any, x: Any, dx: Any) -> None:
         dx[i] = g[i] * (sigmoid + x[i] * (e * upper * upper) * slope)
 
 
-@jit_parallel
-def _gelu_tanh_grad_parallel(g: Any, x: Any, dx: Any) -> None:
-    for i in numba.prange(chunks(dx.shape[0])):
-        _gelu_tanh_grad(chunk(g, i), chunk(x, i), chunk(dx, i))
-
-
 @upcast_half
 def gelu(x: Array, *, approximate: str, out: Array | None = None) -> Array:
     """`x` times the normal distribution function of `x`; with `approximate='tanh'` the usual formula for that."""
     if approximate == "tanh":
-        return _unary(_gelu_tanh, _gelu_tanh_parallel, x, out)
-    return _unary(_gelu_erf, _gelu_erf_parallel, x, out)
+        return _unary(_gelu_tanh, x, out)
+    return _unary(_gelu_erf, x, out)
 
 
 @upcast_half
 def gelu_grad(g: Array, x: Array, *, approximate: str, out: Array | None = None) -> Array:
     """`g` times the derivative of `gelu` at `x`."""
     if approximate == "tanh":
-        return _binary(_gelu_tanh_grad, _gelu_tanh_grad_parallel, g, x, out)
-    return _binary(_gelu_erf_grad, _gelu_erf_grad_parallel, g, x, out)
+        return _binary(_gelu_tanh_grad, g, x, out)
+    return _binary(_gelu_erf_grad, g, x, out)
 
 
+@Chunked
 @jit_exact
 def _sigmoid(x: Any, y: Any) -> None:
     for i in range(y.shape[0]):
         y[i] = _math.sigmoid(x[i])
 
 
-@jit_parallel
-def _sigmoid_parallel(x: Any, y: Any) -> None:
-    for i in numba.prange(chunks(y.shape[0])):
-        _sigmoid(chunk(x, i), chunk(y, i))
-
-
 @upcast_half
 def sigmoid(x: Array, *, out: Array | None = None) -> Array:
     """1 / (1 + exp(-x))."""
-    return _unary(_sigmoid, _sigmoid_parallel, x, out)
+    return _unary(_sigmoid, x, out)
 
 
+@Chunked
 @jit_exact
 def _sigmoid_grad(g: Any, y: Any, dx: Any) -> None:
     one = g.dtype.type(1)
@@ -180,36 +151,26 @@ def _sigmoid_grad(g: Any, y: Any, dx: Any) -> None:
         dx[i] = g[i] * (y[i] * (one - y[i]))
 
 
-@jit_parallel
-def _sigmoid_grad_parallel(g: Any, y: Any, dx: Any) -> None:
-    for i in numba.prange(chunks(dx.shape[0])):
-        _sigmoid_grad(chunk(g, i), chunk(y, i), chunk(dx, i))
-
-
 @upcast_half
 def sigmoid_grad(g: Array, y: Array, *, out: Array | None = None) -> Array:
     """g y (1 - y)."""
-    return _binary(_sigmoid_grad, _sigmoid_grad_parallel, g, y, out)
+    return _binary(_sigmoid_grad, g, y, out)
 
 
+@Chunked
 @jit_exact
 def _tanh(x: Any, y: Any) -> None:
     for i in range(y.shape[0]):
         y[i] = _math.tanh(x[i])
 
 
-@jit_parallel
-def _tanh_parallel(x: Any, y: Any) -> None:
-    for i in numba.prange(chunks(y.shape[0])):
-        _tanh(chunk(x, i), chunk(y, i))
-
-
 @upcast_half
 def tanh(x: Array, *, out: Array | None = None) -> Array:
     """Hyperbolic tangent."""
-    return _unary(_tanh, _tanh_parallel, x, out)
+    return _unary(_tanh, x, out)
 
 
+@Chunked
 @jit_exact
 def _tanh_grad(g: Any, y: Any, dx: Any) -> None:
     one = g.dtype.type(1)
@@ -217,36 +178,26 @@ def _tanh_grad(g: Any, y: Any, dx: Any) -> None:
         dx[i] = g[i] * (one - y[i] * y[i])
 
 
-@jit_parallel
-def _tanh_grad_parallel(g: Any, y: Any, dx: Any) -> None:
-    for i in numba.prange(chunks(dx.shape[0])):
-        _tanh_grad(chunk(g, i), chunk(y, i), chunk(dx, i))
-
-
 @upcast_half
 def tanh_grad(g: Array, y: Array, *, out: Array | None = None) -> Array:
     """g (1 - y^2)."""
-    return _binary(_tanh_grad, _tanh_grad_parallel, g, y, out)
+    return _binary(_tanh_grad, g, y, out)
 
 
+@Chunked
 @jit_exact
 def _silu(x: Any, y: Any) -> None:
     for i in range(y.shape[0]):
         y[i] = x[i] * _math.sigmoid(x[i])
 
 
-@jit_parallel
-def _silu_parallel(x: Any, y: Any) -> None:
-    for i in numba.prange(chunks(y.shape[0])):
-        _silu(chunk(x, i), chunk(y, i))
-
-
 @upcast_half
 def silu(x: Array, *, out: Array | None = None) -> Array:
     """x sigmoid(x)."""
-    return _unary(_silu, _silu_parallel, x, out)
+    return _unary(_silu, x, out)
 
 
+@Chunked
 @jit_exact
 def _silu_grad(g: Any, x: Any, dx: Any) -> None:
     one = g.dtype.type(1)
@@ -255,28 +206,17 @@ def _silu_grad(g: Any, x: Any, dx: Any) -> None:
         dx[i] = g[i] * (s * (one + x[i] * (one - s)))
 
 
-@jit_parallel
-def _silu_grad_parallel(g: Any, x: Any, dx: Any) -> None:
-    for i in numba.prange(chunks(dx.shape[0])):
-        _silu_grad(chunk(g, i), chunk(x, i), chunk(dx, i))
-
-
 @upcast_half
 def silu_grad(g: Array, x: Array, *, out: Array | None = None) -> Array:
     """`g` times the derivative of `silu` at `x`."""
-    return _binary(_silu_grad, _silu_grad_parallel, g, x, out)
+    return _binary(_silu_grad, g, x, out)
 
 
+@Chunked
 @jit_exact
 def _exp(x: Any, y: Any) -> None:
     for i in range(y.shape[0]):
         y[i] = _math.exp(x[i])
-
-
-@jit_parallel
-def _exp_parallel(x: Any, y: Any) -> None:
-    for i in numba.prange(chunks(y.shape[0])):
-        _exp(chunk(x, i), chunk(y, i))
 
 
 def exp(x: Array, *, out: Array | None = None) -> Array:
@@ -285,94 +225,67 @@ def exp(x: Array, *, out: Array | None = None) -> Array:
     At most 1 ulp from the exact value in float32; NumPy's is up to 2.4 ulp off. CuPy has its own.
     """
     if x.dtype == np.float32 and x.size >= PARALLEL_FROM and (out is None or out.dtype == np.float32):
-        return _unary(_exp, _exp_parallel, x, out)
+        return _unary(_exp, x, out)
     return np.exp(x) if out is None else np.exp(x, out=out)
 
 
 # --- arithmetic: NumPy's loops, broadcasting and dtypes; both cores for large arrays ---
 
 
+@Chunked
 @jit_exact
 def _add(a: Any, b: Any, y: Any) -> None:
     for i in range(y.shape[0]):
         y[i] = a[i] + b[i]
 
 
-@jit_parallel
-def _add_parallel(a: Any, b: Any, y: Any) -> None:
-    for i in numba.prange(chunks(y.shape[0])):
-        _add(chunk(a, i), chunk(b, i), chunk(y, i))
-
-
+@Chunked
 @jit_exact
 def _sub(a: Any, b: Any, y: Any) -> None:
     for i in range(y.shape[0]):
         y[i] = a[i] - b[i]
 
 
-@jit_parallel
-def _sub_parallel(a: Any, b: Any, y: Any) -> None:
-    for i in numba.prange(chunks(y.shape[0])):
-        _sub(chunk(a, i), chunk(b, i), chunk(y, i))
-
-
+@Chunked
 @jit_exact
 def _mul(a: Any, b: Any, y: Any) -> None:
     for i in range(y.shape[0]):
         y[i] = a[i] * b[i]
 
 
-@jit_parallel
-def _mul_parallel(a: Any, b: Any, y: Any) -> None:
-    for i in numba.prange(chunks(y.shape[0])):
-        _mul(chunk(a, i), chunk(b, i), chunk(y, i))
-
-
+@Chunked
 @jit_exact
 def _div(a: Any, b: Any, y: Any) -> None:
     for i in range(y.shape[0]):
         y[i] = a[i] / b[i]
 
 
-@jit_parallel
-def _div_parallel(a: Any, b: Any, y: Any) -> None:
-    for i in numba.prange(chunks(y.shape[0])):
-        _div(chunk(a, i), chunk(b, i), chunk(y, i))
-
-
 _NATIVE = (np.dtype(np.float32), np.dtype(np.float64))
 
 
-def _arithmetic(
-    serial: Callable[..., None],
-    parallel: Callable[..., None],
-    ufunc: np.ufunc,
-    a: Array,
-    b: Array,
-    out: Array | None,
-) -> Array:
+def _arithmetic(loop: Chunked, ufunc: np.ufunc, a: Array, b: Array, out: Array | None) -> Array:
     """Numba's loop for float32 and float64 operands of one shape, else NumPy's with its floating-point warnings off."""
     if a.shape == b.shape and a.dtype == b.dtype and a.dtype in _NATIVE:
-        return _binary(serial, parallel, a, b, out)
+        return _binary(loop, a, b, out)
     with np.errstate(all="ignore"):
         return deliver(out, np.asarray(ufunc(a, b)))
 
 
 def add(a: Array, b: Array, *, out: Array | None = None) -> Array:
     """a + b, broadcast."""
-    return _arithmetic(_add, _add_parallel, np.add, a, b, out)
+    return _arithmetic(_add, np.add, a, b, out)
 
 
 def sub(a: Array, b: Array, *, out: Array | None = None) -> Array:
     """a - b, broadcast."""
-    return _arithmetic(_sub, _sub_parallel, np.subtract, a, b, out)
+    return _arithmetic(_sub, np.subtract, a, b, out)
 
 
 def mul(a: Array, b: Array, *, out: Array | None = None) -> Array:
     """a * b, broadcast."""
-    return _arithmetic(_mul, _mul_parallel, np.multiply, a, b, out)
+    return _arithmetic(_mul, np.multiply, a, b, out)
 
 
 def div(a: Array, b: Array, *, out: Array | None = None) -> Array:
     """a / b, broadcast."""
-    return _arithmetic(_div, _div_parallel, np.true_divide, a, b, out)
+    return _arithmetic(_div, np.true_divide, a, b, out)

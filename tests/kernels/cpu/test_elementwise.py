@@ -7,8 +7,10 @@ import ml_dtypes
 import numba
 import numpy as np
 import pytest
-from lucid_kernels.cpu import elementwise
+from lucid_kernels.cpu import _streaming, elementwise
 from lucid_kernels.cpu._compile import EXACT
+from lucid_kernels.cpu._microkernels import VECTOR_BYTES
+from lucid_kernels.cpu._pool import SMALLEST
 
 RNG = np.random.default_rng(0)
 TOLERANCE = {"float32": 2e-6, "float64": 1e-14, "float16": 2e-3, "bfloat16": 1.6e-2}
@@ -96,6 +98,19 @@ def test_parallel_is_the_same_as_serial(name):
     np.testing.assert_array_equal(y, np.concatenate(parts))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", ["relu", "gelu_grad", "exp"])
+def test_streamed_is_the_same(name, dtype, monkeypatch):
+    kernel, _, attributes = ALL[name]
+    arrays = arguments(name, (SMALLEST // 4 + 777,), dtype)
+    expected = kernel(*arrays, **attributes)
+    monkeypatch.setattr(_streaming, "_streamed_from", lambda: 0)
+    assert _streaming.streams(0, expected) or not _streaming._X86 or expected.ctypes.data % VECTOR_BYTES  # without a pool
+    np.testing.assert_array_equal(kernel(*arrays, **attributes), expected)
+    assert kernel(*arrays, **attributes, out=arrays[0]) is arrays[0]
+    np.testing.assert_array_equal(arrays[0], expected)
+
+
 @pytest.mark.parametrize("name", ["tanh", "silu_grad", "mul"])
 def test_strides_and_out(name):
     kernel, _, attributes = ALL[name]
@@ -174,7 +189,7 @@ def test_loops_are_vector_instructions(name):
     loop = getattr(elementwise, "_gelu_erf" + name[4:] if name in ("gelu", "gelu_grad") else f"_{name}")
     x = np.linspace(-3, 3, 64, dtype=np.float32)
     arrays = (x, x, np.empty_like(x))[-3 if name.endswith("grad") else -2 :]
-    compiled = numba.njit(fastmath=EXACT, error_model="numpy")(loop.py_func)  # a kernel from the cache shows no assembly
+    compiled = numba.njit(fastmath=EXACT, error_model="numpy")(loop.serial.py_func)  # a kernel from the cache shows no assembly
     compiled(*arrays)
     assembly = compiled.inspect_asm(compiled.signatures[0])
     if "vmovups" not in assembly:
