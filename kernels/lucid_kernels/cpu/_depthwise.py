@@ -17,7 +17,16 @@ import numpy as np
 from ._compile import jit, jit_parallel
 from ._layout import PARALLEL_FROM, Array
 from ._microkernels import RUN_SUMS, RUN_TAPS, RUN_VECTORS, VECTOR_BYTES, copy_rows, dot_run, multiply_run
-from ._plane_microkernels import correlate_planes, filter_3, filter_3_strided, filter_5, filter_5_strided, filter_7
+from ._plane_grad_microkernels import spread_3, spread_5
+from ._plane_microkernels import (
+    correlate_planes,
+    correlate_planes_strided,
+    filter_3,
+    filter_3_strided,
+    filter_5,
+    filter_5_strided,
+    filter_7,
+)
 from ._row_copies import Window, deal_rows, grad_input_by_remainders
 from ._sliding import valid_range
 
@@ -140,6 +149,40 @@ def _filter_planes_parallel(x, weight, bias, window, depth, y, each):
         _filter_planes(x, weight, bias, window, depth, y, task * each, min(planes, (task + 1) * each))
 
 
+@jit
+def _spread_planes(g, weight, window, dx, first, last):
+    """Planes first..last (n * C + c) of dx (N, C, H, W), from g (N, O, OH, OW) and weight (O, 1, KH, KW), for windows that
+    `_is_spread`.
+    """
+    channels, height, width = dx.shape[1:]
+    out_channels, out_height, out_width = g.shape[1:]
+    each = out_channels // channels
+    upstream, flat, scales = g.reshape(-1), dx.reshape(-1), weight.reshape(-1)
+    taps = window.kh * window.kw
+    for p in range(first, last):
+        n, c = p // channels, p % channels
+        for o in range(c * each, (c + 1) * each):
+            plane, more = (n * out_channels + o) * out_height * out_width, o > c * each
+            if window.kh == 3:
+                spread_3(upstream, plane, out_height, out_width, scales, o * taps, window.ph, window.pw, flat,
+                         p * height * width, height, width, more)
+            else:
+                spread_5(upstream, plane, out_height, out_width, scales, o * taps, window.ph, window.pw, flat,
+                         p * height * width, height, width, more)
+
+
+@jit_parallel
+def _spread_planes_parallel(g, weight, window, dx, each):
+    planes = dx.shape[0] * dx.shape[1]
+    for task in numba.prange((planes + each - 1) // each):
+        _spread_planes(g, weight, window, dx, task * each, min(planes, (task + 1) * each))
+
+
+def _is_spread(window: Window) -> bool:
+    """Whether `_spread_planes` has the microkernel."""
+    return window[:4] in {(3, 3, 2, 2), (5, 5, 2, 2)} and (window.dh, window.dw) == (1, 1)
+
+
 def _is_filter(window: Window) -> bool:
     """Whether `_filter_planes` has the microkernel."""
     return window.dh == 1 and window.sh == window.sw and (window.kh, window.sh) in {(3, 1), (5, 1), (7, 1), (3, 2), (5, 2)}
@@ -182,9 +225,10 @@ def _grad_weight_channels(g, x, window, cut, images, taps, dweight, first, last)
 
 @jit
 def _correlate_channels(g, x, window, dweight, first, last):
-    """`_grad_weight_channels` for 3x3 taps, strides and dilations of 1."""
+    """`_grad_weight_channels` for 3x3 taps, strides of 1 or 2 and dilations of 1."""
     samples, channels, height, width = x.shape
     out_channels, out_height, out_width = g.shape[1:]
+    out_plane = out_height * out_width
     pixels, flat = x.reshape(-1), g.reshape(-1)
     sums = np.empty(RUN_SUMS, x.dtype)
     totals = np.empty(RUN_SUMS)
@@ -192,9 +236,13 @@ def _correlate_channels(g, x, window, dweight, first, last):
         totals[:] = 0
         for n in range(samples):
             plane = n * channels + o // (out_channels // channels)
-            correlate_planes(flat, (n * out_channels + o) * out_height * out_width, out_height, out_width,
-                             out_channels * out_height * out_width, pixels, plane * height * width, height, width,
-                             channels * height * width, window.ph, window.pw, sums)
+            source, start, ahead = (n * out_channels + o) * out_plane, plane * height * width, channels * height * width
+            if window.sh == 1:
+                correlate_planes(flat, source, out_height, out_width, out_channels * out_plane, pixels, start, height, width,
+                                 ahead, window.ph, window.pw, sums)
+            else:
+                correlate_planes_strided(flat, source, out_height, out_width, out_channels * out_plane, pixels, start, height,
+                                         width, ahead, window.ph, window.pw, sums)
             totals += sums
         for k in range(9):
             dweight[o, k] = totals[k]
@@ -231,6 +279,9 @@ def depthwise(x: Array, weight: Array, bias: Array, window: Window, y: Array) ->
 
 def depthwise_grad_input(g: Array, weight: Array, window: Window, dx: Array) -> None:
     """Fill dx (N, C, H, W) from g (N, O, OH, OW) and weight (O, 1, KH, KW)."""
+    if _is_spread(window):
+        _spread_planes_parallel(g, weight, window, dx, max(1, PARALLEL_FROM // (dx.shape[2] * dx.shape[3])))
+        return
     turned = weight.reshape(dx.shape[1], -1, window.kh, window.kw)
 
     def convolve(taps: Array, single: Window, part: Array) -> None:
@@ -242,7 +293,7 @@ def depthwise_grad_input(g: Array, weight: Array, window: Window, dx: Array) -> 
 def depthwise_grad_weight(g: Array, x: Array, window: Window, dweight: Array) -> None:
     """Fill dweight (O, 1, KH, KW) from g (N, O, OH, OW) and x (N, C, H, W)."""
     each = max(1, PARALLEL_FROM // (g.size // g.shape[1]))
-    if window[:4] == (3, 3, 1, 1) and (window.dh, window.dw) == (1, 1):
+    if window[:4] in {(3, 3, 1, 1), (3, 3, 2, 2)} and (window.dh, window.dw) == (1, 1):
         _correlate_channels_parallel(g, x, window, dweight.reshape(dweight.shape[0], -1), each)
         return
     cut, images, starts = _plan(window, 1, x.itemsize)

@@ -132,47 +132,72 @@ filter_3, filter_5, filter_7 = (_make_filter(height, 1) for height in (3, 5, 7))
 filter_3_strided, filter_5_strided = (_make_filter(height, 2) for height in (3, 5))
 
 
-@_intrinsic
-def correlate_planes(typing, g, g_start, g_height, g_width, g_ahead, x, x_start, x_height, x_width, x_ahead, top, left, sums):
-    """sums[3 * a + b] = sum of g(i, j) * x(i + a - top, j + b - left) over a plane of g, for 3x3 taps. Unchecked.
+def _make_correlate(stride: int) -> Any:
+    """`correlate_planes` for a stride of 1 or 2 in both directions."""
 
-    `sums` has room for whole vectors (RUN_SUMS). The planes that come next are `g_ahead` and `x_ahead` elements away.
-    """
-    integer = types.int64
-    signature = types.void(g, integer, integer, integer, integer, x, integer, integer, integer, integer, integer, integer, sums)
+    @_intrinsic
+    def correlate_planes(typing, g, g_start, g_height, g_width, g_ahead, x, x_start, x_height, x_width, x_ahead, top, left, sums):
+        """sums[3 * a + b] = sum of g(i, j) * x(stride * i + a - top, stride * j + b - left) over a plane of g, for 3x3 taps.
 
-    def emit(context, builder, signature, arguments):
-        g, x = (_at(builder, _data(context, builder, signature.args[i], arguments[i]), arguments[i + 1]) for i in (0, 5))
-        sums = _data(context, builder, signature.args[12], arguments[12])
-        g_ahead, x_ahead, top, left = (arguments[i] for i in (4, 9, 10, 11))
-        lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
-        vectors = _Vectors(builder, x.type.pointee, lanes)
-        upstream, pixels = _Plane(vectors, g, *arguments[2:4]), _Plane(vectors, x, *arguments[7:9])
-        totals = [[cgutils.alloca_once(builder, vectors.type) for _ in range(3)] for _ in range(3)]
-        for row in totals:
-            for total in row:
-                builder.store(vectors.zero, total)
-        with _for_steps(builder, upstream.height, _ROWS) as (first, _):
-            above = builder.sub(first, top)
-            rows = [pixels.row(builder.add(above, _constant(i))) for i in range(_ROWS + 2)]
-            sources = [upstream.row(builder.add(first, _constant(r))) for r in range(_ROWS)]
-            with _for_steps(builder, upstream.width, lanes) as (j, _):
-                for read, ahead in ((sources, g_ahead), (rows[:_ROWS], x_ahead)):
-                    for row, _ in read:
-                        vectors.prefetch(_at(builder, row, j, ahead), write=False)
-                reached = upstream.inside(j)
-                values = [vectors.load_masked(_at(builder, row, j), upstream.mask(reached, there)) for row, there in sources]
-                for b in range(3):
-                    column = builder.sub(builder.add(j, _constant(b)), left)
-                    # An inf or NaN in a pixel that no g meets would make NaN of the zero in its lane.
-                    inside = builder.and_(pixels.inside(column), reached)
-                    for i, (row, there) in enumerate(rows):
-                        pixel = vectors.load_masked(_at(builder, row, column), pixels.mask(inside, there))
-                        for a in range(3):
-                            if 0 <= i - a < _ROWS:
-                                vectors.add_product(totals[a][b], pixel, values[i - a])
-        for number, added in enumerate(vectors.sums([builder.load(total) for row in totals for total in row])):
-            vectors.store(added, _at(builder, sums, number * lanes))
-        return context.get_dummy_value()
+        `sums` has room for whole vectors (RUN_SUMS). The planes that come next are `g_ahead` and `x_ahead` elements away.
+        Nothing is checked.
+        """
+        integer = types.int64
+        signature = types.void(g, *(integer,) * 4, x, *(integer,) * 6, sums)
 
-    return signature, emit
+        def emit(context, builder, signature, arguments):
+            g, x = (_at(builder, _data(context, builder, signature.args[i], arguments[i]), arguments[i + 1]) for i in (0, 5))
+            sums = _data(context, builder, signature.args[12], arguments[12])
+            g_ahead, x_ahead, top, left = (arguments[i] for i in (4, 9, 10, 11))
+            lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
+            vectors = _Vectors(builder, x.type.pointee, lanes)
+            upstream, pixels = _Plane(vectors, g, *arguments[2:4]), _Plane(vectors, x, *arguments[7:9])
+            totals = [[cgutils.alloca_once(builder, vectors.type) for _ in range(3)] for _ in range(3)]
+            for row in totals:
+                for total in row:
+                    builder.store(vectors.zero, total)
+
+            def add_rows(first: Any, whole: bool) -> None:
+                """Add the products of _ROWS rows of g, not all of which need be there unless they are `whole`."""
+                above = builder.sub(builder.mul(first, _constant(stride)), top)
+                rows = [pixels.row(builder.add(above, _constant(i))) for i in range(stride * (_ROWS - 1) + 3)]
+                sources = [upstream.row(builder.add(first, _constant(r))) for r in range(_ROWS)]
+                with _for_steps(builder, upstream.width, lanes) as (j, _):
+                    beneath = builder.mul(j, _constant(stride))
+                    for row, _ in sources:
+                        vectors.prefetch(_at(builder, row, j, g_ahead), write=False)
+                    for row, _ in rows[: stride * _ROWS]:
+                        for part in range(stride):
+                            vectors.prefetch(_at(builder, row, beneath, part * lanes, x_ahead), write=False)
+                    reached = upstream.inside(j)
+                    values = [vectors.load_masked(_at(builder, row, j), upstream.mask(reached, there)) for row, there in sources]
+                    for b in range(3):
+                        column = builder.sub(builder.add(beneath, _constant(b)), left)
+                        insides = [pixels.inside(builder.add(column, _constant(part * lanes))) for part in range(stride)]
+                        for i, (row, there) in enumerate(rows):
+                            parts = [vectors.load_masked(_at(builder, row, column, part * lanes), pixels.mask(inside, there))
+                                     for part, inside in enumerate(insides)]
+                            # An inf or NaN in a pixel that no g meets would make NaN of the zero in its lane.
+                            pixel = parts[0] if stride == 1 else vectors.every_second(*parts)
+                            pixel = builder.select(reached, pixel, vectors.zero)
+                            for a in range(3):
+                                r, rest = divmod(i - a, stride)
+                                if rest == 0 and 0 <= r < _ROWS:
+                                    met = pixel if whole else builder.select(sources[r][1], pixel, vectors.zero)
+                                    vectors.add_product(totals[a][b], met, values[r])
+
+            most = builder.and_(upstream.height, _constant(-_ROWS))
+            with _for_steps(builder, most, _ROWS) as (first, _):
+                add_rows(first, True)
+            with builder.if_then(builder.icmp_signed("<", most, upstream.height)):
+                add_rows(most, False)
+            for number, added in enumerate(vectors.sums([builder.load(total) for row in totals for total in row])):
+                vectors.store(added, _at(builder, sums, number * lanes))
+            return context.get_dummy_value()
+
+        return signature, emit
+
+    return correlate_planes
+
+
+correlate_planes, correlate_planes_strided = _make_correlate(1), _make_correlate(2)

@@ -8,8 +8,10 @@ import numba
 import numpy as np
 import pytest
 from lucid_kernels.cpu._microkernels import RUN_SUMS, VECTOR_BYTES
+from lucid_kernels.cpu._plane_grad_microkernels import spread_3, spread_5
 from lucid_kernels.cpu._plane_microkernels import (
     correlate_planes,
+    correlate_planes_strided,
     filter_3,
     filter_3_strided,
     filter_5,
@@ -34,9 +36,26 @@ def compiled(microkernel: Any) -> Any:
 FILTERS = {key: compiled(microkernel) for key, microkernel in MICROKERNELS.items()}
 
 
-@numba.njit
-def correlate(g, g_height, g_width, x, height, width, top, left, sums):
-    correlate_planes(g, 5, g_height, g_width, 0, x, 5, height, width, 0, top, left, sums)
+def correlating(microkernel: Any) -> Any:
+    @numba.njit
+    def call(g, g_height, g_width, x, height, width, top, left, sums):
+        microkernel(g, 5, g_height, g_width, 0, x, 5, height, width, 0, top, left, sums)
+
+    return call
+
+
+CORRELATIONS = {1: correlating(correlate_planes), 2: correlating(correlate_planes_strided)}
+
+
+def spreading(microkernel: Any) -> Any:
+    @numba.njit
+    def call(g, g_height, g_width, weight, top, left, x, height, width, accumulate):
+        microkernel(g, 5, g_height, g_width, weight, 1, top, left, x, 5, height, width, accumulate)
+
+    return call
+
+
+SPREADS = {3: spreading(spread_3), 5: spreading(spread_5)}
 
 
 def surrounded(plane: np.ndarray) -> np.ndarray:
@@ -76,34 +95,69 @@ def test_filter_plane(dtype: Any, height: int, stride: int, shape: Any, columns:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("stride", CORRELATIONS)
 @pytest.mark.parametrize(("shape", "top", "left"), [((1, 1), 1, 1), ((7, 7), 1, 1), ((10, 33), 0, 2), ((5, 16), 2, 0)])
-def test_correlate_planes(dtype: Any, shape: Any, top: int, left: int) -> None:
+def test_correlate_planes(dtype: Any, stride: int, shape: Any, top: int, left: int) -> None:
     rng = np.random.default_rng(0)
-    x, g = rng.normal(size=shape).astype(dtype), rng.normal(size=(shape[0] + 1, shape[1] + 2)).astype(dtype)
+    x, g = rng.normal(size=shape).astype(dtype), rng.normal(size=(shape[0] // stride + 1, shape[1] // stride + 2)).astype(dtype)
     sums = np.full(RUN_SUMS, -7, dtype)
-    correlate(surrounded(g), *g.shape, surrounded(x), *shape, top, left, sums)
-    np.testing.assert_allclose(sums[:9].reshape(3, 3), filtered(x, g, (3, 3), 1, 1, top, left), rtol=1e-4, atol=1e-4)
+    CORRELATIONS[stride](surrounded(g), *g.shape, surrounded(x), *shape, top, left, sums)
+    wanted = np.zeros((3, 3))
+    for (i, j), value in np.ndenumerate(g):
+        for a, b in np.ndindex(3, 3):
+            row, column = stride * i + a - top, stride * j + b - left
+            if 0 <= row < shape[0] and 0 <= column < shape[1]:
+                wanted[a, b] += float(value) * float(x[row, column])
+    np.testing.assert_allclose(sums[:9].reshape(3, 3), wanted, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("size", SPREADS)
+@pytest.mark.parametrize(("shape", "top", "left"), [
+    ((1, 1), 1, 1), ((7, 7), 1, 1), ((8, 40), 0, 2), ((5, 17), 2, 0), ((3, 33), 4, 3), ((2, 70), 0, 1)])
+def test_spread_plane(dtype: Any, size: int, shape: Any, top: int, left: int) -> None:
+    rng = np.random.default_rng(0)
+    g = rng.normal(size=(max(1, (shape[0] + 2 * top - size) // 2 + 1), max(1, (shape[1] + 2 * left - size) // 2 + 1))).astype(dtype)
+    weight = rng.normal(size=(size, size)).astype(dtype)
+    wanted = np.zeros(shape)
+    for (i, j), value in np.ndenumerate(g):
+        for a, b in np.ndindex(size, size):
+            row, column = 2 * i + a - top, 2 * j + b - left
+            if 0 <= row < shape[0] and 0 <= column < shape[1]:
+                wanted[row, column] += float(value) * float(weight[a, b])
+    x = np.full(wanted.size + 2 * OFFSET, -7, dtype)
+    for accumulate in (False, True):
+        SPREADS[size](surrounded(g), *g.shape, np.append(dtype(np.nan), weight), top, left, x, *shape, accumulate)
+        np.testing.assert_allclose(x[OFFSET:-OFFSET].reshape(shape), wanted * (1 + accumulate), rtol=1e-4, atol=1e-4)
+        np.testing.assert_array_equal(x[:OFFSET], -7)
+        np.testing.assert_array_equal(x[-OFFSET:], -7)
 
 
 def test_inf_that_no_gradient_meets_stays_away() -> None:
-    """The lanes beyond a row of g are zeros: with an inf of x there they would make NaN."""
+    """The lanes beyond a row of g are zeros, and so are rows beyond its last: with an inf of x there they would make NaN."""
     g, x = np.ones((3, 3), np.float32), np.ones((3, 5), np.float32)
     x[:, 4] = np.inf
     sums = np.zeros(RUN_SUMS, np.float32)
-    correlate(surrounded(g), 3, 3, surrounded(x), 3, 5, 0, 0, sums)
+    CORRELATIONS[1](surrounded(g), 3, 3, surrounded(x), 3, 5, 0, 0, sums)
     np.testing.assert_array_equal(sums[:9].reshape(3, 3), [[9, 9, np.inf], [6, 6, np.inf], [3, 3, np.inf]])
+    x = np.ones((5, 5), np.float32)
+    x[4] = np.inf
+    CORRELATIONS[1](surrounded(g), 3, 3, surrounded(x), 5, 5, 0, 0, sums)
+    np.testing.assert_array_equal(sums[:9].reshape(3, 3), [[9] * 3, [9] * 3, [np.inf] * 3])
 
 
-@pytest.mark.parametrize("function", [FILTERS[3, 1], correlate], ids=["filter_3", "correlate_planes"])
+@pytest.mark.parametrize("function", [FILTERS[3, 1], *CORRELATIONS.values(), SPREADS[3]],
+                         ids=["filter_3", "correlate_planes", "correlate_planes_strided", "spread_3"])
 def test_sums_stay_in_vector_registers(function: Any) -> None:
-    if function is correlate:
-        test_correlate_planes(np.float32, (7, 7), 1, 1)
-    else:
-        test_filter_plane(np.float32, 3, 1, (7, 7), 3, 1, 1, 1)
+    for stride in CORRELATIONS:
+        test_correlate_planes(np.float32, stride, (7, 7), 1, 1)
+    test_filter_plane(np.float32, 3, 1, (7, 7), 3, 1, 1, 1)
+    test_spread_plane(np.float32, 3, (7, 7), 1, 1)
     assembly = function.inspect_asm(next(s for s in function.signatures if s[0].dtype == numba.float32))
     loop = innermost(function)
     if "vfmadd" not in loop:
         pytest.skip("written for x86")
     register = "%zmm" if VECTOR_BYTES == 64 else "%ymm"
-    assert len(re.findall(rf"vfmadd\w+ps\s.*{register}", assembly)) >= 36
+    products = 18 if function is SPREADS[3] else 36
+    assert len(re.findall(rf"vfmadd\w+ps\s.*{register}", assembly)) >= products
     assert not re.findall(rf"vmov\w+\s+{register}\d+, -?\d*\(%r[sb]p\)", loop)
