@@ -104,3 +104,73 @@ def interleave_rows(typing, even, even_start, evens, odd, odd_start, odds, targe
         return context.get_dummy_value()
 
     return signature, emit
+
+
+def _make_window_copy(stride: int) -> Any:
+    """`copy_windows` for a stride of 1 or 2 along the rows."""
+
+    @_intrinsic
+    def copy_windows(typing, source, source_start, row_pitch, source_pitch, offset, width, target, target_start, target_pitch,
+                     planes, rows, first, last, count):
+        """Copy what one tap meets: for p below `planes`, r below `rows` and i below `count`, unchecked,
+
+        target[target_start + p * target_pitch + r * count + i] = source[source_start + p * source_pitch + r * row_pitch +
+        stride * i],
+
+        but rows before `first` and from `last` on, and columns whose stride * i + offset is not in 0..width, are 0, and their
+        source is not touched.
+        """
+        integer = types.int64
+        signature = types.void(source, *(integer,) * 5, target, *(integer,) * 7)
+
+        def emit(context, builder, signature, arguments):
+            source = _at(builder, _data(context, builder, signature.args[0], arguments[0]), arguments[1])
+            target = _at(builder, _data(context, builder, signature.args[6], arguments[6]), arguments[7])
+            row_pitch, source_pitch, offset, width = arguments[2:6]
+            target_pitch, planes, rows, first, last, count = arguments[8:]
+            lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
+            vectors = _Vectors(builder, source.type.pointee, lanes)
+            numbers = ir.VectorType(_LANE, lanes)
+
+            def splat(number: Any) -> Any:
+                nothing = ir.Constant(numbers, ir.Undefined)
+                single = builder.insert_element(nothing, builder.trunc(number, _LANE), ir.Constant(_LANE, 0))
+                return builder.shuffle_vector(single, nothing, ir.Constant(numbers, [0] * lanes))
+
+            def constant(number: int) -> Any:
+                return ir.Constant(_INT, number)
+
+            def lines(start: Any, stop: Any) -> Any:
+                return cgutils.for_range_slice(builder, start, stop, constant(1), intp=_INT)
+
+            limit, lane = splat(width), ir.Constant(numbers, list(range(lanes)))
+            with cgutils.for_range(builder, planes) as plane:
+                from_plane = _at(builder, source, builder.mul(plane.index, source_pitch))
+                to_plane = _at(builder, target, builder.mul(plane.index, target_pitch))
+                with cgutils.for_range_slice(builder, constant(0), count, constant(lanes), intp=_INT) as (i, _):
+                    written = builder.icmp_signed("<", lane, splat(builder.sub(count, i)))
+                    ahead = builder.mul(i, constant(stride))
+                    masks = [builder.icmp_unsigned("<", builder.add(splat(builder.add(builder.add(ahead, offset),
+                                                                                      constant(part * lanes))), lane), limit)
+                             for part in range(stride)]
+
+                    def place(row: Any) -> Any:
+                        return _at(builder, to_plane, builder.mul(row, count), i)
+
+                    for start, stop in ((constant(0), first), (last, rows)):
+                        with lines(start, stop) as (row, _):
+                            vectors.store_masked(vectors.zero, place(row), written)
+                    with lines(first, last) as (row, _):
+                        pointer = _at(builder, from_plane, builder.mul(row, row_pitch), ahead)
+                        parts = [vectors.load_masked(_at(builder, pointer, part * lanes), mask)
+                                 for part, mask in enumerate(masks)]
+                        values = parts[0] if stride == 1 else vectors.every_second(*parts)
+                        vectors.store_masked(values, place(row), written)
+            return context.get_dummy_value()
+
+        return signature, emit
+
+    return copy_windows
+
+
+copy_windows, copy_strided_windows = _make_window_copy(1), _make_window_copy(2)

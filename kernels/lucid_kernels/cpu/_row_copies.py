@@ -20,7 +20,7 @@ import numba
 import numpy as np
 
 from ._compile import jit, jit_parallel
-from ._copy_microkernels import copy_shifted, interleave_rows
+from ._copy_microkernels import copy_shifted, copy_strided_windows, copy_windows, interleave_rows
 from ._layout import Array, row_chunk
 from ._microkernels import copy_every_second, copy_rows
 from ._pool import empty
@@ -144,18 +144,32 @@ def _fill_rows(x, first_sample, samples, first_channel, channels, window, period
         for q in range(period):
             row_offset = top * sh + q * dh - ph
             first, last = valid_range(row_offset, sh, height, rows)
-            for c in range(channels):
-                for n in range(samples):
-                    target = ((c * kw + b) * period + q) * step + n * rows * out_width
-                    inside = target + first * out_width
-                    for j in range(target, inside):
-                        copies[j] = 0
-                    for j in range(target + last * out_width, target + rows * out_width):
-                        copies[j] = 0
-                    plane = ((first_sample + n) * x.shape[1] + first_channel + c) * height * width
-                    source = plane + (row_offset + first * sh) * width + lo * sw + offset
-                    deal_rows(pixels, source, sh * width, sw, copies, inside + lo, out_width, last - first, hi - lo)
-                    clear_sides(copies[inside : target + last * out_width], out_width, lo, out_width - hi)
+            for n in range(samples):
+                plane = ((first_sample + n) * x.shape[1] + first_channel) * height * width
+                start, target = plane + row_offset * width + offset, (b * period + q) * step + n * rows * out_width
+                if sw == 1:
+                    copy_windows(pixels, start, sh * width, height * width, offset, width, copies, target, kw * period * step,
+                                 channels, rows, first, last, out_width)
+                elif sw == 2:
+                    copy_strided_windows(pixels, start, sh * width, height * width, offset, width, copies, target,
+                                         kw * period * step, channels, rows, first, last, out_width)
+                else:
+                    for c in range(channels):
+                        _copy_sparse(pixels, start + c * height * width, sh * width, sw, copies, target + c * kw * period * step,
+                                     rows, out_width, first, last, lo, hi)
+
+
+@jit
+def _copy_sparse(pixels, start, pitch, stride, copies, target, rows, out_width, first, last, lo, hi):
+    """One plane of `_fill_rows` for any stride: rows first..last and columns lo..hi are inside."""
+    for j in range(target, target + first * out_width):
+        copies[j] = 0
+    for j in range(target + last * out_width, target + rows * out_width):
+        copies[j] = 0
+    clear_sides(copies[target + first * out_width : target + last * out_width], out_width, lo, out_width - hi)
+    for r in range(first, last):
+        for j in range(lo, hi):
+            copies[target + r * out_width + j] = pixels[start + r * pitch + j * stride]
 
 
 # ---- input gradients ------------------------------------------------------------------------------------------------
