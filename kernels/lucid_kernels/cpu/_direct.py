@@ -81,33 +81,34 @@ def _convolve_band(x, window, cut, n, samples, top, bottom, rows, step, taps, we
     here = (n * groups + group) * out_channels * plane + top * window.out_width
     # Whole blocks are added up in y; planes a multiple of 4 KiB apart would compete for the same lines of the cache.
     whole = total % block == 0 and out_channels % ROWS == 0 and plane * x.itemsize % 4096 != 0
-    direct = samples == 1 and (channels <= cut.channels or whole)
+    direct = samples == 1 and total >= block and out_channels >= ROWS and (channels <= cut.channels or whole)
     # Others are kept here until they have seen all channels.
-    sums = np.empty(ROWS * block if direct else (last_block - first_block) * ROWS * padded, x.dtype)
+    sums = np.empty(0 if direct else (last_block - first_block) * ROWS * padded, x.dtype)
+    target, start, pitch = (y, here, plane) if direct else (sums, -first_block * ROWS * padded, padded)
     for first in range(0, channels, cut.channels):
         last = min(channels, first + cut.channels)
         fill_copies(x, n, samples, group * channels + first, last - first, window, cut.period, top, rows, step, copies)
         tap = taps[: (last - first) * each]
         for some in range(first_block, last_block, cut.blocks):
             # The pixels of a block of positions stay in the L1 cache while the weights of these outputs stream by from L2.
-            for j in range(0, total, block):
+            for position in range(0, total, block):
+                j = min(position, total - block) if direct else position  # the last block computes some sums again
                 for b in range(some, min(last_block, some + cut.blocks)):
-                    outputs = min(ROWS, out_channels - b * ROWS)
+                    row = _first_row(b, out_channels) if direct else b * ROWS
                     part = weight[b, first * each : last * each]
-                    if not direct:
-                        start = (b - first_block) * ROWS * padded + j
-                        multiply_block(copies, j, tap, part, bias[b], sums, start, padded, first > 0)
-                    elif outputs == ROWS and j + block <= count:
-                        start = here + b * ROWS * plane + j
-                        multiply_block(copies, j, tap, part, bias[b], y, start, plane, first > 0)
-                    else:
-                        multiply_block(copies, j, tap, part, bias[b], sums, 0, block, False)
-                        _deliver(sums, 0, block, y, here + b * ROWS * plane + j, plane, outputs, min(block, count - j))
+                    multiply_block(copies, j, tap, part, bias[b], target, start + row * pitch + j, pitch, first > 0)
     if not direct:
-        outputs = min(last_block * ROWS, out_channels) - first_block * ROWS
         for i in range(samples):
-            start = here + (i * groups * out_channels + first_block * ROWS) * plane
-            _deliver(sums, i * count, padded, y, start, plane, outputs, count)
+            for b in range(first_block, last_block):
+                place = here + (i * groups * out_channels + _first_row(b, out_channels)) * plane
+                _deliver(sums, (b - first_block) * ROWS * padded + i * count, padded, y, place, plane,
+                         min(ROWS, out_channels), count)
+
+
+@jit
+def _first_row(block, out_channels):
+    """The first output channel of a block: the last block overlaps the one before if it would not be whole."""
+    return max(0, min(block * ROWS, out_channels - ROWS))
 
 
 @jit
@@ -136,16 +137,22 @@ def _convolve_bands(x, window, cut, rows, step, taps, weight, bias, splits, grou
 
 
 @jit
-def _pack(weight, packed, first, last):
-    """Blocks first..last of packed (blocks, K, ROWS) from weight (O, C, KH, KW); rows beyond O are zeros."""
+def _pack(weight, bias, packed, packed_bias, first, last):
+    """Blocks first..last of packed (blocks, K, ROWS) and packed_bias (blocks, ROWS) from weight (O, C, KH, KW) and bias (O,).
+
+    Rows beyond O are zeros.
+    """
     out_channels, channels, kh, kw = weight.shape
     for b in range(first, last):
-        block = packed[b]
-        if (b + 1) * ROWS > out_channels:
+        block, row = packed[b], _first_row(b, out_channels)
+        if out_channels < ROWS:
             block[:] = 0
+            packed_bias[b] = 0
+        for r in range(min(ROWS, out_channels)):
+            packed_bias[b, r] = bias[row + r]
         for c in range(channels):
-            for r in range(min(ROWS, out_channels - b * ROWS)):
-                taps = weight[b * ROWS + r, c]
+            for r in range(min(ROWS, out_channels)):
+                taps = weight[row + r, c]
                 k = c * kh * kw
                 for a in range(kh):
                     for t in range(kw):
@@ -154,23 +161,25 @@ def _pack(weight, packed, first, last):
 
 
 @jit_parallel
-def _pack_parallel(weight, packed):
+def _pack_parallel(weight, bias, packed, packed_bias):
     for b in numba.prange(packed.shape[0]):
-        _pack(weight, packed, b, b + 1)
+        _pack(weight, bias, packed, packed_bias, b, b + 1)
 
 
-def _packed(weight: Array, groups: int) -> Array:
-    """The weight (O, C / G, KH, KW) as (G * blocks, C / G * KH * KW, ROWS)."""
+def _packed(weight: Array, bias: Array, groups: int) -> tuple[Array, Array]:
+    """The weight (O, C / G, KH, KW) as (G * blocks, C / G * KH * KW, ROWS), the bias (O,) as (G * blocks, ROWS)."""
     each = weight.shape[0] // groups
     blocks = -(-each // ROWS)
     packed = np.empty((groups * blocks, math.prod(weight.shape[1:]), ROWS), weight.dtype)
+    packed_bias = np.empty((groups * blocks, ROWS), weight.dtype)
     for group in range(groups):
-        part, target = weight[group * each : (group + 1) * each], packed[group * blocks : (group + 1) * blocks]
-        if part.size < PARALLEL_FROM:
-            _pack(part, target, 0, blocks)
+        some, others = slice(group * each, (group + 1) * each), slice(group * blocks, (group + 1) * blocks)
+        parts = weight[some], bias[some], packed[others], packed_bias[others]
+        if parts[0].size < PARALLEL_FROM:
+            _pack(*parts, 0, blocks)
         else:
-            _pack_parallel(part, target)
-    return packed
+            _pack_parallel(*parts)
+    return packed, packed_bias
 
 
 def _cut(samples: int, itemsize: int, channels: int, window: Window, out_channels: int) -> _Cut:
@@ -233,9 +242,7 @@ def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array, gro
     if groups == 1 and _is_pointwise(x, window, out_channels):
         _pointwise.convolve(x, weight, bias, y)
         return
-    packed = _packed(weight, groups)
-    packed_bias = np.zeros((packed.shape[0], ROWS), x.dtype)
-    packed_bias.reshape(groups, -1)[:, :out_channels] = bias.reshape(groups, -1)
+    packed, packed_bias = _packed(weight, bias, groups)
     cut, rows, step, taps, splits = _plan(x.shape[0], x.itemsize, weight.shape[1], window, out_channels, groups)
     _convolve_bands(x, window, cut, rows, step, taps, packed, packed_bias, splits, groups, out_channels, y.reshape(-1))
 
