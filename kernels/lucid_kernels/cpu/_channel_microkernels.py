@@ -60,7 +60,7 @@ def _make_normalize(relu: bool, added: bool) -> Any:
 
                 return value
 
-            channels.fill(y, prepare, arguments[6])
+            channels.fill(y, prepare, arguments[6], None if added else x)
             return context.get_dummy_value()
 
         return signature, emit

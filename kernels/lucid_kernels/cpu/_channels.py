@@ -20,6 +20,8 @@ from ._streaming import streamed
 RUN = 4096
 # Bytes of a row up to which the L1 cache keeps that of the next sample until it is read. Longer ones are asked for RUN ahead.
 _LONG = 1 << 14
+# Half of a L2 cache of 1 MiB.
+_HALF = 1 << 19
 # Vectors of a step of sums, each with sums of its own: an addition takes 3 or 4 cycles.
 _STEP = 2
 # Vectors whose lanes are summed in their own dtype before float64 takes over: each lane adds a dozen elements or two.
@@ -85,9 +87,14 @@ class Channels:
 
     # ---- results ---------------------------------------------------------------------------------------------------
 
-    def fill(self, target: Any, prepare: Callable[[Any], Term], stream: Any) -> None:
-        """Fill the rows of `target` with the values that prepare(channel) gives, past the caches if `stream`."""
+    def fill(self, target: Any, prepare: Callable[[Any], Term], stream: Any, read: Any = None) -> None:
+        """Fill the rows of `target` with the values that prepare(channel) gives, past the caches if `stream`.
+
+        Then the channels that follow are also asked for, of an array that alone is `read`: streamed stores leave room for them in
+        the L2 cache. That took 0.85 of the time for 64 channels of 400 KB; with two arrays it changed nothing.
+        """
         builder = self.builder
+        following = self._following()
         # A view of bytes can have elements at other addresses than multiples of their size: then no vector is aligned.
         misplaced = builder.and_(builder.ptrtoint(target, _INT), ir.Constant(_INT, self.size - 1))
         stream = builder.and_(stream, builder.icmp_unsigned("==", misplaced, _NONE))
@@ -102,11 +109,19 @@ class Channels:
                 whole = builder.and_(length, ir.Constant(_INT, -self.lanes))
                 with builder.if_else(stream) as (then, otherwise):
                     with then, self._steps(start, whole) as at:
+                        if read is not None:
+                            self.vectors.prefetch(_at(builder, read, at, following), write=False, level=2)
                         place = builder.bitcast(_at(builder, target, at), self.vectors.type.as_pointer())
                         streamed(builder, builder.store(value(at, None), place, align=VECTOR_BYTES))
                     with otherwise, self._steps(start, whole) as at:
                         self.store(value(at, None), target, at, None)
                 self._fill_part(target, builder.add(start, whole), builder.sub(length, whole), value)
+
+    def _following(self) -> Any:
+        """How far away the channels that follow are; 0 if the L2 cache has no room for them beside these ones."""
+        builder, run = self.builder, self.builder.mul(self.channels, self.length)
+        size = builder.mul(builder.mul(run, self.samples), ir.Constant(_INT, self.size))
+        return builder.select(builder.icmp_signed("<=", size, ir.Constant(_INT, _HALF)), run, _NONE)
 
     def _to_boundary(self, pointer: Any) -> Any:
         """How many elements of a row that starts at `pointer` come before the next boundary of vectors."""

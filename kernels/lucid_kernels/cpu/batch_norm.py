@@ -17,8 +17,11 @@ import numpy as np
 from . import _batch_norm_columns as columns
 from . import _batch_norm_rows as rows
 from ._channel_numbers import BIAS, DBIAS, DWEIGHT, MEAN, NEW_MEAN, NEW_VAR, OLD_MEAN, OLD_VAR, ROWS, RSTD, WEIGHT
-from ._layout import PARALLEL_FROM, Array, contiguous, deliver, outputs, result, upcast_half
+from ._layout import Array, contiguous, deliver, outputs, result, upcast_half
 from ._streaming import streams
+
+# Elements of (N, C) from which on copying it takes longer than the columns need: 10 us.
+_LARGE = 1 << 13
 
 
 @upcast_half(results=(0, None, None, 3, 4))
@@ -122,7 +125,7 @@ def grouped(array: Array) -> Array:
     if length != 1:
         return contiguous(array).reshape(samples, channels, length)
     table = contiguous(array).reshape(samples, channels)
-    return table if table.size >= PARALLEL_FROM else contiguous(table.T).reshape(1, channels, samples)
+    return table if table.size >= _LARGE else contiguous(table.T).reshape(1, channels, samples)
 
 
 def grouped_result(y: Array, inputs: Array) -> Array:
