@@ -1,51 +1,49 @@
-"""Serial loops, and the kernels that give them pieces of large arrays on all threads.
+"""Serial loops over flat arrays, and the kernels that give them pieces of large arrays on all threads.
 
 Those kernels all look alike, so their text is written here and compiled where a loop first meets arrays of that size. Each
-loop has two: `parallel` hands it chunks, which the loop writes itself, `streaming` smaller blocks, whose result it writes into
-a buffer that stays in the L1 cache and goes from there past the caches (`_streaming.py`).
+loop has two: `parallel` hands it chunks, `streaming` inlines it for small blocks, which go past the caches (`_streaming.py`).
 """
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numba
-import numpy as np
 
-from ._compile import jit_parallel
-from ._layout import GRAIN, Array
-from ._streaming import BLOCK, LONGEST_ROW, fence, stream, streams
+from ._compile import jit_inline, jit_parallel
+from ._layout import Array, chunk, chunks
+from ._streaming import block_for, fence, piece, stream_block, streams
 
-_GLOBALS = {"numba": numba, "np": np, "stream": stream, "fence": fence}
+_GLOBALS = {"numba": numba, "chunk": chunk, "chunks": chunks, "piece": piece, "block_for": block_for,
+            "stream_block": stream_block, "fence": fence}  # fmt: skip
 
 
 def source(name: str, parameters: Sequence[str], cut: Sequence[str], results: Sequence[str], streaming: bool) -> str:
     """The Python text of a kernel that calls `loop` with its `parameters`; of those in `cut` and `results` it passes pieces.
 
-    Pieces are `chunk` rows, which are elements in arrays of one dimension; a kernel that streams cuts chunks into blocks of
-    `block` rows. The results must not overlap with what is read.
+    One that streams calls `inlined` for blocks, and `loop` for the rest of a chunk. The results begin with whole vectors, and do
+    not overlap with what is read.
     """
-    lengths = ["chunk", "block"] if streaming else ["chunk"]
     first = results[0]
-    lines = [f"def {name}({', '.join([*parameters, *lengths])}):",
-             f"    for c in numba.prange(({first}.shape[0] + chunk - 1) // chunk):"]  # fmt: skip
+
+    def arguments(piece: str, block: str) -> str:
+        return ", ".join(piece.format(p) if p in cut else block.format(p) if p in results else p for p in parameters)
+
+    lines = [f"def {name}({', '.join(parameters)}):", f"    for c in numba.prange(chunks({first}.shape[0])):"]
     if not streaming:
-        passed = [f"{p}[c * chunk : (c + 1) * chunk]" if p in cut or p in results else p for p in parameters]
-        return "\n".join([*lines, f"        loop({', '.join(passed)})"]) + "\n"
-    passed = [f"{p}[start : start + count]" if p in cut else f"{p}_block[:count]" if p in results else p for p in parameters]
-    lines += [f"        {y}_block = np.empty((block,) + {y}.shape[1:], {y}.dtype)" for y in results]
-    lines += [f"        for start in range(c * chunk, min({first}.shape[0], (c + 1) * chunk), block):",
-              f"            count = min(block, {first}.shape[0] - start)",
-              f"            loop({', '.join(passed)})"]  # fmt: skip
-    for y in results:
-        width = f"({y}.size // {y}.shape[0])"
-        lines.append(f"            stream({y}_block, 0, {y}, start * {width}, count * {width})")
-    return "\n".join([*lines, "        fence()"]) + "\n"
+        return "\n".join([*lines, f"        loop({arguments('chunk({}, c)', 'chunk({}, c)')})"]) + "\n"
+    lines += [f"        {p}_chunk = chunk({p}, c)" for p in (*cut, *results)]
+    lines += [f"        {y}_block = block_for({y})" for y in results]
+    lines += [f"        size, step = {first}_chunk.shape[0], {first}_block.shape[0]", "        whole = size - size % step",
+              "        for s in range(0, whole, step):",
+              f"            inlined({arguments('piece({}_chunk, s, step)', '{}_block')})"]  # fmt: skip
+    lines += [f"            stream_block({y}_block, {y}_chunk, s)" for y in results]
+    rest = "piece({0}_chunk, whole, size - whole)"
+    return "\n".join([*lines, f"        loop({arguments(rest, rest)})", "        fence()"]) + "\n"
 
 
-def compile_source(text: str, name: str, scope: dict[str, Any], file: str) -> Callable[..., None]:
+def compile_source(text: str, name: str, file: str, scope: dict[str, Any]) -> Callable[..., None]:
     """The kernel `name` in `text`, which finds its names in `scope`; the cache on disk keeps it as one of `file`."""
     scope = {**_GLOBALS, **scope}
     exec(compile(text, file, "exec"), scope)
@@ -53,54 +51,35 @@ def compile_source(text: str, name: str, scope: dict[str, Any], file: str) -> Ca
     return jit_parallel(scope[name])
 
 
-def block_and_chunk(width: int) -> tuple[int, int]:
-    """How many rows of `width` elements a kernel that streams takes for a block, and how many for a chunk, whole blocks."""
-    block = max(1, BLOCK // width)
-    even = 16 // math.gcd(width, 16)  # rows without a part of a vector at the end
-    if even * width <= GRAIN:
-        block = -(-block // even) * even
-    return block, -(-GRAIN // (block * width)) * block
-
-
 class Chunked:
-    """A serial loop and its parallel kernels.
+    """A serial loop over flat arrays of one length, the last of which it writes, and its parallel kernels."""
 
-    The loop takes arrays of equally many rows, or flat ones, and as it is what `whole` names. It writes all of the array
-    `result`, by default the last one, and may write into others.
-    """
-
-    def __init__(self, loop: Callable[..., None], whole: Sequence[str] = (), result: str | None = None) -> None:
-        self.serial = loop
-        self._function: Any = getattr(loop, "py_func", loop)
-        code = self._function.__code__
-        self._parameters = code.co_varnames[: code.co_argcount]
-        self._result = result or self._parameters[-1]
-        self._cut = [name for name in self._parameters if name != self._result and name not in whole]
-        self._place = self._parameters.index(self._result)
+    def __init__(self, loop: Any) -> None:
+        self.serial: Callable[..., None] = loop
+        self._function = getattr(loop, "py_func", loop)  # itself where Numba is disabled
 
     def _kernel(self, streaming: bool) -> Callable[..., None]:
-        name = f"{self._function.__name__}_{'streaming' if streaming else 'parallel'}"
-        scope = {"__name__": self._function.__module__, "loop": self.serial}
-        text = source(name, self._parameters, self._cut, [self._result], streaming)
-        return compile_source(text, name, scope, self._function.__code__.co_filename)
+        function = self._function
+        *cut, result = parameters = function.__code__.co_varnames[: function.__code__.co_argcount]
+        name = f"{function.__name__}_{'streaming' if streaming else 'parallel'}"
+        text = source(name, parameters, cut, [result], streaming)
+        scope = {"__name__": function.__module__, "loop": self.serial}
+        if streaming:
+            scope["inlined"] = jit_inline(function)
+        return compile_source(text, name, function.__code__.co_filename, scope)
 
     @functools.cached_property
     def parallel(self) -> Callable[..., None]:
-        """(*arguments of the loop, rows of a chunk)."""
+        """The loop in chunks."""
         return self._kernel(streaming=False)
 
     @functools.cached_property
     def streaming(self) -> Callable[..., None]:
-        """(*arguments of the loop, rows of a chunk, rows of a block); the result overlaps with no argument."""
+        """The loop in blocks; the result is aligned as a vector, and overlaps with no argument."""
         return self._kernel(streaming=True)
 
-    def run(self, *arguments: Any, fresh: bool) -> None:
+    def run(self, *arrays: Array, fresh: bool) -> None:
         """Apply the loop on all threads. `fresh`: the result is a new array."""
-        y: Array = arguments[self._place]
-        width = y.size // y.shape[0]
-        moved = sum(argument.nbytes for argument in arguments if isinstance(argument, np.ndarray))
-        if fresh and width <= LONGEST_ROW and streams(moved, y):
-            block, chunk = block_and_chunk(width)
-            self.streaming(*arguments, chunk, block)
-        else:
-            self.parallel(*arguments, max(1, GRAIN // width))
+        y = arrays[-1]
+        streaming = fresh and streams(len(arrays) * y.nbytes, y)
+        (self.streaming if streaming else self.parallel)(*arrays)

@@ -1,8 +1,10 @@
 """Stores that bypass the caches, for large results: what a kernel writes is not read from memory first.
 
 A normal store fetches its line before it changes it, so a result costs its bytes twice, and it drives out of the cache what was
-there. A streamed (non-temporal) store collects a whole line and sends it to memory. A kernel that streams computes blocks of a
-few KiB into a buffer, which stays in the L1 cache, and lets `stream` copy them out; `fence` ends each task.
+there. A streamed (non-temporal) store collects a whole line and sends it to memory. Few lines can be under way: the processor
+soon stands still if a kernel computes a page and then streams it, which took twice as long as normal stores where there is much
+to compute. So a loop gets `piece`s of its arguments as long as a block of a few vectors on the stack (`block_for`), and after
+each comes `stream_block`; inlined, with constant lengths, it has its numbers in registers. `fence` ends each task.
 
 Streamed stores are ordered with nothing else: a thread that was told that the task is done could read old numbers without a
 fence. On processors other than x86-64 the same functions use normal stores, and nothing is streamed.
@@ -18,16 +20,15 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.np.arrayobj import populate_array
 
 from ._microkernels import _INT, VECTOR_BYTES, _at, _data, _intrinsic, _Vectors
 
 _X86 = platform.machine().lower() in ("x86_64", "amd64")
 # Bytes of the last-level cache where the system does not tell: what a server's cores or a desktop processor share.
 _USUAL_CACHE = 32 << 20
-# Elements in the buffer of a kernel that streams: at most 8 KiB, so that its arguments stay in the L1 cache as well.
-BLOCK = 1 << 10
-# Elements of the longest rows that such a kernel takes as a whole: they stay in the L2 cache.
-LONGEST_ROW = 1 << 16
+# Vectors of a block: from 2 to 8 it made no difference.
+_VECTORS = 4
 
 
 def _cache_size(folder: pathlib.Path) -> int:
@@ -62,44 +63,57 @@ def streamed(builder: ir.IRBuilder, store: Any) -> None:
         store.set_metadata("nontemporal", builder.module.add_metadata([ir.Constant(ir.IntType(32), 1)]))
 
 
-@_intrinsic
-def stream(typing, source, source_start, target, target_start, count):
-    """target[target_start + i] = source[source_start + i] for i below `count`, arrays as if flat; nothing is checked.
+def _array(context: Any, builder: ir.IRBuilder, kind: Any, data: Any, count: Any) -> Any:
+    """A flat array that owns no memory."""
+    array = context.make_array(kind)(context, builder)
+    size = ir.Constant(_INT, context.get_abi_sizeof(context.get_value_type(kind.dtype)))
+    populate_array(array, data=data, shape=[count], strides=[size], itemsize=size, meminfo=None)
+    return array._getvalue()
 
-    What does not fill a whole aligned vector of the target, at both ends, is stored as usual.
-    """
-    integer = types.int64
-    signature = types.void(source, integer, target, integer, integer)
+
+@_intrinsic
+def piece(typing, array, start, count):
+    """array[start : start + count] of a flat array for the time that this array is there; nothing is checked."""
+    signature = array(array, types.intp, types.intp)
 
     def emit(context, builder, signature, arguments):
-        source = _at(builder, _data(context, builder, signature.args[0], arguments[0]), arguments[1])
-        target = _at(builder, _data(context, builder, signature.args[2], arguments[2]), arguments[3])
-        count, size = arguments[4], signature.args[0].dtype.bitwidth // 8
-        lanes = VECTOR_BYTES // size
-        vectors = _Vectors(builder, source.type.pointee, lanes)
+        kind, (array, start, count) = signature.args[0], arguments
+        return _array(context, builder, kind, _at(builder, _data(context, builder, kind, array), start), count)
 
-        def copy_part(start: Any, length: Any) -> None:
-            """Less than a vector."""
-            with builder.if_then(builder.icmp_unsigned("!=", length, ir.Constant(_INT, 0))):
-                mask = vectors.first(length)
-                vectors.store_masked(vectors.load_masked(_at(builder, source, start), mask), _at(builder, target, start), mask)
+    return signature, emit
 
-        # -address modulo the bytes of a vector: the way to its next boundary.
-        address = builder.ptrtoint(target, _INT)
-        way = builder.udiv(builder.and_(builder.neg(address), ir.Constant(_INT, VECTOR_BYTES - 1)), ir.Constant(_INT, size))
-        first = builder.select(builder.icmp_unsigned("<", way, count), way, count)
-        left = builder.sub(count, first)
-        last = builder.add(first, builder.sub(left, builder.urem(left, ir.Constant(_INT, lanes))))
-        copy_part(ir.Constant(_INT, 0), first)
-        # A view of bytes can have elements at other addresses than multiples of their size: then no vector is aligned.
-        misplaced = builder.and_(address, ir.Constant(_INT, size - 1))
-        end = builder.select(builder.icmp_unsigned("==", misplaced, ir.Constant(_INT, 0)), last, first)
-        with cgutils.for_range_slice(builder, first, end, ir.Constant(_INT, lanes), intp=_INT) as (i, _):
-            place = builder.bitcast(_at(builder, target, i), vectors.type.as_pointer())
-            streamed(builder, builder.store(vectors.load(_at(builder, source, i)), place, align=VECTOR_BYTES))
-        with cgutils.for_range_slice(builder, end, last, ir.Constant(_INT, lanes), intp=_INT) as (i, _):
-            vectors.store(vectors.load(_at(builder, source, i)), _at(builder, target, i))
-        copy_part(last, builder.sub(count, last))
+
+@_intrinsic
+def block_for(typing, array):
+    """A flat array of a few vectors of the dtype of `array`, for the time of the function."""
+    signature = array(array)
+
+    def emit(context, builder, signature, arguments):
+        (kind,) = signature.args
+        element = context.get_value_type(kind.dtype)
+        lanes = VECTOR_BYTES // context.get_abi_sizeof(element)
+        with builder.goto_entry_block():
+            data = builder.alloca(ir.VectorType(element, lanes), _VECTORS)
+        data.align = VECTOR_BYTES
+        count = ir.Constant(_INT, _VECTORS * lanes)
+        return _array(context, builder, kind, builder.bitcast(data, element.as_pointer()), count)
+
+    return signature, emit
+
+
+@_intrinsic
+def stream_block(typing, block, target, start):
+    """target[start : start + block.size] = block, past the caches, where a vector may begin at target[start]; not checked."""
+    signature = types.void(block, target, types.intp)
+
+    def emit(context, builder, signature, arguments):
+        block, target = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 1))
+        vectors = _Vectors(builder, block.type.pointee, VECTOR_BYTES // context.get_abi_sizeof(block.type.pointee))
+        for number in range(_VECTORS):
+            value = vectors.load(_at(builder, block, number * vectors.type.count))
+            place = _at(builder, target, arguments[2], number * vectors.type.count)
+            place = builder.bitcast(place, vectors.type.as_pointer())
+            streamed(builder, builder.store(value, place, align=VECTOR_BYTES))
         return context.get_dummy_value()
 
     return signature, emit

@@ -1,4 +1,4 @@
-"""Stores that bypass the caches: every offset and length, what the machine code has, and when kernels use them."""
+"""Stores that bypass the caches: what they write, what the machine code has, and when kernels use them."""
 from __future__ import annotations
 
 import pathlib
@@ -10,64 +10,62 @@ import numpy as np
 import pytest
 from lucid_kernels.cpu import _streaming
 from lucid_kernels.cpu._microkernels import VECTOR_BYTES
-from lucid_kernels.cpu._streaming import fence, stream, streams
+from lucid_kernels.cpu._streaming import block_for, fence, piece, stream_block, streams
 
 
 @numba.njit
-def copy(source, source_start, target, target_start, count):
-    stream(source, source_start, target, target_start, count)
+def copy(source, target, start, count):
+    block = block_for(target)
+    for i in range(0, count, block.shape[0]):
+        part = piece(source, i, block.shape[0])
+        for j in range(block.shape[0]):
+            block[j] = part[j]
+        stream_block(block, target, start + i)
     fence()
+    return block.shape[0]
 
 
 each_dtype = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 
 
-@each_dtype
-@pytest.mark.parametrize("count", [0, 1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 100])
-def test_each_offset(dtype: Any, count: int) -> None:
-    """Beside the copy nothing is written."""
-    source = np.arange(1, 201, dtype=dtype)
-    for source_start in (0, 1, 5):
-        for target_start in range(VECTOR_BYTES // np.dtype(dtype).itemsize + 1):
-            target = np.full(160, -1, dtype)
-            expected = target.copy()
-            expected[target_start:][:count] = source[source_start:][:count]
-            copy(source, source_start, target, target_start, count)
-            np.testing.assert_array_equal(target, expected)
+def aligned(size: int, dtype: Any) -> np.ndarray:
+    """Elements, all -1, of which the first begins a vector."""
+    memory = np.full(size * np.dtype(dtype).itemsize + VECTOR_BYTES, 0, np.uint8)
+    array = memory[-memory.ctypes.data % VECTOR_BYTES :][: size * np.dtype(dtype).itemsize].view(dtype)
+    array.fill(-1)
+    return array
 
 
 @each_dtype
-def test_elements_between_multiples_of_their_size(dtype: Any) -> None:
-    """As in a view of a file's bytes: no vector is aligned there."""
-    source, memory = np.arange(70, dtype=dtype), np.zeros(80 * np.dtype(dtype).itemsize + 1, np.uint8)
-    target = memory[1:].view(dtype)
-    assert not target.flags.aligned
-    copy(source, 0, target, 3, 70)
-    np.testing.assert_array_equal(target[3:73], source)
-    assert not target[:3].any()
-    assert not target[73:].any()
-
-
-@each_dtype
-def test_numbers_are_copied_as_they_are(dtype: Any) -> None:
-    source = np.tile(np.array([np.nan, np.inf, -np.inf, -0.0, np.finfo(dtype).smallest_subnormal], dtype), 20)
-    target = np.empty_like(source)
-    copy(source, 0, target, 0, source.size)
-    assert source.tobytes() == target.tobytes()
+def test_blocks(dtype: Any) -> None:
+    """Numbers are copied as they are; beside them nothing is written."""
+    numbers = [np.nan, np.inf, -np.inf, -0.0, np.finfo(dtype).smallest_subnormal, 1.5]
+    source, target = np.resize(np.array(numbers, dtype), 1024), aligned(1024, dtype)
+    lanes = VECTOR_BYTES // target.itemsize
+    size = copy(source, target, 0, 0)
+    assert size % lanes == 0
+    for start in (0, lanes, 5 * lanes):
+        for count in (0, size, 3 * size):
+            target.fill(-1)
+            copy(source, target, start, count)
+            assert target[start : start + count].tobytes() == source[:count].tobytes()
+            assert (target[:start] == -1).all()
+            assert (target[start + count :] == -1).all()
 
 
 @each_dtype
 def test_machine_code(dtype: Any) -> None:
-    """Whole vectors are streamed, then comes the fence."""
+    """Whole vectors are streamed from registers, then comes the fence."""
     if not _streaming._X86:
         pytest.skip("written for x86")
-    copy(np.ones(1, dtype), 0, np.ones(1, dtype), 0, 1)
+    copy(np.ones(64, dtype), aligned(64, dtype), 0, 0)
     array = numba.typeof(np.ones(1, dtype))
-    assembly = copy.inspect_asm(next(types for types in copy.signatures if types[0] == types[2] == array))
+    assembly = copy.inspect_asm(next(types for types in copy.signatures if types[0] == array))
     register = "%zmm" if VECTOR_BYTES == 64 else "%ymm"
-    streamed = list(re.finditer(rf"vmovntp[sd]\s+{register}", assembly))
-    assert streamed
-    assert assembly.index("sfence") > streamed[-1].start()
+    loop = max(re.split(r"^\.L\w+:", assembly, flags=re.MULTILINE), key=lambda block: len(re.findall("vmovntp", block)))
+    assert len(re.findall(rf"vmovntp[sd]\s+{register}", loop)) >= _streaming._VECTORS
+    assert not re.findall(rf"vmov\w+\s+{register}\d+, -?\d*\(%r[sb]p", loop)
+    assert assembly.index("sfence") > assembly.rindex("vmovntp")
 
 
 def test_from_the_size_of_the_cache_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,6 +73,9 @@ def test_from_the_size_of_the_cache_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_streaming, "_X86", True)
     assert not streams(999)
     assert streams(1000)
+    array = aligned(64, np.float32)
+    assert streams(1000, array, array[VECTOR_BYTES // 4 :])
+    assert not streams(1000, array, array[1:])
     monkeypatch.setattr(_streaming, "_X86", False)
     assert not streams(1000)
 
