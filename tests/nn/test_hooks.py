@@ -1,4 +1,4 @@
-"""Hooks: what PyTorch has no counterpart for, and what must hold on every device. The comparison is tests/parity/test_hooks.py."""
+"""Hooks: what PyTorch has no counterpart for, and what must hold on every device. The comparison is tests/parity/test_*hooks.py."""
 from __future__ import annotations
 
 import copy
