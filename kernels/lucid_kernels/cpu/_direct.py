@@ -199,7 +199,7 @@ def _cut(samples: int, itemsize: int, channels: int, window: Window, out_channel
     extra, row = extra_rows(window, period), copies_of(itemsize, window, period, 1)
     least = min(height, -(-_TASKS // samples))
     fitting = max(1, _COPIES_BYTES // (each * row) - extra)
-    band = _whole_blocks(-(-height // max(least, -(-height // fitting))), width, block)
+    band = _whole_blocks(-(-height // max(least, -(-height // fitting))), height, width, block)
     return _Cut(period, 1, band, each, blocks)
 
 
@@ -219,13 +219,16 @@ def _plan(
     return cut, rows, step, tap_starts(cut.channels, window, cut.period, step), splits
 
 
-def _whole_blocks(band: int, width: int, block: int) -> int:
-    """A band of about `band` rows whose positions make whole blocks, if it need not grow or shrink by more than a quarter."""
-    rows = block // math.gcd(block, width)
-    for wanted in (band // rows * rows, -(-band // rows) * rows):
-        if wanted > 0 and 3 * band <= 4 * wanted <= 5 * band:
-            return wanted
-    return band
+def _whole_blocks(band: int, height: int, width: int, block: int) -> int:
+    """Rows of a band for `height` rows: about `band`, up to a quarter more or less, so that all bands make the fewest blocks."""
+    rows = block // math.gcd(block, width)  # make whole blocks
+
+    def blocks_and_bands(band: int) -> tuple[int, int]:
+        bands, rest = divmod(height, band)
+        return bands * -(-band * width // block) + -(-rest * width // block), -(-height // band)
+
+    wanted = [band, band // rows * rows, min(height, -(-band // rows) * rows)]
+    return min((rows for rows in wanted if 3 * band <= 4 * rows <= 5 * band), key=blocks_and_bands)
 
 
 def _is_pointwise(x: Array, window: Window, out_channels: int) -> bool:
