@@ -3,11 +3,13 @@ from __future__ import annotations
 
 import importlib.util
 import pathlib
+import re
 import sys
 from typing import Any
 
 import numpy as np
 import pytest
+from lucid_kernels import simulator
 from lucid_kernels.cuda import formula, source
 from lucid_kernels.expression import Node, Program
 
@@ -48,7 +50,7 @@ def test_every_operation_has_a_kernel(cp: Any, dtype: Any) -> None:
     n = np.arange(300).astype(np.uint8)
     arguments = x, y, n
     with np.errstate(all="ignore"):
-        expected = [cpu.fused(*arguments, program=program.part((place,))) for place in range(len(program.outputs))]
+        expected = cpu.fused(*arguments, program=program)
     found = gpu.fused(*map(cp.asarray, arguments), program=program)
     for ours, wanted in zip(found, expected, strict=True):
         assert ours.dtype == wanted.dtype
@@ -68,3 +70,39 @@ def test_nvrtc_compiles_every_operation() -> None:
     for dtype in (np.float32, np.float64):
         text = formula.source(every_operation(np.dtype(dtype)), "FRC")
         nvrtc.compile(source.inline_includes(text), "fused.cu", options, [])
+
+
+def check_a_broadcast_formula(cp: Any) -> None:
+    """max(x, row) * column + sigmoid(one), with a NaN, on more elements than a block has threads."""
+    from lucid_kernels.cuda import fused as gpu
+
+    x, row, column, one = (Node("input", REAL, (), place) for place in range(4))
+    product = Node("mul", REAL, (Node("maximum", REAL, (x, row)), column))
+    program = Program([Node("add", REAL, (product, Node("sigmoid", REAL, (one,))))])
+    random = np.random.default_rng(0)
+    arrays = [random.standard_normal(shape, np.float32) for shape in ((7, 132), (132,), (7, 1), ())]
+    arrays[0][2, 3] = np.nan
+    found = cp.asnumpy(gpu.fused(*map(cp.asarray, arrays), program=program))
+    expected = np.maximum(arrays[0], arrays[1]) * arrays[2] + 1 / (1 + np.exp(-arrays[3]))
+    np.testing.assert_allclose(found, expected, rtol=2e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(("pattern", "replacement"), [
+    (r"GRID_STRIDE\(i, n\)", "GRID_STRIDE(i, n + 1)"), (r"GRID_STRIDE\(i, n\)", "GRID_STRIDE(i, n - 1)"),
+    (r"i % inner", "i"), (r"i / inner", "i % inner"), (r"x3\[0\]", "x3[i]"), (r"y0\[i\]", "y0[i + 1]"),
+    (r"maximum_\((\w+), (\w+)\)", r"fmaxf(\1, \2)"), (r"sigmoid_\((\w+)\)", r"exp_(\1)"), (r"(v\d) \+", r"\1 -"),
+], ids=["past the end", "last one left out", "row", "column", "one element", "result", "NaN", "function", "operator"])
+def test_a_planted_bug_is_noticed(cp: Any, monkeypatch: pytest.MonkeyPatch, pattern: str, replacement: str) -> None:
+    if not simulator.installed():
+        pytest.skip("bugs are planted on the simulator only")
+    original = formula.source
+    check_a_broadcast_formula(cp)
+
+    def planted(program: Program, kinds: str) -> str:
+        text, places = re.subn(pattern, replacement, original(program, kinds))
+        assert places == 1
+        return text
+
+    monkeypatch.setattr(formula, "source", planted)
+    with pytest.raises((AssertionError, simulator.SimulatorError)):
+        check_a_broadcast_formula(cp)
