@@ -5,9 +5,9 @@ Nodes are visited in reverse creation order with a heap, so a node is visited on
 """
 from __future__ import annotations
 
-import heapq
 import operator
 from collections.abc import Sequence
+from heapq import heappop, heappush
 from typing import Any
 
 from .. import _clock as clock
@@ -83,34 +83,39 @@ def grad(outputs: Tensors, inputs: Tensors, grad_outputs: Any = None, retain_gra
 
 def _roots(tensors: Tensors, gradients: Any) -> list[tuple[Any, Tensor]]:
     """Pairs (node, upstream gradient) to start from."""
+    if isinstance(tensors, Tensor) and (gradients is None or isinstance(gradients, Tensor)):
+        return [(_root_node(tensors, 0), _upstream(tensors, gradients, 0))]
     outputs = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     if gradients is None or isinstance(gradients, Tensor):
         gradients = [gradients] * len(outputs) if gradients is None else [gradients]
     if len(gradients) != len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(gradients)} gradients")
-    roots = []
-    for number, (tensor, gradient) in enumerate(zip(outputs, gradients, strict=True)):
-        if tensor._node is None:
-            raise RuntimeError(f"element {number} of tensors does not require grad and does not have a grad_fn")
-        if gradient is None:
-            if tensor._array.size != 1:
-                raise RuntimeError("grad can be implicitly created only for scalar outputs")
-            gradient = wrap(backends.create("full", tensor.device, {
-                "shape": tensor._array.shape, "fill_value": 1, "dtype": tensor._array.dtype}))
-        else:
-            if not isinstance(gradient, Tensor):
-                raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
-            given, array = gradient._array, tensor._array
-            if given.shape != array.shape:
-                raise RuntimeError(f"Mismatch in shape: grad_output[{number}] has a shape of {gradient.shape} and "
-                                   f"output[{number}] has a shape of {tensor.shape}.")
-            if given.__class__ is not array.__class__:
-                raise RuntimeError(f"grad_output[{number}] is on {gradient.device} but output[{number}] is on "
-                                   f"{tensor.device}")
-            if given.dtype is not array.dtype:
-                gradient = gradient.to(tensor.dtype)
-        roots.append((tensor._node, gradient))
-    return roots
+    return [(_root_node(tensor, number), _upstream(tensor, gradient, number))
+            for number, (tensor, gradient) in enumerate(zip(outputs, gradients, strict=True))]
+
+
+def _root_node(tensor: Tensor, number: int) -> Any:
+    if tensor._node is None:
+        raise RuntimeError(f"element {number} of tensors does not require grad and does not have a grad_fn")
+    return tensor._node
+
+
+def _upstream(tensor: Tensor, gradient: Any, number: int) -> Tensor:
+    """The upstream gradient of output `number`: `gradient` in the dtype of the output, or 1 for a scalar without one."""
+    array = tensor._array
+    if gradient is None:
+        if array.size != 1:
+            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        return wrap(backends.create("full", tensor.device, {"shape": array.shape, "fill_value": 1, "dtype": array.dtype}))
+    if not isinstance(gradient, Tensor):
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
+    given = gradient._array
+    if given.shape != array.shape:
+        raise RuntimeError(f"Mismatch in shape: grad_output[{number}] has a shape of {gradient.shape} and "
+                           f"output[{number}] has a shape of {tensor.shape}.")
+    if given.__class__ is not array.__class__:
+        raise RuntimeError(f"grad_output[{number}] is on {gradient.device} but output[{number}] is on {tensor.device}")
+    return gradient if given.dtype is array.dtype else gradient.to(tensor.dtype)
 
 
 def _input_node(tensor: Tensor) -> Any:
@@ -127,20 +132,20 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
     found: dict[Any, Tensor] = {}
     # Arrays that somebody holds: handing one out again would alias two gradients, or a gradient and the caller's array.
     handed_out: dict[int, Any] = {}
-    for _, seed in roots:
-        handed_out[id(_root(seed._array))] = seed
     reached = None if wanted is None else _ancestors_of(wanted, [node for node, _ in roots])
     flags = grad_mode.get()
     token = grad_mode.set(flags | GRAD if create_graph else flags & ~GRAD)
-    pop, push, find, take = heapq.heappop, heapq.heappush, grads.get, grads.pop
+    find, take = grads.get, grads.pop
     sums: set[Any] = set()  # nodes whose gradient is a sum made here
-    careful = create_graph or flags & CHECK_NAN  # each gradient as the rule computes it
+    check_nan = flags & CHECK_NAN
+    careful = create_graph or check_nan  # each gradient as the rule computes it
     try:
         for node, seed in roots:
+            handed_out[id(_root(seed._array))] = seed
             if reached is None or node in reached:
                 _add(grads, heap, node, seed)
         while heap:
-            node = pop(heap)[1]
+            node = heappop(heap)[1]
             g = take(node)
             if g.__class__ is Pieces:
                 g = g.whole()
@@ -148,13 +153,14 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
                 g = _call_hooks(node, g, handed_out)
             if wanted is not None and node in wanted:
                 found[node] = g
-            kind = node.__class__
-            foreign = kind is not Node and kind.foreign
-            if kind is Slot:
-                parent = node.parents[0]
-                if reached is None or parent in reached:
-                    _add_slot(grads, heap, parent, node.index, g)
-                continue
+            foreign = False
+            if node.__class__ is not Node:
+                if node.__class__ is Slot:
+                    parent = node.parents[0]
+                    if reached is None or parent in reached:
+                        _add_slot(grads, heap, parent, node.index, g)
+                    continue
+                foreign = node.foreign
             pull = node.pull
             if pull is None:
                 raise RuntimeError(
@@ -172,15 +178,19 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
                 if reached is None or parent in reached:
                     total = find(parent)
                     if total is None and parent.__class__ is not Leaf:
-                        push(heap, (-parent.seq, parent))
+                        heappush(heap, (-parent.seq, parent))
                     add_piece(grads, sums, parent, total, pull, g)
                 if not retain_graph:
                     node.pull = None
                 continue
-            results = pull(g, None if node.kept is None else node.output())
-            if retain_graph and node.kept is not None:
-                results = _apart(results, node.kept)
-            if flags & CHECK_NAN:
+            kept = node.kept
+            if kept.__class__ is list:
+                results = pull(g, node.output())
+                if retain_graph:
+                    results = _apart(results, kept)
+            else:
+                results = pull(g, kept)
+            if check_nan:
                 _check_nan(node, results)
             if foreign:
                 results = _call_post_hooks(node, results, g, handed_out)
@@ -196,7 +206,7 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
                 if total is None:
                     grads[parent] = gradient
                     if parent.__class__ is not Leaf:
-                        push(heap, (-parent.seq, parent))
+                        heappush(heap, (-parent.seq, parent))
                 elif parent in sums:  # memory of our own, which nobody has seen
                     array = total._array
                     if array.size < LARGE:
@@ -233,7 +243,7 @@ def _add(grads: dict[Any, Any], heap: list[tuple[int, Any]], node: Any, gradient
     else:
         grads[node] = gradient
         if node.__class__ is not Leaf:
-            heapq.heappush(heap, (-node.seq, node))
+            heappush(heap, (-node.seq, node))
 
 
 def _add_slot(grads: dict[Any, Any], heap: list[tuple[int, Any]], node: Node, index: int, gradient: Tensor) -> None:
@@ -241,7 +251,7 @@ def _add_slot(grads: dict[Any, Any], heap: list[tuple[int, Any]], node: Node, in
     bundle = grads.get(node)
     if bundle is None:
         bundle = grads[node] = []
-        heapq.heappush(heap, (-node.seq, node))
+        heappush(heap, (-node.seq, node))
     bundle.extend([None] * (index + 1 - len(bundle)))
     bundle[index] = gradient if bundle[index] is None else bundle[index] + gradient
 
@@ -379,11 +389,13 @@ def _accumulate(tensor: Tensor, gradient: Tensor, create_graph: bool, handed_out
 
 def _check_versions(node: Node, pull: Any) -> None:
     """Raise RuntimeError if a tensor that `pull` needs has been written since it was saved."""
-    for tensor in saved_tensors(pull):
+    kept = node.kept
+    outputs = kept if kept.__class__ is list else ()
+    for tensor in saved_tensors(pull, kept):
         box = tensor._version_box
         if box is not None and box.stamp > node.seq:
             raise RuntimeError(_modified(node, tensor, "input"))
-    for array, box, _ in node.kept or ():
+    for array, box, _ in outputs:
         if box is not None and box.stamp > node.seq:
             output = wrap(array)
             output._version_box = box
@@ -408,7 +420,7 @@ def _check_nan(node: Node, results: Sequence[Any]) -> None:
 def _tensor_backward(self: Tensor, gradient: Tensor | None = None, retain_graph: bool | None = None,
                      create_graph: bool = False, inputs: Tensors | None = None) -> None:
     """Accumulate the gradients of this tensor into `.grad` of the leaves; see `lucid.autograd.backward`."""
-    backward(self, None if gradient is None else [gradient], retain_graph, create_graph, inputs)
+    backward(self, gradient, retain_graph, create_graph, inputs)
 
 
 Tensor.backward = _tensor_backward  # type: ignore[attr-defined]

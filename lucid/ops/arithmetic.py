@@ -18,17 +18,18 @@ METHODS = ("add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_d
 INPLACE_METHODS = METHODS[:-2]
 
 Operand = Any  # a Tensor or a Python number
-
-
-def _pass_both(g: Tensor, y: Any) -> tuple[Any, Any]:
-    return g, g
+_modes = grad_mode.get
 
 
 def _add_rule(needs: Any, a: Operand, b: Operand) -> Pull:
-    if not isinstance(a, Tensor) or not isinstance(b, Tensor) or a._array.shape == b._array.shape:
-        return _pass_both
-    a_shape, b_shape = a._array.shape, b._array.shape
+    a_shape, b_shape = shape_of(a), shape_of(b)
+    if a_shape is None or b_shape is None or a_shape == b_shape:
+        return _alike_add
     return lambda g, y: (reduce_to(g, a_shape), reduce_to(g, b_shape))
+
+
+def _alike_add(g: Tensor, y: Any) -> tuple[Tensor, Tensor]:
+    return g, g
 
 
 def _sub_rule(needs: Any, a: Operand, b: Operand) -> Pull:
@@ -36,22 +37,21 @@ def _sub_rule(needs: Any, a: Operand, b: Operand) -> Pull:
     return lambda g, y: (reduce_to(g, a_shape), reduce_to(_neg(g), b_shape) if needs_b else None)
 
 
+def _alike_sub(g: Tensor, y: Any) -> tuple[Tensor, Tensor]:
+    return g, _neg(g)
+
+
+def _alike_mul(g: Tensor, operands: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+    a, b = operands
+    x = g._array
+    if _modes() or x.size >= LARGE or not x.ndim:
+        return _mul(g, b), _mul(g, a)
+    # All three are alike and nothing is recorded: without `_mul`'s questions this takes two thirds of the time.
+    kernel = TABLES[x.__class__]["mul"]
+    return wrap(kernel(x, b._array)), wrap(kernel(x, a._array))
+
+
 def _mul_rule(needs: Any, a: Operand, b: Operand) -> Pull:
-    if not (needs[0] and needs[1] and a._array.shape == b._array.shape and a._array.dtype.kind == "f"):
-        return _broadcast_mul_rule(needs, a, b)
-
-    def pull(g: Tensor, y: Any) -> tuple[Tensor, Tensor]:
-        x = g._array
-        if grad_mode.get() or x.size >= LARGE or not x.ndim:
-            return _mul(g, b), _mul(g, a)
-        # All three are alike and nothing is recorded: without `_mul`'s questions this takes two thirds of the time.
-        kernel = TABLES[x.__class__]["mul"]
-        return wrap(kernel(x, b._array)), wrap(kernel(x, a._array))
-
-    return pull
-
-
-def _broadcast_mul_rule(needs: Any, a: Operand, b: Operand) -> Pull:
     a_shape, b_shape = shape_of(a), shape_of(b)
     a, b = a if needs[1] else None, b if needs[0] else None
 
@@ -139,9 +139,9 @@ def _extremum_rule(larger: bool) -> Any:
 
 
 _neg: Op = UnaryOp("neg", lambda needs, a: lambda g, y: (_neg(g),))
-plain_add = _add = elementwise("add", _add_rule, promote)
-_sub = elementwise("sub", _sub_rule, lambda name, *operands: promote(name, *_refuse_bool(*operands)))
-_mul = elementwise("mul", _mul_rule, promote)
+plain_add = _add = elementwise("add", _add_rule, promote, alike=_alike_add)
+_sub = elementwise("sub", _sub_rule, lambda name, *operands: promote(name, *_refuse_bool(*operands)), alike=_alike_sub)
+_mul = elementwise("mul", _mul_rule, promote, alike=_alike_mul, saves=True)
 mul = accepts_out(_mul, castable=True)
 _div = elementwise("div", _div_rule, functools.partial(promote, floating=True), floating=True)
 _power = elementwise("power", _pow_rule, promote)

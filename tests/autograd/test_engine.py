@@ -188,3 +188,31 @@ def test_grad_fn_names_the_op_and_its_parents():
     assert x.grad_fn is None and x.is_leaf and not y.is_leaf
     assert y.grad_fn.name() == "add"
     assert y.grad_fn.next_functions[0][0].name() == "mul"
+
+
+@pytest.mark.parametrize(("operate", "kept"), [(lambda x, y: x + y, False), (lambda x, y: x - y, False),
+                                                (lambda x, y: x * y, True)])
+def test_operands_are_kept_for_the_gradient_only_where_it_needs_them(operate, kept):
+    x, y = leaf([1.0, 2.0]), leaf([3.0, 4.0])
+    a, b = x * 2, y * 2
+    total, array = operate(a, b).sum(), weakref.ref(a._array)
+    if kept:
+        a.add_(1)
+        with pytest.raises(RuntimeError, match="input .* of op 'mul' is at version 1"):
+            total.backward()
+    else:
+        del a
+        assert array() is None
+        total.backward()
+        assert x.grad.tolist() == [2.0, 2.0]
+
+
+@pytest.mark.parametrize("dtype", [lucid.float32, lucid.float64, lucid.complex64])
+@pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 3)])
+def test_product_of_alike_operands_differentiates_twice(shape, dtype):
+    x = (lucid.ones(shape, dtype=dtype) * 3).requires_grad_()
+    y = (lucid.ones(shape, dtype=dtype) * 4).requires_grad_()
+    first = grad(x * y, [x, y], lucid.ones(shape, dtype=dtype), create_graph=True)
+    assert [g.tolist() for g in first] == [y.tolist(), x.tolist()]
+    assert [g.shape for g in first] == [x.shape, y.shape]
+    assert grad(first[0], y, lucid.ones(shape, dtype=dtype))[0].tolist() == lucid.ones(shape, dtype=dtype).tolist()
