@@ -207,12 +207,12 @@ def _interleave(even, odd, sh, row, dx):
         _interleave_planes(even, odd, sh, row, dx, task * each, min(planes, (task + 1) * each))
 
 
-def _matching(taps: int, stride: int, dilation: int, padding: int, first: int) -> list[int]:
+def matching_taps(taps: int, stride: int, dilation: int, padding: int, first: int) -> list[int]:
     """The taps through which the input positions first, first + stride, ... meet outputs, from the last to the first."""
     return [a for a in reversed(range(taps)) if (first + padding - a * dilation) % stride == 0]
 
 
-def _step(taps: list[int]) -> int:
+def tap_step(taps: list[int]) -> int:
     """The step from one of `taps` to the next, negative; -1 for a single one."""
     return taps[1] - taps[0] if len(taps) > 1 else -1
 
@@ -228,20 +228,20 @@ def grad_input_by_remainders(
     kh, kw, sh, sw, ph, pw, dh, dw, _, _ = window
     height, width = dx.shape[2:]
     for row in range(min(sh, height)):
-        rows = _matching(kh, sh, dh, ph, row)
+        rows = matching_taps(kh, sh, dh, ph, row)
         parts = []
         for column in range(min(sw, width)):
-            columns = _matching(kw, sw, dw, pw, column)
+            columns = matching_taps(kw, sw, dw, pw, column)
             if not rows or not columns:
                 parts.append(np.empty((*dx.shape[:2], 0, 0), dx.dtype))
                 continue
             shape = (-(-(height - row) // sh), -(-(width - column) // sw))
             part = dx if (sh, sw) == (1, 1) else empty((*dx.shape[:2], *shape), dx.dtype)
-            taps = turned[:, :, rows[0] :: _step(rows), columns[0] :: _step(columns)][:, :, : len(rows), : len(columns)]
+            taps = turned[:, :, rows[0] :: tap_step(rows), columns[0] :: tap_step(columns)][:, :, : len(rows), : len(columns)]
             single = Window(
                 len(rows), len(columns), 1, 1,
                 -((row + ph - rows[0] * dh) // sh), -((column + pw - columns[0] * dw) // sw),
-                max(1, -_step(rows) * dh // sh), max(1, -_step(columns) * dw // sw), *shape,
+                max(1, -tap_step(rows) * dh // sh), max(1, -tap_step(columns) * dw // sw), *shape,
             )
             convolve(taps, single, part)
             parts.append(part)

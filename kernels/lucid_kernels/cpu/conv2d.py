@@ -1,7 +1,8 @@
 """2-d convolution and its gradients: each call goes to the way that suits its shape.
 
-`_winograd` serves 3x3 taps of 16 channels and more, `_direct` and `_direct_grad_weight` most others, `_depthwise` one input
-channel a group, `_columns` groups of few results and what is too small for threads. float16 and bfloat16 are computed in float32.
+`_winograd` serves 3x3 taps of 16 channels and more, `_direct` and `_direct_grad_weight` most others, `_direct_transposed` the
+input gradient with strides, `_depthwise` one input channel a group, `_columns` groups of few results and what is too small for
+threads. float16 and bfloat16 are computed in float32.
 """
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from ._columns import convolve_by_tiles, grad_input_by_tiles, grad_weight_by_til
 from ._depthwise import depthwise, depthwise_grad_input, depthwise_grad_weight
 from ._direct import convolve, grad_input, suits
 from ._direct_grad_weight import grad_weight, suits_grad_weight
+from ._direct_transposed import grad_input_strided
 from ._layout import Array, contiguous, deliver, result, upcast_half
 from ._row_copies import Window
 
@@ -92,7 +94,10 @@ def conv2d_grad_input(
     elif _winograd.suits(g, window, groups, weight.shape[1]):
         _winograd.grad_input(g, contiguous(weight), window, dx)
     elif suits(g, window, groups, dx.shape[1]):
-        grad_input(g, weight, window, dx, groups)
+        if window.kh > window.sh > 1 or window.kw > window.sw > 1:
+            grad_input_strided(g, contiguous(weight), window, dx, groups)
+        else:  # without overlaps the phases read nothing in common
+            grad_input(g, weight, window, dx, groups)
     else:
         grad_input_by_tiles(g, _by_group(weight, groups), window, dx)
     return deliver(out, dx)

@@ -2,7 +2,7 @@
 import ml_dtypes
 import numpy as np
 import pytest
-from lucid_kernels.cpu import _columns, _direct, _direct_grad_weight, _row_copies
+from lucid_kernels.cpu import _columns, _direct, _direct_grad_weight, _direct_transposed, _row_copies
 from lucid_kernels.cpu.conv2d import conv2d, conv2d_grad_input, conv2d_grad_weight
 
 # (input shape, weight shape, stride, padding, dilation, groups)
@@ -75,6 +75,11 @@ STRIDED = {
         (((2, 3, 12, 10), (5, 3, 3, 2)), (2, 4), (2, 3), (2, 2)),
         (((2, 3, 8, 9), (7, 3, 3, 3)), (1, 1), (0, 0), (1, 1)),
         (((2, 3, 6, 5), (7, 3, 2, 3)), (1, 1), (3, 4), (1, 2)),
+        (((3, 9, 15, 14), (5, 9, 4, 4)), (2, 2), (1, 1), (1, 1)),
+        (((2, 17, 1, 70), (3, 17, 1, 5)), (1, 3), (0, 2), (1, 1)),
+        (((2, 5, 1, 9), (4, 5, 3, 5)), (4, 3), (1, 2), (1, 1)),
+        (((1, 5, 11, 12), (3, 5, 5, 3)), (4, 2), (0, 1), (2, 4)),
+        (((1, 4, 2, 3), (3, 4, 4, 5)), (3, 4), (2, 3), (1, 1)),
     ]
 }
 each_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
@@ -166,12 +171,13 @@ def test_direct_against_columns(case, monkeypatch):
     """The two ways agree, and so do bands of one row, chunks of one sample and a single partial sum."""
     columns = check(case, np.float32, 1e-4)
     monkeypatch.setattr(_row_copies, "LEAST_PRODUCTS", 0)
-    for module in (_direct, _direct_grad_weight):
+    modules = (_direct, _direct_grad_weight, _direct_transposed)
+    for module in modules:
         monkeypatch.setattr(module, "_plan", module._plan.__wrapped__)  # nothing that other limits led to
     for limits in ({}, {"_COPIES_BYTES": 1, "_PASS_BYTES": 1}, {"_TASKS": 100, "_PARTS_BYTES": 1}, {"_POSITIONS": 1},
-                   {"_STEPS": 1, "_WEIGHT_BYTES": 1, "_SUMS_BYTES": 1}, {"_SMALL_PLANE": 0}):
+                   {"_STEPS": 1, "_WEIGHT_BYTES": 1, "_SUMS_BYTES": 1}, {"_COPIES": 1}, {"_SMALL_PLANE": 0}):
         for name, value in limits.items():
-            for module in (_direct, _direct_grad_weight):
+            for module in modules:
                 monkeypatch.setattr(module, name, value, raising=False)
         for got, wanted in zip(check(case, np.float32, 1e-4), columns):
             np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-4)
