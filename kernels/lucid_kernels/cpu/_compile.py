@@ -52,12 +52,12 @@ def jit_inline(function: Callable[..., Any]) -> Callable[..., Any]:
     return _compiled(function, EXACT, forceinline=True)
 
 
-def jit_strict(function: Callable[..., Any]) -> Callable[..., Any]:
+def jit_strict(function: Callable[..., Any], inline: bool = False) -> Callable[..., Any]:
     """Compile with IEEE arithmetic only, no contraction: for results that must match another backend bit for bit.
 
     `fastmath=False` is not redundant: unset, a function takes over the flags of the caller that is compiled first.
     """
-    return _compiled(function, False)
+    return _compiled(function, False, forceinline=inline)
 
 
 def jit_parallel(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -66,7 +66,7 @@ def streamed(builder: ir.IRBuilder, store: Any) -> None:
 def _array(context: Any, builder: ir.IRBuilder, kind: Any, data: Any, count: Any) -> Any:
     """A flat array that owns no memory."""
     array = context.make_array(kind)(context, builder)
-    size = ir.Constant(_INT, context.get_abi_sizeof(context.get_value_type(kind.dtype)))
+    size = ir.Constant(_INT, context.get_abi_sizeof(context.get_data_type(kind.dtype)))
     populate_array(array, data=data, shape=[count], strides=[size], itemsize=size, meminfo=None)
     return array._getvalue()
 

@@ -1,8 +1,8 @@
 """Formulas in one pass over memory: Numba functions written and compiled for each `Program`.
 
 A program becomes two functions: a serial loop over flat arrays, which LLVM vectorises, and a parallel kernel that hands it
-chunks, or rows where arguments broadcast. Numbers in the formula are arguments of both, so another number needs no new
-compilation. The kernel is named after its source text, by which the cache on disk finds it again.
+chunks (`_chunked.py`), or rows where arguments broadcast. Numbers in the formula are arguments of both, so another number
+needs no new compilation. The kernel is named after its source text, by which the cache on disk finds it again.
 """
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ import numpy as np
 
 from lucid_kernels.expression import Layout, Part, Program, Step, plan
 
-from . import _formula_math, _math
-from ._compile import jit_parallel, jit_strict
-from ._layout import Array, chunk, chunks, contiguous, deliver, outputs, result, row_chunk
+from . import _chunked, _formula_math, _math
+from ._compile import jit_strict
+from ._layout import Array, contiguous, deliver, outputs, result, row_chunk
 from ._pool import SMALLEST
+from ._streaming import streams
 
 # A row is a call of the serial loop, 35 ns: below this many elements that costs more than copying the arguments out.
 SHORTEST_ROW = 64
@@ -42,7 +43,7 @@ _TEMPLATES = {
 }  # fmt: skip
 _INTEGER = {"maximum": "max({0}, {1})", "minimum": "min({0}, {1})"}
 _GLOBALS = {"__name__": __name__, "numba": numba, "np": np, "math": math, "_math": _math, "_formula_math": _formula_math,
-            "chunk": chunk, "chunks": chunks, "row_chunk": row_chunk}  # fmt: skip
+            "row_chunk": row_chunk}  # fmt: skip
 _kernels: dict[str, Callable[..., None]] = {}
 
 
@@ -79,13 +80,22 @@ def _run(part: Part, arrays: Sequence[Array], out: Sequence[Array | None]) -> li
         if array.dtype is not dtype and array.dtype != dtype:
             array = array.astype(dtype, order="C")
         arguments.append(contiguous(array).reshape(rows if kind == "F" else -1))
-    _kernel(program, layout)(*arguments, *program.constants, *[array.reshape(rows) for array in results])
+    streaming = not small and layout.outer == 1 and _streams(arguments, results, out)
+    _kernel(program, layout, streaming)(*arguments, *program.constants, *[array.reshape(rows) for array in results])
     return results
 
 
-def _kernel(program: Program, layout: Layout) -> Callable[..., None]:
+def _streams(arguments: Sequence[Array], results: Sequence[Array], out: Sequence[Array | None]) -> bool:
+    """Whether to stream the results: new ones, not arguments, with blocks of one length."""
+    dtype = results[0].dtype
+    if dtype.char not in "fd" or any(array.dtype != dtype for array in results) or any(given is not None for given in out):
+        return False
+    return streams(sum(array.nbytes for array in (*arguments, *results)), *results)
+
+
+def _kernel(program: Program, layout: Layout, streaming: bool) -> Callable[..., None]:
     """The compiled kernel; programs with the same text share it."""
-    key = layout.kinds, layout.outer > 1
+    key = layout.kinds, layout.outer > 1, streaming
     kernel = program.kernels.get(key)
     if kernel is None:
         text = source(program, *key)
@@ -99,40 +109,37 @@ def _kernel(program: Program, layout: Layout) -> Callable[..., None]:
 def _compile(text: str) -> Callable[..., None]:
     """The kernel of the functions `loop` and `kernel` in `text`, which get names of their own for the cache on disk."""
     name = f"fused_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
-    text = text.replace("def kernel(", f"def {name}(")
     scope: dict[str, Any] = dict(_GLOBALS)
+    loop, kernel = text.split("\n\n")
     # Named after this file, whose sources the cache looks at to know whether its entries are still good.
-    exec(compile(text, __file__, "exec"), scope)
+    exec(compile(loop, __file__, "exec"), scope)
     # Each operation is rounded, as one by one: a product that joins a sum unrounded would turn inf - inf into inf.
-    scope["loop"] = jit_strict(scope["loop"])
-    scope[name].__source__ = text
-    return jit_parallel(scope[name])
+    scope["loop"], scope["inlined"] = jit_strict(scope["loop"]), jit_strict(scope["loop"], inline=True)
+    return _chunked.compile_source(kernel.replace("def kernel(", f"def {name}("), name, __file__, scope)
 
 
-def source(program: Program, kinds: str, rows: bool) -> str:
-    """The Python text of a kernel for arguments of these `kinds` (see `Layout`), with rows or without."""
+def source(program: Program, kinds: str, rows: bool, streaming: bool = False) -> str:
+    """The Python text of a kernel for arguments of these `kinds` (see `Layout`), with rows, or streaming, or neither."""
     inputs, constants = [f"x{i}" for i in range(len(kinds))], [f"k{i}" for i in range(len(program.constants))]
     results = [f"y{i}" for i in range(len(program.outputs))]
-    parameters = ", ".join((*inputs, *constants, *results))
-    lines = [f"def loop({parameters}):"]
+    parameters = [*inputs, *constants, *results]
+    lines = [f"def loop({', '.join(parameters)}):"]
     lines += [f"    k{i} = np.{dtype.type.__name__}(k{i})" for i, dtype in enumerate(program.constant_dtypes)]
     lines += [f"    e{x} = {x}[0]" for x, kind in zip(inputs, kinds, strict=True) if kind in "CS"]
     lines += [f"    for i in range({results[0]}.shape[0]):"]
     lines += [f"        e{x} = {x}[i]" for x, kind in zip(inputs, kinds, strict=True) if kind in "FR"]
     lines += [f"        {step.name} = {_expression(step)}" for step in program.steps]
     lines += [f"        {y}[i] = {_element(name)}" for y, name in zip(results, program.outputs, strict=True)]
-    lines += ["", f"def kernel({parameters}):"]
-    if rows:
-        taken = {"F": "[r]", "R": "", "C": "[r : r + 1]", "S": ""}
-        passed = [*[x + taken[kind] for x, kind in zip(inputs, kinds, strict=True)], *constants, *[f"{y}[r]" for y in results]]
-        lines += [f"    rows, inner = {results[0]}.shape", "    step = row_chunk(inner)",
-                  "    for c in numba.prange((rows + step - 1) // step):",
-                  "        for r in range(c * step, min(rows, (c + 1) * step)):",
-                  f"            loop({', '.join(passed)})"]  # fmt: skip
-    else:
-        passed = [*[f"chunk({x}, c)" if kind == "F" else x for x, kind in zip(inputs, kinds, strict=True)], *constants,
-                  *[f"chunk({y}, c)" for y in results]]  # fmt: skip
-        lines += [f"    for c in numba.prange(chunks({results[0]}.shape[0])):", f"        loop({', '.join(passed)})"]
+    if not rows:
+        whole = [x for x, kind in zip(inputs, kinds, strict=True) if kind == "F"]
+        return "\n".join([*lines, "", _chunked.source("kernel", parameters, whole, results, streaming)])
+    taken = {"F": "[r]", "R": "", "C": "[r : r + 1]", "S": ""}
+    passed = [*[x + taken[kind] for x, kind in zip(inputs, kinds, strict=True)], *constants, *[f"{y}[r]" for y in results]]
+    lines += ["", f"def kernel({', '.join(parameters)}):",
+              f"    rows, inner = {results[0]}.shape", "    step = row_chunk(inner)",
+              "    for c in numba.prange((rows + step - 1) // step):",
+              "        for r in range(c * step, min(rows, (c + 1) * step)):",
+              f"            loop({', '.join(passed)})"]  # fmt: skip
     return "\n".join(lines) + "\n"
 
 

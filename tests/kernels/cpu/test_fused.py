@@ -11,7 +11,8 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
-from lucid_kernels.cpu import _formula_math, fused
+from lucid_kernels.cpu import _formula_math, _streaming, fused
+from lucid_kernels.cpu._pool import SMALLEST
 from lucid_kernels.expression import Node, Program
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -118,6 +119,30 @@ def test_special_values(name: str, dtype: Any) -> None:
     found = fused.fused(*arguments, program=program)
     assert found.dtype == dtype
     np.testing.assert_allclose(found, expected, rtol=1e-6 if dtype == FLOAT else 1e-14, atol=2e-16)
+
+
+@pytest.mark.parametrize("dtype", [FLOAT, DOUBLE])
+def test_streamed_is_the_same(dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also several results, scalars, a mask, and results that are not streamed: of several dtypes, or given."""
+    size = SMALLEST // 4 + 33
+    x, y = np.random.default_rng(0).standard_normal((2, size)).astype(dtype)
+    arguments = [x, y, x > 0, np.array(0.5, dtype)]
+    a, b, mask, scalar = (Node("input", array.dtype, (), place) for place, array in enumerate(arguments))
+    product = Node("mul", dtype, (a, scalar))
+    chosen = Node("where", dtype, (mask, product, Node("constant", dtype, (), 3.0)))
+    number = Node("add", dtype, (chosen, Node("tanh", dtype, (b,))))
+    compared = Node("lt", np.dtype(bool), (a, b))
+    for program in (Program([number]), Program([number, product]), Program([number, compared])):
+        expected = fused.fused(*arguments, program=program)
+        with monkeypatch.context() as patch:
+            patch.setattr(_streaming, "_streamed_from", lambda: 0)
+            found = fused.fused(*arguments, program=program)
+        for one, other in zip(*[result if isinstance(result, tuple) else (result,) for result in (found, expected)], strict=True):
+            np.testing.assert_array_equal(one, other)
+    monkeypatch.setattr(_streaming, "_streamed_from", lambda: 0)
+    expected = x * x.dtype.type(0.5)
+    assert fused.fused(*arguments, program=Program([product]), out=x) is x
+    np.testing.assert_array_equal(x, expected)
 
 
 def test_out_and_threads() -> None:
