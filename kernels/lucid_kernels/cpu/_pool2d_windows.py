@@ -15,7 +15,7 @@ from ._pool_microkernels import max_of_halves
 
 
 @jit_exact
-def max_2x2(x, y, indices, first, last):
+def _max_2x2(x, y, indices, first, last):
     """Maxima and their positions for windows that neither overlap nor touch padding.
 
     Half a vector of windows is a unit of work, the last ones of a row are fewer; two units are computed at once.
@@ -46,12 +46,12 @@ def max_2x2(x, y, indices, first, last):
 
 
 @jit_parallel
-def max_2x2_parallel(x, y, indices):
+def max_2x2(x, y, indices):
     """`max_2x2` for all planes."""
     count = x.shape[0]
     step = row_chunk(x.size // max(1, count))
     for i in numba.prange((count + step - 1) // step):
-        max_2x2(x, y, indices, i * step, min(count, (i + 1) * step))
+        _max_2x2(x, y, indices, i * step, min(count, (i + 1) * step))
 
 
 @jit_exact
@@ -73,7 +73,7 @@ def _max_of_window(x, p, top, row, bottom, left, middle, right):
 
 
 @jit_exact
-def max_3x3(x, y, indices, first, last):
+def _max_3x3(x, y, indices, first, last):
     """Maxima and their positions for 3x3 windows, stride 2, padding 1, of planes with fewer than 2^31 elements.
 
     A tap in the padding is replaced by its neighbour inside, which the window has anyway: that changes neither the maximum
@@ -115,16 +115,16 @@ def max_3x3(x, y, indices, first, last):
 
 
 @jit_parallel
-def max_3x3_parallel(x, y, indices):
+def max_3x3(x, y, indices):
     """`max_3x3` for all planes."""
     count = x.shape[0]
     step = row_chunk(x.size // max(1, count))
     for i in numba.prange((count + step - 1) // step):
-        max_3x3(x, y, indices, i * step, min(count, (i + 1) * step))
+        _max_3x3(x, y, indices, i * step, min(count, (i + 1) * step))
 
 
 @jit_exact
-def average_2x2(x, scale, y, first, last):
+def _average_2x2(x, scale, y, first, last):
     """Sums over 2x2 windows with stride 2, without padding, times `scale`."""
     _, out_height, out_width = y.shape
     for p in range(first, last):
@@ -135,16 +135,16 @@ def average_2x2(x, scale, y, first, last):
 
 
 @jit_parallel
-def average_2x2_parallel(x, scale, y):
+def average_2x2(x, scale, y):
     """`average_2x2` for all planes."""
     count = x.shape[0]
     step = row_chunk(x.size // max(1, count))
     for i in numba.prange((count + step - 1) // step):
-        average_2x2(x, scale, y, i * step, min(count, (i + 1) * step))
+        _average_2x2(x, scale, y, i * step, min(count, (i + 1) * step))
 
 
 @jit_exact
-def average_2x2_grad(g, scale, dx, first, last):
+def _average_2x2_grad(g, scale, dx, first, last):
     """The gradient of `average_2x2` for planes that the windows cover."""
     _, out_height, out_width = g.shape
     for p in range(first, last):
@@ -158,9 +158,9 @@ def average_2x2_grad(g, scale, dx, first, last):
 
 
 @jit_parallel
-def average_2x2_grad_parallel(g, scale, dx):
+def average_2x2_grad(g, scale, dx):
     """`average_2x2_grad` for all planes."""
     count = dx.shape[0]
     step = row_chunk(dx.size // max(1, count))
     for i in numba.prange((count + step - 1) // step):
-        average_2x2_grad(g, scale, dx, i * step, min(count, (i + 1) * step))
+        _average_2x2_grad(g, scale, dx, i * step, min(count, (i + 1) * step))

@@ -17,6 +17,8 @@ from numba.core import cgutils
 
 from ._microkernels import _INT, VECTOR_BYTES, _at, _data, _intrinsic, _Vectors
 
+_LINE = 64  # bytes of a line of the cache
+
 
 class _Numbers(_Vectors):
     """Vectors of 64-bit integers."""
@@ -125,6 +127,23 @@ def max_of_halves(typing, x, starts, width, counts, whole, y, targets, indices, 
                 wide = builder.sext(wide, ir.VectorType(_INT, vectors.half))
             wide = builder.add(wide, vectors.splat(position, vectors.half))
             vectors.positions.store_masked(wide, _at(builder, indices, target), written)
+        return context.get_dummy_value()
+
+    return signature, emit
+
+
+@_intrinsic
+def ask_for(typing, array, start, count):
+    """Ask for some elements of an array, as if flat, to read them; they may lie behind its end."""
+    signature = types.void(array, types.int64, types.int64)
+
+    def emit(context, builder, signature, arguments):
+        pointer = _at(builder, _data(context, builder, signature.args[0], arguments[0]), arguments[1])
+        size = context.get_abi_sizeof(pointer.type.pointee)
+        vectors = _Vectors(builder, ir.DoubleType(), 1)  # whatever the elements: a declaration in a module has one type
+        step = ir.Constant(_INT, _LINE // size)
+        with cgutils.for_range_slice(builder, ir.Constant(_INT, 0), arguments[2], step, intp=_INT) as (at, _):
+            vectors.prefetch(_at(builder, pointer, at), write=False)
         return context.get_dummy_value()
 
     return signature, emit

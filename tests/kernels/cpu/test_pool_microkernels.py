@@ -7,10 +7,10 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
+from lucid_kernels.cpu._max_pool2d_planes import _pool_planes
 from lucid_kernels.cpu._microkernels import VECTOR_BYTES
-from lucid_kernels.cpu._pool2d_windows import max_2x2
+from lucid_kernels.cpu._pool2d_windows import _max_2x2
 from lucid_kernels.cpu._pool_microkernels import max_of_halves
-from lucid_kernels.cpu.pool2d import _max_planes
 
 
 @pytest.mark.parametrize("shape", [(4, 28, 28), (3, 10, 10), (2, 7, 13), (3, 32, 32), (2, 2, 32), (1, 3, 14), (5, 9, 3), (2, 4, 70),
@@ -25,8 +25,8 @@ def test_max_2x2(shape: tuple[int, int, int], dtype: Any) -> None:
     first, last = min(1, shape[0]), max(shape[0] - 1, 0)
     pooled = (shape[0], shape[1] // 2, shape[2] // 2)
     found, wanted = ((np.full(pooled, -7, dtype), np.full(pooled, -7, np.int64)) for _ in range(2))
-    max_2x2(x, *found, first, last)
-    _max_planes(x, 2, 2, 2, 2, 0, 0, 1, 1, *wanted, first, last)
+    _max_2x2(x, *found, first, last)
+    _pool_planes(x, 2, 2, 2, 2, 0, 0, 1, 1, *wanted, first, last)
     for one, other in zip(found, wanted):
         np.testing.assert_array_equal(one, other)
 
