@@ -50,6 +50,8 @@ from bench.report import header, row, target_table  # noqa: E402
 #: Families of kernels, each in its file; they run on both devices.
 KERNELS = ("elementwise", "softmax", "cross_entropy", "batch_norm", "layer_norm", "conv2d", "pool2d", "embedding", "random",
            "optimizer", "products")
+#: Of the whole library on a CPU, without targets.
+SHAPES = ("convolution_shapes",)
 #: The families of the targets, of the whole library on a CPU.
 TARGETS = tuple(f"targets.{name}" for name in targets.FAMILIES)
 #: Measured alone, on a CPU, each with its own line. PEAK gives rows with targets.
@@ -61,7 +63,7 @@ RESULTS = pathlib.Path(__file__).parent / "results"
 
 def families(names: list[str], device: str, only_targets: bool = False) -> list[str]:
     """The families to run: those named (with or without folder and suffix), or all that the device has."""
-    everything = (*TARGETS, PEAK) if only_targets else (*KERNELS, *ALONE, *TARGETS)
+    everything = (*TARGETS, PEAK) if only_targets else (*KERNELS, *SHAPES, *ALONE, *TARGETS)
     if device == "gpu":
         everything = tuple(name for name in everything if name in KERNELS)
     short = {family.rpartition(".")[2]: family for family in everything}

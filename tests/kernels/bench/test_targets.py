@@ -51,7 +51,7 @@ def test_every_row_of_the_table_is_there() -> None:
 
 
 @pytest.mark.parametrize("side", ["ours", "torch"])
-@pytest.mark.parametrize("family", run.TARGETS)
+@pytest.mark.parametrize("family", [*run.TARGETS, *run.SHAPES])
 def test_every_target_computes_the_right_result(family: str, side: str) -> None:
     if side == "torch":
         pytest.importorskip("torch")
