@@ -14,6 +14,7 @@ import numba
 import numpy as np
 
 from . import _pointwise
+from ._aligned import aligned_empty, whole_vectors
 from ._compile import jit, jit_parallel
 from ._layout import PARALLEL_FROM, Array
 from ._microkernels import ROWS, VECTOR_BYTES, VECTORS, multiply_block
@@ -73,7 +74,7 @@ def _convolve_band(x, window, cut, n, samples, top, bottom, rows, step, taps, we
     plane = window.out_height * window.out_width
     block = VECTORS * (VECTOR_BYTES // x.itemsize)
     # The last block reads on for up to a block of positions.
-    copies = np.empty(min(channels, cut.channels) * window.kw * cut.period * step + block, x.dtype)
+    copies = aligned_empty(min(channels, cut.channels) * window.kw * cut.period * step + block, x)
     copies[copies.shape[0] - block :] = 0
     count = (bottom - top) * window.out_width
     total = samples * count
@@ -213,7 +214,7 @@ def _plan(
     """
     cut = _cut(samples, itemsize, channels, window, out_channels)
     rows = cut.band + extra_rows(window, cut.period)
-    step = cut.samples * rows * window.out_width
+    step = whole_vectors(cut.samples * rows * window.out_width, itemsize)
     tasks = -(-samples // cut.samples) * -(-window.out_height // cut.band) * groups
     splits = min(-(-out_channels // ROWS), -(-_TASKS // (2 * tasks)))  # each split copies the pixels again
     return cut, rows, step, tap_starts(cut.channels, window, cut.period, step), splits

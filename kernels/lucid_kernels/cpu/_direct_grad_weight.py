@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
+from ._aligned import aligned_empty, whole_vectors
 from ._compile import jit, jit_parallel
 from ._layout import Array
 from ._microkernels import DOT_ROWS, DOT_SUMS, DOT_TAPS, dot_block
@@ -32,14 +33,13 @@ def suits_grad_weight(x: Array, window: Window, groups: int, out_channels: int) 
 
 @jit
 def _sum_products(g, g_first, g_step, x, window, period, first_sample, last_sample, first_channel, channels, band, chunk, taps,
-                  g_rows, rows_each, copies, sums):
+                  g_rows, rows_each, step, copies, sums):
     """Add to sums (blocks of g_rows, blocks of taps, DOT_SUMS) the products of the gradient with x.
 
     `g` is flat; from `g_first` on its samples are `g_step` elements apart and the rows of a sample start at `g_rows`.
     """
     width, height = window.out_width, window.out_height
     rows = band + (window.kh - 1) // period * (period * window.dh // window.sh)
-    step = chunk * rows * width
     for n in range(first_sample, last_sample, chunk):
         samples = min(chunk, last_sample - n)
         for top in range(0, height, band):
@@ -63,10 +63,10 @@ def _sum_parts(g, g_group, g_step, x, groups, window, period, channels_each, ban
     for task in numba.prange(parts.shape[0] * parts.shape[1]):
         part, place = task // parts.shape[1], task % parts.shape[1]
         group, first = place // chunks, place % chunks * channels_each
-        copies = np.empty(channels_each * window.kw * period * step, x.dtype)
+        copies = aligned_empty(channels_each * window.kw * period * step, x)
         _sum_products(g, group * g_group, g_step, x, window, period, part * each, min(samples, (part + 1) * each),
                       group * channels + first, min(channels_each, channels - first), band, chunk, taps, g_rows, rows_each,
-                      copies, parts[part, place])
+                      step, copies, parts[part, place])
 
 
 def _blocks(starts: Array, size: int) -> Array:
@@ -114,7 +114,7 @@ def _plan(samples: int, itemsize: int, channels: int, window: Window, out_channe
     weight_bytes = groups * out_channels * channels * window.kh * window.kw * itemsize
     parts = max(1, min(-(-_TASKS // (groups * chunks)), samples, _PARTS_BYTES // weight_bytes))
     chunk = min(chunk, -(-samples // parts))
-    step = chunk * rows * width
+    step = whole_vectors(chunk * rows * width, itemsize)
     taps = _blocks(tap_starts(channels_each, window, period, step), DOT_TAPS)
     g_rows = _blocks(np.arange(out_channels) * row, DOT_ROWS)
     rows_each = max(1, _PASS_BYTES // (DOT_ROWS * chunk * band * width * itemsize))
