@@ -13,10 +13,10 @@ import numba
 
 from ._compile import jit_inline, jit_parallel
 from ._layout import Array, chunk, chunks
-from ._streaming import block_for, fence, piece, stream_block, streams
+from ._streaming import ask_for, block_for, fence, piece, stream_block, streams
 
-_GLOBALS = {"numba": numba, "chunk": chunk, "chunks": chunks, "piece": piece, "block_for": block_for,
-            "stream_block": stream_block, "fence": fence}  # fmt: skip
+_GLOBALS = {"numba": numba, "chunk": chunk, "chunks": chunks, "piece": piece, "ask_for": ask_for,
+            "block_for": block_for, "stream_block": stream_block, "fence": fence}  # fmt: skip
 
 
 def source(name: str, parameters: Sequence[str], cut: Sequence[str], results: Sequence[str], streaming: bool) -> str:
@@ -36,7 +36,7 @@ def source(name: str, parameters: Sequence[str], cut: Sequence[str], results: Se
     lines += [f"        {p}_chunk = chunk({p}, c)" for p in (*cut, *results)]
     lines += [f"        {y}_block = block_for({y})" for y in results]
     lines += [f"        size, step = {first}_chunk.shape[0], {first}_block.shape[0]", "        whole = size - size % step",
-              "        for s in range(0, whole, step):",
+              "        for s in range(0, whole, step):", *[f"            ask_for({p}_chunk, s, {first}_block)" for p in cut],
               f"            inlined({arguments('piece({}_chunk, s, step)', '{}_block')})"]  # fmt: skip
     lines += [f"            stream_block({y}_block, {y}_chunk, s)" for y in results]
     rest = "piece({0}_chunk, whole, size - whole)"
