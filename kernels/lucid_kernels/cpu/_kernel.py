@@ -12,15 +12,18 @@ import gc
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from numba.core import dispatcher, types
+import llvmlite.binding as llvm
+from numba.core import codegen, dispatcher, typed_passes, types, untyped_passes
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+from numba.core.compiler_machinery import PassManager
 from numba.core.registry import CPUDispatcher
 from numba.core.runtime.nrt import rtsys
 
 from ._cache import KernelCache
 
 _FunctionCompiler: Any = vars(dispatcher)["_FunctionCompiler"]
+_codegen: Any = codegen
 
 
 # Lines of LLVM's code. It inlines some 60, and several times as many where arguments are constants: with 200 the convolutions of
@@ -66,6 +69,23 @@ class _Library(JITCodeLibrary):
         if self.optimised:
             self._optimize_final_module()
         self._final_module.verify()
+
+    def _optimize_functions(self, module: Any) -> None:
+        module.data_layout = self._codegen._data_layout
+
+    def _optimize_final_module(self) -> None:
+        """Optimise what has been linked, once: Numba does it for each function, then lightly and then fully for the module.
+
+        That took a fifth of LLVM's time, and made no kernel faster. Numba's references are counted less often where variables
+        are in registers, which is all that has to be done before.
+        """
+        passes, builder = llvm.create_new_module_pass_manager(), self._codegen._pass_builder(opt=0)
+        passes.add_simplify_cfg_pass()
+        passes.add_sroa_pass()
+        passes.add_refprune_pass(_codegen._parse_refprune_flags())
+        passes.run(self._final_module, builder)
+        passes, builder = self._codegen._module_pass_manager()
+        passes.run(self._final_module, builder)
 
     def _link_larger(self, module: Any) -> None:
         """Link into `module` what is missing of the larger functions. LLVM leaves out what nothing calls."""
@@ -134,9 +154,6 @@ class NumbaLibrary(InnerLibrary):
         if module.name != "cfunc_wrapper":
             super().add_ir_module(module)
 
-    def _optimize_functions(self, module: Any) -> None:
-        module.data_layout = self._codegen._data_layout
-
 
 class KernelLibrary(_Library):
     """The code of a kernel, with all that it calls."""
@@ -149,7 +166,25 @@ class KernelLibrary(_Library):
         self._finalize_final_module()
 
 
-class _InnerCompiler(Compiler):
+class _ShortPipeline(Compiler):
+    """Numba's passes but for those that look for what our functions do not have: each finds all variables' lifetimes anew."""
+
+    missing = (untyped_passes.WithLifting, untyped_passes.InlineClosureLikes, untyped_passes.InlineInlinables,
+               typed_passes.InlineOverloads)  # fmt: skip
+
+    def define_pipelines(self) -> list[Any]:
+        (complete,) = super().define_pipelines()
+        if self.state.flags.auto_parallel.enabled:
+            return [complete]
+        passes = PassManager(complete.pipeline_name)
+        for each, description in complete.passes:
+            if each not in self.missing:
+                passes.add_pass(each, description)
+        passes.finalize()
+        return [passes]
+
+
+class _InnerCompiler(_ShortPipeline):
     library: type[InnerLibrary] = InnerLibrary
 
     def __init__(self, typing_context: Any, target_context: Any, library: Any, args: Any, result: Any, flags: Any, *rest: Any
@@ -180,7 +215,7 @@ def _numba_functions_linked(target_context: Any) -> Iterator[None]:
         del codegen.create_library
 
 
-class _KernelPipeline(Compiler):
+class _KernelPipeline(_ShortPipeline):
     def __init__(self, typing_context: Any, target_context: Any, library: Any, *rest: Any) -> None:
         library = KernelLibrary(target_context.codegen(), "kernel")
         library.enable_object_caching()
