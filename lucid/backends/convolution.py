@@ -1,14 +1,15 @@
 """Three-dimensional convolution made of the two-dimensional kernels, and the windows of images as columns, once for NumPy and
 CuPy: `table(xp, kernels)`.
 
-conv3d: the slices of the input that one output slice meets are stacked as channels: KD copies of the input, one 2-d convolution
-of N * OD images, and a copy that puts the channels in front of the slices again.
+conv3d: the slices of the input that one output slice meets are stacked as channels of an image, 2-d convolutions take some of
+these images at a time, and a copy puts the channels in front of the slices again. A kernel that spans only the depth needs no
+copies: the volumes are images of D rows and H * W columns.
 """
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from .functions import HALVES, wide
@@ -48,64 +49,113 @@ def _outputs(length: int, taps: int, stride: int, padding: int, dilation: int) -
     return (length + 2 * padding - dilation * (taps - 1) - 1) // stride + 1
 
 
-def table(xp: Any, kernels: dict[str, Kernel]) -> dict[str, Kernel]:
-    """`conv3d`, its gradients, `unfold` and `fold` on `xp` (numpy or cupy), with the 2-d kernels in the table `kernels`."""
+def _is_flat(kernel: Sizes, stride: Sizes, padding: Sizes) -> bool:
+    """Whether a convolution with these lengths of the kernel and the rest spans only the depth."""
+    return kernel[1:] == stride[1:] == (1, 1) and padding[1:] == (0, 0)
 
-    def windows(x: Array, outputs: int, taps: int, stride: Sizes, padding: Sizes, dilation: Sizes) -> Array:
-        """The images (N * OD, C * KD, H, W): the slices of x (N, C, D, H, W) beneath each output slice, zeros outside."""
+
+def table(xp: Any, kernels: dict[str, Kernel], window_bytes: int) -> dict[str, Kernel]:
+    """`conv3d`, its gradients, `unfold` and `fold` on `xp` (numpy or cupy), with the 2-d kernels in the table `kernels`.
+
+    conv3d stacks slices of up to about `window_bytes` at a time.
+    """
+
+    def parts(samples: int, outputs: int, slice_bytes: int) -> Iterator[tuple[slice, range]]:
+        """The samples and the output slices that are computed together; the windows of an output slice have `slice_bytes`."""
+        fitting = max(1, window_bytes // max(1, slice_bytes))
+        if fitting >= outputs:
+            step = fitting // max(1, outputs)
+            yield from ((slice(n, min(samples, n + step)), range(outputs)) for n in range(0, samples, step))
+            return
+        step = -(-outputs // -(-outputs // fitting))
+        yield from ((slice(n, n + 1), range(first, min(outputs, first + step)))
+                    for n in range(samples) for first in range(0, outputs, step))
+
+    def meetings(part: range, length: int, taps: int, stride: Sizes, padding: Sizes, dilation: Sizes
+                 ) -> list[tuple[slice, slice]]:
+        """`_matches` along the depth for some output slices, counted from the first of them."""
+        return _matches(length, len(part), taps, stride[0], padding[0] - part.start * stride[0], dilation[0])
+
+    def windows(x: Array, part: range, taps: int, stride: Sizes, padding: Sizes, dilation: Sizes) -> Array:
+        """The images (N * slices, C * KD, H, W): the slices of x (N, C, D, H, W) beneath some output slices, zeros outside."""
         samples, channels, depth, height, width = x.shape
-        result = xp.empty((samples, outputs, channels, taps, height, width), x.dtype)
-        for tap, (inside, source) in enumerate(_matches(depth, outputs, taps, stride[0], padding[0], dilation[0])):
+        result = xp.empty((samples, len(part), channels, taps, height, width), x.dtype)
+        for tap, (inside, source) in enumerate(meetings(part, depth, taps, stride, padding, dilation)):
             result[:, :inside.start, :, tap] = 0
             result[:, inside, :, tap] = x[:, :, source].swapaxes(1, 2)
             result[:, inside.stop:, :, tap] = 0
-        return result.reshape(samples * outputs, channels * taps, height, width)
+        return result.reshape(samples * len(part), channels * taps, height, width)
 
-    def images(volumes: Array) -> Array:
-        """(N, O, D, H, W) as (N * D, O, H, W)."""
-        samples, channels, depth, height, width = volumes.shape
-        return xp.ascontiguousarray(volumes.swapaxes(1, 2)).reshape(samples * depth, channels, height, width)
+    def images(volumes: Array, part: range) -> Array:
+        """Some slices of (N, O, D, H, W) as (N * slices, O, H, W)."""
+        samples, channels, _, height, width = volumes.shape
+        some = volumes[:, :, part.start : part.stop].swapaxes(1, 2)
+        return xp.ascontiguousarray(some).reshape(samples * len(part), channels, height, width)
 
-    def flat(weight: Array) -> Array:
+    def stacked(weight: Array) -> Array:
         """(O, C / G, KD, KH, KW) as (O, C / G * KD, KH, KW)."""
         return xp.ascontiguousarray(weight).reshape(weight.shape[0], weight.shape[1] * weight.shape[2], *weight.shape[3:])
 
+    def flat(array: Array) -> Array:
+        """(..., D, H, W) as (..., D, H * W)."""
+        return array.reshape(*array.shape[:3], array.shape[3] * array.shape[4])
+
     def planar(stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> dict[str, Any]:
         return {"stride": stride[1:], "padding": padding[1:], "dilation": dilation[1:], "groups": groups}
+
+    def upright(stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> dict[str, Any]:
+        """The attributes along the depth and along flat slices."""
+        return {"stride": (stride[0], 1), "padding": (padding[0], 0), "dilation": (dilation[0], 1), "groups": groups}
 
     @_in_float32
     def conv3d(x: Array, weight: Array, bias: Array | None, *, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int,
                out: Array | None = None) -> Array:
         """y (N, O, OD, OH, OW) of x (N, C, D, H, W) with weight (O, C / G, KD, KH, KW), plus bias (O,)."""
-        samples, taps = x.shape[0], weight.shape[2]
-        outputs = _outputs(x.shape[2], taps, stride[0], padding[0], dilation[0])
-        stacked = windows(x, outputs, taps, stride, padding, dilation)
-        y = kernels["conv2d"](stacked, flat(weight), bias, **planar(stride, padding, dilation, groups))
-        return xp.ascontiguousarray(y.reshape(samples, outputs, *y.shape[1:]).swapaxes(1, 2))
+        geometry, kernel = (stride, padding, dilation), weight.shape[2:]
+        lengths = tuple(map(_outputs, x.shape[2:], kernel, *geometry))
+        shape = (x.shape[0], weight.shape[0], *lengths)
+        if _is_flat(kernel, stride, padding):
+            return kernels["conv2d"](flat(x), flat(weight), bias, **upright(*geometry, groups)).reshape(shape)
+        y, taps = xp.empty(shape, x.dtype), stacked(weight)
+        for some, part in parts(shape[0], lengths[0], kernel[0] * x[0, :, 0].nbytes if x.size else 0):
+            found = kernels["conv2d"](windows(x[some], part, kernel[0], *geometry), taps, bias, **planar(*geometry, groups))
+            y[some, :, part.start : part.stop] = found.reshape(-1, len(part), *found.shape[1:]).swapaxes(1, 2)
+        return y
 
     @_in_float32
     def conv3d_grad_input(g: Array, weight: Array, *, input_shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes,
                           groups: int, out: Array | None = None) -> Array:
         """Gradient (N, C, D, H, W) of conv3d for its input, from g (N, O, OD, OH, OW)."""
+        geometry, taps = (stride, padding, dilation), weight.shape[2]
         samples, channels, depth, height, width = input_shape
-        outputs, taps = g.shape[2], weight.shape[2]
-        stacked = kernels["conv2d_grad_input"](
-            images(g), flat(weight), input_shape=(samples * outputs, channels * taps, height, width),
-            **planar(stride, padding, dilation, groups)).reshape(samples, outputs, channels, taps, height, width)
-        result = xp.zeros(input_shape, g.dtype)
-        for tap, (inside, target) in enumerate(_matches(depth, outputs, taps, stride[0], padding[0], dilation[0])):
-            result[:, :, target] += stacked[:, inside, :, tap].swapaxes(1, 2)
+        if _is_flat(weight.shape[2:], stride, padding):
+            shape = (*input_shape[:3], height * width)
+            return kernels["conv2d_grad_input"](
+                flat(g), flat(weight), input_shape=shape, **upright(*geometry, groups)).reshape(input_shape)
+        result, turned = xp.zeros(input_shape, g.dtype), stacked(weight)
+        for some, part in parts(samples, g.shape[2], taps * channels * height * width * g.itemsize):
+            upstream = images(g[some], part)
+            found = kernels["conv2d_grad_input"](
+                upstream, turned, input_shape=(len(upstream), channels * taps, height, width), **planar(*geometry, groups))
+            found = found.reshape(-1, len(part), channels, taps, height, width)
+            for tap, (inside, target) in enumerate(meetings(part, depth, taps, *geometry)):
+                result[some, :, target] += found[:, inside, :, tap].swapaxes(1, 2)
         return result
 
     @_in_float32
     def conv3d_grad_weight(g: Array, x: Array, *, weight_shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes,
                            groups: int, out: Array | None = None) -> Array:
         """Gradient (O, C / G, KD, KH, KW) of conv3d for its weight, from g (N, O, OD, OH, OW) and x (N, C, D, H, W)."""
-        outputs, channels, taps = weight_shape[:3]
-        stacked = windows(x, g.shape[2], taps, stride, padding, dilation)
-        return kernels["conv2d_grad_weight"](
-            images(g), stacked, weight_shape=(outputs, channels * taps, *weight_shape[3:]),
-            **planar(stride, padding, dilation, groups)).reshape(weight_shape)
+        geometry, (outputs, channels, taps) = (stride, padding, dilation), weight_shape[:3]
+        if _is_flat(weight_shape[2:], stride, padding):
+            return kernels["conv2d_grad_weight"](
+                flat(g), flat(x), weight_shape=weight_shape[:4], **upright(*geometry, groups)).reshape(weight_shape)
+        shape = (outputs, channels * taps, *weight_shape[3:])
+        result = xp.zeros(shape, g.dtype)
+        for some, part in parts(g.shape[0], g.shape[2], taps * x[0, :, 0].nbytes if x.size else 0):
+            result += kernels["conv2d_grad_weight"](images(g[some], part), windows(x[some], part, taps, *geometry),
+                                                    weight_shape=shape, **planar(*geometry, groups))
+        return result.reshape(weight_shape)
 
     def blocks(shape: Sizes, kernel_size: Sizes, *geometry: Sizes) -> tuple[Sizes, list[tuple[Any, Any]]]:
         """The shape (N, C, KH, KW, OH, OW) of the columns of images of `shape`, and for each tap the index of its outputs in

@@ -49,7 +49,7 @@ TABLE |= movement.table(cupy) | ordering.table(cupy) | fourier.table(cupy)
 TABLE |= linear_algebra.table(cupy, lambda: cupyx.errstate(linalg="raise"))  # CuPy says nothing of singular matrices by itself
 TABLE |= elementwise.table(cupy)
 lazy.kernels("lucid_kernels.cuda", TABLE)
-TABLE |= convolution.table(cupy, TABLE)
+TABLE |= convolution.table(cupy, TABLE, 1 << 28)
 
 
 def on(device: Device) -> Any:
