@@ -258,25 +258,22 @@ def _add_slot(grads: dict[Any, Any], heap: list[tuple[int, Any]], node: Node, in
 
 def _apart(results: Sequence[Any], kept: Any) -> list[Any]:
     """`results`, with copies of arrays that the graph keeps for the next `backward`, which nobody else may write."""
-    arrays = {id(array) for array, _, _ in kept}
+    arrays = {id(output[0] if output.__class__ is tuple else output._array) for output in kept if output is not None}
     return [r if r is None or id(r._array) not in arrays else r.clone() for r in results]
 
 
 def _ancestors_of(wanted: dict[Any, Tensor], roots: list[Any]) -> set[Any]:
     """The nodes between `roots` and the `wanted` nodes: gradients of no others need to be computed."""
-    order: list[Any] = []
-    seen: set[Any] = set()
-    stack = list(roots)
+    seen = set(roots)
+    stack = list(seen)
     while stack:
-        node = stack.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        order.append(node)
-        stack.extend(p for p in node.parents if p is not None and p not in seen)
-    reached = set()
-    for node in sorted(order, key=lambda n: n.seq):  # parents come before their consumers
-        if node in wanted or any(p in reached for p in node.parents):
+        for parent in stack.pop().parents:
+            if parent is not None and parent not in seen:
+                seen.add(parent)
+                stack.append(parent)
+    reached = seen & wanted.keys()
+    for node in sorted(seen, key=_creation):  # parents come before their consumers
+        if not reached.isdisjoint(node.parents):
             reached.add(node)
     return reached
 
@@ -390,16 +387,13 @@ def _accumulate(tensor: Tensor, gradient: Tensor, create_graph: bool, handed_out
 def _check_versions(node: Node, pull: Any) -> None:
     """Raise RuntimeError if a tensor that `pull` needs has been written since it was saved."""
     kept = node.kept
-    outputs = kept if kept.__class__ is list else ()
-    for tensor in saved_tensors(pull, kept):
-        box = tensor._version_box
+    outputs = node.output() if kept.__class__ is list else ()
+    saved = [(tensor, "input") for tensor in saved_tensors(pull, kept)]
+    saved += [(tensor, "output") for tensor in (outputs if outputs.__class__ is tuple else (outputs,))]
+    for tensor, role in saved:
+        box = None if tensor is None else tensor._version_box
         if box is not None and box.stamp > node.seq:
-            raise RuntimeError(_modified(node, tensor, "input"))
-    for array, box, _ in outputs:
-        if box is not None and box.stamp > node.seq:
-            output = wrap(array)
-            output._version_box = box
-            raise RuntimeError(_modified(node, output, "output"))
+            raise RuntimeError(_modified(node, tensor, role))
 
 
 def _modified(node: Node, tensor: Tensor, role: str) -> str:

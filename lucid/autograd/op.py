@@ -40,7 +40,9 @@ class Node:
         self.op = op
         self.parents = parents
         self.pull = pull
-        self.kept = kept  # a list that `output` rebuilds y from; else y itself, None or the operands of `elementwise`
+        # A list that `output` makes y of: outputs that are not differentiable, and (array, version, number) of the others, which
+        # refer to this node themselves. Else y itself: None, or the operands of `elementwise`.
+        self.kept = kept
         self.hooks: OrderedDict[int, Callable[..., Any]] | None = None
         self.trace: list[str] | None = None
 
@@ -75,13 +77,14 @@ class Node:
 
     def output(self) -> Any:
         """y for `pull`: the kept outputs as tensors of the graph. A tuple if the operation has several outputs."""
-        rebuilt = []
-        for array, box, index in self.kept:
-            node = None if index is None else self if index < 0 else Slot(self, index)
-            tensor = wrap(array, node)
-            tensor._version_box = box
-            rebuilt.append(tensor)
-        return rebuilt[0] if self.kept[0][2] == -1 else tuple(rebuilt)
+        outputs, number = [], None
+        for kept in self.kept:
+            if kept.__class__ is tuple:
+                array, box, number = kept
+                kept = wrap(array, self if number < 0 else Slot(self, number))
+                kept._version_box = box
+            outputs.append(kept)
+        return outputs[0] if number == -1 else tuple(outputs)
 
 
 class HookedNode(Node):
@@ -152,9 +155,10 @@ class Op:
         arrays, parents, tracked = [], [], False
         for t in inputs:
             if isinstance(t, Tensor):
+                node = t._node
                 arrays.append(t._array)
-                parents.append(t._node)
-                if t._node is not None:
+                parents.append(node)
+                if node is not None:
                     tracked = True
             else:
                 arrays.append(t)
@@ -205,7 +209,7 @@ class Op:
             if out[index] is not None:
                 out[index]._node = node if single else Slot(node, index)
         if self.keeps:
-            node.kept = [(result[i], version_box(out[i]), None if i not in outputs else -2 if single else i)
+            node.kept = [(result[i], version_box(out[i]), -2 if single else i) if i in outputs else out[i]
                          for i in self.keeps]  # type: ignore[union-attr]
 
     def _share(self, out: Any, base: Tensor, attributes: dict[str, Any]) -> None:

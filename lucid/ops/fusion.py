@@ -105,17 +105,20 @@ class Formula:
         shapes = [None if tensor is None else tensor._array.shape for tensor in inputs]
 
         def pull(g: Any, y: Any) -> Sequence[Tensor | None]:
-            upstream = enumerate(g) if g.__class__ is list else [(self.differentiable[0], g)]
-            # Results of several shapes one after the other: what comes from a small one must not be broadcast, and then summed.
-            groups: dict[Any, list[tuple[int, Tensor]]] = {}
-            for place, part in upstream:
-                if part is not None:
-                    groups.setdefault(part._array.shape, []).append((place, part))
+            if g.__class__ is list:
+                # Results of several shapes one after the other: what comes from a small one must not be broadcast and summed.
+                by_shape: dict[Any, list[tuple[int, Tensor]]] = {}
+                for place, part in enumerate(g):
+                    if part is not None:
+                        by_shape.setdefault(part._array.shape, []).append((place, part))
+                groups = [tuple(zip(*group, strict=True)) for group in by_shape.values()]
+            else:
+                groups = [(self.differentiable, (g,))]
             gradients: list[Tensor | None] = [None] * len(shapes)
-            for group in groups.values():
-                formula = self._gradient(needs, tuple([place for place, _ in group]))
-                values = formula(*[part for _, part in group], *saved) if formula.places else ()
-                for place, value in zip(formula.places, values, strict=True):
+            for present, parts in groups:
+                formula = self._gradient(needs, present)
+                values = formula(*parts, *saved) if formula.places else ()
+                for place, value in zip(formula.places, values):  # noqa: B905
                     own, before = reduce_to(value, shapes[place]), gradients[place]
                     gradients[place] = own if before is None else before + own
             return gradients
@@ -154,13 +157,18 @@ def fuse(function: Callable[..., Any] | None = None) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def fused(*arguments: Any, **keywords: Any) -> Any:
-        values = [*arguments, *keywords.values()]
-        tensors = [value for value in values if isinstance(value, Tensor)]
-        if not tensors or tensors[0]._array.__class__ is backends.symbolic_module().ndarray:
+        tensors: list[Tensor] = []
+        kinds, places = [], set()
+        for value in (*arguments, *keywords.values()) if keywords else arguments:
+            kinds.append(_key(value))
+            if isinstance(value, Tensor):
+                tensors.append(value)
+                places.add(value._array.__class__)
+        if not tensors or _symbols() in places:
             return function(*arguments, **keywords)
-        if len({tensor._array.__class__ for tensor in tensors}) > 1:
+        if len(places) > 1:
             tensors = _on_one_device(name, tensors)
-        key = (*[_key(value) for value in values], tuple(keywords), _dtypes.get_default_dtype())
+        key = (*kinds, tuple(keywords), _dtypes.get_default_dtype())
         try:
             found = formulas.get(key)
         except TypeError as error:
@@ -173,6 +181,13 @@ def fuse(function: Callable[..., Any] | None = None) -> Callable[..., Any]:
         return assemble(formula(*tensors))
 
     return fused
+
+
+@functools.cache
+def _symbols() -> type:
+    """The arrays of the backend that formulas are traced with."""
+    kind: type = backends.symbolic_module().ndarray
+    return kind
 
 
 def _key(value: Any) -> Any:

@@ -106,8 +106,8 @@ def dtypes_of(*tensors: Tensor | None) -> list[Any]:
 
 def delivered(gradients: Sequence[Tensor], needs: Sequence[bool], dtypes: Sequence[Any]) -> tuple[Any, ...]:
     """The needed gradients, in the dtypes of their inputs."""
-    return tuple((g if g._array.dtype == dtype else g.to(dtype)) if needed else None
-                 for g, needed, dtype in zip(gradients, needs, dtypes, strict=True))
+    return tuple([(g if g._array.dtype is dtype else g.to(dtype)) if needed else None
+                  for g, needed, dtype in zip(gradients, needs, dtypes)])  # noqa: B905
 
 
 def wide(tensor: Tensor) -> Tensor:

@@ -79,7 +79,7 @@ def _run(part: Part, arrays: Sequence[Array], out: Sequence[Array | None]) -> li
         array = arrays[number] if expanded is None else np.broadcast_to(arrays[number], expanded)
         if array.dtype is not dtype and array.dtype != dtype:
             array = array.astype(dtype, order="C")
-        arguments.append(contiguous(array).reshape(rows if kind == "F" else -1))
+        arguments.append(array.ravel() if layout.outer == 1 or kind != "F" else contiguous(array).reshape(rows))
     streaming = not small and layout.outer == 1 and _streams(arguments, results, out)
     _kernel(program, layout, streaming)(*arguments, *program.constants, *[array.reshape(rows) for array in results])
     return results
