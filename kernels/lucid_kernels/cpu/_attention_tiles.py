@@ -11,6 +11,7 @@ import numpy as np
 from numba import carray  # type: ignore[attr-defined]
 
 from . import _math
+from ._address import address_of
 from ._attention_microkernels import row_dots
 from ._compile import jit
 from ._layout import Array, contiguous
@@ -36,7 +37,7 @@ def place(x: Array) -> tuple[Array, Place]:
     if x.strides[3] != item or any(stride < 0 or stride % item for stride in x.strides):
         x = contiguous(x)
     batch, head, row, _ = x.strides
-    return x, (x.__array_interface__["data"][0], batch // item, head // item, row // item)
+    return x, (address_of(x), batch // item, head // item, row // item)
 
 
 @jit

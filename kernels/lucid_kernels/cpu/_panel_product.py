@@ -16,6 +16,7 @@ import numba
 import numpy as np
 from numba import carray  # type: ignore[attr-defined]
 
+from ._address import address_of
 from ._compile import jit, jit_parallel
 from ._microkernels import VECTOR_BYTES
 from ._panels import (
@@ -180,7 +181,7 @@ def matmul(a: Array, b: Array, bias: Array | None = None) -> Array:
     if turned:
         a, b = b.T, a.T
     longest = _DEPTH_BYTES // item
-    _multiply(a.ctypes.data, a.strides[0] // item, a.strides[1] // item, b.ctypes.data, b.strides[0] // item,
+    _multiply(address_of(a), a.strides[0] // item, a.strides[1] // item, address_of(b), b.strides[0] // item,
               b.strides[1] // item, a.shape[0], b.shape[1], k, -(-k // -(-k // longest)), rows, columns, turned,
               result[0, :0] if bias is None else bias, result)  # fmt: skip
     return result

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ._address import address_of
 from ._numpy_memory import ArrayMaker
 from ._ranges import Ranges
 
@@ -69,10 +70,12 @@ class _Lock:
         return self._holder == threading.get_ident()
 
     def acquire(self, blocking: bool = True) -> bool:
-        if blocking and self.mine:
-            raise RuntimeError("the memory pool was interrupted by a finalizer or a signal handler, which asks for it")
-        if not self._lock.acquire(blocking):
-            return False
+        if not self._lock.acquire(False):
+            if not blocking:
+                return False
+            if self.mine:
+                raise RuntimeError("the memory pool was interrupted by a finalizer or a signal handler, which asks for it")
+            self._lock.acquire()
         self._holder = threading.get_ident()
         return True
 
@@ -130,7 +133,7 @@ class Pool:
                 pass
             else:
                 lease = _Lease(array, self._release)
-                lease.start = array.ctypes.data
+                lease.start = address_of(array)
                 self._leases[lease.start] = lease
                 return array
         try:

@@ -7,16 +7,15 @@ come before tensor `k`, so that parts of the whole do not depend on how it is di
 
 from __future__ import annotations
 
-import ctypes
 import itertools
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numba import carray, types  # type: ignore[attr-defined]
 from numba.extending import intrinsic as numba_intrinsic
 
+from ._address import address_of
 from ._compile import jit_exact
 from ._layout import PARALLEL_FROM, Array
 
@@ -62,30 +61,8 @@ def table(rows: Sequence[Row]) -> tuple[Array, Array]:
 
     The rows must be kept alive as long as the table is in use.
     """
-    addresses = np.array([[_address(array) for array in row] for row in rows], np.int64)
+    addresses = np.array([[address_of(array) for array in row] for row in rows], np.int64)
     return addresses, np.array([0, *itertools.accumulate([row[0].size for row in rows])], np.int64)
-
-
-_HEADER = object.__basicsize__  # bytes of an array object before the address of its elements
-_cell = ctypes.c_ssize_t.from_address
-
-
-def _read_address(array: Array) -> int:
-    """The address of the elements, read from the array object itself: 0.1 us; `array.ctypes.data` takes 0.9."""
-    return _cell(id(array) + _HEADER).value
-
-
-def _asked_address(array: Array) -> int:
-    return array.ctypes.data
-
-
-def _way_to_address() -> Callable[[Array], int]:
-    """`_read_address` where array objects begin as NumPy's C interface has them."""
-    probe = np.zeros((2, 2), np.float32)[1:]
-    return _read_address if sys.implementation.name == "cpython" and _read_address(probe) == probe.ctypes.data else _asked_address
-
-
-_address = _way_to_address()
 
 
 def is_large(offsets: Array) -> bool:

@@ -16,6 +16,7 @@ import numpy as np
 from numba import types
 
 from . import _panel_product, blas
+from ._address import address_of
 from ._compile import jit_parallel
 from ._pool import empty
 from .threads import THREADS
@@ -110,6 +111,6 @@ def _tiled(a: Array, b: Array, flag_a: int, lda: int, flag_b: int, ldb: int) -> 
     down, across = -(-m // rows), -(-n // columns)
     tiles = _tiles32 if a.dtype == np.float32 else _tiles64
     with blas.one_thread:
-        tiles(a.ctypes.data, b.ctypes.data, result.ctypes.data, m, n, k, flag_a, lda, flag_b, ldb, across, rows, columns,
+        tiles(address_of(a), address_of(b), address_of(result), m, n, k, flag_a, lda, flag_b, ldb, across, rows, columns,
               down * across)  # fmt: skip
     return result

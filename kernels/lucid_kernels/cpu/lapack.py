@@ -16,6 +16,7 @@ from numba import types
 from numba.extending import intrinsic as numba_intrinsic
 
 from . import blas
+from ._address import address_of
 from ._compile import jit_exact, jit_parallel
 from ._layout import Array
 
@@ -54,7 +55,7 @@ def _each(routine: Any, addresses: Any, steps: Any, count: Any, share: Any) -> N
 
 def _run(routine: int, arguments: list[tuple[Array, int]], count: int, work: int) -> None:
     """Call `routine` with the address of each array, advanced by a number of bytes from one matrix to the next."""
-    addresses = tuple([array.__array_interface__["data"][0] for array, _ in arguments])
+    addresses = tuple([address_of(array) for array, _ in arguments])
     with blas.one_thread:
         _each(routine, addresses, tuple([step for _, step in arguments]), count, max(1, _SHARE // max(1, work)))
 

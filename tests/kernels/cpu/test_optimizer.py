@@ -6,7 +6,7 @@ import math
 import ml_dtypes
 import numpy as np
 import pytest
-from lucid_kernels.cpu import _tensor_list, optimizer
+from lucid_kernels.cpu import optimizer
 
 RNG = np.random.default_rng(0)
 SGD = {"lr": 0.1, "momentum": 0.9, "dampening": 0.0, "weight_decay": 0.0, "nesterov": False, "maximize": False}
@@ -158,11 +158,3 @@ def test_several_steps_as_in_torch(dtype):
             reference.step()
             state = optimizer.adam(state[0], g, *state[1:], step=step, **case, out=state)
         np.testing.assert_allclose(state[0], leaf.detach().numpy(), rtol=tolerance, atol=tolerance)
-
-
-@pytest.mark.parametrize("array", [
-    np.zeros((3, 4), np.float32), np.zeros((3, 4), np.float32)[1:], np.zeros((3, 4), np.float32)[:0], np.zeros(()),
-    np.broadcast_to(np.zeros(3), (2, 3)), np.frombuffer(bytes(64), np.float64)])
-def test_address_of_elements(array):
-    """Of views, empty and read-only arrays too."""
-    assert _tensor_list._address(array) == array.ctypes.data

@@ -1,0 +1,33 @@
+"""Where the elements of an array lie, for kernels that take addresses: one is compiled for arrays of all layouts."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+_HEADER = object.__basicsize__  # bytes of an array object before the address of its elements
+_cell = ctypes.c_ssize_t.from_address
+
+
+def _read(array: Array) -> int:
+    return _cell(id(array) + _HEADER).value
+
+
+def _asked(array: Array) -> int:
+    return array.ctypes.data
+
+
+def _way() -> Callable[[Array], int]:
+    """`_read` where array objects begin as NumPy's C interface has them."""
+    probe = np.zeros((2, 2), np.float32)[1:]
+    return _read if sys.implementation.name == "cpython" and _read(probe) == probe.ctypes.data else _asked
+
+
+#: The address of the first element, read from the array object itself: 0.1 us, where `array.ctypes.data` takes 0.9. The array
+#: must be kept alive as long as the address is in use.
+address_of = _way()
