@@ -94,10 +94,10 @@ def conv2d_grad_input(
     elif _winograd.suits(g, window, groups, weight.shape[1]):
         _winograd.grad_input(g, contiguous(weight), window, dx)
     elif suits(g, window, groups, dx.shape[1]):
-        if window.kh > window.sh > 1 or window.kw > window.sw > 1:
-            grad_input_strided(g, contiguous(weight), window, dx, groups)
-        else:  # without overlaps the phases read nothing in common
+        if (window.sh, window.sw) == (1, 1) or (window.kh, window.kw) == (1, 1):  # one convolution does it all
             grad_input(g, weight, window, dx, groups)
+        else:
+            grad_input_strided(g, contiguous(weight), window, dx, groups)
     else:
         grad_input_by_tiles(g, _by_group(weight, groups), window, dx)
     return deliver(out, dx)
