@@ -272,3 +272,19 @@ def test_depthwise_weight_gradient_keeps_inf_to_its_taps():
     attributes = {"stride": (1, 1), "padding": (0, 0), "dilation": (1, 1), "groups": 2}
     dweight = conv2d_grad_weight(g, x, weight_shape=(2, 1, 1, 3), **attributes)
     np.testing.assert_array_equal(dweight.reshape(2, 3), [[12, 12, 12], [np.inf, 12, 12]])
+
+
+@pytest.mark.parametrize("height", [1, 5, 28, 112])
+@pytest.mark.parametrize("width", [1, 14, 28, 33, 112])
+def test_bands_make_few_blocks_of_positions(height, width):
+    block = 32
+
+    def blocks(band):
+        bands, rest = divmod(height, band)
+        return bands * -(-band * width // block) + -(-rest * width // block)
+
+    for band in range(1, height + 1):
+        chosen = _direct._whole_blocks(band, height, width, block)
+        assert 3 * band <= 4 * chosen <= 5 * band
+        assert chosen <= height
+        assert blocks(chosen) <= blocks(band)
