@@ -44,7 +44,7 @@ def _alike_sub(g: Tensor, y: Any) -> tuple[Tensor, Tensor]:
 def _alike_mul(g: Tensor, operands: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
     a, b = operands
     x = g._array
-    if _modes() or x.size >= LARGE or not x.ndim:
+    if _modes() or not 1 < x.size < LARGE:  # without dimensions there would be no array
         return _mul(g, b), _mul(g, a)
     # All three are alike and nothing is recorded: without `_mul`'s questions this takes two thirds of the time.
     kernel = TABLES[x.__class__]["mul"]
