@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from lucid_kernels.cpu import blas
 
-from . import convolution, elementwise, fourier, functions, lapack, lazy, movement, ordering, reductions
+from . import convolution, copies, elementwise, fourier, functions, lapack, lazy, movement, ordering, reductions
 from .device import Device
 
 DEVICE = Device("cpu")
@@ -25,6 +25,7 @@ def _multiply(a: np.ndarray, b: np.ndarray) -> Any:
 
 TABLE: dict[str, Callable[..., Any]] = functions.table(np, _scatter_add, _multiply) | lapack.table()
 TABLE |= movement.table(np) | ordering.table(np) | fourier.table(np)
+TABLE |= copies.table(TABLE)
 _plain_linear = TABLE["linear"]
 
 

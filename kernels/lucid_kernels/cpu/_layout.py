@@ -11,6 +11,7 @@ import numpy as np
 
 from ._compile import jit_exact
 from ._pool import empty
+from .strided_copy import copy
 
 Array = np.ndarray[Any, Any]
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
@@ -26,7 +27,7 @@ PARALLEL_FROM = 1 << 15
 
 def contiguous(array: Array) -> Array:
     """`array` itself if it is C-contiguous, else a C-contiguous copy of the same shape (0-d stays 0-d)."""
-    return array if array.flags.c_contiguous else array.copy(order="C")
+    return array if array.flags.c_contiguous else copy(array)
 
 
 def result(out: Array | None, shape: tuple[int, ...], dtype: Any) -> Array:

@@ -1,0 +1,54 @@
+"""Copies of permuted and joined arrays, as attention heads and images with their channels last need them.
+
+Rows without targets, of the whole library on a CPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from bench.case import Case, Side, normal
+from bench.library import Library, target
+
+#: label -> (shape, permutation) of a contiguous copy
+PERMUTED = {
+    "heads 8x512x8x64": ((8, 512, 8, 64), (0, 2, 1, 3)),
+    "channels last 32x64x56x56": ((32, 64, 56, 56), (0, 2, 3, 1)),
+    "channels first 32x56x56x64": ((32, 56, 56, 64), (0, 3, 1, 2)),
+    "channels first 32x224x224x3": ((32, 224, 224, 3), (0, 3, 1, 2)),
+    "transpose 2048x2048": ((2048, 2048), (1, 0)),
+    "reversed 64x64x64x32": ((64, 64, 64, 32), (3, 2, 1, 0)),
+}
+
+
+def cases(side: Side) -> Iterator[Case]:
+    """Contiguous copies, a copy of a contiguous array, and two arrays joined along the channels."""
+    for label, (shape, axes) in list(PERMUTED.items())[:1] if side.quick else PERMUTED.items():
+        values = normal(*shape)
+        yield _case(side, f"{label} contiguous", values, _permuted(axes), _permuted_in_numpy(axes))
+    if not side.quick:
+        images = normal(32, 32, 56, 56)
+        yield _case(side, "clone 32x32x56x56", images, lambda library, x: x.clone(), np.copy)
+        yield _case(side, "cat 2 of 32x32x56x56", images, lambda library, x: library.lib.cat([x, x], 1),
+                    lambda x: np.concatenate([x, x], 1))
+
+
+def _permuted(axes: tuple[int, ...]) -> Callable[[Library, Any], Any]:
+    return lambda library, x: x.permute(axes).contiguous()
+
+
+def _permuted_in_numpy(axes: tuple[int, ...]) -> Callable[[np.ndarray], np.ndarray]:
+    return lambda x: np.ascontiguousarray(x.transpose(axes))
+
+
+def _case(side: Side, label: str, values: np.ndarray, call: Callable[[Library, Any], Any],
+          in_numpy: Callable[[np.ndarray], np.ndarray]) -> Case:
+    def build(library: Library) -> Callable[[], Any]:
+        x = library.tensor(values)
+        return lambda: call(library, x)
+
+    return target(side, label, None, build, numpy=lambda: lambda: in_numpy(values), bytes=2 * in_numpy(values).nbytes,
+                  exact=lambda: in_numpy(values))

@@ -1,0 +1,87 @@
+"""Copies on the CPU: NumPy's, and for large arrays our kernel, which all threads share and which transposes in tiles."""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .memory_format import inverse
+
+Array = np.ndarray[Any, Any]
+Kernel = Callable[..., Any]
+
+LARGE = 1 << 17  # bytes; Numba is imported with the first copy of as many
+_LARGE_JOIN = 1 << 21  # bytes of the result: NumPy's copies of whole rows are as fast up to there
+
+
+def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
+    """Entries in the place of `plain` ones, which they use for small arrays."""
+    plain_copy, plain_contiguous, plain_concatenate, plain_stack = (
+        plain[name] for name in ("copy", "contiguous", "concatenate", "stack")
+    )
+
+    def copy(x: Array, *, axes: tuple[int, ...] | None = None, out: Array | None = None) -> Any:
+        if out is not None or x.nbytes < LARGE:
+            return plain_copy(x, axes=axes, out=out)
+        return _row_major(x) if axes is None else _row_major(x.transpose(axes)).transpose(inverse(axes))
+
+    def contiguous(x: Array) -> Array:
+        return plain_contiguous(x) if x.nbytes < LARGE or x.flags.c_contiguous else _row_major(x)
+
+    def reshape(x: Array, *, shape: tuple[int, ...]) -> Array:
+        if x.nbytes < LARGE or x.flags.c_contiguous:
+            return x.reshape(shape)
+        try:
+            return np.reshape(x, shape, copy=False)
+        except ValueError:  # its strides do not allow that shape
+            return _row_major(x).reshape(shape)
+        except TypeError:  # NumPy 2.0 does not know `copy`
+            return x.reshape(shape)
+
+    def concatenate(*arrays: Array, axis: int) -> Any:
+        if sum(array.nbytes for array in arrays) < _LARGE_JOIN or not _alike(arrays, axis):
+            return plain_concatenate(*arrays, axis=axis)
+        return _joined(arrays, axis)
+
+    def stack(*arrays: Array, axis: int) -> Any:
+        expanded = [np.expand_dims(array, axis) for array in arrays]
+        if sum(array.nbytes for array in arrays) < _LARGE_JOIN or not _alike(expanded, axis):
+            return plain_stack(*arrays, axis=axis)
+        return _joined(expanded, axis)
+
+    return {"copy": copy, "contiguous": contiguous, "reshape": reshape, "concatenate": concatenate, "stack": stack}
+
+
+def _row_major(x: Array) -> Array:
+    from lucid_kernels.cpu import strided_copy
+
+    copied: Array = strided_copy.copy(x)
+    return copied
+
+
+def _alike(arrays: Sequence[Array], axis: int) -> bool:
+    """Whether the arrays have one dtype, one shape but for `axis`, and row-major order: NumPy keeps another one."""
+    first = arrays[0]
+    for array in arrays:
+        shape = array.shape[:axis] + first.shape[axis : axis + 1] + array.shape[axis + 1 :]
+        steps = [step for step, length in zip(array.strides, array.shape) if length != 1]
+        if array.dtype != first.dtype or shape != first.shape or steps != sorted(steps, reverse=True):
+            return False
+    return 0 <= axis < first.ndim
+
+
+def _joined(arrays: Sequence[Array], axis: int) -> Array:
+    """The arrays one after the other along `axis`."""
+    from lucid_kernels.cpu import strided_copy
+    from lucid_kernels.cpu._pool import empty
+
+    first = arrays[0]
+    length = sum(array.shape[axis] for array in arrays)
+    result: Array = empty((*first.shape[:axis], length, *first.shape[axis + 1 :]), first.dtype)
+    start = 0
+    for array in arrays:
+        stop = start + array.shape[axis]
+        strided_copy.copy_into(result[(slice(None),) * axis + (slice(start, stop),)], array)
+        start = stop
+    return result

@@ -1,0 +1,53 @@
+"""Copies of large arrays on the CPU: those of small ones, laid out alike, in memory of their own."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lucid.backends import copies, functions
+from lucid.backends.cpu import TABLE
+
+PLAIN = functions.table(np, lambda *arguments: None, lambda a, b: a @ b)
+X = np.arange(72 * 80 * 90, dtype=np.float32).reshape(72, 80, 90)
+CALLS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "copy": lambda table: table["copy"](X.T),
+    "copy, axes": lambda table: table["copy"](X, axes=(1, 2, 0)),
+    "copy, out": lambda table: table["copy"](X.T, out=np.empty(X.shape[::-1], X.dtype)),
+    "contiguous": lambda table: table["contiguous"](X[:, ::-1]),
+    "reshape": lambda table: table["reshape"](X.transpose(1, 0, 2), shape=(-1, 90)),
+    "concatenate": lambda table: table["concatenate"](X, X[::-1, :7], X, axis=1),
+    "concatenate, first": lambda table: table["concatenate"](X[:3], X, axis=0),
+    "concatenate, dtypes": lambda table: table["concatenate"](X, X.astype(np.float64), axis=2),
+    "concatenate, transposed": lambda table: table["concatenate"](X.T, X.T, axis=2),
+    "stack": lambda table: table["stack"](X, X[::-1], X, axis=2),
+    "stack, last": lambda table: table["stack"](X, X, axis=3),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_like_numpy(name: str) -> None:
+    found, wanted = CALLS[name](TABLE), CALLS[name](PLAIN)
+    np.testing.assert_array_equal(found, wanted)
+    assert found.dtype == wanted.dtype and found.strides == wanted.strides
+    assert not np.shares_memory(found, X)
+
+
+def test_views_stay_views() -> None:
+    assert np.shares_memory(TABLE["reshape"](X, shape=(-1,)), X)
+    assert np.shares_memory(TABLE["reshape"](X[:, :, ::2], shape=(72 * 80, 45)), X)
+    assert np.shares_memory(TABLE["contiguous"](X), X)
+
+
+@pytest.mark.parametrize("shapes", [((200, 3000), (200, 3001)), ((200, 3000), (200, 3000, 1))])
+def test_arrays_that_do_not_fit_raise(shapes: tuple[tuple[int, ...], ...]) -> None:
+    with pytest.raises(ValueError, match="must match|must have same"):
+        TABLE["concatenate"](*map(np.zeros, shapes), axis=0)
+
+
+def test_small_copies_do_not_import_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(copies, "_row_major", None)
+    TABLE["copy"](X[:4].T)
+    TABLE["reshape"](X[:4].T, shape=(-1,))
