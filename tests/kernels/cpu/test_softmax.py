@@ -3,6 +3,7 @@
 import ml_dtypes
 import numpy as np
 import pytest
+from lucid_kernels.cpu import _streaming
 from lucid_kernels.cpu import softmax as kernels
 
 RNG = np.random.default_rng(0)
@@ -52,6 +53,23 @@ def test_parallel_is_the_same_as_serial():
     np.testing.assert_array_equal(y, np.concatenate([kernels.softmax(x[i : i + 300], dim=1) for i in (0, 300, 600)]))
     dx = kernels.log_softmax_grad(x, y, dim=1)
     np.testing.assert_array_equal(dx[:300], kernels.log_softmax_grad(x[:300], y[:300], dim=1))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("width", [128, 131, 1000])
+def test_streamed_is_the_same(width, dtype, monkeypatch):
+    """In large arrays of rows; also what is not finite. A result that is given is not streamed."""
+    x, g = RNG.standard_normal((2, 60_000 // width, width)).astype(dtype)
+    x[3, 5], x[4, 6], x[5] = np.nan, np.inf, -np.inf
+    calls = [(kernels.softmax, (x,)), (kernels.log_softmax, (x,)), (kernels.softmax_grad, (g, x)), (kernels.log_softmax_grad, (g, x))]
+    with np.errstate(all="ignore"):
+        expected = [function(*arrays, dim=1) for function, arrays in calls]
+        monkeypatch.setattr(_streaming, "_streamed_from", lambda: 0)
+        for (function, arrays), y in zip(calls, expected, strict=True):
+            copies = [array.copy() for array in arrays]
+            assert function(*copies, dim=1, out=copies[0]) is copies[0]
+            for computed in (function(*arrays, dim=1), copies[0]):
+                np.testing.assert_allclose(computed, y, rtol=100 * np.finfo(dtype).eps, atol=100 * np.finfo(dtype).eps)
 
 
 def test_strides_and_out():

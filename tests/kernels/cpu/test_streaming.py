@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from lucid_kernels.cpu import _streaming
 from lucid_kernels.cpu._microkernels import VECTOR_BYTES
-from lucid_kernels.cpu._streaming import block_for, fence, piece, stream_block, streams
+from lucid_kernels.cpu._streaming import block_for, fence, piece, stream_block, stream_row, streams, streams_rows
 
 
 @numba.njit
@@ -68,6 +68,36 @@ def test_machine_code(dtype: Any) -> None:
     assert assembly.index("sfence") > assembly.rindex("vmovntp")
 
 
+@numba.njit
+def write_row(row, factor, target, start, following):
+    stream_row(row, factor, target, start, following)
+    fence()
+
+
+@each_dtype
+@pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 15, 16, 17, 33, 64, 100])
+def test_rows(dtype: Any, count: int) -> None:
+    """At each offset; beside a row nothing is written."""
+    row, other = np.arange(1, count + 1, dtype=dtype), np.empty(4, dtype)
+    for start in range(VECTOR_BYTES // row.itemsize + 1):
+        target = aligned(160, dtype)
+        expected = target.copy()
+        expected[start:][:count] = 3 * row
+        write_row(row, dtype(3), target, start, other)
+        np.testing.assert_array_equal(target, expected)
+
+
+def test_machine_code_of_rows() -> None:
+    if not _streaming._X86:
+        pytest.skip("written for x86")
+    row = np.ones(40, np.float32)
+    write_row(row, np.float32(1), row.copy(), 0, row)
+    assembly = write_row.inspect_asm(next(types for types in write_row.signatures if types[0] == numba.typeof(row)))
+    assert re.search(rf"vmovntps\s+%{'z' if VECTOR_BYTES == 64 else 'y'}mm", assembly)
+    assert assembly.index("sfence") > assembly.rindex("vmovntps")
+    assert "prefetch" in assembly
+
+
 def test_from_the_size_of_the_cache_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_streaming, "_streamed_from", lambda: 1000)
     monkeypatch.setattr(_streaming, "_X86", True)
@@ -76,6 +106,9 @@ def test_from_the_size_of_the_cache_on(monkeypatch: pytest.MonkeyPatch) -> None:
     array = aligned(64, np.float32)
     assert streams(1000, array, array[VECTOR_BYTES // 4 :])
     assert not streams(1000, array, array[1:])
+    assert streams_rows(1000, 1000)
+    assert not streams_rows(1000, 10)
+    assert not streams_rows(1000, 1 << 20)
     monkeypatch.setattr(_streaming, "_X86", False)
     assert not streams(1000)
 
