@@ -186,7 +186,7 @@ def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: An
            groups: int = 1) -> Tensor:
     """`conv2d` over three dimensions: `input` (N, C, D, H, W) or (C, D, H, W), `weight` (O, C / groups, KD, KH, KW).
 
-    Needs memory for KD copies of the input while it runs.
+    While it runs it needs memory for copies of some slices of the input: a few megabytes, or a few times the weight.
     """
     return _convolution(3, input, weight, bias, stride, padding, dilation, groups)
 
