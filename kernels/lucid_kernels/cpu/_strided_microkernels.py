@@ -14,6 +14,7 @@ from ._microkernels import _INT, VECTOR_BYTES, _intrinsic
 from ._streaming import streamed
 
 _BYTE = ir.IntType(8)
+_PAGE = 4096
 # Rows of the largest tile: half of the registers.
 _LANES = 16
 
@@ -56,19 +57,23 @@ def _ends(builder: ir.IRBuilder, source: Any, target: Any, count: Any, size: int
 def copy_bytes(typing, source, source_pitch, target, target_pitch, rows, count, stream):
     """Copy `rows` rows of `count` bytes, which start at the addresses `source` and `target` and `..._pitch` bytes later each.
 
-    It asks for the row that follows while it reads one: the processor does not foresee where that is.
+    It asks for rows that follow: the processor does not foresee where they are. Rows of a page and more are left to `memcpy`,
+    which writes whole lines without reading them.
     """
     signature = types.void(*(types.int64,) * 6, types.boolean)
 
     def emit(context, builder, signature, arguments):
         source, source_pitch, target, target_pitch, rows, count, stream = arguments
         vector = ir.VectorType(_BYTE, VECTOR_BYTES)
+        # As many rows as a page has bytes: the next one comes too late.
+        rows_ahead = builder.add(builder.udiv(_number(_PAGE), count), _number(1))
+        ahead = builder.mul(rows_ahead, source_pitch)
 
         def copy_vectors(source: Any, target: Any, start: Any, aligned: bool) -> None:
             """The whole vectors from `start` on."""
             end = builder.sub(count, _number(VECTOR_BYTES - 1))
             with cgutils.for_range_slice(builder, start, end, _number(VECTOR_BYTES), intp=_INT) as (at, _):
-                _ask(builder, builder.add(builder.add(source, at), source_pitch))
+                _ask(builder, builder.add(builder.add(source, at), ahead))
                 store = _copy(builder, builder.add(source, at), builder.add(target, at), vector)
                 if aligned:
                     store.align = VECTOR_BYTES
@@ -86,9 +91,13 @@ def copy_bytes(typing, source, source_pitch, target, target_pitch, rows, count, 
                     copy_vectors(source, target, way, True)
                     with builder.if_then(builder.icmp_unsigned("!=", rest, _number(0))):
                         _copy(builder, builder.add(source, end), builder.add(target, end), vector)
-                with otherwise:
-                    copy_vectors(source, target, _number(0), False)
-                    _copy(builder, builder.add(source, end), builder.add(target, end), vector)
+                with otherwise, builder.if_else(builder.icmp_signed(">=", count, _number(_PAGE))) as (whole, parts):
+                    with whole:
+                        destination, origin = (_pointer(builder, address, _BYTE) for address in (target, source))
+                        cgutils.raw_memcpy(builder, destination, origin, count, 1)
+                    with parts:
+                        copy_vectors(source, target, _number(0), False)
+                        _copy(builder, builder.add(source, end), builder.add(target, end), vector)
 
         def copy_short(source: Any, target: Any, size: int) -> None:
             """Less than 2 * `size` bytes."""
