@@ -136,7 +136,8 @@ def _make_correlate(stride: int) -> Any:
     """`correlate_planes` for a stride of 1 or 2 in both directions."""
 
     @_intrinsic
-    def correlate_planes(typing, g, g_start, g_height, g_width, g_ahead, x, x_start, x_height, x_width, x_ahead, top, left, sums):
+    def correlate_planes(typing, g, g_start, g_height, g_width, g_ahead, x, x_start, x_height, x_width, x_ahead, top, left,
+                         sums):
         """sums[3 * a + b] = sum of g(i, j) * x(stride * i + a - top, stride * j + b - left) over a plane of g, for 3x3 taps.
 
         `sums` has room for whole vectors (RUN_SUMS). The planes that come next are `g_ahead` and `x_ahead` elements away.
@@ -170,7 +171,8 @@ def _make_correlate(stride: int) -> Any:
                         for part in range(stride):
                             vectors.prefetch(_at(builder, row, beneath, part * lanes, x_ahead), write=False)
                     reached = upstream.inside(j)
-                    values = [vectors.load_masked(_at(builder, row, j), upstream.mask(reached, there)) for row, there in sources]
+                    values = [vectors.load_masked(_at(builder, row, j), upstream.mask(reached, there))
+                              for row, there in sources]
                     for b in range(3):
                         column = builder.sub(builder.add(beneath, _constant(b)), left)
                         insides = [pixels.inside(builder.add(column, _constant(part * lanes))) for part in range(stride)]

@@ -155,8 +155,8 @@ def _fill_rows(x, first_sample, samples, first_channel, channels, window, period
                                          kw * period * step, channels, rows, first, last, out_width)
                 else:
                     for c in range(channels):
-                        _copy_sparse(pixels, start + c * height * width, sh * width, sw, copies, target + c * kw * period * step,
-                                     rows, out_width, first, last, lo, hi)
+                        _copy_sparse(pixels, start + c * height * width, sh * width, sw, copies,
+                                     target + c * kw * period * step, rows, out_width, first, last, lo, hi)
 
 
 @jit
