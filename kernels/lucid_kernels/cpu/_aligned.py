@@ -1,4 +1,4 @@
-"""Temporaries of compiled kernels that begin at a whole vector.
+"""Temporaries of kernels that begin at a whole vector.
 
 A vector that lies across two cache lines takes two reads: loops that read several for each step run 4 to 12 % longer where
 all do, as in the half of what `np.empty` gives.
@@ -9,15 +9,24 @@ from typing import Any
 
 import numpy as np
 
+from ._address import address_of
 from ._compile import jit
 from ._microkernels import VECTOR_BYTES
+from ._pool import empty
 
 
 @jit
 def aligned_empty(count: int, like: Any) -> Any:
-    """A flat array of `count` elements, not initialised, of the dtype of `like`."""
+    """A flat array of `count` elements, not initialised, of the dtype of `like`: in compiled kernels."""
     room = np.empty(count + VECTOR_BYTES // like.itemsize, like.dtype)
     first = -room.ctypes.data % VECTOR_BYTES // like.itemsize
+    return room[first : first + count]
+
+
+def aligned(count: int, dtype: Any) -> np.ndarray[Any, Any]:
+    """A flat array of `count` elements, not initialised: around compiled kernels."""
+    room = empty((count + VECTOR_BYTES // dtype.itemsize,), dtype)
+    first = -address_of(room) % VECTOR_BYTES // dtype.itemsize
     return room[first : first + count]
 
 

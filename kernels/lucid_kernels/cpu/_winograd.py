@@ -14,6 +14,7 @@ import numba
 import numpy as np
 
 from . import _direct
+from ._aligned import aligned, aligned_empty
 from ._channels_last import gather_band, whole
 from ._compile import jit, jit_parallel
 from ._layout import Array
@@ -116,9 +117,9 @@ def _multiply(pixels, channels, weight, cut, first, last, sums):
 @jit
 def _convolve_rows(pixels, channels, tiles, cut, first, last, weight, bias, first_output, last_output, places, y, finite):
     """Some outputs of rows first..last of the tiles from their transformed pixels."""
-    sums = np.empty((last_output - first_output + PANEL - 1) // PANEL * PRODUCTS * cut.sums_step, pixels.dtype)
+    sums = aligned_empty((last_output - first_output + PANEL - 1) // PANEL * PRODUCTS * cut.sums_step, pixels)
     _multiply(pixels, channels, weight, cut, first_output, last_output, sums)
-    band = np.empty(band_size(tiles, 0), pixels.dtype)
+    band = aligned_empty(band_size(tiles, 0), pixels)
     deliver_rows(sums, cut.sums_step, tiles, first, last, first_output, last_output, bias, places, band, y, finite)
 
 
@@ -128,8 +129,9 @@ def _convolve_parallel(x, source, tiles, cut, places, weight, bias, out_places, 
     channels, rows = x.shape[1], x.shape[0] * tiles.down
     for task in numba.prange((rows + cut.rows - 1) // cut.rows):
         first, last = task * cut.rows, min(rows, (task + 1) * cut.rows)
-        pixels = np.empty((channels + cut.width - 1) // cut.width * PRODUCTS * cut.pixels_step, x.dtype)
-        band = np.zeros(band_size(tiles, 2), x.dtype)
+        pixels = aligned_empty((channels + cut.width - 1) // cut.width * PRODUCTS * cut.pixels_step, x)
+        band = aligned_empty(band_size(tiles, 2), x)
+        band[:] = 0
         for channel in range(0, channels, cut.width):
             transform_rows(x, source, tiles, first, last, channel, min(channels, channel + cut.width), places, band,
                            pixels[channel // cut.width * PRODUCTS * cut.pixels_step :], cut.pixels_step)
@@ -142,7 +144,8 @@ def _transform_parallel(x, source, tiles, cut, places, pixels):
     channels, rows, panels = x.shape[1], x.shape[0] * tiles.down, pixels.shape[1]
     for task in numba.prange(pixels.shape[0] * panels):
         part, panel = task // panels, task % panels
-        band = np.zeros(band_size(tiles, 2), x.dtype)
+        band = aligned_empty(band_size(tiles, 2), x)
+        band[:] = 0
         transform_rows(x, source, tiles, part * cut.rows, min(rows, (part + 1) * cut.rows), panel * cut.width,
                        min(channels, (panel + 1) * cut.width), places, band, pixels[part, panel], cut.pixels_step)
 
@@ -194,7 +197,7 @@ def _convolve(x: Array, weight: Array, turned: bool, bias: Array, window: Window
     """
     (samples, channels), outputs = x.shape[:2], bias.size
     tiles, cut, parts, splits, places, out_places = _plan(samples, channels, x.shape[3], outputs, window)
-    transformed = empty((PRODUCTS * channels * whole(outputs),), x.dtype)
+    transformed = aligned(PRODUCTS * channels * whole(outputs), x.dtype)
     if turned:
         _transform_weight(weight.reshape(-1), 9, 9 * outputs, outputs, channels, _TURNED_TAP_PLACES, transformed)
     else:

@@ -14,6 +14,7 @@ import numba
 import numpy as np
 
 from . import _direct_grad_weight
+from ._aligned import aligned_empty
 from ._channels_last import LANES, scatter_band, whole
 from ._compile import jit, jit_parallel
 from ._layout import Array
@@ -96,10 +97,11 @@ def _sum_blocks(rows, columns, row_source, column_source, sides, tiles, each, st
         row, column = block // sides.blocks * sides.row_block, block % sides.blocks * sides.column_block
         row_end, column_end = min(sides.rows, row + sides.row_block), min(sides.columns, column + sides.column_block)
         first, last = part * all_rows // parts.shape[0], (part + 1) * all_rows // parts.shape[0]
-        left = np.empty(sides.row_block // PANEL * PRODUCTS * step, rows.dtype)
-        right = np.empty(sides.column_block // PANEL * PRODUCTS * step, rows.dtype)
+        left = aligned_empty(sides.row_block // PANEL * PRODUCTS * step, rows)
+        right = aligned_empty(sides.column_block // PANEL * PRODUCTS * step, rows)
         # The larger band is that of the pixels. Each has zeros beside its image.
-        row_band, column_band = np.zeros(band_size(tiles, 2), rows.dtype), np.zeros(band_size(tiles, 2), rows.dtype)
+        row_band, column_band = aligned_empty(band_size(tiles, 2), rows), aligned_empty(band_size(tiles, 2), rows)
+        row_band[:], column_band[:] = 0, 0
         for line in range(first, last, each):
             end = min(last, line + each)
             _transform_panels(rows, row_source, tiles, line, end, row, row_end, row_places, row_band, left, step)

@@ -6,7 +6,7 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
-from lucid_kernels.cpu._aligned import aligned_empty, whole_vectors
+from lucid_kernels.cpu._aligned import aligned, aligned_empty, whole_vectors
 from lucid_kernels.cpu._microkernels import VECTOR_BYTES
 
 
@@ -33,3 +33,11 @@ def test_an_array_begins_at_a_whole_vector(dtype: Any) -> None:
 def test_whole_vectors(itemsize: int) -> None:
     lanes = VECTOR_BYTES // itemsize
     assert [whole_vectors(count, itemsize) for count in (0, 1, lanes, lanes + 1)] == [0, lanes, lanes, 2 * lanes]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_an_array_made_outside_of_kernels(dtype: Any) -> None:
+    kept = [aligned(count, np.dtype(dtype)) for count in (0, 1, 7, 1000, 1 << 20)]
+    assert [array.shape for array in kept] == [(0,), (1,), (7,), (1000,), (1 << 20,)]
+    assert all(array.ctypes.data % VECTOR_BYTES == 0 for array in kept)
+    assert all(array.dtype == dtype and array.flags.writeable for array in kept)
