@@ -171,3 +171,28 @@ def test_a_guarded_kernel_waits_for_its_turn() -> None:
 def test_switched_off_compilation_leaves_python_functions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(numba.config, "DISABLE_JIT", True)
     assert _compile.jit_parallel(_two_loops) is _two_loops
+
+
+def test_the_compiler_runs_with_room_for_its_frames() -> None:
+    """At some depth of a recursion each call maps memory for its frame, and unmaps it; with room for them at none."""
+    resource = pytest.importorskip("resource")
+
+    def called(number: int) -> int:
+        return number
+
+    def calls_at(depth: int) -> int:
+        if depth:
+            return calls_at(depth - 1)
+        total = 0
+        for number in range(1000):
+            total += called(number)
+        return total
+
+    def page_faults() -> int:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_minflt  # type: ignore[no-any-return]
+
+    before = page_faults()
+    assert _kernel._with_room(lambda deepest: [calls_at(depth) for depth in range(deepest)], 300) == [499500] * 300
+    assert page_faults() - before < 900
+    with pytest.raises(ZeroDivisionError):
+        _kernel._with_room(lambda number: 1 // number, 0)
