@@ -30,16 +30,17 @@ def source(name: str, parameters: Sequence[str], cut: Sequence[str], results: Se
     def arguments(piece: str, block: str) -> str:
         return ", ".join(piece.format(p) if p in cut else block.format(p) if p in results else p for p in parameters)
 
-    lines = [f"def {name}({', '.join(parameters)}):", f"    for c in numba.prange(chunks({first}.shape[0])):"]
+    # Names with an underscore are not those of parameters.
+    lines = [f"def {name}({', '.join(parameters)}):", f"    for _c in numba.prange(chunks({first}.shape[0])):"]
     if not streaming:
-        return "\n".join([*lines, f"        loop({arguments('chunk({}, c)', 'chunk({}, c)')})"]) + "\n"
-    lines += [f"        {p}_chunk = chunk({p}, c)" for p in (*cut, *results)]
+        return "\n".join([*lines, f"        loop({arguments('chunk({}, _c)', 'chunk({}, _c)')})"]) + "\n"
+    lines += [f"        {p}_chunk = chunk({p}, _c)" for p in (*cut, *results)]
     lines += [f"        {y}_block = block_for({y})" for y in results]
-    lines += [f"        size, step = {first}_chunk.shape[0], {first}_block.shape[0]", "        whole = size - size % step",
-              "        for s in range(0, whole, step):", *[f"            ask_for({p}_chunk, s, {first}_block)" for p in cut],
-              f"            inlined({arguments('piece({}_chunk, s, step)', '{}_block')})"]  # fmt: skip
-    lines += [f"            stream_block({y}_block, {y}_chunk, s)" for y in results]
-    rest = "piece({0}_chunk, whole, size - whole)"
+    lines += [f"        _size, _step = {first}_chunk.shape[0], {first}_block.shape[0]", "        _whole = _size - _size % _step",
+              "        for _s in range(0, _whole, _step):", *[f"            ask_for({p}_chunk, _s, {first}_block)" for p in cut],
+              f"            inlined({arguments('piece({}_chunk, _s, _step)', '{}_block')})"]  # fmt: skip
+    lines += [f"            stream_block({y}_block, {y}_chunk, _s)" for y in results]
+    rest = "piece({0}_chunk, _whole, _size - _whole)"
     return "\n".join([*lines, f"        loop({arguments(rest, rest)})", "        fence()"]) + "\n"
 
 

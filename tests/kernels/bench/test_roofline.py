@@ -37,6 +37,16 @@ def test_floor_is_that_of_the_slower_resource(monkeypatch: pytest.MonkeyPatch) -
     assert measured.floor(0, "triad", 0) is None
 
 
+def test_the_faster_triad_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter([3e-3, 2e-3, 5e-3])
+    monkeypatch.setattr(roofline, "measure_block", lambda call, synchronize, seconds: (call(), {"seconds": next(times)})[1])
+    monkeypatch.setattr(roofline, "streams", lambda moved, result: True)
+    measured, size = Roofline(), 3 << 20
+    assert measured.stream(size, "triad") == pytest.approx(2e-3)
+    assert (measured.arrays[2] == 4).all()
+    assert measured.stream(size, "update") == pytest.approx(5e-3)
+
+
 def test_what_the_kernels_compute() -> None:
     a, b, c = np.arange(100, dtype=np.float32), np.ones(100, np.float32), np.zeros(100, np.float32)
     STREAMS["triad"][0](a, b, c, 2)

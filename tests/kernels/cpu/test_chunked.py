@@ -16,9 +16,10 @@ from numba.core.caching import NullCache
 
 @Chunked
 @jit_exact
-def _sum_of_squares(a: Any, b: Any, y: Any) -> None:
+def _sum_of_squares(c: Any, s: Any, y: Any) -> None:
+    """With parameters named as the variables that a kernel might have."""
     for i in range(y.shape[0]):
-        y[i] = a[i] * a[i] + b[i]
+        y[i] = c[i] * c[i] + s[i]
 
 
 def aligned(size: int, dtype: Any) -> np.ndarray:
