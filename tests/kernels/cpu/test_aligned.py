@@ -37,7 +37,7 @@ def test_whole_vectors(itemsize: int) -> None:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_an_array_made_outside_of_kernels(dtype: Any) -> None:
-    kept = [aligned(count, np.dtype(dtype)) for count in (0, 1, 7, 1000, 1 << 20)]
-    assert [array.shape for array in kept] == [(0,), (1,), (7,), (1000,), (1 << 20,)]
-    assert all(array.ctypes.data % VECTOR_BYTES == 0 for array in kept)
+    kept = [aligned(count, np.dtype(dtype)) for count in (1, 7, 1000, 1 << 20)]
+    assert [array.shape for array in kept] == [(1,), (7,), (1000,), (1 << 20,)]
+    assert [array.ctypes.data % VECTOR_BYTES for array in kept] == [0] * len(kept)
     assert all(array.dtype == dtype and array.flags.writeable for array in kept)
