@@ -21,7 +21,7 @@ from ._pool import SMALLEST
 def _unary(loop: Chunked, x: Array, out: Array | None) -> Array:
     """Apply a loop over the flat arrays `(x, y)`; `ravel` is a view, or a contiguous copy where `x` is not contiguous."""
     y = np.empty(x.shape, x.dtype) if out is None and x.nbytes < SMALLEST else result(out, x.shape, x.dtype)
-    if x.size < PARALLEL_FROM:
+    if x.size < PARALLEL_FROM and y is not out:
         loop.serial(x.ravel(), y.ravel())
     else:
         loop.run(x.ravel(), y.ravel(), fresh=y is not out)
@@ -31,7 +31,7 @@ def _unary(loop: Chunked, x: Array, out: Array | None) -> Array:
 def _binary(loop: Chunked, a: Array, b: Array, out: Array | None) -> Array:
     """Apply a loop over the flat arrays `(a, b, y)`."""
     y = np.empty(a.shape, a.dtype) if out is None and a.nbytes < SMALLEST else result(out, a.shape, a.dtype)
-    if a.size < PARALLEL_FROM:
+    if a.size < PARALLEL_FROM and y is not out:
         loop.serial(a.ravel(), b.ravel(), y.ravel())
     else:
         loop.run(a.ravel(), b.ravel(), y.ravel(), fresh=y is not out)

@@ -132,7 +132,8 @@ def source(program: Program, kinds: str, rows: bool, streaming: bool = False) ->
     lines += [f"        {y}[i] = {_element(name)}" for y, name in zip(results, program.outputs, strict=True)]
     if not rows:
         whole = [x for x, kind in zip(inputs, kinds, strict=True) if kind == "F"]
-        return "\n".join([*lines, "", _chunked.source("kernel", parameters, whole, results, streaming)])
+        store = "stream_block" if streaming else None
+        return "\n".join([*lines, "", _chunked.source("kernel", parameters, whole, results, store)])
     taken = {"F": "[r]", "R": "", "C": "[r : r + 1]", "S": ""}
     passed = [*[x + taken[kind] for x, kind in zip(inputs, kinds, strict=True)], *constants, *[f"{y}[r]" for y in results]]
     lines += ["", f"def kernel({', '.join(parameters)}):",

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lucid_kernels.cpu import _streaming
+from lucid_kernels.cpu import _chunked, _streaming
 from lucid_kernels.cpu._chunked import Chunked
 from lucid_kernels.cpu._compile import jit_exact
 from lucid_kernels.cpu._layout import GRAIN
@@ -57,6 +57,26 @@ def test_streamed_from_registers() -> None:
     assert "sfence" in assembly
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("size", [0, 1, 63, 64, 1000, GRAIN + 1, 3 * GRAIN + 100])
+@pytest.mark.parametrize("shift", [-65, -1, 0, 1, 3])
+def test_a_result_may_overlap_with_what_is_read(size: int, dtype: Any, shift: int) -> None:
+    memory = np.arange(size + 130, dtype=dtype) % 100
+    c, s, y = (memory[start:][:size] for start in (65, 65, 65 + shift))
+    expected = c * c + s
+    _sum_of_squares.run(c, s, y, fresh=False)
+    np.testing.assert_array_equal(y, expected)
+
+
+def test_in_place_in_registers() -> None:
+    kernel: Any = Chunked(_sum_of_squares.serial).in_place
+    kernel._cache = NullCache()  # a kernel from the cache shows no assembly
+    x = np.ones(100, np.float32)
+    kernel(x, x, x)
+    register = "%zmm" if VECTOR_BYTES == 64 else "%ymm"
+    assert len(re.findall(rf"vfmadd\w+ps\s.*{register}|vmulps\s.*{register}", kernel.inspect_asm(kernel.signatures[0]))) >= 4
+
+
 def test_which_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     """A new, aligned, large result is streamed."""
     used: list[str] = []
@@ -64,11 +84,14 @@ def test_which_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     loop.parallel = lambda *arrays: used.append("parallel")
     loop.streaming = lambda *arrays: used.append("streaming")
     x, y = np.empty(GRAIN, np.float32), aligned(GRAIN, np.float32)
+    loop.in_place = lambda *arrays: used.append("in place")
+    monkeypatch.setattr(_chunked, "PARALLEL_FROM", 1000)
     monkeypatch.setattr(_streaming, "_X86", True)
-    monkeypatch.setattr(_streaming, "_streamed_from", lambda: 3 * x.nbytes)
+    monkeypatch.setattr(_streaming, "_streamed_from", lambda: 3 * x.nbytes * 4 // 5)
     loop.run(x, x, y, fresh=True)
     loop.run(x, x, y, fresh=False)
     loop.run(x[1:], x[1:], y[:-1], fresh=True)
     monkeypatch.setattr(_streaming, "_streamed_from", lambda: 0)
     loop.run(x[1:], x[1:], y[1:], fresh=True)
-    assert used == ["streaming", "parallel", "parallel", "parallel"]
+    loop.run(x, y, y, fresh=False)
+    assert used == ["streaming", "parallel", "parallel", "parallel", "in place"]
