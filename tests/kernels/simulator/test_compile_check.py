@@ -51,9 +51,9 @@ def test_more_resources_are_a_problem_and_less_are_not(tool: ModuleType, tmp_pat
 
 
 @NEEDS_COMPILER
-@pytest.mark.parametrize("architecture", ["sm_80", "sm_90", "sm_100"])
-def test_every_kernel_compiles_within_the_baseline(tool: ModuleType, architecture: str) -> None:
-    found, failures = tool.check(tool.source.names(), [architecture])
+def test_every_kernel_compiles_within_the_baseline(tool: ModuleType) -> None:
+    """For one architecture; `kernels/compile_check.py`, which CI runs too, takes all."""
+    found, failures = tool.check(tool.source.names(), ["sm_90"])
     assert not failures
     assert not tool.compare(found, tool.read_baseline(tool.BASELINE))
 
