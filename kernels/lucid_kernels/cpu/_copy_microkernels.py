@@ -4,6 +4,7 @@ Masks do all of it: row by row, with sides that are set to 0 afterwards, a plane
 """
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from llvmlite import ir
@@ -13,6 +14,13 @@ from numba.core import cgutils
 from ._microkernels import _INT, VECTOR_BYTES, _at, _data, _intrinsic, _Vectors
 
 _LANE = ir.IntType(32)
+
+
+def _splat(builder: Any, numbers: ir.VectorType, number: Any) -> Any:
+    """A vector of the type `numbers` whose lanes all have an integer's value."""
+    nothing = ir.Constant(numbers, ir.Undefined)
+    single = builder.insert_element(nothing, builder.trunc(number, _LANE), ir.Constant(_LANE, 0))
+    return builder.shuffle_vector(single, nothing, ir.Constant(numbers, [0] * numbers.count))
 
 
 @_intrinsic
@@ -36,11 +44,7 @@ def copy_shifted(typing, source, source_start, source_pitch, target, target_star
         lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
         vectors = _Vectors(builder, source.type.pointee, lanes)
         numbers = ir.VectorType(_LANE, lanes)
-
-        def splat(number: Any) -> Any:
-            nothing = ir.Constant(numbers, ir.Undefined)
-            single = builder.insert_element(nothing, builder.trunc(number, _LANE), ir.Constant(_LANE, 0))
-            return builder.shuffle_vector(single, nothing, ir.Constant(numbers, [0] * lanes))
+        splat = functools.partial(_splat, builder, numbers)
 
         def from_to(values: Any, start: Any, length: Any) -> Any:
             """The lanes whose values are in start..start + length."""
@@ -131,11 +135,7 @@ def _make_window_copy(stride: int) -> Any:
             lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
             vectors = _Vectors(builder, source.type.pointee, lanes)
             numbers = ir.VectorType(_LANE, lanes)
-
-            def splat(number: Any) -> Any:
-                nothing = ir.Constant(numbers, ir.Undefined)
-                single = builder.insert_element(nothing, builder.trunc(number, _LANE), ir.Constant(_LANE, 0))
-                return builder.shuffle_vector(single, nothing, ir.Constant(numbers, [0] * lanes))
+            splat = functools.partial(_splat, builder, numbers)
 
             def constant(number: int) -> Any:
                 return ir.Constant(_INT, number)
