@@ -23,6 +23,7 @@ from numba import types
 from numba.core import cgutils
 from numba.np.arrayobj import populate_array
 
+from ._address import address_of
 from ._microkernels import _INT, VECTOR_BYTES, _at, _data, _intrinsic, _Vectors
 
 _X86 = platform.machine().lower() in ("x86_64", "amd64")
@@ -66,7 +67,7 @@ def streams(moved: int, *results: np.ndarray) -> bool:
     It does so where they are nearly as much as the last-level cache. Not where results begin between vectors (those from the
     pool do not): each block would begin and end within a line.
     """
-    return _X86 and moved >= _streamed_from() and not any(array.ctypes.data % VECTOR_BYTES for array in results)
+    return _X86 and moved >= _streamed_from() and not any(address_of(array) % VECTOR_BYTES for array in results)
 
 
 def streams_rows(moved: int, width: int) -> bool:

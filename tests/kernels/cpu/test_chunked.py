@@ -69,6 +69,8 @@ def test_a_result_may_overlap_with_what_is_read(size: int, dtype: Any, shift: in
 
 
 def test_in_place_in_registers() -> None:
+    if not _streaming._X86:
+        pytest.skip("written for x86")
     kernel: Any = Chunked(_sum_of_squares.serial).in_place
     kernel._cache = NullCache()  # a kernel from the cache shows no assembly
     x = np.ones(100, np.float32)
