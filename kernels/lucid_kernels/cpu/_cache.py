@@ -1,9 +1,10 @@
 """Where compiled kernels are kept between processes.
 
 They are looked for, in this order, in the folder that the variable LUCID_CACHE_DIR names, that of NUMBA_CACHE_DIR, `__pycache__`
-beside the sources, and the user's cache folder (`~/.cache/lucid` on Linux). New ones go to the first that can be written; one
+beside the package, and the user's cache folder (`~/.cache/lucid` on Linux). New ones go to the first that can be written; one
 that can only be read, such as a layer of a container image, serves what `python -m lucid.warmup` has put there. Without any,
-kernels are compiled in each process anew, and one warning says so.
+kernels are compiled in each process anew, and one warning says so. Beside the package, not inside it: an uninstaller leaves
+what it has not installed, and a folder with the package's name but without its files would hide a later editable install.
 
 Numba finds an entry by signature, CPU and its features, and replaces entries whose stamp is another: here the versions and the
 sources that a file imports from this package, since a kernel contains the functions that it calls. Files are written under
@@ -66,13 +67,22 @@ def stamp(path: str) -> str:
     return digest.hexdigest()
 
 
+def _beside(sources: str) -> str:
+    """The folder in `__pycache__` beside the outermost package that the folder `sources` belongs to, or in `sources` itself."""
+    names: list[str] = []
+    while os.path.isfile(os.path.join(sources, "__init__.py")):
+        sources, name = os.path.split(sources)
+        names.insert(0, name)
+    return os.path.join(sources, "__pycache__", ".".join(names)) if names else os.path.join(sources, "__pycache__")
+
+
 def _candidates(sources: str) -> Iterator[tuple[str, str]]:
     """(who asks for it, folder) for functions of files in the folder `sources`, best first."""
     name = "_".join((os.path.basename(sources), hashlib.sha256(sources.encode()).hexdigest()[:12]))
     for variable in (VARIABLE, "NUMBA_CACHE_DIR"):
         if os.environ.get(variable):
             yield variable, os.path.join(os.path.abspath(os.environ[variable]), name)
-    yield "", os.path.join(sources, "__pycache__")
+    yield "", _beside(sources)
     own = AppDirs("lucid", appauthor=False).user_cache_dir
     if os.path.isabs(own):  # without a home folder it begins with ~
         yield "", os.path.join(own, name)

@@ -11,6 +11,7 @@ import time
 import pytest
 from lucid_kernels.cpu import _cache
 
+BESIDE = "__pycache__/lucid_kernels.cpu"
 KERNELS = pathlib.Path(__file__).resolve().parents[3] / "kernels"
 CODE = """
 import numpy as np
@@ -56,23 +57,39 @@ def blocked(folder: pathlib.Path) -> None:
     folder.write_text("")
 
 
-def test_beside_the_sources(installed: pathlib.Path) -> None:
+def test_beside_the_package(installed: pathlib.Path) -> None:
     assert run(installed) == ("compiled", "")
-    assert list((installed / "lucid_kernels/cpu/__pycache__").glob("elementwise._relu-*.nbi"))
+    assert list((installed / BESIDE).glob("elementwise._relu-*.nbi"))
     assert run(installed) == ("loaded", "")
+
+
+def test_nothing_is_left_in_the_package(installed: pathlib.Path) -> None:
+    """What no installer has written it does not delete: the rest of a package would hide another install of it."""
+    before = set((installed / "lucid_kernels").rglob("*"))
+    run(installed)
+    assert set((installed / "lucid_kernels").rglob("*")) == before
+
+
+def test_beside_a_script(tmp_path: pathlib.Path) -> None:
+    package = tmp_path / "mine" / "kernels"
+    package.mkdir(parents=True)
+    for folder in (package, package.parent):
+        (folder / "__init__.py").touch()
+    assert _cache._beside(str(tmp_path)) == str(tmp_path / "__pycache__")
+    assert _cache._beside(str(package)) == str(tmp_path / "__pycache__" / "mine.kernels")
 
 
 def test_a_chosen_folder(installed: pathlib.Path, tmp_path: pathlib.Path) -> None:
     chosen = str(tmp_path / "new" / "chosen")
     assert run(installed, LUCID_CACHE_DIR=chosen) == ("compiled", "")
     assert run(installed, LUCID_CACHE_DIR=chosen) == ("loaded", "")
-    assert not (installed / "lucid_kernels/cpu/__pycache__").exists()
+    assert not (installed / BESIDE).exists()
     assert run(installed, NUMBA_CACHE_DIR=str(tmp_path / "numba")) == ("compiled", "")
     assert list((tmp_path / "numba").rglob("*.nbi"))
 
 
 def test_a_read_only_install_uses_the_folder_of_the_user(installed: pathlib.Path, tmp_path: pathlib.Path) -> None:
-    blocked(installed / "lucid_kernels/cpu/__pycache__")
+    blocked(installed / BESIDE)
     variables = {"HOME": str(tmp_path / "home"), "XDG_CACHE_HOME": str(tmp_path / "home" / "cache")}
     assert run(installed, **variables) == ("compiled", "")
     assert run(installed, **variables) == ("loaded", "")
@@ -80,7 +97,7 @@ def test_a_read_only_install_uses_the_folder_of_the_user(installed: pathlib.Path
 
 
 def test_without_any_folder_it_computes_and_warns_once(installed: pathlib.Path, tmp_path: pathlib.Path) -> None:
-    blocked(installed / "lucid_kernels/cpu/__pycache__")
+    blocked(installed / BESIDE)
     blocked(tmp_path / "file")
     chosen = str(tmp_path / "file" / "below")
     result, warning = run(installed, HOME=str(tmp_path / "file"), XDG_CACHE_HOME=str(tmp_path / "file"), LUCID_CACHE_DIR=chosen)
@@ -119,7 +136,7 @@ def test_a_folder_that_can_only_be_read_is_read(tmp_path: pathlib.Path, monkeypa
 
 
 def test_without_a_home(installed: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    blocked(installed / "lucid_kernels/cpu/__pycache__")
+    blocked(installed / BESIDE)
     monkeypatch.delenv("HOME", raising=False)
     result, _ = run(installed)
     assert result == "compiled"
@@ -137,7 +154,7 @@ def test_processes_share_a_folder(installed: pathlib.Path, tmp_path: pathlib.Pat
 
 def test_a_damaged_file_is_compiled_again(installed: pathlib.Path) -> None:
     run(installed)
-    for path in (installed / "lucid_kernels/cpu/__pycache__").glob("elementwise._relu-*.nbc"):
+    for path in (installed / BESIDE).glob("elementwise._relu-*.nbc"):
         path.write_bytes(b"")
     assert run(installed)[0] == "compiled"
     assert run(installed)[0] == "loaded"
