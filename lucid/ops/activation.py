@@ -30,7 +30,7 @@ def require_floating(name: str, input: Tensor) -> Tensor:
 
 # ---- relu, sigmoid, tanh: the gradient needs only the result ---------------------------------------------------------
 def _grad_of_step_rule(needs: Any, g: Tensor, y: Tensor) -> Pull:
-    return lambda gg, _: (_relu_grad(gg, y), None)
+    return lambda gg, _: (relu_grad(gg, y), None)
 
 
 def _sigmoid_grad_rule(needs: Any, g: Tensor, y: Tensor) -> Pull:
@@ -43,8 +43,8 @@ def _tanh_grad_rule(needs: Any, g: Tensor, y: Tensor) -> Pull:
     return lambda gg, _: (_tanh_grad(gg, y), gg * g * y * -2 if needs_y else None)
 
 
-_relu = UnaryOp("relu", lambda needs, x: lambda g, y: (_relu_grad(g, y),), keeps=True)
-_relu_grad: Op = Op("relu_grad", _grad_of_step_rule)
+_relu = UnaryOp("relu", lambda needs, x: lambda g, y: (relu_grad(g, y),), keeps=True)
+relu_grad: Op = Op("relu_grad", _grad_of_step_rule)
 _sigmoid = UnaryOp("sigmoid", lambda needs, x: lambda g, y: (_sigmoid_grad(g, y),), keeps=True)
 _sigmoid_grad: Op = Op("sigmoid_grad", _sigmoid_grad_rule)
 _tanh = UnaryOp("tanh", lambda needs, x: lambda g, y: (_tanh_grad(g, y),), keeps=True)

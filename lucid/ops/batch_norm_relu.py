@@ -6,6 +6,7 @@ from typing import Any
 from ..autograd.grad_mode import is_grad_enabled
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor, version_box
+from .activation import relu_grad
 from .normalization import composed, delivered, dtypes_of, per_channel, require_batch, wide
 
 __all__ = ()  # functions of nn.functional only
@@ -20,7 +21,7 @@ def _rule(needs: Any, x: Tensor, residual: Any, weight: Tensor | None, bias: Ten
     def pull(g: Tensor, kept: Any) -> tuple[Any, ...]:
         y, mean, rstd = kept
         if is_grad_enabled():
-            masked = g.masked_fill(y <= 0, 0)
+            masked = relu_grad(g, y)
             if training:
                 dx, d_weight, d_bias = composed(masked, x, per_channel(weight, x), dims, dims, eps)
             else:

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from ...tensor import Tensor
 from ..parameter import Parameter
+from ._fusion import steps
 from .module import Module, indent
 
 
@@ -64,7 +65,11 @@ class _Numbered(Module):
 
 
 class Sequential(_Numbered):
-    """Modules called one after the other: ``Sequential(a, b)`` or ``Sequential(OrderedDict(first=a, second=b))``."""
+    """Modules called one after the other: ``Sequential(a, b)`` or ``Sequential(OrderedDict(first=a, second=b))``.
+
+    Batch normalisation with the ReLU after it, and ReLU with the max pooling after it, are computed together, with the same
+    result in less time, unless a hook on one of them (or on all modules) can see the tensor between them.
+    """
 
     def __init__(self, *args: Any) -> None:
         super().__init__()
@@ -77,8 +82,8 @@ class Sequential(_Numbered):
 
     def forward(self, input: Any) -> Any:
         """What the last module returns for what the one before it returns, and so on."""
-        for module in self._modules.values():
-            input = module(input)
+        for step in steps(self._modules.values()):
+            input = step(input)
         return input
 
     def __getitem__(self, index: int | slice) -> Any:

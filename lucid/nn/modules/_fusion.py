@@ -1,0 +1,79 @@
+"""Neighbours in a Sequential that are computed together, because nobody sees the tensor between them.
+
+Values, gradients and statistics are those of the modules one after the other. It pays by memory traffic: batch normalisation
+with ReLU moves a tensor a third as often, and after max pooling ReLU and its gradient have a fraction of the elements.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any
+
+from ...tensor import Tensor
+from .. import functional as F
+from ._global_hooks import around_calls
+from .activation import ReLU
+from .batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d
+from .module import Module
+from .pooling import AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d, MaxPool1d, MaxPool2d, MaxPool3d
+
+_BATCH_NORMS = (BatchNorm1d, BatchNorm2d, BatchNorm3d)
+_MAX_POOLS = (MaxPool1d, MaxPool2d, MaxPool3d, AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d)
+# As the classes define it: one that is replaced, for a test or a tracer, must be called.
+_FORWARDS = {kind: kind.forward for kind in (ReLU, *_BATCH_NORMS, *_MAX_POOLS)}
+_FIRST = frozenset((ReLU, *_BATCH_NORMS))
+_CALL = Module.__call__
+
+
+def _batch_norm_relu(norm: Any, relu: ReLU, input: Tensor) -> Tensor:
+    result: Tensor = norm._normalized(F.batch_norm_relu, input)
+    return result
+
+
+def _relu_max_pool(relu: ReLU, pool: Any, input: Any) -> Any:
+    """ReLU commutes with the maximum. Where a window has no positive element neither order passes a gradient."""
+    if not isinstance(input, Tensor) or not input.is_floating_point():
+        return pool(relu(input))
+    return relu(pool(input))
+
+
+def _is_plain(module: Module) -> bool:
+    """Whether calling `module` is what its class says and nothing else: no hook, no other `forward`."""
+    state, kind = module.__dict__, type(module)
+    return not (state["_forward_hooks"] or state["_forward_pre_hooks"] or state["_backward_hooks"]
+                or state["_backward_pre_hooks"] or "forward" in state
+                or kind.forward is not _FORWARDS[kind] or kind.__call__ is not _CALL)  # type: ignore[index]
+
+
+def _together(first: Any, second: Any) -> Callable[[Any, Any, Any], Any] | None:
+    """What computes ``second(first(input))`` in another way, or None. The type of `first` is one of `_FIRST`."""
+    function: Callable[[Any, Any, Any], Any]
+    if type(first) is ReLU:
+        # In place it would change a tensor that others hold. Dilated windows can lie in the padding, whose -inf it must not see.
+        if (type(second) not in _MAX_POOLS or first.inplace or second.return_indices
+                or getattr(second, "dilation", 1) not in (1, (1,), (1, 1), (1, 1, 1))):
+            return None
+        function = _relu_max_pool
+    elif type(second) is ReLU:
+        function = _batch_norm_relu
+    else:
+        return None
+    return function if not around_calls and _is_plain(first) and _is_plain(second) else None
+
+
+def steps(modules: Iterable[Module]) -> Iterator[Callable[[Any], Any]]:
+    """The modules in their order, two that are computed together as one step."""
+    waiting = None
+    for module in modules:
+        if waiting is not None:
+            function = _together(waiting, module)
+            if function is not None:
+                yield partial(function, waiting, module)
+                waiting = None
+                continue
+            yield waiting
+        waiting = module if type(module) in _FIRST else None
+        if waiting is None:
+            yield module
+    if waiting is not None:
+        yield waiting

@@ -1,0 +1,173 @@
+"""Neighbours that a Sequential computes together, beside the same modules called one by one."""
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+
+import lucid
+from lucid import nn
+from lucid.autograd.op import Node
+
+SHAPES = {1: (4, 3, 9), 2: (4, 3, 6, 7), 3: (2, 3, 5, 4, 6)}
+
+
+def norm(dimensions, **options):
+    return getattr(nn, f"BatchNorm{dimensions}d")(3, **options)
+
+
+def one_by_one(model, x):
+    for module in model:
+        x = module(x)
+    return x
+
+
+def fused(result):
+    """Whether ReLU was computed together with a neighbour: the last node is that of another operation."""
+    return result.grad_fn.name() in ("batch_norm_relu", "relu")
+
+
+def compare(model, x, expected):
+    """Results, gradients of both orders and buffers of `model` and of its modules called one by one."""
+    other = copy.deepcopy(model)
+    x_other = x.detach().clone().requires_grad_()
+    x = x.detach().clone().requires_grad_()
+    result, reference = model(x), one_by_one(other, x_other)
+    assert fused(result) == expected
+    assert result.shape == reference.shape and result.dtype == reference.dtype
+    assert lucid.equal(result.nan_to_num(9), reference.nan_to_num(9))
+    g = lucid.randn(result.shape, device=x.device).to(x.dtype)
+    found, wanted = [], []
+    for leaves, y, gradients in (((x, *model.parameters()), result, found), ((x_other, *other.parameters()), reference, wanted)):
+        first = lucid.autograd.grad(y, leaves, g, create_graph=True)
+        square = sum((d * d).sum() for d in first)
+        gradients += [*first, *(lucid.autograd.grad(square, leaves, allow_unused=True) if square.requires_grad else ())]
+    tolerance = 1e-4 if x.dtype == lucid.float32 else 1e-12
+    for ours, theirs in zip(found, wanted, strict=True):
+        assert (ours is None) == (theirs is None)
+        if ours is not None:
+            assert lucid.allclose(ours, theirs, rtol=tolerance, atol=tolerance * float(theirs.abs().nan_to_num().max()),
+                                  equal_nan=True)
+    for ours, theirs in zip(model.buffers(), other.buffers(), strict=True):
+        assert lucid.equal(ours, theirs)
+
+
+@pytest.mark.parametrize("dtype", [lucid.float32, lucid.float64], ids=lambda d: d.name)
+@pytest.mark.parametrize("dimensions", [1, 2, 3])
+@pytest.mark.parametrize("options", [{}, {"affine": False}, {"track_running_stats": False}, {"momentum": None}], ids=str)
+@pytest.mark.parametrize("training", [True, False], ids=["training", "evaluation"])
+def test_batch_norm_and_relu(training, options, dimensions, dtype, device):
+    model = nn.Sequential(norm(dimensions, **options), nn.ReLU()).to(device, dtype).train(training)
+    compare(model, lucid.randn(SHAPES[dimensions], dtype=dtype, device=device), expected=True)
+
+
+def test_in_place_after_batch_norm(device):
+    compare(nn.Sequential(norm(2), nn.ReLU(inplace=True)).to(device), lucid.randn(SHAPES[2], device=device), expected=True)
+
+
+POOLS = {
+    "MaxPool1d": (1, lambda: nn.MaxPool1d(2)), "MaxPool2d": (2, lambda: nn.MaxPool2d(2)), "MaxPool3d": (3, lambda: nn.MaxPool3d(2)),
+    "overlapping": (2, lambda: nn.MaxPool2d(3, 2, 1)), "ceil": (2, lambda: nn.MaxPool2d((3, 2), 2, (1, 0), ceil_mode=True)),
+    "AdaptiveMaxPool1d": (1, lambda: nn.AdaptiveMaxPool1d(4)), "AdaptiveMaxPool2d": (2, lambda: nn.AdaptiveMaxPool2d((3, 2))),
+    "AdaptiveMaxPool3d": (3, lambda: nn.AdaptiveMaxPool3d(2)),
+}
+
+
+@pytest.mark.parametrize("name", POOLS)
+def test_relu_and_max_pooling(name, device):
+    dimensions, pool = POOLS[name]
+    x = lucid.randn(SHAPES[dimensions], device=device)
+    x[0, 0] = -x[0, 0].abs()  # windows without a positive element, with zeros, infinities and NaN
+    x[0, 1] = 0
+    x[1, 0] = np.inf
+    x[1, 1] = -np.inf
+    model = nn.Sequential(nn.ReLU(), pool()).to(device)
+    compare(model, x, expected=True)
+    x[1, 2] = np.nan
+    assert lucid.equal(model(x).isnan(), one_by_one(model, x).isnan())
+
+
+def test_three_neighbours(device):
+    model = nn.Sequential(norm(2), nn.ReLU(), nn.MaxPool2d(2), nn.ReLU()).to(device)
+    x = lucid.randn(SHAPES[2], device=device)
+    assert lucid.equal(copy.deepcopy(model)(x), one_by_one(model, x))
+    names, node = [], model(x.requires_grad_()).grad_fn
+    while isinstance(node, Node):
+        names.append(node.name())
+        node = node.next_functions[0][0]
+    assert names == ["relu", "max_pool2d", "batch_norm_relu"]
+
+
+@pytest.mark.parametrize("model", [
+    nn.Sequential(nn.ReLU(), nn.MaxPool2d(2, dilation=2, padding=1)),
+    nn.Sequential(nn.ReLU(inplace=True), nn.MaxPool2d(2)),
+    nn.Sequential(nn.ReLU(), nn.AvgPool2d(2)),
+    nn.Sequential(norm(2), nn.ReLU6()),
+    nn.Sequential(norm(2), nn.ReLU(), nn.Identity())[:1],
+], ids=str)
+def test_what_is_computed_one_by_one(model):
+    x = lucid.randn(2, 3, 4, 4, requires_grad=True) * 1
+    assert not fused(model(x))
+
+
+def test_a_dilated_window_in_the_padding():
+    model = nn.Sequential(nn.ReLU(), nn.MaxPool2d(2, dilation=2, padding=1))
+    assert model(lucid.ones(1, 1, 1, 1)).item() == -np.inf  # as PyTorch: the padding, not ReLU of it
+
+
+def test_indices():
+    y, indices = nn.Sequential(nn.ReLU(), nn.MaxPool2d(2, return_indices=True))(lucid.tensor([[[-2.0, -1.0], [-3.0, -1.0]]]))
+    assert y.item() == 0 and indices.item() == 0  # of the first zero, not of the largest element
+
+
+@pytest.mark.parametrize("first", [norm(2), nn.ReLU()], ids=["norm", "relu"])
+@pytest.mark.parametrize("where", ["forward_hook", "forward_pre_hook", "full_backward_hook", "full_backward_pre_hook"])
+@pytest.mark.parametrize("position", [0, 1])
+def test_a_hook_sees_the_tensor_between(first, where, position):
+    model = nn.Sequential(copy.deepcopy(first), nn.MaxPool2d(2) if isinstance(first, nn.ReLU) else nn.ReLU())
+    x = lucid.randn(SHAPES[2], requires_grad=True)
+    assert fused(model(x * 1))
+    seen = []
+    handle = getattr(model[position], f"register_{where}")(lambda module, *rest: seen.append(module) and None)
+    model(x * 1).sum().backward()
+    assert seen == [model[position]]
+    handle.remove()
+    assert fused(model(x * 1))
+
+
+def test_a_hook_on_all_modules_sees_every_call():
+    model, seen = nn.Sequential(norm(2), nn.ReLU(), nn.MaxPool2d(2)), []
+    with nn.modules.module.register_module_forward_hook(lambda module, args, output: seen.append(module)):
+        model(lucid.randn(SHAPES[2]))
+    assert seen == [*model, model]
+
+
+def test_another_forward_is_called(monkeypatch):
+    class Doubled(nn.ReLU):
+        def forward(self, input):
+            return super().forward(input) * 2
+
+    x = lucid.randn(SHAPES[2])
+    pool = nn.MaxPool2d(2)
+    assert lucid.equal(nn.Sequential(Doubled(), pool)(x), pool(x.relu() * 2))
+    one = nn.ReLU()
+    one.forward = lambda input: input + 1
+    assert lucid.equal(nn.Sequential(one, pool)(x), pool(x + 1))
+    monkeypatch.setattr(nn.ReLU, "forward", lambda self, input: input - 1)
+    assert lucid.equal(nn.Sequential(nn.ReLU(), pool)(x), pool(x - 1))
+    monkeypatch.undo()
+    called = []
+    call = nn.Module.__call__
+    monkeypatch.setattr(nn.Module, "__call__", lambda self, *args: called.append(self) or call(self, *args), raising=False)
+    model = nn.Sequential(nn.ReLU(), pool)
+    model(x)
+    assert called == [model, *model]
+
+
+def test_numbers_that_are_not_floating_point():
+    with pytest.raises(RuntimeError):
+        nn.Sequential(norm(2), nn.ReLU())(lucid.ones(2, 3, 4, 4, dtype=lucid.int64))
+    model = nn.Sequential(nn.ReLU(), nn.MaxPool2d(2))
+    x = lucid.arange(-8, 8).reshape(1, 1, 4, 4)
+    assert lucid.equal(model(x), one_by_one(model, x))
