@@ -268,6 +268,15 @@ def _normal_cdf64(x: Any) -> Any:
     return 0.5 * math.erfc(-x * _SQRT_HALF)
 
 
+@jit_exact
+def log_share(x: Any, largest: Any, logarithm: Any) -> Any:
+    """The logarithm of exp(x) / sum, `logarithm` that of the sum's ratio to exp(largest).
+
+    In this order: where sums may be reassociated, the last two would be added first and rounded at the size of x.
+    """
+    return (x - largest) - logarithm
+
+
 def exp(x: Any) -> Any:
     """e to the power x; at most 2 ulp in float32 and in float64."""
 

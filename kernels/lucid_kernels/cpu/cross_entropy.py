@@ -90,12 +90,12 @@ def _rows(
                 total += _math.exp_nonpositive(row[c] - largest)
         logarithm = real(math.log(total))
         picked = hard * (weight[label] if weighted else one)
-        loss = picked * (logarithm - (row[label] - largest))
+        loss = -picked * _math.log_share(row[label], largest, logarithm)
         if soft != zero:
             spread = zero
             for c in range(classes):
                 share = weight[c] if weighted else one
-                spread += share * (logarithm - (row[c] - largest))
+                spread -= share * _math.log_share(row[c], largest, logarithm)
             loss += soft * spread
         losses[r] = loss
         if with_grad:
@@ -149,7 +149,7 @@ def _stretch(
             continue
         logarithm = real(math.log(total[i]))
         picked = hard * (weight[label] if weighted else one)
-        loss[i] = picked * (logarithm - (x[label, start + i] - largest[i]))
+        loss[i] = -picked * _math.log_share(x[label, start + i], largest[i], logarithm)
         if soft != zero:
             loss[i] += soft * (weight_sum * logarithm - spread[i])
         factor[i] = unit * (picked + soft * weight_sum) / total[i]

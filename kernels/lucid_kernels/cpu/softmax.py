@@ -74,11 +74,11 @@ def _log_softmax_rows(x: Any, y: Any, streaming: bool) -> None:
         logarithm = x.dtype.type(math.log(total))
         if streaming:
             for c in range(x.shape[1]):
-                row[c] = (x[r, c] - largest) - logarithm
+                row[c] = _math.log_share(x[r, c], largest, logarithm)
             stream_row(row, one, y, start, x)
         else:
             for c in range(x.shape[1]):
-                y[r, c] = (x[r, c] - largest) - logarithm
+                y[r, c] = _math.log_share(x[r, c], largest, logarithm)
     if streaming:
         fence()
 
@@ -178,7 +178,7 @@ def _log_softmax_stretch(x: Any, y: Any, start: int, stop: int) -> None:
         row = x[c][start:stop]
         target = y[c][start:stop]
         for i in range(row.shape[0]):
-            target[i] = (row[i] - largest[i]) - total[i]
+            target[i] = _math.log_share(row[i], largest[i], total[i])
 
 
 @jit

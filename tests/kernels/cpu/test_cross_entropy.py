@@ -64,6 +64,17 @@ def test_values(shape, dtype):
         np.testing.assert_allclose(alone, loss, rtol=tolerance)
 
 
+@pytest.mark.parametrize("shape", [(40, 30), (40, 30, 7)])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_large_numbers_of_one_size_lose_no_digits(shape, smoothing):
+    x, target, _ = inputs(shape)
+    x = (x + 1e4).astype(np.float32)
+    attributes = {"reduction": "none", "ignore_index": -100, "label_smoothing": smoothing}
+    loss, _ = cross_entropy(x, target, None, **attributes, with_grad=False)
+    np.testing.assert_allclose(loss, oracle(x, target, None, **attributes)[0], rtol=3e-6, atol=3e-6)
+
+
+
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
 def test_halves(dtype):
     x, target, _ = inputs((7, 5), dtype)

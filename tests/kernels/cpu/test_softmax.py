@@ -95,6 +95,14 @@ def test_not_finite(dim):
     np.testing.assert_allclose(y[2, 4:], 1 / 19, rtol=1e-6)
 
 
+@pytest.mark.parametrize("shape", [(40, 30), (40, 30, 7)])
+def test_large_numbers_of_one_size_lose_no_digits(shape):
+    x = (1e4 + RNG.standard_normal(shape)).astype(np.float32)
+    expected = np.log(softmax(x.astype(np.float64), 1))
+    np.testing.assert_allclose(kernels.log_softmax(x, dim=1), expected, rtol=1e-6)
+    np.testing.assert_allclose(kernels.log_softmax(np.tile(x, (30, 1, 1)[: x.ndim]), dim=1)[-40:], expected, rtol=1e-6)
+
+
 def test_as_in_torch():
     torch = pytest.importorskip("torch")
     x = (5 * RNG.standard_normal((6, 33, 4))).astype(np.float32)
