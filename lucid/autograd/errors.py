@@ -1,7 +1,7 @@
 """Errors of operations, with the op, the shapes, dtypes and devices, and the dotted names of module state."""
 from __future__ import annotations
 
-import gc
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +10,9 @@ from ..tensor import Tensor
 _TYPE_NAMES = {"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "int64": "Long",
                "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool",
                "complex64": "ComplexFloat", "complex128": "ComplexDouble"}
+#: The living modules by identity; they enter it when they are made. Among all objects of a large process it took a second to
+#: find them.
+modules: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 
 
 def type_name(dtype: Any) -> str:
@@ -62,17 +65,14 @@ def dotted_name(tensor: Tensor) -> str | None:
     """The longest name of `tensor` in any living module, such as "buffer 'bn.running_mean'"; None if none holds it.
 
     A view has the name of its base, and what an operation has saved of a buffer the name of that buffer, whatever memory it
-    has now. Modules do not know their parents, so this searches all objects: for error messages only.
+    has now. Modules do not know their parents, so this searches all of them: for error messages only.
     """
     best: tuple[int, str] | None = None
     if tensor._view is not None:
         tensor = tensor._view[0]
     origin = saved_from(tensor)
     tensor = tensor if origin is None else origin[0]
-    for module in gc.get_objects():
-        state = getattr(type(module), "_state_name_of", None)
-        if state is None:
-            continue
+    for module in list(modules.values()):
         found = module._state_name_of(tensor)
         if found is not None:
             kind, name = found

@@ -1,10 +1,14 @@
 """The dispatcher: `run`, `create`, `observe`, and the errors of operations."""
 from __future__ import annotations
 
+import copy
+import gc
 import os
 import pathlib
+import pickle
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -148,6 +152,17 @@ class TestErrors:
         model = lucid.nn.Sequential(lucid.nn.Linear(3, 2))
         with pytest.raises(RuntimeError, match=r"0\.weight"):
             model(lucid.ones(1, 3, device="gpu"))
+
+    @pytest.mark.parametrize("copied", [lambda m: m, copy.copy, copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
+    def test_module_state_of_copies_is_named_as_long_as_they_live(self, copied: Callable[[Any], Any]) -> None:
+        model = copied(lucid.nn.Sequential(lucid.nn.Linear(3, 2)))
+        weight = model[0].weight
+        with pytest.raises(RuntimeError, match=r"parameter '0\.weight'"):
+            weight + lucid.ones(3, device="meta")
+        del model
+        gc.collect()
+        with pytest.raises(RuntimeError, match=r"float32\[2, 3\] on cpu, "):
+            weight + lucid.ones(3, device="meta")
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Self
 
+from ...autograd import errors
 from ..parameter import Buffer
 from ..uninitialized import is_lazy
 from ._call import Call
@@ -67,6 +68,7 @@ class Module(Call, Materialization, StateDict):
         state.update(training=True, _parameters={}, _buffers={}, _non_persistent_buffers_set=set(), _modules={})
         for registry in _HOOK_REGISTRIES:
             state[registry] = OrderedDict()
+        errors.modules[id(self)] = self
         if self.call_super_init:
             super().__init__(*args, **kwargs)
 
@@ -148,6 +150,7 @@ class Module(Call, Materialization, StateDict):
         for registry in _HOOK_REGISTRIES:  # a pickle of an older version may lack one
             self.__dict__.setdefault(registry, OrderedDict())
         self.__dict__.setdefault("_non_persistent_buffers_set", set())
+        errors.modules[id(self)] = self
 
 
 def indent(text: str, spaces: int = 2) -> str:
