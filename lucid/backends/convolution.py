@@ -158,6 +158,14 @@ def table(xp: Any, kernels: dict[str, Kernel], window_bytes: int) -> dict[str, K
                                                     weight_shape=shape, **planar(*geometry, groups))
         return result.reshape(weight_shape)
 
+    def conv3d_grad_parameters(g: Array, x: Array, *, weight_shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes,
+                               groups: int, out: tuple[Array | None, Array | None] | None = None) -> tuple[Array, Array]:
+        """The gradients of conv3d for its weight, as conv3d_grad_weight, and for its bias (O,)."""
+        dweight, dbias = (None, None) if out is None else out
+        dweight = conv3d_grad_weight(g, x, weight_shape=weight_shape, stride=stride, padding=padding, dilation=dilation,
+                                     groups=groups, out=dweight)
+        return dweight, kernels["sum"](g, axis=(0, 2, 3, 4), keepdims=False, out=dbias)
+
     def blocks(shape: Sizes, kernel_size: Sizes, *geometry: Sizes) -> tuple[Sizes, list[tuple[Any, Any]]]:
         """The shape (N, C, KH, KW, OH, OW) of the columns of images of `shape`, and for each tap the index of its outputs in
         them and that of the elements that they meet.
@@ -194,4 +202,5 @@ def table(xp: Any, kernels: dict[str, Kernel], window_bytes: int) -> dict[str, K
             result[target] += columns[source]
         return result
 
-    return {kernel.__name__: kernel for kernel in (conv3d, conv3d_grad_input, conv3d_grad_weight, unfold, fold)}
+    return {kernel.__name__: kernel for kernel in (
+        conv3d, conv3d_grad_input, conv3d_grad_weight, conv3d_grad_parameters, unfold, fold)}

@@ -31,10 +31,11 @@ class _Ops(NamedTuple):
     convolve: Op
     grad_input: Op
     grad_weight: Op
+    grad_parameters: Op
 
 
 def _ops(name: str) -> _Ops:
-    """The operations `name`, `name`_grad_input and `name`_grad_weight."""
+    """The operations `name`, `name`_grad_input, `name`_grad_weight, and `name`_grad_parameters for weight and bias."""
     def convolve_rule(needs: Any, x: Tensor, weight: Tensor, bias: Tensor | None, **geometry: Any) -> Pull:
         input_shape, weight_shape = x._array.shape, weight._array.shape
         needs_x, needs_weight, needs_bias = needs
@@ -42,8 +43,10 @@ def _ops(name: str) -> _Ops:
         x, weight = x if needs_weight else None, weight if needs_x else None  # type: ignore[assignment]
 
         def pull(g: Tensor, y: Any) -> tuple[Any, Any, Any]:
-            return (ops.grad_input(g, weight, input_shape=input_shape, **geometry) if needs_x else None,
-                    ops.grad_weight(g, x, weight_shape=weight_shape, **geometry) if needs_weight else None,
+            dx = ops.grad_input(g, weight, input_shape=input_shape, **geometry) if needs_x else None
+            if needs_weight and needs_bias:
+                return (dx, *ops.grad_parameters(g, x, weight_shape=weight_shape, **geometry))
+            return (dx, ops.grad_weight(g, x, weight_shape=weight_shape, **geometry) if needs_weight else None,
                     g.sum(all_but_channels) if needs_bias else None)
 
         return pull
@@ -68,7 +71,21 @@ def _ops(name: str) -> _Ops:
 
         return pull
 
-    ops = _Ops(Op(name, convolve_rule), Op(f"{name}_grad_input", grad_input_rule), Op(f"{name}_grad_weight", grad_weight_rule))
+    def grad_parameters_rule(needs: Any, g: Tensor, x: Tensor, *, weight_shape: Sizes, **geometry: Any) -> Pull:
+        g_shape, input_shape = g._array.shape, x._array.shape
+        needs_g, needs_x = needs
+
+        def pull(gg: Any, y: Any) -> tuple[Any, Any]:
+            weight, bias = (*gg, None)[:2]  # without one for the bias the list ends before
+            if weight is None:
+                return bias.reshape(-1, *(1,) * (len(g_shape) - 2)).expand(g_shape) if needs_g else None, None
+            return (ops.convolve(x, weight, bias, **geometry) if needs_g else None,
+                    ops.grad_input(g, weight, input_shape=input_shape, **geometry) if needs_x else None)
+
+        return pull
+
+    ops = _Ops(Op(name, convolve_rule), Op(f"{name}_grad_input", grad_input_rule), Op(f"{name}_grad_weight", grad_weight_rule),
+               Op(f"{name}_grad_parameters", grad_parameters_rule))
     return ops
 
 

@@ -28,11 +28,12 @@ def test_parts_do_not_show(case: tuple[Any, ...], window_bytes: int) -> None:
     leaves = [torch.tensor(array, requires_grad=True) for array in (x, weight, bias)]
     wanted = torch.nn.functional.conv3d(*leaves, stride, padding, dilation, groups)
     g = rng.normal(size=wanted.shape)
-    dx, dweight = torch.autograd.grad(wanted, leaves[:2], torch.tensor(g))
+    dx, dweight, dbias = torch.autograd.grad(wanted, leaves, torch.tensor(g))
     kernels = convolution.table(np, cpu.TABLE, window_bytes)
     attributes = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
     found = (kernels["conv3d"](x, weight, bias, **attributes),
              kernels["conv3d_grad_input"](g, weight, input_shape=x_shape, **attributes),
-             kernels["conv3d_grad_weight"](g, x, weight_shape=weight_shape, **attributes))
-    for got, expected in zip(found, (wanted.detach(), dx, dweight)):
+             kernels["conv3d_grad_weight"](g, x, weight_shape=weight_shape, **attributes),
+             *kernels["conv3d_grad_parameters"](g, x, weight_shape=weight_shape, **attributes))
+    for got, expected in zip(found, (wanted.detach(), dx, dweight, dweight, dbias)):
         np.testing.assert_allclose(got, expected, rtol=1e-10, atol=1e-10)

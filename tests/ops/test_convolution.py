@@ -67,6 +67,33 @@ def test_only_needed_gradients_are_computed():
     assert "conv2d_grad_weight" in calls and "conv2d_grad_input" not in calls
 
 
+def test_gradients_of_weight_and_bias_are_one_kernel():
+    from lucid.backends import observe
+
+    calls: list[str] = []
+    x, weight, bias = lucid.tensor(uniform(1, 1, 3, 3)), leaf(uniform(2, 1, 2, 2)), leaf(uniform(2))
+    y = F.conv2d(x, weight, bias)
+    with observe(lambda name, arrays, attributes, result: calls.append(name)):
+        gradients = lucid.autograd.grad(y.sum(), (weight, bias), create_graph=True)
+    assert "conv2d_grad_parameters" in calls and "conv2d_grad_weight" not in calls
+    assert (gradients[1] == 4).all()
+
+
+@pytest.mark.parametrize("number", [0, 1], ids=["weight", "bias"])
+def test_second_derivatives_through_one_of_two_gradients(number, device):
+    """The gradients of weight and bias come from one kernel; each is differentiated alone here."""
+    parameters = [leaf(array, device) for array in (uniform(3, 2, 2, 2, seed=1), uniform(3, seed=2))]
+    x, upstream = uniform(2, 2, 4, 3), uniform(2, 3, 3, 2, seed=3)
+
+    def gradient(x, upstream):
+        return lucid.autograd.grad(F.conv2d(x, *parameters), parameters, upstream, create_graph=True)[number]
+
+    if number == 0:
+        check_derivatives(gradient, device, x, upstream)
+    else:  # which does not depend on x
+        check_derivatives(lambda upstream: gradient(lucid.tensor(x, device=device), upstream), device, upstream)
+
+
 def test_empty_batch_and_no_channels(device):
     assert F.conv2d(lucid.ones(0, 3, 4, 4, device=device), lucid.ones(5, 3, 3, 3, device=device)).shape == (0, 5, 2, 2)
     y = F.conv2d(lucid.ones(2, 0, 4, 4, device=device), lucid.ones(5, 0, 3, 3, device=device), lucid.ones(5, device=device))

@@ -1,4 +1,7 @@
-"""Weight gradient of a convolution, directly: dot products of the gradient with `_row_copies`, sums in registers."""
+"""Weight gradient of a convolution, directly: dot products of the gradient with `_row_copies`, sums in registers.
+
+The gradient of the bias is one more tap, which meets a one everywhere: most blocks of taps have room for it.
+"""
 from __future__ import annotations
 
 import functools
@@ -55,15 +58,21 @@ def _sum_products(g, g_first, g_step, x, window, period, first_sample, last_samp
 
 
 @jit_parallel
-def _sum_parts(g, g_group, g_step, x, groups, window, period, channels_each, band, chunk, taps, g_rows, rows_each, step, parts):
-    """parts is (parts, G * chunks of channels, blocks of g_rows, blocks of taps, DOT_SUMS); groups of g are `g_group` apart."""
+def _sum_parts(g, g_group, g_step, x, groups, window, period, channels_each, band, chunk, taps, g_rows, rows_each, step, ones,
+               parts):
+    """parts is (parts, G * chunks of channels, blocks of g_rows, blocks of taps, DOT_SUMS); groups of g are `g_group` apart.
+
+    Behind the copies are `ones` ones, for the tap of the bias.
+    """
     samples, channels = x.shape[0], x.shape[1] // groups
     chunks = parts.shape[1] // groups
     each = (samples + parts.shape[0] - 1) // parts.shape[0]
     for task in numba.prange(parts.shape[0] * parts.shape[1]):
         part, place = task // parts.shape[1], task % parts.shape[1]
         group, first = place // chunks, place % chunks * channels_each
-        copies = aligned_empty(channels_each * window.kw * period * step, x)
+        size = channels_each * window.kw * period * step
+        copies = aligned_empty(size + ones, x)
+        copies[size:] = 1
         _sum_products(g, group * g_group, g_step, x, window, period, part * each, min(samples, (part + 1) * each),
                       group * channels + first, min(channels_each, channels - first), band, chunk, taps, g_rows, rows_each,
                       step, copies, parts[part, place])
@@ -89,12 +98,13 @@ class _Plan(NamedTuple):
     g_rows: Array
     rows_each: int
     step: int
+    ones: int
     parts: int
     chunks: int
 
 
 @functools.lru_cache(maxsize=256)
-def _plan(samples: int, itemsize: int, channels: int, window: Window, out_channels: int, groups: int) -> _Plan:
+def _plan(samples: int, itemsize: int, channels: int, window: Window, out_channels: int, groups: int, bias: bool) -> _Plan:
     """For `channels` channels and `out_channels` results in a group. Kept: it takes 15 us, as long as a small convolution."""
     height, width = window.out_height, window.out_width
     positions = height * width
@@ -115,28 +125,34 @@ def _plan(samples: int, itemsize: int, channels: int, window: Window, out_channe
     parts = max(1, min(-(-_TASKS // (groups * chunks)), samples, _PARTS_BYTES // weight_bytes))
     chunk = min(chunk, -(-samples // parts))
     step = whole_vectors(chunk * rows * width, itemsize)
-    taps = _blocks(tap_starts(channels_each, window, period, step), DOT_TAPS)
+    starts = tap_starts(channels_each, window, period, step)
+    if bias:
+        starts = np.append(starts, channels_each * window.kw * period * step)
+    taps = _blocks(starts, DOT_TAPS)
     g_rows = _blocks(np.arange(out_channels) * row, DOT_ROWS)
     rows_each = max(1, _PASS_BYTES // (DOT_ROWS * chunk * band * width * itemsize))
     rows_each = -(-len(g_rows) // -(-len(g_rows) // rows_each))
     return _Plan(side_by_side, out_channels * row, g_step, period, channels_each, band, chunk, taps, g_rows, rows_each, step,
-                 parts, chunks)
+                 step if bias else 0, parts, chunks)
 
 
-def grad_weight(g: Array, x: Array, window: Window, dweight: Array, groups: int = 1) -> None:
-    """Fill dweight (O, C / G, KH, KW) from g (N, O, OH, OW) and x (N, C, H, W)."""
+def grad_weight(g: Array, x: Array, window: Window, dweight: Array, groups: int = 1, dbias: Array | None = None) -> None:
+    """Fill dweight (O, C / G, KH, KW) and dbias (O,) from g (N, O, OH, OW) and x (N, C, H, W)."""
     out_channels = g.shape[1] // groups
-    plan = _plan(x.shape[0], x.itemsize, dweight.shape[1], window, out_channels, groups)
+    plan = _plan(x.shape[0], x.itemsize, dweight.shape[1], window, out_channels, groups, dbias is not None)
     if plan.side_by_side:
         g = np.ascontiguousarray(g.transpose(1, 0, 2, 3))
     row_blocks, tap_blocks = len(plan.g_rows), len(plan.taps)
     sums = np.zeros((plan.parts, groups * plan.chunks, row_blocks, tap_blocks, DOT_SUMS), x.dtype)
     _sum_parts(
         g.reshape(-1), plan.g_group, plan.g_step, x, groups, window, plan.period, plan.channels_each, plan.band, plan.chunk,
-        plan.taps, plan.g_rows, plan.rows_each, plan.step, sums,
+        plan.taps, plan.g_rows, plan.rows_each, plan.step, plan.ones, sums,
     )
     whole = (sums[0] if plan.parts == 1 else sums.sum(0))[..., : DOT_ROWS * DOT_TAPS]
     whole = whole.reshape(groups, plan.chunks, row_blocks, tap_blocks, DOT_ROWS, DOT_TAPS).transpose(0, 2, 4, 1, 3, 5)
     taps = plan.channels_each * window.kh * window.kw
-    whole = whole.reshape(groups, row_blocks * DOT_ROWS, plan.chunks, tap_blocks * DOT_TAPS)[:, :out_channels, :, :taps]
-    dweight.reshape(groups * out_channels, -1)[:] = whole.reshape(groups * out_channels, -1)[:, : dweight[0].size]
+    whole = whole.reshape(groups, row_blocks * DOT_ROWS, plan.chunks, tap_blocks * DOT_TAPS)[:, :out_channels]
+    if dbias is not None:
+        dbias.reshape(groups, out_channels)[:] = whole[:, :, 0, taps]
+    whole = whole[..., :taps].reshape(groups * out_channels, -1)
+    dweight.reshape(groups * out_channels, -1)[:] = whole[:, : dweight[0].size]

@@ -4,6 +4,8 @@ The adjoint of `_winograd`: the gradient of G w G^T, entry by entry, is a produc
 outputs by the transformed pixels, summed over the tiles. A task computes a block of that product, of few enough channels for
 all its numbers to stay in the L2 cache. Other blocks transform the same pixels again: to keep four numbers for each pixel in
 the L3 cache and to read them again takes longer.
+
+The gradient of the bias comes along: one of the transformed entries is the sum of the gradients of a tile.
 """
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ from ._winograd_tiles import (
     tiles_of,
     transform_rows,
 )
-from ._winograd_transforms import PRODUCTS, transform_tap_sums
+from ._winograd_transforms import PRODUCTS, TOTAL, transform_tap_sums
 
 # Channels of either side in a block: its sums take 256 KiB of a 1 MiB L2 cache.
 _BLOCK = 64
@@ -85,9 +87,32 @@ def _transform_panels(x, source, tiles, first, last, channel, end, places, band,
                        out[(some - channel) // PANEL * PRODUCTS * step :], step)
 
 
+@jit
+def _add_lines(entry, start, step, lines, sums):
+    """Add `lines` lines of an entry, which begin at `start` and lie `step` apart, to sums. Unsigned, which vectorises."""
+    for line in range(lines):
+        first = start + line * step
+        for c in range(np.uint64(sums.shape[0])):
+            sums[c] += entry[first + c]
+
+
+@jit
+def _add_totals(gradients, step, channels, count, totals):
+    """Add the gradients of `count` tiles, transformed, to the totals of their channels, in whole vectors of channels."""
+    sums = np.empty(PANEL, totals.dtype)
+    for first in range(0, channels, PANEL):
+        width = padded(min(PANEL, channels - first))
+        start = (first // PANEL * PRODUCTS + TOTAL) * step
+        sums[:] = 0
+        _add_lines(gradients, np.uint64(start), np.uint64(width), np.uint64(count), sums[:width])
+        for c in range(width):
+            totals[first + c] += sums[c]
+
+
 @jit_parallel
-def _sum_blocks(rows, columns, row_source, column_source, sides, tiles, each, step, row_places, column_places, parts):
-    """parts (parts of the tiles, blocks, sums as `_multiply` makes them).
+def _sum_blocks(rows, columns, row_source, column_source, sides, tiles, each, step, row_places, column_places, parts, totals):
+    """parts (parts of the tiles, blocks, sums as `_multiply` makes them); totals (parts of the tiles, channels of the gradient
+    in whole panels) are added up, or not if it is empty.
 
     A task takes `each` rows of tiles at a time.
     """
@@ -107,8 +132,13 @@ def _sum_blocks(rows, columns, row_source, column_source, sides, tiles, each, st
             _transform_panels(rows, row_source, tiles, line, end, row, row_end, row_places, row_band, left, step)
             _transform_panels(columns, column_source, tiles, line, end, column, column_end, column_places, column_band, right,
                               step)
-            _multiply(left, right, step, row_end - row, column_end - column, (end - line) * tiles.across, parts[part, block],
-                      sides.row_block, line > first)
+            count = (end - line) * tiles.across
+            if totals.shape[1] > 0 and row_source.side == 2 and column == 0:
+                _add_totals(left, step, row_end - row, count, totals[part, row:])
+            elif totals.shape[1] > 0 and row_source.side == 4 and row == 0:
+                _add_totals(right, step, column_end - column, count, totals[part, column:])
+            _multiply(left, right, step, row_end - row, column_end - column, count, parts[part, block], sides.row_block,
+                      line > first)
 
 
 @jit_parallel
@@ -142,13 +172,14 @@ def _add(sums, added):
         sums[i] += added[i]
 
 
-def grad_weight(g: Array, x: Array, window: Window, dweight: Array) -> None:
-    """Fill dweight (O, C, 3, 3) from g (N, O, OH, OW) and x (N, C, H, W), all contiguous float32.
+def grad_weight(g: Array, x: Array, window: Window, dweight: Array, dbias: Array | None = None) -> None:
+    """Fill dweight (O, C, 3, 3) and dbias (O,) from g (N, O, OH, OW) and x (N, C, H, W), all contiguous float32.
 
-    Where some of it is not finite, which the transforms may have caused (`_winograd.convolve`), it is computed directly.
+    Where some of dweight is not finite, which the transforms may have caused (`_winograd.convolve`), both are computed
+    directly.
     """
-    if not _grad_weight(g, x, window, dweight):
-        _direct_grad_weight.grad_weight(g, x, window, dweight)
+    if not _grad_weight(g, x, window, dweight, dbias):
+        _direct_grad_weight.grad_weight(g, x, window, dweight, dbias=dbias)
 
 
 def _block(channels: int) -> int:
@@ -192,17 +223,20 @@ def _plan(samples: int, channels: int, width: int, outputs: int, window: Window)
     return _Plan(turned, sides, tiles, each, step, shape, finite_shape, places, out_places)
 
 
-def _grad_weight(g: Array, x: Array, window: Window, dweight: Array) -> bool:
-    """Fill dweight; whether all of it is finite."""
+def _grad_weight(g: Array, x: Array, window: Window, dweight: Array, dbias: Array | None) -> bool:
+    """Fill dweight and dbias; whether all of dweight is finite."""
     (samples, channels), outputs = x.shape[:2], g.shape[1]
     turned, sides, tiles, each, step, shape, finite_shape, places, out_places = _plan(
         samples, channels, x.shape[3], outputs, window)
     parts, finite = empty(shape, x.dtype), np.empty(finite_shape, np.bool_)
+    totals = np.zeros((shape[0], 0 if dbias is None else -(-outputs // PANEL) * PANEL), x.dtype)
     pixels, gradients = Source(-window.ph, 4), Source(0, 2)
     if turned:
-        _sum_blocks(x, g, pixels, gradients, sides, tiles, each, step, places, out_places, parts)
+        _sum_blocks(x, g, pixels, gradients, sides, tiles, each, step, places, out_places, parts, totals)
     else:
-        _sum_blocks(g, x, gradients, pixels, sides, tiles, each, step, out_places, places, parts)
+        _sum_blocks(g, x, gradients, pixels, sides, tiles, each, step, out_places, places, parts, totals)
+    if dbias is not None:
+        totals[:, :outputs].sum(0, out=dbias)
     by_row, by_column = (9, 9 * channels) if turned else (9 * channels, 9)
     _untransform_parallel(parts, sides, by_row, by_column, TAP_PLACES, dweight.reshape(-1), finite)
     return bool(finite.all())

@@ -16,6 +16,8 @@ from ._microkernels import _INT, _at, _data, _intrinsic, _Vectors
 
 # Products for each tile and channel.
 PRODUCTS = 16
+# The entry of transformed gradients that is the sum of those of a tile: A has one row of ones, its second.
+TOTAL = 5
 
 
 def _transform(builder: ir.IRBuilder, d: list[Any]) -> list[Any]:

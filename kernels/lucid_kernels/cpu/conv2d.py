@@ -6,15 +6,17 @@ threads. float16 and bfloat16 are computed in float32.
 """
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from . import _winograd, _winograd_grad_weight
+from . import _winograd, _winograd_grad_weight, reduction
 from ._columns import convolve_by_tiles, grad_input_by_tiles, grad_weight_by_tiles
 from ._depthwise import depthwise, depthwise_grad_input, depthwise_grad_weight
 from ._direct import convolve, grad_input, suits
 from ._direct_grad_weight import grad_weight, suits_grad_weight
 from ._direct_transposed import grad_input_strided
-from ._layout import Array, contiguous, deliver, result, upcast_half
+from ._layout import PARALLEL_FROM, Array, contiguous, deliver, outputs, result, upcast_half
 from ._row_copies import Window
 
 Pair = tuple[int, int]
@@ -118,15 +120,56 @@ def conv2d_grad_weight(
     """Gradient (O, C/G, KH, KW) of conv2d for its weight, from g (N, O, OH, OW) and x (N, C, H, W)."""
     window = _window(x.shape, weight_shape, stride, padding, dilation)
     dweight = result(out, tuple(weight_shape), g.dtype)
-    g, x = contiguous(g), contiguous(x)
+    _grad_parameters(contiguous(g), contiguous(x), window, groups, dweight, None)
+    return deliver(out, dweight)
+
+
+@upcast_half
+def conv2d_grad_parameters(
+    g: Array,
+    x: Array,
+    *,
+    weight_shape: tuple[int, ...],
+    stride: Pair,
+    padding: Pair,
+    dilation: Pair,
+    groups: int,
+    out: Sequence[Array | None] | None = None,
+) -> tuple[Array, Array]:
+    """Gradients (dweight, dbias) of conv2d for its weight (O, C/G, KH, KW) and its bias (O,): `conv2d_grad_weight`, and the
+    sums of g (N, O, OH, OW), which it reads anyway.
+    """
+    out = outputs(out, 2)
+    window = _window(x.shape, weight_shape, stride, padding, dilation)
+    dweight, dbias = result(out[0], tuple(weight_shape), g.dtype), result(out[1], (weight_shape[0],), g.dtype)
+    _grad_parameters(contiguous(g), contiguous(x), window, groups, dweight, dbias)
+    return deliver(out[0], dweight), deliver(out[1], dbias)
+
+
+def _grad_parameters(g: Array, x: Array, window: Window, groups: int, dweight: Array, dbias: Array | None) -> None:
+    """Fill dweight, and dbias unless that is None."""
     if g.size == 0 or x.size == 0:
         dweight.fill(0)
-    elif _is_depthwise(weight_shape, groups):
+    elif _is_depthwise(dweight.shape, groups):
         depthwise_grad_weight(g, x, window, dweight)
-    elif _winograd.suits(x, window, groups, weight_shape[0]):
-        _winograd_grad_weight.grad_weight(g, x, window, dweight)
-    elif suits_grad_weight(x, window, groups, weight_shape[0]):
-        grad_weight(g, x, window, dweight, groups)
+    elif _winograd.suits(x, window, groups, dweight.shape[0]):
+        _winograd_grad_weight.grad_weight(g, x, window, dweight, dbias)
+        return
+    elif suits_grad_weight(x, window, groups, dweight.shape[0]):
+        grad_weight(g, x, window, dweight, groups, dbias)
+        return
     else:
-        grad_weight_by_tiles(g, x, window, dweight.reshape(groups, weight_shape[0] // groups, -1))
-    return deliver(out, dweight)
+        grad_weight_by_tiles(g, x, window, dweight.reshape(groups, dweight.shape[0] // groups, -1))
+    if dbias is not None:
+        _sum_channels(g, dbias)
+
+
+def _sum_channels(g: Array, dbias: Array) -> None:
+    """Fill dbias (O,) with the sums of g (N, O, OH, OW)."""
+    samples, channels, height, width = g.shape
+    planes = g.reshape(samples, channels, height * width)
+    view = reduction.view_of(planes, 2)
+    if g.size < PARALLEL_FROM or view is None:
+        planes.sum((0, 2), out=dbias)
+    else:
+        dbias[:] = reduction.total(planes, view).reshape(samples, channels).sum(0)

@@ -126,6 +126,26 @@ def conv2d_grad_weight(
     return launch.deliver(dw, out)
 
 
+@launch.upcast_half
+def conv2d_grad_parameters(
+    g: Any,
+    x: Any,
+    *,
+    weight_shape: tuple[int, ...],
+    stride: tuple[int, int],
+    padding: tuple[int, int],
+    dilation: tuple[int, int],
+    groups: int,
+    out: Any = None,
+) -> tuple[Any, Any]:
+    """`conv2d_grad_weight`, and the gradient (O,) with respect to `bias`."""
+    dweight, dbias = (None, None) if out is None else out
+    dweight = conv2d_grad_weight(
+        g, x, weight_shape=weight_shape, stride=stride, padding=padding, dilation=dilation, groups=groups, out=dweight
+    )
+    return dweight, launch.deliver(g.sum((0, 2, 3)), dbias)
+
+
 def _grad_weight_tiles(
     arrays: tuple[Any, Any],
     dw: Any,

@@ -259,6 +259,13 @@ def _grad_weight(g: MetaArray, x: MetaArray, *, weight_shape: tuple[int, ...], o
     return delivered(blank(weight_shape, g.dtype), out)
 
 
+def _grad_parameters(g: MetaArray, x: MetaArray, *, weight_shape: tuple[int, ...],
+                     out: tuple[MetaArray | None, MetaArray | None] | None = None, **geometry: Any
+                     ) -> tuple[MetaArray, MetaArray]:
+    dweight, dbias = (None, None) if out is None else out
+    return delivered(blank(weight_shape, g.dtype), dweight), delivered(blank(weight_shape[:1], g.dtype), dbias)
+
+
 def _grad_input(g: MetaArray, *others: MetaArray, input_shape: tuple[int, ...], out: MetaArray | None = None,
                 **geometry: Any) -> MetaArray:
     return delivered(blank(input_shape, g.dtype), out)
@@ -267,6 +274,7 @@ def _grad_input(g: MetaArray, *others: MetaArray, input_shape: tuple[int, ...], 
 for _name in ("conv2d", "conv3d"):
     TABLE[_name] = _only_meta(_name, _convolution)
     TABLE[f"{_name}_grad_weight"] = _only_meta(f"{_name}_grad_weight", _grad_weight)
+    TABLE[f"{_name}_grad_parameters"] = _only_meta(f"{_name}_grad_parameters", _grad_parameters)
 for _name in ("conv2d_grad_input", "conv3d_grad_input", "max_pool2d_grad", "avg_pool2d_grad", "adaptive_avg_pool2d_grad"):
     TABLE[_name] = _only_meta(_name, _grad_input)
 

@@ -3,7 +3,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from lucid_kernels.cpu import _columns, _direct, _direct_grad_weight, _direct_transposed, _row_copies
-from lucid_kernels.cpu.conv2d import conv2d, conv2d_grad_input, conv2d_grad_weight
+from lucid_kernels.cpu.conv2d import conv2d, conv2d_grad_input, conv2d_grad_parameters, conv2d_grad_weight
 
 # (input shape, weight shape, stride, padding, dilation, groups)
 CASES = {
@@ -130,6 +130,10 @@ def check(case, dtype=np.float64, tolerance=1e-10):
     assert dweight.shape == weight.shape
     assert (dx * x).sum() == inner
     assert (dweight * weight).sum() == inner
+    both = conv2d_grad_parameters(g, x, weight_shape=weight.shape, **attributes)
+    np.testing.assert_array_equal(both[0], dweight)
+    assert both[1].dtype == dtype
+    np.testing.assert_allclose(both[1], g.sum((0, 2, 3)), rtol=tolerance, atol=1e2 * tolerance)
     for array, old in zip((x, weight, bias), before):
         np.testing.assert_array_equal(array, old)
     return y, dx, dweight
@@ -211,6 +215,27 @@ def test_strides_and_out(name):
         for out in (np.full(wanted.shape, np.nan), np.full((*wanted.shape, 2), np.nan)[..., 0]):
             assert kernel(*strided, **attributes, **shapes, out=out) is out
             np.testing.assert_array_equal(out, wanted)
+    wanted = conv2d_grad_parameters(y, x, weight_shape=weight.shape, **attributes)
+    out = tuple(np.full((*array.shape, 2), np.nan)[..., 0] for array in wanted)
+    given = conv2d_grad_parameters(fortran[2], fortran[0], weight_shape=weight.shape, **attributes, out=out)
+    for got, want, place in zip(given, wanted, out):
+        assert got is place
+        np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("x_shape", "weight_shape", "g_shape"), [
+    ((0, 3, 4, 4), (5, 3, 3, 3), (0, 5, 2, 2)), ((2, 0, 4, 4), (5, 0, 3, 3), (2, 5, 2, 2)),
+    ((2, 3, 2, 4), (5, 3, 3, 3), (2, 5, 0, 2)),
+])
+def test_empty(x_shape, weight_shape, g_shape, dtype):
+    """Nothing to add up makes zeros; a bias has a gradient without input channels too."""
+    attributes = {"stride": (1, 1), "padding": (0, 0), "dilation": (1, 1), "groups": 1}
+    g = np.ones(g_shape, dtype)
+    dweight, dbias = conv2d_grad_parameters(g, np.ones(x_shape, dtype), weight_shape=weight_shape, **attributes)
+    np.testing.assert_array_equal(dweight, np.zeros(weight_shape))
+    np.testing.assert_array_equal(dbias, g.sum((0, 2, 3)))
+    assert dweight.dtype == dbias.dtype == dtype
 
 
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
@@ -222,6 +247,9 @@ def test_halves(dtype):
     np.testing.assert_array_equal(y, wide.astype(dtype))
     assert conv2d_grad_input(y, weight, input_shape=x.shape, **attributes).dtype == dtype
     assert conv2d_grad_weight(y, x, weight_shape=weight.shape, **attributes).dtype == dtype
+    dweight, dbias = conv2d_grad_parameters(y, x, weight_shape=weight.shape, **attributes)
+    assert dweight.dtype == dbias.dtype == dtype
+    np.testing.assert_allclose(dbias.astype(np.float32), y.astype(np.float64).sum((0, 2, 3)), rtol=1e-2)
 
 
 @pytest.mark.parametrize("case", [*CASES.values(), *LARGE.values()], ids=[*CASES, *LARGE])
@@ -238,6 +266,25 @@ def test_like_torch(case):
     np.testing.assert_allclose(dx, t_dx, rtol=1e-4, atol=1e-4)
     dweight = conv2d_grad_weight(g, x, weight_shape=weight.shape, **attributes)
     np.testing.assert_allclose(dweight, t_dweight, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("shapes", [
+    ((8, 16, 9, 9), (32, 16, 3, 3)), ((64, 1, 28, 28), (32, 1, 3, 3)), ((16, 4, 16, 16), (8, 1, 3, 3)), ((2, 8, 7, 7), (4, 4, 3, 3)),
+], ids=["winograd", "direct", "depthwise", "columns"])
+def test_errors_of_the_bias_gradient_are_at_most_twice_those_of_torch(shapes):
+    """Sums of gradients around 1, where errors add up, and an infinite one and NaN go into the sum of their channel only."""
+    torch = pytest.importorskip("torch")
+    x_shape, weight_shape = shapes
+    rng = np.random.default_rng(0)
+    g = (1 + rng.standard_normal((x_shape[0], weight_shape[0], *x_shape[2:]))).astype(np.float32)
+    attributes = {"stride": (1, 1), "padding": (1, 1), "dilation": (1, 1), "groups": x_shape[1] // weight_shape[1]}
+    x = rng.standard_normal(x_shape).astype(np.float32)
+    _, dbias = conv2d_grad_parameters(g, x, weight_shape=weight_shape, **attributes)
+    exact = g.sum((0, 2, 3), dtype=np.float64)
+    assert np.abs(dbias - exact).max() <= 2 * np.abs(torch.tensor(g).sum((0, 2, 3)).numpy() - exact).max()
+    g[0, 1, 2, 3], g[1, 2, 0, 0] = np.inf, np.nan
+    dbias = conv2d_grad_parameters(g, x, weight_shape=weight_shape, **attributes)[1]
+    assert dbias[1] == np.inf and np.isnan(dbias[2]) and np.isfinite(np.delete(dbias, (1, 2))).all()
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])

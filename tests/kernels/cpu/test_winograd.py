@@ -12,7 +12,7 @@ from lucid_kernels.cpu import conv2d as family
 from lucid_kernels.cpu._channels_last import LANES, gather_band, scatter_band
 from lucid_kernels.cpu._microkernels import ROWS, VECTORS
 from lucid_kernels.cpu._winograd_products import LINES, PANEL, multiply_panel
-from lucid_kernels.cpu.conv2d import conv2d, conv2d_grad_input, conv2d_grad_weight
+from lucid_kernels.cpu.conv2d import conv2d, conv2d_grad_input, conv2d_grad_parameters, conv2d_grad_weight
 
 # (input shape, output channels, padding)
 CASES = {
@@ -51,9 +51,9 @@ def data(case: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dic
 
 
 def compute(x: Any, weight: Any, bias: Any, g: Any, attributes: Any) -> tuple[np.ndarray, ...]:
-    """The result and the gradients of input and weight."""
+    """The result and the gradients of input, weight and bias."""
     return (conv2d(x, weight, bias, **attributes), conv2d_grad_input(g, weight, input_shape=x.shape, **attributes),
-            conv2d_grad_weight(g, x, weight_shape=weight.shape, **attributes))
+            *conv2d_grad_parameters(g, x, weight_shape=weight.shape, **attributes))
 
 
 def check(case: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[np.ndarray, ...]:
@@ -66,7 +66,9 @@ def check(case: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[np.ndarray, ...]:
                              (family, "convolve"), (family, "grad_input"), (family, "grad_weight")):
             patch.setattr(module, name, None)
         results = compute(*arrays, attributes)
-    for got, want, terms in zip(results, wanted, (9 * x.shape[1], 9 * weight.shape[0], g.size // g.shape[1])):
+    np.testing.assert_array_equal(conv2d_grad_weight(g, x, weight_shape=weight.shape, **attributes), results[2])
+    sums = g.size // g.shape[1]
+    for got, want, terms in zip(results, wanted, (9 * x.shape[1], 9 * weight.shape[0], sums, sums)):
         assert got.dtype == np.float32
         np.testing.assert_allclose(got, want, rtol=1e-5, atol=2e-6 * max(1, terms) ** 0.5)
     for array, old in zip(arrays, before):
@@ -138,7 +140,7 @@ def test_nan_and_inf_reach_what_they_reach_directly(pixel, place, always, monkey
     wanted = compute(x, weight, bias, g, attributes)
     # A gradient of the weight adds up all pixels: errors are relative to the largest, also in taps that it does not meet.
     largest = np.abs(wanted[2][np.isfinite(wanted[2])]).max()
-    for got, want, scale in zip(results, wanted, (1, 1, largest)):
+    for got, want, scale in zip(results, wanted, (1, 1, largest, 1)):
         np.testing.assert_array_equal(kinds(got), kinds(want))
         np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4 * scale)
     for got, image in zip(results, (1, 2)):

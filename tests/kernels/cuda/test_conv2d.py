@@ -92,6 +92,10 @@ def test_values_and_gradients(cp, schedule, conv, case, dtype):
     close(conv.conv2d(x_, weight_, None, **keywords), y - bias[:, None, None], TOLERANCE[dtype])
     close(conv.conv2d_grad_input(g_, weight_, input_shape=x.shape, **keywords), dx, TOLERANCE[dtype])
     close(conv.conv2d_grad_weight(g_, x_, weight_shape=weight.shape, **keywords), dw, TOLERANCE[dtype])
+    both = conv.conv2d_grad_parameters(g_, x_, weight_shape=weight.shape, **keywords)
+    assert both[1].dtype == dtype
+    close(both[0], dw, TOLERANCE[dtype])
+    close(both[1], g.sum((0, 2, 3)), 10 * TOLERANCE[dtype])
 
 
 @pytest.mark.parametrize("case", ["3x3", "tile", "split sum"])
@@ -115,6 +119,11 @@ def test_strides_and_out(cp, schedule, conv, case):
         out = make(weight.shape)
         assert conv.conv2d_grad_weight(strided(g), strided(x), weight_shape=weight.shape, out=out, **keywords) is out
         close(out, dw, 1e-12)
+        both = make(weight.shape), make(bias.shape)
+        given = conv.conv2d_grad_parameters(strided(g), strided(x), weight_shape=weight.shape, out=both, **keywords)
+        assert given[0] is both[0] and given[1] is both[1]
+        close(both[0], dw, 1e-12)
+        close(both[1], g.sum((0, 2, 3)), 1e-12)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16], ids=["float16", "bfloat16"])
@@ -126,7 +135,7 @@ def test_halves_are_rounded_once(cp, conv, dtype):
     results = (
         conv.conv2d(cp.asarray(x), cp.asarray(weight), cp.asarray(bias), **keywords),
         conv.conv2d_grad_input(cp.asarray(g), cp.asarray(weight), input_shape=x.shape, **keywords),
-        conv.conv2d_grad_weight(cp.asarray(g), cp.asarray(x), weight_shape=weight.shape, **keywords),
+        *conv.conv2d_grad_parameters(cp.asarray(g), cp.asarray(x), weight_shape=weight.shape, **keywords),
     )
     assert all(result.dtype == dtype for result in results)
     np.testing.assert_allclose(
