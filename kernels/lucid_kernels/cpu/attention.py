@@ -39,12 +39,18 @@ def _like(x: Array, shape: tuple[int, ...]) -> Array:
 
 
 def _masks(mask: Array | None, q: Array, keys: int) -> tuple[Array, Array]:
-    """The different masks (count, 1 or queries, keys) and the number of each head's; no numbers without a mask."""
+    """The different masks (count, 1 or queries, keys) and the number of each head's; no numbers without a mask.
+
+    Both can be written, though nobody does: for arrays that can only be read, such as expanded ones, the kernels would be
+    compiled anew.
+    """
     if mask is None:
         return np.empty((1, 1, 0), q.dtype), np.empty(0, np.int64)
-    count = np.arange(math.prod(mask.shape[:2])).reshape(mask.shape[:2])
-    rows = contiguous(np.broadcast_to(mask, (*mask.shape[:3], keys))).astype(q.dtype, copy=False)
-    return rows.reshape(-1, mask.shape[2], keys), np.ascontiguousarray(np.broadcast_to(count, q.shape[:2])).reshape(-1)
+    rows = contiguous(mask if mask.shape[3] == keys else np.broadcast_to(mask, (*mask.shape[:3], keys)))
+    rows = rows.astype(q.dtype, copy=not rows.flags.writeable).reshape(math.prod(mask.shape[:2]), mask.shape[2], keys)
+    numbers = np.empty(q.shape[:2], np.int64)
+    numbers[...] = np.arange(len(rows)).reshape(mask.shape[:2])
+    return rows, numbers.reshape(-1)
 
 
 @upcast_half(results=(0, None))

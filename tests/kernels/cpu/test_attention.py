@@ -6,6 +6,8 @@ import numba
 import numpy as np
 import pytest
 from lucid_kernels.cpu import _products
+from lucid_kernels.cpu._attention_backward import backward
+from lucid_kernels.cpu._attention_forward import forward
 from lucid_kernels.cpu._compile import REDUCE
 from lucid_kernels.cpu.attention import attention, attention_grad
 
@@ -121,6 +123,20 @@ def test_empty(empty, causal):
     data = reference.data(shape, None, np.float32)
     for got, wanted in zip(forward_and_backward(*data, is_causal=causal), expected(*data, is_causal=causal), strict=True):
         np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-5)
+
+
+def test_no_keys_with_a_mask():
+    data = reference.data((2, 2, 2, 3, 0, 5, 6), (1, 1, 1, 1), np.float32)
+    y, lse, *grads = forward_and_backward(*data)
+    assert y.shape == (2, 2, 3, 6) and not y.any() and (lse == np.inf).all()
+    assert not grads[0].any()
+
+
+def test_all_masks_share_a_kernel():
+    for mask in reference.MASKS:
+        forward_and_backward(*reference.data((2, 2, 2, 5, 6, 8, 8), mask, np.float32), is_causal=mask == "causal")
+    for kernel in (forward, backward):
+        assert len(kernel.signatures) == len({arguments[-1] for arguments in kernel.signatures})
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
