@@ -2,8 +2,9 @@
 
 New memory costs more than the kernels that fill it: the system clears each page at its first use. malloc keeps freed arrays of
 up to 32 MiB at best (`_memory.py`), other C libraries none. So large arrays come from one reserved area, in which freed parts
-keep their pages. A request takes the smallest free part that is large enough, and splits it; free neighbours are joined. Beyond
-`limit` free bytes, pages go back to the system, from the end of the area.
+keep their pages. A request takes the part of its size that was freed last, as the steps of a training ask for the same sizes
+again and again. Where there is none, free neighbours are joined, and it takes the smallest part that is large enough, and splits
+it. Beyond `limit` free bytes, pages go back to the system, from the end of the area.
 
 An array's memory is free again when the array has died, which views of it, buffers and exports keep from happening. The callback
 of its weak reference only notes that: it may come at any time, also from the garbage collector within a method of the pool.
@@ -25,11 +26,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._address import address_of
 from ._numpy_memory import ArrayMaker
 from ._ranges import Ranges
 
-SMALLEST = 1 << 20  # bytes; a smaller array costs less page faults than the 6 us that the pool takes
+SMALLEST = 1 << 20  # bytes; a smaller array costs less page faults than the 3 us that the pool takes
 _GRANULE = 1 << 16  # bytes; sizes are rounded up to it, so that slightly different ones can follow each other
 _HUGE_PAGE = 2 << 20
 _NORESERVE = 0x4000 if sys.platform == "linux" else 0x40  # MAP_NORESERVE; `mmap` names it from Python 3.13 on
@@ -38,9 +38,10 @@ _SMALLEST_COUNT = SMALLEST // 16  # an element has at most 16 bytes
 
 
 class _Lease(weakref.ref):
-    """A weak reference to an array from the pool, and where its memory begins."""
+    """A weak reference to an array from the pool, and where its memory begins and how much it is."""
 
-    __slots__ = ("start",)
+    __slots__ = ("size", "start")
+    size: int
     start: int
 
 
@@ -69,17 +70,29 @@ class _Lock:
         """Whether this thread holds it."""
         return self._holder == threading.get_ident()
 
-    def acquire(self, blocking: bool = True) -> bool:
+    def acquire(self) -> None:
+        """Wait for it. Raises RuntimeError if this thread holds it."""
+        if not self.enter():
+            raise RuntimeError("the memory pool was interrupted by a finalizer or a signal handler, which asks for it")
+
+    def enter(self) -> bool:
+        """Wait for it. False if this thread holds it."""
         if not self._lock.acquire(False):
-            if not blocking:
-                return False
             if self.mine:
-                raise RuntimeError("the memory pool was interrupted by a finalizer or a signal handler, which asks for it")
+                return False
             self._lock.acquire()
         self._holder = threading.get_ident()
         return True
 
+    def enter_at_once(self) -> bool:
+        """Whether nobody had it, and this thread has it now."""
+        if not self._lock.acquire(False):
+            return False
+        self._holder = threading.get_ident()
+        return True
+
     def release(self) -> None:
+        """Let the next one have it."""
         self._holder = None
         self._lock.release()
 
@@ -95,12 +108,12 @@ class Pool:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._allocated = self._max_allocated = self._max_reserved = 0
+        self._allocated = self._reserved = self._max_allocated = self._max_reserved = 0
         self._hits = self._misses = 0
+        self._recent: dict[int, list[int]] = {}  # size -> starts of what was freed lately: with pages, not joined to neighbours
         self._free = Ranges()  # with pages
         self._unused = Ranges()  # without
-        self._taken: dict[int, int] = {}  # start -> stop of what arrays have
-        self._leases: dict[int, _Lease] = {}  # by `start`
+        self._leases: dict[int, _Lease] = {}  # of the arrays that live, by `start`
         self._dead: deque[_Lease] = deque()
         self._lock = _Lock()
         self._maker: ArrayMaker | None = None
@@ -116,8 +129,7 @@ class Pool:
         """All counts as they are now."""
         with self._lock:
             self._sweep()
-            return Counts(self._allocated, self._allocated + self._free.total, self._max_allocated, self._max_reserved,
-                          self._hits, self._misses)
+            return Counts(self._allocated, self._reserved, self._max_allocated, self._max_reserved, self._hits, self._misses)
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
         """An array, not initialised, with memory of the pool, or of malloc where there is no pool or no room in it.
@@ -126,15 +138,14 @@ class Pool:
         """
         if not self._opened:
             self._open()
-        if self._maker is not None:
+        # A finalizer or a signal handler within a method of the pool gets memory elsewhere.
+        if self._maker is not None and self._lock.enter():
             try:
-                array = self._maker.empty(shape, dtype)
-            except MemoryError:
-                pass
-            else:
-                lease = _Lease(array, self._release)
-                lease.start = address_of(array)
-                self._leases[lease.start] = lease
+                size = max(1, math.prod(shape) * np.dtype(dtype).itemsize)
+                array = self._make(self._maker, -(-size // _GRANULE) * _GRANULE, shape, dtype)
+            finally:
+                self._lock.release()
+            if array is not None:
                 return array
         try:
             return np.empty(shape, dtype)
@@ -160,7 +171,7 @@ class Pool:
         """Let the peaks begin at what is in use now."""
         with self._lock:
             self._sweep()
-            self._max_allocated, self._max_reserved = self._allocated, self._allocated + self._free.total
+            self._max_allocated, self._max_reserved = self._allocated, self._reserved
 
     def _open(self) -> None:
         """Reserve the area: addresses without memory. Without a maker afterwards there is no pool here."""
@@ -173,7 +184,7 @@ class Pool:
                 return
             try:
                 area = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE)
-                self._maker = ArrayMaker(self._take)
+                self._maker = ArrayMaker()
             except (OSError, RuntimeError):  # no such reservation, as where memory is never overcommitted; another NumPy
                 return
             if hasattr(mmap, "MADV_HUGEPAGE"):
@@ -184,27 +195,45 @@ class Pool:
             start = -(-self._base // _HUGE_PAGE) * _HUGE_PAGE
             self._unused.add(start, self._base + size)
 
-    def _take(self, size: int) -> int | None:
-        """The address of `size` free bytes, or None."""
-        if self._lock.mine:
-            return None
-        size = -(-size // _GRANULE) * _GRANULE
-        with self._lock:
+    def _make(self, maker: ArrayMaker, size: int, shape: tuple[int, ...], dtype: Any) -> np.ndarray | None:
+        """An array of `size` bytes in the area, or None where no room is left. Like all methods below but `_release`, called
+        with the lock held.
+        """
+        if self._dead:
             self._sweep()
-            start = self._free.smallest(size)
-            if start is not None:
-                self._hits += 1
-                self._free.remove(start, start, start + size)
-            else:
-                start = self._extend(size)
-                if start is None:
-                    return None
-                self._misses += 1
-            self._taken[start] = start + size
-            self._allocated += size
-            self._max_allocated = max(self._max_allocated, self._allocated)
-            self._max_reserved = max(self._max_reserved, self._allocated + self._free.total)
+        recent = self._recent.get(size)
+        if recent:
+            start = recent.pop()
+            self._hits += 1
+        else:
+            found = self._take(size)
+            if found is None:
+                return None
+            start = found
+        try:
+            array = maker.at(start, shape, dtype)
+        except BaseException:
+            self._recent.setdefault(size, []).append(start)
+            raise
+        lease = self._leases[start] = _Lease(array, self._release)
+        lease.size, lease.start = size, start
+        self._allocated += size
+        if self._allocated > self._max_allocated:
+            self._max_allocated = self._allocated
+        return array
+
+    def _take(self, size: int) -> int | None:
+        """The start of the smallest free part of at least `size` bytes, or of unused memory, or None."""
+        self._join()
+        start = self._free.smallest(size)
+        if start is not None:
+            self._hits += 1
+            self._free.remove(start, start, start + size)
             return start
+        start = self._extend(size)
+        if start is not None:
+            self._misses += 1
+        return start
 
     def _extend(self, size: int) -> int | None:
         """Take the lowest unused memory that, together with the free memory just below it, has `size` bytes."""
@@ -214,34 +243,40 @@ class Pool:
                 if start < unused:
                     self._free.remove(start, start, unused)
                 self._unused.remove(unused, unused, start + size)
+                self._reserved += start + size - unused
+                self._max_reserved = max(self._max_reserved, self._reserved)
                 return start
         return None
 
     def _release(self, lease: _Lease) -> None:
         """The array has died. The lock may be held, even by this thread: then its holder, or the next one, does the rest."""
         self._dead.append(lease)
-        while self._dead and self._lock.acquire(blocking=False):
+        while self._dead and self._lock.enter_at_once():
             try:
                 self._sweep()
             finally:
                 self._lock.release()
 
     def _sweep(self) -> None:
-        """Take back what the dead arrays had. Like all methods below, called with the lock held."""
+        """Take back what the dead arrays had."""
         while self._dead:
-            start = self._dead.popleft().start
-            del self._leases[start]
-            self._give_back(start)
-        if self._free.total > self._limit:
+            lease = self._dead.popleft()
+            del self._leases[lease.start]
+            self._allocated -= lease.size
+            self._recent.setdefault(lease.size, []).append(lease.start)
+        if self._reserved - self._allocated > self._limit:
             self._shrink(self._limit)
 
-    def _give_back(self, start: int) -> None:
-        stop = self._taken.pop(start)
-        self._allocated -= stop - start
-        self._free.add(start, stop)
+    def _join(self) -> None:
+        """Join what was freed lately with its neighbours."""
+        for size, starts in self._recent.items():
+            for start in starts:
+                self._free.add(start, start + size)
+        self._recent.clear()
 
     def _shrink(self, limit: int) -> None:
         """Let go of free pages, those with the highest addresses first, until `limit` bytes have them."""
+        self._join()
         for start, stop in reversed(list(self._free)):
             if self._free.total <= limit:
                 return
@@ -250,6 +285,7 @@ class Pool:
             self._area.madvise(_FREED, first - self._base, stop - first)
             self._free.remove(start, first, stop)
             self._unused.add(first, stop)
+            self._reserved -= stop - first
 
 
 def _memory() -> int:

@@ -101,6 +101,31 @@ def test_free_neighbours_serve_a_larger_array(pool):
     assert pool.count().reserved == 12 * MIB
 
 
+def test_the_part_of_a_size_that_was_freed_last_serves_first(pool):
+    parts = [pool.empty((2 * MIB,), np.uint8) for _ in range(4)]
+    third, second = parts[2].ctypes.data, parts[1].ctypes.data
+    parts[2] = parts[1] = None
+    assert pool.empty((2 * MIB - 5,), np.uint8).ctypes.data == second
+    other = pool.empty((2 * MIB,), np.uint8)
+    assert other.ctypes.data == second and pool.empty((2 * MIB,), np.uint8).ctypes.data == third
+
+
+def test_an_array_that_cannot_be_made_costs_no_memory(pool):
+    for shape, dtype, error in (((MIB,), "no dtype", TypeError), ((-MIB,), np.uint8, ValueError)):
+        with pytest.raises(error):
+            pool.empty(shape, dtype)
+    assert pool.count().allocated == 0
+
+
+def test_numpy_makes_its_own_arrays_elsewhere(pool):
+    x = pool.empty((MIB,), np.uint8)
+    x[:] = 1
+    others = [np.empty((MIB,), np.uint8), np.zeros((MIB,), np.uint8), x.copy()]
+    assert not any(np.may_share_memory(x, other) for other in others)
+    with pytest.raises(ValueError, match="resize"):
+        x.resize((2 * MIB,), refcheck=False)
+
+
 def test_counts_and_peaks(pool):
     pool.reset_peaks()
     x, y = pool.empty((3 * MIB,), np.uint8), pool.empty((5 * MIB + 1,), np.uint8)
