@@ -90,9 +90,11 @@ def transform_rows(x, source, tiles, first, last, first_channel, last_channel, p
             n, line = at // tiles.down, at % tiles.down
             count = min(tiles.band, last - at, tiles.down - line)
             fill_band(x, n, channel, some, source.top + 2 * line, 2 * count + extra, row, places, band)
-            # What comes next: the processor does not foresee so many planes.
-            after = at + count if at + count < last else first
-            ahead = channel if after > at else min(channel + PANEL, last_channel - some)
+            # What comes next, at the end what the next call is likely to take: the processor does not foresee so many planes.
+            after, ahead = at + count, channel
+            if after >= last:
+                more = channel + PANEL < last_channel
+                after, ahead = (first, min(channel + PANEL, last_channel - some)) if more else (last, first_channel)
             top = source.top + 2 * (after % tiles.down)
             for i in range(count):
                 _prefetch_planes(x, after // tiles.down, ahead, some, top, 2 * count + extra, i, count)
