@@ -7,7 +7,19 @@ from typing import Any
 import numpy as np
 from lucid_kernels.cpu import blas
 
-from . import convolution, copies, elementwise, fourier, functions, lapack, lazy, movement, ordering, reductions
+from . import (
+    convolution,
+    copies,
+    elementwise,
+    fourier,
+    functions,
+    lapack,
+    lazy,
+    movement,
+    ordering,
+    reductions,
+    resampling,
+)
 from .device import Device
 
 DEVICE = Device("cpu")
@@ -73,3 +85,17 @@ TABLE |= elementwise.table(np)
 lazy.kernels("lucid_kernels.cpu", TABLE)
 # Slices that conv3d stacks stay in the L3 cache: 0.65 of the time of all at once, for 16 channels.
 TABLE |= convolution.table(np, TABLE, 4 << 20)
+_weigh_small = resampling.weigh(np)
+_LARGE_PLANES = 1 << 12  # elements; Numba is imported with the first planes of as many
+
+
+def _weigh(x: np.ndarray, rows: Any, columns: Any) -> Any:
+    """`resampling.weigh` by NumPy, or by our kernel for large planes."""
+    if x.size < _LARGE_PLANES:
+        return _weigh_small(x, rows, columns)
+    from lucid_kernels.cpu import resampling as kernels
+
+    return kernels.resample(x, *[band and kernels.Band(*band) for band in (rows, columns)])
+
+
+TABLE |= resampling.table(np, TABLE, _weigh)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from . import convolution, elementwise, fourier, functions, lazy, linear_algebra, movement, ordering, probe
+from . import convolution, elementwise, fourier, functions, lazy, linear_algebra, movement, ordering, probe, resampling
 from .device import Device
 from .memory_format import in_memory_order
 
@@ -50,6 +50,7 @@ TABLE |= linear_algebra.table(cupy, lambda: cupyx.errstate(linalg="raise"))  # C
 TABLE |= elementwise.table(cupy)
 lazy.kernels("lucid_kernels.cuda", TABLE)
 TABLE |= convolution.table(cupy, TABLE, 1 << 28)
+TABLE |= resampling.table(cupy, TABLE, resampling.weigh(cupy))
 
 
 def on(device: Device) -> Any:

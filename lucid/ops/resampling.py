@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _dtypes
+from ..autograd.op import Op, Pull
 from ..tensor import Tensor
 from ._operands import require_tensor
 from .comparison import clip
@@ -16,7 +17,6 @@ from .pooling_dimensions import adaptive_avg_pool1d, adaptive_avg_pool3d
 __all__ = ("channel_shuffle", "pixel_shuffle", "pixel_unshuffle")
 
 _DIMENSIONS = {"linear": 1, "bilinear": 2, "trilinear": 3, "bicubic": 2}
-_CUBIC = -0.75  # Keys' parameter: "Cubic convolution interpolation for digital image processing", 1981
 
 
 def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
@@ -52,17 +52,19 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
     if mode == "area":
         pool: Callable[..., Tensor] = (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)[count - 1]
         return pool(input, sizes)
-    result = input
-    for dim in range(2, count + 2):
-        length, wanted = input._array.shape[dim], sizes[dim - 2]
-        step = length / wanted if scales is None else 1 / scales[dim - 2]
-        if mode.startswith("nearest"):
-            result = _nearest(result, dim, wanted, step, 0.5 if mode == "nearest-exact" else 0.0)
-        else:
-            if align_corners:
-                step = (length - 1) / (wanted - 1) if wanted > 1 else 0.0
-            result = _weighted_taps(result, dim, wanted, step, bool(align_corners), cubic=mode == "bicubic")
-    return result if result is not input else input.clone()
+    lengths = input._array.shape[2:]
+    steps = tuple(n / wanted for n, wanted in zip(lengths, sizes)) if scales is None else tuple(1 / scale for scale in scales)
+    if align_corners:
+        steps = tuple((n - 1) / (wanted - 1) if wanted > 1 else 0.0 for n, wanted in zip(lengths, sizes))
+    nearest = mode.startswith("nearest")
+    if nearest and not _dtypes.is_floating(input._array.dtype):
+        for dim, wanted, step in zip(range(2, count + 2), sizes, steps):
+            input = _nearest(input, dim, wanted, step, 0.5 if mode == "nearest-exact" else 0.0)
+        return input
+    kind = mode if nearest else "cubic" if mode == "bicubic" else "linear"
+    floating = input if _dtypes.is_floating(input._array.dtype) else input.to(_dtypes.float32)
+    result = _resample(floating, lengths=sizes, steps=steps, mode=kind, align_corners=bool(align_corners))
+    return result.to(input.dtype)
 
 
 def _target(lengths: tuple[int, ...], size: Any, scale_factor: Any, recompute: bool | None
@@ -88,49 +90,24 @@ def _target(lengths: tuple[int, ...], size: Any, scale_factor: Any, recompute: b
 
 
 def _nearest(x: Tensor, dim: int, wanted: int, step: float, offset: float) -> Tensor:
-    length = x._array.shape[dim]
-    if wanted == length and step == 1:
-        return x
-    if wanted % length == 0 and step * (wanted // length) == 1:  # a view and a sum as the gradient, instead of single elements
-        times = wanted // length
-        shape = x._array.shape
-        wide = x.unsqueeze(dim + 1).expand(*shape[:dim + 1], times, *shape[dim + 1:])
-        return wide.reshape(*shape[:dim], wanted, *shape[dim + 1:])
+    """The nearest elements along `dim` for dtypes that have no products."""
     # In float32, in which PyTorch rounds the places down.
-    places = clip(((arange(wanted, dtype=_dtypes.float32) + offset) * step).floor().long(), max=length - 1)
+    places = clip(((arange(wanted, dtype=_dtypes.float32) + offset) * step).floor().long(), max=x._array.shape[dim] - 1)
     return x.index_select(dim, places.to(x.device))
 
 
-def _weighted_taps(x: Tensor, dim: int, wanted: int, step: float, align_corners: bool, cubic: bool) -> Tensor:
-    """Linear or cubic interpolation along `dim`: each result is a weighted sum of 2 or 4 neighbours."""
-    length = x._array.shape[dim]
-    dtype = x.dtype if x.dtype in (_dtypes.float32, _dtypes.float64) else _dtypes.float32
-    position = arange(wanted, dtype=dtype)
-    position = position * step if align_corners else (position + 0.5) * step - 0.5
-    if not cubic:
-        position = clip(position, min=0)
-    floor = clip(position.floor(), max=length - 1) if not cubic else position.floor()
-    share = position - floor
-    offsets: tuple[int, ...]
-    if cubic:
-        offsets, weights = (-1, 0, 1, 2), [_cubic_weight(d) for d in (share + 1, share, 1 - share, 2 - share)]
-    else:
-        offsets, weights = (0, 1), [1 - share, share]
-    column = (-1,) + (1,) * (x._array.ndim - 1 - dim)
-    wide = x.to(dtype)
-    total: Any = 0.0
-    for offset, weight in zip(offsets, weights, strict=True):
-        places = clip(floor.long() + offset, 0, length - 1).to(x.device)
-        total = wide.index_select(dim, places) * weight.to(x.device).reshape(column) + total
-    return total.to(x.dtype)
+def _resample_rule(needs: Any, x: Tensor, *, lengths: Any, **geometry: Any) -> Pull:
+    shape = x._array.shape[2:]
+    return lambda g, y: (_resample_grad(g, lengths=shape, **geometry),)
 
 
-def _cubic_weight(distance: Tensor) -> Tensor:
-    """The weight of a neighbour at a distance of 0 to 2."""
-    near = ((_CUBIC + 2) * distance - (_CUBIC + 3)) * distance * distance + 1
-    far = ((distance - 5) * distance + 8) * distance * _CUBIC - 4 * _CUBIC
-    inside = (distance <= 1).to(distance.dtype)
-    return near * inside + far * (1 - inside)
+def _resample_grad_rule(needs: Any, g: Tensor, *, lengths: Any, **geometry: Any) -> Pull:
+    shape = g._array.shape[2:]
+    return lambda h, y: (_resample(h, lengths=shape, **geometry),)
+
+
+_resample = Op("resample", _resample_rule)
+_resample_grad = Op("resample_grad", _resample_grad_rule)
 
 
 # ---- channels as pixels ------------------------------------------------------------------------------------------------

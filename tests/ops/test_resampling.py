@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import lucid
@@ -27,6 +28,38 @@ def test_matches_torch(mode: str, dims: int, align_corners: bool | None, target:
 def test_derivatives(mode: str, dims: int, align_corners: bool | None, device: str) -> None:
     check_derivatives(lambda x: F.interpolate(x, scale_factor=1.5, mode=mode, align_corners=align_corners), device,
                       uniform(1, 1, *SHAPE[dims][2:]))
+
+
+LARGE_SHAPE = {1: (4, 5, 301), 2: (3, 4, 26, 25), 3: (2, 3, 9, 12, 13)}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("mode", "dims", "align_corners"), [case for case in MODES if case[0] != "area"])
+@pytest.mark.parametrize("target", [{"scale_factor": 2}, {"scale_factor": 1.7}, {"scale_factor": 0.4}, {"size": 20}], ids=str)
+def test_large(dtype: str, mode: str, dims: int, align_corners: bool | None, target: dict[str, Any]) -> None:
+    """Our kernel, which serves larger inputs on the CPU."""
+    same_as_torch(lambda t, F, x: F.interpolate(x, **target, mode=mode, align_corners=align_corners),
+                  uniform(*LARGE_SHAPE[dims]).astype(dtype), rtol=1e-4 if dtype == "float32" else 1e-12)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "bilinear"])
+@pytest.mark.parametrize("shape", [(1, 1, 6, 5), (3, 4, 30, 25)])
+def test_inf(mode: str, shape: tuple[int, ...], device: str) -> None:
+    """inf and NaN come out where PyTorch has them, in the result and in the gradient."""
+    x = uniform(*shape)
+    x[0, 0, 2, 3] = np.inf
+    same_as_torch(lambda t, F, x: F.interpolate(x, scale_factor=1.6, mode=mode), x, device=device)
+    g = uniform(*shape)
+    g[0, 0, 4, 1] = np.inf
+    for size in ((9, 13), (3, 2)):
+        same_as_torch(lambda t, F, x, g: (F.interpolate(x, size=size, mode=mode)[..., :2, :2] * g[..., :2, :2] * g[0, 0, 4, 1]),  # noqa: B023
+                      uniform(*shape), g, device=device)
+
+
+def test_dtypes_of_nearest(device: str) -> None:
+    """Whole numbers that float32 does not hold stay what they are."""
+    x = lucid.tensor([[[2**60 + 1, 3]]], device=device)
+    assert F.interpolate(x, scale_factor=2).tolist() == [[[2**60 + 1, 2**60 + 1, 3, 3]]]
 
 
 def test_one_number_for_each_dimension(device: str) -> None:

@@ -37,9 +37,9 @@ def _copy(builder: ir.IRBuilder, source: Any, target: Any, kind: ir.Type) -> Any
     return builder.store(builder.load(_pointer(builder, source, kind), align=1), _pointer(builder, target, kind), align=1)
 
 
-def _ask(builder: ir.IRBuilder, address: Any) -> None:
-    """Ask for the cache line of an address, to read it."""
-    kinds = [ir.Constant(ir.IntType(32), number) for number in (0, 3, 1)]
+def ask(builder: ir.IRBuilder, address: Any, write: bool = False) -> None:
+    """Ask for the cache line of an address, to be read or written."""
+    kinds = [ir.Constant(ir.IntType(32), number) for number in (int(write), 3, 1)]
     signature = ir.FunctionType(ir.VoidType(), [_BYTE.as_pointer(), *(kind.type for kind in kinds)])
     function = cgutils.get_or_insert_function(builder.module, signature, "llvm.prefetch.p0")
     builder.call(function, [_pointer(builder, address, _BYTE), *kinds])
@@ -73,7 +73,7 @@ def copy_bytes(typing, source, source_pitch, target, target_pitch, rows, count, 
             """The whole vectors from `start` on."""
             end = builder.sub(count, _number(VECTOR_BYTES - 1))
             with cgutils.for_range_slice(builder, start, end, _number(VECTOR_BYTES), intp=_INT) as (at, _):
-                _ask(builder, builder.add(builder.add(source, at), ahead))
+                ask(builder, builder.add(builder.add(source, at), ahead))
                 store = _copy(builder, builder.add(source, at), builder.add(target, at), vector)
                 if aligned:
                     store.align = VECTOR_BYTES
@@ -155,7 +155,7 @@ def copy_tiles(typing, kind, source, source_pitch, target, target_pitch, tiles, 
             rows = []
             for number in range(count):
                 place = builder.add(first, builder.mul(source_pitch, _number(number)))
-                _ask(builder, builder.add(place, ahead))
+                ask(builder, builder.add(place, ahead))
                 rows.append(builder.load(_pointer(builder, place, vector), align=1))
             columns = _transposed(builder, rows)
             start = builder.add(target, builder.mul(tile.index, _number(count * size)))

@@ -133,10 +133,12 @@ def _halves(
     stride: Pair,
     padding: Pair,
     divisor_override: int | None,
-) -> bool:
-    """Whether the windows are 2x2, side by side and all inside: their divisor is 4, and dividing by it is exact."""
+) -> float:
+    """The share of an element, if the windows are 2x2, side by side and all inside, and it is exact; else 0."""
     inside = 2 * output_shape[2] <= input_shape[2] and 2 * output_shape[3] <= input_shape[3]
-    return inside and divisor_override is None and (*kernel_size, *stride, *padding) == _HALVING[:6]
+    divisor = divisor_override or 4
+    exact = divisor > 0 and divisor & (divisor - 1) == 0
+    return 1 / divisor if inside and exact and (*kernel_size, *stride, *padding) == _HALVING[:6] else 0
 
 
 @upcast_half
@@ -157,8 +159,9 @@ def avg_pool2d(
     )
     y = result(out, (*x.shape[:2], height, width), x.dtype)
     planes = _planes(x)
-    if _halves(x.shape, y.shape, kernel_size, stride, padding, divisor_override):
-        windows.average_2x2(planes, x.dtype.type(0.25), _planes(y))
+    share = _halves(x.shape, y.shape, kernel_size, stride, padding, divisor_override)
+    if share:
+        windows.average_2x2(planes, x.dtype.type(share), _planes(y))
     else:
         sizes = _window_sizes_2d(x.shape, y.shape, kernel_size, stride, padding, count_include_pad)
         average_planes(planes, *kernel_size, *stride, *padding, *sizes, divisor_override or 0, _planes(y))
@@ -182,8 +185,9 @@ def avg_pool2d_grad(
     dx = result(out, tuple(input_shape), g.dtype)
     planes = _planes(g)
     covered = tuple(input_shape[2:]) == (2 * g.shape[2], 2 * g.shape[3])
-    if covered and _halves(input_shape, g.shape, kernel_size, stride, padding, divisor_override):
-        windows.average_2x2_grad(planes, g.dtype.type(0.25), _planes(dx))
+    share = _halves(input_shape, g.shape, kernel_size, stride, padding, divisor_override) if covered else 0
+    if share:
+        windows.average_2x2_grad(planes, g.dtype.type(share), _planes(dx))
     else:
         sizes = _window_sizes_2d(input_shape, g.shape, kernel_size, stride, padding, count_include_pad)
         average_grad_planes(planes, *kernel_size, *stride, *padding, *sizes, divisor_override or 0, _planes(dx))

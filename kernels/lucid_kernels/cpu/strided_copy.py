@@ -86,7 +86,7 @@ def _copy_rows(source, target, counted, rows, count, piece, each, stream):
 
 
 @jit
-def _transpose(kind, source, source_pitch, target, target_pitch, rows, columns, tile, ahead, stream):
+def transpose_panel(kind, source, source_pitch, target, target_pitch, rows, columns, tile, ahead, stream):
     """Transpose `rows` x `columns` elements; a panel as wide as a tile in tiles, of which the last two may overlap."""
     if columns != tile or rows < tile:
         copy_elements(kind, source, source_pitch, target, target_pitch, rows, columns)
@@ -114,7 +114,7 @@ def _copy_transposed(kind, source, target, counted, rows, columns, piece, width,
             column, row = min(place // down * width, columns.length - width), place % down * piece
             start = source + _offset(unit, lengths, sources) + column * columns.source + row * rows.source
             end = target + _offset(unit, lengths, targets) + column * columns.target + row * rows.target
-            _transpose(
+            transpose_panel(
                 kind, start, rows.source, end, columns.target, min(piece, rows.length - row), width, tile, ahead, stream
             )  # fmt: skip
         if stream:

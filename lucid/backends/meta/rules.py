@@ -280,6 +280,14 @@ for _name in ("conv2d_grad_input", "conv3d_grad_input", "max_pool2d_grad", "avg_
 
 
 @_entry
+def resample(x: MetaArray, *, lengths: Sizes, **geometry: Any) -> MetaArray:
+    return blank((*x.shape[:2], *lengths), x.dtype)
+
+
+TABLE["resample_grad"] = TABLE["resample"]
+
+
+@_entry
 def unfold(x: MetaArray, *, kernel_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: MetaArray | None = None
            ) -> MetaArray:
     windows = math.prod(map(_windows, x.shape[2:], kernel_size, stride, padding, dilation))
