@@ -85,6 +85,10 @@ class _Vectors:
         arguments = [self.builder.bitcast(pointer, self.type.as_pointer()), self._aligned(), mask, self.zero]
         return self._masked("load", self.type, arguments)
 
+    def load_part(self, pointer: Any, mask: Any) -> Any:
+        """A whole vector where the mask is None, else its lanes."""
+        return self.load(pointer) if mask is None else self.load_masked(pointer, mask)
+
     def store_masked(self, vector: Any, pointer: Any, mask: Any) -> None:
         """Write the lanes of `mask`."""
         pointer = self.builder.bitcast(pointer, self.type.as_pointer())

@@ -1,12 +1,13 @@
-"""Loops of the gradient of layer normalisation over a block of rows at once, in LLVM IR.
+"""Loops of layer and RMS normalisation in LLVM IR: rows that are streamed, and the gradients.
 
-The rows share the loads of the weight, and the loads and stores of the sums for the parameters. The second loop works on what
-is in the cache, and asks for the rows of the next block meanwhile; the first one asks for the lines of the result. Row by row it
-took 1.35 times as long for 1024x256, 1.75 times for 4096x64.
+A gradient takes a block of rows at once, which share the loads of the weight, and the loads and stores of the sums for the
+parameters. Its second loop works on what is in the cache, and asks for the rows of the next block meanwhile; the first one asks
+for the lines of the result. Row by row it took 1.35 times as long for 1024x256, 1.75 times for 4096x64. The normalisation itself
+does not gain: reading and writing four rows at once it took 1.1 to 1.3 times as long where the cache holds them.
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -14,22 +15,33 @@ from numba import types
 from numba.core import cgutils
 
 from ._microkernels import _INT, _WIDE, VECTOR_BYTES, _at, _data, _intrinsic, _Vectors
+from ._streaming import emit_row
 
 # Rows of a block: 4 of the gradient have 16 numbers in registers, and 8 sums.
 ROWS = 4 if _WIDE else 2
-# What the sums of a block fill, in elements: whole vectors.
-SUMS = VECTOR_BYTES // 4
+# Elements summed in the row's own dtype before float64 takes over. float64 throughout costs 1.6x on 8192x256 float32.
+SUM_BLOCK = 4096
 
 
-class _Block:
+def given(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any, number: int) -> Any:
+    """The pointer to the first element of an argument, None where that is None."""
+    kind = signature.args[number]
+    return None if kind is types.none else _data(context, builder, kind, arguments[number])
+
+
+def vectors_of(context: Any, builder: ir.IRBuilder, array_type: Any) -> _Vectors:
+    """What emits operations on vectors of the elements of an array."""
+    return _Vectors(builder, context.get_value_type(array_type.dtype), VECTOR_BYTES // (array_type.dtype.bitwidth // 8))
+
+
+class Block:
     """`rows` rows of `count` elements, `pitch` apart, in arrays with one layout."""
 
     def __init__(
         self, context: Any, builder: ir.IRBuilder, array_type: Any, rows: int, start: Any, pitch: Any, count: Any
     ) -> None:
         self.builder, self.rows, self.count = builder, rows, count
-        element = context.get_value_type(array_type.dtype)
-        self.vectors = _Vectors(builder, element, VECTOR_BYTES // (array_type.dtype.bitwidth // 8))
+        self.vectors = vectors_of(context, builder, array_type)
         self.lanes = ir.Constant(_INT, self.vectors.type.count)
         self.offsets = [builder.add(start, builder.mul(pitch, ir.Constant(_INT, r))) for r in range(rows)]
         self.next = builder.mul(pitch, ir.Constant(_INT, rows))
@@ -63,8 +75,7 @@ class _Block:
             body(whole, self.vectors.first(rest))
 
     def load(self, pointer: Any, column: Any, mask: Any) -> Any:
-        place = _at(self.builder, pointer, column)
-        return self.vectors.load(place) if mask is None else self.vectors.load_masked(place, mask)
+        return self.vectors.load_part(_at(self.builder, pointer, column), mask)
 
     def store(self, value: Any, pointer: Any, column: Any, mask: Any) -> None:
         place = _at(self.builder, pointer, column)
@@ -73,85 +84,188 @@ class _Block:
         else:
             self.vectors.store_masked(value, place, mask)
 
-    def finish(self, slots: list[Any], pointer: Any) -> None:
-        """Write the sums of the lanes of all slots."""
-        for number, added in enumerate(self.vectors.sums([self.builder.load(slot) for slot in slots])):
-            self.vectors.store(added, _at(self.builder, pointer, number * self.vectors.type.count))
+    def sums(self, slots: list[Any]) -> Any:
+        """The sums of the lanes of each slot, as a vector in float64 with as many lanes as there are slots."""
+        (sums,) = self.vectors.sums([self.builder.load(slot) for slot in slots])
+        order = ir.Constant(ir.VectorType(ir.IntType(32), len(slots)), list(range(len(slots))))
+        sums, double = self.builder.shuffle_vector(sums, sums, order), ir.VectorType(ir.DoubleType(), len(slots))
+        return sums if sums.type == double else self.builder.fpext(sums, double)
+
+    def scalars(self, numbers: Any) -> list[Any]:
+        """The lanes of a vector in float64, rounded to the dtype of the rows."""
+        lanes = [self.builder.extract_element(numbers, ir.Constant(_INT, lane)) for lane in range(numbers.type.count)]
+        element = self.vectors.type.element
+        return lanes if isinstance(element, ir.DoubleType) else [self.builder.fptrunc(lane, element) for lane in lanes]
+
+    def put(self, numbers: Any, pointer: Any, first: Any) -> None:
+        """Write the lanes of a vector in float64, that of the first row at `first`."""
+        for r, number in enumerate(self.scalars(numbers)):
+            self.builder.store(number, _at(self.builder, pointer, first, r))
 
 
-def _fused(builder: ir.IRBuilder, a: Any, b: Any, c: Any) -> Any:
+def parts(context: Any, builder: ir.IRBuilder, block: Sequence[Any], body: Callable[[Block, Any], None]) -> None:
+    """Emit body(part, column) for parts of a block, given by the arguments of `Block`, of `SUM_BLOCK` columns or what is left."""
+    array_type, rows, start, pitch, count = block
+    step = ir.Constant(_INT, SUM_BLOCK)
+    with cgutils.for_range_slice(builder, ir.Constant(_INT, 0), count, step, intp=_INT) as (column, _):
+        left = builder.sub(count, column)
+        size = builder.select(builder.icmp_signed("<", left, step), left, step)
+        body(Block(context, builder, array_type, rows, builder.add(start, column), pitch, size), column)
+
+
+def doubles(builder: ir.IRBuilder, rows: int, number: Any) -> Any:
+    """A vector in float64 that has the integer `number` for each row."""
+    return _Vectors(builder, ir.DoubleType(), rows).splat(builder.sitofp(number, ir.DoubleType()))
+
+
+def fused(builder: ir.IRBuilder, a: Any, b: Any, c: Any) -> Any:
     """a * b + c, in one instruction where there is one."""
     return builder.fadd(builder.fmul(a, b, flags=("contract",)), c, flags=("contract",))
 
 
-def _make_grad_sums(rows: int) -> Any:
-    @_intrinsic
-    def grad_sums(typing, g, x, start, pitch, count, weight, mean, first, dx, sums):
-        """sums[2 * r] = the sum of g * weight over row r, sums[2 * r + 1] that of g * weight * (x - mean[first + r]). Unchecked.
+@_intrinsic
+def stream_normalized(typing, x, start, count, weight, bias, mean, rstd, y):
+    """y = (x - mean) * rstd * weight + bias, past the caches, for `count` elements from `start` on; arrays are as if flat.
 
-        The lines of dx are asked for.
+    mean and bias may be None. What comes next in x is asked for (see `emit_row`); without, it took as long as normal stores.
+    Unchecked.
+    """
+    signature = types.void(x, types.intp, types.intp, weight, bias, mean, x.dtype, y)
+
+    def emit(context, builder, signature, arguments):
+        x, weight, bias, y = (given(context, builder, signature, arguments, i) for i in (0, 3, 4, 7))
+        _, start, count, _, _, mean, rstd, _ = arguments
+        x, y = (_at(builder, pointer, start) for pointer in (x, y))
+        vectors = vectors_of(context, builder, signature.args[0])
+        scale = vectors.splat(rstd)
+        centre = None if signature.args[5] is types.none else vectors.splat(mean)
+
+        def value(column: Any, mask: Any) -> Any:
+            normal = vectors.load_part(_at(builder, x, column), mask)
+            if centre is not None:
+                normal = builder.fsub(normal, centre)
+            normal, factor = builder.fmul(normal, scale), vectors.load_part(_at(builder, weight, column), mask)
+            if bias is None:
+                return builder.fmul(normal, factor)
+            return fused(builder, normal, factor, vectors.load_part(_at(builder, bias, column), mask))
+
+        emit_row(builder, vectors, y, count, value, [x])
+        return context.get_dummy_value()
+
+    return signature, emit
+
+
+def _make_grad_means(rows: int) -> Any:
+    @_intrinsic
+    def grad_means(typing, g, x, start, pitch, count, weight, mean, rstd, first, dx, offsets, slopes):
+        """For row r: the mean of g * weight to offsets[r], that of g * weight * (x - mean) * rstd**2 to slopes[r]. Unchecked.
+
+        With the mean and rstd at first + r. With None for `mean` it is taken to be 0, and `offsets` is None. The lines of dx are
+        asked for, to be written; give x where it is not.
         """
         integer = types.int64
-        signature = types.void(g, x, integer, integer, integer, weight, mean, integer, dx, sums)
+        signature = types.void(g, x, integer, integer, integer, weight, mean, rstd, integer, dx, offsets, slopes)
 
         def emit(context, builder, signature, arguments):
-            g, x, weight, mean, dx, sums = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 1, 5, 6, 8, 9))
-            block = _Block(context, builder, signature.args[1], rows, *arguments[2:5])
-            upstream, sources, targets = block.of(g), block.of(x), block.of(dx)
-            means, totals = block.numbers(mean, arguments[7]), block.slots(2 * rows)
+            g, x, weight, mean, rstd, dx, offsets, slopes = (
+                given(context, builder, signature, arguments, i) for i in (0, 1, 5, 6, 7, 9, 10, 11))
+            count, first = arguments[4], arguments[8]
+            rows_of_x = (signature.args[1], rows, *arguments[2:5])
+            block = Block(context, builder, *rows_of_x)
+            means = None if mean is None else block.numbers(mean, first)
+            double = _Vectors(builder, ir.DoubleType(), rows)
+            results = [cgutils.alloca_once(builder, double.type) for _ in range(2 if mean is not None else 1)]
+            for slot in results:
+                builder.store(double.zero, slot)
 
-            def body(column: Any, mask: Any) -> None:
-                factor = block.load(weight, column, mask)
-                for r in range(rows):
-                    block.vectors.prefetch(_at(builder, targets[r], column))
-                    product = builder.fmul(block.load(upstream[r], column, mask), factor)
-                    distance = builder.fsub(block.load(sources[r], column, mask), means[r])
-                    block.add(totals[2 * r], product)
-                    block.vectors.add_product(totals[2 * r + 1], product, distance)
+            def add(part: Block, first_column: Any) -> None:
+                upstream, sources, targets = part.of(g), part.of(x), part.of(dx)
+                factors = _at(builder, weight, first_column)
+                dots, totals = part.slots(rows), part.slots(rows)
 
-            block.columns(body)
-            block.finish(totals, sums)
+                def body(column: Any, mask: Any) -> None:
+                    factor = part.load(factors, column, mask)
+                    for r in range(rows):
+                        part.vectors.prefetch(_at(builder, targets[r], column))
+                        product = builder.fmul(part.load(upstream[r], column, mask), factor)
+                        distance = part.load(sources[r], column, mask)
+                        if means is not None:
+                            distance = builder.fsub(distance, means[r])
+                            part.add(totals[r], product)
+                        part.vectors.add_product(dots[r], product, distance)
+
+                part.columns(body)
+                for slot, added in zip(results, (dots, totals)):  # noqa: B905
+                    builder.store(builder.fadd(builder.load(slot), part.sums(added)), slot)
+
+            parts(context, builder, rows_of_x, add)
+            size = doubles(builder, rows, count)
+            slope, *offset = (builder.fdiv(builder.load(slot), size) for slot in results)
+            zero = ir.Constant(_INT, 0)
+            for numbers in offset:
+                block.put(numbers, offsets, zero)
+            for r, number in enumerate(block.scalars(slope)):
+                scale = builder.load(_at(builder, rstd, first, r))
+                builder.store(builder.fmul(builder.fmul(number, scale), scale), _at(builder, slopes, r))
             return context.get_dummy_value()
 
         return signature, emit
 
-    return grad_sums
+    return grad_means
 
 
-def _make_grad(rows: int) -> Any:
+def _make_grad(rows: int, streaming: bool) -> Any:
     @_intrinsic
-    def grad_rows(typing, g, x, start, pitch, count, weight, mean, rstd, first, offsets, slopes, dx, dweight, dbias):
-        """dx = (g * weight - offsets[r] - (x - mean) * slopes[r]) * rstd for row r, with mean[first + r] and rstd[first + r].
+    def grad_rows(typing, g, x, start, pitch, count, weight, mean, rstd, first, offsets, slopes, place, dx, dweight, dbias):
+        """dx = (g * weight - offset - (x - mean) * slope) * rstd for row r, with mean and rstd at first + r, the others at
+        place + r.
 
-        Adds g * (x - mean) * rstd to dweight, and g to dbias. Unchecked.
+        Adds g * (x - mean) * rstd to dweight, and g to dbias. mean, offsets and dbias may be None. With `streaming`, dx goes past
+        the caches. Unchecked.
         """
         integer = types.int64
-        signature = types.void(g, x, integer, integer, integer, weight, mean, rstd, integer, offsets, slopes, dx, dweight, dbias)
+        row = (g, x, integer, integer, integer, weight, mean, rstd, integer, offsets, slopes, integer)
+        signature = types.void(*row, dx, dweight, dbias)
 
         def emit(context, builder, signature, arguments):
             g, x, weight, mean, rstd, offsets, slopes, dx, dweight, dbias = (
-                _data(context, builder, signature.args[i], arguments[i]) for i in (0, 1, 5, 6, 7, 9, 10, 11, 12, 13))
-            block = _Block(context, builder, signature.args[1], rows, *arguments[2:5])
+                given(context, builder, signature, arguments, i) for i in (0, 1, 5, 6, 7, 9, 10, 12, 13, 14))
+            first, place = arguments[8], arguments[11]
+            block = Block(context, builder, signature.args[1], rows, *arguments[2:5])
             upstream, sources, targets = block.of(g), block.of(x), block.of(dx)
-            means, scales = (block.numbers(pointer, arguments[8]) for pointer in (mean, rstd))
-            shifts, factors = (block.numbers(pointer, ir.Constant(_INT, 0)) for pointer in (offsets, slopes))
+            scales, factors = block.numbers(rstd, first), block.numbers(slopes, place)
+            means, shifts = (None if pointer is None else block.numbers(pointer, number)
+                             for pointer, number in ((mean, first), (offsets, place)))
+            totals = [pointer for pointer in (dweight, dbias) if pointer is not None]
+
+            def values(column: Any, mask: Any) -> list[Any]:
+                """The gradients of the rows; what they add to the parameters is written."""
+                factor, *added = (block.load(pointer, column, mask) for pointer in (weight, *totals))
+                results = []
+                for r in range(rows):
+                    gradient, distance = (block.load(pointer, column, mask) for pointer in (upstream[r], sources[r]))
+                    if means is not None:
+                        distance = builder.fsub(distance, means[r])
+                    added[0] = fused(builder, gradient, builder.fmul(distance, scales[r]), added[0])
+                    if dbias is not None:
+                        added[1] = builder.fadd(added[1], gradient)
+                    shift = block.vectors.zero if shifts is None else builder.fneg(shifts[r])
+                    result = fused(builder, builder.fneg(distance), factors[r], fused(builder, gradient, factor, shift))
+                    results.append(builder.fmul(result, scales[r]))
+                for pointer, total in zip(totals, added, strict=True):
+                    block.store(total, pointer, column, mask)
+                return results
 
             def body(column: Any, mask: Any) -> None:
-                factor, total_weight, total_bias = (block.load(pointer, column, mask) for pointer in (weight, dweight, dbias))
-                for r in range(rows):
-                    for pointer in (upstream[r], sources[r]):
-                        block.vectors.prefetch(_at(builder, pointer, block.next, column), write=False)
-                    gradient = block.load(upstream[r], column, mask)
-                    distance = builder.fsub(block.load(sources[r], column, mask), means[r])
-                    total_weight = _fused(builder, gradient, builder.fmul(distance, scales[r]), total_weight)
-                    total_bias = builder.fadd(total_bias, gradient)
-                    shifted = _fused(builder, gradient, factor, builder.fneg(shifts[r]))
-                    result = _fused(builder, builder.fneg(distance), factors[r], shifted)
-                    block.store(builder.fmul(result, scales[r]), targets[r], column, mask)
-                block.store(total_weight, dweight, column, mask)
-                block.store(total_bias, dbias, column, mask)
+                for pointer in (*upstream, *sources):
+                    block.vectors.prefetch(_at(builder, pointer, block.next, column), write=False)
+                for result, target in zip(values(column, mask), targets, strict=True):
+                    block.store(result, target, column, mask)
 
-            block.columns(body)
+            if streaming:  # one row of a block whose sums were taken together
+                emit_row(builder, block.vectors, targets[0], block.count, lambda *at: values(*at)[0], [*upstream, *sources], ROWS)
+            else:
+                block.columns(body)
             return context.get_dummy_value()
 
         return signature, emit
@@ -159,5 +273,6 @@ def _make_grad(rows: int) -> Any:
     return grad_rows
 
 
-grad_sums_block, grad_sums_row = _make_grad_sums(ROWS), _make_grad_sums(1)
-grad_block, grad_row = _make_grad(ROWS), _make_grad(1)
+grad_means_block, grad_means_row = _make_grad_means(ROWS), _make_grad_means(1)
+grad_block, grad_row = _make_grad(ROWS, streaming=False), _make_grad(1, streaming=False)
+stream_grad = _make_grad(1, streaming=True)

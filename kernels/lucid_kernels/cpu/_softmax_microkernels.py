@@ -1,7 +1,6 @@
 """A row of softmax's gradient, streamed, in LLVM IR."""
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from numba import types
@@ -14,8 +13,8 @@ from ._streaming import emit_row
 def stream_grad_row(typing, g, y, total, dx, start, width):
     """dx = y * (g - total) past the caches for the `width` elements from `start` on, arrays as if flat; not checked.
 
-    What comes next in g and y is asked for: it is on its way while this row is written. A row computed into a buffer and streamed
-    from there took as long as a normal one.
+    What comes next in g and y is asked for (see `emit_row`). A row computed into a buffer and streamed from there took as long
+    as a normal one.
     """
     signature = types.void(g, y, y.dtype, dx, types.intp, types.intp)
 
@@ -25,12 +24,11 @@ def stream_grad_row(typing, g, y, total, dx, start, width):
         vectors = _Vectors(builder, total.type, VECTOR_BYTES // (signature.args[2].bitwidth // 8))
         total = vectors.splat(total)
 
-        def value(column: Any, load: Callable[[Any], Any]) -> Any:
-            for pointer in (g, y):
-                vectors.prefetch(_at(builder, pointer, column, width), write=False)
-            return builder.fmul(load(_at(builder, y, column)), builder.fsub(load(_at(builder, g, column)), total))
+        def value(column: Any, mask: Any) -> Any:
+            upstream, own = (vectors.load_part(_at(builder, pointer, column), mask) for pointer in (g, y))
+            return builder.fmul(own, builder.fsub(upstream, total))
 
-        emit_row(builder, vectors, dx, width, value)
+        emit_row(builder, vectors, dx, width, value, [g, y])
         return context.get_dummy_value()
 
     return signature, emit

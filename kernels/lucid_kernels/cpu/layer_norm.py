@@ -14,16 +14,24 @@ import numpy as np
 
 from ._compile import jit, jit_parallel
 from ._layout import PARALLEL_FROM, Array, contiguous, deliver, outputs, result, upcast_half
-from ._norm_microkernels import ROWS, SUMS, grad_block, grad_row, grad_sums_block, grad_sums_row
+from ._norm_microkernels import (
+    ROWS,
+    SUM_BLOCK,
+    grad_block,
+    grad_means_block,
+    grad_means_row,
+    grad_row,
+    stream_grad,
+    stream_normalized,
+)
+from ._streaming import fence, streams_rows
 
 # Row chunks of the parallel kernels. Enough for 32 threads; each costs two rows of partial sums in the backward pass.
 CHUNKS = 32
 # Rows of a chunk of the backward pass where there are few: the partial sums of chunks of 32 rows were a seventh of 1024x256.
 _LEAST_ROWS = 64
-# Elements summed in the row's own dtype before float64 takes over. float64 throughout costs 1.6x on 8192x256 float32.
-SUM_BLOCK = 4096
-# Elements of the longest rows of which the gradient takes a block at once: 4 of g, x and dx are then in the L2 cache.
-_WIDEST = 1 << 14
+# Elements of the longest rows that are taken in blocks: 4 of g, x and dx are then in the L2 cache.
+WIDEST = 1 << 14
 
 
 @jit
@@ -68,52 +76,63 @@ def _normalize(x, weight, bias, eps, y, mean, rstd):
             target[i] = (row[i] - m) * q * weight[i] + bias[i]
 
 
+@jit
+def _stream_normalize(x, weight, bias, eps, y, mean, rstd):
+    """The same past the caches. Both in one function, or parts of them in a third, keep references to rows: half as fast."""
+    rows, width = x.shape
+    for r in range(rows):
+        row = x[r]
+        m = x.dtype.type(_row_mean(row))
+        q = x.dtype.type(1.0 / np.sqrt(_row_variance(row, m) + eps))
+        mean[r] = m
+        rstd[r] = q
+        stream_normalized(x, r * width, width, weight, bias, m, q, y)
+    fence()
+
+
 @jit_parallel
-def _normalize_parallel(x, weight, bias, eps, y, mean, rstd):
+def _normalize_parallel(x, weight, bias, eps, y, mean, rstd, streaming):
     rows = x.shape[0]
     for chunk in numba.prange(CHUNKS):
-        first = chunk * rows // CHUNKS
-        last = (chunk + 1) * rows // CHUNKS
-        _normalize(x[first:last], weight, bias, eps, y[first:last], mean[first:last], rstd[first:last])
+        part = slice(chunk * rows // CHUNKS, (chunk + 1) * rows // CHUNKS)
+        if streaming:
+            _stream_normalize(x[part], weight, bias, eps, y[part], mean[part], rstd[part])
+        else:
+            _normalize(x[part], weight, bias, eps, y[part], mean[part], rstd[part])
 
 
 @jit
-def _grad(g, x, weight, mean, rstd, dx, dweight, dbias):
+def _grad(g, x, weight, mean, rstd, dx, dweight, dbias, streaming):
     """Gradients of the rows of x (R, W); dweight and dbias (W,) are overwritten with the sums over these rows."""
     rows, width = x.shape
-    partial = np.empty(SUMS, x.dtype)
-    totals = np.empty(2 * ROWS)
-    offsets = np.empty(ROWS, x.dtype)
-    slopes = np.empty(ROWS, x.dtype)
-    for i in range(width):
-        dweight[i] = 0
-        dbias[i] = 0
+    offsets, slopes = np.empty(ROWS, x.dtype), np.empty(ROWS, x.dtype)
+    written = x if streaming else dx
+    dweight[:] = 0
+    dbias[:] = 0
     r = 0
     while r < rows:
-        block = r + ROWS <= rows and width <= _WIDEST
+        block = r + ROWS <= rows and width <= WIDEST
         count = ROWS if block else 1
-        for k in range(2 * count):
-            totals[k] = 0.0
-        for start in range(0, width, SUM_BLOCK):
-            size = min(SUM_BLOCK, width - start)
-            if block:
-                grad_sums_block(g, x, r * width + start, width, size, weight[start:], mean, r, dx, partial)
-            else:
-                grad_sums_row(g, x, r * width + start, width, size, weight[start:], mean, r, dx, partial)
-            for k in range(2 * count):
-                totals[k] += partial[k]
-        for k in range(count):
-            offsets[k] = totals[2 * k] / width
-            slopes[k] = totals[2 * k + 1] / width * rstd[r + k] * rstd[r + k]
+        start = r * width
         if block:
-            grad_block(g, x, r * width, width, width, weight, mean, rstd, r, offsets, slopes, dx, dweight, dbias)
+            grad_means_block(g, x, start, width, width, weight, mean, rstd, r, written, offsets, slopes)
         else:
-            grad_row(g, x, r * width, width, width, weight, mean, rstd, r, offsets, slopes, dx, dweight, dbias)
+            grad_means_row(g, x, start, width, width, weight, mean, rstd, r, written, offsets, slopes)
+        if streaming:
+            for k in range(count):
+                at = start + k * width
+                stream_grad(g, x, at, width, width, weight, mean, rstd, r + k, offsets, slopes, k, dx, dweight, dbias)
+        elif block:
+            grad_block(g, x, start, width, width, weight, mean, rstd, r, offsets, slopes, 0, dx, dweight, dbias)
+        else:
+            grad_row(g, x, start, width, width, weight, mean, rstd, r, offsets, slopes, 0, dx, dweight, dbias)
         r += count
+    if streaming:
+        fence()
 
 
 @jit
-def _add_up(partial, total):
+def add_up(partial, total):
     """The sum of the rows, in order."""
     total[:] = partial[0]
     for k in range(1, partial.shape[0]):
@@ -123,7 +142,7 @@ def _add_up(partial, total):
 
 
 @jit_parallel
-def _grad_parallel(g, x, weight, mean, rstd, dx, partial, dweight, dbias):
+def _grad_parallel(g, x, weight, mean, rstd, dx, partial, dweight, dbias, streaming):
     """The same in chunks of rows, as many as partial (2, chunks, W) has for their sums."""
     rows = x.shape[0]
     count = partial.shape[1]
@@ -132,10 +151,10 @@ def _grad_parallel(g, x, weight, mean, rstd, dx, partial, dweight, dbias):
         last = (chunk + 1) * rows // count
         _grad(
             g[first:last], x[first:last], weight, mean[first:last], rstd[first:last], dx[first:last],
-            partial[0, chunk], partial[1, chunk],
+            partial[0, chunk], partial[1, chunk], streaming,
         )
-    _add_up(partial[0], dweight)
-    _add_up(partial[1], dbias)
+    add_up(partial[0], dweight)
+    add_up(partial[1], dbias)
 
 
 # ---- entry points --------------------------------------------------------------------------------------------------
@@ -146,6 +165,11 @@ def flat_parameter(array: Array | None, default: float, size: int, dtype: np.dty
     if array is None:
         return np.full(size, default, dtype)
     return contiguous(array.astype(dtype, copy=False)).reshape(size)
+
+
+def streams_norm(arrays: int, written: Array, width: int) -> bool:
+    """Whether to stream rows of `width` elements into one of several `arrays` of a size."""
+    return width <= WIDEST and streams_rows(arrays * written.nbytes, width)
 
 
 def grad_chunks(rows: int) -> int:
@@ -181,7 +205,10 @@ def layer_norm(
             contiguous(x).reshape(rows, width), flat_parameter(weight, 1.0, width, x.dtype),
             flat_parameter(bias, 0.0, width, x.dtype), float(eps), y.reshape(rows, width), mean.reshape(rows), rstd.reshape(rows),
         )
-        (_normalize if x.size < PARALLEL_FROM else _normalize_parallel)(*arguments)
+        if x.size < PARALLEL_FROM:
+            _normalize(*arguments)
+        else:
+            _normalize_parallel(*arguments, y is not out_y and streams_norm(2, y, width))
     return deliver(out_y, y), deliver(out_mean, mean), deliver(out_rstd, rstd)
 
 
@@ -207,8 +234,9 @@ def layer_norm_grad(
     )
     dweight, dbias = result(out_dweight, shape, x.dtype), result(out_dbias, shape, x.dtype)
     if x.size < PARALLEL_FROM:
-        _grad(*arguments, dweight.reshape(width), dbias.reshape(width))
+        _grad(*arguments, dweight.reshape(width), dbias.reshape(width), False)
     else:
         partial = np.empty((2, grad_chunks(rows), width), x.dtype)
-        _grad_parallel(*arguments, partial, dweight.reshape(width), dbias.reshape(width))
+        streaming = dx is not out_dx and streams_norm(3, dx, width)
+        _grad_parallel(*arguments, partial, dweight.reshape(width), dbias.reshape(width), streaming)
     return deliver(out_dx, dx), deliver(out_dweight, dweight), deliver(out_dbias, dbias)

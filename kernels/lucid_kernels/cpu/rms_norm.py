@@ -14,7 +14,18 @@ import numpy as np
 
 from ._compile import jit, jit_parallel
 from ._layout import PARALLEL_FROM, Array, contiguous, deliver, outputs, result, upcast_half
-from .layer_norm import CHUNKS, SUM_BLOCK, flat_parameter, grad_chunks
+from ._norm_microkernels import (
+    ROWS,
+    SUM_BLOCK,
+    grad_block,
+    grad_means_block,
+    grad_means_row,
+    grad_row,
+    stream_grad,
+    stream_normalized,
+)
+from ._streaming import fence
+from .layer_norm import CHUNKS, WIDEST, add_up, flat_parameter, grad_chunks, streams_norm
 
 
 @jit
@@ -43,56 +54,67 @@ def _normalize(x, weight, eps, y, rstd):
             target[i] = row[i] * scale * weight[i]
 
 
+@jit
+def _stream_normalize(x, weight, eps, y, rstd):
+    """The same past the caches; in a function of its own, as that of layer normalisation."""
+    rows, width = x.shape
+    for r in range(rows):
+        scale = x.dtype.type(1.0 / np.sqrt(_square_sum(x[r]) / width + eps))
+        rstd[r] = scale
+        stream_normalized(x, r * width, width, weight, None, None, scale, y)
+    fence()
+
+
 @jit_parallel
-def _normalize_parallel(x, weight, eps, y, rstd):
+def _normalize_parallel(x, weight, eps, y, rstd, streaming):
     rows = x.shape[0]
     for chunk in numba.prange(CHUNKS):
-        first = chunk * rows // CHUNKS
-        last = (chunk + 1) * rows // CHUNKS
-        _normalize(x[first:last], weight, eps, y[first:last], rstd[first:last])
+        part = slice(chunk * rows // CHUNKS, (chunk + 1) * rows // CHUNKS)
+        if streaming:
+            _stream_normalize(x[part], weight, eps, y[part], rstd[part])
+        else:
+            _normalize(x[part], weight, eps, y[part], rstd[part])
 
 
 @jit
-def _row_product(grad, row, weight):
-    """Sum of g * w * x over a row, by blocks."""
-    total = 0.0
-    for start in range(0, row.shape[0], SUM_BLOCK):
-        grads = grad[start : start + SUM_BLOCK]
-        values = row[start : start + SUM_BLOCK]
-        weights = weight[start : start + SUM_BLOCK]
-        partial = row.dtype.type(0)
-        for i in range(values.shape[0]):
-            partial += grads[i] * weights[i] * values[i]
-        total += partial
-    return total
-
-
-@jit
-def _grad(g, x, weight, rstd, dx, dweight):
+def _grad(g, x, weight, rstd, dx, dweight, streaming):
     """Gradients of the rows of x (R, W); dweight (W,) is overwritten with the sum over these rows."""
     rows, width = x.shape
-    for i in range(width):
-        dweight[i] = 0
-    for r in range(rows):
-        row = x[r]
-        grad = g[r]
-        target = dx[r]
-        scale = rstd[r]
-        slope = x.dtype.type(_row_product(grad, row, weight) / width * scale * scale)
-        for i in range(width):
-            dweight[i] += grad[i] * (row[i] * scale)
-            target[i] = (grad[i] * weight[i] - row[i] * slope) * scale
+    slopes = np.empty(ROWS, x.dtype)
+    written = x if streaming else dx
+    dweight[:] = 0
+    r = 0
+    while r < rows:
+        block = r + ROWS <= rows and width <= WIDEST
+        count = ROWS if block else 1
+        start = r * width
+        if block:
+            grad_means_block(g, x, start, width, width, weight, None, rstd, r, written, None, slopes)
+        else:
+            grad_means_row(g, x, start, width, width, weight, None, rstd, r, written, None, slopes)
+        if streaming:
+            for k in range(count):
+                at = start + k * width
+                stream_grad(g, x, at, width, width, weight, None, rstd, r + k, None, slopes, k, dx, dweight, None)
+        elif block:
+            grad_block(g, x, start, width, width, weight, None, rstd, r, None, slopes, 0, dx, dweight, None)
+        else:
+            grad_row(g, x, start, width, width, weight, None, rstd, r, None, slopes, 0, dx, dweight, None)
+        r += count
+    if streaming:
+        fence()
 
 
 @jit_parallel
-def _grad_parallel(g, x, weight, rstd, dx, dweight):
-    """The same in chunks of rows, as many as dweight (chunks, W) has rows."""
+def _grad_parallel(g, x, weight, rstd, dx, partial, dweight, streaming):
+    """The same in chunks of rows, as many as partial (chunks, W) has for their sums."""
     rows = x.shape[0]
-    count = dweight.shape[0]
+    count = partial.shape[0]
     for chunk in numba.prange(count):
         first = chunk * rows // count
         last = (chunk + 1) * rows // count
-        _grad(g[first:last], x[first:last], weight, rstd[first:last], dx[first:last], dweight[chunk])
+        _grad(g[first:last], x[first:last], weight, rstd[first:last], dx[first:last], partial[chunk], streaming)
+    add_up(partial, dweight)
 
 
 @upcast_half(results=(0, None))
@@ -111,10 +133,12 @@ def rms_norm(
     if width == 0:
         rstd.fill(np.nan)
     else:
-        (_normalize if x.size < PARALLEL_FROM else _normalize_parallel)(
-            contiguous(x).reshape(rows, width), flat_parameter(weight, 1.0, width, x.dtype), float(eps),
-            y.reshape(rows, width), rstd.reshape(rows),
-        )  # fmt: skip
+        arguments = (contiguous(x).reshape(rows, width), flat_parameter(weight, 1.0, width, x.dtype), float(eps),
+                     y.reshape(rows, width), rstd.reshape(rows))
+        if x.size < PARALLEL_FROM:
+            _normalize(*arguments)
+        else:
+            _normalize_parallel(*arguments, y is not out_y and streams_norm(2, y, width))
     return deliver(out_y, y), deliver(out_rstd, rstd)
 
 
@@ -137,11 +161,10 @@ def rms_norm_grad(
         contiguous(g).reshape(rows, width), contiguous(x).reshape(rows, width), flat_parameter(weight, 1.0, width, x.dtype),
         flat_parameter(rstd, 1.0, rows, x.dtype), dx.reshape(rows, width),
     )  # fmt: skip
+    dweight = result(out_dweight, shape, x.dtype)
     if x.size < PARALLEL_FROM:
-        dweight = result(out_dweight, shape, x.dtype)
-        _grad(*arguments, dweight.reshape(width))
+        _grad(*arguments, dweight.reshape(width), False)
     else:
         partial = np.empty((grad_chunks(rows), width), x.dtype)
-        _grad_parallel(*arguments, partial)
-        dweight = partial.sum(axis=0).reshape(shape)
+        _grad_parallel(*arguments, partial, dweight.reshape(width), dx is not out_dx and streams_norm(3, dx, width))
     return deliver(out_dx, dx), deliver(out_dweight, dweight)

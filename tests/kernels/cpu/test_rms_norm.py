@@ -2,6 +2,8 @@
 import ml_dtypes
 import numpy as np
 import pytest
+from lucid_kernels.cpu import _streaming
+from lucid_kernels.cpu.layer_norm import WIDEST
 from lucid_kernels.cpu.rms_norm import rms_norm, rms_norm_grad
 
 # (shape, normalized_ndim): one row, many rows, several axes, sides of the parallel size and of the summing block.
@@ -91,3 +93,23 @@ def test_like_torch(shape, ndim, bad):
     np.testing.assert_allclose(y, t_y.detach(), rtol=1e-4, atol=1e-5)
     for got, want in zip(rms_norm_grad(g, x, weight, rstd, normalized_ndim=ndim), wanted, strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("width", [128, 131, 1000, WIDEST + 4])
+def test_streamed_is_the_same(width, dtype, monkeypatch):
+    """In large arrays of rows, also where they are not finite. A result that is given is not streamed."""
+    x, g, weight = data((60_000 // width + 3, width), 1, dtype)
+
+    def both(out):
+        y, rstd = rms_norm(x, weight, normalized_ndim=1, eps=EPS, out=None if out is None else (out, None))
+        dx, dweight = rms_norm_grad(g, x, weight, rstd, normalized_ndim=1, out=None if out is None else (g.copy(), None))
+        return [y.copy(), rstd, dx, dweight]
+
+    x[1, 5], x[2, 6] = np.nan, np.inf
+    with np.errstate(all="ignore"):
+        expected = both(None)
+        monkeypatch.setattr(_streaming, "_streamed_from", lambda: 0)
+        for out in (None, np.empty_like(x)):
+            for computed, whole in zip(both(out), expected, strict=True):
+                np.testing.assert_allclose(computed, whole, rtol=1e-4, atol=1e-4)
