@@ -40,3 +40,27 @@ def raised(call: Any) -> Any:
 def names(pairs: Any) -> list[str]:
     """The names of pairs (name, object)."""
     return [name for name, _ in pairs]
+
+
+def stateful(torch: Any) -> Any:
+    """A parameter, a buffer, one that is not saved, a None slot and a submodule."""
+
+    class Small(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("b", torch.zeros(2))
+            self.w = torch.nn.Parameter(torch.ones(2))
+            self.register_buffer("scratch", torch.zeros(1), persistent=False)
+            self.register_buffer("slot", None)
+            self.c = torch.nn.Linear(2, 1)
+
+    return Small()
+
+
+def message(load: Any) -> str:
+    """The error of a call, with its class."""
+    try:
+        load()
+    except Exception as error:
+        return type(error).__name__ + ": " + str(error)
+    return "no error"
