@@ -2,7 +2,7 @@
 
 `_winograd` serves 3x3 taps of 16 channels and more, `_direct` and `_direct_grad_weight` most others, `_direct_transposed` the
 input gradient with strides, `_depthwise` one input channel a group, `_columns` groups of few results and what is too small for
-threads. float16 and bfloat16 are computed in float32.
+threads. Taps as large as the image are a product of matrices. float16 and bfloat16 are computed in float32.
 """
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from . import _winograd, _winograd_grad_weight, reduction
+from . import _winograd, _winograd_grad_weight, blas, reduction
 from ._columns import convolve_by_tiles, grad_input_by_tiles, grad_weight_by_tiles
 from ._depthwise import depthwise, depthwise_grad_input, depthwise_grad_weight
 from ._direct import convolve, grad_input, suits
@@ -37,6 +37,16 @@ def _is_depthwise(weight_shape: tuple[int, ...], groups: int) -> bool:
     return groups > 1 and weight_shape[1] == 1
 
 
+def _is_product(input_shape: tuple[int, ...], weight_shape: tuple[int, ...], padding: Pair, groups: int) -> bool:
+    """Whether the taps cover the image, so that each sample has one output: a product of matrices."""
+    return groups == 1 and padding == (0, 0) and tuple(weight_shape[2:]) == tuple(input_shape[2:])
+
+
+def _flat(array: Array) -> Array:
+    """A matrix whose rows are array[i]."""
+    return contiguous(array).reshape(array.shape[0], -1)
+
+
 def _by_group(weight: Array, groups: int) -> Array:
     """The weight (O, C/G, KH, KW) as matrices (G, O/G, C/G * KH * KW)."""
     channels = weight.shape[0]
@@ -56,6 +66,9 @@ def conv2d(
     out: Array | None = None,
 ) -> Array:
     """Cross-correlation y (N, O, OH, OW) of x (N, C, H, W) with weight (O, C/G, KH, KW), plus bias (O,)."""
+    if x.size and weight.size and _is_product(x.shape, weight.shape, padding, groups):
+        y = blas.matmul(_flat(x), _flat(weight).T, None if bias is None else contiguous(bias))
+        return deliver(out, y.reshape(*y.shape, 1, 1))
     window = _window(x.shape, weight.shape, stride, padding, dilation)
     y = result(out, (x.shape[0], weight.shape[0], window.out_height, window.out_width), x.dtype)
     if bias is None:
@@ -86,6 +99,8 @@ def conv2d_grad_input(
     out: Array | None = None,
 ) -> Array:
     """Gradient (N, C, H, W) of conv2d for its input, from g (N, O, OH, OW) and weight (O, C/G, KH, KW)."""
+    if g.size and weight.size and _is_product(input_shape, weight.shape, padding, groups):
+        return deliver(out, blas.matmul(_flat(g), _flat(weight)).reshape(input_shape))
     window = _window(input_shape, weight.shape, stride, padding, dilation)
     dx = result(out, tuple(input_shape), g.dtype)
     g = contiguous(g)
@@ -150,6 +165,8 @@ def _grad_parameters(g: Array, x: Array, window: Window, groups: int, dweight: A
     """Fill dweight, and dbias unless that is None."""
     if g.size == 0 or x.size == 0:
         dweight.fill(0)
+    elif _is_product(x.shape, dweight.shape, (window.ph, window.pw), groups):
+        dweight[...] = blas.matmul(_flat(g).T, _flat(x)).reshape(dweight.shape)
     elif _is_depthwise(dweight.shape, groups):
         depthwise_grad_weight(g, x, window, dweight)
     elif _winograd.suits(x, window, groups, dweight.shape[0]):
