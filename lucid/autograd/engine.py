@@ -386,14 +386,17 @@ def _accumulate(tensor: Tensor, gradient: Tensor, create_graph: bool, handed_out
 
 def _check_versions(node: Node, pull: Any) -> None:
     """Raise RuntimeError if a tensor that `pull` needs has been written since it was saved."""
-    kept = node.kept
-    outputs = node.output() if kept.__class__ is list else ()
-    saved = [(tensor, "input") for tensor in saved_tensors(pull, kept)]
-    saved += [(tensor, "output") for tensor in (outputs if outputs.__class__ is tuple else (outputs,))]
-    for tensor, role in saved:
-        box = None if tensor is None else tensor._version_box
-        if box is not None and box.stamp > node.seq:
-            raise RuntimeError(_modified(node, tensor, role))
+    kept, seq = node.kept, node.seq
+    for tensor in saved_tensors(pull, kept):
+        box = tensor._version_box
+        if box is not None and box.stamp > seq:
+            raise RuntimeError(_modified(node, tensor, "input"))
+    if kept.__class__ is list:
+        for number, output in enumerate(kept):
+            box = output[1] if output.__class__ is tuple else None if output is None else output._version_box
+            if box is not None and box.stamp > seq:
+                outputs = node.output()
+                raise RuntimeError(_modified(node, outputs[number] if outputs.__class__ is tuple else outputs, "output"))
 
 
 def _modified(node: Node, tensor: Tensor, role: str) -> str:

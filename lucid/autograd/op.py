@@ -309,11 +309,13 @@ def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating:
 
 def saved_tensors(pull: Any, kept: Any = None) -> list[Tensor]:
     """The tensors in the closure of `pull`, also those in a tuple there, and the operands that its node has `kept`."""
-    found = []
-    for content in (kept, *[cell.cell_contents for cell in pull.__closure__ or ()]):
-        for item in content if content.__class__ is tuple else (content,):
-            if isinstance(item, Tensor):
-                found.append(item)
+    found = [item for item in kept if isinstance(item, Tensor)] if kept.__class__ is tuple else []
+    for cell in pull.__closure__ or ():
+        content = cell.cell_contents
+        if content.__class__ is tuple:
+            found += [item for item in content if isinstance(item, Tensor)]
+        elif isinstance(content, Tensor):
+            found.append(content)
     return found
 
 

@@ -35,18 +35,17 @@ def per_dimension(name: str, value: Any, count: int) -> Sizes:
 
 def require_operands(name: str, input: Tensor, weight: Tensor, bias: Tensor | None, count: int) -> None:
     """Raise unless these are tensors of one real dtype with the dimensions of a convolution over `count` of them."""
-    require_tensor(name, input), require_tensor(name, weight)
-    shape, kernel = input._array.shape, weight._array.shape
-    if len(shape) not in (count + 1, count + 2):
+    x, w = require_tensor(name, input)._array, require_tensor(name, weight)._array
+    if not count < x.ndim <= count + 2:
         raise RuntimeError(f"Expected {count + 1}D (unbatched) or {count + 2}D (batched) input to {name}, but got input of "
-                           f"size: {list(shape)}")
-    if len(kernel) != count + 2:
-        raise RuntimeError(f"{name} expects a weight of {count + 2} dimensions, but got {list(kernel)}")
+                           f"size: {list(x.shape)}")
+    if w.ndim != count + 2:
+        raise RuntimeError(f"{name} expects a weight of {count + 2} dimensions, but got {list(w.shape)}")
     for role, tensor in (("weight", weight), ("bias", bias)):
-        if tensor is not None and tensor._array.dtype != input._array.dtype:
+        if tensor is not None and tensor._array.dtype != x.dtype:
             raise RuntimeError(f"Input type ({type_name(input.dtype)}) and {role} type ({type_name(tensor.dtype)}) should "
                                "be the same")
-    if input.is_complex():
+    if x.dtype.kind == "c":
         raise NotImplementedError(f"{name} of complex tensors is not supported; convolve real and imaginary parts")
 
 
@@ -55,6 +54,22 @@ def geometry_of(stride: Any, padding: Any, dilation: Any, groups: int, count: in
 
     Raises RuntimeError for numbers that no convolution has and for unknown strings.
     """
+    try:
+        return _geometry_of_integers(stride, padding, dilation, groups, count)
+    except TypeError:  # lists, and numbers of other types
+        return _geometry_of(stride, padding, dilation, groups, count)
+
+
+@functools.lru_cache(maxsize=256)  # a fifth of the time around the kernel of a small layer
+def _geometry_of_integers(stride: Any, padding: Any, dilation: Any, groups: int, count: int) -> tuple[Geometry, bool]:
+    """`geometry_of`. Raises TypeError for what may change its value, such as a tensor."""
+    for value in (stride, padding, dilation, groups):
+        if any(number.__class__ not in (int, str) for number in (value if value.__class__ is tuple else (value,))):
+            raise TypeError("not an integer")
+    return _geometry_of(stride, padding, dilation, groups, count)
+
+
+def _geometry_of(stride: Any, padding: Any, dilation: Any, groups: int, count: int) -> tuple[Geometry, bool]:
     same = padding == "same"
     if isinstance(padding, str):
         if padding not in ("same", "valid"):
@@ -62,23 +77,19 @@ def geometry_of(stride: Any, padding: Any, dilation: Any, groups: int, count: in
         padding = 0
     geometry = Geometry(per_dimension("stride", stride, count), per_dimension("padding", padding, count),
                         per_dimension("dilation", dilation, count), int(groups))
-    _check_geometry(geometry, same)
-    return geometry, same
-
-
-@functools.lru_cache(maxsize=256)
-def _check_geometry(geometry: Geometry, same: bool) -> None:
-    if same and geometry.stride != (1,) * len(geometry.stride):
+    if same and geometry.stride != (1,) * count:
         raise RuntimeError("padding='same' is not supported for strided convolutions")
     if min(geometry.padding) < 0:
         raise RuntimeError("negative padding is not supported")
     for name, smallest in (("stride", min(geometry.stride)), ("dilation", min(geometry.dilation)), ("groups", geometry.groups)):
         if smallest <= 0:
             raise RuntimeError(f"non-positive {name} is not supported")
+    return geometry, same
 
 
-def check_channels(shape: Sizes, kernel: Sizes, bias: Tensor | None, groups: int, transposed: bool) -> None:
-    """Raise RuntimeError unless the weight of shape `kernel` fits the channels of an input of `shape`, and the bias both."""
+@functools.lru_cache(maxsize=256)  # pure, as is `check_sizes`, and a fifth of a small layer's time
+def check_channels(shape: Sizes, kernel: Sizes, bias: Sizes | None, groups: int, transposed: bool) -> None:
+    """Raise RuntimeError unless a weight of shape `kernel` fits the channels of an input of `shape`, and one of `bias` both."""
     if kernel[0] < groups:
         raise RuntimeError(f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight "
                            f"of size {list(kernel)} instead")
@@ -91,15 +102,15 @@ def check_channels(shape: Sizes, kernel: Sizes, bias: Tensor | None, groups: int
     if channels != expected:
         raise RuntimeError(f"Given {given}, weight of size {list(kernel)}, expected input{list(shape)} to have {expected} "
                            f"channels, but got {channels} channels instead")
-    if bias is not None and bias._array.shape != (results,):
+    if bias is not None and bias != (results,):
         given = "transposed=1, " if transposed else ""
         raise RuntimeError(f"Given {given}weight of size {list(kernel)}, expected bias to be 1-dimensional with {results} "
-                           f"elements, but got bias of size {list(bias._array.shape)} instead")
+                           f"elements, but got bias of size {list(bias)} instead")
     if 0 in kernel[2:]:
         raise RuntimeError(f"kernel size should be greater than zero, but got {list(kernel[2:])}")
 
 
-@functools.lru_cache(maxsize=256)  # pure, and a tenth of a small layer's time
+@functools.lru_cache(maxsize=256)
 def check_sizes(shape: Sizes, kernel: Sizes, geometry: Geometry) -> None:
     """Raise RuntimeError if the kernel does not fit into the padded input."""
     padded = [n + 2 * p for n, p in zip(shape[2:], geometry.padding, strict=True)]

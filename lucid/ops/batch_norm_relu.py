@@ -1,26 +1,27 @@
 """Batch normalisation, an added residual and ReLU as one operation: it moves the input a third as often as the three."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ..autograd.grad_mode import is_grad_enabled
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor, version_box
 from .activation import relu_grad
-from .normalization import composed, delivered, dtypes_of, per_channel, require_batch, wide
+from .normalization import all_but_channels, composed, delivered, dtypes_of, per_channel, require_batch, wide
 
 __all__ = ()  # functions of nn.functional only
 
 
 def _rule(needs: Any, x: Tensor, residual: Any, weight: Tensor | None, bias: Tensor | None, running_mean: Any,
           running_var: Any, *, training: bool, momentum: float, eps: float, out: Any) -> Pull:
-    needs, dtypes = needs[:4], dtypes_of(x, residual, weight, bias)
-    dims = (0, *range(2, x._array.ndim))
+    dtypes = dtypes_of(x, residual, weight, bias)
     added = residual is not None
 
-    def pull(g: Tensor, kept: Any) -> tuple[Any, ...]:
+    def pull(g: Tensor, kept: Any) -> Sequence[Any]:
         y, mean, rstd = kept
         if is_grad_enabled():
+            dims = all_but_channels(x)
             masked = relu_grad(g, y)
             if training:
                 dx, d_weight, d_bias = composed(masked, x, per_channel(weight, x), dims, dims, eps)
@@ -34,7 +35,7 @@ def _rule(needs: Any, x: Tensor, residual: Any, weight: Tensor | None, bias: Ten
             dx, d_weight, d_bias, masked = _batch_norm_relu_grad(g, x, y if added else None, weight, bias, mean, rstd,
                                                                  training=training)
             gradients = (dx, masked, d_weight, d_bias)
-        return (*delivered(gradients, needs, dtypes), None, None)
+        return [*delivered(gradients, needs, dtypes), None, None]
 
     return pull
 

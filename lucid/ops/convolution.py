@@ -131,7 +131,7 @@ def _convolution(count: int, input: Tensor, weight: Tensor, bias: Tensor | None,
     require_operands(f"conv{count}d", input, weight, bias, count)
     geometry, same = geometry_of(stride, padding, dilation, groups, count)
     shape, kernel = input._array.shape, weight._array.shape
-    check_channels(shape, kernel, bias, groups, transposed=False)
+    check_channels(shape, kernel, None if bias is None else bias._array.shape, geometry.groups, False)
     batched = len(shape) == count + 2
     x, w, b = _as_floating(input if batched else input.unsqueeze(0), weight, bias)
     if same:
@@ -152,7 +152,7 @@ def _transposed(count: int, input: Tensor, weight: Tensor, bias: Tensor | None, 
         raise TypeError(f"{name}(): argument 'padding' must be tuple of ints, not str")
     geometry, _ = geometry_of(stride, padding, dilation, groups, count)
     shape, kernel = input._array.shape, weight._array.shape
-    check_channels(shape, kernel, bias, groups, transposed=True)
+    check_channels(shape, kernel, None if bias is None else bias._array.shape, geometry.groups, True)
     batched = len(shape) == count + 2
     x, w, b = _as_floating(input if batched else input.unsqueeze(0), weight, bias)
     extra = per_dimension("output_padding", output_padding, count)
@@ -168,9 +168,11 @@ def _transposed(count: int, input: Tensor, weight: Tensor, bias: Tensor | None, 
     return y if batched else y.squeeze(0)
 
 
-def _as_floating(*tensors: Tensor | None) -> list[Any]:
-    """The tensors, integers as float64."""
-    return [t if t is None or _dtypes.is_floating(t._array.dtype) else t.double() for t in tensors]
+def _as_floating(input: Tensor, weight: Tensor, bias: Tensor | None) -> tuple[Any, Any, Any]:
+    """The tensors, which have one dtype; integers as float64."""
+    if _dtypes.is_floating(input._array.dtype):
+        return input, weight, bias
+    return input.double(), weight.double(), None if bias is None else bias.double()
 
 
 def _pad_to_same(x: Tensor, kernel: Sizes, geometry: Geometry) -> tuple[Tensor, Geometry]:

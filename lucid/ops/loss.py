@@ -4,6 +4,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from .. import _dtypes
 from ..autograd.errors import type_name
 from ..autograd.function import Function
 from ..autograd.grad_mode import is_grad_enabled
@@ -72,7 +73,7 @@ def _cross_entropy_rule(needs: Any, x: Tensor, target: Tensor, weight: Tensor | 
     def pull(g: Tensor, kept: tuple[Tensor]) -> tuple[Any, Any, Any]:
         upstream = g.unsqueeze(dim) if reduction == "none" else g
         if not is_grad_enabled():
-            if g.device.type == "cpu" and g._array.size == 1 and g.item() == 1:
+            if g._array.size == 1 and g.device.type == "cpu" and g.item() == 1:
                 return kept[0], None, None  # half of the time: a pass over memory less. On a GPU asking would wait for it.
             return kept[0] * upstream, None, None
         # The same gradient as a function of x and g, by way of log_softmax.
@@ -181,11 +182,12 @@ def _class_indices(input: Tensor, target: Tensor) -> Tensor:
             if len(shape) == 4 and len(given) == 3:
                 raise RuntimeError(f"size mismatch (got input: {list(shape)} , target: {list(given)}")
             raise RuntimeError(f"Expected target size {list(wanted)}, got {list(given)}")
-    if target.dtype.name not in ("int64", "uint8"):
+    dtype = target._array.dtype
+    if dtype not in (_dtypes.int64, _dtypes.uint8):
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {type_name(target.dtype)}")
     if len(shape) == 1:
         target = target.reshape(())
-    return target if target.dtype.name == "int64" else target.long()
+    return target if dtype == _dtypes.int64 else target.long()
 
 
 def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,

@@ -23,27 +23,27 @@ _HALVES = ("float16", "bfloat16")
 # ---- batch norm --------------------------------------------------------------------------------------------------------
 def _batch_norm_rule(needs: Any, x: Tensor, weight: Tensor | None, bias: Any, running_mean: Any, running_var: Any, *,
                      momentum: float, eps: float, out: Any) -> Pull:
-    needs, dtypes = needs[:3], dtypes_of(x, weight, bias)
-    dims = (0, *range(2, x._array.ndim))
+    dtypes = dtypes_of(x, weight, bias)
 
-    def pull(g: Tensor, statistics: Any) -> tuple[Any, ...]:
+    def pull(g: Tensor, statistics: Any) -> Sequence[Any]:
         if is_grad_enabled():
+            dims = all_but_channels(x)
             gradients = composed(g, x, per_channel(weight, x), dims, dims, eps)
         else:
             mean, rstd = statistics
             gradients = _batch_norm_grad(g, x, weight, mean, rstd)
-        return (*delivered(gradients, needs, dtypes), None, None)
+        return [*delivered(gradients, needs, dtypes), None, None]
 
     return pull
 
 
 def _batch_norm_eval_rule(needs: Any, x: Tensor, weight: Tensor | None, bias: Any, running_mean: Tensor,
                           running_var: Tensor, *, eps: float) -> Pull:
-    needs, dtypes = needs[:3], dtypes_of(x, weight, bias)
-    dims = (0, *range(2, x._array.ndim))
+    dtypes = dtypes_of(x, weight, bias)
 
-    def pull(g: Tensor, y: Any) -> tuple[Any, ...]:
+    def pull(g: Tensor, y: Any) -> Sequence[Any]:
         if is_grad_enabled():
+            dims = all_but_channels(x)
             g32, x32 = wide(g), wide(x)
             rstd = (wide(running_var) + eps).rsqrt()
             normalized = (x32 - per_channel(wide(running_mean), x)) * per_channel(rstd, x)
@@ -51,7 +51,7 @@ def _batch_norm_eval_rule(needs: Any, x: Tensor, weight: Tensor | None, bias: An
             gradients: Sequence[Tensor] = (g32 * per_channel(scale, x), (g32 * normalized).sum(dims), g32.sum(dims))
         else:
             gradients = _batch_norm_eval_grad(g, x, weight, running_mean, running_var, eps=eps)
-        return (*delivered(gradients, needs, dtypes), None, None)
+        return [*delivered(gradients, needs, dtypes), None, None]
 
     return pull
 
@@ -64,12 +64,11 @@ _batch_norm_eval_grad = Op("batch_norm_eval_grad")
 
 # ---- layer norm --------------------------------------------------------------------------------------------------------
 def _layer_norm_rule(needs: Any, x: Tensor, weight: Tensor | None, bias: Any, *, normalized_ndim: int, eps: float) -> Pull:
-    first = x._array.ndim - normalized_ndim
     dtypes = dtypes_of(x, weight, bias)
-    outer, inner = tuple(range(first)), tuple(range(first, x._array.ndim))
 
-    def pull(g: Tensor, statistics: Any) -> tuple[Any, ...]:
+    def pull(g: Tensor, statistics: Any) -> Sequence[Any]:
         if is_grad_enabled():
+            outer, inner = outer_and_inner(x, normalized_ndim)
             gradients = composed(g, x, weight, inner, outer, eps)
         else:
             mean, rstd = statistics
@@ -104,10 +103,26 @@ def dtypes_of(*tensors: Tensor | None) -> list[Any]:
     return [None if t is None else t._array.dtype for t in tensors]
 
 
-def delivered(gradients: Sequence[Tensor], needs: Sequence[bool], dtypes: Sequence[Any]) -> tuple[Any, ...]:
-    """The needed gradients, in the dtypes of their inputs."""
-    return tuple([(g if g._array.dtype is dtype else g.to(dtype)) if needed else None
-                  for g, needed, dtype in zip(gradients, needs, dtypes)])  # noqa: B905
+def delivered(gradients: Sequence[Tensor], needs: Sequence[bool], dtypes: Sequence[Any]) -> list[Any]:
+    """The needed gradients, in the dtypes of their inputs; None for the others."""
+    results: list[Any] = []
+    for gradient, needed, dtype in zip(gradients, needs, dtypes):  # noqa: B905  (`needs` may have more)
+        if not needed:
+            results.append(None)
+        else:
+            results.append(gradient if gradient._array.dtype is dtype else gradient.to(dtype))
+    return results
+
+
+def all_but_channels(x: Tensor) -> tuple[int, ...]:
+    """The dimensions of x (N, C, *) that batch normalisation sums over."""
+    return (0, *range(2, x._array.ndim))
+
+
+def outer_and_inner(x: Tensor, normalized_ndim: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The dimensions before the last `normalized_ndim`, and those."""
+    first = x._array.ndim - normalized_ndim
+    return tuple(range(first)), tuple(range(first, x._array.ndim))
 
 
 def wide(tensor: Tensor) -> Tensor:
@@ -165,24 +180,29 @@ def layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | 
 def require_batch(name: str, input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None,
                   bias: Tensor | None, training: bool, eps: float) -> None:
     """The checks of `batch_norm`."""
-    require_floating(name, input)
-    shape = input._array.shape
+    array = require_floating(name, input)._array
+    shape, dtype = array.shape, array.dtype
+    channels = shape[1] if len(shape) > 1 else 0
     if training:
-        _require_several_values(input)
+        if array.size == channels:
+            _require_several_values(input)
         if eps <= 0:
             raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
     if (running_mean is None) != (running_var is None):
         raise ValueError("running_mean and running_var must either both be None or neither be None")
     if running_mean is None and not training:
         raise RuntimeError("running_mean must be defined in evaluation mode")
-    parameters = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
-    channels = shape[1] if len(shape) > 1 else 0
-    for role, parameter in parameters.items():
-        if parameter is not None and parameter.numel() != channels:
-            raise RuntimeError(f"{role} should contain {channels} elements not {parameter.numel()}")
+    mixed = False
+    for role, parameter in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)):
+        if parameter is not None:
+            its = parameter._array
+            if its.size != channels:
+                raise RuntimeError(f"{role} should contain {channels} elements not {parameter.numel()}")
+            mixed = mixed or its.dtype is not dtype
     if len(shape) < 2:
         raise RuntimeError(f"{name} needs an input of at least 2 dimensions (N, C, *), not {list(shape)}")
-    require_matching_dtypes(name, input, list(parameters.values()))
+    if mixed:
+        require_matching_dtypes(name, input, [running_mean, running_var, weight, bias])
 
 
 def require_normalized_shape(name: str, input: Tensor, normalized_shape: Any, parameters: dict[str, Tensor | None]

@@ -3,6 +3,7 @@ max pooling, for fixed indices.
 """
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from .. import _dtypes
@@ -164,6 +165,7 @@ def _output_length(size: int, kernel: int, stride: int, padding: int, dilation: 
     return length - 1 if ceil_mode and (length - 1) * stride >= size + padding else length
 
 
+@functools.lru_cache(maxsize=256)  # pure, and a third of a small layer's time
 def _check_output(shape: tuple[int, ...], kernel: tuple[int, int], stride: tuple[int, int], padding: tuple[int, int],
                   dilation: tuple[int, int], ceil_mode: bool) -> None:
     """Raise RuntimeError for a padding beyond half the window and for an empty output."""

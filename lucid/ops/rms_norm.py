@@ -10,19 +10,17 @@ from ..autograd.op import Op, Pull
 from ..tensor import Tensor
 from ._operands import require_tensor
 from .activation import require_floating
-from .normalization import delivered, dtypes_of, require_normalized_shape, wide
+from .normalization import delivered, dtypes_of, outer_and_inner, require_normalized_shape, wide
 
 __all__ = ()  # functions of nn.functional only
 
 
 def _rule(needs: Any, x: Tensor, weight: Tensor | None, *, normalized_ndim: int, eps: float) -> Pull:
-    ndim = x._array.ndim
-    first = ndim - normalized_ndim
     dtypes = dtypes_of(x, weight)
-    outer, inner = tuple(range(first)), tuple(range(first, ndim))
 
-    def pull(g: Tensor, rstd: Any) -> tuple[Any, ...]:
+    def pull(g: Tensor, rstd: Any) -> Sequence[Any]:
         if is_grad_enabled():
+            outer, inner = outer_and_inner(x, normalized_ndim)
             gradients: Sequence[Tensor] = _composed(g, x, weight, inner, outer, eps)
         else:
             gradients = _rms_norm_grad(g, x, weight, rstd[0], normalized_ndim=normalized_ndim)
