@@ -15,7 +15,7 @@ import numpy as np
 from numba import carray, types  # type: ignore[attr-defined]
 from numba.extending import intrinsic as numba_intrinsic
 
-from ._address import address_of
+from ._address import addresses_of
 from ._compile import jit_exact
 from ._layout import PARALLEL_FROM, Array
 
@@ -46,11 +46,14 @@ def launches(arrays: Sequence[Array], tensors: int) -> tuple[list[tuple[list[Row
     alone, seen = [], set()
     for number in range(tensors):
         row = arrays[number * width : (number + 1) * width]
-        if fits(row) and id(row[0]) not in seen:
-            seen.add(id(row[0]))
-            rows, numbers = together.setdefault(row[0].dtype, ([], []))
-            rows.append(row)
-            numbers.append(number)
+        first = row[0]
+        if id(first) not in seen and fits(row):
+            seen.add(id(first))
+            group = together.get(first.dtype)
+            if group is None:
+                group = together[first.dtype] = ([], [])
+            group[0].append(row)
+            group[1].append(number)
         else:
             alone.append((row, number))
     return list(together.values()), alone
@@ -61,7 +64,7 @@ def table(rows: Sequence[Row]) -> tuple[Array, Array]:
 
     The rows must be kept alive as long as the table is in use.
     """
-    addresses = np.array([[address_of(array) for array in row] for row in rows], np.int64)
+    addresses = np.array(addresses_of(itertools.chain.from_iterable(rows)), np.int64).reshape(len(rows), -1)
     return addresses, np.array([0, *itertools.accumulate([row[0].size for row in rows])], np.int64)
 
 

@@ -162,7 +162,8 @@ def _adam_rows(
     sign = -1.0 if maximize else 1.0
     factors = tuple(map(dtype.type, (shrink, decay, sign, 1 - beta1, beta2, 1 - beta2, eps)))
     scales = {step: (lr / (1.0 - beta1**step), 1.0 / math.sqrt(1.0 - beta2**step)) for step in set(steps)}
-    step_sizes, root_scales = np.array([scales[step] for step in steps], dtype).T.copy()
+    step_sizes = np.array([scales[step][0] for step in steps], dtype)
+    root_scales = np.array([scales[step][1] for step in steps], dtype)
     if is_large(offsets):
         _adam_parallel(addresses, offsets, factors, step_sizes, root_scales, bool(amsgrad))
     else:
