@@ -33,7 +33,13 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     Source: Howard et al., "Searching for MobileNetV3", 2019.
     """
     require_floating("hardswish", input)
-    return _apply(lambda x: where(x <= -3, x.detach() * 0, where(x < 3, x * (x / 6 + 0.5), x)), input, inplace)
+
+    def function(x: Tensor) -> Tensor:
+        low, high = x <= -3, x >= 3
+        middle = where(low | high, 0.0, x)  # an infinity in the branch not taken would make its gradient NaN
+        return where(low, x.detach() * 0, where(high, x, middle * (middle / 6 + 0.5)))
+
+    return _apply(function, input, inplace)
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:

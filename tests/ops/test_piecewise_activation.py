@@ -26,6 +26,12 @@ def test_matches_torch(name: str, device: str) -> None:
     same_as_torch(lambda t, F, x: getattr(F, name)(x.detach(), **CASES[name]), np.array([np.nan, np.inf, 1.0]), device=device)
 
 
+def test_the_gradient_of_hardswish_at_nan_and_infinity(device: str) -> None:
+    x = leaf([np.nan, np.inf, -np.inf], device)
+    F.hardswish(x).sum().backward()
+    np.testing.assert_array_equal(x.grad.cpu().numpy(), [np.nan, 1, 0])
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_derivatives(name: str, device: str) -> None:
     check_derivatives(lambda x: getattr(F, name)(x, **CASES[name]), device, uniform(4, 3, low=-4, high=4))
