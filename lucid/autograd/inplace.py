@@ -13,6 +13,7 @@ from .errors import explain, type_name
 from .grad_mode import GRAD, enable_grad
 from .grad_mode import mode as grad_mode
 from .op import Node, Op, check_inference
+from .overwrite import Overwriting, refuse_overlap
 
 
 class Unwritable:
@@ -27,23 +28,31 @@ class Unwritable:
         raise RuntimeError(self.reason)
 
 
-def write(target: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
+def write(target: Tensor, compute: Callable[[Tensor], Tensor], single: bool = False) -> Tensor:
     """Replace the elements of `target` by `compute(target)`, as an operation of the graph, and return `target`.
 
-    `compute` gets a tensor with the old history. Raises RuntimeError, with nothing changed, for a leaf that requires grad
-    (or a view of one), for a result of another shape, and for a dtype that cannot be cast back.
+    `compute` gets a tensor with the old history; `single` says that it passes that to a single operation, the last that can fail,
+    which then writes its result straight into the memory of `target` if its kernel can. Raises RuntimeError, with nothing
+    changed, for a leaf that requires grad (or a view of one), for a result of another shape, and for a dtype that cannot be cast
+    back.
     """
     recording = bool(grad_mode.get() & GRAD)
-    if recording:
+    if recording and (target._node is not None or target._view is not None):
         refuse_leaf(target)
-    old = wrap(target._array, target._node)
-    old._version_box = version_box(target)
+    box = target._version_box or version_box(target)
+    before = box.count
+    if single:
+        old: Tensor = Overwriting.of(target, target)
+    else:
+        old = wrap(target._array, target._node)
+        old._version_box = box
     result = compute(old)
-    check_result(target, result._array.shape, result._array.dtype)
-    if recording and sys.getrefcount(old) > 2:
-        # A gradient rule has saved the old value, which the write is about to destroy: give it a copy.
-        old._array, old._version_box = old._array.copy(), None
-    store(target, result._array)
+    if box.count == before:
+        check_result(target, result._array.shape, result._array.dtype)
+        if recording and sys.getrefcount(old) > 2:
+            # A gradient rule has saved the old value, which the write is about to destroy: give it a copy.
+            old._array, old._version_box = old._array.copy(), None
+        store(target, result._array)
     if recording and (result._node is not None or target._node is not None):
         node = result._node
         if node is not None and result._array.dtype != target._array.dtype:
@@ -87,13 +96,6 @@ def increment(counter: Tensor) -> None:
         return
     run("add", (counter._array, 1), {"out": counter._array})
     version_box(counter).bump()
-
-
-def refuse_overlap(array: Any) -> None:
-    """Raise RuntimeError if several elements of `array` share memory, as those of `expand` do; CuPy would not notice."""
-    if array.size and any(stride == 0 and length > 1 for stride, length in zip(array.strides, array.shape, strict=True)):
-        raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single "
-                           "memory location. Please clone() the tensor before performing the operation.")
 
 
 def store(target: Tensor, array: Any) -> None:

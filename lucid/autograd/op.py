@@ -20,6 +20,7 @@ from ..tensor import Tensor, mark_inference, register_view, version_box, wrap
 from .errors import explain
 from .grad_mode import ANOMALY, GRAD, INFERENCE
 from .grad_mode import mode as grad_mode
+from .overwrite import Overwriting
 
 Pull = Callable[[Any, Any], Sequence[Any]]
 Rule = Callable[..., Pull]
@@ -152,6 +153,8 @@ class Op:
         self.view = view
 
     def __call__(self, *inputs: Any, **attributes: Any) -> Any:
+        if inputs[0].__class__ is Overwriting:
+            return inputs[0].run(self, inputs, attributes)
         arrays, parents, tracked = [], [], False
         for t in inputs:
             if isinstance(t, Tensor):
@@ -227,6 +230,8 @@ class UnaryOp(Op):
     __slots__ = ()
 
     def __call__(self, a: Any, **attributes: Any) -> Any:
+        if a.__class__ is Overwriting:
+            return a.run(self, (a,), attributes)
         try:
             array = run(self.name, (a._array,), attributes)
         except Exception as error:
@@ -264,6 +269,8 @@ def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating:
             x, y = input._array, other._array
             kind = x.__class__
             if x.dtype is y.dtype and kind is y.__class__ and (not floating or x.dtype.kind == "f"):
+                if not plain and input.__class__ is Overwriting:
+                    return input.run(general, (input, other), {})
                 flags = modes()
                 if flags <= GRAD:
                     try:

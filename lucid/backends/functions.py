@@ -104,8 +104,9 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
         return (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)
 
     @entry
-    def rsqrt(x: Array) -> Array:
-        return xp.reciprocal(xp.sqrt(x))
+    def rsqrt(x: Array, *, out: Array | None = None) -> Array:
+        root = xp.sqrt(x, out=out)
+        return xp.reciprocal(root, out=out)
 
     @entry
     def contiguous(x: Array) -> Array:
@@ -113,7 +114,7 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
 
     @entry
     def round(x: Array, *, decimals: int = 0, out: Array | None = None) -> Array:
-        return write(xp.rint(x) if decimals == 0 else xp.round(x, decimals), out)
+        return xp.rint(x, out=out) if decimals == 0 else write(xp.round(x, decimals), out)
 
     @entry
     def reshape(x: Array, *, shape: tuple[int, ...]) -> Array:

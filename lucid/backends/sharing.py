@@ -22,7 +22,7 @@ class Part(NamedTuple):
 
 def owner(array: Array) -> Array:
     """The array whose memory `array` shows, if a copy of it would have the same layout; else `array` itself."""
-    if not _has_memory(array):
+    if not has_memory(array):
         return array
     base = below = array
     while below is not None and below.__class__ is array.__class__:
@@ -72,7 +72,7 @@ def follow(whole: Array, result: Array, array: Array) -> Array | None:
     if result is whole:
         return array
     recast = result.dtype != whole.dtype
-    if not _has_memory(result) or layout(result) != layout(whole) or (recast and array.dtype != whole.dtype):
+    if not has_memory(result) or layout(result) != layout(whole) or (recast and array.dtype != whole.dtype):
         return None
     offset, shape, strides, dtype = _address(array) - _address(whole), array.shape, array.strides, array.dtype
     if recast:
@@ -160,13 +160,13 @@ def reach(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, int]:
 
 def span(array: Array) -> tuple[int, int]:
     """The addresses of the first byte of a non-empty array, and behind the last; (0, 0) on the device meta."""
-    if not _has_memory(array):
+    if not has_memory(array):
         return 0, 0
     low, high = reach(array.shape, array.strides)
     return _address(array) + low, _address(array) + high + array.itemsize
 
 
-def _has_memory(array: Array) -> bool:
+def has_memory(array: Array) -> bool:
     """Whether there is memory to share: not on the device meta."""
     return _on_host(array) or hasattr(array, "data")
 

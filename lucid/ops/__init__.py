@@ -2,7 +2,9 @@
 place there. This module attaches them to Tensor.
 
 A family lists in `METHODS` the functions that are also methods, in `INPLACE_METHODS` those with a variant that writes the
-result into the tensor (`add_`), and in `SPECIAL_METHODS` the methods that differ from the function of that name.
+result into the tensor (`add_`), and in `SPECIAL_METHODS` the methods that differ from the function of that name. `SINGLE` names
+functions that pass their first argument to a single operation, the last that can fail, whatever real dtype it has: written in
+place, or with `out`, that operation writes straight into the tensor if its kernel can.
 """
 from __future__ import annotations
 
@@ -11,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..autograd.inplace import write
+from ..autograd.overwrite import refuse_shared
 from ..tensor import Tensor
 from . import (
     _matrices,
@@ -117,9 +120,13 @@ INPLACE_OPERATORS = {"__iadd__": arithmetic.add, "__isub__": arithmetic.sub, "__
 
 def inplace(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """The method that writes the result of `function` into the tensor itself and returns it."""
+    single = getattr(function, "single", False)
+
     @functools.wraps(function)
     def method(self: Tensor, *args: Any, **keywords: Any) -> Tensor:
-        return write(self, lambda old: function(old, *args, **keywords))
+        if single:
+            refuse_shared(self, (*args, *keywords.values()) if keywords else args)
+        return write(self, lambda old: function(old, *args, **keywords), single)
 
     method.__name__ = f"{function.__name__}_"
     method.__doc__ = f"`{function.__name__}`, written into this tensor. See there."
@@ -132,6 +139,10 @@ def _reflect(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 def _attach() -> None:
     for family in FAMILIES:
+        for name in getattr(family, "SINGLE", ()):
+            function: Any = getattr(family, name)
+            plain: Any = as_method(function)
+            function.single = plain.single = True
         for name in getattr(family, "METHODS", ()):
             setattr(Tensor, name, as_method(getattr(family, name)))
         for name in getattr(family, "INPLACE_METHODS", ()):

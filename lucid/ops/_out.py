@@ -12,8 +12,9 @@ from ..autograd.errors import type_name
 from ..autograd.grad_mode import GRAD, no_grad
 from ..autograd.grad_mode import mode as grad_mode
 from ..autograd.inplace import refuse_leaf, store
+from ..autograd.overwrite import Overwriting, refuse_shared
 from ..backends import Device
-from ..tensor import Tensor
+from ..tensor import Tensor, version_box
 
 Function = Callable[..., Any]
 
@@ -42,14 +43,32 @@ def accepts_out(function: Any = None, *, castable: bool = False, in_its_dtype: b
                                "differentiation, but one of the arguments requires grad.")
         if in_its_dtype and isinstance(out, Tensor) and keywords.get("dtype") is None:
             keywords["dtype"] = out.dtype
-        result = function(*args, **keywords)
+        single = accepting.single  # type: ignore[attr-defined]
+        if single and args and isinstance(args[0], Tensor) and isinstance(out, Tensor):
+            result = _compute_into(out, function, *args, **keywords)
+            if result is out:
+                return out
+        else:
+            result = function(*args, **keywords)
         if isinstance(out, Tensor) and out.dtype in also and not isinstance(result, tuple):
             result = result.to(out.dtype)
         with (no_grad() if leaf else contextlib.nullcontext()):
             return deliver(result, out, castable, refusal, warns)
 
     accepting.without_out = function  # type: ignore[attr-defined]
+    accepting.single = False  # type: ignore[attr-defined]
     return accepting
+
+
+def _compute_into(out: Tensor, function: Function, first: Tensor, *args: Any, **keywords: Any) -> Tensor:
+    """``function(first, ...)`` of a function that passes `first` to a single operation: `out`, if that could write there."""
+    refuse_shared(out, (first, *args, *keywords.values()))
+    if grad_mode.get() & GRAD:
+        refuse_leaf(out)
+    box = version_box(out)
+    before = box.count
+    result: Tensor = function(Overwriting.of(first, out), *args, **keywords)
+    return result if box.count == before else out
 
 
 def fills_out(function: Any = None, *, warns: bool = False) -> Any:

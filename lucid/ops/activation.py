@@ -19,6 +19,7 @@ from .unary import exp, expm1, log1p
 __all__ = ("log_softmax", "relu", "sigmoid", "softmax", "tanh")  # the ones in lucid itself; all are in nn.functional
 METHODS = ("relu", "sigmoid", "tanh", "softmax", "log_softmax")
 INPLACE_METHODS = ("relu", "sigmoid", "tanh")
+SINGLE = (*INPLACE_METHODS, "gelu", "silu")
 
 
 def require_floating(name: str, input: Tensor) -> Tensor:

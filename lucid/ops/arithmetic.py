@@ -16,6 +16,7 @@ from ._out import accepts_out
 METHODS = ("add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide", "remainder", "fmod",
            "pow", "neg", "negative", "maximum", "minimum")
 INPLACE_METHODS = METHODS[:-2]
+SINGLE = METHODS
 
 Operand = Any  # a Tensor or a Python number
 _modes = grad_mode.get

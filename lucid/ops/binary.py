@@ -16,6 +16,7 @@ from .unary import exp, exp2, log, log1p
 METHODS = ("float_power", "fmax", "fmin", "atan2", "arctan2", "hypot", "logaddexp", "logaddexp2", "xlogy", "copysign",
            "nextafter", "heaviside", "ldexp", "gcd", "lcm", "bitwise_left_shift", "bitwise_right_shift")
 INPLACE_METHODS = tuple(name for name in METHODS if name not in ("fmax", "fmin", "logaddexp", "logaddexp2"))
+SINGLE = ("atan2", "arctan2", "ldexp")
 
 Operand = Any  # a Tensor or a Python number
 

@@ -13,6 +13,7 @@ METHODS = ("eq", "ne", "lt", "le", "gt", "ge", "greater", "greater_equal", "less
            "allclose", "isclose", "logical_and", "logical_or", "logical_xor", "logical_not", "bitwise_and", "bitwise_or",
            "bitwise_xor", "bitwise_not", "clip", "clamp", "clamp_min", "clamp_max")
 INPLACE_METHODS = tuple(name for name in METHODS if name not in ("equal", "allclose", "isclose"))
+SINGLE = INPLACE_METHODS
 
 _eq, _ne, _lt, _le, _gt, _ge = (Op(name) for name in ("eq", "ne", "lt", "le", "gt", "ge"))
 _logical_and, _logical_or, _logical_xor = Op("logical_and"), Op("logical_or"), Op("logical_xor")

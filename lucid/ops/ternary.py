@@ -5,16 +5,14 @@ from typing import Any
 
 from .. import _dtypes
 from ..autograd.errors import type_name
-from ..autograd.inplace import check_result, update, write
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor
 from ._operands import as_operand, reduce_to, require_tensor, shape_of
 from ._out import accepts_out
 from .arithmetic import conjugate, div, mul
-from .broadcasting import broadcast_shapes
 
-METHODS = ("lerp", "lerp_", "addcmul", "addcdiv")
-INPLACE_METHODS = ("addcmul", "addcdiv")
+METHODS = ("lerp", "addcmul", "addcdiv")
+INPLACE_METHODS = SINGLE = METHODS
 
 Weight = Any  # a Tensor or a Python number
 
@@ -45,16 +43,6 @@ def lerp(input: Tensor, end: Tensor, weight: Weight) -> Tensor:
     NotImplementedError for integers.
     """
     return _lerp(input, end, _checked_weight(input, end, weight))
-
-
-def lerp_(self: Tensor, end: Tensor, weight: Weight) -> Tensor:
-    """`lerp`, written into this tensor. See there."""
-    weight = _checked_weight(self, end, weight)
-    if isinstance(weight, Tensor) and weight.requires_grad:
-        return write(self, lambda old: _lerp(old, end, weight))  # the gradient of the weight needs the old elements
-    shapes = [shape for shape in (self.shape, end.shape, shape_of(weight)) if shape is not None]
-    check_result(self, tuple(broadcast_shapes(*shapes)), self.dtype)
-    return update(self, _lerp, end, weight)
 
 
 def _checked_weight(x: Tensor, end: Tensor, weight: Weight) -> Weight:

@@ -11,7 +11,7 @@ from ._out import accepts_out
 
 METHODS = ("sin", "cos", "tan", "sinh", "cosh", "acos", "arccos", "acosh", "arccosh", "asin", "arcsin", "asinh", "arcsinh",
            "atan", "arctan", "atanh", "arctanh", "deg2rad", "rad2deg", "sinc")
-INPLACE_METHODS = METHODS
+INPLACE_METHODS = SINGLE = METHODS
 
 
 def _arccosh_rule(needs: Any, a: Tensor) -> Pull:

@@ -13,6 +13,7 @@ METHODS = ("abs", "absolute", "sgn", "sign", "exp", "exp2", "expm1", "log", "log
            "reciprocal", "square", "floor", "ceil", "trunc", "fix", "frac", "round", "nan_to_num", "angle", "positive",
            "signbit", "isnan", "isinf", "isfinite", "isposinf", "isneginf", "isreal")
 INPLACE_METHODS = METHODS[:METHODS.index("angle")]
+SINGLE = tuple(name for name in INPLACE_METHODS if name not in ("sgn", "frac"))
 
 
 _abs = UnaryOp("abs", lambda needs, a: lambda g, y: (g * sgn(a),))

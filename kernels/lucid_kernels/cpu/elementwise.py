@@ -23,6 +23,8 @@ def _unary(loop: Chunked, x: Array, out: Array | None) -> Array:
     y = np.empty(x.shape, x.dtype) if out is None and x.nbytes < SMALLEST else result(out, x.shape, x.dtype)
     if x.size < PARALLEL_FROM and y is not out:  # as `run` would, which small arrays need not ask
         loop.serial(x.ravel(), y.ravel())
+    elif y is x:
+        loop.in_place(x.ravel(), y.ravel())
     else:
         loop.run(x.ravel(), y.ravel(), fresh=y is not out)
     return y if out is None else deliver(out, y)
@@ -268,7 +270,7 @@ def _arithmetic(loop: Chunked, ufunc: np.ufunc, a: Array, b: Array, out: Array |
     if a.shape == b.shape and a.dtype == b.dtype and a.dtype in _NATIVE:
         return _binary(loop, a, b, out)
     with np.errstate(all="ignore"):
-        return deliver(out, np.asarray(ufunc(a, b)))
+        return np.asarray(ufunc(a, b, out=out))
 
 
 def add(a: Array, b: Array, *, out: Array | None = None) -> Array:

@@ -1,0 +1,78 @@
+"""Results in memory that is there already: which operations can write them, and which memory they must not share a part of."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .lazy import ARITHMETIC, LARGE
+from .memory_format import memory_axes
+from .sharing import has_memory, span
+
+Array = Any
+
+# Kernels that take `out`, which may be an argument, have the dtype of their arguments, and raise nothing once they write.
+_ALIKE = frozenset("""
+abs add arctan arctan2 bitwise_and bitwise_invert bitwise_or bitwise_xor ceil clip cos cosh div exp exp2 expm1 floor fmod lerp
+log log10 log1p log2 maximum minimum mul neg power reciprocal remainder round rsqrt sin sinh sqrt square sub tan trunc
+""".split())
+_ALIKE_ON_CPU = _ALIKE | frozenset("gelu relu sigmoid silu tanh".split())  # CUDA kernels rely on a result of its own
+_TRUTHS = frozenset("eq ge gt le logical_and logical_not logical_or logical_xor lt ne".split())  # with a bool result
+
+
+def entry_into(name: str, arguments: Sequence[Any], out: Array) -> str | None:
+    """The entry of the table of `out` that computes operation `name` in its memory; None where the result must be a new array.
+
+    Any arguments of any operation will do: arrays of several shapes, dtypes and devices, numbers and None.
+    """
+    kind, dtype = out.__class__, out.dtype
+    on_cpu = kind is np.ndarray
+    alike = name in (_ALIKE_ON_CPU if on_cpu else _ALIKE)
+    if not alike and (dtype.kind != "b" or name not in _TRUTHS):
+        return None
+    if dtype.kind == "c":  # functions of complex numbers are often made of several operations
+        return None
+    shape, one_shape = out.shape, True
+    for array in arguments:
+        if array.__class__ is kind:
+            if alike and array.dtype is not dtype and array.dtype != dtype:
+                return None
+            if array.shape != shape:
+                one_shape = False
+        elif hasattr(array, "dtype"):
+            return None
+    if on_cpu:
+        if one_shape and out.size >= LARGE and name in ARITHMETIC and arguments[1].__class__ is kind:
+            return f"large_{name}"
+    elif not has_memory(out):
+        return None
+    return name if one_shape or _broadcast([array.shape for array in arguments if array.__class__ is kind]) == shape else None
+
+
+def _broadcast(shapes: list[tuple[int, ...]]) -> tuple[int, ...] | None:
+    """The shape that arrays have together; None if they cannot be broadcast."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        return None
+
+
+def share_partly(a: Array, b: Array) -> bool:
+    """Whether two arrays without gaps share memory, but not element by element."""
+    if a.__class__ is np.ndarray is b.__class__:
+        base, other_base = a.base, b.base
+        if (a if base is None else base) is not (b if other_base is None else other_base):
+            return False
+    if a is b or a.size == 0 or b.size == 0 or a.__class__ is not b.__class__ or not has_memory(a):
+        return False
+    (start, stop), (other_start, other_stop) = span(a), span(b)
+    if start >= other_stop or other_start >= stop:
+        return False
+    if (start, stop, a.strides) == (other_start, other_stop, b.strides):
+        return False
+    return _gapless(a) and _gapless(b)
+
+
+def _gapless(array: Array) -> bool:
+    return bool(array.flags.c_contiguous or array.transpose(memory_axes(array)).flags.c_contiguous)
