@@ -199,6 +199,20 @@ def test_dlpack():
         x.__cuda_array_interface__  # noqa: B018
 
 
+def test_cupy_takes_tensors_on_a_gpu(device):
+    x = lucid.tensor([1.0, 2.0], device=device)
+    if device == "cpu":
+        pytest.skip("CuPy copies host memory")
+    import cupy
+
+    array = cupy.asarray(x)
+    array *= 2
+    assert x.tolist() == [2.0, 4.0]
+    assert cupy.asarray(x, dtype=np.float64).dtype == np.float64
+    with pytest.raises(RuntimeError, match="requires grad"):
+        cupy.asarray(lucid.ones(1, device=device, requires_grad=True))
+
+
 def test_dlpack_with_pytorch_shares_memory():
     torch = pytest.importorskip("torch")
     t = torch.arange(4.0)

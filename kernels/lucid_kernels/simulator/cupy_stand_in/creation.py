@@ -17,6 +17,8 @@ def _convert(source: Any, dtype: Any, copy: bool, order: Any) -> ndarray:
         from . import lookup  # CuPy stacks device arrays, too
 
         return _convert(lookup("stack")(list(source)), dtype, False, order)
+    if getattr(source, "__cuda_array_interface__", None) is not None:  # a device array of another library, such as a tensor
+        return _convert(from_dlpack(source), dtype, copy, order)
     host = np.asarray(source, dtype=dtype, order=order)
     check_dtype(host.dtype)
     refuse_in_capture("host-to-device copy")
