@@ -236,7 +236,9 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     """``log(1 + exp(beta * input)) / beta``; `input` itself where ``beta * input > threshold``."""
     require_floating("softplus", input)
     scaled = input * beta
-    return where(scaled > threshold, input, log1p(exp(clip(scaled, max=threshold))) / beta)
+    linear = scaled > threshold
+    # Not clip(): its gradient is 0 where the input is NaN.
+    return where(linear, input, log1p(exp(where(linear, 0.0, scaled))) / beta)
 
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:

@@ -162,6 +162,12 @@ def test_errors(call, match):
     raises_like_torch(call, match)
 
 
+def test_the_gradient_of_softplus_at_nan_and_infinity(device):
+    x = leaf([np.nan, np.inf, -np.inf, 30.0], device)
+    F.softplus(x).sum().backward()
+    np.testing.assert_array_equal(x.grad.cpu().numpy(), [np.nan, 1, 0, 1])
+
+
 def test_matches_torch():
     x = uniform(3, 4)
     for name in ("relu", "sigmoid", "tanh", "silu", "elu", "softplus", "logsigmoid", "leaky_relu", "relu6"):
