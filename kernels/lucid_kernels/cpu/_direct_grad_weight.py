@@ -13,15 +13,17 @@ import numpy as np
 from ._aligned import aligned_empty, whole_vectors
 from ._compile import jit, jit_parallel
 from ._layout import Array
-from ._microkernels import DOT_ROWS, DOT_SUMS, DOT_TAPS, dot_block
+from ._microkernels import DOT_ROWS, DOT_SUMS, DOT_TAPS, VECTOR_BYTES, dot_block
 from ._row_copies import Window, copies_of, enough_work, extra_rows, fill_copies, least_period, tap_starts
 
 # Bytes of copies, and of the rows of g beside them, in one pass: together they stay in a 1 MiB L2 cache.
 _PASS_BYTES = 3 << 17
 # Positions of a sum in registers: fewer, and adding up its lanes shows; more, and the rows leave the L1 cache.
 _POSITIONS = 768
-# Smaller planes are put side by side, those of all samples of a channel.
+# Of smaller planes those of all samples of a channel may be put side by side: apart each has a last vector that is partly empty,
+# and takes a quarter of a vector to begin. Putting an element there takes as long as this many products with it.
 _SMALL_PLANE = 128
+_COPY = 32
 # Work is cut into at least this many tasks: chunks of channels, and where these are few, parts of the samples. The numbers
 # are fixed, so results do not depend on the number of threads.
 _TASKS = 8
@@ -108,7 +110,9 @@ def _plan(samples: int, itemsize: int, channels: int, window: Window, out_channe
     """For `channels` channels and `out_channels` results in a group. Kept: it takes 15 us, as long as a small convolution."""
     height, width = window.out_height, window.out_width
     positions = height * width
-    side_by_side = positions < _SMALL_PLANE  # the last vector of each plane would be half empty
+    lanes = VECTOR_BYTES // itemsize
+    surplus = (-(-positions // lanes) + 0.25) * lanes / positions - 1
+    side_by_side = positions < _SMALL_PLANE and channels * window.kh * window.kw * surplus > _COPY
     if side_by_side:
         row, g_step, period, band = samples * positions, positions, window.kh, height
     else:

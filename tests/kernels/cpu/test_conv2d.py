@@ -183,7 +183,7 @@ def test_direct_against_columns(case, monkeypatch):
     for module in modules:
         monkeypatch.setattr(module, "_plan", module._plan.__wrapped__)  # nothing that other limits led to
     for limits in ({}, {"_COPIES_BYTES": 1, "_PASS_BYTES": 1}, {"_TASKS": 100, "_PARTS_BYTES": 1}, {"_POSITIONS": 1},
-                   {"_STEPS": 1, "_WEIGHT_BYTES": 1, "_SUMS_BYTES": 1}, {"_COPIES": 1}, {"_SMALL_PLANE": 0}):
+                   {"_STEPS": 1, "_WEIGHT_BYTES": 1, "_SUMS_BYTES": 1}, {"_COPIES": 1}, {"_SMALL_PLANE": 0}, {"_COPY": 0}):
         for name, value in limits.items():
             for module in modules:
                 monkeypatch.setattr(module, name, value, raising=False)
