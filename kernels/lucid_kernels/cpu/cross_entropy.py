@@ -24,6 +24,8 @@ import numpy as np
 from . import _math
 from ._compile import jit, jit_parallel
 from ._layout import GRAIN, PARALLEL_FROM, Array, contiguous, deliver, outputs, result, upcast_half
+from ._reduction_microkernels import maximum_of
+from ._streaming import fence, stream_row, streams_rows
 
 # The stretch of S that a kernel takes at once: 64 classes of it fill 128 KiB in float32.
 _STRETCH = 512
@@ -55,9 +57,12 @@ def _total(numbers: Any) -> float:
 
 @jit
 def _rows(
-    x: Any, target: Any, weight: Any, losses: Any, grad: Any, ignore_index: int, smoothing: float, scale: float
+    x: Any, target: Any, weight: Any, losses: Any, grad: Any, ignore_index: int, smoothing: float, scale: float, streaming: bool
 ) -> None:
-    """Losses (N,) and, where `grad` is not empty, scale * d loss / dx for x (N, C)."""
+    """Losses (N,) and, where `grad` is not empty, scale * d loss / dx for x (N, C).
+
+    `streaming`: the gradient goes past the caches; without label smoothing.
+    """
     real = x.dtype.type
     one, zero = real(1), real(0)
     classes = x.shape[1]
@@ -67,45 +72,60 @@ def _rows(
     weight_sum = real(_total(weight)) if weighted else real(classes)
     unit = real(scale)
     with_grad = grad.size > 0
+    width = np.uint64(classes)
+    row = np.empty(classes if streaming else 0, x.dtype)
+    written = grad if with_grad and not streaming else x
     for r in range(x.shape[0]):
         label = target[r]
         if label == ignore_index:
             losses[r] = zero
             if with_grad:
-                grad[r][:] = zero
+                for c in range(classes):
+                    grad[r, c] = zero
             continue
-        row = x[r]
-        largest = row[0]
-        for c in range(classes):
-            largest = _math.maximum(largest, row[c])
+        start = np.uint64(r) * width
+        # A NaN need not show in the maximum: it shows in the sum.
+        largest = maximum_of(x, start, start + width, written)
         total = zero
-        if with_grad:
-            gradient = grad[r]
+        if streaming:
             for c in range(classes):
-                e = _math.exp_nonpositive(row[c] - largest)
-                gradient[c] = e
+                e = _math.exp_nonpositive(x[r, c] - largest)
+                row[c] = e
+                total += e
+        elif with_grad:
+            for c in range(classes):
+                e = _math.exp_nonpositive(x[r, c] - largest)
+                grad[r, c] = e
                 total += e
         else:
             for c in range(classes):
-                total += _math.exp_nonpositive(row[c] - largest)
+                total += _math.exp_nonpositive(x[r, c] - largest)
         logarithm = real(math.log(total))
         picked = hard * (weight[label] if weighted else one)
-        loss = -picked * _math.log_share(row[label], largest, logarithm)
+        loss = -picked * _math.log_share(x[r, label], largest, logarithm)
         if soft != zero:
             spread = zero
             for c in range(classes):
                 share = weight[c] if weighted else one
-                spread -= share * _math.log_share(row[c], largest, logarithm)
+                spread -= share * _math.log_share(x[r, c], largest, logarithm)
             loss += soft * spread
         losses[r] = loss
-        if with_grad:
-            factor = unit * (picked + soft * weight_sum) / total
+        if not with_grad:
+            continue
+        factor = unit * (picked + soft * weight_sum) / total
+        if streaming:
+            # Without smoothing this is picked / factor. What was streamed is not in the cache: there it took ten times as long.
+            row[label] -= total
+            stream_row(row, factor, grad, start, x)
+            continue
+        for c in range(classes):
+            grad[r, c] *= factor
+        grad[r, label] -= unit * picked
+        if soft != zero:
             for c in range(classes):
-                gradient[c] *= factor
-            gradient[label] -= unit * picked
-            if soft != zero:
-                for c in range(classes):
-                    gradient[c] -= unit * soft * (weight[c] if weighted else one)
+                grad[r, c] -= unit * soft * (weight[c] if weighted else one)
+    if streaming:
+        fence()
 
 
 @jit
@@ -172,12 +192,12 @@ def _stretch(
 
 @jit_parallel
 def _rows_parallel(
-    x: Any, target: Any, weight: Any, losses: Any, grad: Any, ignore_index: int, smoothing: float, scale: float
+    x: Any, target: Any, weight: Any, losses: Any, grad: Any, ignore_index: int, smoothing: float, scale: float, streaming: bool
 ) -> None:
     rows = max(1, GRAIN // x.shape[1])
     for i in numba.prange((x.shape[0] + rows - 1) // rows):
         part = slice(i * rows, (i + 1) * rows)
-        _rows(x[part], target[part], weight, losses[part], grad[part], ignore_index, smoothing, scale)
+        _rows(x[part], target[part], weight, losses[part], grad[part], ignore_index, smoothing, scale, streaming)
 
 
 @jit_parallel
@@ -233,7 +253,10 @@ def cross_entropy(
     if x.size:
         if size == 1:
             kernel = _rows if x.size < PARALLEL_FROM else _rows_parallel
-            kernel(contiguous(x).reshape(view), labels, weights, losses.reshape(-1), flat_grad, *attributes)
+            # With label smoothing a gradient is read again.
+            fresh = grad is not None and grad is not out[1] and not label_smoothing
+            streaming = fresh and streams_rows(2 * x.nbytes, classes)
+            kernel(contiguous(x).reshape(view), labels, weights, losses.reshape(-1), flat_grad, *attributes, streaming)
         else:
             planes = (batch, size)
             _planes(

@@ -5,6 +5,7 @@ import itertools
 import ml_dtypes
 import numpy as np
 import pytest
+from lucid_kernels.cpu import _streaming
 from lucid_kernels.cpu.cross_entropy import cross_entropy
 
 RNG = np.random.default_rng(0)
@@ -125,6 +126,28 @@ def test_not_finite():
     assert np.isnan(loss[:2]).all() and np.isnan(grad[:2]).all()
     np.testing.assert_allclose(loss[2], np.log(19), rtol=1e-6)
     assert grad[2, 1] == 0
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_streamed_is_the_same(smoothing, dtype, monkeypatch):
+    """In large arrays of rows; also ignored rows, labels without weight, and what is not finite. What is given is not streamed."""
+    for width in (128, 131, 1000):
+        x, target, weight = inputs((60_000 // width, width), dtype)
+        target[3], target[4], weight[target[5]] = -100, target[5], 0
+        x[0, target[0]] += 50
+        x[1, 7], x[2, 8] = np.nan, np.inf
+        for weights in (None, weight):
+            attributes = {**DEFAULTS, "reduction": "sum", "label_smoothing": smoothing}
+            loss, grad = cross_entropy(x, target, weights, **attributes)
+            with monkeypatch.context() as patch:
+                patch.setattr(_streaming, "_streamed_from", lambda: 0)
+                copy = x.copy()
+                results = [cross_entropy(x, target, weights, **attributes),
+                           cross_entropy(copy, target, weights, **attributes, out=(None, copy))]
+            for streamed_loss, streamed in results:
+                np.testing.assert_array_equal(streamed_loss, loss)
+                np.testing.assert_allclose(streamed, grad, rtol=1e-5, atol=10 * np.finfo(dtype).eps)
 
 
 def test_parallel():
