@@ -59,41 +59,33 @@ class Counts(NamedTuple):
 
 
 class _Lock:
-    """A lock that knows when its own thread asks for it again: a finalizer or a signal handler within a method of the pool."""
+    """A lock that knows when its own thread asks for it again: a finalizer or a signal handler within a method of the pool.
+
+    They may come before or after any line, also of these methods, so the thread that has the lock is known to the lock itself.
+    """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._holder: int | None = None
+        self._lock = threading.RLock()
+        self._inside = False
 
-    @property
-    def mine(self) -> bool:
-        """Whether this thread holds it."""
-        return self._holder == threading.get_ident()
+    def enter(self, blocking: bool = True) -> bool:
+        """Take it, if need be after others. False if this thread has it, or unless `blocking` another one."""
+        if not self._lock.acquire(blocking):
+            return False
+        if self._inside:
+            self._lock.release()
+            return False
+        self._inside = True
+        return True
 
     def acquire(self) -> None:
-        """Wait for it. Raises RuntimeError if this thread holds it."""
+        """Take it, if need be after others. Raises RuntimeError if this thread has it."""
         if not self.enter():
             raise RuntimeError("the memory pool was interrupted by a finalizer or a signal handler, which asks for it")
 
-    def enter(self) -> bool:
-        """Wait for it. False if this thread holds it."""
-        if not self._lock.acquire(False):
-            if self.mine:
-                return False
-            self._lock.acquire()
-        self._holder = threading.get_ident()
-        return True
-
-    def enter_at_once(self) -> bool:
-        """Whether nobody had it, and this thread has it now."""
-        if not self._lock.acquire(False):
-            return False
-        self._holder = threading.get_ident()
-        return True
-
     def release(self) -> None:
         """Let the next one have it."""
-        self._holder = None
+        self._inside = False
         self._lock.release()
 
     def __enter__(self) -> None:
@@ -138,11 +130,10 @@ class Pool:
         """
         if not self._opened:
             self._open()
-        # A finalizer or a signal handler within a method of the pool gets memory elsewhere.
-        if self._maker is not None and self._lock.enter():
+        inside = not self._lock.enter()  # a finalizer or a signal handler within a method of the pool gets memory elsewhere
+        if not inside:
             try:
-                size = max(1, math.prod(shape) * np.dtype(dtype).itemsize)
-                array = self._make(self._maker, -(-size // _GRANULE) * _GRANULE, shape, dtype)
+                array = self._make(shape, dtype)
             finally:
                 self._lock.release()
             if array is not None:
@@ -150,7 +141,7 @@ class Pool:
         try:
             return np.empty(shape, dtype)
         except MemoryError:
-            if self._lock.mine:
+            if inside:
                 raise
             self.empty_cache()
             return np.empty(shape, dtype)
@@ -195,12 +186,15 @@ class Pool:
             start = -(-self._base // _HUGE_PAGE) * _HUGE_PAGE
             self._unused.add(start, self._base + size)
 
-    def _make(self, maker: ArrayMaker, size: int, shape: tuple[int, ...], dtype: Any) -> np.ndarray | None:
-        """An array of `size` bytes in the area, or None where no room is left. Like all methods below but `_release`, called
-        with the lock held.
+    def _make(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray | None:
+        """An array in the area, or None where there is no room for it. Like all methods below but `_release`, called with the
+        lock held.
         """
+        if self._maker is None:
+            return None
         if self._dead:
             self._sweep()
+        size = -(-max(1, math.prod(shape) * np.dtype(dtype).itemsize) // _GRANULE) * _GRANULE
         recent = self._recent.get(size)
         if recent:
             start = recent.pop()
@@ -211,7 +205,7 @@ class Pool:
                 return None
             start = found
         try:
-            array = maker.at(start, shape, dtype)
+            array = self._maker.at(start, shape, dtype)
         except BaseException:
             self._recent.setdefault(size, []).append(start)
             raise
@@ -251,7 +245,7 @@ class Pool:
     def _release(self, lease: _Lease) -> None:
         """The array has died. The lock may be held, even by this thread: then its holder, or the next one, does the rest."""
         self._dead.append(lease)
-        while self._dead and self._lock.enter_at_once():
+        while self._dead and self._lock.enter(blocking=False):
             try:
                 self._sweep()
             finally:

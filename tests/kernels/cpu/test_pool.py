@@ -191,6 +191,15 @@ def test_a_finalizer_within_the_pool_gets_memory_elsewhere(pool):
     assert pool.count().allocated == 0
 
 
+def test_a_signal_handler_just_after_the_lock_was_taken_waits_for_nobody(pool):
+    pool._lock._lock.acquire()
+    try:
+        x = pool.empty((MIB,), np.uint8)
+        assert pool.count().allocated == x.nbytes
+    finally:
+        pool._lock._lock.release()
+
+
 def test_threads(pool):
     errors = []
 
