@@ -5,6 +5,8 @@ with its padding, and dealt out by the strides: image (r, c) holds the pixels th
 strides. Each tap then meets, for all output positions, one contiguous run of one of these images, so the sums stay in registers
 whatever the strides, the dilation and the width. The last positions of each row of such a run are surplus: they wrap around to
 the next row, and are not copied to the result.
+
+Planes with short rows are left to `_depthwise_lanes`.
 """
 from __future__ import annotations
 
@@ -14,6 +16,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
+from . import _depthwise_lanes as lanes
 from ._compile import jit, jit_parallel
 from ._layout import PARALLEL_FROM, Array
 from ._microkernels import RUN_SUMS, RUN_TAPS, RUN_VECTORS, VECTOR_BYTES, copy_rows, dot_run, multiply_run
@@ -33,6 +36,9 @@ from ._sliding import valid_range
 # Bytes of the images and of the sums of a band of output rows, in an L1 cache of 32 KiB or more: a plane of 56x56 is one band.
 _BAND_BYTES = 28 << 10
 _BLOCK_BYTES = RUN_VECTORS * VECTOR_BYTES
+# How wide results may be for `_depthwise_lanes`, in vectors: where the loops here read the planes as they are, those over 3x3 taps
+# with strides of 1, and where they do not.
+_NARROW, _NARROW_3X3, _WIDE = 0.75, 0.9, 2
 
 
 class _Cut(NamedTuple):
@@ -188,6 +194,13 @@ def _is_filter(window: Window) -> bool:
     return window.dh == 1 and window.sh == window.sw and (window.kh, window.sh) in {(3, 1), (5, 1), (7, 1), (3, 2), (5, 2)}
 
 
+def _widest(window: Window, read_as_they_are: bool) -> float:
+    """How many vectors wide results may be for `_depthwise_lanes`."""
+    if not read_as_they_are:
+        return _WIDE
+    return _NARROW_3X3 if window[:4] == (3, 3, 1, 1) else _NARROW
+
+
 @jit_parallel
 def _convolve_planes_parallel(x, weight, bias, window, cut, images, taps, y, each):
     planes = y.shape[0] * y.shape[1]
@@ -236,13 +249,17 @@ def _correlate_channels(g, x, window, dweight, first, last):
         totals[:] = 0
         for n in range(samples):
             plane = n * channels + o // (out_channels // channels)
-            source, start, ahead = (n * out_channels + o) * out_plane, plane * height * width, channels * height * width
+            source, start = (n * out_channels + o) * out_plane, plane * height * width
+            # The next sample, or after the last one the first of the next channel: asking for what is not there takes long.
+            jump = 1 if n + 1 < samples else -n
+            ahead = jump * channels * height * width + (0 if n + 1 < samples else height * width)
+            g_ahead = jump * out_channels * out_plane + (0 if n + 1 < samples else out_plane)
             if window.sh == 1:
-                correlate_planes(flat, source, out_height, out_width, out_channels * out_plane, pixels, start, height, width,
-                                 ahead, window.ph, window.pw, sums)
+                correlate_planes(flat, source, out_height, out_width, g_ahead, pixels, start, height, width, ahead,
+                                 window.ph, window.pw, sums)
             else:
-                correlate_planes_strided(flat, source, out_height, out_width, out_channels * out_plane, pixels, start, height,
-                                         width, ahead, window.ph, window.pw, sums)
+                correlate_planes_strided(flat, source, out_height, out_width, g_ahead, pixels, start, height, width, ahead,
+                                         window.ph, window.pw, sums)
             totals += sums
         for k in range(9):
             dweight[o, k] = totals[k]
@@ -268,6 +285,9 @@ def _grad_weight_channels_parallel(g, x, window, cut, images, taps, dweight, eac
 def depthwise(x: Array, weight: Array, bias: Array, window: Window, y: Array) -> None:
     """Fill y (N, O, OH, OW) from x (N, C, H, W), weight (O, D, KH, KW) and bias (O,), in C / D groups."""
     depth = weight.shape[1]
+    if depth == 1 and lanes.suits(x.shape, y.shape[1], window, x.itemsize, _widest(window, _is_filter(window))):
+        lanes.convolve(x, weight, bias, window, y)
+        return
     # Tasks are large enough for a launch; a single one is none.
     each = max(1, PARALLEL_FROM // (depth * window.out_height * window.out_width))
     if _is_filter(window):
@@ -279,6 +299,9 @@ def depthwise(x: Array, weight: Array, bias: Array, window: Window, y: Array) ->
 
 def depthwise_grad_input(g: Array, weight: Array, window: Window, dx: Array) -> None:
     """Fill dx (N, C, H, W) from g (N, O, OH, OW) and weight (O, 1, KH, KW)."""
+    if lanes.suits(dx.shape, g.shape[1], window, g.itemsize, _widest(window, _is_spread(window) or _is_filter(window))):
+        lanes.grad_input(g, weight, window, dx)
+        return
     if _is_spread(window):
         _spread_planes_parallel(g, weight, window, dx, max(1, PARALLEL_FROM // (dx.shape[2] * dx.shape[3])))
         return
@@ -292,6 +315,9 @@ def depthwise_grad_input(g: Array, weight: Array, window: Window, dx: Array) -> 
 
 def depthwise_grad_weight(g: Array, x: Array, window: Window, dweight: Array) -> None:
     """Fill dweight (O, 1, KH, KW) from g (N, O, OH, OW) and x (N, C, H, W)."""
+    if lanes.suits(x.shape, g.shape[1], window, g.itemsize, _widest(window, window[:4] == (3, 3, 1, 1))):
+        lanes.grad_weight(g, x, window, dweight)
+        return
     each = max(1, PARALLEL_FROM // (g.size // g.shape[1]))
     if window[:4] in {(3, 3, 1, 1), (3, 3, 2, 2)} and (window.dh, window.dw) == (1, 1):
         _correlate_channels_parallel(g, x, window, dweight.reshape(dweight.shape[0], -1), each)

@@ -1,0 +1,95 @@
+"""Depthwise convolution with channels as lanes: against loops in float64, NaN and inf, and sums in registers."""
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+from lucid_kernels.cpu import _depthwise, _depthwise_lanes
+from lucid_kernels.cpu._lane_microkernels import sum_products
+from lucid_kernels.cpu._microkernels import VECTOR_BYTES
+from lucid_kernels.cpu.conv2d import conv2d, conv2d_grad_input, conv2d_grad_weight
+
+from tests.kernels.cpu.test_conv2d import check
+from tests.kernels.cpu.test_microkernels import innermost
+
+# (samples, channels, height, width), taps, strides, padding, dilation
+CASES = [((2, 16, 7, 7), (3, 3), (1, 1), (1, 1), (1, 1)), ((3, 40, 14, 13), (3, 3), (2, 2), (1, 1), (1, 1)),
+         ((2, 19, 5, 8), (5, 5), (2, 2), (2, 2), (1, 1)), ((2, 33, 7, 6), (7, 7), (1, 1), (3, 3), (1, 1)),
+         ((1, 17, 9, 10), (3, 2), (2, 3), (2, 1), (2, 1)), ((3, 20, 3, 3), (3, 3), (1, 1), (0, 0), (1, 1)),
+         ((2, 16, 2, 1), (3, 3), (1, 1), (3, 4), (2, 3)), ((40, 100, 4, 4), (3, 3), (1, 1), (1, 1), (1, 1)),
+         ((2, 18, 1, 25), (1, 9), (1, 1), (0, 4), (1, 1))]
+
+
+@pytest.fixture(autouse=True)
+def only_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("_convolve_planes_parallel", "_filter_planes_parallel", "_correlate_channels_parallel",
+                 "_grad_weight_channels_parallel", "_spread_planes_parallel"):
+        monkeypatch.setattr(_depthwise, name, None)
+    for name in ("_NARROW", "_WIDE", "_NARROW_3X3"):
+        monkeypatch.setattr(_depthwise, name, 100)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_against_loops(case: Any, dtype: Any) -> None:
+    shape, taps, *geometry = case
+    check((shape, (shape[1], 1, *taps), *geometry, shape[1]), dtype, 1e-10 if dtype == np.float64 else 1e-4)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_nan_and_inf_stay_where_they_are_met(bad: float) -> None:
+    geometry = {"stride": (2, 2), "padding": (1, 1), "dilation": (1, 1), "groups": 18}
+    x, weight = np.zeros((2, 18, 6, 6), np.float32), np.ones((18, 1, 3, 3), np.float32)
+    x[1, 17, 2, 2] = bad
+    y = conv2d(x, weight, None, **geometry)
+    wanted = np.zeros_like(y)
+    wanted[1, 17, 1, 1] = bad
+    np.testing.assert_array_equal(y, wanted)
+    dx = conv2d_grad_input(wanted, weight, input_shape=x.shape, **geometry)
+    spread = np.zeros_like(x)
+    spread[1, 17, 1:4, 1:4] = bad
+    np.testing.assert_array_equal(dx, spread)
+    g = np.ones_like(y)
+    dweight = conv2d_grad_weight(g, x, weight_shape=weight.shape, **geometry)
+    sums = np.zeros_like(weight)
+    sums[17, 0, 1, 1] = bad
+    np.testing.assert_array_equal(dweight, sums)
+
+
+def test_small_planes_come_here() -> None:
+    window = _depthwise.Window(3, 3, 1, 1, 1, 1, 1, 1, 4, 4)
+    assert _depthwise_lanes.suits((1, 64, 4, 4), 64, window, 4, 0.75)
+    assert not _depthwise_lanes.suits((1, 4, 4, 4), 4, window, 8, 0.75)
+    assert not _depthwise_lanes.suits((1, 64, 4, 4), 128, window, 4, 0.75)
+
+
+@numba.njit
+def sum_lists(a, b, pairs, ends, first, results):
+    sum_products(a, b, pairs, ends, first, results, results.ctypes.data)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sum_products(dtype: Any) -> None:
+    """Lists of 0 to 11 pairs; beyond the results nothing is written."""
+    lanes, rng = VECTOR_BYTES // np.dtype(dtype).itemsize, np.random.default_rng(0)
+    a, b, first = (rng.standard_normal((n, lanes)).astype(dtype) for n in (9, 7, 1))
+    ends = np.cumsum([0, *range(12)])
+    pairs = np.stack([rng.integers(0, 9, ends[-1]), rng.integers(0, 7, ends[-1])], 1)
+    results = np.full(13 * lanes, 7, dtype)
+    sum_lists(a.reshape(-1), b.reshape(-1), (pairs * lanes).astype(np.uint32).reshape(-1), ends, first.reshape(-1), results)
+    wanted = [first[0] + (a[some[:, 0]] * b[some[:, 1]].astype(np.float64)).sum(0) for some in np.split(pairs, ends[1:-1])]
+    np.testing.assert_allclose(results.reshape(13, lanes)[:12], wanted, rtol=0, atol=20 * np.finfo(dtype).eps)
+    assert (results[12 * lanes :] == 7).all()
+
+
+def test_sums_stay_in_vector_registers() -> None:
+    test_sum_products(np.float32)
+    loop = innermost(sum_lists)
+    if "vfmadd" not in loop:
+        pytest.skip("written for x86")
+    register = "%zmm" if VECTOR_BYTES == 64 else "%ymm"
+    assert len(re.findall(rf"vfmadd\w+ps\s.*{register}", loop)) >= 4
+    assert not re.findall(rf"vmov\w+\s+{register}\d+, -?\d*\(%r[sb]p", loop)
