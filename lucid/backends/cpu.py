@@ -19,6 +19,7 @@ from . import (
     ordering,
     reductions,
     resampling,
+    scans,
 )
 from .device import Device
 
@@ -81,6 +82,7 @@ TABLE["lerp"] = _lerp
 TABLE["linear"] = _linear
 TABLE["exp"] = _exp
 TABLE |= reductions.table(TABLE)
+TABLE |= scans.table(TABLE)
 TABLE |= elementwise.table(np)
 lazy.kernels("lucid_kernels.cpu", TABLE)
 # Slices that conv3d stacks stay in the L3 cache: 0.65 of the time of all at once, for 16 channels.

@@ -1,0 +1,41 @@
+"""Running sums, products and log-sums lose no more digits than PyTorch's."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lucid
+from lucid.backends.lazy import LARGE
+
+
+def logcumsumexp(x: np.ndarray, axis: int) -> np.ndarray:
+    return np.logaddexp.accumulate(x, axis)
+
+
+@pytest.mark.parametrize("shape", [(1000, 3), (1000, 200)], ids=str)
+@pytest.mark.parametrize(("name", "reference"), [("cumsum", np.cumsum), ("cumprod", np.cumprod), ("logcumsumexp", logcumsumexp)])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_float32_is_accumulated_in_float64(shape: tuple[int, int], name: str, reference: Any, axis: int) -> None:
+    x = (1 + 0.1 * np.random.default_rng(0).standard_normal(shape)).astype(np.float32)
+    assert (x.size < LARGE) == (shape[1] == 3)
+    result = getattr(lucid, name)(lucid.tensor(x), axis)
+    assert result.dtype == lucid.float32
+    np.testing.assert_allclose(result.numpy(), reference(x.astype(np.float64), axis), rtol=1.2e-7)
+
+
+def test_dtypes() -> None:
+    x = lucid.ones(3, 2)
+    assert x.cumsum(0, dtype=lucid.float64).dtype == lucid.float64
+    assert x.double().cumsum(0, dtype=lucid.float32).tolist() == [[1, 1], [2, 2], [3, 3]]
+    assert x.long().cumsum(0, dtype=lucid.float32).dtype == lucid.float32
+    assert x.half().cumprod(1).dtype == lucid.float16
+    assert (x * 1j).cumsum(0)[-1, 0].item() == 3j and (x * 1j).cumprod(0).dtype == lucid.complex64
+    large = lucid.ones(70_000, dtype=lucid.int32)
+    assert large.cumsum(0)[-1].item() == 70_000 and large.float().cumsum(0, dtype=lucid.float64).dtype == lucid.float64
+
+
+def test_sums_that_overflow_come_back() -> None:
+    x = lucid.tensor([3e38, 3e38, -3e38, -3e38])
+    assert x.cumsum(0).tolist() == [pytest.approx(3e38), float("inf"), pytest.approx(3e38), 0.0]
