@@ -115,8 +115,8 @@ def require_same_dtype(name: str, *tensors: Tensor | None) -> None:
 
 def canonical_dim(dim: int, ndim: int) -> int:
     """`dim` counted from the front. Raises IndexError if a tensor of `ndim` dimensions has none such."""
-    size = max(ndim, 1)
-    if not isinstance(dim, (int, np.integer)) or isinstance(dim, bool):
+    size = ndim or 1
+    if dim.__class__ is not int and (not isinstance(dim, (int, np.integer)) or isinstance(dim, bool)):
         raise TypeError(f"dim must be an integer, not {type(dim).__name__}")
     if not -size <= dim < size:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-size}, {size - 1}], but got {dim})")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import carray, types  # type: ignore[attr-defined]
@@ -24,48 +24,59 @@ DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 Row = Sequence[Array]
 
 
-def fits(row: Row) -> bool:
-    """Whether the arrays of a tensor can be given by address: contiguous, of one size and one dtype of `DTYPES`."""
-    first = row[0]
-    dtype, size = first.dtype, first.size
+class Table(NamedTuple):
+    """Some tensors, for one loop: the addresses of their arrays, (tensors, arrays), offsets (tensors + 1,) and the dtype.
+
+    The arrays must be kept alive as long as the table is in use.
+    """
+
+    addresses: Array
+    offsets: Array
+    dtype: np.dtype[Any]
+
+
+def table(arrays: Sequence[Array], width: int) -> Table:
+    """The table of `arrays`, `width` of them for each tensor, which `fit`."""
+    addresses = np.array(addresses_of(arrays), np.int64).reshape(-1, width)
+    offsets = np.array([0, *itertools.accumulate([array.size for array in arrays[::width]])], np.int64)
+    return Table(addresses, offsets, arrays[0].dtype)
+
+
+def fit(arrays: Sequence[Array], width: int) -> bool:
+    """Whether `arrays` can be given by address: contiguous, of one dtype of `DTYPES`, `width` neighbours each of one size."""
+    dtype = arrays[0].dtype
     if dtype not in DTYPES:
         return False
-    for array in row:  # noqa: SIM110  (all() with a generator takes half as long again, and this is a large part of a call)
-        if array.dtype is not dtype or array.size != size or not array.flags.c_contiguous:
+    for array in arrays:
+        if array.dtype is not dtype or not array.flags.c_contiguous:
             return False
-    return True
+    sizes = [array.size for array in arrays]
+    return all(sizes[::width] == sizes[column::width] for column in range(1, width))
 
 
-def launches(arrays: Sequence[Array], tensors: int) -> tuple[list[tuple[list[Row], list[int]]], list[tuple[Row, int]]]:
-    """`arrays` in rows of equal length, one for each tensor: those of a common loop, by dtype, and those that go alone.
+def launches(arrays: Sequence[Array], tensors: int) -> tuple[list[tuple[Table, Sequence[int]]], list[tuple[Row, int]]]:
+    """`arrays`, as many for each tensor: tables of those that share a loop, with their numbers, and those that go alone, with
+    theirs.
 
-    Each row comes with its number. A tensor that is listed twice takes its second step alone, after the first.
+    A tensor that is listed twice takes its second step alone, after the first.
     """
-    width = len(arrays) // tensors if tensors else 0
-    together: dict[Any, tuple[list[Row], list[int]]] = {}
+    if not tensors:
+        return [], []
+    width = len(arrays) // tensors
+    if len({id(array) for array in arrays[::width]}) == tensors and fit(arrays, width):
+        return [(table(arrays, width), range(tensors))], []
+    together: dict[Any, tuple[list[Array], list[int]]] = {}
     alone, seen = [], set()
     for number in range(tensors):
         row = arrays[number * width : (number + 1) * width]
-        first = row[0]
-        if id(first) not in seen and fits(row):
-            seen.add(id(first))
-            group = together.get(first.dtype)
-            if group is None:
-                group = together[first.dtype] = ([], [])
-            group[0].append(row)
-            group[1].append(number)
+        if id(row[0]) not in seen and fit(row, width):
+            seen.add(id(row[0]))
+            some, numbers = together.setdefault(row[0].dtype, ([], []))
+            some.extend(row)
+            numbers.append(number)
         else:
             alone.append((row, number))
-    return list(together.values()), alone
-
-
-def table(rows: Sequence[Row]) -> tuple[Array, Array]:
-    """The addresses of the arrays, (tensors, arrays), and the offsets of the tensors, (tensors + 1,).
-
-    The rows must be kept alive as long as the table is in use.
-    """
-    addresses = np.array(addresses_of(itertools.chain.from_iterable(rows)), np.int64).reshape(len(rows), -1)
-    return addresses, np.array([0, *itertools.accumulate([row[0].size for row in rows])], np.int64)
+    return [(table(some, width), numbers) for some, numbers in together.values()], alone
 
 
 def is_large(offsets: Array) -> bool:

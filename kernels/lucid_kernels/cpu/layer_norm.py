@@ -164,7 +164,9 @@ def flat_parameter(array: Array | None, default: float, size: int, dtype: np.dty
     """A parameter as a contiguous (size,) array, so that one compiled kernel serves; `default` where it is None."""
     if array is None:
         return np.full(size, default, dtype)
-    return contiguous(array.astype(dtype, copy=False)).reshape(size)
+    if array.dtype is not dtype:
+        array = array.astype(dtype, copy=False)
+    return contiguous(array).reshape(size)
 
 
 def streams_norm(arrays: int, written: Array, width: int) -> bool:

@@ -17,7 +17,7 @@ import numpy as np
 from . import _math
 from ._compile import jit_exact, jit_parallel
 from ._layout import GRAIN, Array, chunks, deliver, outputs, result, upcast_half
-from ._tensor_list import Row, first_tensor, is_large, launches, part, table
+from ._tensor_list import Table, first_tensor, is_large, launches, part, table
 
 Results = tuple[Array | None, ...]
 
@@ -128,13 +128,13 @@ def _adam_parallel(table: Any, offsets: Any, factors: Any, step_sizes: Any, root
         _adam_part(table, offsets, i * GRAIN, stop, factors, step_sizes, root_scales, amsgrad)
 
 
-def _sgd_rows(
-    rows: Sequence[Row], first: Sequence[bool], *, lr: float, momentum: float, dampening: float, weight_decay: float,
+def _sgd_step(
+    tensors: Table, first: Sequence[bool], *, lr: float, momentum: float, dampening: float, weight_decay: float,
     nesterov: bool, maximize: bool,
 ) -> None:  # fmt: skip
-    """A step of rows (param, grad) or with a momentum (param, grad, momentum_buffer) of one dtype, in place."""
-    addresses, offsets = table(rows)
-    dtype, sign = rows[0][0].dtype, -1.0 if maximize else 1.0
+    """A step of tensors with (param, grad), or with a momentum (param, grad, momentum_buffer), in place."""
+    addresses, offsets, dtype = tensors
+    sign = -1.0 if maximize else 1.0
     real = dtype.type
     if momentum == 0:
         plain = (real(sign * lr), real(sign * weight_decay))
@@ -151,13 +151,12 @@ def _sgd_rows(
         _sgd_momentum_part(addresses, offsets, 0, offsets[-1], factors, shares, bool(nesterov))
 
 
-def _adam_rows(
-    rows: Sequence[Row], steps: Sequence[float], *, lr: float, beta1: float, beta2: float, eps: float, weight_decay: float,
+def _adam_step(
+    tensors: Table, steps: Sequence[float], *, lr: float, beta1: float, beta2: float, eps: float, weight_decay: float,
     decoupled_weight_decay: bool, amsgrad: bool, maximize: bool,
 ) -> None:  # fmt: skip
-    """A step of rows (param, grad, exp_avg, exp_avg_sq), with `amsgrad` and max_exp_avg_sq, of one dtype, in place."""
-    addresses, offsets = table(rows)
-    dtype = rows[0][0].dtype
+    """A step of tensors with (param, grad, exp_avg, exp_avg_sq), with `amsgrad` and max_exp_avg_sq, in place."""
+    addresses, offsets, dtype = tensors
     shrink, decay = (1.0 - lr * weight_decay, 0.0) if decoupled_weight_decay else (1.0, weight_decay)
     sign = -1.0 if maximize else 1.0
     factors = tuple(map(dtype.type, (shrink, decay, sign, 1 - beta1, beta2, 1 - beta2, eps)))
@@ -205,11 +204,11 @@ def sgd(
     p = _working_copy(out[0], param, param.dtype)
     g = np.asarray(grad, p.dtype, order="C")
     if momentum == 0:
-        _sgd_rows([(p, g)], (), **options)
+        _sgd_step(table((p, g), 2), (), **options)
         return deliver(out[0], p), momentum_buffer
     first = momentum_buffer is None
     b = _working_copy(out[1], np.zeros_like(p) if momentum_buffer is None else momentum_buffer, p.dtype)
-    _sgd_rows([(p, g, b)], (first,), **options)
+    _sgd_step(table((p, g, b), 3), (first,), **options)
     return deliver(out[0], p), deliver(out[1], b)
 
 
@@ -241,8 +240,9 @@ def adam(
     if amsgrad and max_exp_avg_sq is not None:
         given.append(max_exp_avg_sq)
     p, *state = (_working_copy(target, array, param.dtype) for target, array in zip(out, given, strict=False))
-    _adam_rows(
-        [(p, np.asarray(grad, p.dtype, order="C"), *state)], (step,), lr=lr, beta1=beta1, beta2=beta2, eps=eps,
+    arrays = (p, np.asarray(grad, p.dtype, order="C"), *state)
+    _adam_step(
+        table(arrays, len(arrays)), (step,), lr=lr, beta1=beta1, beta2=beta2, eps=eps,
         weight_decay=weight_decay, decoupled_weight_decay=decoupled_weight_decay, amsgrad=len(state) == 3, maximize=maximize,
     )  # fmt: skip
     results = [deliver(target, array) for target, array in zip(out, (p, *state), strict=False)]
@@ -259,7 +259,7 @@ def multi_tensor_sgd(
     nesterov: bool,
     maximize: bool,
 ) -> None:
-    """`sgd` of a list of tensors, in place; one loop takes all that `_tensor_list.fits`, and gives the same bits.
+    """`sgd` of a list of tensors, in place; one loop takes all that `_tensor_list.fit`, and gives the same bits.
 
     `arrays` are param and grad of the first tensor, with a momentum its momentum_buffer, then those of the next tensor.
     `first` says of each whether this is its first step: then its buffer holds zeros.
@@ -269,8 +269,8 @@ def multi_tensor_sgd(
         "maximize": maximize,
     }  # fmt: skip
     together, alone = launches(arrays, len(first))
-    for rows, numbers in together:
-        _sgd_rows(rows, [first[number] for number in numbers], **options)
+    for tensors, numbers in together:
+        _sgd_step(tensors, [first[number] for number in numbers], **options)
     for (param, grad, *buffers), number in alone:
         buffer = buffers[0] if buffers else None
         sgd(param, grad, None if first[number] else buffer, **options, out=(param, buffer))
@@ -288,7 +288,7 @@ def multi_tensor_adam(
     amsgrad: bool,
     maximize: bool,
 ) -> None:
-    """`adam` of a list of tensors, in place; one loop takes all that `_tensor_list.fits`, and gives the same bits.
+    """`adam` of a list of tensors, in place; one loop takes all that `_tensor_list.fit`, and gives the same bits.
 
     `arrays` are param, grad, exp_avg, exp_avg_sq and with `amsgrad` max_exp_avg_sq of the first tensor, then those of the
     next one; `steps` has one entry for each tensor.
@@ -296,8 +296,8 @@ def multi_tensor_adam(
     options: dict[str, Any] = {"lr": lr, "beta1": beta1, "beta2": beta2, "eps": eps, "weight_decay": weight_decay,
                "decoupled_weight_decay": decoupled_weight_decay, "amsgrad": amsgrad, "maximize": maximize}  # fmt: skip
     together, alone = launches(arrays, len(steps))
-    for rows, numbers in together:
-        _adam_rows(rows, [steps[number] for number in numbers], **options)
+    for tensors, numbers in together:
+        _adam_step(tensors, [steps[number] for number in numbers], **options)
     for row, number in alone:
         param, grad, mean, square, *largest = row
         top = largest[0] if amsgrad else None
