@@ -16,7 +16,7 @@ import pytest
 import lucid
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-LAYERS = ("tbb", "workqueue")
+LAYERS = ("default", "workqueue")  # the first is TBB, unless there is a single CPU
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 
 
@@ -172,7 +172,7 @@ def test_without_tbb_one_warning_says_what_to_install() -> None:
     code = """
 import sys, warnings
 from lucid_kernels.cpu import threads
-threads.load_tbb = lambda: False
+threads.load_tbb, threads.affine_cpus = lambda: False, lambda: 2
 threads.sys.platform, threads.platform.machine = 'linux', lambda: 'x86_64'
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter('always')
@@ -182,3 +182,31 @@ import numba
 print(numba.threading_layer(), [str(w.message) for w in caught if 'pip install tbb' in str(w.message)].__len__())
 """
     assert run(code) == "workqueue 1"
+
+
+@needs_fork
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="the system cannot pin a process")
+@pytest.mark.parametrize("variables", [{}, {"NUMBA_NUM_THREADS": "2"}], ids=["default", "two threads"])
+def test_on_a_single_cpu_a_process_that_has_forked_ends(variables: dict[str, str]) -> None:
+    code = """
+import os, sys
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+import lucid
+x = lucid.ones(1 << 18)
+assert x.exp().log().sum().item() == 1 << 18
+if (child := os.fork()) == 0:
+    sys.exit(x.relu().sum().item() != 1 << 18)
+assert os.waitpid(child, 0)[1] == 0
+print(x.relu().sum().item())
+"""
+    assert run(code, **variables) == str(float(1 << 18))
+
+
+def test_more_threads_than_the_workqueue_has_started() -> None:
+    code = """
+import lucid
+for number in (1, 7, 2, 64):
+    lucid.set_num_threads(number)
+    print(number == lucid.get_num_threads() and lucid.ones(1 << 18).relu().sum().item())
+"""
+    assert set(run(code, "workqueue").split()) == {str(float(1 << 18))}

@@ -10,7 +10,7 @@ import numba
 
 from ._kernel import Kernel
 from ._parallel import GuardedKernel, ParallelKernel
-from .threads import choose_layer, get_num_threads
+from .threads import STARTED_THREADS, choose_layer, get_num_threads
 
 # Reassociation lets LLVM vectorise sums. `nnan` and `ninf` stay off: with them NaN and inf come out wrong. So do `arcp`
 # and `afn`: they allow a reciprocal estimate and a Newton step for a division, which turns 1 / inf into NaN.
@@ -26,7 +26,10 @@ _config = _numba.config  # Numba adds its settings to this module when it is imp
 _config.THREADING_LAYER = choose_layer(_config.THREADING_LAYER)
 # Starts the layer: code that is loaded from disk needs the addresses of its functions.
 numba.set_num_threads(min(get_num_threads(), _config.NUMBA_NUM_THREADS))
-_parallel_kernel = GuardedKernel if _numba.threading_layer() == "workqueue" else ParallelKernel
+_parallel_kernel: type[Kernel] = ParallelKernel
+if _numba.threading_layer() == "workqueue":
+    _parallel_kernel = GuardedKernel
+    STARTED_THREADS.value = _config.NUMBA_NUM_THREADS
 
 
 def _compiled(function: Callable[..., Any], flags: Any, kernel: type[Kernel] = Kernel, **more: Any) -> Callable[..., Any]:

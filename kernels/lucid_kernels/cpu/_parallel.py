@@ -22,10 +22,11 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from ._kernel import Kernel, KernelCompiler, inner
-from .threads import THREADS
+from .threads import STARTED_THREADS, THREADS
 
-_THREADS_SYMBOL = "lucid_num_threads"
-llvmlite.binding.add_symbol(_THREADS_SYMBOL, ctypes.addressof(THREADS))
+_VARIABLES = {"lucid_num_threads": THREADS, "lucid_started_threads": STARTED_THREADS}
+for _name, _variable in _VARIABLES.items():
+    llvmlite.binding.add_symbol(_name, ctypes.addressof(_variable))
 
 
 # ---- calling a function on all threads -----------------------------------------------------------------------------
@@ -44,7 +45,8 @@ def launch(typing_context: Any, task: Any, count: Any, arguments: Any) -> Any:
         share = _share(context, builder.module, compiled.fndesc, call, shared.type)
 
         i32, i64, pointer = ir.IntType(32), ir.IntType(64), ir.IntType(8).as_pointer()
-        threads = builder.load(_threads(builder.module))
+        chosen, started = (builder.load(_global(builder.module, name)) for name in _VARIABLES)
+        threads = builder.select(builder.icmp_signed("<", started, chosen), started, chosen)
         alone = builder.or_(builder.icmp_signed("<=", count, i64(1)), builder.icmp_signed("<=", threads, i32(1)))
         # The layer divides `size`, and advances the array at `start` by `step` bytes an iteration. With address 0 and a step of 1
         # the address that a call gets is the number of its first iteration.
@@ -69,11 +71,11 @@ def launch(typing_context: Any, task: Any, count: Any, arguments: Any) -> Any:
     return types.void(task, count, arguments), codegen
 
 
-def _threads(module: Any) -> Any:
-    """The variable THREADS, as `module` sees it."""
-    if _THREADS_SYMBOL in module.globals:
-        return module.globals[_THREADS_SYMBOL]
-    return cgutils.add_global_variable(module, ir.IntType(32), _THREADS_SYMBOL)
+def _global(module: Any, name: str) -> Any:
+    """The variable `name` of `_VARIABLES`, as `module` sees it."""
+    if name in module.globals:
+        return module.globals[name]
+    return cgutils.add_global_variable(module, ir.IntType(32), name)
 
 
 def _share(context: Any, module: Any, task: Any, call: Any, shared: Any) -> Any:

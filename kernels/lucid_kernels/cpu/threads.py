@@ -16,10 +16,14 @@ import sysconfig
 import warnings
 
 
+def affine_cpus() -> int:
+    """The CPUs that threads of this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def available_cpus() -> int:
     """The CPUs that this process may use: its affinity, and the quota of its control group, rounded up."""
-    cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, math.ceil(min(cpus, _quota(pathlib.Path("/sys/fs/cgroup")))))
+    return max(1, math.ceil(min(affine_cpus(), _quota(pathlib.Path("/sys/fs/cgroup")))))
 
 
 def _quota(root: pathlib.Path) -> float:
@@ -47,6 +51,8 @@ def default_threads() -> int:
 
 #: Compiled kernels read the number where it lies (`_parallel.launch`).
 THREADS = ctypes.c_int32(default_threads())
+#: At most as many of them: Numba's workqueue hangs if it is asked for more threads than it has started.
+STARTED_THREADS = ctypes.c_int32((1 << 31) - 1)
 
 
 def get_num_threads() -> int:
@@ -81,8 +87,12 @@ def choose_layer(chosen: str) -> str:
     """The threading layer for Numba, where the user's setting NUMBA_THREADING_LAYER is `chosen`; warns if that should be better.
 
     TBB takes 1.6 us a launch. Without it, Numba's own workqueue takes 50 to 90 us, and two threads must not launch kernels at
-    once (`_parallel.GuardedKernel`). GNU OpenMP would stall for 8 ms between kernels and end processes that fork.
+    once (`_parallel.GuardedKernel`). GNU OpenMP would stall for 8 ms between kernels and end processes that fork. On a single CPU
+    TBB has no thread of its own: after a fork the parent process never ends, since it waits at exit for a task of Numba's layer
+    that no thread has run. With nothing to share the workqueue costs nothing there.
     """
+    if chosen == "default" and affine_cpus() == 1:
+        return "workqueue"
     loaded = load_tbb()
     if chosen != "default":
         return chosen
