@@ -36,8 +36,8 @@ from ._sliding import valid_range
 # Bytes of the images and of the sums of a band of output rows, in an L1 cache of 32 KiB or more: a plane of 56x56 is one band.
 _BAND_BYTES = 28 << 10
 _BLOCK_BYTES = RUN_VECTORS * VECTOR_BYTES
-# How wide results may be for `_depthwise_lanes`, in vectors: where the loops here read the planes as they are, those over 3x3 taps
-# with strides of 1, and where they do not.
+# How wide results may be for `_depthwise_lanes`, in vectors: where the loops here read the planes as they are, those over 3x3
+# taps with strides of 1, and where they do not.
 _NARROW, _NARROW_3X3, _WIDE = 0.75, 0.9, 2
 
 

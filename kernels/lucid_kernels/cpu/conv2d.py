@@ -1,8 +1,8 @@
 """2-d convolution and its gradients: each call goes to the way that suits its shape.
 
 `_winograd` serves 3x3 taps of 16 channels and more, `_direct` and `_direct_grad_weight` most others, `_direct_transposed` the
-input gradient with strides, `_depthwise` one input channel a group, `_columns` groups of few results and what is too small for
-threads. Taps as large as the image are a product of matrices. float16 and bfloat16 are computed in float32.
+input gradient with strides, `_depthwise` one input channel a group, `_columns` groups of few results, gradients of few channels and
+what is too small for threads. Taps as large as the image are a product of matrices. float16 and bfloat16 are computed in float32.
 """
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from . import _winograd, _winograd_grad_weight, blas, reduction
 from ._columns import convolve_by_tiles, grad_input_by_tiles, grad_weight_by_tiles
 from ._depthwise import depthwise, depthwise_grad_input, depthwise_grad_weight
-from ._direct import convolve, grad_input, suits
+from ._direct import convolve, grad_input, suits, suits_forward
 from ._direct_grad_weight import grad_weight, suits_grad_weight
 from ._direct_transposed import grad_input_strided
 from ._layout import PARALLEL_FROM, Array, contiguous, deliver, outputs, result, upcast_half
@@ -79,7 +79,7 @@ def conv2d(
         depthwise(contiguous(x), contiguous(weight), contiguous(bias), window, y)
     elif _winograd.suits(x, window, groups, weight.shape[0]):
         _winograd.convolve(contiguous(x), contiguous(weight), contiguous(bias), window, y)
-    elif suits(x, window, groups, weight.shape[0]):
+    elif suits_forward(x, window, groups, weight.shape[0]):
         convolve(contiguous(x), weight, contiguous(bias), window, y, groups)
     else:
         convolve_by_tiles(contiguous(x), _by_group(weight, groups), contiguous(bias), window, y)
