@@ -11,6 +11,7 @@ from typing import Any
 from ..autograd.errors import type_name
 from ..tensor import Tensor
 from ._operands import require_tensor
+from .activation import relu
 from .pooling import adaptive_avg_pool2d, avg_pool2d, max_pool2d
 
 __all__ = ("adaptive_avg_pool1d", "adaptive_max_pool1d", "avg_pool1d", "max_pool1d", "max_pool3d")
@@ -177,7 +178,8 @@ def _window_maxima(x: Tensor, dim: int, length: int, pieces: int) -> tuple[Tenso
 
 # ---- powers ------------------------------------------------------------------------------------------------------------
 def _lp(pooled: Tensor, norm_type: float, count: int) -> Tensor:
-    return (pooled.sign() * pooled.abs().clamp(min=0) * count) ** (1.0 / norm_type)
+    # relu: its gradient is 0 where the sum is, whatever the infinite slope of the root makes of it.
+    return (pooled.sign() * relu(pooled.abs()) * count) ** (1.0 / norm_type)
 
 
 def lp_pool1d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:

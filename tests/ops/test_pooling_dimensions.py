@@ -80,6 +80,13 @@ def test_norms(dims: int, norm: float, device: str) -> None:
     check_derivatives(lambda x: getattr(F, f"lp_pool{dims}d")(x, norm, 2), device, x[:1, :1])
 
 
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_lp_pooling_of_zeros_has_the_gradient_zero(dims: int, device: str) -> None:
+    x = lucid.zeros(1, 1, *(4,) * dims, device=device, requires_grad=True)
+    getattr(F, f"lp_pool{dims}d")(x, 2.0, 2).sum().backward()
+    assert not x.grad.any()
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_halves(dtype: str, device: str) -> None:
     x = lucid.arange(64, device=device).reshape(1, 1, 4, 4, 4).to(getattr(lucid, dtype))
