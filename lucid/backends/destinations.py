@@ -17,7 +17,8 @@ _ALIKE = frozenset("""
 abs add arctan arctan2 bitwise_and bitwise_invert bitwise_or bitwise_xor ceil clip cos cosh div exp exp2 expm1 floor fmod lerp
 log log10 log1p log2 maximum minimum mul neg power reciprocal remainder round rsqrt sin sinh sqrt square sub tan trunc
 """.split())
-_ALIKE_ON_CPU = _ALIKE | frozenset("gelu relu sigmoid silu tanh".split())  # CUDA kernels rely on a result of its own
+_OURS = frozenset("exp gelu relu sigmoid silu tanh".split())
+_ALIKE_ON_CPU = _ALIKE | _OURS  # CUDA kernels rely on a result of its own
 _TRUTHS = frozenset("eq ge gt le logical_and logical_not logical_or logical_xor lt ne".split())  # with a bool result
 
 
@@ -26,14 +27,14 @@ def entry_into(name: str, arguments: Sequence[Any], out: Array) -> str | None:
 
     Any arguments of any operation will do: arrays of several shapes, dtypes and devices, numbers and None.
     """
-    kind, dtype = out.__class__, out.dtype
+    kind, dtype, shape = out.__class__, out.dtype, out.shape
     on_cpu = kind is np.ndarray
     alike = name in (_ALIKE_ON_CPU if on_cpu else _ALIKE)
     if not alike and (dtype.kind != "b" or name not in _TRUTHS):
         return None
     if dtype.kind == "c":  # functions of complex numbers are often made of several operations
         return None
-    shape, one_shape = out.shape, True
+    one_shape = True
     for array in arguments:
         if array.__class__ is kind:
             if alike and array.dtype is not dtype and array.dtype != dtype:
@@ -43,11 +44,19 @@ def entry_into(name: str, arguments: Sequence[Any], out: Array) -> str | None:
         elif hasattr(array, "dtype"):
             return None
     if on_cpu:
-        if one_shape and out.size >= LARGE and name in ARITHMETIC and arguments[1].__class__ is kind:
+        large = out.size >= LARGE and name in ARITHMETIC and one_shape and _in_order(out, *arguments)
+        if (large or name in _OURS) and not out.flags.writeable:
+            return None  # our kernels would not say so; a plain copy does
+        if large:
             return f"large_{name}"
     elif not has_memory(out):
         return None
     return name if one_shape or _broadcast([array.shape for array in arguments if array.__class__ is kind]) == shape else None
+
+
+def _in_order(*arrays: Any) -> bool:
+    """Whether all are row-major arrays: our kernels make copies of others, NumPy's do not."""
+    return all(array.__class__ is np.ndarray and array.flags.c_contiguous for array in arrays)
 
 
 def _broadcast(shapes: list[tuple[int, ...]]) -> tuple[int, ...] | None:

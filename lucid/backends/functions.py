@@ -69,6 +69,11 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
         return out
 
     @entry
+    def fill(x: Array, *, value: Any, out: Array | None = None) -> Array:
+        """`value`, a number, in the shape of `x`."""
+        return write(value, xp.empty_like(x) if out is None else out)
+
+    @entry
     def clip(x: Array, low: Array | None, high: Array | None, *, out: Array | None = None) -> Array:
         if x.dtype.kind != "V":
             return xp.clip(x, low, high, out=out)

@@ -33,6 +33,7 @@ from . import (
     dropout,
     embedding,
     extrema,
+    fill,
     float_parts,
     fold,
     gamma,
@@ -89,8 +90,8 @@ from . import (
 from ._out import method as as_method
 
 FAMILIES = (activation, arithmetic, bilinear, binary, broadcasting, buffers, comparison, complex_parts, conversion, convolution,
-            creation, diagonals, dropout, embedding, extrema, float_parts, fold, gamma, gather_scatter, histogram, index_slices,
-            indexing, likelihood_loss, linear_algebra, linear_algebra_determinant, linear_algebra_exponential,
+            creation, diagonals, dropout, embedding, extrema, fill, float_parts, fold, gamma, gather_scatter, histogram,
+            index_slices, indexing, likelihood_loss, linear_algebra, linear_algebra_determinant, linear_algebra_exponential,
             linear_algebra_factors, linear_algebra_lu, linear_algebra_products, linear_algebra_pseudoinverse,
             linear_algebra_sums, linear_algebra_systems, linear_algebra_triangular, loss, margin_loss, masking, moments,
             normalization, norms, padding, permutation, piecewise_activation, pooling, pooling_dimensions, random_fill,
@@ -162,14 +163,6 @@ def _attach() -> None:
     methods.mT = property(permutation.adjoint_view)
     methods.mH = property(_matrices.adjoint)
     methods.H = property(_matrices.matrix_adjoint)
-    methods.zero_ = lambda self: self.fill_(0)
-    methods.fill_ = _fill_
-
-
-def _fill_(self: Tensor, value: Any) -> Tensor:
-    """Write one number, or the only element of a tensor, into every element."""
-    return write(self, lambda old: old.new_full((), value).expand(old.shape) if not isinstance(value, Tensor)
-                 else value.to(old.device, old.dtype).expand(old.shape))
 
 
 _attach()

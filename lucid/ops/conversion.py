@@ -10,8 +10,9 @@ from .. import _dtypes, backends
 from ..autograd.errors import type_name
 from ..autograd.grad_mode import GRAD
 from ..autograd.grad_mode import mode as grad_mode
-from ..autograd.inplace import check_result, write
+from ..autograd.inplace import store, write
 from ..autograd.op import Node, Op, UnaryOp
+from ..autograd.overwrite import refuse_shared
 from ..backends import Device
 from ..backends.memory_format import (
     MemoryFormat,
@@ -286,10 +287,19 @@ def bool(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
 
 
 def copy_(self: Tensor, src: Tensor, non_blocking: Any = False) -> Tensor:
-    """Write the elements of `src`, broadcast, cast and moved as needed, into this tensor."""
+    """Write the elements of `src`, broadcast, cast and moved as needed, into this tensor.
+
+    Raises RuntimeError where both share memory, but not element by element.
+    """
+    refuse_shared(self, (require_tensor("copy_", src),))
+    recording = grad_mode.get() & GRAD and not (src._node is self._node is self._view is None)
+    plain = src._array.dtype == self._array.dtype or src._array.dtype.kind != "c"
+    if plain and not recording and src._array.__class__ is self._array.__class__ and src.device == self.device:
+        store(self, src._array if src._array.shape == self._array.shape else src.expand(self.shape)._array)
+        return self
+
     def converted(old: Tensor) -> Tensor:
-        value = to(require_tensor("copy_", src), old.device, old.dtype)
+        value = to(src, old.device, old.dtype)
         return value if value.shape == old.shape else value.expand(old.shape)
 
-    check_result(self, self._array.shape, self._array.dtype)
     return write(self, converted)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ... import _dtypes
 from ...autograd.grad_mode import no_grad
-from ...autograd.inplace import refuse_overlap
+from ...autograd.overwrite import refuse_overlap
 from ...backends import Device, run
 from ...tensor import Tensor, version_box
 from ..parameter import Buffer

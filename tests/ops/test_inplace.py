@@ -1,0 +1,283 @@
+"""Operations that write straight into a tensor, in place or with `out`: the numbers, gradients and errors of the others."""
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from lucid_kernels.cpu._pool import POOL
+
+import lucid
+from lucid import Tensor, ops
+
+#: What the methods take beside the tensor: None is nothing, a number of tensors, or values.
+OPERANDS: dict[str, Any] = {
+    **dict.fromkeys(("add sub subtract mul multiply div divide true_divide floor_divide remainder fmod atan2 arctan2 eq ne lt le gt "
+                     "ge greater greater_equal less less_equal not_equal logical_and logical_or logical_xor bitwise_and bitwise_or "
+                     "bitwise_xor ldexp pow").split(), 1),
+    **dict.fromkeys(("addcmul", "addcdiv"), 2),
+    "clip": (-0.5, 0.5), "clamp": (-0.5, 0.5), "clamp_min": (0.5,), "clamp_max": (0.5,),
+}
+NAMES = sorted({name for family in ops.FAMILIES for name in getattr(family, "SINGLE", ())
+                if name in getattr(family, "INPLACE_METHODS", ())})
+#: Those whose kernel computes a new array all the same.
+INDIRECT = frozenset("""
+acos acosh arccos arccosh arcsin arcsinh arctanh asin asinh atanh deg2rad eq floor_divide ge greater greater_equal gt le less
+less_equal logical_and logical_not logical_or logical_xor lt nan_to_num ne not_equal rad2deg sign sinc
+bitwise_and bitwise_not bitwise_or bitwise_xor addcdiv addcmul ldexp lerp
+""".split())
+DTYPES = (lucid.float32, lucid.float64, lucid.float16, lucid.bfloat16, lucid.int32, lucid.uint8, lucid.bool, lucid.complex64)
+LAYOUTS: dict[str, Callable[[Tensor], Tensor]] = {
+    "contiguous": lambda x: x,
+    "transposed": lambda x: x.t(),
+    "rows with gaps": lambda x: x[:, 1:-1],
+    "every other": lambda x: x[::2, ::3],
+    "one column": lambda x: x[:, 2],
+    "one element": lambda x: x[1, 1],
+    "empty": lambda x: x[:0],
+}
+
+
+def numbers(dtype: Any, device: str, seed: int) -> Tensor:
+    """A matrix of 5 x 7 with both signs, zeros, and NaN and infinities where the dtype has them."""
+    values = np.random.default_rng(seed).integers(-6, 7, (5, 7)) / 4
+    if dtype in (lucid.int32, lucid.uint8):
+        values = np.abs(values * 4) + (seed > 0)  # integers are not divided by 0, nor raised to negative powers
+    elif dtype is not lucid.bool:
+        values[0, :3] = np.nan, np.inf, -np.inf
+        values[1, 1] = np.nan
+    return lucid.tensor(values, device=device).to(dtype)
+
+
+def operands(name: str, dtype: Any, device: str, layout: Callable[[Tensor], Tensor]) -> tuple[Any, ...]:
+    given = OPERANDS.get(name, ())
+    if name == "lerp":
+        return layout(numbers(dtype, device, 1)), 0.25
+    return tuple(layout(numbers(dtype, device, seed + 1)) for seed in range(given)) if isinstance(given, int) else given
+
+
+def assert_same(a: Tensor, b: Tensor) -> None:
+    np.testing.assert_array_equal(a.cpu().numpy().astype(complex), b.cpu().numpy().astype(complex))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_in_place_gives_the_numbers_of_the_function(name: str, device: str) -> None:
+    for dtype in DTYPES if device == "cpu" else (lucid.float32, lucid.bool):
+        for label, layout in LAYOUTS.items():
+            x = numbers(dtype, device, 0)
+            part, others = layout(x), operands(name, dtype, device, layout)
+            before, version = x.clone(), x._version
+            try:
+                expected = getattr(part, name)(*others)
+                fits = lucid.can_cast(expected.dtype, dtype)
+            except (RuntimeError, NotImplementedError, TypeError) as error:
+                expected, fits = type(error), False
+            if fits:
+                result = getattr(part, f"{name}_")(*others)
+                assert result is part and x._version == version + 1, (name, dtype, label)
+                assert_same(part, expected.to(dtype))
+                layout(before).copy_(part)  # and nothing else is written
+                assert_same(x, before)
+            else:
+                with pytest.raises(expected if isinstance(expected, type) else RuntimeError):
+                    getattr(part, f"{name}_")(*others)
+                assert_same(x, before)
+                assert x._version == version
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if hasattr(lucid, name)])
+def test_out_gives_the_numbers_of_the_function(name: str, device: str) -> None:
+    function = getattr(lucid, name)
+    if not hasattr(function, "without_out"):
+        pytest.skip("has no out")
+    for dtype in (lucid.float32, lucid.bfloat16, lucid.int32, lucid.bool) if device == "cpu" else (lucid.float32,):
+        for layout in LAYOUTS.values():
+            x = numbers(dtype, device, 0)
+            part, others = layout(x), operands(name, dtype, device, layout)
+            try:
+                expected = function(part, *others)
+            except (RuntimeError, NotImplementedError, TypeError):
+                continue
+            out = layout(lucid.zeros(5, 7, dtype=expected.dtype, device=device))
+            assert function(part, *others, out=out) is out
+            assert_same(out, expected)
+            if expected.dtype == dtype:
+                assert function(part, *others, out=part) is part
+                assert_same(part, expected)
+
+
+def peak(call: Callable[[], Any]) -> int:
+    """The most bytes that `call` takes beyond what there was, of large arrays in the pool or others."""
+    call()  # compiles
+    POOL.reset_peaks()
+    before = POOL.count().max_allocated
+    tracemalloc.start()
+    try:
+        call()
+        return max(tracemalloc.get_traced_memory()[1], POOL.count().max_allocated - before)
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in INDIRECT])
+def test_no_second_array(name: str) -> None:
+    x = lucid.rand(600, 512)
+    others = tuple(lucid.rand(600, 512) for _ in range(given)) if isinstance(given := OPERANDS.get(name, ()), int) else given
+    with lucid.no_grad():
+        assert peak(lambda: getattr(x, f"{name}_")(*others)) < x.nbytes // 8
+        if hasattr(getattr(lucid, name, None), "without_out"):
+            out = lucid.empty(600, 512)
+            assert peak(lambda: getattr(lucid, name)(x, *others, out=out)) < x.nbytes // 8
+
+
+@pytest.mark.parametrize("call", [
+    lambda x, y: x.add_(1), lambda x, y: x.mul_(y[0]), lambda x, y: lucid.nn.functional.relu(x, inplace=True),
+    lambda x, y: lucid.nn.functional.silu(x, inplace=True), lambda x, y: x[:, 1:].mul_(y[:, 1:]), lambda x, y: x.t().sub_(y.t()),
+    lambda x, y: x.pow_(2), lambda x, y: x.__imul__(2)])
+def test_no_second_array_for_broadcast_operands_numbers_and_views(call: Any) -> None:
+    x, y = lucid.rand(600, 512), lucid.rand(600, 512)
+    with lucid.no_grad():
+        assert peak(lambda: call(x, y)) < x.nbytes // 8
+
+
+SMOOTH: dict[str, Callable[[Any, Any], Any]] = {
+    "add_": lambda y, w: y.add_(w, alpha=2), "sub_": lambda y, w: y.sub_(w), "mul_": lambda y, w: y.mul_(w),
+    "mul_ number": lambda y, w: y.mul_(1.5), "div_": lambda y, w: y.div_(w), "row": lambda y, w: y.mul_(w[0]),
+    "exp_": lambda y, w: y.mul_(0.3).exp_(), "sin_": lambda y, w: y.sin_(), "sigmoid_": lambda y, w: y.sigmoid_(),
+    "tanh_": lambda y, w: y.tanh_(), "square_": lambda y, w: y.square_(), "lerp_": lambda y, w: y.lerp_(w, 0.3),
+    "lerp_ tensor": lambda y, w: y.lerp_(y * 2, w), "addcmul_": lambda y, w: y.addcmul_(w, w, value=0.5),
+    "pow_": lambda y, w: y.pow_(3), "clamp_": lambda y, w: y.clamp_(-1.0, 1.0), "sqrt_": lambda y, w: y.square_().add_(1).sqrt_(),
+    "view": lambda y, w: y[1:].mul_(w[1:]), "view kept": lambda y, w: y[:, 1:].mul_(0.5).exp_(),
+    "self": lambda y, w: y.add_(y), "another view": lambda y, w: y.t().mul_(w.t()),
+}
+
+
+@pytest.mark.parametrize("names", [(first, second) for first in SMOOTH for second in ("mul_", "sigmoid_", "view")], ids="-".join)
+def test_gradients_and_second_gradients_of_chains(names: tuple[str, str]) -> None:
+    torch = pytest.importorskip("torch")
+    values = np.random.default_rng(0).uniform(0.3, 1.2, (2, 3, 4))
+
+    def run(lib: Any) -> Any:
+        x, w = (lib.tensor(array).requires_grad_() for array in values)
+        try:
+            y = x * 1.0
+            for name in names:
+                SMOOTH[name](y, w)
+            first = lib.autograd.grad((y * y).sum(), (x, w), create_graph=True, allow_unused=True)
+            total = sum((g * g).sum() for g in first if g is not None)
+            second = lib.autograd.grad(total, (x, w), allow_unused=True)
+        except RuntimeError:
+            return RuntimeError
+        return [None if g is None else g.detach().numpy() for g in (y, *first, *second)]
+
+    ours, theirs = run(lucid), run(torch)
+    if theirs is RuntimeError:
+        assert ours is RuntimeError
+        return
+    for a, b in zip(ours, theirs, strict=True):
+        if b is None or a is None:
+            assert not np.any(a if b is None else b)
+        else:
+            np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
+
+
+def test_a_kept_result_that_is_written_again_is_noticed(device: str) -> None:
+    x = lucid.tensor([1.0, 2.0], requires_grad=True, device=device)
+    y = (x * 1).exp_()
+    y.add_(1)
+    with pytest.raises(RuntimeError, match=r"modified by an inplace operation.*'exp'"):
+        y.sum().backward()
+
+
+def test_a_number_saved_from_before_is_kept(device: str) -> None:
+    x = lucid.tensor([1.0, 2.0], requires_grad=True, device=device)
+    y = (x * 1).square_()
+    y.zero_().add_(1)
+    (z := (x * 3).square_()).sum().backward()
+    assert z.tolist() == [9.0, 36.0] and x.grad.tolist() == [18.0, 36.0]
+
+
+OVERLAPPING: dict[str, Callable[[Any, Any], Any]] = {
+    "shifted": lambda lib, x: x.reshape(-1)[1:].add_(x.reshape(-1)[:-1]),
+    "shifted, promoted": lambda lib, x: x.reshape(-1)[1:].mul_(x.reshape(-1)[:-1], ),
+    "transposed": lambda lib, x: x.add_(x.t()),
+    "row of itself": lambda lib, x: x.sub_(x[0]),
+    "element of itself": lambda lib, x: x.mul_(x[0, 0]),
+    "itself": lambda lib, x: x.add_(x),
+    "the same elements": lambda lib, x: x.mul_(x.view(4, 4)),
+    "apart": lambda lib, x: x[:2].add_(x[2:]),
+    "scaled": lambda lib, x: x.reshape(-1)[1:].add_(x.reshape(-1)[:-1], alpha=2),
+    "lerp": lambda lib, x: x.lerp_(x.t(), 0.5),
+    "addcmul": lambda lib, x: x.addcmul_(x.t(), x),
+    "clamp": lambda lib, x: x.clamp_(max=x.t()),
+    "keyword": lambda lib, x: x.addcdiv_(x, tensor2=x.t()),
+    "copy": lambda lib, x: x.copy_(x.t()),
+    "copy of itself": lambda lib, x: x.copy_(x),
+    "out": lambda lib, x: lib.add(x[0], x[1], out=x[1]),
+    "out shifted": lambda lib, x: lib.add(x.view(-1)[:-1], 1, out=x.view(-1)[1:]),
+    "out transposed": lambda lib, x: lib.exp(x, out=x.t()),
+    "expanded": lambda lib, x: x[:1].expand(4, 4).add_(1),
+    "expanded out": lambda lib, x: lib.add(x, 1, out=x[:1].expand(4, 4)),
+}
+
+
+@pytest.mark.parametrize("name", OVERLAPPING)
+def test_overlapping_operands_as_in_pytorch(name: str, device: str) -> None:
+    torch = pytest.importorskip("torch")
+    values = np.random.default_rng(0).standard_normal((4, 4))
+
+    def run(lib: Any, **place: Any) -> Any:
+        x = lib.tensor(values, **place)
+        try:
+            OVERLAPPING[name](lib, x)
+        except RuntimeError as error:
+            np.testing.assert_array_equal(x.cpu().numpy(), values)
+            return str(error)
+        return x.cpu().numpy()
+
+    ours, theirs = run(lucid, device=device), run(torch)
+    if isinstance(theirs, str):
+        assert isinstance(ours, str) and ours[:60] == theirs[:60]
+    else:
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+
+
+@pytest.mark.parametrize("size", [40, 40_000, 400_000])
+def test_overlap_between_gaps_is_computed(size: int) -> None:
+    """With gaps between the elements it is not looked for, as in PyTorch; here the result is right all the same."""
+    x = lucid.rand(2, size)
+    expected = (x[:, 1:] + x[:, :-1]).numpy()
+    x[:, 1:].add_(x[:, :-1])
+    np.testing.assert_array_equal(x[:, 1:].numpy(), expected)
+
+
+@pytest.mark.parametrize("size", [10, 100_000])
+@pytest.mark.parametrize("name", ["relu_", "add_", "exp_"])
+def test_memory_that_cannot_be_written(name: str, size: int) -> None:
+    array = np.ones(size, np.float32)
+    array.flags.writeable = False
+    x = lucid.tensor(0.0)
+    x._array = array
+    with pytest.raises(RuntimeError, match="read-only"):
+        getattr(x, name)(*([x.clone()] if name == "add_" else []))
+    assert x._version == 0 and array.max() == 1
+
+
+def test_results_that_do_not_fit_leave_everything(device: str) -> None:
+    x = lucid.tensor([1.0, 2.0], device=device)
+    for call in (lambda: x.add_(lucid.ones(3, device=device)), lambda: x.add_(lucid.ones(2, 2, device=device)),
+                 lambda: lucid.tensor([1, 2], device=device).mul_(0.5), lambda: lucid.tensor([1, 2], device=device).exp_(),
+                 lambda: x.add_(lucid.ones(2, device="meta")), lambda: x.add_(lucid.tensor([1j, 2j], device=device))):
+        with pytest.raises(RuntimeError):
+            call()
+    assert x.tolist() == [1.0, 2.0] and x._version == 0
+
+
+def test_large_bfloat16(device: str) -> None:
+    x, y = lucid.rand(70_000, device=device).bfloat16(), lucid.rand(70_000, device=device).bfloat16()
+    expected = x + y
+    x.add_(y)
+    assert x.dtype == lucid.bfloat16
+    assert_same(x.float(), expected.float())
