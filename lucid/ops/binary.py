@@ -11,7 +11,7 @@ from ._operands import as_operand, common_dtype, promote, reduce_to, require_ten
 from ._out import accepts_out
 from .arithmetic import mul, pow
 from .comparison import where
-from .unary import exp, exp2, log, log1p
+from .unary import exp, exp2, flat, log, log1p
 
 METHODS = ("float_power", "fmax", "fmin", "atan2", "arctan2", "hypot", "logaddexp", "logaddexp2", "xlogy", "copysign",
            "nextafter", "heaviside", "ldexp", "gcd", "lcm", "bitwise_left_shift", "bitwise_right_shift")
@@ -90,8 +90,8 @@ _logaddexp2 = Op("logaddexp2", _slopes(lambda g, a, b, y: g / (1 + exp2(b - a)),
 _xlogy = Op("xlogy", _slopes(lambda g, a, b, y: where((a == 0) & (b <= 0), 0.0, g * log(b)), lambda g, a, b, y: g * a / b))
 _xlog1py = Op("xlog1py", _slopes(lambda g, a, b, y: where((a == 0) & (b <= -1), 0.0, g * log1p(b)),
                                  lambda g, a, b, y: g * a / (b + 1)))
-_copysign = Op("copysign", _slopes(lambda g, a, b, y: g * _over(y, a), lambda g, a, b, y: g * 0), keeps=True)
-_nextafter = Op("nextafter", _slopes(lambda g, a, b, y: where(a == b, 0.0, g), lambda g, a, b, y: g * 0))
+_copysign = Op("copysign", _slopes(lambda g, a, b, y: g * _over(y, a), lambda g, a, b, y: flat(g)), keeps=True)
+_nextafter = Op("nextafter", _slopes(lambda g, a, b, y: where(a == b, 0.0, g), lambda g, a, b, y: flat(g)))
 _heaviside = Op("heaviside", _heaviside_rule)
 _gcd, _lcm = Op("gcd"), Op("lcm")
 _left_shift, _right_shift = Op("bitwise_left_shift"), Op("bitwise_right_shift")

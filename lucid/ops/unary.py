@@ -30,15 +30,19 @@ _reciprocal = UnaryOp("reciprocal", lambda needs, a: lambda g, y: (-g * (y * y).
 _square = UnaryOp("square", lambda needs, a: lambda g, y: (g * a.conj() * 2,))
 
 
-def _flat_rule(needs: Any, a: Tensor) -> Any:
-    """The gradient of a step function: zero."""
-    return lambda g, y: (g * 0,)
+def flat(g: Tensor) -> Tensor:
+    """Zeros like `g`, also where it is NaN or infinite: the gradient between the steps of a function."""
+    return (g == g).to(g.dtype) * 0
+
+
+def _flat_rule(needs: Any, a: Tensor, **attributes: Any) -> Pull:
+    return lambda g, y: (flat(g),)
 
 
 def _angle_pull(a: Tensor) -> Pull:
     """Of real numbers the angle is a step; of complex ones it grows at right angles to them, and at 0 it has no direction."""
     if a._array.dtype.kind != "c":
-        return lambda g, y: (g * 0,)
+        return lambda g, y: (flat(g),)
 
     def pull(g: Tensor, y: Any) -> tuple[Tensor]:
         from .comparison import where
@@ -65,7 +69,7 @@ _sign = UnaryOp("sign", _flat_rule)
 _floor = UnaryOp("floor", _flat_rule)
 _ceil = UnaryOp("ceil", _flat_rule)
 _trunc = UnaryOp("trunc", _flat_rule)
-_round = Op("round", lambda needs, a, *, decimals: lambda g, y: (g * 0,))
+_round = Op("round", _flat_rule)
 _nan_to_num = Op("nan_to_num", _nan_to_num_rule)
 _angle = Op("angle", lambda needs, a: _angle_pull(a))
 _signbit = Op("signbit")
