@@ -158,25 +158,28 @@ def fuse(function: Callable[..., Any] | None = None) -> Callable[..., Any]:
     @functools.wraps(function)
     def fused(*arguments: Any, **keywords: Any) -> Any:
         tensors: list[Tensor] = []
-        kinds, places = [], set()
+        key, places = list[Any](), set()
         for value in (*arguments, *keywords.values()) if keywords else arguments:
-            kinds.append(_key(value))
             if isinstance(value, Tensor):
+                array = value._array
                 tensors.append(value)
-                places.add(value._array.__class__)
+                places.add(array.__class__)
+                key += array.dtype.num, array.ndim > 0  # the hash of a dtype takes as long as both
+            else:
+                key.append((value.__class__, repr(value) if value.__class__ is float else value))  # -0.0 == 0.0
         if not tensors or _symbols() in places:
             return function(*arguments, **keywords)
         if len(places) > 1:
             tensors = _on_one_device(name, tensors)
-        key = (*kinds, tuple(keywords), _dtypes.get_default_dtype())
+        whole = (*key, tuple(keywords), _dtypes.get_default_dtype().num)
         try:
-            found = formulas.get(key)
+            found = formulas.get(whole)
         except TypeError as error:
             raise TypeError(f"lucid.fuse: {name}(): arguments that are no tensors must be hashable: {error}") from None
         if found is None:
             if len(formulas) >= _MOST_FORMULAS:
                 formulas.clear()
-            found = formulas[key] = _trace(name, function, arguments, keywords)
+            found = formulas[whole] = _trace(name, function, arguments, keywords)
         formula, assemble = found
         return assemble(formula(*tensors))
 
@@ -188,13 +191,6 @@ def _symbols() -> type:
     """The arrays of the backend that formulas are traced with."""
     kind: type = backends.symbolic_module().ndarray
     return kind
-
-
-def _key(value: Any) -> Any:
-    """What a function is traced anew for."""
-    if isinstance(value, Tensor):
-        return value._array.dtype, value._array.ndim > 0
-    return value.__class__, repr(value) if value.__class__ is float else value  # -0.0 == 0.0
 
 
 def _on_one_device(name: str, tensors: list[Tensor]) -> list[Tensor]:
@@ -224,7 +220,7 @@ def _trace(name: str, function: Callable[..., Any], arguments: tuple[Any, ...], 
     positional, names = len(arguments), tuple(keywords)
     # Not the tensors themselves: the formula would keep their memory.
     template = [wrap(None) if isinstance(value, Tensor) else value for value in values]
-    kinds = [_key(value) for value in values if isinstance(value, Tensor)]
+    kinds = [(value._array.dtype, value._array.ndim > 0) for value in values if isinstance(value, Tensor)]
     return Formula(name, flat, kinds), assemble
 
 

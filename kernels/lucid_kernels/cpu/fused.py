@@ -14,7 +14,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from lucid_kernels.expression import Layout, Part, Program, Step, plan
+from lucid_kernels.expression import Part, Program, Step, plan
 
 from . import _chunked, _formula_math, _math
 from ._compile import jit_strict
@@ -53,9 +53,12 @@ def fused(*arrays: Array, program: Program, out: Any = None) -> Any:
     Half-precision numbers are computed in float32, and rounded once at the end.
     """
     count = len(program.dtypes)
-    given = outputs(out if count > 1 else (out,), count)
-    results: list[Any] = [None] * count
-    for part in plan(program, tuple([() if array is None else array.shape for array in arrays]), SHORTEST_ROW):
+    parts = plan(program, tuple([() if array is None else array.shape for array in arrays]), SHORTEST_ROW)
+    if out is None and len(parts) == 1 and program.output_dtypes == program.dtypes:  # nothing is left to do with the results
+        results = _run(parts[0], arrays, None)
+        return tuple(results) if count > 1 else results[0]
+    given, results = outputs(out if count > 1 else (out,), count), [None] * count
+    for part in parts:
         computed = _run(part, arrays, [given[place] for place in part.places])
         for place, array in zip(part.places, computed, strict=True):
             dtype, target = program.dtypes[place], given[place]
@@ -64,45 +67,48 @@ def fused(*arrays: Array, program: Program, out: Any = None) -> Any:
     return tuple(results) if count > 1 else results[0]
 
 
-def _run(part: Part, arrays: Sequence[Array], out: Sequence[Array | None]) -> list[Array]:
-    program, shape, layout = part.program, part.shape, part.layout
-    small = layout.outer * layout.inner * 8 < SMALLEST  # these take most of their time around the loop
-    if small and all(given is None for given in out):
+def _run(part: Part, arrays: Sequence[Array], out: Sequence[Array | None] | None) -> list[Any]:
+    program, _, shape, layout, operands = part
+    outer, inner, kinds, _ = layout
+    small = outer * inner * 8 < SMALLEST  # these take most of their time around the loop
+    fresh = out is None or all(given is None for given in out)
+    if small and fresh:
         results = [np.empty(shape, dtype) for dtype in program.output_dtypes]
     else:
-        results = [result(given, shape, dtype) for given, dtype in zip(out, program.output_dtypes, strict=True)]
-    if not results[0].size:
+        targets = outputs(out, len(program.outputs))
+        results = [result(given, shape, dtype) for given, dtype in zip(targets, program.output_dtypes, strict=True)]
+    if not outer * inner:
         return results
-    rows = (layout.outer, layout.inner) if layout.outer > 1 else (-1,)
+    rows = (outer, inner) if outer > 1 else (-1,)
     arguments: list[Any] = []
-    for number, dtype, kind, expanded in part.operands:
+    for number, dtype, kind, expanded in operands:
         array = arrays[number] if expanded is None else np.broadcast_to(arrays[number], expanded)
         if array.dtype is not dtype and array.dtype != dtype:
             array = array.astype(dtype, order="C")
-        arguments.append(array.ravel() if layout.outer == 1 or kind != "F" else contiguous(array).reshape(rows))
-    streaming = not small and layout.outer == 1 and _streams(arguments, results, out)
-    _kernel(program, layout, streaming)(*arguments, *program.constants, *[array.reshape(rows) for array in results])
+        arguments.append(array.ravel() if outer == 1 or kind != "F" else contiguous(array).reshape(rows))
+    key = kinds, outer > 1, not small and outer == 1 and fresh and _streams(arguments, results)
+    kernel = program.kernels.get(key)
+    if kernel is None:
+        kernel = program.kernels[key] = _kernel(source(program, *key))
+    # A flat array is its own row: `reshape` takes as long as the kernel takes for a hundred elements.
+    arguments += program.constants
+    kernel(*arguments, *(results if len(shape) == 1 and outer == 1 else [array.reshape(rows) for array in results]))
     return results
 
 
-def _streams(arguments: Sequence[Array], results: Sequence[Array], out: Sequence[Array | None]) -> bool:
-    """Whether to stream the results: new ones, not arguments, with blocks of one length."""
+def _streams(arguments: Sequence[Array], results: Sequence[Array]) -> bool:
+    """Whether to stream the results: new ones, with blocks of one length."""
     dtype = results[0].dtype
-    if dtype.char not in "fd" or any(array.dtype != dtype for array in results) or any(given is not None for given in out):
+    if dtype.char not in "fd" or any(array.dtype != dtype for array in results):
         return False
     return streams(sum(array.nbytes for array in (*arguments, *results)), *results)
 
 
-def _kernel(program: Program, layout: Layout, streaming: bool) -> Callable[..., None]:
-    """The compiled kernel; programs with the same text share it."""
-    key = layout.kinds, layout.outer > 1, streaming
-    kernel = program.kernels.get(key)
+def _kernel(text: str) -> Callable[..., None]:
+    """The compiled kernel of a text; programs with the same text share it."""
+    kernel = _kernels.get(text)
     if kernel is None:
-        text = source(program, *key)
-        kernel = _kernels.get(text)
-        if kernel is None:
-            kernel = _kernels[text] = _compile(text)
-        program.kernels[key] = kernel
+        kernel = _kernels[text] = _compile(text)
     return kernel
 
 
