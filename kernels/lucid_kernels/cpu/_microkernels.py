@@ -11,10 +11,13 @@ from typing import Any
 import llvmlite.binding
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
+from numba.core import cgutils, config
 from numba.extending import intrinsic
 
-_WIDE = llvmlite.binding.get_host_cpu_features().get("avx512f", False)
+_config: Any = config  # Numba adds its settings to this module when it is imported
+# Those that Numba compiles for: NUMBA_CPU_FEATURES, or this processor's.
+_FEATURES = _config.CPU_FEATURES
+_WIDE = llvmlite.binding.get_host_cpu_features().get("avx512f", False) if _FEATURES is None else "+avx512f" in _FEATURES
 # Bytes of one vector register.
 VECTOR_BYTES = 64 if _WIDE else 32
 # `multiply_block` computes ROWS output channels at VECTORS vectors of positions: 16 (8) sums.

@@ -1,7 +1,10 @@
 """The loops in LLVM IR: what they compute, and that their sums stay in vector registers."""
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -43,6 +46,14 @@ def thin_out(source, source_start, source_pitch, target, target_start, target_pi
 
 
 each_dtype = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+
+
+def test_registers_are_those_of_the_processor_that_numba_compiles_for() -> None:
+    code = "from lucid_kernels.cpu._microkernels import VECTOR_BYTES; print(VECTOR_BYTES)"
+    for features, expected in (("+avx2,+fma", "32"), ("+avx512f", "64")):
+        environment = {**os.environ, "NUMBA_CPU_FEATURES": features, "PYTHONPATH": os.pathsep.join(sys.path)}
+        run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+        assert run.stdout.strip() == expected
 
 
 def call_multiply(dtype: Any, accumulate: bool = False) -> tuple[np.ndarray, np.ndarray]:
