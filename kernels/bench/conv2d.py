@@ -1,4 +1,4 @@
-"""Convolution: forward, input gradient and weight gradient."""
+"""Convolution: forward, input gradient, weight gradient, and that of weight and bias together."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ class Layer:
     stride: int = 1
     padding: int = 0
     groups: int = 1
+    bias: bool = False
 
     @property
     def result(self) -> int:
@@ -50,9 +51,9 @@ LAYERS = (
     Layer("3x3 stride 2 64->128@56", 8, 64, 128, 56, 3, 2, 1),
     Layer("4x4 stride 2 64->32@56", 8, 64, 32, 56, 4, 2, 1),
     Layer("5x5 32->64@28", 32, 32, 64, 28, 5, padding=2),
-    Layer("3x3 32->64@14", 64, 32, 64, 14, 3, padding=1),
-    Layer("3x3 1->16@8", 64, 1, 16, 8, 3, padding=1),
-    Layer("3x3 16->32@8", 64, 16, 32, 8, 3, padding=1),
+    Layer("3x3 32->64@14", 64, 32, 64, 14, 3, padding=1, bias=True),
+    Layer("3x3 1->16@8", 64, 1, 16, 8, 3, padding=1, bias=True),
+    Layer("3x3 16->32@8", 64, 16, 32, 8, 3, padding=1, bias=True),
 )
 
 
@@ -72,7 +73,8 @@ def _cases(side: Side, layer: Layer) -> Iterator[Case]:
     flops = 2 * upstream.size * filters[0].size
 
     def backward(mask: list[bool]) -> object:
-        return aten.convolution_backward(g, x, weight, None, stride, padding, (1, 1), False, (0, 0), layer.groups, mask)
+        return aten.convolution_backward(
+            g, x, weight, [layer.outputs], stride, padding, (1, 1), False, (0, 0), layer.groups, mask)
 
     yield side.case(
         f"conv {layer.name}", ours=lambda: k.conv2d(x, weight, None, **options), flops=flops,
@@ -88,6 +90,12 @@ def _cases(side: Side, layer: Layer) -> Iterator[Case]:
         ours=lambda: k.conv2d_grad_weight(g, x, weight_shape=filters.shape, **options),
         torch=lambda: backward([False, True, False])[1],
         exact=lambda: weight_gradient(upstream, images, layer), part=np.s_[:2])
+    if layer.bias:
+        yield side.case(
+            f"conv weight and bias gradients {layer.name}", flops=flops,
+            ours=lambda: k.conv2d_grad_parameters(g, x, weight_shape=filters.shape, **options)[1],
+            torch=lambda: backward([False, True, True])[2],
+            exact=lambda: upstream.sum((0, 2, 3), dtype=np.float64))
 
 
 def _windows(images: np.ndarray, layer: Layer) -> np.ndarray:
