@@ -1,8 +1,9 @@
 """2-d convolution and its gradients: each call goes to the way that suits its shape.
 
 `_winograd` serves 3x3 taps of 16 channels and more, `_direct` and `_direct_grad_weight` most others, `_direct_transposed` the
-input gradient with strides, `_depthwise` one input channel a group, `_columns` groups of few results, gradients of few channels and
-what is too small for threads. Taps as large as the image are a product of matrices. float16 and bfloat16 are computed in float32.
+input gradient with strides, `_depthwise` one input channel a group, `_columns` groups of few results, gradients of few channels
+and what is too small for threads. Taps as large as the image are a product of matrices. float16 and bfloat16 are computed in
+float32.
 """
 from __future__ import annotations
 
