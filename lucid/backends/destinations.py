@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .lazy import ARITHMETIC, LARGE
+from .lazy import ARITHMETIC
 from .memory_format import memory_axes
 from .sharing import has_memory, span
 
@@ -17,6 +17,7 @@ _ALIKE = frozenset("""
 abs add arctan arctan2 bitwise_and bitwise_invert bitwise_or bitwise_xor ceil clip cos cosh div exp exp2 expm1 floor fmod lerp
 log log10 log1p log2 maximum minimum mul neg power reciprocal remainder round rsqrt sin sinh sqrt square sub tan trunc
 """.split())
+_LARGE = 1 << 20  # bytes; as long as two arrays of that size are in the L2 cache NumPy's loop takes 0.6 of the time of ours
 _OURS = frozenset("exp gelu relu sigmoid silu tanh".split())
 _ALIKE_ON_CPU = _ALIKE | _OURS  # CUDA kernels rely on a result of its own
 _TRUTHS = frozenset("eq ge gt le logical_and logical_not logical_or logical_xor lt ne".split())  # with a bool result
@@ -44,7 +45,7 @@ def entry_into(name: str, arguments: Sequence[Any], out: Array) -> str | None:
         elif hasattr(array, "dtype"):
             return None
     if on_cpu:
-        large = out.size >= LARGE and name in ARITHMETIC and one_shape and _in_order(out, *arguments)
+        large = out.nbytes >= _LARGE and name in ARITHMETIC and one_shape and _in_order(out, *arguments)
         if (large or name in _OURS) and not out.flags.writeable:
             return None  # our kernels would not say so; a plain copy does
         if large:
