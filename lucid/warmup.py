@@ -39,6 +39,23 @@ def _elementwise(dtype: Any, device: str, sizes: Sequence[int]) -> None:
             del y
 
 
+def _streaming(dtype: Any, device: str, sizes: Sequence[int]) -> None:
+    """Elementwise kernels for results larger than the caches, compiled without any."""
+    if device == "cpu" and LARGE in sizes:
+        from lucid_kernels.cpu import _chunked, elementwise
+
+        for loop in vars(elementwise).values():
+            if isinstance(loop, _chunked.Chunked):
+                loop.compile_streaming(dtype)
+
+
+def _copies(dtype: Any, device: str, sizes: Sequence[int]) -> None:
+    for size in sizes:
+        x = lucid.ones(4 * size, 4 * size, dtype=dtype, device=device)
+        for part in (x.t(), x[:, 1:], x[:, ::2]):
+            part.contiguous()
+
+
 def _softmax(dtype: Any, device: str, sizes: Sequence[int]) -> None:
     for size in sizes:
         x = _random(size, 2 * size, like=(dtype, device))
@@ -174,11 +191,11 @@ def _resampling(dtype: Any, device: str, sizes: Sequence[int]) -> None:
 
 #: What runs the kernels of a family: `recipe(dtype, device, sizes)`.
 RECIPES: dict[str, Recipe] = {
-    "elementwise": _elementwise, "softmax": _softmax, "cross_entropy": _cross_entropy, "attention": _attention,
-    "batch_norm": _batch_norm, "batch_norm_relu": _batch_norm_relu, "layer_norm": _layer_norm, "rms_norm": _rms_norm,
-    "conv2d": _conv2d, "pool2d": _pool2d, "embedding": _embedding, "random": _random_numbers, "optimizer": _optimizer,
-    "bounds": _bounds, "fused": _fused, "special": _special, "products": _products,
-    "resampling": _resampling,
+    "elementwise": _elementwise, "streaming": _streaming, "copies": _copies, "softmax": _softmax,
+    "cross_entropy": _cross_entropy, "attention": _attention, "batch_norm": _batch_norm, "batch_norm_relu": _batch_norm_relu,
+    "layer_norm": _layer_norm, "rms_norm": _rms_norm, "conv2d": _conv2d, "pool2d": _pool2d, "embedding": _embedding,
+    "random": _random_numbers, "optimizer": _optimizer, "bounds": _bounds, "fused": _fused, "special": _special,
+    "products": _products, "resampling": _resampling,
 }
 
 

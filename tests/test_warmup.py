@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from lucid_kernels.cpu import _chunked, elementwise
 
 import lucid
 from lucid import backends, warmup
@@ -31,6 +32,22 @@ def test_a_recipe_runs_every_kernel_of_its_family(family: str, device: str) -> N
         recipe(lucid.float32, device, (warmup.SMALL,))
     missing = set(FAMILIES[family].split()) - seen - ELSEWHERE
     assert not missing
+
+
+def test_streaming_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of all elementwise loops, where there are large arrays on a CPU."""
+    compiled = []
+    monkeypatch.setattr(_chunked.Chunked, "compile_streaming", lambda self, dtype: compiled.append((self, dtype)))
+    for device, sizes in (("gpu", (warmup.SMALL, warmup.LARGE)), ("cpu", (warmup.SMALL,))):
+        warmup.RECIPES["streaming"](lucid.float32, device, sizes)
+    assert not compiled
+    warmup.RECIPES["streaming"](lucid.float64, "cpu", (warmup.SMALL, warmup.LARGE))
+    assert (elementwise._relu, lucid.float64) in compiled
+    assert (elementwise._silu_grad, lucid.float64) in compiled
+
+
+def test_copies(device: str) -> None:
+    warmup.RECIPES["copies"](lucid.float32, device, (warmup.SMALL,))
 
 
 def test_the_state_of_random_numbers_is_kept() -> None:

@@ -7,6 +7,7 @@ and `in_place` for blocks that replace what they are computed from.
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -91,6 +92,11 @@ class Chunked:
         LLVM's loop takes one element at a time then, as the one before might have changed it: gelu took 15 times as long.
         """
         return self._kernel("in_place", "store_block")
+
+    def compile_streaming(self, dtype: Any) -> None:
+        """Compile what large results of `dtype` take, without any: for a warm-up."""
+        if streams(sys.maxsize):
+            self.streaming(*[np.ones(1, dtype)] * self._function.__code__.co_argcount)
 
     def run(self, *arrays: Array, fresh: bool) -> None:
         """Apply the loop, on all threads if that pays. `fresh`: the result is a new array."""

@@ -97,3 +97,12 @@ def test_which_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     loop.run(x[1:], x[1:], y[1:], fresh=True)
     loop.run(x, y, y, fresh=False)
     assert used == ["streaming", "parallel", "parallel", "parallel", "in place"]
+
+
+def test_compiled_before_it_is_needed() -> None:
+    if not _streaming._X86:
+        pytest.skip("nothing is streamed")
+    loop = Chunked(_sum_of_squares.serial)
+    loop.compile_streaming(np.float64)
+    kernel: Any = loop.streaming
+    assert [str(kind.dtype) for kind in kernel.signatures[0]] == ["float64"] * 3
