@@ -92,6 +92,11 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
         return xp.add(x, step, out=out) if near else xp.subtract(end, step, out=out)
 
     @entry
+    def add_scaled(a: Array, b: Array, *, alpha: float, out: Array | None = None) -> Array:
+        """``a + alpha * b``; `out` may be either."""
+        return xp.add(a, b * alpha, out=out)
+
+    @entry
     def conj(x: Array) -> Array:
         return xp.conjugate(x)
 

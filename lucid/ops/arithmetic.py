@@ -152,6 +152,7 @@ _remainder = elementwise("remainder", _remainder_rule, promote)
 _trunc_remainder = elementwise("fmod", lambda needs, a, b: _fmod_pull(needs, a, b), promote)
 _maximum = elementwise("maximum", _extremum_rule(larger=True), promote)
 _minimum = elementwise("minimum", _extremum_rule(larger=False), promote)
+_add_scaled = Op("add_scaled", lambda needs, a, b, *, alpha: lambda g, y: (g, _mul(g, alpha) if needs[1] else None))
 
 
 def _fmod_pull(needs: Any, a: Operand, b: Operand) -> Pull:
@@ -172,17 +173,29 @@ def add(input: Operand, other: Operand, *, alpha: Any = 1) -> Tensor:
     """``input + alpha * other``, elementwise with broadcasting. Of two bool tensors `alpha` counts as a bool."""
     if alpha != 1 and all(isinstance(t, Tensor) and t._array.dtype.kind == "b" for t in (input, other)):
         alpha = bool(alpha)
-    return _add(input, other if alpha == 1 else mul(other, alpha))
+    if alpha == 1:
+        return _add(input, other)
+    return _add_scaled(input, other, alpha=alpha) if _real_alike(input, other, alpha) else _add(input, mul(other, alpha))
 
 
 @accepts_out(castable=True)
 def sub(input: Operand, other: Operand, *, alpha: Any = 1) -> Tensor:
     """``input - alpha * other``. Raises RuntimeError for bool tensors, as PyTorch does: use ``^`` or logical_not."""
+    if alpha != 1 and _real_alike(input, other, alpha):
+        return _add_scaled(input, other, alpha=-alpha)
     try:
         return _sub(input, other if alpha == 1 else mul(other, alpha))
     except TypeError:  # NumPy refuses two bool arrays too
         _refuse_bool(input, other)
         raise
+
+
+def _real_alike(a: Operand, b: Operand, alpha: Any) -> bool:
+    """Whether these are two real floating-point tensors of one shape and dtype on one kind of device, and a number for them."""
+    if alpha.__class__ not in (int, float) or not (isinstance(a, Tensor) and isinstance(b, Tensor)):
+        return False
+    x, y = a._array, b._array
+    return bool(x.dtype.kind == "f" and x.dtype == y.dtype and x.shape == y.shape and x.__class__ is y.__class__)
 
 
 def rsub(input: Operand, other: Operand, *, alpha: Any = 1) -> Tensor:

@@ -135,7 +135,8 @@ def test_no_second_array(name: str) -> None:
 @pytest.mark.parametrize("call", [
     lambda x, y: x.add_(1), lambda x, y: x.mul_(y[0]), lambda x, y: lucid.nn.functional.relu(x, inplace=True),
     lambda x, y: lucid.nn.functional.silu(x, inplace=True), lambda x, y: x[:, 1:].mul_(y[:, 1:]), lambda x, y: x.t().sub_(y.t()),
-    lambda x, y: x.pow_(2), lambda x, y: x.__imul__(2)])
+    lambda x, y: x.pow_(2), lambda x, y: x.__imul__(2), lambda x, y: x.add_(y, alpha=0.1), lambda x, y: x.sub_(y, alpha=2),
+    lambda x, y: lucid.add(x, y, alpha=3, out=x)])
 def test_no_second_array_for_broadcast_operands_numbers_and_views(call: Any) -> None:
     x, y = lucid.rand(600, 512), lucid.rand(600, 512)
     with lucid.no_grad():
@@ -144,7 +145,7 @@ def test_no_second_array_for_broadcast_operands_numbers_and_views(call: Any) -> 
 
 SMOOTH: dict[str, Callable[[Any, Any], Any]] = {
     "add_": lambda y, w: y.add_(w, alpha=2), "sub_": lambda y, w: y.sub_(w), "mul_": lambda y, w: y.mul_(w),
-    "mul_ number": lambda y, w: y.mul_(1.5), "div_": lambda y, w: y.div_(w), "row": lambda y, w: y.mul_(w[0]),
+    "sub_ alpha": lambda y, w: y.sub_(w, alpha=0.5), "mul_ number": lambda y, w: y.mul_(1.5), "div_": lambda y, w: y.div_(w), "row": lambda y, w: y.mul_(w[0]),
     "exp_": lambda y, w: y.mul_(0.3).exp_(), "sin_": lambda y, w: y.sin_(), "sigmoid_": lambda y, w: y.sigmoid_(),
     "tanh_": lambda y, w: y.tanh_(), "square_": lambda y, w: y.square_(), "lerp_": lambda y, w: y.lerp_(w, 0.3),
     "lerp_ tensor": lambda y, w: y.lerp_(y * 2, w), "addcmul_": lambda y, w: y.addcmul_(w, w, value=0.5),
@@ -273,6 +274,19 @@ def test_results_that_do_not_fit_leave_everything(device: str) -> None:
         with pytest.raises(RuntimeError):
             call()
     assert x.tolist() == [1.0, 2.0] and x._version == 0
+
+
+@pytest.mark.parametrize("dtype", [lucid.float32, lucid.float16, lucid.bfloat16, lucid.int32, lucid.complex64])
+@pytest.mark.parametrize("size", [0, 5, 100_001])
+def test_scaled_operands(dtype: Any, size: int, device: str) -> None:
+    x, y = (lucid.tensor(np.random.default_rng(seed).integers(-9, 9, size), device=device).to(dtype) for seed in (0, 1))
+    for alpha in (3, -2, *((0.5,) if dtype != lucid.int32 else ())):
+        assert_same(lucid.add(x, y, alpha=alpha), x + y * alpha)
+        assert_same(lucid.sub(x, y, alpha=alpha), x - y * alpha)
+        assert_same(x.clone().sub_(y, alpha=alpha), x - y * alpha)
+        assert_same(lucid.sub(x, y, alpha=alpha, out=y.clone()), x - y * alpha)
+    z = y.clone()
+    assert_same(lucid.add(x, z, alpha=2, out=z), x + y * 2)
 
 
 def test_large_bfloat16(device: str) -> None:

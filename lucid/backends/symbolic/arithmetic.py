@@ -31,6 +31,11 @@ from .primitives import (
 
 
 @entry
+def add_scaled(a: Array, b: Array, *, alpha: float) -> Array:
+    return add(a, mul(b, alpha))
+
+
+@entry
 def square(x: Array) -> Array:
     return mul(x, x)
 
