@@ -56,8 +56,9 @@ def geometry_of(stride: Any, padding: Any, dilation: Any, groups: int, count: in
     """
     try:
         return _geometry_of_integers(stride, padding, dilation, groups, count)
-    except TypeError:  # lists, and numbers of other types
-        return _geometry_of(stride, padding, dilation, groups, count)
+    except TypeError:  # lists, and numbers of other types; an error of theirs is not one of handling this one
+        pass
+    return _geometry_of(stride, padding, dilation, groups, count)
 
 
 @functools.lru_cache(maxsize=256)  # a fifth of the time around the kernel of a small layer

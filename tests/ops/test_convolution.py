@@ -122,6 +122,19 @@ def test_integers():
     assert y.dtype == lucid.int64 and (y == 4).all()
 
 
+def test_numbers_of_any_kind():
+    x, weight = lucid.ones(1, 1, 6, 6), lucid.ones(1, 1, 3, 3)
+    for stride in ([2, 2], (2.0, 2), np.int64(2), (np.int32(2), 2), lucid.tensor(2), [2]):
+        assert F.conv2d(x, weight, stride=stride).shape == (1, 1, 2, 2)
+    step = lucid.tensor(1)
+    assert F.conv2d(x, weight, stride=(step, step)).shape == (1, 1, 4, 4)
+    step.fill_(3)
+    assert F.conv2d(x, weight, stride=(step, step)).shape == (1, 1, 2, 2)
+    with pytest.raises(RuntimeError, match="non-positive stride") as caught:
+        F.conv2d(x, weight, stride=[0, 0])
+    assert caught.value.__context__ is None
+
+
 @pytest.mark.parametrize(("call", "match"), [
     (lambda t, F: F.conv2d(t.ones(2, 3, 4, 4), t.ones(5, 2, 3, 3)), "to have 2 channels, but got 3"),
     (lambda t, F: F.conv2d(t.ones(3, 4), t.ones(5, 3, 3, 3)), r"Expected 3D \(unbatched\) or 4D \(batched\) input to conv2d"),
