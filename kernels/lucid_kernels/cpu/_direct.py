@@ -37,6 +37,8 @@ _SUMS_BYTES = 1 << 19
 _WEIGHT_BYTES = 1 << 18
 # Work is cut into this many tasks at least.
 _TASKS = 8
+# Products of a task, or one image: to begin one takes as long as some 2^13, and longer on several threads.
+_TASK_PRODUCTS = 1 << 17
 # Images with fewer positions are taken several at a time: 7x7 positions fill two blocks of 32 to 77%, 8 such images 13 to 94%.
 _SMALL_PLANE = 256
 
@@ -46,12 +48,13 @@ _BLOCK_BYTES = VECTORS * VECTOR_BYTES
 
 
 class _Cut(NamedTuple):
-    """How the work is cut into tasks: `samples` images, or `band` output rows of one, with `channels` channels and
-    `blocks` blocks of outputs at a time.
+    """How the work is cut: `samples` images, or `band` output rows of one, with `channels` channels and `blocks` blocks of
+    outputs at a time. A task does that for `images` images, one after the other.
     """
 
     period: int
     samples: int
+    images: int
     band: int
     channels: int
     blocks: int
@@ -70,18 +73,15 @@ def suits_forward(x: Array, window: Window, groups: int, out_channels: int) -> b
 
 @jit
 def _convolve_band(x, window, cut, n, samples, top, bottom, rows, step, taps, weight, bias, first_block, last_block,
-                   group, groups, out_channels, y):
+                   group, groups, out_channels, copies, y):
     """Output rows top..bottom of some samples, blocks first_block..last_block of the `out_channels` output channels of a group.
 
-    weight is (blocks, K, ROWS), bias (blocks, ROWS), y flat (N, O, OH, OW).
+    weight is (blocks, K, ROWS), bias (blocks, ROWS), y flat (N, O, OH, OW); `copies` is room for the copies.
     """
     each = window.kh * window.kw
     channels = weight.shape[1] // each
     plane = window.out_height * window.out_width
     block = VECTORS * (VECTOR_BYTES // x.itemsize)
-    # The last block reads on for up to a block of positions.
-    copies = aligned_empty(min(channels, cut.channels) * window.kw * cut.period * step + block, x)
-    copies[copies.shape[0] - block :] = 0
     count = (bottom - top) * window.out_width
     total = samples * count
     padded = (total + block - 1) // block * block
@@ -90,7 +90,7 @@ def _convolve_band(x, window, cut, n, samples, top, bottom, rows, step, taps, we
     whole = total % block == 0 and out_channels % ROWS == 0 and plane * x.itemsize % 4096 != 0
     direct = samples == 1 and total >= block and out_channels >= ROWS and (channels <= cut.channels or whole)
     # Others are kept here until they have seen all channels.
-    sums = np.empty(0 if direct else (last_block - first_block) * ROWS * padded, x.dtype)
+    sums = copies[:0] if direct else np.empty((last_block - first_block) * ROWS * padded, x.dtype)
     target, start, pitch = (y, here, plane) if direct else (sums, -first_block * ROWS * padded, padded)
     for first in range(0, channels, cut.channels):
         last = min(channels, first + cut.channels)
@@ -130,17 +130,21 @@ def _deliver(sums, first, pitch, y, start, plane, rows, count):
 
 @jit_parallel
 def _convolve_bands(x, window, cut, rows, step, taps, weight, bias, splits, groups, out_channels, y):
-    height = window.out_height
+    height, samples = window.out_height, x.shape[0]
     bands = (height + cut.band - 1) // cut.band
     blocks = weight.shape[0] // groups
-    for task in numba.prange((x.shape[0] + cut.samples - 1) // cut.samples * bands * groups * splits):
+    for task in numba.prange((samples + cut.images - 1) // cut.images * bands * groups * splits):
         split, group, place = task % splits, task // splits % groups, task // (splits * groups)
-        n, top = place // bands * cut.samples, place % bands * cut.band
-        _convolve_band(
-            x, window, cut, n, min(cut.samples, x.shape[0] - n), top, min(height, top + cut.band), rows, step, taps,
-            weight[group * blocks : (group + 1) * blocks], bias[group * blocks : (group + 1) * blocks],
-            split * blocks // splits, (split + 1) * blocks // splits, group, groups, out_channels, y,
-        )
+        first, top = place // bands * cut.images, place % bands * cut.band
+        block = VECTORS * (VECTOR_BYTES // x.itemsize)
+        channels = weight.shape[1] // (window.kh * window.kw)
+        copies = aligned_empty(min(channels, cut.channels) * window.kw * cut.period * step + block, x)
+        copies[copies.shape[0] - block :] = 0  # the last block reads on for up to a block of positions
+        some, added = weight[group * blocks : (group + 1) * blocks], bias[group * blocks : (group + 1) * blocks]
+        for n in range(first, min(samples, first + cut.images), cut.samples):
+            _convolve_band(x, window, cut, n, min(cut.samples, samples - n), top, min(height, top + cut.band), rows, step, taps,
+                           some, added, split * blocks // splits, (split + 1) * blocks // splits, group, groups, out_channels,
+                           copies, y)
 
 
 @jit
@@ -201,13 +205,15 @@ def _cut(samples: int, itemsize: int, channels: int, window: Window, out_channel
         fitting = min(_SUMS_BYTES // (out_channels * positions * itemsize),
                       _COPIES_BYTES // (each * copies_of(itemsize, window, window.kh, height)))
         together = max(1, min(fitting, -(-samples // 2)))
-        return _Cut(window.kh, together, height, each, blocks)
+        return _Cut(window.kh, together, together, height, each, blocks)
     period = least_period(window)
     extra, row = extra_rows(window, period), copies_of(itemsize, window, period, 1)
     least = min(height, -(-_TASKS // samples))
     fitting = max(1, _COPIES_BYTES // (each * row) - extra)
     band = _whole_blocks(-(-height // max(least, -(-height // fitting))), height, width, block)
-    return _Cut(period, 1, band, each, blocks)
+    products = channels * window.kh * window.kw * out_channels * band * width
+    images = max(1, min(_TASK_PRODUCTS // max(1, products), samples // _TASKS))
+    return _Cut(period, 1, images, band, each, blocks)
 
 
 @functools.lru_cache(maxsize=256)
@@ -221,7 +227,7 @@ def _plan(
     cut = _cut(samples, itemsize, channels, window, out_channels)
     rows = cut.band + extra_rows(window, cut.period)
     step = whole_vectors(cut.samples * rows * window.out_width, itemsize)
-    tasks = -(-samples // cut.samples) * -(-window.out_height // cut.band) * groups
+    tasks = -(-samples // cut.images) * -(-window.out_height // cut.band) * groups
     splits = min(-(-out_channels // ROWS), -(-_TASKS // (2 * tasks)))  # each split copies the pixels again
     return cut, rows, step, tap_starts(cut.channels, window, cut.period, step), splits
 
