@@ -10,6 +10,7 @@ import numpy as np
 
 from ._compile import jit, jit_exact, jit_parallel
 from ._layout import row_chunk
+from ._max_pool_microkernels import max_row, max_row_strided
 from ._pool_microkernels import ask_for
 from ._sliding import valid_ranges
 
@@ -77,6 +78,30 @@ def max_planes(x, kh, kw, sh, sw, ph, pw, dh, dw, y, indices):
     step = row_chunk(x.size // max(1, count))
     for i in numba.prange((count + step - 1) // step):
         _pool_planes(x, kh, kw, sh, sw, ph, pw, dh, dw, y, indices, i * step, min(count, (i + 1) * step))
+
+
+@jit
+def _pool_rows(x, kh, kw, sh, sw, ph, pw, dh, dw, y, indices, first, last):
+    """`max_rows` for the planes first..last."""
+    _, height, width = x.shape
+    _, out_height, out_width = y.shape
+    pixels, best, where = x.reshape(-1), y.reshape(-1), indices.reshape(-1)
+    for p in range(first, last):
+        for oh in range(out_height):
+            plane, target = p * height * width, (p * out_height + oh) * out_width
+            if sw == 1:
+                max_row(pixels, plane, height, width, kh, kw, dh, dw, oh * sh - ph, pw, best, where, target, out_width)
+            else:
+                max_row_strided(pixels, plane, height, width, kh, kw, dh, dw, oh * sh - ph, pw, best, where, target, out_width)
+
+
+@jit_parallel
+def max_rows(x, kh, kw, sh, sw, ph, pw, dh, dw, y, indices):
+    """`max_planes` for windows 1 or 2 columns apart that all have a pixel inside, and planes of less than 2^31."""
+    count = x.shape[0]
+    step = row_chunk(x.size // max(1, count))
+    for i in numba.prange((count + step - 1) // step):
+        _pool_rows(x, kh, kw, sh, sw, ph, pw, dh, dw, y, indices, i * step, min(count, (i + 1) * step))
 
 
 @jit

@@ -26,10 +26,10 @@ class _Plane:
         self.vectors, self.builder = vectors, vectors.builder
         self.start, self.height, self.width = start, height, width
         self.lanes = ir.VectorType(_LANE, vectors.type.count)
-        self.limit = self._splat(width)
+        self.limit = self.splat(width)
         self.size = self.builder.mul(height, width)
 
-    def _splat(self, number: Any) -> Any:
+    def splat(self, number: Any) -> Any:
         first = self.builder.insert_element(ir.Constant(self.lanes, ir.Undefined), self.builder.trunc(number, _LANE),
                                             ir.Constant(_LANE, 0))
         zeros = ir.Constant(self.lanes, [0] * self.lanes.count)
@@ -38,7 +38,7 @@ class _Plane:
     def inside(self, column: Any) -> Any:
         """A mask of the lanes whose columns, from `column` on, are in the plane."""
         numbers = ir.Constant(self.lanes, list(range(self.lanes.count)))
-        return self.builder.icmp_unsigned("<", self.builder.add(self._splat(column), numbers), self.limit)
+        return self.builder.icmp_unsigned("<", self.builder.add(self.splat(column), numbers), self.limit)
 
     def row(self, number: Any) -> tuple[Any, Any]:
         """The start of a row and whether it is in the plane; for a row outside, the start of another."""

@@ -11,13 +11,12 @@ from . import _pool2d_windows as windows
 from ._adaptive_pool2d_planes import adaptive_grad_planes, adaptive_planes
 from ._avg_pool2d_planes import average_grad_planes, average_planes
 from ._layout import Array, contiguous, deliver, outputs, result, upcast_half
-from ._max_pool2d_planes import gather_planes, max_planes, scatter_planes
+from ._max_pool2d_planes import gather_planes, max_planes, max_rows, scatter_planes
 
 Pair = tuple[int, int]
 
 # kernel_size, stride, padding and dilation of the commonest windows, which have their own loops.
 _HALVING = (2, 2, 2, 2, 0, 0, 1, 1)
-_OVERLAPPING = (3, 3, 2, 2, 1, 1, 1, 1)
 
 
 def _pooled_length(length: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> int:
@@ -39,6 +38,12 @@ def _flat_planes(array: Array) -> Array:
     """(N, C, H, W) as contiguous flat planes (N * C, H * W)."""
     n, c, h, w = array.shape
     return contiguous(array).reshape(n * c, h * w)
+
+
+def _in_vectors(x: Array, kh: int, kw: int, sh: int, sw: int, ph: int, pw: int, dh: int, dw: int) -> bool:
+    """Whether `max_rows` computes these windows. Without gaps, and padding of half of them at most, each has a pixel inside."""
+    inside = dh == dw == 1 and 2 * ph <= kh and 2 * pw <= kw
+    return inside and sw in (1, 2) and x.dtype.kind == "f" and x.shape[2] * x.shape[3] < 1 << 31
 
 
 @upcast_half(results=(0, None))
@@ -68,8 +73,8 @@ def max_pool2d(
     window = (*kernel_size, *stride, *padding, *dilation)
     if window == _HALVING and 2 * height <= x.shape[2] and 2 * width <= x.shape[3]:
         windows.max_2x2(planes, _planes(y), _planes(indices))
-    elif window == _OVERLAPPING and x.shape[2] * x.shape[3] < 1 << 31:
-        windows.max_3x3(planes, _planes(y), _planes(indices))
+    elif _in_vectors(x, *window):
+        max_rows(planes, *window, _planes(y), _planes(indices))
     else:
         max_planes(planes, *window, _planes(y), _planes(indices))
     return deliver(out_y, y), deliver(out_indices, indices)

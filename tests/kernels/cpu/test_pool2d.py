@@ -115,6 +115,21 @@ def test_max_of_3x3_is_that_of_pytorch(shape, ceil_mode, dtype):
     np.testing.assert_array_equal(indices, where)
 
 
+@pytest.mark.parametrize("window", [((3, 3), (1, 1), (1, 1)), ((5, 5), (1, 1), (2, 2)), ((2, 3), (1, 2), (1, 0)), ((1, 4), (1, 2), (0, 2)),
+                                    ((3, 2), (3, 1), (1, 1))])
+@pytest.mark.parametrize("shape", [(2, 3, 5, 9), (20, 30, 7, 40), (1, 2, 3, 100)])
+@pytest.mark.parametrize("ceil_mode", [False, True])
+def test_max_of_other_windows_is_that_of_pytorch(window, shape, ceil_mode):
+    """Strides of 1 and 2 across, with ties, infinities and NaN."""
+    torch = pytest.importorskip("torch")
+    x = np.random.default_rng(0).choice(np.array([-np.inf, -1, 0, 1, 1, np.inf, np.nan], np.float32), shape)
+    names = dict(zip(("kernel_size", "stride", "padding"), window))
+    y, indices = max_pool2d(x, **names, dilation=(1, 1), ceil_mode=ceil_mode)
+    wanted, where = torch.nn.functional.max_pool2d(torch.tensor(x), **names, ceil_mode=ceil_mode, return_indices=True)
+    np.testing.assert_array_equal(y, wanted)
+    np.testing.assert_array_equal(indices, where)
+
+
 @pytest.mark.parametrize("shape", [(64, 32, 8, 8), (3, 2, 7, 9), (2, 3, 56, 55), (1, 1, 2, 2), (1, 2, 1, 3)])
 @pytest.mark.parametrize("ceil_mode", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -1,0 +1,104 @@
+"""Maxima of a row of windows of any size, in LLVM IR: the best elements and their positions stay in registers.
+
+A loop that runs along the row for one tap after the other reads and writes both each time, and takes 3 to 10 times as long.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+
+from ._microkernels import _INT, VECTOR_BYTES, _at, _data, _intrinsic, _Vectors
+from ._plane_microkernels import _constant, _for_steps, _Plane
+
+# Elements from those that are computed to those that are asked for. With masked loads the processor does not fetch ahead.
+_AHEAD = 512
+_LINE = 8  # positions in a line of the cache
+# Vectors of windows at a time: each waits for its comparisons.
+_VECTORS = 2
+_NUMBER = ir.IntType(32)
+
+
+def _make_max_row(stride: int) -> Any:
+    """`max_row` for windows that are `stride` columns apart."""
+
+    @_intrinsic
+    def max_row(typing, x, plane, height, width, kh, kw, dh, dw, top, left, y, indices, target, out_width):
+        """y[target + j] = the maximum over a below `kh` and b below `kw` of the pixels (top + a * dh, stride * j + b * dw - left)
+        of the plane of x from `plane` on, and indices[target + j] its position in the plane.
+
+        The first of equal ones, but the last NaN; 32 bits hold the positions. A window with no pixel inside leaves -inf and -1.
+        Nothing is checked.
+        """
+        integer = types.int64
+        signature = types.void(x, *(integer,) * 9, y, indices, integer, integer)
+
+        def emit(context, builder, signature, arguments):
+            pixels, y, indices = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 10, 11))
+            height, width, kh, kw, dh, dw, top, left = arguments[2:10]
+            lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
+            vectors = _Vectors(builder, pixels.type.pointee, lanes)
+            numbers = ir.VectorType(_NUMBER, lanes)
+            plane = _Plane(vectors, _at(builder, pixels, arguments[1]), height, width)
+            results = _Plane(vectors, y, height, arguments[13])
+            steps = ir.Constant(numbers, list(range(0, stride * lanes, stride)))
+            sums = [(cgutils.alloca_once(builder, vectors.type), cgutils.alloca_once(builder, numbers)) for _ in range(_VECTORS)]
+            wide = ir.VectorType(_INT, lanes)
+
+            def look(row: Any, column: Any, best: Any, where: Any) -> None:
+                """Compare with the pixels of a row from `column` on."""
+                parts = []
+                for part in range(stride):
+                    start = builder.add(column, _constant(part * lanes))
+                    place = _at(builder, plane.start, builder.mul(row, width), start)
+                    parts.append(vectors.load_masked(place, plane.inside(start)))
+                value = parts[0] if stride == 1 else vectors.every_second(*parts)
+                columns = builder.add(plane.splat(column), steps)
+                inside = builder.icmp_unsigned("<", columns, plane.limit)
+                before, place = builder.load(best), builder.load(where)
+                better = builder.or_(builder.fcmp_unordered("uno", value, value),
+                                     builder.icmp_signed("<", place, ir.Constant(numbers, [0] * lanes)))
+                better = builder.and_(builder.or_(builder.fcmp_ordered(">", value, before), better), inside)
+                builder.store(builder.select(better, value, before), best)
+                position = builder.add(plane.splat(builder.mul(row, width)), columns)
+                builder.store(builder.select(better, position, place), where)
+
+            def ask(j: Any) -> None:
+                """For what will be read and written."""
+                below = builder.sub(builder.mul(builder.add(top, builder.mul(kh, dh)), width), left)
+                for part in range(stride * stride):  # of as many rows as the windows move down
+                    further = builder.mul(j, _constant(stride * stride))
+                    vectors.prefetch(_at(builder, plane.start, below, further, part * lanes + _AHEAD), write=False)
+                vectors.prefetch(_at(builder, y, arguments[12], j, _AHEAD))
+                for line in range(0, lanes, _LINE):
+                    vectors.prefetch(_at(builder, indices, arguments[12], j, _AHEAD + line))
+
+            with _for_steps(builder, arguments[13], _VECTORS * lanes) as (start, _):
+                places = [builder.add(start, _constant(number * lanes)) for number in range(_VECTORS)]
+                for j, (best, where) in zip(places, sums):
+                    ask(j)
+                    builder.store(ir.Constant(vectors.type, [float("-inf")] * lanes), best)
+                    builder.store(ir.Constant(numbers, [-1] * lanes), where)
+                with cgutils.for_range(builder, kh) as down:
+                    row = builder.add(top, builder.mul(down.index, dh))
+                    with builder.if_then(builder.icmp_unsigned("<", row, height)), cgutils.for_range(builder, kw) as across:
+                        column = builder.sub(builder.mul(across.index, dw), left)
+                        for j, slots in zip(places, sums):
+                            look(row, builder.add(column, builder.mul(j, _constant(stride))), *slots)
+                for j, (best, where) in zip(places, sums):
+                    mask = results.inside(j)
+                    vectors.store_masked(builder.load(best), _at(builder, y, arguments[12], j), mask)
+                    pointer = builder.bitcast(_at(builder, indices, arguments[12], j), wide.as_pointer())
+                    store = ir.FunctionType(ir.VoidType(), [wide, pointer.type, _NUMBER, mask.type])
+                    function = cgutils.get_or_insert_function(builder.module, store, f"llvm.masked.store.v{lanes}i64.p0")
+                    builder.call(function, [builder.sext(builder.load(where), wide), pointer, ir.Constant(_NUMBER, 8), mask])
+            return context.get_dummy_value()
+
+        return signature, emit
+
+    return max_row
+
+
+max_row, max_row_strided = _make_max_row(1), _make_max_row(2)
