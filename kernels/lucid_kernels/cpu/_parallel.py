@@ -41,7 +41,8 @@ def launch(typing_context: Any, task: Any, count: Any, arguments: Any) -> Any:
         compiled = task.dispatcher.overloads[call.args]
         context.active_code_library.add_linking_library(compiled.library)
         count = context.cast(builder, values[1], signature.args[1], types.intp)
-        shared = cgutils.alloca_once_value(builder, cgutils.pack_struct(builder, (values[2], ir.IntType(8)(0))))
+        lent = _lent(context, builder, arguments, values[2])
+        shared = cgutils.alloca_once_value(builder, cgutils.pack_struct(builder, (lent, ir.IntType(8)(0))))
         share = _share(context, builder.module, compiled.fndesc, call, shared.type)
 
         i32, i64, pointer = ir.IntType(32), ir.IntType(64), ir.IntType(8).as_pointer()
@@ -69,6 +70,20 @@ def launch(typing_context: Any, task: Any, count: Any, arguments: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(task, count, arguments), codegen
+
+
+def _lent(context: Any, builder: Any, arguments: Any, values: Any) -> Any:
+    """The tuple `values` with arrays that own nothing: the caller holds them until all threads are done.
+
+    Each function that a task calls counts references to the arrays it gets. Threads that do so for the same array take its
+    counter from each other: convolutions of 8x8 images took 1.1 to 3 times as long on two threads, as long as on one.
+    """
+    for number, kind in enumerate(arguments.types):
+        if isinstance(kind, types.Array):
+            array = context.make_array(kind)(context, builder, builder.extract_value(values, number))
+            array.meminfo = cgutils.get_null_value(array.meminfo.type)
+            values = builder.insert_value(values, array._getvalue(), number)
+    return values
 
 
 def _global(module: Any, name: str) -> Any:
