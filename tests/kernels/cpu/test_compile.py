@@ -1,7 +1,9 @@
 """How kernels are compiled: loops shared by threads, functions that only kernels call, errors in threads."""
 from __future__ import annotations
 
+import sys
 import threading
+import weakref
 from typing import Any
 
 import numba
@@ -58,6 +60,14 @@ def _allocate_parallel(sizes: Any) -> None:
         np.empty(sizes[i], np.float64)[0] = 1
 
 
+@jit_parallel
+def _square_rows(x: Any) -> Any:
+    result = np.zeros(x.shape, x.dtype)
+    for i in numba.prange(x.shape[0]):
+        _squares(x[i], result[i], 0, x.shape[1])
+    return result
+
+
 @pytest.mark.parametrize("threads", [1, 2, 4])
 @pytest.mark.parametrize("size", [0, 1, 2, 10, 1000])
 def test_a_shared_loop_does_all_iterations(threads: int, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,6 +79,20 @@ def test_a_shared_loop_does_all_iterations(threads: int, size: int, monkeypatch:
     assert _squares_parallel(x, y, (0, 1.5), True) == (size <= 3)
     skipped = (np.arange(size) >= 3) & (np.arange(size) < 6)
     assert np.array_equal(y, np.where(skipped, -1, x**2))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_threads_own_nothing_that_they_share(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arrays live as long as the caller holds them, though the threads count no references; and no longer."""
+    monkeypatch.setattr(THREADS, "value", threads)
+    x = np.arange(30000.0).reshape(300, 100)
+    results = [_square_rows(x) for _ in range(20)]
+    for result in results:
+        np.testing.assert_array_equal(result, x**2)
+    assert sys.getrefcount(x) == 2
+    gone = weakref.ref(x)
+    del x
+    assert gone() is None
 
 
 def test_a_loop_with_a_sum_is_left_to_numba() -> None:
