@@ -9,7 +9,7 @@ from ..autograd.op import Op, Pull
 from ..tensor import Tensor
 from ._operands import as_operand, reduce_to, require_tensor, shape_of
 from ._out import accepts_out
-from .arithmetic import conjugate, div, mul
+from .arithmetic import add, conjugate, div, mul
 
 METHODS = ("lerp", "addcmul", "addcdiv")
 INPLACE_METHODS = SINGLE = METHODS
@@ -80,7 +80,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) 
     pair = _pair("addcmul", tensor1, tensor2)
     if all(t.dtype == _dtypes.bool_ for t in (require_tensor("addcmul", input), *pair)):
         raise NotImplementedError("addcmul is not implemented for bools")
-    return input + _scaled(mul(*pair), value)
+    return _sum(input, mul(*pair), value)
 
 
 @accepts_out(castable=True)
@@ -90,7 +90,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) 
     if not any(_dtypes.is_differentiable(t.dtype) for t in pair):
         raise RuntimeError("Integer division with addcdiv is no longer supported: convert one of the tensors to a floating-point "
                            "dtype, or write input + value * lucid.div(tensor1, tensor2, rounding_mode=...)")
-    return require_tensor("addcdiv", input) + _scaled(div(*pair), value)
+    return _sum(require_tensor("addcdiv", input), div(*pair), value)
 
 
 def _pair(name: str, tensor1: Any, tensor2: Any) -> tuple[Tensor, Tensor]:
@@ -100,8 +100,9 @@ def _pair(name: str, tensor1: Any, tensor2: Any) -> tuple[Tensor, Tensor]:
     return tensor1, tensor2
 
 
-def _scaled(product: Tensor, value: Any) -> Tensor:
-    """`product` times `value`, a number that joins integers as an integer, as in PyTorch."""
+def _sum(input: Tensor, product: Tensor, value: Any) -> Tensor:
+    """``input + value * product``; a `value` joins integers as an integer, as in PyTorch."""
     if not _dtypes.is_differentiable(product.dtype) and isinstance(value, float):
         value = int(value)
-    return product if value == 1 else mul(product, value)
+    result: Tensor = add(input, product, alpha=value)
+    return result
