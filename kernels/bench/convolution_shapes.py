@@ -78,6 +78,12 @@ LAYERS = (
     Layer("3x3 d2 64@56", 8, 64, 64, (56, 56), (3, 3), 1, 2, 2),
     Layer("depthwise 3x3 s2 64@112", 8, 64, 64, (112, 112), (3, 3), 2, 1, groups=64),
     Layer("depthwise 3x3 s2 256@14", 32, 256, 256, (14, 14), (3, 3), 2, 1, groups=256),
+    Layer("depthwise 3x3 960@7", 32, 960, 960, (7, 7), (3, 3), padding=1, groups=960),
+    Layer("depthwise 5x5 s2 672@14", 32, 672, 672, (14, 14), (5, 5), 2, 2, groups=672),
+    Layer("depthwise 7x7 768@7", 32, 768, 768, (7, 7), (7, 7), padding=3, groups=768),
+    Layer("1x1 1280->320@1", 8, 1280, 320, (1, 1), (1, 1)),
+    Layer("3x3 64->3@128", 4, 64, 3, (128, 128), (3, 3), padding=1),
+    Layer("transposed 4x4 100->512@1", 64, 512, 100, (4, 4), (4, 4), transposed=True),
     Layer("3x3 32 groups 128@56", 8, 128, 128, (56, 56), (3, 3), padding=1, groups=32),
     Layer("3x3 s2 32 groups 256@56", 8, 256, 256, (56, 56), (3, 3), 2, 1, groups=32),
 )
