@@ -7,9 +7,11 @@ import functools
 from typing import Any
 
 from .. import _dtypes
+from ..autograd.grad_mode import is_grad_enabled
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor
 from ._operands import require_tensor
+from .activation import relu_grad
 
 __all__ = ("max_pool2d",)
 
@@ -17,6 +19,18 @@ __all__ = ("max_pool2d",)
 def _max_pool2d_rule(needs: Any, x: Tensor, **window: Any) -> Pull:
     input_shape = x._array.shape
     return lambda g, kept: (_max_pool2d_grad(g, kept[0], input_shape=input_shape),)
+
+
+def _relu_max_pool2d_rule(needs: Any, x: Tensor, **window: Any) -> Pull:
+    input_shape = x._array.shape
+
+    def pull(g: Tensor, kept: Any) -> tuple[Tensor]:
+        y, indices = kept
+        if is_grad_enabled():
+            return (_max_pool2d_grad(relu_grad(g, y), indices, input_shape=input_shape),)
+        return (_max_pool2d_grad(g, indices, y, input_shape=input_shape),)
+
+    return pull
 
 
 def _max_pool2d_grad_rule(needs: Any, g: Tensor, indices: Tensor, *, input_shape: tuple[int, ...]) -> Pull:
@@ -29,6 +43,7 @@ def _max_pool2d_gather_rule(needs: Any, x: Tensor, indices: Tensor) -> Pull:
 
 
 _max_pool2d = Op("max_pool2d", _max_pool2d_rule, keeps=(1,), outputs=(0,))
+_relu_max_pool2d = Op("max_pool2d", _relu_max_pool2d_rule, keeps=(0, 1), outputs=(0,))
 _max_pool2d_grad = Op("max_pool2d_grad", _max_pool2d_grad_rule)
 _max_pool2d_gather = Op("max_pool2d_gather", _max_pool2d_gather_rule)
 
@@ -66,15 +81,27 @@ def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
     (the first of equal ones). With `ceil_mode` windows may stick out at the end. NaN wins. The gradient goes to the places.
     Raises RuntimeError for shapes and windows that do not fit, as PyTorch does.
     """
+    y, indices = _maxima(_max_pool2d, input, kernel_size, stride, padding, dilation, ceil_mode)
+    return (y, indices) if return_indices else y
+
+
+def relu_max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False) -> Tensor:
+    """``max_pool2d(relu(input), ...)`` in one pass over the memory."""
+    result: Tensor = _maxima(_relu_max_pool2d, input, kernel_size, stride, padding, 1, ceil_mode, relu=True)[0]
+    return result
+
+
+def _maxima(op: Op, input: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, **more: Any
+            ) -> tuple[Tensor, Tensor]:
+    """The maxima and their places."""
     kernel, step, pad = _window("max_pool2d", kernel_size, stride, padding)
     spread = _pair("max_pool2d", "dilation", dilation)
     if min(spread) <= 0:
         raise RuntimeError(f"dilation should be greater than zero, but got dilationH: {spread[0]} dilationW: {spread[1]}")
     x, batched, dtype = _prepare("max_pool2d", input)
     _check_output(x._array.shape, kernel, step, pad, spread, ceil_mode)
-    y, indices = _max_pool2d(x, kernel_size=kernel, stride=step, padding=pad, dilation=spread, ceil_mode=bool(ceil_mode))
-    result = _finish(y, batched, dtype)
-    return (result, _finish(indices, batched, indices.dtype)) if return_indices else result
+    y, indices = op(x, kernel_size=kernel, stride=step, padding=pad, dilation=spread, ceil_mode=bool(ceil_mode), **more)
+    return _finish(y, batched, dtype), _finish(indices, batched, indices._array.dtype)
 
 
 def avg_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,

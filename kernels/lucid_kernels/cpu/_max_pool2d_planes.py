@@ -71,13 +71,24 @@ def _pool_planes(x, kh, kw, sh, sw, ph, pw, dh, dw, y, indices, first, last):
                             where[j] = position + j * sw if better else where[j]
 
 
+@jit_exact
+def clip_planes(y, first, last):
+    """ReLU of the planes first..last, in place."""
+    values, zero = y[first:last].reshape(-1), y.dtype.type(0)
+    for i in range(values.shape[0]):
+        values[i] = zero if values[i] < zero else values[i]
+
+
 @jit_parallel
-def max_planes(x, kh, kw, sh, sw, ph, pw, dh, dw, y, indices):
-    """Maxima of x (P, H, W) over any windows, to y (P, OH, OW), and their positions in the plane."""
+def max_planes(x, kh, kw, sh, sw, ph, pw, dh, dw, relu, y, indices):
+    """Maxima of x (P, H, W) over any windows, to y (P, OH, OW), and their positions in the plane; with `relu` ReLU of them."""
     count = x.shape[0]
     step = row_chunk(x.size // max(1, count))
     for i in numba.prange((count + step - 1) // step):
-        _pool_planes(x, kh, kw, sh, sw, ph, pw, dh, dw, y, indices, i * step, min(count, (i + 1) * step))
+        last = min(count, (i + 1) * step)
+        _pool_planes(x, kh, kw, sh, sw, ph, pw, dh, dw, y, indices, i * step, last)
+        if relu:
+            clip_planes(y, i * step, last)
 
 
 @jit
@@ -96,16 +107,19 @@ def _pool_rows(x, kh, kw, sh, sw, ph, pw, dh, dw, y, indices, first, last):
 
 
 @jit_parallel
-def max_rows(x, kh, kw, sh, sw, ph, pw, dh, dw, y, indices):
+def max_rows(x, kh, kw, sh, sw, ph, pw, dh, dw, relu, y, indices):
     """`max_planes` for windows 1 or 2 columns apart that all have a pixel inside, and planes of less than 2^31."""
     count = x.shape[0]
     step = row_chunk(x.size // max(1, count))
     for i in numba.prange((count + step - 1) // step):
-        _pool_rows(x, kh, kw, sh, sw, ph, pw, dh, dw, y, indices, i * step, min(count, (i + 1) * step))
+        last = min(count, (i + 1) * step)
+        _pool_rows(x, kh, kw, sh, sw, ph, pw, dh, dw, y, indices, i * step, last)
+        if relu:
+            clip_planes(y, i * step, last)
 
 
 @jit
-def _scatter_planes(g, indices, dx, first, last):
+def _scatter_planes(g, indices, y, dx, first, last):
     """`scatter_planes` for the planes first..last.
 
     For 2x2 windows every element could be written once, in order, by comparing positions: in vectors too that took as long as
@@ -113,6 +127,7 @@ def _scatter_planes(g, indices, dx, first, last):
     """
     length = g.shape[1]
     size = np.uint64(dx.shape[1])
+    zero, clipped = g.dtype.type(0), y.size > 0
     good = True
     for p in range(first, last):
         target = dx[p]
@@ -126,20 +141,23 @@ def _scatter_planes(g, indices, dx, first, last):
             for i in range(grad.shape[0]):
                 k = np.uint64(where[i])  # a negative index becomes a huge one
                 if k < size:
-                    target[k] += grad[i]
+                    target[k] += zero if clipped and y[p, start + i] <= zero else grad[i]
                 else:
                     good = False
     return good
 
 
 @jit_parallel
-def scatter_planes(g, indices, dx):
-    """dx (P, S) = g (P, Q) added at the positions `indices` of the planes; return whether all of them were in range."""
+def scatter_planes(g, indices, y, dx):
+    """dx (P, S) = g (P, Q) added at the positions `indices` of the planes, where y (P, Q) is not empty only if y > 0 or NaN.
+
+    Returns whether all positions were in range.
+    """
     count = dx.shape[0]
     step = row_chunk(dx.size // max(1, count))
     good = np.ones(1, np.bool_)
     for i in numba.prange((count + step - 1) // step):
-        if not _scatter_planes(g, indices, dx, i * step, min(count, (i + 1) * step)):
+        if not _scatter_planes(g, indices, y, dx, i * step, min(count, (i + 1) * step)):
             good[0] = False
     return good[0]
 

@@ -9,6 +9,7 @@ import numba
 
 from ._compile import jit_exact, jit_parallel
 from ._layout import row_chunk
+from ._max_pool2d_planes import clip_planes
 from ._microkernels import VECTOR_BYTES
 from ._pool_microkernels import max_of_halves
 
@@ -45,12 +46,15 @@ def _max_2x2(x, y, indices, first, last):
 
 
 @jit_parallel
-def max_2x2(x, y, indices):
-    """`max_2x2` for all planes."""
+def max_2x2(x, relu, y, indices):
+    """`_max_2x2` for all planes, with `relu` ReLU of the maxima."""
     count = x.shape[0]
     step = row_chunk(x.size // max(1, count))
     for i in numba.prange((count + step - 1) // step):
-        _max_2x2(x, y, indices, i * step, min(count, (i + 1) * step))
+        last = min(count, (i + 1) * step)
+        _max_2x2(x, y, indices, i * step, last)
+        if relu:
+            clip_planes(y, i * step, last)
 
 
 @jit_exact

@@ -55,9 +55,10 @@ def max_pool2d(
     padding: Pair,
     dilation: Pair,
     ceil_mode: bool,
+    relu: bool = False,
     out: tuple[Array | None, Array | None] | None = None,
 ) -> tuple[Array, Array]:
-    """Maxima y (N, C, OH, OW) of x (N, C, H, W), and their int64 positions in the H*W plane.
+    """Maxima y (N, C, OH, OW) of x (N, C, H, W), with `relu` ReLU of them, and their int64 positions in the H*W plane.
 
     The first maximum of a window in row order wins, except that NaN wins over everything, the last one of several, as
     in PyTorch.
@@ -72,21 +73,25 @@ def max_pool2d(
     planes = _planes(x)
     window = (*kernel_size, *stride, *padding, *dilation)
     if window == _HALVING and 2 * height <= x.shape[2] and 2 * width <= x.shape[3]:
-        windows.max_2x2(planes, _planes(y), _planes(indices))
+        windows.max_2x2(planes, relu, _planes(y), _planes(indices))
     elif _in_vectors(x, *window):
-        max_rows(planes, *window, _planes(y), _planes(indices))
+        max_rows(planes, *window, relu, _planes(y), _planes(indices))
     else:
-        max_planes(planes, *window, _planes(y), _planes(indices))
+        max_planes(planes, *window, relu, _planes(y), _planes(indices))
     return deliver(out_y, y), deliver(out_indices, indices)
 
 
 @upcast_half
 def max_pool2d_grad(
-    g: Array, indices: Array, *, input_shape: tuple[int, ...], out: Array | None = None
+    g: Array, indices: Array, y: Array | None = None, *, input_shape: tuple[int, ...], out: Array | None = None
 ) -> Array:
-    """Gradient (N, C, H, W) of max pooling: g (N, C, OH, OW) added at `indices`. IndexError where one is out of range."""
+    """Gradient (N, C, H, W) of max pooling: g (N, C, OH, OW) added at `indices`, with ReLU where its results y are not 0.
+
+    IndexError where an index is out of range.
+    """
     dx = result(out, tuple(input_shape), g.dtype)
-    if not scatter_planes(_flat_planes(g), _flat_planes(indices), _flat_planes(dx)):
+    clipped = np.empty((0, 0), g.dtype) if y is None else _flat_planes(y)
+    if not scatter_planes(_flat_planes(g), _flat_planes(indices), clipped, _flat_planes(dx)):
         _raise_out_of_range("max_pool2d_grad", input_shape)
     return deliver(out, dx)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lucid_kernels.cuda import launch
+from lucid_kernels.cuda import elementwise, launch
 
 _WARPS_PER_BLOCK = launch.BLOCK // 32
 _LARGE_WINDOW = 64  # pixels from which a warp, not a thread, averages a window of adaptive pooling
@@ -51,9 +51,10 @@ def max_pool2d(
     padding: tuple[int, int],
     dilation: tuple[int, int],
     ceil_mode: bool,
+    relu: bool = False,
     out: Any = None,
 ) -> tuple[Any, Any]:
-    """`(y, indices)`: the maxima, and their places as int64 indices into the H*W plane."""
+    """`(y, indices)`: the maxima, with `relu` ReLU of them, and their places as int64 indices into the H*W plane."""
     hw = _output_hw(x.shape, kernel_size, stride, padding, dilation, ceil_mode)
     out_y, out_indices = out if out is not None else (None, None)
     y = launch.result(out_y, (*x.shape[:2], *hw), x.dtype)
@@ -64,12 +65,17 @@ def max_pool2d(
             (launch.contiguous(x), y, indices, _planes(x.shape),
              *_ints(*x.shape[2:], *hw, *kernel_size, *stride, *padding, *dilation)),
         )  # fmt: skip
-    return launch.deliver_all((y, indices), out)
+    return launch.deliver_all((elementwise.relu(y) if relu else y, indices), out)
 
 
 @launch.upcast_half
-def max_pool2d_grad(g: Any, indices: Any, *, input_shape: tuple[int, ...], out: Any = None) -> Any:
-    """Gradient of the maxima with respect to x: `g` added up at `indices`, in order, zero elsewhere."""
+def max_pool2d_grad(g: Any, indices: Any, y: Any = None, *, input_shape: tuple[int, ...], out: Any = None) -> Any:
+    """Gradient of the maxima with respect to x: `g` added up at `indices`, in order, zero elsewhere.
+
+    With ReLU its results are `y`: `g` counts where they are not 0.
+    """
+    if y is not None:
+        g = elementwise.relu_grad(g, y)
     dx = launch.result(out, input_shape, g.dtype)
     if dx.size:
         planes, in_size = input_shape[0] * input_shape[1], input_shape[2] * input_shape[3]

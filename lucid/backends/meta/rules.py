@@ -302,7 +302,7 @@ def fold(columns: MetaArray, *, output_size: Sizes, kernel_size: Sizes, out: Met
 
 @_entry
 def max_pool2d(x: MetaArray, *, kernel_size: Pair, stride: Pair, padding: Pair, dilation: Pair, ceil_mode: bool,
-               out: Any = None) -> tuple[MetaArray, MetaArray]:
+               relu: bool = False, out: Any = None) -> tuple[MetaArray, MetaArray]:
     axes = zip(x.shape[2:], kernel_size, stride, padding, dilation, strict=True)
     shape = (*x.shape[:2], *[_windows(*axis, ceil_mode) for axis in axes])
     return delivered((blank(shape, x.dtype), blank(shape, np.int64)), out)

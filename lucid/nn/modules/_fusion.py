@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
+from ...ops.pooling import relu_max_pool2d
 from ...tensor import Tensor
 from .. import functional as F
 from ._global_hooks import around_calls
@@ -34,6 +35,8 @@ def _relu_max_pool(relu: ReLU, pool: Any, input: Any) -> Any:
     """ReLU commutes with the maximum. Where a window has no positive element neither order passes a gradient."""
     if not isinstance(input, Tensor) or not input.is_floating_point():
         return pool(relu(input))
+    if type(pool) is MaxPool2d:
+        return relu_max_pool2d(input, pool.kernel_size, pool.stride, pool.padding, pool.ceil_mode)
     return relu(pool(input))
 
 

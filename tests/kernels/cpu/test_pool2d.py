@@ -64,6 +64,25 @@ def naive_max(x, kernel, stride, padding, dilation, ceil_mode):
     return y, indices
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize(("shape", "kernel", "stride", "padding", "dilation"), WINDOWS)
+def test_max_with_relu(shape, kernel, stride, padding, dilation, dtype):
+    options = {"kernel_size": kernel, "stride": stride, "padding": padding, "dilation": dilation, "ceil_mode": False}
+    x = np.random.default_rng(0).integers(-6, 2, shape).astype(dtype)
+    x[:, :, 1, 2:4] = np.nan
+    x[:, :, -1, -1] = -np.inf
+    plain, places = max_pool2d(x, **options)
+    y, indices = max_pool2d(x, **options, relu=True)
+    assert y.dtype == dtype
+    plain = plain.astype(float)
+    np.testing.assert_array_equal(y.astype(float), np.where(plain < 0, 0, plain))
+    np.testing.assert_array_equal(indices, places)
+    g = np.random.default_rng(1).standard_normal(y.shape).astype(dtype)
+    masked = np.where(y.astype(float) == 0, 0, g).astype(dtype)  # passes where the maximum is positive or NaN
+    dx, expected = max_pool2d_grad(g, indices, y, input_shape=shape), max_pool2d_grad(masked, places, input_shape=shape)
+    np.testing.assert_array_equal(dx.astype(float), expected.astype(float))
+
+
 @pytest.mark.parametrize(("shape", "kernel", "stride", "padding", "dilation"), NAIVE)
 @pytest.mark.parametrize("ceil_mode", [False, True])
 def test_max(shape, kernel, stride, padding, dilation, ceil_mode):
