@@ -1,7 +1,7 @@
 """Neighbours in a Sequential that are computed together, because nobody sees the tensor between them.
 
 Values, gradients and statistics are those of the modules one after the other. It pays by memory traffic: batch normalisation
-with ReLU moves a tensor a third as often, and after max pooling ReLU and its gradient have a fraction of the elements.
+with ReLU moves a tensor a third as often, and max pooling applies ReLU, and its gradient, to the maxima only.
 """
 from __future__ import annotations
 
