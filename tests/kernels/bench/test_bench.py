@@ -1,10 +1,12 @@
 """The benchmarks run and compute the right things. Times are never asserted."""
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
 import pathlib
+import platform
 import subprocess
 import sys
 import types
@@ -235,3 +237,12 @@ def test_a_run(tmp_path: pathlib.Path) -> None:
         assert case["gigabytes_per_second"] > 0
     same = compare.compare(document, document)
     assert {row.verdict for row in same} == {compare.UNDECIDED}  # two rounds decide nothing
+
+
+def test_the_name_of_a_cpu_tells_its_generation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A virtual machine may call two generations by one name."""
+    lines = "processor : 0\ncpu family : 26\nmodel : 2\nmodel name : AMD EPYC\n\nprocessor : 1\nmodel : 3\n"
+    monkeypatch.setattr("builtins.open", lambda path: io.StringIO(lines))
+    assert environment.cpu_name() == "AMD EPYC (family 26, model 2)"
+    monkeypatch.setattr("builtins.open", lambda path: io.StringIO("CPU implementer : 0x41\n"))
+    assert environment.cpu_name() == (platform.processor() or platform.machine())

@@ -197,6 +197,13 @@ def test_an_error_beyond_pytorchs_is_named(ours: float | None, torch: float | No
     assert line.endswith(expected or "met")
 
 
+@pytest.mark.parametrize(("share", "ratio", "expected"), [
+    (0.8, 1.0, "missed  the floor is 0.80 of PyTorch's time"), (0.7, 1.0, "missed"), (None, 1.0, "missed"), (0.99, 0.75, "met")])
+def test_a_target_below_the_floor_is_marked(share: float | None, ratio: float, expected: str) -> None:
+    line = target_table([result(floor_share=share, ratio_to_torch=ratio, ratio_at_best=ratio, target=0.75)])[2]
+    assert line.endswith(expected)
+
+
 def test_no_targets_no_table() -> None:
     assert target_table([result(target=None)]) == []
 
