@@ -10,6 +10,7 @@ from .. import _dtypes
 from ..autograd.errors import type_name
 from ..autograd.op import Op, Pull, UnaryOp
 from ..tensor import Tensor
+from ._large import fused_if_large
 from ._operands import array_api_names, canonical_dim, require_tensor
 from ._out import accepts_out
 from .comparison import clip, where
@@ -216,12 +217,14 @@ def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     return _along(_log_softmax, input, dim, dtype)
 
 
+@fused_if_large
 def leaky_relu(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     """`input` where it is positive, else ``negative_slope * input``."""
     require_floating("leaky_relu", input)
     return where(input > 0, input, input * negative_slope)
 
 
+@fused_if_large
 def elu(input: Tensor, alpha: float = 1.0) -> Tensor:
     """`input` where it is positive, else ``alpha * (exp(input) - 1)``.
 
@@ -232,6 +235,7 @@ def elu(input: Tensor, alpha: float = 1.0) -> Tensor:
     return where(input <= 0, expm1(clip(input, max=0)) * alpha, input)
 
 
+@fused_if_large
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """``log(1 + exp(beta * input)) / beta``; `input` itself where ``beta * input > threshold``."""
     require_floating("softplus", input)
@@ -241,6 +245,7 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     return where(linear, input, log1p(exp(where(linear, 0.0, scaled))) / beta)
 
 
+@fused_if_large
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
     """`input` moved into [min_val, max_val]; the gradient is 0 at the bounds. Integer tensors get integer bounds.
 
@@ -264,6 +269,7 @@ def relu6(input: Tensor) -> Tensor:
     return hardtanh(input, 0.0, 6.0)
 
 
+@fused_if_large
 def logsigmoid(input: Tensor) -> Tensor:
     """``log(sigmoid(input))``, computed without overflow or cancellation."""
     require_floating("logsigmoid", input)

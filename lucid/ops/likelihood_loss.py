@@ -4,6 +4,7 @@ from __future__ import annotations
 import math
 
 from ..tensor import Tensor
+from ._large import fused_if_large
 from ._operands import require_tensor
 from .activation import require_floating
 from .comparison import where
@@ -12,6 +13,13 @@ from .loss import _reduced, _reduction, _require_losses, _warn_about_sizes
 from .unary import log
 
 __all__ = ()  # functions of nn.functional only
+
+
+@fused_if_large
+def _huber(input: Tensor, target: Tensor, delta: float) -> Tensor:
+    difference = require_floating("huber_loss", input - target)
+    distance = difference.abs()
+    return where(distance <= delta, difference * difference * 0.5, (distance - 0.5 * delta) * delta)
 
 
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
@@ -27,14 +35,17 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
     reduction = _reduction(reduction, None, None)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
-    difference = require_floating("huber_loss", input - target)
-    distance = difference.abs()
-    loss = where(distance <= delta, difference * difference * 0.5, (distance - 0.5 * delta) * delta)
+    loss = _huber(input, target, delta)
     if weight is None:
         return _reduced(loss, reduction)
     if weight.shape != input.shape:
         raise ValueError("Weights and input must have the same size.")
     return _reduced(loss * weight, reduction)
+
+
+@fused_if_large
+def _poisson(input: Tensor, target: Tensor, log_input: bool, eps: float) -> Tensor:
+    return input.exp() - target * input if log_input else input - target * log(input + eps)
 
 
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full: bool = False,
@@ -46,7 +57,7 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full
     """
     reduction = _reduction(reduction, size_average, reduce)
     require_tensor("poisson_nll_loss", input)
-    loss = input.exp() - target * input if log_input else input - target * log(input + eps)
+    loss = _poisson(input, target, log_input, eps)
     if full:
         safe = where(target > 1, target, 1.0)
         loss = loss + where(target > 1, safe * log(safe) - safe + 0.5 * log(2 * math.pi * safe), 0.0)

@@ -11,6 +11,7 @@ from ..autograd.grad_mode import is_grad_enabled
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor
 from ._index import check_bounds
+from ._large import fused_if_large
 from ._operands import require_tensor
 from .activation import log_softmax, log_softmax_grad, logsigmoid, require_floating
 from .broadcasting import broadcast_tensors
@@ -221,14 +222,33 @@ def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_a
 
 
 # ---- regression ----------------------------------------------------------------------------------------------------------
+@fused_if_large
+def _squared_difference(input: Tensor, target: Tensor) -> Tensor:
+    difference = _difference("mse_loss", input, target)
+    return difference * difference
+
+
+@fused_if_large
+def _distance(input: Tensor, target: Tensor) -> Tensor:
+    return (input - target).abs()
+
+
+@fused_if_large
+def _smooth_distance(input: Tensor, target: Tensor, beta: float) -> Tensor:
+    difference = _difference("smooth_l1_loss", input, target)
+    distance = difference.abs()
+    if beta == 0:
+        return distance
+    return where(distance < beta, difference * difference * (0.5 / beta), distance - 0.5 * beta)
+
+
 def mse_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
              reduction: str = "mean", weight: Tensor | None = None) -> Tensor:
     """``(input - target) ** 2``, elementwise and reduced. Warns if the shapes differ, and broadcasts."""
     _require_losses("mse_loss", input, target)
     _warn_about_sizes(input, target)
     reduction = _reduction(reduction, size_average, reduce)
-    difference = _difference("mse_loss", input, target)
-    return _weighted(difference * difference, weight, reduction)
+    return _weighted(_squared_difference(input, target), weight, reduction)
 
 
 def l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
@@ -236,7 +256,7 @@ def l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, red
     """``|input - target|``, elementwise and reduced. Warns if the shapes differ, and broadcasts."""
     _require_losses("l1_loss", input, target)
     _warn_about_sizes(input, target)
-    return _weighted((input - target).abs(), weight, _reduction(reduction, size_average, reduce))
+    return _weighted(_distance(input, target), weight, _reduction(reduction, size_average, reduce))
 
 
 def smooth_l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
@@ -250,11 +270,7 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: bool | None = No
     reduction = _reduction(reduction, size_average, reduce)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
-    difference = _difference("smooth_l1_loss", input, target)
-    distance = difference.abs()
-    if beta == 0:
-        return _reduced(distance, reduction)
-    return _reduced(where(distance < beta, difference * difference * (0.5 / beta), distance - 0.5 * beta), reduction)
+    return _reduced(_smooth_distance(input, target, beta), reduction)
 
 
 def _difference(name: str, input: Tensor, target: Tensor) -> Tensor:
@@ -263,20 +279,39 @@ def _difference(name: str, input: Tensor, target: Tensor) -> Tensor:
 
 
 # ---- binary cross entropy --------------------------------------------------------------------------------------------------
+@fused_if_large
+def _bounded_cross_entropy(input: Tensor, target: Tensor) -> Tensor:
+    return (target - 1) * clip(log1p(-input), min=-100) - target * clip(log(input), min=-100)
+
+
+@fused_if_large
+def _bounded_cross_entropy_grad(input: Tensor, target: Tensor, g: Tensor) -> Tensor:
+    return g * (input - target) / clip((1 - input) * input, min=1e-12)
+
+
+@fused_if_large
+def _cross_entropy_of_logits(input: Tensor, target: Tensor) -> Tensor:
+    return (1 - target) * input - logsigmoid(input)
+
+
+@fused_if_large
+def _weighted_cross_entropy_of_logits(input: Tensor, target: Tensor, pos_weight: Tensor) -> Tensor:
+    return (1 - target) * input - logsigmoid(input) * ((pos_weight - 1) * target + 1)
+
+
 class _BinaryCrossEntropy(Function):
     """The loss with its logarithms bounded by -100, and PyTorch's gradient, whose denominator is bounded by 1e-12."""
 
     @staticmethod
     def forward(ctx: Any, input: Tensor, target: Tensor) -> Tensor:
         ctx.save_for_backward(input, target)
-        loss = (target - 1) * clip(log1p(-input), min=-100) - target * clip(log(input), min=-100)
-        return loss
+        return _bounded_cross_entropy(input, target)
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, Tensor | None]:
         input, target = ctx.saved_tensors
         needs_input, needs_target = ctx.needs_input_grad
-        return (g * (input - target) / clip((1 - input) * input, min=1e-12) if needs_input else None,
+        return (_bounded_cross_entropy_grad(input, target, g) if needs_input else None,
                 g * (log1p(-input) - log(input)) if needs_target else None)
 
 
@@ -315,14 +350,25 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
     _require_losses("binary_cross_entropy_with_logits", input, target)
     if target.shape != input.shape:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
-    log_probability = logsigmoid(input)
-    if pos_weight is not None:
-        log_probability = log_probability * ((pos_weight - 1) * target + 1)
-    loss = (1 - target) * input - log_probability
+    if pos_weight is None:
+        loss = _cross_entropy_of_logits(input, target)
+    else:
+        loss = _weighted_cross_entropy_of_logits(input, target, pos_weight)
     return _reduced(loss if weight is None else loss * weight, reduction)
 
 
 # ---- divergence ------------------------------------------------------------------------------------------------------------
+@fused_if_large
+def _divergence(input: Tensor, target: Tensor) -> Tensor:
+    empty = target == 0
+    return where(empty, 0.0, target * log(where(empty, 1.0, target))) - target * input
+
+
+@fused_if_large
+def _divergence_of_logarithms(input: Tensor, target: Tensor) -> Tensor:
+    return target.exp() * (target - input)
+
+
 def kl_div(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
            reduction: str = "mean", log_target: bool = False) -> Tensor:
     """The divergence of the distribution `target` from the one whose logarithm is `input`: ``target (log target - input)``.
@@ -338,10 +384,5 @@ def kl_div(input: Tensor, target: Tensor, size_average: bool | None = None, redu
     batch_mean = reduction == "batchmean"
     reduction = _reduction("sum" if batch_mean else reduction, size_average, reduce)
     input, target = broadcast_tensors(input, target)
-    if log_target:
-        loss = target.exp() * (target - input)
-    else:
-        empty = target == 0
-        loss = where(empty, 0.0, target * log(where(empty, 1.0, target))) - target * input
-    reduced = _reduced(loss, reduction)
+    reduced = _reduced((_divergence_of_logarithms if log_target else _divergence)(input, target), reduction)
     return reduced / input._array.shape[0] if batch_mean and input._array.ndim else reduced

@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..tensor import Tensor
+from ._large import fused_if_large
 from ._operands import require_tensor
 from .activation import logsigmoid, require_floating
 from .arithmetic import minimum
@@ -38,12 +39,17 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
     return _reduced(clip(margin - target * (input1 - input2), min=0), reduction)
 
 
+@fused_if_large
+def _soft_margin(input: Tensor, target: Tensor) -> Tensor:
+    return -logsigmoid(target * input)
+
+
 def soft_margin_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
                      reduction: str = "mean") -> Tensor:
     """``log(1 + exp(-target * input))`` for targets of 1 and -1."""
     reduction = _reduction(reduction, size_average, reduce)
     require_floating("soft_margin_loss", input)
-    return _reduced(-logsigmoid(target * input), reduction)
+    return _reduced(_soft_margin(input, target), reduction)
 
 
 def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0,

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from ..autograd.inplace import write
 from ..tensor import Tensor
+from ._large import fused_if_large
 from ._operands import require_tensor
 from ._out import accepts_out
 from .activation import elu, leaky_relu, require_floating, softplus, tanh
@@ -21,10 +22,54 @@ def _apply(function: Callable[[Tensor], Tensor], input: Tensor, inplace: bool) -
     return write(input, function) if inplace else function(input)
 
 
+# ---- the formulas --------------------------------------------------------------------------------------------------------
+@fused_if_large
+def _hardsigmoid(x: Tensor) -> Tensor:
+    return where((x > -3) & (x < 3), x / 6 + 0.5, clip(x.detach() / 6 + 0.5, 0.0, 1.0))
+
+
+@fused_if_large
+def _hardswish(x: Tensor) -> Tensor:
+    low, high = x <= -3, x >= 3
+    middle = where(low | high, 0.0, x)  # an infinity in the branch not taken would make its gradient NaN
+    return where(low, x.detach() * 0, where(high, x, middle * (middle / 6 + 0.5)))
+
+
+@fused_if_large
+def _celu(x: Tensor, alpha: float) -> Tensor:
+    return where(x <= 0, (clip(x, max=0) / alpha).expm1() * alpha, x)
+
+
+@fused_if_large
+def _selu(x: Tensor) -> Tensor:
+    return elu(x, _SELU_ALPHA) * _SELU_SCALE
+
+
+@fused_if_large
+def _mish(x: Tensor) -> Tensor:
+    return x * tanh(softplus(x))
+
+
+@fused_if_large
+def _above(x: Tensor, threshold: float, value: float) -> Tensor:
+    return where(x <= threshold, value, x)
+
+
+@fused_if_large
+def _prelu(x: Tensor, weight: Tensor) -> Tensor:
+    return where(x > 0, x, x * weight)
+
+
+@fused_if_large
+def _randomly_sloped(x: Tensor, slopes: Tensor) -> Tensor:
+    return where(x <= 0, x * slopes, x)
+
+
+# ---- public functions ----------------------------------------------------------------------------------------------------
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """``input / 6 + 1 / 2`` moved into [0, 1]; the gradient is 0 at its ends. NotImplementedError for other than floats."""
     require_floating("hardsigmoid", input)
-    return _apply(lambda x: where((x > -3) & (x < 3), x / 6 + 0.5, clip(x.detach() / 6 + 0.5, 0.0, 1.0)), input, inplace)
+    return _apply(_hardsigmoid, input, inplace)
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
@@ -33,13 +78,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     Source: Howard et al., "Searching for MobileNetV3", 2019.
     """
     require_floating("hardswish", input)
-
-    def function(x: Tensor) -> Tensor:
-        low, high = x <= -3, x >= 3
-        middle = where(low | high, 0.0, x)  # an infinity in the branch not taken would make its gradient NaN
-        return where(low, x.detach() * 0, where(high, x, middle * (middle / 6 + 0.5)))
-
-    return _apply(function, input, inplace)
+    return _apply(_hardswish, input, inplace)
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
@@ -50,7 +89,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     require_floating("celu", input)
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
-    return _apply(lambda x: where(x <= 0, (clip(x, max=0) / alpha).expm1() * alpha, x), input, inplace)
+    return _apply(lambda x: _celu(x, alpha), input, inplace)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -59,13 +98,13 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
     Source: Klambauer et al., "Self-Normalizing Neural Networks", 2017.
     """
     require_floating("selu", input)
-    return _apply(lambda x: elu(x, _SELU_ALPHA) * _SELU_SCALE, input, inplace)
+    return _apply(_selu, input, inplace)
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """``input * tanh(softplus(input))``. Source: Misra, "Mish", 2019."""
     require_floating("mish", input)
-    return _apply(lambda x: x * tanh(softplus(x)), input, inplace)
+    return _apply(_mish, input, inplace)
 
 
 @accepts_out(castable=True)
@@ -75,9 +114,10 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
         raise NotImplementedError(f"threshold is not implemented for {input.dtype.name}")
     if input._array.dtype.kind not in "fV":
         threshold, value = int(threshold), int(value)
-    return _apply(lambda x: where(x <= threshold, x.new_full((), value), x), input, inplace)
+    return _apply(lambda x: _above(x, threshold, value), input, inplace)
 
 
+@fused_if_large
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """`input` moved towards 0 by `lambd`, and 0 within `lambd` of it. RuntimeError for a negative `lambd`."""
     require_floating("softshrink", input)
@@ -87,17 +127,20 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 
 @accepts_out
+@fused_if_large
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """`input`, and 0 within `lambd` of 0."""
     require_floating("hardshrink", input)
     return where((input >= -lambd) & (input <= lambd), input.detach() * 0, input)
 
 
+@fused_if_large
 def tanhshrink(input: Tensor) -> Tensor:
     """``input - tanh(input)``."""
     return input - tanh(require_tensor("tanhshrink", input))
 
 
+@fused_if_large
 def softsign(input: Tensor) -> Tensor:
     """``input / (1 + |input|)``."""
     return input / (require_tensor("softsign", input).abs() + 1)
@@ -141,7 +184,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         weight = weight.reshape(1, -1, *(1,) * (ndim - 2))
     else:
         weight = weight.reshape(())
-    return where(input > 0, input, input * weight)
+    return _prelu(input, weight)
 
 
 def rrelu(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False) -> Tensor:
@@ -155,7 +198,7 @@ def rrelu(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: b
     if not training:
         return _apply(lambda x: leaky_relu(x, (lower + upper) / 2), input, inplace)
     slopes = rand_like(input.detach()) * (upper - lower) + lower
-    return _apply(lambda x: where(x <= 0, x * slopes, x), input, inplace)
+    return _apply(lambda x: _randomly_sloped(x, slopes), input, inplace)
 
 
 def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
