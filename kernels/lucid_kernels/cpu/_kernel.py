@@ -159,9 +159,16 @@ class KernelLibrary(_Library):
     """The code of a kernel, with all that it calls."""
 
     def finalize(self) -> None:
-        """Link and optimise it, and make it machine code."""
+        """Link and optimise it, and make it machine code.
+
+        What it calls is its own: Numba numbers functions in the order in which a process compiles them, so kernels that two
+        processes have kept on disk may call different functions of one name, and the linker would take one of them for both.
+        """
         self._link()
         self._link_larger(self._final_module)
+        for function in self._final_module.functions:
+            if function.linkage is llvm.Linkage.linkonce_odr and not function.is_declaration:
+                function.linkage = llvm.Linkage.internal
         self._final_module.verify()
         self._finalize_final_module()
 

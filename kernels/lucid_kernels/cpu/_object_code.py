@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from llvmlite.binding import Linkage
 from numba.core import compiler
 from numba.core.environment import lookup_environment
 from numba.core.runtime.nrt import rtsys
@@ -19,7 +20,7 @@ def store(compiled: Any) -> tuple[Any, ...]:
     library, described = compiled.library, compiled.fndesc
     described.typemap = described.calltypes = None  # for the compiler only, and some are not pickled
     names = (*library._final_module.functions, *library._final_module.global_variables)
-    symbols = [value.name for value in names if not value.is_declaration]
+    symbols = [value.name for value in names if not value.is_declaration and value.linkage is not Linkage.internal]
     # Code reads its environment for constants that are Python objects.
     environments = [lookup_environment(name) for name in symbols if name.startswith("_ZN08NumbaEnv")]
     kept = tuple(environment for environment in environments if environment is not None and environment.consts)

@@ -34,6 +34,14 @@ assert np.allclose(fused.fused(x, x, program=formula()), x * x + np.tanh(x) * 0.
 print(any(name.startswith('fused_') for name in compiled))
 """
 
+TWO = """
+import sys
+import lucid
+formulas = {"product": lucid.fuse(lambda a, b: a * b + 1), "quotient": lucid.fuse(lambda a, b: a / b - 3)}
+a, b = lucid.full((64,), 4.0), lucid.full((64,), 2.0)
+print(*[formulas[name](a, b)[0].item() for name in sys.argv[1:]])
+"""
+
 
 def formula(number: float = 0.5) -> Program:
     """x y + number tanh(x)"""
@@ -58,6 +66,14 @@ def test_the_next_process_compiles_nothing(tmp_path: pathlib.Path) -> None:
     environment = {**os.environ, "PYTHONPATH": path, "LUCID_CACHE_DIR": str(tmp_path)}
     for expected in ("True", "False"):
         done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, env=environment, cwd=ROOT)
+        assert done.stdout.strip() == expected, done.stderr
+
+
+def test_kernels_that_other_processes_kept_do_not_share_functions(tmp_path: pathlib.Path) -> None:
+    """Each process numbers its functions from 1: two kernels call different functions of the same name."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "kernels")]), "LUCID_CACHE_DIR": str(tmp_path)}
+    for names, expected in (("product", "9.0"), ("quotient", "-1.0"), ("product quotient", "9.0 -1.0"), ("quotient product", "-1.0 9.0")):
+        done = subprocess.run([sys.executable, "-c", TWO, *names.split()], capture_output=True, text=True, env=environment)
         assert done.stdout.strip() == expected, done.stderr
 
 
