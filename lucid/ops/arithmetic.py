@@ -10,6 +10,7 @@ from ..autograd.grad_mode import mode as grad_mode
 from ..autograd.op import Op, Pull, UnaryOp, elementwise
 from ..backends import LARGE, TABLES
 from ..tensor import Tensor, wrap
+from ._large import fused_if_large
 from ._operands import common_dtype, promote, reduce_to, shape_of
 from ._out import accepts_out
 
@@ -63,11 +64,20 @@ def _mul_rule(needs: Any, a: Operand, b: Operand) -> Pull:
     return pull
 
 
+@fused_if_large
+def _div_slopes(g: Tensor, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    quotient = _div(g, conjugate(b))
+    return quotient, _neg(_mul(quotient, conjugate(_div(a, b))))
+
+
 def _div_rule(needs: Any, a: Operand, b: Operand) -> Pull:
     a_shape, b_shape, needs_a = shape_of(a), shape_of(b), needs[0]
     a = a if needs[1] else None
 
     def pull(g: Tensor, y: Any) -> tuple[Any, Any]:
+        if needs_a and a is not None:
+            da, db = _div_slopes(g, a, b)
+            return reduce_to(da, a_shape), reduce_to(db, b_shape)
         quotient = _div(g, conjugate(b))
         return (reduce_to(quotient, a_shape) if needs_a else None,
                 None if a is None else reduce_to(_neg(_mul(quotient, conjugate(_div(a, b)))), b_shape))

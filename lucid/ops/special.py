@@ -10,6 +10,7 @@ from typing import Any
 
 from ..autograd.op import Op, Pull, UnaryOp
 from ..tensor import Tensor
+from ._large import of_input, of_result
 from ._operands import as_floating
 from ._out import accepts_out
 from .comparison import where
@@ -56,12 +57,12 @@ def _i1e_rule(needs: Any, x: Tensor) -> Pull:
     return pull
 
 
-_erf = UnaryOp("erf", lambda needs, x: lambda g, y: (g * exp(-x * x) * _TWO_OVER_SQRT_PI,))
-_erfc = UnaryOp("erfc", lambda needs, x: lambda g, y: (g * exp(-x * x) * -_TWO_OVER_SQRT_PI,))
-_erfinv = UnaryOp("erfinv", lambda needs, x: lambda g, y: (g * exp(y * y) / _TWO_OVER_SQRT_PI,), keeps=True)
+_erf = UnaryOp("erf", of_input(lambda g, x: g * exp(-x * x) * _TWO_OVER_SQRT_PI))
+_erfc = UnaryOp("erfc", of_input(lambda g, x: g * exp(-x * x) * -_TWO_OVER_SQRT_PI))
+_erfinv = UnaryOp("erfinv", of_result(lambda g, y: g * exp(y * y) / _TWO_OVER_SQRT_PI), keeps=True)
 _erfcx = UnaryOp("erfcx", lambda needs, x: lambda g, y: (g * (2 * x * y - _TWO_OVER_SQRT_PI),), keeps=True)
-_ndtr = UnaryOp("ndtr", lambda needs, x: lambda g, y: (g * exp(x * x * -0.5) / _SQRT_TWO_PI,))
-_ndtri = UnaryOp("ndtri", lambda needs, x: lambda g, y: (g * exp(y * y * 0.5) * _SQRT_TWO_PI,), keeps=True)
+_ndtr = UnaryOp("ndtr", of_input(lambda g, x: g * exp(x * x * -0.5) / _SQRT_TWO_PI))
+_ndtri = UnaryOp("ndtri", of_result(lambda g, y: g * exp(y * y * 0.5) * _SQRT_TWO_PI), keeps=True)
 _log_ndtr = UnaryOp("log_ndtr", lambda needs, x: lambda g, y: (g / erfcx(x * -math.sqrt(0.5)) * math.sqrt(2 / math.pi),))
 _i0 = UnaryOp("i0", lambda needs, x: lambda g, y: (g * i1(x),))
 _i0e = UnaryOp("i0e", lambda needs, x: lambda g, y: (g * (i1e(x) - sgn(x) * y),), keeps=True)

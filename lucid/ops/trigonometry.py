@@ -6,6 +6,7 @@ from typing import Any
 
 from ..autograd.op import Pull, UnaryOp
 from ..tensor import Tensor
+from ._large import of_input, of_result
 from ._operands import as_floating
 from ._out import accepts_out
 
@@ -33,15 +34,15 @@ def _sinc_rule(needs: Any, a: Tensor) -> Pull:
 
 _sin = UnaryOp("sin", lambda needs, a: lambda g, y: (g * cos(a).conj(),))
 _cos = UnaryOp("cos", lambda needs, a: lambda g, y: (-g * sin(a).conj(),))
-_tan = UnaryOp("tan", lambda needs, a: lambda g, y: (g * (y * y + 1).conj(),), keeps=True)
+_tan = UnaryOp("tan", of_result(lambda g, y: g * (y * y + 1).conj()), keeps=True)
 _sinh = UnaryOp("sinh", lambda needs, a: lambda g, y: (g * cosh(a).conj(),))
 _cosh = UnaryOp("cosh", lambda needs, a: lambda g, y: (g * sinh(a).conj(),))
-_arccos = UnaryOp("arccos", lambda needs, a: lambda g, y: (-g * (1 - a * a).rsqrt().conj(),))
+_arccos = UnaryOp("arccos", of_input(lambda g, a: -g * (1 - a * a).rsqrt().conj()))
 _arccosh = UnaryOp("arccosh", _arccosh_rule)
-_arcsin = UnaryOp("arcsin", lambda needs, a: lambda g, y: (g * (1 - a * a).rsqrt().conj(),))
-_arcsinh = UnaryOp("arcsinh", lambda needs, a: lambda g, y: (g * (a * a + 1).rsqrt().conj(),))
-_arctan = UnaryOp("arctan", lambda needs, a: lambda g, y: (g / (a * a + 1).conj(),))
-_arctanh = UnaryOp("arctanh", lambda needs, a: lambda g, y: (g / (1 - a * a).conj(),))
+_arcsin = UnaryOp("arcsin", of_input(lambda g, a: g * (1 - a * a).rsqrt().conj()))
+_arcsinh = UnaryOp("arcsinh", of_input(lambda g, a: g * (a * a + 1).rsqrt().conj()))
+_arctan = UnaryOp("arctan", of_input(lambda g, a: g / (a * a + 1).conj()))
+_arctanh = UnaryOp("arctanh", of_input(lambda g, a: g / (1 - a * a).conj()))
 _deg2rad = UnaryOp("deg2rad", lambda needs, a: lambda g, y: (deg2rad(g),))
 _rad2deg = UnaryOp("rad2deg", lambda needs, a: lambda g, y: (rad2deg(g),))
 _sinc = UnaryOp("sinc", _sinc_rule)

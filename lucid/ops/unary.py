@@ -6,6 +6,7 @@ from typing import Any
 
 from ..autograd.op import Op, Pull, UnaryOp
 from ..tensor import Tensor
+from ._large import of_input, of_result
 from ._operands import as_floating, require_tensor
 from ._out import accepts_out
 
@@ -16,18 +17,18 @@ INPLACE_METHODS = METHODS[:METHODS.index("angle")]
 SINGLE = tuple(name for name in INPLACE_METHODS if name not in ("sgn", "frac"))
 
 
-_abs = UnaryOp("abs", lambda needs, a: lambda g, y: (g * sgn(a),))
+_abs = UnaryOp("abs", of_input(lambda g, a: g * sgn(a)))
 _exp = UnaryOp("exp", lambda needs, a: lambda g, y: (g * y.conj(),), keeps=True)
 _exp2 = UnaryOp("exp2", lambda needs, a: lambda g, y: (g * y.conj() * math.log(2),), keeps=True)
 _expm1 = UnaryOp("expm1", lambda needs, a: lambda g, y: (g * (y + 1).conj(),), keeps=True)
 _log = UnaryOp("log", lambda needs, a: lambda g, y: (g / a.conj(),))
-_log2 = UnaryOp("log2", lambda needs, a: lambda g, y: (g / (a.conj() * math.log(2)),))
-_log10 = UnaryOp("log10", lambda needs, a: lambda g, y: (g / (a.conj() * math.log(10)),))
-_log1p = UnaryOp("log1p", lambda needs, a: lambda g, y: (g / (a + 1).conj(),))
-_sqrt = UnaryOp("sqrt", lambda needs, a: lambda g, y: (g / (y.conj() * 2),), keeps=True)
-_rsqrt = UnaryOp("rsqrt", lambda needs, a: lambda g, y: (g * (y * y * y).conj() * -0.5,), keeps=True)
-_reciprocal = UnaryOp("reciprocal", lambda needs, a: lambda g, y: (-g * (y * y).conj(),), keeps=True)
-_square = UnaryOp("square", lambda needs, a: lambda g, y: (g * a.conj() * 2,))
+_log2 = UnaryOp("log2", of_input(lambda g, a: g / (a.conj() * math.log(2))))
+_log10 = UnaryOp("log10", of_input(lambda g, a: g / (a.conj() * math.log(10))))
+_log1p = UnaryOp("log1p", of_input(lambda g, a: g / (a + 1).conj()))
+_sqrt = UnaryOp("sqrt", of_result(lambda g, y: g / (y.conj() * 2)), keeps=True)
+_rsqrt = UnaryOp("rsqrt", of_result(lambda g, y: g * (y * y * y).conj() * -0.5), keeps=True)
+_reciprocal = UnaryOp("reciprocal", of_result(lambda g, y: -g * (y * y).conj()), keeps=True)
+_square = UnaryOp("square", of_input(lambda g, a: g * a.conj() * 2))
 
 
 def flat(g: Tensor) -> Tensor:

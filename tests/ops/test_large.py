@@ -1,0 +1,97 @@
+"""Operations that run as one kernel on large tensors give what they give on small ones: values, gradients, NaN and infinity."""
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lucid as _lucid
+from lucid.nn import functional as F
+from lucid.ops import _large
+
+lucid: Any = _lucid  # its names are re-exports
+SPECIAL = np.array([0.0, -0.0, 1, -1, 3, -3, 0.5, -0.5, 6, 1e-30, -1e-30, 88, -104, 1e30, -1e30, np.inf, -np.inf, np.nan], np.float32)
+NORMAL = np.random.default_rng(0).standard_normal((2, 500), dtype=np.float32)
+
+ONE: dict[str, Callable[[Any], Any]] = {
+    **{name: getattr(F, name) for name in (
+        "celu", "elu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "logsigmoid", "mish", "relu6", "selu",
+        "softplus", "softshrink", "softsign", "tanhshrink")},
+    **{name: getattr(lucid, name) for name in (
+        "abs", "asin", "asinh", "atan", "atanh", "acos", "erf", "erfc", "log10", "log1p", "log2", "reciprocal", "rsqrt", "sqrt",
+        "square", "tan")},
+    "threshold": lambda x: F.threshold(x, 0.5, -2.0),
+    "erfinv": lucid.special.erfinv, "ndtr": lucid.special.ndtr, "ndtri": lucid.special.ndtri,
+}  # fmt: skip
+TWO: dict[str, Callable[[Any, Any], Any]] = {
+    **{name: functools.partial(getattr(F, name), reduction="none") for name in (
+        "binary_cross_entropy_with_logits", "huber_loss", "kl_div", "l1_loss", "mse_loss", "poisson_nll_loss", "smooth_l1_loss",
+        "soft_margin_loss")},
+    "binary_cross_entropy": lambda x, y: F.binary_cross_entropy(x.sigmoid().nan_to_num(), y.detach().sigmoid().nan_to_num(),
+                                                                reduction="none"),
+    "weighted logits": lambda x, y: F.binary_cross_entropy_with_logits(x, y, pos_weight=lucid.tensor(2.0), reduction="none"),
+    "logarithms": lambda x, y: F.kl_div(x, y, log_target=True, reduction="none"),
+    "rates": lambda x, y: F.poisson_nll_loss(x, y, log_input=False, reduction="none"),
+    "quotient": lambda x, y: x / y,
+    "prelu": lambda x, y: F.prelu(x.reshape(2, 2, -1), y[:2]),
+}  # fmt: skip
+
+
+def values_and_gradients(function: Callable[..., Any], *arrays: np.ndarray) -> list[np.ndarray]:
+    """The results, and the gradients for an upstream gradient that differs from element to element."""
+    leaves = [lucid.tensor(array, requires_grad=True) for array in arrays]
+    y = function(*leaves)
+    gradients = lucid.autograd.grad(y, leaves, lucid.linspace(1, 2, y.numel()).reshape(y.shape), allow_unused=True)
+    return [result.detach().numpy() for result in (y, *gradients) if result is not None]
+
+
+@pytest.fixture
+def agree(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Compares a function of tensors that count as large with the same of tensors that do not."""
+    def compare(function: Callable[..., Any], *arrays: np.ndarray) -> None:
+        results = []
+        for bound in (1, sys.maxsize):
+            monkeypatch.setattr(_large, "LARGE", bound)
+            results.append(values_and_gradients(function, *arrays))
+        for fused, plain in zip(*results, strict=True):
+            # Functions within a unit in the last place of each other are subtracted from 1 or x.
+            np.testing.assert_allclose(fused, plain, rtol=2e-6, atol=5e-7)
+
+    return compare
+
+
+@pytest.mark.parametrize("name", ONE)
+def test_functions_of_one_tensor(name: str, agree: Callable[..., None]) -> None:
+    agree(ONE[name], np.concatenate([SPECIAL, NORMAL[0]]))
+
+
+@pytest.mark.parametrize("name", TWO)
+def test_functions_of_two_tensors(name: str, agree: Callable[..., None]) -> None:
+    pairs = np.stack([array.ravel() for array in np.meshgrid(SPECIAL, SPECIAL)])
+    agree(TWO[name], *np.concatenate([pairs, NORMAL], axis=1))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "bfloat16"])
+def test_dtypes_devices_and_second_gradients(dtype: str, device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    results = []
+    for bound in (1, sys.maxsize):
+        monkeypatch.setattr(_large, "LARGE", bound)
+        x = lucid.tensor(NORMAL[0], dtype=getattr(lucid, dtype), device=device, requires_grad=True)
+        y = F.elu(x) * F.hardswish(x)
+        (first,) = lucid.autograd.grad(y.sum(), x, create_graph=True)
+        (second,) = lucid.autograd.grad(first.sum(), x)
+        assert y.dtype == first.dtype == second.dtype == x.dtype
+        results.append([tensor.detach().cpu().double().numpy() for tensor in (y, first, second)])
+    for fused, plain in zip(*results, strict=True):
+        # Fused, half precision is rounded once at the end.
+        np.testing.assert_allclose(fused, plain, **({"atol": 0.06} if dtype == "bfloat16" else {"rtol": 1e-12, "atol": 1e-14}))
+
+
+def test_complex_targets_and_meta(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_large, "LARGE", 1)
+    assert F.l1_loss(lucid.zeros(3), lucid.full((3,), 3 + 4j)).item() == 5
+    assert F.hardswish(lucid.empty(3, 4, device="meta")).shape == (3, 4)
