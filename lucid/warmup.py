@@ -169,6 +169,22 @@ def _fused(dtype: Any, device: str, sizes: Sequence[int]) -> None:
         formula(*[_random(size, like=(dtype, device)) for _ in range(2)]).sum().backward()
 
 
+def _formulas(dtype: Any, device: str, sizes: Sequence[int]) -> None:
+    """Functions of several operations, which are one kernel for large tensors."""
+    x, y = (lucid.rand(LARGE, LARGE, dtype=dtype, device=device).requires_grad_() for _ in range(2))
+    functions = [getattr(F, name) for name in (
+        "celu elu hardshrink hardsigmoid hardswish hardtanh leaky_relu logsigmoid mish selu softplus softshrink softsign "
+        "tanhshrink").split()]
+    functions += [getattr(lucid, name) for name in (
+        "abs asin asinh atan atanh acos erf erfc log10 log1p log2 reciprocal rsqrt sqrt square tan").split()]
+    losses = [getattr(F, name) for name in (
+        "binary_cross_entropy binary_cross_entropy_with_logits huber_loss l1_loss mse_loss smooth_l1_loss").split()]
+    for function in functions:
+        function(x).sum().backward()
+    for function in (*losses, lucid.div, lambda x, y: F.kl_div(x, y, reduction="sum")):
+        function(x, y).sum().backward()
+
+
 def _special(dtype: Any, device: str, sizes: Sequence[int]) -> None:
     from lucid.backends.lazy import FAMILIES
 
@@ -194,8 +210,8 @@ RECIPES: dict[str, Recipe] = {
     "elementwise": _elementwise, "streaming": _streaming, "copies": _copies, "softmax": _softmax,
     "cross_entropy": _cross_entropy, "attention": _attention, "batch_norm": _batch_norm, "batch_norm_relu": _batch_norm_relu,
     "layer_norm": _layer_norm, "rms_norm": _rms_norm, "conv2d": _conv2d, "pool2d": _pool2d, "embedding": _embedding,
-    "random": _random_numbers, "optimizer": _optimizer, "bounds": _bounds, "fused": _fused, "special": _special,
-    "products": _products, "resampling": _resampling,
+    "random": _random_numbers, "optimizer": _optimizer, "bounds": _bounds, "fused": _fused, "formulas": _formulas,
+    "special": _special, "products": _products, "resampling": _resampling,
 }
 
 

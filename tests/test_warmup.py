@@ -46,6 +46,13 @@ def test_streaming_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (elementwise._silu_grad, lucid.float64) in compiled
 
 
+def test_formulas() -> None:
+    names: list[str] = []
+    with backends.observe(lambda name, *rest: names.append(name)):
+        warmup.RECIPES["formulas"](lucid.float32, "cpu", (warmup.SMALL, warmup.LARGE))
+    assert names.count("fused") > 50
+
+
 def test_copies(device: str) -> None:
     warmup.RECIPES["copies"](lucid.float32, device, (warmup.SMALL,))
 
