@@ -13,6 +13,7 @@ from ..tensor import Tensor, wrap
 from ._large import fused_if_large
 from ._operands import common_dtype, promote, reduce_to, shape_of
 from ._out import accepts_out
+from .unary import square
 
 METHODS = ("add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide", "remainder", "fmod",
            "pow", "neg", "negative", "maximum", "minimum")
@@ -85,6 +86,11 @@ def _div_rule(needs: Any, a: Operand, b: Operand) -> Pull:
     return pull
 
 
+@fused_if_large
+def _power_slope(g: Tensor, a: Tensor, exponent: Any) -> Tensor:
+    return _mul(g, conjugate(exponent * pow(a, exponent - 1)) if exponent != 0 else 0)
+
+
 def _pow_rule(needs: Any, a: Operand, b: Operand) -> Pull:
     a_shape, b_shape = shape_of(a), shape_of(b)
     needs_a, needs_b = needs
@@ -93,8 +99,7 @@ def _pow_rule(needs: Any, a: Operand, b: Operand) -> Pull:
         da = db = None
         if needs_a:
             if not isinstance(b, Tensor):
-                slope = b * pow(a, b - 1) if b != 0 else a * 0
-                da = _mul(g, conjugate(slope))
+                da = _power_slope(g, a, b)
             else:
                 from .comparison import where
 
@@ -261,7 +266,7 @@ def pow(input: Operand, exponent: Operand) -> Tensor:
     """
     if exponent.__class__ in (int, float) and isinstance(input, Tensor) and _dtypes.is_differentiable(input._array.dtype):
         if exponent == 2:
-            return _mul(input, input)
+            return square(input)
         if exponent == 1:
             return input.clone()
     a, b = promote("pow", input, exponent)
@@ -273,7 +278,17 @@ def pow(input: Operand, exponent: Operand) -> Tensor:
             raise NotImplementedError("\"pow\" not implemented for 'Bool'")
         if _anywhere(b < 0):
             return _with_negative_exponents(a, b).to(dtype)
-    return _power(a, b)
+    return _to_power(a, b) if isinstance(a, Tensor) else _of_number(b, a)
+
+
+@fused_if_large
+def _to_power(a: Tensor, exponent: Operand) -> Tensor:
+    return _power(a, exponent)
+
+
+@fused_if_large
+def _of_number(exponent: Tensor, a: Any) -> Tensor:
+    return _power(a, exponent)
 
 
 def _with_negative_exponents(a: Operand, b: Tensor) -> Tensor:
