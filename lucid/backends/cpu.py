@@ -79,7 +79,7 @@ def _in_blocks(kernel: Callable[..., Any], x: np.ndarray, y: np.ndarray, out: np
     """``kernel(x, y, out)`` of large arrays block by block, without a temporary of their size: `lerp` of 4 million floats takes a
     fifth of the time.
     """
-    if x.size <= _BLOCK or x.shape != y.shape or not (x.flags.c_contiguous and y.flags.c_contiguous):
+    if x.shape != y.shape or not (x.flags.c_contiguous and y.flags.c_contiguous):
         return kernel(x, y, out)
     if out is None:
         from lucid_kernels.cpu._pool import empty
@@ -97,12 +97,14 @@ def _in_blocks(kernel: Callable[..., Any], x: np.ndarray, y: np.ndarray, out: np
 
 
 def _lerp(x: np.ndarray, end: np.ndarray, weight: Any, *, out: np.ndarray | None = None) -> Any:
-    if isinstance(weight, np.ndarray):
+    if x.size <= _BLOCK or isinstance(weight, np.ndarray):
         return _whole_lerp(x, end, weight, out=out)
     return _in_blocks(lambda x, end, out: _whole_lerp(x, end, weight, out=out), x, end, out)
 
 
 def _add_scaled(a: np.ndarray, b: np.ndarray, *, alpha: float, out: np.ndarray | None = None) -> Any:
+    if a.size <= _BLOCK:
+        return _whole_add_scaled(a, b, alpha=alpha, out=out)
     return _in_blocks(lambda a, b, out: _whole_add_scaled(a, b, alpha=alpha, out=out), a, b, out)
 
 

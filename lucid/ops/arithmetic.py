@@ -171,11 +171,13 @@ def conjugate(x: Operand) -> Operand:
 @accepts_out(castable=True)
 def add(input: Operand, other: Operand, *, alpha: Any = 1) -> Tensor:
     """``input + alpha * other``, elementwise with broadcasting. Of two bool tensors `alpha` counts as a bool."""
-    if alpha != 1 and all(isinstance(t, Tensor) and t._array.dtype.kind == "b" for t in (input, other)):
-        alpha = bool(alpha)
     if alpha == 1:
         return _add(input, other)
-    return _add_scaled(input, other, alpha=alpha) if _real_alike(input, other, alpha) else _add(input, mul(other, alpha))
+    if _real_alike(input, other, alpha):
+        return _add_scaled(input, other, alpha=alpha)
+    if all(isinstance(t, Tensor) and t._array.dtype.kind == "b" for t in (input, other)):
+        alpha = bool(alpha)
+    return _add(input, mul(other, alpha))
 
 
 @accepts_out(castable=True)
