@@ -36,8 +36,8 @@ def refuse_shared(destination: Tensor, arguments: Iterable[Any]) -> None:
 
 
 def overwrite(target: Tensor, name: str, operands: Sequence[Any]) -> bool:
-    """Write what the kernel `name`, one of `PLAIN`, computes of `target` and `operands` into `target`, if that is all that there is
-    to do; False, with nothing done, otherwise.
+    """Write what the kernel `name`, one of `PLAIN`, computes of `target` and `operands` into `target`, if that is all that there
+    is to do; False, with nothing done, otherwise.
 
     So it is for small floating-point arrays of one shape and dtype on the CPU, each with memory of its own, and numbers, of which
     nothing is recorded. This takes a third of the time of `Overwriting`, which can do everything.
