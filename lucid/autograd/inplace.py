@@ -81,7 +81,8 @@ def update(target: Tensor, op: Op, *others: Any, **attributes: Any) -> Tensor:
     for t in others:
         if isinstance(t, Tensor):
             arrays.append(t._array)
-            tracked = tracked or t._node is not None
+            if t._node is not None:
+                tracked = _dtypes.is_differentiable(array.dtype)
         else:
             arrays.append(t)
     try:
