@@ -187,14 +187,17 @@ def sub(input: Operand, other: Operand, *, alpha: Any = 1) -> Tensor:
     if alpha != 1 and _real_alike(input, other, alpha):
         return _add_scaled(input, other, alpha=-alpha)
     try:
-        return _sub(input, other if alpha == 1 else _scaled(*_refuse_bool(input, other), alpha))
+        if alpha == 1:
+            return _sub(input, other)
+        _refuse_bool(input, other)
+        return _sub(input, _scaled(input, other, alpha))
     except TypeError:  # NumPy refuses two bool arrays too
         _refuse_bool(input, other)
         raise
 
 
 def _scaled(input: Operand, other: Operand, alpha: Any) -> Tensor:
-    """``alpha * other`` in the dtype of the sum with `input`. Raises RuntimeError for an `alpha` of a kind that the dtype has not."""
+    """``alpha * other`` in the dtype of the sum with `input`. Raises RuntimeError for an `alpha` of another kind than that."""
     dtype = common_dtype([as_operand("add", value) for value in (input, other)])
     kind = dtype.kind
     if alpha.__class__ is bool and kind != "b":
