@@ -42,11 +42,31 @@ def _elementwise(dtype: Any, device: str, sizes: Sequence[int]) -> None:
 def _streaming(dtype: Any, device: str, sizes: Sequence[int]) -> None:
     """Elementwise kernels for results larger than the caches, compiled without any."""
     if device == "cpu" and LARGE in sizes:
-        from lucid_kernels.cpu import _chunked, elementwise
+        from lucid_kernels.cpu import _chunked, combination, elementwise
 
         for loop in vars(elementwise).values():
             if isinstance(loop, _chunked.Chunked):
                 loop.compile_streaming(dtype)
+        combination.compile_streaming(dtype)
+
+
+def _in_place(dtype: Any, device: str, sizes: Sequence[int]) -> None:
+    for size in sizes:
+        x = lucid.ones(2 * size, 2 * size, dtype=dtype, device=device)  # arithmetic has kernels of its own from 1 MiB on
+        x.relu_().sigmoid_().tanh_().exp_().add_(x).sub_(x).mul_(x).div_(x + 1)
+        F.silu(x, inplace=True)
+
+
+def _combination(dtype: Any, device: str, sizes: Sequence[int]) -> None:
+    for size in sizes:
+        x, y = lucid.ones(size, size, dtype=dtype, device=device), lucid.zeros(size, size, dtype=dtype, device=device)
+        mask = x > y
+        for first, second in ((x, y), (x, 0), (0, y)):
+            lucid.where(mask, first, second)
+        x.masked_fill(mask, 1), x.masked_fill_(mask, 1)
+        for weight in (0.1, 0.9, y):
+            x.lerp(y, weight), x.lerp_(y, weight)
+        x.add(y, alpha=2), x.add_(y, alpha=2)
 
 
 def _copies(dtype: Any, device: str, sizes: Sequence[int]) -> None:
@@ -207,11 +227,11 @@ def _resampling(dtype: Any, device: str, sizes: Sequence[int]) -> None:
 
 #: What runs the kernels of a family: `recipe(dtype, device, sizes)`.
 RECIPES: dict[str, Recipe] = {
-    "elementwise": _elementwise, "streaming": _streaming, "copies": _copies, "softmax": _softmax,
-    "cross_entropy": _cross_entropy, "attention": _attention, "batch_norm": _batch_norm, "batch_norm_relu": _batch_norm_relu,
-    "layer_norm": _layer_norm, "rms_norm": _rms_norm, "conv2d": _conv2d, "pool2d": _pool2d, "embedding": _embedding,
-    "random": _random_numbers, "optimizer": _optimizer, "bounds": _bounds, "fused": _fused, "formulas": _formulas,
-    "special": _special, "products": _products, "resampling": _resampling,
+    "elementwise": _elementwise, "in_place": _in_place, "combination": _combination, "streaming": _streaming, "copies": _copies,
+    "softmax": _softmax, "cross_entropy": _cross_entropy, "attention": _attention, "batch_norm": _batch_norm,
+    "batch_norm_relu": _batch_norm_relu, "layer_norm": _layer_norm, "rms_norm": _rms_norm, "conv2d": _conv2d, "pool2d": _pool2d,
+    "embedding": _embedding, "random": _random_numbers, "optimizer": _optimizer, "bounds": _bounds, "fused": _fused,
+    "formulas": _formulas, "special": _special, "products": _products, "resampling": _resampling,
 }
 
 

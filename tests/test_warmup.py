@@ -6,8 +6,9 @@ import pathlib
 import subprocess
 import sys
 
+import numpy as np
 import pytest
-from lucid_kernels.cpu import _chunked, elementwise
+from lucid_kernels.cpu import _chunked, combination, elementwise
 
 import lucid
 from lucid import backends, warmup
@@ -37,13 +38,14 @@ def test_a_recipe_runs_every_kernel_of_its_family(family: str, device: str) -> N
 def test_streaming_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of all elementwise loops, where there are large arrays on a CPU."""
     compiled = []
-    monkeypatch.setattr(_chunked.Chunked, "compile_streaming", lambda self, dtype: compiled.append((self, dtype)))
+    monkeypatch.setattr(_chunked.Chunked, "compile_streaming", lambda self, *dtypes: compiled.append((self, *dtypes)))
     for device, sizes in (("gpu", (warmup.SMALL, warmup.LARGE)), ("cpu", (warmup.SMALL,))):
         warmup.RECIPES["streaming"](lucid.float32, device, sizes)
     assert not compiled
     warmup.RECIPES["streaming"](lucid.float64, "cpu", (warmup.SMALL, warmup.LARGE))
     assert (elementwise._relu, lucid.float64) in compiled
     assert (elementwise._silu_grad, lucid.float64) in compiled
+    assert (combination._select, np.uint8, np.uint64, np.uint64, np.uint64) in compiled
 
 
 def test_formulas() -> None:
@@ -53,8 +55,9 @@ def test_formulas() -> None:
     assert names.count("fused") > 50
 
 
-def test_copies(device: str) -> None:
-    warmup.RECIPES["copies"](lucid.float32, device, (warmup.SMALL,))
+@pytest.mark.parametrize("family", ["copies", "in_place", "combination"])
+def test_other_recipes(family: str, device: str) -> None:
+    warmup.RECIPES[family](lucid.float32, device, (warmup.SMALL,))
 
 
 def test_the_state_of_random_numbers_is_kept() -> None:

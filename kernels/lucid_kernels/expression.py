@@ -68,6 +68,7 @@ class Program:
         self.outputs = tuple(self._names[id(node)] for node in self.nodes)
         self.dtypes = tuple(node.dtype for node in self.nodes)
         self.output_dtypes = tuple(map(computed_as, self.dtypes))
+        self.rounds = self.output_dtypes != self.dtypes  # whether results are stored in another dtype than computed
         self.depends = tuple(tuple(sorted(node.depends)) for node in self.nodes)
         self.kernels: dict[Any, Any] = {}  # what a backend has compiled of this program
         self._parts: dict[tuple[int, ...], Program] = {}

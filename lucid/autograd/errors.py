@@ -34,7 +34,8 @@ def explain(op: str, inputs: Sequence[Any], error: Exception) -> Exception:
         return error
     if len(tensors) > 1 and "broadcast" in str(error):
         return RuntimeError(f"op '{op}' cannot broadcast its arguments together: {describe(tensors)}{mismatch(tensors)}")
-    kind = RuntimeError if isinstance(error, ValueError) else type(error)
+    wrong_shape = isinstance(error, ValueError) or "boolean array indexing assignment" in str(error)  # NumPy's TypeError
+    kind = RuntimeError if wrong_shape else type(error)
     return kind(f"op '{op}' failed on {describe(tensors)}: {error}")
 
 

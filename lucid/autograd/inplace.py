@@ -28,15 +28,16 @@ class Unwritable:
         raise RuntimeError(self.reason)
 
 
-def write(target: Tensor, compute: Callable[[Tensor], Tensor], single: bool = False) -> Tensor:
-    """Replace the elements of `target` by `compute(target)`, as an operation of the graph, and return `target`.
+def write(target: Tensor, compute: Callable[..., Tensor], /, *arguments: Any, single: bool = False, **keywords: Any) -> Tensor:
+    """Replace the elements of `target` by ``compute(target, *arguments, **keywords)``, as an operation of the graph, and return
+    `target`.
 
     `compute` gets a tensor with the old history; `single` says that it passes that to a single operation, the last that can fail,
     which then writes its result straight into the memory of `target` if its kernel can. Raises RuntimeError, with nothing
     changed, for a leaf that requires grad (or a view of one), for a result of another shape, and for a dtype that cannot be cast
     back.
     """
-    recording = bool(grad_mode.get() & GRAD)
+    recording = grad_mode.get() & GRAD
     if recording and (target._node is not None or target._view is not None):
         refuse_leaf(target)
     box = target._version_box or version_box(target)
@@ -46,7 +47,7 @@ def write(target: Tensor, compute: Callable[[Tensor], Tensor], single: bool = Fa
     else:
         old = wrap(target._array, target._node)
         old._version_box = box
-    result = compute(old)
+    result = compute(old, *arguments, **keywords)
     if box.count == before:
         check_result(target, result._array.shape, result._array.dtype)
         if recording and sys.getrefcount(old) > 2:
@@ -54,7 +55,7 @@ def write(target: Tensor, compute: Callable[[Tensor], Tensor], single: bool = Fa
             old._array, old._version_box = old._array.copy(), None
         store(target, result._array)
     if recording and (result._node is not None or target._node is not None):
-        node = result._node
+        node = None if result is target else result._node
         if node is not None and result._array.dtype != target._array.dtype:
             node = result.to(target.dtype)._node
         if node is None:  # what does not depend on the old elements requires grad nevertheless: its gradient is zero
@@ -71,21 +72,29 @@ def update(target: Tensor, op: Op, *others: Any, **attributes: Any) -> Tensor:
     `write` does.
     """
     flags = grad_mode.get()
-    if flags & GRAD:
+    if flags & GRAD and (target._node is not None or target._view is not None):
         refuse_leaf(target)
     array = target._array
-    refuse_overlap(array)
+    if 0 in array.strides:
+        refuse_overlap(array)
+    arrays, tracked = [array], target._node is not None
+    for t in others:
+        if isinstance(t, Tensor):
+            arrays.append(t._array)
+            if t._node is not None:
+                tracked = _dtypes.is_differentiable(array.dtype)
+        else:
+            arrays.append(t)
     try:
-        run(op.name, (array, *[t._array if isinstance(t, Tensor) else t for t in others]), {**attributes, "out": array})
+        run(op.name, arrays, {**attributes, "out": array})
     except Exception as error:
         raise explain(f"{op.name}_", (target, *others), error) from error
-    version_box(target).bump()
-    if flags & GRAD:
+    (target._version_box or version_box(target)).bump()
+    if tracked and flags & GRAD:
         parents = [target._node, *[t._node if isinstance(t, Tensor) else None for t in others]]
-        if any(parents):
-            pull = op.rule([p is not None for p in parents], target, *others, **attributes)  # type: ignore[misc]
-            check_inference(pull, op.name)
-            rebase(target, Node(op.name, parents, pull))
+        pull = op.rule([p is not None for p in parents], target, *others, **attributes)  # type: ignore[misc]
+        check_inference(pull, op.name)
+        rebase(target, Node(op.name, parents, pull))
     return target
 
 
@@ -100,12 +109,14 @@ def increment(counter: Tensor) -> None:
 
 def store(target: Tensor, array: Any) -> None:
     """Copy `array` into the memory of `target` and record the write."""
-    refuse_overlap(target._array)
+    out = target._array
+    if 0 in out.strides:
+        refuse_overlap(out)
     try:
-        run("copy", (array,), {"out": target._array})
+        run("copy", (array,), {"out": out})
     except Exception as error:
         raise explain("copy_", (target, wrap(array)), error) from error
-    version_box(target).bump()
+    (target._version_box or version_box(target)).bump()
 
 
 def check_result(target: Tensor, shape: tuple[int, ...], dtype: Any) -> None:

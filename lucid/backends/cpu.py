@@ -71,39 +71,85 @@ def _linear(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None) -> Any:
     return rows.reshape(*x.shape[:-1], rows.shape[1])
 
 
-_whole_lerp, _whole_add_scaled = TABLE["lerp"], TABLE["add_scaled"]
-_BLOCK = 1 << 17  # elements: smaller ones cost more in calls (1.3 of the time with 1 << 15), larger ones leave the caches
+_small_lerp, _small_add_scaled, _small_power = TABLE["lerp"], TABLE["add_scaled"], TABLE["power"]
+_small_where, _small_masked_fill = TABLE["where"], TABLE["masked_fill"]
+_NATIVE = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
+_CHOICES = 1 << 12  # elements; Numba is imported with the first masks of as many
 
 
-def _in_blocks(kernel: Callable[..., Any], x: np.ndarray, y: np.ndarray, out: np.ndarray | None) -> Any:
-    """``kernel(x, y, out)`` of large arrays block by block, without a temporary of their size: `lerp` of 4 million floats takes a
-    fifth of the time.
-    """
-    if x.size <= _BLOCK or x.shape != y.shape or not (x.flags.c_contiguous and y.flags.c_contiguous):
-        return kernel(x, y, out)
-    if out is None:
-        from lucid_kernels.cpu._pool import empty
-
-        result: np.ndarray = empty(x.shape, x.dtype)
-    elif not out.flags.c_contiguous or any(np.may_share_memory(out, array) and out is not array for array in (x, y)):
-        return kernel(x, y, out)  # a block must not read what another has written
-    else:
-        result = out
-    a, b, c = x.reshape(-1), y.reshape(-1), result.reshape(-1)
-    for start in range(0, a.size, _BLOCK):
-        block = slice(start, start + _BLOCK)
-        kernel(a[block], b[block], c[block])
-    return result
+def _combined(*arrays: Any) -> bool:
+    """Whether these are large arrays of one native dtype and one shape, in row-major order, but for numbers."""
+    first, like = arrays[0], [array for array in arrays if isinstance(array, np.ndarray)]
+    return (first.size >= lazy.LARGE and first.dtype in _NATIVE and all(array.dtype == first.dtype for array in like)
+            and _is_plain(first.shape, *like))
 
 
 def _lerp(x: np.ndarray, end: np.ndarray, weight: Any, *, out: np.ndarray | None = None) -> Any:
-    if isinstance(weight, np.ndarray):
-        return _whole_lerp(x, end, weight, out=out)
-    return _in_blocks(lambda x, end, out: _whole_lerp(x, end, weight, out=out), x, end, out)
+    if not _combined(x, end, weight):
+        return _small_lerp(x, end, weight, out=out)
+    from lucid_kernels.cpu import combination as kernels
+
+    return kernels.lerp(x, end, weight, out=out)
 
 
 def _add_scaled(a: np.ndarray, b: np.ndarray, *, alpha: float, out: np.ndarray | None = None) -> Any:
-    return _in_blocks(lambda a, b, out: _whole_add_scaled(a, b, alpha=alpha, out=out), a, b, out)
+    if not _combined(a, b):
+        return _small_add_scaled(a, b, alpha=alpha, out=out)
+    from lucid_kernels.cpu import combination as kernels
+
+    return kernels.add_scaled(a, b, alpha=alpha, out=out)
+
+
+def _where(condition: np.ndarray, a: Any, b: Any) -> Any:
+    """NumPy's, or our kernel for many elements."""
+    like = [value for value in (a, b) if isinstance(value, np.ndarray)]
+    dtype = like[0].dtype
+    if max(array.size for array in like) < _CHOICES or dtype.itemsize > 8 or any(array.dtype != dtype for array in like):
+        return _small_where(condition, a, b)
+    from lucid_kernels.cpu import combination as kernels
+
+    full = [array for array in like if array.ndim]
+    shape = full[0].shape
+    if not _is_plain(shape, *full) or not _broadcasts(condition.shape, shape):
+        return _small_where(condition, a, b)
+    return kernels.where(np.broadcast_to(condition, shape), np.asarray(a, dtype), np.asarray(b, dtype))
+
+
+def _is_plain(shape: tuple[int, ...], *arrays: np.ndarray) -> bool:
+    return all(array.shape == shape and array.flags.c_contiguous for array in arrays)
+
+
+def _broadcasts(shape: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    """Whether an array of `shape` broadcasts to the shape `other`."""
+    rank = len(shape)
+    return rank <= len(other) and all(n in (1, m) for n, m in zip(shape, other[len(other) - rank:], strict=True))
+
+
+def _masked_fill(x: np.ndarray, mask: np.ndarray, value: Any, *, out: np.ndarray | None = None) -> Any:
+    """NumPy's, or our kernel for many elements."""
+    here = out is None or (out is x and x.flags.writeable)
+    if x.size < _CHOICES or x.itemsize > 8 or not x.flags.c_contiguous or not here:
+        return _small_masked_fill(x, mask, value, out=out)
+    from lucid_kernels.cpu import combination as kernels
+
+    return kernels.masked_fill(x, np.broadcast_to(mask, x.shape), np.asarray(value, x.dtype), out=out)
+
+
+def _power(a: Any, b: Any, *, out: np.ndarray | None = None) -> Any:
+    """NumPy's; it takes 140 ns for each negative base, so integer powers are those of the size, with the sign."""
+    if b.__class__ not in (int, float) or a.dtype not in _NATIVE:
+        return _small_power(a, b, out=out)
+    if b == 0.5:  # as in PyTorch, NaN of -inf
+        return np.sqrt(a, out=out)
+    if b != b // 1:
+        return _small_power(a, b, out=out)
+    if b == 3:
+        square = np.asarray(a * a)
+        return np.multiply(square, a, out=square if out is None else out)
+    if b == -1:
+        return np.reciprocal(a, out=out)
+    size = _small_power(np.abs(a), b, out=None if b % 2 else out)
+    return np.copysign(size, a, out=out) if b % 2 else size
 
 
 def _exp(x: np.ndarray, *, out: np.ndarray | None = None) -> Any:
@@ -115,7 +161,7 @@ def _exp(x: np.ndarray, *, out: np.ndarray | None = None) -> Any:
     return kernels.exp(x, out=out)
 
 
-TABLE["lerp"], TABLE["add_scaled"] = _lerp, _add_scaled
+TABLE |= {"lerp": _lerp, "add_scaled": _add_scaled, "where": _where, "masked_fill": _masked_fill, "power": _power}
 TABLE["linear"] = _linear
 TABLE["exp"] = _exp
 TABLE |= reductions.table(TABLE)

@@ -17,6 +17,11 @@ _ALIKE = frozenset("""
 abs add add_scaled arctan arctan2 bitwise_and bitwise_invert bitwise_or bitwise_xor ceil clip cos cosh div exp exp2 expm1 floor
 fmod lerp log log10 log1p log2 maximum minimum mul neg power reciprocal remainder round rsqrt sin sinh sqrt square sub tan trunc
 """.split())
+# Those of which a public function has the name, and hands them floating-point operands as they are: tensors, ints and floats.
+PLAIN = frozenset("""
+abs add ceil clip cos cosh div exp exp2 expm1 floor fmod log log10 log1p log2 mul neg reciprocal relu remainder round rsqrt
+sigmoid sin sinh sqrt square sub tan tanh trunc
+""".split())
 _LARGE = 1 << 20  # bytes; as long as two arrays of that size are in the L2 cache NumPy's loop takes 0.6 of the time of ours
 _OURS = frozenset("exp gelu relu sigmoid silu tanh".split())
 _ALIKE_ON_CPU = _ALIKE | _OURS  # CUDA kernels rely on a result of its own
@@ -33,8 +38,6 @@ def entry_into(name: str, arguments: Sequence[Any], out: Array) -> str | None:
     alike = name in (_ALIKE_ON_CPU if on_cpu else _ALIKE)
     if not alike and (dtype.kind != "b" or name not in _TRUTHS):
         return None
-    if dtype.kind == "c":  # functions of complex numbers are often made of several operations
-        return None
     one_shape = True
     for array in arguments:
         if array.__class__ is kind:
@@ -44,6 +47,8 @@ def entry_into(name: str, arguments: Sequence[Any], out: Array) -> str | None:
                 one_shape = False
         elif hasattr(array, "dtype"):
             return None
+    if dtype.kind == "c":  # functions of complex numbers are often made of several operations
+        return None
     if on_cpu:
         large = out.nbytes >= _LARGE and name in ARITHMETIC and one_shape and _in_order(out, *arguments)
         if (large or name in _OURS) and not out.flags.writeable:

@@ -76,8 +76,8 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
     @entry
     def clip(x: Array, low: Array | None, high: Array | None, *, out: Array | None = None) -> Array:
         if x.dtype.kind != "V":
-            return xp.clip(x, low, high, out=out)
-        return write(xp.clip(x, low, high).astype(x.dtype), out)  # the result for bfloat16 is float32
+            return x.clip(low, high, out=out)  # half of the time of xp.clip, which comes to this
+        return write(x.clip(low, high).astype(x.dtype), out)  # the result for bfloat16 is float32
 
     @entry
     def lerp(x: Array, end: Array, weight: Any, *, out: Array | None = None) -> Array:

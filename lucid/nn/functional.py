@@ -110,7 +110,7 @@ __all__ = [
 def _apply(function: Callable[..., Tensor], input: Tensor, inplace: bool, *args: Any) -> Tensor:
     if inplace:
         require_tensor(function.__name__, input)
-        return write(input, lambda old: function(old, *args), getattr(function, "single", False))
+        return write(input, function, *args, single=getattr(function, "single", False))
     return function(input, *args)
 
 

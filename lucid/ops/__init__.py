@@ -13,7 +13,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..autograd.inplace import write
-from ..autograd.overwrite import refuse_shared
+from ..autograd.overwrite import overwrite, refuse_shared
+from ..backends.destinations import PLAIN
 from ..tensor import Tensor
 from . import (
     _matrices,
@@ -122,12 +123,16 @@ INPLACE_OPERATORS = {"__iadd__": arithmetic.add, "__isub__": arithmetic.sub, "__
 def inplace(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """The method that writes the result of `function` into the tensor itself and returns it."""
     single = getattr(function, "single", False)
+    name = function.__name__
+    others = function.__code__.co_argcount - 1 if single and name in PLAIN else -1  # beside `self`; -1: `overwrite` does not do
 
     @functools.wraps(function)
     def method(self: Tensor, *args: Any, **keywords: Any) -> Tensor:
+        if len(args) == others and not keywords and overwrite(self, name, args):
+            return self
         if single:
             refuse_shared(self, (*args, *keywords.values()) if keywords else args)
-        return write(self, lambda old: function(old, *args, **keywords), single)
+        return write(self, function, *args, single=single, **keywords)
 
     method.__name__ = f"{function.__name__}_"
     method.__doc__ = f"`{function.__name__}`, written into this tensor. See there."

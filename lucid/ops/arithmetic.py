@@ -11,7 +11,7 @@ from ..autograd.op import Op, Pull, UnaryOp, elementwise
 from ..backends import LARGE, TABLES
 from ..tensor import Tensor, wrap
 from ._large import fused_if_large
-from ._operands import common_dtype, promote, reduce_to, shape_of
+from ._operands import as_operand, common_dtype, promote, reduce_to, shape_of
 from ._out import accepts_out
 from .unary import square
 
@@ -185,12 +185,15 @@ def conjugate(x: Operand) -> Operand:
 
 @accepts_out(castable=True)
 def add(input: Operand, other: Operand, *, alpha: Any = 1) -> Tensor:
-    """``input + alpha * other``, elementwise with broadcasting. Of two bool tensors `alpha` counts as a bool."""
-    if alpha != 1 and all(isinstance(t, Tensor) and t._array.dtype.kind == "b" for t in (input, other)):
-        alpha = bool(alpha)
+    """``input + alpha * other``, elementwise with broadcasting. Of two bool tensors `alpha` counts as a bool.
+
+    Raises RuntimeError for an `alpha` of a kind that the result has not: a float for integers.
+    """
     if alpha == 1:
         return _add(input, other)
-    return _add_scaled(input, other, alpha=alpha) if _real_alike(input, other, alpha) else _add(input, mul(other, alpha))
+    if _real_alike(input, other, alpha):
+        return _add_scaled(input, other, alpha=alpha)
+    return _add(input, _scaled(input, other, alpha))
 
 
 @accepts_out(castable=True)
@@ -199,10 +202,26 @@ def sub(input: Operand, other: Operand, *, alpha: Any = 1) -> Tensor:
     if alpha != 1 and _real_alike(input, other, alpha):
         return _add_scaled(input, other, alpha=-alpha)
     try:
-        return _sub(input, other if alpha == 1 else mul(other, alpha))
+        if alpha == 1:
+            return _sub(input, other)
+        _refuse_bool(input, other)
+        return _sub(input, _scaled(input, other, alpha))
     except TypeError:  # NumPy refuses two bool arrays too
         _refuse_bool(input, other)
         raise
+
+
+def _scaled(input: Operand, other: Operand, alpha: Any) -> Tensor:
+    """``alpha * other`` in the dtype of the sum with `input`. Raises RuntimeError for an `alpha` of another kind than that."""
+    dtype = common_dtype([as_operand("add", value) for value in (input, other)])
+    kind = dtype.kind
+    if alpha.__class__ is bool and kind != "b":
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    if alpha.__class__ is float and kind in "biu":
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    if alpha.__class__ is complex and kind != "c":
+        raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
+    return mul(other.to(dtype) if isinstance(other, Tensor) else other, bool(alpha) if kind == "b" else alpha)
 
 
 def _real_alike(a: Operand, b: Operand, alpha: Any) -> bool:

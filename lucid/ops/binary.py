@@ -209,10 +209,11 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
 
 @accepts_out(castable=True)
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
-    """``input * 2 ** other``."""
-    require_tensor("ldexp", input)
+    """``input * 2 ** other``; of integers `other` the result has the dtype of a floating-point `input`."""
+    dtype = require_tensor("ldexp", input)._array.dtype
     _require("ldexp", "other", other)
-    return mul(input, pow(2.0, other))
+    result = mul(input, pow(2.0, other))
+    return result.to(dtype) if _dtypes.is_floating(dtype) and not _dtypes.is_differentiable(other._array.dtype) else result
 
 
 # ---- integers ----------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 from lucid_kernels.expression import Program
 
 from .. import _dtypes, backends
@@ -17,6 +18,7 @@ from ._operands import reduce_to, require_one_device
 
 Kind = tuple[Any, bool]  # of an argument of a formula: its dtype, and whether it has dimensions
 Function = Callable[..., Sequence[Tensor | None]]
+_ONLY_NUMPY = {np.ndarray}
 _MOST_FORMULAS = 256  # kept of one function; a new number among the arguments makes a new one
 
 
@@ -164,14 +166,17 @@ def fuse(function: Callable[..., Any] | None = None) -> Callable[..., Any]:
                 array = value._array
                 tensors.append(value)
                 places.add(array.__class__)
-                key += array.dtype.num, array.ndim > 0  # the hash of a dtype takes as long as both
+                number = array.dtype.num  # not the dtype: its hash takes as long as the rest
+                key.append(number if array.ndim else ~number)
             else:
                 key.append((value.__class__, repr(value) if value.__class__ is float else value))  # -0.0 == 0.0
-        if not tensors or _symbols() in places:
-            return function(*arguments, **keywords)
-        if len(places) > 1:
-            tensors = _on_one_device(name, tensors)
-        whole = (*key, tuple(keywords), _dtypes.get_default_dtype().num)
+        if places != _ONLY_NUMPY:
+            if not tensors or _symbols() in places:
+                return function(*arguments, **keywords)
+            if len(places) > 1:
+                tensors = _on_one_device(name, tensors)
+        key.append(_dtypes.get_default_dtype().num)
+        whole = (*key, *keywords) if keywords else tuple(key)
         try:
             found = formulas.get(whole)
         except TypeError as error:

@@ -66,7 +66,7 @@ def _logsumexp_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool) -> Pul
     shape = x._array.shape
 
     def pull(g: Tensor, y: Tensor) -> tuple[Tensor]:
-        return (spread(g, shape, axis, keepdims) * (x - spread(y, shape, axis, keepdims)).exp(),)
+        return (spread(g, shape, axis, keepdims) * (x - spread(y, shape, axis, keepdims)).exp().conj(),)
 
     return pull
 

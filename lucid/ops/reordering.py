@@ -21,9 +21,10 @@ _flip: Op = Op("flip", lambda needs, x, *, axis: lambda g, y: (_flip(g, axis=axi
 _roll = Op("roll", _roll_rule)
 
 
-def flip(input: Tensor, *dims: Any) -> Tensor:
-    """A copy with the order reversed along `dims`."""
-    return _flip(input, axis=canonical_dims(integers(dims), input.ndim) if integers(dims) else ())
+def flip(input: Tensor, *args: Any, dims: Any = ()) -> Tensor:
+    """A copy with the order reversed along dimensions: ``flip(x, 0, 1)``, ``flip(x, (0, 1))`` or ``flip(x, dims=(0, 1))``."""
+    axes = integers(args or (dims,))
+    return _flip(input, axis=canonical_dims(axes, input.ndim) if axes else ())
 
 
 def fliplr(input: Tensor) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 import gc
 import weakref
 
+import numpy as np
 import pytest
 
 import lucid
@@ -203,3 +204,37 @@ def test_increment(device):
     pair = lucid.zeros(2, device=device)
     increment(pair[1])
     assert pair.tolist() == [0.0, 1.0]
+
+
+def test_small_arrays_written_at_once_raise_what_others_do() -> None:
+    x, y = lucid.ones(3), lucid.tensor([1.0, 2.0, 3.0])
+    with pytest.raises(TypeError):
+        x.exp_(y)
+    with pytest.raises(TypeError):
+        x.add_(None)
+    with pytest.raises(TypeError):
+        x.mul_()
+    frozen = np.ones(3, np.float32)
+    frozen.flags.writeable = False
+    with pytest.raises(RuntimeError):
+        lucid.from_numpy(frozen).add_(y)
+    assert x.tolist() == [1, 1, 1] and x._version == 0
+
+
+def test_small_arrays_written_at_once_have_versions_and_gradients() -> None:
+    x, y = lucid.ones(3), lucid.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    z = y * x
+    assert x.mul_(2)._version == 1 and x.add_(0.5) is x
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        z.sum().backward()
+    with lucid.no_grad():
+        x.add_(y).clamp_(0, 4)  # nothing is recorded, whatever requires grad
+    assert x.tolist() == [3.5, 4, 4] and x._node is None
+    x.mul_(y)
+    assert x.requires_grad
+    x.sum().backward()
+    assert y.grad is not None and y.grad.tolist() == [3.5, 4, 4]
+    with pytest.raises(RuntimeError, match="leaf"):
+        y.add_(1)
+    with pytest.raises(RuntimeError, match="view of a leaf"):
+        y[:2].add_(1)

@@ -69,7 +69,7 @@ def test_other_functions_have_the_same_arguments(gpu: types.ModuleType) -> None:
     large = {f"large_{name}" for name in lazy.ARITHMETIC}  # kernels once they have been called; see below
     for name in set(cpu.TABLE) - set(FAMILY_OF) - large:
         ours = [table[name] for table in (cpu.TABLE, gpu.TABLE)]
-        if all(isinstance(function, types.FunctionType) and function.__module__.startswith("lucid") for function in ours):
+        if all(isinstance(function, types.FunctionType) and function.__module__.startswith("lucid.") for function in ours):
             assert parameters(ours[0]) == parameters(ours[1]), name
             compared += 1
     assert compared > 40

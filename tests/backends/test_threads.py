@@ -186,7 +186,8 @@ print(numba.threading_layer(), [str(w.message) for w in caught if 'pip install t
 
 @needs_fork
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="the system cannot pin a process")
-@pytest.mark.parametrize("variables", [{}, {"NUMBA_NUM_THREADS": "2"}], ids=["default", "two threads"])
+@pytest.mark.parametrize("variables", [{}, {"NUMBA_NUM_THREADS": "2"}, {"NUMBA_THREADING_LAYER": "tbb"}],
+                         ids=["default", "two threads", "tbb"])
 def test_on_a_single_cpu_a_process_that_has_forked_ends(variables: dict[str, str]) -> None:
     code = """
 import os, sys
@@ -200,6 +201,20 @@ assert os.waitpid(child, 0)[1] == 0
 print(x.relu().sum().item())
 """
     assert run(code, **variables) == str(float(1 << 18))
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="the system cannot pin a process")
+def test_tbb_on_a_single_cpu_is_refused_with_a_warning() -> None:
+    code = """
+import os, warnings
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+import lucid
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    lucid.ones(1 << 18).relu()
+print(*[str(warning.message) for warning in caught])
+"""
+    assert "NUMBA_THREADING_LAYER=tbb is not used on a single CPU" in run(code, "tbb")
 
 
 def test_more_threads_than_the_workqueue_has_started() -> None:

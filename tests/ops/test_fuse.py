@@ -436,3 +436,11 @@ def test_errors_of_the_operations_stay_theirs() -> None:
         with pytest.raises(RuntimeError) as found:
             lucid.fuse(function)(lucid.ones(3))
         assert str(found.value) == str(expected.value)
+
+
+@pytest.mark.parametrize("exponent", [0, 1, 2, 3, 5, 10])
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_integers_to_whole_powers(exponent: int, dtype: str, device: str) -> None:
+    x = lucid.arange(6, device=device).to(getattr(lucid, dtype))
+    found = lucid.fuse(lambda x: x**exponent)(x)
+    assert found.dtype == x.dtype and found.tolist() == (x**exponent).tolist()

@@ -93,6 +93,20 @@ def test_all_ignored_and_empty_are_nan():
     assert F.cross_entropy(lucid.ones(2, 3), lucid.tensor([5, 5]), ignore_index=5, reduction="sum").item() == 0
 
 
+@pytest.mark.parametrize("planes", [False, True])
+def test_ignored_rows_without_probabilities_have_the_gradient_of_pytorch(planes, device):
+    """NaN, unless the row has probabilities: then 0."""
+    rows = np.array([[0.0, 1, 2], [1, np.nan, 2], [1, np.inf, 2], [-np.inf, 0, 1], [-np.inf] * 3, [1, 2, 3]], np.float32)
+    for reduction in ("mean", "sum", "none"):
+        x = lucid.tensor(rows.T[None] if planes else rows, device=device, requires_grad=True)
+        target = lucid.tensor([0, -100, -100, -100, -100, -100], device=device)
+        loss = F.cross_entropy(x, target[None] if planes else target, reduction=reduction)
+        np.testing.assert_allclose(loss.cpu().detach().numpy().sum(), 2.407606, rtol=1e-5)
+        loss.sum().backward()
+        grad = x.grad.cpu().numpy()[0].T if planes else x.grad.cpu().numpy()
+        assert np.isnan(grad[[1, 2, 4]]).all() and not grad[[3, 5]].any() and np.isfinite(grad[0]).all()
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_halves(dtype, device):
     x = lucid.tensor(uniform(4, 3), device=device).to(getattr(lucid, dtype)).requires_grad_()

@@ -16,7 +16,7 @@ import numpy as np
 
 from ._address import address_of
 from ._compile import jit_inline, jit_parallel
-from ._layout import PARALLEL_FROM, Array, chunk, chunks
+from ._layout import PARALLEL_FROM, chunk, chunks
 from ._streaming import ask_for, block_for, fence, piece, store_block, stream_block, streams
 
 _GLOBALS = {"numba": numba, "chunk": chunk, "chunks": chunks, "piece": piece, "ask_for": ask_for,
@@ -60,15 +60,20 @@ def compile_source(text: str, name: str, file: str, scope: dict[str, Any]) -> Ca
 
 
 class Chunked:
-    """A serial loop over flat arrays of one length, the last of which it writes, and its parallel kernels."""
+    """A serial loop over flat arrays of one length, the last of which it writes, and its parallel kernels.
 
-    def __init__(self, loop: Any) -> None:
+    Its first parameters, as many as `numbers`, are no arrays.
+    """
+
+    def __init__(self, loop: Any, numbers: int = 0) -> None:
         self.serial: Callable[..., None] = loop
         self._function = getattr(loop, "py_func", loop)  # itself where Numba is disabled
+        self._numbers = numbers
 
     def _kernel(self, kind: str, store: str | None = None) -> Callable[..., None]:
         function = self._function
-        *cut, result = parameters = function.__code__.co_varnames[: function.__code__.co_argcount]
+        parameters = function.__code__.co_varnames[: function.__code__.co_argcount]
+        *cut, result = parameters[self._numbers :]
         name = f"{function.__name__}_{kind}"
         scope = {"__name__": function.__module__, "loop": self.serial}
         if store is not None:
@@ -93,26 +98,27 @@ class Chunked:
         """
         return self._kernel("in_place", "store_block")
 
-    def compile_streaming(self, dtype: Any) -> None:
-        """Compile what large results of `dtype` take, without any: for a warm-up."""
+    def compile_streaming(self, *dtypes: Any) -> None:
+        """Compile what large results take, without any, for `dtypes`: one of all parameters, or one of each. For a warm-up."""
         if streams(sys.maxsize):
-            self.streaming(*[np.ones(1, dtype)] * self._function.__code__.co_argcount)
+            ones = [np.ones(1, dtype) for dtype in dtypes * (self._function.__code__.co_argcount // len(dtypes))]
+            self.streaming(*[one[0] for one in ones[: self._numbers]], *ones[self._numbers :])
 
-    def run(self, *arrays: Array, fresh: bool) -> None:
+    def run(self, *arguments: Any, fresh: bool) -> None:
         """Apply the loop, on all threads if that pays. `fresh`: the result is a new array."""
-        *read, y = arrays
+        *read, y = arguments[self._numbers :]
         overlapping = () if fresh else [array for array in read if np.may_share_memory(array, y)]
         if not overlapping:
             if y.size < PARALLEL_FROM:
-                self.serial(*arrays)
+                self.serial(*arguments)
                 return
             # While arrays are only a little more than the cache, it still has most of them in the next call of a loop: silu and
             # relu of 16 MiB in a cache of 32 take 0.8 of the time with normal stores.
-            moved = len(arrays) * y.nbytes * 4 // 5
-            (self.streaming if fresh and streams(moved, y) else self.parallel)(*arrays)
+            moved = (len(read) + 1) * y.nbytes * 4 // 5
+            (self.streaming if fresh and streams(moved, y) else self.parallel)(*arguments)
         elif all(address_of(array) == address_of(y) for array in overlapping):
-            self.in_place(*arrays)
+            self.in_place(*arguments)
         else:
             computed = np.empty_like(y)
-            self.run(*read, computed, fresh=True)
+            self.run(*arguments[:-1], computed, fresh=True)
             y[...] = computed

@@ -6,7 +6,8 @@ For a row x of C logits, its softmax p, target t, class weights w (1 where there
     d loss / dx[c] = p[c] ((1 - s) w[t] + s / C sum(w))  -  (1 - s) w[t] [c == t]  -  s / C w[c]
 
 `'mean'` divides the sum by the sum of w[t] over the rows that are not ignored: 0 / 0 = NaN where there is none, with a
-zero gradient, as in PyTorch. An ignored row has loss 0 and gradient 0.
+zero gradient, as in PyTorch. An ignored row has loss 0 and gradient 0, or NaN where its logits have no probabilities: a NaN or
++inf among them, or nothing but -inf.
 
 The array is seen as (N, C, S). With S == 1 a row is contiguous; otherwise a kernel takes one n and a stretch of S at a
 time and runs along that stretch. The sum over rows is taken in float64 in memory order.
@@ -56,6 +57,15 @@ def _total(numbers: Any) -> float:
 
 
 @jit
+def _nothing(row: Any) -> Any:
+    """0, or NaN where logits have no probabilities."""
+    largest = row[0]
+    for c in range(1, row.shape[0]):
+        largest = _math.maximum(largest, row[c])
+    return largest - largest
+
+
+@jit
 def _rows(
     x: Any, target: Any, weight: Any, losses: Any, grad: Any, ignore_index: int, smoothing: float, scale: float, streaming: bool
 ) -> None:
@@ -80,8 +90,9 @@ def _rows(
         if label == ignore_index:
             losses[r] = zero
             if with_grad:
+                nothing = _nothing(x[r])
                 for c in range(classes):
-                    grad[r, c] = zero
+                    grad[r, c] = nothing
             continue
         start = np.uint64(r) * width
         # A NaN need not show in the maximum: it shows in the sum.
@@ -186,8 +197,9 @@ def _stretch(
         if label != ignore_index:
             grad[label, start + i] -= unit * hard * (weight[label] if weighted else one)
         else:
+            nothing = total[i] - total[i]
             for c in range(classes):
-                grad[c, start + i] = zero
+                grad[c, start + i] = nothing
 
 
 @jit_parallel

@@ -20,11 +20,13 @@ from ._pool import SMALLEST
 
 def _unary(loop: Chunked, x: Array, out: Array | None) -> Array:
     """Apply a loop over the flat arrays `(x, y)`; `ravel` is a view, or a contiguous copy where `x` is not contiguous."""
+    if out is x and x.flags.c_contiguous:
+        flat = x.ravel()
+        loop.in_place(flat, flat)
+        return x
     y = np.empty(x.shape, x.dtype) if out is None and x.nbytes < SMALLEST else result(out, x.shape, x.dtype)
     if x.size < PARALLEL_FROM and y is not out:  # as `run` would, which small arrays need not ask
         loop.serial(x.ravel(), y.ravel())
-    elif y is x:
-        loop.in_place(x.ravel(), y.ravel())
     else:
         loop.run(x.ravel(), y.ravel(), fresh=y is not out)
     return y if out is None else deliver(out, y)

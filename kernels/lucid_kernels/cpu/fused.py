@@ -54,7 +54,7 @@ def fused(*arrays: Array, program: Program, out: Any = None) -> Any:
     """
     count = len(program.dtypes)
     parts = plan(program, tuple([() if array is None else array.shape for array in arrays]), SHORTEST_ROW)
-    if out is None and len(parts) == 1 and program.output_dtypes == program.dtypes:  # nothing is left to do with the results
+    if out is None and len(parts) == 1 and not program.rounds:  # nothing is left to do with the results
         results = _run(parts[0], arrays, None)
         return tuple(results) if count > 1 else results[0]
     given, results = outputs(out if count > 1 else (out,), count), [None] * count

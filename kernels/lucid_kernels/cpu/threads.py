@@ -91,7 +91,10 @@ def choose_layer(chosen: str) -> str:
     TBB has no thread of its own: after a fork the parent process never ends, since it waits at exit for a task of Numba's layer
     that no thread has run. With nothing to share the workqueue costs nothing there.
     """
-    if chosen == "default" and affine_cpus() == 1:
+    if chosen in ("default", "tbb") and affine_cpus() == 1:
+        if chosen == "tbb":
+            warnings.warn("NUMBA_THREADING_LAYER=tbb is not used on a single CPU, where a process that forks would never end; "
+                          "leave the variable out, or give the process more CPUs", RuntimeWarning, stacklevel=2)  # fmt: skip
         return "workqueue"
     loaded = load_tbb()
     if chosen != "default":

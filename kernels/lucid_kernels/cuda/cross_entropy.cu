@@ -41,19 +41,22 @@ cross_entropy(const T* __restrict__ x, const i64* __restrict__ target, const T* 
   for (i64 i = S::first(); i < slices; i += S::step()) {
     const i64 base = S::base(i, C, inner), t = target[i];
     const bool leader = S::begin() == 0;
-    if (t == ignore_index || t < 0 || t >= C) {  // the same for all threads of the slice
-      if (t != ignore_index && leader) set_error(flag, code, t, C);
-      if (leader) loss[i] = T(0);
-      if (with_grad)
-        for (i64 c = S::begin(); c < C; c += S::stride()) grad[base + c * inner] = T(0);
-      continue;
+    const bool counts = !(t == ignore_index || t < 0 || t >= C);  // the same for all threads of the slice
+    if (!counts && leader) {
+      if (t != ignore_index) set_error(flag, code, t, C);
+      loss[i] = T(0);
     }
+    if (!counts && !with_grad) continue;
     T top = -infinity<T>();
     for (i64 c = S::begin(); c < C; c += S::stride()) top = Max()(top, x[base + c * inner]);
     top = S::reduce(top, Max(), -infinity<T>(), scratch);
     T sum = 0;
     for (i64 c = S::begin(); c < C; c += S::stride()) sum += exp_(x[base + c * inner] - top);
     sum = S::reduce(sum, Sum(), T(0), scratch);
+    if (!counts) {  // no gradient; NaN where logits have no probabilities, as in PyTorch
+      for (i64 c = S::begin(); c < C; c += S::stride()) grad[base + c * inner] = sum - sum;
+      continue;
+    }
     const T log_sum = log_(sum), label_weight = weighted ? weight[t] : T(1);
 
     T smooth = 0, weights = 0;  // sums over the classes of w_c log p_c and of w_c

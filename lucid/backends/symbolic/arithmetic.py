@@ -56,13 +56,27 @@ _POWERS: dict[float, Rule] = {
     -2: lambda x: reciprocal(square(x))}
 
 
+def _integer_power(x: Array, exponent: int) -> Array:
+    """By squares: exact, and wrapping around as NumPy does."""
+    result = add(mul(x, 0), 1)  # of the shape of `x`
+    while exponent:
+        if exponent % 2:
+            result = mul(result, x)
+        x, exponent = square(x), exponent // 2
+    return result
+
+
 @entry
 def power(a: Operand, b: Operand) -> Array:
     if b.__class__ in (int, float) and b in _POWERS:
         return _POWERS[b](a)
+    whole = b.__class__ is int and b >= 0
+    exponent = b
     a, b = same(a, b)
     if a.dtype.kind not in "fV":
-        raise Untraceable("op 'pow' of integers cannot be fused, but with the exponents 1, 2 and 3")
+        if not whole:
+            raise Untraceable("op 'pow' of integers cannot be fused, but to the power of a number that is not negative")
+        return _integer_power(a, exponent)
     return apply("power", a.dtype, a, b)
 
 

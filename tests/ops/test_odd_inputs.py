@@ -1,0 +1,73 @@
+"""Arguments of rare kinds, where PyTorch's answer is not the obvious one."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lucid as _lucid
+
+lucid: Any = _lucid  # its names are re-exports
+
+
+@pytest.mark.parametrize(("dtype", "alpha"), [("int64", 0.5), ("bool", 0.5), ("int64", True), ("float32", True), ("float32", 1j)])
+def test_the_factor_of_a_sum_keeps_the_kind_of_dtype(dtype: str, alpha: Any, device: str) -> None:
+    x = lucid.ones(2, dtype=getattr(lucid, dtype), device=device)
+    if alpha is not True:  # which is 1, and not looked at
+        with pytest.raises(RuntimeError, match="alpha"):
+            lucid.add(x, x, alpha=alpha)
+    if dtype != "float32":
+        assert lucid.add(x, lucid.ones(2, device=device), alpha=0.5).tolist() == [1.5, 1.5]
+        assert lucid.add(x, x, alpha=2).dtype == x.dtype
+
+
+def test_the_factor_of_integers_is_applied_in_the_dtype_of_the_sum(device: str) -> None:
+    total = lucid.sub(lucid.ones(1, dtype=lucid.float16, device=device), lucid.tensor([3], device=device), alpha=0.5)
+    assert total.dtype == lucid.float16 and total.tolist() == [-0.5]
+
+
+def test_differences_with_bools_are_refused_whatever_the_factor(device: str) -> None:
+    x = lucid.ones(2, device=device)
+    for alpha in (1, 2):
+        with pytest.raises(RuntimeError, match="bool"):
+            lucid.sub(x, x > 0, alpha=alpha)
+
+
+def test_flip_takes_its_dimensions_by_name(device: str) -> None:
+    x = lucid.arange(4, device=device).reshape(2, 2)
+    for flipped in (lucid.flip(x, dims=(0, 1)), x.flip(dims=[0, 1]), x.flip(0, -1), lucid.flip(x, [0, 1])):
+        assert flipped.tolist() == [[3, 2], [1, 0]]
+    assert x.flip(()).tolist() == x.flip(dims=()).tolist() == x.tolist()
+
+
+def test_values_of_another_shape_than_the_mask_are_a_runtime_error(device: str) -> None:
+    x = lucid.ones(3, 4, device=device)
+    with pytest.raises(RuntimeError):
+        x[x > 0] = lucid.ones(3, 4, device=device)
+    assert x._version == 0
+
+
+def test_integers_that_are_written_do_not_require_grad(device: str) -> None:
+    x, y = lucid.ones(3, dtype=lucid.int64, device=device), lucid.ones(2, device=device, requires_grad=True)
+    x[:2] = y * 2
+    assert x.tolist() == [2, 2, 1] and not x.requires_grad
+
+
+def test_ldexp_by_integers_has_the_dtype_of_the_number(device: str) -> None:
+    for dtype in (lucid.float16, lucid.float32):
+        scaled = lucid.tensor([0.001, 3], device=device).to(dtype).ldexp(lucid.tensor([20, -2], device=device))
+        assert scaled.dtype == dtype
+        np.testing.assert_allclose(scaled.float().cpu().numpy(), [1048.576, 0.75], rtol=1e-3)
+    assert lucid.tensor([1], device=device).ldexp(lucid.tensor([-1], device=device)).tolist() == [0.5]
+
+
+def test_the_gradient_of_a_complex_logsumexp() -> None:
+    torch = pytest.importorskip("torch")
+    values = np.random.default_rng(0).standard_normal((2, 3, 2)) @ np.array([1, 1j])
+    gradients = []
+    for lib in (lucid, torch):
+        x = lib.tensor(values).requires_grad_()
+        (lib.logsumexp(x, 1) * lib.tensor([1 + 2j, -1j])).abs().sum().backward()
+        gradients.append(x.grad.numpy())
+    np.testing.assert_allclose(*gradients, rtol=1e-12)
