@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import _dtypes
 from ..autograd.op import Pull
+from ..autograd.overwrite import Overwriting
 from ..tensor import Tensor
 from .fusion import fuse
 
@@ -25,7 +26,7 @@ def fused_if_large(function: Callable[..., Any]) -> Callable[..., Any]:
     def chosen(input: Tensor, *arguments: Any, **keywords: Any) -> Any:
         # Symbols of a formula that is being traced have a single element.
         large = isinstance(input, Tensor) and input._array.size >= LARGE and _dtypes.is_floating(input._array.dtype)
-        if large and not any(isinstance(value, Tensor) and value._array.dtype.kind == "c" for value in arguments):
+        if large and input.__class__ is not Overwriting and not any(isinstance(value, Tensor) and value._array.dtype.kind == "c" for value in arguments):
             return fused(input, *arguments, **keywords)
         return function(input, *arguments, **keywords)
 

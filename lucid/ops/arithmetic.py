@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import functools
-from numbers import Number
 from typing import Any
 
 from .. import _dtypes
@@ -298,7 +297,7 @@ def pow(input: Operand, exponent: Operand) -> Tensor:
             raise NotImplementedError("\"pow\" not implemented for 'Bool'")
         if _anywhere(b < 0):
             return _with_negative_exponents(a, b).to(dtype)
-    return _of_number(b, a) if isinstance(a, Number) else _to_power(a, b)
+    return _to_power(a, b) if isinstance(a, Tensor) else _of_number(b, a)
 
 
 @fused_if_large
