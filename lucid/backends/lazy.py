@@ -19,6 +19,7 @@ FAMILIES = {
     "pool2d": "max_pool2d max_pool2d_grad max_pool2d_gather avg_pool2d avg_pool2d_grad adaptive_avg_pool2d "
               "adaptive_avg_pool2d_grad",
     "embedding": "embedding_grad",
+    "recurrent": "recurrence recurrence_grad",
     "random": "random_uniform random_normal random_integers dropout",
     "optimizer": "sgd adam multi_tensor_sgd multi_tensor_adam",
     "bounds": "check_bounds",

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from lucid_kernels.recurrence import KEPT
 
 from .. import cpu
 from ..lazy import ARITHMETIC
@@ -392,6 +393,24 @@ def rms_norm(x: MetaArray, weight: MetaArray | None, *, normalized_ndim: int, ep
 def rms_norm_grad(g: MetaArray, x: MetaArray, weight: MetaArray | None, rstd: MetaArray, *, normalized_ndim: int, out: Any = None
                   ) -> tuple[MetaArray, ...]:
     return delivered((x.copy(), blank(x.shape[x.ndim - normalized_ndim:], x.dtype)), out)
+
+
+@_entry
+def recurrence(gates: MetaArray, weight: MetaArray, bias: MetaArray | None, hidden: MetaArray, cell: MetaArray | None, *,
+               mode: str, batch_sizes: Sequence[int], reverse: bool, out: Any = None) -> tuple[Any, ...]:
+    each = blank((gates.shape[0], hidden.shape[1]), gates.dtype)
+    kept = blank((gates.shape[0], KEPT[mode] * hidden.shape[1]), gates.dtype)
+    last, cells = (None, None) if cell is None else (cell.copy(), each.copy())
+    return delivered((each, hidden.copy(), last, kept, each.copy(), cells), out)
+
+
+@_entry
+def recurrence_grad(g: MetaArray | None, g_hidden: MetaArray | None, g_cell: MetaArray | None, weight: MetaArray, kept: MetaArray,
+                    before: MetaArray, cells: MetaArray | None, *, mode: str, batch_sizes: Sequence[int], reverse: bool,
+                    out: Any = None) -> tuple[Any, ...]:
+    gates = blank((before.shape[0], weight.shape[0]), before.dtype)
+    state = blank((batch_sizes[0], before.shape[1]), before.dtype)
+    return delivered((gates, gates.copy() if mode == "GRU" else None, state, None if cells is None else state.copy()), out)
 
 
 @_entry
