@@ -385,6 +385,18 @@ def layer_norm_grad(g: MetaArray, x: MetaArray, weight: MetaArray | None, mean: 
 
 
 @_entry
+def group_norm(x: MetaArray, weight: MetaArray | None, bias: MetaArray | None, *, groups: int, eps: float, out: Any = None
+               ) -> tuple[MetaArray, ...]:
+    return delivered((x.copy(), blank((x.shape[0], groups), x.dtype), blank((x.shape[0], groups), x.dtype)), out)
+
+
+@_entry
+def group_norm_grad(g: MetaArray, x: MetaArray, weight: MetaArray | None, mean: MetaArray, rstd: MetaArray, *, groups: int,
+                    out: Any = None) -> tuple[MetaArray, ...]:
+    return delivered((x.copy(), blank(x.shape[1:2], x.dtype), blank(x.shape[1:2], x.dtype)), out)
+
+
+@_entry
 def rms_norm(x: MetaArray, weight: MetaArray | None, *, normalized_ndim: int, eps: float, out: Any = None
              ) -> tuple[MetaArray, ...]:
     return delivered((x.copy(), blank(x.shape[:x.ndim - normalized_ndim], x.dtype)), out)
