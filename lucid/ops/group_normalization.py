@@ -75,7 +75,7 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
     require_matching_dtypes("group_norm", input, [weight, bias])
     if math.prod(rest) < _LEAST_LENGTH or not input._array.size:
         return _composed(input, weight, bias, num_groups, eps)
-    return _group_norm(input, weight, bias, groups=num_groups, eps=eps)[0]  # type: ignore[no-any-return]
+    return _group_norm(input, weight, bias, groups=num_groups, eps=eps)[0]
 
 
 def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None,
