@@ -135,6 +135,12 @@ def _layer_norm(dtype: Any, device: str, sizes: Sequence[int]) -> None:
         layer(_random(size, 2 * size, like=(dtype, device))).square().sum().backward()
 
 
+def _group_norm(dtype: Any, device: str, sizes: Sequence[int]) -> None:
+    layer = nn.GroupNorm(2, 4).to(device=device, dtype=dtype)
+    for size in sizes:
+        layer(_random(2, 4, 2 * size, like=(dtype, device))).square().sum().backward()
+
+
 def _conv2d(dtype: Any, device: str, sizes: Sequence[int]) -> None:
     for size in sizes:
         side, channels = max(8, size // 10), max(4, size // 5)  # enough of both for Winograd's kernels
@@ -220,6 +226,13 @@ def _products(dtype: Any, device: str, sizes: Sequence[int]) -> None:
         matrix @ _random(256, columns, like=(dtype, device))
 
 
+def _recurrent(dtype: Any, device: str, sizes: Sequence[int]) -> None:
+    for size in sizes:
+        x = _random(2, size, size, like=(dtype, device))
+        for layer in (nn.LSTM(size, size), nn.GRU(size, size), nn.RNN(size, size), nn.RNN(size, size, nonlinearity="relu")):
+            layer.to(device=device, dtype=dtype)(x)[0].sum().backward()
+
+
 def _resampling(dtype: Any, device: str, sizes: Sequence[int]) -> None:
     for size in sizes:
         F.interpolate(_random(1, 2, size, size, like=(dtype, device)), scale_factor=2, mode="bilinear").square().sum().backward()
@@ -229,9 +242,11 @@ def _resampling(dtype: Any, device: str, sizes: Sequence[int]) -> None:
 RECIPES: dict[str, Recipe] = {
     "elementwise": _elementwise, "in_place": _in_place, "combination": _combination, "streaming": _streaming, "copies": _copies,
     "softmax": _softmax, "cross_entropy": _cross_entropy, "attention": _attention, "batch_norm": _batch_norm,
-    "batch_norm_relu": _batch_norm_relu, "layer_norm": _layer_norm, "rms_norm": _rms_norm, "conv2d": _conv2d, "pool2d": _pool2d,
+    "batch_norm_relu": _batch_norm_relu, "layer_norm": _layer_norm, "group_norm": _group_norm,
+    "rms_norm": _rms_norm, "conv2d": _conv2d, "pool2d": _pool2d,
     "embedding": _embedding, "random": _random_numbers, "optimizer": _optimizer, "bounds": _bounds, "fused": _fused,
-    "formulas": _formulas, "special": _special, "products": _products, "resampling": _resampling,
+    "formulas": _formulas, "special": _special, "products": _products, "recurrent": _recurrent,
+    "resampling": _resampling,
 }
 
 

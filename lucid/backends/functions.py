@@ -297,6 +297,15 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
         return multiply(a.swapaxes(-1, -2) if transpose_a else a, b.swapaxes(-1, -2) if transpose_b else b)
 
     @entry
+    def euclidean_distances(x: Array, y: Array) -> Array:
+        """The distances of the rows of `x` (..., P, M) and `y` (..., R, M) by a product of matrices."""
+        a, b = wide(x), wide(y)
+        squares = matmul(a * -2, b, transpose_b=True)
+        squares += (a * a).sum(axis=-1, keepdims=True)
+        squares += (b * b).sum(axis=-1)[..., None, :]
+        return xp.sqrt(xp.maximum(squares, 0, out=squares), out=squares).astype(x.dtype, copy=False)
+
+    @entry
     def linear(x: Array, weight: Array, bias: Array | None) -> Array:
         """``x @ weight.T + bias`` for `x` of shape (..., in), `weight` (out, in) and `bias` (out,) or None."""
         result = matmul(x, weight, transpose_b=True)

@@ -14,11 +14,13 @@ FAMILIES = {
     "batch_norm": "batch_norm batch_norm_grad batch_norm_eval batch_norm_eval_grad",
     "batch_norm_relu": "batch_norm_relu batch_norm_relu_grad",
     "layer_norm": "layer_norm layer_norm_grad",
+    "group_norm": "group_norm group_norm_grad",
     "rms_norm": "rms_norm rms_norm_grad",
     "conv2d": "conv2d conv2d_grad_input conv2d_grad_weight conv2d_grad_parameters",
     "pool2d": "max_pool2d max_pool2d_grad max_pool2d_gather avg_pool2d avg_pool2d_grad adaptive_avg_pool2d "
               "adaptive_avg_pool2d_grad",
     "embedding": "embedding_grad",
+    "recurrent": "recurrence recurrence_grad",
     "random": "random_uniform random_normal random_integers dropout",
     "optimizer": "sgd adam multi_tensor_sgd multi_tensor_adam",
     "bounds": "check_bounds",

@@ -1,22 +1,42 @@
 """Distances between all pairs of vectors, and vectors brought to a length: `cdist`, `pdist`, `renorm`."""
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from .. import _dtypes
 from ..autograd.errors import type_name
+from ..autograd.op import Op, Pull
 from ..tensor import Tensor
 from ._operands import canonical_dim, require_tensor
 from ._out import accepts_out
+from .broadcasting import broadcast_shapes
 from .grids import triu_indices
 
 METHODS = ("renorm",)
 INPLACE_METHODS = ("renorm",)
+_MODES = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
+_PRODUCT_FROM = 25  # rows, beyond which a product is necessary
+
+
+def _euclidean_rule(needs: Sequence[bool], x: Tensor, y: Tensor) -> Pull:
+    def pull(g: Tensor, distances: Tensor) -> tuple[Tensor | None, Tensor | None]:
+        # A distance of 0 has the subgradient 0.
+        slope = (g / distances).masked_fill(distances == 0, 0)
+        return (x * slope.sum(-1, True) - slope @ y if needs[0] else None,
+                y * slope.sum(-2).unsqueeze(-1) - slope.mT @ x if needs[1] else None)
+
+    return pull
+
+
+_euclidean = Op("euclidean_distances", _euclidean_rule, keeps=True)
 
 
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
     """The `p`-norms of the differences of all pairs of rows: ``(..., P, M)`` and ``(..., R, M)`` give ``(..., P, R)``.
 
-    Leading dimensions broadcast. The differences are always computed themselves, whatever `compute_mode` says, so that near
-    rows lose no digits. Raises RuntimeError for other dtypes than floats, other lengths and a negative `p`.
+    Leading dimensions broadcast. With p = 2, above 25 rows in either matrix, distances are computed by a product of matrices, as
+    in PyTorch: those of near rows lose digits. `compute_mode` 'use_mm_for_euclid_dist' always does it,
+    'donot_use_mm_for_euclid_dist' never. Raises RuntimeError for other dtypes than floats, other lengths and a negative `p`.
     """
     for number, x in enumerate((x1, x2), 1):
         if not _dtypes.is_floating(require_tensor("cdist", x).dtype):
@@ -27,9 +47,14 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = "us
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")
-    if compute_mode not in (None, "use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist",
-                            "donot_use_mm_for_euclid_dist"):
+    mode = _MODES[0] if compute_mode is None else compute_mode
+    if mode not in _MODES:
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+    rows = max(x1.shape[-2], x2.shape[-2])
+    product = mode == _MODES[1] or (mode == _MODES[0] and rows > _PRODUCT_FROM)
+    if p == 2 and product and x1.shape[-1] and x1.dtype == x2.dtype:
+        batch = broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
+        return _euclidean(x1.expand(*batch, -1, -1), x2.expand(*batch, -1, -1))
     difference = x1.unsqueeze(-2) - x2.unsqueeze(-3)
     return difference.norm(p, -1) if difference.shape[-1] else difference.sum(-1)
 

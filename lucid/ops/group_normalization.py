@@ -2,12 +2,49 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
+from ..autograd.engine import grad
+from ..autograd.grad_mode import is_grad_enabled
+from ..autograd.op import Op, Pull
 from ..tensor import Tensor
 from .activation import require_floating
-from .normalization import batch_norm, layer_norm, per_channel, require_matching_dtypes, wide
+from .normalization import batch_norm, delivered, dtypes_of, layer_norm, per_channel, require_matching_dtypes, wide
 
 __all__ = ()  # functions of nn.functional only
+_LEAST_LENGTH = 16  # elements of a channel; the kernel has a loop for each of them
+
+
+def _rule(needs: Sequence[bool], x: Tensor, weight: Tensor | None, bias: Tensor | None, *, groups: int, eps: float) -> Pull:
+    dtypes, needs, inputs = dtypes_of(x, weight, bias), tuple(needs), (x, weight, bias)
+
+    def pull(g: Tensor, statistics: Any) -> Sequence[Any]:
+        if not is_grad_enabled():
+            return delivered(_group_norm_grad(g, x, weight, *statistics, groups=groups), needs, dtypes)
+        # A tensor that is given twice has two gradients: each argument is a tensor of its own.
+        own: list[Any] = [tensor if tensor is None else tensor.view_as(tensor) for tensor in inputs]
+        wanted = [tensor for tensor, need in zip(own, needs, strict=True) if need]
+        found = iter(grad(_composed(own[0], own[1], own[2], groups, eps), wanted, g, create_graph=True))
+        return [next(found) if need else None for need in needs]
+
+    return pull
+
+
+_group_norm = Op("group_norm", _rule, keeps=(1, 2), outputs=(0,))
+_group_norm_grad = Op("group_norm_grad")
+
+
+def _composed(input: Tensor, weight: Tensor | None, bias: Tensor | None, groups: int, eps: float) -> Tensor:
+    """`group_norm` in operations, which differentiate again."""
+    samples, channels, *rest = shape = input._array.shape
+    size = channels // groups * math.prod(rest)
+    result = layer_norm(wide(input).reshape(samples, groups, size), (size,), eps=eps).reshape(shape)
+    if weight is not None:
+        result = result * per_channel(wide(weight), input)
+    if bias is not None:
+        result = result + per_channel(wide(bias), input)
+    return result.to(input.dtype)
 
 
 def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None,
@@ -36,13 +73,9 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
             raise RuntimeError(f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} "
                                f"of shape {list(parameter._array.shape)} and input of shape {list(shape)}")
     require_matching_dtypes("group_norm", input, [weight, bias])
-    size = channels // num_groups * math.prod(rest)
-    result = layer_norm(wide(input).reshape(samples, num_groups, size), (size,), eps=eps).reshape(shape)
-    if weight is not None:
-        result = result * per_channel(wide(weight), input)
-    if bias is not None:
-        result = result + per_channel(wide(bias), input)
-    return result.to(input.dtype)
+    if math.prod(rest) < _LEAST_LENGTH or not input._array.size:
+        return _composed(input, weight, bias, num_groups, eps)
+    return _group_norm(input, weight, bias, groups=num_groups, eps=eps)[0]
 
 
 def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None,

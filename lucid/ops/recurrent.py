@@ -1,13 +1,21 @@
 """Recurrent networks: the steps of an Elman network, an LSTM (Hochreiter and Schmidhuber 1997) and a GRU (Cho et al. 2014), and
-their run over a sequence. Composed of other operations, so gradients of any order come with them.
+their run over a sequence.
+
+A run without a projection is one operation, with a gradient of its own. What it cannot do, and its gradients of higher order, are
+composed of the steps.
 """
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
+from .. import _dtypes
+from ..autograd.engine import grad
+from ..autograd.grad_mode import is_grad_enabled
+from ..autograd.op import Op, Pull
 from ..tensor import Tensor
 from .activation import relu, sigmoid, tanh
-from .joining import cat, stack
+from .joining import cat
 from .linear_algebra import linear
 
 State = tuple[Tensor, ...]  # (h,), for an LSTM (h, c), each (batch, features)
@@ -67,7 +75,45 @@ def gru_step(gates: Tensor, state: State, weights: Weights) -> State:
 STEPS: dict[str, Step] = {"RNN_TANH": rnn_tanh_step, "RNN_RELU": rnn_relu_step, "LSTM": lstm_step, "GRU": gru_step}
 
 
-def run_direction(step: Step, input: Tensor, state: State, weights: Weights, batch_sizes: Sequence[int] | None,
+def _rule(needs: Sequence[bool], gates: Tensor, weight: Tensor, bias: Tensor | None, hidden: Tensor, cell: Tensor | None, *,
+          mode: str, batch_sizes: tuple[int, ...], reverse: bool) -> Pull:
+    needs, inputs = tuple(needs), (gates, weight, bias, hidden, cell)
+
+    def pull(g: Sequence[Tensor | None], y: Any) -> Sequence[Tensor | None]:
+        if is_grad_enabled():
+            return _composed_gradients(g, needs, inputs, mode, batch_sizes, reverse)
+        kept, before, cells = y
+        slopes = [*g, None, None][:3]  # it ends with the last one that there is
+        d_gates, d_product, d_hidden, d_cell = _recurrence_grad(*slopes, weight, kept, before, cells, mode=mode,
+                                                                batch_sizes=batch_sizes, reverse=reverse)
+        d_product = d_gates if d_product is None else d_product
+        found = (d_gates, d_product.T @ before if needs[1] else None, d_product.sum(0) if needs[2] else None, d_hidden, d_cell)
+        return [gradient.to(tensor.dtype) if need else None  # type: ignore[union-attr]
+                for gradient, need, tensor in zip(found, needs, inputs, strict=True)]
+
+    return pull
+
+
+_recurrence = Op("recurrence", _rule, keeps=(3, 4, 5), outputs=(0, 1, 2))
+_recurrence_grad = Op("recurrence_grad")
+
+
+def _composed_gradients(g: Sequence[Tensor | None], needs: Sequence[bool], inputs: Sequence[Tensor | None], mode: str,
+                        batch_sizes: Sequence[int], reverse: bool) -> Sequence[Tensor | None]:
+    """The gradients of `_recurrence` by the rules of its operations: they differentiate again."""
+    # A tensor that is given twice has two gradients: each argument is a tensor of its own.
+    own: list[Any] = [tensor if tensor is None else tensor.view_as(tensor) for tensor in inputs]
+    gates, weight, bias, *state = own
+    start = tuple(part for part in state if part is not None)
+    output, end = _run_steps(STEPS[mode], gates, start, Weights(weight, weight, None, bias), batch_sizes, reverse)
+    roots = [(result, slope) for result, slope in zip((output, *end), g) if slope is not None]  # noqa: B905
+    wanted = [tensor for tensor, need in zip(own, needs, strict=True) if need]
+    results, slopes = zip(*roots, strict=True)
+    found = iter(grad(results, wanted, slopes, create_graph=True, allow_unused=True))
+    return [next(found) if need else None for need in needs]
+
+
+def run_direction(mode: str, input: Tensor, state: State, weights: Weights, batch_sizes: Sequence[int] | None,
                   reverse: bool) -> tuple[Tensor, State]:
     """Run over a sequence, from its end if `reverse`: the hidden states of all steps, laid out as `input`, and the last state.
 
@@ -75,15 +121,35 @@ def run_direction(step: Step, input: Tensor, state: State, weights: Weights, bat
     sequences, which never get more, go on. The state of a sequence that has ended stays as it was then; from the end, a
     sequence joins at its last element.
     """
-    gates = weights.of_input(input)
+    time = None
     if batch_sizes is None:
-        if input.shape[0] == 0:
+        time, batch = input.shape[:2]
+        if time == 0:
             raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
-        outputs: list[Tensor] = []
-        for gate in reversed(gates.unbind(0)) if reverse else gates.unbind(0):
-            state = step(gate, state, weights)
-            outputs.append(state[0])
-        return stack(outputs[::-1] if reverse else outputs), state
+        input, batch_sizes = input.reshape(time * batch, input.shape[2]), [batch] * time
+    parts = [input, *state, weights.weight_ih, weights.weight_hh, weights.bias_ih, weights.bias_hh]
+    alike = {part.dtype for part in parts if part is not None}
+    if weights.weight_hr is None and len(alike) == 1 and _dtypes.is_floating(input.dtype):
+        output, state = _run(mode, input, state, weights, tuple(batch_sizes), reverse)
+    else:
+        output, state = _run_steps(STEPS[mode], weights.of_input(input), state, weights, batch_sizes, reverse)
+    return (output if time is None else output.reshape(time, batch, output.shape[1])), state
+
+
+def _run(mode: str, input: Tensor, state: State, weights: Weights, batch_sizes: tuple[int, ...], reverse: bool
+         ) -> tuple[Tensor, State]:
+    bias, inner = weights.bias_ih, weights.bias_hh
+    if mode != "GRU" and bias is not None and inner is not None:  # both are added to the same gates
+        bias, inner = bias + inner, None
+    gates = linear(input, weights.weight_ih, bias)
+    results = _recurrence(gates, weights.weight_hh, inner, state[0], state[1] if len(state) > 1 else None, mode=mode,
+                          batch_sizes=batch_sizes, reverse=reverse)
+    return results[0], results[1:1 + len(state)]
+
+
+def _run_steps(step: Step, gates: Tensor, state: State, weights: Weights, batch_sizes: Sequence[int], reverse: bool
+               ) -> tuple[Tensor, State]:
+    """The steps one by one, with `gates` for what the input contributes to all of them."""
     steps = list(zip(gates.split(list(batch_sizes)), batch_sizes, strict=True))
     outputs, start = [], state
     if reverse:

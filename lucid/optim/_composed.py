@@ -9,6 +9,7 @@ from ..autograd.grad_mode import enable_grad, set_grad_enabled
 from ..ops.creation import tensor
 from ..tensor import Tensor, version_box, wrap
 from ._complex import Copies, copy_back, in_real_numbers
+from ._fused import update
 from .optimizer import Group, Optimizer
 
 State = dict[str, Any]
@@ -31,7 +32,18 @@ class ComposedOptimizer(Optimizer):
         raise NotImplementedError
 
     def _update(self, param: Tensor, grad: Tensor, state: State, group: Group) -> None:
-        """Take a step: write `param` and `state`, but not `grad`."""
+        """Take a step: write `param` and `state`, but not `grad`.
+
+        As it is, by elementwise operations: ``_move(grad, param, *state, *numbers, **options)``, with the `_elementwise_state`,
+        None for what there is not.
+        """
+        numbers, options = self._numbers(state, group)
+        update(type(self)._move, grad, [param, *map(state.get, self._elementwise_state)], numbers, options)
+
+    _move: ClassVar[Callable[..., None]]
+
+    def _numbers(self, state: State, group: Group) -> tuple[tuple[float, ...], State]:
+        """(numbers, options) of the step that begins, which is counted: those that change with each step, and the others."""
         raise NotImplementedError
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -98,10 +110,14 @@ def count(state: State) -> float:
     return number
 
 
-def decayed(grad: Tensor, param: Tensor, group: Group) -> Tensor:
+def decayed(grad: Tensor, param: Tensor, weight_decay: float) -> Tensor:
     """The gradient with the L2 penalty of `weight_decay`."""
-    decay = float(group["weight_decay"])
-    return grad.add(param, alpha=decay) if decay != 0 else grad
+    return grad.add(param, alpha=weight_decay) if weight_decay != 0 else grad
+
+
+def chosen(group: Group, *names: str) -> dict[str, Any]:
+    """Options of a group."""
+    return {name: group[name] for name in names}
 
 
 def check_lr(lr: float | Tensor, message: str = "Invalid learning rate: {}") -> None:

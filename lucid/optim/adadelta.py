@@ -6,8 +6,17 @@ from typing import Any
 
 from ..ops.creation import zeros_like
 from ..tensor import Tensor
-from ._composed import ComposedOptimizer, State, check_lr, check_not_negative, count, decayed, new_step
+from ._composed import ComposedOptimizer, State, check_lr, check_not_negative, chosen, count, decayed, new_step
 from .optimizer import Group
+
+
+def _move(grad: Tensor, param: Tensor, square: Tensor, steps: Tensor, lr: float, *, rho: float, eps: float, weight_decay: float
+          ) -> None:
+    grad = decayed(grad, param, weight_decay)
+    square.mul_(rho).add_((1 - rho) * grad * grad)
+    step = (steps + eps).sqrt() / (square + eps).sqrt() * grad
+    steps.mul_(rho).add_((1 - rho) * step * step)
+    param.sub_(step * lr)
 
 
 class Adadelta(ComposedOptimizer):
@@ -18,6 +27,7 @@ class Adadelta(ComposedOptimizer):
     """
 
     _elementwise_state = ("square_avg", "acc_delta")
+    _move = staticmethod(_move)
 
     def __init__(self, params: Iterable[Any], lr: float | Tensor = 1.0, rho: float = 0.9, eps: float = 1e-6,
                  weight_decay: float = 0, foreach: bool | None = None, *, capturable: bool = False, maximize: bool = False,
@@ -33,11 +43,6 @@ class Adadelta(ComposedOptimizer):
     def _begin(self, param: Tensor, group: Group) -> State:
         return {"step": new_step(), "square_avg": zeros_like(param), "acc_delta": zeros_like(param)}
 
-    def _update(self, param: Tensor, grad: Tensor, state: State, group: Group) -> None:
+    def _numbers(self, state: State, group: Group) -> tuple[tuple[float, ...], State]:
         count(state)
-        rho, eps, square, steps = group["rho"], group["eps"], state["square_avg"], state["acc_delta"]
-        grad = decayed(grad, param, group)
-        square.mul_(rho).add_((1 - rho) * grad * grad)
-        step = (steps + eps).sqrt() / (square + eps).sqrt() * grad
-        steps.mul_(rho).add_((1 - rho) * step * step)
-        param.sub_(step, alpha=float(group["lr"]))
+        return (float(group["lr"]),), chosen(group, "rho", "eps", "weight_decay")

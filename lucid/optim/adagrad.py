@@ -6,8 +6,14 @@ from typing import Any
 
 from ..ops.creation import full_like
 from ..tensor import Tensor
-from ._composed import ComposedOptimizer, State, check_lr, check_not_negative, count, decayed, new_step
+from ._composed import ComposedOptimizer, State, check_lr, check_not_negative, chosen, count, decayed, new_step
 from .optimizer import Group, check_options
+
+
+def _move(grad: Tensor, param: Tensor, total: Tensor, rate: float, *, eps: float, weight_decay: float) -> None:
+    grad = decayed(grad, param, weight_decay)
+    total.add_(grad * grad)
+    param.sub_(grad / (total.sqrt() + eps) * rate)
 
 
 class Adagrad(ComposedOptimizer):
@@ -18,6 +24,7 @@ class Adagrad(ComposedOptimizer):
     """
 
     _elementwise_state = ("sum",)
+    _move = staticmethod(_move)
 
     def __init__(self, params: Iterable[Any], lr: float | Tensor = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
                  initial_accumulator_value: float = 0, eps: float = 1e-10, foreach: bool | None = None, *,
@@ -44,9 +51,6 @@ class Adagrad(ComposedOptimizer):
         value: Any = group["initial_accumulator_value"]
         return {"step": new_step(), "sum": full_like(param.detach(), complex(value, value) if param.is_complex() else value)}
 
-    def _update(self, param: Tensor, grad: Tensor, state: State, group: Group) -> None:
-        step, total = count(state), state["sum"]
-        grad = decayed(grad, param, group)
-        rate = float(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
-        total.add_(grad * grad)
-        param.sub_(rate * grad / (total.sqrt() + group["eps"]))
+    def _numbers(self, state: State, group: Group) -> tuple[tuple[float, ...], State]:
+        rate = float(group["lr"]) / (1 + (count(state) - 1) * group["lr_decay"])
+        return (rate,), chosen(group, "eps", "weight_decay")

@@ -103,7 +103,7 @@ class Adam(ComposedOptimizer):
         """The step in operations that can be differentiated."""
         step, (beta1, beta2), lr = count(state), map(float, group["betas"]), float(group["lr"])
         if not group["decoupled_weight_decay"]:
-            grad = decayed(grad, param, group)
+            grad = decayed(grad, param, float(group["weight_decay"]))
         elif group["weight_decay"] != 0:
             param.mul_(1 - lr * group["weight_decay"])
         mean = state["exp_avg"].lerp_(grad, 1 - beta1)

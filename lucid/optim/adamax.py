@@ -7,8 +7,26 @@ from typing import Any
 from ..ops.arithmetic import maximum
 from ..ops.creation import zeros_like
 from ..tensor import Tensor
-from ._composed import ComposedOptimizer, State, check_betas, check_lr, check_not_negative, count, decayed, new_step
+from ._composed import (
+    ComposedOptimizer,
+    State,
+    check_betas,
+    check_lr,
+    check_not_negative,
+    chosen,
+    count,
+    decayed,
+    new_step,
+)
 from .optimizer import Group
+
+
+def _move(grad: Tensor, param: Tensor, mean: Tensor, largest: Tensor, rate: float, *, betas: tuple[float, float], eps: float,
+          weight_decay: float) -> None:
+    grad = decayed(grad, param, weight_decay)
+    mean.lerp_(grad, 1 - betas[0])
+    largest.copy_(maximum(largest * betas[1], grad.abs() + eps))
+    param.sub_(mean / largest * rate)
 
 
 class Adamax(ComposedOptimizer):
@@ -18,6 +36,7 @@ class Adamax(ComposedOptimizer):
     """
 
     _elementwise_state = ("exp_avg", "exp_inf")
+    _move = staticmethod(_move)
 
     def __init__(self, params: Iterable[Any], lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
                  eps: float = 1e-8, weight_decay: float = 0, foreach: bool | None = None, *, maximize: bool = False,
@@ -33,10 +52,6 @@ class Adamax(ComposedOptimizer):
     def _begin(self, param: Tensor, group: Group) -> State:
         return {"step": new_step(), "exp_avg": zeros_like(param), "exp_inf": zeros_like(param)}
 
-    def _update(self, param: Tensor, grad: Tensor, state: State, group: Group) -> None:
-        step, (beta1, beta2) = count(state), group["betas"]
-        grad = decayed(grad, param, group)
-        mean = state["exp_avg"].lerp_(grad, 1 - beta1)
-        largest = state["exp_inf"]
-        largest.copy_(maximum(largest * beta2, grad.abs() + group["eps"]))
-        param.sub_(mean / largest, alpha=float(group["lr"]) / (1 - beta1**step))
+    def _numbers(self, state: State, group: Group) -> tuple[tuple[float, ...], State]:
+        rate = float(group["lr"]) / (1 - group["betas"][0] ** count(state))
+        return (rate,), chosen(group, "betas", "eps", "weight_decay")

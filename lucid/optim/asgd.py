@@ -11,6 +11,17 @@ from ._composed import ComposedOptimizer, State, check_lr, check_not_negative, c
 from .optimizer import Group
 
 
+def _move(grad: Tensor, param: Tensor, mean: Tensor, rate: float, keep: float, share: float, *, weight_decay: float,
+          averages: bool) -> None:
+    grad = decayed(grad, param, weight_decay)
+    param.mul_(keep)
+    param.sub_(grad * rate)
+    if averages:
+        mean.add_((param - mean) * share)
+    else:
+        mean.copy_(param)
+
+
 class ASGD(ComposedOptimizer):
     """Averaged SGD, as `torch.optim.ASGD`. State: 'step', 'eta' and 'mu', the rates of the step and of the average (0-d
     float32), and 'ax', the average of the parameter.
@@ -20,6 +31,7 @@ class ASGD(ComposedOptimizer):
     """
 
     _elementwise_state = ("ax",)
+    _move = staticmethod(_move)
 
     def __init__(self, params: Iterable[Any], lr: float | Tensor = 1e-2, lambd: float = 1e-4, alpha: float = 0.75,
                  t0: float = 1e6, weight_decay: float = 0, foreach: bool | None = None, maximize: bool = False,
@@ -43,16 +55,9 @@ class ASGD(ComposedOptimizer):
         return {"step": new_step(), "eta": tensor(float(group["lr"]), dtype=_dtypes.float32, device=param.device),
                 "mu": tensor(1.0, dtype=_dtypes.float32, device=param.device), "ax": zeros_like(param)}
 
-    def _update(self, param: Tensor, grad: Tensor, state: State, group: Group) -> None:
+    def _numbers(self, state: State, group: Group) -> tuple[tuple[float, ...], State]:
         step, lambd, lr = count(state), group["lambd"], float(group["lr"])
-        rate, mean = state["eta"].item(), state["ax"]
-        grad = decayed(grad, param, group)
-        param.mul_(1 - lambd * rate)
-        param.sub_(grad, alpha=rate)
-        share = state["mu"].item()
-        if share == 1:
-            mean.copy_(param)
-        else:
-            mean.add_((param - mean) * share)
+        rate, share = state["eta"].item(), state["mu"].item()
         state["eta"].fill_(lr / (1 + lambd * lr * step) ** group["alpha"])
         state["mu"].fill_(1 / max(1, step - group["t0"]))
+        return (rate, 1 - lambd * rate, share), {"weight_decay": group["weight_decay"], "averages": share != 1}

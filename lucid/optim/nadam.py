@@ -7,8 +7,31 @@ from typing import Any
 from .. import _dtypes
 from ..ops.creation import tensor, zeros_like
 from ..tensor import Tensor
-from ._composed import ComposedOptimizer, State, check_betas, check_lr, check_not_negative, count, decayed, new_step
+from ._composed import (
+    ComposedOptimizer,
+    State,
+    check_betas,
+    check_lr,
+    check_not_negative,
+    chosen,
+    count,
+    decayed,
+    new_step,
+)
 from .optimizer import Group
+
+
+def _move(grad: Tensor, param: Tensor, mean: Tensor, square: Tensor, correction: float, rate: float, mean_rate: float,
+          keep: float, *, betas: tuple[float, float], eps: float, weight_decay: float, decoupled_weight_decay: bool) -> None:
+    if not decoupled_weight_decay:
+        grad = decayed(grad, param, weight_decay)
+    elif weight_decay != 0:
+        param.mul_(keep)
+    mean.lerp_(grad, 1 - betas[0])
+    square.mul_(betas[1]).add_((1 - betas[1]) * grad * grad)
+    root = (square / correction).sqrt() + eps
+    param.sub_(grad / root * rate)
+    param.sub_(mean / root * mean_rate)
 
 
 class NAdam(ComposedOptimizer):
@@ -19,6 +42,7 @@ class NAdam(ComposedOptimizer):
     """
 
     _elementwise_state = ("exp_avg", "exp_avg_sq")
+    _move = staticmethod(_move)
 
     def __init__(self, params: Iterable[Any], lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
                  eps: float = 1e-8, weight_decay: float = 0, momentum_decay: float = 4e-3,
@@ -45,16 +69,10 @@ class NAdam(ComposedOptimizer):
         one = tensor(1.0, dtype=_dtypes.float32, device="cpu")
         return {"step": new_step(), "mu_product": one, "exp_avg": zeros_like(param), "exp_avg_sq": zeros_like(param)}
 
-    def _update(self, param: Tensor, grad: Tensor, state: State, group: Group) -> None:
+    def _numbers(self, state: State, group: Group) -> tuple[tuple[float, ...], State]:
         step, (beta1, beta2), lr = count(state), group["betas"], float(group["lr"])
-        if not group["decoupled_weight_decay"]:
-            grad = decayed(grad, param, group)
-        elif group["weight_decay"] != 0:
-            param.mul_(1 - lr * group["weight_decay"])
         now, following = (beta1 * (1 - 0.5 * 0.96 ** (t * group["momentum_decay"])) for t in (step, step + 1))
         product = state["mu_product"].mul_(now).item()
-        mean = state["exp_avg"].lerp_(grad, 1 - beta1)
-        square = state["exp_avg_sq"].mul_(beta2).add_((1 - beta2) * grad * grad)
-        root = (square / (1 - beta2**step)).sqrt() + group["eps"]
-        param.sub_(grad / root, alpha=lr * (1 - now) / (1 - product))
-        param.sub_(mean / root, alpha=lr * following / (1 - product * following))
+        numbers = (1 - beta2**step, lr * (1 - now) / (1 - product), lr * following / (1 - product * following),
+                   1 - lr * group["weight_decay"])
+        return numbers, chosen(group, "betas", "eps", "weight_decay", "decoupled_weight_decay")

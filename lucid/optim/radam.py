@@ -6,8 +6,30 @@ from typing import Any
 
 from ..ops.creation import zeros_like
 from ..tensor import Tensor
-from ._composed import ComposedOptimizer, State, check_betas, check_lr, check_not_negative, count, decayed, new_step
+from ._composed import (
+    ComposedOptimizer,
+    State,
+    check_betas,
+    check_lr,
+    check_not_negative,
+    chosen,
+    count,
+    decayed,
+    new_step,
+)
 from .optimizer import Group
+
+
+def _move(grad: Tensor, param: Tensor, mean: Tensor, square: Tensor, rate: float, scale: float, keep: float, *,
+          betas: tuple[float, float], eps: float, weight_decay: float, decoupled_weight_decay: bool, rectified: bool) -> None:
+    if not decoupled_weight_decay:
+        grad = decayed(grad, param, weight_decay)
+    elif weight_decay != 0:
+        param.mul_(keep)
+    mean.lerp_(grad, 1 - betas[0])
+    square.mul_(betas[1]).add_((1 - betas[1]) * grad * grad)
+    step = mean * rate
+    param.sub_(step * (scale / (square.sqrt() + eps)) if rectified else step)
 
 
 class RAdam(ComposedOptimizer):
@@ -18,6 +40,7 @@ class RAdam(ComposedOptimizer):
     """
 
     _elementwise_state = ("exp_avg", "exp_avg_sq")
+    _move = staticmethod(_move)
 
     def __init__(self, params: Iterable[Any], lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
                  eps: float = 1e-8, weight_decay: float = 0, decoupled_weight_decay: bool = False, *,
@@ -34,17 +57,13 @@ class RAdam(ComposedOptimizer):
     def _begin(self, param: Tensor, group: Group) -> State:
         return {"step": new_step(), "exp_avg": zeros_like(param), "exp_avg_sq": zeros_like(param)}
 
-    def _update(self, param: Tensor, grad: Tensor, state: State, group: Group) -> None:
+    def _numbers(self, state: State, group: Group) -> tuple[tuple[float, ...], State]:
         step, (beta1, beta2), lr = count(state), group["betas"], float(group["lr"])
-        if not group["decoupled_weight_decay"]:
-            grad = decayed(grad, param, group)
-        elif group["weight_decay"] != 0:
-            param.mul_(1 - lr * group["weight_decay"])
-        mean = state["exp_avg"].lerp_(grad, 1 - beta1) / (1 - beta1**step)
-        square = state["exp_avg_sq"].mul_(beta2).add_((1 - beta2) * grad * grad)
+        correction = 1 - beta2**step
         longest = 2 / (1 - beta2) - 1
-        length = longest - 2 * step * beta2**step / (1 - beta2**step)  # of the simple average that is as good
-        if length > 5:
-            rectified = ((length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)) ** 0.5
-            mean = mean * (rectified * (1 - beta2**step) ** 0.5 / (square.sqrt() + group["eps"]))
-        param.sub_(mean, alpha=lr)
+        length = longest - 2 * step * beta2**step / correction  # of the simple average that is as good
+        rectified, scale = length > 5, 1.0
+        if rectified:
+            scale = ((length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length) * correction) ** 0.5
+        options = chosen(group, "betas", "eps", "weight_decay", "decoupled_weight_decay")
+        return (lr / (1 - beta1**step), scale, 1 - lr * group["weight_decay"]), {**options, "rectified": rectified}

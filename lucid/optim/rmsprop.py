@@ -6,8 +6,23 @@ from typing import Any
 
 from ..ops.creation import zeros_like
 from ..tensor import Tensor
-from ._composed import ComposedOptimizer, State, check_lr, check_not_negative, count, decayed, new_step
+from ._composed import ComposedOptimizer, State, check_lr, check_not_negative, chosen, count, decayed, new_step
 from .optimizer import Group
+
+
+def _move(grad: Tensor, param: Tensor, square: Tensor, velocity: Any, mean: Any, lr: float, *, alpha: float, eps: float,
+          momentum: float, centered: bool, weight_decay: float) -> None:
+    grad = decayed(grad, param, weight_decay)
+    square.mul_(alpha).add_((1 - alpha) * grad * grad)
+    if centered:
+        mean.lerp_(grad, 1 - alpha)
+        root = (square - mean * mean).sqrt()
+    else:
+        root = square.sqrt()
+    step = grad / (root + eps)
+    if momentum > 0:
+        step = velocity.mul_(momentum).add_(step)
+    param.sub_(step * lr)
 
 
 class RMSprop(ComposedOptimizer):
@@ -19,6 +34,7 @@ class RMSprop(ComposedOptimizer):
     """
 
     _elementwise_state = ("square_avg", "momentum_buffer", "grad_avg")
+    _move = staticmethod(_move)
 
     def __init__(self, params: Iterable[Any], lr: float | Tensor = 1e-2, alpha: float = 0.99, eps: float = 1e-8,
                  weight_decay: float = 0, momentum: float = 0, centered: bool = False, capturable: bool = False,
@@ -43,17 +59,6 @@ class RMSprop(ComposedOptimizer):
             state["grad_avg"] = zeros_like(param)
         return state
 
-    def _update(self, param: Tensor, grad: Tensor, state: State, group: Group) -> None:
+    def _numbers(self, state: State, group: Group) -> tuple[tuple[float, ...], State]:
         count(state)
-        alpha, square = group["alpha"], state["square_avg"]
-        grad = decayed(grad, param, group)
-        square.mul_(alpha).add_((1 - alpha) * grad * grad)
-        if group["centered"]:
-            mean = state["grad_avg"].lerp_(grad, 1 - alpha)
-            root = (square - mean * mean).sqrt()
-        else:
-            root = square.sqrt()
-        step = grad / (root + group["eps"])
-        if group["momentum"] > 0:
-            step = state["momentum_buffer"].mul_(group["momentum"]).add_(step)
-        param.sub_(step, alpha=float(group["lr"]))
+        return (float(group["lr"]),), chosen(group, "alpha", "eps", "momentum", "centered", "weight_decay")

@@ -7,8 +7,18 @@ from typing import Any
 from ..ops.comparison import where
 from ..ops.creation import full_like, zeros_like
 from ..tensor import Tensor
-from ._composed import ComposedOptimizer, State, check_lr, count, new_step
+from ._composed import ComposedOptimizer, State, check_lr, chosen, count, new_step
 from .optimizer import Group
+
+
+def _move(grad: Tensor, param: Tensor, previous: Tensor, size: Tensor, *, etas: tuple[float, float],
+          step_sizes: tuple[float, float]) -> None:
+    agreement = grad * previous
+    moved = where(agreement > 0, size * etas[1], where(agreement < 0, size * etas[0], size))
+    size.copy_(moved.clamp(*step_sizes))
+    grad = where(agreement < 0, 0.0, grad)
+    param.sub_(grad.sign() * size)
+    previous.copy_(grad)
 
 
 class Rprop(ComposedOptimizer):
@@ -20,6 +30,7 @@ class Rprop(ComposedOptimizer):
     """
 
     _elementwise_state = ("prev", "step_size")
+    _move = staticmethod(_move)
 
     def __init__(self, params: Iterable[Any], lr: float | Tensor = 1e-2, etas: tuple[float, float] = (0.5, 1.2),
                  step_sizes: tuple[float, float] = (1e-6, 50), *, capturable: bool = False, foreach: bool | None = None,
@@ -36,14 +47,6 @@ class Rprop(ComposedOptimizer):
         value: Any = complex(lr, lr) if param.is_complex() else lr
         return {"step": new_step(), "prev": zeros_like(param), "step_size": full_like(param.detach(), value)}
 
-    def _update(self, param: Tensor, grad: Tensor, state: State, group: Group) -> None:
+    def _numbers(self, state: State, group: Group) -> tuple[tuple[float, ...], State]:
         count(state)
-        (smaller, larger), (least, most) = group["etas"], group["step_sizes"]
-        agreement = grad * state["prev"]
-        up, down, same = (grad.new_full((), value) for value in (larger, smaller, 1.0))
-        factor = where(agreement > 0, up, where(agreement < 0, down, same))
-        size = state["step_size"]
-        size.copy_((size * factor).clamp(least, most))
-        grad = where(agreement < 0, grad.new_zeros(()), grad)
-        param.sub_(grad.sign() * size)
-        state["prev"].copy_(grad)
+        return (), chosen(group, "etas", "step_sizes")

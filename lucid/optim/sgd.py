@@ -88,7 +88,7 @@ class SGD(ComposedOptimizer):
     def _update(self, param: Tensor, grad: Tensor, state: State, group: Group) -> None:
         """The step in operations that can be differentiated."""
         momentum = group["momentum"]
-        grad = decayed(grad, param, group)
+        grad = decayed(grad, param, float(group["weight_decay"]))
         if momentum != 0:
             buffer = state.get("momentum_buffer")
             if buffer is None:

@@ -26,6 +26,7 @@ def test_values_shape_and_dtype(dtype: str, axis: Any, keepdims: bool) -> None:
         expected |= {"mean": wide.mean(axis=axis, keepdims=keepdims), "var": wide.var(axis=axis, keepdims=keepdims, ddof=1),
                      "std": wide.std(axis=axis, keepdims=keepdims, ddof=1)}
     if dtype[0] == "f":
+        found["norm2"], expected["norm2"] = run("norm2", (x,), options), np.sqrt((wide * wide).sum(axis=axis, keepdims=keepdims))
         found["logsumexp"] = run("logsumexp", (x,), options)
         expected["logsumexp"] = np.log(np.exp(wide).sum(axis=axis, keepdims=keepdims))
     tolerance = 3e-3 if dtype == "float16" else 1e-5
@@ -33,6 +34,19 @@ def test_values_shape_and_dtype(dtype: str, axis: Any, keepdims: bool) -> None:
         assert result.shape == expected[name].shape
         assert result.dtype == (np.float32 if dtype == "complex64" and name in ("var", "std") else x.dtype)
         np.testing.assert_allclose(result, expected[name], rtol=tolerance, atol=tolerance * 100 if name == "sum" else tolerance)
+
+
+def test_norms_of_many_elements_are_exact_to_float32() -> None:
+    """Also strided, empty of finite numbers, and too large to square."""
+    x = np.random.default_rng(0).standard_normal((1100, 1000)).astype(np.float32)
+    exact = np.sqrt((x.astype(np.float64) ** 2).sum())
+    for array in (x, x.T, np.repeat(x, 2, axis=1)[:, ::2]):
+        np.testing.assert_allclose(run("norm2", (array,), {"axis": (0, 1), "keepdims": False}), exact, rtol=3e-7)
+    for value in (np.nan, np.inf, 1e30):
+        x[700, 3] = value
+        found = run("norm2", (x,), {"axis": None, "keepdims": True})
+        assert found.shape == (1, 1) and (np.isnan(found) if np.isnan(value) else np.isinf(found)).all()
+        x[700, 3] = 0
 
 
 @pytest.mark.parametrize("axis", [(0, 2, 3), (0, 2), (3, 0), (0, 1, 3), (-1, 0)])

@@ -230,6 +230,60 @@ def test_dropout_between_layers_only_in_training() -> None:
     assert lucid.allclose(zeros(lucid.zeros(5, 2, 4))[0], dropped)
 
 
+@pytest.mark.parametrize("name", ["RNN", "LSTM", "GRU"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_gradients_of_gradients(name: str, packed: bool, device: str) -> None:
+    if device == "gpu" and packed:
+        pytest.skip("the same operations as on the CPU, without kernels of their own")
+    torch = pytest.importorskip("torch")
+    arrays = [GENERATOR.normal(size=(4, 3, 3)), GENERATOR.normal(size=(1, 3, 4))]
+    weights: dict[str, Any] = {}
+
+    def second(library: Any, on: dict[str, Any]) -> list[np.ndarray]:
+        layer = make(library, name, {})
+        weights.update({} if weights else {key: value.detach().numpy() for key, value in layer.state_dict().items()})
+        layer.load_state_dict({key: library.tensor(value) for key, value in weights.items()})
+        layer = layer.to(**on) if on else layer
+        x, state = (library.tensor(array, requires_grad=True, **on) for array in arrays)
+        given = library.nn.utils.rnn.pack_padded_sequence(x, [4, 3, 1]) if packed else x
+        # One tensor in two places of the state: its gradient is the sum.
+        output, end = layer(given, (state, state) if name == "LSTM" else state)
+        last = end[-1] if name == "LSTM" else end
+        loss = (output.data if packed else output).square().sum() + last.sum() * 2
+        parameters = [x, state, *layer.parameters()]
+        first = library.autograd.grad(loss, parameters, create_graph=True)
+        sum((g * g).sum() for g in first).backward()
+        return [numbers(t) for t in (*first, *[parameter.grad for parameter in parameters])]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        wanted = second(torch, {})
+    for got, want in zip(second(lucid, {"device": device}), wanted, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", ["RNN", "LSTM", "GRU"])
+def test_shapes_on_meta(name: str) -> None:
+    layer = getattr(nn, name)(3, 4, num_layers=2, bidirectional=True, device="meta")
+    output, state = layer(lucid.ones(5, 2, 3, device="meta", requires_grad=True))
+    hidden = state[0] if name == "LSTM" else state
+    assert output.shape == (5, 2, 8) and hidden.shape == (4, 2, 4) and output.is_meta
+    output.sum().backward()
+    assert all(parameter.grad.shape == parameter.shape for parameter in layer.parameters())
+
+
+def test_an_output_that_is_written_is_not_needed_by_the_gradient() -> None:
+    layer, x = nn.LSTM(3, 4), lucid.randn(5, 2, 3)
+    gradients = []
+    for write in (False, True):
+        layer.zero_grad()
+        output, _ = layer(x)
+        total = output.mul_(2).sum() if write else (output * 2).sum()
+        total.backward()
+        gradients.append(layer.weight_hh_l0.grad)
+    assert lucid.equal(*gradients)
+
+
 @pytest.mark.parametrize("dtype", [lucid.float16, lucid.bfloat16], ids=str)
 def test_half_precision(dtype: Any, device: str) -> None:
     layer = nn.GRU(3, 4).to(device, dtype)

@@ -85,6 +85,34 @@ def test_distances(p, device):
         assert gradgradcheck(lambda a, b: lucid.cdist(a, b, p), (a, b))
 
 
+@pytest.mark.parametrize("mode", ["use_mm_for_euclid_dist", "use_mm_for_euclid_dist_if_necessary"])
+def test_distances_by_a_product(mode, device):
+    rows = np.random.default_rng(3).normal(size=(2, 31, 4))
+    check(device, lambda lib, x, y: (lib.cdist(x, y, compute_mode=mode), lib.cdist(x[:, None], y[0, :3], compute_mode=mode)), rows,
+          rows[:, ::-1] + 1)
+    check(device, lambda lib, x, y: lib.cdist(x, y, compute_mode=mode), rows[:0], rows[0, :5])
+    check(device, lambda lib, x, y: lib.cdist(x, y, compute_mode=mode), rows[:, :0], rows[:, :27])
+    wrong = np.where(np.arange(31 * 4).reshape(31, 4) == 5, np.nan, rows[0])
+    check(device, lambda lib, x, y: lib.cdist(x, y, compute_mode=mode), wrong, rows[1])
+    a, b = (lucid.tensor(values, device=device, requires_grad=True) for values in (rows[0, :2], rows[1, :2]))
+    mode = "use_mm_for_euclid_dist"
+    assert gradcheck(lambda a, b: lucid.cdist(a, b, compute_mode=mode), (a, b))
+    assert gradgradcheck(lambda a, b: lucid.cdist(a, b, compute_mode=mode), (a, b))
+    lucid.cdist(a, a, compute_mode=mode).sum().backward()
+    assert bool(a.grad.isfinite().all())
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_distances_by_a_product_of_other_dtypes(dtype, device):
+    values = np.random.default_rng(3).normal(size=(30, 8))
+    x = lucid.tensor(values, device=device).to(getattr(lucid, dtype))
+    found = lucid.cdist(x, x + 1)
+    exact = np.sqrt(((x.double().cpu().numpy()[:, None] - (x + 1).double().cpu().numpy()) ** 2).sum(-1))
+    assert found.dtype == x.dtype
+    np.testing.assert_allclose(found.double().cpu().numpy(), exact, rtol=1e-5 if dtype == "float32" else 1e-2, atol=1e-5)
+    assert lucid.cdist(x.to("meta"), x.to("meta")).shape == (30, 30)
+
+
 def test_distance_of_a_row_to_itself_has_no_slope(device):
     x = lucid.tensor(X, device=device, requires_grad=True)
     lucid.cdist(x, x).sum().backward()

@@ -75,7 +75,7 @@ def test_rms_norm_dtypes_and_default_eps(dtype, device):
         close(ours, theirs.double().numpy(), {"float16": 1e-3, "bfloat16": 8e-3}.get(dtype, 1e-5))
 
 
-@pytest.mark.parametrize("shape", [(2, 4), (3, 4, 5), (2, 4, 3, 2)])
+@pytest.mark.parametrize("shape", [(2, 4), (3, 4, 5), (2, 4, 3, 2), (2, 4, 17), (1, 4, 4, 5)])
 def test_group_norm(shape, device):
     x, weight, bias = uniform(*shape), uniform(4, seed=1), uniform(4, seed=2)
     column = (4,) + (1,) * (len(shape) - 2)
@@ -249,6 +249,7 @@ def test_matches_torch():
     same_as_torch(lambda t, F, x, w: F.layer_norm(x, (5,), w), x, uniform(5))
     same_as_torch(lambda t, F, x, w: F.rms_norm(x, (3, 5), w.reshape(3, 1).expand(3, 5)), x, weight)
     same_as_torch(lambda t, F, x, w, b: F.group_norm(x, 1, w, b, 1e-3), x, weight, bias)
+    same_as_torch(lambda t, F, x, w: F.group_norm(x, 3, w, w), uniform(4, 3, 5, 6), weight)
     same_as_torch(lambda t, F, x, w, b: F.instance_norm(x, None, None, w, b), x, weight, bias)
     same_as_torch(lambda t, F, x: F.group_norm(x, 3), np.zeros((0, 3, 5)))
     same_as_torch(lambda t, F, x: F.instance_norm(x), np.zeros((0, 3, 5)))

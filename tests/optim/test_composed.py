@@ -48,6 +48,35 @@ def test_parity(device: str, name: str, options: dict[str, Any]) -> None:
     parity.check(lambda o, params: getattr(o, name)(params, **options), device, steps=9, shapes=shapes)
 
 
+@pytest.mark.parametrize(("name", "options"), CASES, ids=id_of)
+def test_large_parameters(device: str, name: str, options: dict[str, Any]) -> None:
+    """Formulas, of which every step has other numbers."""
+    steps = 7 if device == "cpu" else 2
+    parity.check(lambda o, params: getattr(o, name)(params, **options), device, "float64", 1e-10, steps, ((130, 140), (3,)))
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "Adafactor"])
+def test_large_and_small_parameters_take_the_same_steps(name: str) -> None:
+    """Also strided ones; NaN and infinity stay in their element."""
+    values = np.random.default_rng(0).normal(size=(130, 140)).astype(np.float32)
+    values[3, 4], values[5, 6] = np.nan, np.inf
+    whole = lucid.tensor(values, requires_grad=True)
+    strided = lucid.tensor(np.ascontiguousarray(values.T)).T.detach().requires_grad_()
+    parts = [lucid.tensor(row, requires_grad=True) for row in values]
+    optimizer = getattr(optim, name)([whole, strided, *parts], lr=0.1)
+    for step in range(1, 4):
+        versions = [whole._version, *[t._version for t in optimizer.state[whole].values()]]
+        for parameter, value in zip([whole, strided, *parts], [values, values, *values], strict=True):
+            parameter.grad = lucid.tensor(value * step - 1)
+        optimizer.step()
+        after = [whole._version, *[t._version for t in optimizer.state[whole].values()]]
+        if step > 1:
+            assert all(new > old for new, old in zip(after, versions, strict=True))
+    expected = np.stack([part.detach().numpy() for part in parts])
+    for parameter in (whole, strided):
+        np.testing.assert_allclose(parameter.detach().numpy(), expected, rtol=1e-6, atol=1e-7)
+
+
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-12), ("float16", 1e-2), ("bfloat16", 5e-2)])
 @pytest.mark.parametrize("name", NAMES)
 def test_dtypes(name: str, dtype: str, tolerance: float) -> None:

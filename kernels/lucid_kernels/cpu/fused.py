@@ -17,6 +17,7 @@ import numpy as np
 from lucid_kernels.expression import Part, Program, Step, plan
 
 from . import _chunked, _formula_math, _math
+from ._address import address_of
 from ._compile import jit_strict
 from ._layout import Array, contiguous, deliver, outputs, result, row_chunk
 from ._pool import SMALLEST
@@ -50,7 +51,8 @@ _kernels: dict[str, Callable[..., None]] = {}
 def fused(*arrays: Array, program: Program, out: Any = None) -> Any:
     """The outputs of `program`, broadcast; one array, or a tuple if there are several.
 
-    Half-precision numbers are computed in float32, and rounded once at the end.
+    Half-precision numbers are computed in float32, and rounded once at the end. `out` may be
+    arguments.
     """
     count = len(program.dtypes)
     parts = plan(program, tuple([() if array is None else array.shape for array in arrays]), SHORTEST_ROW)
@@ -86,7 +88,7 @@ def _run(part: Part, arrays: Sequence[Array], out: Sequence[Array | None] | None
         if array.dtype is not dtype and array.dtype != dtype:
             array = array.astype(dtype, order="C")
         arguments.append(array.ravel() if outer == 1 or kind != "F" else contiguous(array).reshape(rows))
-    key = kinds, outer > 1, not small and outer == 1 and fresh and _streams(arguments, results)
+    key = kinds, outer > 1, _store(arguments, results, fresh, small) if outer == 1 else None
     kernel = program.kernels.get(key)
     if kernel is None:
         kernel = program.kernels[key] = _kernel(source(program, *key))
@@ -96,12 +98,17 @@ def _run(part: Part, arrays: Sequence[Array], out: Sequence[Array | None] | None
     return results
 
 
-def _streams(arguments: Sequence[Array], results: Sequence[Array]) -> bool:
-    """Whether to stream the results: new ones, with blocks of one length."""
+def _store(arguments: Sequence[Array], results: Sequence[Array], fresh: bool, small: bool) -> str | None:
+    """How blocks of one length go into the results, if not one element at a time: streamed into large new ones, copied into
+    arguments, which LLVM's loop would write one by one, as the one before might have changed the next (7 times as long).
+    """
     dtype = results[0].dtype
     if dtype.char not in "fd" or any(array.dtype != dtype for array in results):
-        return False
-    return streams(sum(array.nbytes for array in (*arguments, *results)), *results)
+        return None
+    if fresh:
+        return "stream_block" if not small and streams(sum(array.nbytes for array in (*arguments, *results)), *results) else None
+    written = {address_of(array) for array in results}
+    return "store_block" if any(address_of(array) in written for array in arguments) else None
 
 
 def _kernel(text: str) -> Callable[..., None]:
@@ -124,8 +131,8 @@ def _compile(text: str) -> Callable[..., None]:
     return _chunked.compile_source(kernel.replace("def kernel(", f"def {name}("), name, __file__, scope)
 
 
-def source(program: Program, kinds: str, rows: bool, streaming: bool = False) -> str:
-    """The Python text of a kernel for arguments of these `kinds` (see `Layout`), with rows, or streaming, or neither."""
+def source(program: Program, kinds: str, rows: bool, store: str | None = None) -> str:
+    """The Python text of a kernel for arguments of these `kinds` (see `Layout`), with rows, a `store` for blocks, or neither."""
     inputs, constants = [f"x{i}" for i in range(len(kinds))], [f"k{i}" for i in range(len(program.constants))]
     results = [f"y{i}" for i in range(len(program.outputs))]
     parameters = [*inputs, *constants, *results]
@@ -138,7 +145,6 @@ def source(program: Program, kinds: str, rows: bool, streaming: bool = False) ->
     lines += [f"        {y}[i] = {_element(name)}" for y, name in zip(results, program.outputs, strict=True)]
     if not rows:
         whole = [x for x, kind in zip(inputs, kinds, strict=True) if kind == "F"]
-        store = "stream_block" if streaming else None
         return "\n".join([*lines, "", _chunked.source("kernel", parameters, whole, results, store)])
     taken = {"F": "[r]", "R": "", "C": "[r : r + 1]", "S": ""}
     passed = [*[x + taken[kind] for x, kind in zip(inputs, kinds, strict=True)], *constants, *[f"{y}[r]" for y in results]]

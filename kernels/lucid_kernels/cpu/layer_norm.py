@@ -35,7 +35,7 @@ WIDEST = 1 << 14
 
 
 @jit
-def _row_mean(row):
+def row_mean(row):
     """Mean of a row, summed by blocks."""
     total = 0.0
     for start in range(0, row.shape[0], SUM_BLOCK):
@@ -48,7 +48,7 @@ def _row_mean(row):
 
 
 @jit
-def _row_variance(row, centre):
+def row_variance(row, centre):
     """Mean squared distance of a row from `centre`, summed by blocks."""
     total = 0.0
     for start in range(0, row.shape[0], SUM_BLOCK):
@@ -68,8 +68,8 @@ def _normalize(x, weight, bias, eps, y, mean, rstd):
     for r in range(rows):
         row = x[r]
         target = y[r]
-        m = x.dtype.type(_row_mean(row))
-        q = x.dtype.type(1.0 / np.sqrt(_row_variance(row, m) + eps))
+        m = x.dtype.type(row_mean(row))
+        q = x.dtype.type(1.0 / np.sqrt(row_variance(row, m) + eps))
         mean[r] = m
         rstd[r] = q
         for i in range(width):
@@ -82,8 +82,8 @@ def _stream_normalize(x, weight, bias, eps, y, mean, rstd):
     rows, width = x.shape
     for r in range(rows):
         row = x[r]
-        m = x.dtype.type(_row_mean(row))
-        q = x.dtype.type(1.0 / np.sqrt(_row_variance(row, m) + eps))
+        m = x.dtype.type(row_mean(row))
+        q = x.dtype.type(1.0 / np.sqrt(row_variance(row, m) + eps))
         mean[r] = m
         rstd[r] = q
         stream_normalized(x, r * width, width, weight, bias, m, q, y)

@@ -25,9 +25,10 @@ def _write(program: Program, kinds: str) -> str:
               for i, (dtype, kind) in enumerate(zip(program.input_dtypes, kinds, strict=True))]
     outputs = [(f"y{i}", ctype(dtype), name)
                for i, (dtype, name) in enumerate(zip(program.output_dtypes, program.outputs, strict=True))]
-    parameters = [f"const {element}* __restrict__ {x}" for x, element, _ in inputs]
+    # Not __restrict__: results may be arguments.
+    parameters = [f"const {element}* {x}" for x, element, _ in inputs]
     parameters += [f"const {ctype(dtype)} k{i}" for i, dtype in enumerate(program.constant_dtypes)]
-    parameters += [f"{element}* __restrict__ {y}" for y, element, _ in outputs]
+    parameters += [f"{element}* {y}" for y, element, _ in outputs]
     lines = [f"const {element} e{x} = {x}{index[kind]};" for x, element, kind in inputs]
     lines += [f"const {ctype(step.dtype)} {step.name} = {_expression(step)};" for step in program.steps]
     lines += [f"{y}[i] = {_element(name)};" for y, _, name in outputs]

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from lucid_kernels.recurrence import KEPT
 
 from .. import cpu
 from ..lazy import ARITHMETIC
@@ -30,7 +31,8 @@ lcm angle signbit frexp trunc_divide nan_to_num logit entr heaviside xlogy xlog1
 sqrt square tan trunc where sub mul div neg eq ne lt le gt ge
 cast copy fill clip lerp add_scaled conj sign rsqrt round masked_fill
 sum mean prod max min max_with_indices min_with_indices any all argmax argmin var std cumsum logsumexp norm2 norm
-matmul linear argsort sort roll take take_along_axis tril triu index_select index_add gather scatter search_rows
+matmul linear euclidean_distances
+argsort sort roll take take_along_axis tril triu index_select index_add gather scatter search_rows
 cumprod cummax cummin logcumsumexp median searchsorted scatter_reduce lexsort
 solve_ex inv_ex cholesky_ex det slogdet geqrf qr svd eigh eigvalsh eig eigvals pinv lstsq lu_factor solve_triangular fft_c2c
 """.split()
@@ -383,6 +385,18 @@ def layer_norm_grad(g: MetaArray, x: MetaArray, weight: MetaArray | None, mean: 
 
 
 @_entry
+def group_norm(x: MetaArray, weight: MetaArray | None, bias: MetaArray | None, *, groups: int, eps: float, out: Any = None
+               ) -> tuple[MetaArray, ...]:
+    return delivered((x.copy(), blank((x.shape[0], groups), x.dtype), blank((x.shape[0], groups), x.dtype)), out)
+
+
+@_entry
+def group_norm_grad(g: MetaArray, x: MetaArray, weight: MetaArray | None, mean: MetaArray, rstd: MetaArray, *, groups: int,
+                    out: Any = None) -> tuple[MetaArray, ...]:
+    return delivered((x.copy(), blank(x.shape[1:2], x.dtype), blank(x.shape[1:2], x.dtype)), out)
+
+
+@_entry
 def rms_norm(x: MetaArray, weight: MetaArray | None, *, normalized_ndim: int, eps: float, out: Any = None
              ) -> tuple[MetaArray, ...]:
     return delivered((x.copy(), blank(x.shape[:x.ndim - normalized_ndim], x.dtype)), out)
@@ -392,6 +406,24 @@ def rms_norm(x: MetaArray, weight: MetaArray | None, *, normalized_ndim: int, ep
 def rms_norm_grad(g: MetaArray, x: MetaArray, weight: MetaArray | None, rstd: MetaArray, *, normalized_ndim: int, out: Any = None
                   ) -> tuple[MetaArray, ...]:
     return delivered((x.copy(), blank(x.shape[x.ndim - normalized_ndim:], x.dtype)), out)
+
+
+@_entry
+def recurrence(gates: MetaArray, weight: MetaArray, bias: MetaArray | None, hidden: MetaArray, cell: MetaArray | None, *,
+               mode: str, batch_sizes: Sequence[int], reverse: bool, out: Any = None) -> tuple[Any, ...]:
+    each = blank((gates.shape[0], hidden.shape[1]), gates.dtype)
+    kept = blank((gates.shape[0], KEPT[mode] * hidden.shape[1]), gates.dtype)
+    last, cells = (None, None) if cell is None else (cell.copy(), each.copy())
+    return delivered((each, hidden.copy(), last, kept, each.copy(), cells), out)
+
+
+@_entry
+def recurrence_grad(g: MetaArray | None, g_hidden: MetaArray | None, g_cell: MetaArray | None, weight: MetaArray, kept: MetaArray,
+                    before: MetaArray, cells: MetaArray | None, *, mode: str, batch_sizes: Sequence[int], reverse: bool,
+                    out: Any = None) -> tuple[Any, ...]:
+    gates = blank((before.shape[0], weight.shape[0]), before.dtype)
+    state = blank((batch_sizes[0], before.shape[1]), before.dtype)
+    return delivered((gates, gates.copy() if mode == "GRU" else None, state, None if cells is None else state.copy()), out)
 
 
 @_entry

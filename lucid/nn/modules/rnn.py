@@ -9,7 +9,7 @@ from typing import Any
 
 from ...ops.creation import empty, zeros
 from ...ops.joining import cat, stack
-from ...ops.recurrent import STEPS, State, Weights, run_direction
+from ...ops.recurrent import State, Weights, run_direction
 from ...tensor import Tensor
 from .. import functional as F
 from .. import init
@@ -145,12 +145,11 @@ class RNNBase(Module):
         return state if batched else tuple(part.unsqueeze(1) for part in state)
 
     def _run(self, sequence: Tensor, state: State, batch_sizes: list[int] | None) -> tuple[Tensor, State]:
-        step = STEPS[self.mode]
         outputs: list[Tensor] = []
         last: list[State] = []
         for number, (layer, suffix) in enumerate(self._runs()):
             given = {name.removesuffix(suffix): getattr(self, name) for name in self._names(suffix)}
-            output, end = run_direction(step, sequence, tuple(part[number] for part in state), Weights(**given), batch_sizes,
+            output, end = run_direction(self.mode, sequence, tuple(part[number] for part in state), Weights(**given), batch_sizes,
                                         reverse=suffix.endswith("_reverse"))
             last.append(end)
             outputs.append(output)

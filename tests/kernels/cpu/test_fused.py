@@ -161,6 +161,20 @@ def test_streamed_is_the_same(dtype: Any, monkeypatch: pytest.MonkeyPatch) -> No
     np.testing.assert_array_equal(x, expected)
 
 
+@pytest.mark.parametrize("size", [5, 1000, 100_003])
+def test_results_in_the_place_of_arguments(size: int) -> None:
+    """Each element is read before it is written, also where a result takes the place of another one's argument."""
+    x, y = np.random.default_rng(0).standard_normal((2, size)).astype(np.float32)
+    a, b, scalar = (Node("input", FLOAT, (), place) for place in range(3))
+    program = Program([Node("mul", FLOAT, (b, scalar)), Node("add", FLOAT, (a, b))])
+    half = np.array(0.5, np.float32)
+    expected = fused.fused(x, y, half, program=program)
+    first, second = fused.fused(x, y, half, program=program, out=(x, y))
+    assert first is x and second is y
+    np.testing.assert_array_equal(x, expected[0])
+    np.testing.assert_array_equal(y, expected[1])
+
+
 def test_out_and_threads() -> None:
     x, y = np.random.default_rng(0).standard_normal((2, 100_003)).astype(np.float32)
     out = np.empty_like(x)

@@ -57,6 +57,18 @@ def test_every_operation_has_a_kernel(cp: Any, dtype: Any) -> None:
         np.testing.assert_allclose(cp.asnumpy(ours), wanted, rtol=2e-6 if dtype == np.float32 else 1e-12, atol=1e-7)
 
 
+def test_results_in_the_place_of_arguments(cp: Any) -> None:
+    from lucid_kernels.cuda import fused as gpu
+
+    x, y = (cp.asarray(values) for values in np.random.default_rng(0).standard_normal((2, 1000)).astype(np.float32))
+    a, b = (Node("input", REAL, (), place) for place in range(2))
+    program = Program([Node("neg", REAL, (b,)), Node("add", REAL, (a, b))])
+    expected = [array.get() for array in gpu.fused(x, y, program=program)]
+    assert gpu.fused(x, y, program=program, out=(x, y))[0] is x
+    np.testing.assert_array_equal(x.get(), expected[0])
+    np.testing.assert_array_equal(y.get(), expected[1])
+
+
 def test_nvrtc_compiles_every_operation() -> None:
     spec = importlib.util.spec_from_file_location("compile_check", SCRIPT)
     assert spec is not None and spec.loader is not None

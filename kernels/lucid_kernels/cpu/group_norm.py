@@ -1,0 +1,117 @@
+"""Group normalisation: the groups of channels of each sample, one at a time; (N, C, *) is seen as (N * C, length).
+
+A group is read two or three times while the caches have it, and the parameters of its channels are used on the way. Composed of
+layer normalisation, a product and a sum it takes 2.5 times as long for 8x64x56x56, forward and backward.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numba
+import numpy as np
+
+from ._compile import jit, jit_exact, jit_parallel
+from ._layout import Array, contiguous, deliver, outputs, result, upcast_half
+from ._norm_microkernels import SUM_BLOCK
+from .layer_norm import flat_parameter, row_mean, row_variance
+
+
+@jit_exact
+def _normalize_channel(x, mean, scale, bias, y):
+    for i in range(x.shape[0]):
+        y[i] = (x[i] - mean) * scale + bias
+
+
+@jit
+def _channel_sums(g, x, mean):
+    """The sums of g and of g * (x - mean), in float64 across blocks."""
+    sum_g, sum_gx = 0.0, 0.0
+    for start in range(0, x.shape[0], SUM_BLOCK):
+        block_g, block_x = g[start : start + SUM_BLOCK], x[start : start + SUM_BLOCK]
+        partial_g, partial_gx = x.dtype.type(0), x.dtype.type(0)
+        for i in range(block_x.shape[0]):
+            partial_g += block_g[i]
+            partial_gx += block_g[i] * (block_x[i] - mean)
+        sum_g += partial_g
+        sum_gx += partial_gx
+    return sum_g, sum_gx
+
+
+@jit_exact
+def _channel_grad(g, x, mean, scale, slope, shift, dx):
+    for i in range(x.shape[0]):
+        dx[i] = scale * g[i] - ((x[i] - mean) * slope + shift)
+
+
+@jit_parallel
+def _forward(x, groups, weight, bias, eps, y, mean, rstd):
+    """x and y are (groups, channels of one, length), `groups` those of a sample; weight and bias have all its channels."""
+    for k in numba.prange(x.shape[0]):
+        members, length = x.shape[1], x.shape[2]
+        row = x[k].reshape(members * length)
+        m = x.dtype.type(row_mean(row))
+        q = x.dtype.type(1.0 / np.sqrt(row_variance(row, m) + eps))
+        mean[k] = m
+        rstd[k] = q
+        first = np.int64(k) % groups * members
+        for c in range(members):
+            _normalize_channel(x[k, c], m, q * weight[first + c], bias[first + c], y[k, c])
+
+
+@jit_parallel
+def _gradient(g, x, groups, weight, mean, rstd, dx, sums):
+    """dx, and in `sums` (2, groups, channels of one) those of g * (x - mean) * rstd and of g for each channel."""
+    for k in numba.prange(x.shape[0]):
+        members, length = x.shape[1], x.shape[2]
+        first = np.int64(k) % groups * members
+        m, q = mean[k], rstd[k]
+        shift, slope = 0.0, 0.0
+        for c in range(members):
+            sum_g, sum_gx = _channel_sums(g[k, c], x[k, c], m)
+            sums[0, k, c] = sum_gx * q
+            sums[1, k, c] = sum_g
+            shift += weight[first + c] * sum_g
+            slope += weight[first + c] * sum_gx
+        size = members * length
+        shift = x.dtype.type(shift / size * q)
+        slope = x.dtype.type(slope / size * q * q * q)
+        for c in range(members):
+            _channel_grad(g[k, c], x[k, c], m, q * weight[first + c], slope, shift, dx[k, c])
+
+
+@upcast_half(results=(0, None, None))
+def group_norm(
+    x: Array, weight: Array | None, bias: Array | None, *, groups: int, eps: float,
+    out: Sequence[Array | None] | None = None,
+) -> tuple[Array, Array, Array]:  # fmt: skip
+    """Normalise each of `groups` groups of channels of each sample of x (N, C, *), not empty; weight and bias are (C,) or None.
+
+    Returns y, and mean and 1/std of shape (N, groups).
+    """
+    out_y, out_mean, out_rstd = outputs(out, 3)
+    samples, channels = x.shape[:2]
+    y = result(out_y, x.shape, x.dtype)
+    mean, rstd = result(out_mean, (samples, groups), x.dtype), result(out_rstd, (samples, groups), x.dtype)
+    shape = (samples * groups, channels // groups, math.prod(x.shape[2:]))
+    parameters = flat_parameter(weight, 1.0, channels, x.dtype), flat_parameter(bias, 0.0, channels, x.dtype)
+    _forward(contiguous(x).reshape(shape), groups, *parameters, float(eps), y.reshape(shape), mean.reshape(-1), rstd.reshape(-1))
+    return deliver(out_y, y), deliver(out_mean, mean), deliver(out_rstd, rstd)
+
+
+@upcast_half(results=(1, 2, 2))
+def group_norm_grad(
+    g: Array, x: Array, weight: Array | None, mean: Array, rstd: Array, *, groups: int,
+    out: Sequence[Array | None] | None = None,
+) -> tuple[Array, Array, Array]:  # fmt: skip
+    """Gradients dx, dweight and dbias of `group_norm`; the last two are (C,)."""
+    out_dx, out_dweight, out_dbias = outputs(out, 3)
+    samples, channels = x.shape[:2]
+    dx = result(out_dx, x.shape, x.dtype)
+    shape = (samples * groups, channels // groups, math.prod(x.shape[2:]))
+    sums = np.empty((2, *shape[:2]))
+    statistics = (flat_parameter(statistic, 1.0, samples * groups, x.dtype) for statistic in (mean, rstd))
+    _gradient(contiguous(g).reshape(shape), contiguous(x).reshape(shape), groups, flat_parameter(weight, 1.0, channels, x.dtype),
+              *statistics, dx.reshape(shape), sums)  # fmt: skip
+    dweight, dbias = sums.reshape(2, samples, channels).sum(1).astype(x.dtype)
+    return deliver(out_dx, dx), deliver(out_dweight, dweight), deliver(out_dbias, dbias)
