@@ -15,6 +15,10 @@ from .fusion import fuse
 LARGE = 1 << 14
 
 
+def _is_complex(value: Any) -> bool:
+    return isinstance(value, Tensor) and value._array.dtype.kind == "c"
+
+
 def fused_if_large(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function` of elementwise operations, by `fuse` if its first argument is large and floating, and no other is complex.
 
@@ -24,9 +28,9 @@ def fused_if_large(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def chosen(input: Tensor, *arguments: Any, **keywords: Any) -> Any:
-        # Symbols of a formula that is being traced have a single element.
-        large = isinstance(input, Tensor) and input._array.size >= LARGE and _dtypes.is_floating(input._array.dtype)
-        if large and input.__class__ is not Overwriting and not any(isinstance(value, Tensor) and value._array.dtype.kind == "c" for value in arguments):
+        # Symbols of a formula that is being traced have a single element. What writes in place takes no second array.
+        large = isinstance(input, Tensor) and input._array.size >= LARGE and input.__class__ is not Overwriting
+        if large and _dtypes.is_floating(input._array.dtype) and not any(map(_is_complex, arguments)):
             return fused(input, *arguments, **keywords)
         return function(input, *arguments, **keywords)
 
