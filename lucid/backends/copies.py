@@ -37,7 +37,7 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
     def fill(x: Array, *, value: Any, out: Array | None = None) -> Any:
         return _filled(np.empty_like(x) if out is None else out, value)
 
-    def new(*, shape: Sequence[int], dtype: Any) -> Array:
+    def new_array(*, shape: Sequence[int], dtype: Any) -> Array:
         return empty(tuple(shape), dtype)
 
     def full(*, shape: Sequence[int], fill_value: Any, dtype: Any) -> Array:
@@ -67,7 +67,7 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
             return plain_stack(*arrays, axis=axis)
         return _joined(expanded, axis)
 
-    return {"copy": copy, "fill": fill, "empty": new, "full": full, "contiguous": contiguous, "reshape": reshape,
+    return {"copy": copy, "fill": fill, "empty": new_array, "full": full, "contiguous": contiguous, "reshape": reshape,
             "concatenate": concatenate, "stack": stack}
 
 
