@@ -17,7 +17,7 @@ import numpy as np
 
 from . import _math
 from ._compile import jit, jit_parallel
-from ._layout import GRAIN, PARALLEL_FROM, Array, contiguous, deliver, result, upcast_half
+from ._layout import GRAIN, PARALLEL_FROM, Array, contiguous, deliver, result, stretch, stretches, upcast_half
 from ._reduction_microkernels import maximum_of
 from ._softmax_microkernels import stream_grad_row
 from ._streaming import fence, stream_row, streams_rows
@@ -109,7 +109,7 @@ def _log_softmax_grad_rows(g: Any, y: Any, dx: Any, streaming: bool) -> None:
         for c in range(row.shape[0]):
             total += upstream[c]
         for c in range(row.shape[0]):
-            target[c] = upstream[c] - _math.exp(row[c]) * total
+            target[c] = upstream[c] - _math.exp_nonpositive(row[c]) * total
 
 
 @jit_parallel
@@ -209,47 +209,35 @@ def _log_softmax_grad_stretch(g: Any, y: Any, dx: Any, start: int, stop: int) ->
         upstream = g[c][start:stop]
         target = dx[c][start:stop]
         for i in range(row.shape[0]):
-            target[i] = upstream[i] - _math.exp(row[i]) * total[i]
+            target[i] = upstream[i] - _math.exp_nonpositive(row[i]) * total[i]
 
 
 @jit_parallel
 def _softmax_planes(x: Any, y: Any) -> None:
-    inner = x.shape[2]
-    stretches = (inner + _STRETCH - 1) // _STRETCH
-    for i in numba.prange(x.shape[0] * stretches):
-        n = i // stretches
-        start = i % stretches * _STRETCH
-        _softmax_stretch(x[n], y[n], start, min(start + _STRETCH, inner))
+    for i in numba.prange(x.shape[0] * stretches(x.shape[2], _STRETCH)):
+        n, start, stop = stretch(i, x.shape[2], _STRETCH)
+        _softmax_stretch(x[n], y[n], start, stop)
 
 
 @jit_parallel
 def _log_softmax_planes(x: Any, y: Any) -> None:
-    inner = x.shape[2]
-    stretches = (inner + _STRETCH - 1) // _STRETCH
-    for i in numba.prange(x.shape[0] * stretches):
-        n = i // stretches
-        start = i % stretches * _STRETCH
-        _log_softmax_stretch(x[n], y[n], start, min(start + _STRETCH, inner))
+    for i in numba.prange(x.shape[0] * stretches(x.shape[2], _STRETCH)):
+        n, start, stop = stretch(i, x.shape[2], _STRETCH)
+        _log_softmax_stretch(x[n], y[n], start, stop)
 
 
 @jit_parallel
 def _softmax_grad_planes(g: Any, y: Any, dx: Any) -> None:
-    inner = y.shape[2]
-    stretches = (inner + _STRETCH - 1) // _STRETCH
-    for i in numba.prange(y.shape[0] * stretches):
-        n = i // stretches
-        start = i % stretches * _STRETCH
-        _softmax_grad_stretch(g[n], y[n], dx[n], start, min(start + _STRETCH, inner))
+    for i in numba.prange(y.shape[0] * stretches(y.shape[2], _STRETCH)):
+        n, start, stop = stretch(i, y.shape[2], _STRETCH)
+        _softmax_grad_stretch(g[n], y[n], dx[n], start, stop)
 
 
 @jit_parallel
 def _log_softmax_grad_planes(g: Any, y: Any, dx: Any) -> None:
-    inner = y.shape[2]
-    stretches = (inner + _STRETCH - 1) // _STRETCH
-    for i in numba.prange(y.shape[0] * stretches):
-        n = i // stretches
-        start = i % stretches * _STRETCH
-        _log_softmax_grad_stretch(g[n], y[n], dx[n], start, min(start + _STRETCH, inner))
+    for i in numba.prange(y.shape[0] * stretches(y.shape[2], _STRETCH)):
+        n, start, stop = stretch(i, y.shape[2], _STRETCH)
+        _log_softmax_grad_stretch(g[n], y[n], dx[n], start, stop)
 
 
 Kernel = Callable[..., None]
