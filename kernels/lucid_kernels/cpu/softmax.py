@@ -142,36 +142,43 @@ def _log_softmax_grad_rows_parallel(g: Any, y: Any, dx: Any, streaming: bool, ro
 
 
 @jit
-def _stretch_maximum_and_total(x: Any, start: int, stop: int) -> Any:
-    """For the columns [start, stop) of x (C, inner): the maximum over C and the sum of exp(x - maximum)."""
+def _stretch_maximum(x: Any, start: int, stop: int) -> Any:
+    """For the columns [start, stop) of x (C, inner) the maximum over C."""
     largest = x[0][start:stop].copy()
     for c in range(1, x.shape[0]):
         row = x[c][start:stop]
         for i in range(row.shape[0]):
             largest[i] = _math.maximum(largest[i], row[i])
+    return largest
+
+
+@jit
+def _softmax_stretch(x: Any, y: Any, start: int, stop: int) -> None:
+    largest = _stretch_maximum(x, start, stop)
+    total = np.zeros_like(largest)
+    for c in range(x.shape[0]):
+        row = x[c][start:stop]
+        target = y[c][start:stop]
+        for i in range(row.shape[0]):
+            e = _math.exp_nonpositive(row[i] - largest[i])
+            target[i] = e
+            total[i] += e
+    for i in range(total.shape[0]):
+        total[i] = x.dtype.type(1) / total[i]
+    for c in range(x.shape[0]):
+        target = y[c][start:stop]
+        for i in range(target.shape[0]):
+            target[i] *= total[i]
+
+
+@jit
+def _log_softmax_stretch(x: Any, y: Any, start: int, stop: int) -> None:
+    largest = _stretch_maximum(x, start, stop)
     total = np.zeros_like(largest)
     for c in range(x.shape[0]):
         row = x[c][start:stop]
         for i in range(row.shape[0]):
             total[i] += _math.exp_nonpositive(row[i] - largest[i])
-    return largest, total
-
-
-@jit
-def _softmax_stretch(x: Any, y: Any, start: int, stop: int) -> None:
-    largest, total = _stretch_maximum_and_total(x, start, stop)
-    for i in range(total.shape[0]):
-        total[i] = x.dtype.type(1) / total[i]
-    for c in range(x.shape[0]):
-        row = x[c][start:stop]
-        target = y[c][start:stop]
-        for i in range(row.shape[0]):
-            target[i] = _math.exp_nonpositive(row[i] - largest[i]) * total[i]
-
-
-@jit
-def _log_softmax_stretch(x: Any, y: Any, start: int, stop: int) -> None:
-    largest, total = _stretch_maximum_and_total(x, start, stop)
     for i in range(total.shape[0]):
         total[i] = math.log(total[i])
     for c in range(x.shape[0]):
