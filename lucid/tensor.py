@@ -423,7 +423,7 @@ class Tensor:
         array = self.numpy()
         if dtype is not None and array.dtype != dtype:
             return array.astype(dtype)
-        return backends.row_major_copy(array) if copy else array
+        return array.copy() if copy else array
 
     def __dlpack__(self, **keywords: Any) -> Any:
         if self._node is not None:
