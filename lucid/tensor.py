@@ -611,7 +611,7 @@ def as_array(data: Any, dtype: Any = None, device: Any = None, copy: bool = Fals
         target = backends.Device(device)
         moved = backends.to_device(array, target)
         array, copy = moved, copy and moved is array
-    return array.copy() if copy else array
+    return backends.row_major_copy(array) if copy else array
 
 
 def _from_python(data: Any, wanted: np.dtype | None) -> np.ndarray:

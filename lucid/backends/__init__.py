@@ -23,8 +23,8 @@ from .device import Device, chosen_device, default_device, set_default_device
 from .lazy import ARITHMETIC, LARGE
 
 __all__ = ["ARITHMETIC", "LARGE", "TABLES", "Device", "as_array", "available", "chosen_device", "create", "default_device",
-           "device_of", "gpu_module", "meta_module", "observe", "run", "set_default_device", "symbolic_module", "synchronize",
-           "to_device", "to_host"]
+           "device_of", "gpu_module", "meta_module", "observe", "row_major_copy", "run", "set_default_device", "symbolic_module",
+           "synchronize", "to_device", "to_host"]
 
 # Division by zero and overflow give inf and nan silently, as in PyTorch. NumPy warns in the name of the module that calls it,
 # so this touches no warning of the user's own NumPy code, and costs nothing; np.errstate would cost 0.9 us a call. Small arrays
@@ -184,12 +184,17 @@ def to_device(array: Array, device: Device, copy: bool = False) -> Array:
         return _without_memory(device).from_array(array, copy)
     if array.__class__ is np.ndarray:
         if device.type == "cpu":
-            return array.copy() if copy else array
+            return row_major_copy(array) if copy else array
         return gpu_module().from_host(array, device)
     module = _modules[array.__class__]
     if device.type == "cpu":
         return module.to_host(array)
     return module.to_device(array, device, copy)
+
+
+def row_major_copy(array: Array) -> Array:
+    """A copy of `array` on its device, in row-major order."""
+    return cpu.TABLE["copy"](array) if array.__class__ is np.ndarray else array.copy()
 
 
 def to_host(array: Array) -> np.ndarray:

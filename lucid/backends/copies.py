@@ -1,10 +1,16 @@
-"""Copies on the CPU: NumPy's, and for large arrays our kernel, which all threads share and which transposes in tiles."""
+"""Copies and new arrays on the CPU: NumPy's, and for large copies our kernel, which all threads share and which transposes in
+tiles.
+
+Large arrays come from the pool, and begin with a whole vector. NumPy's begin 16 bytes after one, so that each vector that a
+kernel takes lies across two lines of the cache: a step of Adam takes 1.1 to 1.2 times as long.
+"""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from lucid_kernels.cpu._pool import empty
 
 from .memory_format import inverse
 
@@ -17,8 +23,8 @@ _LARGE_JOIN = 1 << 21  # bytes of the result: NumPy's copies of whole rows are a
 
 def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
     """Entries in the place of `plain` ones, which they use for small arrays."""
-    plain_copy, plain_fill, plain_contiguous, plain_concatenate, plain_stack = (
-        plain[name] for name in ("copy", "fill", "contiguous", "concatenate", "stack")
+    plain_copy, plain_contiguous, plain_concatenate, plain_stack = (
+        plain[name] for name in ("copy", "contiguous", "concatenate", "stack")
     )
 
     def copy(x: Array, *, axes: tuple[int, ...] | None = None, out: Array | None = None) -> Any:
@@ -29,10 +35,13 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
         return _row_major(x) if axes is None else _row_major(x.transpose(axes)).transpose(inverse(axes))
 
     def fill(x: Array, *, value: Any, out: Array | None = None) -> Any:
-        if out is not None and out.nbytes >= LARGE and out.flags.c_contiguous and not any(np.asarray(value).tobytes()):
-            out.view(np.uint8).fill(0)  # half of the time of other numbers
-            return out
-        return plain_fill(x, value=value, out=out)
+        return _filled(np.empty_like(x) if out is None else out, value)
+
+    def new_array(*, shape: Sequence[int], dtype: Any) -> Array:
+        return empty(tuple(shape), dtype)
+
+    def full(*, shape: Sequence[int], fill_value: Any, dtype: Any) -> Array:
+        return _filled(empty(tuple(shape), dtype), fill_value)
 
     def contiguous(x: Array) -> Array:
         return plain_contiguous(x) if x.nbytes < LARGE or x.flags.c_contiguous else _row_major(x)
@@ -58,7 +67,16 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
             return plain_stack(*arrays, axis=axis)
         return _joined(expanded, axis)
 
-    return {"copy": copy, "fill": fill, "contiguous": contiguous, "reshape": reshape, "concatenate": concatenate, "stack": stack}
+    return {"copy": copy, "fill": fill, "empty": new_array, "full": full, "contiguous": contiguous, "reshape": reshape,
+            "concatenate": concatenate, "stack": stack}
+
+
+def _filled(out: Array, value: Any) -> Array:
+    if out.nbytes >= LARGE and out.flags.c_contiguous and not any(np.asarray(value).tobytes()):
+        out.view(np.uint8).fill(0)  # half of the time of other numbers
+    else:
+        out[...] = value
+    return out
 
 
 def _row_major(x: Array) -> Array:
@@ -94,7 +112,6 @@ def _alike(arrays: Sequence[Array], axis: int) -> bool:
 def _joined(arrays: Sequence[Array], axis: int) -> Array:
     """The arrays one after the other along `axis`."""
     from lucid_kernels.cpu import strided_copy
-    from lucid_kernels.cpu._pool import empty
 
     first = arrays[0]
     length = sum(array.shape[axis] for array in arrays)

@@ -23,7 +23,7 @@ Kernel = Callable[..., Any]
 # Functions of the same name and meaning in both modules, called as they are.
 SAME = """
 abs add arange argsort bitwise_and bitwise_invert bitwise_or bitwise_xor ceil
-cos cosh empty exp exp2 expm1 eye flip floor fmod floor_divide full isfinite isinf isnan linspace
+cos cosh exp exp2 expm1 eye flip floor fmod floor_divide isfinite isinf isnan linspace
 log log10 log1p log2 logical_and logical_not logical_or logical_xor maximum minimum
 arctan arctan2 power reciprocal remainder roll sin sinh sqrt square take take_along_axis tan tril triu
 trunc where
@@ -55,6 +55,14 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
             return value
         out[...] = value
         return out
+
+    @entry
+    def empty(*, shape: Sequence[int], dtype: Any) -> Array:
+        return xp.empty(shape, dtype)
+
+    @entry
+    def full(*, shape: Sequence[int], fill_value: Any, dtype: Any) -> Array:
+        return xp.full(shape, fill_value, dtype)
 
     @entry
     def cast(x: Array, *, dtype: np.dtype, out: Array | None = None) -> Array:

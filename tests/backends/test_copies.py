@@ -1,12 +1,17 @@
-"""Copies of large arrays on the CPU: those of small ones, laid out alike, in memory of their own."""
+"""Copies of large arrays and new ones on the CPU: those of small ones, laid out alike, in memory of their own."""
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
+from lucid_kernels.cpu._address import address_of
+from lucid_kernels.cpu._microkernels import VECTOR_BYTES
+from lucid_kernels.cpu._pool import POOL
 
+import lucid
 from lucid.backends import copies, functions
 from lucid.backends.cpu import TABLE
 
@@ -33,6 +38,22 @@ def test_like_numpy(name: str) -> None:
     np.testing.assert_array_equal(found, wanted)
     assert found.dtype == wanted.dtype and found.strides == wanted.strides
     assert not np.shares_memory(found, X)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.bool_, np.complex128, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("value", [0, 1, -0.0])
+@pytest.mark.parametrize("shape", [(), (0, 3), (5,), (1 << 20,), (700, 3, 1000)])
+def test_full(shape: tuple[int, ...], value: float, dtype: Any) -> None:
+    found, wanted = (table["full"](shape=shape, fill_value=value, dtype=np.dtype(dtype)) for table in (TABLE, PLAIN))
+    assert found.dtype == wanted.dtype and found.shape == wanted.shape and found.tobytes() == wanted.tobytes()
+
+
+def test_new_arrays_begin_with_a_whole_vector() -> None:
+    x = lucid.tensor(np.zeros((1 << 18) + 1, np.float32))
+    if POOL.count().allocated == 0:
+        pytest.skip("no pool on this system")
+    for tensor in (x, x.clone(), x.to("cpu", copy=True), lucid.empty(1 << 18), lucid.zeros(1 << 18), lucid.ones_like(x)):
+        assert address_of(tensor._array) % VECTOR_BYTES == 0
 
 
 def test_views_stay_views() -> None:

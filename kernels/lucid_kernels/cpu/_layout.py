@@ -72,6 +72,20 @@ def row_chunk(length: int) -> int:
     return max(1, GRAIN // max(1, length))
 
 
+@jit_exact
+def stretches(inner: int, width: int) -> int:
+    """The number of stretches of `width` columns that `inner` columns make; called inside a parallel kernel."""
+    return (inner + width - 1) // width
+
+
+@jit_exact
+def stretch(index: int, inner: int, width: int) -> tuple[int, int, int]:
+    """Stretch `index` of the planes of an array (outer, C, inner): its plane, and its columns [start, stop)."""
+    count = stretches(inner, width)
+    start = index % count * width
+    return index // count, start, min(start + width, inner)
+
+
 @overload
 def upcast_half(function: Kernel) -> Kernel: ...
 @overload

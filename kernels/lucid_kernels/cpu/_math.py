@@ -154,7 +154,8 @@ def _exp64(x: Any) -> Any:
 
 
 # tanh, float32: x + x z P(z), z = x^2, for |x| < 1, P fitted to 5e-9; else 1 - 2 / (exp(2 |x|) + 1). At most 1 ulp from the
-# exact value. One rational function for all x would be shorter, but 4 ulp off.
+# exact value. One rational function for all x would be shorter, but 4 ulp off; expm1(2 |x|) / (expm1(2 |x|) + 2), in 0.6 of the
+# time, 2.5 ulp. 1 - tanh(10) is lost in rounding, so 2^n is one normal number.
 _T6, _T5, _T4, _T3, _T2, _T1, _T0 = (
     np.float32(c)
     for c in (
@@ -163,17 +164,24 @@ _T6, _T5, _T4, _T3, _T2, _T1, _T0 = (
     )
 )  # fmt: skip
 _TWO32 = np.float32(2.0)
+_TANH_MAX32 = np.float32(20.0)
+_ONE32_BITS = np.int32(0x3F800000)
 
 
 @jit_exact
 def _tanh32(x: Any) -> Any:
+    size = abs(x)
     z = x * x
     p = (((((_T6 * z + _T5) * z + _T4) * z + _T3) * z + _T2) * z + _T1) * z + _T0
-    near = x + x * (z * p)
-    size = abs(x)
-    far = _ONE32 - _TWO32 / (_exp32(size + size) + _ONE32)
-    far = -far if x < _ZERO32 else far
-    return near if size < _ONE32 else far
+    near = size + size * (z * p)
+    double = min(size + size, _TANH_MAX32)
+    shifted = double * _LOG2_E32 + _ROUND32
+    n = shifted - _ROUND32
+    r = double - n * _LN2_HIGH32
+    r = r - n * _LN2_LOW32
+    e = _exp_reduced32(r) * from_bits(np.int32(np.int32(bits(shifted) << _EXPONENT_SHIFT32) + _ONE32_BITS))
+    far = _ONE32 - _TWO32 / (e + _ONE32)
+    return math.copysign(near if size < _ONE32 else far, x)
 
 
 _HALF32 = np.float32(0.5)
@@ -183,7 +191,6 @@ _SQRT_HALF = math.sqrt(0.5)
 # Beyond this |x|, exp(-x^2 / 2) is no normal number, and taken for 0.
 _GAUSS_MAX32 = np.float32(13.2)
 _HALF_LOG2_E32 = np.float32(0.72134752044448170)
-_ONE32_BITS = np.int32(0x3F800000)
 
 
 @jit_exact
@@ -229,8 +236,9 @@ def _normal_cdf32(x: Any) -> Any:
     return min(max(signed, -_HALF32), _HALF32) + _HALF32
 
 
-# 1 / (1 + exp(-x)). As `_exp32`, but with these limits half of exp(-x) is one multiplication by a power of two, or inf for x
-# below -88.7, or 0 above 86, where it adds nothing to 1. The constant that rounds n adds the bias of the exponent to it.
+# 1 / (1 + exp(-x)) as 1/2 / (1/2 + exp(-x) / 2), which adds where 1 + 2 (exp(-x) / 2) takes a multiplier. As `_exp32`, but with
+# these limits half of exp(-x) is one multiplication by a power of two, or inf for x below -88.7, or 0 above 86, where it adds
+# nothing to 1. The constant that rounds n adds the bias of the exponent to it.
 _SIGMOID_MIN32 = np.float32(-89.4)
 _SIGMOID_MAX32 = np.float32(86.0)
 _ROUND_BIASED32 = np.float32(12582912.0 + 126.0)
@@ -244,7 +252,7 @@ def _sigmoid32(x: Any) -> Any:
     r = -x - n * _LN2_HIGH32
     r = r - n * _LN2_LOW32
     half = _exp_reduced32(r) * from_bits(np.int32(bits(shifted) << _EXPONENT_SHIFT32))
-    return _ONE32 / (_ONE32 + _TWO32 * half)
+    return _HALF32 / (_HALF32 + half)
 
 
 # libm where no polynomial of full precision is at hand: not vectorised.

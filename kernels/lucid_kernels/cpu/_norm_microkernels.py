@@ -160,8 +160,8 @@ def _make_grad_means(rows: int) -> Any:
     def grad_means(typing, g, x, start, pitch, count, weight, mean, rstd, first, dx, offsets, slopes):
         """For row r: the mean of g * weight to offsets[r], that of g * weight * (x - mean) * rstd**2 to slopes[r]. Unchecked.
 
-        With the mean and rstd at first + r. With None for `mean` it is taken to be 0, and `offsets` is None. The lines of dx are
-        asked for, to be written; give x where it is not.
+        With the mean and rstd at first + r. With None for `mean` it is taken to be 0, and `offsets` is not used. The lines of dx
+        are asked for, to be written; give x where it is not.
         """
         integer = types.int64
         signature = types.void(g, x, integer, integer, integer, weight, mean, rstd, integer, dx, offsets, slopes)
@@ -220,8 +220,8 @@ def _make_grad(rows: int, streaming: bool) -> Any:
         """dx = (g * weight - offset - (x - mean) * slope) * rstd for row r, with mean and rstd at first + r, the others at
         place + r.
 
-        Adds g * (x - mean) * rstd to dweight, and g to dbias. mean, offsets and dbias may be None. With `streaming`, dx goes past
-        the caches. Unchecked.
+        Adds g * (x - mean) * rstd to dweight, and g to dbias. Mean and dbias may be None; there is no offset then. With
+        `streaming`, dx goes past the caches. Unchecked.
         """
         integer = types.int64
         row = (g, x, integer, integer, integer, weight, mean, rstd, integer, offsets, slopes, integer)
@@ -234,7 +234,7 @@ def _make_grad(rows: int, streaming: bool) -> Any:
             block = Block(context, builder, signature.args[1], rows, *arguments[2:5])
             upstream, sources, targets = block.of(g), block.of(x), block.of(dx)
             scales, factors = block.numbers(rstd, first), block.numbers(slopes, place)
-            means, shifts = (None if pointer is None else block.numbers(pointer, number)
+            means, shifts = (None if mean is None else block.numbers(pointer, number)
                              for pointer, number in ((mean, first), (offsets, place)))
             totals = [pointer for pointer in (dweight, dbias) if pointer is not None]
 

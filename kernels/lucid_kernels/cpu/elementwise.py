@@ -112,7 +112,7 @@ def _gelu_tanh_grad(g: Any, x: Any, dx: Any) -> None:
         square = x[i] * x[i]
         argument = a * (x[i] + b * (square * x[i]))
         slope = a * (one + three * b * square)
-        e = _math.exp(-abs(argument))
+        e = _math.exp_nonpositive(-abs(argument))
         upper = one / (one + e)
         sigmoid = e * upper if argument < zero else upper
         dx[i] = g[i] * (sigmoid + x[i] * (e * upper * upper) * slope)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numba
 import numpy as np
@@ -103,12 +104,16 @@ def _normalize_parallel(x, weight, bias, eps, y, mean, rstd, streaming):
 
 @jit
 def _grad(g, x, weight, mean, rstd, dx, dweight, dbias, streaming):
-    """Gradients of the rows of x (R, W); dweight and dbias (W,) are overwritten with the sums over these rows."""
+    """Gradients of the rows of x (R, W); dweight and dbias (W,) are overwritten with the sums over these rows.
+
+    With None for mean and dbias those of RMS normalisation; what they leave out is not compiled.
+    """
     rows, width = x.shape
     offsets, slopes = np.empty(ROWS, x.dtype), np.empty(ROWS, x.dtype)
     written = x if streaming else dx
     dweight[:] = 0
-    dbias[:] = 0
+    if dbias is not None:
+        dbias[:] = 0
     r = 0
     while r < rows:
         block = r + ROWS <= rows and width <= WIDEST
@@ -132,7 +137,7 @@ def _grad(g, x, weight, mean, rstd, dx, dweight, dbias, streaming):
 
 
 @jit
-def add_up(partial, total):
+def _add_up(partial, total):
     """The sum of the rows, in order."""
     total[:] = partial[0]
     for k in range(1, partial.shape[0]):
@@ -143,18 +148,23 @@ def add_up(partial, total):
 
 @jit_parallel
 def _grad_parallel(g, x, weight, mean, rstd, dx, partial, dweight, dbias, streaming):
-    """The same in chunks of rows, as many as partial (2, chunks, W) has for their sums."""
+    """The same in chunks of rows, as many as partial (1 or 2, chunks, W) has for their sums."""
     rows = x.shape[0]
     count = partial.shape[1]
     for chunk in numba.prange(count):
         first = chunk * rows // count
         last = (chunk + 1) * rows // count
-        _grad(
-            g[first:last], x[first:last], weight, mean[first:last], rstd[first:last], dx[first:last],
-            partial[0, chunk], partial[1, chunk], streaming,
-        )
-    add_up(partial[0], dweight)
-    add_up(partial[1], dbias)
+        rows_of_g, rows_of_x, rows_of_dx = g[first:last], x[first:last], dx[first:last]
+        if mean is None:
+            _grad(rows_of_g, rows_of_x, weight, None, rstd[first:last], rows_of_dx, partial[0, chunk], None, streaming)
+        else:
+            _grad(
+                rows_of_g, rows_of_x, weight, mean[first:last], rstd[first:last], rows_of_dx,
+                partial[0, chunk], partial[1, chunk], streaming,
+            )
+    _add_up(partial[0], dweight)
+    if dbias is not None:
+        _add_up(partial[1], dbias)
 
 
 # ---- entry points --------------------------------------------------------------------------------------------------
@@ -226,19 +236,36 @@ def layer_norm_grad(
     out: Sequence[Array | None] | None = None,
 ) -> tuple[Array, Array, Array]:
     """Gradients dx, dweight and dbias of `layer_norm`; the last two have the shape of the normalised axes."""
-    out_dx, out_dweight, out_dbias = outputs(out, 3)
+    return gradients(g, x, weight, mean, rstd, normalized_ndim, outputs(out, 3))
+
+
+# ---- what `rms_norm` shares ------------------------------------------------------------------------------------------
+
+
+def gradients(
+    g: Array,
+    x: Array,
+    weight: Array | None,
+    mean: Array | None,
+    rstd: Array,
+    normalized_ndim: int,
+    out: Sequence[Array | None],
+) -> Any:
+    """dx, dweight and dbias; with None for `mean` those of `rms_norm`, and None for dbias."""
+    out_dx, out_dweight, out_dbias = out
     shape = x.shape[x.ndim - normalized_ndim :]
     rows, width = math.prod(x.shape[: x.ndim - normalized_ndim]), math.prod(shape)
-    dx = result(out_dx, x.shape, x.dtype)
+    dx, dweight = result(out_dx, x.shape, x.dtype), result(out_dweight, shape, x.dtype)
+    dbias = None if mean is None else result(out_dbias, shape, x.dtype)
     arguments = (
         contiguous(g).reshape(rows, width), contiguous(x).reshape(rows, width), flat_parameter(weight, 1.0, width, x.dtype),
-        flat_parameter(mean, 0.0, rows, x.dtype), flat_parameter(rstd, 1.0, rows, x.dtype), dx.reshape(rows, width),
-    )
-    dweight, dbias = result(out_dweight, shape, x.dtype), result(out_dbias, shape, x.dtype)
+        None if mean is None else flat_parameter(mean, 0.0, rows, x.dtype), flat_parameter(rstd, 1.0, rows, x.dtype),
+        dx.reshape(rows, width),
+    )  # fmt: skip
+    sums = (dweight.reshape(width), None if dbias is None else dbias.reshape(width))
     if x.size < PARALLEL_FROM:
-        _grad(*arguments, dweight.reshape(width), dbias.reshape(width), False)
+        _grad(*arguments, *sums, False)
     else:
-        partial = np.empty((2, grad_chunks(rows), width), x.dtype)
-        streaming = dx is not out_dx and streams_norm(3, dx, width)
-        _grad_parallel(*arguments, partial, dweight.reshape(width), dbias.reshape(width), streaming)
-    return deliver(out_dx, dx), deliver(out_dweight, dweight), deliver(out_dbias, dbias)
+        partial = np.empty((1 if mean is None else 2, grad_chunks(rows), width), x.dtype)
+        _grad_parallel(*arguments, partial, *sums, dx is not out_dx and streams_norm(3, dx, width))
+    return deliver(out_dx, dx), deliver(out_dweight, dweight), None if dbias is None else deliver(out_dbias, dbias)

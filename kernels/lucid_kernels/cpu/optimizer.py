@@ -2,7 +2,8 @@
 
 The arithmetic is that of PyTorch's single-tensor steps (torch/optim/sgd.py, adam.py), in the dtype of the parameter;
 factors of the whole step are computed in float64 first. The loops work in place, on copies where `out` is not the input
-itself: with separate results that happen to be the inputs, LLVM's overlap check would choose the scalar loop.
+itself: with separate results that happen to be the inputs, LLVM's overlap check would choose the scalar loop. They never
+read what they have just written: LLVM would load it again, and where vectors lie across cache lines that took half of the time.
 """
 
 from __future__ import annotations
@@ -38,8 +39,9 @@ def _sgd_momentum(p: Any, g: Any, b: Any, lr: Any, decay: Any, keep: Any, take: 
     for i in range(p.shape[0]):
         d = sign * g[i]
         d = d + decay * p[i] if decay != zero else d
-        b[i] = keep * b[i] + take * d
-        p[i] -= lr * (d + keep * b[i] if nesterov else b[i])
+        velocity = keep * b[i] + take * d
+        b[i] = velocity
+        p[i] -= lr * (d + keep * velocity if nesterov else velocity)
 
 
 @jit_exact
@@ -50,9 +52,10 @@ def _adam(p: Any, g: Any, m: Any, v: Any, factors: Any, step_size: Any, root_sca
     for i in range(p.shape[0]):
         d = sign * g[i]
         d = d + decay * p[i] if decay != zero else d
-        m[i] += take_m * (d - m[i])
-        v[i] = keep_v * v[i] + take_v * (d * d)
-        p[i] = shrink * p[i] - step_size * (m[i] / (root_scale * math.sqrt(v[i]) + eps))
+        mean = m[i] + take_m * (d - m[i])
+        square = keep_v * v[i] + take_v * (d * d)
+        m[i], v[i] = mean, square
+        p[i] = shrink * p[i] - step_size * (mean / (root_scale * math.sqrt(square) + eps))
 
 
 @jit_exact
@@ -63,10 +66,11 @@ def _amsgrad(p: Any, g: Any, m: Any, v: Any, largest: Any, factors: Any, step_si
     for i in range(p.shape[0]):
         d = sign * g[i]
         d = d + decay * p[i] if decay != zero else d
-        m[i] += take_m * (d - m[i])
-        v[i] = keep_v * v[i] + take_v * (d * d)
-        largest[i] = _math.maximum(largest[i], v[i])
-        p[i] = shrink * p[i] - step_size * (m[i] / (root_scale * math.sqrt(largest[i]) + eps))
+        mean = m[i] + take_m * (d - m[i])
+        square = keep_v * v[i] + take_v * (d * d)
+        top = _math.maximum(largest[i], square)
+        m[i], v[i], largest[i] = mean, square, top
+        p[i] = shrink * p[i] - step_size * (mean / (root_scale * math.sqrt(top) + eps))
 
 
 # The same for elements [start, stop) of a list of tensors; see _tensor_list.py.

@@ -1,8 +1,7 @@
 """Normalisation by the root of the mean square: one row at a time, with the row in cache; see `layer_norm`.
 
 Sums of float32 rows are taken in float32 by blocks and in float64 across blocks, in an order that the shape alone fixes.
-The gradient of the weight is summed in a fixed number of row chunks, then over the chunks in order, so that it does not
-depend on the number of threads. float16 and bfloat16 are computed in float32.
+The gradient is that of layer normalisation without mean and bias. float16 and bfloat16 are computed in float32.
 """
 from __future__ import annotations
 
@@ -14,18 +13,9 @@ import numpy as np
 
 from ._compile import jit, jit_parallel
 from ._layout import PARALLEL_FROM, Array, contiguous, deliver, outputs, result, upcast_half
-from ._norm_microkernels import (
-    ROWS,
-    SUM_BLOCK,
-    grad_block,
-    grad_means_block,
-    grad_means_row,
-    grad_row,
-    stream_grad,
-    stream_normalized,
-)
+from ._norm_microkernels import SUM_BLOCK, stream_normalized
 from ._streaming import fence
-from .layer_norm import CHUNKS, WIDEST, add_up, flat_parameter, grad_chunks, streams_norm
+from .layer_norm import CHUNKS, flat_parameter, gradients, streams_norm
 
 
 @jit
@@ -76,47 +66,6 @@ def _normalize_parallel(x, weight, eps, y, rstd, streaming):
             _normalize(x[part], weight, eps, y[part], rstd[part])
 
 
-@jit
-def _grad(g, x, weight, rstd, dx, dweight, streaming):
-    """Gradients of the rows of x (R, W); dweight (W,) is overwritten with the sum over these rows."""
-    rows, width = x.shape
-    slopes = np.empty(ROWS, x.dtype)
-    written = x if streaming else dx
-    dweight[:] = 0
-    r = 0
-    while r < rows:
-        block = r + ROWS <= rows and width <= WIDEST
-        count = ROWS if block else 1
-        start = r * width
-        if block:
-            grad_means_block(g, x, start, width, width, weight, None, rstd, r, written, None, slopes)
-        else:
-            grad_means_row(g, x, start, width, width, weight, None, rstd, r, written, None, slopes)
-        if streaming:
-            for k in range(count):
-                at = start + k * width
-                stream_grad(g, x, at, width, width, weight, None, rstd, r + k, None, slopes, k, dx, dweight, None)
-        elif block:
-            grad_block(g, x, start, width, width, weight, None, rstd, r, None, slopes, 0, dx, dweight, None)
-        else:
-            grad_row(g, x, start, width, width, weight, None, rstd, r, None, slopes, 0, dx, dweight, None)
-        r += count
-    if streaming:
-        fence()
-
-
-@jit_parallel
-def _grad_parallel(g, x, weight, rstd, dx, partial, dweight, streaming):
-    """The same in chunks of rows, as many as partial (chunks, W) has for their sums."""
-    rows = x.shape[0]
-    count = partial.shape[0]
-    for chunk in numba.prange(count):
-        first = chunk * rows // count
-        last = (chunk + 1) * rows // count
-        _grad(g[first:last], x[first:last], weight, rstd[first:last], dx[first:last], partial[chunk], streaming)
-    add_up(partial, dweight)
-
-
 @upcast_half(results=(0, None))
 def rms_norm(
     x: Array, weight: Array | None, *, normalized_ndim: int, eps: float, out: Sequence[Array | None] | None = None
@@ -153,18 +102,5 @@ def rms_norm_grad(
     out: Sequence[Array | None] | None = None,
 ) -> tuple[Array, Array]:
     """Gradients dx and dweight of `rms_norm`; the latter has the shape of the normalised axes."""
-    out_dx, out_dweight = outputs(out, 2)
-    shape = x.shape[x.ndim - normalized_ndim :]
-    rows, width = math.prod(x.shape[: x.ndim - normalized_ndim]), math.prod(shape)
-    dx = result(out_dx, x.shape, x.dtype)
-    arguments = (
-        contiguous(g).reshape(rows, width), contiguous(x).reshape(rows, width), flat_parameter(weight, 1.0, width, x.dtype),
-        flat_parameter(rstd, 1.0, rows, x.dtype), dx.reshape(rows, width),
-    )  # fmt: skip
-    dweight = result(out_dweight, shape, x.dtype)
-    if x.size < PARALLEL_FROM:
-        _grad(*arguments, dweight.reshape(width), False)
-    else:
-        partial = np.empty((grad_chunks(rows), width), x.dtype)
-        _grad_parallel(*arguments, partial, dweight.reshape(width), dx is not out_dx and streams_norm(3, dx, width))
-    return deliver(out_dx, dx), deliver(out_dweight, dweight)
+    dx, dweight, _ = gradients(g, x, weight, None, rstd, normalized_ndim, (*outputs(out, 2), None))
+    return dx, dweight

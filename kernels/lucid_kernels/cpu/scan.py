@@ -15,7 +15,7 @@ import numba
 import numpy as np
 
 from ._compile import jit_exact, jit_parallel
-from ._layout import GRAIN, Array, contiguous, result
+from ._layout import GRAIN, Array, contiguous, result, stretch, stretches
 
 _STRETCH = 1024  # columns of a unit of work: 8 KiB of float64 sums stay in the L1 cache
 
@@ -65,12 +65,9 @@ def _rows_parallel(x: Any, y: Any, rows: int) -> None:
 
 @jit_parallel
 def _planes_parallel(x: Any, y: Any) -> None:
-    inner = x.shape[2]
-    stretches = (inner + _STRETCH - 1) // _STRETCH
-    for i in numba.prange(x.shape[0] * stretches):
-        n = i // stretches
-        start = i % stretches * _STRETCH
-        _stretch(x[n], y[n], start, min(start + _STRETCH, inner))
+    for i in numba.prange(x.shape[0] * stretches(x.shape[2], _STRETCH)):
+        n, start, stop = stretch(i, x.shape[2], _STRETCH)
+        _stretch(x[n], y[n], start, stop)
 
 
 def cumsum(x: Array, *, axis: int) -> Array:

@@ -17,7 +17,7 @@ import numpy as np
 
 from . import _math
 from ._compile import jit, jit_parallel
-from ._layout import GRAIN, PARALLEL_FROM, Array, contiguous, deliver, result, upcast_half
+from ._layout import GRAIN, PARALLEL_FROM, Array, contiguous, deliver, result, stretch, stretches, upcast_half
 from ._reduction_microkernels import maximum_of
 from ._softmax_microkernels import stream_grad_row
 from ._streaming import fence, stream_row, streams_rows
@@ -109,7 +109,7 @@ def _log_softmax_grad_rows(g: Any, y: Any, dx: Any, streaming: bool) -> None:
         for c in range(row.shape[0]):
             total += upstream[c]
         for c in range(row.shape[0]):
-            target[c] = upstream[c] - _math.exp(row[c]) * total
+            target[c] = upstream[c] - _math.exp_nonpositive(row[c]) * total
 
 
 @jit_parallel
@@ -142,36 +142,43 @@ def _log_softmax_grad_rows_parallel(g: Any, y: Any, dx: Any, streaming: bool, ro
 
 
 @jit
-def _stretch_maximum_and_total(x: Any, start: int, stop: int) -> Any:
-    """For the columns [start, stop) of x (C, inner): the maximum over C and the sum of exp(x - maximum)."""
+def _stretch_maximum(x: Any, start: int, stop: int) -> Any:
+    """For the columns [start, stop) of x (C, inner) the maximum over C."""
     largest = x[0][start:stop].copy()
     for c in range(1, x.shape[0]):
         row = x[c][start:stop]
         for i in range(row.shape[0]):
             largest[i] = _math.maximum(largest[i], row[i])
+    return largest
+
+
+@jit
+def _softmax_stretch(x: Any, y: Any, start: int, stop: int) -> None:
+    largest = _stretch_maximum(x, start, stop)
+    total = np.zeros_like(largest)
+    for c in range(x.shape[0]):
+        row = x[c][start:stop]
+        target = y[c][start:stop]
+        for i in range(row.shape[0]):
+            e = _math.exp_nonpositive(row[i] - largest[i])
+            target[i] = e
+            total[i] += e
+    for i in range(total.shape[0]):
+        total[i] = x.dtype.type(1) / total[i]
+    for c in range(x.shape[0]):
+        target = y[c][start:stop]
+        for i in range(target.shape[0]):
+            target[i] *= total[i]
+
+
+@jit
+def _log_softmax_stretch(x: Any, y: Any, start: int, stop: int) -> None:
+    largest = _stretch_maximum(x, start, stop)
     total = np.zeros_like(largest)
     for c in range(x.shape[0]):
         row = x[c][start:stop]
         for i in range(row.shape[0]):
             total[i] += _math.exp_nonpositive(row[i] - largest[i])
-    return largest, total
-
-
-@jit
-def _softmax_stretch(x: Any, y: Any, start: int, stop: int) -> None:
-    largest, total = _stretch_maximum_and_total(x, start, stop)
-    for i in range(total.shape[0]):
-        total[i] = x.dtype.type(1) / total[i]
-    for c in range(x.shape[0]):
-        row = x[c][start:stop]
-        target = y[c][start:stop]
-        for i in range(row.shape[0]):
-            target[i] = _math.exp_nonpositive(row[i] - largest[i]) * total[i]
-
-
-@jit
-def _log_softmax_stretch(x: Any, y: Any, start: int, stop: int) -> None:
-    largest, total = _stretch_maximum_and_total(x, start, stop)
     for i in range(total.shape[0]):
         total[i] = math.log(total[i])
     for c in range(x.shape[0]):
@@ -209,47 +216,35 @@ def _log_softmax_grad_stretch(g: Any, y: Any, dx: Any, start: int, stop: int) ->
         upstream = g[c][start:stop]
         target = dx[c][start:stop]
         for i in range(row.shape[0]):
-            target[i] = upstream[i] - _math.exp(row[i]) * total[i]
+            target[i] = upstream[i] - _math.exp_nonpositive(row[i]) * total[i]
 
 
 @jit_parallel
 def _softmax_planes(x: Any, y: Any) -> None:
-    inner = x.shape[2]
-    stretches = (inner + _STRETCH - 1) // _STRETCH
-    for i in numba.prange(x.shape[0] * stretches):
-        n = i // stretches
-        start = i % stretches * _STRETCH
-        _softmax_stretch(x[n], y[n], start, min(start + _STRETCH, inner))
+    for i in numba.prange(x.shape[0] * stretches(x.shape[2], _STRETCH)):
+        n, start, stop = stretch(i, x.shape[2], _STRETCH)
+        _softmax_stretch(x[n], y[n], start, stop)
 
 
 @jit_parallel
 def _log_softmax_planes(x: Any, y: Any) -> None:
-    inner = x.shape[2]
-    stretches = (inner + _STRETCH - 1) // _STRETCH
-    for i in numba.prange(x.shape[0] * stretches):
-        n = i // stretches
-        start = i % stretches * _STRETCH
-        _log_softmax_stretch(x[n], y[n], start, min(start + _STRETCH, inner))
+    for i in numba.prange(x.shape[0] * stretches(x.shape[2], _STRETCH)):
+        n, start, stop = stretch(i, x.shape[2], _STRETCH)
+        _log_softmax_stretch(x[n], y[n], start, stop)
 
 
 @jit_parallel
 def _softmax_grad_planes(g: Any, y: Any, dx: Any) -> None:
-    inner = y.shape[2]
-    stretches = (inner + _STRETCH - 1) // _STRETCH
-    for i in numba.prange(y.shape[0] * stretches):
-        n = i // stretches
-        start = i % stretches * _STRETCH
-        _softmax_grad_stretch(g[n], y[n], dx[n], start, min(start + _STRETCH, inner))
+    for i in numba.prange(y.shape[0] * stretches(y.shape[2], _STRETCH)):
+        n, start, stop = stretch(i, y.shape[2], _STRETCH)
+        _softmax_grad_stretch(g[n], y[n], dx[n], start, stop)
 
 
 @jit_parallel
 def _log_softmax_grad_planes(g: Any, y: Any, dx: Any) -> None:
-    inner = y.shape[2]
-    stretches = (inner + _STRETCH - 1) // _STRETCH
-    for i in numba.prange(y.shape[0] * stretches):
-        n = i // stretches
-        start = i % stretches * _STRETCH
-        _log_softmax_grad_stretch(g[n], y[n], dx[n], start, min(start + _STRETCH, inner))
+    for i in numba.prange(y.shape[0] * stretches(y.shape[2], _STRETCH)):
+        n, start, stop = stretch(i, y.shape[2], _STRETCH)
+        _log_softmax_grad_stretch(g[n], y[n], dx[n], start, stop)
 
 
 Kernel = Callable[..., None]

@@ -177,8 +177,6 @@ def copy_into(target: Array, source: Array) -> None:
 def copy(source: Array) -> Array:
     """A copy in row-major order; NumPy's where that is as fast."""
     rows = source.ndim == 0 or source.strides[-1] == source.itemsize
-    if source.nbytes < (_LARGE_ROWS if rows else _LARGE):
-        return source.copy(order="C")
     result = empty(source.shape, source.dtype)
-    copy_into(result, source)
+    (np.copyto if source.nbytes < (_LARGE_ROWS if rows else _LARGE) else copy_into)(result, source)
     return result

@@ -143,7 +143,10 @@ def test_tails():
         elementwise.gelu(x, approximate="tanh")[-400:], gelu_tanh(x.astype(np.float64))[-400:], rtol=1e-5
     )
     assert elementwise.tanh(np.float32([20, -20, np.inf, -np.inf])).tolist() == [1, -1, 1, -1]
+    assert np.signbit(elementwise.tanh(np.float32([-0.0, 0.0, -1e-40]))).tolist() == [True, False, True]
     assert elementwise.sigmoid(np.float32([-np.inf, -1e4, 1e4, np.inf])).tolist() == [0, 0, 1, 1]
+    x = np.float32([-86, -88, -88.6])  # subnormal numbers
+    np.testing.assert_allclose(elementwise.sigmoid(x), 1 / (1 + np.exp(-x.astype(np.float64))), rtol=1e-5, atol=1.5e-45)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
