@@ -1,7 +1,8 @@
 """Neighbours in a Sequential that are computed together, because nobody sees the tensor between them.
 
 Values, gradients and statistics are those of the modules one after the other. It pays by memory traffic: batch normalisation
-with ReLU moves a tensor a third as often, and max pooling applies ReLU, and its gradient, to the maxima only.
+with ReLU moves a tensor a third as often, max pooling applies ReLU, and its gradient, to the maxima only, and where a convolution
+of few channels comes before, its results are pooled in the cache.
 """
 from __future__ import annotations
 
@@ -9,20 +10,24 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
+from ...ops.conv2d_relu_max_pool2d import conv2d_relu_max_pool2d
 from ...ops.pooling import relu_max_pool2d
 from ...tensor import Tensor
 from .. import functional as F
 from ._global_hooks import around_calls
 from .activation import ReLU
 from .batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d
+from .conv import Conv2d
 from .module import Module
 from .pooling import AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d, MaxPool1d, MaxPool2d, MaxPool3d
 
 _BATCH_NORMS = (BatchNorm1d, BatchNorm2d, BatchNorm3d)
 _MAX_POOLS = (MaxPool1d, MaxPool2d, MaxPool3d, AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d)
 # As the classes define it: one that is replaced, for a test or a tracer, must be called.
-_FORWARDS = {kind: kind.forward for kind in (ReLU, *_BATCH_NORMS, *_MAX_POOLS)}
-_FIRST = frozenset((ReLU, *_BATCH_NORMS))
+_FORWARDS = {kind: kind.forward for kind in (ReLU, Conv2d, *_BATCH_NORMS, *_MAX_POOLS)}
+# Windows of 2x2 side by side.
+_PAIRS = (2, (2,), (2, 2))
+_FIRST = frozenset((ReLU, Conv2d, *_BATCH_NORMS))
 _CALL = Module.__call__
 
 
@@ -38,6 +43,10 @@ def _relu_max_pool(relu: ReLU, pool: Any, input: Any) -> Any:
     if type(pool) is MaxPool2d:
         return relu_max_pool2d(input, pool.kernel_size, pool.stride, pool.padding, pool.ceil_mode)
     return relu(pool(input))
+
+
+def _conv_relu_max_pool(conv: Any, relu: ReLU, pool: MaxPool2d, input: Any) -> Any:
+    return conv2d_relu_max_pool2d(input, conv.weight, conv.bias, conv.stride, conv.padding, conv.dilation, conv.groups)
 
 
 def _is_plain(module: Module) -> bool:
@@ -57,26 +66,32 @@ def _together(first: Any, second: Any) -> Callable[[Any, Any, Any], Any] | None:
                 or getattr(second, "dilation", 1) not in (1, (1,), (1, 1), (1, 1, 1))):
             return None
         function = _relu_max_pool
-    elif type(second) is ReLU:
+    elif type(first) is not Conv2d and type(second) is ReLU:
         function = _batch_norm_relu
     else:
         return None
     return function if not around_calls and _is_plain(first) and _is_plain(second) else None
 
 
+def _three_together(conv: Any, relu: Any, pool: Any) -> Callable[[Any, Any, Any, Any], Any] | None:
+    """What computes ``pool(relu(conv(input)))`` in another way, or None."""
+    if (type(conv) is not Conv2d or type(pool) is not MaxPool2d or conv.padding_mode != "zeros" or pool.ceil_mode
+            or pool.kernel_size not in _PAIRS or pool.stride not in _PAIRS or pool.padding not in (0, (0,), (0, 0))):
+        return None
+    return _conv_relu_max_pool if type(relu) is ReLU and _together(relu, pool) is not None and _is_plain(conv) else None
+
+
 def steps(modules: Iterable[Module]) -> Iterator[Callable[[Any], Any]]:
-    """The modules in their order, two that are computed together as one step."""
-    waiting = None
-    for module in modules:
-        if waiting is not None:
-            function = _together(waiting, module)
-            if function is not None:
-                yield partial(function, waiting, module)
-                waiting = None
-                continue
-            yield waiting
-        waiting = module if type(module) in _FIRST else None
-        if waiting is None:
-            yield module
-    if waiting is not None:
-        yield waiting
+    """The modules in their order, two or three that are computed together as one step."""
+    row, at = tuple(modules), 0
+    while at < len(row):
+        step: Callable[[Any], Any]
+        step, count = row[at], 1
+        if type(step) in _FIRST:
+            for together, some in ((_three_together, 3), (_together, 2)):
+                function = together(*row[at : at + some]) if at + some <= len(row) else None
+                if function is not None:
+                    step, count = partial(function, *row[at : at + some]), some
+                    break
+        yield step
+        at += count
