@@ -115,6 +115,7 @@ CONVOLUTIONS = {
     "without bias": (lambda: conv_relu_pool(3, 5, (3, 2), bias=False), (2, 3, 9, 8)),
     "strided": (lambda: conv_relu_pool(2, 4, 3, 2, 1, dilation=(1, 2), window=(2, 2)), (2, 2, 15, 17)),
     "groups": (lambda: conv_relu_pool(4, 6, 3, groups=2), (2, 4, 7, 8)),
+    "in place": (lambda: nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(inplace=True), nn.MaxPool2d(2)), (2, 1, 6, 6)),
 }
 
 
@@ -157,7 +158,7 @@ def test_a_frozen_parameter_of_the_convolution(frozen, device):
     (nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.MaxPool2d(2, 1)), (2, 1, 6, 6)),
     (nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.MaxPool2d(2, ceil_mode=True)), (2, 1, 6, 6)),
     (nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.MaxPool2d(2, padding=1)), (2, 1, 6, 6)),
-    (nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(inplace=True), nn.MaxPool2d(2)), (2, 1, 6, 6)),
+    (nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.MaxPool2d(2, dilation=2)), (2, 1, 6, 6)),
     (nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU6(), nn.MaxPool2d(2)), (2, 1, 6, 6)),
     (nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.AvgPool2d(2)), (2, 1, 6, 6)),
     (nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU()), (2, 1, 6, 6)),

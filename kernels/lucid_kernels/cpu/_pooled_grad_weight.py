@@ -26,6 +26,8 @@ from ._row_copies import Window, fill_copies
 _SUMS = 4
 # Bytes of the rows of a sample: they are read in no order that the processor foresees, and should come from the L2 cache.
 _ROWS_BYTES = 1 << 19
+# Elements of a row for each result channel: with 48 for 8 channels, filling the rows takes longer than the products saved.
+_RESULTS = 4
 # Samples are shared out in this many parts at most. The number is fixed, so results do not depend on the number of threads.
 _PARTS = 8
 
@@ -112,9 +114,10 @@ def _pitch(taps: int) -> int:
 
 
 def suits(x: Array, weight_shape: tuple[int, ...], window: Window) -> bool:
-    """Whether to call `grad_weight`: the rows of an image stay in the cache."""
+    """Whether to call `grad_weight`: the rows of an image stay in the cache, and so many results share them that they pay."""
     pitch = _pitch(math.prod(weight_shape[1:]))
-    return pitch * window.out_height * window.out_width * x.itemsize <= _ROWS_BYTES
+    fitting = pitch * window.out_height * window.out_width * x.itemsize <= _ROWS_BYTES
+    return fitting and weight_shape[0] * _RESULTS >= pitch
 
 
 def grad_weight(g: Array, indices: Array, y: Array, x: Array, window: Window, dweight: Array, dbias: Array) -> bool:

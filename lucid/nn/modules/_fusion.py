@@ -27,7 +27,6 @@ _MAX_POOLS = (MaxPool1d, MaxPool2d, MaxPool3d, AdaptiveMaxPool1d, AdaptiveMaxPoo
 _FORWARDS = {kind: kind.forward for kind in (ReLU, Conv2d, *_BATCH_NORMS, *_MAX_POOLS)}
 # Windows of 2x2 side by side.
 _PAIRS = (2, (2,), (2, 2))
-_FIRST = frozenset((ReLU, Conv2d, *_BATCH_NORMS))
 _CALL = Module.__call__
 
 
@@ -57,28 +56,38 @@ def _is_plain(module: Module) -> bool:
                 or kind.forward is not _FORWARDS[kind] or kind.__call__ is not _CALL)  # type: ignore[index]
 
 
-def _together(first: Any, second: Any) -> Callable[[Any, Any, Any], Any] | None:
-    """What computes ``second(first(input))`` in another way, or None. The type of `first` is one of `_FIRST`."""
+def _without_gaps(pool: Any) -> bool:
+    """Whether only maxima are asked for, and no window can lie in the padding, whose -inf ReLU must not see."""
+    return not pool.return_indices and getattr(pool, "dilation", 1) in (1, (1,), (1, 1), (1, 1, 1))
+
+
+def _two(first: Any, second: Any) -> Callable[[Any, Any, Any], Any] | None:
+    """What computes ``second(first(input))`` in another way, or None. `first` is ReLU or batch normalisation."""
     function: Callable[[Any, Any, Any], Any]
     if type(first) is ReLU:
-        # In place it would change a tensor that others hold. Dilated windows can lie in the padding, whose -inf it must not see.
-        if (type(second) not in _MAX_POOLS or first.inplace or second.return_indices
-                or getattr(second, "dilation", 1) not in (1, (1,), (1, 1), (1, 1, 1))):
+        # In place it would change a tensor that others hold.
+        if type(second) not in _MAX_POOLS or first.inplace or not _without_gaps(second):
             return None
         function = _relu_max_pool
-    elif type(first) is not Conv2d and type(second) is ReLU:
+    elif type(second) is ReLU:
         function = _batch_norm_relu
     else:
         return None
     return function if not around_calls and _is_plain(first) and _is_plain(second) else None
 
 
-def _three_together(conv: Any, relu: Any, pool: Any) -> Callable[[Any, Any, Any, Any], Any] | None:
+def _three(conv: Any, relu: Any, pool: Any) -> Callable[[Any, Any, Any, Any], Any] | None:
     """What computes ``pool(relu(conv(input)))`` in another way, or None."""
-    if (type(conv) is not Conv2d or type(pool) is not MaxPool2d or conv.padding_mode != "zeros" or pool.ceil_mode
-            or pool.kernel_size not in _PAIRS or pool.stride not in _PAIRS or pool.padding not in (0, (0,), (0, 0))):
+    if type(relu) is not ReLU or type(pool) is not MaxPool2d:
         return None
-    return _conv_relu_max_pool if type(relu) is ReLU and _together(relu, pool) is not None and _is_plain(conv) else None
+    if (conv.padding_mode != "zeros" or pool.kernel_size not in _PAIRS or pool.stride not in _PAIRS or pool.ceil_mode
+            or pool.padding not in (0, (0,), (0, 0)) or not _without_gaps(pool)):
+        return None
+    return _conv_relu_max_pool if not around_calls and all(map(_is_plain, (conv, relu, pool))) else None
+
+
+# By the type of the first module: what may compute it together with those after it, and how many they are.
+_TOGETHER: dict[type, tuple[Callable[..., Any], int]] = {Conv2d: (_three, 3), **dict.fromkeys((ReLU, *_BATCH_NORMS), (_two, 2))}
 
 
 def steps(modules: Iterable[Module]) -> Iterator[Callable[[Any], Any]]:
@@ -86,12 +95,12 @@ def steps(modules: Iterable[Module]) -> Iterator[Callable[[Any], Any]]:
     row, at = tuple(modules), 0
     while at < len(row):
         step: Callable[[Any], Any]
-        step, count = row[at], 1
-        if type(step) in _FIRST:
-            for together, some in ((_three_together, 3), (_together, 2)):
-                function = together(*row[at : at + some]) if at + some <= len(row) else None
-                if function is not None:
-                    step, count = partial(function, *row[at : at + some]), some
-                    break
+        step, end = row[at], at + 1
+        together = _TOGETHER.get(type(step))
+        if together is not None and at + together[1] <= len(row):
+            some = row[at : at + together[1]]
+            function = together[0](*some)
+            if function is not None:
+                step, end = partial(function, *some), at + len(some)
         yield step
-        at += count
+        at = end
