@@ -150,6 +150,14 @@ def _conv2d(dtype: Any, device: str, sizes: Sequence[int]) -> None:
             layer(_random(4, channels, side, side, like=(dtype, device))).square().sum().backward()
 
 
+def _conv2d_relu_max_pool2d(dtype: Any, device: str, sizes: Sequence[int]) -> None:
+    for size in sizes:
+        model = nn.Sequential(nn.Conv2d(1, 8, 3), nn.ReLU(), nn.MaxPool2d(2)).to(device=device, dtype=dtype)
+        side = max(8, size // 10)  # an image whose results stay in the cache
+        images = lucid.randn(4, 1, side, side, dtype=dtype, device=device)  # without a gradient
+        model(images).square().sum().backward()
+
+
 def _pool2d(dtype: Any, device: str, sizes: Sequence[int]) -> None:
     for size in sizes:
         x = _random(2, 2, size, size, like=(dtype, device))
@@ -242,11 +250,10 @@ def _resampling(dtype: Any, device: str, sizes: Sequence[int]) -> None:
 RECIPES: dict[str, Recipe] = {
     "elementwise": _elementwise, "in_place": _in_place, "combination": _combination, "streaming": _streaming, "copies": _copies,
     "softmax": _softmax, "cross_entropy": _cross_entropy, "attention": _attention, "batch_norm": _batch_norm,
-    "batch_norm_relu": _batch_norm_relu, "layer_norm": _layer_norm, "group_norm": _group_norm,
-    "rms_norm": _rms_norm, "conv2d": _conv2d, "pool2d": _pool2d,
-    "embedding": _embedding, "random": _random_numbers, "optimizer": _optimizer, "bounds": _bounds, "fused": _fused,
-    "formulas": _formulas, "special": _special, "products": _products, "recurrent": _recurrent,
-    "resampling": _resampling,
+    "batch_norm_relu": _batch_norm_relu, "layer_norm": _layer_norm, "group_norm": _group_norm, "rms_norm": _rms_norm,
+    "conv2d": _conv2d, "conv2d_relu_max_pool2d": _conv2d_relu_max_pool2d, "pool2d": _pool2d, "embedding": _embedding,
+    "random": _random_numbers, "optimizer": _optimizer, "bounds": _bounds, "fused": _fused, "formulas": _formulas,
+    "special": _special, "products": _products, "recurrent": _recurrent, "resampling": _resampling,
 }
 
 

@@ -89,7 +89,8 @@ def _ops(name: str) -> _Ops:
     return ops
 
 
-_OPS = {2: _ops("conv2d"), 3: _ops("conv3d")}
+# By the number of dimensions.
+OPS = {2: _ops("conv2d"), 3: _ops("conv3d")}
 
 
 # ---- one dimension as two ----------------------------------------------------------------------------------------------
@@ -108,7 +109,7 @@ def _as_plane(geometry: Geometry) -> tuple[int, Geometry]:
 def _convolve(x: Tensor, weight: Tensor, bias: Tensor | None, geometry: Geometry) -> Tensor:
     if len(geometry.stride) > 1:
         stride, padding, dilation, groups = geometry
-        result: Tensor = _OPS[len(stride)].convolve(x, weight, bias, stride=stride, padding=padding, dilation=dilation,
+        result: Tensor = OPS[len(stride)].convolve(x, weight, bias, stride=stride, padding=padding, dilation=dilation,
                                                     groups=groups)
         return result
     dim, geometry = _as_plane(geometry)
@@ -118,7 +119,7 @@ def _convolve(x: Tensor, weight: Tensor, bias: Tensor | None, geometry: Geometry
 def _transpose(x: Tensor, weight: Tensor, sizes: Sizes, geometry: Geometry) -> Tensor:
     if len(sizes) > 1:
         shape = (x._array.shape[0], weight._array.shape[1] * geometry.groups, *sizes)
-        result: Tensor = _OPS[len(sizes)].grad_input(x, weight, input_shape=shape, **geometry._asdict())
+        result: Tensor = OPS[len(sizes)].grad_input(x, weight, input_shape=shape, **geometry._asdict())
         return result
     dim, geometry = _as_plane(geometry)
     sizes = (*sizes, 1) if dim == 3 else (1, *sizes)

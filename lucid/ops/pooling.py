@@ -18,7 +18,7 @@ __all__ = ("max_pool2d",)
 
 def _max_pool2d_rule(needs: Any, x: Tensor, **window: Any) -> Pull:
     input_shape = x._array.shape
-    return lambda g, kept: (_max_pool2d_grad(g, kept[0], input_shape=input_shape),)
+    return lambda g, kept: (max_pool2d_grad(g, kept[0], input_shape=input_shape),)
 
 
 def _relu_max_pool2d_rule(needs: Any, x: Tensor, **window: Any) -> Pull:
@@ -27,8 +27,8 @@ def _relu_max_pool2d_rule(needs: Any, x: Tensor, **window: Any) -> Pull:
     def pull(g: Tensor, kept: Any) -> tuple[Tensor]:
         y, indices = kept
         if is_grad_enabled():
-            return (_max_pool2d_grad(relu_grad(g, y), indices, input_shape=input_shape),)
-        return (_max_pool2d_grad(g, indices, y, input_shape=input_shape),)
+            return (max_pool2d_grad(relu_grad(g, y), indices, input_shape=input_shape),)
+        return (max_pool2d_grad(g, indices, y, input_shape=input_shape),)
 
     return pull
 
@@ -39,12 +39,12 @@ def _max_pool2d_grad_rule(needs: Any, g: Tensor, indices: Tensor, *, input_shape
 
 def _max_pool2d_gather_rule(needs: Any, x: Tensor, indices: Tensor) -> Pull:
     input_shape = x._array.shape
-    return lambda g, y: (_max_pool2d_grad(g, indices, input_shape=input_shape), None)
+    return lambda g, y: (max_pool2d_grad(g, indices, input_shape=input_shape), None)
 
 
 _max_pool2d = Op("max_pool2d", _max_pool2d_rule, keeps=(1,), outputs=(0,))
 _relu_max_pool2d = Op("max_pool2d", _relu_max_pool2d_rule, keeps=(0, 1), outputs=(0,))
-_max_pool2d_grad = Op("max_pool2d_grad", _max_pool2d_grad_rule)
+max_pool2d_grad = Op("max_pool2d_grad", _max_pool2d_grad_rule)
 _max_pool2d_gather = Op("max_pool2d_gather", _max_pool2d_gather_rule)
 
 

@@ -72,7 +72,7 @@ def suits_forward(x: Array, window: Window, groups: int, out_channels: int) -> b
 
 
 @jit
-def _convolve_band(x, window, cut, n, samples, top, bottom, rows, step, taps, weight, bias, first_block, last_block,
+def convolve_band(x, window, cut, n, samples, top, bottom, rows, step, taps, weight, bias, first_block, last_block,
                    group, groups, out_channels, copies, y):
     """Output rows top..bottom of some samples, blocks first_block..last_block of the `out_channels` output channels of a group.
 
@@ -142,7 +142,7 @@ def _convolve_bands(x, window, cut, rows, step, taps, weight, bias, splits, grou
         copies[copies.shape[0] - block :] = 0  # the last block reads on for up to a block of positions
         some, added = weight[group * blocks : (group + 1) * blocks], bias[group * blocks : (group + 1) * blocks]
         for n in range(first, min(samples, first + cut.images), cut.samples):
-            _convolve_band(x, window, cut, n, min(cut.samples, samples - n), top, min(height, top + cut.band), rows, step, taps,
+            convolve_band(x, window, cut, n, min(cut.samples, samples - n), top, min(height, top + cut.band), rows, step, taps,
                            some, added, split * blocks // splits, (split + 1) * blocks // splits, group, groups, out_channels,
                            copies, y)
 
@@ -177,7 +177,7 @@ def _pack_parallel(weight, bias, packed, packed_bias):
         _pack(weight, bias, packed, packed_bias, b, b + 1)
 
 
-def _packed(weight: Array, bias: Array, groups: int) -> tuple[Array, Array]:
+def pack_weight(weight: Array, bias: Array, groups: int) -> tuple[Array, Array]:
     """The weight (O, C / G, KH, KW) as (G * blocks, C / G * KH * KW, ROWS), the bias (O,) as (G * blocks, ROWS)."""
     each = weight.shape[0] // groups
     blocks = -(-each // ROWS)
@@ -217,7 +217,7 @@ def _cut(samples: int, itemsize: int, channels: int, window: Window, out_channel
 
 
 @functools.lru_cache(maxsize=256)
-def _plan(
+def plan_of(
     samples: int, itemsize: int, channels: int, window: Window, out_channels: int, groups: int
 ) -> tuple[_Cut, int, int, Array, int]:
     """The cut, the rows of copies of a band, what they are apart, where the taps start and the parts of the outputs.
@@ -258,8 +258,8 @@ def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array, gro
     if groups == 1 and _is_pointwise(x, window, out_channels):
         _pointwise.convolve(x, weight, bias, y)
         return
-    packed, packed_bias = _packed(weight, bias, groups)
-    cut, rows, step, taps, splits = _plan(x.shape[0], x.itemsize, weight.shape[1], window, out_channels, groups)
+    packed, packed_bias = pack_weight(weight, bias, groups)
+    cut, rows, step, taps, splits = plan_of(x.shape[0], x.itemsize, weight.shape[1], window, out_channels, groups)
     _convolve_bands(x, window, cut, rows, step, taps, packed, packed_bias, splits, groups, out_channels, y.reshape(-1))
 
 

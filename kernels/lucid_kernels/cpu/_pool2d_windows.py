@@ -15,7 +15,7 @@ from ._pool_microkernels import max_of_halves
 
 
 @jit_exact
-def _max_2x2(x, y, indices, first, last):
+def max_2x2_planes(x, y, indices, first, last):
     """Maxima and their positions for windows that neither overlap nor touch padding.
 
     Half a vector of windows is a unit of work, the last ones of a row are fewer; two units are computed at once.
@@ -47,12 +47,12 @@ def _max_2x2(x, y, indices, first, last):
 
 @jit_parallel
 def max_2x2(x, relu, y, indices):
-    """`_max_2x2` for all planes, with `relu` ReLU of the maxima."""
+    """`max_2x2_planes` of all, with `relu` ReLU of the maxima."""
     count = x.shape[0]
     step = row_chunk(x.size // max(1, count))
     for i in numba.prange((count + step - 1) // step):
         last = min(count, (i + 1) * step)
-        _max_2x2(x, y, indices, i * step, last)
+        max_2x2_planes(x, y, indices, i * step, last)
         if relu:
             clip_planes(y, i * step, last)
 

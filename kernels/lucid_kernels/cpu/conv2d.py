@@ -23,7 +23,7 @@ from ._row_copies import Window
 Pair = tuple[int, int]
 
 
-def _window(
+def window_of(
     input_shape: tuple[int, ...], weight_shape: tuple[int, ...], stride: Pair, padding: Pair, dilation: Pair
 ) -> Window:
     kh, kw = weight_shape[2:]
@@ -70,7 +70,7 @@ def conv2d(
     if x.size and weight.size and _is_product(x.shape, weight.shape, padding, groups):
         y = blas.matmul(_flat(x), _flat(weight).T, None if bias is None else contiguous(bias))
         return deliver(out, y.reshape(*y.shape, 1, 1))
-    window = _window(x.shape, weight.shape, stride, padding, dilation)
+    window = window_of(x.shape, weight.shape, stride, padding, dilation)
     y = result(out, (x.shape[0], weight.shape[0], window.out_height, window.out_width), x.dtype)
     if bias is None:
         bias = np.zeros(weight.shape[0], x.dtype)
@@ -102,7 +102,7 @@ def conv2d_grad_input(
     """Gradient (N, C, H, W) of conv2d for its input, from g (N, O, OH, OW) and weight (O, C/G, KH, KW)."""
     if g.size and weight.size and _is_product(input_shape, weight.shape, padding, groups):
         return deliver(out, blas.matmul(_flat(g), _flat(weight)).reshape(input_shape))
-    window = _window(input_shape, weight.shape, stride, padding, dilation)
+    window = window_of(input_shape, weight.shape, stride, padding, dilation)
     dx = result(out, tuple(input_shape), g.dtype)
     g = contiguous(g)
     if g.size == 0 or dx.size == 0:
@@ -134,7 +134,7 @@ def conv2d_grad_weight(
     out: Array | None = None,
 ) -> Array:
     """Gradient (O, C/G, KH, KW) of conv2d for its weight, from g (N, O, OH, OW) and x (N, C, H, W)."""
-    window = _window(x.shape, weight_shape, stride, padding, dilation)
+    window = window_of(x.shape, weight_shape, stride, padding, dilation)
     dweight = result(out, tuple(weight_shape), g.dtype)
     _grad_parameters(contiguous(g), contiguous(x), window, groups, dweight, None)
     return deliver(out, dweight)
@@ -156,7 +156,7 @@ def conv2d_grad_parameters(
     sums of g (N, O, OH, OW), which it reads anyway.
     """
     out = outputs(out, 2)
-    window = _window(x.shape, weight_shape, stride, padding, dilation)
+    window = window_of(x.shape, weight_shape, stride, padding, dilation)
     dweight, dbias = result(out[0], tuple(weight_shape), g.dtype), result(out[1], (weight_shape[0],), g.dtype)
     _grad_parameters(contiguous(g), contiguous(x), window, groups, dweight, dbias)
     return deliver(out[0], dweight), deliver(out[1], dbias)

@@ -282,6 +282,20 @@ for _name in ("conv2d_grad_input", "conv3d_grad_input", "max_pool2d_grad", "avg_
 
 
 @_entry
+def conv2d_relu_max_pool2d(x: MetaArray, weight: MetaArray, bias: MetaArray | None, *, out: Any = None, **geometry: Any
+                           ) -> tuple[MetaArray, MetaArray]:
+    samples, channels, height, width = _convolution(x, weight, bias, **geometry).shape
+    shape = (samples, channels, height // 2, width // 2)
+    return delivered((blank(shape, x.dtype), blank(shape, np.int64)), out)
+
+
+@_entry
+def conv2d_relu_max_pool2d_grad_parameters(g: MetaArray, indices: MetaArray, y: MetaArray, x: MetaArray, *, weight_shape: Sizes,
+                                           out: Any = None, **geometry: Any) -> tuple[MetaArray, MetaArray]:
+    return delivered((blank(weight_shape, g.dtype), blank(weight_shape[:1], g.dtype)), out)
+
+
+@_entry
 def resample(x: MetaArray, *, lengths: Sizes, **geometry: Any) -> MetaArray:
     return blank((*x.shape[:2], *lengths), x.dtype)
 

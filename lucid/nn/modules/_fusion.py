@@ -1,7 +1,8 @@
 """Neighbours in a Sequential that are computed together, because nobody sees the tensor between them.
 
 Values, gradients and statistics are those of the modules one after the other. It pays by memory traffic: batch normalisation
-with ReLU moves a tensor a third as often, and max pooling applies ReLU, and its gradient, to the maxima only.
+with ReLU moves a tensor a third as often, max pooling applies ReLU, and its gradient, to the maxima only, and where a convolution
+of few channels comes before, its results are pooled in the cache.
 """
 from __future__ import annotations
 
@@ -9,20 +10,23 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
+from ...ops.conv2d_relu_max_pool2d import conv2d_relu_max_pool2d
 from ...ops.pooling import relu_max_pool2d
 from ...tensor import Tensor
 from .. import functional as F
 from ._global_hooks import around_calls
 from .activation import ReLU
 from .batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d
+from .conv import Conv2d
 from .module import Module
 from .pooling import AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d, MaxPool1d, MaxPool2d, MaxPool3d
 
 _BATCH_NORMS = (BatchNorm1d, BatchNorm2d, BatchNorm3d)
 _MAX_POOLS = (MaxPool1d, MaxPool2d, MaxPool3d, AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d)
 # As the classes define it: one that is replaced, for a test or a tracer, must be called.
-_FORWARDS = {kind: kind.forward for kind in (ReLU, *_BATCH_NORMS, *_MAX_POOLS)}
-_FIRST = frozenset((ReLU, *_BATCH_NORMS))
+_FORWARDS = {kind: kind.forward for kind in (ReLU, Conv2d, *_BATCH_NORMS, *_MAX_POOLS)}
+# Windows of 2x2 side by side.
+_PAIRS = (2, (2,), (2, 2))
 _CALL = Module.__call__
 
 
@@ -40,6 +44,10 @@ def _relu_max_pool(relu: ReLU, pool: Any, input: Any) -> Any:
     return relu(pool(input))
 
 
+def _conv_relu_max_pool(conv: Any, relu: ReLU, pool: MaxPool2d, input: Any) -> Any:
+    return conv2d_relu_max_pool2d(input, conv.weight, conv.bias, conv.stride, conv.padding, conv.dilation, conv.groups)
+
+
 def _is_plain(module: Module) -> bool:
     """Whether calling `module` is what its class says and nothing else: no hook, no other `forward`."""
     state, kind = module.__dict__, type(module)
@@ -48,13 +56,17 @@ def _is_plain(module: Module) -> bool:
                 or kind.forward is not _FORWARDS[kind] or kind.__call__ is not _CALL)  # type: ignore[index]
 
 
-def _together(first: Any, second: Any) -> Callable[[Any, Any, Any], Any] | None:
-    """What computes ``second(first(input))`` in another way, or None. The type of `first` is one of `_FIRST`."""
+def _without_gaps(pool: Any) -> bool:
+    """Whether only maxima are asked for, and no window can lie in the padding, whose -inf ReLU must not see."""
+    return not pool.return_indices and getattr(pool, "dilation", 1) in (1, (1,), (1, 1), (1, 1, 1))
+
+
+def _two(first: Any, second: Any) -> Callable[[Any, Any, Any], Any] | None:
+    """What computes ``second(first(input))`` in another way, or None. `first` is ReLU or batch normalisation."""
     function: Callable[[Any, Any, Any], Any]
     if type(first) is ReLU:
-        # In place it would change a tensor that others hold. Dilated windows can lie in the padding, whose -inf it must not see.
-        if (type(second) not in _MAX_POOLS or first.inplace or second.return_indices
-                or getattr(second, "dilation", 1) not in (1, (1,), (1, 1), (1, 1, 1))):
+        # In place it would change a tensor that others hold.
+        if type(second) not in _MAX_POOLS or first.inplace or not _without_gaps(second):
             return None
         function = _relu_max_pool
     elif type(second) is ReLU:
@@ -64,19 +76,31 @@ def _together(first: Any, second: Any) -> Callable[[Any, Any, Any], Any] | None:
     return function if not around_calls and _is_plain(first) and _is_plain(second) else None
 
 
+def _three(conv: Any, relu: Any, pool: Any) -> Callable[[Any, Any, Any, Any], Any] | None:
+    """What computes ``pool(relu(conv(input)))`` in another way, or None."""
+    if type(relu) is not ReLU or type(pool) is not MaxPool2d:
+        return None
+    if (conv.padding_mode != "zeros" or pool.kernel_size not in _PAIRS or pool.stride not in _PAIRS or pool.ceil_mode
+            or pool.padding not in (0, (0,), (0, 0)) or not _without_gaps(pool)):
+        return None
+    return _conv_relu_max_pool if not around_calls and all(map(_is_plain, (conv, relu, pool))) else None
+
+
+# By the type of the first module: what may compute it together with those after it, and how many they are.
+_TOGETHER: dict[type, tuple[Callable[..., Any], int]] = {Conv2d: (_three, 3), **dict.fromkeys((ReLU, *_BATCH_NORMS), (_two, 2))}
+
+
 def steps(modules: Iterable[Module]) -> Iterator[Callable[[Any], Any]]:
-    """The modules in their order, two that are computed together as one step."""
-    waiting = None
-    for module in modules:
-        if waiting is not None:
-            function = _together(waiting, module)
+    """The modules in their order, two or three that are computed together as one step."""
+    row, at = tuple(modules), 0
+    while at < len(row):
+        step: Callable[[Any], Any]
+        step, end = row[at], at + 1
+        together = _TOGETHER.get(type(step))
+        if together is not None and at + together[1] <= len(row):
+            some = row[at : at + together[1]]
+            function = together[0](*some)
             if function is not None:
-                yield partial(function, waiting, module)
-                waiting = None
-                continue
-            yield waiting
-        waiting = module if type(module) in _FIRST else None
-        if waiting is None:
-            yield module
-    if waiting is not None:
-        yield waiting
+                step, end = partial(function, *some), at + len(some)
+        yield step
+        at = end

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from lucid_kernels.cpu._max_pool2d_planes import _pool_planes
 from lucid_kernels.cpu._microkernels import VECTOR_BYTES
-from lucid_kernels.cpu._pool2d_windows import _max_2x2
+from lucid_kernels.cpu._pool2d_windows import max_2x2_planes
 from lucid_kernels.cpu._pool_microkernels import max_of_halves
 
 
@@ -25,7 +25,7 @@ def test_max_2x2(shape: tuple[int, int, int], dtype: Any) -> None:
     first, last = min(1, shape[0]), max(shape[0] - 1, 0)
     pooled = (shape[0], shape[1] // 2, shape[2] // 2)
     found, wanted = ((np.full(pooled, -7, dtype), np.full(pooled, -7, np.int64)) for _ in range(2))
-    _max_2x2(x, *found, first, last)
+    max_2x2_planes(x, *found, first, last)
     _pool_planes(x, 2, 2, 2, 2, 0, 0, 1, 1, *wanted, first, last)
     for one, other in zip(found, wanted):
         np.testing.assert_array_equal(one, other)

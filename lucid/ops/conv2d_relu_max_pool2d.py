@@ -1,0 +1,71 @@
+"""Convolution, ReLU and max pooling as one operation: the results of the convolution never reach the memory."""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..autograd.grad_mode import is_grad_enabled
+from ..autograd.op import Op, Pull
+from ..tensor import Tensor
+from ._convolution_arguments import Geometry, Sizes, check_channels, check_sizes, geometry_of, require_operands
+from .activation import relu_grad
+from .convolution import OPS, conv2d
+from .pooling import max_pool2d_grad, relu_max_pool2d
+
+__all__ = ()  # a step of `nn.Sequential`
+
+# Products of a result. With more of them, the convolution takes much longer than its memory.
+_MOST_TAPS = 64
+_DTYPES = frozenset(map(np.dtype, (np.float32, np.float64)))
+
+
+def _lengths(shape: Sizes, kernel: Sizes, geometry: Geometry) -> Sizes:
+    """The height and width of the convolution's results."""
+    return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1
+                 for n, k, s, p, d in zip(shape[2:], kernel[2:], *geometry[:3], strict=True))
+
+
+def _rule(needs: Any, x: Tensor, weight: Tensor, bias: Tensor | None, **geometry: Any) -> Pull:
+    input_shape, weight_shape = x._array.shape, weight._array.shape
+    shape = (input_shape[0], weight_shape[0], *_lengths(input_shape, weight_shape, Geometry(**geometry)))
+    needs_x, *parameters = needs
+    x, weight = x if any(parameters) else None, weight if needs_x else None  # type: ignore[assignment]
+
+    def pull(g: Tensor, kept: Any) -> tuple[Any, Any, Any]:
+        y, indices = kept
+        composed = is_grad_enabled()
+        if not needs_x and not composed:
+            return (None, *_grad_parameters(g, indices, y, x, weight_shape=weight_shape, **geometry))
+        full = (max_pool2d_grad(relu_grad(g, y), indices, input_shape=shape) if composed
+                else max_pool2d_grad(g, indices, y, input_shape=shape))
+        dx = OPS[2].grad_input(full, weight, input_shape=input_shape, **geometry) if needs_x else None
+        if not any(parameters):
+            return dx, None, None
+        return (dx, *OPS[2].grad_parameters(full, x, weight_shape=weight_shape, **geometry))
+
+    return pull
+
+
+_conv2d_relu_max_pool2d = Op("conv2d_relu_max_pool2d", _rule, keeps=(0, 1), outputs=(0,))
+_grad_parameters = Op("conv2d_relu_max_pool2d_grad_parameters")
+
+
+def conv2d_relu_max_pool2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
+                           dilation: Any = 1, groups: int = 1) -> Tensor:
+    """``max_pool2d(relu(conv2d(input, weight, ...)), 2)``: one operation for images of few channels, else one after the other.
+
+    Half-precision numbers are pooled after they have been rounded. Raises what the functions raise.
+    """
+    require_operands("conv2d", input, weight, bias, 2)
+    geometry, same = geometry_of(stride, padding, dilation, groups, 2)
+    shape, kernel = input._array.shape, weight._array.shape
+    if not (len(shape) == 4 and input._array.dtype in _DTYPES and not same and 0 < math.prod(kernel[1:]) <= _MOST_TAPS
+            and 0 not in shape and min(_lengths(shape, kernel, geometry)) >= 2):
+        return relu_max_pool2d(conv2d(input, weight, bias, stride, padding, dilation, groups), 2)
+    check_channels(shape, kernel, None if bias is None else bias._array.shape, geometry.groups, False)
+    check_sizes(shape, kernel, geometry)
+    result: Tensor = _conv2d_relu_max_pool2d(input, weight, bias, stride=geometry.stride, padding=geometry.padding,
+                                             dilation=geometry.dilation, groups=geometry.groups)[0]
+    return result
