@@ -70,16 +70,29 @@ def _make_multiply(packed: bool, columns: int) -> Any:
             def rows(start, step):
                 return [_at(builder, start, builder.mul(step, ir.Constant(_INT, r))) for r in range(ROW_BLOCK)]
 
+            def fetch(step):
+                """Ask for a line of what the next block of rows writes, and for one of what it reads, unless that is packed.
+
+                Of many at once the processor drops some. What is read goes to the L2 cache: rows may lie 4 KiB apart, where the
+                L1 cache has room for those of one block only.
+                """
+                row = builder.add(builder.and_(step, ir.Constant(_INT, ROW_BLOCK - 1)), ir.Constant(_INT, ROW_BLOCK))
+                vector = builder.and_(builder.udiv(step, ir.Constant(_INT, ROW_BLOCK)), ir.Constant(_INT, columns - 1))
+                vectors.prefetch(_at(builder, c, builder.mul(row, pitch), builder.mul(vector, ir.Constant(_INT, lanes))))
+                if not packed:
+                    line = builder.and_(step, ir.Constant(_INT, -lanes))
+                    vectors.prefetch(_at(builder, a, builder.mul(row, line_step), line), write=False, level=2)
+
             totals = [[cgutils.alloca_once(builder, vectors.type) for _ in range(columns)] for _ in range(ROW_BLOCK)]
             targets, starts = rows(c, pitch), rows(a, ir.Constant(_INT, 1) if packed else line_step)
-            for line, target in zip(totals, targets):
-                for v, total in enumerate(line):
-                    vectors.prefetch(_at(builder, target, v * lanes))  # on its way while the sums are computed
+            for line in totals:
+                for total in line:
                     builder.store(vectors.zero, total)
             with cgutils.for_range(builder, count) as loop:
                 source = _at(builder, b, builder.mul(loop.index, ir.Constant(_INT, columns * lanes)))
                 values = [vectors.load(_at(builder, source, v * lanes)) for v in range(columns)]
                 step = builder.mul(loop.index, ir.Constant(_INT, lanes if packed else 1))
+                fetch(loop.index)
                 for line, start in zip(totals, starts):
                     scale = vectors.splat(builder.load(_at(builder, start, step)))
                     for total, value in zip(line, values):
