@@ -55,15 +55,16 @@ def moved(typing, pointer, elements):
 
 def _make_multiply(packed: bool, columns: int) -> Any:
     @_intrinsic
-    def multiply(typing, a, line_step, b, count, c, pitch, add, added, added_pitch):
+    def multiply(typing, a, line_step, b, count, c, pitch, add, added, added_pitch, later, later_step):
         """ROW_BLOCK rows of c, `pitch` elements apart and `columns` vectors wide, are a @ b, and with `add` that plus `added`.
 
         `b` is a panel of columns of `count` steps; `a` lies in one of rows if `packed`, else the rows lie `line_step` apart. The
-        rows of `added`, which may be those of c, are `added_pitch` apart, 0 for the same row always. Nothing is checked.
+        rows of `added`, which may be those of c, are `added_pitch` apart, 0 for the same row always. With each step it asks for
+        `later`, `later_step` elements further each time. Nothing is checked.
         """
 
         def emit(context, builder, signature, arguments):
-            a, line_step, b, count, c, pitch, add, added, added_pitch = arguments
+            a, line_step, b, count, c, pitch, add, added, added_pitch, later, later_step = arguments
             lanes = _lanes(signature.args[0])
             vectors = _Vectors(builder, a.type.pointee, lanes)
 
@@ -79,6 +80,7 @@ def _make_multiply(packed: bool, columns: int) -> Any:
                 row = builder.add(builder.and_(step, ir.Constant(_INT, ROW_BLOCK - 1)), ir.Constant(_INT, ROW_BLOCK))
                 vector = builder.and_(builder.udiv(step, ir.Constant(_INT, ROW_BLOCK)), ir.Constant(_INT, columns - 1))
                 vectors.prefetch(_at(builder, c, builder.mul(row, pitch), builder.mul(vector, ir.Constant(_INT, lanes))))
+                vectors.prefetch(_at(builder, later, builder.mul(step, later_step)), write=False, level=2)
                 if not packed:
                     line = builder.and_(step, ir.Constant(_INT, -lanes))
                     vectors.prefetch(_at(builder, a, builder.mul(row, line_step), line), write=False, level=2)
@@ -107,7 +109,7 @@ def _make_multiply(packed: bool, columns: int) -> Any:
             return context.get_dummy_value()
 
         integer = types.int64
-        return types.void(a, integer, b, integer, c, integer, types.boolean, added, integer), emit
+        return types.void(a, integer, b, integer, c, integer, types.boolean, added, integer, later, integer), emit
 
     return multiply
 
@@ -118,19 +120,19 @@ _multiply_narrow_rows, _multiply_narrow_panel = (_make_multiply(packed, 1) for p
 
 @jit
 def multiply_block(a: Any, packed: bool, line_step: int, b: Any, narrow: bool, count: int, c: Any, pitch: int, add: bool,
-                   added: Any, added_pitch: int) -> None:
+                   added: Any, added_pitch: int, later: Any, later_step: int) -> None:
     """The register block of `_make_multiply`, for rows that are packed into a panel or not, and a panel of columns as wide as
     others or, `narrow`, of one vector.
     """
     if narrow:
         if packed:
-            _multiply_narrow_panel(a, line_step, b, count, c, pitch, add, added, added_pitch)
+            _multiply_narrow_panel(a, line_step, b, count, c, pitch, add, added, added_pitch, later, later_step)
         else:
-            _multiply_narrow_rows(a, line_step, b, count, c, pitch, add, added, added_pitch)
+            _multiply_narrow_rows(a, line_step, b, count, c, pitch, add, added, added_pitch, later, later_step)
     elif packed:
-        _multiply_panel(a, line_step, b, count, c, pitch, add, added, added_pitch)
+        _multiply_panel(a, line_step, b, count, c, pitch, add, added, added_pitch, later, later_step)
     else:
-        _multiply_rows(a, line_step, b, count, c, pitch, add, added, added_pitch)
+        _multiply_rows(a, line_step, b, count, c, pitch, add, added, added_pitch, later, later_step)
 
 
 def transposed(builder: ir.IRBuilder, rows: list[Any]) -> list[Any]:
