@@ -6,60 +6,65 @@ from typing import Any
 import numba
 import numpy as np
 
+from ._attention_ahead import PER_ROW, ask, rows_ahead
 from ._attention_microkernels import fill_hidden
+from ._attention_products import add_seeing, add_seen, score_products
 from ._attention_tiles import (
-    DIAGONAL_QUERIES,
     KEYS,
+    LOG2_E,
     QUERIES,
     add_mask,
+    ask_for,
     dots_of_rows,
     row_gradients,
     rows_of,
     transpose,
-    visible_keys,
     whole_columns,
     whole_runs,
 )
 from ._compile import jit, jit_parallel
-from ._products import multiply, multiply_transposed
+from ._microkernels import VECTOR_BYTES, copy_rows
 
 
 @jit
-def _score_gradients(scores: Any, gradients: Any, rows: int, mask: Any, has_mask: bool, scale: Any, is_causal: bool, query: int,
-                     key: int, seen: int, lse: Any, dots: Any) -> None:
-    """Scores become probabilities, and the gradients of the probabilities those of the scores."""
-    one, zero, length = scores.dtype.type(1), scores.dtype.type(0), whole_runs(seen)
-    for r in range(rows):
-        factor = scale
-        if has_mask:
-            row = scores[r][: visible_keys(key, seen, query + r, is_causal)]
-            add_mask(row, mask[min(query + r, mask.shape[0] - 1)][key:], scale)
-            factor = one
-        row_gradients(scores[r], gradients[r], length, factor, lse[r], dots[r], scale)
-    visible = query - key + 1 if is_causal else seen
-    if visible < length:
-        for part in (scores, gradients):
-            fill_hidden(part, rows, length, visible, 1 if is_causal else 0, seen, one, zero)
+def _score_gradients(scores: Any, gradients: Any, rows: int, mask: Any, has_mask: bool, scale: Any, visible: int, step: int,
+                     query: int, key: int, seen: int, lse: Any, dots: Any, ahead: Any) -> None:
+    """Scores become probabilities, and the gradients of the probabilities those of the scores; hidden ones become 0.
+
+    Row r sees the first `visible` + r * `step` of the `seen` keys.
+    """
+    one, zero, lanes = scores.dtype.type(1), scores.dtype.type(0), VECTOR_BYTES // scores.itemsize
+    log2_e, slope = scores.dtype.type(LOG2_E), scale * scores.dtype.type(1 / LOG2_E)
+    factor = one if has_mask else scale
+    for first in range(0, rows, lanes):
+        last = min(first + lanes, rows)
+        length = whole_runs(min(seen, visible + (last - 1) * step))
+        for r in range(first, last):
+            if has_mask:
+                row = scores[r][: min(seen, visible + r * step)]
+                add_mask(row, mask[min(query + r, mask.shape[0] - 1)][key:], scale)
+            row_gradients(scores, gradients, r, length, factor, lse[r] * log2_e, dots[r], slope)
+            ask(ahead, PER_ROW)
+        if min(seen, visible + first * step) < length:
+            for part in (scores, gradients):
+                fill_hidden(part, first, last, length, visible, step, seen, one, zero)
 
 
 @jit
 def _add_tile(q: Any, g: Any, query: int, rows: int, k: Any, k_tile: Any, v_tile: Any, mask: Any, has_mask: bool, scale: Any,
-              is_causal: bool, key: int, keys: int, lse: Any, dots: Any, dq: Any, dk: Any, dv: Any, scores: Any, gradients: Any
-              ) -> None:
+              is_causal: bool, key: int, keys: int, lse: Any, dots: Any, dq: Any, dk: Any, dv: Any, scores: Any, gradients: Any,
+              ahead: Any) -> None:
     """Add to dq, dk and dv what one tile contributes: `rows` queries from `query` on, `keys` keys from `key` on."""
-    step = DIAGONAL_QUERIES if is_causal and query < key + keys - 1 else rows
-    for first in range(0, rows, step):
-        count = min(step, rows - first)
-        start = query + first
-        seen = visible_keys(key, keys, start + count - 1, is_causal)
-        if seen == 0:
-            continue
-        multiply(q[first:], k_tile, scores, count, seen, k_tile.shape[0], False)
-        multiply(g[first:], v_tile, gradients, count, seen, v_tile.shape[0], False)
-        _score_gradients(scores, gradients, count, mask, has_mask, scale, is_causal, start, key, seen, lse[start:], dots[start:])
-        multiply_transposed(scores, g[first:], dv, seen, dv.shape[1], count, True)
-        multiply_transposed(gradients, q[first:], dk, seen, dk.shape[1], count, True)
-        multiply(gradients, k, dq[start:], count, dq.shape[1], seen, True)
+    step, seen, visible = 0, keys, keys
+    if is_causal:
+        step, seen, visible = 1, min(keys, query + rows - key), query - key + 1
+    score_products(q, k_tile, scores, rows, seen, k_tile.shape[0], visible, step, ahead)
+    score_products(g, v_tile, gradients, rows, seen, v_tile.shape[0], visible, step, ahead)
+    _score_gradients(scores, gradients, rows, mask, has_mask, scale, visible, step, query, key, seen, lse[query:], dots[query:],
+                     ahead)
+    add_seeing(scores, g, dv, seen, rows, visible, step)
+    add_seeing(gradients, q, dk, seen, rows, visible, step)
+    add_seen(gradients, k, dq[query:], rows, seen, visible, step, True, ahead)
 
 
 @jit_parallel
@@ -67,7 +72,8 @@ def backward(g: Any, q: Any, y: Any, heads: int, count: int, queries: int, width
              v_width: int, mask: Any, mask_of: Any, scale: Any, is_causal: bool, lse: Any, dq: Any, dk: Any, dv: Any) -> None:
     """dq is (tasks, heads, queries, width): each task of a group takes every so many tiles and has sums of its own.
 
-    `g`, `q`, `y`, `k` and `v` say where their rows lie. The rows and columns of dq are whole blocks; `count` counts the groups.
+    `g`, `q`, `y`, `k` and `v` say where their rows lie. The rows and columns of dq are whole blocks; `count` counts the groups;
+    `scale` is for powers of two: log2(e) times that of the exponentials.
     """
     tasks, repeats, columns, v_columns = dq.shape[0], heads // groups, dq.shape[3], whole_columns(v_width, lse)
     for i in numba.prange(count * tasks):
@@ -81,6 +87,14 @@ def backward(g: Any, q: Any, y: Any, heads: int, count: int, queries: int, width
         dv_tile = np.empty((KEYS, v_columns), lse.dtype)
         dots = np.empty((repeats, queries), lse.dtype)
         has_mask = mask_of.shape[0] > 0
+        ahead, item = rows_ahead(5), lse.itemsize
+        if n + 1 < count and task == 0:
+            after = (n + 1) // groups * heads + (n + 1) % groups * repeats
+            ask_for(ahead, 1, g, heads, after, v_width, queries, item)
+            ask_for(ahead, 2, y, heads, after, v_width, queries, item)
+            ask_for(ahead, 3, k, groups, n + 1, width, keys, item)
+            ask_for(ahead, 4, v, groups, n + 1, v_width, keys, item)
+            ask_for(ahead, 5, q, heads, after, width, queries, item)
         dq[task, first : first + repeats] = 0
         for repeat in range(repeats):
             dots_of_rows(g, y, heads, first + repeat, queries, v_width, dots[repeat])
@@ -97,6 +111,6 @@ def backward(g: Any, q: Any, y: Any, heads: int, count: int, queries: int, width
                     _add_tile(rows_of(q, heads, head, query, rows, width, columns, lse),
                               rows_of(g, heads, head, query, rows, v_width, v_columns, lse), query, rows, k_rows, k_tile, v_tile,
                               mask[mask_of[head] if has_mask else 0], has_mask, scale, is_causal, key, part, lse[head],
-                              dots[head - first], dq[task, head], dk_tile, dv_tile, scores, gradients)
-            dk[n, key : key + part] = dk_tile[:part, :width]
-            dv[n, key : key + part] = dv_tile[:part, :v_width]
+                              dots[head - first], dq[task, head], dk_tile, dv_tile, scores, gradients, ahead)
+            copy_rows(dk_tile, 0, columns, dk[n], key * width, width, part, width)
+            copy_rows(dv_tile, 0, v_columns, dv[n], key * v_width, v_width, part, v_width)

@@ -8,83 +8,92 @@ import numba
 import numpy as np
 
 from . import _math
+from ._attention_ahead import PER_ROW, ask, rows_ahead
 from ._attention_microkernels import fill_hidden, row_maxima, scale_rows
+from ._attention_products import add_seen, score_products
 from ._attention_tiles import (
-    DIAGONAL_QUERIES,
     KEYS,
+    LOG2_E,
     QUERIES,
     add_mask,
+    ask_for,
     exponentials,
     rows_of,
     store_rows,
     transpose,
-    visible_keys,
     whole_columns,
     whole_runs,
 )
 from ._compile import jit, jit_parallel
 from ._microkernels import VECTOR_BYTES
-from ._products import multiply
 
 
 @jit
-def _softmax(scores: Any, rows: int, mask: Any, has_mask: bool, scale: Any, is_causal: bool, query: int, key: int, seen: int,
-             largest: Any, total: Any, kept: Any) -> None:
-    """Scores become exponentials of what they are beyond the largest one of their row so far; `total` is their sum.
+def _softmax(scores: Any, rows: int, mask: Any, has_mask: bool, scale: Any, visible: int, step: int, query: int, key: int,
+             seen: int, largest: Any, total: Any, kept: Any, ahead: Any) -> None:
+    """Scores become powers of two, of what they are, times `scale`, beyond the largest one of their row so far; `total` is their
+    sum.
 
-    Earlier exponentials of row r are to be multiplied by kept[r].
+    Earlier exponentials of row r are to be multiplied by kept[r]. Row r sees the first `visible` + r * `step` of the `seen` keys.
     """
-    length = whole_runs(seen)
+    lanes, one, zero = VECTOR_BYTES // scores.itemsize, scores.dtype.type(1), scores.dtype.type(0)
     for r in range(rows if has_mask else 0):
-        row = scores[r][: visible_keys(key, seen, query + r, is_causal)]
+        row = scores[r][: min(seen, visible + r * step)]
         add_mask(row, mask[min(query + r, mask.shape[0] - 1)][key:], scale)
     if has_mask:
-        scale = scores.dtype.type(1)
-    if visible_keys(key, seen, query, is_causal) < length:
-        step = 1 if is_causal else 0
-        fill_hidden(scores, rows, length, query - key + 1 if is_causal else seen, step, seen, scale, scores.dtype.type(-np.inf))
-        scale = scores.dtype.type(1)
-    for r in range(0, rows, VECTOR_BYTES // scores.itemsize):
-        row_maxima(scores, r, length, scale, kept)
+        scale = one
+    for first in range(0, rows, lanes):
+        length, whole = _length(first, lanes, visible, step, seen)
+        if not whole:
+            last = first + lanes
+            fill_hidden(scores, first, last, length, visible, step, seen, scale, scores.dtype.type(-np.inf))
+        row_maxima(scores, first, length, scale if whole else one, kept)
     for r in range(rows):
         after = _math.maximum(largest[r], kept[r])
         # Nothing to see so far: exp(-inf - 0) is 0, exp(-inf + inf) is not.
-        shift = after if after > -np.inf else scores.dtype.type(0)
-        kept[r] = _math.exp(largest[r] - shift)
+        shift = after if after > -np.inf else zero
+        kept[r] = _math.exp2_nonpositive(largest[r] - shift)
         largest[r] = after
     for r in range(rows):
+        length, whole = _length(r // lanes * lanes, lanes, visible, step, seen)
         after = largest[r]
-        shift = after if after > -np.inf else scores.dtype.type(0)
-        total[r] = total[r] * kept[r] + exponentials(scores[r], length, scale, shift)
+        shift = after if after > -np.inf else zero
+        total[r] = total[r] * kept[r] + exponentials(scores, r, length, scale if whole else one, shift)
+        ask(ahead, PER_ROW)
+
+
+@jit
+def _length(first: int, rows: int, visible: int, step: int, seen: int) -> Any:
+    """How much of `rows` rows from `first` on is computed, and whether all of them see all of that."""
+    length = whole_runs(min(seen, visible + (first + rows - 1) * step))
+    return length, min(seen, visible + first * step) == length
 
 
 @jit
 def _block(q: Any, tiles: Any, v: Any, mask: Any, has_mask: bool, scale: Any, is_causal: bool, query: int, rows: int, keys: int,
-           out: Any, scores: Any, largest: Any, total: Any, kept: Any) -> None:
+           out: Any, scores: Any, largest: Any, total: Any, kept: Any, ahead: Any) -> None:
     """`out`, the `largest` score and the `total` of the exponentials of the queries q, the first of which is number `query`."""
     largest[:] = -np.inf
     total[:] = 0
-    for t in range(tiles.shape[0]):
-        key = t * KEYS
-        part = min(KEYS, keys - key)
-        step = DIAGONAL_QUERIES if is_causal and query < key + part - 1 else rows
-        for first in range(0, rows, step):
-            count = min(step, rows - first)
-            seen = visible_keys(key, part, query + first + count - 1, is_causal)
-            if seen == 0:
-                continue
-            multiply(q[first:], tiles[t], scores, count, seen, tiles.shape[1], False)
-            _softmax(scores, count, mask, has_mask, scale, is_causal, query + first, key, seen, largest[first:], total[first:],
-                     kept)
-            if t > 0:
-                scale_rows(out[first:], 0, count, kept)
-            multiply(scores, v[key:], out[first:], count, out.shape[1], seen, t > 0)
+    step = 1 if is_causal else 0
+    last = min(keys, query + rows) if is_causal else keys
+    for key in range(0, last, KEYS):
+        seen = min(KEYS, last - key)
+        visible = query - key + 1 if is_causal else seen
+        score_products(q, tiles[key // KEYS], scores, rows, seen, tiles.shape[1], visible, step, ahead)
+        _softmax(scores, rows, mask, has_mask, scale, visible, step, query, key, seen, largest, total, kept, ahead)
+        if key > 0:
+            scale_rows(out, 0, rows, kept)
+        add_seen(scores, v[key:], out, rows, seen, visible, step, key > 0, ahead)
 
 
 @jit_parallel
 def forward(q: Any, heads: int, count: int, queries: int, width: int, k: Any, v: Any, groups: int, keys: int, v_width: int,
             mask: Any, mask_of: Any, scale: Any, is_causal: bool, tasks: int, y: Any, lse: Any) -> None:
-    """`y` and `lse` of `count` heads of queries, `tasks` tasks a head; `q`, `k`, `v` and `y` say where their rows lie."""
+    """`y` and `lse` of `count` heads of queries, `tasks` tasks a head; `q`, `k`, `v` and `y` say where their rows lie.
+
+    `scale` is for powers of two: log2(e) times that of the exponentials.
+    """
     blocks, repeats = (queries + QUERIES - 1) // QUERIES, heads // groups
     columns = whole_columns(v_width, lse)
     for i in numba.prange(count * tasks):
@@ -100,14 +109,22 @@ def forward(q: Any, heads: int, count: int, queries: int, width: int, k: Any, v:
         total = np.empty(QUERIES, lse.dtype)
         kept = np.empty(QUERIES, lse.dtype)
         has_mask = mask_of.shape[0] > 0
+        ahead, item, ln2 = rows_ahead(4), lse.itemsize, lse.dtype.type(1 / LOG2_E)
+        m = n + 1
+        if m < count and task == 0:
+            after = m // heads * groups + m % heads // repeats
+            ask_for(ahead, 1, k, groups, after, width, keys, item)
+            ask_for(ahead, 2, v, groups, after, v_width, keys, item)
+            ask_for(ahead, 3, q, heads, m, width, queries, item)
+            ask_for(ahead, 4, y, heads, m, v_width, queries, item)
         for block in range(task, blocks, tasks):
             query = block * QUERIES
             rows = min(QUERIES, queries - query)
             _block(rows_of(q, heads, n, query, rows, width, width, lse), tiles, values, mask[mask_of[n] if has_mask else 0],
-                   has_mask, scale, is_causal, query, rows, keys, out, scores, largest, total, kept)
+                   has_mask, scale, is_causal, query, rows, keys, out, scores, largest, total, kept, ahead)
             for r in range(rows):
                 kept[r] = 1 / total[r]
-                lse[n, query + r] = largest[r] + math.log(total[r])
+                lse[n, query + r] = largest[r] * ln2 + math.log(total[r])
             scale_rows(out, 0, rows, kept)
             for r in range(rows):
                 if total[r] == 0:  # a query that sees nothing gets zeros, and so do its gradients

@@ -14,6 +14,7 @@ from ._microkernels import VECTOR_BYTES, _at, _data, _Vectors
 # Numba's type of what `intrinsic` returns has the typing context among the arguments of a call.
 _intrinsic: Any = intrinsic
 _INT = ir.IntType(64)
+_LINE = 64  # bytes of a cache line
 
 
 def _lanes(kind: Any) -> int:
@@ -114,30 +115,31 @@ def scale_rows(typing, rows, first, last, factors):
 
 
 @_intrinsic
-def fill_hidden(typing, scores, rows, length, visible, step, seen, scale, fill):
-    """scores[r, c] = scores[r, c] * scale where c < min(visible + r * step, seen), and `fill` up to `length`; unchecked.
+def fill_hidden(typing, scores, first, last, length, visible, step, seen, scale, fill):
+    """scores[r, c] = scores[r, c] * scale where c < min(visible + r * step, seen), and `fill` up to `length`, for r from `first`
+    to `last`; unchecked.
 
     The rows are C-contiguous, `length` is whole vectors. What is filled may be anything, NaN too.
     """
 
     def emit(context, builder, signature, arguments):
         kind = signature.args[0]
-        scores, rows, length, visible, step, seen, scale, fill = arguments
+        scores, first, last, length, visible, step, seen, scale, fill = arguments
         data = _data(context, builder, kind, scores)
         pitch = cgutils.unpack_tuple(builder, context.make_array(kind)(context, builder, scores).shape)[1]
         lanes = _lanes(kind)
         vectors, i32 = _Vectors(builder, data.type.pointee, lanes), ir.IntType(32)
         numbers = ir.VectorType(i32, lanes)
-        factor, fill, zero = vectors.splat(scale), vectors.splat(fill), ir.Constant(_INT, 0)
+        factor, fill, zero, one = vectors.splat(scale), vectors.splat(fill), ir.Constant(_INT, 0), ir.Constant(_INT, 1)
 
         def splat(number):
             first = builder.insert_element(ir.Constant(numbers, ir.Undefined), builder.trunc(number, i32), ir.Constant(i32, 0))
             return builder.shuffle_vector(first, ir.Constant(numbers, ir.Undefined), ir.Constant(numbers, [0] * lanes))
 
-        with cgutils.for_range(builder, rows) as row:
-            count = builder.add(visible, builder.mul(row.index, step))
+        with cgutils.for_range_slice(builder, first, last, one, intp=_INT) as (r, _):
+            count = builder.add(visible, builder.mul(r, step))
             count = splat(builder.select(builder.icmp_signed("<", count, seen), count, seen))
-            start = builder.mul(row.index, pitch)
+            start = builder.mul(r, pitch)
             with cgutils.for_range_slice(builder, zero, length, ir.Constant(_INT, lanes), intp=_INT) as (j, _):
                 place = _at(builder, data, start, j)
                 shown = builder.icmp_signed("<", builder.add(splat(j), ir.Constant(numbers, list(range(lanes)))), count)
@@ -145,4 +147,19 @@ def fill_hidden(typing, scores, rows, length, visible, step, seen, scale, fill):
         return context.get_dummy_value()
 
     integer = types.int64
-    return types.void(scores, integer, integer, integer, integer, integer, scores.dtype, scores.dtype), emit
+    return types.void(scores, integer, integer, integer, integer, integer, integer, scores.dtype, scores.dtype), emit
+
+
+@_intrinsic
+def prefetch(typing, address, size):
+    """Ask for the `size` bytes at an address."""
+
+    def emit(context, builder, signature, arguments):
+        address, size = arguments
+        byte = ir.IntType(8)
+        start, vectors = builder.inttoptr(address, byte.as_pointer()), _Vectors(builder, byte, _LINE)
+        with cgutils.for_range_slice(builder, ir.Constant(_INT, 0), size, ir.Constant(_INT, _LINE), intp=_INT) as (j, _):
+            vectors.prefetch(_at(builder, start, j), write=False)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), emit

@@ -5,6 +5,7 @@ mask leaves in each row, half of a row of 128 were scalar exponentials, one by o
 """
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numba import carray  # type: ignore[attr-defined]
 
 from . import _math
 from ._address import address_of
+from ._attention_ahead import add_rows
 from ._attention_microkernels import row_dots
 from ._compile import jit
 from ._layout import Array, contiguous
@@ -20,10 +22,10 @@ from ._panels import moved, pointer, transpose_block
 from ._products import COLUMN_BLOCK_BYTES, ROW_BLOCK
 
 # A tile of the scores is 64 x 128: 32 KiB in float32. Smaller ones spend their time on the edges of the products, larger
-# ones leave the L1 cache. On the diagonal of a causal mask products take fewer queries at once and leave out more.
+# ones leave the L1 cache.
 QUERIES = 64
 KEYS = 128
-DIAGONAL_QUERIES = 32
+LOG2_E = math.log2(math.e)  # exponentials are powers of two here: see `_math.exp2_nonpositive`
 _RUN = 64
 
 _carray: Any = carray
@@ -45,6 +47,13 @@ def _row(place: Any, heads: int, n: int, row: int, like: Any) -> Any:
     """The pointer to a row of head `n`; `like` is any array of the dtype."""
     batch, head, pitch = place[1:]
     return pointer(like, place[0] + (n // heads * batch + n % heads * head + row * pitch) * like.itemsize)
+
+
+@jit
+def ask_for(ahead: Any, operand: int, place: Any, heads: int, n: int, width: int, rows: int, item: int) -> None:
+    """Put the rows of head `n` on the list of those to ask for, as those of its `operand`."""
+    batch, head, pitch = place[1:]
+    add_rows(ahead, operand, place[0] + (n // heads * batch + n % heads * head) * item, pitch * item, width * item, rows)
 
 
 @jit
@@ -109,12 +118,6 @@ def dots_of_rows(a: Any, b: Any, heads: int, n: int, count: int, width: int, dot
 
 
 @jit
-def visible_keys(key: int, keys: int, query: int, is_causal: bool) -> int:
-    """How many of the `keys` keys of the tile that starts at `key` the query sees."""
-    return max(0, min(keys, query - key + 1)) if is_causal else keys
-
-
-@jit
 def whole_runs(keys: int) -> int:
     """`keys` rounded up to what the loops over a row take at once."""
     return (keys + _RUN - 1) // _RUN * _RUN
@@ -122,30 +125,39 @@ def whole_runs(keys: int) -> int:
 
 @jit
 def add_mask(row: Any, mask: Any, scale: Any) -> None:
-    """row = row * scale + mask."""
+    """row = row * scale + mask, for powers of two."""
+    factor = row.dtype.type(LOG2_E)
     for c in range(row.shape[0]):
-        row[c] = row[c] * scale + mask[c]
+        row[c] = row[c] * scale + mask[c] * factor
 
 
 @jit
-def exponentials(row: Any, length: int, scale: Any, shift: Any) -> Any:
-    """row = exp(row * scale - shift) for whole runs; returns the sum."""
-    total = row.dtype.type(0)
+def _run(scores: Any, row: int, start: int) -> Any:
+    """A run of a row, as an array that owns nothing: counting references took 4 % of the time of short sequences."""
+    return _carray(pointer(scores, scores.ctypes.data + (row * scores.shape[1] + start) * scores.itemsize), (_RUN,))
+
+
+@jit
+def exponentials(scores: Any, row: int, length: int, scale: Any, shift: Any) -> Any:
+    """row = 2 ** (row * scale - shift) for whole runs of a row of scores, where no exponent is positive; returns the sum."""
+    total = scores.dtype.type(0)
     for start in range(0, length, _RUN):
-        part = row[start : start + _RUN]
+        part = _run(scores, row, start)
         for c in range(_RUN):
-            e = _math.exp(part[c] * scale - shift)
+            e = _math.exp2_nonpositive(part[c] * scale - shift)
             part[c] = e
             total += e
     return total
 
 
 @jit
-def row_gradients(row: Any, gradients: Any, length: int, factor: Any, lse: Any, dot: Any, scale: Any) -> None:
-    """row = exp(row * factor - lse), the probabilities p, and gradients = p * (gradients - dot) * scale, for whole runs."""
+def row_gradients(scores: Any, gradients: Any, row: int, length: int, factor: Any, shift: Any, dot: Any, scale: Any) -> None:
+    """Scores become 2 ** (score * factor - shift), the probabilities p, gradients p * (gradient - dot) * scale, for whole runs of
+    a row. Where a score is hidden, and may be larger than `shift`, both may be anything.
+    """
     for start in range(0, length, _RUN):
-        part, other = row[start : start + _RUN], gradients[start : start + _RUN]
+        part, other = _run(scores, row, start), _run(gradients, row, start)
         for c in range(_RUN):
-            p = _math.exp(part[c] * factor - lse)
+            p = _math.exp2_nonpositive(part[c] * factor - shift)
             part[c] = p
             other[c] = p * (other[c] - dot) * scale

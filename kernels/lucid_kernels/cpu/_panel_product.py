@@ -4,7 +4,9 @@ The result is cut into tiles (`_product_tiles`), which the threads share. Each p
 of columns stays in the L1 cache for all rows of the tile. Packing once for all tiles would take a launch more, and the panels
 would come from the L3 cache; it took as long for a GPT's products and 10 % longer for those of 64 rows. Rows of the left operand
 are read where they lie, as their way from L2 or L3 goes on behind the arithmetic; only one with contiguous columns is packed, as
-its elements would push each other out of the cache. Where that saves packing, the transposed product is computed, and turned.
+its elements would push each other out of the cache. With each step of the sum a line of what comes next is asked for: of the
+target and the rows of the next block, and of the columns of the next panel, unless the steps of these are contiguous.
+Where that saves packing, the transposed product is computed, and turned.
 
 The order of each sum depends on the shape and layout of the operands only, not on tiles or threads.
 """
@@ -18,7 +20,7 @@ from numba import carray  # type: ignore[attr-defined]
 
 from ._address import address_of
 from ._compile import jit, jit_parallel
-from ._microkernels import VECTOR_BYTES
+from ._microkernels import VECTOR_BYTES, VECTORS
 from ._panels import (
     COLUMN_PANEL_BYTES,
     ROW_BLOCK,
@@ -61,11 +63,12 @@ def _deliver(block: Any, width: int, rows: int, columns: int, target: Any, pitch
 
 @jit
 def _multiply_panel(a: Any, packed: bool, line_step: int, panel: Any, count: int, rows: int, columns: int, target: Any,
-                    pitch: int, padded: bool, add: bool, bias: Any, spare: Any) -> None:
+                    pitch: int, padded: bool, add: bool, bias: Any, spare: Any, later: Any, later_step: int) -> None:
     """`rows` and `columns`, at most those of a panel, of the target are a @ panel for `count` steps; with `add` plus `bias`, or
     plus the target if that is empty. A `padded` target has room for whole blocks; else those at the edges go through `spare`.
 
-    Blocks of packed rows are complete; the last one of others takes the rows before along.
+    Blocks of packed rows are complete; the last one of others takes the rows before along. Meanwhile the columns of the next
+    panel are asked for at `later`, whose steps of the sum are `later_step` apart; 0 for none.
     """
     lanes = VECTOR_BYTES // bias.itemsize
     narrow = columns <= lanes
@@ -81,7 +84,10 @@ def _multiply_panel(a: Any, packed: bool, line_step: int, panel: Any, count: int
         added, added_pitch = there, pitch
         if bias.size > 0:
             added, added_pitch = pointer(bias, bias.ctypes.data), 0
-        multiply_block(block, packed, line_step, panel, narrow, count, to, to_pitch, add and whole, added, added_pitch)
+        number = i // ROW_BLOCK
+        asked = moved(later, (number + 1) * lanes - 1 if number < VECTORS else 0)
+        multiply_block(block, packed, line_step, panel, narrow, count, to, to_pitch, add and whole, added, added_pitch, asked,
+                       later_step if number < VECTORS else 0)  # fmt: skip
         if not whole:
             _deliver(moved(spare, skipped * width), width, have, columns, there, pitch, add, bias)
 
@@ -108,7 +114,8 @@ def _multiply_tile(a: int, line_step: int, depth_step: int, b: int, b_step: int,
             pack_columns(source, column_step, b_step, have, count, lanes if have <= lanes else width, lanes, panel)
             part = bias[j:] if first == 0 else bias[:0]
             _multiply_panel(lines, packed, line_step, panel, count, rows, have, moved(target, j), pitch, padded,
-                            first > 0 or part.size > 0, part, spare)  # fmt: skip
+                            first > 0 or part.size > 0, part, spare, moved(source, width * column_step),
+                            b_step if column_step == 1 and j + width < columns else 0)  # fmt: skip
 
 
 @jit

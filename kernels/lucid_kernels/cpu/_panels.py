@@ -55,31 +55,46 @@ def moved(typing, pointer, elements):
 
 def _make_multiply(packed: bool, columns: int) -> Any:
     @_intrinsic
-    def multiply(typing, a, line_step, b, count, c, pitch, add, added, added_pitch):
+    def multiply(typing, a, line_step, b, count, c, pitch, add, added, added_pitch, later, later_step):
         """ROW_BLOCK rows of c, `pitch` elements apart and `columns` vectors wide, are a @ b, and with `add` that plus `added`.
 
         `b` is a panel of columns of `count` steps; `a` lies in one of rows if `packed`, else the rows lie `line_step` apart. The
-        rows of `added`, which may be those of c, are `added_pitch` apart, 0 for the same row always. Nothing is checked.
+        rows of `added`, which may be those of c, are `added_pitch` apart, 0 for the same row always. With each step it asks for
+        `later`, `later_step` elements further each time. Nothing is checked.
         """
 
         def emit(context, builder, signature, arguments):
-            a, line_step, b, count, c, pitch, add, added, added_pitch = arguments
+            a, line_step, b, count, c, pitch, add, added, added_pitch, later, later_step = arguments
             lanes = _lanes(signature.args[0])
             vectors = _Vectors(builder, a.type.pointee, lanes)
 
             def rows(start, step):
                 return [_at(builder, start, builder.mul(step, ir.Constant(_INT, r))) for r in range(ROW_BLOCK)]
 
+            def fetch(step):
+                """Ask for a line of what the next block of rows writes, and for one of what it reads, unless that is packed.
+
+                Of many at once the processor drops some. What is read goes to the L2 cache: rows may lie 4 KiB apart, where the
+                L1 cache has room for those of one block only.
+                """
+                row = builder.add(builder.and_(step, ir.Constant(_INT, ROW_BLOCK - 1)), ir.Constant(_INT, ROW_BLOCK))
+                vector = builder.and_(builder.udiv(step, ir.Constant(_INT, ROW_BLOCK)), ir.Constant(_INT, columns - 1))
+                vectors.prefetch(_at(builder, c, builder.mul(row, pitch), builder.mul(vector, ir.Constant(_INT, lanes))))
+                vectors.prefetch(_at(builder, later, builder.mul(step, later_step)), write=False, level=2)
+                if not packed:
+                    line = builder.and_(step, ir.Constant(_INT, -lanes))
+                    vectors.prefetch(_at(builder, a, builder.mul(row, line_step), line), write=False, level=2)
+
             totals = [[cgutils.alloca_once(builder, vectors.type) for _ in range(columns)] for _ in range(ROW_BLOCK)]
             targets, starts = rows(c, pitch), rows(a, ir.Constant(_INT, 1) if packed else line_step)
-            for line, target in zip(totals, targets):
-                for v, total in enumerate(line):
-                    vectors.prefetch(_at(builder, target, v * lanes))  # on its way while the sums are computed
+            for line in totals:
+                for total in line:
                     builder.store(vectors.zero, total)
             with cgutils.for_range(builder, count) as loop:
                 source = _at(builder, b, builder.mul(loop.index, ir.Constant(_INT, columns * lanes)))
                 values = [vectors.load(_at(builder, source, v * lanes)) for v in range(columns)]
                 step = builder.mul(loop.index, ir.Constant(_INT, lanes if packed else 1))
+                fetch(loop.index)
                 for line, start in zip(totals, starts):
                     scale = vectors.splat(builder.load(_at(builder, start, step)))
                     for total, value in zip(line, values):
@@ -94,7 +109,7 @@ def _make_multiply(packed: bool, columns: int) -> Any:
             return context.get_dummy_value()
 
         integer = types.int64
-        return types.void(a, integer, b, integer, c, integer, types.boolean, added, integer), emit
+        return types.void(a, integer, b, integer, c, integer, types.boolean, added, integer, later, integer), emit
 
     return multiply
 
@@ -105,19 +120,19 @@ _multiply_narrow_rows, _multiply_narrow_panel = (_make_multiply(packed, 1) for p
 
 @jit
 def multiply_block(a: Any, packed: bool, line_step: int, b: Any, narrow: bool, count: int, c: Any, pitch: int, add: bool,
-                   added: Any, added_pitch: int) -> None:
+                   added: Any, added_pitch: int, later: Any, later_step: int) -> None:
     """The register block of `_make_multiply`, for rows that are packed into a panel or not, and a panel of columns as wide as
     others or, `narrow`, of one vector.
     """
     if narrow:
         if packed:
-            _multiply_narrow_panel(a, line_step, b, count, c, pitch, add, added, added_pitch)
+            _multiply_narrow_panel(a, line_step, b, count, c, pitch, add, added, added_pitch, later, later_step)
         else:
-            _multiply_narrow_rows(a, line_step, b, count, c, pitch, add, added, added_pitch)
+            _multiply_narrow_rows(a, line_step, b, count, c, pitch, add, added, added_pitch, later, later_step)
     elif packed:
-        _multiply_panel(a, line_step, b, count, c, pitch, add, added, added_pitch)
+        _multiply_panel(a, line_step, b, count, c, pitch, add, added, added_pitch, later, later_step)
     else:
-        _multiply_rows(a, line_step, b, count, c, pitch, add, added, added_pitch)
+        _multiply_rows(a, line_step, b, count, c, pitch, add, added, added_pitch, later, later_step)
 
 
 def transposed(builder: ir.IRBuilder, rows: list[Any]) -> list[Any]:

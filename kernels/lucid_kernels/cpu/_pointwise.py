@@ -77,7 +77,8 @@ def _convolve(x: Any, channels: int, positions: int, weight: Any, bias: Any, blo
                     added, pitch = target, positions
                     if c == 0 and bias.size > 0:
                         added, pitch = pointer(x, bias.ctypes.data + row * width * item), width
-                    multiply_block(taps, True, 0, panel, False, count, target, positions, c > 0 or bias.size > 0, added, pitch)
+                    multiply_block(taps, True, 0, panel, False, count, target, positions, c > 0 or bias.size > 0, added, pitch,
+                                   panel, 0)
 
 
 def suits(positions: int, out_channels: int, itemsize: int) -> bool:

@@ -25,13 +25,16 @@ _INT = ir.IntType(64)
 
 
 def _block_product(transposed: bool) -> Any:
-    """The intrinsic that computes ROWS rows of VECTORS vectors of c = a @ b, or a.T @ b where `transposed`."""
+    """The intrinsic that computes ROWS rows of VECTORS vectors of c = a @ b, or a.T @ b where `transposed`.
+
+    Of the sums it takes the terms from `first` to `last`.
+    """
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         operands = [context.make_array(kind)(context, builder, value) for kind, value in zip(signature.args[:3], arguments)]
         a, b, c = (_data(context, builder, kind, value) for kind, value in zip(signature.args[:3], arguments))
         a_pitch, b_pitch, c_pitch = (cgutils.unpack_tuple(builder, operand.shape)[1] for operand in operands)
-        row, column, count, accumulate = arguments[3:]
+        row, column, first, last, accumulate = arguments[3:]
         lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
         vectors = _Vectors(builder, b.type.pointee, lanes)
         totals = [[cgutils.alloca_once(builder, vectors.type) for _ in range(VECTORS)] for _ in range(ROWS)]
@@ -43,10 +46,10 @@ def _block_product(transposed: bool) -> Any:
             starts = [_at(builder, a, row, r) for r in range(ROWS)]
         else:
             starts = [_at(builder, a, builder.mul(builder.add(row, ir.Constant(_INT, r)), a_pitch)) for r in range(ROWS)]
-        with cgutils.for_range(builder, count) as loop:
-            source = _at(builder, b, builder.mul(loop.index, b_pitch), column)
+        with cgutils.for_range_slice(builder, first, last, ir.Constant(_INT, 1), intp=_INT) as (index, _):
+            source = _at(builder, b, builder.mul(index, b_pitch), column)
             values = [vectors.load(_at(builder, source, v * lanes)) for v in range(VECTORS)]
-            step = builder.mul(loop.index, a_pitch) if transposed else loop.index
+            step = builder.mul(index, a_pitch) if transposed else index
             for line, start in zip(totals, starts):
                 scale = vectors.splat(builder.load(_at(builder, start, step)))
                 for total, value in zip(line, values):
@@ -61,14 +64,15 @@ def _block_product(transposed: bool) -> Any:
                 vectors.store(builder.load(total), _at(builder, target, v * lanes))
         return context.get_dummy_value()
 
-    def block(typing, a, b, c, row, column, count, accumulate):  # no annotations: Numba would read them
-        return types.void(a, b, c, types.int64, types.int64, types.int64, types.boolean), emit
+    def product(typing, a, b, c, row, column, first, last, accumulate):  # no annotations: Numba would read them
+        integer = types.int64
+        return types.void(a, b, c, integer, integer, integer, integer, types.boolean), emit
 
-    return _intrinsic(block)
+    return _intrinsic(product)
 
 
-_block = _block_product(transposed=False)
-_block_of_transposed = _block_product(transposed=True)
+block = _block_product(transposed=False)
+block_of_transposed = _block_product(transposed=True)
 
 
 @jit
@@ -80,7 +84,7 @@ def multiply(a: Any, b: Any, c: Any, rows: int, columns: int, count: int, accumu
     """
     for column in range(0, columns, COLUMN_BLOCK_BYTES // a.itemsize):
         for row in range(0, rows, ROW_BLOCK):
-            _block(a, b, c, row, column, count, accumulate)
+            block(a, b, c, row, column, 0, count, accumulate)
 
 
 @jit
@@ -88,4 +92,4 @@ def multiply_transposed(a: Any, b: Any, c: Any, rows: int, columns: int, count: 
     """c[:rows, :columns] = a[:count, :rows].T @ b[:count, :columns]; else as `multiply`."""
     for column in range(0, columns, COLUMN_BLOCK_BYTES // a.itemsize):
         for row in range(0, rows, ROW_BLOCK):
-            _block_of_transposed(a, b, c, row, column, count, accumulate)
+            block_of_transposed(a, b, c, row, column, 0, count, accumulate)

@@ -3,7 +3,7 @@
 Forward, a block of queries walks over the tiles of the keys and keeps a running maximum and sum for each query (Milakov and
 Gimelshein 2018); what it saves for the gradient is the logarithm of the sum of exponentials, not the probabilities. The
 gradient computes them again, tile by tile (Dao et al., "FlashAttention", 2022). The order of every sum depends on the shapes
-only, not on the number of threads.
+only, not on the number of threads. Exponentials are computed as powers of two.
 
 A *head* is one head of queries in one sample, numbered over both; a *group* is a head of keys and values with the `repeats`
 heads of queries that it serves. Rows may lie apart, as those of the heads in one projection do.
@@ -17,7 +17,7 @@ import numpy as np
 
 from ._attention_backward import backward
 from ._attention_forward import forward
-from ._attention_tiles import KEYS, place
+from ._attention_tiles import KEYS, LOG2_E, place
 from ._layout import Array, contiguous, deliver, outputs, result, upcast_half
 from ._pool import empty
 from ._products import COLUMN_BLOCK_BYTES, ROW_BLOCK
@@ -68,7 +68,8 @@ def attention(q: Array, k: Array, v: Array, mask: Array | None, *, scale: float,
     y, lse = _like(q, (batch, heads, queries, width)), result(out_lse, (batch, heads, queries), q.dtype)
     if lse.size:
         forward(q_place, heads, batch * heads, queries, q.shape[3], k_place, v_place, groups, keys, width, *_masks(mask, q, keys),
-                q.dtype.type(scale), is_causal, -(-_TASKS // (batch * heads)), place(y)[1], lse.reshape(batch * heads, queries))
+                q.dtype.type(scale * LOG2_E), is_causal, -(-_TASKS // (batch * heads)), place(y)[1],
+                lse.reshape(batch * heads, queries))
     return deliver(out_y, y), deliver(out_lse, lse)
 
 
@@ -86,7 +87,8 @@ def attention_grad(g: Array, q: Array, k: Array, v: Array, mask: Array | None, y
     dk, dv = result(out_dk, k.shape, k.dtype), result(out_dv, v.shape, v.dtype)
     if count and heads:
         backward(g_place, q_place, y_place, heads, count, queries, width, k_place, v_place, groups, keys, v.shape[3],
-                 *_masks(mask, q, keys), q.dtype.type(scale), is_causal, contiguous(lse).reshape(batch * heads, queries), sums,
+                 *_masks(mask, q, keys), q.dtype.type(scale * LOG2_E), is_causal,
+                 contiguous(lse).reshape(batch * heads, queries), sums,
                  dk.reshape(count, *k.shape[2:]), dv.reshape(count, *v.shape[2:]))
     total = sums[0] if tasks == 1 else sums.sum(0)
     dq = contiguous(total[:, :queries, :width]).reshape(q.shape)

@@ -5,7 +5,7 @@ import ml_dtypes
 import numba
 import numpy as np
 import pytest
-from lucid_kernels.cpu import _products
+from lucid_kernels.cpu import _attention_products, _products
 from lucid_kernels.cpu._attention_backward import backward
 from lucid_kernels.cpu._attention_forward import forward
 from lucid_kernels.cpu._compile import REDUCE
@@ -202,6 +202,32 @@ def test_products(dtype, function, transposed):
         np.testing.assert_allclose(c[:rounded], 2 * wanted[:rounded], rtol=1e-4, atol=1e-5)
         np.testing.assert_allclose(c[rounded:16], wanted[rounded:], rtol=1e-4, atol=1e-5)
         assert (c[16:] == 7).all()
+
+
+@pytest.mark.parametrize("visible", [1, 5, 30, 90])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_leave_out_what_is_hidden(dtype, visible):
+    """Row r sees `visible` + r columns. What is hidden is NaN where it must not be read, and stays as it is in the result."""
+    rng = np.random.default_rng(0)
+    rows, seen, block = 64, 64, _products.ROW_BLOCK
+    columns = _products.COLUMN_BLOCK_BYTES // np.dtype(dtype).itemsize
+    nothing = np.zeros((1, 4), np.int64)
+    a, b, c = (rng.standard_normal(shape).astype(dtype) for shape in ((rows, 8), (8, seen), (seen, columns)))
+    shown = np.arange(seen) < visible + np.arange(rows)[:, None]
+    scores = np.full((rows, seen), np.nan, dtype)
+    _attention_products.score_products(a, b, scores, rows, seen, 8, visible, 1, nothing)
+    np.testing.assert_allclose(scores[shown], (a @ b)[shown], rtol=1e-4, atol=1e-5)
+    below = np.where(shown, a @ b, 0)
+    # Blocks on the diagonal are read as a whole, what lies beyond them is not.
+    beyond = np.arange(seen) >= visible + np.arange(rows)[:, None] // block * block + block - 1
+    given = np.where(beyond, np.nan, below).astype(dtype)
+    result = np.ones((rows, columns), dtype)
+    _attention_products.add_seen(given, c, result, rows, seen, visible, 1, True, nothing)
+    np.testing.assert_allclose(result, 1 + below @ c, rtol=1e-4, atol=1e-4)
+    given = np.where(np.arange(rows)[:, None] < np.arange(seen) // block * block - visible + 1, np.nan, below).astype(dtype)
+    result = np.ones((seen, columns), dtype)
+    _attention_products.add_seeing(given, c, result, seen, rows, visible, 1)
+    np.testing.assert_allclose(result, 1 + below.T @ c, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("function", [_products.multiply, _products.multiply_transposed])

@@ -110,7 +110,7 @@ def test_sums_stay_in_vector_registers(packed: bool, narrow: bool) -> None:
     @numba.njit
     def multiply(a: Any, b: Any, c: Any, count: int) -> None:
         panel, target = pointer(c, b.ctypes.data), pointer(c, c.ctypes.data)
-        multiply_block(pointer(c, a.ctypes.data), packed, 4, panel, narrow, count, target, c.shape[1], False, target, 0)
+        multiply_block(pointer(c, a.ctypes.data), packed, 4, panel, narrow, count, target, c.shape[1], False, target, 0, panel, 0)
 
     vectors = 1 if narrow else VECTORS
     width = vectors * VECTOR_BYTES // 4
