@@ -76,6 +76,16 @@ def _copies(dtype: Any, device: str, sizes: Sequence[int]) -> None:
             part.contiguous()
 
 
+def _indices(dtype: Any, device: str, sizes: Sequence[int]) -> None:
+    """Elements and slices by index: what gradients need, and `scatter`."""
+    for size in sizes:
+        x, places = _random(size, 2 * size, like=(dtype, device)), lucid.arange(size, device=device)
+        for dim, indices in ((0, places.reshape(-1, 1).expand(size, 2 * size)), (1, places.expand(size, size))):
+            x.gather(dim, indices).scatter_add(dim, indices, x.narrow(1, 0, indices.shape[1])).sum().backward()
+            x.detach().scatter(dim, indices, 1.0)
+        x[places].sum().backward()
+
+
 def _softmax(dtype: Any, device: str, sizes: Sequence[int]) -> None:
     for size in sizes:
         x = _random(size, 2 * size, like=(dtype, device))

@@ -13,6 +13,7 @@ from . import (
     elementwise,
     fourier,
     functions,
+    indexing,
     lapack,
     lazy,
     movement,
@@ -26,40 +27,16 @@ from .device import Device
 DEVICE = Device("cpu")
 
 
-_LARGE_SLICES = 1 << 12  # elements; Numba is imported with the first slices of as many
-
-
-def _scatter_add(array: np.ndarray, index: Any, values: np.ndarray) -> None:
-    """Add `values` at `index`, by our kernel for large slices along one dimension: `add.at` takes 10 to 40 times as long."""
-    *others, last = index if isinstance(index, tuple) else (index,)
-    whole = all(isinstance(other, slice) and other == slice(None) for other in others)
-    if not whole or not isinstance(last, np.ndarray) or not _are_slices(array, len(others), last, values):
-        np.add.at(array, index, values)
-        return
-    from lucid_kernels.cpu import scatter_add as kernels
-
-    kernels.scatter_add(array, last, values, len(others))
-
-
-def _are_slices(array: np.ndarray, axis: int, indices: np.ndarray, values: Any) -> bool:
-    """Whether `values` are large slices of `array` along `axis`, in row-major order."""
-    if not isinstance(values, np.ndarray) or values.size < _LARGE_SLICES or indices.ndim != 1 or indices.dtype != np.int64:
-        return False
-    shape = (*array.shape[:axis], indices.size, *array.shape[axis + 1:])
-    plain = array.dtype in (np.float32, np.float64) and array.flags.c_contiguous and values.flags.c_contiguous
-    alike = plain and values.dtype == array.dtype and values.shape == shape
-    return bool(alike and indices.min() >= 0 and indices.max() < array.shape[axis])
-
-
 def _multiply(a: np.ndarray, b: np.ndarray) -> Any:
     if a.dtype in functions.HALVES:  # BLAS has none of them, and sums belong in float32
         return (functions.wide(a) @ functions.wide(b)).astype(a.dtype)
     return blas.matmul(a, b)
 
 
-TABLE: dict[str, Callable[..., Any]] = functions.table(np, _scatter_add, _multiply) | lapack.table()
+TABLE: dict[str, Callable[..., Any]] = functions.table(np, indexing.scatter_add, _multiply) | lapack.table()
 TABLE |= movement.table(np) | ordering.table(np) | fourier.table(np)
 TABLE |= copies.table(TABLE)
+TABLE |= indexing.table(TABLE)
 _plain_linear = TABLE["linear"]
 
 

@@ -217,6 +217,11 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
         return xp.take(x, indices, axis=axis)
 
     @entry
+    def index_select_grad(g: Array, indices: Array, *, shape: tuple[int, ...], axis: int) -> Array:
+        """Zeros of `shape` with the slices of `g` added where `index_select` would read."""
+        return scatter_new(g, shape=shape, index=(*(slice(None),) * axis, indices), unique=False)
+
+    @entry
     def embedding(weight: Array, indices: Array, *, padding_idx: int | None) -> Array:
         """The rows of `weight` named by 1-d `indices`; `padding_idx` matters to the gradient only."""
         return weight.take(indices, axis=0)
@@ -231,6 +236,13 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
     def gather(x: Array, indices: Array, *, axis: int) -> Array:
         """`take_along_axis` for indices that may be shorter than `x` along the other axes."""
         return x[spot(indices, axis)]
+
+    @entry
+    def gather_grad(g: Array, indices: Array, *, shape: tuple[int, ...], axis: int) -> Array:
+        """Zeros of `shape` with `g` added where `gather` would read."""
+        result = xp.zeros(shape, g.dtype)
+        accumulate_at(result, spot(indices, axis), g)
+        return result
 
     @entry
     def scatter(x: Array, indices: Array, source: Any, *, axis: int, accumulate: bool = False,

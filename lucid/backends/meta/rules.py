@@ -230,6 +230,14 @@ def scatter_new(values: MetaArray, *, shape: tuple[int, ...], index: Any, unique
 
 
 @_entry
+def gather_grad(g: MetaArray, indices: MetaArray, *, shape: tuple[int, ...], axis: int) -> MetaArray:
+    return blank(shape, g.dtype)
+
+
+TABLE["index_select_grad"] = TABLE["gather_grad"]
+
+
+@_entry
 def topk(x: MetaArray, *, k: int, axis: int, largest: bool) -> tuple[MetaArray, MetaArray]:
     result: tuple[MetaArray, MetaArray] = Probe("topk", (x,))((x,), {"k": min(k, 1), "axis": axis, "largest": largest}, axis, k)
     return result
