@@ -86,6 +86,13 @@ def _indices(dtype: Any, device: str, sizes: Sequence[int]) -> None:
         x[places].sum().backward()
 
 
+def _masks(dtype: Any, device: str, sizes: Sequence[int]) -> None:
+    for size in sizes:
+        x = _random(size, 2 * size, like=(dtype, device))
+        lucid.where(x > 0, x, x.detach()).masked_fill(x > 1, 0).tril().sum().backward()
+        x.detach().masked_fill_(x > 1, 0)
+
+
 def _softmax(dtype: Any, device: str, sizes: Sequence[int]) -> None:
     for size in sizes:
         x = _random(size, 2 * size, like=(dtype, device))

@@ -16,6 +16,7 @@ from . import (
     indexing,
     lapack,
     lazy,
+    masks,
     movement,
     ordering,
     reductions,
@@ -36,7 +37,7 @@ def _multiply(a: np.ndarray, b: np.ndarray) -> Any:
 TABLE: dict[str, Callable[..., Any]] = functions.table(np, indexing.scatter_add, _multiply) | lapack.table()
 TABLE |= movement.table(np) | ordering.table(np) | fourier.table(np)
 TABLE |= copies.table(TABLE)
-TABLE |= indexing.table(TABLE)
+TABLE |= indexing.table(TABLE) | masks.table(TABLE)
 _plain_linear = TABLE["linear"]
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .bits import BITS, as_bits
 from .functions import HALVES, wide
 
 Array = np.ndarray[Any, Any]
@@ -13,8 +14,6 @@ Kernel = Callable[..., Any]
 
 _LARGE = 1 << 12  # elements; Numba is imported with the first as many
 _ADDED = frozenset(np.dtype(kind) for kind in ("f4", "f8", "i4", "i8"))  # whose sums a kernel is compiled for
-# What others are copied as: one kernel for all dtypes of a size.
-_BITS = {1: np.dtype("u1"), 2: np.dtype("u2"), 4: np.dtype("f4"), 8: np.dtype("f8")}
 
 
 def _kernels() -> Any:
@@ -67,12 +66,12 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
     def gather(x: Array, indices: Array, *, axis: int) -> Array:
         if x.size and not any(x.strides):  # one number: the gradient of a sum
             return copy(np.broadcast_to(x.ravel()[0], indices.shape))
-        bits = _BITS.get(x.itemsize)
+        bits = BITS.get(x.itemsize)
         large = indices.size >= _LARGE and (x.flags.c_contiguous or x.size <= 4 * indices.size)
         view = _kernels().view_of(x.shape, indices.shape, axis) if large and bits else None
         if view is None:
             return plain_gather(x, indices, axis=axis)
-        result: Array = _kernels().gather(_as(x, bits), indices.astype(np.int64, copy=False), view)
+        result: Array = _kernels().gather(as_bits(x, bits), indices.astype(np.int64, copy=False), view)
         return result.view(x.dtype)
 
     def gather_grad(g: Array, indices: Array, *, shape: tuple[int, ...], axis: int) -> Array:
@@ -110,19 +109,15 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
     return {"gather": gather, "gather_grad": gather_grad, "scatter": scatter, "scatter_reduce": scatter_reduce}
 
 
-def _as(x: Array, dtype: Any) -> Array:
-    """The same bits as numbers of another dtype of the same size."""
-    return x if x.dtype == dtype else np.ascontiguousarray(x).view(dtype)
-
-
 def _combined(result: Array, indices: Array, source: Any, axis: int, kind: int) -> bool:
     """Whether our kernel has combined `source`, an array or a number, with the elements of `result` at the indices."""
     kernels = _kernels()
-    bits = result.dtype if result.dtype in _ADDED else _BITS.get(result.itemsize) if kind == kernels.WRITE else None
+    bits = result.dtype if result.dtype in _ADDED else BITS.get(result.itemsize) if kind == kernels.WRITE else None
     view = kernels.view_of(result.shape, indices.shape, axis)
     values = np.asarray(source, result.dtype)
     if bits is None or view is None or not result.flags.c_contiguous or values.shape not in ((), indices.shape):
         return False
     values, indices = (array.copy() if np.may_share_memory(array, result) else array for array in (values, indices))
-    kernels.scatter(_as(result, bits), indices.astype(np.int64, copy=False), _as(values, bits).reshape(values.shape), view, kind)
+    values = as_bits(values, bits).reshape(values.shape)
+    kernels.scatter(as_bits(result, bits), indices.astype(np.int64, copy=False), values, view, kind)
     return True
