@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .memory_format import inverse
+from .memory_format import in_memory_order, inverse
 
 Array = np.ndarray[Any, Any]
 Kernel = Callable[..., Any]
@@ -27,6 +27,9 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
         if out is not None:
             return _copy_into(out, x) if x.nbytes >= _LARGE_JOIN and _apart(x, out) else plain_copy(x, out=out)
         return _row_major(x) if axes is None else _row_major(x.transpose(axes)).transpose(inverse(axes))
+
+    def flip(x: Array, *, axis: Any) -> Any:
+        return in_memory_order(np.flip(x, axis), copy)
 
     def fill(x: Array, *, value: Any, out: Array | None = None) -> Any:
         if out is not None and out.nbytes >= LARGE and out.flags.c_contiguous and not any(np.asarray(value).tobytes()):
@@ -58,7 +61,7 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
             return plain_stack(*arrays, axis=axis)
         return _joined(expanded, axis)
 
-    return {"copy": copy, "fill": fill, "contiguous": contiguous, "reshape": reshape, "concatenate": concatenate, "stack": stack}
+    return {function.__name__: function for function in (copy, flip, fill, contiguous, reshape, concatenate, stack)}
 
 
 def _row_major(x: Array) -> Array:

@@ -23,7 +23,7 @@ Kernel = Callable[..., Any]
 # Functions of the same name and meaning in both modules, called as they are.
 SAME = """
 abs add arange argsort bitwise_and bitwise_invert bitwise_or bitwise_xor ceil
-cos cosh empty exp exp2 expm1 eye flip floor fmod floor_divide full isfinite isinf isnan linspace
+cos cosh empty exp exp2 expm1 eye floor fmod floor_divide full isfinite isinf isnan linspace
 log log10 log1p log2 logical_and logical_not logical_or logical_xor maximum minimum
 arctan arctan2 power reciprocal remainder roll sin sinh sqrt square take take_along_axis tan tril triu
 trunc where
@@ -67,6 +67,10 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
             return x.copy() if axes is None else x.transpose(axes).copy().transpose(inverse(axes))
         out[...] = x
         return out
+
+    @entry
+    def flip(x: Array, *, axis: Any) -> Array:
+        return in_memory_order(xp.flip(x, axis), lambda array: array.copy())
 
     @entry
     def fill(x: Array, *, value: Any, out: Array | None = None) -> Array:

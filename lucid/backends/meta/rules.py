@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import cpu
 from ..lazy import ARITHMETIC
+from ..memory_format import memory_axes
 from .array import MetaArray, blank
 from .probe import Probe, delivered, full_size, probed
 
@@ -166,8 +167,8 @@ def view_dtype(x: MetaArray, *, dtype: np.dtype) -> MetaArray:
 
 
 @_entry
-def flip(x: MetaArray, axis: Any) -> MetaArray:
-    return x.view(np.flip(x.layout, axis))
+def flip(x: MetaArray, *, axis: Any) -> MetaArray:
+    return blank(x.shape, x.dtype, memory_axes(x))
 
 
 @_entry
