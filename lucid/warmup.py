@@ -93,6 +93,13 @@ def _masks(dtype: Any, device: str, sizes: Sequence[int]) -> None:
         x.detach().masked_fill_(x > 1, 0)
 
 
+def _sorting(dtype: Any, device: str, sizes: Sequence[int]) -> None:
+    for size in sizes:
+        x = lucid.rand(size, 2 * size, dtype=dtype, device=device)
+        x.sort(), x.topk(2)
+        lucid.randperm(size * size, device=device)
+
+
 def _softmax(dtype: Any, device: str, sizes: Sequence[int]) -> None:
     for size in sizes:
         x = _random(size, 2 * size, like=(dtype, device))

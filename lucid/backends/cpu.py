@@ -22,6 +22,7 @@ from . import (
     reductions,
     resampling,
     scans,
+    sorting,
 )
 from .device import Device
 
@@ -38,6 +39,7 @@ TABLE: dict[str, Callable[..., Any]] = functions.table(np, indexing.scatter_add,
 TABLE |= movement.table(np) | ordering.table(np) | fourier.table(np)
 TABLE |= copies.table(TABLE)
 TABLE |= indexing.table(TABLE) | masks.table(TABLE)
+TABLE |= sorting.table(TABLE)
 _plain_linear = TABLE["linear"]
 
 
