@@ -91,6 +91,8 @@ def _masks(dtype: Any, device: str, sizes: Sequence[int]) -> None:
         x = _random(size, 2 * size, like=(dtype, device))
         lucid.where(x > 0, x, x.detach()).masked_fill(x > 1, 0).tril().sum().backward()
         x.detach().masked_fill_(x > 1, 0)
+        x[x > 0].sum().backward()
+        lucid.nonzero(x)
 
 
 def _sorting(dtype: Any, device: str, sizes: Sequence[int]) -> None:

@@ -1,4 +1,4 @@
-"""Elements chosen by a mask on the CPU: NumPy's ways for small arrays, our kernels for large ones."""
+"""Elements chosen by a mask on the CPU, and the places of those that are not 0: NumPy's ways for small arrays, else our kernels."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
@@ -20,6 +20,19 @@ def _kernels() -> Any:
     return selection
 
 
+def _compression() -> Any:
+    from lucid_kernels.cpu import compression
+
+    return compression
+
+
+def _large_mask(index: tuple[Any, ...]) -> bool:
+    """Whether an index is one large mask. Slices, which come often, are told by their class alone."""
+    if len(index) != 1 or index[0].__class__ is not np.ndarray:
+        return False
+    return bool(index[0].size >= _LARGE and index[0].dtype.kind == "b")
+
+
 def _single(value: Any, dtype: Any, bits: Any) -> Any:
     return np.full(1, value, dtype).view(bits)
 
@@ -27,7 +40,9 @@ def _single(value: Any, dtype: Any, bits: Any) -> Any:
 def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
     """Entries in the place of `plain` ones, which serve small arrays, several dtypes and those that no kernel knows."""
     plain = dict(plain)  # the caller puts the results into the table that it passes
-    plain_where, plain_fill = plain["where"], plain["masked_fill"]
+    plain_where, plain_fill, plain_getitem, plain_new, plain_put = (
+        plain[name] for name in ("where", "masked_fill", "getitem", "scatter_new", "index_put")
+    )
 
     def where(mask: Array, a: Any, b: Any) -> Array:
         arrays = [value for value in (a, b) if isinstance(value, np.ndarray) and value.ndim]
@@ -64,4 +79,37 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
 
         return entry
 
-    return {"where": where, "masked_fill": masked_fill, "tril": triangle("tril"), "triu": triangle("triu")}
+    def nonzero(x: Array) -> tuple[Array, ...]:
+        if x.size < _LARGE:
+            return x.nonzero()
+        rest = _compression().places(x if x.dtype == np.bool_ else x != 0)
+        found = []
+        for length in reversed(x.shape[1:]):
+            above = rest // length
+            found.append(rest - above * length)
+            rest = above
+        return (rest, *reversed(found))
+
+    def getitem(x: Array, *, index: tuple[Any, ...]) -> Array:
+        if not _large_mask(index):
+            return plain_getitem(x, index=index)
+        mask, bits = index[0], BITS.get(x.itemsize)
+        if mask.shape != x.shape[: mask.ndim]:
+            return x[index]
+        if mask.shape == x.shape and bits:
+            return _compression().compress(mask, as_bits(x, bits)).view(x.dtype)
+        return np.reshape(x, (mask.size, *x.shape[mask.ndim :])).take(_compression().places(mask), axis=0)
+
+    def scatter_new(values: Array, *, shape: tuple[int, ...], index: Any, unique: bool) -> Array:
+        bits = BITS.get(values.itemsize)
+        if not _large_mask(index) or bits is None or values.ndim != 1 or index[0].shape != shape:
+            return plain_new(values, shape=shape, index=index, unique=unique)
+        return _compression().expand(index[0], as_bits(values, bits)).view(values.dtype)
+
+    def index_put(x: Array, values: Any, *, index: Any, accumulate: bool = False, out: Array | None = None) -> Array:
+        if accumulate or np.ndim(values) or not _large_mask(index) or index[0].shape != x.shape:
+            return plain_put(x, values, index=index, accumulate=accumulate, out=out)
+        return masked_fill(x, index[0], values, out=out)
+
+    entries = (where, masked_fill, nonzero, getitem, scatter_new, index_put)
+    return {"tril": triangle("tril"), "triu": triangle("triu")} | {entry.__name__: entry for entry in entries}

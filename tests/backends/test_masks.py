@@ -77,6 +77,49 @@ def test_triangles(dtype: Any, name: str) -> None:
             check(TABLE[name](x, k=k), PLAIN[name](x, k=k), x)
 
 
+@pytest.mark.parametrize("share", [0, 0.01, 0.5, 1])
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_elements_at_a_mask(dtype: Any, share: float) -> None:
+    x = number(dtype)
+    for mask in (RNG.random(SHAPE) < share, RNG.random(SHAPE[::-1]).T < share):
+        for array in (x, x.transpose(0, 2, 1).copy().transpose(0, 2, 1)):
+            found, wanted = (table["getitem"](array, index=(mask,)) for table in (TABLE, PLAIN))
+            check(found, wanted, x)
+        for values in (found, np.broadcast_to(np.ones((), dtype), found.shape)):
+            arguments = {"shape": SHAPE, "index": (mask,), "unique": True}
+            check(TABLE["scatter_new"](values, **arguments), PLAIN["scatter_new"](values, **arguments), found)
+        for one, other in zip(TABLE["nonzero"](mask), np.nonzero(mask), strict=True):
+            check(one, other)
+        for value in (1, np.ones((), dtype)):
+            check(TABLE["index_put"](x, value, index=(mask,)), PLAIN["index_put"](x, value, index=(mask,)), x)
+            out = x.copy()
+            assert TABLE["index_put"](out, value, index=(mask,), out=out) is out
+            check(out, PLAIN["index_put"](x, value, index=(mask,)))
+    check(TABLE["index_put"](x, found, index=(mask,)), PLAIN["index_put"](x, found, index=(mask,)), x)
+
+
+def test_rows_at_a_mask() -> None:
+    x, mask = RNG.random((130, 140, 5)), RNG.random((130, 140)) > 0.5
+    check(TABLE["getitem"](x, index=(mask,)), x[mask], x)
+    check(TABLE["getitem"](x.transpose(1, 0, 2), index=(mask.T,)), x.transpose(1, 0, 2)[mask.T], x)
+    check(TABLE["scatter_new"](x[mask], shape=x.shape, index=(mask,), unique=True), np.where(mask[..., None], x, 0))
+    with pytest.raises(IndexError):
+        TABLE["getitem"](x, index=(mask.T,))
+    with pytest.raises(ValueError, match="True|shape"):
+        TABLE["scatter_new"](np.ones(7), shape=mask.shape, index=(mask,), unique=True)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("shape", [(20_000,), (130, 140), (3, 1, 130, 140), (20_000, 1)], ids=str)
+def test_nonzero(shape: tuple[int, ...], dtype: Any) -> None:
+    x = RNG.integers(0, 3, shape).astype(dtype)
+    if x.dtype.kind in "fc":
+        x.flat[5], x.flat[6] = np.nan, -0.0
+    for array in (x, x.T):
+        for found, wanted in zip(TABLE["nonzero"](array), np.nonzero(array.astype("c16")), strict=True):
+            check(found, wanted)
+
+
 def test_shapes_that_do_not_broadcast() -> None:
     with pytest.raises(ValueError, match="broadcast"):
         TABLE["where"](MASKS["full"], np.zeros((2, 130, 140)), np.zeros((2, 130, 140)))
