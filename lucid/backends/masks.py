@@ -1,4 +1,4 @@
-"""Elements chosen by a mask on the CPU, and the places of those that are not 0: NumPy's ways for small arrays, else our kernels."""
+"""Elements chosen by a mask on the CPU, and places of those that are not 0: NumPy's ways or, for large arrays, our kernels."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping

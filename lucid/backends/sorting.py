@@ -55,9 +55,7 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
         return gather(x, indices, axis=axis), indices
 
     def topk(x: Array, *, k: int, axis: int, largest: bool) -> Any:
-        # A few of wide keys are found faster by parting them than by sorting all.
-        few = 0 < 4 * k < x.shape[axis]
-        found = _keys(x, axis, largest) if k and not (few and x.itemsize > 4) else None
+        found = _keys(x, axis, largest) if k else None
         if found is None:
             return plain_topk(x, k=k, axis=axis, largest=largest)
         keys, wide_keys = found

@@ -40,6 +40,14 @@ def test_digits_of_doubles_below_those_of_singles() -> None:
     np.testing.assert_array_equal(sorting.order(sorting.float_keys(x, False), True), stable(x, False))
 
 
+@pytest.mark.parametrize("runs", [1, 3, 700, 2000])
+def test_wide_keys_with_the_same_upper_half(runs: int) -> None:
+    """Short runs are sorted by insertion, long ones by their lower halves."""
+    x = (RNG.integers(0, runs, (3, 2000)) << 40) + RNG.integers(0, 1000, (3, 2000)) + np.array([[0], [1 << 62], [0]])
+    keys = sorting.integer_keys(x, int(x.min()), int(x.max()), False)
+    np.testing.assert_array_equal(sorting.order(keys, True), stable(x, False))
+
+
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize(("low", "high", "dtype"), [(0, 2, bool), (-128, 128, np.int8), (-5, 5, np.int64), (0, 1 << 32, np.uint32),
                                                     (-(1 << 31), 1 << 31, np.int32), (-(1 << 63), (1 << 63) - 1, np.int64),
