@@ -55,13 +55,12 @@ def _fill_in_place_parallel(mask: Any, value: Any, y: Any) -> None:
 @jit_exact
 def _triangles(x: Any, y: Any, k: int, lower: bool, height: int, first: int, last: int) -> None:
     """Rows first..last of matrices of `height` rows: up to the diagonal `k`, or from it on; zeros elsewhere."""
-    width = x.shape[1]
-    for row in range(first, last):
-        edge = min(max(row % height + k + (1 if lower else 0), 0), width)
-        start, stop = (0, edge) if lower else (edge, width)
-        y[row, :start] = 0
-        y[row, start:stop] = x[row, start:stop]
-        y[row, stop:] = 0
+    for r in range(first, last):
+        edge = r % height + k + (1 if lower else 0)
+        row, found = x[r], y[r]
+        for c in range(row.shape[0]):
+            element = row[c]
+            found[c] = element if (c < edge) == lower else 0
 
 
 @jit_parallel
