@@ -74,6 +74,7 @@ def _copies(dtype: Any, device: str, sizes: Sequence[int]) -> None:
         x = lucid.ones(4 * size, 4 * size, dtype=dtype, device=device)
         for part in (x.t(), x[:, 1:], x[:, ::2]):
             part.contiguous()
+        x.flip(1)
 
 
 def _indices(dtype: Any, device: str, sizes: Sequence[int]) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .bits import BITS, as_bits
 from .memory_format import in_memory_order, inverse
 
 Array = np.ndarray[Any, Any]
@@ -29,6 +30,11 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
         return _row_major(x) if axes is None else _row_major(x.transpose(axes)).transpose(inverse(axes))
 
     def flip(x: Array, *, axis: Any) -> Any:
+        bits = BITS.get(x.itemsize)
+        if x.nbytes >= LARGE and x.flags.c_contiguous and tuple(axis) == (x.ndim - 1,) and bits:
+            from lucid_kernels.cpu import reversal
+
+            return reversal.reverse(as_bits(x, bits)).view(x.dtype)
         return in_memory_order(np.flip(x, axis), copy)
 
     def fill(x: Array, *, value: Any, out: Array | None = None) -> Any:
