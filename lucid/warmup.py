@@ -90,10 +90,8 @@ def _indices(dtype: Any, device: str, sizes: Sequence[int]) -> None:
 def _masks(dtype: Any, device: str, sizes: Sequence[int]) -> None:
     for size in sizes:
         x = _random(size, 2 * size, like=(dtype, device))
-        lucid.where(x > 0, x, x.detach()).masked_fill(x > 1, 0).tril().sum().backward()
-        x.detach().masked_fill_(x > 1, 0)
         x[x > 0].sum().backward()
-        lucid.nonzero(x)
+        lucid.nonzero(x), x.tril()
 
 
 def _sorting(dtype: Any, device: str, sizes: Sequence[int]) -> None:
@@ -255,10 +253,11 @@ def _resampling(dtype: Any, device: str, sizes: Sequence[int]) -> None:
 #: What runs the kernels of a family: `recipe(dtype, device, sizes)`.
 RECIPES: dict[str, Recipe] = {
     "elementwise": _elementwise, "in_place": _in_place, "combination": _combination, "streaming": _streaming, "copies": _copies,
-    "softmax": _softmax, "cross_entropy": _cross_entropy, "attention": _attention, "batch_norm": _batch_norm,
-    "batch_norm_relu": _batch_norm_relu, "layer_norm": _layer_norm, "rms_norm": _rms_norm, "conv2d": _conv2d, "pool2d": _pool2d,
-    "embedding": _embedding, "random": _random_numbers, "optimizer": _optimizer, "bounds": _bounds, "fused": _fused,
-    "formulas": _formulas, "special": _special, "products": _products, "resampling": _resampling,
+    "indices": _indices, "masks": _masks, "sorting": _sorting, "softmax": _softmax, "cross_entropy": _cross_entropy,
+    "attention": _attention, "batch_norm": _batch_norm, "batch_norm_relu": _batch_norm_relu, "layer_norm": _layer_norm,
+    "rms_norm": _rms_norm, "conv2d": _conv2d, "pool2d": _pool2d, "embedding": _embedding, "random": _random_numbers,
+    "optimizer": _optimizer, "bounds": _bounds, "fused": _fused, "formulas": _formulas, "special": _special,
+    "products": _products, "resampling": _resampling,
 }
 
 

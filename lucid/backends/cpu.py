@@ -52,9 +52,7 @@ def _linear(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None) -> Any:
 
 
 _small_lerp, _small_add_scaled, _small_power = TABLE["lerp"], TABLE["add_scaled"], TABLE["power"]
-_small_where, _small_masked_fill = TABLE["where"], TABLE["masked_fill"]
 _NATIVE = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
-_CHOICES = 1 << 12  # elements; Numba is imported with the first masks of as many
 
 
 def _combined(*arrays: Any) -> bool:
@@ -80,39 +78,8 @@ def _add_scaled(a: np.ndarray, b: np.ndarray, *, alpha: float, out: np.ndarray |
     return kernels.add_scaled(a, b, alpha=alpha, out=out)
 
 
-def _where(condition: np.ndarray, a: Any, b: Any) -> Any:
-    """NumPy's, or our kernel for many elements."""
-    like = [value for value in (a, b) if isinstance(value, np.ndarray)]
-    dtype = like[0].dtype
-    if max(array.size for array in like) < _CHOICES or dtype.itemsize > 8 or any(array.dtype != dtype for array in like):
-        return _small_where(condition, a, b)
-    from lucid_kernels.cpu import combination as kernels
-
-    full = [array for array in like if array.ndim]
-    shape = full[0].shape
-    if not _is_plain(shape, *full) or not _broadcasts(condition.shape, shape):
-        return _small_where(condition, a, b)
-    return kernels.where(np.broadcast_to(condition, shape), np.asarray(a, dtype), np.asarray(b, dtype))
-
-
 def _is_plain(shape: tuple[int, ...], *arrays: np.ndarray) -> bool:
     return all(array.shape == shape and array.flags.c_contiguous for array in arrays)
-
-
-def _broadcasts(shape: tuple[int, ...], other: tuple[int, ...]) -> bool:
-    """Whether an array of `shape` broadcasts to the shape `other`."""
-    rank = len(shape)
-    return rank <= len(other) and all(n in (1, m) for n, m in zip(shape, other[len(other) - rank:], strict=True))
-
-
-def _masked_fill(x: np.ndarray, mask: np.ndarray, value: Any, *, out: np.ndarray | None = None) -> Any:
-    """NumPy's, or our kernel for many elements."""
-    here = out is None or (out is x and x.flags.writeable)
-    if x.size < _CHOICES or x.itemsize > 8 or not x.flags.c_contiguous or not here:
-        return _small_masked_fill(x, mask, value, out=out)
-    from lucid_kernels.cpu import combination as kernels
-
-    return kernels.masked_fill(x, np.broadcast_to(mask, x.shape), np.asarray(value, x.dtype), out=out)
 
 
 def _power(a: Any, b: Any, *, out: np.ndarray | None = None) -> Any:
@@ -141,7 +108,7 @@ def _exp(x: np.ndarray, *, out: np.ndarray | None = None) -> Any:
     return kernels.exp(x, out=out)
 
 
-TABLE |= {"lerp": _lerp, "add_scaled": _add_scaled, "where": _where, "masked_fill": _masked_fill, "power": _power}
+TABLE |= {"lerp": _lerp, "add_scaled": _add_scaled, "power": _power}
 TABLE["linear"] = _linear
 TABLE["exp"] = _exp
 TABLE |= reductions.table(TABLE)

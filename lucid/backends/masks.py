@@ -11,13 +11,13 @@ from .bits import BITS, as_bits
 Array = np.ndarray[Any, Any]
 Kernel = Callable[..., Any]
 
-_LARGE = 1 << 14  # elements; Numba is imported with the first array of as many
+_LARGE = 1 << 12  # elements; Numba is imported with the first array of as many
 
 
-def _kernels() -> Any:
-    from lucid_kernels.cpu import selection  # compiles with Numba: imported with the first large mask
+def _combination() -> Any:
+    from lucid_kernels.cpu import combination  # compiles with Numba: imported with the first large mask
 
-    return selection
+    return combination
 
 
 def _compression() -> Any:
@@ -33,10 +33,6 @@ def _large_mask(index: tuple[Any, ...]) -> bool:
     return bool(index[0].size >= _LARGE and index[0].dtype.kind == "b")
 
 
-def _single(value: Any, dtype: Any, bits: Any) -> Any:
-    return np.full(1, value, dtype).view(bits)
-
-
 def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
     """Entries in the place of `plain` ones, which serve small arrays, several dtypes and those that no kernel knows."""
     plain = dict(plain)  # the caller puts the results into the table that it passes
@@ -44,38 +40,30 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
         plain[name] for name in ("where", "masked_fill", "getitem", "scatter_new", "index_put")
     )
 
-    def where(mask: Array, a: Any, b: Any) -> Array:
+    def where(condition: Array, a: Any, b: Any) -> Array:
         arrays = [value for value in (a, b) if isinstance(value, np.ndarray) and value.ndim]
-        if not arrays or arrays[0].size < _LARGE or mask.dtype != np.bool_:
-            return plain_where(mask, a, b)
         dtype = np.result_type(a, b)
-        bits = BITS.get(dtype.itemsize)
-        if bits is None or any(array.dtype != dtype for array in arrays):
-            return plain_where(mask, a, b)
-        shape = np.broadcast_shapes(mask.shape, *[array.shape for array in arrays])
-        mask, *given = (np.broadcast_to(array, shape) for array in (mask, *arrays))
-        flat = [as_bits(array, bits) for array in given]
-        if len(flat) == 2:
-            return _kernels().choose(mask, *flat).view(dtype)
-        number = _single(b if arrays[0] is a else a, dtype, bits)
-        return _kernels().fill(np.logical_not(mask) if arrays[0] is a else mask, *flat, number).view(dtype)
+        alike = all(array.dtype == dtype for array in arrays) and dtype.itemsize <= 8 and condition.dtype == np.bool_
+        if not alike or max((array.size for array in arrays), default=0) < _LARGE:
+            return plain_where(condition, a, b)
+        shape = np.broadcast_shapes(condition.shape, *[array.shape for array in arrays])
+        sides = [value if np.ndim(value) == 0 else np.broadcast_to(value, shape) for value in (a, b)]
+        return _combination().where(np.broadcast_to(condition, shape), *[np.asarray(side, dtype) for side in sides])
 
     def masked_fill(x: Array, mask: Array, value: Any, *, out: Array | None = None) -> Array:
-        bits = BITS.get(x.itemsize)
-        if x.size < _LARGE or bits is None or mask.dtype != np.bool_ or (out is not None and not out.flags.c_contiguous):
+        here = out is None or (out is x and x.flags.writeable)
+        if x.size < _LARGE or x.itemsize > 8 or mask.dtype != np.bool_ or not here:
             return plain_fill(x, mask, value, out=out)
-        mask, number = np.broadcast_to(mask, x.shape), _single(value, x.dtype, bits)
-        if out is None:
-            return _kernels().fill(mask, as_bits(x, bits), number).view(x.dtype)
-        _kernels().fill_in_place(mask.copy() if np.may_share_memory(mask, out) else mask, as_bits(out, bits), number)
-        return out
+        return _combination().masked_fill(x, np.broadcast_to(mask, x.shape), np.asarray(value, x.dtype), out=out)
 
     def triangle(name: str) -> Kernel:
         def entry(x: Array, k: int = 0) -> Array:
             bits = BITS.get(x.itemsize)
             if x.size < _LARGE or bits is None:
                 return plain[name](x, k)
-            return _kernels().triangle(as_bits(x, bits), k, name == "tril").view(x.dtype)
+            from lucid_kernels.cpu import triangles
+
+            return triangles.triangle(as_bits(x, bits), k, name == "tril").view(x.dtype)
 
         return entry
 
