@@ -74,6 +74,31 @@ def _copies(dtype: Any, device: str, sizes: Sequence[int]) -> None:
         x = lucid.ones(4 * size, 4 * size, dtype=dtype, device=device)
         for part in (x.t(), x[:, 1:], x[:, ::2]):
             part.contiguous()
+        x.flip(1)
+
+
+def _indices(dtype: Any, device: str, sizes: Sequence[int]) -> None:
+    """Elements and slices by index: what gradients need, and `scatter`."""
+    for size in sizes:
+        x, places = _random(size, 2 * size, like=(dtype, device)), lucid.arange(size, device=device)
+        for dim, indices in ((0, places.reshape(-1, 1).expand(size, 2 * size)), (1, places.expand(size, size))):
+            x.gather(dim, indices).scatter_add(dim, indices, x.narrow(1, 0, indices.shape[1])).sum().backward()
+            x.detach().scatter(dim, indices, 1.0)
+        x[places].sum().backward()
+
+
+def _masks(dtype: Any, device: str, sizes: Sequence[int]) -> None:
+    for size in sizes:
+        x = _random(size, 2 * size, like=(dtype, device))
+        x[x > 0].sum().backward()
+        lucid.nonzero(x), x.tril()
+
+
+def _sorting(dtype: Any, device: str, sizes: Sequence[int]) -> None:
+    for size in sizes:
+        x = lucid.rand(size, 2 * size, dtype=dtype, device=device)
+        x.sort(), x.topk(2)
+        lucid.randperm(size * size, device=device)
 
 
 def _softmax(dtype: Any, device: str, sizes: Sequence[int]) -> None:
@@ -248,12 +273,13 @@ def _resampling(dtype: Any, device: str, sizes: Sequence[int]) -> None:
 
 #: What runs the kernels of a family: `recipe(dtype, device, sizes)`.
 RECIPES: dict[str, Recipe] = {
-    "elementwise": _elementwise, "in_place": _in_place, "combination": _combination, "streaming": _streaming, "copies": _copies,
-    "softmax": _softmax, "cross_entropy": _cross_entropy, "attention": _attention, "batch_norm": _batch_norm,
-    "batch_norm_relu": _batch_norm_relu, "layer_norm": _layer_norm, "group_norm": _group_norm, "rms_norm": _rms_norm,
-    "conv2d": _conv2d, "conv2d_relu_max_pool2d": _conv2d_relu_max_pool2d, "pool2d": _pool2d, "embedding": _embedding,
-    "random": _random_numbers, "optimizer": _optimizer, "bounds": _bounds, "fused": _fused, "formulas": _formulas,
-    "special": _special, "products": _products, "recurrent": _recurrent, "resampling": _resampling,
+    "elementwise": _elementwise, "in_place": _in_place, "combination": _combination, "streaming": _streaming,
+    "copies": _copies, "indices": _indices, "masks": _masks, "sorting": _sorting, "softmax": _softmax,
+    "cross_entropy": _cross_entropy, "attention": _attention, "batch_norm": _batch_norm, "batch_norm_relu": _batch_norm_relu,
+    "layer_norm": _layer_norm, "group_norm": _group_norm, "rms_norm": _rms_norm, "conv2d": _conv2d,
+    "conv2d_relu_max_pool2d": _conv2d_relu_max_pool2d, "pool2d": _pool2d, "embedding": _embedding, "random": _random_numbers,
+    "optimizer": _optimizer, "bounds": _bounds, "fused": _fused, "formulas": _formulas, "special": _special,
+    "products": _products, "recurrent": _recurrent, "resampling": _resampling,
 }
 
 

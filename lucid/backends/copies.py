@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from lucid_kernels.cpu._pool import empty
 
-from .memory_format import inverse
+from .bits import BITS, as_bits
+from .memory_format import in_memory_order, inverse
 
 Array = np.ndarray[Any, Any]
 Kernel = Callable[..., Any]
@@ -33,6 +34,14 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
         if out is not None:
             return _copy_into(out, x) if x.nbytes >= _LARGE_JOIN and _apart(x, out) else plain_copy(x, out=out)
         return _row_major(x) if axes is None else _row_major(x.transpose(axes)).transpose(inverse(axes))
+
+    def flip(x: Array, *, axis: Any) -> Any:
+        bits = BITS.get(x.itemsize)
+        if x.nbytes >= LARGE and x.flags.c_contiguous and tuple(axis) == (x.ndim - 1,) and bits:
+            from lucid_kernels.cpu import reversal
+
+            return reversal.reverse(as_bits(x, bits)).view(x.dtype)
+        return in_memory_order(np.flip(x, axis), copy)
 
     def fill(x: Array, *, value: Any, out: Array | None = None) -> Any:
         return _filled(np.empty_like(x) if out is None else out, value)
@@ -67,8 +76,8 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
             return plain_stack(*arrays, axis=axis)
         return _joined(expanded, axis)
 
-    return {"copy": copy, "fill": fill, "empty": new_array, "full": full, "contiguous": contiguous, "reshape": reshape,
-            "concatenate": concatenate, "stack": stack}
+    return {"copy": copy, "fill": fill, "flip": flip, "empty": new_array, "full": full, "contiguous": contiguous,
+            "reshape": reshape, "concatenate": concatenate, "stack": stack}
 
 
 def _filled(out: Array, value: Any) -> Array:

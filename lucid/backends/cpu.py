@@ -13,42 +13,20 @@ from . import (
     elementwise,
     fourier,
     functions,
+    indexing,
     lapack,
     lazy,
+    masks,
     movement,
     ordering,
     reductions,
     resampling,
     scans,
+    sorting,
 )
 from .device import Device
 
 DEVICE = Device("cpu")
-
-
-_LARGE_SLICES = 1 << 12  # elements; Numba is imported with the first slices of as many
-
-
-def _scatter_add(array: np.ndarray, index: Any, values: np.ndarray) -> None:
-    """Add `values` at `index`, by our kernel for large slices along one dimension: `add.at` takes 10 to 40 times as long."""
-    *others, last = index if isinstance(index, tuple) else (index,)
-    whole = all(isinstance(other, slice) and other == slice(None) for other in others)
-    if not whole or not isinstance(last, np.ndarray) or not _are_slices(array, len(others), last, values):
-        np.add.at(array, index, values)
-        return
-    from lucid_kernels.cpu import scatter_add as kernels
-
-    kernels.scatter_add(array, last, values, len(others))
-
-
-def _are_slices(array: np.ndarray, axis: int, indices: np.ndarray, values: Any) -> bool:
-    """Whether `values` are large slices of `array` along `axis`, in row-major order."""
-    if not isinstance(values, np.ndarray) or values.size < _LARGE_SLICES or indices.ndim != 1 or indices.dtype != np.int64:
-        return False
-    shape = (*array.shape[:axis], indices.size, *array.shape[axis + 1:])
-    plain = array.dtype in (np.float32, np.float64) and array.flags.c_contiguous and values.flags.c_contiguous
-    alike = plain and values.dtype == array.dtype and values.shape == shape
-    return bool(alike and indices.min() >= 0 and indices.max() < array.shape[axis])
 
 
 def _multiply(a: np.ndarray, b: np.ndarray) -> Any:
@@ -57,9 +35,11 @@ def _multiply(a: np.ndarray, b: np.ndarray) -> Any:
     return blas.matmul(a, b)
 
 
-TABLE: dict[str, Callable[..., Any]] = functions.table(np, _scatter_add, _multiply) | lapack.table()
+TABLE: dict[str, Callable[..., Any]] = functions.table(np, indexing.scatter_add, _multiply) | lapack.table()
 TABLE |= movement.table(np) | ordering.table(np) | fourier.table(np)
 TABLE |= copies.table(TABLE)
+TABLE |= indexing.table(TABLE) | masks.table(TABLE)
+TABLE |= sorting.table(TABLE)
 _plain_linear = TABLE["linear"]
 
 
@@ -72,9 +52,7 @@ def _linear(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None) -> Any:
 
 
 _small_lerp, _small_add_scaled, _small_power = TABLE["lerp"], TABLE["add_scaled"], TABLE["power"]
-_small_where, _small_masked_fill = TABLE["where"], TABLE["masked_fill"]
 _NATIVE = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
-_CHOICES = 1 << 12  # elements; Numba is imported with the first masks of as many
 
 
 def _combined(*arrays: Any) -> bool:
@@ -100,39 +78,8 @@ def _add_scaled(a: np.ndarray, b: np.ndarray, *, alpha: float, out: np.ndarray |
     return kernels.add_scaled(a, b, alpha=alpha, out=out)
 
 
-def _where(condition: np.ndarray, a: Any, b: Any) -> Any:
-    """NumPy's, or our kernel for many elements."""
-    like = [value for value in (a, b) if isinstance(value, np.ndarray)]
-    dtype = like[0].dtype
-    if max(array.size for array in like) < _CHOICES or dtype.itemsize > 8 or any(array.dtype != dtype for array in like):
-        return _small_where(condition, a, b)
-    from lucid_kernels.cpu import combination as kernels
-
-    full = [array for array in like if array.ndim]
-    shape = full[0].shape
-    if not _is_plain(shape, *full) or not _broadcasts(condition.shape, shape):
-        return _small_where(condition, a, b)
-    return kernels.where(np.broadcast_to(condition, shape), np.asarray(a, dtype), np.asarray(b, dtype))
-
-
 def _is_plain(shape: tuple[int, ...], *arrays: np.ndarray) -> bool:
     return all(array.shape == shape and array.flags.c_contiguous for array in arrays)
-
-
-def _broadcasts(shape: tuple[int, ...], other: tuple[int, ...]) -> bool:
-    """Whether an array of `shape` broadcasts to the shape `other`."""
-    rank = len(shape)
-    return rank <= len(other) and all(n in (1, m) for n, m in zip(shape, other[len(other) - rank:], strict=True))
-
-
-def _masked_fill(x: np.ndarray, mask: np.ndarray, value: Any, *, out: np.ndarray | None = None) -> Any:
-    """NumPy's, or our kernel for many elements."""
-    here = out is None or (out is x and x.flags.writeable)
-    if x.size < _CHOICES or x.itemsize > 8 or not x.flags.c_contiguous or not here:
-        return _small_masked_fill(x, mask, value, out=out)
-    from lucid_kernels.cpu import combination as kernels
-
-    return kernels.masked_fill(x, np.broadcast_to(mask, x.shape), np.asarray(value, x.dtype), out=out)
 
 
 def _power(a: Any, b: Any, *, out: np.ndarray | None = None) -> Any:
@@ -161,7 +108,7 @@ def _exp(x: np.ndarray, *, out: np.ndarray | None = None) -> Any:
     return kernels.exp(x, out=out)
 
 
-TABLE |= {"lerp": _lerp, "add_scaled": _add_scaled, "where": _where, "masked_fill": _masked_fill, "power": _power}
+TABLE |= {"lerp": _lerp, "add_scaled": _add_scaled, "power": _power}
 TABLE["linear"] = _linear
 TABLE["exp"] = _exp
 TABLE |= reductions.table(TABLE)

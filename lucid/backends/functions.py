@@ -23,7 +23,7 @@ Kernel = Callable[..., Any]
 # Functions of the same name and meaning in both modules, called as they are.
 SAME = """
 abs add arange argsort bitwise_and bitwise_invert bitwise_or bitwise_xor ceil
-cos cosh exp exp2 expm1 eye flip floor fmod floor_divide isfinite isinf isnan linspace
+cos cosh exp exp2 expm1 eye floor fmod floor_divide isfinite isinf isnan linspace
 log log10 log1p log2 logical_and logical_not logical_or logical_xor maximum minimum
 arctan arctan2 power reciprocal remainder roll sin sinh sqrt square take take_along_axis tan tril triu
 trunc where
@@ -75,6 +75,10 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
             return x.copy() if axes is None else x.transpose(axes).copy().transpose(inverse(axes))
         out[...] = x
         return out
+
+    @entry
+    def flip(x: Array, *, axis: Any) -> Array:
+        return in_memory_order(xp.flip(x, axis), lambda array: array.copy())
 
     @entry
     def fill(x: Array, *, value: Any, out: Array | None = None) -> Array:
@@ -225,6 +229,11 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
         return xp.take(x, indices, axis=axis)
 
     @entry
+    def index_select_grad(g: Array, indices: Array, *, shape: tuple[int, ...], axis: int) -> Array:
+        """Zeros of `shape` with the slices of `g` added where `index_select` would read."""
+        return scatter_new(g, shape=shape, index=(*(slice(None),) * axis, indices), unique=False)
+
+    @entry
     def embedding(weight: Array, indices: Array, *, padding_idx: int | None) -> Array:
         """The rows of `weight` named by 1-d `indices`; `padding_idx` matters to the gradient only."""
         return weight.take(indices, axis=0)
@@ -239,6 +248,13 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
     def gather(x: Array, indices: Array, *, axis: int) -> Array:
         """`take_along_axis` for indices that may be shorter than `x` along the other axes."""
         return x[spot(indices, axis)]
+
+    @entry
+    def gather_grad(g: Array, indices: Array, *, shape: tuple[int, ...], axis: int) -> Array:
+        """Zeros of `shape` with `g` added where `gather` would read."""
+        result = xp.zeros(shape, g.dtype)
+        accumulate_at(result, spot(indices, axis), g)
+        return result
 
     @entry
     def scatter(x: Array, indices: Array, source: Any, *, axis: int, accumulate: bool = False,

@@ -1,6 +1,6 @@
-"""Running sums, products and log-sums of CPU arrays, accumulated in twice the precision, as PyTorch does.
+"""Running sums, products, extrema and log-sums of CPU arrays; sums and products are accumulated in twice the precision.
 
-NumPy adds float32 to float32: after a thousand numbers the error is ten times PyTorch's.
+So does PyTorch. NumPy adds float32 to float32: after a thousand numbers the error is ten times PyTorch's.
 """
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .functions import wide as single
 from .lazy import LARGE
 
 Array = Any
@@ -18,7 +19,7 @@ _WIDER = {np.dtype("f4"): np.dtype("f8"), np.dtype("c8"): np.dtype("c16")}
 
 
 def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
-    """`cumsum`, `cumprod` and `logcumsumexp` for NumPy arrays; `plain` has those that accumulate in the dtype of the result."""
+    """The scans of NumPy arrays; `plain` has those that accumulate in the dtype of the result."""
     narrow = {name: plain[name] for name in ("cumsum", "cumprod", "logcumsumexp")}
 
     def wide(name: str, x: Array, axis: int, target: Any, **options: Any) -> Array:
@@ -27,17 +28,33 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
         with np.errstate(over="ignore"):
             return narrow[name](x.astype(_WIDER[target]), axis=axis).astype(target)
 
-    def cumsum(x: Array, *, axis: int, dtype: Any = None) -> Array:
-        if x.size < LARGE or x.dtype.char not in "fd" or (dtype is not None and dtype != x.dtype):
-            return wide("cumsum", x, axis, dtype or x.dtype, dtype=dtype)
-        from lucid_kernels.cpu import scan  # compiles with Numba: imported with the first large array
+    def scan(name: str) -> Kernel:
+        def entry(x: Array, *, axis: int, dtype: Any = None) -> Array:
+            if x.size < LARGE or x.dtype.char not in "fd" or (dtype is not None and dtype != x.dtype):
+                return wide(name, x, axis, dtype or x.dtype, dtype=dtype)
+            from lucid_kernels.cpu import scan  # compiles with Numba: imported with the first large array
 
-        return scan.cumsum(x, axis=axis)
+            return getattr(scan, name)(x, axis=axis)
 
-    def cumprod(x: Array, *, axis: int, dtype: Any = None) -> Array:
-        return wide("cumprod", x, axis, dtype or x.dtype, dtype=dtype)
+        return entry
+
+    def extremes(name: str) -> Kernel:
+        ordinary = plain[name]
+
+        def entry(x: Array, *, axis: int) -> tuple[Array, Array]:
+            numbers = single(x) if x.size >= LARGE else x
+            if x.size < LARGE or numbers.dtype.char not in "fdlqi":
+                values, places = ordinary(x, axis=axis)
+                return values, places
+            from lucid_kernels.cpu import running_extremes
+
+            values, places = running_extremes.running_extremes(numbers, axis=axis, smallest=name == "cummin")
+            return values.astype(x.dtype, copy=False), places
+
+        return entry
 
     def logcumsumexp(x: Array, *, axis: int) -> Array:
         return wide("logcumsumexp", x, axis, x.dtype)
 
-    return {"cumsum": cumsum, "cumprod": cumprod, "logcumsumexp": logcumsumexp}
+    return {"cumsum": scan("cumsum"), "cumprod": scan("cumprod"), "cummax": extremes("cummax"), "cummin": extremes("cummin"),
+            "logcumsumexp": logcumsumexp}

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from ..autograd.op import Pull
 from ..tensor import Tensor
+from .gather_scatter import place_op
 
 
 class ValuesIndices(NamedTuple):
@@ -24,6 +25,6 @@ def selected_rule(needs: Any, x: Tensor, *, axis: int, keepdims: bool = True, **
         indices = y[0]
         if not keepdims:
             g, indices = g.unsqueeze(axis), indices.unsqueeze(axis)
-        return (g.new_zeros(shape).scatter(axis, indices, g),)
+        return (place_op(g, indices, shape=shape, axis=axis),)
 
     return pull

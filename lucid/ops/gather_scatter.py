@@ -16,7 +16,11 @@ METHODS = ("gather", "scatter", "scatter_", "scatter_add", "scatter_add_", "take
 
 def _gather_rule(needs: Any, x: Tensor, index: Tensor, *, axis: int) -> Pull:
     shape = x._array.shape
-    return lambda g, y: (_scatter(g.new_zeros(shape), index, g, axis=axis, accumulate=True), None)
+    return lambda g, y: (place_op(g, index, shape=shape, axis=axis), None)
+
+
+def _place_rule(needs: Any, g: Tensor, index: Tensor, *, shape: tuple[int, ...], axis: int) -> Pull:
+    return lambda gg, y: (gather_op(gg, index, axis=axis), None)
 
 
 def _scatter_rule(needs: Any, x: Tensor, index: Tensor, source: Any, *, axis: int, accumulate: bool = False) -> Pull:
@@ -34,6 +38,8 @@ def _scatter_rule(needs: Any, x: Tensor, index: Tensor, source: Any, *, axis: in
 
 # For the modules beside this one too: without a check of the indices.
 gather_op = Op("gather", _gather_rule)
+# Zeros of a shape with the elements of a tensor added where `gather` would read: the gradient of what selects elements.
+place_op = Op("gather_grad", _place_rule)
 _scatter = Op("scatter", _scatter_rule)
 
 

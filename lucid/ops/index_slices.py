@@ -25,10 +25,15 @@ def _index_add_rule(needs: Any, x: Tensor, index: Tensor, source: Tensor, *, axi
 
 def _index_select_rule(needs: Any, x: Tensor, index: Tensor, *, axis: int) -> Pull:
     shape = x._array.shape
-    return lambda g, y: (_index_add(g.new_zeros(shape), index, g, axis=axis), None)
+    return lambda g, y: (_place(g, index, shape=shape, axis=axis), None)
+
+
+def _place_rule(needs: Any, g: Tensor, index: Tensor, *, shape: tuple[int, ...], axis: int) -> Pull:
+    return lambda gg, y: (index_select_op(gg, index, axis=axis), None)
 
 
 _index_add = Op("index_add", _index_add_rule)
+_place = Op("index_select_grad", _place_rule)
 
 
 # For the modules beside this one too: without a check of the indices.

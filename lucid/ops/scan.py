@@ -12,6 +12,7 @@ from ._reduction import total_dtype
 from ._selection import ValuesIndices
 from .comparison import logical_xor, where
 from .creation import eye
+from .gather_scatter import place_op
 from .joining import cat
 
 METHODS = ("cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "diff")
@@ -51,7 +52,7 @@ def _cumprod_rule(needs: Any, x: Tensor, *, axis: int, dtype: Any) -> Pull:
 
 def _running_rule(needs: Any, x: Tensor, *, axis: int) -> Pull:
     shape = x._array.shape
-    return lambda g, y: (g.new_zeros(shape).scatter_add(axis, y[0], g),)
+    return lambda g, y: (place_op(g, y[0], shape=shape, axis=axis),)
 
 
 def _logcumsumexp_rule(needs: Any, x: Tensor, *, axis: int) -> Pull:

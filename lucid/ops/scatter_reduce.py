@@ -85,8 +85,8 @@ def _reduced(x: Tensor, axis: int, index: Tensor, source: Tensor, reduce: str, i
     if reduce != "mean":
         return _scatter_reduce(x, index, source, axis=axis, reduce=reduce)
     own = x.detach()
-    count = scatter_add(own.new_full(own.shape, int(include_self), dtype=_dtypes.int64), axis, index,
-                        index.new_full(index.shape, 1, dtype=_dtypes.int64)).clamp(min=1)
+    one = own.new_full((), 1, dtype=_dtypes.int32)
+    count = scatter(own.new_full(own.shape, int(include_self), dtype=_dtypes.int32), axis, index, one, reduce="add").clamp(min=1)
     total = scatter_add(x, axis, index, source)
     if _dtypes.is_differentiable(x.dtype):
         return total / count.to(x.dtype)

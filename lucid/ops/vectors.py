@@ -8,7 +8,7 @@ from .. import _dtypes
 from ..autograd.errors import type_name
 from ..tensor import Tensor
 from ._operands import require_tensor
-from .creation import arange
+from .gather_scatter import scatter_
 
 __all__ = ()  # functions of nn.functional only
 
@@ -33,7 +33,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         num_classes = largest + 1
     elif largest >= num_classes:
         raise RuntimeError("Class values must be smaller than num_classes.")
-    return (tensor.unsqueeze(-1) == arange(num_classes, device=tensor.device)).long()
+    return scatter_(tensor.new_zeros((*tensor.shape, num_classes)), -1, tensor.unsqueeze(-1), 1)
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: int | Sequence[int] = 1, eps: float = 1e-12, out: Any = None) -> Tensor:

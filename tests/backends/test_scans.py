@@ -25,6 +25,17 @@ def test_float32_is_accumulated_in_float64(shape: tuple[int, int], name: str, re
     np.testing.assert_allclose(result.numpy(), reference(x.astype(np.float64), axis), rtol=1.2e-7)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16", "int64", "int32", "uint8", "bool"])
+@pytest.mark.parametrize("name", ["cummax", "cummin"])
+def test_running_extremes_of_large_arrays_are_those_of_small_ones(name: str, dtype: str) -> None:
+    x = lucid.tensor(np.random.default_rng(0).integers(0, 2, (300, 300)) * 7).to(getattr(lucid, dtype))
+    for dim in (0, 1):
+        large, parts = getattr(x, name)(dim), [getattr(row, name)(0) for row in x.unbind(1 - dim)]
+        for number in (0, 1):
+            found, wanted = large[number], lucid.stack([part[number] for part in parts], 1 - dim)
+            assert found.dtype == wanted.dtype and found.tolist() == wanted.tolist()
+
+
 def test_dtypes() -> None:
     x = lucid.ones(3, 2)
     assert x.cumsum(0, dtype=lucid.float64).dtype == lucid.float64

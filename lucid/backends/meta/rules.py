@@ -15,6 +15,7 @@ from lucid_kernels.recurrence import KEPT
 
 from .. import cpu
 from ..lazy import ARITHMETIC
+from ..memory_format import memory_axes
 from .array import MetaArray, blank
 from .probe import Probe, delivered, full_size, probed
 
@@ -168,8 +169,8 @@ def view_dtype(x: MetaArray, *, dtype: np.dtype) -> MetaArray:
 
 
 @_entry
-def flip(x: MetaArray, axis: Any) -> MetaArray:
-    return x.view(np.flip(x.layout, axis))
+def flip(x: MetaArray, *, axis: Any) -> MetaArray:
+    return blank(x.shape, x.dtype, memory_axes(x))
 
 
 @_entry
@@ -229,6 +230,14 @@ def index_put(x: MetaArray, values: Any, *, index: Any, accumulate: bool = False
 @_entry
 def scatter_new(values: MetaArray, *, shape: tuple[int, ...], index: Any, unique: bool) -> MetaArray:
     return blank(shape, values.dtype)
+
+
+@_entry
+def gather_grad(g: MetaArray, indices: MetaArray, *, shape: tuple[int, ...], axis: int) -> MetaArray:
+    return blank(shape, g.dtype)
+
+
+TABLE["index_select_grad"] = TABLE["gather_grad"]
 
 
 @_entry

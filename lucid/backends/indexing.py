@@ -1,0 +1,123 @@
+"""Elements and slices by index on the CPU: NumPy's ways for a few, our kernels for many."""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from .bits import BITS, as_bits
+from .functions import HALVES, wide
+
+Array = np.ndarray[Any, Any]
+Kernel = Callable[..., Any]
+
+_LARGE = 1 << 12  # elements; Numba is imported with the first as many
+_ADDED = frozenset(np.dtype(kind) for kind in ("f4", "f8", "i4", "i8"))  # whose sums a kernel is compiled for
+
+
+def _kernels() -> Any:
+    from lucid_kernels.cpu import gather_scatter  # compiles with Numba: imported with the first many indices
+
+    return gather_scatter
+
+
+def scatter_add(array: Array, index: Any, values: Any) -> None:
+    """Add `values` (or a number) at `index`, in place; many slices by our kernel: `add.at` takes 10 to 40 times as long."""
+    slices = None
+    large = isinstance(values, np.ndarray) and values.size >= _LARGE
+    if large and array.dtype in _ADDED and array.dtype == values.dtype and array.flags.c_contiguous:
+        slices = _slices(array.shape, index if isinstance(index, tuple) else (index,))
+    if slices is None:
+        np.add.at(array, index, values)
+        return
+    from lucid_kernels.cpu import scatter_add as kernels
+
+    first, last, places = slices
+    lead, rest = array.shape[:first], array.shape[last:]
+    values = np.ascontiguousarray(np.broadcast_to(values, (*lead, *places.shape, *rest)))
+    kernels.scatter_add(array.reshape(*lead, -1, *rest), places.reshape(-1), values.reshape(*lead, places.size, *rest), first)
+
+
+def _slices(shape: tuple[int, ...], index: tuple[Any, ...]) -> tuple[int, int, Array] | None:
+    """An index that has vectors for dimensions first to last, and all of the others, as one for these dimensions together.
+
+    None for other indices, those out of range among them.
+    """
+    dims = [dim for dim, item in enumerate(index) if isinstance(item, np.ndarray)]
+    others = [item for item in index if not isinstance(item, np.ndarray)]
+    if not dims or dims[-1] - dims[0] >= len(dims) or any(item != slice(None) for item in others):
+        return None
+    places: Any = 0
+    for dim in dims:
+        given, length = index[dim], shape[dim]
+        if given.dtype.kind not in "iu" or not given.size or not -length <= (low := given.min()) <= given.max() < length:
+            return None
+        places = places * length + (np.where(given < 0, given + length, given) if low < 0 else given).astype(np.int64, copy=False)
+    return dims[0], dims[-1] + 1, places
+
+
+def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
+    """Entries in the place of `plain` ones, which serve few indices and unusual shapes and dtypes."""
+    plain_gather, plain_grad, plain_scatter, plain_reduce, copy = (
+        plain[name] for name in ("gather", "gather_grad", "scatter", "scatter_reduce", "copy")
+    )
+
+    def gather(x: Array, indices: Array, *, axis: int) -> Array:
+        if x.size and not any(x.strides):  # one number: the gradient of a sum
+            return copy(np.broadcast_to(x.ravel()[0], indices.shape))
+        bits = BITS.get(x.itemsize)
+        large = indices.size >= _LARGE and (x.flags.c_contiguous or x.size <= 4 * indices.size)
+        view = _kernels().view_of(x.shape, indices.shape, axis) if large and bits else None
+        if view is None:
+            return plain_gather(x, indices, axis=axis)
+        result: Array = _kernels().gather(as_bits(x, bits), indices.astype(np.int64, copy=False), view)
+        return result.view(x.dtype)
+
+    def gather_grad(g: Array, indices: Array, *, shape: tuple[int, ...], axis: int) -> Array:
+        if indices.size < _LARGE:
+            return plain_grad(g, indices, shape=shape, axis=axis)
+        from lucid_kernels.cpu._pool import empty
+
+        result: Array = empty(shape, g.dtype)
+        result.fill(0)
+        return scatter(result, indices, g, axis=axis, accumulate=True, out=result)
+
+    def scatter(x: Array, indices: Array, source: Any, *, axis: int, accumulate: bool = False, out: Array | None = None) -> Array:
+        if indices.size < _LARGE:
+            return plain_scatter(x, indices, source, axis=axis, accumulate=accumulate, out=out)
+        if accumulate and x.dtype in HALVES:  # summed in float32, rounded once
+            total = scatter(wide(x), indices, wide(np.asarray(source)), axis=axis, accumulate=True)
+            if out is None:
+                return total.astype(x.dtype)
+            out[...] = total
+            return out
+        kind = _kernels().ADD if accumulate else _kernels().WRITE
+        result = copy(x) if out is None else out
+        if not _combined(result, indices, source, axis, kind):
+            plain_scatter(result, indices, source, axis=axis, accumulate=accumulate, out=result)
+        return result
+
+    def scatter_reduce(x: Array, indices: Array, source: Array, *, axis: int, reduce: str) -> Array:
+        if indices.size >= _LARGE:
+            kinds = {"prod": _kernels().MULTIPLY, "amax": _kernels().LARGEST, "amin": _kernels().SMALLEST}
+            result = copy(wide(x))
+            if _combined(result, indices, wide(source), axis, kinds[reduce]):
+                return result.astype(x.dtype, copy=False)
+        return plain_reduce(x, indices, source, axis=axis, reduce=reduce)
+
+    return {"gather": gather, "gather_grad": gather_grad, "scatter": scatter, "scatter_reduce": scatter_reduce}
+
+
+def _combined(result: Array, indices: Array, source: Any, axis: int, kind: int) -> bool:
+    """Whether our kernel has combined `source`, an array or a number, with the elements of `result` at the indices."""
+    kernels = _kernels()
+    bits = result.dtype if result.dtype in _ADDED else BITS.get(result.itemsize) if kind == kernels.WRITE else None
+    view = kernels.view_of(result.shape, indices.shape, axis)
+    values = np.asarray(source, result.dtype)
+    if bits is None or view is None or not result.flags.c_contiguous or values.shape not in ((), indices.shape):
+        return False
+    values, indices = (array.copy() if np.may_share_memory(array, result) else array for array in (values, indices))
+    values = as_bits(values, bits).reshape(values.shape)
+    kernels.scatter(as_bits(result, bits), indices.astype(np.int64, copy=False), values, view, kind)
+    return True

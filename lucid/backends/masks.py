@@ -1,0 +1,103 @@
+"""Elements chosen by a mask on the CPU, and places of those that are not 0: NumPy's ways or, for large arrays, our kernels."""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from .bits import BITS, as_bits
+
+Array = np.ndarray[Any, Any]
+Kernel = Callable[..., Any]
+
+_LARGE = 1 << 12  # elements; Numba is imported with the first array of as many
+
+
+def _combination() -> Any:
+    from lucid_kernels.cpu import combination  # compiles with Numba: imported with the first large mask
+
+    return combination
+
+
+def _compression() -> Any:
+    from lucid_kernels.cpu import compression
+
+    return compression
+
+
+def _large_mask(index: tuple[Any, ...]) -> bool:
+    """Whether an index is one large mask. Slices, which come often, are told by their class alone."""
+    if len(index) != 1 or index[0].__class__ is not np.ndarray:
+        return False
+    return bool(index[0].size >= _LARGE and index[0].dtype.kind == "b")
+
+
+def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
+    """Entries in the place of `plain` ones, which serve small arrays, several dtypes and those that no kernel knows."""
+    plain = dict(plain)  # the caller puts the results into the table that it passes
+    plain_where, plain_fill, plain_getitem, plain_new, plain_put = (
+        plain[name] for name in ("where", "masked_fill", "getitem", "scatter_new", "index_put")
+    )
+
+    def where(condition: Array, a: Any, b: Any) -> Array:
+        arrays = [value for value in (a, b) if isinstance(value, np.ndarray) and value.ndim]
+        dtype = np.result_type(a, b)
+        alike = all(array.dtype == dtype for array in arrays) and dtype.itemsize <= 8 and condition.dtype == np.bool_
+        if not alike or max((array.size for array in arrays), default=0) < _LARGE:
+            return plain_where(condition, a, b)
+        shape = np.broadcast_shapes(condition.shape, *[array.shape for array in arrays])
+        sides = [value if np.ndim(value) == 0 else np.broadcast_to(value, shape) for value in (a, b)]
+        return _combination().where(np.broadcast_to(condition, shape), *[np.asarray(side, dtype) for side in sides])
+
+    def masked_fill(x: Array, mask: Array, value: Any, *, out: Array | None = None) -> Array:
+        here = out is None or (out is x and x.flags.writeable)
+        if x.size < _LARGE or x.itemsize > 8 or mask.dtype != np.bool_ or not here:
+            return plain_fill(x, mask, value, out=out)
+        return _combination().masked_fill(x, np.broadcast_to(mask, x.shape), np.asarray(value, x.dtype), out=out)
+
+    def triangle(name: str) -> Kernel:
+        def entry(x: Array, k: int = 0) -> Array:
+            bits = BITS.get(x.itemsize)
+            if x.size < _LARGE or bits is None:
+                return plain[name](x, k)
+            from lucid_kernels.cpu import triangles
+
+            return triangles.triangle(as_bits(x, bits), k, name == "tril").view(x.dtype)
+
+        return entry
+
+    def nonzero(x: Array) -> tuple[Array, ...]:
+        if x.size < _LARGE:
+            return x.nonzero()
+        rest = _compression().places(x if x.dtype == np.bool_ else x != 0)
+        found = []
+        for length in reversed(x.shape[1:]):
+            above = rest // length
+            found.append(rest - above * length)
+            rest = above
+        return (rest, *reversed(found))
+
+    def getitem(x: Array, *, index: tuple[Any, ...]) -> Array:
+        if not _large_mask(index):
+            return plain_getitem(x, index=index)
+        mask, bits = index[0], BITS.get(x.itemsize)
+        if mask.shape != x.shape[: mask.ndim]:
+            return x[index]
+        if mask.shape == x.shape and bits:
+            return _compression().compress(mask, as_bits(x, bits)).view(x.dtype)
+        return np.reshape(x, (mask.size, *x.shape[mask.ndim :])).take(_compression().places(mask), axis=0)
+
+    def scatter_new(values: Array, *, shape: tuple[int, ...], index: Any, unique: bool) -> Array:
+        bits = BITS.get(values.itemsize)
+        if not _large_mask(index) or bits is None or values.ndim != 1 or index[0].shape != shape:
+            return plain_new(values, shape=shape, index=index, unique=unique)
+        return _compression().expand(index[0], as_bits(values, bits)).view(values.dtype)
+
+    def index_put(x: Array, values: Any, *, index: Any, accumulate: bool = False, out: Array | None = None) -> Array:
+        if accumulate or np.ndim(values) or not _large_mask(index) or index[0].shape != x.shape:
+            return plain_put(x, values, index=index, accumulate=accumulate, out=out)
+        return masked_fill(x, index[0], values, out=out)
+
+    entries = (where, masked_fill, nonzero, getitem, scatter_new, index_put)
+    return {"tril": triangle("tril"), "triu": triangle("triu")} | {entry.__name__: entry for entry in entries}

@@ -1,0 +1,69 @@
+"""Large arrays in order on the CPU: our radix sort; NumPy sorts the small ones."""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from .functions import wide
+
+Array = np.ndarray[Any, Any]
+Kernel = Callable[..., Any]
+
+_LARGE = 1 << 12  # elements; Numba is imported with the first array of as many
+_NARROW = 1 << 32  # keys below are sorted in one go
+
+
+def _kernels() -> Any:
+    from lucid_kernels.cpu import sorting  # compiles with Numba: imported with the first large array
+
+    return sorting
+
+
+def _keys(x: Array, axis: int, descending: bool) -> tuple[Array, bool] | None:
+    """Keys of the elements with `axis` last, and whether they are wide; None for what NumPy has to sort."""
+    if x.size < _LARGE or x.shape[axis] >= _NARROW:
+        return None
+    rows = np.moveaxis(wide(x), axis, -1)
+    if rows.dtype.kind == "f":
+        return _kernels().float_keys(rows, descending), rows.itemsize > 4
+    if rows.dtype.kind not in "iub":
+        return None
+    low, high = int(rows.min()), int(rows.max())
+    return _kernels().integer_keys(rows, low, high, descending), high - low >= _NARROW
+
+
+def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
+    """Entries in the place of `plain` ones, which serve small arrays and other dtypes."""
+    plain_argsort, plain_sort, plain_topk, gather = (plain[name] for name in ("argsort", "sort", "topk", "gather"))
+
+    def order(keys: Array, wide_keys: bool, axis: int) -> Array:
+        """The places of the keys, which are overwritten, along their last axis, in the order of `axis`."""
+        places = _kernels().order(keys.reshape(-1, keys.shape[-1]), wide_keys)
+        return np.ascontiguousarray(np.moveaxis(places.reshape(keys.shape), -1, axis))
+
+    def argsort(x: Array, axis: int) -> Array:
+        found = _keys(x, axis, False)
+        return plain_argsort(x, axis=axis) if found is None else order(*found, axis)
+
+    def sort(x: Array, *, axis: int, descending: bool) -> Any:
+        found = _keys(x, axis, descending)
+        if found is None:
+            return plain_sort(x, axis=axis, descending=descending)
+        indices = order(*found, axis)
+        return gather(x, indices, axis=axis), indices
+
+    def topk(x: Array, *, k: int, axis: int, largest: bool) -> Any:
+        found = _keys(x, axis, largest) if k else None
+        if found is None:
+            return plain_topk(x, k=k, axis=axis, largest=largest)
+        keys, wide_keys = found
+        if wide_keys or k > _kernels().MOST_INSERTED:
+            indices = np.ascontiguousarray(order(keys, wide_keys, axis)[(*(slice(None),) * axis, slice(k))])
+        else:
+            places = _kernels().first(keys.reshape(-1, keys.shape[-1]), k)
+            indices = np.ascontiguousarray(np.moveaxis(places.reshape(*keys.shape[:-1], k), -1, axis))
+        return gather(x, indices, axis=axis), indices
+
+    return {"argsort": argsort, "sort": sort, "topk": topk}

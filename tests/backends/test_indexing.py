@@ -1,0 +1,104 @@
+"""Many indices on the CPU: our kernels against NumPy's ways, which serve the few."""
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from lucid.backends import functions, ordering
+from lucid.backends.cpu import TABLE
+
+add_at: Any = np.add.at  # its annotation knows no slices
+PLAIN = functions.table(np, add_at, lambda a, b: a @ b) | ordering.table(np)
+DTYPES = ["f4", "f8", "f2", ml_dtypes.bfloat16, "i8", "i4", "i2", "u1", "?", "c8", "c16"]
+CASES: list[Any] = [((80, 90), (80, 100), 1), ((80, 90), (70, 85), 0), ((6, 50, 40), (5, 70, 30), 1), ((6, 50, 40), (6, 30, 60), 2)]
+
+
+def arguments(case: Any, dtype: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    shape, lengths, axis = case
+    rng = np.random.default_rng(0)
+    x, source = (rng.integers(0, 5, size).astype(dtype) for size in (shape, lengths))
+    return x, rng.integers(0, shape[axis], lengths), source
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_like_numpy(case: Any, dtype: Any) -> None:
+    x, indices, source = arguments(case, dtype)
+    axis = case[2]
+    calls: dict[str, Any] = {
+        "gather": lambda table: table["gather"](x, indices, axis=axis),
+        "of a view": lambda table: table["gather"](np.flip(x, axis), indices, axis=axis),
+        "by a view": lambda table: table["gather"](x, np.flip(indices, 0), axis=axis),
+        "write": lambda table: table["scatter"](x, indices, source, axis=axis),
+        "number": lambda table: table["scatter"](x, indices, 1, axis=axis),
+        "out": lambda table: table["scatter"](x, indices, source, axis=axis, out=x.copy()),
+        "strided out": lambda table: table["scatter"](x, indices, source, axis=axis, out=x.copy().T.copy().T),
+        "add": lambda table: table["scatter"](x, indices, source, axis=axis, accumulate=True),
+        "gather_grad": lambda table: table["gather_grad"](source, indices, shape=x.shape, axis=axis),
+    }
+    if np.dtype(dtype).kind != "c":
+        for reduce in ("amax", "amin"):
+            calls[reduce] = lambda table, reduce=reduce: table["scatter_reduce"](x, indices, source, axis=axis, reduce=reduce)
+    before = x.copy()
+    for name, call in calls.items():
+        found, wanted = call(TABLE), call(PLAIN)
+        assert found.dtype == wanted.dtype, name
+        np.testing.assert_array_equal(found, wanted, name)
+    np.testing.assert_array_equal(x, before)
+
+
+def test_int32_indices() -> None:
+    x, indices, source = arguments(CASES[0], "f4")
+    for name, rest in (("gather", ()), ("scatter", (source,))):
+        np.testing.assert_array_equal(TABLE[name](x, indices.astype("i4"), *rest, axis=1), PLAIN[name](x, indices, *rest, axis=1))
+
+
+def test_arrays_that_share_memory() -> None:
+    """What is written is read before, and indices stay what they were."""
+    x, rng = np.arange(6000), np.random.default_rng(0)
+    indices = rng.permutation(6000)
+    wanted = x.copy()
+    wanted[indices] = wanted[::-1].copy()
+    np.testing.assert_array_equal(TABLE["scatter"](x, indices, x[::-1], axis=0, out=x), wanted)
+    wanted = indices.copy()
+    wanted[indices.copy()] = 5
+    np.testing.assert_array_equal(TABLE["scatter"](indices, indices, 5, axis=0, out=indices), wanted)
+
+
+def test_the_gradient_of_a_sum_is_one_number() -> None:
+    x = np.broadcast_to(np.float32(3), (80, 90))
+    found = TABLE["gather"](x, arguments(CASES[0], "f4")[1], axis=1)
+    np.testing.assert_array_equal(found, np.full((80, 100), 3, "f4"))
+    assert found.flags.writeable
+
+
+INDEX: dict[str, Any] = {
+    "rows": (np.arange(-40, 40),), "matrix of rows": (np.arange(80).reshape(2, 40) - 40,),
+    "pairs": (np.arange(-30, 30), np.arange(60) - 55), "crossed": (np.arange(20)[:, None], np.arange(-9, 9)),
+    "columns": (slice(None), np.arange(-50, 50)), "later pairs": (slice(None), np.arange(60), np.arange(60) - 60),
+    "apart": (np.arange(40), slice(None), np.arange(40)), "int32": (np.arange(60, dtype=np.int32), np.arange(60, dtype=np.int8)),
+    "mask": (np.arange(90) % 3 > 0,), "part": (slice(2, 60), np.arange(60)),
+}
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f2", "i8"])
+@pytest.mark.parametrize("name", INDEX)
+def test_slices_added_at_an_index(name: str, dtype: str) -> None:
+    index, rng = INDEX[name], np.random.default_rng(0)
+    x = rng.integers(-9, 9, (90, 70, 80)).astype(dtype)
+    values = rng.integers(-9, 9, x[index].shape).astype(dtype)
+    for given in (values, np.flip(values, 0), np.broadcast_to(values[:1], values.shape), values[0]):
+        wanted = x.copy()
+        add_at(wanted, index, given)
+        np.testing.assert_array_equal(TABLE["index_put"](x, given, index=index, accumulate=True), wanted)
+
+
+def test_errors_are_those_of_numpy() -> None:
+    x = np.zeros((90, 70), "f4")
+    with pytest.raises(IndexError):
+        TABLE["index_put"](x, np.ones((100, 70), "f4"), index=(np.full(100, 90),), accumulate=True)
+    with pytest.raises(ValueError, match="broadcast|shape"):
+        TABLE["index_put"](x, np.ones((99, 70), "f4"), index=(np.zeros(100, int),), accumulate=True)
