@@ -151,6 +151,7 @@ def _pool2d(dtype: Any, device: str, sizes: Sequence[int]) -> None:
             F.max_pool2d(x, kernel, stride, padding).square().sum().backward()
             F.avg_pool2d(x, kernel, stride, padding).square().sum().backward()
         F.adaptive_avg_pool2d(x, 4).square().sum().backward()
+        F.adaptive_max_pool2d(x, 4).square().sum().backward()
         gradient: Any = lucid.autograd.grad(F.max_pool2d(x, 2).square().sum(), x, create_graph=True)[0]
         gradient.sum().backward()
 

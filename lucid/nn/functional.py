@@ -66,12 +66,11 @@ from ..ops.piecewise_activation import (
     threshold,
     threshold_,
 )
-from ..ops.pooling import adaptive_avg_pool2d, avg_pool2d, max_pool2d
+from ..ops.pooling import adaptive_avg_pool2d, adaptive_max_pool2d, avg_pool2d, max_pool2d
 from ..ops.pooling_dimensions import (
     adaptive_avg_pool1d,
     adaptive_avg_pool3d,
     adaptive_max_pool1d,
-    adaptive_max_pool2d,
     adaptive_max_pool3d,
     avg_pool1d,
     avg_pool3d,

@@ -7,6 +7,7 @@ import functools
 from typing import Any
 
 from .. import _dtypes
+from ..autograd.errors import type_name
 from ..autograd.grad_mode import is_grad_enabled
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor
@@ -16,7 +17,7 @@ from .activation import relu_grad
 __all__ = ("max_pool2d",)
 
 
-def _max_pool2d_rule(needs: Any, x: Tensor, **window: Any) -> Pull:
+def _max_pool2d_rule(needs: Any, x: Tensor, **windows: Any) -> Pull:
     input_shape = x._array.shape
     return lambda g, kept: (_max_pool2d_grad(g, kept[0], input_shape=input_shape),)
 
@@ -44,6 +45,7 @@ def _max_pool2d_gather_rule(needs: Any, x: Tensor, indices: Tensor) -> Pull:
 
 _max_pool2d = Op("max_pool2d", _max_pool2d_rule, keeps=(1,), outputs=(0,))
 _relu_max_pool2d = Op("max_pool2d", _relu_max_pool2d_rule, keeps=(0, 1), outputs=(0,))
+_adaptive_max_pool2d = Op("adaptive_max_pool2d", _max_pool2d_rule, keeps=(1,), outputs=(0,))
 _max_pool2d_grad = Op("max_pool2d_grad", _max_pool2d_grad_rule)
 _max_pool2d_gather = Op("max_pool2d_gather", _max_pool2d_gather_rule)
 
@@ -126,23 +128,43 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     `output_size` is a number or (OH, OW); None in it keeps the length of the input. Raises RuntimeError for shapes that do
     not fit.
     """
-    require_tensor("adaptive_avg_pool2d", input)
+    wanted = _adaptive_sizes("adaptive_avg_pool2d", input, output_size)
+    x, batched, dtype = _prepare("adaptive_avg_pool2d", input)
+    return _finish(_adaptive_avg_pool2d(x, output_size=wanted), batched, dtype)
+
+
+def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """The maxima of ``output_size`` windows that cover the H*W plane of `input` (N, C, H, W) or (C, H, W) evenly.
+
+    None in `output_size` keeps the length of the input. With `return_indices` also the int64 places of the maxima in the
+    flattened plane. Raises RuntimeError for shapes that do not fit, NotImplementedError for integers.
+    """
+    wanted = _adaptive_sizes("adaptive_max_pool2d", input, output_size)
+    if not _dtypes.is_floating(input._array.dtype):
+        raise NotImplementedError(f'"adaptive_max_pool2d" not implemented for \'{type_name(input.dtype)}\'')
+    x, batched, _ = _prepare("adaptive_max_pool2d", input)
+    y, indices = (_finish(t, batched, t._array.dtype) for t in _adaptive_max_pool2d(x, output_size=wanted))
+    return (y, indices) if return_indices else y
+
+
+def _adaptive_sizes(function: str, input: Tensor, output_size: Any) -> tuple[int, int]:
+    """The lengths of the result."""
+    require_tensor(function, input)
     shape = input._array.shape
     sizes = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size, output_size)
     if len(sizes) != 2:
-        raise RuntimeError("adaptive_avg_pool2d: output_size must be 2")
+        raise RuntimeError(f"{function}: output_size must be 2")
     if len(shape) not in (3, 4):
-        raise RuntimeError(f"adaptive_avg_pool2d(): Expected 3D or 4D tensor, but got {list(shape)}")
-    wanted = tuple(n if size is None else int(size) for size, n in zip(sizes, shape[-2:], strict=True))
+        raise RuntimeError(f"{function}(): Expected 3D or 4D tensor, but got {list(shape)}")
+    wanted = (shape[-2] if sizes[0] is None else int(sizes[0]), shape[-1] if sizes[1] is None else int(sizes[1]))
     if min(wanted) < 0:
-        raise RuntimeError("adaptive_avg_pool2d: elements of output_size must be greater than or equal to 0 but received "
+        raise RuntimeError(f"{function}: elements of output_size must be greater than or equal to 0 but received "
                            f"{{{wanted[0]}, {wanted[1]}}}")
     for dim in range(len(shape) - 3 if len(shape) == 3 else 1, len(shape)):
         if shape[dim] == 0:
-            raise RuntimeError("adaptive_avg_pool2d(): Expected input to have non-zero size for non-batch dimensions, but "
+            raise RuntimeError(f"{function}(): Expected input to have non-zero size for non-batch dimensions, but "
                                f"input has sizes {list(shape)} with dimension {dim} being empty")
-    x, batched, dtype = _prepare("adaptive_avg_pool2d", input)
-    return _finish(_adaptive_avg_pool2d(x, output_size=wanted), batched, dtype)
+    return wanted
 
 
 def _pair(function: str, name: str, value: Any) -> tuple[int, int]:

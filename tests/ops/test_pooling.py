@@ -79,7 +79,7 @@ def test_other_dtypes(dtype, device):
 
 def test_empty_batch(device):
     x = lucid.ones(0, 3, 4, 4, device=device)
-    for y in (F.max_pool2d(x, 2), F.avg_pool2d(x, 2), F.adaptive_avg_pool2d(x, 2)):
+    for y in (F.max_pool2d(x, 2), F.avg_pool2d(x, 2), F.adaptive_avg_pool2d(x, 2), F.adaptive_max_pool2d(x, 2)):
         assert y.shape == (0, 3, 2, 2)
 
 
@@ -96,6 +96,9 @@ def test_empty_batch(device):
     (lambda t, F: F.adaptive_avg_pool2d(t.ones(1, 3, 4, 4), (1, 2, 3)), "output_size must be 2"),
     (lambda t, F: F.adaptive_avg_pool2d(t.ones(1, 3, 4, 4), -1), "must be greater than or equal to 0"),
     (lambda t, F: F.adaptive_avg_pool2d(t.ones(4, 4), 2), "Expected 3D or 4D tensor"),
+    (lambda t, F: F.adaptive_max_pool2d(t.ones(4, 4), 2), "Expected 3D or 4D tensor"),
+    (lambda t, F: F.adaptive_max_pool2d(t.ones(1, 3, 0, 4), 2), "non-zero size for non-batch dimensions"),
+    (lambda t, F: F.adaptive_max_pool2d(t.ones(1, 3, 4, 4, dtype=t.int64), 2), "not implemented for 'Long'"),
     (lambda t, F: F.adaptive_avg_pool2d(t.ones(1, 3, 0, 4), 2), "non-zero size for non-batch dimensions"),
 ])
 def test_errors(call, match):

@@ -1,7 +1,7 @@
 """Pooling over (N, C, H, W), one (H, W) plane at a time; planes are independent and shared out among the threads.
 
 The loops over planes are those of `_pool2d_windows` for the commonest windows, else of `_max_pool2d_planes`,
-`_avg_pool2d_planes` and `_adaptive_pool2d_planes`. float16 and bfloat16 are computed in float32.
+`_max_pool2d_ranges`, `_avg_pool2d_planes` and `_adaptive_pool2d_planes`. float16 and bfloat16 are computed in float32.
 """
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from . import _pool2d_windows as windows
 from ._adaptive_pool2d_planes import adaptive_grad_planes, adaptive_planes
 from ._avg_pool2d_planes import average_grad_planes, average_planes
 from ._layout import Array, contiguous, deliver, outputs, result, upcast_half
-from ._max_pool2d_planes import gather_planes, max_planes, max_rows, scatter_planes
+from ._max_pool2d_planes import gather_planes, max_flat_rows, max_planes, max_rows, scatter_planes
+from ._max_pool2d_ranges import max_ranges
 
 Pair = tuple[int, int]
 
@@ -40,10 +41,22 @@ def _flat_planes(array: Array) -> Array:
     return contiguous(array).reshape(n * c, h * w)
 
 
-def _in_vectors(x: Array, kh: int, kw: int, sh: int, sw: int, ph: int, pw: int, dh: int, dw: int) -> bool:
-    """Whether `max_rows` computes these windows. Without gaps, and padding of half of them at most, each has a pixel inside."""
-    inside = dh == dw == 1 and 2 * ph <= kh and 2 * pw <= kw
-    return inside and sw in (1, 2) and x.dtype.kind == "f" and x.shape[2] * x.shape[3] < 1 << 31
+def _rows_of_planes(array: Array) -> Array:
+    """(N, C, 1, W) as contiguous rows (N * C, W)."""
+    n, c, _, w = array.shape
+    return contiguous(array).reshape(n * c, w)
+
+
+def _ranges(length: int, pooled: int, kernel: int, stride: int, padding: int) -> Array:
+    """Where the windows of an axis start and stop inside of it, in two rows."""
+    start = np.arange(pooled, dtype=np.int64) * stride - padding
+    return np.stack((np.maximum(start, 0), np.minimum(start + kernel, length)))
+
+
+def _adaptive_ranges(length: int, pooled: int) -> Array:
+    """`_ranges` of adaptive pooling: window i of O covers floor(i * L / O) to ceil((i + 1) * L / O)."""
+    i = np.arange(pooled, dtype=np.int64)
+    return np.stack((i * length // pooled, -(-(i + 1) * length // pooled)))
 
 
 @upcast_half(results=(0, None))
@@ -70,14 +83,34 @@ def max_pool2d(
     shape = (*x.shape[:2], height, width)
     y = result(out_y, shape, x.dtype)
     indices = result(out_indices, shape, np.int64)
-    planes = _planes(x)
     window = (*kernel_size, *stride, *padding, *dilation)
+    (kh, kw), (ph, pw), across = kernel_size, padding, stride[1]
+    # Without gaps, and padding of half of them at most, each window has a pixel inside. 32 bits hold the positions of float32.
+    in_vectors = dilation == (1, 1) and 2 * ph <= kh and 2 * pw <= kw and x.shape[2] * x.shape[3] < 1 << 31
     if window == _HALVING and 2 * height <= x.shape[2] and 2 * width <= x.shape[3]:
-        windows.max_2x2(planes, relu, _planes(y), _planes(indices))
-    elif _in_vectors(x, *window):
-        max_rows(planes, *window, relu, _planes(y), _planes(indices))
+        windows.max_2x2(_planes(x), relu, _planes(y), _planes(indices))
+    elif not in_vectors:
+        max_planes(_planes(x), *window, relu, _planes(y), _planes(indices))
+    elif across <= 2:
+        max_rows(_planes(x), *window, relu, _planes(y), _planes(indices))
+    elif across <= 4 and x.shape[2] == height == kh == 1:  # a quarter of the time of `max_ranges`, which transposes
+        max_flat_rows(_rows_of_planes(x), kw, across, pw, relu, _rows_of_planes(y), _rows_of_planes(indices))
     else:
-        max_planes(planes, *window, relu, _planes(y), _planes(indices))
+        rows, columns = (_ranges(*axis) for axis in zip(x.shape[2:], (height, width), kernel_size, stride, padding))
+        max_ranges(_planes(x), rows, columns, relu, _planes(y), _planes(indices))
+    return deliver(out_y, y), deliver(out_indices, indices)
+
+
+@upcast_half(results=(0, None))
+def adaptive_max_pool2d(
+    x: Array, *, output_size: Pair, out: tuple[Array | None, Array | None] | None = None
+) -> tuple[Array, Array]:
+    """`max_pool2d` over windows as those of `adaptive_avg_pool2d`: maxima (N, C, *output_size), and their positions."""
+    out_y, out_indices = outputs(out, 2)
+    shape = (*x.shape[:2], *output_size)
+    y, indices = result(out_y, shape, x.dtype), result(out_indices, shape, np.int64)
+    rows, columns = (_adaptive_ranges(*axis) for axis in zip(x.shape[2:], output_size))
+    max_ranges(_planes(x), rows, columns, False, _planes(y), _planes(indices))
     return deliver(out_y, y), deliver(out_indices, indices)
 
 

@@ -68,6 +68,20 @@ def max_pool2d(
     return launch.deliver_all((elementwise.relu(y) if relu else y, indices), out)
 
 
+@launch.upcast_half(statistics=(1,))
+def adaptive_max_pool2d(x: Any, *, output_size: tuple[int, int], out: Any = None) -> tuple[Any, Any]:
+    """`(y, indices)`: the maxima of `output_size` windows that cover the plane evenly, and their places."""
+    out_y, out_indices = out if out is not None else (None, None)
+    y = launch.result(out_y, (*x.shape[:2], *output_size), x.dtype)
+    indices = launch.result(out_indices, y.shape, np.dtype(np.int64))
+    if y.size:
+        launch.kernel("pool2d", f"adaptive_max_pool2d<{launch.ctype(x.dtype)}>")(
+            *launch.grid_1d(y.size),
+            (launch.contiguous(x), y, indices, _planes(x.shape), *_ints(*x.shape[2:], *output_size)),
+        )
+    return launch.deliver_all((y, indices), out)
+
+
 @launch.upcast_half
 def max_pool2d_grad(g: Any, indices: Any, y: Any = None, *, input_shape: tuple[int, ...], out: Any = None) -> Any:
     """Gradient of the maxima with respect to x: `g` added up at `indices`, in order, zero elsewhere.

@@ -309,6 +309,12 @@ def max_pool2d(x: MetaArray, *, kernel_size: Pair, stride: Pair, padding: Pair, 
 
 
 @_entry
+def adaptive_max_pool2d(x: MetaArray, *, output_size: Pair, out: Any = None) -> tuple[MetaArray, MetaArray]:
+    shape = (*x.shape[:2], *output_size)
+    return delivered((blank(shape, x.dtype), blank(shape, np.int64)), out)
+
+
+@_entry
 def max_pool2d_gather(x: MetaArray, indices: MetaArray, *, out: MetaArray | None = None) -> MetaArray:
     return delivered(blank(indices.shape, x.dtype), out)
 

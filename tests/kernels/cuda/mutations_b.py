@@ -108,6 +108,10 @@ def check_adaptive() -> None:
         np.testing.assert_allclose(y_.get(), y, atol=1e-13)
         dx_ = pool2d.adaptive_avg_pool2d_grad(cp.asarray(g), input_shape=shape)
         np.testing.assert_allclose(dx_.get(), dx, atol=1e-13)
+        y, where = test_pool2d.adaptive_max_reference(x, output_size)
+        y_, where_ = pool2d.adaptive_max_pool2d(cp.asarray(x), output_size=output_size)
+        np.testing.assert_array_equal(y_.get(), y)
+        np.testing.assert_array_equal(where_.get(), where)
 
 
 # ---- random --------------------------------------------------------------------------------------------------------
@@ -233,8 +237,8 @@ MUTATIONS = [
         inside="common.cuh",
     ),
     # max_pool2d
-    Mutation(POOL, "NaN loses", r"value > best \|\| value != value", "value > best", check_max),
-    Mutation(POOL, "last maximum", r"value > best \|\|", "value >= best ||", check_max),
+    Mutation(POOL, "NaN loses", r"value > \*best \|\| value != value", "value > *best", check_max),
+    Mutation(POOL, "last maximum", r"value > \*best \|\|", "value >= *best ||", check_max),
     Mutation(POOL, "starts in the padding", r"if \(w0 < 0\) w0 \+= .*;", ";", check_max),
     Mutation(POOL, "reaches past the image", r", \(i64\)in_h\);", ", (i64)in_h + 1);", check_max),
     # max_pool2d_grad
@@ -275,7 +279,14 @@ MUTATIONS = [
         "w / stride_w + 1",
         check_average,
     ),
-    # adaptive_avg_pool2d and its kin
+    # adaptive_max_pool2d, adaptive_avg_pool2d and its kin
+    Mutation(
+        POOL,
+        "adaptive maximum: one column more",
+        r"w < w1; \+\+w\) take_maximum",
+        "w <= w1; ++w) take_maximum",
+        check_adaptive,
+    ),
     Mutation(
         POOL,
         "adaptive: end rounded down",

@@ -80,14 +80,33 @@ def avg_reference(x, g, case, ceil_mode, count_include_pad, divisor_override):
     return y, g, dx
 
 
+def adaptive_windows(shape, output_size):
+    """For every output (i, j): the slices of the rows and columns of its window."""
+    for i, j in np.ndindex(*output_size):
+        rows, columns = (
+            slice(math.floor(o * n / m), math.ceil((o + 1) * n / m))
+            for o, n, m in zip((i, j), shape[2:], output_size, strict=True)
+        )
+        yield i, j, rows, columns
+
+
+def adaptive_max_reference(x, output_size):
+    """The maxima and their places; the first of equal ones, but the last NaN."""
+    y, where = np.zeros((*x.shape[:2], *output_size)), np.zeros((*x.shape[:2], *output_size), np.int64)
+    places = np.arange(x.shape[2] * x.shape[3]).reshape(x.shape[2:])
+    for i, j, rows, columns in adaptive_windows(x.shape, output_size):
+        for n, c in np.ndindex(*x.shape[:2]):
+            flat, there = x[n, c, rows, columns].ravel(), places[rows, columns].ravel()
+            nans = np.flatnonzero(np.isnan(flat))
+            at = nans[-1] if nans.size else np.argmax(flat)
+            y[n, c, i, j], where[n, c, i, j] = flat[at], there[at]
+    return y, where
+
+
 def adaptive_reference(x, g):
     """The averages, and the gradient of x for g, which also tells the output size."""
     y, dx = np.zeros(g.shape), np.zeros(x.shape)
-    for i, j in np.ndindex(*g.shape[2:]):
-        rows, columns = (
-            slice(math.floor(o * n / m), math.ceil((o + 1) * n / m))
-            for o, n, m in zip((i, j), x.shape[2:], g.shape[2:], strict=True)
-        )
+    for i, j, rows, columns in adaptive_windows(x.shape, g.shape[2:]):
         y[..., i, j] = x[..., rows, columns].mean((-1, -2))
         dx[..., rows, columns] += g[..., i, j, None, None] / x[0, 0, rows, columns].size
     return y, dx
@@ -197,6 +216,20 @@ def test_adaptive_average(cp, schedule, pool, shape, output_size):
         np.testing.assert_allclose(dx_.get(), dx, atol=tolerance)
 
 
+@pytest.mark.parametrize(("shape", "output_size"), ADAPTIVE)
+def test_adaptive_maxima(cp, schedule, pool, shape, output_size):
+    rng = np.random.default_rng(0)
+    x = rng.integers(-3, 4, shape).astype(np.float64)  # many ties
+    x[rng.random(shape) < 0.1] = np.nan
+    x[0, 0, :2] = -np.inf
+    y, where = adaptive_max_reference(x, output_size)
+    for dtype in (np.float32, np.float64, np.float16, ml_dtypes.bfloat16):
+        y_, where_ = pool.adaptive_max_pool2d(cp.asarray(x.astype(dtype)), output_size=output_size)
+        assert y_.dtype == dtype and where_.dtype == np.int64
+        np.testing.assert_array_equal(y_.get().astype(float), y)
+        np.testing.assert_array_equal(where_.get(), where)
+
+
 def test_strides_out_and_halves(cp, pool):
     wide = random((2, 3, 6, 16))
     x, x_ = wide[..., ::2], cp.asarray(wide)[..., ::2]
@@ -245,6 +278,7 @@ def test_empty(cp, pool):
     assert pool.avg_pool2d(x, **keywords).shape == y.shape
     assert pool.avg_pool2d_grad(y, input_shape=x.shape, **keywords).shape == x.shape
     assert pool.adaptive_avg_pool2d(x, output_size=(1, 1)).shape == (0, 3, 1, 1)
+    assert pool.adaptive_max_pool2d(x, output_size=(1, 1))[1].shape == (0, 3, 1, 1)
 
 
 @pytest.mark.parametrize("case", WINDOWS)
