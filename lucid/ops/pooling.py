@@ -19,6 +19,10 @@ __all__ = ("max_pool2d",)
 
 def _max_pool2d_rule(needs: Any, x: Tensor, **windows: Any) -> Pull:
     input_shape = x._array.shape
+    if _misses(input_shape, **windows):
+        places = input_shape[2] * input_shape[3]
+        return lambda g, kept: (_max_pool2d_grad(g.masked_fill(kept[0] >= places, 0), kept[0].clamp(max=places - 1),
+                                                 input_shape=input_shape),)
     return lambda g, kept: (_max_pool2d_grad(g, kept[0], input_shape=input_shape),)
 
 
@@ -35,7 +39,7 @@ def _relu_max_pool2d_rule(needs: Any, x: Tensor, **window: Any) -> Pull:
 
 
 def _max_pool2d_grad_rule(needs: Any, g: Tensor, indices: Tensor, *, input_shape: tuple[int, ...]) -> Pull:
-    return lambda gg, y: (_max_pool2d_gather(gg, indices), None)
+    return lambda gg, y: (max_pool2d_gather(gg, indices), None)
 
 
 def _max_pool2d_gather_rule(needs: Any, x: Tensor, indices: Tensor) -> Pull:
@@ -47,7 +51,7 @@ _max_pool2d = Op("max_pool2d", _max_pool2d_rule, keeps=(1,), outputs=(0,))
 _relu_max_pool2d = Op("max_pool2d", _relu_max_pool2d_rule, keeps=(0, 1), outputs=(0,))
 _adaptive_max_pool2d = Op("adaptive_max_pool2d", _max_pool2d_rule, keeps=(1,), outputs=(0,))
 _max_pool2d_grad = Op("max_pool2d_grad", _max_pool2d_grad_rule)
-_max_pool2d_gather = Op("max_pool2d_gather", _max_pool2d_gather_rule)
+max_pool2d_gather = Op("max_pool2d_gather", _max_pool2d_gather_rule)
 
 
 def _avg_pool2d_rule(needs: Any, x: Tensor, **window: Any) -> Pull:
@@ -80,7 +84,8 @@ def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
     """The maximum of each window of `input` (N, C, H, W) or (C, H, W); the padding counts as minus infinity.
 
     `stride` defaults to `kernel_size`. With `return_indices` also the int64 places of the maxima in the flattened H*W plane
-    (the first of equal ones). With `ceil_mode` windows may stick out at the end. NaN wins. The gradient goes to the places.
+    (the first of equal ones). With `ceil_mode` windows may stick out at the end. NaN wins. The gradient goes to the places; those
+    of windows that lie between the elements, wholly in the padding, may be outside of the plane, and have none.
     Raises RuntimeError for shapes and windows that do not fit, as PyTorch does.
     """
     y, indices = _maxima(_max_pool2d, input, kernel_size, stride, padding, dilation, ceil_mode)
@@ -102,6 +107,9 @@ def _maxima(op: Op, input: Tensor, kernel_size: Any, stride: Any, padding: Any, 
         raise RuntimeError(f"dilation should be greater than zero, but got dilationH: {spread[0]} dilationW: {spread[1]}")
     x, batched, dtype = _prepare("max_pool2d", input)
     _check_output(x._array.shape, kernel, step, pad, spread, ceil_mode)
+    if 2 * pad[0] > kernel[0] or 2 * pad[1] > kernel[1]:
+        raise RuntimeError(f"pad should be smaller than or equal to half of kernel size, but got padding {pad} and kernel_size "
+                           f"{kernel}")
     y, indices = op(x, kernel_size=kernel, stride=step, padding=pad, dilation=spread, ceil_mode=bool(ceil_mode), **more)
     return _finish(y, batched, dtype), _finish(indices, batched, indices._array.dtype)
 
@@ -212,6 +220,11 @@ def _output_length(size: int, kernel: int, stride: int, padding: int, dilation: 
     length = (span + (stride - 1 if ceil_mode else 0)) // stride + 1
     # The last window must start inside the input or the padding before it.
     return length - 1 if ceil_mode and (length - 1) * stride >= size + padding else length
+
+
+def _misses(shape: tuple[int, ...], padding: Any = (0, 0), dilation: Any = (1, 1), **other: Any) -> bool:
+    """Whether a window may have all of its elements in the padding, on both sides of the input."""
+    return any(d > n and p > 0 for n, p, d in zip(shape[2:], padding, dilation, strict=True))
 
 
 @functools.lru_cache(maxsize=256)  # pure, and a third of a small layer's time

@@ -90,7 +90,8 @@ def _of_volumes(input: Tensor, planes: Tensor, places: Tensor, return_indices: b
     if not return_indices:
         return maxima.reshape(shape)
     # `slices` are places in (depth, rows * columns): there stand the places in their planes.
-    within = places.reshape(count, depth * rows * columns).gather(1, slices.reshape(count, boxes * rows * columns))
+    inside = slices.clamp(max=depth * rows * columns - 1)  # not so if a dilated window lies wholly in the padding
+    within = places.reshape(count, depth * rows * columns).gather(1, inside.reshape(count, boxes * rows * columns))
     indices = within.reshape(slices.shape) + slices // max(1, rows * columns) * (height * width)
     return maxima.reshape(shape), indices.reshape(shape)
 

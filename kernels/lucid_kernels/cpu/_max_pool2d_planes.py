@@ -188,6 +188,39 @@ def scatter_planes(g, indices, y, dx):
 
 
 @jit
+def _place_planes(x, indices, y, first, last):
+    """`place_planes` for the planes first..last."""
+    size = np.uint64(y.shape[1])
+    good = True
+    for p in range(first, last):
+        values, where, target = x[p], indices[p], y[p]
+        for i in range(target.shape[0]):
+            target[i] = 0
+        for i in range(values.shape[0]):
+            k = np.uint64(where[i])
+            if k < size:
+                target[k] = values[i]
+            else:
+                good = False
+    return good
+
+
+@jit_parallel
+def place_planes(x, indices, y):
+    """y (P, S) = x (P, Q) at the positions `indices` of the planes, the last of equal ones, else 0.
+
+    Returns whether all positions were in range.
+    """
+    count = y.shape[0]
+    step = row_chunk(y.size // max(1, count))
+    good = np.ones(1, np.bool_)
+    for i in numba.prange((count + step - 1) // step):
+        if not _place_planes(x, indices, y, i * step, min(count, (i + 1) * step)):
+            good[0] = False
+    return good[0]
+
+
+@jit
 def _gather_planes(x, indices, y, first, last):
     """`gather_planes` for the planes first..last."""
     size = np.uint64(x.shape[1])

@@ -11,7 +11,7 @@ from . import _pool2d_windows as windows
 from ._adaptive_pool2d_planes import adaptive_grad_planes, adaptive_planes
 from ._avg_pool2d_planes import average_grad_planes, average_planes
 from ._layout import Array, contiguous, deliver, outputs, result, upcast_half
-from ._max_pool2d_planes import gather_planes, max_flat_rows, max_planes, max_rows, scatter_planes
+from ._max_pool2d_planes import gather_planes, max_flat_rows, max_planes, max_rows, place_planes, scatter_planes
 from ._max_pool2d_ranges import max_ranges
 
 Pair = tuple[int, int]
@@ -135,6 +135,15 @@ def max_pool2d_gather(x: Array, indices: Array, *, out: Array | None = None) -> 
     y = result(out, indices.shape, x.dtype)
     if not gather_planes(_flat_planes(x), _flat_planes(indices), _flat_planes(y)):
         _raise_out_of_range("max_pool2d_gather", x.shape)
+    return deliver(out, y)
+
+
+@upcast_half
+def max_unpool2d(x: Array, indices: Array, *, output_size: Pair, out: Array | None = None) -> Array:
+    """Zeros (N, C, *output_size), and x (N, C, H, W) at the flat positions `indices` of their planes; the last of equal ones."""
+    y = result(out, (*x.shape[:2], *output_size), x.dtype)
+    if not place_planes(_flat_planes(x), _flat_planes(indices), _flat_planes(y)):
+        _raise_out_of_range("max_unpool2d", y.shape)
     return deliver(out, y)
 
 

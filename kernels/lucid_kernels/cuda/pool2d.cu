@@ -41,14 +41,14 @@ max_pool2d(const T* __restrict__ x, T* __restrict__ y, i64* __restrict__ indices
   }
 }
 
-// dx[plane, indices[plane, i]] += g[plane, i], in the order of i for every element of dx.
+// dx[plane, indices[plane, i]] += g[plane, i], in the order of i for every element of dx; without `add` the last one stays.
 // A warp owns a band of rows of one plane of dx. It walks over all outputs of that plane, 32 at a time, and adds those
 // that fall in its band. Lanes with the same target all compute the same sum; the first of them stores it. The plane
 // is cut into bands only to have enough warps when there are few planes; the result does not depend on it.
 template <typename T>
 __global__ void __launch_bounds__(256, 1)
 max_pool2d_grad(const T* __restrict__ g, const i64* __restrict__ indices, T* dx, i64 planes, i64 in_size, i64 out_size,
-                int bands, int* flag, int code) {
+                int bands, int add, int* flag, int code) {
   const int lane = threadIdx.x & 31;
   const i64 band_size = (in_size + bands - 1) / bands;
   // Whole warps go round this loop together: the loop variable is the same in all lanes.
@@ -73,7 +73,7 @@ max_pool2d_grad(const T* __restrict__ g, const i64* __restrict__ indices, T* dx,
         const i64 other = __shfl_sync(0xffffffffu, target, source);
         const T term = __shfl_sync(0xffffffffu, value, source);
         if (mine && other == target) {
-          sum += term;
+          sum = add ? sum + term : term;
           first = min(first, source);
         }
       }

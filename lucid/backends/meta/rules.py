@@ -320,6 +320,11 @@ def max_pool2d_gather(x: MetaArray, indices: MetaArray, *, out: MetaArray | None
 
 
 @_entry
+def max_unpool2d(x: MetaArray, indices: MetaArray, *, output_size: Pair, out: MetaArray | None = None) -> MetaArray:
+    return delivered(blank((*x.shape[:2], *output_size), x.dtype), out)
+
+
+@_entry
 def avg_pool2d(x: MetaArray, *, kernel_size: Pair, stride: Pair, padding: Pair, ceil_mode: bool, out: MetaArray | None = None,
                **divisor: Any) -> MetaArray:
     axes = zip(x.shape[2:], kernel_size, stride, padding, strict=True)

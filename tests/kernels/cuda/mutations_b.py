@@ -61,6 +61,10 @@ def check_max_grad() -> None:
         np.add.at(plane, i, gi)
     result = pool2d.max_pool2d_grad(cp.asarray(g), cp.asarray(where), input_shape=(1, 2, 20, 30))
     np.testing.assert_array_equal(result.get().reshape(2, 600), dx)
+    for plane, i, gi in zip(dx, where.reshape(2, -1), g.reshape(2, -1), strict=True):
+        plane[i] = gi
+    placed = pool2d.max_unpool2d(cp.asarray(g), cp.asarray(where), output_size=(20, 30)).get().reshape(2, 600)
+    np.testing.assert_array_equal(placed[dx != 0], dx[dx != 0])
 
 
 def check_bad_index() -> None:
@@ -248,6 +252,7 @@ MUTATIONS = [
     Mutation(POOL, "only the first lane adds", r"rest &= rest - 1\)", "rest = 0)", check_max_grad),
     Mutation(POOL, "no lane is first", r"first == lane", "first == lane + 1", check_max_grad),
     Mutation(POOL, "tail", r"i < out_size \? indices", "i <= out_size ? indices", check_max_grad),
+    Mutation(POOL, "unpooling adds", r"add \? sum \+ term : term", "sum + term", check_max_grad),
     Mutation(POOL, "half a warp", r"0xffffffffu, target, source", "0x0000ffffu, target, source", check_max_grad),
     Mutation(
         POOL, "bad index not reported", r"\(target < 0 \|\| target >= in_size\)", "target >= in_size", check_bad_index

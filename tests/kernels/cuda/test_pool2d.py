@@ -169,6 +169,18 @@ def test_max_gradient_adds_in_order(cp, schedule, pool):
     np.testing.assert_array_equal(result.get().reshape(2, 600), dx)
 
 
+def test_unpooling_keeps_the_last_of_equal_places(cp, schedule, pool):
+    rng = np.random.default_rng(3)
+    x, where = rng.standard_normal((1, 2, 20, 20)), rng.integers(0, 600, (1, 2, 20, 20))
+    y = np.zeros((2, 600))
+    for plane, i, values in zip(y, where.reshape(2, -1), x.reshape(2, -1), strict=True):
+        plane[i] = values
+    for dtype in (np.float64, np.float32, np.float16):
+        result = pool.max_unpool2d(cp.asarray(x.astype(dtype)), cp.asarray(where), output_size=(20, 30))
+        assert result.shape == (1, 2, 20, 30) and result.dtype == dtype
+        np.testing.assert_array_equal(result.get().reshape(2, 600), y.astype(dtype))
+
+
 @pytest.mark.parametrize("bad", [-1, 12])
 def test_bad_indices(cp, pool, bad):
     from lucid_kernels.cuda import launch
@@ -178,6 +190,7 @@ def test_bad_indices(cp, pool, bad):
     for call in (
         lambda: pool.max_pool2d_gather(cp.ones((1, 1, 3, 4)), cp.asarray(where)),
         lambda: pool.max_pool2d_grad(cp.ones((1, 1, 2, 2)), cp.asarray(where), input_shape=(1, 1, 3, 4)),
+        lambda: pool.max_unpool2d(cp.ones((1, 1, 2, 2)), cp.asarray(where), output_size=(3, 4)),
     ):
         call()
         with pytest.raises(IndexError, match=f"{bad}.*12"):
