@@ -1,6 +1,7 @@
 """The CPU backend: op name -> NumPy function or Numba kernel."""
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,7 @@ from . import (
     lazy,
     movement,
     ordering,
+    padding,
     reductions,
     resampling,
     scans,
@@ -184,3 +186,26 @@ def _weigh(x: np.ndarray, rows: Any, columns: Any) -> Any:
 
 
 TABLE |= resampling.table(np, TABLE, _weigh)
+
+
+def _new(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """An array, not initialised: a large one from the pool."""
+    if math.prod(shape) < lazy.LARGE:
+        return np.empty(shape, dtype)
+    from lucid_kernels.cpu._pool import empty
+
+    result: np.ndarray = empty(shape, dtype)
+    return result
+
+
+def _copy(target: np.ndarray, source: np.ndarray) -> None:
+    """target[...] = source; by our kernel for large arrays."""
+    if source.size < lazy.LARGE:
+        np.copyto(target, source)
+        return
+    from lucid_kernels.cpu import strided_copy
+
+    strided_copy.copy_into(target, source)
+
+
+TABLE |= padding.table(np, _new, _copy)

@@ -288,6 +288,17 @@ TABLE["resample_grad"] = TABLE["resample"]
 
 
 @_entry
+def pad(x: MetaArray, fill: MetaArray | None, *, pads: tuple[Pair, ...], mode: str) -> MetaArray:
+    lead = x.ndim - len(pads)
+    return blank((*x.shape[:lead], *(n + sum(pad) for n, pad in zip(x.shape[lead:], pads, strict=True))), x.dtype)
+
+
+@_entry
+def pad_grad(g: MetaArray, *, pads: tuple[Pair, ...], mode: str) -> MetaArray:
+    return pad(g, None, pads=tuple((-before, -after) for before, after in pads), mode=mode)
+
+
+@_entry
 def unfold(x: MetaArray, *, kernel_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: MetaArray | None = None
            ) -> MetaArray:
     windows = math.prod(map(_windows, x.shape[2:], kernel_size, stride, padding, dilation))
