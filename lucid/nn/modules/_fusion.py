@@ -15,13 +15,17 @@ from .. import functional as F
 from ._global_hooks import around_calls
 from .activation import ReLU
 from .batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d
+from .conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
+from .linear import Linear
 from .module import Module
 from .pooling import AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d, MaxPool1d, MaxPool2d, MaxPool3d
 
 _BATCH_NORMS = (BatchNorm1d, BatchNorm2d, BatchNorm3d)
 _MAX_POOLS = (MaxPool1d, MaxPool2d, MaxPool3d, AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d)
+# What returns a tensor that nobody else has.
+_MAKERS = (Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, Linear)
 # As the classes define it: one that is replaced, for a test or a tracer, must be called.
-_FORWARDS = {kind: kind.forward for kind in (ReLU, *_BATCH_NORMS, *_MAX_POOLS)}
+_FORWARDS = {kind: kind.forward for kind in (ReLU, *_BATCH_NORMS, *_MAX_POOLS, *_MAKERS)}
 _FIRST = frozenset((ReLU, *_BATCH_NORMS))
 _CALL = Module.__call__
 
@@ -48,12 +52,15 @@ def _is_plain(module: Module) -> bool:
                 or kind.forward is not _FORWARDS[kind] or kind.__call__ is not _CALL)  # type: ignore[index]
 
 
-def _together(first: Any, second: Any) -> Callable[[Any, Any, Any], Any] | None:
-    """What computes ``second(first(input))`` in another way, or None. The type of `first` is one of `_FIRST`."""
+def _together(first: Any, second: Any, unseen: bool) -> Callable[[Any, Any, Any], Any] | None:
+    """What computes ``second(first(input))`` in another way, or None. The type of `first` is one of `_FIRST`.
+
+    `unseen` says that nobody else has the input.
+    """
     function: Callable[[Any, Any, Any], Any]
     if type(first) is ReLU:
-        # In place it would change a tensor that others hold. Dilated windows can lie in the padding, whose -inf it must not see.
-        if (type(second) not in _MAX_POOLS or first.inplace or second.return_indices
+        # In place it changes its input. Dilated windows can lie in the padding, whose -inf it must not see.
+        if (type(second) not in _MAX_POOLS or (first.inplace and not unseen) or second.return_indices
                 or getattr(second, "dilation", 1) not in (1, (1,), (1, 1), (1, 1, 1))):
             return None
         function = _relu_max_pool
@@ -66,10 +73,11 @@ def _together(first: Any, second: Any) -> Callable[[Any, Any, Any], Any] | None:
 
 def steps(modules: Iterable[Module]) -> Iterator[Callable[[Any], Any]]:
     """The modules in their order, two that are computed together as one step."""
-    waiting = None
+    waiting, unseen = None, False
     for module in modules:
         if waiting is not None:
-            function = _together(waiting, module)
+            function = _together(waiting, module, unseen)
+            unseen = False
             if function is not None:
                 yield partial(function, waiting, module)
                 waiting = None
@@ -77,6 +85,7 @@ def steps(modules: Iterable[Module]) -> Iterator[Callable[[Any], Any]]:
             yield waiting
         waiting = module if type(module) in _FIRST else None
         if waiting is None:
+            unseen = type(module) in _MAKERS and not around_calls and _is_plain(module)
             yield module
     if waiting is not None:
         yield waiting
