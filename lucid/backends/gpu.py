@@ -61,7 +61,7 @@ TABLE |= movement.table(cupy) | ordering.table(cupy) | fourier.table(cupy)
 TABLE |= linear_algebra.table(cupy, lambda: cupyx.errstate(linalg="raise"))  # CuPy says nothing of singular matrices by itself
 TABLE |= elementwise.table(cupy)
 lazy.kernels("lucid_kernels.cuda", TABLE)
-TABLE |= convolution.table(cupy, TABLE, 1 << 28)
+TABLE |= convolution.table(cupy, TABLE, 1 << 28, cupy.copyto)
 TABLE |= resampling.table(cupy, TABLE, resampling.weigh(cupy))
 TABLE |= padding.table(cupy, cupy.empty, cupy.copyto)
 
