@@ -189,7 +189,11 @@ def _pool2d(dtype: Any, device: str, sizes: Sequence[int]) -> None:
         for kernel, stride, padding in ((2, 2, 0), (3, 2, 1)):
             F.max_pool2d(x, kernel, stride, padding).square().sum().backward()
             F.avg_pool2d(x, kernel, stride, padding).square().sum().backward()
-        F.adaptive_avg_pool2d(x, 4).square().sum().backward()
+        for pooled in (1, 4):
+            F.adaptive_avg_pool2d(x, pooled).square().sum().backward()
+        F.adaptive_max_pool2d(x, 4).square().sum().backward()
+        maxima, places = F.max_pool2d(x, 2, return_indices=True)
+        F.max_unpool2d(maxima, places, 2).square().sum().backward()
         gradient: Any = lucid.autograd.grad(F.max_pool2d(x, 2).square().sum(), x, create_graph=True)[0]
         gradient.sum().backward()
 

@@ -54,8 +54,21 @@ def _is_flat(kernel: Sizes, stride: Sizes, padding: Sizes) -> bool:
     return kernel[1:] == stride[1:] == (1, 1) and padding[1:] == (0, 0)
 
 
-def table(xp: Any, kernels: dict[str, Kernel], window_bytes: int) -> dict[str, Kernel]:
-    """`conv3d`, its gradients, `unfold` and `fold` on `xp` (numpy or cupy), with the 2-d kernels in the table `kernels`.
+def _tiles(shape: Sizes, kernel_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> bool:
+    """Whether the windows cover images of `shape` (N, C, H, W), each pixel once."""
+    covered = all(n % k == 0 for n, k in zip(shape[2:], kernel_size, strict=True))
+    return covered and kernel_size == stride and padding == (0, 0) and dilation == (1, 1)
+
+
+def _tiled(images: Array, kernel_size: Sizes) -> Array:
+    """Images (N, C, H, W) in row-major order as their columns (N, C, KH, KW, OH, OW), without a copy."""
+    (samples, channels, height, width), (down, across) = images.shape, kernel_size
+    return images.reshape(samples, channels, height // down, down, width // across, across).transpose(0, 1, 3, 5, 2, 4)
+
+
+def table(xp: Any, kernels: dict[str, Kernel], window_bytes: int, copy: Kernel) -> dict[str, Kernel]:
+    """`conv3d`, its gradients, `unfold` and `fold` on `xp` (numpy or cupy), with the 2-d kernels in the table `kernels`, and
+    `copy(target, source)`.
 
     conv3d stacks slices of up to about `window_bytes` at a time, or of a few times the bytes of the weight.
     """
@@ -181,9 +194,13 @@ def table(xp: Any, kernels: dict[str, Kernel], window_bytes: int) -> dict[str, K
                ) -> Array:
         """The windows (N, C * KH * KW, OH * OW) of x (N, C, H, W), zeros in the padding."""
         shape, pairs = blocks(x.shape, kernel_size, stride, padding, dilation)
-        result = xp.zeros(shape, x.dtype)
-        for target, source in pairs:
-            result[target] = x[source]
+        if _tiles(x.shape, kernel_size, stride, padding, dilation):
+            result = xp.empty(shape, x.dtype)
+            copy(result, _tiled(xp.ascontiguousarray(x), kernel_size))
+        else:
+            result = xp.zeros(shape, x.dtype)
+            for target, source in pairs:
+                result[target] = x[source]
         result = result.reshape(shape[0], math.prod(shape[1:4]), math.prod(shape[4:]))
         if out is None:
             return result
@@ -195,9 +212,14 @@ def table(xp: Any, kernels: dict[str, Kernel], window_bytes: int) -> dict[str, K
              out: Array | None = None) -> Array:
         """The sums (N, C, *output_size) of the windows (N, C * KH * KW, OH * OW) where they came from."""
         samples, channels = columns.shape[0], columns.shape[1] // math.prod(kernel_size)
-        result = xp.zeros((samples, channels, *output_size), columns.dtype)
-        shape, pairs = blocks(result.shape, kernel_size, stride, padding, dilation)
+        image_shape = (samples, channels, *output_size)
+        shape, pairs = blocks(image_shape, kernel_size, stride, padding, dilation)
         columns = columns.reshape(shape)
+        if _tiles(image_shape, kernel_size, stride, padding, dilation):
+            result = xp.empty(image_shape, columns.dtype)
+            copy(_tiled(result, kernel_size), columns)
+            return result
+        result = xp.zeros(image_shape, columns.dtype)
         for source, target in pairs:
             result[target] += columns[source]
         return result

@@ -6,7 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from . import convolution, elementwise, fourier, functions, lazy, linear_algebra, movement, ordering, probe, resampling
+from . import (
+    convolution,
+    elementwise,
+    fourier,
+    functions,
+    lazy,
+    linear_algebra,
+    movement,
+    ordering,
+    padding,
+    probe,
+    resampling,
+)
 from .device import Device
 from .memory_format import in_memory_order
 
@@ -49,8 +61,9 @@ TABLE |= movement.table(cupy) | ordering.table(cupy) | fourier.table(cupy)
 TABLE |= linear_algebra.table(cupy, lambda: cupyx.errstate(linalg="raise"))  # CuPy says nothing of singular matrices by itself
 TABLE |= elementwise.table(cupy)
 lazy.kernels("lucid_kernels.cuda", TABLE)
-TABLE |= convolution.table(cupy, TABLE, 1 << 28)
+TABLE |= convolution.table(cupy, TABLE, 1 << 28, cupy.copyto)
 TABLE |= resampling.table(cupy, TABLE, resampling.weigh(cupy))
+TABLE |= padding.table(cupy, cupy.empty, cupy.copyto)
 
 
 def on(device: Device) -> Any:

@@ -4,11 +4,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..autograd.op import Op, Pull
 from ..tensor import Tensor
 from ._operands import require_tensor
-from .indexing import put_op
 
 __all__ = ()  # a function of nn.functional only
+
+
+def _pad_rule(needs: Any, x: Tensor, fill: Tensor | None, **around: Any) -> Pull:
+    return lambda g, y: (_pad_grad(g, **around), None)
+
+
+def _pad_grad_rule(needs: Any, g: Tensor, **around: Any) -> Pull:
+    return lambda h, y: (_pad(h, None, **around),)
+
+
+_pad = Op("pad", _pad_rule)
+_pad_grad = Op("pad_grad", _pad_grad_rule)
 
 
 def constant_pad(input: Tensor, pad: Sequence[int], value: Any = 0) -> Tensor:
@@ -16,22 +28,28 @@ def constant_pad(input: Tensor, pad: Sequence[int], value: Any = 0) -> Tensor:
 
     Negative numbers cut off. Raises RuntimeError if more is cut off than there is.
     """
-    shape = list(input._array.shape)
-    source: list[slice] = [slice(None)] * len(shape)
-    target: list[slice] = [slice(None)] * len(shape)
+    shape = input._array.shape
     for number in range(len(pad) // 2):
         dim, before, after = len(shape) - 1 - number, pad[2 * number], pad[2 * number + 1]
-        length = shape[dim] + before + after
-        if length < 0 or shape[dim] + min(before, 0) + min(after, 0) < 0:
+        if shape[dim] + min(before, 0) + min(after, 0) < 0 or shape[dim] + before + after < 0:
             raise RuntimeError(f"narrow(): length must be non-negative: the padding ({before}, {after}) cuts off more than "
                                f"the {shape[dim]} elements of dimension {dim}")
-        source[dim] = slice(max(-before, 0), shape[dim] - max(-after, 0))
-        target[dim] = slice(max(before, 0), length - max(after, 0))
-        shape[dim] = length
-    if not shape:
-        return input.clone()
-    kept = input[tuple(source)] if any(n < 0 for n in pad) else input
-    return put_op(input.new_full(shape, value), kept, index=tuple(target))
+    return _around(_cut(input, pad), pad, "constant", input.new_full((), value) if value else None)
+
+
+def _cut(x: Tensor, pad: Sequence[int]) -> Tensor:
+    """`x` without what negative numbers in `pad` cut off."""
+    if all(n >= 0 for n in pad):
+        return x
+    ends = [(max(-pad[2 * i], 0), max(-pad[2 * i + 1], 0)) for i in reversed(range(len(pad) // 2))]
+    lengths = x._array.shape[x._array.ndim - len(ends):]
+    return x[(..., *(slice(before, n - after) for n, (before, after) in zip(lengths, ends, strict=True)))]
+
+
+def _around(x: Tensor, pad: Sequence[int], mode: str, fill: Tensor | None = None) -> Tensor:
+    """`x` with what positive numbers in `pad` put around it."""
+    pads = tuple((max(pad[2 * i], 0), max(pad[2 * i + 1], 0)) for i in reversed(range(len(pad) // 2)))
+    return _pad(x, fill, pads=pads, mode=mode)
 
 
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
@@ -62,32 +80,21 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
             f"Padding size {len(pad)} is not supported for {ndim}D input tensor.\nSupported combinations for non-constant "
             "padding:\n  - 2D or 3D input: padding size = 2 (pads last dimension)\n  - 3D or 4D input: padding size = 4 (pads "
             "last 2 dimensions)\n  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)")
-    result = input
     for number in range(len(pad) // 2):
-        dim, before, after = ndim - 1 - number, pad[2 * number], pad[2 * number + 1]
-        if before or after:
-            places = _places(mode, shape, dim, before, after)
-            result = result.index_select(dim, input.new_tensor(places, dtype="int64"))
-    return result if result is not input else input.clone()
+        _check(mode, shape, ndim - 1 - number, pad[2 * number], pad[2 * number + 1])
+    # What is cut off takes no part in the wrapping, but elements that are reflected may be cut off themselves.
+    return _around(_cut(input, pad), pad, mode) if mode == "circular" else _cut(_around(input, pad, mode), pad)
 
 
-def _places(mode: str, shape: tuple[int, ...], dim: int, before: int, after: int) -> list[int]:
-    """The index in the unpadded dimension of each element of the padded one."""
+def _check(mode: str, shape: tuple[int, ...], dim: int, before: int, after: int) -> None:
+    """Raise RuntimeError for a padding that does not fit a dimension."""
     n = shape[dim]
-    if n + before + after < 0:
-        raise RuntimeError(f"the padding ({before}, {after}) cuts off more than the {n} elements of dimension {dim}")
-    wanted = range(-before, n + after)
-    if mode == "replicate":
-        if n == 0 and wanted:
-            raise RuntimeError(f"replicate padding needs elements to repeat, but dimension {dim} of {list(shape)} is empty")
-        return [min(max(i, 0), n - 1) for i in wanted]
-    if mode == "reflect":
-        if before >= n or after >= n:
-            raise RuntimeError("Padding size should be less than the corresponding input dimension, but got: padding "
-                               f"({before}, {after}) at dimension {dim} of input {list(shape)}")
-        return [abs(i) if i < n else 2 * (n - 1) - i for i in wanted]
-    if before > n or after > n:
+    if n + before + after < (mode != "circular"):
+        raise RuntimeError(f"the padding ({before}, {after}) leaves none of the {n} elements of dimension {dim}")
+    if mode == "replicate" and n == 0 and before + after > 0:
+        raise RuntimeError(f"replicate padding needs elements to repeat, but dimension {dim} of {list(shape)} is empty")
+    if mode == "reflect" and (before >= n or after >= n) and (before or after):
+        raise RuntimeError("Padding size should be less than the corresponding input dimension, but got: padding "
+                           f"({before}, {after}) at dimension {dim} of input {list(shape)}")
+    if mode == "circular" and max(before, after) > n + min(before, 0) + min(after, 0):
         raise RuntimeError("Padding value causes wrapping around more than once.")
-    # What is cut off takes no part in the wrapping.
-    kept, start = n + min(before, 0) + min(after, 0), max(-before, 0)
-    return [start + i % kept for i in range(-max(before, 0), kept + max(after, 0))]

@@ -7,6 +7,7 @@ import functools
 from typing import Any
 
 from .. import _dtypes
+from ..autograd.errors import type_name
 from ..autograd.grad_mode import is_grad_enabled
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor
@@ -16,8 +17,12 @@ from .activation import relu_grad
 __all__ = ("max_pool2d",)
 
 
-def _max_pool2d_rule(needs: Any, x: Tensor, **window: Any) -> Pull:
+def _max_pool2d_rule(needs: Any, x: Tensor, **windows: Any) -> Pull:
     input_shape = x._array.shape
+    if _misses(input_shape, **windows):
+        places = input_shape[2] * input_shape[3]
+        return lambda g, kept: (max_pool2d_grad(g.masked_fill(kept[0] >= places, 0), kept[0].clamp(max=places - 1),
+                                                 input_shape=input_shape),)
     return lambda g, kept: (max_pool2d_grad(g, kept[0], input_shape=input_shape),)
 
 
@@ -34,7 +39,7 @@ def _relu_max_pool2d_rule(needs: Any, x: Tensor, **window: Any) -> Pull:
 
 
 def _max_pool2d_grad_rule(needs: Any, g: Tensor, indices: Tensor, *, input_shape: tuple[int, ...]) -> Pull:
-    return lambda gg, y: (_max_pool2d_gather(gg, indices), None)
+    return lambda gg, y: (max_pool2d_gather(gg, indices), None)
 
 
 def _max_pool2d_gather_rule(needs: Any, x: Tensor, indices: Tensor) -> Pull:
@@ -44,8 +49,9 @@ def _max_pool2d_gather_rule(needs: Any, x: Tensor, indices: Tensor) -> Pull:
 
 _max_pool2d = Op("max_pool2d", _max_pool2d_rule, keeps=(1,), outputs=(0,))
 _relu_max_pool2d = Op("max_pool2d", _relu_max_pool2d_rule, keeps=(0, 1), outputs=(0,))
+_adaptive_max_pool2d = Op("adaptive_max_pool2d", _max_pool2d_rule, keeps=(1,), outputs=(0,))
 max_pool2d_grad = Op("max_pool2d_grad", _max_pool2d_grad_rule)
-_max_pool2d_gather = Op("max_pool2d_gather", _max_pool2d_gather_rule)
+max_pool2d_gather = Op("max_pool2d_gather", _max_pool2d_gather_rule)
 
 
 def _avg_pool2d_rule(needs: Any, x: Tensor, **window: Any) -> Pull:
@@ -78,7 +84,8 @@ def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
     """The maximum of each window of `input` (N, C, H, W) or (C, H, W); the padding counts as minus infinity.
 
     `stride` defaults to `kernel_size`. With `return_indices` also the int64 places of the maxima in the flattened H*W plane
-    (the first of equal ones). With `ceil_mode` windows may stick out at the end. NaN wins. The gradient goes to the places.
+    (the first of equal ones). With `ceil_mode` windows may stick out at the end. NaN wins. The gradient goes to the places; those
+    of windows that lie between the elements, wholly in the padding, may be outside of the plane, and have none.
     Raises RuntimeError for shapes and windows that do not fit, as PyTorch does.
     """
     y, indices = _maxima(_max_pool2d, input, kernel_size, stride, padding, dilation, ceil_mode)
@@ -100,6 +107,9 @@ def _maxima(op: Op, input: Tensor, kernel_size: Any, stride: Any, padding: Any, 
         raise RuntimeError(f"dilation should be greater than zero, but got dilationH: {spread[0]} dilationW: {spread[1]}")
     x, batched, dtype = _prepare("max_pool2d", input)
     _check_output(x._array.shape, kernel, step, pad, spread, ceil_mode)
+    if 2 * pad[0] > kernel[0] or 2 * pad[1] > kernel[1]:
+        raise RuntimeError(f"pad should be smaller than or equal to half of kernel size, but got padding {pad} and kernel_size "
+                           f"{kernel}")
     y, indices = op(x, kernel_size=kernel, stride=step, padding=pad, dilation=spread, ceil_mode=bool(ceil_mode), **more)
     return _finish(y, batched, dtype), _finish(indices, batched, indices._array.dtype)
 
@@ -126,23 +136,43 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     `output_size` is a number or (OH, OW); None in it keeps the length of the input. Raises RuntimeError for shapes that do
     not fit.
     """
-    require_tensor("adaptive_avg_pool2d", input)
+    wanted = _adaptive_sizes("adaptive_avg_pool2d", input, output_size)
+    x, batched, dtype = _prepare("adaptive_avg_pool2d", input)
+    return _finish(_adaptive_avg_pool2d(x, output_size=wanted), batched, dtype)
+
+
+def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """The maxima of ``output_size`` windows that cover the H*W plane of `input` (N, C, H, W) or (C, H, W) evenly.
+
+    None in `output_size` keeps the length of the input. With `return_indices` also the int64 places of the maxima in the
+    flattened plane. Raises RuntimeError for shapes that do not fit, NotImplementedError for integers.
+    """
+    wanted = _adaptive_sizes("adaptive_max_pool2d", input, output_size)
+    if not _dtypes.is_floating(input._array.dtype):
+        raise NotImplementedError(f'"adaptive_max_pool2d" not implemented for \'{type_name(input.dtype)}\'')
+    x, batched, _ = _prepare("adaptive_max_pool2d", input)
+    y, indices = (_finish(t, batched, t._array.dtype) for t in _adaptive_max_pool2d(x, output_size=wanted))
+    return (y, indices) if return_indices else y
+
+
+def _adaptive_sizes(function: str, input: Tensor, output_size: Any) -> tuple[int, int]:
+    """The lengths of the result."""
+    require_tensor(function, input)
     shape = input._array.shape
     sizes = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size, output_size)
     if len(sizes) != 2:
-        raise RuntimeError("adaptive_avg_pool2d: output_size must be 2")
+        raise RuntimeError(f"{function}: output_size must be 2")
     if len(shape) not in (3, 4):
-        raise RuntimeError(f"adaptive_avg_pool2d(): Expected 3D or 4D tensor, but got {list(shape)}")
-    wanted = tuple(n if size is None else int(size) for size, n in zip(sizes, shape[-2:], strict=True))
+        raise RuntimeError(f"{function}(): Expected 3D or 4D tensor, but got {list(shape)}")
+    wanted = (shape[-2] if sizes[0] is None else int(sizes[0]), shape[-1] if sizes[1] is None else int(sizes[1]))
     if min(wanted) < 0:
-        raise RuntimeError("adaptive_avg_pool2d: elements of output_size must be greater than or equal to 0 but received "
+        raise RuntimeError(f"{function}: elements of output_size must be greater than or equal to 0 but received "
                            f"{{{wanted[0]}, {wanted[1]}}}")
     for dim in range(len(shape) - 3 if len(shape) == 3 else 1, len(shape)):
         if shape[dim] == 0:
-            raise RuntimeError("adaptive_avg_pool2d(): Expected input to have non-zero size for non-batch dimensions, but "
+            raise RuntimeError(f"{function}(): Expected input to have non-zero size for non-batch dimensions, but "
                                f"input has sizes {list(shape)} with dimension {dim} being empty")
-    x, batched, dtype = _prepare("adaptive_avg_pool2d", input)
-    return _finish(_adaptive_avg_pool2d(x, output_size=wanted), batched, dtype)
+    return wanted
 
 
 def _pair(function: str, name: str, value: Any) -> tuple[int, int]:
@@ -190,6 +220,11 @@ def _output_length(size: int, kernel: int, stride: int, padding: int, dilation: 
     length = (span + (stride - 1 if ceil_mode else 0)) // stride + 1
     # The last window must start inside the input or the padding before it.
     return length - 1 if ceil_mode and (length - 1) * stride >= size + padding else length
+
+
+def _misses(shape: tuple[int, ...], padding: Any = (0, 0), dilation: Any = (1, 1), **other: Any) -> bool:
+    """Whether a window may have all of its elements in the padding, on both sides of the input."""
+    return any(d > n and p > 0 for n, p, d in zip(shape[2:], padding, dilation, strict=True))
 
 
 @functools.lru_cache(maxsize=256)  # pure, and a third of a small layer's time

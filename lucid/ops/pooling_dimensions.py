@@ -1,18 +1,17 @@
-"""Pooling over one and three dimensions, and adaptive maxima, made of two-dimensional pooling.
+"""Pooling over one and three dimensions, made of two-dimensional pooling.
 
 Maxima and means over boxes are those over the rows of maxima and means over planes: a dimension at a time.
 """
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any
 
-from ..autograd.errors import type_name
 from ..tensor import Tensor
 from ._operands import require_tensor
 from .activation import relu
-from .pooling import adaptive_avg_pool2d, avg_pool2d, max_pool2d
+from .pooling import adaptive_avg_pool2d, adaptive_max_pool2d, avg_pool2d, max_pool2d
 
 __all__ = ("adaptive_avg_pool1d", "adaptive_max_pool1d", "avg_pool1d", "max_pool1d", "max_pool3d")
 
@@ -70,18 +69,30 @@ def max_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
     _require_dimensions("max_pool3d", input, 3)
     kernel, step, pad, spread = (_sizes("max_pool3d", name, value, 3) for name, value in (
         ("kernel_size", kernel_size), ("stride", _or_kernel(stride, kernel_size)), ("padding", padding), ("dilation", dilation)))
-    *lead, depth, height, width = input._array.shape
-    planes, places = max_pool2d(input.reshape(-1, depth, height, width), kernel[1:], step[1:], pad[1:], spread[1:], ceil_mode,
-                                return_indices=True)
-    rows, columns = planes._array.shape[-2:]
-    flat = planes.reshape(-1, depth, rows * columns)
-    maxima, slices = max_pool2d(flat, (kernel[0], 1), (step[0], 1), (pad[0], 0), (spread[0], 1), ceil_mode, return_indices=True)
-    shape = (*lead, maxima._array.shape[-2], rows, columns)
+    planes, places = max_pool2d(_volumes(input), kernel[1:], step[1:], pad[1:], spread[1:], ceil_mode, return_indices=True)
+    return _of_volumes(input, planes, places, return_indices, lambda flat: max_pool2d(
+        flat, (kernel[0], 1), (step[0], 1), (pad[0], 0), (spread[0], 1), ceil_mode, return_indices=True))
+
+
+def _volumes(x: Tensor) -> Tensor:
+    """`x` (N, C, D, H, W) or (C, D, H, W) with the first dimensions as one."""
+    shape = x._array.shape
+    return x.reshape(math.prod(shape[:-3]), *shape[-3:])
+
+
+def _of_volumes(input: Tensor, planes: Tensor, places: Tensor, return_indices: bool, pool: Callable[[Tensor], Any]) -> Any:
+    """The maxima of boxes, and their places, from those of the planes of `_volumes`: `pool` takes them (B, D, H' * W') over D."""
+    lead, (depth, height, width) = input._array.shape[:-3], input._array.shape[-3:]
+    count, _, rows, columns = planes._array.shape
+    maxima, slices = pool(planes.reshape(count, depth, rows * columns))
+    boxes = maxima._array.shape[1]
+    shape = (*lead, boxes, rows, columns)
     if not return_indices:
         return maxima.reshape(shape)
     # `slices` are places in (depth, rows * columns): there stand the places in their planes.
-    within = places.reshape(-1, depth * rows * columns).gather(1, slices.reshape(slices._array.shape[0], -1))
-    indices = within.reshape(slices.shape) + slices // (rows * columns) * (height * width)
+    inside = slices.clamp(max=depth * rows * columns - 1)  # not so if a dilated window lies wholly in the padding
+    within = places.reshape(count, depth * rows * columns).gather(1, inside.reshape(count, boxes * rows * columns))
+    indices = within.reshape(slices.shape) + slices // max(1, rows * columns) * (height * width)
     return maxima.reshape(shape), indices.reshape(shape)
 
 
@@ -116,21 +127,19 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
 # ---- adaptive maxima ---------------------------------------------------------------------------------------------------
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """`adaptive_max_pool2d` over one dimension: `input` (N, C, L) or (C, L)."""
-    return _adaptive_max("adaptive_max_pool1d", input, output_size, 1, return_indices)
-
-
-def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """The maxima of ``output_size`` windows that cover the H*W plane of `input` (N, C, H, W) or (C, H, W) evenly.
-
-    None in `output_size` keeps the length of the input. With `return_indices` also the int64 places of the maxima in the
-    flattened plane. Raises RuntimeError for shapes that do not fit.
-    """
-    return _adaptive_max("adaptive_max_pool2d", input, output_size, 2, return_indices)
+    _require_dimensions("adaptive_max_pool1d", input, 1)
+    (wanted,) = _wanted("adaptive_max_pool1d", input, output_size, 1)
+    found = adaptive_max_pool2d(input.unsqueeze(-2), (1, wanted), return_indices)
+    return tuple(t.squeeze(-2) for t in found) if return_indices else found.squeeze(-2)
 
 
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """`adaptive_max_pool2d` over three dimensions: `input` (N, C, D, H, W) or (C, D, H, W)."""
-    return _adaptive_max("adaptive_max_pool3d", input, output_size, 3, return_indices)
+    _require_dimensions("adaptive_max_pool3d", input, 3)
+    wanted = _wanted("adaptive_max_pool3d", input, output_size, 3)
+    planes, places = adaptive_max_pool2d(_volumes(input), wanted[1:], return_indices=True)
+    return _of_volumes(input, planes, places, return_indices,
+                       lambda flat: adaptive_max_pool2d(flat, (wanted[0], None), return_indices=True))
 
 
 def _wanted(function: str, input: Tensor, output_size: Any, count: int) -> Sizes:
@@ -141,39 +150,6 @@ def _wanted(function: str, input: Tensor, output_size: Any, count: int) -> Sizes
     if min(wanted) < 0:
         raise RuntimeError(f"{function}: elements of output_size must be greater than or equal to 0 but received {wanted}")
     return wanted
-
-
-def _adaptive_max(function: str, input: Tensor, output_size: Any, count: int, return_indices: bool) -> Any:
-    _require_dimensions(function, input, count)
-    if input._array.dtype.kind not in "fV":
-        raise NotImplementedError(f'"{function}" not implemented for \'{type_name(input.dtype)}\'')
-    wanted = _wanted(function, input, output_size, count)
-    values, places = input, None
-    for dim in reversed(range(-count, 0)):
-        length, pieces = input._array.shape[dim], wanted[dim]
-        values, inside = _window_maxima(values, dim, length, pieces)
-        within = _starts(length, pieces)
-        inside = inside + input.new_tensor(within, dtype="int64").reshape(-1, *(1,) * (-dim - 1))
-        # The place in all dimensions so far: that of the plane which holds the maximum, and the slices before it.
-        inner = math.prod(input._array.shape[dim + 1:]) if dim < -1 else 1
-        places = inside * inner if places is None else places.gather(dim, inside) + inside * inner
-    return (values, places) if return_indices else values
-
-
-def _starts(length: int, pieces: int) -> Sequence[int]:
-    return [i * length // pieces for i in range(pieces)]
-
-
-def _window_maxima(x: Tensor, dim: int, length: int, pieces: int) -> tuple[Tensor, Tensor]:
-    """The maxima of the `pieces` windows along `dim`, and where in their windows they are."""
-    starts = _starts(length, pieces)
-    stops = [-(-(i + 1) * length // pieces) for i in range(pieces)]
-    widest = max((b - a for a, b in zip(starts, stops, strict=True)), default=1)
-    # Short windows repeat their last element, which changes neither the maximum nor its first place.
-    numbers = [min(a + i, b - 1) for a, b in zip(starts, stops, strict=True) for i in range(widest)]
-    windows = x.index_select(dim, x.new_tensor(numbers, dtype="int64")).unflatten(dim, (pieces, widest))
-    maxima = windows.max(dim)
-    return maxima.values, maxima.indices
 
 
 # ---- powers ------------------------------------------------------------------------------------------------------------

@@ -239,7 +239,7 @@ class TestOperations:
     @pytest.mark.parametrize("pool", [
         lambda x: F.max_pool2d(x, 2), lambda x: F.max_pool2d(x, 3, 2, 1, ceil_mode=True), lambda x: F.avg_pool2d(x, 3, 2, 1),
         lambda x: F.avg_pool2d(x, (2, 3), ceil_mode=True), lambda x: F.adaptive_avg_pool2d(x, (3, 2)),
-        lambda x: F.max_pool2d(x, 3, dilation=2)])
+        lambda x: F.adaptive_max_pool2d(x, (3, 2)), lambda x: F.max_pool2d(x, 3, dilation=2)])
     def test_pooling_and_its_gradient(self, pool):
         def function(x):
             leaf = x.detach().requires_grad_()

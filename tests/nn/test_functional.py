@@ -12,7 +12,7 @@ from tests.ops.derivatives import check_derivatives, raises_like_torch, same_as_
 
 PADS = [("constant", (1, 2)), ("constant", (1, 2, -1, 1, 0, 1)), ("constant", (-1, -2)), ("reflect", (1, 2, 3, 0)),
         ("reflect", (-1, 2, -1, 1)), ("replicate", (1, 2, 5, 0)), ("circular", (1, 4, 4, 0)), ("circular", (-1, 2, 0, -1)),
-        ("replicate", (1, 1, 1, 1, 1, 1))]
+        ("replicate", (1, 1, 1, 1, 1, 1)), ("reflect", (3, -3, -2, 3)), ("circular", (2, -2, -1, 3)), ("replicate", (-3, 2, 1, -3))]
 
 
 def test_linear(device):
@@ -31,6 +31,21 @@ def test_pad_with_a_value_and_other_dtypes(device):
     same_as_torch(lambda t, F, x: F.pad(x, (1, 1), value=7), np.arange(3), device=device)
     x = lucid.ones(2, 2)
     assert F.pad(x, ()) is not x
+    for dtype in (lucid.float16, lucid.bfloat16, lucid.complex64):
+        x = lucid.arange(8, device=device).reshape(1, 8).to(dtype).requires_grad_()
+        y = F.pad(x, (7, 7), "reflect")
+        assert y.dtype == dtype and y.real.tolist() == [[7, 6, 5, 4, 3, 2, 1, 0, 1, 2, 3, 4, 5, 6, 7, 6, 5, 4, 3, 2, 1, 0]]
+        y.real.sum().backward()
+        assert x.grad.dtype == dtype and x.grad.real.tolist() == [[2, 3, 3, 3, 3, 3, 3, 2]]
+
+
+@pytest.mark.parametrize("mode", ["constant", "reflect", "replicate", "circular"])
+def test_pad_of_large_and_strided_tensors(mode):
+    same_as_torch(lambda t, F, x: F.pad(x.transpose(1, 2), (1, 2, 3, 0), mode), uniform(2, 120, 11, 40))
+    x = lucid.ones(2, 3, 5, 6, device="meta", requires_grad=True)
+    y = F.pad(x, (1, 2, 3, 0), mode)
+    y.sum().backward()
+    assert y.shape == (2, 3, 8, 9) and x.grad.shape == x.shape
 
 
 @pytest.mark.parametrize(("x", "classes"), [([0, 2, 1], -1), ([[1, 0]], 4), (2, -1)])
@@ -74,6 +89,7 @@ def test_signatures_are_those_of_torch():
     (lambda t, F: F.pad(t.ones(2, 2), (1, 1), "mirror"), "Unrecognised padding mode mirror"),
     (lambda t, F: F.pad(t.ones(2, 2), (2, 1), "reflect"), "Padding size should be less than the corresponding input dimension"),
     (lambda t, F: F.pad(t.ones(2, 2), (3, 1), "circular"), "wrapping around more than once"),
+    (lambda t, F: F.pad(t.ones(2, 2), (-1, -1), "replicate"), None),
     (lambda t, F: F.pad(t.ones(2, 2), (1, 1), "reflect", 1.0), "doesn't take in value argument"),
     (lambda t, F: F.pad(t.ones(2), (1, 1), "reflect"), "is not supported for 1D input tensor"),
     (lambda t, F: F.pad(t.ones(2, 2), (-2, -1)), "length must be non-negative"),

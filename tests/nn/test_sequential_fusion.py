@@ -209,7 +209,21 @@ def test_convolution_relu_and_max_pooling_as_pytorch():
             np.testing.assert_allclose(ours.numpy(), other.numpy(), rtol=1e-4, atol=1e-3)
 
 
+@pytest.mark.parametrize("maker", [nn.Conv2d(3, 4, 3), nn.ConvTranspose2d(3, 4, 3), nn.Linear(7, 5)], ids=str)
+def test_in_place_where_nobody_has_the_input(maker, device):
+    model = nn.Sequential(copy.deepcopy(maker), nn.ReLU(inplace=True), nn.MaxPool2d(2)).to(device)
+    x = lucid.randn(SHAPES[2], device=device)
+    compare(model, x, expected=True)
+    seen = []
+    model[0].register_forward_hook(lambda module, args, output: seen.append(output))
+    y = model(x)
+    assert not fused(y) and not (seen[0] < 0).any()  # ReLU has written into it, as it says
+
+
 @pytest.mark.parametrize("model", [
+    nn.Sequential(nn.Identity(), nn.ReLU(inplace=True), nn.MaxPool2d(2)),
+    nn.Sequential(nn.Conv2d(3, 3, 1), nn.Identity(), nn.ReLU(inplace=True), nn.MaxPool2d(2)),
+    nn.Sequential(nn.Conv2d(3, 3, 1), nn.ReLU(), nn.ReLU(inplace=True), nn.MaxPool2d(2)),
     nn.Sequential(nn.ReLU(), nn.MaxPool2d(2, dilation=2, padding=1)),
     nn.Sequential(nn.ReLU(inplace=True), nn.MaxPool2d(2)),
     nn.Sequential(nn.ReLU(), nn.AvgPool2d(2)),

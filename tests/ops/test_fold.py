@@ -31,6 +31,23 @@ def test_derivatives(options: dict[str, Any], device: str) -> None:
     check_derivatives(lambda x: F.fold(F.unfold(x, **options) ** 2, (5, 4), **options), device, uniform(1, 2, 5, 4))
 
 
+@pytest.mark.parametrize("shape", [(2, 3, 6, 4), (2, 70, 18, 60), (3, 40, 24, 32)])
+@pytest.mark.parametrize("kernel", [(2, 2), (3, 1), (6, 4)])
+def test_windows_side_by_side(shape: tuple[int, ...], kernel: tuple[int, int], device: str) -> None:
+    """Columns that are the pixels in another order."""
+    if device != "cpu" and shape[1] > 3:
+        pytest.skip("the kernels of large arrays are those of the CPU")
+    turned = uniform(*shape[:2], shape[3], shape[2])
+    same_as_torch(lambda t, F, x: F.unfold(x.transpose(2, 3), kernel, stride=kernel), turned, device=device)
+    x = lucid.tensor(uniform(*shape), device=device, requires_grad=True)
+    y = F.fold(F.unfold(x, kernel, stride=kernel), shape[2:], kernel, stride=kernel)
+    assert lucid.equal(y, x)
+    y.sum().backward()
+    assert lucid.equal(x.grad, lucid.ones_like(x))
+    half = x.detach().to(lucid.float16)
+    assert lucid.equal(F.fold(F.unfold(half, kernel, stride=kernel), shape[2:], kernel, stride=kernel), half)
+
+
 def test_windows_and_their_sums(device: str) -> None:
     x = lucid.arange(6.0, device=device).reshape(1, 2, 3).transpose(1, 2)
     assert F.unfold(x, (2, 1)).tolist() == [[0.0, 3.0, 1.0, 4.0], [1.0, 4.0, 2.0, 5.0]]

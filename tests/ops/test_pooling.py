@@ -69,6 +69,17 @@ def test_ties_and_nan(device):
     assert x.grad.tolist() == [[[[1.0, 0.0, 1.0, 0.0]]]]
 
 
+def test_windows_wholly_in_the_padding_have_no_gradient(device):
+    """PyTorch writes it outside of the tensor; its values are those here."""
+    same_as_torch(lambda t, F, x: t.stack([y.double() for y in F.max_pool2d(
+        x.detach(), (2, 1), 1, (1, 0), (4, 1), return_indices=True)]) + 0 * x.sum(), uniform(1, 2, 3, 2), device=device)
+    x = leaf(np.arange(12.0).reshape(1, 2, 3, 2), device)
+    F.max_pool2d(x, (2, 1), 1, (1, 0), (4, 1)).clamp(min=0).sum().backward()
+    assert x.grad.tolist() == lucid.zeros(1, 2, 3, 2).tolist()
+    _, indices = F.max_pool3d(lucid.ones(1, 1, 3, 3, 3, device=device), 2, 1, 1, 4, return_indices=True)
+    assert indices.tolist() == [[[[[39]]]]]
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "int64"])
 def test_other_dtypes(dtype, device):
     x = lucid.arange(16, device=device).reshape(1, 1, 4, 4).to(getattr(lucid, dtype))
@@ -79,7 +90,7 @@ def test_other_dtypes(dtype, device):
 
 def test_empty_batch(device):
     x = lucid.ones(0, 3, 4, 4, device=device)
-    for y in (F.max_pool2d(x, 2), F.avg_pool2d(x, 2), F.adaptive_avg_pool2d(x, 2)):
+    for y in (F.max_pool2d(x, 2), F.avg_pool2d(x, 2), F.adaptive_avg_pool2d(x, 2), F.adaptive_max_pool2d(x, 2)):
         assert y.shape == (0, 3, 2, 2)
 
 
@@ -87,6 +98,7 @@ def test_empty_batch(device):
     (lambda t, F: F.max_pool2d(t.ones(4, 4), 2), "non-empty 3D or 4D"),
     (lambda t, F: F.max_pool2d(t.ones(1, 3, 4, 4), 2, 0), "stride should not be zero"),
     (lambda t, F: F.max_pool2d(t.ones(1, 3, 4, 4), 2, padding=2), "pad should be at most half of effective kernel size"),
+    (lambda t, F: F.max_pool2d(t.ones(1, 3, 9, 9), 2, 1, 2, 4), "smaller than or equal to half of kernel size"),
     (lambda t, F: F.max_pool2d(t.ones(1, 3, 4, 4), 5), "Output size is too small"),
     (lambda t, F: F.max_pool2d(t.ones(1, 3, 4, 4), (2, 2, 2)), "kernel_size must either be a single int"),
     (lambda t, F: F.max_pool2d(t.ones(1, 3, 4, 4), 2, dilation=0), "dilation should be greater than zero"),
@@ -96,6 +108,9 @@ def test_empty_batch(device):
     (lambda t, F: F.adaptive_avg_pool2d(t.ones(1, 3, 4, 4), (1, 2, 3)), "output_size must be 2"),
     (lambda t, F: F.adaptive_avg_pool2d(t.ones(1, 3, 4, 4), -1), "must be greater than or equal to 0"),
     (lambda t, F: F.adaptive_avg_pool2d(t.ones(4, 4), 2), "Expected 3D or 4D tensor"),
+    (lambda t, F: F.adaptive_max_pool2d(t.ones(4, 4), 2), "Expected 3D or 4D tensor"),
+    (lambda t, F: F.adaptive_max_pool2d(t.ones(1, 3, 0, 4), 2), "non-zero size for non-batch dimensions"),
+    (lambda t, F: F.adaptive_max_pool2d(t.ones(1, 3, 4, 4, dtype=t.int64), 2), "not implemented for 'Long'"),
     (lambda t, F: F.adaptive_avg_pool2d(t.ones(1, 3, 0, 4), 2), "non-zero size for non-batch dimensions"),
 ])
 def test_errors(call, match):

@@ -10,7 +10,7 @@ import numpy as np
 
 from ._compile import jit, jit_exact, jit_parallel
 from ._layout import row_chunk
-from ._max_pool_microkernels import max_row, max_row_strided
+from ._max_pool_microkernels import max_row, max_row_2, max_row_3, max_row_4
 from ._pool_microkernels import ask_for
 from ._sliding import valid_ranges
 
@@ -103,7 +103,7 @@ def _pool_rows(x, kh, kw, sh, sw, ph, pw, dh, dw, y, indices, first, last):
             if sw == 1:
                 max_row(pixels, plane, height, width, kh, kw, dh, dw, oh * sh - ph, pw, best, where, target, out_width)
             else:
-                max_row_strided(pixels, plane, height, width, kh, kw, dh, dw, oh * sh - ph, pw, best, where, target, out_width)
+                max_row_2(pixels, plane, height, width, kh, kw, dh, dw, oh * sh - ph, pw, best, where, target, out_width)
 
 
 @jit_parallel
@@ -114,6 +114,31 @@ def max_rows(x, kh, kw, sh, sw, ph, pw, dh, dw, relu, y, indices):
     for i in numba.prange((count + step - 1) // step):
         last = min(count, (i + 1) * step)
         _pool_rows(x, kh, kw, sh, sw, ph, pw, dh, dw, y, indices, i * step, last)
+        if relu:
+            clip_planes(y, i * step, last)
+
+
+@jit
+def _pool_flat_rows(x, kw, sw, pw, y, indices, first, last):
+    """`max_flat_rows` for the rows first..last."""
+    width, out_width = x.shape[1], y.shape[1]
+    pixels, best, where = x.reshape(-1), y.reshape(-1), indices.reshape(-1)
+    for row in range(first, last):
+        source, target = row * width, row * out_width
+        if sw == 3:
+            max_row_3(pixels, source, 1, width, 1, kw, 1, 1, 0, pw, best, where, target, out_width)
+        else:
+            max_row_4(pixels, source, 1, width, 1, kw, 1, 1, 0, pw, best, where, target, out_width)
+
+
+@jit_parallel
+def max_flat_rows(x, kw, sw, pw, relu, y, indices):
+    """`max_rows` for planes of one row, x (P, W) and y (P, OW), and windows 3 or 4 columns apart."""
+    count = x.shape[0]
+    step = row_chunk(x.shape[1])
+    for i in numba.prange((count + step - 1) // step):
+        last = min(count, (i + 1) * step)
+        _pool_flat_rows(x, kw, sw, pw, y, indices, i * step, last)
         if relu:
             clip_planes(y, i * step, last)
 
@@ -158,6 +183,39 @@ def scatter_planes(g, indices, y, dx):
     good = np.ones(1, np.bool_)
     for i in numba.prange((count + step - 1) // step):
         if not _scatter_planes(g, indices, y, dx, i * step, min(count, (i + 1) * step)):
+            good[0] = False
+    return good[0]
+
+
+@jit
+def _place_planes(x, indices, y, first, last):
+    """`place_planes` for the planes first..last."""
+    size = np.uint64(y.shape[1])
+    good = True
+    for p in range(first, last):
+        values, where, target = x[p], indices[p], y[p]
+        for i in range(target.shape[0]):
+            target[i] = 0
+        for i in range(values.shape[0]):
+            k = np.uint64(where[i])
+            if k < size:
+                target[k] = values[i]
+            else:
+                good = False
+    return good
+
+
+@jit_parallel
+def place_planes(x, indices, y):
+    """y (P, S) = x (P, Q) at the positions `indices` of the planes, the last of equal ones, else 0.
+
+    Returns whether all positions were in range.
+    """
+    count = y.shape[0]
+    step = row_chunk(y.size // max(1, count))
+    good = np.ones(1, np.bool_)
+    for i in numba.prange((count + step - 1) // step):
+        if not _place_planes(x, indices, y, i * step, min(count, (i + 1) * step)):
             good[0] = False
     return good[0]
 

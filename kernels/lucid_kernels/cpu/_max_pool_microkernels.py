@@ -54,7 +54,7 @@ def _make_max_row(stride: int) -> Any:
                     start = builder.add(column, _constant(part * lanes))
                     place = _at(builder, plane.start, builder.mul(row, width), start)
                     parts.append(vectors.load_masked(place, plane.inside(start)))
-                value = parts[0] if stride == 1 else vectors.every_second(*parts)
+                value = vectors.every(parts)
                 columns = builder.add(plane.splat(column), steps)
                 inside = builder.icmp_unsigned("<", columns, plane.limit)
                 before, place = builder.load(best), builder.load(where)
@@ -101,4 +101,4 @@ def _make_max_row(stride: int) -> Any:
     return max_row
 
 
-max_row, max_row_strided = _make_max_row(1), _make_max_row(2)
+max_row, max_row_2, max_row_3, max_row_4 = (_make_max_row(stride) for stride in range(1, 5))

@@ -74,8 +74,18 @@ class _Vectors:
 
     def every_second(self, one: Any, other: Any) -> Any:
         """The lanes 0, 2, 4, ... of two vectors, one after the other."""
-        lanes = ir.Constant(ir.VectorType(ir.IntType(32), self.type.count), list(range(0, 2 * self.type.count, 2)))
-        return self.builder.shuffle_vector(one, other, lanes)
+        return self.every([one, other])
+
+    def every(self, parts: list[Any]) -> Any:
+        """The first lane of the vectors `parts`, one after the other, and every lane as many further on as they are."""
+        count, stride, result = self.type.count, len(parts), parts[0]
+        for number, part in enumerate(parts[1:], 1):
+            wanted = [stride * lane for lane in range(count)]
+            if number > 1:  # what comes from the parts before is in its place
+                wanted = [at - (number - 1) * count if at >= number * count else lane for lane, at in enumerate(wanted)]
+            lanes = [min(at, 2 * count - 1) for at in wanted]
+            result = self.builder.shuffle_vector(result, part, ir.Constant(ir.VectorType(ir.IntType(32), count), lanes))
+        return result
 
     def interleaved(self, even: Any, odd: Any, half: int) -> Any:
         """The first or second half of even[0], odd[0], even[1], odd[1], ..."""

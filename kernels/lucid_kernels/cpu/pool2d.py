@@ -1,17 +1,21 @@
 """Pooling over (N, C, H, W), one (H, W) plane at a time; planes are independent and shared out among the threads.
 
 The loops over planes are those of `_pool2d_windows` for the commonest windows, else of `_max_pool2d_planes`,
-`_avg_pool2d_planes` and `_adaptive_pool2d_planes`. float16 and bfloat16 are computed in float32.
+`_max_pool2d_ranges`, `_avg_pool2d_bands` and `_global_pool_planes`. float16 and bfloat16 are computed in float32.
 """
 from __future__ import annotations
+
+import functools
 
 import numpy as np
 
 from . import _pool2d_windows as windows
-from ._adaptive_pool2d_planes import adaptive_grad_planes, adaptive_planes
-from ._avg_pool2d_planes import average_grad_planes, average_planes
+from ._avg_pool2d_bands import average_bands, average_grad_bands
+from ._global_pool_planes import average_rows, average_rows_grad
 from ._layout import Array, contiguous, deliver, outputs, result, upcast_half
-from ._max_pool2d_planes import gather_planes, max_planes, max_rows, scatter_planes
+from ._max_pool2d_planes import gather_planes, max_flat_rows, max_planes, max_rows, place_planes, scatter_planes
+from ._max_pool2d_ranges import max_ranges
+from ._pool_axes import Axis, ranges
 
 Pair = tuple[int, int]
 
@@ -40,10 +44,15 @@ def _flat_planes(array: Array) -> Array:
     return contiguous(array).reshape(n * c, h * w)
 
 
-def _in_vectors(x: Array, kh: int, kw: int, sh: int, sw: int, ph: int, pw: int, dh: int, dw: int) -> bool:
-    """Whether `max_rows` computes these windows. Without gaps, and padding of half of them at most, each has a pixel inside."""
-    inside = dh == dw == 1 and 2 * ph <= kh and 2 * pw <= kw
-    return inside and sw in (1, 2) and x.dtype.kind == "f" and x.shape[2] * x.shape[3] < 1 << 31
+def _rows_of_planes(array: Array) -> Array:
+    """(N, C, 1, W) as contiguous rows (N * C, W)."""
+    n, c, _, w = array.shape
+    return contiguous(array).reshape(n * c, w)
+
+
+def _adaptive_axes(full: tuple[int, ...], pooled: tuple[int, ...]) -> list[Axis]:
+    """The axes of adaptive pooling from images of one shape to those of another."""
+    return [Axis(*lengths) for lengths in zip(full[2:], pooled[2:])]
 
 
 @upcast_half(results=(0, None))
@@ -70,14 +79,35 @@ def max_pool2d(
     shape = (*x.shape[:2], height, width)
     y = result(out_y, shape, x.dtype)
     indices = result(out_indices, shape, np.int64)
-    planes = _planes(x)
     window = (*kernel_size, *stride, *padding, *dilation)
+    (kh, kw), (ph, pw), across = kernel_size, padding, stride[1]
+    # Without gaps, and padding of half of them at most, each window has a pixel inside. 32 bits hold the positions of float32.
+    in_vectors = dilation == (1, 1) and 2 * ph <= kh and 2 * pw <= kw and x.shape[2] * x.shape[3] < 1 << 31
     if window == _HALVING and 2 * height <= x.shape[2] and 2 * width <= x.shape[3]:
-        windows.max_2x2(planes, relu, _planes(y), _planes(indices))
-    elif _in_vectors(x, *window):
-        max_rows(planes, *window, relu, _planes(y), _planes(indices))
+        windows.max_2x2(_planes(x), relu, _planes(y), _planes(indices))
+    elif not in_vectors:
+        max_planes(_planes(x), *window, relu, _planes(y), _planes(indices))
+    elif across <= 2:
+        max_rows(_planes(x), *window, relu, _planes(y), _planes(indices))
+    elif across <= 4 and x.shape[2] == height == kh == 1:  # a quarter of the time of `max_ranges`, which transposes
+        max_flat_rows(_rows_of_planes(x), kw, across, pw, relu, _rows_of_planes(y), _rows_of_planes(indices))
     else:
-        max_planes(planes, *window, relu, _planes(y), _planes(indices))
+        axes = zip(x.shape[2:], (height, width), kernel_size, stride, padding)
+        rows, columns = (ranges(Axis(*axis)) for axis in axes)
+        max_ranges(_planes(x), rows, columns, relu, _planes(y), _planes(indices))
+    return deliver(out_y, y), deliver(out_indices, indices)
+
+
+@upcast_half(results=(0, None))
+def adaptive_max_pool2d(
+    x: Array, *, output_size: Pair, out: tuple[Array | None, Array | None] | None = None
+) -> tuple[Array, Array]:
+    """`max_pool2d` over windows as those of `adaptive_avg_pool2d`: maxima (N, C, *output_size), and their positions."""
+    out_y, out_indices = outputs(out, 2)
+    shape = (*x.shape[:2], *output_size)
+    y, indices = result(out_y, shape, x.dtype), result(out_indices, shape, np.int64)
+    rows, columns = map(ranges, _adaptive_axes(x.shape, shape))
+    max_ranges(_planes(x), rows, columns, False, _planes(y), _planes(indices))
     return deliver(out_y, y), deliver(out_indices, indices)
 
 
@@ -105,35 +135,44 @@ def max_pool2d_gather(x: Array, indices: Array, *, out: Array | None = None) -> 
     return deliver(out, y)
 
 
+@upcast_half
+def max_unpool2d(x: Array, indices: Array, *, output_size: Pair, out: Array | None = None) -> Array:
+    """Zeros (N, C, *output_size), and x (N, C, H, W) at the flat positions `indices` of their planes; the last of equal ones."""
+    y = result(out, (*x.shape[:2], *output_size), x.dtype)
+    if not place_planes(_flat_planes(x), _flat_planes(indices), _flat_planes(y)):
+        _raise_out_of_range("max_unpool2d", y.shape)
+    return deliver(out, y)
+
+
 def _raise_out_of_range(name: str, input_shape: tuple[int, ...]) -> None:
     height, width = input_shape[2:]
     raise IndexError(f"{name}: an index is outside the {height}x{width} plane, 0 <= index < {height * width}")
 
 
-def _window_sizes(
-    length: int, pooled: int, kernel: int, stride: int, padding: int, count_include_pad: bool
-) -> np.ndarray:
-    """How many positions of one axis each window counts, as PyTorch does it: never those beyond the right padding."""
-    start = np.arange(pooled, dtype=np.int64) * stride - padding
-    stop = np.minimum(start + kernel, length + padding)
+@functools.lru_cache(maxsize=256)
+def _window_sizes(axis: Axis, count_include_pad: bool) -> Array:
+    """How many positions of the axis each window counts, as PyTorch does it: never those beyond the right padding."""
     if not count_include_pad:
-        start = np.maximum(start, 0)
-        stop = np.minimum(stop, length)
-    return stop - start
+        start, stop = ranges(axis)
+        return np.maximum(stop - start, 0)
+    start = np.arange(axis.pooled, dtype=np.int64) * axis.stride - axis.padding
+    return np.minimum(start + axis.kernel, axis.length + axis.padding) - start
 
 
-def _window_sizes_2d(
+def _averaging(
     input_shape: tuple[int, ...],
     output_shape: tuple[int, ...],
     kernel_size: Pair,
     stride: Pair,
     padding: Pair,
     count_include_pad: bool,
-) -> tuple[Array, Array]:
-    """`_window_sizes` along H and along W."""
-    axes = zip(input_shape[2:], output_shape[2:], kernel_size, stride, padding)
-    rows, columns = (_window_sizes(*axis, count_include_pad) for axis in axes)
-    return rows, columns
+    divisor_override: int | None,
+) -> tuple[Axis, Axis, tuple[Array, Array]]:
+    """The axes, and the divisors of windows: products of a number for each row and one for each column."""
+    rows, columns = (Axis(*a) for a in zip(input_shape[2:], output_shape[2:], kernel_size, stride, padding))
+    if divisor_override:
+        return rows, columns, (np.full(rows.pooled, divisor_override), np.ones(columns.pooled, np.int64))
+    return rows, columns, (_window_sizes(rows, count_include_pad), _window_sizes(columns, count_include_pad))
 
 
 def _halves(
@@ -173,8 +212,8 @@ def avg_pool2d(
     if share:
         windows.average_2x2(planes, x.dtype.type(share), _planes(y))
     else:
-        sizes = _window_sizes_2d(x.shape, y.shape, kernel_size, stride, padding, count_include_pad)
-        average_planes(planes, *kernel_size, *stride, *padding, *sizes, divisor_override or 0, _planes(y))
+        windowing = _averaging(x.shape, y.shape, kernel_size, stride, padding, count_include_pad, divisor_override)
+        average_bands(planes, *windowing, _planes(y))
     return deliver(out, y)
 
 
@@ -199,24 +238,20 @@ def avg_pool2d_grad(
     if share:
         windows.average_2x2_grad(planes, g.dtype.type(share), _planes(dx))
     else:
-        sizes = _window_sizes_2d(input_shape, g.shape, kernel_size, stride, padding, count_include_pad)
-        average_grad_planes(planes, *kernel_size, *stride, *padding, *sizes, divisor_override or 0, _planes(dx))
+        windowing = _averaging(input_shape, g.shape, kernel_size, stride, padding, count_include_pad, divisor_override)
+        average_grad_bands(planes, *windowing, _planes(dx))
     return deliver(out, dx)
-
-
-def _adaptive_pair(full: Array, pooled: Array) -> tuple[Array, Array]:
-    """The planes of both arrays of adaptive pooling. For global pooling a plane is one long row, which vectorises."""
-    planes, windows = _planes(full), _planes(pooled)
-    if pooled.shape[2:] == (1, 1):
-        planes = planes.reshape(planes.shape[0], 1, full.shape[2] * full.shape[3])
-    return planes, windows
 
 
 @upcast_half
 def adaptive_avg_pool2d(x: Array, *, output_size: Pair, out: Array | None = None) -> Array:
     """Averages (N, C, *output_size) of x (N, C, H, W): window i of O covers floor(i*H/O) to ceil((i+1)*H/O)."""
     y = result(out, (*x.shape[:2], *output_size), x.dtype)
-    adaptive_planes(*_adaptive_pair(x, y))
+    if tuple(output_size) == (1, 1):
+        average_rows(_flat_planes(x), y.reshape(-1))
+    else:
+        rows, columns = _adaptive_axes(x.shape, y.shape)
+        average_bands(_planes(x), rows, columns, (_window_sizes(rows, False), _window_sizes(columns, False)), _planes(y))
     return deliver(out, y)
 
 
@@ -224,6 +259,10 @@ def adaptive_avg_pool2d(x: Array, *, output_size: Pair, out: Array | None = None
 def adaptive_avg_pool2d_grad(g: Array, *, input_shape: tuple[int, ...], out: Array | None = None) -> Array:
     """Gradient (N, C, H, W) of adaptive average pooling for g (N, C, OH, OW)."""
     dx = result(out, tuple(input_shape), g.dtype)
-    planes, pooled = _adaptive_pair(dx, g)
-    adaptive_grad_planes(pooled, planes)
+    if g.shape[2:] == (1, 1):
+        average_rows_grad(contiguous(g).reshape(-1), _flat_planes(dx))
+    else:
+        rows, columns = _adaptive_axes(dx.shape, g.shape)
+        sizes = _window_sizes(rows, False), _window_sizes(columns, False)
+        average_grad_bands(_planes(g), rows, columns, sizes, _planes(dx))
     return deliver(out, dx)

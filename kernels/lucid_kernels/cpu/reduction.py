@@ -22,7 +22,7 @@ from ._compile import jit, jit_parallel
 from ._layout import GRAIN, Array
 from ._reduction_microkernels import sum_of
 
-_BLOCK = np.uint64(1 << 10)  # elements of a row that are summed in their own dtype
+BLOCK = np.uint64(1 << 10)  # elements of a row that are summed in their own dtype
 PIECE = 1 << 14  # elements of a row that one unit of work takes: 64 KiB of float32, in the L2 cache for a second pass
 # Columns of a unit of work: 32 KiB of float64 sums. With shorter stretches each row touches another page, which the hardware
 # does not prefetch: 1024 columns took twice as long.
@@ -53,7 +53,7 @@ def _sum_of_blocks(flat: Any, start: Any, stop: Any) -> float:
     """
     total = 0.0
     while start < stop:
-        end = min(start + _BLOCK, stop)
+        end = min(start + BLOCK, stop)
         total += np.float64(sum_of(flat, start, end))
         start = end
     return total

@@ -1,5 +1,6 @@
 // instantiate: max_pool2d<float>, max_pool2d<double>, max_pool2d_grad<float>, max_pool2d_grad<double>
 // instantiate: max_pool2d_gather<float>, max_pool2d_gather<double>
+// instantiate: adaptive_max_pool2d<float>, adaptive_max_pool2d<double>
 // instantiate: avg_pool2d<float>, avg_pool2d<double>, avg_pool2d_grad<float>, avg_pool2d_grad<double>
 // instantiate: adaptive_avg_pool2d<float>, adaptive_avg_pool2d<double>
 // instantiate: adaptive_avg_pool2d_warp<float>, adaptive_avg_pool2d_warp<double>
@@ -12,6 +13,11 @@
 #include "common.cuh"
 
 // ---- max -------------------------------------------------------------------------------------------------------
+template <typename T>
+__device__ __forceinline__ void take_maximum(T value, i64 place, T* best, i64* where) {
+  if (value > *best || value != value) { *best = value; *where = place; }
+}
+
 template <typename T>
 __global__ void __launch_bounds__(256, 1)
 max_pool2d(const T* __restrict__ x, T* __restrict__ y, i64* __restrict__ indices, i64 planes, int in_h, int in_w,
@@ -29,23 +35,20 @@ max_pool2d(const T* __restrict__ x, T* __restrict__ y, i64* __restrict__ indices
     T best = -infinity<T>();
     i64 where = h0 * in_w + w0;  // also the answer for a window of -inf only
     for (i64 h = h0; h < h1; h += dilation_h)
-      for (i64 w = w0; w < w1; w += dilation_w) {
-        const T value = plane[h * in_w + w];
-        if (value > best || value != value) { best = value; where = h * in_w + w; }
-      }
+      for (i64 w = w0; w < w1; w += dilation_w) take_maximum(plane[h * in_w + w], h * in_w + w, &best, &where);
     y[e] = best;
     indices[e] = where;
   }
 }
 
-// dx[plane, indices[plane, i]] += g[plane, i], in the order of i for every element of dx.
+// dx[plane, indices[plane, i]] += g[plane, i], in the order of i for every element of dx; without `add` the last one stays.
 // A warp owns a band of rows of one plane of dx. It walks over all outputs of that plane, 32 at a time, and adds those
 // that fall in its band. Lanes with the same target all compute the same sum; the first of them stores it. The plane
 // is cut into bands only to have enough warps when there are few planes; the result does not depend on it.
 template <typename T>
 __global__ void __launch_bounds__(256, 1)
 max_pool2d_grad(const T* __restrict__ g, const i64* __restrict__ indices, T* dx, i64 planes, i64 in_size, i64 out_size,
-                int bands, int* flag, int code) {
+                int bands, int add, int* flag, int code) {
   const int lane = threadIdx.x & 31;
   const i64 band_size = (in_size + bands - 1) / bands;
   // Whole warps go round this loop together: the loop variable is the same in all lanes.
@@ -70,7 +73,7 @@ max_pool2d_grad(const T* __restrict__ g, const i64* __restrict__ indices, T* dx,
         const i64 other = __shfl_sync(0xffffffffu, target, source);
         const T term = __shfl_sync(0xffffffffu, value, source);
         if (mine && other == target) {
-          sum += term;
+          sum = add ? sum + term : term;
           first = min(first, source);
         }
       }
@@ -154,10 +157,28 @@ avg_pool2d_grad(const T* __restrict__ g, T* __restrict__ dx, i64 planes, int in_
   }
 }
 
-// ---- adaptive average ------------------------------------------------------------------------------------------
-// Output i of `out` averages the input pixels [floor(i * in / out), ceil((i + 1) * in / out)).
+// ---- adaptive --------------------------------------------------------------------------------------------------
+// The window of output i of `out`: the input pixels [floor(i * in / out), ceil((i + 1) * in / out)).
 __device__ __forceinline__ i64 adaptive_begin(i64 i, i64 in, i64 out) { return i * in / out; }
 __device__ __forceinline__ i64 adaptive_end(i64 i, i64 in, i64 out) { return ((i + 1) * in + out - 1) / out; }
+
+template <typename T>
+__global__ void __launch_bounds__(256, 1)
+adaptive_max_pool2d(const T* __restrict__ x, T* __restrict__ y, i64* __restrict__ indices, i64 planes, int in_h, int in_w,
+                    int out_h, int out_w) {
+  GRID_STRIDE(e, planes * out_h * out_w) {
+    const i64 oh = e / out_w % out_h, ow = e % out_w;
+    const i64 h0 = adaptive_begin(oh, in_h, out_h), h1 = adaptive_end(oh, in_h, out_h);
+    const i64 w0 = adaptive_begin(ow, in_w, out_w), w1 = adaptive_end(ow, in_w, out_w);
+    const T* plane = x + e / out_w / out_h * in_h * in_w;
+    T best = -infinity<T>();
+    i64 where = h0 * in_w + w0;  // also the answer for a window of -inf only
+    for (i64 h = h0; h < h1; ++h)
+      for (i64 w = w0; w < w1; ++w) take_maximum(plane[h * in_w + w], h * in_w + w, &best, &where);
+    y[e] = best;
+    indices[e] = where;
+  }
+}
 
 // One thread per output: small windows.
 template <typename T>

@@ -68,6 +68,20 @@ def max_pool2d(
     return launch.deliver_all((elementwise.relu(y) if relu else y, indices), out)
 
 
+@launch.upcast_half(statistics=(1,))
+def adaptive_max_pool2d(x: Any, *, output_size: tuple[int, int], out: Any = None) -> tuple[Any, Any]:
+    """`(y, indices)`: the maxima of `output_size` windows that cover the plane evenly, and their places."""
+    out_y, out_indices = out if out is not None else (None, None)
+    y = launch.result(out_y, (*x.shape[:2], *output_size), x.dtype)
+    indices = launch.result(out_indices, y.shape, np.dtype(np.int64))
+    if y.size:
+        launch.kernel("pool2d", f"adaptive_max_pool2d<{launch.ctype(x.dtype)}>")(
+            *launch.grid_1d(y.size),
+            (launch.contiguous(x), y, indices, _planes(x.shape), *_ints(*x.shape[2:], *output_size)),
+        )
+    return launch.deliver_all((y, indices), out)
+
+
 @launch.upcast_half
 def max_pool2d_grad(g: Any, indices: Any, y: Any = None, *, input_shape: tuple[int, ...], out: Any = None) -> Any:
     """Gradient of the maxima with respect to x: `g` added up at `indices`, in order, zero elsewhere.
@@ -76,16 +90,27 @@ def max_pool2d_grad(g: Any, indices: Any, y: Any = None, *, input_shape: tuple[i
     """
     if y is not None:
         g = elementwise.relu_grad(g, y)
-    dx = launch.result(out, input_shape, g.dtype)
+    return _scatter(g, indices, input_shape, out, add=True)
+
+
+@launch.upcast_half
+def max_unpool2d(x: Any, indices: Any, *, output_size: tuple[int, int], out: Any = None) -> Any:
+    """Zeros, and `x` at the places `indices` of the planes of the result; the last of equal ones."""
+    return _scatter(x, indices, (*x.shape[:2], *output_size), out, add=False)
+
+
+def _scatter(g: Any, indices: Any, shape: tuple[int, ...], out: Any, add: bool) -> Any:
+    """Zeros of `shape`, and `g` at `indices`: added up, or the last of equal ones."""
+    dx = launch.result(out, shape, g.dtype)
     if dx.size:
-        planes, in_size = input_shape[0] * input_shape[1], input_shape[2] * input_shape[3]
+        planes, in_size = shape[0] * shape[1], shape[2] * shape[3]
         # Bands of a plane are separate warps. Each of them reads all indices of the plane, so no more than needed.
         bands = max(1, min(launch.ceil_div(4096, planes), launch.ceil_div(in_size, 256), 32))
         launch.kernel("pool2d", f"max_pool2d_grad<{launch.ctype(g.dtype)}>")(
             launch.grid_cap(launch.ceil_div(planes * bands, _WARPS_PER_BLOCK)),
             (launch.BLOCK,),
             (launch.contiguous(g), launch.contiguous(indices), dx, np.int64(planes), np.int64(in_size),
-             np.int64(g.shape[2] * g.shape[3]), np.int32(bands), launch.error_flag(), _BAD_INDEX),
+             np.int64(g.shape[2] * g.shape[3]), np.int32(bands), np.int32(add), launch.error_flag(), _BAD_INDEX),
         )  # fmt: skip
     return launch.deliver(dx, out)
 

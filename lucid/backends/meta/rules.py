@@ -313,6 +313,17 @@ TABLE["resample_grad"] = TABLE["resample"]
 
 
 @_entry
+def pad(x: MetaArray, fill: MetaArray | None, *, pads: tuple[Pair, ...], mode: str) -> MetaArray:
+    lead = x.ndim - len(pads)
+    return blank((*x.shape[:lead], *(n + sum(pad) for n, pad in zip(x.shape[lead:], pads, strict=True))), x.dtype)
+
+
+@_entry
+def pad_grad(g: MetaArray, *, pads: tuple[Pair, ...], mode: str) -> MetaArray:
+    return pad(g, None, pads=tuple((-before, -after) for before, after in pads), mode=mode)
+
+
+@_entry
 def unfold(x: MetaArray, *, kernel_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: MetaArray | None = None
            ) -> MetaArray:
     windows = math.prod(map(_windows, x.shape[2:], kernel_size, stride, padding, dilation))
@@ -334,8 +345,19 @@ def max_pool2d(x: MetaArray, *, kernel_size: Pair, stride: Pair, padding: Pair, 
 
 
 @_entry
+def adaptive_max_pool2d(x: MetaArray, *, output_size: Pair, out: Any = None) -> tuple[MetaArray, MetaArray]:
+    shape = (*x.shape[:2], *output_size)
+    return delivered((blank(shape, x.dtype), blank(shape, np.int64)), out)
+
+
+@_entry
 def max_pool2d_gather(x: MetaArray, indices: MetaArray, *, out: MetaArray | None = None) -> MetaArray:
     return delivered(blank(indices.shape, x.dtype), out)
+
+
+@_entry
+def max_unpool2d(x: MetaArray, indices: MetaArray, *, output_size: Pair, out: MetaArray | None = None) -> MetaArray:
+    return delivered(blank((*x.shape[:2], *output_size), x.dtype), out)
 
 
 @_entry

@@ -17,14 +17,17 @@ from .. import functional as F
 from ._global_hooks import around_calls
 from .activation import ReLU
 from .batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d
-from .conv import Conv2d
+from .conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
+from .linear import Linear
 from .module import Module
 from .pooling import AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d, MaxPool1d, MaxPool2d, MaxPool3d
 
 _BATCH_NORMS = (BatchNorm1d, BatchNorm2d, BatchNorm3d)
 _MAX_POOLS = (MaxPool1d, MaxPool2d, MaxPool3d, AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d)
+# What returns a tensor that nobody else has.
+_MAKERS = (Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, Linear)
 # As the classes define it: one that is replaced, for a test or a tracer, must be called.
-_FORWARDS = {kind: kind.forward for kind in (ReLU, Conv2d, *_BATCH_NORMS, *_MAX_POOLS)}
+_FORWARDS = {kind: kind.forward for kind in (ReLU, *_BATCH_NORMS, *_MAX_POOLS, *_MAKERS)}
 # Windows of 2x2 side by side.
 _PAIRS = (2, (2,), (2, 2))
 _CALL = Module.__call__
@@ -61,12 +64,17 @@ def _without_gaps(pool: Any) -> bool:
     return not pool.return_indices and getattr(pool, "dilation", 1) in (1, (1,), (1, 1), (1, 1, 1))
 
 
-def _two(first: Any, second: Any) -> Callable[[Any, Any, Any], Any] | None:
+def _makes(before: Module | None) -> bool:
+    """Whether nobody else has what the module returns."""
+    return before is not None and type(before) in _MAKERS and _is_plain(before)
+
+
+def _two(before: Module | None, first: Any, second: Any) -> Callable[[Any, Any, Any], Any] | None:
     """What computes ``second(first(input))`` in another way, or None. `first` is ReLU or batch normalisation."""
     function: Callable[[Any, Any, Any], Any]
     if type(first) is ReLU:
-        # In place it would change a tensor that others hold.
-        if type(second) not in _MAX_POOLS or first.inplace or not _without_gaps(second):
+        # In place it would change a tensor that others may hold.
+        if type(second) not in _MAX_POOLS or not _without_gaps(second) or (first.inplace and not _makes(before)):
             return None
         function = _relu_max_pool
     elif type(second) is ReLU:
@@ -76,7 +84,7 @@ def _two(first: Any, second: Any) -> Callable[[Any, Any, Any], Any] | None:
     return function if not around_calls and _is_plain(first) and _is_plain(second) else None
 
 
-def _three(conv: Any, relu: Any, pool: Any) -> Callable[[Any, Any, Any, Any], Any] | None:
+def _three(before: Module | None, conv: Any, relu: Any, pool: Any) -> Callable[[Any, Any, Any, Any], Any] | None:
     """What computes ``pool(relu(conv(input)))`` in another way, or None."""
     if type(relu) is not ReLU or type(pool) is not MaxPool2d:
         return None
@@ -99,7 +107,7 @@ def steps(modules: Iterable[Module]) -> Iterator[Callable[[Any], Any]]:
         together = _TOGETHER.get(type(step))
         if together is not None and at + together[1] <= len(row):
             some = row[at : at + together[1]]
-            function = together[0](*some)
+            function = together[0](row[at - 1] if at else None, *some)
             if function is not None:
                 step, end = partial(function, *some), at + len(some)
         yield step

@@ -1,7 +1,7 @@
 """Pooling over windows."""
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from ...tensor import Tensor
@@ -56,6 +56,49 @@ class MaxPool3d(_MaxPool):
     """The largest element of each window of (N, C, D, H, W) or (C, D, H, W). Options as in `MaxPool2d`."""
 
     _function = staticmethod(F.max_pool3d)
+
+
+class _MaxUnpool(Module):
+    _function: ClassVar[Callable[..., Tensor]]
+    _dimensions: ClassVar[int]
+
+    def __init__(self, kernel_size: Size, stride: Size | None = None, padding: Size = 0) -> None:
+        super().__init__()
+        self.kernel_size = sizes(kernel_size, self._dimensions)
+        self.stride = sizes(kernel_size if stride is None else stride, self._dimensions)
+        self.padding = sizes(padding, self._dimensions)
+
+    def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        """Of the size that max pooling made `input` and `indices` from: the smallest possible one, or `output_size`."""
+        return type(self)._function(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+    def extra_repr(self) -> str:
+        """The window."""
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class MaxUnpool1d(_MaxUnpool):
+    """The maxima (N, C, L) or (C, L) of `MaxPool1d` back at their positions, and zeros elsewhere."""
+
+    _function = staticmethod(F.max_unpool1d)
+    _dimensions = 1
+
+
+class MaxUnpool2d(_MaxUnpool):
+    """The maxima (N, C, H, W) or (C, H, W) of `MaxPool2d` back at their positions, and zeros elsewhere.
+
+    Where windows overlap, the last of those that found the same maximum counts.
+    """
+
+    _function = staticmethod(F.max_unpool2d)
+    _dimensions = 2
+
+
+class MaxUnpool3d(_MaxUnpool):
+    """The maxima (N, C, D, H, W) or (C, D, H, W) of `MaxPool3d` back at their positions, and zeros elsewhere."""
+
+    _function = staticmethod(F.max_unpool3d)
+    _dimensions = 3
 
 
 class AvgPool1d(Module):

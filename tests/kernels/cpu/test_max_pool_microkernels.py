@@ -7,7 +7,7 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
-from lucid_kernels.cpu._max_pool_microkernels import max_row, max_row_strided
+from lucid_kernels.cpu._max_pool_microkernels import max_row, max_row_2, max_row_3, max_row_4
 from lucid_kernels.cpu._microkernels import VECTOR_BYTES
 
 
@@ -19,7 +19,7 @@ def compiled(microkernel: Any) -> Any:
     return call
 
 
-ROWS = {1: compiled(max_row), 2: compiled(max_row_strided)}
+ROWS = {1: compiled(max_row), 2: compiled(max_row_2), 3: compiled(max_row_3), 4: compiled(max_row_4)}
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -8,6 +8,7 @@ import pytest
 from lucid_kernels.cpu.pool2d import (
     adaptive_avg_pool2d,
     adaptive_avg_pool2d_grad,
+    adaptive_max_pool2d,
     avg_pool2d,
     avg_pool2d_grad,
     max_pool2d,
@@ -135,17 +136,48 @@ def test_max_of_3x3_is_that_of_pytorch(shape, ceil_mode, dtype):
 
 
 @pytest.mark.parametrize("window", [((3, 3), (1, 1), (1, 1)), ((5, 5), (1, 1), (2, 2)), ((2, 3), (1, 2), (1, 0)), ((1, 4), (1, 2), (0, 2)),
-                                    ((3, 2), (3, 1), (1, 1))])
+                                    ((3, 2), (3, 1), (1, 1)), ((3, 3), (3, 3), (0, 0)), ((4, 5), (1, 4), (2, 2)), ((2, 6), (2, 3), (1, 1))])
 @pytest.mark.parametrize("shape", [(2, 3, 5, 9), (20, 30, 7, 40), (1, 2, 3, 100)])
 @pytest.mark.parametrize("ceil_mode", [False, True])
-def test_max_of_other_windows_is_that_of_pytorch(window, shape, ceil_mode):
-    """Strides of 1 and 2 across, with ties, infinities and NaN."""
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_max_of_other_windows_is_that_of_pytorch(window, shape, ceil_mode, dtype):
+    """With ties, infinities and NaN."""
     torch = pytest.importorskip("torch")
-    x = np.random.default_rng(0).choice(np.array([-np.inf, -1, 0, 1, 1, np.inf, np.nan], np.float32), shape)
+    x = np.random.default_rng(0).choice(np.array([-np.inf, -1, 0, 1, 1, np.inf, np.nan], dtype), shape)
     names = dict(zip(("kernel_size", "stride", "padding"), window))
     y, indices = max_pool2d(x, **names, dilation=(1, 1), ceil_mode=ceil_mode)
     wanted, where = torch.nn.functional.max_pool2d(torch.tensor(x), **names, ceil_mode=ceil_mode, return_indices=True)
     np.testing.assert_array_equal(y, wanted)
+    np.testing.assert_array_equal(indices, where)
+
+
+@pytest.mark.parametrize(("kernel", "stride", "padding"), [(4, 4, 0), (3, 3, 1), (7, 3, 3), (2, 4, 1), (6, 5, 2)])
+@pytest.mark.parametrize("shape", [(3, 2, 1, 9), (40, 30, 1, 61), (1, 2, 1, 1500)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_max_of_rows_is_that_of_pytorch(kernel, stride, padding, shape, dtype):
+    """Planes of one row, as those of one-dimensional pooling."""
+    torch = pytest.importorskip("torch")
+    x = np.random.default_rng(0).choice(np.array([-np.inf, -1, 0, 1, 1, np.inf, np.nan], dtype), shape)
+    window = {"kernel_size": (1, kernel), "stride": (1, stride), "padding": (0, padding)}
+    y, indices = max_pool2d(x, **window, dilation=(1, 1), ceil_mode=True)
+    wanted, where = torch.nn.functional.max_pool2d(torch.tensor(x), **window, ceil_mode=True, return_indices=True)
+    np.testing.assert_array_equal(y, wanted)
+    np.testing.assert_array_equal(indices, where)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("shape", [(2, 3, 7, 9), (1, 2, 1, 5), (20, 30, 13, 14), (1, 1, 40, 700), (0, 2, 4, 4)])
+@pytest.mark.parametrize("size", [(1, 1), (3, 6), (7, 9), (15, 20), (2, 0)])
+def test_adaptive_maxima_are_those_of_pytorch(dtype, shape, size):
+    """With ties, infinities and NaN; windows longer than what is transposed at a time, more results than elements, none."""
+    torch = pytest.importorskip("torch")
+    x = np.random.default_rng(0).choice(np.array([-np.inf, -1, 0, 1, 1, np.inf, np.nan]), shape)
+    if shape[3] == 700:
+        x = np.random.default_rng(0).integers(-9, 9, shape)
+    y, indices = adaptive_max_pool2d(x.astype(dtype), output_size=size)
+    assert y.dtype == dtype and indices.dtype == np.int64
+    wanted, where = torch.nn.functional.adaptive_max_pool2d(torch.tensor(x.astype(np.float64)), size, return_indices=True)
+    np.testing.assert_array_equal(y.astype(float), wanted)
     np.testing.assert_array_equal(indices, where)
 
 
@@ -161,12 +193,14 @@ def test_average_of_2x2_is_that_of_pytorch(shape, ceil_mode, dtype):
     wanted = torch.nn.functional.avg_pool2d(x, 2, ceil_mode=ceil_mode)
     window = {"kernel_size": (2, 2), "stride": (2, 2), "padding": (0, 0), "ceil_mode": ceil_mode, "count_include_pad": True}
     y = avg_pool2d(x.detach().numpy(), **window, divisor_override=None)
-    np.testing.assert_array_equal(y, wanted.detach())
+    tolerance = 8 * np.finfo(dtype).eps  # the general loops add up the columns of a window first
+    np.testing.assert_allclose(y, wanted.detach(), rtol=0, atol=tolerance)
     g = np.random.default_rng(1).normal(size=y.shape).astype(dtype)
     wanted.backward(torch.tensor(g))
     np.testing.assert_array_equal(avg_pool2d_grad(g, input_shape=shape, **window, divisor_override=None), x.grad)
     overridden = avg_pool2d(x.detach().numpy(), **window, divisor_override=3)
-    np.testing.assert_allclose(overridden, torch.nn.functional.avg_pool2d(x.detach(), 2, ceil_mode=ceil_mode, divisor_override=3))
+    wanted = torch.nn.functional.avg_pool2d(x.detach(), 2, ceil_mode=ceil_mode, divisor_override=3)
+    np.testing.assert_allclose(overridden, wanted, rtol=0, atol=tolerance)
 
 
 def test_results_do_not_depend_on_the_number_of_threads():
@@ -180,6 +214,7 @@ def test_results_do_not_depend_on_the_number_of_threads():
         yield avg_pool2d(x, **average)
         yield avg_pool2d_grad(y, input_shape=x.shape, **average)
         for size in ((1, 1), (3, 3)):
+            yield from adaptive_max_pool2d(x, output_size=size)
             y = adaptive_avg_pool2d(x, output_size=size)
             yield from (y, adaptive_avg_pool2d_grad(y, input_shape=x.shape))
 

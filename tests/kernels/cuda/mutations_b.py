@@ -61,6 +61,10 @@ def check_max_grad() -> None:
         np.add.at(plane, i, gi)
     result = pool2d.max_pool2d_grad(cp.asarray(g), cp.asarray(where), input_shape=(1, 2, 20, 30))
     np.testing.assert_array_equal(result.get().reshape(2, 600), dx)
+    for plane, i, gi in zip(dx, where.reshape(2, -1), g.reshape(2, -1), strict=True):
+        plane[i] = gi
+    placed = pool2d.max_unpool2d(cp.asarray(g), cp.asarray(where), output_size=(20, 30)).get().reshape(2, 600)
+    np.testing.assert_array_equal(placed[dx != 0], dx[dx != 0])
 
 
 def check_bad_index() -> None:
@@ -108,6 +112,10 @@ def check_adaptive() -> None:
         np.testing.assert_allclose(y_.get(), y, atol=1e-13)
         dx_ = pool2d.adaptive_avg_pool2d_grad(cp.asarray(g), input_shape=shape)
         np.testing.assert_allclose(dx_.get(), dx, atol=1e-13)
+        y, where = test_pool2d.adaptive_max_reference(x, output_size)
+        y_, where_ = pool2d.adaptive_max_pool2d(cp.asarray(x), output_size=output_size)
+        np.testing.assert_array_equal(y_.get(), y)
+        np.testing.assert_array_equal(where_.get(), where)
 
 
 # ---- random --------------------------------------------------------------------------------------------------------
@@ -233,8 +241,8 @@ MUTATIONS = [
         inside="common.cuh",
     ),
     # max_pool2d
-    Mutation(POOL, "NaN loses", r"value > best \|\| value != value", "value > best", check_max),
-    Mutation(POOL, "last maximum", r"value > best \|\|", "value >= best ||", check_max),
+    Mutation(POOL, "NaN loses", r"value > \*best \|\| value != value", "value > *best", check_max),
+    Mutation(POOL, "last maximum", r"value > \*best \|\|", "value >= *best ||", check_max),
     Mutation(POOL, "starts in the padding", r"if \(w0 < 0\) w0 \+= .*;", ";", check_max),
     Mutation(POOL, "reaches past the image", r", \(i64\)in_h\);", ", (i64)in_h + 1);", check_max),
     # max_pool2d_grad
@@ -244,6 +252,7 @@ MUTATIONS = [
     Mutation(POOL, "only the first lane adds", r"rest &= rest - 1\)", "rest = 0)", check_max_grad),
     Mutation(POOL, "no lane is first", r"first == lane", "first == lane + 1", check_max_grad),
     Mutation(POOL, "tail", r"i < out_size \? indices", "i <= out_size ? indices", check_max_grad),
+    Mutation(POOL, "unpooling adds", r"add \? sum \+ term : term", "sum + term", check_max_grad),
     Mutation(POOL, "half a warp", r"0xffffffffu, target, source", "0x0000ffffu, target, source", check_max_grad),
     Mutation(
         POOL, "bad index not reported", r"\(target < 0 \|\| target >= in_size\)", "target >= in_size", check_bad_index
@@ -275,7 +284,14 @@ MUTATIONS = [
         "w / stride_w + 1",
         check_average,
     ),
-    # adaptive_avg_pool2d and its kin
+    # adaptive_max_pool2d, adaptive_avg_pool2d and its kin
+    Mutation(
+        POOL,
+        "adaptive maximum: one column more",
+        r"w < w1; \+\+w\) take_maximum",
+        "w <= w1; ++w) take_maximum",
+        check_adaptive,
+    ),
     Mutation(
         POOL,
         "adaptive: end rounded down",

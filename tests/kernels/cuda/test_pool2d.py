@@ -80,14 +80,33 @@ def avg_reference(x, g, case, ceil_mode, count_include_pad, divisor_override):
     return y, g, dx
 
 
+def adaptive_windows(shape, output_size):
+    """For every output (i, j): the slices of the rows and columns of its window."""
+    for i, j in np.ndindex(*output_size):
+        rows, columns = (
+            slice(math.floor(o * n / m), math.ceil((o + 1) * n / m))
+            for o, n, m in zip((i, j), shape[2:], output_size, strict=True)
+        )
+        yield i, j, rows, columns
+
+
+def adaptive_max_reference(x, output_size):
+    """The maxima and their places; the first of equal ones, but the last NaN."""
+    y, where = np.zeros((*x.shape[:2], *output_size)), np.zeros((*x.shape[:2], *output_size), np.int64)
+    places = np.arange(x.shape[2] * x.shape[3]).reshape(x.shape[2:])
+    for i, j, rows, columns in adaptive_windows(x.shape, output_size):
+        for n, c in np.ndindex(*x.shape[:2]):
+            flat, there = x[n, c, rows, columns].ravel(), places[rows, columns].ravel()
+            nans = np.flatnonzero(np.isnan(flat))
+            at = nans[-1] if nans.size else np.argmax(flat)
+            y[n, c, i, j], where[n, c, i, j] = flat[at], there[at]
+    return y, where
+
+
 def adaptive_reference(x, g):
     """The averages, and the gradient of x for g, which also tells the output size."""
     y, dx = np.zeros(g.shape), np.zeros(x.shape)
-    for i, j in np.ndindex(*g.shape[2:]):
-        rows, columns = (
-            slice(math.floor(o * n / m), math.ceil((o + 1) * n / m))
-            for o, n, m in zip((i, j), x.shape[2:], g.shape[2:], strict=True)
-        )
+    for i, j, rows, columns in adaptive_windows(x.shape, g.shape[2:]):
         y[..., i, j] = x[..., rows, columns].mean((-1, -2))
         dx[..., rows, columns] += g[..., i, j, None, None] / x[0, 0, rows, columns].size
     return y, dx
@@ -150,6 +169,18 @@ def test_max_gradient_adds_in_order(cp, schedule, pool):
     np.testing.assert_array_equal(result.get().reshape(2, 600), dx)
 
 
+def test_unpooling_keeps_the_last_of_equal_places(cp, schedule, pool):
+    rng = np.random.default_rng(3)
+    x, where = rng.standard_normal((1, 2, 20, 20)), rng.integers(0, 600, (1, 2, 20, 20))
+    y = np.zeros((2, 600))
+    for plane, i, values in zip(y, where.reshape(2, -1), x.reshape(2, -1), strict=True):
+        plane[i] = values
+    for dtype in (np.float64, np.float32, np.float16):
+        result = pool.max_unpool2d(cp.asarray(x.astype(dtype)), cp.asarray(where), output_size=(20, 30))
+        assert result.shape == (1, 2, 20, 30) and result.dtype == dtype
+        np.testing.assert_array_equal(result.get().reshape(2, 600), y.astype(dtype))
+
+
 @pytest.mark.parametrize("bad", [-1, 12])
 def test_bad_indices(cp, pool, bad):
     from lucid_kernels.cuda import launch
@@ -159,6 +190,7 @@ def test_bad_indices(cp, pool, bad):
     for call in (
         lambda: pool.max_pool2d_gather(cp.ones((1, 1, 3, 4)), cp.asarray(where)),
         lambda: pool.max_pool2d_grad(cp.ones((1, 1, 2, 2)), cp.asarray(where), input_shape=(1, 1, 3, 4)),
+        lambda: pool.max_unpool2d(cp.ones((1, 1, 2, 2)), cp.asarray(where), output_size=(3, 4)),
     ):
         call()
         with pytest.raises(IndexError, match=f"{bad}.*12"):
@@ -195,6 +227,20 @@ def test_adaptive_average(cp, schedule, pool, shape, output_size):
         np.testing.assert_allclose(y_.get(), y, atol=tolerance)
         dx_ = pool.adaptive_avg_pool2d_grad(cp.asarray(g.astype(dtype)), input_shape=shape)
         np.testing.assert_allclose(dx_.get(), dx, atol=tolerance)
+
+
+@pytest.mark.parametrize(("shape", "output_size"), ADAPTIVE)
+def test_adaptive_maxima(cp, schedule, pool, shape, output_size):
+    rng = np.random.default_rng(0)
+    x = rng.integers(-3, 4, shape).astype(np.float64)  # many ties
+    x[rng.random(shape) < 0.1] = np.nan
+    x[0, 0, :2] = -np.inf
+    y, where = adaptive_max_reference(x, output_size)
+    for dtype in (np.float32, np.float64, np.float16, ml_dtypes.bfloat16):
+        y_, where_ = pool.adaptive_max_pool2d(cp.asarray(x.astype(dtype)), output_size=output_size)
+        assert y_.dtype == dtype and where_.dtype == np.int64
+        np.testing.assert_array_equal(y_.get().astype(float), y)
+        np.testing.assert_array_equal(where_.get(), where)
 
 
 def test_strides_out_and_halves(cp, pool):
@@ -245,6 +291,7 @@ def test_empty(cp, pool):
     assert pool.avg_pool2d(x, **keywords).shape == y.shape
     assert pool.avg_pool2d_grad(y, input_shape=x.shape, **keywords).shape == x.shape
     assert pool.adaptive_avg_pool2d(x, output_size=(1, 1)).shape == (0, 3, 1, 1)
+    assert pool.adaptive_max_pool2d(x, output_size=(1, 1))[1].shape == (0, 3, 1, 1)
 
 
 @pytest.mark.parametrize("case", WINDOWS)

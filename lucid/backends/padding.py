@@ -1,0 +1,83 @@
+"""Padding and its gradient, once for NumPy and CuPy: `table(xp, new, copy)`.
+
+Along a dimension the result has up to three parts: what was there, and what is before and after it, which is made of some of the
+elements that were there. A part of the result is one of these along each dimension.
+"""
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from .functions import HALVES, wide
+
+Array = Any
+Kernel = Callable[..., Any]
+Pads = tuple[tuple[int, int], ...]
+
+
+class Part(NamedTuple):
+    """Where a part lies along a dimension of the result, and the elements that it is made of: None for a constant."""
+
+    target: slice
+    source: slice | None
+
+
+def _parts(length: int, before: int, after: int, mode: str) -> list[Part]:
+    """The parts along a dimension of `length` elements, what was there first."""
+    first: slice | None
+    last: slice | None
+    if mode == "constant":
+        first = last = None
+    elif mode == "replicate":
+        first, last = slice(0, 1), slice(length - 1, length)
+    elif mode == "circular":
+        first, last = slice(length - before, length), slice(0, after)
+    else:
+        end = length - 2 - after
+        first, last = slice(before, 0, -1), slice(length - 2, None if end < 0 else end, -1)
+    parts = [Part(slice(before, before + length), slice(0, length))]
+    if before:
+        parts.append(Part(slice(0, before), first))
+    if after:
+        parts.append(Part(slice(before + length, before + length + after), last))
+    return parts
+
+
+def _pieces(shape: tuple[int, ...], pads: Pads, mode: str) -> Iterator[tuple[Any, Any]]:
+    """The indices of the parts of the result, and of what they are made of in the input, of `shape`: itself first."""
+    given = zip(shape[len(shape) - len(pads):], pads, strict=True)
+    for parts in itertools.product(*(_parts(length, before, after, mode) for length, (before, after) in given)):
+        constant = any(part.source is None for part in parts)
+        yield (..., *(part.target for part in parts)), None if constant else (..., *(part.source for part in parts))
+
+
+def table(xp: Any, new: Kernel, copy: Kernel) -> dict[str, Kernel]:
+    """`pad` and its gradient on `xp` (numpy or cupy); `new(shape, dtype)` is an array, `copy(target, source)` fills one."""
+
+    def pad(x: Array, fill: Array | None, *, pads: Pads, mode: str) -> Array:
+        """x with the numbers of elements `pads`, before and after, around its last dimensions; constants are `fill`, or 0."""
+        lead = x.ndim - len(pads)
+        y = new((*x.shape[:lead], *(n + sum(pad) for n, pad in zip(x.shape[lead:], pads, strict=True))), x.dtype)
+        pieces = _pieces(x.shape, pads, mode)
+        copy(y[next(pieces)[0]], x)
+        for target, source in pieces:
+            y[target] = x[source] if source else 0 if fill is None else fill
+        return y
+
+    def pad_grad(g: Array, *, pads: Pads, mode: str) -> Array:
+        """Gradient of `pad` for its input."""
+        lead, dtype = g.ndim - len(pads), g.dtype
+        if mode != "constant":
+            g = wide(g)
+        dx = new((*g.shape[:lead], *(n - sum(pad) for n, pad in zip(g.shape[lead:], pads, strict=True))), g.dtype)
+        pieces = _pieces(dx.shape, pads, mode)
+        copy(dx, g[next(pieces)[0]])
+        for target, source in pieces:
+            if source:
+                part, share = dx[source], g[target]
+                repeated = tuple(axis for axis in range(g.ndim) if part.shape[axis] < share.shape[axis])
+                part += share.sum(repeated, keepdims=True) if repeated else share
+        return dx.astype(dtype) if dtype in HALVES else dx
+
+    return {"pad": pad, "pad_grad": pad_grad}
