@@ -67,6 +67,13 @@ def _combination(dtype: Any, device: str, sizes: Sequence[int]) -> None:
         for weight in (0.1, 0.9, y):
             x.lerp(y, weight), x.lerp_(y, weight)
         x.add(y, alpha=2), x.add_(y, alpha=2)
+        F.leaky_relu(x), F.leaky_relu(x, inplace=True)
+
+
+def _half_precision(dtype: Any, device: str, sizes: Sequence[int]) -> None:
+    if dtype == lucid.float32:
+        for size in sizes:
+            lucid.ones(size, size, device=device).half().float()
 
 
 def _copies(dtype: Any, device: str, sizes: Sequence[int]) -> None:
@@ -245,8 +252,8 @@ RECIPES: dict[str, Recipe] = {
     "batch_norm_relu": _batch_norm_relu, "layer_norm": _layer_norm, "group_norm": _group_norm,
     "rms_norm": _rms_norm, "conv2d": _conv2d, "pool2d": _pool2d,
     "embedding": _embedding, "random": _random_numbers, "optimizer": _optimizer, "bounds": _bounds, "fused": _fused,
-    "formulas": _formulas, "special": _special, "products": _products, "recurrent": _recurrent,
-    "resampling": _resampling,
+    "formulas": _formulas, "half_precision": _half_precision, "special": _special, "products": _products,
+    "recurrent": _recurrent, "resampling": _resampling,
 }
 
 
