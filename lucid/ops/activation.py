@@ -269,13 +269,16 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
     """`input` moved into [min_val, max_val]; the gradient is 0 at the bounds. Integer tensors get integer bounds.
 
-    Raises ValueError if ``min_val > max_val``, RuntimeError for bool tensors and for negative bounds of unsigned ones.
+    Raises ValueError if ``min_val > max_val``, RuntimeError for bool tensors and for negative bounds of unsigned ones, and
+    NotImplementedError for complex tensors.
     """
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
     kind = require_tensor("hardtanh", input)._array.dtype.kind
     if kind == "b":
         raise RuntimeError("Bool inputs not supported for hardtanh")
+    if kind == "c":
+        raise NotImplementedError("clamp is not supported for complex types")
     if kind in "iu":
         min_val, max_val = int(min_val), int(max_val)
     if kind == "u" and min_val < 0:
