@@ -67,6 +67,13 @@ def _combination(dtype: Any, device: str, sizes: Sequence[int]) -> None:
         for weight in (0.1, 0.9, y):
             x.lerp(y, weight), x.lerp_(y, weight)
         x.add(y, alpha=2), x.add_(y, alpha=2)
+        F.leaky_relu(x), F.leaky_relu(x, inplace=True)
+
+
+def _half_precision(dtype: Any, device: str, sizes: Sequence[int]) -> None:
+    if dtype == lucid.float32:
+        for size in sizes:
+            lucid.ones(size, size, device=device).half().float()
 
 
 def _copies(dtype: Any, device: str, sizes: Sequence[int]) -> None:
@@ -277,13 +284,13 @@ def _resampling(dtype: Any, device: str, sizes: Sequence[int]) -> None:
 
 #: What runs the kernels of a family: `recipe(dtype, device, sizes)`.
 RECIPES: dict[str, Recipe] = {
-    "elementwise": _elementwise, "in_place": _in_place, "combination": _combination, "streaming": _streaming,
-    "copies": _copies, "indices": _indices, "masks": _masks, "sorting": _sorting, "softmax": _softmax,
-    "cross_entropy": _cross_entropy, "attention": _attention, "batch_norm": _batch_norm, "batch_norm_relu": _batch_norm_relu,
-    "layer_norm": _layer_norm, "group_norm": _group_norm, "rms_norm": _rms_norm, "conv2d": _conv2d,
-    "conv2d_relu_max_pool2d": _conv2d_relu_max_pool2d, "pool2d": _pool2d, "embedding": _embedding, "random": _random_numbers,
-    "optimizer": _optimizer, "bounds": _bounds, "fused": _fused, "formulas": _formulas, "special": _special,
-    "products": _products, "recurrent": _recurrent, "resampling": _resampling,
+    "elementwise": _elementwise, "in_place": _in_place, "combination": _combination, "half_precision": _half_precision,
+    "streaming": _streaming, "copies": _copies, "indices": _indices, "masks": _masks, "sorting": _sorting,
+    "softmax": _softmax, "cross_entropy": _cross_entropy, "attention": _attention, "batch_norm": _batch_norm,
+    "batch_norm_relu": _batch_norm_relu, "layer_norm": _layer_norm, "group_norm": _group_norm, "rms_norm": _rms_norm,
+    "conv2d": _conv2d, "conv2d_relu_max_pool2d": _conv2d_relu_max_pool2d, "pool2d": _pool2d, "embedding": _embedding,
+    "random": _random_numbers, "optimizer": _optimizer, "bounds": _bounds, "fused": _fused, "formulas": _formulas,
+    "special": _special, "products": _products, "recurrent": _recurrent, "resampling": _resampling,
 }
 
 

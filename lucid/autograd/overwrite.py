@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _clock as clock
 from ..backends import LARGE, TABLES, run
-from ..backends.destinations import entry_into, share_partly
+from ..backends.destinations import PLAIN_COMPLEX, entry_into, share_partly
 from ..tensor import Tensor, version_box, wrap
 from .errors import explain
 from .grad_mode import GRAD
@@ -39,12 +39,14 @@ def overwrite(target: Tensor, name: str, operands: Sequence[Any]) -> bool:
     """Write what the kernel `name`, one of `PLAIN`, computes of `target` and `operands` into `target`, if that is all that there
     is to do; False, with nothing done, otherwise.
 
-    So it is for small floating-point arrays of one shape and dtype on the CPU, each with memory of its own, and numbers, of which
-    nothing is recorded. This takes a third of the time of `Overwriting`, which can do everything.
+    So it is for floating-point arrays of one shape and dtype on the CPU, small or complex ones, each with memory of its own, and
+    numbers, of which nothing is recorded. This takes a third of the time of `Overwriting`, which can do everything.
     """
     array = target._array
     dtype, shape = array.dtype, array.shape
-    if array.__class__ is not np.ndarray or dtype.kind != "f" or array.base is not None or array.size >= LARGE:
+    if (dtype.kind != "f" or array.size >= LARGE) and (dtype.kind != "c" or name not in PLAIN_COMPLEX):
+        return False
+    if array.__class__ is not np.ndarray or array.base is not None:
         return False
     arrays: list[Any] = [array]
     tracked = target._node is not None or target._view is not None
@@ -56,7 +58,7 @@ def overwrite(target: Tensor, name: str, operands: Sequence[Any]) -> bool:
             arrays.append(other)
             if operand._node is not None:
                 tracked = True
-        elif operand.__class__ is float or operand.__class__ is int:
+        elif operand.__class__ in (float, int) or (operand.__class__ is complex and dtype.kind == "c"):
             arrays.append(operand)
         else:
             return False

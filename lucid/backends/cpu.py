@@ -54,18 +54,19 @@ def _linear(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None) -> Any:
 
 
 _small_lerp, _small_add_scaled, _small_power = TABLE["lerp"], TABLE["add_scaled"], TABLE["power"]
+_small_cast = TABLE["cast"]
 _NATIVE = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
+_CASTS = 1 << 12  # elements; Numba is imported with the first conversion of as many
 
 
 def _combined(*arrays: Any) -> bool:
-    """Whether these are large arrays of one native dtype and one shape, in row-major order, but for numbers."""
+    """Whether these are arrays of one native dtype and one shape, in row-major order, but for numbers."""
     first, like = arrays[0], [array for array in arrays if isinstance(array, np.ndarray)]
-    return (first.size >= lazy.LARGE and first.dtype in _NATIVE and all(array.dtype == first.dtype for array in like)
-            and _is_plain(first.shape, *like))
+    return first.dtype in _NATIVE and all(array.dtype == first.dtype for array in like) and _is_plain(first.shape, *like)
 
 
 def _lerp(x: np.ndarray, end: np.ndarray, weight: Any, *, out: np.ndarray | None = None) -> Any:
-    if not _combined(x, end, weight):
+    if x.size < lazy.LARGE or not _combined(x, end, weight):
         return _small_lerp(x, end, weight, out=out)
     from lucid_kernels.cpu import combination as kernels
 
@@ -73,11 +74,19 @@ def _lerp(x: np.ndarray, end: np.ndarray, weight: Any, *, out: np.ndarray | None
 
 
 def _add_scaled(a: np.ndarray, b: np.ndarray, *, alpha: float, out: np.ndarray | None = None) -> Any:
-    if not _combined(a, b):
+    if a.size < lazy.LARGE or not _combined(a, b):
         return _small_add_scaled(a, b, alpha=alpha, out=out)
     from lucid_kernels.cpu import combination as kernels
 
     return kernels.add_scaled(a, b, alpha=alpha, out=out)
+
+
+def _leaky_relu(x: np.ndarray, *, slope: float, out: np.ndarray | None = None) -> Any:
+    if x.size < lazy.LARGE or not _combined(x):
+        return _small_leaky_relu(x, slope=slope, out=out)
+    from lucid_kernels.cpu import combination as kernels
+
+    return kernels.leaky_relu(x, slope=slope, out=out)
 
 
 def _is_plain(shape: tuple[int, ...], *arrays: np.ndarray) -> bool:
@@ -90,6 +99,8 @@ def _power(a: Any, b: Any, *, out: np.ndarray | None = None) -> Any:
         return _small_power(a, b, out=out)
     if b == 0.5:  # as in PyTorch, NaN of -inf
         return np.sqrt(a, out=out)
+    if b == -0.5:
+        return np.reciprocal(np.sqrt(a, out=out), out=out)
     if b != b // 1:
         return _small_power(a, b, out=out)
     if b == 3:
@@ -101,6 +112,18 @@ def _power(a: Any, b: Any, *, out: np.ndarray | None = None) -> Any:
     return np.copysign(size, a, out=out) if b % 2 else size
 
 
+def _cast(x: np.ndarray, *, dtype: np.dtype, out: np.ndarray | None = None) -> Any:
+    """NumPy's, or our kernel for many elements between float16 and float32."""
+    wanted = {np.float16: np.float32, np.float32: np.float16}.get(x.dtype.type)
+    if dtype != wanted or x.size < _CASTS or out is not None or not x.flags.c_contiguous:
+        return _small_cast(x, dtype=dtype, out=out)
+    from lucid_kernels.cpu import half_precision as kernels
+
+    if not kernels.AVAILABLE:
+        return _small_cast(x, dtype=dtype)
+    return kernels.widen(x) if wanted is np.float32 else kernels.narrow(x)
+
+
 def _exp(x: np.ndarray, *, out: np.ndarray | None = None) -> Any:
     """NumPy's, or our kernel for large arrays."""
     if x.size < lazy.LARGE:
@@ -110,12 +133,13 @@ def _exp(x: np.ndarray, *, out: np.ndarray | None = None) -> Any:
     return kernels.exp(x, out=out)
 
 
-TABLE |= {"lerp": _lerp, "add_scaled": _add_scaled, "power": _power}
+TABLE |= {"lerp": _lerp, "add_scaled": _add_scaled, "power": _power, "cast": _cast}
 TABLE["linear"] = _linear
 TABLE["exp"] = _exp
 TABLE |= reductions.table(TABLE)
 TABLE |= scans.table(TABLE)
 TABLE |= elementwise.table(np)
+_small_leaky_relu, TABLE["leaky_relu"] = TABLE["leaky_relu"], _leaky_relu
 lazy.kernels("lucid_kernels.cpu", TABLE)
 
 

@@ -14,16 +14,18 @@ Array = Any
 
 # Kernels that take `out`, which may be an argument, have the dtype of their arguments, and raise nothing once they write.
 _ALIKE = frozenset("""
-abs add add_scaled arctan arctan2 bitwise_and bitwise_invert bitwise_or bitwise_xor ceil clip cos cosh div exp exp2 expm1 floor
-fmod lerp log log10 log1p log2 maximum minimum mul neg power reciprocal remainder round rsqrt sin sinh sqrt square sub tan trunc
+abs add add_scaled arccos arccosh arcsin arcsinh arctan arctan2 arctanh bitwise_and bitwise_invert bitwise_or bitwise_xor ceil
+clip cos cosh deg2rad div exp exp2 expm1 floor fmod leaky_relu lerp log log10 log1p log2 maximum minimum mul neg power rad2deg
+reciprocal remainder round rsqrt sin sinh sqrt square sub tan trunc
 """.split())
 # Those of which a public function has the name, and hands them floating-point operands as they are: tensors, ints and floats.
 PLAIN = frozenset("""
 abs add ceil clip cos cosh div exp exp2 expm1 floor fmod log log10 log1p log2 mul neg reciprocal relu remainder round rsqrt
 sigmoid sin sinh sqrt square sub tan tanh trunc
 """.split())
+PLAIN_COMPLEX = frozenset("add div mul neg sub".split())  # those that do the same with complex ones
 _LARGE = 1 << 20  # bytes; as long as two arrays of that size are in the L2 cache NumPy's loop takes 0.6 of the time of ours
-_OURS = frozenset("exp gelu relu sigmoid silu tanh".split())
+_OURS = frozenset("exp gelu leaky_relu relu sigmoid silu tanh".split())
 _ALIKE_ON_CPU = _ALIKE | _OURS  # CUDA kernels rely on a result of its own
 _TRUTHS = frozenset("eq ge gt le logical_and logical_not logical_or logical_xor lt ne".split())  # with a bool result
 

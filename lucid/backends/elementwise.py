@@ -19,7 +19,7 @@ Kernel = Callable[..., Any]
 
 WIDE = """
 arccos arccosh arcsin arcsinh arctanh deg2rad rad2deg copysign fmax fmin hypot logaddexp logaddexp2 sinc logit heaviside xlogy
-xlog1py entr trunc_divide
+xlog1py entr trunc_divide leaky_relu
 """.split()
 
 
@@ -78,6 +78,15 @@ def table(xp: Any) -> dict[str, Kernel]:
         """log(x / (1 - x)), of `x` moved into [eps, 1 - eps]."""
         z = x if eps is None else xp.clip(x, eps, 1 - eps)
         return xp.log(z / (1 - z))
+
+    @entry
+    def leaky_relu(x: Array, *, slope: float, out: Array | None = None) -> Array:
+        """`x` where it is positive, else ``slope * x``. `out` may be `x`."""
+        chosen = xp.where(x > 0, x, x * slope)
+        if out is None:
+            return chosen
+        out[...] = chosen
+        return out
 
     @entry
     def trunc_divide(a: Array, b: Array) -> Array:
@@ -141,10 +150,14 @@ def table(xp: Any) -> dict[str, Kernel]:
 
 def _through_float32(function: Kernel) -> Kernel:
     @functools.wraps(function)
-    def kernel(*arrays: Array, **attributes: Any) -> Array:
+    def kernel(*arrays: Array, out: Array | None = None, **attributes: Any) -> Array:
         half = next((array.dtype for array in arrays if hasattr(array, "dtype") and array.dtype in HALVES), None)
         if half is None:
-            return function(*arrays, **attributes)
-        return function(*[wide(a) if hasattr(a, "dtype") else a for a in arrays], **attributes).astype(half)
+            return function(*arrays, **attributes) if out is None else function(*arrays, out=out, **attributes)
+        result = function(*[wide(a) if hasattr(a, "dtype") else a for a in arrays], **attributes).astype(half)
+        if out is None:
+            return result
+        out[...] = result
+        return out
 
     return kernel

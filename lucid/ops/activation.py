@@ -11,7 +11,7 @@ from ..autograd.errors import type_name
 from ..autograd.op import Op, Pull, UnaryOp
 from ..tensor import Tensor
 from ._large import fused_if_large
-from ._operands import array_api_names, canonical_dim, require_tensor
+from ._operands import array_api_names, canonical_dim, promote, require_tensor
 from ._out import accepts_out
 from .comparison import clip, where
 from .conversion import real
@@ -20,7 +20,7 @@ from .unary import exp, expm1, log1p
 __all__ = ("log_softmax", "relu", "sigmoid", "softmax", "tanh")  # the ones in lucid itself; all are in nn.functional
 METHODS = ("relu", "sigmoid", "tanh", "softmax", "log_softmax")
 INPLACE_METHODS = ("relu", "sigmoid", "tanh")
-SINGLE = (*INPLACE_METHODS, "gelu", "silu")
+SINGLE = (*INPLACE_METHODS, "gelu", "silu", "leaky_relu", "hardtanh", "relu6")
 
 
 def require_floating(name: str, input: Tensor) -> Tensor:
@@ -92,6 +92,29 @@ _gelu = UnaryOp("gelu", _gelu_rule)
 _gelu_grad = Op("gelu_grad", _gelu_grad_rule)
 _silu = UnaryOp("silu", lambda needs, x: lambda g, y: (_silu_grad(g, x),))
 _silu_grad: Op = Op("silu_grad", _silu_grad_rule)
+
+
+# ---- of lines --------------------------------------------------------------------------------------------------------
+@fused_if_large
+def _leaky_relu_slope(g: Tensor, x: Tensor, slope: float) -> Tensor:
+    return where(x > 0, g, g * slope)
+
+
+@fused_if_large
+def _hardtanh_slope(g: Tensor, x: Tensor, low: Any, high: Any) -> Tensor:
+    return where((x > low) & (x < high), g, 0.0)
+
+
+def _leaky_relu_rule(needs: Any, x: Tensor, *, slope: float) -> Pull:
+    return lambda g, y: (_leaky_relu_slope(g, x, slope),)
+
+
+def _hardtanh_rule(needs: Any, x: Tensor, low: Any, high: Any) -> Pull:
+    return lambda g, y: (_hardtanh_slope(g, x, low, high), None, None)
+
+
+_leaky_relu = UnaryOp("leaky_relu", _leaky_relu_rule)
+_hardtanh = Op("clip", _hardtanh_rule)  # whose gradient passes at the bounds
 
 
 # ---- softmax ---------------------------------------------------------------------------------------------------------
@@ -217,11 +240,9 @@ def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     return _along(_log_softmax, input, dim, dtype)
 
 
-@fused_if_large
 def leaky_relu(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     """`input` where it is positive, else ``negative_slope * input``."""
-    require_floating("leaky_relu", input)
-    return where(input > 0, input, input * negative_slope)
+    return _leaky_relu(require_floating("leaky_relu", input), slope=negative_slope)
 
 
 @fused_if_large
@@ -245,23 +266,24 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     return where(linear, input, log1p(exp(where(linear, 0.0, scaled))) / beta)
 
 
-@fused_if_large
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
     """`input` moved into [min_val, max_val]; the gradient is 0 at the bounds. Integer tensors get integer bounds.
 
-    Raises ValueError if ``min_val > max_val``, RuntimeError for bool tensors and for negative bounds of unsigned ones.
+    Raises ValueError if ``min_val > max_val``, RuntimeError for bool tensors and for negative bounds of unsigned ones, and
+    NotImplementedError for complex tensors.
     """
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
     kind = require_tensor("hardtanh", input)._array.dtype.kind
     if kind == "b":
         raise RuntimeError("Bool inputs not supported for hardtanh")
+    if kind == "c":
+        raise NotImplementedError("clamp is not supported for complex types")
     if kind in "iu":
         min_val, max_val = int(min_val), int(max_val)
     if kind == "u" and min_val < 0:
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
-    inside = (input > min_val) & (input < max_val)
-    return where(inside, input, clip(input.detach(), min_val, max_val))
+    return _hardtanh(*promote("hardtanh", input, min_val, max_val))
 
 
 def relu6(input: Tensor) -> Tensor:

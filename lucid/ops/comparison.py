@@ -240,10 +240,10 @@ def _clip_rule(needs: Any, x: Tensor, low: Any, high: Any) -> Pull:
         dx = _where(above & below, g, 0)
         d_low = d_high = None
         if low_shape is not None and needs[1]:
-            first = ~above if high is None else ~above & (low < high)
+            first = x < low if high is None else (x < low) & (low < high)
             d_low = reduce_to(_where(first, g, 0), low_shape)
         if high_shape is not None and needs[2]:
-            second = ~below if low is None else ~below | (low >= high)
+            second = x > high if low is None else (x > high) | (low > high)
             d_high = reduce_to(_where(second, g, 0), high_shape)
         return reduce_to(dx, x_shape), d_low, d_high
 

@@ -77,17 +77,17 @@ def _require_dtype(argument: str, tensor: Tensor, dtype: Any) -> None:
 @accepts_out(castable=True)
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
     """``input + value * tensor1 * tensor2``, elementwise with broadcasting. Raises NotImplementedError for bools."""
-    pair = _pair("addcmul", tensor1, tensor2)
-    if all(t.dtype == _dtypes.bool_ for t in (require_tensor("addcmul", input), *pair)):
+    product = mul(*_pair("addcmul", tensor1, tensor2))
+    if product._array.dtype.kind == require_tensor("addcmul", input)._array.dtype.kind == "b":
         raise NotImplementedError("addcmul is not implemented for bools")
-    return _sum(input, mul(*pair), value)
+    return _sum(input, product, value)
 
 
 @accepts_out(castable=True)
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
     """``input + value * tensor1 / tensor2``, elementwise with broadcasting. Raises RuntimeError for integers, as PyTorch does."""
     pair = _pair("addcdiv", tensor1, tensor2)
-    if not any(_dtypes.is_differentiable(t.dtype) for t in pair):
+    if tensor1._array.dtype.kind in "biu" and tensor2._array.dtype.kind in "biu":
         raise RuntimeError("Integer division with addcdiv is no longer supported: convert one of the tensors to a floating-point "
                            "dtype, or write input + value * lucid.div(tensor1, tensor2, rounding_mode=...)")
     return _sum(require_tensor("addcdiv", input), div(*pair), value)
@@ -102,7 +102,7 @@ def _pair(name: str, tensor1: Any, tensor2: Any) -> tuple[Tensor, Tensor]:
 
 def _sum(input: Tensor, product: Tensor, value: Any) -> Tensor:
     """``input + value * product``; a `value` joins integers as an integer, as in PyTorch."""
-    if not _dtypes.is_differentiable(product.dtype) and isinstance(value, float):
+    if isinstance(value, float) and product._array.dtype.kind in "biu":
         value = int(value)
     result: Tensor = add(input, product, alpha=value)
     return result

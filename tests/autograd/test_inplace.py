@@ -238,3 +238,12 @@ def test_small_arrays_written_at_once_have_versions_and_gradients() -> None:
         y.add_(1)
     with pytest.raises(RuntimeError, match="view of a leaf"):
         y[:2].add_(1)
+
+
+def test_arithmetic_of_complex_numbers_in_place() -> None:
+    for length in (3, 70_000):  # the second as many as go to all threads, if they are real
+        x, y = lucid.full((length,), 1 + 2j), lucid.full((length,), 1j)
+        assert x.add_(y)._version == 1
+        assert x.mul_(2j).sub_(1).neg_().div_(y).eq(-2 - 7j).all()
+        with pytest.raises(RuntimeError):
+            lucid.ones(length).mul_(y)

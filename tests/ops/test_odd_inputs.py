@@ -1,6 +1,7 @@
 """Arguments of rare kinds, where PyTorch's answer is not the obvious one."""
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,19 @@ def test_ldexp_by_integers_has_the_dtype_of_the_number(device: str) -> None:
         assert scaled.dtype == dtype
         np.testing.assert_allclose(scaled.float().cpu().numpy(), [1048.576, 0.75], rtol=1e-3)
     assert lucid.tensor([1], device=device).ldexp(lucid.tensor([-1], device=device)).tolist() == [0.5]
+
+
+def test_the_gradients_of_the_bounds_of_clamp() -> None:
+    """Where elements and bounds are NaN, equal, or the bounds the wrong way round."""
+    torch = pytest.importorskip("torch")
+    values = np.array(list(itertools.product([np.nan, -1.0, 0, 1, 2], repeat=3))).T.copy()
+    for arguments in ((0, 1, 2), (0, 1), (0, None, 2)):
+        found = []
+        for lib in (lucid, torch):
+            tensors = [None if place is None else lib.tensor(values[place]).requires_grad_() for place in arguments]
+            lib.clamp(*tensors).backward(lib.ones(values.shape[1], dtype=lib.float64))
+            found.append([tensor.grad.numpy() for tensor in tensors if tensor is not None])
+        np.testing.assert_array_equal(*found)
 
 
 def test_the_gradient_of_a_complex_logsumexp() -> None:

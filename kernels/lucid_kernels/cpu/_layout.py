@@ -23,6 +23,8 @@ HALVES = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
 GRAIN = 1 << 14
 # Below this many elements a launch (1.6 us with TBB, and waking a thread) costs more than the second core gives back.
 PARALLEL_FROM = 1 << 15
+# From here on float16 is converted by a kernel of ours (`half_precision`).
+_CONVERTED_FROM = 1 << 12
 
 
 def contiguous(array: Array) -> Array:
@@ -124,7 +126,7 @@ def _run_upcast(
     halves = [array.dtype for array in arrays if array is not None and array.dtype in HALVES]
     if not halves:
         return function(*arrays, out=out, **attributes)
-    wide = [a.astype(np.float32) if a is not None and a.dtype in HALVES else a for a in arrays]
+    wide = [_widened(a) if a is not None and a.dtype in HALVES else a for a in arrays]
     computed = function(*wide, **attributes)
     if not isinstance(computed, tuple):
         return _round_to(computed, halves[0], out)
@@ -139,4 +141,19 @@ def _round_to(computed: Array | None, dtype: Any, out: Array | None) -> Array | 
     """Round to `dtype` (as it is where `dtype` is None), into `out` where that is given; None stays None."""
     if computed is None:
         return None
+    if dtype == np.float16 and computed.dtype == np.float32 and computed.size >= _CONVERTED_FROM:
+        from . import half_precision
+
+        if half_precision.AVAILABLE:
+            return deliver(out, half_precision.narrow(computed))
     return deliver(out, computed if dtype is None else computed.astype(dtype, copy=False))
+
+
+def _widened(array: Array) -> Array:
+    """Half-precision numbers as float32."""
+    if array.dtype == np.float16 and array.size >= _CONVERTED_FROM:
+        from . import half_precision
+
+        if half_precision.AVAILABLE:
+            return half_precision.widen(array)
+    return array.astype(np.float32)

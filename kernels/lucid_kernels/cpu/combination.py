@@ -1,4 +1,5 @@
-"""Large arrays combined element by element with numbers, masks and one another: `lerp`, `add_scaled`, and the choice by a mask.
+"""Large arrays combined element by element with numbers, masks and one another: `lerp`, `add_scaled`, `leaky_relu`, and choices
+by a mask.
 
 NumPy does each in several passes, or asks a branch for each element, which takes ten times as long where a mask has no pattern.
 CuPy fuses the first and chooses without branches: its own functions serve there.
@@ -74,6 +75,20 @@ def lerp(x: Array, end: Array, weight: Any, *, out: Array | None = None) -> Arra
     return _apply(_lerp_far, x.dtype.type(1 - weight), end, x, out=out)
 
 
+@_numbers_first
+@jit_exact
+def _leaky_relu(slope: Any, x: Any, y: Any) -> None:
+    zero = x.dtype.type(0)
+    for i in range(y.shape[0]):
+        scaled = slope * x[i]
+        y[i] = x[i] if x[i] > zero else scaled
+
+
+def leaky_relu(x: Array, *, slope: float, out: Array | None = None) -> Array:
+    """`x`, of a floating-point dtype, where it is positive, else ``slope * x``. `out` may be `x`."""
+    return _apply(_leaky_relu, x.dtype.type(slope), x, out=out)
+
+
 # Choices move bits, whatever they mean: one kernel serves all dtypes of a size.
 
 
@@ -129,7 +144,7 @@ def masked_fill(x: Array, mask: Array, value: Array, *, out: Array | None = None
 
 def compile_streaming(dtype: Any) -> None:
     """Compile what large results of `dtype` take: for a warm-up."""
-    for loop in (_add_scaled, _lerp_near, _lerp_far, _lerp_each):
+    for loop in (_add_scaled, _lerp_near, _lerp_far, _lerp_each, _leaky_relu):
         loop.compile_streaming(dtype)
     bits, truth = _BITS[np.dtype(dtype).itemsize], _BITS[1]
     _select.compile_streaming(truth, bits, bits, bits)

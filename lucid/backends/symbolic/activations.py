@@ -4,7 +4,7 @@ from __future__ import annotations
 import math
 
 from .arithmetic import square
-from .primitives import Array, add, entry, gauss, le, maximum, mul, neg, normal_cdf, sigmoid, sub, where
+from .primitives import Array, add, entry, gauss, gt, le, maximum, mul, neg, normal_cdf, sigmoid, sub, where
 
 
 @entry
@@ -15,6 +15,11 @@ def relu(x: Array) -> Array:
 @entry
 def relu_grad(g: Array, y: Array) -> Array:
     return where(le(y, 0), 0, g)
+
+
+@entry
+def leaky_relu(x: Array, *, slope: float) -> Array:
+    return where(gt(x, 0), x, mul(x, slope))
 
 
 @entry

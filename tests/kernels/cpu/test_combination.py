@@ -75,6 +75,18 @@ def test_lerp(length: int, dtype: Any, weight: float | None, streaming: None) ->
     assert_near(out, wanted)
 
 
+@pytest.mark.parametrize("dtype", NATIVE)
+@pytest.mark.parametrize("length", LENGTHS)
+@pytest.mark.parametrize("slope", [0.01, -2.0, float("inf")])
+def test_leaky_relu(length: int, dtype: Any, slope: float, streaming: None) -> None:
+    x = numbers(length, dtype)
+    with np.errstate(all="ignore"):
+        wanted = np.where(x > 0, x, x * dtype(slope))
+    np.testing.assert_array_equal(combination.leaky_relu(x, slope=slope), wanted)
+    assert combination.leaky_relu(x, slope=slope, out=x) is x
+    np.testing.assert_array_equal(x, wanted)
+
+
 @pytest.mark.parametrize("dtype", ALL)
 @pytest.mark.parametrize("length", LENGTHS)
 def test_choices_keep_every_bit(length: int, dtype: Any, streaming: None) -> None:
