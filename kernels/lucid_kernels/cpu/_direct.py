@@ -16,8 +16,9 @@ import numpy as np
 from . import _pointwise
 from ._aligned import aligned_empty, whole_vectors
 from ._compile import jit, jit_parallel
-from ._layout import PARALLEL_FROM, Array
+from ._layout import Array
 from ._microkernels import ROWS, VECTOR_BYTES, VECTORS, multiply_block
+from ._packed_weight import first_row, packed_weight
 from ._row_copies import (
     Window,
     copies_of,
@@ -37,6 +38,9 @@ _SUMS_BYTES = 1 << 19
 _WEIGHT_BYTES = 1 << 18
 # Work is cut into this many tasks at least.
 _TASKS = 8
+# Blocks of positions that a band has at least: of one row of 7 positions, nine tenths of a block are empty. Where that makes few
+# tasks, they share the outputs: 3x3 taps with strides of 2 over one image of 14x14 take a third of the time.
+_LEAST_BLOCKS = 4
 # Products of a task, or one image: to begin one takes as long as some 2^13, and longer on several threads.
 _TASK_PRODUCTS = 1 << 17
 # Images with fewer positions are taken several at a time: 7x7 positions fill two blocks of 32 to 77%, 8 such images 13 to 94%.
@@ -101,21 +105,15 @@ def _convolve_band(x, window, cut, n, samples, top, bottom, rows, step, taps, we
             for position in range(0, total, block):
                 j = min(position, total - block) if direct else position  # the last block computes some sums again
                 for b in range(some, min(last_block, some + cut.blocks)):
-                    row = _first_row(b, out_channels) if direct else b * ROWS
+                    row = first_row(b, out_channels) if direct else b * ROWS
                     part = weight[b, first * each : last * each]
                     multiply_block(copies, j, tap, part, bias[b], target, start + row * pitch + j, pitch, first > 0)
     if not direct:
         for i in range(samples):
             for b in range(first_block, last_block):
-                place = here + (i * groups * out_channels + _first_row(b, out_channels)) * plane
+                place = here + (i * groups * out_channels + first_row(b, out_channels)) * plane
                 _deliver(sums, (b - first_block) * ROWS * padded + i * count, padded, y, place, plane,
                          min(ROWS, out_channels), count)
-
-
-@jit
-def _first_row(block, out_channels):
-    """The first output channel of a block: the last block overlaps the one before if it would not be whole."""
-    return max(0, min(block * ROWS, out_channels - ROWS))
 
 
 @jit
@@ -147,53 +145,7 @@ def _convolve_bands(x, window, cut, rows, step, taps, weight, bias, splits, grou
                            copies, y)
 
 
-@jit
-def _pack(weight, bias, packed, packed_bias, first, last):
-    """Blocks first..last of packed (blocks, K, ROWS) and packed_bias (blocks, ROWS) from weight (O, C, KH, KW) and bias (O,).
-
-    Rows beyond O are zeros.
-    """
-    out_channels, channels, kh, kw = weight.shape
-    for b in range(first, last):
-        block, row = packed[b], _first_row(b, out_channels)
-        if out_channels < ROWS:
-            block[:] = 0
-            packed_bias[b] = 0
-        for r in range(min(ROWS, out_channels)):
-            packed_bias[b, r] = bias[row + r]
-        for c in range(channels):
-            for r in range(min(ROWS, out_channels)):
-                taps = weight[row + r, c]
-                k = c * kh * kw
-                for a in range(kh):
-                    for t in range(kw):
-                        block[k, r] = taps[a, t]
-                        k += 1
-
-
-@jit_parallel
-def _pack_parallel(weight, bias, packed, packed_bias):
-    for b in numba.prange(packed.shape[0]):
-        _pack(weight, bias, packed, packed_bias, b, b + 1)
-
-
-def _packed(weight: Array, bias: Array, groups: int) -> tuple[Array, Array]:
-    """The weight (O, C / G, KH, KW) as (G * blocks, C / G * KH * KW, ROWS), the bias (O,) as (G * blocks, ROWS)."""
-    each = weight.shape[0] // groups
-    blocks = -(-each // ROWS)
-    packed = np.empty((groups * blocks, math.prod(weight.shape[1:]), ROWS), weight.dtype)
-    packed_bias = np.empty((groups * blocks, ROWS), weight.dtype)
-    for group in range(groups):
-        some, others = slice(group * each, (group + 1) * each), slice(group * blocks, (group + 1) * blocks)
-        parts = weight[some], bias[some], packed[others], packed_bias[others]
-        if parts[0].size < PARALLEL_FROM:
-            _pack(*parts, 0, blocks)
-        else:
-            _pack_parallel(*parts)
-    return packed, packed_bias
-
-
-def _cut(samples: int, itemsize: int, channels: int, window: Window, out_channels: int) -> _Cut:
+def _cut(samples: int, itemsize: int, channels: int, window: Window, out_channels: int, groups: int) -> _Cut:
     """The tasks for some images with `channels` channels and `out_channels` results in a group."""
     height, width = window.out_height, window.out_width
     block = _BLOCK_BYTES // itemsize
@@ -201,14 +153,14 @@ def _cut(samples: int, itemsize: int, channels: int, window: Window, out_channel
     parts = -(-channels * window.kh * window.kw // _STEPS)
     each = -(-channels // parts)
     blocks = max(1, _WEIGHT_BYTES // (each * window.kh * window.kw * ROWS * itemsize))
-    if positions < _SMALL_PLANE and positions % block and samples > 1:
+    if positions < _SMALL_PLANE and (positions % block or samples == 1):
         fitting = min(_SUMS_BYTES // (out_channels * positions * itemsize),
                       _COPIES_BYTES // (each * copies_of(itemsize, window, window.kh, height)))
         together = max(1, min(fitting, -(-samples // 2)))
         return _Cut(window.kh, together, together, height, each, blocks)
     period = least_period(window)
     extra, row = extra_rows(window, period), copies_of(itemsize, window, period, 1)
-    least = min(height, -(-_TASKS // samples))
+    least = min(-(-_TASKS // (samples * groups)), max(1, positions // (_LEAST_BLOCKS * block)))
     fitting = max(1, _COPIES_BYTES // (each * row) - extra)
     band = _whole_blocks(-(-height // max(least, -(-height // fitting))), height, width, block)
     products = channels * window.kh * window.kw * out_channels * band * width
@@ -224,7 +176,7 @@ def _plan(
 
     Kept: it takes 10 us, as long as a small convolution.
     """
-    cut = _cut(samples, itemsize, channels, window, out_channels)
+    cut = _cut(samples, itemsize, channels, window, out_channels, groups)
     rows = cut.band + extra_rows(window, cut.period)
     step = whole_vectors(cut.samples * rows * window.out_width, itemsize)
     tasks = -(-samples // cut.images) * -(-window.out_height // cut.band) * groups
@@ -258,7 +210,7 @@ def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array, gro
     if groups == 1 and _is_pointwise(x, window, out_channels):
         _pointwise.convolve(x, weight, bias, y)
         return
-    packed, packed_bias = _packed(weight, bias, groups)
+    packed, packed_bias = packed_weight(weight, bias, groups)
     cut, rows, step, taps, splits = _plan(x.shape[0], x.itemsize, weight.shape[1], window, out_channels, groups)
     _convolve_bands(x, window, cut, rows, step, taps, packed, packed_bias, splits, groups, out_channels, y.reshape(-1))
 

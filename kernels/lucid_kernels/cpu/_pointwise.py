@@ -13,7 +13,7 @@ import numpy as np
 from numba import types
 
 from ._compile import jit, jit_parallel
-from ._layout import Array
+from ._layout import Array, contiguous
 from ._microkernels import VECTOR_BYTES, _Vectors
 from ._panels import COLUMN_PANEL_BYTES, ROW_BLOCK, _intrinsic, _lanes, moved, multiply_block, pack_columns, pointer
 
@@ -92,7 +92,7 @@ def convolve(x: Array, weight: Array, bias: Array, y: Array) -> None:
     taps = weight.reshape(out_channels, channels)
     if out_channels % lanes:
         taps = np.concatenate((taps, np.zeros((-out_channels % lanes, channels), x.dtype)))
-    panels = np.ascontiguousarray(taps.reshape(-1, lanes, channels).swapaxes(1, 2))
+    panels = contiguous(taps.reshape(-1, lanes, channels).swapaxes(1, 2))
     block = -(-channels // -(-channels // (_DEPTH_BYTES // x.itemsize)))
     biases = np.repeat(bias, width) if bias.any() else bias[:0]
     _convolve(x.reshape(-1), channels, x.shape[2] * x.shape[3], panels.reshape(-1), biases, block, y.reshape(-1))

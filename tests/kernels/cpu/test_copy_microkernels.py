@@ -6,7 +6,14 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
-from lucid_kernels.cpu._copy_microkernels import copy_shifted, copy_strided_windows, copy_windows, interleave_rows
+from lucid_kernels.cpu._copy_microkernels import (
+    copy_shifted,
+    copy_strided_windows,
+    copy_windows,
+    interleave_rows,
+    pack_block,
+)
+from lucid_kernels.cpu._microkernels import ROWS
 
 
 @numba.njit
@@ -85,4 +92,23 @@ def test_interleave_rows(dtype: Any, width: int, missing: str) -> None:
         if odds:
             place[1::2] = odd[1 + row * odds :][:odds]
     interleave(even, evens, odd, odds, target, 75, 3, width)
+    np.testing.assert_array_equal(target, expected)
+
+
+@numba.njit
+def pack(source, pitch, target, count):
+    pack_block(source, 2, pitch, target, 3, count)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("count", [0, 1, 3, 8, 15, 16, 17, 40, 63])
+def test_pack_block(dtype: Any, count: int) -> None:
+    """What must not be read is NaN, what must not be written stays -1."""
+    rows = np.arange(ROWS * count).reshape(ROWS, count)
+    source = np.full((ROWS, 70), np.nan, dtype)
+    source[:, 2 : 2 + count] = rows
+    target = np.full(ROWS * 64 + 3, -1, dtype)
+    expected = target.copy()
+    expected[3:][: rows.size] = rows.T.reshape(-1)
+    pack(source.reshape(-1), 70, target, count)
     np.testing.assert_array_equal(target, expected)
