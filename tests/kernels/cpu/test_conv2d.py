@@ -51,6 +51,7 @@ LARGE = {
     "large depthwise, 3x3, strides of 2": ((2, 40, 31, 30), (40, 1, 3, 3), (2, 2), (1, 1), (1, 1), 40),
     "large depthwise, 3x3, strides of 2, two outputs each": ((2, 20, 30, 31), (40, 1, 3, 3), (2, 2), (0, 1), (1, 1), 20),
     "large depthwise, 5x5, strides of 2": ((2, 20, 31, 33), (20, 1, 5, 5), (2, 2), (2, 2), (1, 1), 20),
+    "large depthwise, 4x4, strides of 2": ((2, 20, 31, 30), (40, 1, 4, 4), (2, 2), (1, 1), (1, 1), 20),
     "large depthwise, dilated": ((2, 20, 130, 131), (20, 1, 3, 3), (1, 2), (2, 2), (2, 1), 20),
 }
 # Strides of 1 and results of the size of the input: sizes around the blocks of channels, taps and positions.
