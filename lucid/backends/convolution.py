@@ -99,6 +99,12 @@ def table(xp: Any, kernels: dict[str, Kernel], window_bytes: int, depthwise: tup
     def is_depthwise(weight_shape: Sizes, groups: int, *arrays: Array) -> bool:
         return groups > 1 and weight_shape[1] == 1 and all(array.size for array in arrays)
 
+    def thin(kernel: Sizes, stride: Sizes, padding: Sizes) -> tuple[slice, ...] | None:
+        """What a single tap without padding meets, if it steps over slices or pixels."""
+        if kernel != (1, 1, 1) or padding != (0, 0, 0) or stride == (1, 1, 1):
+            return None
+        return (slice(None), slice(None), *(slice(None, None, step) for step in stride))
+
     def stacked(weight: Array) -> Array:
         """(O, C / G, KD, KH, KW) as (O, C / G * KD, KH, KW)."""
         return xp.ascontiguousarray(weight).reshape(weight.shape[0], weight.shape[1] * weight.shape[2], *weight.shape[3:])
@@ -137,6 +143,9 @@ def table(xp: Any, kernels: dict[str, Kernel], window_bytes: int, depthwise: tup
         shape = (x.shape[0], weight.shape[0], *lengths)
         if _is_flat(kernel, stride, padding):
             return kernels["conv2d"](flat(x), flat(weight), bias, **upright(*geometry, groups)).reshape(shape)
+        met = thin(kernel, stride, padding)
+        if met:
+            return conv3d(x[met], weight, bias, stride=(1, 1, 1), padding=padding, dilation=dilation, groups=groups)
         if depthwise and is_depthwise(weight.shape, groups, x, weight):
             return depthwise[0](x, weight, bias, stride=stride, padding=padding, dilation=dilation)
         y, taps = xp.empty(shape, x.dtype), stacked(weight)
@@ -155,6 +164,12 @@ def table(xp: Any, kernels: dict[str, Kernel], window_bytes: int, depthwise: tup
             shape = (*input_shape[:3], height * width)
             return kernels["conv2d_grad_input"](
                 flat(g), flat(weight), input_shape=shape, **upright(*geometry, groups)).reshape(input_shape)
+        met = thin(weight.shape[2:], stride, padding)
+        if met:
+            result = xp.zeros(input_shape, g.dtype)
+            result[met] = conv3d_grad_input(g, weight, input_shape=(*input_shape[:2], *g.shape[2:]), stride=(1, 1, 1),
+                                            padding=padding, dilation=dilation, groups=groups)
+            return result
         if depthwise and is_depthwise(weight.shape, groups, g, weight):
             return depthwise[1](g, weight, input_shape=input_shape, stride=stride, padding=padding, dilation=dilation)
         result, turned = xp.zeros(input_shape, g.dtype), stacked(weight)
@@ -175,6 +190,10 @@ def table(xp: Any, kernels: dict[str, Kernel], window_bytes: int, depthwise: tup
         if _is_flat(weight_shape[2:], stride, padding):
             return kernels["conv2d_grad_weight"](
                 flat(g), flat(x), weight_shape=weight_shape[:4], **upright(*geometry, groups)).reshape(weight_shape)
+        met = thin(weight_shape[2:], stride, padding)
+        if met:
+            return conv3d_grad_weight(g, x[met], weight_shape=weight_shape, stride=(1, 1, 1), padding=padding, dilation=dilation,
+                                      groups=groups)
         if is_depthwise(weight_shape, groups, g, x):
             return depthwise_grad_weight(g, x, weight_shape, geometry, groups)
         shape = (outputs, channels * taps, *weight_shape[3:])

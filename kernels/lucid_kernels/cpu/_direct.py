@@ -28,6 +28,7 @@ from ._row_copies import (
     grad_input_by_remainders,
     least_period,
     tap_starts,
+    thinned,
 )
 
 # Products that a sum in registers should have at most: the pixels of a block, 128 bytes for each, stay in the L1 cache then.
@@ -196,19 +197,13 @@ def _whole_blocks(band: int, height: int, width: int, block: int) -> int:
     return min((rows for rows in wanted if 3 * band <= 4 * rows <= 5 * band), key=blocks_and_bands)
 
 
-def _is_pointwise(x: Array, window: Window, out_channels: int) -> bool:
-    """Whether `_pointwise` will do: the result may have another size than x, in parts of an input gradient."""
-    return (
-        window[:8] == (1, 1, 1, 1, 0, 0, 1, 1) and x.shape[2:] == (window.out_height, window.out_width)
-        and _pointwise.suits(window.out_height * window.out_width, out_channels, x.itemsize)
-    )
-
-
 def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array, groups: int = 1) -> None:
     """Fill y (N, O, OH, OW) from x (N, C, H, W), weight (O, C / G, KH, KW), of any strides, and bias (O,)."""
     out_channels = weight.shape[0] // groups
-    if groups == 1 and _is_pointwise(x, window, out_channels):
-        _pointwise.convolve(x, weight, bias, y)
+    positions = window.out_height * window.out_width
+    if groups == window.kh == window.kw == 1 and _pointwise.suits(positions, out_channels, x.itemsize):
+        plain = window[2:6] == (1, 1, 0, 0) and x.shape[2:] == y.shape[2:]  # parts of an input gradient may have another size
+        _pointwise.convolve(x if plain else thinned(x, window), weight, bias, y)
         return
     packed, packed_bias = packed_weight(weight, bias, groups)
     cut, rows, step, taps, splits = _plan(x.shape[0], x.itemsize, weight.shape[1], window, out_channels, groups)
