@@ -39,9 +39,8 @@ from ._sliding import valid_range
 _BAND_BYTES = 28 << 10
 _BLOCK_BYTES = RUN_VECTORS * VECTOR_BYTES
 # How wide results may be for `_depthwise_lanes`, in vectors: where the loops here read the planes as they are, those over 3x3
-# taps with strides of 1, and where they do not.
-_NARROW, _NARROW_3X3, _WIDE = 0.75, 0.9, 2
-
+# taps and those with strides of 2, and where they do not.
+_NARROW, _NEARLY_WHOLE, _WIDE = 0.75, 0.9, 2
 
 #: For each slice of a result, the slice of what it is made of for each tap of the depth, -1 for none.
 Slices = tuple[tuple[int, ...], ...]
@@ -222,7 +221,7 @@ def _widest(window: Window, depth: int, read_as_they_are: bool) -> float:
     """How many vectors wide results of `depth` slices may be for `_depthwise_lanes`."""
     if depth > 1 or not read_as_they_are:
         return _WIDE
-    return _NARROW_3X3 if window[:4] == (3, 3, 1, 1) else _NARROW
+    return _NEARLY_WHOLE if window[:4] == (3, 3, 1, 1) or window.sh == 2 else _NARROW
 
 
 @jit_parallel
@@ -330,7 +329,9 @@ def grad_input_volumes(g: Array, weight: Array, window: Window, slices: Slices, 
 
     slices (D, KD) are those of g that the taps of a slice of dx meet, -1 for none.
     """
-    widest = _widest(window, weight.shape[1], _is_spread(window) or _is_filter(window))
+    widest = _widest(window, weight.shape[1], _is_filter(window))
+    if _is_spread(window):
+        widest = _NARROW if weight.shape[1] == 1 else _WIDE
     if lanes.suits(dx.shape, g.shape, g.itemsize, widest):
         lanes.grad_input(g, weight, window, slices, dx)
         return

@@ -44,8 +44,10 @@ _TASKS = 8
 _LEAST_BLOCKS = 4
 # Products of a task, or one image: to begin one takes as long as some 2^13, and longer on several threads.
 _TASK_PRODUCTS = 1 << 17
-# Images with fewer positions are taken several at a time: 7x7 positions fill two blocks of 32 to 77%, 8 such images 13 to 94%.
+# Images with fewer positions may be taken several at a time: 7x7 positions fill two blocks of 32 to 77%, 8 such images 13 to 94%.
+# Each tap has its own copy then: writing an element takes as long as so many products with it, more than groups of 16 save.
 _SMALL_PLANE = 256
+_COPY = 6
 
 
 # Bytes of the positions that are computed at once.
@@ -154,11 +156,14 @@ def _cut(samples: int, itemsize: int, channels: int, window: Window, out_channel
     parts = -(-channels * window.kh * window.kw // _STEPS)
     each = -(-channels // parts)
     blocks = max(1, _WEIGHT_BYTES // (each * window.kh * window.kw * ROWS * itemsize))
-    if positions < _SMALL_PLANE and (positions % block or samples == 1):
+    if positions < _SMALL_PLANE and samples > 1:
         fitting = min(_SUMS_BYTES // (out_channels * positions * itemsize),
                       _COPIES_BYTES // (each * copies_of(itemsize, window, window.kh, height)))
-        together = max(1, min(fitting, -(-samples // 2)))
-        return _Cut(window.kh, together, together, height, each, blocks)
+        together = max(1, min(fitting, -(-samples // 2) if groups == 1 else samples))
+        saved = -(-positions // block) / positions - -(-together * positions // block) / (together * positions)
+        copied = window.kw * (window.kh - least_period(window))
+        if saved * block * out_channels * window.kh * window.kw > _COPY * copied:
+            return _Cut(window.kh, together, together, height, each, blocks)
     period = least_period(window)
     extra, row = extra_rows(window, period), copies_of(itemsize, window, period, 1)
     least = min(-(-_TASKS // (samples * groups)), max(1, positions // (_LEAST_BLOCKS * block)))
