@@ -18,7 +18,7 @@ from ._aligned import aligned_empty, whole_vectors
 from ._compile import jit, jit_parallel
 from ._layout import Array
 from ._microkernels import ROWS, VECTOR_BYTES, VECTORS, multiply_block
-from ._packed_weight import first_row, packed_weight
+from ._packed_weight import first_row, packed_weight, turned_weight
 from ._row_copies import (
     Window,
     copies_of,
@@ -159,7 +159,8 @@ def _cut(samples: int, itemsize: int, channels: int, window: Window, out_channel
     if positions < _SMALL_PLANE and samples > 1:
         fitting = min(_SUMS_BYTES // (out_channels * positions * itemsize),
                       _COPIES_BYTES // (each * copies_of(itemsize, window, window.kh, height)))
-        together = max(1, min(fitting, -(-samples // 2) if groups == 1 else samples))
+        half = max(-(-samples // 2), -(-block // positions))  # two tasks, unless a block has room for more images
+        together = max(1, min(samples, fitting, half if groups == 1 else samples))
         saved = -(-positions // block) / positions - -(-together * positions // block) / (together * positions)
         copied = window.kw * (window.kh - least_period(window))
         if saved * block * out_channels * window.kh * window.kw > _COPY * copied:
@@ -176,7 +177,7 @@ def _cut(samples: int, itemsize: int, channels: int, window: Window, out_channel
 
 @functools.lru_cache(maxsize=256)
 def _plan(
-    samples: int, itemsize: int, channels: int, window: Window, out_channels: int, groups: int
+    samples: int, itemsize: int, channels: int, window: Window, out_channels: int, groups: int, turned: bool
 ) -> tuple[_Cut, int, int, Array, int]:
     """The cut, the rows of copies of a band, what they are apart, where the taps start and the parts of the outputs.
 
@@ -187,7 +188,10 @@ def _plan(
     step = whole_vectors(cut.samples * rows * window.out_width, itemsize)
     tasks = -(-samples // cut.images) * -(-window.out_height // cut.band) * groups
     splits = min(-(-out_channels // ROWS), -(-_TASKS // (2 * tasks)))  # each split copies the pixels again
-    return cut, rows, step, tap_starts(cut.channels, window, cut.period, step), splits
+    taps = tap_starts(cut.channels, window, cut.period, step)
+    if turned:
+        taps = np.ascontiguousarray(taps.reshape(cut.channels, -1)[:, ::-1]).reshape(-1)
+    return cut, rows, step, taps, splits
 
 
 def _whole_blocks(band: int, height: int, width: int, block: int) -> int:
@@ -210,8 +214,13 @@ def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array, gro
         plain = window[2:6] == (1, 1, 0, 0) and x.shape[2:] == y.shape[2:]  # parts of an input gradient may have another size
         _pointwise.convolve(x if plain else thinned(x, window), weight, bias, y)
         return
-    packed, packed_bias = packed_weight(weight, bias, groups)
-    cut, rows, step, taps, splits = _plan(x.shape[0], x.itemsize, weight.shape[1], window, out_channels, groups)
+    _run(x, *packed_weight(weight, bias, groups), window, y, groups, False)
+
+
+def _run(x: Array, packed: Array, packed_bias: Array, window: Window, y: Array, groups: int, turned: bool) -> None:
+    """Fill y from x and a packed weight; `turned` where its taps go from the last to the first."""
+    channels, out_channels = x.shape[1] // groups, y.shape[1] // groups
+    cut, rows, step, taps, splits = _plan(x.shape[0], x.itemsize, channels, window, out_channels, groups, turned)
     _convolve_bands(x, window, cut, rows, step, taps, packed, packed_bias, splits, groups, out_channels, y.reshape(-1))
 
 
@@ -220,6 +229,11 @@ def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array, gro
 
 def grad_input(g: Array, weight: Array, window: Window, dx: Array, groups: int = 1) -> None:
     """Fill dx (N, C, H, W) from g (N, O, OH, OW) and weight (O, C / G, KH, KW)."""
+    kh, kw, sh, sw, ph, pw, dh, dw, _, _ = window
+    if (sh, sw) == (1, 1) != (kh, kw):
+        turned = Window(kh, kw, 1, 1, (kh - 1) * dh - ph, (kw - 1) * dw - pw, dh, dw, *dx.shape[2:])
+        _run(g, *turned_weight(weight, groups), turned, dx, groups, True)
+        return
     bias = np.zeros(dx.shape[1], g.dtype)
-    turned = weight.reshape(groups, -1, *weight.shape[1:]).swapaxes(1, 2).reshape(dx.shape[1], -1, *weight.shape[2:])
-    grad_input_by_remainders(turned, window, dx, lambda taps, single, part: convolve(g, taps, bias, single, part, groups))
+    turned_taps = weight.reshape(groups, -1, *weight.shape[1:]).swapaxes(1, 2).reshape(dx.shape[1], -1, *weight.shape[2:])
+    grad_input_by_remainders(turned_taps, window, dx, lambda taps, single, part: convolve(g, taps, bias, single, part, groups))

@@ -1,4 +1,4 @@
-"""The weight of a direct convolution in the order in which its register blocks read it."""
+"""The weight of a direct convolution, or of its input gradient, in the order in which their register blocks read it."""
 from __future__ import annotations
 
 import numba
@@ -54,3 +54,30 @@ def packed_weight(weight: Array, bias: Array, groups: int) -> tuple[Array, Array
     packed, packed_bias = empty((groups * blocks, depth, ROWS), rows.dtype), empty((groups * blocks, ROWS), rows.dtype)
     _pack(rows, bias, outputs, blocks, packed, packed_bias, max(1, PARALLEL_FROM // (depth * ROWS)))
     return packed, packed_bias
+
+
+@jit_parallel
+def _pack_turned(weight, groups, blocks, packed, each):
+    """Fill packed (G * blocks, O / G * K, ROWS) from weight (O, C / G, K), `each` blocks at a time; C / G is ROWS at least."""
+    outputs, channels, taps = weight.shape[0] // groups, weight.shape[1], weight.shape[2]
+    source, target = weight.reshape(-1), packed.reshape(-1)
+    for task in numba.prange((packed.shape[0] + each - 1) // each):
+        for b in range(task * each, min(packed.shape[0], (task + 1) * each)):
+            row = first_row(b % blocks, channels)
+            for o in range(outputs):
+                start = ((b // blocks * outputs + o) * channels + row) * taps
+                pack_block(source, start, taps, target, (b * outputs + o) * taps * ROWS, taps)
+
+
+def turned_weight(weight: Array, groups: int) -> tuple[Array, Array]:
+    """The weight (O, C / G, KH, KW) of a convolution as (G * blocks, O / G * KH * KW, ROWS) for its input gradient, whose taps
+    go from the last to the first, and zeros for a bias.
+    """
+    outputs, channels = weight.shape[:2]
+    taps = contiguous(weight).reshape(outputs, channels, -1)
+    if channels < ROWS:
+        taps = np.concatenate((taps, np.zeros((outputs, ROWS - channels, taps.shape[2]), taps.dtype)), 1)
+    blocks, depth = -(-channels // ROWS), outputs // groups * taps.shape[2]
+    packed = empty((groups * blocks, depth, ROWS), taps.dtype)
+    _pack_turned(taps, groups, blocks, packed, max(1, PARALLEL_FROM // (depth * ROWS)))
+    return packed, np.zeros((groups * blocks, ROWS), taps.dtype)

@@ -23,6 +23,10 @@ from ._row_copies import Window
 
 Pair = tuple[int, int]
 
+# Columns of patches, and results, from which on they are rearranged for 1x1 taps: 0.75 to 0.95 of the time, for 2x2 patches 1.2,
+# for 96 results 0.95 to 1.1.
+_WIDE_PATCH, _MANY_RESULTS = 4, 256
+
 
 def _window(
     input_shape: tuple[int, ...], weight_shape: tuple[int, ...], stride: Pair, padding: Pair, dilation: Pair
@@ -51,6 +55,20 @@ def _without_idle_taps(window: Window, input_shape: tuple[int, ...]) -> tuple[Wi
     left, right = _met(input_shape[3], kw, sw, pw, dw, out_width)
     fewer = window._replace(kh=bottom - top, kw=right - left, ph=ph - top * dh, pw=pw - left * dw)
     return fewer, (slice(None), slice(None), slice(top, bottom), slice(left, right))
+
+
+def _are_patches(window: Window, groups: int, out_channels: int) -> bool:
+    """Whether the image is cut into patches that do not overlap, and to rearrange them pays."""
+    apart = groups == 1 and window[:2] == window[2:4] and window[4:8] == (0, 0, 1, 1)
+    return apart and window.kw >= _WIDE_PATCH and out_channels >= _MANY_RESULTS
+
+
+def _patches(x: Array, window: Window) -> Array:
+    """The patches (N, C * KH * KW, OH, OW) of x (N, C, H, W) as the channels of their places."""
+    samples, channels = x.shape[:2]
+    (kh, kw), (down, across) = window[:2], window[8:]
+    whole = x[:, :, : down * kh, : across * kw].reshape(samples, channels, down, kh, across, kw)
+    return contiguous(whole.transpose(0, 1, 3, 5, 2, 4)).reshape(samples, channels * kh * kw, down, across)
 
 
 def _is_depthwise(weight_shape: tuple[int, ...], groups: int) -> bool:
@@ -97,6 +115,9 @@ def conv2d(
         bias = np.zeros(weight.shape[0], x.dtype)
     if y.size == 0:
         return deliver(out, y)
+    if _are_patches(window, groups, weight.shape[0]):
+        x, weight = _patches(x, window), contiguous(weight).reshape(weight.shape[0], -1, 1, 1)
+        window = Window(1, 1, 1, 1, 0, 0, 1, 1, *window[8:])
     if _is_depthwise(weight.shape, groups):
         depthwise(contiguous(x), contiguous(weight), contiguous(bias), window, y)
     elif _winograd.suits(x, window, groups, weight.shape[0]):
