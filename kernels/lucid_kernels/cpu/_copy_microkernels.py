@@ -156,7 +156,7 @@ def pack_block(typing, source, source_start, pitch, target, target_start, count)
 
 
 def _make_window_copy(stride: int) -> Any:
-    """`copy_windows` for a stride of 1 or 2 along the rows."""
+    """`copy_windows` for a stride of 1, 2 or 4 along the rows."""
 
     @_intrinsic
     def copy_windows(typing, source, source_start, row_pitch, source_pitch, offset, width, target, target_start, target_pitch,
@@ -209,8 +209,9 @@ def _make_window_copy(stride: int) -> Any:
                         pointer = _at(builder, from_plane, builder.mul(row, row_pitch), ahead)
                         parts = [vectors.load_masked(_at(builder, pointer, part * lanes), mask)
                                  for part, mask in enumerate(masks)]
-                        values = parts[0] if stride == 1 else vectors.every_second(*parts)
-                        vectors.store_masked(values, place(row), written)
+                        while len(parts) > 1:
+                            parts = [vectors.every_second(*pair) for pair in zip(parts[::2], parts[1::2])]
+                        vectors.store_masked(parts[0], place(row), written)
             return context.get_dummy_value()
 
         return signature, emit
@@ -218,4 +219,4 @@ def _make_window_copy(stride: int) -> Any:
     return copy_windows
 
 
-copy_windows, copy_strided_windows = _make_window_copy(1), _make_window_copy(2)
+copy_windows, copy_second_windows, copy_fourth_windows = (_make_window_copy(stride) for stride in (1, 2, 4))

@@ -20,7 +20,7 @@ import numba
 import numpy as np
 
 from ._compile import jit, jit_parallel
-from ._copy_microkernels import copy_shifted, copy_strided_windows, copy_windows, interleave_rows
+from ._copy_microkernels import copy_fourth_windows, copy_second_windows, copy_shifted, copy_windows, interleave_rows
 from ._layout import PARALLEL_FROM, Array, row_chunk
 from ._microkernels import copy_every_second, copy_rows
 from ._pool import empty
@@ -151,8 +151,11 @@ def _fill_rows(x, first_sample, samples, first_channel, channels, window, period
                     copy_windows(pixels, start, sh * width, height * width, offset, width, copies, target, kw * period * step,
                                  channels, rows, first, last, out_width)
                 elif sw == 2:
-                    copy_strided_windows(pixels, start, sh * width, height * width, offset, width, copies, target,
-                                         kw * period * step, channels, rows, first, last, out_width)
+                    copy_second_windows(pixels, start, sh * width, height * width, offset, width, copies, target,
+                                        kw * period * step, channels, rows, first, last, out_width)
+                elif sw == 4:
+                    copy_fourth_windows(pixels, start, sh * width, height * width, offset, width, copies, target,
+                                        kw * period * step, channels, rows, first, last, out_width)
                 else:
                     for c in range(channels):
                         _copy_sparse(pixels, start + c * height * width, sh * width, sw, copies,

@@ -7,8 +7,9 @@ import numba
 import numpy as np
 import pytest
 from lucid_kernels.cpu._copy_microkernels import (
+    copy_fourth_windows,
+    copy_second_windows,
     copy_shifted,
-    copy_strided_windows,
     copy_windows,
     interleave_rows,
     pack_block,
@@ -47,25 +48,25 @@ def copying(microkernel: Any) -> Any:
     return call
 
 
-WINDOWS = {1: copying(copy_windows), 2: copying(copy_strided_windows)}
+WINDOWS = {1: copying(copy_windows), 2: copying(copy_second_windows), 4: copying(copy_fourth_windows)}
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("stride", WINDOWS)
 @pytest.mark.parametrize(("first", "last"), [(0, 4), (1, 3), (2, 2), (0, 0)])
-@pytest.mark.parametrize(("offset", "width", "count"), [(0, 1, 1), (-1, 7, 7), (2, 19, 17), (-20, 5, 33), (-2, 70, 36)])
+@pytest.mark.parametrize(("offset", "width", "count"), [(0, 1, 1), (-1, 7, 7), (2, 19, 17), (-20, 5, 33), (-2, 70, 36), (-3, 130, 35)])
 def test_copy_windows(dtype: Any, stride: int, first: int, last: int, offset: int, width: int, count: int) -> None:
     """Two planes; what must not be read is NaN, what must not be written stays -1."""
-    source, target = np.full(800, np.nan, dtype), np.full(400, -1, dtype)
+    source, target = np.full(1500, np.nan, dtype), np.full(400, -1, dtype)
     expected = target.copy()
     for p in range(2):
         whole = np.zeros((4, count))
         for r in range(first, last):
             for i in range(count):
                 if 0 <= stride * i + offset < width:
-                    whole[r, i] = source[50 + 350 * p + 75 * r + stride * i] = 1 + 100 * r + i + 1000 * p
+                    whole[r, i] = source[50 + 700 * p + 160 * r + stride * i] = 1 + 100 * r + i + 1000 * p
         expected[3 + 160 * p :][: 4 * count] = whole.reshape(-1)
-    WINDOWS[stride](source, 50, 75, 350, offset, width, target, 160, 2, 4, first, last, count)
+    WINDOWS[stride](source, 50, 160, 700, offset, width, target, 160, 2, 4, first, last, count)
     np.testing.assert_array_equal(target, expected)
 
 
