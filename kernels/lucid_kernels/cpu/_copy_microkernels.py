@@ -1,4 +1,5 @@
-"""Copies of planes for the direct convolutions, in LLVM IR: shifted, with zeros beside them, or interleaved, two to one.
+"""Copies for the direct convolutions, in LLVM IR: planes shifted, with zeros beside them, or interleaved, two to one; rows of the
+weight as the columns of a block.
 
 Masks do all of it: row by row, with sides that are set to 0 afterwards, a plane of 8x8 takes five times as long.
 """
@@ -11,7 +12,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from ._microkernels import _INT, VECTOR_BYTES, _at, _data, _intrinsic, _Vectors
+from ._microkernels import _INT, ROWS, VECTOR_BYTES, _at, _data, _intrinsic, _Vectors
 
 _LANE = ir.IntType(32)
 
@@ -110,8 +111,52 @@ def interleave_rows(typing, even, even_start, evens, odd, odd_start, odds, targe
     return signature, emit
 
 
+@_intrinsic
+def pack_block(typing, source, source_start, pitch, target, target_start, count):
+    """Transpose ROWS rows of `count` elements, `pitch` apart: for r below ROWS and k below `count`, unchecked,
+
+    target[target_start + k * ROWS + r] = source[source_start + r * pitch + k].
+    """
+    integer = types.int64
+    signature = types.void(source, integer, integer, target, integer, integer)
+
+    def emit(context, builder, signature, arguments):
+        source, target = (_at(builder, _data(context, builder, signature.args[i], arguments[i]), arguments[i + 1])
+                          for i in (0, 3))
+        pitch, count = arguments[2], arguments[5]
+        lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
+        vectors = _Vectors(builder, source.type.pointee, lanes)
+
+        def columns(k: Any, mask: Any) -> list[Any]:
+            """The elements k..k + lanes of all rows, column by column: each round deals the rows out like two halves of a pack of
+            cards.
+            """
+            places = [_at(builder, source, builder.mul(pitch, ir.Constant(_INT, r)), k) for r in range(ROWS)]
+            dealt, half = [vectors.load_part(place, mask) for place in places], ROWS // 2
+            for _ in range(half.bit_length()):
+                pairs = zip(dealt[:half], dealt[half:])
+                dealt = [vectors.interleaved(one, other, part) for one, other in pairs for part in range(2)]
+            return dealt
+
+        whole = builder.and_(count, ir.Constant(_INT, -lanes))
+        with cgutils.for_range_slice(builder, ir.Constant(_INT, 0), whole, ir.Constant(_INT, lanes), intp=_INT) as (k, _):
+            place = _at(builder, target, builder.mul(k, ir.Constant(_INT, ROWS)))
+            for number, column in enumerate(columns(k, None)):
+                vectors.store(column, _at(builder, place, number * lanes))
+        rest = builder.sub(count, whole)
+        with builder.if_then(builder.icmp_signed(">", rest, ir.Constant(_INT, 0))):
+            place, left = (_at(builder, target, builder.mul(whole, ir.Constant(_INT, ROWS))),
+                           builder.mul(rest, ir.Constant(_INT, ROWS)))
+            for number, column in enumerate(columns(whole, vectors.first(rest))):
+                written = vectors.first(builder.sub(left, ir.Constant(_INT, number * lanes)))
+                vectors.store_masked(column, _at(builder, place, number * lanes), written)
+        return context.get_dummy_value()
+
+    return signature, emit
+
+
 def _make_window_copy(stride: int) -> Any:
-    """`copy_windows` for a stride of 1 or 2 along the rows."""
+    """`copy_windows` for a stride of 1, 2 or 4 along the rows."""
 
     @_intrinsic
     def copy_windows(typing, source, source_start, row_pitch, source_pitch, offset, width, target, target_start, target_pitch,
@@ -164,8 +209,9 @@ def _make_window_copy(stride: int) -> Any:
                         pointer = _at(builder, from_plane, builder.mul(row, row_pitch), ahead)
                         parts = [vectors.load_masked(_at(builder, pointer, part * lanes), mask)
                                  for part, mask in enumerate(masks)]
-                        values = parts[0] if stride == 1 else vectors.every_second(*parts)
-                        vectors.store_masked(values, place(row), written)
+                        while len(parts) > 1:
+                            parts = [vectors.every_second(*pair) for pair in zip(parts[::2], parts[1::2])]
+                        vectors.store_masked(parts[0], place(row), written)
             return context.get_dummy_value()
 
         return signature, emit
@@ -173,4 +219,4 @@ def _make_window_copy(stride: int) -> Any:
     return copy_windows
 
 
-copy_windows, copy_strided_windows = _make_window_copy(1), _make_window_copy(2)
+copy_windows, copy_second_windows, copy_fourth_windows = (_make_window_copy(stride) for stride in (1, 2, 4))

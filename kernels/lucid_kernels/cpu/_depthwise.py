@@ -1,4 +1,6 @@
-"""Convolution with few input channels a group, one output channel at a time: depthwise.
+"""Depthwise convolution, of images and of volumes, one plane of the result at a time: each sums the planes of one channel.
+
+A volume is slices, and so are the channels of a group: which of them make a slice of the result is a table (`Slices`).
 
 The common kernels (`_plane_microkernels`) read the planes as they are. For the others a plane of the input is copied once,
 with its padding, and dealt out by the strides: image (r, c) holds the pixels that are r below and c right of a multiple of the
@@ -20,7 +22,7 @@ from . import _depthwise_lanes as lanes
 from ._compile import jit, jit_parallel
 from ._layout import PARALLEL_FROM, Array
 from ._microkernels import RUN_SUMS, RUN_TAPS, RUN_VECTORS, VECTOR_BYTES, copy_rows, dot_run, multiply_run
-from ._plane_grad_microkernels import spread_3, spread_5
+from ._plane_grad_microkernels import spread_3, spread_4, spread_5
 from ._plane_microkernels import (
     correlate_planes,
     correlate_planes_strided,
@@ -37,8 +39,11 @@ from ._sliding import valid_range
 _BAND_BYTES = 28 << 10
 _BLOCK_BYTES = RUN_VECTORS * VECTOR_BYTES
 # How wide results may be for `_depthwise_lanes`, in vectors: where the loops here read the planes as they are, those over 3x3
-# taps with strides of 1, and where they do not.
-_NARROW, _NARROW_3X3, _WIDE = 0.75, 0.9, 2
+# taps and those with strides of 2, and where they do not.
+_NARROW, _NEARLY_WHOLE, _WIDE = 0.75, 0.9, 2
+
+#: For each slice of a result, the slice of what it is made of for each tap of the depth, -1 for none.
+Slices = tuple[tuple[int, ...], ...]
 
 
 class _Cut(NamedTuple):
@@ -91,16 +96,18 @@ def _deal(pixels, plane, width, window, cut, spans, first, images):
 
 
 @jit
-def _convolve_planes(x, weight, bias, window, cut, images, taps, y, first, last):
-    """Planes first..last (n * O + o) of y (N, O, OH, OW); weight is (O, D * KH * KW), x (N, C, H, W)."""
-    channels, height, width = x.shape[1:]
-    out_channels, out_height, out_width = y.shape[1:]
-    depth = taps.shape[0] // (window.kh * window.kw)
-    each = out_channels // (channels // depth)
+def _convolve_planes(x, weight, bias, window, slices, cut, images, taps, y, first, last):
+    """Planes first..last ((n * O + o) * OD + slice) of y (N, O, OD, OH, OW); weight is (O, KD * KH * KW), x (N, C, D, H, W).
+
+    slices (OD, KD) are those of the input that the taps of a slice of the result meet, -1 for none.
+    """
+    channels, slices_in, height, width = x.shape[1:]
+    out_channels, slices_out, out_height, out_width = y.shape[1:]
+    each = out_channels // channels
     block = _BLOCK_BYTES // x.itemsize
     pixels, flat = x.reshape(-1), y.reshape(-1)
     # The last block of sums reads on for up to a block.
-    dealt = np.zeros(depth * images.shape[0] * cut.step + block, x.dtype)
+    dealt = np.zeros(slices.shape[1] * images.shape[0] * cut.step + block, x.dtype)
     sums = np.empty(cut.band * cut.pitch + block, x.dtype)
     for top in range(0, out_height, cut.band):
         rows = min(cut.band, out_height - top)
@@ -108,29 +115,35 @@ def _convolve_planes(x, weight, bias, window, cut, images, taps, y, first, last)
         if top > 0:  # other rows are outside now
             dealt[:] = 0
         for p in range(first, last):
-            n, o = p // out_channels, p % out_channels
-            for d in range(depth):
-                plane = (n * channels + o // each * depth + d) * height * width
-                _deal(pixels, plane, width, window, cut, spans, d * images.shape[0] * cut.step, dealt)
+            n, o = p // slices_out // out_channels, p // slices_out % out_channels
+            for d, number in enumerate(slices[p % slices_out]):
+                place = d * images.shape[0] * cut.step
+                if number < 0:
+                    dealt[place : place + images.shape[0] * cut.step] = 0
+                else:
+                    plane = ((n * channels + o // each) * slices_in + number) * height * width
+                    _deal(pixels, plane, width, window, cut, spans, place, dealt)
             for j in range(0, (rows - 1) * cut.pitch + out_width, block):
                 multiply_run(dealt, j, taps, weight[o], bias[o:], sums, j, 0, False)
             copy_rows(sums, 0, cut.pitch, flat, (p * out_height + top) * out_width, out_width, rows, out_width)
 
 
 @jit
-def _filter_planes(x, weight, bias, window, depth, y, first, last):
+def _filter_planes(x, weight, bias, window, slices, y, first, last):
     """`_convolve_planes` for windows that `_is_filter`."""
-    channels, height, width = x.shape[1:]
-    out_channels, out_height, out_width = y.shape[1:]
+    channels, slices_in, height, width = x.shape[1:]
+    out_channels, slices_out, out_height, out_width = y.shape[1:]
     kh, kw, stride, _, top, left, _, dilation, _, _ = window
-    each = out_channels // (channels // depth)
+    each, depth = out_channels // channels, slices.shape[1]
     pixels, flat, scales = x.reshape(-1), y.reshape(-1), weight.reshape(-1)
     for p in range(first, last):
-        n, o = p // out_channels, p % out_channels
-        target = p * out_height * out_width
-        for d in range(depth):
-            plane = (n * channels + o // each * depth + d) * height * width
-            start, more = (o * depth + d) * kh * kw, d > 0
+        n, o = p // slices_out // out_channels, p // slices_out % out_channels
+        target, more = p * out_height * out_width, False
+        for d, number in enumerate(slices[p % slices_out]):
+            if number < 0:
+                continue
+            plane = ((n * channels + o // each) * slices_in + number) * height * width
+            start = (o * depth + d) * kh * kw
             if kh == 3 and stride == 1:
                 filter_3(pixels, plane, height, width, scales, start, kw, dilation, top, left, bias[o], flat, target, out_height,
                          out_width, more)
@@ -146,47 +159,57 @@ def _filter_planes(x, weight, bias, window, depth, y, first, last):
             else:
                 filter_7(pixels, plane, height, width, scales, start, kw, dilation, top, left, bias[o], flat, target, out_height,
                          out_width, more)
+            more = True
+        if not more:
+            flat[target : target + out_height * out_width] = bias[o]
 
 
 @jit_parallel
-def _filter_planes_parallel(x, weight, bias, window, depth, y, each):
-    planes = y.shape[0] * y.shape[1]
+def _filter_planes_parallel(x, weight, bias, window, slices, y, each):
+    planes = y.shape[0] * y.shape[1] * y.shape[2]
     for task in numba.prange((planes + each - 1) // each):
-        _filter_planes(x, weight, bias, window, depth, y, task * each, min(planes, (task + 1) * each))
+        _filter_planes(x, weight, bias, window, slices, y, task * each, min(planes, (task + 1) * each))
 
 
 @jit
-def _spread_planes(g, weight, window, dx, first, last):
-    """Planes first..last (n * C + c) of dx (N, C, H, W), from g (N, O, OH, OW) and weight (O, 1, KH, KW), for windows that
-    `_is_spread`.
+def _spread_planes(g, weight, window, slices, dx, first, last):
+    """Planes first..last ((n * C + c) * D + slice) of dx (N, C, D, H, W), from g (N, C, OD, OH, OW) and weight (C, KD, KH, KW),
+    for windows that `_is_spread`. slices (D, KD) are those of g that meet a slice of dx, as for `_convolve_planes`.
     """
-    channels, height, width = dx.shape[1:]
-    out_channels, out_height, out_width = g.shape[1:]
-    each = out_channels // channels
+    channels, slices_out, height, width = dx.shape[1:]
+    slices_in, out_height, out_width = g.shape[2:]
     upstream, flat, scales = g.reshape(-1), dx.reshape(-1), weight.reshape(-1)
-    taps = window.kh * window.kw
+    taps, depth = window.kh * window.kw, slices.shape[1]
     for p in range(first, last):
-        n, c = p // channels, p % channels
-        for o in range(c * each, (c + 1) * each):
-            plane, more = (n * out_channels + o) * out_height * out_width, o > c * each
+        place, more = p // slices_out, False
+        for d, number in enumerate(slices[p % slices_out]):
+            if number < 0:
+                continue
+            plane, start = (place * slices_in + number) * out_height * out_width, (place % channels * depth + d) * taps
             if window.kh == 3:
-                spread_3(upstream, plane, out_height, out_width, scales, o * taps, window.ph, window.pw, flat,
+                spread_3(upstream, plane, out_height, out_width, scales, start, window.ph, window.pw, flat,
+                         p * height * width, height, width, more)
+            elif window.kh == 4:
+                spread_4(upstream, plane, out_height, out_width, scales, start, window.ph, window.pw, flat,
                          p * height * width, height, width, more)
             else:
-                spread_5(upstream, plane, out_height, out_width, scales, o * taps, window.ph, window.pw, flat,
+                spread_5(upstream, plane, out_height, out_width, scales, start, window.ph, window.pw, flat,
                          p * height * width, height, width, more)
+            more = True
+        if not more:
+            flat[p * height * width : (p + 1) * height * width] = 0
 
 
 @jit_parallel
-def _spread_planes_parallel(g, weight, window, dx, each):
-    planes = dx.shape[0] * dx.shape[1]
+def _spread_planes_parallel(g, weight, window, slices, dx, each):
+    planes = dx.shape[0] * dx.shape[1] * dx.shape[2]
     for task in numba.prange((planes + each - 1) // each):
-        _spread_planes(g, weight, window, dx, task * each, min(planes, (task + 1) * each))
+        _spread_planes(g, weight, window, slices, dx, task * each, min(planes, (task + 1) * each))
 
 
 def _is_spread(window: Window) -> bool:
     """Whether `_spread_planes` has the microkernel."""
-    return window[:4] in {(3, 3, 2, 2), (5, 5, 2, 2)} and (window.dh, window.dw) == (1, 1)
+    return window[:4] in {(3, 3, 2, 2), (4, 4, 2, 2), (5, 5, 2, 2)} and (window.dh, window.dw) == (1, 1)
 
 
 def _is_filter(window: Window) -> bool:
@@ -194,18 +217,18 @@ def _is_filter(window: Window) -> bool:
     return window.dh == 1 and window.sh == window.sw and (window.kh, window.sh) in {(3, 1), (5, 1), (7, 1), (3, 2), (5, 2)}
 
 
-def _widest(window: Window, read_as_they_are: bool) -> float:
-    """How many vectors wide results may be for `_depthwise_lanes`."""
-    if not read_as_they_are:
+def _widest(window: Window, depth: int, read_as_they_are: bool) -> float:
+    """How many vectors wide results of `depth` slices may be for `_depthwise_lanes`."""
+    if depth > 1 or not read_as_they_are:
         return _WIDE
-    return _NARROW_3X3 if window[:4] == (3, 3, 1, 1) else _NARROW
+    return _NEARLY_WHOLE if window[:4] == (3, 3, 1, 1) or window.sh == 2 else _NARROW
 
 
 @jit_parallel
-def _convolve_planes_parallel(x, weight, bias, window, cut, images, taps, y, each):
-    planes = y.shape[0] * y.shape[1]
+def _convolve_planes_parallel(x, weight, bias, window, slices, cut, images, taps, y, each):
+    planes = y.shape[0] * y.shape[1] * y.shape[2]
     for task in numba.prange((planes + each - 1) // each):
-        _convolve_planes(x, weight, bias, window, cut, images, taps, y, task * each, min(planes, (task + 1) * each))
+        _convolve_planes(x, weight, bias, window, slices, cut, images, taps, y, task * each, min(planes, (task + 1) * each))
 
 
 @jit
@@ -282,40 +305,76 @@ def _grad_weight_channels_parallel(g, x, window, cut, images, taps, dweight, eac
 # ---- the kernel for a convolution ----------------------------------------------------------------------------------
 
 
-def depthwise(x: Array, weight: Array, bias: Array, window: Window, y: Array) -> None:
-    """Fill y (N, O, OH, OW) from x (N, C, H, W), weight (O, D, KH, KW) and bias (O,), in C / D groups."""
-    depth = weight.shape[1]
-    if depth == 1 and lanes.suits(x.shape, y.shape[1], window, x.itemsize, _widest(window, _is_filter(window))):
-        lanes.convolve(x, weight, bias, window, y)
+def convolve_volumes(x: Array, weight: Array, bias: Array, window: Window, slices: Slices, y: Array) -> None:
+    """Fill y (N, O, OD, OH, OW) from x (N, C, D, H, W), weight (O, KD, KH, KW) and bias (O,), in C groups.
+
+    slices (OD, KD) are those of the input that the taps of a slice of the result meet, -1 for none.
+    """
+    if lanes.suits(x.shape, y.shape, x.itemsize, _widest(window, weight.shape[1], _is_filter(window))):
+        lanes.convolve(x, weight, bias, window, slices, y)
         return
     # Tasks are large enough for a launch; a single one is none.
+    depth = weight.shape[1]
     each = max(1, PARALLEL_FROM // (depth * window.out_height * window.out_width))
     if _is_filter(window):
-        _filter_planes_parallel(x, weight, bias, window, depth, y, each)
+        _filter_planes_parallel(x, weight, bias, window, np.array(slices), y, each)
         return
     cut, images, taps = _plan(window, depth, x.itemsize)
-    _convolve_planes_parallel(x, weight.reshape(weight.shape[0], -1), bias, window, cut, images, taps, y, each)
+    rows = weight.reshape(weight.shape[0], -1)
+    _convolve_planes_parallel(x, rows, bias, window, np.array(slices), cut, images, taps, y, each)
+
+
+def grad_input_volumes(g: Array, weight: Array, window: Window, slices: Slices, dx: Array) -> None:
+    """Fill dx (N, C, D, H, W) from g (N, C, OD, OH, OW) and weight (C, KD, KH, KW).
+
+    slices (D, KD) are those of g that the taps of a slice of dx meet, -1 for none.
+    """
+    widest = _widest(window, weight.shape[1], _is_filter(window))
+    if _is_spread(window):
+        widest = _NARROW if weight.shape[1] == 1 else _WIDE
+    if lanes.suits(dx.shape, g.shape, g.itemsize, widest):
+        lanes.grad_input(g, weight, window, slices, dx)
+        return
+    if _is_spread(window):
+        each = max(1, PARALLEL_FROM // (weight.shape[1] * dx.shape[3] * dx.shape[4]))
+        _spread_planes_parallel(g, weight, window, np.array(slices), dx, each)
+        return
+    none = np.zeros(dx.shape[1], g.dtype)
+
+    def convolve(taps: Array, single: Window, part: Array) -> None:
+        volumes = part.reshape(*dx.shape[:3], *part.shape[2:])
+        convolve_volumes(g, np.ascontiguousarray(taps), none, single, slices, volumes)
+
+    grad_input_by_remainders(weight, window, dx.reshape(dx.shape[0], -1, *dx.shape[3:]), convolve)
+
+
+# ---- images are volumes of one slice, or their channels are slices -------------------------------------------------
+
+
+def _volumes(images: Array, depth: int) -> tuple[Array, Slices]:
+    """(N, C, H, W) as (N, C / depth, depth, H, W), and its slices, all of which a result of one slice meets."""
+    samples, channels, height, width = images.shape
+    return images.reshape(samples, channels // depth, depth, height, width), (tuple(range(depth)),)
+
+
+def depthwise(x: Array, weight: Array, bias: Array, window: Window, y: Array) -> None:
+    """Fill y (N, O, OH, OW) from x (N, C, H, W), weight (O, D, KH, KW) and bias (O,), in C / D groups."""
+    volumes, slices = _volumes(x, weight.shape[1])
+    convolve_volumes(volumes, weight, bias, window, slices, _volumes(y, 1)[0])
 
 
 def depthwise_grad_input(g: Array, weight: Array, window: Window, dx: Array) -> None:
     """Fill dx (N, C, H, W) from g (N, O, OH, OW) and weight (O, 1, KH, KW)."""
-    if lanes.suits(dx.shape, g.shape[1], window, g.itemsize, _widest(window, _is_spread(window) or _is_filter(window))):
-        lanes.grad_input(g, weight, window, dx)
-        return
-    if _is_spread(window):
-        _spread_planes_parallel(g, weight, window, dx, max(1, PARALLEL_FROM // (dx.shape[2] * dx.shape[3])))
-        return
-    turned = weight.reshape(dx.shape[1], -1, window.kh, window.kw)
-
-    def convolve(taps: Array, single: Window, part: Array) -> None:
-        depthwise(g, np.ascontiguousarray(taps), np.zeros(dx.shape[1], g.dtype), single, part)
-
-    grad_input_by_remainders(turned, window, dx, convolve)
+    channels = dx.shape[1]
+    volumes, slices = _volumes(g, g.shape[1] // channels)
+    turned = weight.reshape(channels, -1, window.kh, window.kw)
+    grad_input_volumes(volumes, turned, window, slices, _volumes(dx, 1)[0])
 
 
 def depthwise_grad_weight(g: Array, x: Array, window: Window, dweight: Array) -> None:
     """Fill dweight (O, 1, KH, KW) from g (N, O, OH, OW) and x (N, C, H, W)."""
-    if lanes.suits(x.shape, g.shape[1], window, g.itemsize, _widest(window, window[:4] == (3, 3, 1, 1))):
+    volumes, upstream = ((*array.shape[:2], 1, *array.shape[2:]) for array in (x, g))
+    if lanes.suits(volumes, upstream, x.itemsize, _widest(window, 1, window[:4] == (3, 3, 1, 1))):
         lanes.grad_weight(g, x, window, dweight)
         return
     each = max(1, PARALLEL_FROM // (g.size // g.shape[1]))

@@ -8,6 +8,7 @@ another order.
 from __future__ import annotations
 
 import functools
+import math
 
 import numba
 import numpy as np
@@ -21,36 +22,42 @@ from ._row_copies import Window
 from ._strided_microkernels import copy_elements, copy_tiles
 from .strided_copy import transpose_panel
 
-# Bytes of the transposed planes of both arrays: about an L1 cache.
-_BLOCK_BYTES = 64 << 10
+# Bytes of the transposed planes of both arrays: about an L1 cache. Those of several slices may fill half of an L2 cache of 1 MiB:
+# the loops over rows take a plane of the result up once for each slice, and 1.1 to 4 times as long.
+_BLOCK_BYTES, _SLICES_BYTES = 64 << 10, 512 << 10
 
 
-def suits(shape: tuple[int, ...], outputs: int, window: Window, itemsize: int, widest: float) -> bool:
-    """Whether planes of the input shape (N, C, H, W), one output each, are small and many enough.
+def suits(shape: tuple[int, ...], results: tuple[int, ...], itemsize: int, widest: float) -> bool:
+    """Whether volumes of the shape (N, C, D, H, W), with `results` of the shape (N, O, OD, OH, OW), are small and many enough.
 
-    `widest` is the share of a vector that their results may be wide: beyond, the loops over rows are as fast.
+    `widest` is the share of a vector that the results may be wide: beyond, the loops over rows are as fast.
     """
-    _, channels, height, width = shape
-    lanes = VECTOR_BYTES // itemsize
-    pixels = height * width + window.out_height * window.out_width
-    return lanes <= channels == outputs and window.out_width <= widest * lanes and pixels * VECTOR_BYTES <= _BLOCK_BYTES
+    channels, lanes = shape[1], VECTOR_BYTES // itemsize
+    pixels = math.prod(shape[2:]) + math.prod(results[2:])
+    most = _BLOCK_BYTES if shape[2] == results[2] == 1 else _SLICES_BYTES
+    return lanes <= channels == results[1] and results[4] <= widest * lanes and pixels * VECTOR_BYTES <= most
 
 
 @functools.lru_cache(maxsize=64)
-def _meetings(window: Window, height: int, width: int, lanes: int, by: int) -> tuple[Array, Array]:
+def _meetings(window: Window, slices: tuple[tuple[int, ...], ...], height: int, width: int, lanes: int, by: int
+              ) -> tuple[Array, Array]:
     """The pairs that make each output (`by` 0), pixel (1) or tap (2), and where they begin and end.
 
-    A pair has the places of the first and the second of the other two.
+    A pair has the places of the first and the second of the other two. slices has a row for each slice of the outputs, or of the
+    pixels if they are made, with the slice of the other for each tap of the depth, -1 for none.
     """
     kh, kw, sh, sw, ph, pw, dh, dw, out_height, out_width = window
     i, j, a, b = np.indices((out_height, out_width, kh, kw)).reshape(4, -1)
     row, column = i * sh + a * dh - ph, j * sw + b * dw - pw
     inside = (row >= 0) & (row < height) & (column >= 0) & (column < width)
-    met = np.stack([i * out_width + j, row * width + column, a * kw + b])[:, inside]
-    met = met[:, np.argsort(met[by], kind="stable")]
-    count = (out_height * out_width, height * width, kh * kw)[by]
-    ends = np.searchsorted(met[by], np.arange(count + 1))
-    return (np.delete(met, by, 0).T * lanes).astype(np.uint32).reshape(-1), ends
+    plane = np.stack([i * out_width + j, row * width + column, a * kw + b])[:, inside]
+    sizes = (out_height * out_width, height * width, kh * kw)
+    met = [plane + np.multiply((other, one, d) if by == 1 else (one, other, d), sizes).reshape(3, 1)
+           for one, others in enumerate(slices) for d, other in enumerate(others) if other >= 0]
+    pairs = np.concatenate(met or [plane[:, :0]], 1)
+    pairs = pairs[:, np.argsort(pairs[by], kind="stable")]
+    ends = np.searchsorted(pairs[by], np.arange(sizes[by] * (len(slices[0]) if by == 2 else len(slices)) + 1))
+    return (np.delete(pairs, by, 0).T * lanes).astype(np.uint32).reshape(-1), ends
 
 
 @jit
@@ -134,7 +141,8 @@ def _correlate_parallel(g, x, pairs, ends, dweight, blocks):
         _correlate(g, x, pairs, ends, dweight, block)
 
 
-def _planes(array: Array) -> Array:
+def _flat(array: Array) -> Array:
+    """(N, C, ...) as (N, C, elements)."""
     return array.reshape(*array.shape[:2], -1)
 
 
@@ -142,22 +150,22 @@ def _apply(source: Array, weight: Array, bias: Array, meetings: tuple[Array, Arr
     samples, channels = source.shape[:2]
     pixels = max(source.size, target.size) // (samples * channels)
     each = max(1, PARALLEL_FROM // (pixels * (VECTOR_BYTES // source.itemsize)))
-    _convolve_parallel(_planes(source), weight.reshape(channels, -1), bias, *meetings, _planes(target), each)
+    _convolve_parallel(_flat(source), weight.reshape(channels, -1), bias, *meetings, _flat(target), each)
 
 
-def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array) -> None:
-    """Fill y (N, C, OH, OW) from x (N, C, H, W), weight (C, 1, KH, KW) and bias (C,)."""
-    _apply(x, weight, bias, _meetings(window, *x.shape[2:], VECTOR_BYTES // x.itemsize, 0), y)
+def convolve(x: Array, weight: Array, bias: Array, window: Window, slices: tuple[tuple[int, ...], ...], y: Array) -> None:
+    """Fill y (N, C, OD, OH, OW) from x (N, C, D, H, W), weight (C, KD, KH, KW), bias (C,) and slices (OD, KD) of x."""
+    _apply(x, weight, bias, _meetings(window, slices, *x.shape[3:], VECTOR_BYTES // x.itemsize, 0), y)
 
 
-def grad_input(g: Array, weight: Array, window: Window, dx: Array) -> None:
-    """Fill dx (N, C, H, W) from g (N, C, OH, OW) and weight (C, 1, KH, KW)."""
-    meetings = _meetings(window, *dx.shape[2:], VECTOR_BYTES // g.itemsize, 1)
+def grad_input(g: Array, weight: Array, window: Window, slices: tuple[tuple[int, ...], ...], dx: Array) -> None:
+    """Fill dx (N, C, D, H, W) from g (N, C, OD, OH, OW), weight (C, KD, KH, KW) and slices (D, KD) of g."""
+    meetings = _meetings(window, slices, *dx.shape[3:], VECTOR_BYTES // g.itemsize, 1)
     _apply(g, weight, np.zeros(g.shape[1], g.dtype), meetings, dx)
 
 
 def grad_weight(g: Array, x: Array, window: Window, dweight: Array) -> None:
     """Fill dweight (C, 1, KH, KW) from g (N, C, OH, OW) and x (N, C, H, W)."""
     lanes = VECTOR_BYTES // x.itemsize
-    _correlate_parallel(_planes(g), _planes(x), *_meetings(window, *x.shape[2:], lanes, 2),
+    _correlate_parallel(_flat(g), _flat(x), *_meetings(window, ((0,),), *x.shape[2:], lanes, 2),
                         dweight.reshape(dweight.shape[0], -1), -(-x.shape[1] // lanes))

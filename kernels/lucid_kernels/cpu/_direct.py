@@ -16,8 +16,9 @@ import numpy as np
 from . import _pointwise
 from ._aligned import aligned_empty, whole_vectors
 from ._compile import jit, jit_parallel
-from ._layout import PARALLEL_FROM, Array
+from ._layout import Array
 from ._microkernels import ROWS, VECTOR_BYTES, VECTORS, multiply_block
+from ._packed_weight import first_row, packed_weight, turned_weight
 from ._row_copies import (
     Window,
     copies_of,
@@ -27,6 +28,7 @@ from ._row_copies import (
     grad_input_by_remainders,
     least_period,
     tap_starts,
+    thinned,
 )
 
 # Products that a sum in registers should have at most: the pixels of a block, 128 bytes for each, stay in the L1 cache then.
@@ -37,10 +39,15 @@ _SUMS_BYTES = 1 << 19
 _WEIGHT_BYTES = 1 << 18
 # Work is cut into this many tasks at least.
 _TASKS = 8
+# Blocks of positions that a band has at least: of one row of 7 positions, nine tenths of a block are empty. Where that makes few
+# tasks, they share the outputs: 3x3 taps with strides of 2 over one image of 14x14 take a third of the time.
+_LEAST_BLOCKS = 4
 # Products of a task, or one image: to begin one takes as long as some 2^13, and longer on several threads.
 _TASK_PRODUCTS = 1 << 17
-# Images with fewer positions are taken several at a time: 7x7 positions fill two blocks of 32 to 77%, 8 such images 13 to 94%.
+# Images with fewer positions may be taken several at a time: 7x7 positions fill two blocks of 32 to 77%, 8 such images 13 to 94%.
+# Each tap has its own copy then: writing an element takes as long as so many products with it, more than groups of 16 save.
 _SMALL_PLANE = 256
+_COPY = 6
 
 
 # Bytes of the positions that are computed at once.
@@ -101,21 +108,15 @@ def convolve_band(x, window, cut, n, samples, top, bottom, rows, step, taps, wei
             for position in range(0, total, block):
                 j = min(position, total - block) if direct else position  # the last block computes some sums again
                 for b in range(some, min(last_block, some + cut.blocks)):
-                    row = _first_row(b, out_channels) if direct else b * ROWS
+                    row = first_row(b, out_channels) if direct else b * ROWS
                     part = weight[b, first * each : last * each]
                     multiply_block(copies, j, tap, part, bias[b], target, start + row * pitch + j, pitch, first > 0)
     if not direct:
         for i in range(samples):
             for b in range(first_block, last_block):
-                place = here + (i * groups * out_channels + _first_row(b, out_channels)) * plane
+                place = here + (i * groups * out_channels + first_row(b, out_channels)) * plane
                 _deliver(sums, (b - first_block) * ROWS * padded + i * count, padded, y, place, plane,
                          min(ROWS, out_channels), count)
-
-
-@jit
-def _first_row(block, out_channels):
-    """The first output channel of a block: the last block overlaps the one before if it would not be whole."""
-    return max(0, min(block * ROWS, out_channels - ROWS))
 
 
 @jit
@@ -147,53 +148,7 @@ def _convolve_bands(x, window, cut, rows, step, taps, weight, bias, splits, grou
                            copies, y)
 
 
-@jit
-def _pack(weight, bias, packed, packed_bias, first, last):
-    """Blocks first..last of packed (blocks, K, ROWS) and packed_bias (blocks, ROWS) from weight (O, C, KH, KW) and bias (O,).
-
-    Rows beyond O are zeros.
-    """
-    out_channels, channels, kh, kw = weight.shape
-    for b in range(first, last):
-        block, row = packed[b], _first_row(b, out_channels)
-        if out_channels < ROWS:
-            block[:] = 0
-            packed_bias[b] = 0
-        for r in range(min(ROWS, out_channels)):
-            packed_bias[b, r] = bias[row + r]
-        for c in range(channels):
-            for r in range(min(ROWS, out_channels)):
-                taps = weight[row + r, c]
-                k = c * kh * kw
-                for a in range(kh):
-                    for t in range(kw):
-                        block[k, r] = taps[a, t]
-                        k += 1
-
-
-@jit_parallel
-def _pack_parallel(weight, bias, packed, packed_bias):
-    for b in numba.prange(packed.shape[0]):
-        _pack(weight, bias, packed, packed_bias, b, b + 1)
-
-
-def pack_weight(weight: Array, bias: Array, groups: int) -> tuple[Array, Array]:
-    """The weight (O, C / G, KH, KW) as (G * blocks, C / G * KH * KW, ROWS), the bias (O,) as (G * blocks, ROWS)."""
-    each = weight.shape[0] // groups
-    blocks = -(-each // ROWS)
-    packed = np.empty((groups * blocks, math.prod(weight.shape[1:]), ROWS), weight.dtype)
-    packed_bias = np.empty((groups * blocks, ROWS), weight.dtype)
-    for group in range(groups):
-        some, others = slice(group * each, (group + 1) * each), slice(group * blocks, (group + 1) * blocks)
-        parts = weight[some], bias[some], packed[others], packed_bias[others]
-        if parts[0].size < PARALLEL_FROM:
-            _pack(*parts, 0, blocks)
-        else:
-            _pack_parallel(*parts)
-    return packed, packed_bias
-
-
-def _cut(samples: int, itemsize: int, channels: int, window: Window, out_channels: int) -> _Cut:
+def _cut(samples: int, itemsize: int, channels: int, window: Window, out_channels: int, groups: int) -> _Cut:
     """The tasks for some images with `channels` channels and `out_channels` results in a group."""
     height, width = window.out_height, window.out_width
     block = _BLOCK_BYTES // itemsize
@@ -201,14 +156,18 @@ def _cut(samples: int, itemsize: int, channels: int, window: Window, out_channel
     parts = -(-channels * window.kh * window.kw // _STEPS)
     each = -(-channels // parts)
     blocks = max(1, _WEIGHT_BYTES // (each * window.kh * window.kw * ROWS * itemsize))
-    if positions < _SMALL_PLANE and positions % block and samples > 1:
+    if positions < _SMALL_PLANE and samples > 1:
         fitting = min(_SUMS_BYTES // (out_channels * positions * itemsize),
                       _COPIES_BYTES // (each * copies_of(itemsize, window, window.kh, height)))
-        together = max(1, min(fitting, -(-samples // 2)))
-        return _Cut(window.kh, together, together, height, each, blocks)
+        half = max(-(-samples // 2), -(-block // positions))  # two tasks, unless a block has room for more images
+        together = max(1, min(samples, fitting, half if groups == 1 else samples))
+        saved = -(-positions // block) / positions - -(-together * positions // block) / (together * positions)
+        copied = window.kw * (window.kh - least_period(window))
+        if saved * block * out_channels * window.kh * window.kw > _COPY * copied:
+            return _Cut(window.kh, together, together, height, each, blocks)
     period = least_period(window)
     extra, row = extra_rows(window, period), copies_of(itemsize, window, period, 1)
-    least = min(height, -(-_TASKS // samples))
+    least = min(-(-_TASKS // (samples * groups)), max(1, positions // (_LEAST_BLOCKS * block)))
     fitting = max(1, _COPIES_BYTES // (each * row) - extra)
     band = _whole_blocks(-(-height // max(least, -(-height // fitting))), height, width, block)
     products = channels * window.kh * window.kw * out_channels * band * width
@@ -218,18 +177,21 @@ def _cut(samples: int, itemsize: int, channels: int, window: Window, out_channel
 
 @functools.lru_cache(maxsize=256)
 def plan_of(
-    samples: int, itemsize: int, channels: int, window: Window, out_channels: int, groups: int
+    samples: int, itemsize: int, channels: int, window: Window, out_channels: int, groups: int, turned: bool
 ) -> tuple[_Cut, int, int, Array, int]:
     """The cut, the rows of copies of a band, what they are apart, where the taps start and the parts of the outputs.
 
     Kept: it takes 10 us, as long as a small convolution.
     """
-    cut = _cut(samples, itemsize, channels, window, out_channels)
+    cut = _cut(samples, itemsize, channels, window, out_channels, groups)
     rows = cut.band + extra_rows(window, cut.period)
     step = whole_vectors(cut.samples * rows * window.out_width, itemsize)
     tasks = -(-samples // cut.images) * -(-window.out_height // cut.band) * groups
     splits = min(-(-out_channels // ROWS), -(-_TASKS // (2 * tasks)))  # each split copies the pixels again
-    return cut, rows, step, tap_starts(cut.channels, window, cut.period, step), splits
+    taps = tap_starts(cut.channels, window, cut.period, step)
+    if turned:
+        taps = np.ascontiguousarray(taps.reshape(cut.channels, -1)[:, ::-1]).reshape(-1)
+    return cut, rows, step, taps, splits
 
 
 def _whole_blocks(band: int, height: int, width: int, block: int) -> int:
@@ -244,22 +206,21 @@ def _whole_blocks(band: int, height: int, width: int, block: int) -> int:
     return min((rows for rows in wanted if 3 * band <= 4 * rows <= 5 * band), key=blocks_and_bands)
 
 
-def _is_pointwise(x: Array, window: Window, out_channels: int) -> bool:
-    """Whether `_pointwise` will do: the result may have another size than x, in parts of an input gradient."""
-    return (
-        window[:8] == (1, 1, 1, 1, 0, 0, 1, 1) and x.shape[2:] == (window.out_height, window.out_width)
-        and _pointwise.suits(window.out_height * window.out_width, out_channels, x.itemsize)
-    )
-
-
 def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array, groups: int = 1) -> None:
     """Fill y (N, O, OH, OW) from x (N, C, H, W), weight (O, C / G, KH, KW), of any strides, and bias (O,)."""
     out_channels = weight.shape[0] // groups
-    if groups == 1 and _is_pointwise(x, window, out_channels):
-        _pointwise.convolve(x, weight, bias, y)
+    positions = window.out_height * window.out_width
+    if groups == window.kh == window.kw == 1 and _pointwise.suits(positions, out_channels, x.itemsize):
+        plain = window[2:6] == (1, 1, 0, 0) and x.shape[2:] == y.shape[2:]  # parts of an input gradient may have another size
+        _pointwise.convolve(x if plain else thinned(x, window), weight, bias, y)
         return
-    packed, packed_bias = pack_weight(weight, bias, groups)
-    cut, rows, step, taps, splits = plan_of(x.shape[0], x.itemsize, weight.shape[1], window, out_channels, groups)
+    _run(x, *packed_weight(weight, bias, groups), window, y, groups, False)
+
+
+def _run(x: Array, packed: Array, packed_bias: Array, window: Window, y: Array, groups: int, turned: bool) -> None:
+    """Fill y from x and a packed weight; `turned` where its taps go from the last to the first."""
+    channels, out_channels = x.shape[1] // groups, y.shape[1] // groups
+    cut, rows, step, taps, splits = plan_of(x.shape[0], x.itemsize, channels, window, out_channels, groups, turned)
     _convolve_bands(x, window, cut, rows, step, taps, packed, packed_bias, splits, groups, out_channels, y.reshape(-1))
 
 
@@ -268,6 +229,11 @@ def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array, gro
 
 def grad_input(g: Array, weight: Array, window: Window, dx: Array, groups: int = 1) -> None:
     """Fill dx (N, C, H, W) from g (N, O, OH, OW) and weight (O, C / G, KH, KW)."""
+    kh, kw, sh, sw, ph, pw, dh, dw, _, _ = window
+    if (sh, sw) == (1, 1) != (kh, kw):
+        turned = Window(kh, kw, 1, 1, (kh - 1) * dh - ph, (kw - 1) * dw - pw, dh, dw, *dx.shape[2:])
+        _run(g, *turned_weight(weight, groups), turned, dx, groups, True)
+        return
     bias = np.zeros(dx.shape[1], g.dtype)
-    turned = weight.reshape(groups, -1, *weight.shape[1:]).swapaxes(1, 2).reshape(dx.shape[1], -1, *weight.shape[2:])
-    grad_input_by_remainders(turned, window, dx, lambda taps, single, part: convolve(g, taps, bias, single, part, groups))
+    turned_taps = weight.reshape(groups, -1, *weight.shape[1:]).swapaxes(1, 2).reshape(dx.shape[1], -1, *weight.shape[2:])
+    grad_input_by_remainders(turned_taps, window, dx, lambda taps, single, part: convolve(g, taps, bias, single, part, groups))

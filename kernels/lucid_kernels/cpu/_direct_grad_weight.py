@@ -12,8 +12,9 @@ import numpy as np
 
 from ._aligned import aligned_empty, whole_vectors
 from ._compile import jit, jit_parallel
-from ._layout import Array
-from ._microkernels import DOT_ROWS, DOT_SUMS, DOT_TAPS, VECTOR_BYTES, dot_block
+from ._layout import PARALLEL_FROM, Array
+from ._microkernels import DOT_ROWS, DOT_SUMS, DOT_TAPS, VECTOR_BYTES, copy_rows, dot_block
+from ._pool import empty
 from ._row_copies import Window, copies_of, enough_work, extra_rows, fill_copies, least_period, tap_starts
 
 # Bytes of copies, and of the rows of g beside them, in one pass: together they stay in a 1 MiB L2 cache.
@@ -29,6 +30,9 @@ _COPY = 32
 _TASKS = 8
 # Bytes of all partial sums.
 _PARTS_BYTES = 1 << 26
+# Positions that a part of the samples has at least, and taps that a chunk has: with 8 positions each, 512 channels of 2x2 images
+# took twice as long.
+_PART, _LEAST_TAPS = 512, 8 * DOT_TAPS
 
 
 def suits_grad_weight(x: Array, window: Window, groups: int, out_channels: int) -> bool:
@@ -80,6 +84,30 @@ def _sum_parts(g, g_group, g_step, x, groups, window, period, channels_each, ban
                       step, copies, parts[part, place])
 
 
+@jit_parallel
+def _deliver(sums, groups, taps, dweight, dbias, each):
+    """Fill dweight (O, C / G * KH * KW), and dbias unless it is empty, from sums (G * chunks, blocks of g_rows, blocks of taps,
+    DOT_SUMS), some blocks of rows at a time; a chunk has `taps` taps.
+    """
+    chunks, row_blocks, tap_blocks = sums.shape[0] // groups, sums.shape[1], sums.shape[2]
+    outputs, length = dweight.shape[0] // groups, dweight.shape[1]
+    source, target = sums.reshape(-1), dweight.reshape(-1)
+    for task in numba.prange((groups * row_blocks + each - 1) // each):
+        for b in range(task * each, min(groups * row_blocks, (task + 1) * each)):
+            group, block = b // row_blocks, b % row_blocks
+            for row in range(min(DOT_ROWS, outputs - block * DOT_ROWS)):
+                output = group * outputs + block * DOT_ROWS + row
+                for chunk in range(chunks):
+                    start = ((group * chunks + chunk) * row_blocks + block) * tap_blocks * DOT_SUMS + row * DOT_TAPS
+                    if chunk == 0 and dbias.shape[0] > 0:
+                        dbias[output] = source[start + taps // DOT_TAPS * DOT_SUMS + taps % DOT_TAPS]
+                    count, place = min(taps, length - chunk * taps), output * length + chunk * taps
+                    whole = count // DOT_TAPS
+                    copy_rows(source, start, DOT_SUMS, target, place, DOT_TAPS, whole, DOT_TAPS)
+                    copy_rows(source, start + whole * DOT_SUMS, DOT_SUMS, target, place + whole * DOT_TAPS, DOT_TAPS, 1,
+                              count - whole * DOT_TAPS)
+
+
 def _blocks(starts: Array, size: int) -> Array:
     """`starts` in blocks of `size`; the last one repeats the last start."""
     count = -(-starts.size // size)
@@ -123,10 +151,11 @@ def _plan(samples: int, itemsize: int, channels: int, window: Window, out_channe
     chunk = 1 if band < height else max(1, min(samples, _POSITIONS // positions))
     channel_bytes = chunk * copies_of(itemsize, window, period, rows)
     chunks = -(-channels // max(1, min(channels, _PASS_BYTES // channel_bytes)))
-    channels_each = -(-channels // chunks)
-    chunks = -(-channels // channels_each)
     weight_bytes = groups * out_channels * channels * window.kh * window.kw * itemsize
-    parts = max(1, min(-(-_TASKS // (groups * chunks)), samples, _PARTS_BYTES // weight_bytes))
+    parts = max(1, min(-(-_TASKS // (groups * chunks)), samples, _PARTS_BYTES // weight_bytes, samples * positions // _PART))
+    wanted = min(-(-_TASKS // (groups * parts)), channels * window.kh * window.kw // _LEAST_TAPS)
+    channels_each = -(-channels // max(chunks, wanted))
+    chunks = -(-channels // channels_each)
     chunk = min(chunk, -(-samples // parts))
     step = whole_vectors(chunk * rows * width, itemsize)
     starts = tap_starts(channels_each, window, period, step)
@@ -147,16 +176,14 @@ def grad_weight(g: Array, x: Array, window: Window, dweight: Array, groups: int 
     if plan.side_by_side:
         g = np.ascontiguousarray(g.transpose(1, 0, 2, 3))
     row_blocks, tap_blocks = len(plan.g_rows), len(plan.taps)
-    sums = np.zeros((plan.parts, groups * plan.chunks, row_blocks, tap_blocks, DOT_SUMS), x.dtype)
+    sums = empty((plan.parts, groups * plan.chunks, row_blocks, tap_blocks, DOT_SUMS), x.dtype)
+    sums.fill(0)
     _sum_parts(
         g.reshape(-1), plan.g_group, plan.g_step, x, groups, window, plan.period, plan.channels_each, plan.band, plan.chunk,
         plan.taps, plan.g_rows, plan.rows_each, plan.step, plan.ones, sums,
     )
-    whole = (sums[0] if plan.parts == 1 else sums.sum(0))[..., : DOT_ROWS * DOT_TAPS]
-    whole = whole.reshape(groups, plan.chunks, row_blocks, tap_blocks, DOT_ROWS, DOT_TAPS).transpose(0, 2, 4, 1, 3, 5)
+    rows = dweight.reshape(groups * out_channels, -1)
+    each = max(1, PARALLEL_FROM // (DOT_ROWS * rows.shape[1]))
     taps = plan.channels_each * window.kh * window.kw
-    whole = whole.reshape(groups, row_blocks * DOT_ROWS, plan.chunks, tap_blocks * DOT_TAPS)[:, :out_channels]
-    if dbias is not None:
-        dbias.reshape(groups, out_channels)[:] = whole[:, :, 0, taps]
-    whole = whole[..., :taps].reshape(groups * out_channels, -1)
-    dweight.reshape(groups * out_channels, -1)[:] = whole[:, : dweight[0].size]
+    whole = sums[0] if plan.parts == 1 else sums.sum(0)
+    _deliver(whole, groups, taps, rows, rows[0, :0] if dbias is None else dbias, each)

@@ -18,6 +18,7 @@ from ._compile import jit, jit_parallel
 from ._copy_microkernels import interleave_rows
 from ._layout import Array
 from ._microkernels import ROWS, VECTOR_BYTES, VECTORS, multiply_block
+from ._pool import empty
 from ._row_copies import Window, copies_of, extra_rows, fill_copies, matching_taps, tap_starts
 
 # Copies that the products of a block of positions read, 128 bytes of each: they stay in the L1 cache for all outputs.
@@ -26,6 +27,8 @@ _COPIES = 256
 _COPIES_BYTES, _SUMS_BYTES = 3 << 17, 1 << 19
 # Work is cut into this many tasks at least.
 _TASKS = 8
+# Positions of a phase that a band has at least; tasks share the outputs where that makes few.
+_LEAST_POSITIONS = 128
 # Images with fewer positions of a phase are taken several at a time, to fill the blocks.
 _SMALL_PLANE = 256
 
@@ -67,8 +70,9 @@ def _interleave(sums, first, size, pitch, phases, window, strides, top, bottom, 
 
 
 @jit
-def _spread_band(g, window, cut, n, samples, top, bottom, phases, taps, weight, bias, group, groups, strides, shape, x):
-    """Rows top..bottom of all phases of some samples of flat x (N, G * outputs, height, width), those of one group.
+def _spread_band(g, window, cut, n, samples, top, bottom, phases, taps, weight, bias, group, groups, first_block, last_block,
+                 strides, shape, x):
+    """Rows top..bottom of all phases of some samples of flat x (N, G * outputs, height, width): some blocks of one group.
 
     phases (SH * SW, 4) has the taps that a phase has for a channel, where they begin in `taps`, where its weight (G, blocks, K,
     ROWS) begins, and where the numbers of its taps do.
@@ -79,7 +83,7 @@ def _spread_band(g, window, cut, n, samples, top, bottom, phases, taps, weight, 
     count = (bottom - top) * window.out_width
     total = samples * count
     pitch = (total + block - 1) // block * block
-    size = blocks * ROWS * pitch
+    size = (last_block - first_block) * ROWS * pitch
     # The last block reads on for up to a block of positions.
     copies = np.empty(cut.channels * window.kw * cut.period * cut.step + block, g.dtype)
     copies[copies.shape[0] - block :] = 0
@@ -93,22 +97,26 @@ def _spread_band(g, window, cut, n, samples, top, bottom, phases, taps, weight, 
             line = channels * each * ROWS  # of the weight, for a block of outputs
             place += group * blocks * line
             for j in range(0, total if each > 0 else 0, block):
-                for b in range(blocks):
+                for b in range(first_block, last_block):
                     part = weight[place + b * line + first * each * ROWS : place + b * line + last * each * ROWS]
-                    multiply_block(copies, j, tap, part, bias, sums, phase * size + b * ROWS * pitch + j, pitch, first > 0)
+                    target = phase * size + (b - first_block) * ROWS * pitch + j
+                    multiply_block(copies, j, tap, part, bias, sums, target, pitch, first > 0)
+    first_output, last_output = first_block * ROWS, min(outputs, last_block * ROWS)
     for i in range(samples):
-        start = ((n + i) * groups + group) * outputs * height * width
-        _interleave(sums, i * count, size, pitch, phases, window, strides, top, bottom, height, width, outputs, x, start)
+        start = (((n + i) * groups + group) * outputs + first_output) * height * width
+        _interleave(sums, i * count, size, pitch, phases, window, strides, top, bottom, height, width,
+                    last_output - first_output, x, start)
 
 
 @jit_parallel
-def _spread_bands(g, window, cut, phases, taps, weight, bias, groups, strides, shape, x):
-    bands = (window.out_height + cut.band - 1) // cut.band
-    for task in numba.prange((g.shape[0] + cut.samples - 1) // cut.samples * bands * groups):
-        group, place = task % groups, task // groups
+def _spread_bands(g, window, cut, phases, taps, weight, bias, groups, splits, strides, shape, x):
+    bands, blocks = (window.out_height + cut.band - 1) // cut.band, (shape[0] + ROWS - 1) // ROWS
+    for task in numba.prange((g.shape[0] + cut.samples - 1) // cut.samples * bands * groups * splits):
+        split, group, place = task % splits, task // splits % groups, task // (splits * groups)
         n, top = place // bands * cut.samples, place % bands * cut.band
         _spread_band(g, window, cut, n, min(cut.samples, g.shape[0] - n), top, min(window.out_height, top + cut.band), phases,
-                     taps, weight, bias, group, groups, strides, shape, x)
+                     taps, weight, bias, group, groups, split * blocks // splits, (split + 1) * blocks // splits, strides,
+                     shape, x)
 
 
 @jit
@@ -158,7 +166,7 @@ def _axis(size: int, taps: int, stride: int, dilation: int, padding: int) -> _Ax
     return _Axis(matching, copies, (every[-1] - every[0]) // step + 1, every[0], step)
 
 
-def _cut(samples: int, itemsize: int, channels: int, window: Window, outputs: int, phases: int) -> _Cut:
+def _cut(samples: int, itemsize: int, channels: int, window: Window, outputs: int, phases: int, groups: int) -> _Cut:
     """The tasks for some images with `channels` channels and `outputs` results in a group; the window is that of the copies."""
     height, width = window.out_height, window.out_width
     parts = -(-channels * window.kh * window.kw // _COPIES)
@@ -169,7 +177,8 @@ def _cut(samples: int, itemsize: int, channels: int, window: Window, outputs: in
         together = max(1, min(fitting, -(-samples // 2)))
         return _Cut(window.kh, together, height, each, height, together * height * width)
     fitting = min(_SUMS_BYTES // row, _COPIES_BYTES // (each * copies_of(itemsize, window, 1, 1)) - extra_rows(window, 1))
-    bands = min(height, max(-(-height // max(1, fitting)), -(-_TASKS // samples)))
+    wanted = min(-(-_TASKS // (samples * groups)), max(1, height * width // _LEAST_POSITIONS))
+    bands = min(height, max(-(-height // max(1, fitting)), wanted))
     band = -(-height // bands)
     rows = band + extra_rows(window, 1)
     return _Cut(1, 1, band, each, rows, rows * width)
@@ -177,8 +186,9 @@ def _cut(samples: int, itemsize: int, channels: int, window: Window, outputs: in
 
 @functools.lru_cache(maxsize=256)
 def _plan(samples: int, itemsize: int, channels: int, window: Window, shape: tuple[int, int, int], groups: int
-          ) -> tuple[Window, _Cut, Array, Array, Array]:
-    """The window of the copies, the cut, the phases and their taps (`_spread_band`), and the numbers of the taps, kh * KW + kw.
+          ) -> tuple[Window, _Cut, int, Array, Array, Array]:
+    """The window of the copies, the cut, the parts of the outputs, the phases and their taps (`_spread_band`), and the numbers of
+    the taps, kh * KW + kw.
 
     Kept: it takes as long as a small convolution.
     """
@@ -187,7 +197,7 @@ def _plan(samples: int, itemsize: int, channels: int, window: Window, shape: tup
     across = _axis(width, window.kw, window.sw, window.dw, window.pw)
     copied = Window(down.number, across.number, 1, 1, -down.first, -across.first, down.step, across.step,
                     -(-height // window.sh), -(-width // window.sw))
-    cut = _cut(samples, itemsize, channels, copied, outputs, window.sh * window.sw)
+    cut = _cut(samples, itemsize, channels, copied, outputs, window.sh * window.sw, groups)
     starts = tap_starts(cut.channels, copied, cut.period, cut.step).reshape(cut.channels, down.number, across.number)
     kinds = [(row, column) for row in range(window.sh) for column in range(window.sw)]
     taps = [starts[:, down.copies[row]][:, :, across.copies[column]].reshape(-1) for row, column in kinds]
@@ -196,15 +206,17 @@ def _plan(samples: int, itemsize: int, channels: int, window: Window, shape: tup
     begins = np.cumsum([0, *each[:-1]])
     line = groups * -(-outputs // ROWS) * ROWS * channels
     phases = np.stack([each, np.cumsum([0, *(some.size for some in taps[:-1])]), line * begins, begins], 1)
-    return copied, cut, phases, np.concatenate(taps), np.array([number for some in numbers for number in some], np.int64)
+    tasks = -(-samples // cut.samples) * -(-copied.out_height // cut.band) * groups
+    splits = min(-(-outputs // ROWS), -(-_TASKS // (2 * tasks)))  # each split copies the gradient again
+    return copied, cut, splits, phases, np.concatenate(taps), np.array([number for some in numbers for number in some], np.int64)
 
 
 def grad_input_strided(g: Array, weight: Array, window: Window, dx: Array, groups: int = 1) -> None:
     """Fill dx (N, C, H, W) from g (N, O, OH, OW) and weight (O, C / G, KH, KW), contiguous."""
     channels, outputs = g.shape[1] // groups, dx.shape[1] // groups
     shape = (outputs, *dx.shape[2:])
-    copied, cut, phases, taps, numbers = _plan(g.shape[0], g.itemsize, channels, window, shape, groups)
-    packed = np.empty(groups * -(-outputs // ROWS) * ROWS * channels * numbers.size, g.dtype)
+    copied, cut, splits, phases, taps, numbers = _plan(g.shape[0], g.itemsize, channels, window, shape, groups)
+    packed = empty((groups * -(-outputs // ROWS) * ROWS * channels * numbers.size,), g.dtype)
     _pack_parallel(weight.reshape(*weight.shape[:2], -1), groups, phases, numbers, packed)
-    _spread_bands(g, copied, cut, phases, taps, packed, np.zeros(ROWS, g.dtype), groups, (window.sh, window.sw), shape,
+    _spread_bands(g, copied, cut, phases, taps, packed, np.zeros(ROWS, g.dtype), groups, splits, (window.sh, window.sw), shape,
                   dx.reshape(-1))

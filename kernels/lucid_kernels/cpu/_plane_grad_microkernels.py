@@ -96,4 +96,4 @@ def _make_spread(size: int) -> Any:
     return spread_plane
 
 
-spread_3, spread_5 = _make_spread(3), _make_spread(5)
+spread_3, spread_4, spread_5 = (_make_spread(size) for size in (3, 4, 5))

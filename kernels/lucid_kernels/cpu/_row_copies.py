@@ -20,8 +20,8 @@ import numba
 import numpy as np
 
 from ._compile import jit, jit_parallel
-from ._copy_microkernels import copy_shifted, copy_strided_windows, copy_windows, interleave_rows
-from ._layout import Array, row_chunk
+from ._copy_microkernels import copy_fourth_windows, copy_second_windows, copy_shifted, copy_windows, interleave_rows
+from ._layout import PARALLEL_FROM, Array, row_chunk
 from ._microkernels import copy_every_second, copy_rows
 from ._pool import empty
 from ._sliding import valid_range
@@ -151,8 +151,11 @@ def _fill_rows(x, first_sample, samples, first_channel, channels, window, period
                     copy_windows(pixels, start, sh * width, height * width, offset, width, copies, target, kw * period * step,
                                  channels, rows, first, last, out_width)
                 elif sw == 2:
-                    copy_strided_windows(pixels, start, sh * width, height * width, offset, width, copies, target,
-                                         kw * period * step, channels, rows, first, last, out_width)
+                    copy_second_windows(pixels, start, sh * width, height * width, offset, width, copies, target,
+                                        kw * period * step, channels, rows, first, last, out_width)
+                elif sw == 4:
+                    copy_fourth_windows(pixels, start, sh * width, height * width, offset, width, copies, target,
+                                        kw * period * step, channels, rows, first, last, out_width)
                 else:
                     for c in range(channels):
                         _copy_sparse(pixels, start + c * height * width, sh * width, sw, copies,
@@ -170,6 +173,26 @@ def _copy_sparse(pixels, start, pitch, stride, copies, target, rows, out_width, 
     for r in range(first, last):
         for j in range(lo, hi):
             copies[target + r * out_width + j] = pixels[start + r * pitch + j * stride]
+
+
+@jit_parallel
+def _thin(x, window, each, thinned):
+    """`thinned` (N * C, OH * OW) from x (N, C, H, W), for one tap; `each` channels at a time."""
+    channels, size = x.shape[1], thinned.shape[1]
+    parts = (channels + each - 1) // each
+    for task in numba.prange(x.shape[0] * parts):
+        n, first = task // parts, task % parts * each
+        some = min(each, channels - first)
+        row = n * channels + first
+        fill_copies(x, n, 1, first, some, window, 1, 0, window.out_height, size, thinned[row : row + some].reshape(-1))
+
+
+def thinned(x: Array, window: Window) -> Array:
+    """What a single tap meets of x (N, C, H, W): (N, C, OH, OW), zeros in the padding."""
+    result = empty((*x.shape[:2], window.out_height, window.out_width), x.dtype)
+    rows = result.reshape(x.shape[0] * x.shape[1], -1)
+    _thin(x, window, max(1, PARALLEL_FROM // rows.shape[1]), rows)
+    return result
 
 
 # ---- input gradients ------------------------------------------------------------------------------------------------

@@ -18,9 +18,14 @@ from ._direct import convolve, grad_input, suits, suits_forward
 from ._direct_grad_weight import grad_weight, suits_grad_weight
 from ._direct_transposed import grad_input_strided
 from ._layout import PARALLEL_FROM, Array, contiguous, deliver, outputs, result, upcast_half
+from ._pool import empty
 from ._row_copies import Window
 
 Pair = tuple[int, int]
+
+# Columns of patches, and results, from which on they are rearranged for 1x1 taps: 0.75 to 0.95 of the time, for 2x2 patches 1.2,
+# for 96 results 0.95 to 1.1.
+_WIDE_PATCH, _MANY_RESULTS = 4, 256
 
 
 def window_of(
@@ -33,14 +38,47 @@ def window_of(
     return Window(kh, kw, sh, sw, ph, pw, dh, dw, out_height, out_width)
 
 
+def _met(length: int, taps: int, stride: int, padding: int, dilation: int, outputs: int) -> tuple[int, int]:
+    """The first and the last of the taps along a dimension that meet any of `length` pixels, if one does; those between count."""
+    first = max(0, -(((outputs - 1) * stride - padding) // dilation))
+    last = min(taps, (length - 1 + padding) // dilation + 1)
+    return (first, last) if first < last else (0, taps)
+
+
+def _without_idle_taps(window: Window, input_shape: tuple[int, ...]) -> tuple[Window, tuple[slice, ...]]:
+    """The window without the rows and columns of taps that meet only padding, and the index of the others in the weight.
+
+    3x3 taps over images of one column are three then, and one over a pixel.
+    """
+    kh, kw, sh, sw, ph, pw, dh, dw, out_height, out_width = window
+    top, bottom = _met(input_shape[2], kh, sh, ph, dh, out_height)
+    left, right = _met(input_shape[3], kw, sw, pw, dw, out_width)
+    fewer = window._replace(kh=bottom - top, kw=right - left, ph=ph - top * dh, pw=pw - left * dw)
+    return fewer, (slice(None), slice(None), slice(top, bottom), slice(left, right))
+
+
+def _are_patches(window: Window, groups: int, out_channels: int) -> bool:
+    """Whether the image is cut into patches that do not overlap, and to rearrange them pays."""
+    apart = groups == 1 and window[:2] == window[2:4] and window[4:8] == (0, 0, 1, 1)
+    return apart and window.kw >= _WIDE_PATCH and out_channels >= _MANY_RESULTS
+
+
+def _patches(x: Array, window: Window) -> Array:
+    """The patches (N, C * KH * KW, OH, OW) of x (N, C, H, W) as the channels of their places."""
+    samples, channels = x.shape[:2]
+    (kh, kw), (down, across) = window[:2], window[8:]
+    whole = x[:, :, : down * kh, : across * kw].reshape(samples, channels, down, kh, across, kw)
+    return contiguous(whole.transpose(0, 1, 3, 5, 2, 4)).reshape(samples, channels * kh * kw, down, across)
+
+
 def _is_depthwise(weight_shape: tuple[int, ...], groups: int) -> bool:
     """One input channel a group: a GEMM with KH * KW rows is slower than direct loops."""
     return groups > 1 and weight_shape[1] == 1
 
 
-def _is_product(input_shape: tuple[int, ...], weight_shape: tuple[int, ...], padding: Pair, groups: int) -> bool:
-    """Whether the taps cover the image, so that each sample has one output: a product of matrices."""
-    return groups == 1 and padding == (0, 0) and tuple(weight_shape[2:]) == tuple(input_shape[2:])
+def _is_product(input_shape: tuple[int, ...], window: Window, groups: int) -> bool:
+    """Whether the taps cover the image, and each sample has one output: a product of matrices."""
+    return groups == 1 and window[:2] == input_shape[2:] and window[4:6] == (0, 0) and window[8:] == (1, 1)
 
 
 def _flat(array: Array) -> Array:
@@ -67,15 +105,19 @@ def conv2d(
     out: Array | None = None,
 ) -> Array:
     """Cross-correlation y (N, O, OH, OW) of x (N, C, H, W) with weight (O, C/G, KH, KW), plus bias (O,)."""
-    if x.size and weight.size and _is_product(x.shape, weight.shape, padding, groups):
+    window, met = _without_idle_taps(window_of(x.shape, weight.shape, stride, padding, dilation), x.shape)
+    weight = weight[met]
+    if x.size and weight.size and _is_product(x.shape, window, groups):
         y = blas.matmul(_flat(x), _flat(weight).T, None if bias is None else contiguous(bias))
         return deliver(out, y.reshape(*y.shape, 1, 1))
-    window = window_of(x.shape, weight.shape, stride, padding, dilation)
     y = result(out, (x.shape[0], weight.shape[0], window.out_height, window.out_width), x.dtype)
     if bias is None:
         bias = np.zeros(weight.shape[0], x.dtype)
     if y.size == 0:
         return deliver(out, y)
+    if _are_patches(window, groups, weight.shape[0]):
+        x, weight = _patches(x, window), contiguous(weight).reshape(weight.shape[0], -1, 1, 1)
+        window = Window(1, 1, 1, 1, 0, 0, 1, 1, *window[8:])
     if _is_depthwise(weight.shape, groups):
         depthwise(contiguous(x), contiguous(weight), contiguous(bias), window, y)
     elif _winograd.suits(x, window, groups, weight.shape[0]):
@@ -100,9 +142,10 @@ def conv2d_grad_input(
     out: Array | None = None,
 ) -> Array:
     """Gradient (N, C, H, W) of conv2d for its input, from g (N, O, OH, OW) and weight (O, C/G, KH, KW)."""
-    if g.size and weight.size and _is_product(input_shape, weight.shape, padding, groups):
+    window, met = _without_idle_taps(window_of(input_shape, weight.shape, stride, padding, dilation), input_shape)
+    weight = weight[met]
+    if g.size and weight.size and _is_product(tuple(input_shape), window, groups):
         return deliver(out, blas.matmul(_flat(g), _flat(weight)).reshape(input_shape))
-    window = window_of(input_shape, weight.shape, stride, padding, dilation)
     dx = result(out, tuple(input_shape), g.dtype)
     g = contiguous(g)
     if g.size == 0 or dx.size == 0:
@@ -164,9 +207,21 @@ def conv2d_grad_parameters(
 
 def _grad_parameters(g: Array, x: Array, window: Window, groups: int, dweight: Array, dbias: Array | None) -> None:
     """Fill dweight, and dbias unless that is None."""
+    window, met = _without_idle_taps(window, x.shape)
+    whole = dweight
+    if window[:2] != whole.shape[2:]:
+        whole.fill(0)
+        dweight = empty((*whole.shape[:2], *window[:2]), whole.dtype)
+    _grad_met_parameters(g, x, window, groups, dweight, dbias)
+    if dweight is not whole:
+        whole[met] = dweight
+
+
+def _grad_met_parameters(g: Array, x: Array, window: Window, groups: int, dweight: Array, dbias: Array | None) -> None:
+    """`_grad_parameters` for taps all of which meet pixels."""
     if g.size == 0 or x.size == 0:
         dweight.fill(0)
-    elif _is_product(x.shape, dweight.shape, (window.ph, window.pw), groups):
+    elif _is_product(x.shape, window, groups):
         dweight[...] = blas.matmul(_flat(g).T, _flat(x)).reshape(dweight.shape)
     elif _is_depthwise(dweight.shape, groups):
         depthwise_grad_weight(g, x, window, dweight)

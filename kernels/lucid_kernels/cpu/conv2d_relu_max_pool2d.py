@@ -17,6 +17,7 @@ from ._compile import jit_parallel
 from ._layout import Array, contiguous, deliver, outputs, result, upcast_half
 from ._max_pool2d_planes import clip_planes
 from ._microkernels import VECTOR_BYTES, VECTORS
+from ._packed_weight import packed_weight
 from ._pool2d_windows import max_2x2_planes
 from ._row_copies import Window, enough_work
 from .conv2d import Pair, conv2d, conv2d_grad_parameters, window_of
@@ -72,12 +73,13 @@ def conv2d_relu_max_pool2d(
     options: Any = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
     window = window_of(x.shape, weight.shape, stride, padding, dilation)
     if _by_image(x, weight, window, groups):
-        cut, rows, step, taps, splits = _direct.plan_of(x.shape[0], x.itemsize, weight.shape[1], window, weight.shape[0], 1)
+        cut, rows, step, taps, splits = _direct.plan_of(x.shape[0], x.itemsize, weight.shape[1], window, weight.shape[0], 1,
+                                                        False)
         if (cut.samples, cut.band, splits) == (1, window.out_height, 1) and weight.shape[1] <= cut.channels:
             out_y, out_indices = outputs(out, 2)
             shape = (x.shape[0], weight.shape[0], window.out_height // 2, window.out_width // 2)
             y, indices = result(out_y, shape, x.dtype), result(out_indices, shape, np.int64)
-            packed, packed_bias = _direct.pack_weight(weight, np.zeros(shape[1], x.dtype) if bias is None else bias, 1)
+            packed, packed_bias = packed_weight(weight, np.zeros(shape[1], x.dtype) if bias is None else bias, 1)
             _convolve_and_pool(contiguous(x), window, cut, rows, step, taps, packed, packed_bias, y, indices)
             return deliver(out_y, y), deliver(out_indices, indices)
     maxima: tuple[Array, Array] = max_pool2d(conv2d(x, weight, bias, **options), **_PAIRS, relu=True, out=out)

@@ -6,7 +6,15 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
-from lucid_kernels.cpu._copy_microkernels import copy_shifted, copy_strided_windows, copy_windows, interleave_rows
+from lucid_kernels.cpu._copy_microkernels import (
+    copy_fourth_windows,
+    copy_second_windows,
+    copy_shifted,
+    copy_windows,
+    interleave_rows,
+    pack_block,
+)
+from lucid_kernels.cpu._microkernels import ROWS
 
 
 @numba.njit
@@ -40,25 +48,25 @@ def copying(microkernel: Any) -> Any:
     return call
 
 
-WINDOWS = {1: copying(copy_windows), 2: copying(copy_strided_windows)}
+WINDOWS = {1: copying(copy_windows), 2: copying(copy_second_windows), 4: copying(copy_fourth_windows)}
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("stride", WINDOWS)
 @pytest.mark.parametrize(("first", "last"), [(0, 4), (1, 3), (2, 2), (0, 0)])
-@pytest.mark.parametrize(("offset", "width", "count"), [(0, 1, 1), (-1, 7, 7), (2, 19, 17), (-20, 5, 33), (-2, 70, 36)])
+@pytest.mark.parametrize(("offset", "width", "count"), [(0, 1, 1), (-1, 7, 7), (2, 19, 17), (-20, 5, 33), (-2, 70, 36), (-3, 130, 35)])
 def test_copy_windows(dtype: Any, stride: int, first: int, last: int, offset: int, width: int, count: int) -> None:
     """Two planes; what must not be read is NaN, what must not be written stays -1."""
-    source, target = np.full(800, np.nan, dtype), np.full(400, -1, dtype)
+    source, target = np.full(1500, np.nan, dtype), np.full(400, -1, dtype)
     expected = target.copy()
     for p in range(2):
         whole = np.zeros((4, count))
         for r in range(first, last):
             for i in range(count):
                 if 0 <= stride * i + offset < width:
-                    whole[r, i] = source[50 + 350 * p + 75 * r + stride * i] = 1 + 100 * r + i + 1000 * p
+                    whole[r, i] = source[50 + 700 * p + 160 * r + stride * i] = 1 + 100 * r + i + 1000 * p
         expected[3 + 160 * p :][: 4 * count] = whole.reshape(-1)
-    WINDOWS[stride](source, 50, 75, 350, offset, width, target, 160, 2, 4, first, last, count)
+    WINDOWS[stride](source, 50, 160, 700, offset, width, target, 160, 2, 4, first, last, count)
     np.testing.assert_array_equal(target, expected)
 
 
@@ -85,4 +93,23 @@ def test_interleave_rows(dtype: Any, width: int, missing: str) -> None:
         if odds:
             place[1::2] = odd[1 + row * odds :][:odds]
     interleave(even, evens, odd, odds, target, 75, 3, width)
+    np.testing.assert_array_equal(target, expected)
+
+
+@numba.njit
+def pack(source, pitch, target, count):
+    pack_block(source, 2, pitch, target, 3, count)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("count", [0, 1, 3, 8, 15, 16, 17, 40, 63])
+def test_pack_block(dtype: Any, count: int) -> None:
+    """What must not be read is NaN, what must not be written stays -1."""
+    rows = np.arange(ROWS * count).reshape(ROWS, count)
+    source = np.full((ROWS, 70), np.nan, dtype)
+    source[:, 2 : 2 + count] = rows
+    target = np.full(ROWS * 64 + 3, -1, dtype)
+    expected = target.copy()
+    expected[3:][: rows.size] = rows.T.reshape(-1)
+    pack(source.reshape(-1), 70, target, count)
     np.testing.assert_array_equal(target, expected)

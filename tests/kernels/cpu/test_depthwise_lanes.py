@@ -28,7 +28,7 @@ def only_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_convolve_planes_parallel", "_filter_planes_parallel", "_correlate_channels_parallel",
                  "_grad_weight_channels_parallel", "_spread_planes_parallel"):
         monkeypatch.setattr(_depthwise, name, None)
-    for name in ("_NARROW", "_WIDE", "_NARROW_3X3"):
+    for name in ("_NARROW", "_WIDE", "_NEARLY_WHOLE"):
         monkeypatch.setattr(_depthwise, name, 100)
 
 
@@ -60,10 +60,14 @@ def test_nan_and_inf_stay_where_they_are_met(bad: float) -> None:
 
 
 def test_small_planes_come_here() -> None:
-    window = _depthwise.Window(3, 3, 1, 1, 1, 1, 1, 1, 4, 4)
-    assert _depthwise_lanes.suits((1, 64, 4, 4), 64, window, 4, 0.75)
-    assert not _depthwise_lanes.suits((1, 4, 4, 4), 4, window, 8, 0.75)
-    assert not _depthwise_lanes.suits((1, 64, 4, 4), 128, window, 4, 0.75)
+    def suits(channels: int, outputs: int, itemsize: int, slices: int = 1, side: int = 4) -> bool:
+        shapes = [(1, count, slices, side, side) for count in (channels, outputs)]
+        return _depthwise_lanes.suits(*shapes, itemsize, 0.75)
+
+    assert suits(64, 64, 4)
+    assert not suits(4, 4, 8)
+    assert not suits(64, 128, 4)
+    assert suits(64, 64, 4, slices=32, side=10) and not suits(64, 64, 4, slices=1000) and not suits(64, 64, 4, side=13)
 
 
 @numba.njit

@@ -8,7 +8,7 @@ import numba
 import numpy as np
 import pytest
 from lucid_kernels.cpu._microkernels import RUN_SUMS, VECTOR_BYTES
-from lucid_kernels.cpu._plane_grad_microkernels import spread_3, spread_5
+from lucid_kernels.cpu._plane_grad_microkernels import spread_3, spread_4, spread_5
 from lucid_kernels.cpu._plane_microkernels import (
     correlate_planes,
     correlate_planes_strided,
@@ -55,7 +55,7 @@ def spreading(microkernel: Any) -> Any:
     return call
 
 
-SPREADS = {3: spreading(spread_3), 5: spreading(spread_5)}
+SPREADS = {3: spreading(spread_3), 4: spreading(spread_4), 5: spreading(spread_5)}
 
 
 def surrounded(plane: np.ndarray) -> np.ndarray:
