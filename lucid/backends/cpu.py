@@ -115,7 +115,8 @@ def _power(a: Any, b: Any, *, out: np.ndarray | None = None) -> Any:
 def _cast(x: np.ndarray, *, dtype: np.dtype, out: np.ndarray | None = None) -> Any:
     """NumPy's, or our kernel for many elements between float16 and float32."""
     wanted = {np.float16: np.float32, np.float32: np.float16}.get(x.dtype.type)
-    if dtype != wanted or x.size < _CASTS or out is not None or not x.flags.c_contiguous:
+    # A dtype is equal to None if it is float64.
+    if wanted is None or dtype != wanted or x.size < _CASTS or out is not None or not x.flags.c_contiguous:
         return _small_cast(x, dtype=dtype, out=out)
     from lucid_kernels.cpu import half_precision as kernels
 

@@ -56,3 +56,10 @@ def test_through_the_library(length: int) -> None:
     part = x.detach()[::2]
     np.testing.assert_array_equal(part.half().numpy(), values[::2].astype(np.float16))
     np.testing.assert_array_equal(half.detach().relu().numpy(), np.maximum(values.astype(np.float16), 0))
+
+
+@pytest.mark.parametrize("wanted", ["float16", "float32", "float64", "int64"])
+@pytest.mark.parametrize("given", ["float16", "float32", "float64", "int64", "bool"])
+def test_large_casts_of_all_dtypes(given: str, wanted: str) -> None:
+    values = np.arange(8192).astype(given)
+    np.testing.assert_array_equal(lucid.tensor(values).to(getattr(lucid, wanted)).numpy(), values.astype(wanted))
