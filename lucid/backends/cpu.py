@@ -1,12 +1,11 @@
 """The CPU backend: op name -> NumPy function or Numba kernel."""
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from lucid_kernels.cpu import blas
+from lucid_kernels.cpu import _pool, blas
 
 from . import (
     convolution,
@@ -154,16 +153,6 @@ _small_leaky_relu, TABLE["leaky_relu"] = TABLE["leaky_relu"], _leaky_relu
 lazy.kernels("lucid_kernels.cpu", TABLE)
 
 
-def _new(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """An array, not initialised: a large one from the pool."""
-    if math.prod(shape) < lazy.LARGE:
-        return np.empty(shape, dtype)
-    from lucid_kernels.cpu._pool import empty
-
-    result: np.ndarray = empty(shape, dtype)
-    return result
-
-
 def _copy(target: np.ndarray, source: np.ndarray) -> None:
     """target[...] = source; by our kernel for large arrays."""
     if source.size < lazy.LARGE:
@@ -190,4 +179,4 @@ def _weigh(x: np.ndarray, rows: Any, columns: Any) -> Any:
 
 
 TABLE |= resampling.table(np, TABLE, _weigh)
-TABLE |= padding.table(np, _new, _copy)
+TABLE |= padding.table(np, _pool.empty, _copy)
