@@ -148,6 +148,15 @@ def test_nan_and_inf_reach_what_they_reach_directly(pixel, place, always, monkey
         assert np.isfinite(got).all() == (pixel == PIXELS["largest"])
 
 
+def test_large_weights_have_larger_tasks(always, monkeypatch):
+    """Which share the outputs."""
+    results = check(CASES["several tasks"], monkeypatch)
+    monkeypatch.setattr(_winograd, "_LARGE_WEIGHT_BYTES", 0)
+    monkeypatch.setattr(_winograd, "_plan", _winograd._plan.__wrapped__)
+    for got, wanted in zip(check(CASES["several tasks"], monkeypatch), results):
+        np.testing.assert_array_equal(got, wanted)
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_nan_and_inf_in_weight_and_bias(bad, always):
     x, weight, bias, _, attributes = data(CASES["odd sides"])
