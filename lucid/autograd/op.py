@@ -192,7 +192,7 @@ class Op:
         if not many and result.dtype not in _differentiable:
             return
         for t in inputs:
-            if t.__class__ is not Tensor and isinstance(t, Tensor):
+            if isinstance(t, Tensor) and t._replaceable:
                 inputs = [t._for_graph() if isinstance(t, Tensor) else t for t in inputs]
                 break
         pull = self.rule([p is not None for p in parents], *inputs, **attributes)  # type: ignore[misc]

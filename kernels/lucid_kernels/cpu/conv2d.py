@@ -7,6 +7,7 @@ float32.
 """
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 import numpy as np
@@ -45,11 +46,15 @@ def _met(length: int, taps: int, stride: int, padding: int, dilation: int, outpu
     return (first, last) if first < last else (0, taps)
 
 
-def _without_idle_taps(window: Window, input_shape: tuple[int, ...]) -> tuple[Window, tuple[slice, ...]]:
+@functools.lru_cache(maxsize=1024)  # a sixth of the time around the kernel of a small layer
+def _without_idle_taps(
+    input_shape: tuple[int, ...], weight_shape: tuple[int, ...], stride: Pair, padding: Pair, dilation: Pair
+) -> tuple[Window, tuple[slice, ...]]:
     """The window without the rows and columns of taps that meet only padding, and the index of the others in the weight.
 
     3x3 taps over images of one column are three then, and one over a pixel.
     """
+    window = window_of(input_shape, weight_shape, stride, padding, dilation)
     kh, kw, sh, sw, ph, pw, dh, dw, out_height, out_width = window
     top, bottom = _met(input_shape[2], kh, sh, ph, dh, out_height)
     left, right = _met(input_shape[3], kw, sw, pw, dw, out_width)
@@ -105,7 +110,7 @@ def conv2d(
     out: Array | None = None,
 ) -> Array:
     """Cross-correlation y (N, O, OH, OW) of x (N, C, H, W) with weight (O, C/G, KH, KW), plus bias (O,)."""
-    window, met = _without_idle_taps(window_of(x.shape, weight.shape, stride, padding, dilation), x.shape)
+    window, met = _without_idle_taps(x.shape, weight.shape, stride, padding, dilation)
     weight = weight[met]
     if x.size and weight.size and _is_product(x.shape, window, groups):
         y = blas.matmul(_flat(x), _flat(weight).T, None if bias is None else contiguous(bias))
@@ -142,7 +147,7 @@ def conv2d_grad_input(
     out: Array | None = None,
 ) -> Array:
     """Gradient (N, C, H, W) of conv2d for its input, from g (N, O, OH, OW) and weight (O, C/G, KH, KW)."""
-    window, met = _without_idle_taps(window_of(input_shape, weight.shape, stride, padding, dilation), input_shape)
+    window, met = _without_idle_taps(tuple(input_shape), weight.shape, stride, padding, dilation)
     weight = weight[met]
     if g.size and weight.size and _is_product(tuple(input_shape), window, groups):
         return deliver(out, blas.matmul(_flat(g), _flat(weight)).reshape(input_shape))
@@ -177,9 +182,8 @@ def conv2d_grad_weight(
     out: Array | None = None,
 ) -> Array:
     """Gradient (O, C/G, KH, KW) of conv2d for its weight, from g (N, O, OH, OW) and x (N, C, H, W)."""
-    window = window_of(x.shape, weight_shape, stride, padding, dilation)
     dweight = result(out, tuple(weight_shape), g.dtype)
-    _grad_parameters(contiguous(g), contiguous(x), window, groups, dweight, None)
+    _grad_parameters(contiguous(g), contiguous(x), (stride, padding, dilation), groups, dweight, None)
     return deliver(out, dweight)
 
 
@@ -199,15 +203,16 @@ def conv2d_grad_parameters(
     sums of g (N, O, OH, OW), which it reads anyway.
     """
     out = outputs(out, 2)
-    window = window_of(x.shape, weight_shape, stride, padding, dilation)
     dweight, dbias = result(out[0], tuple(weight_shape), g.dtype), result(out[1], (weight_shape[0],), g.dtype)
-    _grad_parameters(contiguous(g), contiguous(x), window, groups, dweight, dbias)
+    _grad_parameters(contiguous(g), contiguous(x), (stride, padding, dilation), groups, dweight, dbias)
     return deliver(out[0], dweight), deliver(out[1], dbias)
 
 
-def _grad_parameters(g: Array, x: Array, window: Window, groups: int, dweight: Array, dbias: Array | None) -> None:
-    """Fill dweight, and dbias unless that is None."""
-    window, met = _without_idle_taps(window, x.shape)
+def _grad_parameters(
+    g: Array, x: Array, steps: tuple[Pair, Pair, Pair], groups: int, dweight: Array, dbias: Array | None
+) -> None:
+    """Fill dweight, and dbias unless that is None; `steps` are stride, padding and dilation."""
+    window, met = _without_idle_taps(x.shape, dweight.shape, *steps)
     whole = dweight
     if window[:2] != whole.shape[2:]:
         whole.fill(0)
