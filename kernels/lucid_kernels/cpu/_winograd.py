@@ -19,18 +19,22 @@ from ._channels_last import LANES, gather_band, places_of, whole
 from ._compile import jit, jit_parallel
 from ._layout import Array
 from ._pool import empty
+from ._pool2d_windows import max_2x2
 from ._row_copies import Window
 from ._winograd_products import LINES, PANEL, multiply_panel
 from ._winograd_tiles import (
+    NO_POOLING,
     TAP_PLACES,
     Source,
     Tiles,
     band_size,
+    deliver_maxima,
     deliver_rows,
     entry_step,
     output_places,
     padded,
     pixel_places,
+    pooling_of,
     tiles_of,
     transform_rows,
 )
@@ -125,16 +129,22 @@ def _multiply(pixels, channels, weight, cut, first, last, sums):
 
 
 @jit
-def _convolve_rows(pixels, channels, tiles, cut, first, last, weight, bias, first_output, last_output, places, y, finite):
-    """Some outputs of rows first..last of the tiles from their transformed pixels."""
+def _convolve_rows(pixels, channels, tiles, cut, first, last, weight, bias, first_output, last_output, places, pooling, y,
+                   finite):
+    """Some outputs of rows first..last of the tiles from their transformed pixels, or their maxima."""
     sums = aligned_empty((last_output - first_output + PANEL - 1) // PANEL * PRODUCTS * cut.sums_step, pixels)
     _multiply(pixels, channels, weight, cut, first_output, last_output, sums)
     band = aligned_empty(band_size(tiles, 0), pixels)
-    deliver_rows(sums, cut.sums_step, tiles, first, last, first_output, last_output, bias, places, band, y, finite)
+    if pooling.indices.size > 0:
+        offsets = aligned_empty(band.size, pixels)
+        deliver_maxima(sums, cut.sums_step, tiles, first, last, first_output, last_output, bias, pooling, band, offsets, y,
+                       finite)
+    else:
+        deliver_rows(sums, cut.sums_step, tiles, first, last, first_output, last_output, bias, places, band, y, finite)
 
 
 @jit_parallel
-def _convolve_parallel(x, source, tiles, cut, places, weight, bias, out_places, y, finite):
+def _convolve_parallel(x, source, tiles, cut, places, weight, bias, out_places, pooling, y, finite):
     """Tasks of `cut.rows` rows of tiles."""
     channels, rows = x.shape[1], x.shape[0] * tiles.down
     for task in numba.prange((rows + cut.rows - 1) // cut.rows):
@@ -145,7 +155,8 @@ def _convolve_parallel(x, source, tiles, cut, places, weight, bias, out_places, 
         for channel in range(0, channels, cut.width):
             transform_rows(x, source, tiles, first, last, channel, min(channels, channel + cut.width), places, band,
                            pixels[channel // cut.width * PRODUCTS * cut.pixels_step :], cut.pixels_step)
-        _convolve_rows(pixels, channels, tiles, cut, first, last, weight, bias, 0, y.shape[1], out_places, y, finite)
+        _convolve_rows(pixels, channels, tiles, cut, first, last, weight, bias, 0, y.shape[1], out_places, pooling, y,
+                       finite)
 
 
 @jit_parallel
@@ -161,7 +172,7 @@ def _transform_parallel(x, source, tiles, cut, places, pixels):
 
 
 @jit_parallel
-def _convolve_shared(pixels, channels, tiles, cut, splits, weight, bias, places, y, finite):
+def _convolve_shared(pixels, channels, tiles, cut, splits, weight, bias, places, pooling, y, finite):
     """Tasks of `cut.rows` rows of tiles and of a part of the outputs."""
     outputs, rows = y.shape[1], y.shape[0] * tiles.down
     panels = (outputs + PANEL - 1) // PANEL
@@ -169,7 +180,7 @@ def _convolve_shared(pixels, channels, tiles, cut, splits, weight, bias, places,
         part, split = task // splits, task % splits
         _convolve_rows(pixels[part].reshape(-1), channels, tiles, cut, part * cut.rows, min(rows, (part + 1) * cut.rows),
                        weight, bias, split * panels // splits * PANEL, min(outputs, (split + 1) * panels // splits * PANEL),
-                       places, y, finite)
+                       places, pooling, y, finite)
 
 
 class _Plan(NamedTuple):
@@ -201,10 +212,12 @@ def _plan(samples: int, channels: int, width: int, outputs: int, window: Window)
     return _Plan(tiles, cut, parts, splits, pixel_places(tiles, width, window.pw), output_places(tiles, window.out_width))
 
 
-def _convolve(x: Array, weight: Array, turned: bool, bias: Array, window: Window, y: Array) -> Array | None:
+def _convolve(x: Array, weight: Array, turned: bool, bias: Array, window: Window, y: Array, indices: Array | None = None
+              ) -> Array | None:
     """Fill y; the numbers of the images where some of it is not finite, and perhaps wrong.
 
-    The weight (O, C, 3, 3) is that of the convolution, or if `turned` that of the convolution whose input gradient y is.
+    The weight (O, C, 3, 3) is that of the convolution, or if `turned` that of the convolution whose input gradient y is. With
+    `indices`, y is ReLU of the maxima, and these are their places.
     """
     (samples, channels), outputs = x.shape[:2], bias.size
     tiles, cut, parts, splits, places, out_places = _plan(samples, channels, x.shape[3], outputs, window)
@@ -216,12 +229,13 @@ def _convolve(x: Array, weight: Array, turned: bool, bias: Array, window: Window
     padded_bias = np.zeros(whole(outputs), x.dtype)
     padded_bias[:outputs] = bias
     finite, source = np.ones(samples, np.bool_), Source(-window.ph, 4)
+    pooling = NO_POOLING if indices is None else pooling_of(tiles, window.out_width, indices)
     if splits == 1:
-        _convolve_parallel(x, source, tiles, cut, places, transformed, padded_bias, out_places, y, finite)
+        _convolve_parallel(x, source, tiles, cut, places, transformed, padded_bias, out_places, pooling, y, finite)
     else:  # few tiles: tasks share their pixels
         pixels = empty((parts, -(-channels // cut.width), PRODUCTS * cut.pixels_step), x.dtype)
         _transform_parallel(x, source, tiles, cut, places, pixels)
-        _convolve_shared(pixels, channels, tiles, cut, splits, transformed, padded_bias, out_places, y, finite)
+        _convolve_shared(pixels, channels, tiles, cut, splits, transformed, padded_bias, out_places, pooling, y, finite)
     return None if finite.all() else np.flatnonzero(~finite)
 
 
@@ -236,6 +250,18 @@ def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array) -> 
         part = np.empty((doubtful.size, *y.shape[1:]), y.dtype)
         _direct.convolve(x[doubtful], weight, bias, window, part)
         y[doubtful] = part
+
+
+def convolve_and_pool(x: Array, weight: Array, bias: Array, window: Window, y: Array, indices: Array) -> None:
+    """Fill y (N, O, OH // 2, OW // 2) with ReLU of the maxima of 2x2 results of `convolve`, and `indices` with their places."""
+    doubtful = _convolve(x, weight, False, bias, window, y, indices)
+    if doubtful is not None:
+        part = np.empty((doubtful.size, y.shape[1], window.out_height, window.out_width), y.dtype)
+        _direct.convolve(x[doubtful], weight, bias, window, part)
+        maxima, places = np.empty((doubtful.size, *y.shape[1:]), y.dtype), np.empty((doubtful.size, *y.shape[1:]), np.int64)
+        planes, *pooled = (array.reshape(-1, *array.shape[2:]) for array in (part, maxima, places))
+        max_2x2(planes, True, *pooled)
+        y[doubtful], indices[doubtful] = maxima, places
 
 
 def grad_input(g: Array, weight: Array, window: Window, dx: Array) -> None:
