@@ -71,10 +71,10 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
         return _joined(arrays, axis)
 
     def stack(*arrays: Array, axis: int) -> Any:
-        expanded = [np.expand_dims(array, axis) for array in arrays]
-        if sum(array.nbytes for array in arrays) < _LARGE_JOIN or not _alike(expanded, axis):
+        if sum(array.nbytes for array in arrays) < _LARGE_JOIN:
             return plain_stack(*arrays, axis=axis)
-        return _joined(expanded, axis)
+        expanded = [np.expand_dims(array, axis) for array in arrays]
+        return _joined(expanded, axis) if _alike(expanded, axis) else plain_stack(*arrays, axis=axis)
 
     return {"copy": copy, "fill": fill, "flip": flip, "empty": new_array, "full": full, "contiguous": contiguous,
             "reshape": reshape, "concatenate": concatenate, "stack": stack}

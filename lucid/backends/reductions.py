@@ -18,6 +18,7 @@ Array = Any
 Kernel = Callable[..., Any]
 
 _DOT = 1 << 16  # elements of an inner product: few enough for float32 to lose few digits
+_ALONE = 10_000  # up to so many OpenBLAS computes one on one thread
 _FEWEST = 16  # numbers that the first of two sums adds up: with fewer, the second has too much left
 
 
@@ -102,9 +103,12 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
         return _shaped(_kernels().logsumexp(x, view), x, axis, keepdims)
 
     def norm2(x: Array, *, axis: Any, keepdims: bool) -> Array:
-        if x.size < LARGE or not (axis is None or _dimensions(axis) == x.ndim) or x.dtype.char not in "fd":
+        if not (axis is None or _dimensions(axis) == x.ndim) or x.dtype.char not in "fd":
             return plain_norm2(x, axis=axis, keepdims=keepdims)
         flat = x.reshape(-1)
+        if x.size <= _ALONE:
+            norm = np.sqrt(np.dot(flat, flat))
+            return _shaped(norm, x, None, True) if keepdims else norm
         # Squares that are too large are inf. OpenBLAS would take threads, which spin afterwards.
         with np.errstate(all="ignore"), blas.one_thread:
             squares = [np.dot(part, part) for part in (flat[i:i + _DOT] for i in range(0, x.size, _DOT))]
