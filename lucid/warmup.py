@@ -282,6 +282,13 @@ def _resampling(dtype: Any, device: str, sizes: Sequence[int]) -> None:
         F.interpolate(_random(1, 2, size, size, like=(dtype, device)), scale_factor=2, mode="bilinear").square().sum().backward()
 
 
+def _grid_sample(dtype: Any, device: str, sizes: Sequence[int]) -> None:
+    for dims in (2, 3):
+        theta = _random(1, dims, dims + 1, like=(dtype, device))
+        x = _random(1, 2, *(8,) * dims, like=(dtype, device))
+        F.grid_sample(x, F.affine_grid(theta, x.shape, align_corners=False), align_corners=False).square().sum().backward()
+
+
 #: What runs the kernels of a family: `recipe(dtype, device, sizes)`.
 RECIPES: dict[str, Recipe] = {
     "elementwise": _elementwise, "in_place": _in_place, "combination": _combination, "half_precision": _half_precision,
@@ -291,6 +298,7 @@ RECIPES: dict[str, Recipe] = {
     "conv2d": _conv2d, "conv2d_relu_max_pool2d": _conv2d_relu_max_pool2d, "pool2d": _pool2d, "embedding": _embedding,
     "random": _random_numbers, "optimizer": _optimizer, "bounds": _bounds, "fused": _fused, "formulas": _formulas,
     "special": _special, "products": _products, "recurrent": _recurrent, "resampling": _resampling,
+    "grid_sample": _grid_sample,
 }
 
 

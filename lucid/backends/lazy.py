@@ -20,6 +20,7 @@ FAMILIES = {
     "conv2d_relu_max_pool2d": "conv2d_relu_max_pool2d conv2d_relu_max_pool2d_grad_parameters",
     "pool2d": "max_pool2d adaptive_max_pool2d max_pool2d_grad max_pool2d_gather max_unpool2d avg_pool2d avg_pool2d_grad "
               "adaptive_avg_pool2d adaptive_avg_pool2d_grad",
+    "grid_sample": "grid_sample grid_sample_grad",
     "embedding": "embedding_grad",
     "recurrent": "recurrence recurrence_grad",
     "random": "random_uniform random_normal random_integers dropout",

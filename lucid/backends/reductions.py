@@ -4,6 +4,7 @@ A launch, and Numba's import with the first, would cost more than a small sum.
 """
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +22,7 @@ _ALONE = 10_000  # up to so many OpenBLAS computes one on one thread
 _FEWEST = 16  # numbers that the first of two sums adds up: with fewer, the second has too much left
 
 
+@functools.cache
 def _kernels() -> Any:
     from lucid_kernels.cpu import reduction  # compiles with Numba: imported with the first large array
 

@@ -472,9 +472,9 @@ def recurrence_grad(g: MetaArray | None, g_hidden: MetaArray | None, g_cell: Met
 
 
 @_entry
-def attention(q: MetaArray, k: MetaArray, v: MetaArray, mask: MetaArray | None, *, scale: float, is_causal: bool, out: Any = None
-              ) -> tuple[MetaArray, ...]:
-    return delivered((blank((*q.shape[:3], v.shape[3]), q.dtype), blank(q.shape[:3], q.dtype)), out)
+def attention(q: MetaArray, k: MetaArray, v: MetaArray, mask: MetaArray | None, *, scale: float, is_causal: bool,
+              with_grad: bool, out: Any = None) -> tuple[MetaArray | None, ...]:
+    return delivered((blank((*q.shape[:3], v.shape[3]), q.dtype), blank(q.shape[:3], q.dtype), None), out)
 
 
 @_entry

@@ -273,6 +273,7 @@ def test_halves(dtype):
     np.testing.assert_allclose(dbias.astype(np.float32), y.astype(np.float64).sum((0, 2, 3)), rtol=1e-2)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("case", [*CASES.values(), *LARGE.values()], ids=[*CASES, *LARGE])
 def test_like_torch(case):
     torch = pytest.importorskip("torch")
