@@ -15,6 +15,7 @@ from . import (
     functions,
     indexing,
     lapack,
+    large_elementwise,
     lazy,
     masks,
     movement,
@@ -150,6 +151,7 @@ TABLE |= reductions.table(TABLE)
 TABLE |= scans.table(TABLE)
 TABLE |= elementwise.table(np)
 _small_leaky_relu, TABLE["leaky_relu"] = TABLE["leaky_relu"], _leaky_relu
+TABLE |= large_elementwise.table(TABLE)
 lazy.kernels("lucid_kernels.cpu", TABLE)
 
 
