@@ -150,8 +150,8 @@ TABLE["exp"] = _exp
 TABLE |= reductions.table(TABLE)
 TABLE |= scans.table(TABLE)
 TABLE |= elementwise.table(np)
-_small_leaky_relu, TABLE["leaky_relu"] = TABLE["leaky_relu"], _leaky_relu
 TABLE |= large_elementwise.table(TABLE)
+_small_leaky_relu, TABLE["leaky_relu"] = TABLE["leaky_relu"], _leaky_relu
 lazy.kernels("lucid_kernels.cpu", TABLE)
 
 
