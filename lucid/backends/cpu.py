@@ -15,6 +15,7 @@ from . import (
     functions,
     indexing,
     lapack,
+    large_elementwise,
     lazy,
     masks,
     movement,
@@ -149,6 +150,7 @@ TABLE["exp"] = _exp
 TABLE |= reductions.table(TABLE)
 TABLE |= scans.table(TABLE)
 TABLE |= elementwise.table(np)
+TABLE |= large_elementwise.table(TABLE)
 _small_leaky_relu, TABLE["leaky_relu"] = TABLE["leaky_relu"], _leaky_relu
 lazy.kernels("lucid_kernels.cpu", TABLE)
 
