@@ -50,7 +50,10 @@ def _linear(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None) -> Any:
     """`linear`; large products add the bias while they write their result."""
     if bias is None or x.ndim < 2 or x.size == 0 or x.dtype in functions.HALVES or not x.dtype == weight.dtype == bias.dtype:
         return _plain_linear(x, weight, bias)
-    rows = blas.matmul(x.reshape(-1, x.shape[-1]), weight.T, np.ascontiguousarray(bias))
+    bias = np.ascontiguousarray(bias)
+    if x.ndim == 2:
+        return blas.matmul(x, weight.T, bias)
+    rows = blas.matmul(x.reshape(-1, x.shape[-1]), weight.T, bias)
     return rows.reshape(*x.shape[:-1], rows.shape[1])
 
 
