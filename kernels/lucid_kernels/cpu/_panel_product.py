@@ -178,12 +178,13 @@ def suits(a: Array, b: Array) -> bool:
     return waste(operands) <= (_MOST_WASTE_CONTIGUOUS if operands.right_contiguous else _MOST_WASTE)
 
 
-def matmul(a: Array, b: Array, bias: Array | None = None) -> Array:
+def matmul(a: Array, b: Array, bias: Array | None = None, out: Array | None = None) -> Array:
     """``a @ b + bias``, bit for bit the same on any number of threads, for matrices of float32 or of float64, not empty.
 
-    `a` (m, k) and `b` (k, n) have at least 8 rows and 8 columns and unit steps along rows or columns. `bias` (n,) is contiguous.
+    `a` (m, k) and `b` (k, n) have at least 8 rows and 8 columns and unit steps along rows or columns. `bias` (n,) and `out` are
+    contiguous.
     """
-    result, item, k = empty((a.shape[0], b.shape[1]), a.dtype), a.itemsize, a.shape[1]
+    result, item, k = empty((a.shape[0], b.shape[1]), a.dtype) if out is None else out, a.itemsize, a.shape[1]
     turned, rows, columns = tiles_of(_operands(a, b), THREADS.value)
     if turned:
         a, b = b.T, a.T
