@@ -59,8 +59,8 @@ def _slices(shape: tuple[int, ...], index: tuple[Any, ...]) -> tuple[int, int, A
 
 def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
     """Entries in the place of `plain` ones, which serve few indices and unusual shapes and dtypes."""
-    plain_gather, plain_grad, plain_scatter, plain_reduce, copy = (
-        plain[name] for name in ("gather", "gather_grad", "scatter", "scatter_reduce", "copy")
+    plain_gather, plain_grad, plain_scatter, plain_reduce, copy, plain_sums, plain_maxima = (
+        plain[name] for name in ("gather", "gather_grad", "scatter", "scatter_reduce", "copy", "bag_sums", "bag_maxima")
     )
 
     def gather(x: Array, indices: Array, *, axis: int) -> Array:
@@ -106,7 +106,22 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
                 return result.astype(x.dtype, copy=False)
         return plain_reduce(x, indices, source, axis=axis, reduce=reduce)
 
-    return {"gather": gather, "gather_grad": gather_grad, "scatter": scatter, "scatter_reduce": scatter_reduce}
+    def bag_sums(weight: Array, indices: Array, offsets: Array, factors: Array | None, scale: Array | None) -> Array:
+        if indices.size * weight.shape[1] < _LARGE or weight.dtype in HALVES:
+            return plain_sums(weight, indices, offsets, factors, scale)
+        from lucid_kernels.cpu import embedding_bag as kernels
+
+        return kernels.sum_bags(weight, indices, offsets, factors)
+
+    def bag_maxima(weight: Array, indices: Array, offsets: Array) -> Array:
+        if indices.size * weight.shape[1] < _LARGE or weight.dtype in HALVES:
+            return plain_maxima(weight, indices, offsets)
+        from lucid_kernels.cpu import embedding_bag as kernels
+
+        return kernels.find_maxima(weight, indices, offsets)
+
+    return {"bag_sums": bag_sums, "bag_maxima": bag_maxima, "gather": gather, "gather_grad": gather_grad, "scatter": scatter,
+            "scatter_reduce": scatter_reduce}
 
 
 def _combined(result: Array, indices: Array, source: Any, axis: int, kind: int) -> bool:
