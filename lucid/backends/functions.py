@@ -396,7 +396,8 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
 
     @entry
     def stack(*arrays: Array, axis: int) -> Array:
-        return xp.stack(arrays, axis=axis)
+        shape = (*arrays[0].shape[:axis], 1, *arrays[0].shape[axis:])
+        return xp.concatenate([array.reshape(shape) for array in arrays], axis=axis)  # half of the time of xp.stack
 
     @entry
     def split(x: Array, *, boundaries: tuple[int, ...], axis: int) -> tuple[Array, ...]:
