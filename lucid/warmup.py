@@ -169,7 +169,10 @@ def _attention(dtype: Any, device: str, sizes: Sequence[int]) -> None:
 def _embedding(dtype: Any, device: str, sizes: Sequence[int]) -> None:
     for size in sizes:
         indices = lucid.randint(0, size, (size,), device=device)
-        F.embedding(indices, _random(size, 2 * size, like=(dtype, device))).square().sum().backward()
+        table = _random(size, 2 * size, like=(dtype, device))
+        F.embedding(indices, table).square().sum().backward()
+        for mode in ("sum", "max"):
+            F.embedding_bag(indices.reshape(-1, 2), table, mode=mode).square().sum().backward()
 
 
 def _layer_norm(dtype: Any, device: str, sizes: Sequence[int]) -> None:

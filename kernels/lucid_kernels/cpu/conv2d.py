@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from . import _winograd, _winograd_grad_weight, blas, reduction
+from . import _pointwise, _winograd, _winograd_grad_weight, blas, reduction
 from ._columns import convolve_by_tiles, grad_input_by_tiles, grad_weight_by_tiles
 from ._depthwise import depthwise, depthwise_grad_input, depthwise_grad_weight
 from ._direct import convolve, grad_input, suits, suits_forward
@@ -20,7 +20,7 @@ from ._direct_grad_weight import grad_weight, suits_grad_weight
 from ._direct_transposed import grad_input_strided
 from ._layout import PARALLEL_FROM, Array, contiguous, deliver, outputs, result, upcast_half
 from ._pool import empty
-from ._row_copies import Window
+from ._row_copies import Window, thinned
 
 Pair = tuple[int, int]
 
@@ -84,6 +84,16 @@ def _is_depthwise(weight_shape: tuple[int, ...], groups: int) -> bool:
 def _is_product(input_shape: tuple[int, ...], window: Window, groups: int) -> bool:
     """Whether the taps cover the image, and each sample has one output: a product of matrices."""
     return groups == 1 and window[:2] == input_shape[2:] and window[4:6] == (0, 0) and window[8:] == (1, 1)
+
+
+def _is_pointwise(window: Window, groups: int) -> bool:
+    """A single tap that meets pixels only, of all channels."""
+    return groups == window.kh == window.kw == 1 and (window.ph, window.pw) == (0, 0)
+
+
+def _is_large(g: Array, channels: int) -> bool:
+    """Whether the product of matrices that an image of g (N, O, H, W) makes for 1x1 taps is worth a call."""
+    return g[0].size * channels >= blas.TILES_FROM
 
 
 def _flat(array: Array) -> Array:
@@ -151,6 +161,8 @@ def conv2d_grad_input(
     weight = weight[met]
     if g.size and weight.size and _is_product(tuple(input_shape), window, groups):
         return deliver(out, blas.matmul(_flat(g), _flat(weight)).reshape(input_shape))
+    if len(g) == 1 and _is_pointwise(window, groups) and g.shape[2:] == input_shape[2:] and _is_large(g, weight.shape[1]):
+        return deliver(out, blas.matmul(_flat(weight).T, _flat(g[0])).reshape(input_shape))
     dx = result(out, tuple(input_shape), g.dtype)
     g = contiguous(g)
     if g.size == 0 or dx.size == 0:
@@ -227,9 +239,11 @@ def _grad_met_parameters(g: Array, x: Array, window: Window, groups: int, dweigh
     if g.size == 0 or x.size == 0:
         dweight.fill(0)
     elif _is_product(x.shape, window, groups):
-        dweight[...] = blas.matmul(_flat(g).T, _flat(x)).reshape(dweight.shape)
+        blas.matmul(_flat(g).T, _flat(x), out=dweight.reshape(dweight.shape[0], -1))
     elif _is_depthwise(dweight.shape, groups):
         depthwise_grad_weight(g, x, window, dweight)
+    elif _is_pointwise(window, groups) and _is_large(g, x.shape[1]):
+        _pointwise.grad_weight(g, x if g.shape[2:] == x.shape[2:] else thinned(x, window), dweight)
     elif _winograd.suits(x, window, groups, dweight.shape[0]):
         _winograd_grad_weight.grad_weight(g, x, window, dweight, dbias)
         return
