@@ -75,6 +75,12 @@ def test_gradients_of_broadcast_arrays() -> None:
     np.testing.assert_allclose(b.grad.numpy(), -ROWS / b.detach().numpy() ** 2)
 
 
+@pytest.mark.filterwarnings("error")
+def test_numbers_beyond_the_dtype_are_infinite() -> None:
+    ones = lucid.ones(ROWS, COLUMNS)
+    assert (ones * 1e40).min().item() == math.inf == ones.clamp(1e300).min().item()
+
+
 def test_the_operation_keeps_its_name() -> None:
     names: list[str] = []
     with backends.observe(lambda name, *call: names.append(name)):
