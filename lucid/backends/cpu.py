@@ -15,6 +15,7 @@ from . import (
     functions,
     indexing,
     lapack,
+    large_elementwise,
     lazy,
     linear,
     masks,
@@ -49,7 +50,10 @@ def _linear(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None) -> Any:
     """`linear`; large products add the bias while they write their result."""
     if bias is None or x.ndim < 2 or x.size == 0 or x.dtype in functions.HALVES or not x.dtype == weight.dtype == bias.dtype:
         return _plain_linear(x, weight, bias)
-    rows = blas.matmul(x.reshape(-1, x.shape[-1]), weight.T, np.ascontiguousarray(bias))
+    bias = np.ascontiguousarray(bias)
+    if x.ndim == 2:
+        return blas.matmul(x, weight.T, bias)
+    rows = blas.matmul(x.reshape(-1, x.shape[-1]), weight.T, bias)
     return rows.reshape(*x.shape[:-1], rows.shape[1])
 
 
@@ -155,6 +159,7 @@ TABLE |= reductions.table(TABLE)
 TABLE |= linear.table(TABLE, _product_and_sums)
 TABLE |= scans.table(TABLE)
 TABLE |= elementwise.table(np)
+TABLE |= large_elementwise.table(TABLE)
 _small_leaky_relu, TABLE["leaky_relu"] = TABLE["leaky_relu"], _leaky_relu
 lazy.kernels("lucid_kernels.cpu", TABLE)
 

@@ -188,12 +188,13 @@ def suits(a: Array, b: Array) -> bool:
     return waste(operands) <= (_MOST_WASTE_CONTIGUOUS if operands.right_contiguous else _MOST_WASTE)
 
 
-def matmul(a: Array, b: Array, bias: Array | None = None) -> Array:
+def matmul(a: Array, b: Array, bias: Array | None = None, out: Array | None = None) -> Array:
     """``a @ b + bias``, bit for bit the same on any number of threads, for matrices of float32 or of float64, not empty.
 
-    `a` (m, k) and `b` (k, n) have at least 8 rows and 8 columns and unit steps along rows or columns. `bias` (n,) is contiguous.
+    `a` (m, k) and `b` (k, n) have at least 8 rows and 8 columns and unit steps along rows or columns. `bias` (n,) and `out` are
+    contiguous.
     """
-    return _product(a, b, bias, np.empty(0))
+    return _product(a, b, bias, np.empty(0), out)
 
 
 def matmul_and_sums(a: Array, b: Array) -> tuple[Array, Array | None]:
@@ -205,11 +206,11 @@ def matmul_and_sums(a: Array, b: Array) -> tuple[Array, Array | None]:
         return matmul(a, b), None
     lanes, m = VECTOR_BYTES // a.itemsize, a.shape[0]
     sums = np.zeros(-(-m // lanes) * lanes)
-    return _product(a, b, None, sums), sums[:m].astype(a.dtype)
+    return _product(a, b, None, sums, None), sums[:m].astype(a.dtype)
 
 
-def _product(a: Array, b: Array, bias: Array | None, row_sums: Array) -> Array:
-    result, item, k = empty((a.shape[0], b.shape[1]), a.dtype), a.itemsize, a.shape[1]
+def _product(a: Array, b: Array, bias: Array | None, row_sums: Array, out: Array | None) -> Array:
+    result, item, k = empty((a.shape[0], b.shape[1]), a.dtype) if out is None else out, a.itemsize, a.shape[1]
     turned, rows, columns = tiles_of(_operands(a, b), THREADS.value)
     if turned:
         a, b = b.T, a.T

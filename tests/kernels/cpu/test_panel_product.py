@@ -109,12 +109,14 @@ def test_large_products_of_suitable_shape_go_here(threads: int, monkeypatch: pyt
     monkeypatch.setattr(THREADS, "value", threads)
     taken = []
     original = _panel_product.matmul
-    monkeypatch.setattr(_panel_product, "matmul", lambda a, b, bias: (taken.append(b.shape), original(a, b, bias))[1])
+    monkeypatch.setattr(_panel_product, "matmul", lambda a, b, *rest: (taken.append(b.shape), original(a, b, *rest))[1])
     bias = {n: normal((n,), np.float32) for n in (256, 1000, 10)}
     for m, k, n in ((256, 256, 256), (300, 2000, 1000), (2000, 500, 10)):
         a, b = normal((m, k), np.float32), normal((k, n), np.float32, 1)
         np.testing.assert_allclose(gemm.matmul(a, b, bias[n]), a @ b + bias[n], rtol=1e-3, atol=1e-3)
-        np.testing.assert_allclose(blas.matmul(a, b, bias[n]), a @ b + bias[n], rtol=1e-3, atol=1e-3)
+        out = np.empty((m, n), np.float32)
+        assert blas.matmul(a, b, bias[n], out) is out
+        np.testing.assert_allclose(out, a @ b + bias[n], rtol=1e-3, atol=1e-3)
     assert taken == ([(256, 256)] * 2 + [(2000, 1000)] * 2 if VECTOR_BYTES == 64 else [])  # the last would waste half a panel
 
 
