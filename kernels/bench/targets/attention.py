@@ -46,10 +46,10 @@ def _case(side: Side, shape: tuple[int, ...], causal: bool) -> Case:
             scores[np.triu_indices(positions, 1)] = -np.inf
         return softmax(scores) @ v
 
-    # Two products forward and four backward; where the probabilities are too large to keep, the scores once more. A causal mask
-    # leaves half of each.
+    # Two products forward and four backward; where it does not pay to keep the probabilities, the scores once more. A causal
+    # mask leaves half of each.
     product = 2 * batch * heads * positions * positions * width
-    products = 6 if positions <= 4 * width else 7
+    products = 6 if positions <= 4 * width and not causal else 7
     return target(side, f"attention {'x'.join(map(str, shape))}{' causal' if causal else ''} forward + backward", BOUND, both,
                   needs=("nn.functional.scaled_dot_product_attention",), flops=products * product // (2 if causal else 1),
                   bytes=8 * arrays[0].nbytes, exact=exact, part=np.s_[0, 0])

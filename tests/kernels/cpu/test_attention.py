@@ -135,10 +135,11 @@ def test_empty(empty, causal):
         np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-5)
 
 
-def test_exponentials_are_kept_only_for_a_gradient_and_short_sequences():
+def test_exponentials_are_kept_only_for_a_gradient_of_short_sequences_that_see_everything():
     _, q, k, v, _ = reference.data((1, 1, 1, 8, 256, 64, 3), None, np.float32)
     assert attention(q, k, v, None, scale=SCALE, is_causal=False, with_grad=True)[2] is not None
     assert attention(q, k, v, None, scale=SCALE, is_causal=False, with_grad=False)[2] is None
+    assert attention(q, k, v, None, scale=SCALE, is_causal=True, with_grad=True)[2] is None
     k, v = (np.concatenate([a, a[:, :, :1]], 2) for a in (k, v))
     assert attention(q, k, v, None, scale=SCALE, is_causal=False, with_grad=True)[2] is None
 
