@@ -121,15 +121,17 @@ def _extremes(plain: dict[str, Kernel]) -> dict[str, Kernel]:
     """`max`, `argmax`, `max_with_indices` and the same for `min`."""
     plain = dict(plain)  # the caller puts the results into the table that it passes
 
-    def found(x: Array, axis: Any, smallest: bool, located: bool) -> tuple[Array, Array] | None:
+    def found(x: Array, axis: Any, smallest: bool, located: bool) -> tuple[Array, Any] | None:
         view = _kernels().view_of(x, axis) if x.size >= LARGE else None
         if view is None or max(view[1:]) >= 1 << 31:
             return None
         from lucid_kernels.cpu import extremes
 
-        if view[2] != 1 and view[2] < extremes.NARROWEST:
+        if not extremes.serves(view, located=located):
             return None
-        result: tuple[Array, Array] = extremes.extremes(x, view, smallest=smallest, located=located)
+        if view[2] != 1 and not located:
+            return extremes.extreme_values(x, view, smallest=smallest), None
+        result: tuple[Array, Any] = extremes.extremes(x, view, smallest=smallest, located=located)
         return result
 
     def three(name: str) -> dict[str, Kernel]:

@@ -116,6 +116,13 @@ def matmul(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None = None, out: np
     return _plus(np.matmul(a, b, out=out), bias)
 
 
+def matmul_and_sums(a: np.ndarray, b: np.ndarray) -> tuple[Any, np.ndarray | None]:
+    """``a @ b`` of matrices, and the sums of the rows of `a`; None instead where no product has them at hand."""
+    if a.size * b.shape[1] >= TILES_FROM and a.shape[1] == b.shape[0] > 1 and _shared(a, b):
+        return _gemm().matmul_and_sums(a, b)
+    return matmul(a, b), None
+
+
 def _plus(result: Any, bias: np.ndarray | None) -> Any:
     if bias is not None:
         result += bias

@@ -102,6 +102,14 @@ def matmul(a: Array, b: Array, bias: Array | None = None, out: Array | None = No
     return result
 
 
+def matmul_and_sums(a: Array, b: Array) -> tuple[Array, Array | None]:
+    """``a @ b``, and the sums of the rows of `a` where our own product packs them, else None."""
+    a, b = _layout(a)[0], _layout(b)[0]
+    if _panel_product.suits(a, b):
+        return _panel_product.matmul_and_sums(a, b)
+    return matmul(a, b), None
+
+
 def _tiled(a: Array, b: Array, flag_a: int, lda: int, flag_b: int, ldb: int, out: Array | None) -> Array:
     """``a @ b`` in as many tiles as there are threads."""
     (m, k), n = a.shape, b.shape[1]

@@ -250,7 +250,7 @@ def _rows_of_pieces(view: View) -> tuple[int, int]:
     return rows, -(-length // rows)
 
 
-def _joined_rows(length: int, inner: int) -> int:
+def joined_rows(length: int, inner: int) -> int:
     """How many rows of a few columns are summed as one: a power of two that divides their number."""
     joined = 1
     while 2 * joined * inner <= _FEW_COLUMNS and length % (2 * joined) == 0:
@@ -270,7 +270,7 @@ def total(x: Array, view: View) -> Array:
         totals = np.empty(outer * pieces)
         _sum_rows(flat, length, pieces, totals)
         return totals.reshape(outer, pieces, 1)[:, 0] if pieces == 1 else totals.reshape(outer, pieces, 1).sum(axis=1)
-    joined = _joined_rows(length, inner)
+    joined = joined_rows(length, inner)
     length, width = length // joined, joined * inner
     rows, pieces = _rows_of_pieces((outer, length, width))
     totals = np.empty((outer, pieces, width))

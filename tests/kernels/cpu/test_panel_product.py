@@ -51,6 +51,20 @@ def test_products_at_the_edges_of_tiles_panels_and_blocks(shape: Any, left: str,
 
 
 @each_dtype
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("shape", [(8, 5, 9), (71, 300, 600), (530, 257, 33), (300, 1030, 17)], ids=str)
+def test_sums_of_the_rows_that_a_product_packs(shape: Any, layout: str, dtype: Any) -> None:
+    m, k, n = shape
+    a, b = normal((m, k), dtype), normal((k, n), dtype, 1)
+    product, sums = _panel_product.matmul_and_sums(LAYOUTS[layout](a), b)
+    np.testing.assert_array_equal(product, _panel_product.matmul(LAYOUTS[layout](a), b))
+    assert (sums is None) == ("columns" not in layout)
+    if sums is not None:
+        assert sums.dtype == dtype
+        np.testing.assert_allclose(sums, a.sum(1, dtype=np.float64), rtol=np.finfo(dtype).eps, atol=1e-13)
+
+
+@each_dtype
 @pytest.mark.parametrize("shape", [(201, 700, 577), (24, 700, 577)], ids=str)
 @pytest.mark.parametrize("right", ["rows", "columns"])
 def test_the_bits_do_not_depend_on_threads(shape: Any, right: str, dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
