@@ -57,14 +57,18 @@ LAYERS = (
 )
 
 
-POOLED = Layer("3x3 1->32@28", 64, 1, 32, 28, 3, padding=1, bias=True)
+POOLED = (
+    Layer("3x3 1->32@28", 64, 1, 32, 28, 3, padding=1, bias=True),
+    Layer("3x3 32->64@14", 64, 32, 64, 14, 3, padding=1, bias=True),
+)
 
 
 def cases(side: Side) -> Iterator[Case]:
-    """Layers of ResNet, one of MobileNet, the two of the digits net, and one with ReLU and pooling."""
+    """Layers of ResNet, one of MobileNet, the two of the digits net, and two with ReLU and pooling."""
     for layer in LAYERS[-2:] if side.quick else LAYERS:
         yield from _cases(side, layer)
-    yield from _pooled_cases(side, POOLED)
+    for layer in POOLED:
+        yield from _pooled_cases(side, layer)
 
 
 def _cases(side: Side, layer: Layer) -> Iterator[Case]:
