@@ -74,6 +74,7 @@ class Tensor:
 
     __slots__ = ("__dict__", "__weakref__", "_array", "_grad", "_node", "_version_box", "_view")
     __array_priority__ = 1000  # NumPy on the left of an operator leaves the work to Tensor
+    _replaceable = False  # whether other memory, with a history of its own, may be put behind the object
     _pickled_with_memory = False  # whether the pickle of a slice holds all the memory that it is a slice of
 
     _array: Any
@@ -331,7 +332,7 @@ class Tensor:
         self._version_box.bump()
 
     def _for_graph(self) -> Tensor:
-        """What a recorded operation saves: this tensor, unless other memory may be put behind the object."""
+        """What a recorded operation saves: this tensor, unless it is `_replaceable`."""
         return self
 
     def detach(self) -> Tensor:

@@ -74,6 +74,7 @@ CASES: dict[str, tuple[Call, str]] = {
 }
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("name", CASES)
 def test_error_is_of_pytorchs_class_and_says_what_is_wrong(name):
     call, message = CASES[name]

@@ -13,6 +13,7 @@ from lucid_kernels.cpu import _chunked, combination, elementwise
 import lucid
 from lucid import backends, warmup
 from lucid.backends.lazy import FAMILIES
+from lucid.ops import _large
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 # The optimizers call their multi-tensor forms.
@@ -48,14 +49,17 @@ def test_streaming_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (combination._select, np.uint8, np.uint64, np.uint64, np.uint64) in compiled
 
 
-def test_formulas() -> None:
+def test_formulas(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With few elements that count as many, for which the kernels are those of `tests/ops/test_large.py`."""
+    monkeypatch.setattr(_large, "LARGE", 1)
+    monkeypatch.setattr(warmup, "LARGE", 24)
     names: list[str] = []
     with backends.observe(lambda name, *rest: names.append(name)):
         warmup.RECIPES["formulas"](lucid.float32, "cpu", (warmup.SMALL, warmup.LARGE))
     assert names.count("fused") > 50
 
 
-@pytest.mark.parametrize("family", ["copies", "in_place", "combination", "half_precision", "indices", "masks", "sorting"])
+@pytest.mark.parametrize("family", ["copies", "in_place", "broadcast", "combination", "half_precision", "indices", "masks", "sorting"])
 def test_other_recipes(family: str, device: str) -> None:
     warmup.RECIPES[family](lucid.float32, device, (warmup.SMALL,))
 
@@ -69,7 +73,7 @@ def test_the_state_of_random_numbers_is_kept() -> None:
 
 
 def test_the_next_process_compiles_nothing(tmp_path: pathlib.Path) -> None:
-    done = run(tmp_path, "-m", "lucid.warmup", "softmax", "bounds", "--dtypes", "float32")
+    done = run(tmp_path, "-m", "lucid.warmup", "embedding", "bounds", "--dtypes", "float32")
     assert done.returncode == 0, done.stderr
     assert "2 families and dtypes" in done.stdout and str(tmp_path) in done.stdout
     assert done.stderr == ""  # no progress bar where there is no terminal
@@ -82,9 +86,9 @@ class Listener(event.Listener):
     def on_start(self, event): compiled.append(event.data['dispatcher'].py_func.__name__)
     def on_end(self, event): pass
 event.register('numba:compile', Listener())
-warmup.warm_up('softmax', 'float32')
-from lucid_kernels.cpu import softmax
-print([name for name in compiled if name in vars(softmax)])
+warmup.warm_up('embedding', 'float32')
+from lucid_kernels.cpu import embedding
+print([name for name in compiled if name in vars(embedding)])
 """
     done = run(tmp_path, "-c", code)
     assert done.stdout.strip() == "[]", done.stderr

@@ -145,6 +145,9 @@ def canonical_dim(dim: int, ndim: int) -> int:
 
 def canonical_dims(dim: Any, ndim: int) -> tuple[int, ...]:
     """The dimensions meant by `dim` (None or an empty tuple: all), each once. Raises RuntimeError for repetitions."""
+    if dim.__class__ is int:
+        axis = canonical_dim(dim, ndim)
+        return (axis,) if ndim else ()
     if dim is None or (isinstance(dim, (tuple, list)) and not dim):
         return tuple(range(ndim))
     dims = tuple(canonical_dim(d, ndim) for d in (dim if isinstance(dim, (tuple, list)) else (dim,)))

@@ -42,8 +42,8 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
             raise TypeError(f"expected Tensor as element {position} in argument 0, but got {type(tensor).__name__}")
         if not tensor._array.shape:
             raise RuntimeError(f"zero-dimensional tensor (at position {position}) cannot be concatenated")
-    kept = _of_one_dtype(given)
-    kept = [t for t in kept if t._array.shape != (0,)] or kept[:1]
+    given = _of_one_dtype(given)
+    kept = [t for t in given if t._array.shape != (0,)] or given[:1]
     first = kept[0]._array.shape
     dim = canonical_dim(dim, len(first))
     before, after = first[:dim], first[dim + 1:]
@@ -53,15 +53,6 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
             raise RuntimeError(f"Sizes of tensors must match except in dimension {dim}. Expected shape {list(first)} but got "
                                f"{list(shape)} for tensor number {number} in the list.")
     return concatenate_op(*kept, axis=dim)
-
-
-def _of_one_dtype(tensors: list[Tensor]) -> list[Tensor]:
-    dtype = tensors[0]._array.dtype
-    for tensor in tensors:
-        if tensor._array.dtype != dtype:
-            dtype = common_dtype(tensors)
-            return [t.to(dtype) for t in tensors]
-    return tensors
 
 
 concat = concatenate = cat
@@ -79,6 +70,16 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
             raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and "
                                f"{list(tensor._array.shape)} at entry {number}")
     return _stack(*_of_one_dtype(given), axis=canonical_dim(dim, len(first) + 1))
+
+
+def _of_one_dtype(tensors: list[Tensor]) -> list[Tensor]:
+    """The tensors in the dtype that they have together."""
+    dtype = tensors[0]._array.dtype
+    for tensor in tensors:
+        if tensor._array.dtype != dtype:
+            dtype = common_dtype(tensors)
+            return [t.to(dtype) for t in tensors]
+    return tensors
 
 
 def _each(tensors: tuple[Any, ...], change: Any) -> Any:

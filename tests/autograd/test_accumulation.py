@@ -39,6 +39,7 @@ def values() -> np.ndarray:
     return np.random.default_rng(0).standard_normal((3, 4, 5)).astype(np.float32)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("computed", [False, True], ids=["leaf", "computed"])
 @pytest.mark.parametrize("case", SLICES)
 def test_gradients_of_parts(case: str, computed: bool, device: str) -> None:

@@ -174,6 +174,7 @@ def run(library: Any, seed: int, **keywords: Any) -> list[Any]:
     return [loss.item(), *[None if leaf.grad is None else leaf.grad.tolist() for leaf in leaves]]
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("block", range(10))
 def test_random_programs_agree_with_pytorch(block: int, device: str) -> None:
     torch = pytest.importorskip("torch")

@@ -20,6 +20,7 @@ CASES: dict[str, tuple[Any, ...]] = {
 }
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("window_bytes", [1, 2000, 8000, 1 << 30])
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_parts_do_not_show(case: tuple[Any, ...], window_bytes: int) -> None:

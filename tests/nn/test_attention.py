@@ -47,6 +47,7 @@ def called(options, keywords):
     return script
 
 
+@pytest.mark.torch
 @pytest.mark.filterwarnings("ignore:Support for mismatched")
 @pytest.mark.parametrize("options", VARIANTS, ids=str)
 def test_matches_torch(options, device):
@@ -54,6 +55,7 @@ def test_matches_torch(options, device):
         same_as_torch(called(options, keywords), *arrays(**options), device=device)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("shared", ["all", "key and value"])
 @pytest.mark.parametrize("batch_first", [False, True])
 @pytest.mark.parametrize("need_weights", [False, True])

@@ -20,6 +20,7 @@ def test_linear(device):
     same_as_torch(lambda t, F, x, w: F.linear(x, w), uniform(4), uniform(2, 4), device=device)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(("mode", "pad"), PADS, ids=str)
 def test_pad(mode, pad, device):
     same_as_torch(lambda t, F, x: F.pad(x, pad, mode), uniform(1, 2, 4, 4), device=device)
@@ -78,6 +79,7 @@ def test_signatures_are_those_of_torch():
         assert list(inspect.signature(getattr(F, name)).parameters)[:len(expected)] == expected, name
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(("call", "match"), [
     (lambda t, F: F.linear(t.ones(4, 3), t.ones(2, 4)), "mat1 and mat2 shapes cannot be multiplied"),
     (lambda t, F: F.one_hot(t.tensor([1.0])), "only applicable to index tensor"),

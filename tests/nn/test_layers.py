@@ -162,6 +162,7 @@ def copy_state(ours: Any, theirs: Any, torch: Any) -> None:
     ours.load_state_dict({name: lucid.from_numpy(value) for name, value in state.items()}, strict=False)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(("make", "shape"), [(make, shape) for _, make, shape in LAYERS], ids=[name for name, *_ in LAYERS])
 def test_layer_is_that_of_torch(make: Make, shape: tuple[int, ...], device: str) -> None:
     torch = pytest.importorskip("torch")
@@ -193,6 +194,7 @@ def test_layer_is_that_of_torch(make: Make, shape: tuple[int, ...], device: str)
         assert str(other.dtype) == f"torch.{value.dtype.name}"
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(("make", "kind"), [(make, kind) for _, make, kind in LOSSES], ids=[name for name, *_ in LOSSES])
 def test_loss_is_that_of_torch(make: Make, kind: str, device: str) -> None:
     torch = pytest.importorskip("torch")
@@ -221,6 +223,7 @@ def test_loss_is_that_of_torch(make: Make, kind: str, device: str) -> None:
 SIGN = np.array([1.0, -1.0, 1.0, -1.0, 1.0, 1.0], "float32")
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("make", [
     lambda n: n.HuberLoss(delta=0.5), lambda n: n.PoissonNLLLoss(full=True), lambda n: n.HingeEmbeddingLoss(0.4),
     lambda n: n.SoftMarginLoss(reduction="sum"), lambda n: n.MultiLabelSoftMarginLoss(), lambda n: n.CosineSimilarity(),

@@ -16,6 +16,7 @@ from tests.nn.parity import same_as_torch
 GENERATOR = np.random.default_rng(0)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("shape", [(2, 5, 3), (2, 3, 2, 2), (1, 4, 2, 1, 2), (2, 1, 3)], ids=str)
 @pytest.mark.parametrize("options", [(2,), (3, 0.1, 0.5, 2.0), (1, 1.0)], ids=str)
 def test_local_response_norm(shape: tuple[int, ...], options: tuple[Any, ...], device: str) -> None:
@@ -60,6 +61,7 @@ IN_PLACE: list[tuple[str, tuple[Any, ...]]] = [
     ("threshold_", (0.1, 7.0)), ("rrelu_", (0.1, 0.3))]
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(("name", "arguments"), IN_PLACE)
 def test_activations_in_place(name: str, arguments: tuple[Any, ...], device: str) -> None:
     torch = pytest.importorskip("torch")
@@ -82,6 +84,7 @@ LAZY: list[tuple[str, tuple[int, ...]]] = [
     ("LazyInstanceNorm3d", (2, 3, 2, 2, 2))]
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(("name", "shape"), LAZY)
 @pytest.mark.parametrize("options", [{}, {"affine": False}, {"track_running_stats": False}], ids=str)
 def test_lazy_normalisations(name: str, shape: tuple[int, ...], options: dict[str, Any], device: str) -> None:

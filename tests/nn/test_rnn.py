@@ -38,6 +38,7 @@ def make(library: Any, name: str, options: dict[str, Any]) -> Any:
     return getattr(library.nn, name)(3, 4, **options, dtype=library.float64)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(("name", "options"), OPTIONS, ids=IDS)
 @pytest.mark.parametrize("with_state", [False, True])
 def test_layers(name: str, options: dict[str, Any], with_state: bool, device: str) -> None:
@@ -51,6 +52,7 @@ def test_layers(name: str, options: dict[str, Any], with_state: bool, device: st
     same_as_torch(script, GENERATOR.normal(size=shape), *(states(name, options, 2) if with_state else []), device=device)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(("name", "options"), OPTIONS, ids=IDS)
 def test_without_a_batch(name: str, options: dict[str, Any], device: str) -> None:
     def script(library: Any, x: Any, *state: Any) -> Any:
@@ -60,6 +62,7 @@ def test_without_a_batch(name: str, options: dict[str, Any], device: str) -> Non
     same_as_torch(script, GENERATOR.normal(size=(4, 3)), *states(name, options), device=device)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(("name", "options"), OPTIONS, ids=IDS)
 @pytest.mark.parametrize("enforce_sorted", [False, True])
 def test_packed(name: str, options: dict[str, Any], enforce_sorted: bool, device: str) -> None:
@@ -86,6 +89,7 @@ def test_packed(name: str, options: dict[str, Any], enforce_sorted: bool, device
     same_as_torch(script, GENERATOR.normal(size=shape), *states(name, options, 4), device=device)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("name", ["RNNCell", "LSTMCell", "GRUCell"])
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("batch", [(), (2,)], ids=str)
@@ -166,6 +170,7 @@ ERRORS: list[Callable[[Any], Any]] = [
 ]
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("number", range(len(ERRORS)))
 def test_errors_and_warnings(number: int) -> None:
     torch = pytest.importorskip("torch")

@@ -33,6 +33,7 @@ def mask(t, kind, length, source, device):
     return None
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("given", OPTIONS, ids=str)
 @pytest.mark.parametrize("kind", [None, "causal", "bool"])
 @pytest.mark.parametrize("padded", [False, True])
@@ -46,6 +47,7 @@ def test_encoder(given, kind, padded, device):
     same_as_torch(script, sequence(3, given), device=device)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("given", OPTIONS, ids=str)
 @pytest.mark.parametrize("kind", [None, "causal", "bool"])
 def test_decoder(given, kind, device):

@@ -23,6 +23,7 @@ MASK = np.array([[True, False, True, True], [False, True, False, True], [True, T
 ADDITIVE = np.where(MASK, uniform(3, 4, seed=3), -np.inf)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(("arrays", "keywords"), [
     (qkv(2, 2, value_width=3), {}),
     (qkv(2, 3), {"is_causal": True}),
@@ -42,6 +43,7 @@ def test_values_and_derivatives(arrays, keywords, device):
     check_derivatives(lambda q, k, v: attend(q, k, v, **keywords), device, *arrays)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("batch", [(2, 3), (2,), (), (2, 1, 2)])
 @pytest.mark.parametrize("kind", ["bool", "float"])
 def test_masks(batch, kind, device):
@@ -189,6 +191,7 @@ def test_on_the_device_meta():
     assert y.shape == (2, 4, 3, 6) and y.is_meta and q.grad.shape == q.shape
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(("call", "match"), [
     (lambda t, f: f(t.ones(4), t.ones(4), t.ones(4)), "at least 2 dimensional"),
     (lambda t, f: f(t.ones(1, 3, 4), t.ones(1, 5, 3), t.ones(1, 5, 4)), "do not fit"),

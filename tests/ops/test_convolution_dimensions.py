@@ -36,6 +36,7 @@ cases = pytest.mark.parametrize(("dims", "transposed", "options"), [
     *[(dims, True, options) for dims in (1, 2, 3) for options in TRANSPOSED]], ids=str)
 
 
+@pytest.mark.torch
 @cases
 def test_matches_torch(dims: int, transposed: bool, options: dict[str, Any], device: str) -> None:
     same_as_torch(lambda t, F, *tensors: function(F, dims, transposed)(*tensors, **options),

@@ -40,6 +40,7 @@ def compare(call: Any, given: list[np.ndarray], device: str, rtol: float = 1e-12
     np.testing.assert_allclose(ours.cpu().numpy(), theirs, rtol=rtol, atol=rtol)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("dtype", ["f8", "c16"])
 @pytest.mark.parametrize("case", EQUATIONS, ids=lambda c: c[0])
 def test_values(case: tuple[Any, ...], dtype: str, device: str) -> None:
@@ -91,6 +92,7 @@ ERRORS = [("ij,jk->ik", (2, 3), (2, 3)), ("ij->ik", (2, 3)), ("ij,jk->ik", (2, 3
           ("ij->i->j", (2, 3)), ("ijk...->", (2, 3)), ("...ij,...jk", (2, 2, 3), (3, 3, 3)), ("ij->i.", (2, 3))]
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("case", ERRORS, ids=lambda c: c[0])
 def test_errors(case: tuple[Any, ...]) -> None:
     torch = pytest.importorskip("torch")

@@ -32,6 +32,7 @@ def compare(name: str, array: np.ndarray, device: str, *args: Any, rtol: float =
     np.testing.assert_allclose(ours.cpu().numpy(), theirs, rtol=rtol, atol=rtol)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("name", LINES)
 def test_one_dimension(name: str, norm: str | None, device: str) -> None:
@@ -41,6 +42,7 @@ def test_one_dimension(name: str, norm: str | None, device: str) -> None:
     compare(name, signal(name, (4,)), device, 4, 0, norm)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("name", PLANES)
 def test_two_dimensions(name: str, norm: str | None, device: str) -> None:
@@ -49,6 +51,7 @@ def test_two_dimensions(name: str, norm: str | None, device: str) -> None:
     compare(name, signal(name, (4, 3, 5)), device, dim=(2, 0), norm=norm)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("norm", [None, "ortho"])
 @pytest.mark.parametrize("name", SPACES)
 def test_any_number_of_dimensions(name: str, norm: str | None, device: str) -> None:
@@ -59,11 +62,13 @@ def test_any_number_of_dimensions(name: str, norm: str | None, device: str) -> N
     compare(name, signal(name, (2, 4, 5)), device, dim=1, norm=norm)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("name", [*LINES, *PLANES, *SPACES])
 def test_single_precision_stays(name: str, device: str) -> None:
     compare(name, signal(name, (4, 6), "f4"), device, rtol=1e-4)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("dtype", ["i4", "?", "f4", "f8"])
 @pytest.mark.parametrize("name", LINES)
 def test_integers_and_real_numbers(name: str, dtype: str, device: str) -> None:
@@ -146,6 +151,7 @@ ERRORS: list[tuple[str, Any, dict[str, Any]]] = [
     ("irfftn", (2, 6), {"s": (2, 0)}), ("fftshift", (3,), {"dim": 4})]
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(("name", "shape", "keywords"), ERRORS, ids=str)
 def test_errors(name: str, shape: tuple[int, ...], keywords: dict[str, Any]) -> None:
     torch = pytest.importorskip("torch")

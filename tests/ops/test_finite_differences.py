@@ -18,6 +18,7 @@ def places(lib: Any, x: Any) -> list[Any]:
     return [lib.arange(n, dtype=lib.float64, device=x.device) ** 1.5 for n in x.shape]
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("keywords", [{}, {"spacing": 2.0}, {"dim": 1}, {"dim": (0, -1)}, {"edge_order": 2}, {"spacing": [1.0, 2.0, 3.0]},
                                       {"spacing": "places"}, {"spacing": "places", "edge_order": 2}, {"dim": ()},
                                       {"spacing": 3, "dim": -1, "edge_order": 2}, {"spacing": 1j, "dim": 0}])

@@ -117,7 +117,7 @@ def test_first_and_second_derivatives(name: str) -> None:
     fused = lucid.fuse(FORMULAS[name])
     if name != "detached":  # whose numerical derivative is another
         assert gradcheck(fused, arguments)
-        assert gradgradcheck(fused, arguments)
+        assert gradgradcheck(fused, arguments, fast_mode=True)
     for create_graph in (False, True):
         first = [lucid.autograd.grad(f(*arguments).sum(), arguments, create_graph=create_graph, allow_unused=True)
                  for f in (fused, FORMULAS[name])]
@@ -438,9 +438,8 @@ def test_errors_of_the_operations_stay_theirs() -> None:
         assert str(found.value) == str(expected.value)
 
 
-@pytest.mark.parametrize("exponent", [0, 1, 2, 3, 5, 10])
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
-def test_integers_to_whole_powers(exponent: int, dtype: str, device: str) -> None:
-    x = lucid.arange(6, device=device).to(getattr(lucid, dtype))
-    found = lucid.fuse(lambda x: x**exponent)(x)
-    assert found.dtype == x.dtype and found.tolist() == (x**exponent).tolist()
+def test_integers_to_whole_powers(dtype: str, device: str) -> None:
+    x, exponents = lucid.arange(6, device=device).to(getattr(lucid, dtype)), (0, 1, 2, 3, 5, 10)
+    for exponent, found in zip(exponents, lucid.fuse(lambda x: tuple(x**e for e in exponents))(x), strict=True):
+        assert found.dtype == x.dtype and found.tolist() == (x**exponent).tolist()

@@ -10,6 +10,7 @@ ZERO, ONE = np.array(0), np.array([0])
 VECTOR = np.array([1.0, 2.0, 3.0])
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("name", ["scatter", "scatter_add", "index_add", "index_copy"])
 @pytest.mark.parametrize("x", [np.array(1.0), VECTOR], ids=["0-d", "1-d"])
 @pytest.mark.parametrize("index", [ZERO, ONE], ids=["0-d index", "1-d index"])
@@ -22,6 +23,7 @@ def test_write_without_dimensions(name, x, index, source, device):
     agree(write, x, source, index, device=device, grad=source.ndim <= index.ndim)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("x", [np.array(1.0), VECTOR, np.ones((1, 3))], ids=["0-d", "1-d", "2-d"])
 @pytest.mark.parametrize("index", [ZERO, ONE, ONE[None]], ids=["0-d index", "1-d index", "2-d index"])
 def test_gather_without_dimensions(x, index, device):
@@ -32,6 +34,7 @@ def test_gradient_of_the_number_of_index_fill_counts_repeated_slices_once(device
     agree(lambda lib, x, y, i: x.index_fill(1, i, y), np.ones((2, 3)), np.array(4.0), np.array([2, 0, 2]), device=device)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("number", [-1, -255, -256, 255, 256, 128, -129])
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.float32, np.bool_])
 @pytest.mark.parametrize("write", ["masked_fill", "scatter", "assign", "index_fill", "full"])

@@ -47,6 +47,7 @@ INDICES = {
 }
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("name", INDICES)
 @pytest.mark.filterwarnings("ignore:Using a non-tuple sequence")
 def test_getitem_as_torch(name: str, device: str) -> None:
@@ -61,6 +62,7 @@ def test_getitem_as_torch(name: str, device: str) -> None:
     np.testing.assert_allclose(host(x.grad), y.grad.numpy())
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("name", INDICES)
 @pytest.mark.parametrize("kind", ["number", "0-d", "full", "row", "leading ones"])
 @pytest.mark.filterwarnings("ignore:Using a non-tuple sequence")

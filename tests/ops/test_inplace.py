@@ -157,6 +157,7 @@ SMOOTH: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("names", [(first, second) for first in SMOOTH for second in ("mul_", "sigmoid_", "view")], ids="-".join)
 def test_gradients_and_second_gradients_of_chains(names: tuple[str, str]) -> None:
     torch = pytest.importorskip("torch")
@@ -226,6 +227,7 @@ OVERLAPPING: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("name", OVERLAPPING)
 def test_overlapping_operands_as_in_pytorch(name: str, device: str) -> None:
     torch = pytest.importorskip("torch")

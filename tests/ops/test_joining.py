@@ -24,6 +24,7 @@ def test_least_dimensions(name, device):
         agree(lambda lib, a: (getattr(lib, name)(a), getattr(lib, name)(a, a * 2), getattr(lib, name)((a, a))), a, device=device)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("sections", [2, 0, 5, (1, 3)])
 @pytest.mark.parametrize("name", ["hsplit", "vsplit", "dsplit"])
 def test_splits(name, sections, device):

@@ -18,6 +18,7 @@ KINDS = pytest.mark.parametrize("complex_", [False, True])
 
 
 # ---- Cholesky and triangular systems -------------------------------------------------------------------------------------
+@pytest.mark.torch
 @KINDS
 @pytest.mark.parametrize("shape", [(1, 1), (4, 4), (2, 3, 3), (0, 3, 3), (2, 0, 0)])
 def test_cholesky(shape: tuple[int, ...], complex_: bool, device: str) -> None:
@@ -101,6 +102,7 @@ def test_cholesky_solve_and_inverse(complex_: bool, device: str) -> None:
 LU_SHAPES = [(3, 3), (4, 2), (2, 4), (2, 5, 3), (2, 2, 3, 3), (70, 70), (40, 75), (75, 40)]
 
 
+@pytest.mark.torch
 @KINDS
 @pytest.mark.parametrize("shape", [*LU_SHAPES, (2, 0, 3), (0, 3, 3), (3, 0)])
 def test_lu(shape: tuple[int, ...], complex_: bool, device: str) -> None:
@@ -139,6 +141,7 @@ def test_singular_matrices_have_an_lu_factorization(device: str) -> None:
     raises_as_torch(lambda lib, a: lib.linalg.lu_factor_ex(a, check_errors=True), a[2], device=device, match=True)
 
 
+@pytest.mark.torch
 @KINDS
 @pytest.mark.parametrize(("left", "adjoint"), [(True, False), (True, True), (False, False), (False, True)])
 def test_lu_solve(left: bool, adjoint: bool, complex_: bool, device: str) -> None:
@@ -156,6 +159,7 @@ def test_old_lu_solve(device: str) -> None:
 SQUARES = [(1, 1), (3, 3), (2, 2, 4, 4), (0, 3, 3), (2, 0, 0), (0, 0)]
 
 
+@pytest.mark.torch
 @KINDS
 @pytest.mark.parametrize("shape", SQUARES)
 def test_determinants_and_inverses(shape: tuple[int, ...], complex_: bool, device: str) -> None:

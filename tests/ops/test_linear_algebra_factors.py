@@ -23,6 +23,7 @@ SYSTEMS = [((3, 3), (3, 2), True), ((3, 3), (3,), True), ((2, 3, 3), (2, 3), Tru
            ((3, 3), (2, 3, 4), True), ((2, 1, 3, 3), (2, 3, 2), True), ((3, 3), (2, 3), False), ((2, 3, 3), (2, 4, 3), False)]
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("complex_", [False, True])
 @pytest.mark.parametrize(("a", "b", "left"), SYSTEMS)
 def test_solve(a: tuple[int, ...], b: tuple[int, ...], left: bool, complex_: bool, device: str) -> None:
@@ -48,6 +49,7 @@ def test_solve_keeps_float32(device: str) -> None:
 
 
 # ---- exponential ---------------------------------------------------------------------------------------------------------
+@pytest.mark.torch
 @pytest.mark.parametrize("complex_", [False, True])
 @pytest.mark.parametrize("scale", [0.0, 1e-9, 0.3, 3.0, 40.0])
 def test_matrix_exp(scale: float, complex_: bool, device: str) -> None:
@@ -88,6 +90,7 @@ def test_matrix_exp_of_half_precision_empty_and_not_finite_matrices(device: str)
 SHAPES = [(3, 3), (4, 2), (2, 4), (2, 4, 3)]
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("complex_", [False, True])
 @pytest.mark.parametrize("shape", [*SHAPES, (3, 0), (0, 2), (0, 3, 2)])
 def test_qr_and_geqrf(shape: tuple[int, ...], complex_: bool, device: str) -> None:
@@ -103,6 +106,7 @@ def test_derivatives_of_qr(shape: tuple[int, ...], complex_: bool, device: str) 
     check_derivatives(lambda a: tuple(linalg.qr(a)), device, random(*shape, complex_=complex_))
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("complex_", [False, True])
 @pytest.mark.parametrize(("shape", "count"), [((3, 3), 3), ((4, 2), 2), ((4, 3), 2), ((2, 4, 3), 3), ((3, 1), 1), ((3, 2), 0)])
 def test_householder_product(shape: tuple[int, ...], count: int, complex_: bool, device: str) -> None:
@@ -129,6 +133,7 @@ def test_qr_without_a_derivative(shape: tuple[int, ...], mode: str, match: str, 
 
 
 # ---- singular values -------------------------------------------------------------------------------------------------------
+@pytest.mark.torch
 @pytest.mark.parametrize("complex_", [False, True])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_svd(shape: tuple[int, ...], complex_: bool, device: str) -> None:
@@ -153,6 +158,7 @@ def test_svd_of_nan(device: str) -> None:
 
 
 # ---- norms -----------------------------------------------------------------------------------------------------------------
+@pytest.mark.torch
 @pytest.mark.parametrize("complex_", [False, True])
 @pytest.mark.parametrize("dim", [None, 0, (0, 1), (-1,)])
 @pytest.mark.parametrize("order", [0, 1, 2, 3, -1, 0.5, INF, -INF])
@@ -162,6 +168,7 @@ def test_vector_norm(order: float, dim: Any, complex_: bool, device: str) -> Non
              random(2, 3, 4, complex_=complex_))
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("complex_", [False, True])
 @pytest.mark.parametrize("dim", [(-2, -1), (0, 1), (2, 0)])
 @pytest.mark.parametrize("order", ["fro", "nuc", 1, -1, 2, -2, INF, -INF])
@@ -225,6 +232,7 @@ REFUSED: list[tuple[str, tuple[Any, ...]]] = [
 ]
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(("name", "arguments"), REFUSED)
 def test_errors_have_the_class_of_pytorch(name: str, arguments: tuple[Any, ...]) -> None:
     torch = pytest.importorskip("torch")

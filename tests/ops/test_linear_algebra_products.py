@@ -150,6 +150,7 @@ CASES: list[tuple[Any, list[np.ndarray]]] = [
 ]
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("number", range(len(CASES)))
 def test_agrees_with_pytorch(number: int, device: str) -> None:
     function, given = CASES[number]

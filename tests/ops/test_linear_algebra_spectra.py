@@ -21,6 +21,7 @@ KINDS = pytest.mark.parametrize("complex_", [False, True])
 
 
 # ---- eigenvalues -----------------------------------------------------------------------------------------------------------
+@pytest.mark.torch
 @KINDS
 @pytest.mark.parametrize("shape", [(1, 1), (4, 4), (2, 3, 3), (0, 3, 3), (2, 0, 0)])
 def test_eigenvalues(shape: tuple[int, ...], complex_: bool, device: str) -> None:
@@ -101,6 +102,7 @@ def test_matrix_rank(device: str) -> None:
     same(lambda lib: lib.linalg.matrix_rank, device, np.zeros((2, 0, 3)))
 
 
+@pytest.mark.torch
 @KINDS
 @pytest.mark.parametrize("p", [None, 2, -2, 1, -1, INF, -INF, "fro", "nuc"])
 def test_cond(p: Any, complex_: bool, device: str) -> None:
@@ -115,6 +117,7 @@ def test_cond(p: Any, complex_: bool, device: str) -> None:
     check_derivatives(lambda a: linalg.cond(a, p), device, a)
 
 
+@pytest.mark.torch
 @KINDS
 @pytest.mark.parametrize("shape", [(3, 3), (4, 2), (2, 4), (2, 4, 3), (0, 3, 2), (2, 0, 3)])
 def test_pinv(shape: tuple[int, ...], complex_: bool, device: str) -> None:
@@ -138,6 +141,7 @@ def test_pinv_of_deficient_and_hermitian_matrices(complex_: bool, device: str) -
 
 
 # ---- least squares -----------------------------------------------------------------------------------------------------------
+@pytest.mark.torch
 @KINDS
 @pytest.mark.parametrize("driver", ["gels", "gelsy", "gelsd", "gelss"])
 @pytest.mark.parametrize(("a", "b"), [((4, 2), (4, 3)), ((2, 4), (2, 3)), ((3, 3), (3, 1)), ((2, 4, 2), (2, 4, 3)), ((4, 2), (4,)),
@@ -175,6 +179,7 @@ def test_lstsq_of_deficient_matrices_and_on_a_gpu(device: str) -> None:
 SQUARE_ONLY = ["cholesky", "cholesky_ex", "det", "slogdet", "eig", "eigh", "eigvals", "eigvalsh", "inv", "inv_ex", "matrix_exp"]
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("name", [*SQUARE_ONLY, "lu", "lu_factor", "pinv", "matrix_rank", "svdvals", "qr"])
 def test_wrong_shapes_and_dtypes(name: str) -> None:
     def call(lib: Any, a: Any) -> Any:
@@ -188,6 +193,7 @@ def test_wrong_shapes_and_dtypes(name: str) -> None:
         raises_as_torch(call, np.ones((2, 3)))
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("call", [
     lambda lib, a, b: lib.linalg.solve_triangular(a, b[0], upper=True),
     lambda lib, a, b: lib.linalg.solve_triangular(a, b, upper=True),

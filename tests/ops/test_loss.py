@@ -37,6 +37,7 @@ def test_cross_entropy(reduction, smoothing, weighted, device):
           {"none": expected, "sum": expected.sum(), "mean": expected.sum() / total}[reduction], 1e-10)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(("shape", "labels"), [((3,), 1), ((2, 3, 2), [[0, 1], [2, 2]]),
                                                ((1, 3, 2, 2), [[[0, 1], [2, -100]]])])
 @each_reduction
@@ -142,6 +143,7 @@ def test_one_target_of_a_single_row_may_have_one_dimension():
         loss(x, lucid.tensor([1])).backward()
 
 
+@pytest.mark.torch
 @each_reduction
 @pytest.mark.parametrize("name", ["mse_loss", "l1_loss", "smooth_l1_loss", "binary_cross_entropy",
                                   "binary_cross_entropy_with_logits", "kl_div"])
@@ -185,6 +187,7 @@ def test_warnings():
         F.kl_div(lucid.zeros(2), lucid.ones(2))
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(("call", "match"), [
     (lambda t, F: F.cross_entropy(t.ones(4, 3), t.zeros(3).long()),
      r"Expected input batch_size \(4\) to match target batch_size \(3\)"),

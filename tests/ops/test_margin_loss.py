@@ -46,6 +46,7 @@ CASES: list[tuple[str, Any, list[np.ndarray]]] = [
 ]
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
 @pytest.mark.parametrize(("function", "arrays"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 def test_matches_torch(function: Any, arrays: list[np.ndarray], reduction: str, device: str) -> None:

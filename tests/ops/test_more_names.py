@@ -34,6 +34,7 @@ def test_frexp_of_extreme_numbers(device):
             lucid.frexp(wrong)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(("shape", "wrap"), [((7, 3), False), ((7, 3), True), ((3, 7), True), ((9, 2), True), ((3, 3, 3), False),
                                              ((0, 3), False), ((3, 3, 2), False), ((3,), False), ((4, 1), True)])
 def test_fill_diagonal(shape, wrap, device):
@@ -71,6 +72,7 @@ def test_reversed(device):
     assert reversed(x).tolist() == [[3, 4, 5], [0, 1, 2]] and reversed(x[0, 0]).item() == 0
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("call", [
     lambda lib, i: lib.unravel_index(i, (2, 3)), lambda lib, i: lib.unravel_index(i, 6), lambda lib, i: lib.unravel_index(i, [3, 1, 2]),
     lambda lib, i: lib.unravel_index(i + 7, (2, 3)), lambda lib, i: lib.unravel_index(-i, (2, 3)), lambda lib, i: lib.unravel_index(i, ()),
@@ -81,6 +83,7 @@ def test_unravel_index(call, device):
     agree(call, np.array([[0, 5], [3, 1]]), device=device)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("call", [
     lambda lib, x: lib.histogramdd(x, [3, 3]), lambda lib, x: lib.histogramdd(x, 2), lambda lib, x: lib.histogramdd(x[:0], [2, 2]),
     lambda lib, x: lib.histogramdd(x, [2, 2], weight=x.sum(1)), lambda lib, x: lib.histogramdd(x.reshape(2, 2, 2), [2, 2]),

@@ -36,6 +36,7 @@ def check(device: str, function: Any, *data: Any) -> None:
         np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("name", IN_PLACE)
 def test_in_place_functions(name, device):
     check(device, lambda lib, x, *rest: getattr(lib, name)(x, *rest), X + (name == "acosh_" or name == "arccosh_"),

@@ -202,6 +202,7 @@ def test_empty_batches(device):
     assert F.layer_norm(lucid.ones(0, 4, device=device), (4,)).shape == (0, 4)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(("call", "match"), [
     (lambda t, F: F.batch_norm(t.ones(1, 3), None, None, training=True), "Expected more than 1 value per channel when training"),
     (lambda t, F: F.batch_norm(t.ones(2, 3), t.ones(3), None, training=True), "must either both be None"),

@@ -19,6 +19,7 @@ def test_nuclear_norm(device: str) -> None:
     assert lucid.tensor(x[0], device=device).norm("nuc").item() == pytest.approx(np.linalg.norm(x[0], "nuc"))
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("name", ["norm", "linalg.vector_norm"])
 @pytest.mark.parametrize("p", [0.5, 1, 1.5, 2, 3, -1, -2.5, math.inf, -math.inf])
 def test_gradient_of_norms_at_zero_is_that_of_pytorch(name, p, device):

@@ -101,6 +101,7 @@ def _agree(name: str, ours: Any, theirs: Any, dtype: str) -> None:
                                    rtol=tolerance, atol=tolerance, err_msg=dtype)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(("name", "arguments"), CASES, ids=NAMES)
 def test_outcomes_are_those_of_pytorch(name, arguments):
     """For an `out` of every dtype, of a wrong shape and one that requires grad: the same result, or the same error."""

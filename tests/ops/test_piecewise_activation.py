@@ -18,6 +18,7 @@ INPLACE = ("hardsigmoid", "hardswish", "celu", "selu", "mish", "threshold", "rre
 KINKS = np.array([-3.0, 3.0, 0.0, -0.0, 0.4, -0.4, 0.5, -5.0, 5.0, 40.0, -40.0, 800.0, -800.0])
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("name", CASES)
 def test_matches_torch(name: str, device: str) -> None:
     rtol = 1e-6 if name in ("celu", "hardsigmoid") else 1e-10  # PyTorch rounds 1 / alpha and 1 / 6 to float32

@@ -94,6 +94,7 @@ def test_empty_batch(device):
         assert y.shape == (0, 3, 2, 2)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(("call", "match"), [
     (lambda t, F: F.max_pool2d(t.ones(4, 4), 2), "non-empty 3D or 4D"),
     (lambda t, F: F.max_pool2d(t.ones(1, 3, 4, 4), 2, 0), "stride should not be zero"),

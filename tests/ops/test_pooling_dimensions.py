@@ -71,6 +71,7 @@ def test_adaptive_maxima(shape: tuple[int, ...], size: Any, device: str) -> None
     check_derivatives(lambda x: getattr(F, name)(x, size), device, distinct(*shape))
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("dims", [1, 2, 3])
 @pytest.mark.parametrize("norm", [1.0, 2.0, 3.0])
 def test_norms(dims: int, norm: float, device: str) -> None:

@@ -215,6 +215,7 @@ def test_bad_dimensions(device: str) -> None:
             lucid.zeros(2, 3, 2, device=device).norm(order, dim)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("name", ["sum", "mean", "prod", "amax", "var", "std", "logsumexp", "any", "argmin", "cumsum",
                                   "max",
                                   "count_nonzero"])

@@ -16,6 +16,7 @@ MODES += [(mode, dims, align) for mode, dims in (("linear", 1), ("bilinear", 2),
           for align in (None, False, True)]
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(("mode", "dims", "align_corners"), MODES)
 @pytest.mark.parametrize("target", [{"size": 8}, {"size": 1}, {"size": 3}, {"scale_factor": 2}, {"scale_factor": 1.7},
                                     {"scale_factor": 0.6}, {"scale_factor": 1.7, "recompute_scale_factor": True}], ids=str)
@@ -33,6 +34,7 @@ def test_derivatives(mode: str, dims: int, align_corners: bool | None, device: s
 LARGE_SHAPE = {1: (4, 5, 301), 2: (3, 4, 26, 25), 3: (2, 3, 9, 12, 13)}
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(("mode", "dims", "align_corners"), [case for case in MODES if case[0] != "area"])
 @pytest.mark.parametrize("target", [{"scale_factor": 2}, {"scale_factor": 1.7}, {"scale_factor": 0.4}, {"size": 20}], ids=str)

@@ -80,6 +80,7 @@ def test_filled_numbers(name, arguments, median, device):
         assert lucid.empty(9, dtype=lucid.int32, device=device).geometric_(0.5).dtype == lucid.int32
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "int32", "bool", "complex64", "uint8"])
 @pytest.mark.parametrize(("name", "arguments"), [("geometric_", (0.5,)), ("geometric_", (0,)), ("geometric_", (1,)), ("cauchy_", ()),
                                                  ("cauchy_", (0, 0)), ("log_normal_", ()), ("log_normal_", (1, 0))])

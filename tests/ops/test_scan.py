@@ -14,6 +14,7 @@ INPUTS = {"plain": PLAIN, "nan": HOLES, "zeros": np.where(np.abs(PLAIN) < 0.5, 0
           "integers": np.round(PLAIN * 3).astype(np.int64), "bool": PLAIN > 0, "0-d": np.array(1.5), "empty": np.zeros((0, 3))}
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("kind", INPUTS)
 @pytest.mark.parametrize("dim", [0, -1])
 @pytest.mark.parametrize("name", ["cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "diff"])
@@ -51,6 +52,7 @@ def test_differences(device):
         agree(lambda lib, x: lib.diff(x, n), PLAIN, device=device)  # noqa: B023
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("kind", ["plain", "integers", "bool", "0-d", "empty"])
 @pytest.mark.parametrize("name", ["trapezoid", "cumulative_trapezoid"])
 def test_integrals(name, kind, device):

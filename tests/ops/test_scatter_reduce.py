@@ -16,6 +16,7 @@ KINDS = {"plain": (X, S), "zeros": (np.where(np.abs(X) < 0.5, 0, X), np.where(np
          "nan": (np.where(X > 1, np.nan, X), np.where(S > 1, np.nan, S))}
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("include_self", [True, False])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("reduce", ["sum", "prod", "mean", "amax", "amin", "none"])

@@ -67,6 +67,7 @@ def plain(library, tensor):
     return tensor.to(library.complex128 if "complex" in str(tensor.dtype) else library.float64).numpy()
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", [*UNARY, *BINARY])
 def test_is_that_of_pytorch(name, dtype, device):

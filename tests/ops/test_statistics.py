@@ -14,6 +14,7 @@ INPUTS = {"plain": PLAIN, "nan": HOLES, "float32": PLAIN.astype(np.float32), "in
           "bool": PLAIN > 0, "0-d": np.array(1.5), "empty": np.zeros((0, 3)), "row": PLAIN[:1]}
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("kind", INPUTS)
 @pytest.mark.parametrize("name", ["median", "nanmedian", "aminmax", "nansum", "nanmean", "cov", "corrcoef", "unique",
                                   "unique_consecutive", "msort", "argwhere"])
@@ -21,6 +22,7 @@ def test_whole_tensor(name, kind, device):
     agree(lambda lib, x: getattr(lib, name)(x), INPUTS[kind], device=device, grad=not name.startswith("unique"), rtol=1e-5)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("kind", INPUTS)
 @pytest.mark.parametrize("dim", [0, -1])
 def test_along_a_dimension(dim, kind, device):
@@ -34,6 +36,7 @@ def test_along_a_dimension(dim, kind, device):
     agree(lambda lib, x: (lib.nansum(x, dim, True), lib.nanmean(x, dim)), x, device=device, rtol=1e-5)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("interpolation", ["linear", "lower", "higher", "nearest", "midpoint", "none"])
 @pytest.mark.parametrize("name", ["quantile", "nanquantile"])
 def test_quantiles(name, interpolation, device):
@@ -89,6 +92,7 @@ def test_bincount(device):
     agree(lambda lib, x: lib.bincount(x), w, device=device, grad=False)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("dim", [None, 0, 1])
 @pytest.mark.parametrize("kind", ["integers", "bool", "row"])
 def test_unique(kind, dim, device):

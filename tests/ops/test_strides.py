@@ -49,6 +49,7 @@ def test_writes_through_overlapping_views(device):
     agree(program, X, device=device)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(("name", "arguments"), [
     ("squeeze_", ()), ("unsqueeze_", (0,)), ("transpose_", (0, 1)), ("swapaxes_", (0, 1)), ("swapdims_", (0, 1)), ("t_", ()),
     ("tril_", (1,)), ("triu_", (-1,)), ("as_strided_", ((2, 2), (1, 2)))])

@@ -21,6 +21,7 @@ def test_function_exists(family, name):
     assert callable(getattr(lucid, name, None)), f"lucid.{name} is missing"
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(("family", "name"), NAMES)
 def test_method_exists_where_pytorch_has_one(family, name):
     torch = pytest.importorskip("torch")
@@ -61,6 +62,7 @@ def _declared(torch: Any, name: str) -> list[tuple[list[str], int]]:
     return found
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(("family", "name"), NAMES)
 def test_parameters_are_those_of_pytorch(family, name):
     torch = pytest.importorskip("torch")

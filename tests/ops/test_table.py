@@ -82,12 +82,14 @@ def derivatives(row: Row, dtype: str, device: str) -> list[lucid.Tensor]:
 
 @named([row for row in ROWS if row.smooth])
 def test_gradient_and_second_gradient(row: Row, device):
-    """On the cpu against finite differences; elsewhere against the cpu, which takes a tenth of their time."""
+    """On the cpu against finite differences, for second gradients along random directions, as those of each element take ten
+    times as long; elsewhere against the cpu.
+    """
     for dtype in ["float64"] + ["complex128"] * row.complex:
         if device == "cpu":
             inputs = leaves(row, dtype, device)
             assert gradcheck(row.function, inputs)
-            assert gradgradcheck(row.function, inputs)
+            assert gradgradcheck(row.function, inputs, fast_mode=True)
         else:
             assert_matches(derivatives(row, dtype, device), [numbers(t) for t in derivatives(row, dtype, "cpu")], 1e-9, dtype)
 

@@ -13,6 +13,7 @@ def pair(dtype, device):
     return lucid.tensor(X, dtype=dtype, device=device), lucid.tensor(END, dtype=dtype, device=device)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("name", ["float16", "bfloat16", "float32", "float64", "complex64", "complex128"])
 @pytest.mark.parametrize("weight", [0, True, 0.1, 0.5, 0.9, 1, 1.5, -2.0])
 def test_lerp_is_that_of_pytorch(name, weight, device):

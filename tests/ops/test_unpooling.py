@@ -14,6 +14,7 @@ SHAPES = {1: (2, 3, 9), 2: (2, 3, 6, 7), 3: (2, 2, 5, 6, 4)}
 WINDOWS: list[tuple[Any, ...]] = [(2,), (3, 2), (3, 2, 1)]
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("window", WINDOWS, ids=str)
 @pytest.mark.parametrize("dims", SHAPES)
 def test_what_max_pooling_took(dims: int, window: tuple[Any, ...], device: str) -> None:

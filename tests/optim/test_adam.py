@@ -15,6 +15,7 @@ OPTIONS = [{"weight_decay": w, "amsgrad": a, "maximize": x}
            for w, a, x in itertools.product((0, 0.1), (False, True), (False, True))]
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("options", OPTIONS)
 @pytest.mark.parametrize("name", ["Adam", "AdamW"])
 def test_parity(name: str, options: dict[str, Any]) -> None:

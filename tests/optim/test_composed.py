@@ -42,12 +42,14 @@ def id_of(value: Any) -> str:
     return str(value)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(("name", "options"), CASES, ids=id_of)
 def test_parity(device: str, name: str, options: dict[str, Any]) -> None:
     shapes = ((3, 4), (5,), (), (2, 3, 4)) if name == "Adafactor" else None  # PyTorch divides by the number of elements
     parity.check(lambda o, params: getattr(o, name)(params, **options), device, steps=9, shapes=shapes)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(("name", "options"), CASES, ids=id_of)
 def test_large_parameters(device: str, name: str, options: dict[str, Any]) -> None:
     """Formulas, of which every step has other numbers."""
@@ -77,6 +79,7 @@ def test_large_and_small_parameters_take_the_same_steps(name: str) -> None:
         np.testing.assert_allclose(parameter.detach().numpy(), expected, rtol=1e-6, atol=1e-7)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-12), ("float16", 1e-2), ("bfloat16", 5e-2)])
 @pytest.mark.parametrize("name", NAMES)
 def test_dtypes(name: str, dtype: str, tolerance: float) -> None:
@@ -157,6 +160,7 @@ def test_state_follows_the_parameter(device: str, name: str) -> None:
         assert not isinstance(value, lucid.Tensor) or value.device == device or value.ndim == 0
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(("name", "options", "message"), [
     ("Adagrad", {"lr": -1.0}, "Invalid learning rate: -1.0"), ("Adagrad", {"lr_decay": -1.0}, "Invalid lr_decay value"),
     ("Adagrad", {"eps": -1.0}, "Invalid epsilon value"),

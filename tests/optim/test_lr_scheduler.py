@@ -50,6 +50,7 @@ SCHEDULES = {
 }
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("name", SCHEDULES)
 @pytest.mark.parametrize("kind", ["SGD", "Adam"])
 def test_parity(name: str, kind: str) -> None:

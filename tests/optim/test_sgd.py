@@ -16,6 +16,7 @@ OPTIONS = [{"momentum": m, "dampening": d, "weight_decay": w, "nesterov": n, "ma
            if not n or (m and not d)]
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("options", OPTIONS)
 def test_parity(options: dict[str, Any]) -> None:
     parity.check(lambda o, params: o.SGD(params, lr=0.1, **options), "cpu")

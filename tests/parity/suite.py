@@ -85,6 +85,7 @@ class Suite:
 
     def test(self) -> Callable[..., None]:
         """The test to put into the file, after all behaviours."""
+        @pytest.mark.torch
         @pytest.mark.parametrize("behaviour", [pytest.param(b, id=b.script.__name__) for b in self.behaviours])
         @pytest.mark.filterwarnings("ignore")
         def test_behaviour(behaviour: Behaviour, device: str) -> None:

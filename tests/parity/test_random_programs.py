@@ -116,6 +116,7 @@ def root_of(t: Any) -> Any:
     return root
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("seed", range(60))
 def test_random_programs(seed: int, device: str) -> None:
     torch = pytest.importorskip("torch")

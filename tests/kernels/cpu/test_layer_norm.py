@@ -119,6 +119,7 @@ def test_halves(dtype):
     assert {a.dtype for a in layer_norm_grad(g, x, weight, mean, rstd, normalized_ndim=1)} == {np.dtype(dtype)}
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(("shape", "ndim"), CASES)
 @pytest.mark.parametrize("bad", [None, np.nan, np.inf])
 def test_like_torch(shape, ndim, bad):

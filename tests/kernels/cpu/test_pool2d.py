@@ -121,6 +121,7 @@ def test_max_of_2x2_is_that_of_pytorch(shape, ceil_mode, dtype):
     np.testing.assert_array_equal(indices, where)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("shape", [(64, 32, 8, 8), (3, 2, 7, 9), (2, 3, 56, 55), (1, 1, 1, 1), (2, 2, 1, 6), (2, 2, 6, 2), (1, 1, 2, 1)])
 @pytest.mark.parametrize("ceil_mode", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -135,6 +136,7 @@ def test_max_of_3x3_is_that_of_pytorch(shape, ceil_mode, dtype):
     np.testing.assert_array_equal(indices, where)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("window", [((3, 3), (1, 1), (1, 1)), ((5, 5), (1, 1), (2, 2)), ((2, 3), (1, 2), (1, 0)), ((1, 4), (1, 2), (0, 2)),
                                     ((3, 2), (3, 1), (1, 1)), ((3, 3), (3, 3), (0, 0)), ((4, 5), (1, 4), (2, 2)), ((2, 6), (2, 3), (1, 1))])
 @pytest.mark.parametrize("shape", [(2, 3, 5, 9), (20, 30, 7, 40), (1, 2, 3, 100)])
@@ -151,6 +153,7 @@ def test_max_of_other_windows_is_that_of_pytorch(window, shape, ceil_mode, dtype
     np.testing.assert_array_equal(indices, where)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(("kernel", "stride", "padding"), [(4, 4, 0), (3, 3, 1), (7, 3, 3), (2, 4, 1), (6, 5, 2)])
 @pytest.mark.parametrize("shape", [(3, 2, 1, 9), (40, 30, 1, 61), (1, 2, 1, 1500)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -165,6 +168,7 @@ def test_max_of_rows_is_that_of_pytorch(kernel, stride, padding, shape, dtype):
     np.testing.assert_array_equal(indices, where)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, ml_dtypes.bfloat16])
 @pytest.mark.parametrize("shape", [(2, 3, 7, 9), (1, 2, 1, 5), (20, 30, 13, 14), (1, 1, 40, 700), (0, 2, 4, 4)])
 @pytest.mark.parametrize("size", [(1, 1), (3, 6), (7, 9), (15, 20), (2, 0)])
@@ -181,6 +185,7 @@ def test_adaptive_maxima_are_those_of_pytorch(dtype, shape, size):
     np.testing.assert_array_equal(indices, where)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("shape", [(64, 32, 8, 8), (3, 2, 7, 9), (2, 3, 56, 55), (1, 1, 2, 2), (1, 2, 1, 3)])
 @pytest.mark.parametrize("ceil_mode", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -337,6 +342,7 @@ def test_halves(dtype):
     assert max_pool2d_grad(y, indices, input_shape=x.shape).dtype == dtype
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(("shape", "kernel", "stride", "padding", "dilation"), WINDOWS)
 @pytest.mark.parametrize("ceil_mode", [False, True])
 def test_like_torch(shape, kernel, stride, padding, dilation, ceil_mode):

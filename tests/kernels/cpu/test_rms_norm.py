@@ -79,6 +79,7 @@ def test_halves_are_rounded_once(dtype):
     assert rms_norm_grad(g, x, weight.astype(np.float32), rstd, normalized_ndim=1)[1].dtype == np.float32
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(("shape", "ndim"), CASES)
 @pytest.mark.parametrize("bad", [None, np.nan, np.inf])
 def test_like_torch(shape, ndim, bad):
