@@ -31,6 +31,7 @@ from ._dtypes import (
 from ._dtypes import bool_ as bool
 from ._format import set_printoptions
 from ._limits import can_cast, finfo, iinfo
+from ._precision import get_float32_matmul_precision, set_float32_matmul_precision
 from ._random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from .autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from .autograd.grad_mode import is_grad_enabled, is_inference_mode_enabled

@@ -18,6 +18,9 @@ MASK = _RNG.random((1024, 1024)) > 0.5
 CALLS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "gather": (lambda x, i, m, lib: x.gather(1, i), lambda x, i, m: np.take_along_axis(x, i, 1)),
     "scatter_add": (lambda x, i, m, lib: x.scatter_add(1, i, x[:, :256]), lambda x, i, m: _scatter_add(x, i)),
+    "embedding_bag": (lambda x, i, m, lib: lib.nn.functional.embedding_bag(i[:, :16], x, mode="sum"),
+                      lambda x, i, m: x[i[:, :16]].sum(1)),
+    "bincount": (lambda x, i, m, lib: lib.bincount(i.reshape(-1)), lambda x, i, m: np.bincount(i.reshape(-1))),
     "where": (lambda x, i, m, lib: lib.where(m, x, 0.0), lambda x, i, m: np.where(m, x, np.float32(0))),
     "x[mask]": (lambda x, i, m, lib: x[m], lambda x, i, m: x[m]),
     "sort": (lambda x, i, m, lib: x.sort(1).values, lambda x, i, m: np.sort(x, 1)),

@@ -105,3 +105,28 @@ def test_lazy_normalisations(name: str, shape: tuple[int, ...], options: dict[st
     assert list(mine[4]) == list(theirs[4])
     for ours, reference in ((mine[3], theirs[3]), *((mine[4][key], theirs[4][key]) for key in theirs[4])):
         np.testing.assert_allclose(ours, reference, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["upsample", "upsample_nearest", "upsample_bilinear"])
+def test_old_names_of_interpolate(name: str, device: str) -> None:
+    torch = pytest.importorskip("torch")
+    x = GENERATOR.normal(size=(1, 2, 3, 4))
+    with pytest.warns(UserWarning, match=f"{name} is deprecated"):
+        y = getattr(F, name)(lucid.tensor(x, device=device), scale_factor=2)
+    with pytest.warns(UserWarning, match="deprecated"):
+        expected = getattr(torch.nn.functional, name)(torch.tensor(x), scale_factor=2)
+    np.testing.assert_allclose(y.cpu().numpy(), expected.numpy())
+    assert F.pdist is lucid.pdist
+
+
+def test_precision_of_products_is_noted() -> None:
+    assert lucid.get_float32_matmul_precision() == "highest"
+    try:
+        lucid.set_float32_matmul_precision("high")
+        with pytest.warns(UserWarning, match="not one of"):
+            lucid.set_float32_matmul_precision("best")
+        with pytest.raises(RuntimeError, match="expects a str"):
+            lucid.set_float32_matmul_precision(1)  # type: ignore[arg-type]
+        assert lucid.get_float32_matmul_precision() == "high"
+    finally:
+        lucid.set_float32_matmul_precision("highest")

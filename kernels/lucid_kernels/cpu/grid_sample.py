@@ -21,6 +21,7 @@ _ZEROS, _BORDER, _REFLECTION = range(3)
 _PADDING = {"zeros": _ZEROS, "border": _BORDER, "reflection": _REFLECTION}
 _KEYS = -0.75  # "Cubic convolution interpolation for digital image processing", 1981
 _BLOCK = 128  # points
+_GROUP = 16  # points, whole vectors, that are all inside or not
 # Samples times groups of channels that share the gradient; each group computes places and weights again.
 _PARTS = 8
 
@@ -138,38 +139,42 @@ def _together(inner, inner_weights, outer, outer_weights, pitch, places, weights
 
 
 @jit_exact
-def _inside(axis_places, count):
-    """Whether all neighbours along two dimensions are elements."""
+def _inside(axis_places, first, last):
+    """Whether all neighbours along two dimensions are elements, of points first..last."""
     least = np.int32(0)
     for axis in range(2):
         for t in range(2):
-            places = axis_places[axis, t, :count]
-            for p in range(count):
+            places = axis_places[axis, t, first:last]
+            for p in range(places.shape[0]):
                 least = min(least, places[p])
     return least == 0
 
 
 @jit_exact
-def _neighbourhoods(grid, first, count, sampling, scratch, axis_places, axis_weights, axis_slopes, places, weights):
+def _find_runs(axis_places, count, runs):
+    """Cut points 0..count into runs of groups inside and others: the number of runs, each a row (first, last, whether inside)."""
+    number = 0
+    for first in range(0, count, _GROUP):
+        last = min(count, first + _GROUP)
+        inside = np.int64(_inside(axis_places, first, last))
+        if number and runs[number - 1, 2] == inside:
+            runs[number - 1, 1] = last
+        else:
+            runs[number, 0], runs[number, 1], runs[number, 2] = first, last, inside
+            number += 1
+    return number
+
+
+@jit_exact
+def _neighbourhoods(grid, first, count, sampling, scratch, axis_places, axis_weights, axis_slopes, places, weights, runs):
     """`_neighbours` along all dimensions, and together: the elements of a plane or volume and their weights.
 
-    Whether these are four of a plane, all inside. Then the first of each point has a place, by which the others are known.
+    And how many runs of points there are. In those inside, the first of four elements of a plane tells where the others are.
     """
     dims, taps, width = sampling.dims, sampling.taps, sampling.lengths[2]
     for column in range(dims):  # the coordinate of the last dimension comes first
         _neighbours(grid, first, count, column, sampling.lengths[2 - column], sampling, scratch, axis_places[column],
                     axis_weights[column], axis_slopes[column])
-    corners = dims == 2 and taps == _LINEAR and _inside(axis_places, count)
-    if corners:
-        for tap in range(4):
-            across, down, weight = axis_weights[0, tap % 2, :count], axis_weights[1, tap // 2, :count], weights[tap, :count]
-            for p in range(count):
-                weight[p] = across[p] * down[p]
-        columns, rows, first_places = axis_places[0, 0, :count], axis_places[1, 0, :count], places[0, :count]
-        for p in range(count):
-            first_places[p] = rows[p] * np.int32(width) + columns[p]
-        places[0, count:] = 0
-        return True
     for z in range(taps if dims == 3 else 1):
         for y in range(taps):
             for x in range(taps):
@@ -179,7 +184,11 @@ def _neighbourhoods(grid, first, count, sampling, scratch, axis_places, axis_wei
                 if dims == 3:
                     _together(places[tap, :count], weights[tap, :count], axis_places[2, z, :count], axis_weights[2, z, :count],
                               width * sampling.lengths[1], places[tap, :count], weights[tap, :count])
-    return False
+    places[0, count:] = 0
+    if dims == 2 and taps == _LINEAR:
+        return _find_runs(axis_places, count, runs)
+    runs[0, 0], runs[0, 1], runs[0, 2] = 0, count, 0
+    return 1
 
 
 @jit_inline
@@ -190,18 +199,18 @@ def _value(x, place):
 
 
 @jit_exact
-def _read(x, places, weights, count, y):
-    """y = the weighed sums of the elements of one channel."""
-    first = places[0, :count]
+def _read(x, places, weights, first, last, y):
+    """y = the weighed sums of the elements of one channel, for points first..last."""
+    here, weight = places[0, first:last], weights[0, first:last]
     if places.shape[0] == 1:
-        for p in range(count):
-            y[p] = _value(x, first[p])
+        for p in range(y.shape[0]):
+            y[p] = _value(x, here[p])
         return
-    for p in range(count):
-        y[p] = weights[0, p] * _value(x, first[p])
+    for p in range(y.shape[0]):
+        y[p] = weight[p] * _value(x, here[p])
     for tap in range(1, places.shape[0]):
-        here, weight = places[tap, :count], weights[tap, :count]
-        for p in range(count):
+        here, weight = places[tap, first:last], weights[tap, first:last]
+        for p in range(y.shape[0]):
             y[p] += weight[p] * _value(x, here[p])
 
 
@@ -212,15 +221,19 @@ def _sample(x, grid, first, last, sampling, y):
     scratch, axis_places = np.empty((4, _BLOCK), x.dtype), np.empty((3, 4, _BLOCK), np.int32)
     axis_weights, axis_slopes = np.empty((3, 4, _BLOCK), x.dtype), np.empty((3, 4, _BLOCK), x.dtype)
     places, weights = np.empty((taps, _BLOCK), np.int32), np.empty((taps, _BLOCK), x.dtype)
+    runs = np.empty((_BLOCK // _GROUP, 3), np.int64)
     for start in range(first, last, _BLOCK):
         count = min(_BLOCK, last - start)
-        corners = _neighbourhoods(grid, start, count, sampling, scratch, axis_places, axis_weights, axis_slopes, places, weights)
+        number = _neighbourhoods(grid, start, count, sampling, scratch, axis_places, axis_weights, axis_slopes, places, weights,
+                                 runs)
         for c in range(x.shape[0]):
-            here = y[c, start : start + count]
-            if corners:
-                read_corners(x[c], places[0], sampling.lengths[2], weights[0], _BLOCK, count, here)
-            else:
-                _read(x[c], places, weights, count, here)
+            for run in range(number):
+                a, b = runs[run, 0], runs[run, 1]
+                here = y[c, start + a : start + b]
+                if runs[run, 2]:
+                    read_corners(x[c], places[0, a:], sampling.lengths[2], weights[0, a:], _BLOCK, b - a, here)
+                else:
+                    _read(x[c], places, weights, a, b, here)
 
 
 @jit_parallel
@@ -277,24 +290,23 @@ def _grad(g, x, grid, sampling, dx, dgrid, with_input, with_weights):
     scratch, axis_places = np.empty((4, _BLOCK), x.dtype), np.empty((3, 4, _BLOCK), np.int32)
     axis_weights, axis_slopes = np.empty((3, 4, _BLOCK), x.dtype), np.empty((3, 4, _BLOCK), x.dtype)
     places, weights = np.empty((taps, _BLOCK), np.int32), np.empty((taps, _BLOCK), x.dtype)
-    slopes = np.empty((taps, _BLOCK), x.dtype)
+    slopes, runs = np.empty((taps, _BLOCK), x.dtype), np.empty((_BLOCK // _GROUP, 3), np.int64)
     dx[:] = 0
     for start in range(0, points, _BLOCK):
         count = min(_BLOCK, points - start)
-        corners = _neighbourhoods(grid, start, count, sampling, scratch, axis_places, axis_weights, axis_slopes, places, weights)
-        if corners:
-            for tap in range(1, 4):
-                offset = np.int32(tap // 2 * sampling.lengths[2] + tap % 2)
-                for p in range(count):
-                    places[tap, p] = places[0, p] + offset
+        number = _neighbourhoods(grid, start, count, sampling, scratch, axis_places, axis_weights, axis_slopes, places, weights,
+                                 runs)
         slopes[:] = 0
         for c in range(g.shape[0]):
             part = g[c, start : start + count]
-            if with_weights and corners:
-                add_corner_products(part, x[c], places[0], sampling.lengths[2], count, slopes[0], _BLOCK)
+            for run in range(number if with_weights else 0):
+                a, b = runs[run, 0], runs[run, 1]
+                if runs[run, 2]:
+                    add_corner_products(part[a:b], x[c], places[0, a:], sampling.lengths[2], b - a, slopes[0, a:], _BLOCK)
+                else:
+                    for tap in range(taps):
+                        _add_products(part[a:b], x[c], places[tap, a:b], slopes[tap, a:b])
             for tap in range(taps):
-                if with_weights and not corners:
-                    _add_products(part, x[c], places[tap, :count], slopes[tap, :count])
                 if with_input:
                     _spread(part, places[tap, :count], weights[tap, :count], dx[c])
         if with_weights:

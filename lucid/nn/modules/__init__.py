@@ -42,7 +42,17 @@ from .lazy_layers import (
     LazyLinear,
 )
 from .linear import Bilinear, Identity, Linear
-from .loss import BCELoss, BCEWithLogitsLoss, CrossEntropyLoss, KLDivLoss, L1Loss, MSELoss, NLLLoss, SmoothL1Loss
+from .loss import (
+    BCELoss,
+    BCEWithLogitsLoss,
+    CrossEntropyLoss,
+    CTCLoss,
+    KLDivLoss,
+    L1Loss,
+    MSELoss,
+    NLLLoss,
+    SmoothL1Loss,
+)
 from .margin_loss import (
     CosineEmbeddingLoss,
     GaussianNLLLoss,
@@ -163,6 +173,7 @@ __all__ = [
     "Bilinear",
     "BufferDict",
     "BufferList",
+    "CTCLoss",
     "ChannelShuffle",
     "CircularPad1d",
     "CircularPad2d",

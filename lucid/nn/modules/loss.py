@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 from ...tensor import Tensor
 from .. import functional as F
@@ -121,3 +122,16 @@ class BCEWithLogitsLoss(_WeightedLoss):
         """Two tensors of one shape."""
         return F.binary_cross_entropy_with_logits(input, target, self.weight, pos_weight=self.pos_weight,
                                                   reduction=self.reduction)
+
+
+class CTCLoss(_Loss):
+    """The loss of sequences whose alignment is not known: see `F.ctc_loss`."""
+
+    def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
+        super().__init__(reduction=reduction)
+        self.blank = blank
+        self.zero_infinity = zero_infinity
+
+    def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any) -> Tensor:
+        """(T, N, C) or (T, C), targets (N, S) or one after the other, and the lengths of both."""
+        return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity)

@@ -1,0 +1,65 @@
+"""The loss of unaligned sequences: values and gradients as PyTorch's, lengths, targets that do not fit, errors."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lucid
+import lucid.nn.functional as F
+from tests.ops.derivatives import check_derivatives, raises_like_torch, same_as_torch, uniform
+
+TARGETS, LENGTHS = np.array([[1, 2, 2], [3, 0, 0], [2, 3, 2], [1, 1, 0]]), (3, 0, 3, 2)
+
+
+@pytest.mark.parametrize("reduction", ["none", "sum", "mean"])
+@pytest.mark.parametrize("blank", [0, 4])
+def test_matches_torch(blank: int, reduction: str, device: str) -> None:
+    targets = np.where(TARGETS == 0, 1, TARGETS)
+    for inputs in ((8, 8, 8, 8), (5, 4, 8, 3)):
+        same_as_torch(lambda t, F, x, y: F.ctc_loss(x.log_softmax(2), y, inputs, LENGTHS, blank, reduction),  # noqa: B023
+                      uniform(8, 4, 5), targets, device=device)
+    same_as_torch(lambda t, F, x, y: F.ctc_loss(x, y, t.tensor((8, 7, 8, 8)), t.tensor(LENGTHS), blank, reduction),
+                  uniform(8, 4, 5), targets, device=device)
+
+
+def test_other_shapes(device: str) -> None:
+    """Targets one after the other, and a single sequence."""
+    together = np.concatenate([row[:n] for row, n in zip(TARGETS, LENGTHS, strict=True)])
+    same_as_torch(lambda t, F, x, y: F.ctc_loss(x.log_softmax(2), y, (8, 8, 8, 8), LENGTHS), uniform(8, 4, 5), together,
+                  device=device)
+    same_as_torch(lambda t, F, x, y: F.ctc_loss(x.log_softmax(1), y, t.tensor(8), t.tensor(3), reduction="none"), uniform(8, 5),
+                  TARGETS[0], device=device)
+
+
+def test_targets_that_do_not_fit(device: str) -> None:
+    for inputs in ((2, 8, 8, 2), (0, 0, 8, 8)):
+        for zero_infinity in (False, True):
+            def apply(t: Any, F: Any, x: Any, y: Any, inputs: Any = inputs, zero_infinity: bool = zero_infinity) -> Any:
+                loss = F.ctc_loss(x.log_softmax(2), y, inputs, LENGTHS, reduction="none", zero_infinity=zero_infinity)
+                return loss if zero_infinity else loss.detach()
+
+            same_as_torch(apply, uniform(8, 4, 5), np.where(TARGETS == 0, 1, TARGETS), device=device)
+
+
+def test_derivatives(device: str) -> None:
+    targets = lucid.tensor([[1, 1], [2, 1]], device=device)
+    check_derivatives(lambda x: F.ctc_loss(x.log_softmax(2), targets, (4, 3), (2, 1), reduction="sum"), device, uniform(4, 2, 3))
+
+
+def test_module() -> None:
+    x, y = lucid.tensor(uniform(6, 2, 4)).log_softmax(2), lucid.tensor([[1, 2], [3, 1]])
+    layer = lucid.nn.CTCLoss(blank=1, reduction="sum", zero_infinity=True)
+    assert repr(layer) == "CTCLoss()"
+    assert layer(x, y + 1 - (y == 3).long(), (6, 6), (2, 2)) == F.ctc_loss(x, y + 1 - (y == 3).long(), (6, 6), (2, 2), 1, "sum")
+
+
+@pytest.mark.parametrize(("call", "match"), [
+    (lambda t, F: F.ctc_loss(t.ones(4, 2, 3), t.ones(2, 2).long(), (4, 4), (2, 2), blank=3), "blank must be in label range"),
+    (lambda t, F: F.ctc_loss(t.ones(4, 2, 3), t.ones(2, 2).long(), (4,), (2, 2)), "must be of size batch_size"),
+    (lambda t, F: F.ctc_loss(t.ones(4, 2, 3), t.ones(2, 2).long(), (5, 4), (2, 2)), "input_lengths to have values"),
+    (lambda t, F: F.ctc_loss(t.ones(4, 2, 3), t.ones(5).long(), (4, 4), (2, 2)), "Expected tensor to have size"),
+])
+def test_errors(call: Any, match: str) -> None:
+    raises_like_torch(call, match)
