@@ -74,6 +74,7 @@ class Tensor:
 
     __slots__ = ("__dict__", "__weakref__", "_array", "_grad", "_node", "_version_box", "_view")
     __array_priority__ = 1000  # NumPy on the left of an operator leaves the work to Tensor
+    _replaceable = False  # whether other memory, with a history of its own, may be put behind the object
     _pickled_with_memory = False  # whether the pickle of a slice holds all the memory that it is a slice of
 
     _array: Any
@@ -331,7 +332,7 @@ class Tensor:
         self._version_box.bump()
 
     def _for_graph(self) -> Tensor:
-        """What a recorded operation saves: this tensor, unless other memory may be put behind the object."""
+        """What a recorded operation saves: this tensor, unless it is `_replaceable`."""
         return self
 
     def detach(self) -> Tensor:
@@ -628,6 +629,7 @@ def _from_python(data: Any, wanted: np.dtype | None) -> np.ndarray:
     if array.dtype.kind not in "biufc":
         raise TypeError(f"can't make a tensor of {type(data).__name__} (its elements have no numeric type)")
     if wanted is not None:
+        _require_fit(array, wanted)
         return array.astype(wanted, copy=False)
     if array.dtype.kind == "f" and not isinstance(data, np.generic):
         return array.astype(_dtypes.get_default_dtype(), copy=False)
@@ -636,6 +638,17 @@ def _from_python(data: Any, wanted: np.dtype | None) -> np.ndarray:
     if array.dtype.kind == "u":
         return array.astype(np.int64)
     return array
+
+
+def _require_fit(array: np.ndarray, wanted: np.dtype) -> None:
+    """Raise RuntimeError for numbers that an integer dtype does not hold; negative ints wrap around in uint8, as in PyTorch."""
+    kind = array.dtype.kind
+    if wanted.kind not in "iu" or kind not in "iuf" or array.size == 0 or array.dtype == wanted:
+        return
+    limit = 1 << 8 * wanted.itemsize - (wanted.kind == "i")
+    low = -limit if wanted.kind == "i" else 0 if kind == "f" else 1 - limit
+    if not low <= array.min() <= array.max() < limit:  # nor are NaN
+        raise RuntimeError(f"value cannot be converted to type {wanted.name} without overflow")
 
 
 def _unpickle(cls: type[Tensor], memory: sharing.Shared, place: sharing.Part | None, requires_grad: bool,

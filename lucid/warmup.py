@@ -57,6 +57,17 @@ def _in_place(dtype: Any, device: str, sizes: Sequence[int]) -> None:
         F.silu(x, inplace=True)
 
 
+def _broadcast(dtype: Any, device: str, sizes: Sequence[int]) -> None:
+    """Arithmetic of arrays of several shapes and with numbers, and what chooses between numbers."""
+    for size in sizes:
+        x = lucid.ones(4 * size, 4 * size, dtype=dtype, device=device)
+        for y in (x[0], x[:, :1].contiguous(), 0.5):
+            for z in (x + y, x - y, x * y, x / y):
+                del z
+        x[:, :1].contiguous() * x[0], 1 - x, 1 / x, -x, x.abs(), x.sqrt()
+        lucid.maximum(x, x), lucid.minimum(x, x), x.clamp(0), x.clamp(0, 1)
+
+
 def _combination(dtype: Any, device: str, sizes: Sequence[int]) -> None:
     for size in sizes:
         x, y = lucid.ones(size, size, dtype=dtype, device=device), lucid.zeros(size, size, dtype=dtype, device=device)
@@ -158,7 +169,10 @@ def _attention(dtype: Any, device: str, sizes: Sequence[int]) -> None:
 def _embedding(dtype: Any, device: str, sizes: Sequence[int]) -> None:
     for size in sizes:
         indices = lucid.randint(0, size, (size,), device=device)
-        F.embedding(indices, _random(size, 2 * size, like=(dtype, device))).square().sum().backward()
+        table = _random(size, 2 * size, like=(dtype, device))
+        F.embedding(indices, table).square().sum().backward()
+        for mode in ("sum", "max"):
+            F.embedding_bag(indices.reshape(-1, 2), table, mode=mode).square().sum().backward()
 
 
 def _layer_norm(dtype: Any, device: str, sizes: Sequence[int]) -> None:
@@ -282,15 +296,23 @@ def _resampling(dtype: Any, device: str, sizes: Sequence[int]) -> None:
         F.interpolate(_random(1, 2, size, size, like=(dtype, device)), scale_factor=2, mode="bilinear").square().sum().backward()
 
 
+def _grid_sample(dtype: Any, device: str, sizes: Sequence[int]) -> None:
+    for dims in (2, 3):
+        theta = _random(1, dims, dims + 1, like=(dtype, device))
+        x = _random(1, 2, *(8,) * dims, like=(dtype, device))
+        F.grid_sample(x, F.affine_grid(theta, x.shape, align_corners=False), align_corners=False).square().sum().backward()
+
+
 #: What runs the kernels of a family: `recipe(dtype, device, sizes)`.
 RECIPES: dict[str, Recipe] = {
-    "elementwise": _elementwise, "in_place": _in_place, "combination": _combination, "half_precision": _half_precision,
-    "streaming": _streaming, "copies": _copies, "indices": _indices, "masks": _masks, "sorting": _sorting,
-    "softmax": _softmax, "cross_entropy": _cross_entropy, "attention": _attention, "batch_norm": _batch_norm,
-    "batch_norm_relu": _batch_norm_relu, "layer_norm": _layer_norm, "group_norm": _group_norm, "rms_norm": _rms_norm,
-    "conv2d": _conv2d, "conv2d_relu_max_pool2d": _conv2d_relu_max_pool2d, "pool2d": _pool2d, "embedding": _embedding,
-    "random": _random_numbers, "optimizer": _optimizer, "bounds": _bounds, "fused": _fused, "formulas": _formulas,
-    "special": _special, "products": _products, "recurrent": _recurrent, "resampling": _resampling,
+    "elementwise": _elementwise, "in_place": _in_place, "broadcast": _broadcast, "combination": _combination,
+    "half_precision": _half_precision, "streaming": _streaming, "copies": _copies, "indices": _indices, "masks": _masks,
+    "sorting": _sorting, "softmax": _softmax, "cross_entropy": _cross_entropy, "attention": _attention,
+    "batch_norm": _batch_norm, "batch_norm_relu": _batch_norm_relu, "layer_norm": _layer_norm, "group_norm": _group_norm,
+    "rms_norm": _rms_norm, "conv2d": _conv2d, "conv2d_relu_max_pool2d": _conv2d_relu_max_pool2d, "pool2d": _pool2d,
+    "embedding": _embedding, "random": _random_numbers, "optimizer": _optimizer, "bounds": _bounds, "fused": _fused,
+    "formulas": _formulas, "special": _special, "products": _products, "recurrent": _recurrent, "resampling": _resampling,
+    "grid_sample": _grid_sample,
 }
 
 

@@ -74,6 +74,13 @@ def cases(side: Side) -> Iterator[Case]:
                                   + slope * np.exp(-slope * slope / 2) / math.sqrt(2 * math.pi)))
     for name, ufunc in {"add": np.add, "mul": np.multiply, "div": np.divide}.items():
         yield _arithmetic(side, name, ufunc, x, g, exact, upstream)
+    rows = x.reshape(-1, 1 << 10)
+    row, column = rows[0], side.array(normal(len(rows), 1, seed=1))
+    for name, a, b in (("a row", rows, row), ("a column", rows, column), ("an outer product", column, row)):
+        yield side.case(f"mul, {name}", ours=lambda a=a, b=b: k.mul(a, b), torch=lambda a=a, b=b: torch.mul(a, b),
+                        numpy=lambda a=a, b=b: a * b, bytes=4 * size * (1 if a is column else 2))
+    yield side.case("mul, a number", ours=lambda: k.mul(x, 0.3), torch=lambda: torch.mul(x, 0.3), numpy=lambda: x * 0.3,
+                    bytes=8 * size)
 
 
 def _forward(side: Side, name: str, function: Callable, x: object, exact: np.ndarray) -> Case:

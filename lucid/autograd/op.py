@@ -25,6 +25,7 @@ from .overwrite import Overwriting
 Pull = Callable[[Any, Any], Sequence[Any]]
 Rule = Callable[..., Pull]
 _new = object.__new__
+_PAIRS = 1 << 20  # of elements: the least whose arrays, of different shapes, are looked at as large ones
 _differentiable = frozenset(dtype for dtype in _dtypes.ALL if _dtypes.is_differentiable(dtype))
 
 
@@ -136,17 +137,18 @@ class Slot:
 class Op:
     """An operation by name, for any number of inputs and outputs.
 
-    `name` picks the kernel. Without a `rule` the result is a constant. `keeps` says which outputs `pull` gets as `y`: True
-    for the only one, or a tuple of output numbers. `outputs` lists the differentiable outputs of an operation with several;
-    with exactly one, `pull` gets its gradient, with more, a list with None for those without one. `view` says that the
-    result shares the input's memory.
+    `name` picks the kernel, unless `kernel` is another entry of the tables. Without a `rule` the result is a constant. `keeps`
+    says which outputs `pull` gets as `y`: True for the only one, or a tuple of output numbers. `outputs` lists the differentiable
+    outputs of an operation with several; with exactly one, `pull` gets its gradient, with more, a list with None for those
+    without one. `view` says that the result shares the input's memory.
     """
 
-    __slots__ = ("keeps", "name", "outputs", "rule", "view")
+    __slots__ = ("keeps", "kernel", "name", "outputs", "rule", "view")
 
     def __init__(self, name: str, rule: Rule | None = None, *, keeps: bool | tuple[int, ...] = False,
-                 outputs: tuple[int, ...] | None = None, view: bool = False) -> None:
+                 outputs: tuple[int, ...] | None = None, view: bool = False, kernel: str | None = None) -> None:
         self.name = name
+        self.kernel = kernel or name
         self.rule = rule
         self.keeps = keeps
         self.outputs = outputs
@@ -167,7 +169,7 @@ class Op:
                 arrays.append(t)
                 parents.append(None)
         try:
-            result = run(self.name, arrays, attributes)
+            result = run(self.kernel, arrays, attributes)
         except Exception as error:
             raise explain(self.name, inputs, error) from error
         out: Any
@@ -192,7 +194,7 @@ class Op:
         if not many and result.dtype not in _differentiable:
             return
         for t in inputs:
-            if t.__class__ is not Tensor and isinstance(t, Tensor):
+            if isinstance(t, Tensor) and t._replaceable:
                 inputs = [t._for_graph() if isinstance(t, Tensor) else t for t in inputs]
                 break
         pull = self.rule([p is not None for p in parents], *inputs, **attributes)  # type: ignore[misc]
@@ -233,7 +235,7 @@ class UnaryOp(Op):
         if a.__class__ is Overwriting:
             return a.run(self, (a,), attributes)
         try:
-            array = run(self.name, (a._array,), attributes)
+            array = run(self.kernel, (a._array,), attributes)
         except Exception as error:
             raise explain(self.name, (a,), error) from error
         out = wrap(array)
@@ -259,8 +261,8 @@ def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating:
     `alike` is the pull for two real operands of one shape that both need their gradients. If it `saves` them, the node keeps
     them, and it gets both as `y`: a closure for each call, and the questions of `rule`, take a third of the time of recording.
     """
-    general = Op(name, rule)
     large = f"large_{name}" if name in ARITHMETIC else name
+    general, of_many = Op(name, rule), Op(name, rule, kernel=large)
     modes, tick = grad_mode.get, clock.tick
 
     def apply(input: Any, other: Any) -> Tensor:
@@ -274,7 +276,8 @@ def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating:
                 flags = modes()
                 if flags <= GRAD:
                     try:
-                        array = TABLES[kind][name if x.size < LARGE else large](x, y)
+                        many = x.size >= LARGE or (x.size * y.size >= _PAIRS and x.shape != y.shape)
+                        array = TABLES[kind][large if many else name](x, y)
                     except MemoryError:
                         array = run(name, (x, y))  # tries again after emptying the cache, and says what had no memory
                     except Exception as error:
@@ -307,8 +310,9 @@ def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating:
                         out._node = None
                     return out
         elif other.__class__ in (float, int) and isinstance(input, Tensor) and input._array.dtype.kind == "f":
-            return general(input, other)
-        return general(*prepare(name, input, other))
+            return (general if input._array.size < LARGE else of_many)(input, other)
+        a, b = prepare(name, input, other)
+        return (general if (a if isinstance(a, Tensor) else b)._array.size < LARGE else of_many)(a, b)
 
     apply.__name__ = name
     return apply

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _clock as clock
 from ..backends import LARGE, TABLES, run
-from ..backends.destinations import PLAIN_COMPLEX, entry_into, share_partly
+from ..backends.destinations import OF_TENSORS, PLAIN_COMPLEX, entry_into, share_partly
 from ..tensor import Tensor, version_box, wrap
 from .errors import explain
 from .grad_mode import GRAD
@@ -35,9 +35,9 @@ def refuse_shared(destination: Tensor, arguments: Iterable[Any]) -> None:
                                "single memory location. Please clone() the tensor before performing the operation.")
 
 
-def overwrite(target: Tensor, name: str, operands: Sequence[Any]) -> bool:
-    """Write what the kernel `name`, one of `PLAIN`, computes of `target` and `operands` into `target`, if that is all that there
-    is to do; False, with nothing done, otherwise.
+def overwrite(target: Tensor, name: str, operands: Sequence[Any], **attributes: Any) -> bool:
+    """Write what the kernel `name`, one of `PLAIN` or `add_scaled`, computes of `target` and `operands` into `target`, if that is
+    all that there is to do; False, with nothing done, otherwise.
 
     So it is for floating-point arrays of one shape and dtype on the CPU, small or complex ones, each with memory of its own, and
     numbers, of which nothing is recorded. This takes a third of the time of `Overwriting`, which can do everything.
@@ -58,6 +58,8 @@ def overwrite(target: Tensor, name: str, operands: Sequence[Any]) -> bool:
             arrays.append(other)
             if operand._node is not None:
                 tracked = True
+        elif len(arrays) == 1 and name in OF_TENSORS:
+            return False
         elif operand.__class__ in (float, int) or (operand.__class__ is complex and dtype.kind == "c"):
             arrays.append(operand)
         else:
@@ -65,7 +67,7 @@ def overwrite(target: Tensor, name: str, operands: Sequence[Any]) -> bool:
     if (tracked and grad_mode.get() & GRAD) or not array.flags.writeable:
         return False
     try:
-        TABLES[np.ndarray][name](*arrays, out=array)
+        TABLES[np.ndarray][name](*arrays, out=array, **attributes)
     except Exception as error:
         raise explain(name, (target, *operands), error) from error
     (target._version_box or version_box(target)).bump()

@@ -6,6 +6,7 @@ kernel takes lies across two lines of the cache: a step of Adam takes 1.1 to 1.2
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -20,6 +21,9 @@ Kernel = Callable[..., Any]
 
 LARGE = 1 << 17  # bytes; Numba is imported with the first copy of as many
 _LARGE_JOIN = 1 << 21  # bytes of the result: NumPy's copies of whole rows are as fast up to there
+
+# Parts of so few bytes, each in runs of so many, are copied by NumPy: a kernel for each takes twice as long on one thread.
+_LARGE_PART, _LONG_RUN = 1 << 20, 1 << 10
 
 
 def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
@@ -71,10 +75,10 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
         return _joined(arrays, axis)
 
     def stack(*arrays: Array, axis: int) -> Any:
-        expanded = [np.expand_dims(array, axis) for array in arrays]
-        if sum(array.nbytes for array in arrays) < _LARGE_JOIN or not _alike(expanded, axis):
+        if sum(array.nbytes for array in arrays) < _LARGE_JOIN:
             return plain_stack(*arrays, axis=axis)
-        return _joined(expanded, axis)
+        expanded = [np.expand_dims(array, axis) for array in arrays]
+        return _joined(expanded, axis) if _alike(expanded, axis) else plain_stack(*arrays, axis=axis)
 
     return {"copy": copy, "fill": fill, "flip": flip, "empty": new_array, "full": full, "contiguous": contiguous,
             "reshape": reshape, "concatenate": concatenate, "stack": stack}
@@ -125,6 +129,9 @@ def _joined(arrays: Sequence[Array], axis: int) -> Array:
     first = arrays[0]
     length = sum(array.shape[axis] for array in arrays)
     result: Array = empty((*first.shape[:axis], length, *first.shape[axis + 1 :]), first.dtype)
+    runs = [math.prod(array.shape[axis:]) * array.itemsize for array in arrays]
+    if min(runs) >= _LONG_RUN and max(array.nbytes for array in arrays) < _LARGE_PART:
+        return np.concatenate(arrays, axis=axis, out=result)
     start = 0
     for array in arrays:
         stop = start + array.shape[axis]

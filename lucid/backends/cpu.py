@@ -15,7 +15,9 @@ from . import (
     functions,
     indexing,
     lapack,
+    large_elementwise,
     lazy,
+    linear,
     masks,
     movement,
     ordering,
@@ -48,8 +50,15 @@ def _linear(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None) -> Any:
     """`linear`; large products add the bias while they write their result."""
     if bias is None or x.ndim < 2 or x.size == 0 or x.dtype in functions.HALVES or not x.dtype == weight.dtype == bias.dtype:
         return _plain_linear(x, weight, bias)
-    rows = blas.matmul(x.reshape(-1, x.shape[-1]), weight.T, np.ascontiguousarray(bias))
+    bias = np.ascontiguousarray(bias)
+    if x.ndim == 2:
+        return blas.matmul(x, weight.T, bias)
+    rows = blas.matmul(x.reshape(-1, x.shape[-1]), weight.T, bias)
     return rows.reshape(*x.shape[:-1], rows.shape[1])
+
+
+def _product_and_sums(a: np.ndarray, b: np.ndarray) -> tuple[Any, Any]:
+    return (_multiply(a, b), None) if a.dtype in functions.HALVES else blas.matmul_and_sums(a, b)
 
 
 _small_lerp, _small_add_scaled, _small_power = TABLE["lerp"], TABLE["add_scaled"], TABLE["power"]
@@ -147,8 +156,10 @@ TABLE |= {"lerp": _lerp, "add_scaled": _add_scaled, "power": _power, "cast": _ca
 TABLE["linear"] = _linear
 TABLE["exp"] = _exp
 TABLE |= reductions.table(TABLE)
+TABLE |= linear.table(TABLE, _product_and_sums)
 TABLE |= scans.table(TABLE)
 TABLE |= elementwise.table(np)
+TABLE |= large_elementwise.table(TABLE)
 _small_leaky_relu, TABLE["leaky_relu"] = TABLE["leaky_relu"], _leaky_relu
 lazy.kernels("lucid_kernels.cpu", TABLE)
 

@@ -20,9 +20,11 @@ reciprocal remainder round rsqrt sin sinh sqrt square sub tan trunc
 """.split())
 # Those of which a public function has the name, and hands them floating-point operands as they are: tensors, ints and floats.
 PLAIN = frozenset("""
-abs add ceil clip cos cosh div exp exp2 expm1 floor fmod log log10 log1p log2 mul neg reciprocal relu remainder round rsqrt
+abs add ceil clip cos cosh div exp exp2 expm1 floor fmod lerp log log10 log1p log2 mul neg reciprocal relu remainder round rsqrt
 sigmoid sin sinh sqrt square sub tan tanh trunc
 """.split())
+OF_TENSORS = frozenset({"lerp"})  # those that take no number as their second argument
+SCALED = {"add": 1, "sub": -1}  # those that are `add_scaled` with the keyword `alpha`, and the sign of that
 PLAIN_COMPLEX = frozenset("add div mul neg sub".split())  # those that do the same with complex ones
 _LARGE = 1 << 20  # bytes; as long as two arrays of that size are in the L2 cache NumPy's loop takes 0.6 of the time of ours
 _OURS = frozenset("exp gelu leaky_relu relu sigmoid silu tanh".split())

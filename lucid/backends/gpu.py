@@ -12,6 +12,7 @@ from . import (
     fourier,
     functions,
     lazy,
+    linear,
     linear_algebra,
     movement,
     ordering,
@@ -64,6 +65,7 @@ lazy.kernels("lucid_kernels.cuda", TABLE)
 TABLE |= convolution.table(cupy, TABLE, 1 << 28, cupy.copyto)
 TABLE |= resampling.table(cupy, TABLE, resampling.weigh(cupy))
 TABLE |= padding.table(cupy, cupy.empty, cupy.copyto)
+TABLE |= linear.table(TABLE)
 
 
 def on(device: Device) -> Any:

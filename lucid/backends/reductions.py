@@ -4,6 +4,7 @@ A launch, and Numba's import with the first, would cost more than a small sum.
 """
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -17,9 +18,11 @@ Array = Any
 Kernel = Callable[..., Any]
 
 _DOT = 1 << 16  # elements of an inner product: few enough for float32 to lose few digits
+_ALONE = 10_000  # up to so many OpenBLAS computes one on one thread
 _FEWEST = 16  # numbers that the first of two sums adds up: with fewer, the second has too much left
 
 
+@functools.cache
 def _kernels() -> Any:
     from lucid_kernels.cpu import reduction  # compiles with Numba: imported with the first large array
 
@@ -100,9 +103,12 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
         return _shaped(_kernels().logsumexp(x, view), x, axis, keepdims)
 
     def norm2(x: Array, *, axis: Any, keepdims: bool) -> Array:
-        if x.size < LARGE or not (axis is None or _dimensions(axis) == x.ndim) or x.dtype.char not in "fd":
+        if not (axis is None or _dimensions(axis) == x.ndim) or x.dtype.char not in "fd":
             return plain_norm2(x, axis=axis, keepdims=keepdims)
         flat = x.reshape(-1)
+        if x.size <= _ALONE:
+            norm = np.sqrt(np.dot(flat, flat))
+            return _shaped(norm, x, None, True) if keepdims else norm
         # Squares that are too large are inf. OpenBLAS would take threads, which spin afterwards.
         with np.errstate(all="ignore"), blas.one_thread:
             squares = [np.dot(part, part) for part in (flat[i:i + _DOT] for i in range(0, x.size, _DOT))]
@@ -115,15 +121,17 @@ def _extremes(plain: dict[str, Kernel]) -> dict[str, Kernel]:
     """`max`, `argmax`, `max_with_indices` and the same for `min`."""
     plain = dict(plain)  # the caller puts the results into the table that it passes
 
-    def found(x: Array, axis: Any, smallest: bool, located: bool) -> tuple[Array, Array] | None:
+    def found(x: Array, axis: Any, smallest: bool, located: bool) -> tuple[Array, Any] | None:
         view = _kernels().view_of(x, axis) if x.size >= LARGE else None
         if view is None or max(view[1:]) >= 1 << 31:
             return None
         from lucid_kernels.cpu import extremes
 
-        if view[2] != 1 and view[2] < extremes.NARROWEST:
+        if not extremes.serves(view, located=located):
             return None
-        result: tuple[Array, Array] = extremes.extremes(x, view, smallest=smallest, located=located)
+        if view[2] != 1 and not located:
+            return extremes.extreme_values(x, view, smallest=smallest), None
+        result: tuple[Array, Any] = extremes.extremes(x, view, smallest=smallest, located=located)
         return result
 
     def three(name: str) -> dict[str, Kernel]:

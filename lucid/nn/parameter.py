@@ -117,6 +117,7 @@ class Buffer(_StableHandle):
     init: Callable[[], Any] | None = None
     cast = True
     ema: str | None = None
+    _replaceable = True
     _declared = True  # made by `Buffer(...)`: assignment registers it; a tensor adopted by register_buffer is an alias
 
     def __init__(self, data: Any = None, dtype: Any = None, device: Any = None, *, persistent: bool = True,

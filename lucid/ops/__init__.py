@@ -14,7 +14,7 @@ from typing import Any
 
 from ..autograd.inplace import write
 from ..autograd.overwrite import overwrite, refuse_shared
-from ..backends.destinations import PLAIN
+from ..backends.destinations import PLAIN, SCALED
 from ..tensor import Tensor
 from . import (
     _matrices,
@@ -126,9 +126,13 @@ def inplace(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     name = function.__name__
     others = function.__code__.co_argcount - 1 if single and name in PLAIN else -1  # beside `self`; -1: `overwrite` does not do
 
+    def scaled(self: Tensor, args: Any, alpha: Any = None, **rest: Any) -> bool:
+        return (name in SCALED and alpha.__class__ in (float, int) and not rest
+                and overwrite(self, "add_scaled", args, alpha=SCALED[name] * alpha))
+
     @functools.wraps(function)
     def method(self: Tensor, *args: Any, **keywords: Any) -> Tensor:
-        if len(args) == others and not keywords and overwrite(self, name, args):
+        if len(args) == others and (overwrite(self, name, args) if not keywords else scaled(self, args, **keywords)):
             return self
         if single:
             refuse_shared(self, (*args, *keywords.values()) if keywords else args)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -68,21 +69,40 @@ def as_operand(name: str, value: Any) -> Any:
     raise TypeError(f"op '{name}' needs tensors or numbers, not {type(value).__name__}")
 
 
-def fitted(value: Any, dtype: np.dtype) -> Any:
-    """`value` as `dtype` holds it, if it is an int or a complex number: in uint8 negative ones wrap around, as in PyTorch.
+def fitted(value: Any, dtype: np.dtype, halves: bool = True) -> Any:
+    """`value`, if it is a number, as `dtype` holds it: in uint8 negative ints wrap around, as in PyTorch.
 
-    Raises RuntimeError for an int that does not fit and for an imaginary part in a real dtype.
+    Raises RuntimeError for a number out of range, for NaN and inf in an integer dtype, and for an imaginary part in a real one;
+    OverflowError for an int of more than 64 bits. Without `halves`, what is too large for a float16 or bfloat16 becomes inf.
     """
-    if value.__class__ is complex and dtype.kind not in "cb":
+    kind = value.__class__
+    if kind is complex and dtype.kind not in "cb":
         if value.imag:
-            raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow: {value}")
+            raise _out_of_range(value, dtype)
         return value.real
-    if value.__class__ is not int or dtype.kind not in "iu":
+    if kind is int:
+        if not -(1 << 63) <= value < 1 << 64:
+            raise OverflowError(f"int too large to convert: {value}")
+        if dtype.kind == "b":
+            return value != 0
+    elif kind is not float:
         return value
-    limit = 1 << 8 * dtype.itemsize - (dtype.kind == "i")
-    if not (-limit if dtype.kind == "i" else 1 - limit) <= value < limit:
-        raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow: {value}")
-    return value if dtype.kind == "i" else value % limit
+    if dtype.kind in "iu":
+        limit = 1 << 8 * dtype.itemsize - (dtype.kind == "i")
+        low = -limit if dtype.kind == "i" else 1 - limit if kind is int else 0
+        if not low <= value < limit:  # nor does NaN
+            raise _out_of_range(value, dtype)
+        return value % limit if kind is int and value < 0 and dtype.kind == "u" else value
+    if dtype.itemsize == 2 and halves and _LARGEST[dtype.name] < abs(value) != math.inf:
+        raise _out_of_range(value, dtype)
+    return value
+
+
+_LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38}
+
+
+def _out_of_range(value: Any, dtype: np.dtype) -> RuntimeError:
+    return RuntimeError(f"value cannot be converted to type {dtype.name} without overflow: {value}")
 
 
 def require_tensor(name: str, value: Any) -> Tensor:
@@ -125,6 +145,9 @@ def canonical_dim(dim: int, ndim: int) -> int:
 
 def canonical_dims(dim: Any, ndim: int) -> tuple[int, ...]:
     """The dimensions meant by `dim` (None or an empty tuple: all), each once. Raises RuntimeError for repetitions."""
+    if dim.__class__ is int:
+        axis = canonical_dim(dim, ndim)
+        return (axis,) if ndim else ()
     if dim is None or (isinstance(dim, (tuple, list)) and not dim):
         return tuple(range(ndim))
     dims = tuple(canonical_dim(d, ndim) for d in (dim if isinstance(dim, (tuple, list)) else (dim,)))

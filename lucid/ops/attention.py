@@ -1,4 +1,4 @@
-"""Scaled dot-product attention: a fused kernel that keeps no probabilities, and the same in operations.
+"""Scaled dot-product attention: a fused kernel that keeps no large matrix of probabilities, and the same in operations.
 
 The operations serve what the kernel does not do: dropout, a gradient for the mask, and gradients of gradients. They compute
 halves in float32, as the kernel does.
@@ -26,8 +26,8 @@ _HALVES = ("float16", "bfloat16")
 
 
 # ---- the fused operation: q (B, H, L, E), k (B, G, S, E), v (B, G, S, V), H a multiple of G ------------------------------
-def _attention_rule(needs: Any, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, *, scale: float, is_causal: bool
-                    ) -> Pull:
+def _attention_rule(needs: Any, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, *, scale: float, is_causal: bool,
+                    with_grad: bool) -> Pull:
     needs = needs[:3]
 
     def pull(g: Tensor, kept: Any) -> tuple[Any, ...]:
@@ -40,7 +40,7 @@ def _attention_rule(needs: Any, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | 
     return pull
 
 
-_attention = Op("attention", _attention_rule, keeps=(0, 1), outputs=(0,))
+_attention = Op("attention", _attention_rule, keeps=(0, 1, 2), outputs=(0,))
 _attention_grad = Op("attention_grad")
 
 
@@ -126,7 +126,8 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
     if dropout_p > 0 or (mask is not None and mask.requires_grad and is_grad_enabled()):
         result = _composed(q, k, v, mask, factor, is_causal, dropout_p)
     else:
-        result = _attention(q, k, v, mask, scale=factor, is_causal=is_causal)[0]
+        with_grad = is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad)
+        result = _attention(q, k, v, mask, scale=factor, is_causal=is_causal, with_grad=with_grad)[0]
     return result if len(shape) == 4 else result.reshape(*shape[:-2], length, value._array.shape[-1])
 
 

@@ -16,7 +16,7 @@ from .pooling import max_pool2d_grad, relu_max_pool2d
 
 __all__ = ()  # a step of `nn.Sequential`
 
-# Products of a result. With more of them, the convolution takes much longer than its memory.
+# Products of a result. With more of them, the convolution takes much longer than its memory; but tiles of 3x3 taps are windows.
 _MOST_TAPS = 64
 _DTYPES = frozenset(map(np.dtype, (np.float32, np.float64)))
 
@@ -54,15 +54,15 @@ _grad_parameters = Op("conv2d_relu_max_pool2d_grad_parameters")
 
 def conv2d_relu_max_pool2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
                            dilation: Any = 1, groups: int = 1) -> Tensor:
-    """``max_pool2d(relu(conv2d(input, weight, ...)), 2)``: one operation for images of few channels, else one after the other.
+    """``max_pool2d(relu(conv2d(input, weight, ...)), 2)``: one operation for few channels or 3x3 taps, else one after the other.
 
     Half-precision numbers are pooled after they have been rounded. Raises what the functions raise.
     """
     require_operands("conv2d", input, weight, bias, 2)
     geometry, same = geometry_of(stride, padding, dilation, groups, 2)
     shape, kernel = input._array.shape, weight._array.shape
-    if not (len(shape) == 4 and input._array.dtype in _DTYPES and not same and 0 < math.prod(kernel[1:]) <= _MOST_TAPS
-            and 0 not in shape and min(_lengths(shape, kernel, geometry)) >= 2):
+    if not (len(shape) == 4 and input._array.dtype in _DTYPES and not same and (0 < math.prod(kernel[1:]) <= _MOST_TAPS
+            or kernel[2:] == (3, 3)) and 0 not in (*shape, *kernel) and min(_lengths(shape, kernel, geometry)) >= 2):
         return relu_max_pool2d(conv2d(input, weight, bias, stride, padding, dilation, groups), 2)
     check_channels(shape, kernel, None if bias is None else bias._array.shape, geometry.groups, False)
     check_sizes(shape, kernel, geometry)

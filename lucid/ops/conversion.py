@@ -300,6 +300,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: Any = False) -> Tensor:
 
     def converted(old: Tensor) -> Tensor:
         value = to(src, old.device, old.dtype)
-        return value if value.shape == old.shape else value.expand(old.shape)
+        # With a node of its own also where nothing changes: with that of a leaf, this tensor would be the leaf.
+        return value if value is not src and value.shape == old.shape else value.expand(old.shape)
 
     return write(self, converted)

@@ -4,10 +4,13 @@ from __future__ import annotations
 from typing import Any
 
 from ..autograd.errors import type_name
+from ..autograd.grad_mode import no_grad
 from ..autograd.op import Op, Pull, UnaryOp
 from ..tensor import Tensor
 from ._index import check_bounds
 from ._operands import require_tensor
+from .histogram import unique
+from .linear_algebra_norms import vector_norm
 
 __all__ = ()  # a function of nn.functional only
 
@@ -19,13 +22,14 @@ def _embedding_rule(needs: Any, weight: Tensor, indices: Tensor, *, padding_idx:
 
 def _sum_rows_rule(needs: Any, g: Tensor, indices: Tensor, *, rows: int, padding_idx: int | None) -> Pull:
     def pull(gg: Tensor, y: Any) -> tuple[Any, Any]:
-        picked = _embedding(gg, indices, padding_idx=padding_idx)
+        picked = embedding_op(gg, indices, padding_idx=padding_idx)
         return picked if padding_idx is None else picked * (indices != padding_idx).to(gg.dtype).unsqueeze(1), None
 
     return pull
 
 
-_embedding = Op("embedding", _embedding_rule)
+# Without a check of the indices, which are a vector.
+embedding_op = Op("embedding", _embedding_rule)
 # The sums of the rows of one number: also for the bags of `embedding_bag`.
 sum_rows = Op("embedding_grad", _sum_rows_rule)
 
@@ -35,13 +39,11 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
     """The rows of `weight` (V, D) named by the int64 or int32 indices `input`: shape ``input.shape + (D,)``.
 
     The row `padding_idx` gets no gradient; with `scale_grad_by_freq` the gradient of a row is divided by the number of its
-    occurrences. Raises IndexError for an index out of range, on a GPU at the next wait for the device; RuntimeError for other
-    dtypes and shapes; AssertionError for a `padding_idx` out of range. `max_norm` and `sparse` raise NotImplementedError.
+    occurrences. With `max_norm`, rows that are named and have a larger norm of order `norm_type` are first scaled down to it, in
+    `weight` itself. Raises IndexError for an index out of range, on a GPU at the next wait for the device; RuntimeError for other
+    dtypes and shapes; AssertionError for a `padding_idx` out of range; NotImplementedError for `sparse`.
     """
     require_tensor("embedding", input), require_tensor("embedding", weight)
-    if max_norm is not None:
-        raise NotImplementedError("embedding: max_norm is not supported, because it would write to weight in the forward "
-                                  "pass; renormalise the rows of weight before the call")
     if sparse:
         raise NotImplementedError("embedding: sparse gradients are not supported; use sparse=False")
     if weight._array.ndim != 2:
@@ -55,16 +57,28 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
         padding_idx %= rows
     flat = input.reshape(-1)
     check_bounds(flat._array, 0, rows, "index out of range in self")
-    result = _embedding(weight, flat, padding_idx=padding_idx)
+    if max_norm is not None:
+        renormalize(weight, flat, max_norm, norm_type)
+    result = embedding_op(weight, flat, padding_idx=padding_idx)
     if weight.requires_grad and scale_grad_by_freq:
-        result = _with_scaled_gradient(result, _frequency_scale(flat, weight))
+        result = _with_scaled_gradient(result, frequency_scale(flat, weight))
     return result.reshape(*input._array.shape, width)
 
 
-def _frequency_scale(flat: Tensor, weight: Tensor) -> Tensor:
+def frequency_scale(flat: Tensor, weight: Tensor) -> Tensor:
     """A column: one over the number of occurrences of each index."""
     ones = weight.detach().new_ones((flat._array.shape[0], 1))
-    return 1 / _embedding(sum_rows(ones, flat, rows=weight._array.shape[0], padding_idx=None), flat, padding_idx=None)
+    return 1 / embedding_op(sum_rows(ones, flat, rows=weight._array.shape[0], padding_idx=None), flat, padding_idx=None)
+
+
+def renormalize(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> None:
+    """Scale the rows that `indices` name down to `max_norm`, in place and behind the back of autograd."""
+    with no_grad():
+        rows = unique(indices)
+        norms = vector_norm(embedding_op(weight, rows, padding_idx=None), norm_type, 1)
+        large = norms > max_norm
+        rows, norms = rows[large], norms[large]
+        weight[rows] = weight[rows] * (max_norm / (norms + 1e-7)).to(weight.dtype).unsqueeze(1)
 
 
 def _with_scaled_gradient(x: Tensor, scale: Tensor) -> Tensor:

@@ -196,7 +196,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         raise RuntimeError("minlength should be >= 0")
     if weights is not None and weights.shape != input.shape:
         raise RuntimeError("weights should be 1-d and have the same length as input")
-    if not input.is_meta and input.numel() and bool((input < 0).any()):
+    if not input.is_meta and input.numel() and input._array.min() < 0:
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     return _bincount(input.reshape(-1).to(_dtypes.int64), None if weights is None else weights.detach(), minlength=minlength)
 

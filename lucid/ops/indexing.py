@@ -93,7 +93,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     elif value.__class__ not in (int, float, bool) or self._array.dtype.kind == "V":
         value = self.new_tensor(value)
     else:
-        value = fitted(value, self._array.dtype)
+        value = fitted(value, self._array.dtype, halves=False)
     if basic is None or advanced is None:
         target = self
     else:

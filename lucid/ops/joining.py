@@ -40,18 +40,19 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     for position, tensor in enumerate(given):
         if not isinstance(tensor, Tensor):
             raise TypeError(f"expected Tensor as element {position} in argument 0, but got {type(tensor).__name__}")
-        if tensor.ndim == 0:
+        if not tensor._array.shape:
             raise RuntimeError(f"zero-dimensional tensor (at position {position}) cannot be concatenated")
-    dtype = common_dtype(given)
+    given = _of_one_dtype(given)
     kept = [t for t in given if t._array.shape != (0,)] or given[:1]
     first = kept[0]._array.shape
     dim = canonical_dim(dim, len(first))
+    before, after = first[:dim], first[dim + 1:]
     for number, tensor in enumerate(kept):
         shape = tensor._array.shape
-        if len(shape) != len(first) or any(a != b for i, (a, b) in enumerate(zip(first, shape, strict=True)) if i != dim):
+        if len(shape) != len(first) or shape[:dim] != before or shape[dim + 1:] != after:
             raise RuntimeError(f"Sizes of tensors must match except in dimension {dim}. Expected shape {list(first)} but got "
                                f"{list(shape)} for tensor number {number} in the list.")
-    return concatenate_op(*[t.to(dtype) for t in kept], axis=dim)
+    return concatenate_op(*kept, axis=dim)
 
 
 concat = concatenate = cat
@@ -68,8 +69,17 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
         if tensor._array.shape != first:
             raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and "
                                f"{list(tensor._array.shape)} at entry {number}")
-    dtype = common_dtype(given)
-    return _stack(*[t.to(dtype) for t in given], axis=canonical_dim(dim, len(first) + 1))
+    return _stack(*_of_one_dtype(given), axis=canonical_dim(dim, len(first) + 1))
+
+
+def _of_one_dtype(tensors: list[Tensor]) -> list[Tensor]:
+    """The tensors in the dtype that they have together."""
+    dtype = tensors[0]._array.dtype
+    for tensor in tensors:
+        if tensor._array.dtype != dtype:
+            dtype = common_dtype(tensors)
+            return [t.to(dtype) for t in tensors]
+    return tensors
 
 
 def _each(tensors: tuple[Any, ...], change: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..autograd.errors import type_name
+from ..autograd.grad_mode import is_grad_enabled
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor
 from ._operands import reduce_to, require_tensor
@@ -43,6 +44,9 @@ def _linear_rule(needs: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> 
     x, weight = x if needs_weight else None, weight if needs_x else None  # type: ignore[assignment]
 
     def pull(g: Tensor, y: Any) -> tuple[Any, Any, Any]:
+        if not is_grad_enabled():
+            gradients: tuple[Any, Any, Any] = _linear_grad(g, x, weight, with_bias=needs_bias)
+            return gradients
         rows = g if g._array.ndim == 2 else _rows(g)
         return (_matmul(g, conjugate(weight)) if needs_x else None,
                 _matmul(rows, conjugate(_rows(x)), transpose_a=True) if needs_weight else None,
@@ -53,6 +57,7 @@ def _linear_rule(needs: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> 
 
 _matmul = Op("matmul", _matmul_rule)
 _linear = Op("linear", _linear_rule)
+_linear_grad = Op("linear_grad")
 
 
 def _rows(t: Tensor) -> Tensor:

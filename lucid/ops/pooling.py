@@ -224,7 +224,7 @@ def _output_length(size: int, kernel: int, stride: int, padding: int, dilation: 
 
 def _misses(shape: tuple[int, ...], padding: Any = (0, 0), dilation: Any = (1, 1), **other: Any) -> bool:
     """Whether a window may have all of its elements in the padding, on both sides of the input."""
-    return any(d > n and p > 0 for n, p, d in zip(shape[2:], padding, dilation, strict=True))
+    return dilation != (1, 1) and any(d > n and p > 0 for n, p, d in zip(shape[2:], padding, dilation, strict=True))
 
 
 @functools.lru_cache(maxsize=256)  # pure, and a third of a small layer's time

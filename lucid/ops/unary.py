@@ -6,7 +6,7 @@ from typing import Any
 
 from ..autograd.op import Op, Pull, UnaryOp
 from ..tensor import Tensor
-from ._large import of_input, of_result
+from ._large import fused_if_large, of_input, of_result
 from ._operands import as_floating, require_tensor
 from ._out import accepts_out
 
@@ -100,6 +100,7 @@ def sgn(input: Tensor) -> Tensor:
 
 
 @accepts_out
+@fused_if_large
 def sign(input: Tensor) -> Tensor:
     """-1, 0 or 1."""
     kind = require_tensor("sign", input)._array.dtype.kind
@@ -159,6 +160,7 @@ def sqrt(input: Tensor) -> Tensor:
 
 
 @accepts_out(castable=True)
+@fused_if_large
 def rsqrt(input: Tensor) -> Tensor:
     """``1 / sqrt(input)``."""
     return _rsqrt(as_floating("rsqrt", input))
@@ -211,6 +213,7 @@ fix = trunc
 
 
 @accepts_out
+@fused_if_large
 def frac(input: Tensor) -> Tensor:
     """The fraction that `trunc` cuts off, with the sign of the element. Raises NotImplementedError for integers."""
     if require_tensor("frac", input)._array.dtype.kind in "biuc":
@@ -284,6 +287,7 @@ def signbit(input: Tensor) -> Tensor:
 
 
 @accepts_out
+@fused_if_large
 def nan_to_num(input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Tensor:
     """NaN replaced by `nan` (None: 0), infinities by `posinf` and `neginf` (None: the largest and smallest numbers).
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .. import _dtypes
+from .. import _dtypes, backends
 from ..autograd.errors import type_name
 from ..tensor import Tensor
 from ._operands import require_tensor
-from .gather_scatter import scatter_
 
 __all__ = ()  # functions of nn.functional only
 
@@ -26,14 +25,17 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         return tensor.new_zeros((*tensor.shape, num_classes))
     if tensor.is_meta and num_classes != -1:
         return tensor.new_empty((*tensor.shape, num_classes))
-    if tensor.min().item() < 0:
+    indices = tensor._array
+    if indices.min() < 0:
         raise RuntimeError("Class values must be non-negative.")
-    largest = tensor.max().item()
+    largest = int(indices.max())
     if num_classes == -1:
         num_classes = largest + 1
     elif largest >= num_classes:
         raise RuntimeError("Class values must be smaller than num_classes.")
-    return scatter_(tensor.new_zeros((*tensor.shape, num_classes)), -1, tensor.unsqueeze(-1), 1)
+    result = tensor.new_zeros((*indices.shape, num_classes))
+    backends.run("scatter", (result._array, indices[..., None], 1), {"axis": indices.ndim, "out": result._array})
+    return result
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: int | Sequence[int] = 1, eps: float = 1e-12, out: Any = None) -> Tensor:

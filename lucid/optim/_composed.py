@@ -106,7 +106,7 @@ def count(state: State) -> float:
     counter = state["step"]
     number: float = counter._array.item() + 1
     counter._array[()] = number
-    version_box(counter).bump()
+    (counter._version_box or version_box(counter)).bump()
     return number
 
 

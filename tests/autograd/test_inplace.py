@@ -247,3 +247,11 @@ def test_arithmetic_of_complex_numbers_in_place() -> None:
         assert x.mul_(2j).sub_(1).neg_().div_(y).eq(-2 - 7j).all()
         with pytest.raises(RuntimeError):
             lucid.ones(length).mul_(y)
+
+
+def test_copy_of_a_leaf_is_no_leaf(device):
+    x = leaf([1.0, 2.0], device)
+    y = lucid.zeros(2, device=device).copy_(x)
+    assert y.requires_grad and not y.is_leaf
+    y.mul_(3).sum().backward()
+    assert x.grad.tolist() == [3.0, 3.0] and y.tolist() == [3.0, 6.0]

@@ -21,6 +21,8 @@ CASES = {
     "one by one": ((4, 5, 16, 16), (24, 5, 1, 1), options(padding=(0, 0))),
     "small": ((2, 1, 4, 5), (3, 1, 3, 3), options()),
     "many taps": ((2, 17, 9, 8), (18, 17, 3, 3), options()),
+    "tiles": ((5, 16, 10, 8), (33, 16, 3, 3), options()),
+    "tiles beyond odd results": ((40, 32, 5, 7), (18, 32, 3, 3), options(padding=(2, 1))),
     "groups": ((3, 4, 10, 12), (6, 2, 3, 3), options(groups=2)),
 }
 

@@ -115,6 +115,7 @@ CONVOLUTIONS = {
     "without bias": (lambda: conv_relu_pool(3, 5, (3, 2), bias=False), (2, 3, 9, 8)),
     "strided": (lambda: conv_relu_pool(2, 4, 3, 2, 1, dilation=(1, 2), window=(2, 2)), (2, 2, 15, 17)),
     "groups": (lambda: conv_relu_pool(4, 6, 3, groups=2), (2, 4, 7, 8)),
+    "tiles": (lambda: conv_relu_pool(16, 32, 3, padding=1), (2, 16, 9, 8)),
     "in place": (lambda: nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(inplace=True), nn.MaxPool2d(2)), (2, 1, 6, 6)),
 }
 
@@ -149,7 +150,7 @@ def test_a_frozen_parameter_of_the_convolution(frozen, device):
 
 
 @pytest.mark.parametrize(("model", "shape"), [
-    (conv_relu_pool(9, 4, 3), (2, 9, 6, 6)),
+    (conv_relu_pool(9, 4, (3, 4)), (2, 9, 6, 7)),
     (conv_relu_pool(1, 4, 3, padding="same"), (2, 1, 6, 6)),
     (conv_relu_pool(1, 4, 3), (1, 6, 6)),
     (conv_relu_pool(1, 4, 3, padding=1, padding_mode="reflect"), (2, 1, 6, 6)),

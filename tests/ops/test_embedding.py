@@ -58,6 +58,5 @@ def test_errors(call, match):
 
 
 def test_what_is_not_supported_says_so():
-    for options, match in (({"max_norm": 1.0}, "max_norm"), ({"sparse": True}, "sparse")):
-        with pytest.raises(NotImplementedError, match=match):
-            F.embedding(lucid.tensor([1]), lucid.ones(5, 2), **options)
+    with pytest.raises(NotImplementedError, match="sparse"):
+        F.embedding(lucid.tensor([1]), lucid.ones(5, 2), sparse=True)

@@ -22,8 +22,8 @@ ONE: dict[str, Callable[[Any], Any]] = {
         "celu", "elu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "logsigmoid", "mish", "relu6", "selu",
         "softplus", "softshrink", "softsign", "tanhshrink")},
     **{name: getattr(lucid, name) for name in (
-        "abs", "asin", "asinh", "atan", "atanh", "acos", "erf", "erfc", "log10", "log1p", "log2", "reciprocal", "rsqrt", "sqrt",
-        "square", "tan")},
+        "abs", "asin", "asinh", "atan", "atanh", "acos", "erf", "erfc", "frac", "log10", "log1p", "log2", "nan_to_num", "reciprocal",
+        "rsqrt", "sign", "sqrt", "square", "tan")},
     "threshold": lambda x: F.threshold(x, 0.5, -2.0),
     "erfinv": lucid.special.erfinv, "ndtr": lucid.special.ndtr, "ndtri": lucid.special.ndtri,
 }  # fmt: skip
@@ -36,6 +36,8 @@ TWO: dict[str, Callable[[Any, Any], Any]] = {
     "weighted logits": lambda x, y: F.binary_cross_entropy_with_logits(x, y, pos_weight=lucid.tensor(2.0), reduction="none"),
     "logarithms": lambda x, y: F.kl_div(x, y, log_target=True, reduction="none"),
     "rates": lambda x, y: F.poisson_nll_loss(x, y, log_input=False, reduction="none"),
+    **{name: getattr(lucid, name) for name in ("logaddexp", "remainder", "xlogy")},
+    **{f"rounded to {mode}": lambda x, y, mode=mode: lucid.div(x, y, rounding_mode=mode) for mode in ("floor", "trunc")},
     "quotient": lambda x, y: x / y,
     "prelu": lambda x, y: F.prelu(x.reshape(2, 2, -1), y[:2]),
 }  # fmt: skip

@@ -46,8 +46,10 @@ def _case(side: Side, shape: tuple[int, ...], causal: bool) -> Case:
             scores[np.triu_indices(positions, 1)] = -np.inf
         return softmax(scores) @ v
 
-    # Two products forward; backward the scores again and four more. A causal mask leaves half of each.
-    products = 2 * batch * heads * positions * positions * width
+    # Two products forward and four backward; where the probabilities are too large to keep, the scores once more. A causal mask
+    # leaves half of each.
+    product = 2 * batch * heads * positions * positions * width
+    products = 6 if positions <= 4 * width else 7
     return target(side, f"attention {'x'.join(map(str, shape))}{' causal' if causal else ''} forward + backward", BOUND, both,
-                  needs=("nn.functional.scaled_dot_product_attention",), flops=7 * products // (2 if causal else 1),
+                  needs=("nn.functional.scaled_dot_product_attention",), flops=products * product // (2 if causal else 1),
                   bytes=8 * arrays[0].nbytes, exact=exact, part=np.s_[0, 0])

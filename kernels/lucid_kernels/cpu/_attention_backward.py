@@ -6,7 +6,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from ._attention_ahead import PER_ROW, ask, rows_ahead
+from ._attention_ahead import PER_ROW, add_rows, ask, rows_ahead
 from ._attention_microkernels import fill_hidden
 from ._attention_products import add_seeing, add_seen, score_products
 from ._attention_tiles import (
@@ -16,21 +16,26 @@ from ._attention_tiles import (
     add_mask,
     ask_for,
     dots_of_rows,
+    kept_row_gradients,
+    kept_rows,
     row_gradients,
     rows_of,
+    scaled_rows,
     transpose,
     whole_columns,
     whole_runs,
 )
 from ._compile import jit, jit_parallel
 from ._microkernels import VECTOR_BYTES, copy_rows
+from ._products import ROW_BLOCK
 
 
 @jit
-def _score_gradients(scores: Any, gradients: Any, rows: int, mask: Any, has_mask: bool, scale: Any, visible: int, step: int,
-                     query: int, key: int, seen: int, lse: Any, dots: Any, ahead: Any) -> None:
+def _score_gradients(scores: Any, kept: bool, gradients: Any, rows: int, mask: Any, has_mask: bool, scale: Any, visible: int,
+                     step: int, query: int, key: int, seen: int, lse: Any, dots: Any, ahead: Any) -> None:
     """Scores become probabilities, and the gradients of the probabilities those of the scores; hidden ones become 0.
 
+    Scores that were `kept` are probabilities already, but for the factors by which g and `dots` have been multiplied instead.
     Row r sees the first `visible` + r * `step` of the `seen` keys.
     """
     one, zero, lanes = scores.dtype.type(1), scores.dtype.type(0), VECTOR_BYTES // scores.itemsize
@@ -40,28 +45,38 @@ def _score_gradients(scores: Any, gradients: Any, rows: int, mask: Any, has_mask
         last = min(first + lanes, rows)
         length = whole_runs(min(seen, visible + (last - 1) * step))
         for r in range(first, last):
-            if has_mask:
-                row = scores[r][: min(seen, visible + r * step)]
-                add_mask(row, mask[min(query + r, mask.shape[0] - 1)][key:], scale)
-            row_gradients(scores, gradients, r, length, factor, lse[r] * log2_e, dots[r], slope)
+            if kept:
+                kept_row_gradients(scores, gradients, r, length, dots[r], slope)
+            else:
+                if has_mask:
+                    row = scores[r][: min(seen, visible + r * step)]
+                    add_mask(row, mask[min(query + r, mask.shape[0] - 1)][key:], scale)
+                row_gradients(scores, gradients, r, length, factor, lse[r] * log2_e, dots[r], slope)
             ask(ahead, PER_ROW)
         if min(seen, visible + first * step) < length:
-            for part in (scores, gradients):
-                fill_hidden(part, first, last, length, visible, step, seen, one, zero)
+            if not kept:
+                fill_hidden(scores, first, last, length, visible, step, seen, one, zero)
+            fill_hidden(gradients, first, last, length, visible, step, seen, one, zero)
 
 
 @jit
 def _add_tile(q: Any, g: Any, query: int, rows: int, k: Any, k_tile: Any, v_tile: Any, mask: Any, has_mask: bool, scale: Any,
-              is_causal: bool, key: int, keys: int, lse: Any, dots: Any, dq: Any, dk: Any, dv: Any, scores: Any, gradients: Any,
-              ahead: Any) -> None:
+              is_causal: bool, key: int, keys: int, lse: Any, dots: Any, dq: Any, dk: Any, dv: Any, scores: Any, kept: bool,
+              gradients: Any, ahead: Any) -> None:
     """Add to dq, dk and dv what one tile contributes: `rows` queries from `query` on, `keys` keys from `key` on."""
     step, seen, visible = 0, keys, keys
     if is_causal:
         step, seen, visible = 1, min(keys, query + rows - key), query - key + 1
-    score_products(q, k_tile, scores, rows, seen, k_tile.shape[0], visible, step, ahead)
-    score_products(g, v_tile, gradients, rows, seen, v_tile.shape[0], visible, step, ahead)
-    _score_gradients(scores, gradients, rows, mask, has_mask, scale, visible, step, query, key, seen, lse[query:], dots[query:],
-                     ahead)
+    if kept:
+        # They come from memory, half a kibibyte of each row: the processor foresees too little of that.
+        own = rows_ahead(1)
+        add_rows(own, 1, np.int64(scores.ctypes.data), scores.shape[1] * scores.itemsize, seen * scores.itemsize, rows)
+        score_products(g, v_tile, gradients, rows, seen, v_tile.shape[0], visible, step, own)
+    else:
+        score_products(q, k_tile, scores, rows, seen, k_tile.shape[0], visible, step, ahead)
+        score_products(g, v_tile, gradients, rows, seen, v_tile.shape[0], visible, step, ahead)
+    _score_gradients(scores, kept, gradients, rows, mask, has_mask, scale, visible, step, query, key, seen, lse[query:],
+                     dots[query:], ahead)
     add_seeing(scores, g, dv, seen, rows, visible, step)
     add_seeing(gradients, q, dk, seen, rows, visible, step)
     add_seen(gradients, k, dq[query:], rows, seen, visible, step, True, ahead)
@@ -69,19 +84,22 @@ def _add_tile(q: Any, g: Any, query: int, rows: int, k: Any, k_tile: Any, v_tile
 
 @jit_parallel
 def backward(g: Any, q: Any, y: Any, heads: int, count: int, queries: int, width: int, k: Any, v: Any, groups: int, keys: int,
-             v_width: int, mask: Any, mask_of: Any, scale: Any, is_causal: bool, lse: Any, dq: Any, dk: Any, dv: Any) -> None:
+             v_width: int, mask: Any, mask_of: Any, scale: Any, is_causal: bool, lse: Any, powers: Any, dq: Any, dk: Any, dv: Any
+             ) -> None:
     """dq is (tasks, heads, queries, width): each task of a group takes every so many tiles and has sums of its own.
 
     `g`, `q`, `y`, `k` and `v` say where their rows lie. The rows and columns of dq are whole blocks; `count` counts the groups;
-    `scale` is for powers of two: log2(e) times that of the exponentials.
+    `scale` is for powers of two: log2(e) times that of the exponentials. `powers` is what the forward pass kept, or empty.
     """
     tasks, repeats, columns, v_columns = dq.shape[0], heads // groups, dq.shape[3], whole_columns(v_width, lse)
     for i in numba.prange(count * tasks):
         n, task = i // tasks, i % tasks
         first = n // groups * heads + n % groups * repeats
-        scores = np.empty((QUERIES, KEYS), lse.dtype)
+        kept = powers.shape[0] > 0
+        tile = np.empty((0 if kept else QUERIES, KEYS), lse.dtype)
         gradients = np.empty((QUERIES, KEYS), lse.dtype)
         k_tile = np.empty((width, KEYS), lse.dtype)
+        g_rows = np.empty((repeats if kept else 0, (queries + ROW_BLOCK - 1) // ROW_BLOCK * ROW_BLOCK, v_columns), lse.dtype)
         v_tile = np.empty((v_width, KEYS), lse.dtype)
         dk_tile = np.empty((KEYS, columns), lse.dtype)
         dv_tile = np.empty((KEYS, v_columns), lse.dtype)
@@ -98,9 +116,14 @@ def backward(g: Any, q: Any, y: Any, heads: int, count: int, queries: int, width
         dq[task, first : first + repeats] = 0
         for repeat in range(repeats):
             dots_of_rows(g, y, heads, first + repeat, queries, v_width, dots[repeat])
+            if kept:
+                factors = powers[first + repeat, :queries, whole_runs(keys)]
+                scaled_rows(g, heads, first + repeat, queries, v_width, factors, g_rows[repeat])
+                dots[repeat] *= factors
         for key in range(task * KEYS, keys, tasks * KEYS):
             part = min(KEYS, keys - key)
-            transpose(k, groups, n, key, part, k_tile)
+            if not kept:
+                transpose(k, groups, n, key, part, k_tile)
             transpose(v, groups, n, key, part, v_tile)
             k_rows = rows_of(k, groups, n, key, part, width, columns, lse)
             dk_tile[:] = 0
@@ -108,9 +131,12 @@ def backward(g: Any, q: Any, y: Any, heads: int, count: int, queries: int, width
             for head in range(first, first + repeats):
                 for query in range(key // QUERIES * QUERIES if is_causal else 0, queries, QUERIES):
                     rows = min(QUERIES, queries - query)
-                    _add_tile(rows_of(q, heads, head, query, rows, width, columns, lse),
-                              rows_of(g, heads, head, query, rows, v_width, v_columns, lse), query, rows, k_rows, k_tile, v_tile,
-                              mask[mask_of[head] if has_mask else 0], has_mask, scale, is_causal, key, part, lse[head],
-                              dots[head - first], dq[task, head], dk_tile, dv_tile, scores, gradients, ahead)
+                    if kept:
+                        scores, g_part = kept_rows(powers, head, query, key), g_rows[head - first][query:]
+                    else:
+                        scores, g_part = tile, rows_of(g, heads, head, query, rows, v_width, v_columns, lse)
+                    _add_tile(rows_of(q, heads, head, query, rows, width, columns, lse), g_part, query, rows, k_rows, k_tile,
+                              v_tile, mask[mask_of[head] if has_mask else 0], has_mask, scale, is_causal, key, part, lse[head],
+                              dots[head - first], dq[task, head], dk_tile, dv_tile, scores, kept, gradients, ahead)
             copy_rows(dk_tile, 0, columns, dk[n], key * width, width, part, width)
             copy_rows(dv_tile, 0, v_columns, dv[n], key * v_width, v_width, part, v_width)

@@ -17,6 +17,7 @@ from ._attention_tiles import (
     QUERIES,
     add_mask,
     ask_for,
+    columns_from,
     exponentials,
     rows_of,
     store_rows,
@@ -30,7 +31,7 @@ from ._microkernels import VECTOR_BYTES
 
 @jit
 def _softmax(scores: Any, rows: int, mask: Any, has_mask: bool, scale: Any, visible: int, step: int, query: int, key: int,
-             seen: int, largest: Any, total: Any, kept: Any, ahead: Any) -> None:
+             seen: int, largest: Any, total: Any, kept: Any, powers: Any, place: int, ahead: Any) -> None:
     """Scores become powers of two, of what they are, times `scale`, beyond the largest one of their row so far; `total` is their
     sum.
 
@@ -54,11 +55,13 @@ def _softmax(scores: Any, rows: int, mask: Any, has_mask: bool, scale: Any, visi
         shift = after if after > -np.inf else zero
         kept[r] = _math.exp2_nonpositive(largest[r] - shift)
         largest[r] = after
+    pitch = powers.shape[2]
     for r in range(rows):
         length, whole = _length(r // lanes * lanes, lanes, visible, step, seen)
         after = largest[r]
         shift = after if after > -np.inf else zero
-        total[r] = total[r] * kept[r] + exponentials(scores, r, length, scale if whole else one, shift)
+        total[r] = total[r] * kept[r] + exponentials(scores, r, length, scale if whole else one, shift, powers, place)
+        place += pitch
         ask(ahead, PER_ROW)
 
 
@@ -71,28 +74,36 @@ def _length(first: int, rows: int, visible: int, step: int, seen: int) -> Any:
 
 @jit
 def _block(q: Any, tiles: Any, v: Any, mask: Any, has_mask: bool, scale: Any, is_causal: bool, query: int, rows: int, keys: int,
-           out: Any, scores: Any, largest: Any, total: Any, kept: Any, ahead: Any) -> None:
-    """`out`, the `largest` score and the `total` of the exponentials of the queries q, the first of which is number `query`."""
+           out: Any, scores: Any, span: int, largest: Any, total: Any, kept: Any, powers: Any, place: int, ahead: Any) -> None:
+    """`out`, the `largest` score and the `total` of the exponentials of the queries q, the first of which is number `query`.
+
+    `scores` has room for those of `span` keys, all or as many as a tile has: it takes so many at a time.
+    """
     largest[:] = -np.inf
     total[:] = 0
     step = 1 if is_causal else 0
     last = min(keys, query + rows) if is_causal else keys
-    for key in range(0, last, KEYS):
-        seen = min(KEYS, last - key)
+    for key in range(0, last, span):
+        seen = min(span, last - key)
         visible = query - key + 1 if is_causal else seen
-        score_products(q, tiles[key // KEYS], scores, rows, seen, tiles.shape[1], visible, step, ahead)
-        _softmax(scores, rows, mask, has_mask, scale, visible, step, query, key, seen, largest, total, kept, ahead)
+        for start in range(0, seen, KEYS):
+            score_products(q, tiles[(key + start) // KEYS], columns_from(scores, start), rows, min(KEYS, seen - start),
+                           tiles.shape[1], visible - start, step, ahead)
+        _softmax(scores, rows, mask, has_mask, scale, visible, step, query, key, seen, largest, total, kept, powers, place, ahead)
         if key > 0:
             scale_rows(out, 0, rows, kept)
-        add_seen(scores, v[key:], out, rows, seen, visible, step, key > 0, ahead)
+        for start in range(0, seen, KEYS):
+            add_seen(columns_from(scores, start), v[key + start :], out, rows, min(KEYS, seen - start), visible - start, step,
+                     key + start > 0, ahead)
 
 
 @jit_parallel
 def forward(q: Any, heads: int, count: int, queries: int, width: int, k: Any, v: Any, groups: int, keys: int, v_width: int,
-            mask: Any, mask_of: Any, scale: Any, is_causal: bool, tasks: int, y: Any, lse: Any) -> None:
+            mask: Any, mask_of: Any, scale: Any, is_causal: bool, tasks: int, y: Any, powers: Any, lse: Any) -> None:
     """`y` and `lse` of `count` heads of queries, `tasks` tasks a head; `q`, `k`, `v` and `y` say where their rows lie.
 
-    `scale` is for powers of two: log2(e) times that of the exponentials.
+    `scale` is for powers of two: log2(e) times that of the exponentials. `powers` gets what `attention` keeps, unless it is
+    empty.
     """
     blocks, repeats = (queries + QUERIES - 1) // QUERIES, heads // groups
     columns = whole_columns(v_width, lse)
@@ -103,7 +114,8 @@ def forward(q: Any, heads: int, count: int, queries: int, width: int, k: Any, v:
         for t in range(tiles.shape[0]):
             transpose(k, groups, group, t * KEYS, min(KEYS, keys - t * KEYS), tiles[t])
         values = rows_of(v, groups, group, 0, keys, v_width, columns, lse)
-        scores = np.empty((QUERIES, KEYS), lse.dtype)
+        keep = powers.shape[0] > 0
+        scores = np.empty((QUERIES, powers.shape[2] if keep else KEYS), lse.dtype)
         out = np.empty((QUERIES, columns), lse.dtype)
         largest = np.empty(QUERIES, lse.dtype)
         total = np.empty(QUERIES, lse.dtype)
@@ -120,8 +132,10 @@ def forward(q: Any, heads: int, count: int, queries: int, width: int, k: Any, v:
         for block in range(task, blocks, tasks):
             query = block * QUERIES
             rows = min(QUERIES, queries - query)
+            place = (n * powers.shape[1] + query) * powers.shape[2]
             _block(rows_of(q, heads, n, query, rows, width, width, lse), tiles, values, mask[mask_of[n] if has_mask else 0],
-                   has_mask, scale, is_causal, query, rows, keys, out, scores, largest, total, kept, ahead)
+                   has_mask, scale, is_causal, query, rows, keys, out, scores, keys if keep else KEYS, largest, total, kept,
+                   powers, place, ahead)
             for r in range(rows):
                 kept[r] = 1 / total[r]
                 lse[n, query + r] = largest[r] * ln2 + math.log(total[r])
@@ -129,5 +143,8 @@ def forward(q: Any, heads: int, count: int, queries: int, width: int, k: Any, v:
             for r in range(rows):
                 if total[r] == 0:  # a query that sees nothing gets zeros, and so do its gradients
                     out[r] = 0
+                    kept[r] = 0
                     lse[n, query + r] = np.inf
+                if keep:
+                    powers[n, query + r, whole_runs(keys)] = kept[r]
             store_rows(out, y, heads, n, query, rows, v_width)

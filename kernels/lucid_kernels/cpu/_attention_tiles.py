@@ -14,7 +14,7 @@ from numba import carray  # type: ignore[attr-defined]
 from . import _math
 from ._address import address_of
 from ._attention_ahead import add_rows
-from ._attention_microkernels import row_dots
+from ._attention_microkernels import keep_run, row_dots
 from ._compile import jit
 from ._layout import Array, contiguous
 from ._microkernels import VECTOR_BYTES, copy_rows
@@ -124,6 +124,20 @@ def whole_runs(keys: int) -> int:
 
 
 @jit
+def columns_from(rows: Any, start: int) -> Any:
+    """The columns from `start` on, in rows as far apart: an array that owns nothing, whose last row ends too late."""
+    return _carray(pointer(rows, rows.ctypes.data + start * rows.itemsize), rows.shape)
+
+
+@jit
+def kept_rows(powers: Any, n: int, query: int, key: int) -> Any:
+    """What is kept of head `n` from a query and a key on, as an array that owns nothing."""
+    rows, columns = powers.shape[1], powers.shape[2]
+    place = (n * rows + query) * columns + key
+    return _carray(pointer(powers, powers.ctypes.data + place * powers.itemsize), (rows - query, columns))
+
+
+@jit
 def add_mask(row: Any, mask: Any, scale: Any) -> None:
     """row = row * scale + mask, for powers of two."""
     factor = row.dtype.type(LOG2_E)
@@ -138,8 +152,11 @@ def _run(scores: Any, row: int, start: int) -> Any:
 
 
 @jit
-def exponentials(scores: Any, row: int, length: int, scale: Any, shift: Any) -> Any:
-    """row = 2 ** (row * scale - shift) for whole runs of a row of scores, where no exponent is positive; returns the sum."""
+def exponentials(scores: Any, row: int, length: int, scale: Any, shift: Any, powers: Any, place: int) -> Any:
+    """row = 2 ** (row * scale - shift) for whole runs of a row of scores, where no exponent is positive; returns the sum.
+
+    They are written to `powers` as well, unless that is empty, from `place` on.
+    """
     total = scores.dtype.type(0)
     for start in range(0, length, _RUN):
         part = _run(scores, row, start)
@@ -147,7 +164,29 @@ def exponentials(scores: Any, row: int, length: int, scale: Any, shift: Any) -> 
             e = _math.exp2_nonpositive(part[c] * scale - shift)
             part[c] = e
             total += e
+        if powers.shape[0] > 0:
+            keep_run(part, powers, place + start)
     return total
+
+
+@jit
+def scaled_rows(place: Any, heads: int, n: int, count: int, width: int, factors: Any, target: Any) -> None:
+    """target[r, :width] is row r of head `n` times factors[r], for `count` rows; the rest of `target` is 0."""
+    target[count:] = 0
+    for r in range(count):
+        line, to, factor = _carray(_row(place, heads, n, r, target), (width,)), target[r], factors[r]
+        for j in range(width):
+            to[j] = line[j] * factor
+        to[width:] = 0
+
+
+@jit
+def kept_row_gradients(powers: Any, gradients: Any, row: int, length: int, dot: Any, scale: Any) -> None:
+    """Gradients become power * (gradient - dot) * scale, for whole runs of a row."""
+    for start in range(0, length, _RUN):
+        part, other = _run(powers, row, start), _run(gradients, row, start)
+        for c in range(_RUN):
+            other[c] = part[c] * (other[c] - dot) * scale
 
 
 @jit

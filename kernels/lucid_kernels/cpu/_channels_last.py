@@ -17,6 +17,7 @@ from ._compile import jit
 from ._layout import Array
 from ._microkernels import _INT, VECTOR_BYTES, _at, _data, _intrinsic, _Vectors
 from ._panels import transposed
+from ._pool_microkernels import _Numbers
 
 # Channels of a vector of float32.
 LANES = VECTOR_BYTES // 4
@@ -81,6 +82,12 @@ def gather_band(typing, x, start, plane, channels, count, places, first, band):
     return signature, emit
 
 
+def _pixels(builder: ir.IRBuilder, vectors: _Vectors, band: Any, places: Any, channel: Any, pixel: Any) -> list[Any]:
+    """LANES pixels of each of LANES channels of a band."""
+    return transposed(builder, [vectors.load(_at(builder, band, builder.load(_at(builder, places, pixel, j)), channel))
+                                for j in range(LANES)])
+
+
 @_intrinsic
 def scatter_band(typing, band, places, channels, count, y, start, plane):
     """y[start + c * plane + p] = band[places[p] + c] for p < count and c < channels, unchecked."""
@@ -94,10 +101,36 @@ def scatter_band(typing, band, places, channels, count, y, start, plane):
 
         def body(channel, pixel, masks):
             target = _at(builder, y, start, builder.mul(channel, plane), pixel)
-            columns = [vectors.load(_at(builder, band, builder.load(_at(builder, places, pixel, j)), channel))
-                       for j in range(LANES)]
-            for r, (row, mask) in enumerate(zip(transposed(builder, columns), masks)):
+            for r, (row, mask) in enumerate(zip(_pixels(builder, vectors, band, places, channel, pixel), masks)):
                 vectors.store_masked(row, _at(builder, target, builder.mul(plane, ir.Constant(_INT, r))), mask)
+
+        _square(builder, vectors, channels, count, body)
+        return context.get_dummy_value()
+
+    return signature, emit
+
+
+@_intrinsic
+def scatter_numbers(typing, band, places, channels, count, corners, first, y, start, plane):
+    """y[start + c * plane + p] = corners[first + p] + band[places[p] + c], whole numbers that y has as int64, as `scatter_band`.
+
+    `corners` has a vector of numbers more than are needed.
+    """
+    integer = types.int64
+    signature = types.void(band, places, integer, integer, corners, integer, y, integer, integer)
+
+    def emit(context, builder, signature, arguments):
+        band, places, corners, y = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 1, 4, 6))
+        channels, count, first, start, plane = (arguments[i] for i in (2, 3, 5, 7, 8))
+        vectors, numbers = _Vectors(builder, band.type.pointee, LANES), _Numbers(builder, LANES)
+
+        def body(channel, pixel, masks):
+            target = _at(builder, y, start, builder.mul(channel, plane), pixel)
+            corner = numbers.load(_at(builder, corners, first, pixel))
+            for r, (row, mask) in enumerate(zip(_pixels(builder, vectors, band, places, channel, pixel), masks)):
+                whole = builder.sext(builder.fptosi(row, ir.VectorType(ir.IntType(32), LANES)), numbers.type)
+                place = _at(builder, target, builder.mul(plane, ir.Constant(_INT, r)))
+                numbers.store_masked(builder.add(whole, corner), place, mask)
 
         _square(builder, vectors, channels, count, body)
         return context.get_dummy_value()

@@ -190,6 +190,38 @@ def transpose_block(typing, source, pitch, target, width):
     return types.void(source, types.int64, target, types.int64), emit
 
 
+@_intrinsic
+def add_panel(typing, panel, count, sums):
+    """sums[r] += the sum of row r of a panel of rows, a vector wide, over `count` steps; `sums` is of float64."""
+
+    def emit(context, builder, signature, arguments):
+        panel, count, sums = arguments
+        lanes = _lanes(signature.args[0])
+        vectors = _Vectors(builder, panel.type.pointee, lanes)
+        wide = _Vectors(builder, sums.type.pointee, lanes)
+        totals = [cgutils.alloca_once(builder, wide.type) for _ in range(2)]  # two, as an addition waits for the one before
+
+        def add(total, step):
+            values = vectors.load(_at(builder, panel, builder.mul(step, ir.Constant(_INT, lanes))))
+            if values.type != wide.type:
+                values = builder.fpext(values, wide.type)
+            builder.store(builder.fadd(builder.load(total), values), total)
+
+        for total in totals:
+            builder.store(wide.zero, total)
+        one, two = ir.Constant(_INT, 1), ir.Constant(_INT, 2)
+        with cgutils.for_range_slice(builder, ir.Constant(_INT, 0), builder.sub(count, one), two, intp=_INT) as (step, _):
+            add(totals[0], step)
+            add(totals[1], builder.add(step, one))
+        with builder.if_then(builder.trunc(count, ir.IntType(1))):
+            add(totals[0], builder.sub(count, one))
+        total = builder.fadd(*map(builder.load, totals))
+        wide.store(builder.fadd(wide.load(sums), total), sums)
+        return context.get_dummy_value()
+
+    return types.void(panel, types.int64, sums), emit
+
+
 def _make_copy(count: int) -> Any:
     @_intrinsic
     def copy(typing, source, target):

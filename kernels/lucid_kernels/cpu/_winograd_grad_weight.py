@@ -3,7 +3,7 @@
 The adjoint of `_winograd`: the gradient of G w G^T, entry by entry, is a product of matrices, the transformed gradients of the
 outputs by the transformed pixels, summed over the tiles. A task computes a block of that product, of few enough channels for
 all its numbers to stay in the L2 cache. Other blocks transform the same pixels again: to keep four numbers for each pixel in
-the L3 cache and to read them again takes longer.
+the L3 cache and to read them again takes longer. Where a task sums over all tiles, it transforms its block to taps itself.
 
 The gradient of the bias comes along: one of the transformed entries is the sum of the gradients of a tile.
 """
@@ -109,10 +109,30 @@ def _add_totals(gradients, step, channels, count, totals):
             totals[first + c] += sums[c]
 
 
+@jit
+def _untransform(sums, sides, block, first, last, by_row, by_column, places, dweight):
+    """The taps of rows first..last of a block of rows, and of its columns, 9 elements of dweight from row * by_row + column *
+    by_column on. Whether all are finite.
+    """
+    lines = sides.row_block
+    row, column = block // sides.blocks * lines, block % sides.blocks * sides.column_block
+    zeros, band = np.zeros(PANEL, sums.dtype), np.empty(10 * PANEL, sums.dtype)
+    good = True
+    for line in range(first, min(last, sides.rows - row)):
+        for left in range(column, min(sides.columns, column + sides.column_block), PANEL):
+            some = min(PANEL, sides.columns - left)
+            start = ((left - column) // PANEL * PRODUCTS * lines + line) * PANEL
+            good &= transform_tap_sums(sums, start, 0, lines * PANEL, zeros, 1, some, band, 0, 3 * PANEL, PANEL)
+            scatter_band(band, places, some, 9, dweight, (row + line) * by_row + left * by_column, by_column)
+    return good
+
+
 @jit_parallel
-def _sum_blocks(rows, columns, row_source, column_source, sides, tiles, each, step, row_places, column_places, parts, totals):
-    """parts (parts of the tiles, blocks, sums as `_multiply` makes them); totals (parts of the tiles, channels of the gradient
-    in whole panels) are added up, or not if it is empty.
+def _sum_blocks(rows, columns, row_source, column_source, sides, tiles, each, step, row_places, column_places, parts, totals,
+                by_row, by_column, places, dweight, finite):
+    """parts (parts of the tiles, blocks, sums as `_multiply` makes them); a single part has no room for sums, its taps go to
+    dweight (`_untransform`), and `finite` is filled as by `_untransform_parallel`. totals (parts of the tiles, channels of the
+    gradient in whole panels) are added up, or not if it is empty.
 
     A task takes `each` rows of tiles at a time.
     """
@@ -124,6 +144,9 @@ def _sum_blocks(rows, columns, row_source, column_source, sides, tiles, each, st
         first, last = part * all_rows // parts.shape[0], (part + 1) * all_rows // parts.shape[0]
         left = aligned_empty(sides.row_block // PANEL * PRODUCTS * step, rows)
         right = aligned_empty(sides.column_block // PANEL * PRODUCTS * step, rows)
+        sums = parts[part, block]
+        if parts.shape[0] == 1:
+            sums = aligned_empty(PRODUCTS * sides.row_block * sides.column_block, rows)
         # The larger band is that of the pixels. Each has zeros beside its image.
         row_band, column_band = aligned_empty(band_size(tiles, 2), rows), aligned_empty(band_size(tiles, 2), rows)
         row_band[:], column_band[:] = 0, 0
@@ -137,33 +160,25 @@ def _sum_blocks(rows, columns, row_source, column_source, sides, tiles, each, st
                 _add_totals(left, step, row_end - row, count, totals[part, row:])
             elif totals.shape[1] > 0 and row_source.side == 4 and row == 0:
                 _add_totals(right, step, column_end - column, count, totals[part, column:])
-            _multiply(left, right, step, row_end - row, column_end - column, count, parts[part, block], sides.row_block,
-                      line > first)
+            _multiply(left, right, step, row_end - row, column_end - column, count, sums, sides.row_block, line > first)
+        if parts.shape[0] == 1:
+            finite[block] = _untransform(sums, sides, block, 0, sides.row_block, by_row, by_column, places, dweight)
 
 
 @jit_parallel
 def _untransform_parallel(parts, sides, by_row, by_column, places, dweight, finite):
-    """The taps of a row and column, 9 elements of dweight from row * by_row + column * by_column on, of the sum of the parts.
+    """`_untransform` of the sum of the parts.
 
     A task takes some rows of a block; finite[block, task] says whether all of it is.
     """
     tasks, lines = finite.shape[1], sides.row_block
     for task in numba.prange(parts.shape[1] * tasks):
         block, first = task // tasks, task % tasks * _ROWS
-        row, column = block // sides.blocks * lines, block % sides.blocks * sides.column_block
         sums = parts[0, block]
         for part in range(1, parts.shape[0]):
             for start in range(first * PANEL, parts.shape[2], lines * PANEL):
                 _add(sums[start : start + _ROWS * PANEL], parts[part, block, start : start + _ROWS * PANEL])
-        zeros, band = np.zeros(PANEL, parts.dtype), np.empty(10 * PANEL, parts.dtype)
-        good = True
-        for line in range(first, min(first + _ROWS, sides.rows - row)):
-            for left in range(column, min(sides.columns, column + sides.column_block), PANEL):
-                some = min(PANEL, sides.columns - left)
-                start = ((left - column) // PANEL * PRODUCTS * lines + line) * PANEL
-                good &= transform_tap_sums(sums, start, 0, lines * PANEL, zeros, 1, some, band, 0, 3 * PANEL, PANEL)
-                scatter_band(band, places, some, 9, dweight, (row + line) * by_row + left * by_column, by_column)
-        finite[block, task % tasks] = good
+        finite[block, task % tasks] = _untransform(sums, sides, block, first, first + _ROWS, by_row, by_column, places, dweight)
 
 
 @jit
@@ -189,7 +204,8 @@ def _block(channels: int) -> int:
 
 class _Plan(NamedTuple):
     """Whether the pixels are the rows, the factors, the tiles, how many rows of them a task takes at a time, how far apart
-    entries lie, the shapes of all sums and of what says whether they are finite, places of the pixels and gradients of a band.
+    entries lie, the shapes of the sums of parts and of what says whether the taps are finite, places of the pixels and gradients
+    of a band.
     """
 
     turned: bool
@@ -218,7 +234,8 @@ def _plan(samples: int, channels: int, width: int, outputs: int, window: Window)
     each = -(-all_rows // tasks)
     each = -(-each // -(-each // max(1, _TILES_BYTES // bytes_of_row)))
     tiles, step = tiles_of(window, each), entry_step(each * across, PANEL)
-    shape, finite_shape = (tasks, blocks, PRODUCTS * row_block * column_block), (blocks, row_block // _ROWS)
+    shape = (tasks, blocks, PRODUCTS * row_block * column_block if tasks > 1 else 0)
+    finite_shape = (blocks, row_block // _ROWS)
     places, out_places = pixel_places(tiles, width, window.pw), output_places(tiles, window.out_width)
     return _Plan(turned, sides, tiles, each, step, shape, finite_shape, places, out_places)
 
@@ -231,12 +248,14 @@ def _grad_weight(g: Array, x: Array, window: Window, dweight: Array, dbias: Arra
     parts, finite = empty(shape, x.dtype), np.empty(finite_shape, np.bool_)
     totals = np.zeros((shape[0], 0 if dbias is None else -(-outputs // PANEL) * PANEL), x.dtype)
     pixels, gradients = Source(-window.ph, 4), Source(0, 2)
+    by_row, by_column = (9, 9 * channels) if turned else (9 * channels, 9)
+    taps = by_row, by_column, TAP_PLACES, dweight.reshape(-1), finite
     if turned:
-        _sum_blocks(x, g, pixels, gradients, sides, tiles, each, step, places, out_places, parts, totals)
+        _sum_blocks(x, g, pixels, gradients, sides, tiles, each, step, places, out_places, parts, totals, *taps)
     else:
-        _sum_blocks(g, x, gradients, pixels, sides, tiles, each, step, out_places, places, parts, totals)
+        _sum_blocks(g, x, gradients, pixels, sides, tiles, each, step, out_places, places, parts, totals, *taps)
     if dbias is not None:
         totals[:, :outputs].sum(0, out=dbias)
-    by_row, by_column = (9, 9 * channels) if turned else (9 * channels, 9)
-    _untransform_parallel(parts, sides, by_row, by_column, TAP_PLACES, dweight.reshape(-1), finite)
+    if shape[0] > 1:
+        _untransform_parallel(parts, sides, *taps)
     return bool(finite.all())

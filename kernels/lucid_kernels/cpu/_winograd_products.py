@@ -19,19 +19,20 @@ LINES = ROWS * VECTORS
 
 def _make_outer(row_count: int, vector_count: int) -> Any:
     @_intrinsic
-    def outer(typing, a, a_start, line, step, b, b_start, width, count, c, c_start, pitch, accumulate):
+    def outer(typing, a, a_start, line, step, b, b_start, width, count, c, c_start, pitch, accumulate, ahead, pace):
         """c[c_start + r * pitch + j] = sum over k < count of a[a_start + r * line + k * step] * b[b_start + k * width + j],
 
         or with `accumulate` the sum added to what is there, for r < row_count and the j of `vector_count` vectors; nothing is
-        checked.
+        checked. Each step asks for the cache line of b[ahead + k * pace], or what lies behind b.
         """
         integer = types.int64
-        signature = types.void(a, *(integer,) * 3, b, *(integer,) * 3, c, integer, integer, types.boolean)
+        signature = types.void(a, *(integer,) * 3, b, *(integer,) * 3, c, integer, integer, types.boolean, integer, integer)
 
         def emit(context, builder, signature, arguments):
             a, b, c = (_at(builder, _data(context, builder, signature.args[i], arguments[i]), arguments[i + 1])
                        for i in (0, 4, 8))
-            line, step, width, count, pitch, accumulate = (arguments[i] for i in (2, 3, 6, 7, 10, 11))
+            line, step, width, count, pitch, accumulate, pace = (arguments[i] for i in (2, 3, 6, 7, 10, 11, 13))
+            ahead = _at(builder, _data(context, builder, signature.args[4], arguments[4]), arguments[12])
             vectors = _Vectors(builder, b.type.pointee, LANES)
             totals = [[cgutils.alloca_once(builder, vectors.type) for _ in range(vector_count)] for _ in range(row_count)]
             lines, targets = ([_at(builder, pointer, builder.mul(each, ir.Constant(_INT, r))) for r in range(row_count)]
@@ -40,6 +41,7 @@ def _make_outer(row_count: int, vector_count: int) -> Any:
                 for total in row:
                     builder.store(vectors.zero, total)
             with cgutils.for_range(builder, count) as loop:
+                vectors.prefetch(_at(builder, ahead, builder.mul(loop.index, pace)), write=False)
                 source = _at(builder, b, builder.mul(loop.index, width))
                 values = [vectors.load(_at(builder, source, v * LANES)) for v in range(vector_count)]
                 for row, scales in zip(totals, lines):
@@ -83,7 +85,6 @@ def _make_prefetch(write: bool, level: int) -> Any:
     return prefetch
 
 
-_prefetch_panel = _make_prefetch(write=False, level=1)
 prefetch_to_read, prefetch_to_write = _make_prefetch(write=False, level=2), _make_prefetch(write=True, level=1)
 
 
@@ -91,16 +92,17 @@ prefetch_to_read, prefetch_to_write = _make_prefetch(write=False, level=2), _mak
 def multiply_panel(a, a_start, line, step, rows, b, b_start, width, count, c, c_start, pitch, accumulate):
     """`rows` rows, a multiple of LINES, of c by a panel of b, `width` elements wide: PANEL or a vector (`_make_outer`).
 
-    While it computes, it asks for what follows the panel in memory, which is the next panel: a third less time where a large
-    weight comes from the L3 cache.
+    While it computes, it asks for what follows the panel in memory, which is the next panel, a line in a few steps. Where a large
+    weight comes from the L3 cache, that takes 0.55 to 0.75 of the time; with the lines of a block of rows all at once, which wait
+    for each other, hardly less than without.
     """
-    lines = width * count // LANES
     each = ROWS if width == PANEL else LINES
+    pace = (width * each + rows - 1) // rows
     for r in range(0, rows, each):
-        first = r * lines // rows
-        _prefetch_panel(b, b_start + width * count + first * LANES, (r + each) * lines // rows - first)
+        ahead = b_start + width * count + r * width * count // rows
         if width == PANEL:
-            _outer_whole(a, a_start + r * line, line, step, b, b_start, width, count, c, c_start + r * pitch, pitch, accumulate)
+            _outer_whole(a, a_start + r * line, line, step, b, b_start, width, count, c, c_start + r * pitch, pitch, accumulate,
+                         ahead, pace)
         else:
             _outer_single(a, a_start + r * line, line, step, b, b_start, width, count, c, c_start + r * pitch, pitch,
-                          accumulate)
+                          accumulate, ahead, pace)

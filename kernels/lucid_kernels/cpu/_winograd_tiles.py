@@ -6,14 +6,23 @@ through a band of PANEL channels, which stays in the L1 cache.
 """
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
-from ._channels_last import LANES, fill_band, places_of, scatter_band
+import numpy as np
+
+from ._channels_last import LANES, fill_band, places_of, scatter_band, scatter_numbers
 from ._compile import jit
 from ._layout import Array
 from ._row_copies import Window
 from ._winograd_products import PANEL, prefetch_to_read, prefetch_to_write
-from ._winograd_transforms import PRODUCTS, transform_gradients, transform_pixels, transform_sums
+from ._winograd_transforms import (
+    PRODUCTS,
+    transform_gradients,
+    transform_pixels,
+    transform_sums,
+    transform_sums_to_maxima,
+)
 
 # Where the nine taps of a filter lie in a band.
 TAP_PLACES = places_of(1, 9, 9, 0, PANEL)
@@ -34,6 +43,17 @@ class Source(NamedTuple):
     side: int
 
 
+class Pooling(NamedTuple):
+    """Where the maxima of a band lie, where the corners of all tiles lie in an image of `width` columns, with a vector of zeros
+    behind them, and the places (N, O, OH, OW) of the maxima, no array elements where outputs are not pooled.
+    """
+
+    places: Array
+    corners: Array
+    width: int
+    indices: Array
+
+
 def tiles_of(window: Window, rows: int) -> Tiles:
     """The tiles of 2x2 outputs, and bands of up to `rows` rows."""
     down = -(-window.out_height // 2)
@@ -48,6 +68,22 @@ def pixel_places(tiles: Tiles, width: int, left: int) -> Array:
 def output_places(tiles: Tiles, width: int) -> Array:
     """`places_of` the outputs of a band, or of their gradients."""
     return places_of(2 * tiles.band, width, 2 * tiles.across, 0, PANEL)
+
+
+# For outputs that are not pooled.
+NO_POOLING = Pooling(np.empty(0, np.int64), np.empty(0, np.int64), 0, np.empty((0, 0, 0, 0), np.int64))
+
+
+@functools.lru_cache(maxsize=64)
+def _corners(height: int, columns: int, width: int) -> Array:
+    corners = 2 * (np.arange(height).reshape(-1, 1) * width + np.arange(columns))
+    return np.concatenate([corners.reshape(-1), np.zeros(LANES, np.int64)])
+
+
+def pooling_of(tiles: Tiles, width: int, indices: Array) -> Pooling:
+    """For the maxima of all tiles that lie in images of `width` columns, and their places `indices` (N, O, OH, OW)."""
+    height, columns = indices.shape[2:]
+    return Pooling(places_of(tiles.band, columns, tiles.across, 0, PANEL), _corners(height, columns, width), width, indices)
 
 
 @jit
@@ -134,4 +170,31 @@ def deliver_rows(sums, step, tiles, first, last, first_output, last_output, bias
             if not good:
                 finite[n] = False
             scatter_band(band, places, some, size, flat, start, height * width)
+            at += count
+
+
+@jit
+def deliver_maxima(sums, step, tiles, first, last, first_output, last_output, bias, pooling, band, offsets, y, finite):
+    """`deliver_rows` for ReLU of the maxima of the tiles, y (N, O, OH, OW), and their places."""
+    _, outputs, height, width = y.shape
+    flat, indices = y.reshape(-1), pooling.indices.reshape(-1)
+    row = tiles.across * PANEL
+    for output in range(first_output, last_output, PANEL):
+        some = min(PANEL, last_output - output)
+        panel, pitch = (output - first_output) // PANEL, padded(some)
+        at = first
+        while at < last:
+            n, line = at // tiles.down, at % tiles.down
+            count = min(tiles.band, last - at, tiles.down - line)
+            good = True
+            for i in range(count):
+                place = panel * PRODUCTS * step + (at - first + i) * tiles.across * pitch
+                good &= transform_sums_to_maxima(sums, place, pitch, step, bias[output:], tiles.across, some, pooling.width, band,
+                                                 offsets, i * row)
+            if not good:
+                finite[n] = False
+            start = ((n * outputs + output) * height + line) * width
+            size = max(0, min(count, height - line) * width)
+            scatter_band(band, pooling.places, some, size, flat, start, height * width)
+            scatter_numbers(offsets, pooling.places, some, size, pooling.corners, line * width, indices, start, height * width)
             at += count

@@ -13,6 +13,7 @@ from numba.core import cgutils
 
 from ._channels_last import LANES, vectors_of
 from ._microkernels import _INT, _at, _data, _intrinsic, _Vectors
+from ._winograd_products import PANEL
 
 # Products for each tile and channel.
 PRODUCTS = 16
@@ -115,6 +116,32 @@ transform_gradients = _make_transform(2, _transform_gradient)
 transform_taps = _make_transform(3, _transform_taps)
 
 
+def _for_sums(builder: ir.IRBuilder, vectors: _Vectors, transform: Any, source: tuple[Any, ...], deliver: Any) -> Any:
+    """Call deliver(tile, channel, square) with the transforms of sums plus bias, for the first arguments of `transform_sums`.
+
+    Whether all are finite.
+    """
+    sums, start, pitch, step, bias, tiles, channels = source
+    entries = _entries(builder, step)
+    check = cgutils.alloca_once(builder, vectors.type)
+    builder.store(vectors.zero, check)
+
+    def body(tile, channel):
+        first = _at(builder, sums, start, builder.mul(tile, pitch), channel)
+        square = [[vectors.load(_at(builder, first, entry)) for entry in line] for line in entries]
+        added = vectors.load(_at(builder, bias, channel))
+        square = [[builder.fadd(value, added) for value in line] for line in _twice(builder, transform, square)]
+        for line in square:
+            for value in line:
+                vectors.add_product(check, value, vectors.zero)  # 0 times infinity or NaN is NaN
+        deliver(tile, channel, square)
+
+    _for_tiles(builder, tiles, channels, body)
+    total = builder.load(check)
+    failed = builder.bitcast(builder.fcmp_unordered("uno", total, total), ir.IntType(LANES))
+    return builder.icmp_unsigned("==", failed, ir.Constant(failed.type, 0))
+
+
 def _make_untransform(side: int, transform: Any) -> Any:
     @_intrinsic
     def transform_sums(typing, sums, start, pitch, step, bias, tiles, channels, band, band_start, row, column):
@@ -133,26 +160,16 @@ def _make_untransform(side: int, transform: Any) -> Any:
             band_start, row, column = arguments[8:]
             vectors = _Vectors(builder, sums.type.pointee, LANES)
             offsets = _offsets(builder, side, row, column)
-            entries = _entries(builder, step)
             across = builder.mul(column, ir.Constant(_INT, 2))
-            check = cgutils.alloca_once(builder, vectors.type)
-            builder.store(vectors.zero, check)
 
-            def body(tile, channel):
-                source = _at(builder, sums, start, builder.mul(tile, pitch), channel)
+            def deliver(tile, channel, square):
                 target = _at(builder, band, band_start, builder.mul(tile, across), channel)
-                square = [[vectors.load(_at(builder, source, entry)) for entry in line] for line in entries]
-                added = vectors.load(_at(builder, bias, channel))
-                for line, places in zip(_twice(builder, transform, square), offsets):
+                for line, places in zip(square, offsets):
                     for value, place in zip(line, places):
-                        value = builder.fadd(value, added)
-                        vectors.add_product(check, value, vectors.zero)  # 0 times infinity or NaN is NaN
                         vectors.store(value, _at(builder, target, place))
 
-            _for_tiles(builder, tiles, channels, body)
-            total = builder.load(check)
-            failed = builder.bitcast(builder.fcmp_unordered("uno", total, total), ir.IntType(LANES))
-            return builder.icmp_unsigned("==", failed, ir.Constant(failed.type, 0))
+            source = (sums, start, pitch, step, bias, tiles, channels)
+            return _for_sums(builder, vectors, transform, source, deliver)
 
         return signature, emit
 
@@ -162,3 +179,38 @@ def _make_untransform(side: int, transform: Any) -> Any:
 # A^T m A for the 2x2 outputs of a tile, and G^T m G for the gradient of 3x3 taps.
 transform_sums = _make_untransform(2, _untransform)
 transform_tap_sums = _make_untransform(3, _untransform_taps)
+
+
+@_intrinsic
+def transform_sums_to_maxima(typing, sums, start, pitch, step, bias, tiles, channels, width, band, offsets, band_start):
+    """ReLU of the largest of the 2x2 outputs of neighbouring tiles, to band[band_start + t * PANEL + c] for panels of channels.
+
+    As `transform_sums`; what the first of equal outputs is after in an image of `width` columns, counted from the tile's
+    corner, goes to the same place of `offsets`.
+    """
+    integer = types.int64
+    signature = types.boolean(sums, *(integer,) * 3, bias, *(integer,) * 3, band, offsets, integer)
+
+    def emit(context, builder, signature, arguments):
+        sums, bias, band, offsets = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 4, 8, 9))
+        start, pitch, step = arguments[1:4]
+        tiles, channels, width = arguments[5:8]
+        vectors = _Vectors(builder, sums.type.pointee, LANES)
+        below = vectors.splat(builder.sitofp(width, sums.type.pointee))
+        one = ir.Constant(vectors.type, [1.0] * LANES)
+        numbers = [vectors.zero, one, below, builder.fadd(below, one)]
+
+        def deliver(tile, channel, square):
+            values = [value for line in square for value in line]
+            best, number = values[0], numbers[0]
+            for value, other in zip(values[1:], numbers[1:]):
+                larger = builder.fcmp_ordered(">", value, best)
+                best, number = builder.select(larger, value, best), builder.select(larger, other, number)
+            best = builder.select(builder.fcmp_ordered("<", best, vectors.zero), vectors.zero, best)
+            place = builder.add(builder.mul(tile, ir.Constant(_INT, PANEL)), channel)
+            vectors.store(best, _at(builder, band, arguments[10], place))
+            vectors.store(number, _at(builder, offsets, arguments[10], place))
+
+        return _for_sums(builder, vectors, _untransform, (sums, start, pitch, step, bias, tiles, channels), deliver)
+
+    return signature, emit

@@ -99,18 +99,28 @@ one_thread = _OneThread()
 set_num_threads = one_thread.set_num_threads
 
 
-def matmul(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None = None) -> Any:
-    """``a @ b``, plus `bias` (n,); large matrices of float32 or float64 on our threads, those of middle size on one."""
+def matmul(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None = None, out: np.ndarray | None = None) -> Any:
+    """``a @ b``, plus `bias` (n,); large matrices of float32 or float64 on our threads, those of middle size on one.
+
+    `out` is a contiguous array of its shape and dtype.
+    """
     if a.ndim == 2 and b.ndim == 2:
         work = a.size * b.shape[1]
         if work > THREADS_IN_OPENBLAS_FROM:
             if a.shape[1] == b.shape[0] == 1:  # BLAS takes 15 times as long for sums of one product
-                return _plus(a * b, bias)
+                return _plus(np.multiply(a, b, out=out), bias)
             if work >= TILES_FROM and a.shape[1] == b.shape[0] and _shared(a, b):
-                return _gemm().matmul(a, b, bias)
+                return _gemm().matmul(a, b, bias, out)
             with one_thread:
-                return _plus(a @ b, bias)
-    return _plus(a @ b, bias)
+                return _plus(np.matmul(a, b, out=out), bias)
+    return _plus(np.matmul(a, b, out=out), bias)
+
+
+def matmul_and_sums(a: np.ndarray, b: np.ndarray) -> tuple[Any, np.ndarray | None]:
+    """``a @ b`` of matrices, and the sums of the rows of `a`; None instead where no product has them at hand."""
+    if a.size * b.shape[1] >= TILES_FROM and a.shape[1] == b.shape[0] > 1 and _shared(a, b):
+        return _gemm().matmul_and_sums(a, b)
+    return matmul(a, b), None
 
 
 def _plus(result: Any, bias: np.ndarray | None) -> Any:

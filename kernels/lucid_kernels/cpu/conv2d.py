@@ -7,11 +7,12 @@ float32.
 """
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 import numpy as np
 
-from . import _winograd, _winograd_grad_weight, blas, reduction
+from . import _pointwise, _winograd, _winograd_grad_weight, blas, reduction
 from ._columns import convolve_by_tiles, grad_input_by_tiles, grad_weight_by_tiles
 from ._depthwise import depthwise, depthwise_grad_input, depthwise_grad_weight
 from ._direct import convolve, grad_input, suits, suits_forward
@@ -19,7 +20,7 @@ from ._direct_grad_weight import grad_weight, suits_grad_weight
 from ._direct_transposed import grad_input_strided
 from ._layout import PARALLEL_FROM, Array, contiguous, deliver, outputs, result, upcast_half
 from ._pool import empty
-from ._row_copies import Window
+from ._row_copies import Window, thinned
 
 Pair = tuple[int, int]
 
@@ -45,11 +46,15 @@ def _met(length: int, taps: int, stride: int, padding: int, dilation: int, outpu
     return (first, last) if first < last else (0, taps)
 
 
-def _without_idle_taps(window: Window, input_shape: tuple[int, ...]) -> tuple[Window, tuple[slice, ...]]:
+@functools.lru_cache(maxsize=1024)  # a sixth of the time around the kernel of a small layer
+def _without_idle_taps(
+    input_shape: tuple[int, ...], weight_shape: tuple[int, ...], stride: Pair, padding: Pair, dilation: Pair
+) -> tuple[Window, tuple[slice, ...]]:
     """The window without the rows and columns of taps that meet only padding, and the index of the others in the weight.
 
     3x3 taps over images of one column are three then, and one over a pixel.
     """
+    window = window_of(input_shape, weight_shape, stride, padding, dilation)
     kh, kw, sh, sw, ph, pw, dh, dw, out_height, out_width = window
     top, bottom = _met(input_shape[2], kh, sh, ph, dh, out_height)
     left, right = _met(input_shape[3], kw, sw, pw, dw, out_width)
@@ -81,6 +86,16 @@ def _is_product(input_shape: tuple[int, ...], window: Window, groups: int) -> bo
     return groups == 1 and window[:2] == input_shape[2:] and window[4:6] == (0, 0) and window[8:] == (1, 1)
 
 
+def _is_pointwise(window: Window, groups: int) -> bool:
+    """A single tap that meets pixels only, of all channels."""
+    return groups == window.kh == window.kw == 1 and (window.ph, window.pw) == (0, 0)
+
+
+def _is_large(g: Array, channels: int) -> bool:
+    """Whether the product of matrices that an image of g (N, O, H, W) makes for 1x1 taps is worth a call."""
+    return g[0].size * channels >= blas.TILES_FROM
+
+
 def _flat(array: Array) -> Array:
     """A matrix whose rows are array[i]."""
     return contiguous(array).reshape(array.shape[0], -1)
@@ -105,7 +120,7 @@ def conv2d(
     out: Array | None = None,
 ) -> Array:
     """Cross-correlation y (N, O, OH, OW) of x (N, C, H, W) with weight (O, C/G, KH, KW), plus bias (O,)."""
-    window, met = _without_idle_taps(window_of(x.shape, weight.shape, stride, padding, dilation), x.shape)
+    window, met = _without_idle_taps(x.shape, weight.shape, stride, padding, dilation)
     weight = weight[met]
     if x.size and weight.size and _is_product(x.shape, window, groups):
         y = blas.matmul(_flat(x), _flat(weight).T, None if bias is None else contiguous(bias))
@@ -142,10 +157,12 @@ def conv2d_grad_input(
     out: Array | None = None,
 ) -> Array:
     """Gradient (N, C, H, W) of conv2d for its input, from g (N, O, OH, OW) and weight (O, C/G, KH, KW)."""
-    window, met = _without_idle_taps(window_of(input_shape, weight.shape, stride, padding, dilation), input_shape)
+    window, met = _without_idle_taps(tuple(input_shape), weight.shape, stride, padding, dilation)
     weight = weight[met]
     if g.size and weight.size and _is_product(tuple(input_shape), window, groups):
         return deliver(out, blas.matmul(_flat(g), _flat(weight)).reshape(input_shape))
+    if len(g) == 1 and _is_pointwise(window, groups) and g.shape[2:] == input_shape[2:] and _is_large(g, weight.shape[1]):
+        return deliver(out, blas.matmul(_flat(weight).T, _flat(g[0])).reshape(input_shape))
     dx = result(out, tuple(input_shape), g.dtype)
     g = contiguous(g)
     if g.size == 0 or dx.size == 0:
@@ -177,9 +194,8 @@ def conv2d_grad_weight(
     out: Array | None = None,
 ) -> Array:
     """Gradient (O, C/G, KH, KW) of conv2d for its weight, from g (N, O, OH, OW) and x (N, C, H, W)."""
-    window = window_of(x.shape, weight_shape, stride, padding, dilation)
     dweight = result(out, tuple(weight_shape), g.dtype)
-    _grad_parameters(contiguous(g), contiguous(x), window, groups, dweight, None)
+    _grad_parameters(contiguous(g), contiguous(x), (stride, padding, dilation), groups, dweight, None)
     return deliver(out, dweight)
 
 
@@ -199,15 +215,16 @@ def conv2d_grad_parameters(
     sums of g (N, O, OH, OW), which it reads anyway.
     """
     out = outputs(out, 2)
-    window = window_of(x.shape, weight_shape, stride, padding, dilation)
     dweight, dbias = result(out[0], tuple(weight_shape), g.dtype), result(out[1], (weight_shape[0],), g.dtype)
-    _grad_parameters(contiguous(g), contiguous(x), window, groups, dweight, dbias)
+    _grad_parameters(contiguous(g), contiguous(x), (stride, padding, dilation), groups, dweight, dbias)
     return deliver(out[0], dweight), deliver(out[1], dbias)
 
 
-def _grad_parameters(g: Array, x: Array, window: Window, groups: int, dweight: Array, dbias: Array | None) -> None:
-    """Fill dweight, and dbias unless that is None."""
-    window, met = _without_idle_taps(window, x.shape)
+def _grad_parameters(
+    g: Array, x: Array, steps: tuple[Pair, Pair, Pair], groups: int, dweight: Array, dbias: Array | None
+) -> None:
+    """Fill dweight, and dbias unless that is None; `steps` are stride, padding and dilation."""
+    window, met = _without_idle_taps(x.shape, dweight.shape, *steps)
     whole = dweight
     if window[:2] != whole.shape[2:]:
         whole.fill(0)
@@ -222,9 +239,11 @@ def _grad_met_parameters(g: Array, x: Array, window: Window, groups: int, dweigh
     if g.size == 0 or x.size == 0:
         dweight.fill(0)
     elif _is_product(x.shape, window, groups):
-        dweight[...] = blas.matmul(_flat(g).T, _flat(x)).reshape(dweight.shape)
+        blas.matmul(_flat(g).T, _flat(x), out=dweight.reshape(dweight.shape[0], -1))
     elif _is_depthwise(dweight.shape, groups):
         depthwise_grad_weight(g, x, window, dweight)
+    elif _is_pointwise(window, groups) and _is_large(g, x.shape[1]):
+        _pointwise.grad_weight(g, x if g.shape[2:] == x.shape[2:] else thinned(x, window), dweight)
     elif _winograd.suits(x, window, groups, dweight.shape[0]):
         _winograd_grad_weight.grad_weight(g, x, window, dweight, dbias)
         return

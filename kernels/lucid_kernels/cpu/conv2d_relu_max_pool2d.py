@@ -1,7 +1,7 @@
 """Convolution, ReLU and max pooling in one pass, and the gradients of the parameters.
 
 Where there are few input channels, writing the results of the convolution to memory and reading them again takes longer than
-computing them: here an image's are pooled while they are in the cache.
+computing them: here an image's are pooled while they are in the cache. With many channels, a window is a tile of `_winograd`.
 """
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from . import _direct, _pooled_grad_weight
+from . import _direct, _pooled_grad_weight, _winograd
 from ._aligned import aligned_empty
 from ._compile import jit_parallel
 from ._layout import Array, contiguous, deliver, outputs, result, upcast_half
@@ -50,11 +50,15 @@ def _convolve_and_pool(x, window, cut, rows, step, taps, weight, bias, y, indice
             clip_planes(y[n], 0, channels)
 
 
-def _by_image(x: Array, weight: Array, window: Window, groups: int) -> bool:
-    """Whether to pool an image at a time: few enough products for `_direct`, whose results of an image stay in the cache."""
+def _plan_by_image(x: Array, weight: Array, window: Window, groups: int) -> tuple[Any, ...] | None:
+    """How `_direct` cuts the work, where an image at a time is pooled: few enough products, whose results stay in the cache."""
     results = weight.shape[0] * window.out_height * window.out_width * x.itemsize
     few = groups == 1 and weight.shape[1] * window.kh * window.kw <= _MOST_TAPS and results <= _RESULTS_BYTES
-    return few and enough_work(x, window, weight.shape[0])
+    if not few or not enough_work(x, window, weight.shape[0]):
+        return None
+    plan = _direct.plan_of(x.shape[0], x.itemsize, weight.shape[1], window, weight.shape[0], 1, False)
+    cut, _, _, _, splits = plan
+    return plan if (cut.samples, cut.band, splits) == (1, window.out_height, 1) and weight.shape[1] <= cut.channels else None
 
 
 @upcast_half(results=(0, None))
@@ -70,20 +74,22 @@ def conv2d_relu_max_pool2d(
     out: tuple[Array | None, Array | None] | None = None,
 ) -> tuple[Array, Array]:
     """ReLU of the maxima (N, O, OH // 2, OW // 2) of 2x2 results of `conv2d` each, and their int64 places in the OH*OW plane."""
-    options: Any = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
     window = window_of(x.shape, weight.shape, stride, padding, dilation)
-    if _by_image(x, weight, window, groups):
-        cut, rows, step, taps, splits = _direct.plan_of(x.shape[0], x.itemsize, weight.shape[1], window, weight.shape[0], 1,
-                                                        False)
-        if (cut.samples, cut.band, splits) == (1, window.out_height, 1) and weight.shape[1] <= cut.channels:
-            out_y, out_indices = outputs(out, 2)
-            shape = (x.shape[0], weight.shape[0], window.out_height // 2, window.out_width // 2)
-            y, indices = result(out_y, shape, x.dtype), result(out_indices, shape, np.int64)
-            packed, packed_bias = packed_weight(weight, np.zeros(shape[1], x.dtype) if bias is None else bias, 1)
-            _convolve_and_pool(contiguous(x), window, cut, rows, step, taps, packed, packed_bias, y, indices)
-            return deliver(out_y, y), deliver(out_indices, indices)
-    maxima: tuple[Array, Array] = max_pool2d(conv2d(x, weight, bias, **options), **_PAIRS, relu=True, out=out)
-    return maxima
+    shape = (x.shape[0], weight.shape[0], window.out_height // 2, window.out_width // 2)
+    plan = _plan_by_image(x, weight, window, groups)
+    if plan is None and not (0 not in shape and _winograd.suits(x, window, groups, shape[1])):
+        results = conv2d(x, weight, bias, stride=stride, padding=padding, dilation=dilation, groups=groups)
+        maxima: tuple[Array, Array] = max_pool2d(results, **_PAIRS, relu=True, out=out)
+        return maxima
+    out_y, out_indices = outputs(out, 2)
+    y, indices = result(out_y, shape, x.dtype), result(out_indices, shape, np.int64)
+    x, bias = contiguous(x), np.zeros(shape[1], x.dtype) if bias is None else contiguous(bias)
+    if plan is None:
+        _winograd.convolve_and_pool(x, contiguous(weight), bias, window, y, indices)
+    else:
+        cut, rows, step, taps, _ = plan
+        _convolve_and_pool(x, window, cut, rows, step, taps, *packed_weight(weight, bias, 1), y, indices)
+    return deliver(out_y, y), deliver(out_indices, indices)
 
 
 @upcast_half

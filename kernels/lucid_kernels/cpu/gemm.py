@@ -86,25 +86,34 @@ def _side(length: int, parts: int) -> int:
     return length if parts == 1 else -(-length // (parts * _SIDE)) * _SIDE
 
 
-def matmul(a: Array, b: Array, bias: Array | None = None) -> Array:
-    """``a @ b + bias`` of float32 or float64 matrices and a contiguous vector, on all threads."""
+def matmul(a: Array, b: Array, bias: Array | None = None, out: Array | None = None) -> Array:
+    """``a @ b + bias`` of float32 or float64 matrices and a contiguous vector, on all threads; `out` is contiguous."""
     (a, flag_a, lda), (b, flag_b, ldb) = _layout(a), _layout(b)
     if _panel_product.suits(a, b):
-        return _panel_product.matmul(a, b, bias)
+        return _panel_product.matmul(a, b, bias, out)
+    result: Array
     if THREADS.value == 1:
         with blas.one_thread:
-            result = a @ b
+            result = np.matmul(a, b, out=out)
     else:
-        result = _tiled(a, b, flag_a, lda, flag_b, ldb)
+        result = _tiled(a, b, flag_a, lda, flag_b, ldb, out)
     if bias is not None:
         result += bias
     return result
 
 
-def _tiled(a: Array, b: Array, flag_a: int, lda: int, flag_b: int, ldb: int) -> Array:
+def matmul_and_sums(a: Array, b: Array) -> tuple[Array, Array | None]:
+    """``a @ b``, and the sums of the rows of `a` where our own product packs them, else None."""
+    a, b = _layout(a)[0], _layout(b)[0]
+    if _panel_product.suits(a, b):
+        return _panel_product.matmul_and_sums(a, b)
+    return matmul(a, b), None
+
+
+def _tiled(a: Array, b: Array, flag_a: int, lda: int, flag_b: int, ldb: int, out: Array | None) -> Array:
     """``a @ b`` in as many tiles as there are threads."""
     (m, k), n = a.shape, b.shape[1]
-    result = empty((m, n), a.dtype)
+    result = empty((m, n), a.dtype) if out is None else out
     down, across = _grid(m, n, THREADS.value)
     rows = _side(m, down)
     columns = _side(n, across)

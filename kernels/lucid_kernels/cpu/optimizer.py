@@ -18,7 +18,7 @@ import numpy as np
 from . import _math
 from ._compile import jit_exact, jit_parallel
 from ._layout import GRAIN, Array, chunks, deliver, outputs, result, upcast_half
-from ._tensor_list import Table, first_tensor, is_large, launches, part, table
+from ._tensor_list import Table, first_tensor, launches, part, table
 
 Results = tuple[Array | None, ...]
 
@@ -47,7 +47,8 @@ def _sgd_momentum(p: Any, g: Any, b: Any, lr: Any, decay: Any, keep: Any, take: 
 @jit_exact
 def _adam(p: Any, g: Any, m: Any, v: Any, factors: Any, step_size: Any, root_scale: Any) -> None:
     """p = shrink p - step_size m / (root_scale sqrt(v) + eps), after m and v took in d = sign g + decay p."""
-    shrink, decay, sign, take_m, keep_v, take_v, eps = factors
+    shrink, decay, sign, take_m = factors[0], factors[1], factors[2], factors[3]
+    keep_v, take_v, eps = factors[4], factors[5], factors[6]
     zero = p.dtype.type(0)
     for i in range(p.shape[0]):
         d = sign * g[i]
@@ -61,7 +62,8 @@ def _adam(p: Any, g: Any, m: Any, v: Any, factors: Any, step_size: Any, root_sca
 @jit_exact
 def _amsgrad(p: Any, g: Any, m: Any, v: Any, largest: Any, factors: Any, step_size: Any, root_scale: Any) -> None:
     """`_adam`, with the largest `v` so far in the place of `v`."""
-    shrink, decay, sign, take_m, keep_v, take_v, eps = factors
+    shrink, decay, sign, take_m = factors[0], factors[1], factors[2], factors[3]
+    keep_v, take_v, eps = factors[4], factors[5], factors[6]
     zero = p.dtype.type(0)
     for i in range(p.shape[0]):
         d = sign * g[i]
@@ -76,7 +78,7 @@ def _amsgrad(p: Any, g: Any, m: Any, v: Any, largest: Any, factors: Any, step_si
 # The same for elements [start, stop) of a list of tensors; see _tensor_list.py.
 @jit_exact
 def _sgd_part(table: Any, offsets: Any, start: int, stop: int, factors: Any) -> None:
-    lr, decay = factors
+    lr, decay = factors[0], factors[1]
     k = first_tensor(offsets, start)
     while start < stop:
         i, n = start - offsets[k], min(stop, offsets[k + 1]) - start
@@ -88,7 +90,7 @@ def _sgd_part(table: Any, offsets: Any, start: int, stop: int, factors: Any) -> 
 def _sgd_momentum_part(
     table: Any, offsets: Any, start: int, stop: int, factors: Any, shares: Any, nesterov: bool
 ) -> None:
-    lr, decay, keep, sign = factors
+    lr, decay, keep, sign = factors[0], factors[1], factors[2], factors[3]
     k = first_tensor(offsets, start)
     while start < stop:
         i, n = start - offsets[k], min(stop, offsets[k + 1]) - start
@@ -98,18 +100,16 @@ def _sgd_momentum_part(
 
 
 @jit_exact
-def _adam_part(
-    table: Any, offsets: Any, start: int, stop: int, factors: Any, step_sizes: Any, root_scales: Any, amsgrad: bool
-) -> None:
+def _adam_part(table: Any, offsets: Any, start: int, stop: int, factors: Any, scales: Any, amsgrad: bool) -> None:
     k = first_tensor(offsets, start)
     while start < stop:
         i, n = start - offsets[k], min(stop, offsets[k + 1]) - start
-        p, g = part(table[k, 0], i, n, step_sizes), part(table[k, 1], i, n, step_sizes)
-        m, v = part(table[k, 2], i, n, step_sizes), part(table[k, 3], i, n, step_sizes)
+        p, g = part(table[k, 0], i, n, factors), part(table[k, 1], i, n, factors)
+        m, v = part(table[k, 2], i, n, factors), part(table[k, 3], i, n, factors)
         if amsgrad:
-            _amsgrad(p, g, m, v, part(table[k, 4], i, n, step_sizes), factors, step_sizes[k], root_scales[k])
+            _amsgrad(p, g, m, v, part(table[k, 4], i, n, factors), factors, scales[k, 0], scales[k, 1])
         else:
-            _adam(p, g, m, v, factors, step_sizes[k], root_scales[k])
+            _adam(p, g, m, v, factors, scales[k, 0], scales[k, 1])
         start, k = start + n, k + 1
 
 
@@ -126,10 +126,9 @@ def _sgd_momentum_parallel(table: Any, offsets: Any, factors: Any, shares: Any, 
 
 
 @jit_parallel
-def _adam_parallel(table: Any, offsets: Any, factors: Any, step_sizes: Any, root_scales: Any, amsgrad: bool) -> None:
+def _adam_parallel(table: Any, offsets: Any, factors: Any, scales: Any, amsgrad: bool) -> None:
     for i in numba.prange(chunks(offsets[-1])):
-        stop = min((i + 1) * GRAIN, offsets[-1])
-        _adam_part(table, offsets, i * GRAIN, stop, factors, step_sizes, root_scales, amsgrad)
+        _adam_part(table, offsets, i * GRAIN, min((i + 1) * GRAIN, offsets[-1]), factors, scales, amsgrad)
 
 
 def _sgd_step(
@@ -137,22 +136,21 @@ def _sgd_step(
     nesterov: bool, maximize: bool,
 ) -> None:  # fmt: skip
     """A step of tensors with (param, grad), or with a momentum (param, grad, momentum_buffer), in place."""
-    addresses, offsets, dtype = tensors
+    addresses, offsets, total, dtype = tensors
     sign = -1.0 if maximize else 1.0
-    real = dtype.type
     if momentum == 0:
-        plain = (real(sign * lr), real(sign * weight_decay))
-        if is_large(offsets):
-            _sgd_parallel(addresses, offsets, plain)
+        factors = np.array((sign * lr, sign * weight_decay), dtype)
+        if tensors.is_large:
+            _sgd_parallel(addresses, offsets, factors)
         else:
-            _sgd_part(addresses, offsets, 0, offsets[-1], plain)
+            _sgd_part(addresses, offsets, 0, total, factors)
         return
-    factors = (real(lr), real(weight_decay), real(momentum), real(sign))
+    factors = np.array((lr, weight_decay, momentum, sign), dtype)
     shares = np.array([1.0 if new else 1.0 - dampening for new in first], dtype)
-    if is_large(offsets):
+    if tensors.is_large:
         _sgd_momentum_parallel(addresses, offsets, factors, shares, bool(nesterov))
     else:
-        _sgd_momentum_part(addresses, offsets, 0, offsets[-1], factors, shares, bool(nesterov))
+        _sgd_momentum_part(addresses, offsets, 0, total, factors, shares, bool(nesterov))
 
 
 def _adam_step(
@@ -160,17 +158,16 @@ def _adam_step(
     decoupled_weight_decay: bool, amsgrad: bool, maximize: bool,
 ) -> None:  # fmt: skip
     """A step of tensors with (param, grad, exp_avg, exp_avg_sq), with `amsgrad` and max_exp_avg_sq, in place."""
-    addresses, offsets, dtype = tensors
+    addresses, offsets, total, dtype = tensors
     shrink, decay = (1.0 - lr * weight_decay, 0.0) if decoupled_weight_decay else (1.0, weight_decay)
     sign = -1.0 if maximize else 1.0
-    factors = tuple(map(dtype.type, (shrink, decay, sign, 1 - beta1, beta2, 1 - beta2, eps)))
-    scales = {step: (lr / (1.0 - beta1**step), 1.0 / math.sqrt(1.0 - beta2**step)) for step in set(steps)}
-    step_sizes = np.array([scales[step][0] for step in steps], dtype)
-    root_scales = np.array([scales[step][1] for step in steps], dtype)
-    if is_large(offsets):
-        _adam_parallel(addresses, offsets, factors, step_sizes, root_scales, bool(amsgrad))
+    factors = np.array((shrink, decay, sign, 1 - beta1, beta2, 1 - beta2, eps), dtype)
+    of_step = {step: (lr / (1.0 - beta1**step), 1.0 / math.sqrt(1.0 - beta2**step)) for step in set(steps)}
+    scales = np.array([scale for step in steps for scale in of_step[step]], dtype).reshape(-1, 2)
+    if tensors.is_large:
+        _adam_parallel(addresses, offsets, factors, scales, bool(amsgrad))
     else:
-        _adam_part(addresses, offsets, 0, offsets[-1], factors, step_sizes, root_scales, bool(amsgrad))
+        _adam_part(addresses, offsets, 0, total, factors, scales, bool(amsgrad))
 
 
 def _working_copy(out: Array | None, source: Array, dtype: Any) -> Array:

@@ -35,22 +35,25 @@ def _launch(name: str, x: Any, heads: int, rows: int, columns: int, arguments: t
 
 
 @launch.upcast_half(statistics=(1,))
-def attention(q: Any, k: Any, v: Any, mask: Any, *, scale: float, is_causal: bool, out: tuple[Any, ...] | None = None
-              ) -> tuple[Any, Any]:
-    """(softmax(scale q k^T + mask) v, log of the sum of exponentials); see the CPU kernel for the shapes."""
-    out_y, out_lse = out or (None, None)
+def attention(q: Any, k: Any, v: Any, mask: Any, *, scale: float, is_causal: bool, with_grad: bool,
+              out: tuple[Any, ...] | None = None) -> tuple[Any, Any, None]:
+    """(softmax(scale q k^T + mask) v, log of the sum of exponentials, None); see the CPU kernel for the shapes.
+
+    Nothing else is kept `with_grad`: a GPU computes exponentials faster than it reads them.
+    """
+    out_y, out_lse, _ = out or (None,) * 3
     q, k, v = map(launch.contiguous, (q, k, v))
     y, lse = launch.result(out_y, (*q.shape[:3], v.shape[3]), q.dtype), launch.result(out_lse, q.shape[:3], q.dtype)
     if lse.size:
         arguments = (*_problem(q, k, v, mask, scale, is_causal), y, lse)
         _launch("attention", q, q.shape[0] * q.shape[1], q.shape[2], v.shape[3], arguments)
-    return launch.deliver_all((y, lse), out)
+    return launch.deliver(y, out_y), launch.deliver(lse, out_lse), None
 
 
 @launch.upcast_half(like={0: 1, 1: 2, 2: 3})
-def attention_grad(g: Any, q: Any, k: Any, v: Any, mask: Any, y: Any, lse: Any, *, scale: float, is_causal: bool,
+def attention_grad(g: Any, q: Any, k: Any, v: Any, mask: Any, y: Any, lse: Any, powers: Any, *, scale: float, is_causal: bool,
                    out: tuple[Any, ...] | None = None) -> tuple[Any, Any, Any]:
-    """(dq, dk, dv) of `attention` from its results; `mask` has no gradient."""
+    """(dq, dk, dv) of `attention` from its results, of which `powers` is None; `mask` has no gradient."""
     out_dq, out_dk, out_dv = out or (None,) * 3
     g, q, k, v, lse = map(launch.contiguous, (g, q, k, v, lse))
     dq, dk, dv = (launch.result(target, x.shape, x.dtype) for target, x in ((out_dq, q), (out_dk, k), (out_dv, v)))

@@ -103,28 +103,28 @@ def silu_grad(g: Any, x: Any, *, out: Any = None) -> Any:
 
 # ------------------------------------------------------------------------------------------------------- arithmetic
 def add(a: Any, b: Any, *, out: Any = None) -> Any:
-    """a + b, broadcast together."""
+    """a + b, broadcast together; one may be a number."""
     return _broadcast("Add", cupy.add, a, b, out)
 
 
 def sub(a: Any, b: Any, *, out: Any = None) -> Any:
-    """a - b, broadcast together."""
+    """a - b, broadcast together; one may be a number."""
     return _broadcast("Sub", cupy.subtract, a, b, out)
 
 
 def mul(a: Any, b: Any, *, out: Any = None) -> Any:
-    """a * b, broadcast together."""
+    """a * b, broadcast together; one may be a number."""
     return _broadcast("Mul", cupy.multiply, a, b, out)
 
 
 def div(a: Any, b: Any, *, out: Any = None) -> Any:
-    """a / b, broadcast together."""
+    """a / b, broadcast together; one may be a number."""
     return _broadcast("Div", cupy.true_divide, a, b, out)
 
 
 def _broadcast(op: str, ufunc: Any, a: Any, b: Any, out: Any) -> Any:
-    """Our kernel for two floating arrays of one dtype; CuPy's ufunc for everything else (integers, bool, complex)."""
-    kinds = {a.dtype.name, b.dtype.name}
+    """Our kernel for two floating arrays of one dtype; CuPy's ufunc for everything else (numbers, integers, bool, complex)."""
+    kinds = {operand.dtype.name if hasattr(operand, "dtype") else "number" for operand in (a, b)}
     if len(kinds) > 1 or not kinds <= {"float16", "bfloat16", "float32", "float64"}:
         return launch.deliver(ufunc(a, b), out)
     return _broadcast_floats(a, b, op=op, out=out)

@@ -32,7 +32,7 @@ lcm angle signbit frexp trunc_divide nan_to_num logit entr heaviside xlogy xlog1
 sqrt square tan trunc where sub mul div neg eq ne lt le gt ge
 cast copy fill clip lerp add_scaled conj leaky_relu sign rsqrt round masked_fill
 sum mean prod max min max_with_indices min_with_indices any all argmax argmin var std cumsum logsumexp norm2 norm
-matmul linear euclidean_distances
+matmul linear linear_grad euclidean_distances
 argsort sort roll take take_along_axis tril triu index_select index_add gather scatter search_rows
 cumprod cummax cummin logcumsumexp median searchsorted scatter_reduce lexsort
 solve_ex inv_ex cholesky_ex det slogdet geqrf qr svd eigh eigvalsh eig eigvals pinv lstsq lu_factor solve_triangular fft_c2c
@@ -472,9 +472,9 @@ def recurrence_grad(g: MetaArray | None, g_hidden: MetaArray | None, g_cell: Met
 
 
 @_entry
-def attention(q: MetaArray, k: MetaArray, v: MetaArray, mask: MetaArray | None, *, scale: float, is_causal: bool, out: Any = None
-              ) -> tuple[MetaArray, ...]:
-    return delivered((blank((*q.shape[:3], v.shape[3]), q.dtype), blank(q.shape[:3], q.dtype)), out)
+def attention(q: MetaArray, k: MetaArray, v: MetaArray, mask: MetaArray | None, *, scale: float, is_causal: bool,
+              with_grad: bool, out: Any = None) -> tuple[MetaArray | None, ...]:
+    return delivered((blank((*q.shape[:3], v.shape[3]), q.dtype), blank(q.shape[:3], q.dtype), None), out)
 
 
 @_entry

@@ -101,6 +101,53 @@ class MaxUnpool3d(_MaxUnpool):
     _dimensions = 3
 
 
+class _FractionalMaxPool(Module):
+    _function: ClassVar[Callable[..., Any]]
+    _dimensions: ClassVar[int]
+    _random_samples: Tensor | None
+
+    def __init__(self, kernel_size: Size, output_size: Size | None = None, output_ratio: float | tuple[float, ...] | None = None,
+                 return_indices: bool = False, _random_samples: Tensor | None = None) -> None:
+        super().__init__()
+        name, count = type(self).__name__, self._dimensions
+        self.kernel_size = sizes(kernel_size, count)
+        if min(self.kernel_size) <= 0 and count == 3:
+            raise ValueError(f"kernel_size must be greater than 0, but got {kernel_size}")
+        self.return_indices = return_indices
+        self.register_buffer("_random_samples", _random_samples)
+        self.output_size = None if output_size is None else sizes(output_size, count)
+        self.output_ratio = output_ratio if output_ratio is None or isinstance(output_ratio, tuple) else (output_ratio,) * count
+        if output_size is None and output_ratio is None:
+            raise ValueError(f"{name} requires specifying either an output size, or a pooling ratio")
+        if output_size is not None and output_ratio is not None:
+            raise ValueError("only one of output_size and output_ratio may be specified")
+        if self.output_ratio is not None and not all(0 < ratio < 1 for ratio in self.output_ratio):
+            raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
+
+    def forward(self, input: Tensor) -> Any:
+        """(N, C, …) to (N, C, …), or the same without N."""
+        return type(self)._function(input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices,
+                                    _random_samples=self._random_samples)
+
+
+class FractionalMaxPool2d(_FractionalMaxPool):
+    """The maxima of windows at random distances of (N, C, H, W) or (C, H, W): see `F.fractional_max_pool2d`.
+
+    The size of the result is `output_size`, or `output_ratio`, between 0 and 1, times that of the input. Raises ValueError for
+    both, for neither, and for other ratios.
+    """
+
+    _function = staticmethod(F.fractional_max_pool2d)
+    _dimensions = 2
+
+
+class FractionalMaxPool3d(_FractionalMaxPool):
+    """The maxima of windows at random distances of (N, C, D, H, W) or (C, D, H, W). Options as in `FractionalMaxPool2d`."""
+
+    _function = staticmethod(F.fractional_max_pool3d)
+    _dimensions = 3
+
+
 class AvgPool1d(Module):
     """The mean of each window of (N, C, L) or (C, L). Options as in `AvgPool2d`."""
 

@@ -51,10 +51,15 @@ def get_total_norm(tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite:
 @no_grad()
 def clip_grads_with_norm_(parameters: Tensors, max_norm: float, total_norm: Tensor, foreach: bool | None = None) -> None:
     """Scale the gradients of `parameters` by ``max_norm / (total_norm + 1e-6)``, or leave them if that is more than 1."""
-    # Multiplying by 1 where nothing is to be clipped spares the wait for the norm on a GPU.
     gradients = _gradients(_listed(parameters))
-    if gradients:
-        factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
+    if not gradients:
+        return
+    factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
+    if factor.device == "cpu":  # a number takes a third of the time of a tensor
+        number = factor.item()
+        for gradient in gradients if number != 1 else ():
+            gradient.mul_(number)
+    else:  # multiplying by 1 where nothing is to be clipped spares the wait for the norm
         for gradient in gradients:
             gradient.mul_(_on(factor, gradient))
 
@@ -95,4 +100,4 @@ def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | Non
     if any(gradient.is_complex() for gradient in gradients):
         raise NotImplementedError("clip_grad_value_ is not supported for complex gradients: complex numbers have no order.")
     for gradient in gradients:
-        gradient.clamp_(min=-limit, max=limit)
+        gradient.clamp_(-limit, limit)

@@ -6,6 +6,7 @@ import numba
 import numpy as np
 import pytest
 from lucid_kernels.cpu import _attention_products, _products
+from lucid_kernels.cpu import attention as module
 from lucid_kernels.cpu._attention_backward import backward
 from lucid_kernels.cpu._attention_forward import forward
 from lucid_kernels.cpu._compile import REDUCE
@@ -18,8 +19,15 @@ SCALE = 0.3
 
 
 def forward_and_backward(g, q, k, v, mask, scale=SCALE, is_causal=False):
-    y, lse = attention(q, k, v, mask, scale=scale, is_causal=is_causal)
-    return (y, lse, *attention_grad(g, q, k, v, mask, y, lse, scale=scale, is_causal=is_causal))
+    y, lse, powers = attention(q, k, v, mask, scale=scale, is_causal=is_causal, with_grad=True)
+    return (y, lse, *attention_grad(g, q, k, v, mask, y, lse, powers, scale=scale, is_causal=is_causal))
+
+
+@pytest.fixture(params=["exponentials again", "exponentials kept"])
+def either_way(request, monkeypatch):
+    """The gradient computes the exponentials again, or the forward pass keeps them, whatever the shape."""
+    monkeypatch.setattr(module, "_KEPT_WIDTH", 0)
+    monkeypatch.setattr(module, "_KEPT_KEYS", 1000 if request.param == "exponentials kept" else 0)
 
 
 def expected(g, q, k, v, mask, scale=SCALE, is_causal=False):
@@ -30,6 +38,7 @@ def expected(g, q, k, v, mask, scale=SCALE, is_causal=False):
 @pytest.mark.parametrize("shape", [*reference.SHAPES, (1, 2, 1, 300, 520, 64, 64), (3, 8, 8, 64, 128, 64, 64)])
 @pytest.mark.parametrize("mask", reference.MASKS, ids=str)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.usefixtures("either_way")
 def test_values_and_gradients(shape, mask, dtype):
     *arrays, additive = data = reference.data(shape, mask, dtype)
     before = [a.copy() for a in arrays]
@@ -53,12 +62,12 @@ def test_strides_and_out():
             np.testing.assert_array_equal(got, plain)
     y, lse, *grads = wanted
     out = (np.zeros((2, 2, 6, 70), np.float32).swapaxes(2, 3), None)
-    results = attention(q, k, v, mask, scale=SCALE, is_causal=False, out=out)
+    results = attention(q, k, v, mask, scale=SCALE, is_causal=False, with_grad=False, out=(*out, None))
     assert results[0] is out[0]
     np.testing.assert_array_equal(results[0], y)
     np.testing.assert_array_equal(results[1], lse)
     out = (np.zeros_like(q), np.zeros(k.shape), None)
-    results = attention_grad(g, q, k, v, mask, y, lse, scale=SCALE, is_causal=False, out=out)
+    results = attention_grad(g, q, k, v, mask, y, lse, None, scale=SCALE, is_causal=False, out=out)
     assert results[0] is out[0] and results[1] is out[1]
     for got, plain in zip(results, grads, strict=True):
         np.testing.assert_array_equal(got, plain)
@@ -86,6 +95,7 @@ def test_any_scale(scale):
 
 
 @pytest.mark.parametrize("key", [1, 40, 69])
+@pytest.mark.usefixtures("either_way")
 def test_nan_in_a_key_reaches_only_the_queries_that_see_it(key):
     g, q, k, v, _ = reference.data((1, 1, 1, 70, 70, 8, 8), None, np.float32)
     wanted = forward_and_backward(g, q, k, v, None, is_causal=True)
@@ -103,11 +113,11 @@ def test_halves_are_computed_in_float32(dtype, mask_dtype):
     mask = mask.astype(mask_dtype or dtype)
     results = forward_and_backward(g, q, k, v, mask)
     assert [a.dtype for a in results] == [dtype, np.float32, dtype, dtype, dtype]
-    y, lse = attention(*(a.astype(np.float32) for a in (q, k, v, mask)), scale=SCALE, is_causal=False)
+    y, lse, _ = attention(*(a.astype(np.float32) for a in (q, k, v, mask)), scale=SCALE, is_causal=False, with_grad=True)
     np.testing.assert_array_equal(results[0], y.astype(dtype))
     np.testing.assert_array_equal(results[1], lse)
     wide = (a.astype(np.float32) for a in (g, q, k, v, mask, results[0]))
-    for got, wanted in zip(results[2:], attention_grad(*wide, lse, scale=SCALE, is_causal=False), strict=True):
+    for got, wanted in zip(results[2:], attention_grad(*wide, lse, None, scale=SCALE, is_causal=False), strict=True):
         np.testing.assert_array_equal(got, wanted.astype(dtype))
 
 
@@ -123,6 +133,14 @@ def test_empty(empty, causal):
     data = reference.data(shape, None, np.float32)
     for got, wanted in zip(forward_and_backward(*data, is_causal=causal), expected(*data, is_causal=causal), strict=True):
         np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-5)
+
+
+def test_exponentials_are_kept_only_for_a_gradient_and_short_sequences():
+    _, q, k, v, _ = reference.data((1, 1, 1, 8, 256, 64, 3), None, np.float32)
+    assert attention(q, k, v, None, scale=SCALE, is_causal=False, with_grad=True)[2] is not None
+    assert attention(q, k, v, None, scale=SCALE, is_causal=False, with_grad=False)[2] is None
+    k, v = (np.concatenate([a, a[:, :, :1]], 2) for a in (k, v))
+    assert attention(q, k, v, None, scale=SCALE, is_causal=False, with_grad=True)[2] is None
 
 
 def test_no_keys_with_a_mask():
@@ -141,6 +159,7 @@ def test_all_masks_share_a_kernel():
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 @pytest.mark.parametrize("where", [1, 2, 3])
+@pytest.mark.usefixtures("either_way")
 def test_nan_and_infinity_go_where_they_go_in_numpy(bad, where):
     data = reference.data((1, 1, 1, 70, 5, 4, 3), None, np.float32)
     data[where][0, 0, 2, 1] = bad
@@ -157,6 +176,7 @@ def test_large_scores():
         np.testing.assert_allclose(got, wanted, rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.usefixtures("either_way")
 def test_results_do_not_depend_on_the_number_of_threads():
     data = reference.data((1, 2, 1, 200, 700, 16, 16), None, np.float32)
     whole = forward_and_backward(*data)
@@ -170,6 +190,7 @@ def test_results_do_not_depend_on_the_number_of_threads():
 
 
 @pytest.mark.parametrize("mask", reference.MASKS, ids=str)
+@pytest.mark.usefixtures("either_way")
 def test_errors_are_within_twice_those_of_torch(mask):
     torch = pytest.importorskip("torch")
     g, q, k, v, additive = reference.data((2, 2, 2, 256, 256, 64, 64), mask, np.float32)

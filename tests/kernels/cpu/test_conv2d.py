@@ -358,3 +358,23 @@ def test_bands_make_few_blocks_of_positions(height, width):
         assert 3 * band <= 4 * chosen <= 5 * band
         assert chosen <= height
         assert blocks(chosen) <= blocks(band)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("shape", "stride"), [((1, 64, 16, 17), 1), ((3, 64, 16, 16), 1), ((2, 64, 31, 34), 2), ((3, 256, 4, 5), 1)],
+                         ids=["one image", "images one by one", "strided", "images side by side"])
+def test_gradients_of_single_taps_are_products_of_matrices(shape, stride, dtype):
+    rng = np.random.default_rng(0)
+    x, weight = rng.standard_normal(shape).astype(dtype), rng.standard_normal((shape[1], shape[1], 1, 1)).astype(dtype)
+    met = x[:, :, ::stride, ::stride].astype(np.float64)
+    g = rng.standard_normal(met.shape).astype(dtype)
+    attributes = {"stride": (stride, stride), "padding": (0, 0), "dilation": (1, 1), "groups": 1}
+    dweight, dbias = conv2d_grad_parameters(g, x, weight_shape=weight.shape, **attributes)
+    dx = conv2d_grad_input(g, weight, input_shape=shape, **attributes)
+    wide, wanted = g.astype(np.float64), np.zeros(shape)
+    wanted[:, :, ::stride, ::stride] = np.einsum("nohw,oc->nchw", wide, weight[:, :, 0, 0].astype(np.float64), optimize=True)
+    tolerance = 1e-5 if dtype == np.float32 else 1e-13
+    for got, want in ((dweight[:, :, 0, 0], np.einsum("nohw,nchw->oc", wide, met, optimize=True)),
+                      (dbias, wide.sum((0, 2, 3))), (dx, wanted)):
+        assert got.dtype == dtype
+        np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance * np.abs(want).max())

@@ -121,3 +121,14 @@ def test_the_gradient_is_as_accurate_as_that_of_all_positions():
     exact = conv2d_grad_parameters(full.astype(np.float64), x.astype(np.float64), weight_shape=weight.shape, **attributes)
     for got, other, want in zip(found, others, exact, strict=True):
         assert np.abs(got - want).max() <= 2 * np.abs(other - want).max()
+
+
+@pytest.mark.parametrize("special", [np.nan, np.inf, -np.inf])
+def test_tiles_of_numbers_that_are_not_finite(special):
+    """An image with one is computed directly."""
+    x, weight, bias, g = data("tiles", np.float32)
+    x[3, 5, 4, 4], x[4, 7, 0, 0] = special, special
+    found = conv2d_relu_max_pool2d(x, weight, bias, **CASES["tiles"][2])
+    wanted, _ = one_by_one(x, weight, bias, g, CASES["tiles"][2])
+    np.testing.assert_array_equal(found[1], wanted[1])
+    close(found[:1], wanted[:1], 1e-5)

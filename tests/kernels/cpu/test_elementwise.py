@@ -214,3 +214,13 @@ def test_large_exp_at_the_limits():
     y = elementwise.exp(x)
     assert np.isnan(y[0]) and y[1] == y[3] == np.inf and y[2] == y[4] == 0 and (y[7:] == 1).all()
     np.testing.assert_allclose(y[5:7], np.exp(x[5:7].astype(np.float64)), rtol=1e-5)
+
+
+def test_tanh_of_float64():
+    """Within 1.25 units in the last place, on both sides of where the formula changes."""
+    x = np.concatenate([np.linspace(-1.5, 1.5, 60_001), np.linspace(-25, 25, 5001), 10.0 ** -np.arange(0, 300, 7)])
+    x = x[x != 0]
+    assert np.abs(elementwise.tanh(x) / np.tanh(x.astype(np.longdouble)) - 1).max() <= 1.25 * np.finfo(np.float64).eps
+    special = np.array([0.0, -0.0, 1e-310, np.inf, -np.inf, 1e308, np.nan])
+    np.testing.assert_array_equal(elementwise.tanh(special), [0, 0, 1e-310, 1, -1, 1, np.nan])
+    assert np.signbit(elementwise.tanh(special)[1])

@@ -51,6 +51,20 @@ def test_products_at_the_edges_of_tiles_panels_and_blocks(shape: Any, left: str,
 
 
 @each_dtype
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("shape", [(8, 5, 9), (71, 300, 600), (530, 257, 33), (300, 1030, 17)], ids=str)
+def test_sums_of_the_rows_that_a_product_packs(shape: Any, layout: str, dtype: Any) -> None:
+    m, k, n = shape
+    a, b = normal((m, k), dtype), normal((k, n), dtype, 1)
+    product, sums = _panel_product.matmul_and_sums(LAYOUTS[layout](a), b)
+    np.testing.assert_array_equal(product, _panel_product.matmul(LAYOUTS[layout](a), b))
+    assert (sums is None) == ("columns" not in layout)
+    if sums is not None:
+        assert sums.dtype == dtype
+        np.testing.assert_allclose(sums, a.sum(1, dtype=np.float64), rtol=np.finfo(dtype).eps, atol=1e-13)
+
+
+@each_dtype
 @pytest.mark.parametrize("shape", [(201, 700, 577), (24, 700, 577)], ids=str)
 @pytest.mark.parametrize("right", ["rows", "columns"])
 def test_the_bits_do_not_depend_on_threads(shape: Any, right: str, dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,12 +109,14 @@ def test_large_products_of_suitable_shape_go_here(threads: int, monkeypatch: pyt
     monkeypatch.setattr(THREADS, "value", threads)
     taken = []
     original = _panel_product.matmul
-    monkeypatch.setattr(_panel_product, "matmul", lambda a, b, bias: (taken.append(b.shape), original(a, b, bias))[1])
+    monkeypatch.setattr(_panel_product, "matmul", lambda a, b, *rest: (taken.append(b.shape), original(a, b, *rest))[1])
     bias = {n: normal((n,), np.float32) for n in (256, 1000, 10)}
     for m, k, n in ((256, 256, 256), (300, 2000, 1000), (2000, 500, 10)):
         a, b = normal((m, k), np.float32), normal((k, n), np.float32, 1)
         np.testing.assert_allclose(gemm.matmul(a, b, bias[n]), a @ b + bias[n], rtol=1e-3, atol=1e-3)
-        np.testing.assert_allclose(blas.matmul(a, b, bias[n]), a @ b + bias[n], rtol=1e-3, atol=1e-3)
+        out = np.empty((m, n), np.float32)
+        assert blas.matmul(a, b, bias[n], out) is out
+        np.testing.assert_allclose(out, a @ b + bias[n], rtol=1e-3, atol=1e-3)
     assert taken == ([(256, 256)] * 2 + [(2000, 1000)] * 2 if VECTOR_BYTES == 64 else [])  # the last would waste half a panel
 
 

@@ -5,7 +5,7 @@ from lucid_kernels.cpu import reduction
 
 # (shape, axis): rows, long rows in pieces, columns in stretches, pieces of few columns, adjacent axes, everything.
 CASES = [
-    ((300, 7), 1), ((3, 100_000), 1), ((300, 7), 0), ((5, 33, 5000), 1), ((1, 70_001), 0), ((50_000, 3), 0), ((5, 300, 70), (0, 1)),
+    ((300, 7), 1), ((3, 100_000), 1), ((300, 7), 0), ((5, 33, 5000), 1), ((1, 70_001), 0), ((50_000, 3), 0), ((5, 3000, 2), 1), ((5, 300, 70), (0, 1)),
     ((5, 300, 70), (2, 1)), ((40, 50, 60), None), ((2, 33, 1025), 1), ((1, 1), 0),
 ]  # fmt: skip
 
@@ -59,8 +59,9 @@ def test_logsumexp_of_nan_and_infinities(width):
 
 
 @pytest.mark.parametrize("axis", [0, 1])
-def test_nan_and_infinity_stay_in_their_row(axis):
-    x = data((300, 300), np.float32)
+@pytest.mark.parametrize("width", [8, 300])
+def test_nan_and_infinity_stay_in_their_row(axis, width):
+    x = data((300, width), np.float32)
     x[3, 3], x[7, 7] = np.nan, np.inf
     view = reduction.view_of(x, axis)
     total, squares = reduction.total(x, view).reshape(-1), reduction.square_total(x, view).reshape(-1)

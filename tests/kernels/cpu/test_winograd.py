@@ -148,6 +148,22 @@ def test_nan_and_inf_reach_what_they_reach_directly(pixel, place, always, monkey
         assert np.isfinite(got).all() == (pixel == PIXELS["largest"])
 
 
+def test_large_weights_have_larger_tasks(always, monkeypatch):
+    """Which share the outputs."""
+    results = check(CASES["several tasks"], monkeypatch)
+    monkeypatch.setattr(_winograd, "_LARGE_WEIGHT_BYTES", 0)
+    monkeypatch.setattr(_winograd, "_plan", _winograd._plan.__wrapped__)
+    for got, wanted in zip(check(CASES["several tasks"], monkeypatch), results):
+        np.testing.assert_array_equal(got, wanted)
+
+
+def test_tasks_that_sum_over_all_tiles(always, monkeypatch):
+    """They transform their blocks of the weight gradient themselves."""
+    monkeypatch.setattr(_winograd_grad_weight, "_TASKS", 1)
+    monkeypatch.setattr(_winograd_grad_weight, "_plan", _winograd_grad_weight._plan.__wrapped__)
+    check(CASES["several sums of channels"], monkeypatch)
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_nan_and_inf_in_weight_and_bias(bad, always):
     x, weight, bias, _, attributes = data(CASES["odd sides"])

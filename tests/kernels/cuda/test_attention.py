@@ -20,8 +20,8 @@ def kernels(cp):
 
 def forward_and_backward(kernels, cp, g, q, k, v, mask, is_causal=False, scale=SCALE):
     g, q, k, v, mask = (None if a is None else cp.asarray(a) for a in (g, q, k, v, mask))
-    y, lse = kernels.attention(q, k, v, mask, scale=scale, is_causal=is_causal)
-    return (y, lse, *kernels.attention_grad(g, q, k, v, mask, y, lse, scale=scale, is_causal=is_causal))
+    y, lse, _ = kernels.attention(q, k, v, mask, scale=scale, is_causal=is_causal, with_grad=True)
+    return (y, lse, *kernels.attention_grad(g, q, k, v, mask, y, lse, None, scale=scale, is_causal=is_causal))
 
 
 def expected(g, q, k, v, mask, is_causal=False, scale=SCALE):
@@ -52,11 +52,11 @@ def test_strides_and_out(kernels, cp):
     data = reference.data((2, 2, 2, 9, 7, 8, 6), (1, 0, 1, 1), np.float32)
     wanted = [a.get() for a in forward_and_backward(kernels, cp, *data)]
     g, q, k, v, mask = (cp.asarray(np.ascontiguousarray(a.T)).T for a in data)
-    out = (cp.zeros(wanted[0].shape, np.float32, order="F"), None)
-    y, lse = kernels.attention(q, k, v, mask, scale=SCALE, is_causal=False, out=out)
+    out = (cp.zeros(wanted[0].shape, np.float32, order="F"), None, None)
+    y, lse, _ = kernels.attention(q, k, v, mask, scale=SCALE, is_causal=False, with_grad=True, out=out)
     assert y is out[0]
     out = (cp.zeros(q.shape, np.float32), cp.zeros(k.shape, np.float32, order="F"), None)
-    grads = kernels.attention_grad(g, q, k, v, mask, y, lse, scale=SCALE, is_causal=False, out=out)
+    grads = kernels.attention_grad(g, q, k, v, mask, y, lse, None, scale=SCALE, is_causal=False, out=out)
     assert grads[0] is out[0] and grads[1] is out[1]
     for got, plain in zip((y, lse, *grads), wanted, strict=True):
         np.testing.assert_array_equal(got.get(), plain)
@@ -68,7 +68,7 @@ def test_halves_are_computed_in_float32(kernels, cp, dtype):
     results = forward_and_backward(kernels, cp, *data)
     assert [a.dtype for a in results] == [dtype, np.float32, dtype, dtype, dtype]
     q, k, v, mask = (cp.asarray(a.astype(np.float32)) for a in data[1:])
-    y, lse = kernels.attention(q, k, v, mask, scale=SCALE, is_causal=False)
+    y, lse, _ = kernels.attention(q, k, v, mask, scale=SCALE, is_causal=False, with_grad=False)
     np.testing.assert_array_equal(results[0].get(), y.get().astype(dtype))
     np.testing.assert_array_equal(results[1].get(), lse.get())
 
@@ -98,7 +98,7 @@ def test_nan_and_infinity_go_where_they_go_in_numpy(kernels, cp, bad, where):
 def test_parity_with_the_cpu(kernels, cp):
     cpu = pytest.importorskip("lucid_kernels.cpu.attention")
     g, q, k, v, mask = reference.data((1, 4, 2, 70, 66, 8, 8), (1, 1, 1, 1), np.float32)
-    y, lse = cpu.attention(q, k, v, mask, scale=SCALE, is_causal=False)
-    wanted = (y, lse, *cpu.attention_grad(g, q, k, v, mask, y, lse, scale=SCALE, is_causal=False))
+    y, lse, powers = cpu.attention(q, k, v, mask, scale=SCALE, is_causal=False, with_grad=True)
+    wanted = (y, lse, *cpu.attention_grad(g, q, k, v, mask, y, lse, powers, scale=SCALE, is_causal=False))
     for got, other in zip(forward_and_backward(kernels, cp, g, q, k, v, mask), wanted, strict=True):
         np.testing.assert_allclose(got.get(), other, rtol=1e-4, atol=2e-5)

@@ -1,0 +1,84 @@
+"""Elementwise functions of large CPU arrays: `table` wraps NumPy's, which serve small, strided and mixed ones.
+
+NumPy's run on one thread. Those that choose between numbers are slow in themselves, and each result of more than 32 MiB is new
+memory, whose pages the system has to clear: that takes 3 times as long as the function.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from lucid_kernels.cpu import _pool
+
+from .lazy import LARGE
+
+Array = Any
+Kernel = Callable[..., Any]
+
+# Elements from which a kernel is faster: of functions at which NumPy is slow, and of others, as on one thread it gains nothing.
+_CHOICES = {"maximum": LARGE, "minimum": LARGE, "sqrt": LARGE, "neg": 1 << 19, "abs": 1 << 19}
+_POOLED = ("ceil cos cosh exp2 expm1 floor log log10 log1p log2 sin sinh square tan trunc arctan arcsin arccos arcsinh arccosh "
+           "arctanh").split()
+_NEW_PAGES = 32 << 20  # bytes; malloc keeps less than that
+
+
+def _operation(names: tuple[str, ...], *operands: Any) -> Array | None:
+    """What a kernel makes of the operands by the operations `names`; None where NumPy has to do it."""
+    arrays = [operand for operand in operands if isinstance(operand, np.ndarray)]
+    if arrays[0].dtype.char not in "fd" or any(x.dtype != arrays[0].dtype or not x.flags.c_contiguous for x in arrays):
+        return None
+    from lucid_kernels.cpu import operation as kernels  # compiles with Numba: imported with the first large array
+
+    return kernels.operation(names, *operands)
+
+
+def _by_kernel(name: str, function: Kernel, least: int) -> Kernel:
+    def kernel(*operands: Any, out: Array | None = None) -> Any:
+        x = operands[0] if isinstance(operands[0], np.ndarray) else operands[1]
+        computed = _operation((name,), *operands) if x.size >= least and out is None else None
+        return function(*operands, out=out) if computed is None else computed
+
+    return kernel
+
+
+def _pooled(function: Kernel) -> Kernel:
+    """`function` of one array, with its large results in the memory of the pool."""
+    def kernel(x: Array, *, out: Array | None = None) -> Any:
+        if out is None and x.nbytes >= _NEW_PAGES and x.dtype.char in "fd" and x.flags.c_contiguous:
+            out = _pool.empty(x.shape, x.dtype)
+        return function(x, out=out)
+
+    return kernel
+
+
+def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
+    """Entries in the place of `plain` ones."""
+    entries = {name: _by_kernel(name, plain[name], least) for name, least in _CHOICES.items()}
+    entries |= {name: _pooled(plain[name]) for name in _POOLED}
+    plain_clip, plain_reciprocal = plain["clip"], plain["reciprocal"]
+
+    def clip(x: Array, low: Array | None, high: Array | None, *, out: Array | None = None) -> Array:
+        if x.size < LARGE or out is not None or hasattr(low, "ndim") or hasattr(high, "ndim"):
+            return plain_clip(x, low, high, out=out)
+        steps = {"maximum": low, "minimum": high}
+        names = tuple([name for name, bound in steps.items() if bound is not None])
+        computed = _operation(names, x, *[steps[name] for name in names])
+        return plain_clip(x, low, high) if computed is None else computed
+
+    def reciprocal(x: Array, *, out: Array | None = None) -> Array:
+        computed = _operation(("div",), 1, x) if x.size >= LARGE and out is None else None
+        return plain_reciprocal(x, out=out) if computed is None else computed
+
+    entries |= {"deg2rad": _scaled(plain["deg2rad"], math.pi / 180), "rad2deg": _scaled(plain["rad2deg"], 180 / math.pi)}
+    return entries | {"clip": clip, "reciprocal": reciprocal}
+
+
+def _scaled(function: Kernel, factor: float) -> Kernel:
+    """`function`, which multiplies by `factor`, at which NumPy is slow."""
+    def kernel(x: Array, *, out: Array | None = None) -> Any:
+        computed = _operation(("mul",), x, factor) if x.size >= LARGE and out is None else None
+        return function(x, out=out) if computed is None else computed
+
+    return kernel

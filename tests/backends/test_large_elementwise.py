@@ -1,0 +1,89 @@
+"""Elementwise operations on large arrays give what NumPy gives, broadcast and with numbers, NaN, infinities and signed zeros."""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from lucid_kernels.cpu import _pool
+
+import lucid
+from lucid import backends
+
+SPECIAL = np.array([0.0, -0.0, 1.5, -1.5, np.inf, -np.inf, np.nan, 1e-40], np.float32)
+ROWS, COLUMNS = 300, 2000
+WHOLE = np.resize(np.concatenate([SPECIAL, np.random.default_rng(0).standard_normal(501, dtype=np.float32)]), (ROWS, COLUMNS))
+ROW, COLUMN = WHOLE[7], np.ascontiguousarray(WHOLE[:, 9:10])
+PAIRS = {
+    "row": (WHOLE, ROW), "column": (COLUMN, WHOLE), "outer": (COLUMN, ROW), "number": (WHOLE, 0.3), "first number": (2, WHOLE),
+    "double": (WHOLE.astype(np.float64), COLUMN.astype(np.float64)), "no dimensions": (np.float32(-3.0).reshape(()), WHOLE),
+    "narrow": (WHOLE.reshape(-1, 8), SPECIAL), "strided": (WHOLE[:, ::2], ROW[::2]), "integers": (np.arange(70_000), 3),
+    "batch": (WHOLE.reshape(4, 75, 2, 1000), WHOLE[:75, :2].reshape(75, 2, 1)),
+}  # fmt: skip
+FUNCTIONS: dict[str, tuple[Callable[..., Any], np.ufunc]] = {
+    "add": (lucid.add, np.add), "sub": (lucid.sub, np.subtract), "mul": (lucid.mul, np.multiply), "div": (lucid.div, np.true_divide),
+}  # fmt: skip
+
+
+def given(operand: Any) -> Any:
+    return lucid.tensor(operand) if isinstance(operand, np.ndarray) else operand
+
+
+def check(result: Any, wanted: np.ndarray, signs: bool = True) -> None:
+    """`signs`: also those of zeros, which are not those of NumPy where one of two equal numbers is chosen."""
+    values = result.numpy()
+    assert values.dtype == wanted.dtype
+    np.testing.assert_array_equal(values, wanted)
+    if signs:
+        zeros = wanted == 0
+        np.testing.assert_array_equal(np.signbit(values[zeros]), np.signbit(wanted[zeros]))
+
+
+@pytest.mark.parametrize("case", PAIRS)
+def test_arithmetic(case: str) -> None:
+    a, b = PAIRS[case]
+    for name, (function, ufunc) in FUNCTIONS.items() if case in ("row", "first number") else [("mul", FUNCTIONS["mul"])]:
+        with np.errstate(all="ignore"):
+            wanted = ufunc(a, b)
+        result = function(given(a), given(b))
+        assert result.shape == wanted.shape, name
+        check(result, wanted)
+
+
+@pytest.mark.parametrize("pair", ["outer", "row"])
+def test_choices_of_broadcast_arrays(pair: str) -> None:
+    a, b = PAIRS[pair]
+    check(lucid.maximum(given(a), given(b)), np.maximum(a, b), signs=False)
+    check(lucid.minimum(given(b), given(a)), np.minimum(b, a), signs=False)
+
+
+def test_functions_of_one_array() -> None:
+    x = given(WHOLE)
+    with np.errstate(all="ignore"):
+        check(-x, -WHOLE), check(x.abs(), np.abs(WHOLE)), check(x.sqrt(), np.sqrt(WHOLE)), check(x.reciprocal(), 1 / WHOLE)
+    for low, high in ((-1, 0.5), (2, 1), (None, 0), (math.nan, None)):
+        check(x.clamp(low, high), WHOLE.clip(low, high), signs=False)
+
+
+def test_gradients_of_broadcast_arrays() -> None:
+    a, b = lucid.ones(ROWS, 1, dtype=lucid.float64), lucid.linspace(1, 2, COLUMNS, dtype=lucid.float64)
+    a.requires_grad_(), b.requires_grad_()
+    (a / b).sum().backward()
+    np.testing.assert_allclose(a.grad.numpy(), (1 / b.detach().numpy()).sum(keepdims=True).repeat(ROWS)[:, None])
+    np.testing.assert_allclose(b.grad.numpy(), -ROWS / b.detach().numpy() ** 2)
+
+
+def test_the_operation_keeps_its_name() -> None:
+    names: list[str] = []
+    with backends.observe(lambda name, *call: names.append(name)):
+        y = given(WHOLE).requires_grad_() * 2.0
+    assert names == ["large_mul"] and y.grad_fn.name() == "mul"
+
+
+def test_results_of_many_pages_come_from_the_pool() -> None:
+    x = lucid.zeros(9 << 20)
+    lucid.floor(x)
+    before = _pool.POOL.count().hits
+    assert not lucid.floor(x).numpy().any() and _pool.POOL.count().hits == before + 1
