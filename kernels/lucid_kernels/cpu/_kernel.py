@@ -229,7 +229,7 @@ _signatures: dict[tuple[Any, ...], Any] = {}  # (function, types of its argument
 def _operators_remembered() -> Iterator[None]:
     """A builtin function of numbers, mostly an operator, is resolved once for each combination of their types.
 
-    Numba does so for each call anew, and tries NumPy's rules first: a twentieth of the time of the digits net's kernels.
+    Numba does so for each call anew, and tries NumPy's rules first: a twelfth of the time of the digits net's kernels.
     """
     function: Any = types.BaseFunction
     resolve = function.get_call_type
