@@ -1,6 +1,7 @@
 """How kernels are compiled: loops shared by threads, functions that only kernels call, errors in threads."""
 from __future__ import annotations
 
+import operator
 import sys
 import threading
 import weakref
@@ -13,6 +14,7 @@ from lucid_kernels.cpu import _compile, _kernel, _parallel
 from lucid_kernels.cpu._compile import jit, jit_parallel
 from lucid_kernels.cpu._kernel import InnerLibrary
 from lucid_kernels.cpu.threads import THREADS
+from numba.core import types
 from numba.core.caching import NullCache
 
 
@@ -138,6 +140,28 @@ def test_functions_are_linked_before_or_after_they_are_optimised(small: int, mon
         return np.minimum(x, np.zeros(x.shape)).argmin(), y.sum()
 
     assert of_a_user(x, y) == (2, 30)
+
+
+@jit
+def _polynomial(x: Any, n: int) -> Any:
+    return x * x * x + n * x * n // 2
+
+
+def test_operators_of_numbers_are_resolved_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For each combination of types; and Numba is as it was afterwards."""
+    resolved, resolve = [], types.BaseFunction.get_call_type
+
+    def get_call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
+        resolved.append((self.typing_key, *map(str, args)))
+        return resolve(self, context, args, kws)
+
+    monkeypatch.setattr(types.BaseFunction, "get_call_type", get_call_type)
+    monkeypatch.setattr(_kernel, "_signatures", {})
+    kernel = _without_cache(_polynomial)
+    assert kernel(3.0, 2) == 33 and kernel(3, 2) == 33
+    assert types.BaseFunction.get_call_type is get_call_type
+    products = [kinds for operation, *kinds in resolved if operation is operator.mul]
+    assert sorted(products) == [["float64", "float64"], ["float64", "int64"], ["int64", "float64"], ["int64", "int64"]]
 
 
 def _two_loops(x: Any) -> None:
