@@ -28,8 +28,8 @@ __all__ = ["ARITHMETIC", "LARGE", "TABLES", "Device", "as_array", "available", "
 
 # Division by zero and overflow give inf and nan silently, as in PyTorch. NumPy warns in the name of the module that calls it,
 # so this touches no warning of the user's own NumPy code, and costs nothing; np.errstate would cost 0.9 us a call. Small arrays
-# meet NumPy in the modules that look into `TABLES` themselves.
-warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"lucid\.(backends|autograd|ops)\b")
+# meet NumPy in the modules that look into `TABLES` themselves, products in those of the kernels.
+warnings.filterwarnings("ignore", r"[a-z ]+ encountered in ", RuntimeWarning, r"lucid(\.(backends|autograd|ops)|_kernels\.cpu)\b")
 
 Array = Any  # numpy.ndarray, cupy.ndarray or MetaArray: the tables decide
 Kernel = Callable[..., Any]

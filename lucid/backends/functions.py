@@ -405,16 +405,21 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
         edges = (0, *boundaries, x.shape[axis])
         return tuple(x[(*lead, slice(a, b))] for a, b in zip(edges[:-1], edges[1:], strict=True))
 
+    # NumPy warns of inf - inf in the name of the module that calls its ufuncs: this one, where that is ignored. Its methods call
+    # them from a module of NumPy's.
+    ufuncs: Any = np
+    add_up, multiply_up = (ufuncs.add.reduce, ufuncs.multiply.reduce) if xp is np else (xp.sum, xp.prod)
+
     # Sums of half-precision numbers are accumulated in float32 and rounded once.
     @entry
     def sum(x: Array, *, axis: Any, keepdims: bool, dtype: Any = None, out: Array | None = None) -> Array:
         if (dtype or x.dtype) in HALVES:
-            return write(x.astype(np.float32).sum(axis=axis, keepdims=keepdims).astype(dtype or x.dtype), out)
-        return x.sum(axis=axis, keepdims=keepdims, dtype=dtype, out=out)
+            return write(add_up(x.astype(np.float32), axis=axis, keepdims=keepdims).astype(dtype or x.dtype), out)
+        return add_up(x, axis=axis, keepdims=keepdims, dtype=dtype, out=out)
 
     @entry
     def mean(x: Array, *, axis: Any, keepdims: bool) -> Array:
-        total = wide(x).sum(axis=axis, keepdims=keepdims)
+        total = add_up(wide(x), axis=axis, keepdims=keepdims)
         if x.size == 0:
             return (total * np.nan).astype(x.dtype)
         return (total / (x.size // total.size)).astype(x.dtype, copy=False)
@@ -422,8 +427,8 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
     @entry
     def prod(x: Array, *, axis: Any, keepdims: bool, dtype: Any = None) -> Array:
         if (dtype or x.dtype) in HALVES:
-            return x.astype(np.float32).prod(axis=axis, keepdims=keepdims).astype(dtype or x.dtype)
-        return x.prod(axis=axis, keepdims=keepdims, dtype=dtype)
+            return multiply_up(x.astype(np.float32), axis=axis, keepdims=keepdims).astype(dtype or x.dtype)
+        return multiply_up(x, axis=axis, keepdims=keepdims, dtype=dtype)
 
     @entry
     def max(x: Array, *, axis: Any, keepdims: bool) -> Array:
@@ -466,7 +471,7 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
         count = math.prod(x.shape[a] for a in axes)
         centred = wider - mean(wider, axis=axis, keepdims=True)
         squares = centred * centred if x.dtype.kind != "c" else xp.square(centred.real) + xp.square(centred.imag)
-        total = squares.sum(axis=axis, keepdims=keepdims)
+        total = add_up(squares, axis=axis, keepdims=keepdims)
         with np.errstate(all="ignore"):  # no degree of freedom is left: 0 / 0
             result = total / builtins.max(count - correction, 0)
         return result.astype(total.dtype if x.dtype.kind == "c" else x.dtype, copy=False)
@@ -478,8 +483,8 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
     @entry
     def cumsum(x: Array, *, axis: int, dtype: Any = None) -> Array:
         if (dtype or x.dtype) in HALVES:
-            return xp.cumsum(x.astype(np.float32), axis=axis).astype(dtype or x.dtype)
-        return xp.cumsum(x, axis=axis, dtype=dtype)
+            return x.astype(np.float32).cumsum(axis=axis).astype(dtype or x.dtype)
+        return x.cumsum(axis=axis, dtype=dtype)
 
     @entry
     def logsumexp(x: Array, *, axis: Any, keepdims: bool) -> Array:
@@ -490,20 +495,20 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
             peak = wider.max(axis=axis, keepdims=True)
             peak = xp.where(xp.isfinite(peak), peak, xp.zeros_like(peak))
         with np.errstate(divide="ignore"):  # log(0) where all elements are -inf
-            result = xp.log(xp.exp(wider - peak).sum(axis=axis, keepdims=keepdims))
+            result = xp.log(add_up(xp.exp(wider - peak), axis=axis, keepdims=keepdims))
         return (result + peak.reshape(result.shape)).astype(x.dtype, copy=False)
 
     @entry
     def norm2(x: Array, *, axis: Any, keepdims: bool) -> Array:
         wider = wide(xp.abs(x) if x.dtype.kind == "c" else x)
-        result = xp.sqrt((wider * wider).sum(axis=axis, keepdims=keepdims))
+        result = xp.sqrt(add_up(wider * wider, axis=axis, keepdims=keepdims))
         return result if x.dtype.kind == "c" else result.astype(x.dtype, copy=False)
 
     @entry
     def norm(x: Array, *, axis: Any, keepdims: bool, order: float) -> Array:
         """The norm of an order that is neither 0 nor infinite."""
         size = wide(xp.abs(x))
-        result = (size ** order).sum(axis=axis, keepdims=keepdims) ** (1 / order)
+        result = add_up(size ** order, axis=axis, keepdims=keepdims) ** (1 / order)
         return result if x.dtype.kind == "c" else result.astype(x.dtype, copy=False)
 
     @entry

@@ -36,8 +36,8 @@ def table(xp: Any) -> dict[str, Kernel]:
 
     def cumprod(x: Array, *, axis: int, dtype: Any = None) -> Array:
         if (dtype or x.dtype) in HALVES:
-            return xp.cumprod(x.astype(np.float32), axis=axis).astype(dtype or x.dtype)
-        return xp.cumprod(x, axis=axis, dtype=dtype)
+            return x.astype(np.float32).cumprod(axis=axis).astype(dtype or x.dtype)
+        return x.cumprod(axis=axis, dtype=dtype)
 
     def running(combine: Kernel, x: Array, axis: int) -> tuple[Array, Array]:
         keys = wide(x)

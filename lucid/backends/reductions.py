@@ -17,6 +17,7 @@ from .lazy import LARGE
 Array = Any
 Kernel = Callable[..., Any]
 
+_add_up: Kernel = np.add.reduce  # not the method, for the reason that `functions` gives
 _DOT = 1 << 16  # elements of an inner product: few enough for float32 to lose few digits
 _ALONE = 10_000  # up to so many OpenBLAS computes one on one thread
 _FEWEST = 16  # numbers that the first of two sums adds up: with fewer, the second has too much left
@@ -74,7 +75,7 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
         if x.size < LARGE:
             if (dtype or x.dtype) in HALVES:
                 return plain_sum(x, axis=axis, keepdims=keepdims, dtype=dtype, out=out)
-            return x.sum(axis=axis, keepdims=keepdims, dtype=dtype, out=out)
+            return _add_up(x, axis=axis, keepdims=keepdims, dtype=dtype, out=out)
         total = _total(x, axis) if out is None and (dtype is None or dtype == x.dtype) else None
         if total is None:
             return plain_sum(x, axis=axis, keepdims=keepdims, dtype=dtype, out=out)
