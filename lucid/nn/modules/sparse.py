@@ -12,7 +12,38 @@ from ..parameter import Parameter
 from .module import Module
 
 
-class Embedding(Module):
+class _Table(Module):
+    """What both layers have: a table `weight` (num_embeddings, embedding_dim), one row of which may be padding."""
+
+    padding_idx: int | None
+
+    def _set_table(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None, weight: Tensor | None, device: Any,
+                   dtype: Any) -> None:
+        if padding_idx is not None:
+            if not -num_embeddings <= padding_idx < num_embeddings:
+                raise AssertionError(f"padding_idx must be within num_embeddings, {num_embeddings}, but is {padding_idx}")
+            padding_idx %= num_embeddings
+        self.num_embeddings = num_embeddings
+        self.embedding_dim = embedding_dim
+        self.padding_idx = padding_idx
+        if weight is None:
+            self.weight = Parameter(empty((num_embeddings, embedding_dim), device=device, dtype=dtype))
+            self.reset_parameters()
+        elif weight.shape == (num_embeddings, embedding_dim):
+            self.weight = Parameter(weight)
+        else:
+            raise AssertionError(f"Shape of weight does not match num_embeddings and embedding_dim: {tuple(weight.shape)}, "
+                                 f"{num_embeddings}, {embedding_dim}")
+
+    def reset_parameters(self) -> None:
+        """Draw a new table; the row of the padding is zeros."""
+        init.normal_(self.weight)
+        if self.padding_idx is not None:
+            with no_grad():
+                self.weight[self.padding_idx] = 0
+
+
+class Embedding(_Table):
     """A table of vectors, looked up by number: integers (…) to (…, embedding_dim).
 
     `weight` is (num_embeddings, embedding_dim), normally distributed at first. The row `padding_idx` starts as zeros and
@@ -25,29 +56,12 @@ class Embedding(Module):
                  sparse: bool = False, _weight: Tensor | None = None, _freeze: bool = False, device: Any = None,
                  dtype: Any = None) -> None:
         super().__init__()
-        if padding_idx is not None:
-            if not -num_embeddings <= padding_idx < num_embeddings:
-                raise AssertionError("Padding_idx must be within num_embeddings")
-            padding_idx %= num_embeddings
-        self.num_embeddings = num_embeddings
-        self.embedding_dim = embedding_dim
-        self.padding_idx = padding_idx
+        self._set_table(num_embeddings, embedding_dim, padding_idx, _weight, device, dtype)
+        self.weight.requires_grad = not _freeze
         self.max_norm = max_norm
         self.norm_type = norm_type
         self.scale_grad_by_freq = scale_grad_by_freq
         self.sparse = sparse
-        if _weight is None:
-            table = empty((num_embeddings, embedding_dim), device=device, dtype=dtype)
-            self.weight = Parameter(table, requires_grad=not _freeze)
-            self.reset_parameters()
-        else:
-            if _weight.shape != (num_embeddings, embedding_dim):
-                raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
-            self.weight = Parameter(_weight, requires_grad=not _freeze)
-
-    def reset_parameters(self) -> None:
-        """Draw a new table."""
-        _draw(self.weight, self.padding_idx)
 
     def forward(self, input: Tensor) -> Tensor:
         """Integers (…) to (…, embedding_dim)."""
@@ -83,7 +97,7 @@ class Embedding(Module):
                    _freeze=freeze)
 
 
-class EmbeddingBag(Module):
+class EmbeddingBag(_Table):
     """The sum, mean or maximum of the vectors of each bag of numbers, without the vectors themselves: see `F.embedding_bag`.
 
     `weight` is (num_embeddings, embedding_dim), normally distributed at first. The row `padding_idx` starts as zeros, is left out
@@ -96,30 +110,13 @@ class EmbeddingBag(Module):
                  include_last_offset: bool = False, padding_idx: int | None = None, device: Any = None,
                  dtype: Any = None) -> None:
         super().__init__()
-        if padding_idx is not None:
-            if not -num_embeddings <= padding_idx < num_embeddings:
-                raise AssertionError("padding_idx must be within num_embeddings")
-            padding_idx %= num_embeddings
-        self.num_embeddings = num_embeddings
-        self.embedding_dim = embedding_dim
+        self._set_table(num_embeddings, embedding_dim, padding_idx, _weight, device, dtype)
         self.max_norm = max_norm
         self.norm_type = norm_type
         self.scale_grad_by_freq = scale_grad_by_freq
-        self.padding_idx = padding_idx
-        if _weight is None:
-            self.weight = Parameter(empty((num_embeddings, embedding_dim), device=device, dtype=dtype))
-            self.reset_parameters()
-        else:
-            if _weight.shape != (num_embeddings, embedding_dim):
-                raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
-            self.weight = Parameter(_weight)
         self.mode = mode
         self.sparse = sparse
         self.include_last_offset = include_last_offset
-
-    def reset_parameters(self) -> None:
-        """Draw a new table."""
-        _draw(self.weight, self.padding_idx)
 
     def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
         """Bags (B, n), or (n,) with `offsets` (B,), to (B, embedding_dim)."""
@@ -152,10 +149,3 @@ class EmbeddingBag(Module):
                    padding_idx)
         bags.weight.requires_grad = not freeze
         return bags
-
-
-def _draw(weight: Parameter, padding_idx: int | None) -> None:
-    init.normal_(weight)
-    if padding_idx is not None:
-        with no_grad():
-            weight[padding_idx] = 0
