@@ -32,8 +32,7 @@ def operation(names: tuple[str, ...], *operands: Any) -> Array | None:
     broadcast array would be read: NumPy's loops are as fast.
     """
     dtype = next(operand.dtype for operand in operands if isinstance(operand, np.ndarray))
-    with np.errstate(over="ignore"):  # numbers that are too large are infinite
-        arrays = [np.asarray(operand, dtype) for operand in operands]
+    arrays = [np.asarray(operand, dtype) for operand in operands]  # numbers that are too large are infinite
     program = _program(names, dtype, len(arrays))
     parts = plan(program, tuple([array.shape for array in arrays]), SHORTEST_ROW)
     if any(expanded == parts[0].shape for *_, expanded in parts[0].operands):
