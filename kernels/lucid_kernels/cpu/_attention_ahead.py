@@ -32,7 +32,7 @@ def add_rows(ahead: Any, operand: int, address: int, pitch: int, width: int, row
 
 @jit
 def pending(ahead: Any) -> bool:
-    """Whether there are rows to ask for. Loops look once: at each row of scores that took 15 % of softmax's time."""
+    """Whether there are rows to ask for. Loops look once: to look at each row of scores took 15 % of the time of softmax."""
     return ahead[0, 0] < ahead.shape[0] - 1
 
 
