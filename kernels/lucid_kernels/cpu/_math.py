@@ -271,10 +271,10 @@ def _normal_cdf32(x: Any) -> Any:
     return min(max(signed, -_HALF32), _HALF32) + _HALF32
 
 
-# 1 / (1 + exp(-x)), where the division is there anyway: exp(r) is (Q + r) / (Q - r), Q = r / tanh(r / 2), a polynomial in r^2 of
-# half the terms, fitted to 6e-10 of exp(r) for |r| <= ln2 / 2. Q - r halved, in its exponent, lets 2^n be one multiplication, or inf
-# for x below -88.7; above 86 it adds nothing. The constant that rounds n adds the bias of the exponent to it. At most 2.5 ulp from
-# the exact value, as PyTorch's; with a polynomial for exp(r) it took a fifth longer.
+# 1 / (1 + exp(-x)), where the division is there anyway: exp(r) is (Q + r) / (Q - r), Q = r / tanh(r / 2), a polynomial in r^2
+# of half the terms, fitted to 6e-10 of exp(r) for |r| <= ln2 / 2. Q - r is halved, in its exponent (a NaN stays in Q + r), so
+# that 2^n is one multiplication, or inf for x below -88.7; above 86 it adds nothing. The constant that rounds n adds the bias of
+# the exponent to it. At most 2.5 ulp from the exact value, as PyTorch's; with a polynomial for exp(r) it took a fifth longer.
 _SIGMOID_MIN32 = np.float32(-89.4)
 _SIGMOID_MAX32 = np.float32(86.0)
 _ROUND_BIASED32 = np.float32(12582912.0 + 126.0)
