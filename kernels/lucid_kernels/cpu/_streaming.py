@@ -38,8 +38,9 @@ _AHEAD = 4096
 _ROWS_AHEAD = 1 << 14
 # Bytes of rows for `stream_row`: parts of vectors are few, and a row waits in the L1 or L2 cache.
 _SHORTEST_ROW, _LONGEST_ROW = 1 << 9, 1 << 18
-# The same of rows that begin and end within lines. The two stores to such a line wait for the streamed ones around it: with rows of
-# 516 bytes softmax and layer norm took 2.1 times as long as with normal stores, with 2060 bytes 1.4 and 1.7, with 4000 0.8 and 1.
+# The same of rows that begin and end within lines. The two stores to such a line wait for the streamed ones around it: with rows
+# of 516 bytes softmax and layer norm took 2.1 times as long as with normal stores; with 2060 bytes 1.4 and 1.7; with 4000 0.8 and
+# 1.
 _SHORTEST_RAGGED_ROW = 3 << 10
 
 
