@@ -16,6 +16,7 @@ from lucid_kernels.recurrence import KEPT
 from .. import cpu
 from ..lazy import ARITHMETIC
 from ..memory_format import memory_axes
+from ..movement import window_layout
 from .array import MetaArray, blank
 from .probe import Probe, delivered, full_size, probed
 
@@ -186,6 +187,11 @@ def diagonal(x: MetaArray, *, offset: int, axis1: int, axis2: int) -> MetaArray:
 @_entry
 def as_strided(x: MetaArray, *, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> MetaArray:
     return x.view(np.lib.stride_tricks.as_strided(x.layout, shape, [step * x.itemsize for step in strides]))
+
+
+@_entry
+def windows(x: MetaArray, *, dim: int, size: int, step: int) -> MetaArray:
+    return x.view(np.lib.stride_tricks.as_strided(x.layout, *window_layout(x.shape, x.layout.strides, dim, size, step)))
 
 
 @_entry
