@@ -36,7 +36,8 @@ sum mean prod max min max_with_indices min_with_indices any all argmax argmin va
 matmul linear linear_grad euclidean_distances
 argsort sort roll take take_along_axis tril triu index_select index_add gather scatter search_rows
 cumprod cummax cummin logcumsumexp median searchsorted scatter_reduce lexsort
-solve_ex inv_ex cholesky_ex det slogdet geqrf qr svd eigh eigvalsh eig eigvals pinv lstsq lu_factor solve_triangular fft_c2c
+solve_ex inv_ex cholesky_ex det slogdet geqrf qr svd svdvals eigh eigvalsh eig eigvals pinv lstsq lu_factor solve_triangular
+fft_c2c
 """.split()
 # Compiled kernels whose result is as the first argument, in row-major order.
 LIKE_FIRST = """
