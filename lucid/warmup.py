@@ -286,7 +286,7 @@ def _products(dtype: Any, device: str, sizes: Sequence[int]) -> None:
 
 def _recurrent(dtype: Any, device: str, sizes: Sequence[int]) -> None:
     for size in sizes:
-        x = _random(2, size, size, like=(dtype, device))
+        x = _random(4, size, size, like=(dtype, device))
         for layer in (nn.LSTM(size, size), nn.GRU(size, size), nn.RNN(size, size), nn.RNN(size, size, nonlinearity="relu")):
             layer.to(device=device, dtype=dtype)(x)[0].sum().backward()
 

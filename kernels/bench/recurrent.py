@@ -11,9 +11,9 @@ from bench.library import Library, target
 
 def cases(side: Side) -> Iterator[Case]:
     """Sentences, with as many features in as out."""
-    steps, batch, features = (16, 8, 64) if side.quick else (64, 32, 256)
-    for name in ("LSTM", "GRU", "RNN"):
-        yield _case(side, name, steps, batch, features)
+    for steps, batch, features in ((16, 8, 64),) if side.quick else ((64, 32, 256), (128, 8, 256)):
+        for name in ("LSTM", "GRU", "RNN"):
+            yield _case(side, name, steps, batch, features)
 
 
 def _case(side: Side, name: str, steps: int, batch: int, features: int) -> Case:

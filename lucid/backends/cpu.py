@@ -39,7 +39,7 @@ def _multiply(a: np.ndarray, b: np.ndarray) -> Any:
 
 
 TABLE: dict[str, Callable[..., Any]] = functions.table(np, indexing.scatter_add, _multiply) | lapack.table()
-TABLE |= movement.table(np) | ordering.table(np) | fourier.table(np)
+TABLE |= movement.table(np) | ordering.table(np) | fourier.table(np, _pool.empty)
 TABLE |= copies.table(TABLE)
 TABLE |= indexing.table(TABLE) | masks.table(TABLE)
 TABLE |= sorting.table(TABLE)

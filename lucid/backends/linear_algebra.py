@@ -109,14 +109,21 @@ def table(xp: Any, checked: Callable[[], contextlib.AbstractContextManager[Any]]
         q, r = (xp.empty(0, x.dtype), linalg.qr(x, mode=mode)) if mode == "r" else linalg.qr(x, mode=mode)
         return q, r
 
-    def svd(x: Array, *, full_matrices: bool) -> tuple[Array, Array, Array]:
+    def singular(x: Array, **attributes: bool) -> Any:
         try:
             with checked():
-                u, s, vh = linalg.svd(x, full_matrices=full_matrices)
+                return linalg.svd(x, **attributes)
         except np.linalg.LinAlgError as error:
             raise LinAlgError("linalg.svd: The algorithm failed to converge because the input matrix contained non-finite "
                               "values.") from error
+
+    def svd(x: Array, *, full_matrices: bool) -> tuple[Array, Array, Array]:
+        u, s, vh = singular(x, full_matrices=full_matrices)
         return u, s, vh
+
+    def svdvals(x: Array) -> Array:
+        """The singular values alone."""
+        return xp.asarray(singular(x, compute_uv=False))
 
     def hermitian(function: Kernel, a: Array, uplo: str) -> Any:
         try:
@@ -184,6 +191,6 @@ def table(xp: Any, checked: Callable[[], contextlib.AbstractContextManager[Any]]
         scaled = xp.where(kept[..., None], projected / xp.where(kept, s, xp.ones_like(s))[..., None], xp.zeros_like(projected))
         return vh.conj().swapaxes(-1, -2) @ scaled, xp.asarray(kept.sum(-1)), s
 
-    entries: list[Kernel] = [solve_ex, inv_ex, cholesky_ex, det, cofactors, slogdet, geqrf, qr, svd, eigh, eigvalsh, eig,
+    entries: list[Kernel] = [solve_ex, inv_ex, cholesky_ex, det, cofactors, slogdet, geqrf, qr, svd, svdvals, eigh, eigvalsh, eig,
                              eigvals, pinv, lstsq]
     return {function.__name__: function for function in entries} | eliminations

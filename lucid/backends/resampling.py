@@ -16,7 +16,8 @@ from .functions import HALVES, wide
 Array = Any
 Kernel = Callable[..., Any]
 Sizes = tuple[int, ...]
-_CUBIC = -0.75  # Keys' parameter: "Cubic convolution interpolation for digital image processing", 1981
+# Keys' parameter ("Cubic convolution interpolation for digital image processing", 1981), and the one of antialiasing.
+_CUBIC, _SMOOTH_CUBIC = -0.75, -0.5
 
 
 class Band(NamedTuple):
@@ -27,10 +28,10 @@ class Band(NamedTuple):
     weights: np.ndarray
 
 
-def _cubic(distance: np.ndarray) -> np.ndarray:
-    """The weight of a neighbour at a distance of 0 to 2."""
-    near = ((_CUBIC + 2) * distance - (_CUBIC + 3)) * distance * distance + 1
-    far = ((distance - 5) * distance + 8) * distance * _CUBIC - 4 * _CUBIC
+def _cubic(distance: np.ndarray, a: float = _CUBIC) -> np.ndarray:
+    """The weight of a neighbour at a distance of 0 to 2, with Keys' parameter `a`."""
+    near = ((a + 2) * distance - (a + 3)) * distance * distance + 1
+    far = ((distance - 5) * distance + 8) * distance * a - 4 * a
     return np.where(distance <= 1, near, far)
 
 
@@ -55,11 +56,29 @@ def _taps(length: int, wanted: int, step: float, mode: str, align_corners: bool,
     return places, np.stack(weights, 1).astype(dtype)
 
 
+def _smooth_band(length: int, wanted: int, step: float, mode: str, dtype: np.dtype) -> Band:
+    """The band of antialiasing: where results are further apart than elements, the filter is stretched to that distance.
+
+    As in PyTorch, `align_corners` only changes the step.
+    """
+    radius, stretch = 2 if mode == "smooth cubic" else 1, max(step, 1.0)
+    centre = (np.arange(wanted, dtype=dtype) + 0.5) * step
+    starts = np.maximum((centre - radius * stretch + 0.5).astype(np.int64), 0)
+    counts = np.minimum((centre + radius * stretch + 0.5).astype(np.int64), length) - starts
+    taps = np.arange(counts.max())
+    distance = np.abs(starts[:, None] + taps - centre[:, None] + 0.5) / stretch
+    weights = 1 - distance if radius == 1 else _cubic(distance, _SMOOTH_CUBIC)
+    weights = np.where((distance < radius) & (taps < counts[:, None]), weights, 0)
+    return Band(starts, counts, (weights / weights.sum(1, keepdims=True)).astype(dtype))
+
+
 @functools.lru_cache(maxsize=128)
 def _band(length: int, wanted: int, step: float, mode: str, align_corners: bool, dtype: np.dtype) -> Band | None:
     """What takes `length` elements to `wanted` along one dimension; None is the identity."""
     if mode.startswith("nearest") and wanted == length and step == 1:
         return None
+    if mode.startswith("smooth"):
+        return _smooth_band(length, wanted, step, mode, dtype)
     places, shares = _taps(length, wanted, step, mode, align_corners, dtype)
     starts, counts = places[:, 0], places[:, -1] - places[:, 0] + 1
     weights = np.zeros((wanted, int(counts.max())), dtype)

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..autograd.errors import type_name
+from ..autograd.grad_mode import is_grad_enabled
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor
 from ._matrices import adjoint, all_gradients, require_lapack_dtype, require_matrix
@@ -190,6 +191,14 @@ def _svd_rule(needs: Any, a: Tensor, *, full_matrices: bool) -> Pull:
 
 
 _svd = Op("svd", _svd_rule, keeps=(0, 1, 2))
+_svdvals = Op("svdvals")
+
+
+def _require_svd(A: Tensor, driver: str | None) -> None:
+    if driver is not None and not A.is_cuda:
+        raise RuntimeError("torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend.")
+    require_matrix("linalg.svd", A)
+    require_lapack_dtype("linalg_svd_cpu", A)
 
 
 @accepts_out
@@ -200,17 +209,17 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
     where the singular values differ, in what does not depend on the signs (phases) of the vectors. Raises RuntimeError for a
     wrong rank or dtype, and LinAlgError, a RuntimeError, for NaN and inf. A `driver` is for GPUs only, where CuPy chooses.
     """
-    if driver is not None and not A.is_cuda:
-        raise RuntimeError("torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend.")
-    require_matrix("linalg.svd", A)
-    require_lapack_dtype("linalg_svd_cpu", A)
+    _require_svd(A, driver)
     return SVD(*_svd(A, full_matrices=full_matrices))
 
 
 @accepts_out
 def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """The singular values of matrices (..., m, n), falling: real, (..., min(m, n)). Raises what `svd` raises."""
-    return svd(A, full_matrices=False, driver=driver).S
+    _require_svd(A, driver)
+    if A._node is not None and is_grad_enabled():  # the gradient needs the vectors, which take half of the time
+        return SVD(*_svd(A, full_matrices=False)).S
+    return _svdvals(A)
 
 
 class OldSVD(NamedTuple):

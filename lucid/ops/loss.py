@@ -205,20 +205,25 @@ def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_a
     _require_class_weight(input, weight)
     require_floating("nll_loss", input)
     dim = 1 if input._array.ndim > 1 else 0
-    valid = target != ignore_index
-    classes = input._array.shape[dim]
-    safe = where(valid, target, 0)
-    check_bounds(safe._array, 0, classes, "Target {value} is out of bounds.")
-    weights = valid.to(input.dtype)
-    if weight is not None:
-        weights = weights * index_select_op(weight, safe.reshape(-1), axis=0).reshape(safe.shape)
+    valid = None
+    if input.device.type != "cpu" or bool((target == ignore_index).any()):  # to ask a GPU would be to wait for it
+        valid = target != ignore_index
+        target = where(valid, target, 0)
+    check_bounds(target._array, 0, input._array.shape[dim], "Target {value} is out of bounds.")
     if dim == 0:
-        picked = index_select_op(input, safe.reshape(-1), axis=0).reshape(safe.shape)
+        picked = index_select_op(input, target.reshape(-1), axis=0).reshape(target.shape)
     else:
-        picked = gather_op(input, safe.unsqueeze(1), axis=1).squeeze(1)
-    # Ignored elements are masked, not multiplied: they may be infinite.
-    loss = where(valid, -picked * weights, 0.0)
-    return loss.sum() / weights.sum() if reduction == "mean" else _reduced(loss, reduction)
+        picked = gather_op(input, target.unsqueeze(1), axis=1).squeeze(1)
+    weights = None if valid is None else valid.to(input.dtype)
+    if weight is not None:
+        chosen = index_select_op(weight, target.reshape(-1), axis=0).reshape(target.shape)
+        weights = chosen if weights is None else weights * chosen
+    loss = -picked if weights is None else -picked * weights
+    if valid is not None:  # ignored elements are masked, not multiplied: they may be infinite
+        loss = where(valid, loss, 0.0)
+    if weights is None or reduction != "mean":
+        return _reduced(loss, reduction)
+    return loss.sum() / weights.sum()
 
 
 # ---- regression ----------------------------------------------------------------------------------------------------------

@@ -25,10 +25,10 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
 
     `mode` is 'nearest', 'nearest-exact', 'area' (any dimensions), 'linear' (1), 'bilinear', 'bicubic' (2) or 'trilinear'
     (3). With `align_corners` the outermost pixels keep their places, else the outermost edges do. A `scale_factor` maps the
-    coordinates itself, or with `recompute_scale_factor` only says the size.
+    coordinates itself, or with `recompute_scale_factor` only says the size. With `antialias` ('bilinear', 'bicubic') smaller
+    images are averages over all pixels, as those of PIL.
 
-    Raises ValueError for arguments that do not fit, NotImplementedError for a mode and dimensions that do not go together and
-    for `antialias`.
+    Raises ValueError for arguments that do not fit, NotImplementedError for a mode and dimensions that do not go together.
     """
     require_tensor("interpolate", input)
     count = input._array.ndim - 2
@@ -39,10 +39,8 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
     elif mode not in _DIMENSIONS:
         raise NotImplementedError("Input Error: Only 3D, 4D and 5D input Tensors supported with known modes (got "
                                   f"{count + 2}D and {mode})")
-    if antialias:
-        if mode not in ("bilinear", "bicubic") or count != 2:
-            raise ValueError("Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input")
-        raise NotImplementedError("interpolate: antialias is not supported")
+    if antialias and (mode not in ("bilinear", "bicubic") or count != 2):
+        raise ValueError("Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input")
     sizes, scales = _target(input._array.shape[2:], size, scale_factor, recompute_scale_factor)
     if count not in (1, 2, 3) or _DIMENSIONS.get(mode, count) != count:
         raise NotImplementedError(f"Got {count + 2}D input, but {mode} mode does not take it")
@@ -62,6 +60,7 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
             input = _nearest(input, dim, wanted, step, 0.5 if mode == "nearest-exact" else 0.0)
         return input
     kind = mode if nearest else "cubic" if mode == "bicubic" else "linear"
+    kind = f"smooth {kind}" if antialias else kind
     floating = input if _dtypes.is_floating(input._array.dtype) else input.to(_dtypes.float32)
     result = _resample(floating, lengths=sizes, steps=steps, mode=kind, align_corners=bool(align_corners))
     return result.to(input.dtype)

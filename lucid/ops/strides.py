@@ -90,6 +90,30 @@ class _StridedOp(Op):
 _as_strided = _StridedOp("as_strided", _as_strided_rule, view=True)
 
 
+def _windows_rule(needs: Any, x: Tensor, *, dim: int, size: int, step: int) -> Pull:
+    length = x._array.shape[dim]
+    return lambda g, y: (_windows_grad(g, dim=dim, length=length, step=step),)
+
+
+def _windows_grad_rule(needs: Any, g: Tensor, *, dim: int, length: int, step: int) -> Pull:
+    size = g._array.shape[-1]
+    return lambda h, y: (_windows(h.contiguous(), dim=dim, size=size, step=step),)
+
+
+class _WindowsOp(_StridedOp):
+    """`windows`, computed again from the elements of its base: that CuPy gives memory other strides hides that it is a view."""
+
+    __slots__ = ()
+
+    def _replay(self, root: Tensor, base: Tensor, attributes: dict[str, Any]) -> Callable[[Tensor], Tensor]:
+        to_base = None if base._view is None else base._view[1]
+        return lambda t: self(t if to_base is None else to_base(t), **attributes)
+
+
+_windows = _WindowsOp("windows", _windows_rule, view=True)
+_windows_grad = Op("windows_grad", _windows_grad_rule)
+
+
 def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
     """A view of the memory of `input` with lengths `size` and steps `stride`, counted in elements.
 
@@ -130,18 +154,15 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """
     x = self if self.ndim else self.reshape(1)
     dim = canonical_dim(dimension, self.ndim)
-    length, steps = x._array.shape[dim], x.stride()
+    length = x._array.shape[dim]
     if size < 0:
         raise RuntimeError(f"size is {size} but must be >= 0")
     if size > length:
         raise RuntimeError(f"maximum size for tensor at dimension {dim} is {length} but size is {size}")
     if step <= 0:
         raise RuntimeError(f"step is {step} but must be > 0")
-    windows = (length - size) // step + 1
-    if self.ndim == 0:
-        return _as_strided(x, shape=(size,), strides=(1,), offset=0)
-    return _as_strided(x, shape=(*x._array.shape[:dim], windows, *x._array.shape[dim + 1:], size),
-                       strides=(*steps[:dim], steps[dim] * step, *steps[dim + 1:], steps[dim]), offset=0)
+    view = _windows(x, dim=dim, size=size, step=step)
+    return view if self.ndim else view.squeeze(0)
 
 
 def sum_to_size(self: Tensor, *size: Any) -> Tensor:

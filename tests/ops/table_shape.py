@@ -106,6 +106,7 @@ VIEWS = [
     _row("Tensor.unfold", matrix(shape=(3, 7)), lambda x: _windows(x, 3, 1, 2), lambda lib, x: x.unfold(1, 3, 2)),
     _row("Tensor.unfold", matrix(shape=CUBE), lambda x: _windows(x, 2, 0, 1), lambda lib, x: x.unfold(0, size=2, step=1),
          variant="first"),
+    _row("Tensor.unfold", matrix(shape=(3, 7)), lambda x: _windows(x, 2, 1, 3), lambda lib, x: x.unfold(1, 2, 3), variant="apart"),
     _row("Tensor.unfold", matrix(), lambda x: x[..., None], lambda lib, x: x.unfold(-1, 1, 1), variant="of one"),
 ]
 

@@ -44,6 +44,19 @@ def test_large(dtype: str, mode: str, dims: int, align_corners: bool | None, tar
                   uniform(*LARGE_SHAPE[dims]).astype(dtype), rtol=1e-4 if dtype == "float32" else 1e-12)
 
 
+@pytest.mark.torch
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+@pytest.mark.parametrize(("shape", "dtype"), [((2, 3, 9, 11), "float64"), ((3, 4, 50, 43), "float32")])
+def test_antialias(shape: tuple[int, ...], dtype: str, mode: str, device: str) -> None:
+    for target in ({"size": (4, 3)}, {"size": 20}, {"scale_factor": (0.5, 1.3)}, {"size": (5, 7), "align_corners": True}):
+        same_as_torch(lambda t, F, x: F.interpolate(x, **target, mode=mode, antialias=True),  # noqa: B023
+                      uniform(*shape).astype(dtype), rtol=1e-4 if dtype == "float32" else 1e-10, device=device)
+
+
+def test_derivatives_of_antialias(device: str) -> None:
+    check_derivatives(lambda x: F.interpolate(x, size=(3, 9), mode="bicubic", antialias=True), device, uniform(1, 1, 5, 6))
+
+
 @pytest.mark.parametrize("mode", ["nearest", "bilinear"])
 @pytest.mark.parametrize("shape", [(1, 1, 6, 5), (3, 4, 30, 25)])
 def test_inf(mode: str, shape: tuple[int, ...], device: str) -> None:

@@ -44,8 +44,8 @@ _LEAST_SIDE = 8  # rows and columns
 # Beyond this share of packing and padding, OpenBLAS is faster: for few rows or columns. It takes twice as long where the steps
 # of the right operand are contiguous.
 _MOST_WASTE, _MOST_WASTE_CONTIGUOUS = 0.3, 0.6
-_WIDE = 64  # bytes of a vector with AVX-512
-_LINE = 64  # bytes of a cache line
+WIDE = 64  # bytes of a vector with AVX-512
+LINE = 64  # bytes of a cache line
 
 
 @jit
@@ -63,8 +63,8 @@ def _deliver(block: Any, width: int, rows: int, columns: int, target: Any, pitch
 
 
 @jit
-def _multiply_panel(a: Any, packed: bool, line_step: int, panel: Any, count: int, rows: int, columns: int, target: Any,
-                    pitch: int, padded: bool, add: bool, bias: Any, spare: Any, later: Any, later_step: int) -> None:
+def multiply_panel(a: Any, packed: bool, line_step: int, panel: Any, count: int, rows: int, columns: int, target: Any,
+                   pitch: int, padded: bool, add: bool, bias: Any, spare: Any, later: Any, later_step: int) -> None:
     """`rows` and `columns`, at most those of a panel, of the target are a @ panel for `count` steps; with `add` plus `bias`, or
     plus the target if that is empty. A `padded` target has room for whole blocks; else those at the edges go through `spare`.
 
@@ -103,7 +103,7 @@ def _multiply_tile(a: int, line_step: int, depth_step: int, b: int, b_step: int,
     item, packed = room.itemsize, depth_step != 1
     width, lanes = COLUMN_PANEL_BYTES // item, VECTOR_BYTES // item
     address = np.int64(room.ctypes.data)
-    start = address + (_LINE - address % _LINE)
+    start = address + (LINE - address % LINE)
     spare, panel = pointer(room, start), pointer(room, start + ROW_BLOCK * width * item)
     packed_rows = pointer(room, start + (ROW_BLOCK + block) * width * item)
     for first in range(0, depth, block):
@@ -119,9 +119,9 @@ def _multiply_tile(a: int, line_step: int, depth_step: int, b: int, b_step: int,
             source = pointer(room, b + (j * column_step + first * b_step) * item)
             pack_columns(source, column_step, b_step, have, count, lanes if have <= lanes else width, lanes, panel)
             part = bias[j:] if first == 0 else bias[:0]
-            _multiply_panel(lines, packed, line_step, panel, count, rows, have, moved(target, j), pitch, padded,
-                            first > 0 or part.size > 0, part, spare, moved(source, width * column_step),
-                            b_step if column_step == 1 and j + width < columns else 0)  # fmt: skip
+            multiply_panel(lines, packed, line_step, panel, count, rows, have, moved(target, j), pitch, padded,
+                           first > 0 or part.size > 0, part, spare, moved(source, width * column_step),
+                           b_step if column_step == 1 and j + width < columns else 0)  # fmt: skip
 
 
 @jit
@@ -160,7 +160,7 @@ def _multiply(a: int, line_step: int, depth_step: int, b: int, b_step: int, colu
         item, packed = c.itemsize, depth_step != 1
         width, lanes = COLUMN_PANEL_BYTES // item, VECTOR_BYTES // item
         lines, padded = (rows + lanes - 1) // lanes * lanes, (columns + lanes - 1) // lanes * lanes
-        room = np.empty((ROW_BLOCK + block) * width + (lines * block if packed else 0) + _LINE // item, c.dtype)
+        room = np.empty((ROW_BLOCK + block) * width + (lines * block if packed else 0) + LINE // item, c.dtype)
         sums = np.empty(lines * padded if turned else 0, c.dtype)
         place = column * c.shape[1] + row if turned else row * c.shape[1] + column
         there = pointer(c, c.ctypes.data + place * item)
@@ -182,7 +182,7 @@ def _operands(a: Array, b: Array) -> Operands:
 
 def suits(a: Array, b: Array) -> bool:
     """Whether this is faster than OpenBLAS: with wide vectors, where most of the time goes into wanted products."""
-    if VECTOR_BYTES != _WIDE or min(a.shape[0], b.shape[1]) < _LEAST_SIDE:
+    if VECTOR_BYTES != WIDE or min(a.shape[0], b.shape[1]) < _LEAST_SIDE:
         return False
     operands = _operands(a, b)
     return waste(operands) <= (_MOST_WASTE_CONTIGUOUS if operands.right_contiguous else _MOST_WASTE)

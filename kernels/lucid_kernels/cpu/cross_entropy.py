@@ -267,7 +267,7 @@ def cross_entropy(
             kernel = _rows if x.size < PARALLEL_FROM else _rows_parallel
             # With label smoothing a gradient is read again.
             fresh = grad is not None and grad is not out[1] and not label_smoothing
-            streaming = fresh and streams_rows(2 * x.nbytes, classes)
+            streaming = fresh and streams_rows(2 * x.nbytes, classes * x.itemsize)
             kernel(contiguous(x).reshape(view), labels, weights, losses.reshape(-1), flat_grad, *attributes, streaming)
         else:
             planes = (batch, size)

@@ -181,7 +181,7 @@ def flat_parameter(array: Array | None, default: float, size: int, dtype: np.dty
 
 def streams_norm(arrays: int, written: Array, width: int) -> bool:
     """Whether to stream rows of `width` elements into one of several `arrays` of a size."""
-    return width <= WIDEST and streams_rows(arrays * written.nbytes, width)
+    return width <= WIDEST and streams_rows(arrays * written.nbytes, width * written.itemsize)
 
 
 def grad_chunks(rows: int) -> int:

@@ -10,15 +10,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numba
-import numpy as np
 
 from lucid_kernels.recurrence import Side, backward, forward
 
 from . import _math, blas
 from ._compile import jit_exact, jit_parallel
 from ._layout import Array, contiguous, deliver, outputs, row_chunk, upcast_half
+from ._packed_product import PackedColumns, suits
 from ._pool import empty
 
+_LEAST_STEPS = 4  # for which a weight is packed
 
 @jit_exact
 def _sigmoid_row(a, b, y):
@@ -215,15 +216,21 @@ def _zeros(shape: tuple[int, ...], dtype: Any) -> Array:
     return array
 
 
+def _product(a: Array, b: Array | PackedColumns) -> Array:
+    return b.product(a) if isinstance(b, PackedColumns) else blas.matmul(a, b)
+
+
 _SIDE = Side(
-    empty, _zeros, lambda array: array.copy(order="C"), blas.matmul, lambda mode, *arrays: _STEPS[mode][0](*arrays),
+    empty, _zeros, lambda array: array.copy(order="C"), _product, lambda mode, *arrays: _STEPS[mode][0](*arrays),
     lambda mode, *arrays: _STEPS[mode][1](*arrays),
 )  # fmt: skip
 
 
-def _columns(weight: Array, rows: int) -> Array:
-    """The transposed weight: a copy for products that go to OpenBLAS, which takes four times as long to turn it at each step."""
-    return weight.T if rows * weight.size >= blas.TILES_FROM else np.ascontiguousarray(weight.T)
+def _operand(matrix: Array, batch_sizes: Sequence[int]) -> Array | PackedColumns:
+    """What the steps multiply by: packed once if that is worth it; a copy by rows for OpenBLAS, which else turns it each time."""
+    if len(batch_sizes) >= _LEAST_STEPS and suits(matrix, batch_sizes[0]):
+        return PackedColumns(matrix)
+    return contiguous(matrix)
 
 
 def _delivered(results: Sequence[Array | None], out: Sequence[Array | None]) -> tuple[Array | None, ...]:
@@ -244,7 +251,8 @@ def recurrence(
     Returns the hidden states (N, H), the last `hidden` and `cell` (None but for an LSTM), and for the gradient the values of the
     gates, and the hidden state and the cell before each step.
     """
-    results = forward(_SIDE, contiguous(gates), _columns(weight, batch_sizes[0]), bias, hidden, cell, mode, batch_sizes, reverse)
+    columns = _operand(contiguous(weight).T, batch_sizes)
+    results = forward(_SIDE, contiguous(gates), columns, bias, hidden, cell, mode, batch_sizes, reverse)
     return _delivered(results, outputs(out, 6))
 
 
@@ -258,5 +266,6 @@ def recurrence_grad(
     Returns those of the gates, of the product of weight and hidden state (None where it is the same), of `hidden` and of `cell`.
     """
     g = None if g is None else contiguous(g)
-    results = backward(_SIDE, g, g_hidden, g_cell, weight, kept, before, cells, mode, batch_sizes, reverse)
+    columns = _operand(contiguous(weight), batch_sizes)
+    results = backward(_SIDE, g, g_hidden, g_cell, columns, kept, before, cells, mode, batch_sizes, reverse)
     return _delivered(results, outputs(out, 4))

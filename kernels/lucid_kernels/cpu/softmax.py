@@ -265,7 +265,7 @@ def _run(rows: Kernel, rows_parallel: Kernel, planes: Kernel, dim: int, out: Arr
     elif first.size < PARALLEL_FROM:
         rows(*(array.reshape(-1, width) for array in whole), False)
     else:
-        streaming = y is not out and streams_rows(len(whole) * y.nbytes, width)
+        streaming = y is not out and streams_rows(len(whole) * y.nbytes, width * y.itemsize)
         rows_parallel(*(array.reshape(-1, width) for array in whole), streaming, max(1, GRAIN // width))
     return deliver(out, y)
 

@@ -16,6 +16,7 @@ from lucid_kernels.recurrence import KEPT
 from .. import cpu
 from ..lazy import ARITHMETIC
 from ..memory_format import memory_axes
+from ..movement import window_layout
 from .array import MetaArray, blank
 from .probe import Probe, delivered, full_size, probed
 
@@ -35,7 +36,8 @@ sum mean prod max min max_with_indices min_with_indices any all argmax argmin va
 matmul linear linear_grad euclidean_distances
 argsort sort roll take take_along_axis tril triu index_select index_add gather scatter search_rows
 cumprod cummax cummin logcumsumexp median searchsorted scatter_reduce lexsort
-solve_ex inv_ex cholesky_ex det slogdet geqrf qr svd eigh eigvalsh eig eigvals pinv lstsq lu_factor solve_triangular fft_c2c
+solve_ex inv_ex cholesky_ex det slogdet geqrf qr svd svdvals eigh eigvalsh eig eigvals pinv lstsq lu_factor solve_triangular
+fft_c2c
 """.split()
 # Compiled kernels whose result is as the first argument, in row-major order.
 LIKE_FIRST = """
@@ -186,6 +188,11 @@ def diagonal(x: MetaArray, *, offset: int, axis1: int, axis2: int) -> MetaArray:
 @_entry
 def as_strided(x: MetaArray, *, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> MetaArray:
     return x.view(np.lib.stride_tricks.as_strided(x.layout, shape, [step * x.itemsize for step in strides]))
+
+
+@_entry
+def windows(x: MetaArray, *, dim: int, size: int, step: int) -> MetaArray:
+    return x.view(np.lib.stride_tricks.as_strided(x.layout, *window_layout(x.shape, x.layout.strides, dim, size, step)))
 
 
 @_entry

@@ -106,8 +106,9 @@ def test_from_the_size_of_the_cache_on(monkeypatch: pytest.MonkeyPatch) -> None:
     array = aligned(64, np.float32)
     assert streams(1000, array, array[VECTOR_BYTES // 4 :])
     assert not streams(1000, array, array[1:])
-    assert streams_rows(1000, 1000)
-    assert not streams_rows(1000, 10)
+    assert streams_rows(1000, 1024) and streams_rows(1000, 4004)
+    assert not streams_rows(1000, 64)
+    assert not streams_rows(1000, 1028)  # rows that end within lines
     assert not streams_rows(1000, 1 << 20)
     monkeypatch.setattr(_streaming, "_X86", False)
     assert not streams(1000)
