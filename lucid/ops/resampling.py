@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _dtypes
+from ..autograd.errors import type_name
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor
 from ._operands import require_tensor
@@ -26,9 +27,10 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
     `mode` is 'nearest', 'nearest-exact', 'area' (any dimensions), 'linear' (1), 'bilinear', 'bicubic' (2) or 'trilinear'
     (3). With `align_corners` the outermost pixels keep their places, else the outermost edges do. A `scale_factor` maps the
     coordinates itself, or with `recompute_scale_factor` only says the size. With `antialias` ('bilinear', 'bicubic') smaller
-    images are averages over all pixels, as those of PIL.
+    images are averages over all pixels, as those of PIL. uint8 is rounded after each dimension, the last one first.
 
-    Raises ValueError for arguments that do not fit, NotImplementedError for a mode and dimensions that do not go together.
+    Raises ValueError for arguments that do not fit, NotImplementedError for a mode and dimensions, or a mode and integers,
+    that do not go together.
     """
     require_tensor("interpolate", input)
     count = input._array.ndim - 2
@@ -61,9 +63,23 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
         return input
     kind = mode if nearest else "cubic" if mode == "bicubic" else "linear"
     kind = f"smooth {kind}" if antialias else kind
-    floating = input if _dtypes.is_floating(input._array.dtype) else input.to(_dtypes.float32)
-    result = _resample(floating, lengths=sizes, steps=steps, mode=kind, align_corners=bool(align_corners))
-    return result.to(input.dtype)
+    options = {"mode": kind, "align_corners": bool(align_corners)}
+    if _dtypes.is_floating(input._array.dtype):
+        result: Tensor = _resample(input, lengths=sizes, steps=steps, **options)
+        return result
+    if input.dtype != _dtypes.uint8:
+        raise NotImplementedError(f"\"upsample_{mode}{count}d\" not implemented for '{type_name(input.dtype)}'")
+    for dim in reversed(range(count)):
+        input = _resample_bytes(input, dim, sizes[dim], steps[dim], options)
+    return input
+
+
+def _resample_bytes(x: Tensor, dim: int, wanted: int, step: float, options: dict[str, Any]) -> Tensor:
+    """The pixels of an image along one dimension, rounded."""
+    lengths, steps = list(x._array.shape[2:]), [1.0] * (x._array.ndim - 2)
+    lengths[dim], steps[dim] = wanted, step
+    result = _resample(x.to(_dtypes.float32), lengths=tuple(lengths), steps=tuple(steps), **options)
+    return (result + 0.5).floor().clamp(0, 255).to(x.dtype)
 
 
 def _target(lengths: tuple[int, ...], size: Any, scale_factor: Any, recompute: bool | None

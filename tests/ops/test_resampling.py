@@ -91,6 +91,16 @@ def test_other_dtypes(dtype: str, device: str) -> None:
     assert F.interpolate(x, scale_factor=2).tolist() == [[[0.0, 0.0, 1.0, 1.0]]]
 
 
+def test_bytes_are_rounded_and_do_not_wrap_around(device: str) -> None:
+    """A bicubic curve goes beyond the pixels; PyTorch rounds after each dimension, the last one first."""
+    edge = lucid.tensor([[[[0, 0, 255, 255]] * 2]], dtype=lucid.uint8, device=device)
+    assert F.interpolate(edge, (1, 8), mode="bicubic").tolist() == [[[[0, 0, 0, 58, 197, 255, 255, 255]]]]
+    pixels = lucid.tensor([[[[0, 1], [1, 1]]]], dtype=lucid.uint8, device=device)
+    assert F.interpolate(pixels, (1, 1), mode="bilinear").tolist() == [[[[1]]]]  # 0.75; of 0.5 and 1 with halves rounded up
+    with pytest.raises(NotImplementedError, match="Long"):
+        F.interpolate(lucid.ones(1, 1, 4, 4, dtype=lucid.int64, device=device), 3, mode="bilinear")
+
+
 @pytest.mark.parametrize("shape", [(8, 3, 2), (2, 8, 3, 2), (2, 2, 4, 1, 3)])
 def test_pixels(shape: tuple[int, ...], device: str) -> None:
     same_as_torch(lambda t, F, x: F.pixel_shuffle(x, 2), uniform(*shape), device=device)
