@@ -56,9 +56,9 @@ class _Meetings(NamedTuple):
     margin: int
 
 
-def _cut(count: int) -> list[tuple[int, int]]:
+def _cut(count: int, longest: int) -> list[tuple[int, int]]:
     """The first and the size of runs of about equal sizes."""
-    parts = -(-count // RUN)
+    parts = -(-count // longest)
     ends = [part * count // parts for part in range(parts + 1)]
     return [(first, end - first) for first, end in itertools.pairwise(ends)]
 
@@ -80,6 +80,8 @@ def _meetings(runs: list[_Run], step: int, pitch: int, width: int, least: int, m
     pairs, ends = [], [0]
     for run in runs:
         rows, columns = (np.array(some, np.int64).reshape(-1, 2) for some in (run.rows, run.columns))
+        if run.size == 1:  # of what is inside only
+            columns = columns[(columns[:, 0] >= 0) & (columns[:, 0] < width)]
         rows[:, 0] = rows[:, 0] * (width + margin) + margin
         pairs.append((rows[:, None] + columns).reshape(-1, 2))
         ends.append(ends[-1] + len(pairs[-1]))
@@ -89,7 +91,7 @@ def _meetings(runs: list[_Run], step: int, pitch: int, width: int, least: int, m
 
 
 @functools.lru_cache(maxsize=64)
-def _results(window: Window, slices: Slices, height: int, width: int, lanes: int) -> _Meetings:
+def _results(window: Window, slices: Slices, height: int, width: int, lanes: int, longest: int) -> _Meetings:
     """For results from pixels and taps; slices (OD, KD) are those of the pixels."""
     kh, kw, sh, sw, ph, pw, dh, dw, out_height, out_width = window
     runs = []
@@ -97,12 +99,12 @@ def _results(window: Window, slices: Slices, height: int, width: int, lanes: int
         rows = [(other * height + i * sh + a * dh - ph, (d * kh + a) * kw) for d, other in enumerate(slices[one]) if other >= 0
                 for a in range(kh) if 0 <= i * sh + a * dh - ph < height]
         runs += [_Run((one * out_height + i) * out_width + first, size, rows,
-                      [(first * sw + b * dw - pw, b) for b in range(kw)]) for first, size in _cut(out_width)]
+                      [(first * sw + b * dw - pw, b) for b in range(kw)]) for first, size in _cut(out_width, longest)]
     return _meetings(runs, sw, 1, width, -pw, (out_width - 1) * sw + (kw - 1) * dw - pw, lanes)
 
 
 @functools.lru_cache(maxsize=64)
-def _pixels(window: Window, slices: Slices, height: int, width: int, lanes: int) -> _Meetings:
+def _pixels(window: Window, slices: Slices, height: int, width: int, lanes: int, longest: int) -> _Meetings:
     """For the gradient of pixels from that of results and taps; slices (D, KD) are those of the results."""
     kh, kw, sh, sw, ph, pw, dh, dw, out_height, out_width = window
     runs, met = [], [0]
@@ -114,16 +116,16 @@ def _pixels(window: Window, slices: Slices, height: int, width: int, lanes: int)
         count = -(-(width - phase) // sw)
         met += [column + end for column, _ in columns for end in (0, count - 1)]
         runs += [_Run((one * height + row) * width + phase + first * sw, size, rows,
-                      [(column + first, b) for column, b in columns]) for first, size in _cut(count)]
+                      [(column + first, b) for column, b in columns]) for first, size in _cut(count, longest)]
     return _meetings(runs, 1, sw, out_width, min(met), max(met), lanes)
 
 
 @functools.lru_cache(maxsize=64)
-def _taps(window: Window, height: int, width: int, lanes: int) -> _Meetings:
+def _taps(window: Window, height: int, width: int, lanes: int, longest: int) -> _Meetings:
     """For the gradient of taps from pixels and that of results."""
     kh, kw, sh, sw, ph, pw, dh, dw, out_height, out_width = window
     runs = []
-    for a, (first, size) in itertools.product(range(kh), _cut(kw)):
+    for a, (first, size) in itertools.product(range(kh), _cut(kw, longest)):
         rows = [(i * sh + a * dh - ph, i * out_width) for i in range(out_height) if 0 <= i * sh + a * dh - ph < height]
         runs.append(_Run(a * kw + first, size, rows, [(j * sw + first * dw - pw, j) for j in range(out_width)]))
     return _meetings(runs, dw, 1, width, -pw, (out_width - 1) * sw + (kw - 1) * dw - pw, lanes)
@@ -237,6 +239,11 @@ def _flat(array: Array) -> Array:
     return array.reshape(*array.shape[:2], -1)
 
 
+def _longest(factors: Array) -> int:
+    """How long runs may be: those of several results meet zeros in the margin, and what is not finite makes NaN of them."""
+    return RUN if np.isfinite(factors).all() else 1
+
+
 def _apply(source: Array, weight: Array, bias: Array, meetings: _Meetings, target: Array) -> None:
     samples, channels = source.shape[:2]
     pixels = max(source.size, target.size) // (samples * channels)
@@ -246,17 +253,19 @@ def _apply(source: Array, weight: Array, bias: Array, meetings: _Meetings, targe
 
 def convolve(x: Array, weight: Array, bias: Array, window: Window, slices: Slices, y: Array) -> None:
     """Fill y (N, C, OD, OH, OW) from x (N, C, D, H, W), weight (C, KD, KH, KW), bias (C,) and slices (OD, KD) of x."""
-    _apply(x, weight, bias, _results(window, slices, *x.shape[3:], VECTOR_BYTES // x.itemsize), y)
+    _apply(x, weight, bias, _results(window, slices, *x.shape[3:], VECTOR_BYTES // x.itemsize, _longest(weight)), y)
 
 
 def grad_input(g: Array, weight: Array, window: Window, slices: Slices, dx: Array) -> None:
     """Fill dx (N, C, D, H, W) from g (N, C, OD, OH, OW), weight (C, KD, KH, KW) and slices (D, KD) of g."""
-    meetings = _pixels(window, slices, *dx.shape[3:], VECTOR_BYTES // g.itemsize)
+    meetings = _pixels(window, slices, *dx.shape[3:], VECTOR_BYTES // g.itemsize, _longest(weight))
     _apply(g, weight, np.zeros(g.shape[1], g.dtype), meetings, dx)
 
 
 def grad_weight(g: Array, x: Array, window: Window, dweight: Array) -> None:
     """Fill dweight (C, 1, KH, KW) from g (N, C, OH, OW) and x (N, C, H, W)."""
-    lanes = VECTOR_BYTES // x.itemsize
-    _correlate_parallel(_flat(g), _flat(x), _taps(window, *x.shape[2:], lanes), dweight.reshape(dweight.shape[0], -1),
-                        -(-x.shape[1] // lanes))
+    lanes, rows = VECTOR_BYTES // x.itemsize, dweight.reshape(dweight.shape[0], -1)
+    for longest in (RUN, 1):
+        _correlate_parallel(_flat(g), _flat(x), _taps(window, *x.shape[2:], lanes, longest), rows, -(-x.shape[1] // lanes))
+        if _longest(rows) >= longest:
+            break

@@ -59,6 +59,18 @@ def test_nan_and_inf_stay_where_they_are_met(bad: float) -> None:
     np.testing.assert_array_equal(dweight, sums)
 
 
+def test_infinite_numbers_do_not_meet_the_padding() -> None:
+    geometry = {"stride": (1, 1), "padding": (2, 1), "dilation": (1, 1), "groups": 16}
+    x, weight, g = (np.ones(shape, np.float32) for shape in ((1, 16, 5, 9), (16, 1, 3, 3), (1, 16, 7, 9)))
+    weight[5, 0, 0, 0] = g[0, 3, 0, 0] = np.inf
+    y = conv2d(x, weight, None, **geometry)
+    assert np.isposinf(y).sum() == 40 and not np.isnan(y).any()
+    dx = conv2d_grad_input(g, np.where(np.isinf(weight), 1, weight), input_shape=x.shape, **geometry)
+    assert np.isposinf(dx).sum() == 2 and not np.isnan(dx).any()
+    dweight = conv2d_grad_weight(g, x, weight_shape=weight.shape, **geometry)
+    assert np.isposinf(dweight).sum() == 2 and not np.isnan(dweight).any()
+
+
 def test_small_planes_come_here() -> None:
     def suits(channels: int, outputs: int, itemsize: int, slices: int = 1, side: int = 4) -> bool:
         shapes = [(1, count, slices, side, side) for count in (channels, outputs)]
