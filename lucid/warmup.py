@@ -190,8 +190,9 @@ def _group_norm(dtype: Any, device: str, sizes: Sequence[int]) -> None:
 def _conv2d(dtype: Any, device: str, sizes: Sequence[int]) -> None:
     for size in sizes:
         side, channels = max(8, size // 10), max(4, size // 5)  # enough of both for Winograd's kernels
-        for kernel, stride, groups in ((3, 1, 1), (3, 2, 1), (1, 1, 1), (3, 1, channels), (3, 2, channels)):
-            layer = nn.Conv2d(channels, channels, kernel, stride, kernel // 2, groups=groups, bias=groups == 1)
+        for kernel, stride, dilation, groups in ((3, 1, 1, 1), (3, 2, 1, 1), (3, 1, 2, 1), (1, 1, 1, 1), (3, 1, 1, channels),
+                                                 (3, 2, 1, channels)):
+            layer = nn.Conv2d(channels, channels, kernel, stride, kernel // 2 * dilation, dilation, groups, bias=groups == 1)
             layer = layer.to(device=device, dtype=dtype)
             layer(_random(4, channels, side, side, like=(dtype, device))).square().sum().backward()
 

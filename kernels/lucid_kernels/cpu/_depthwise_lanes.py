@@ -1,30 +1,34 @@
-"""Depthwise convolution of small planes: the channels are the lanes.
+"""Depthwise convolution of small planes and of large windows: the channels are the lanes.
 
-The planes of as many channels as a vector has lanes are transposed on the way through the L1 cache. A pixel is a vector then, and
+The planes of as many channels as a vector has lanes are transposed on the way through the cache. A pixel is a vector then, and
 no lane is idle, however short the rows are: rows of 7 pixels leave half of a vector empty, strides three quarters, and loops over
-rows take two to six times as long. Which pixels meet in which tap is a list, the same for the result and both gradients, in
-another order.
+rows take two to six times as long. Neighbouring results share the loads of a tap, and their sums are in registers. Which pixels
+meet in which tap is a list, the same for the result and both gradients, in another order.
 """
 from __future__ import annotations
 
 import functools
+import itertools
 import math
+from typing import NamedTuple
 
 import numba
 import numpy as np
 
 from ._aligned import aligned_empty
 from ._compile import jit, jit_parallel
-from ._lane_microkernels import sum_products
+from ._lane_microkernels import RUN, sum_products
 from ._layout import PARALLEL_FROM, Array
-from ._microkernels import VECTOR_BYTES
+from ._microkernels import VECTOR_BYTES, copy_rows
 from ._row_copies import Window
 from ._strided_microkernels import copy_elements, copy_tiles
 from .strided_copy import transpose_panel
 
-# Bytes of the transposed planes of both arrays: about an L1 cache. Those of several slices may fill half of an L2 cache of 1 MiB:
-# the loops over rows take a plane of the result up once for each slice, and 1.1 to 4 times as long.
-_BLOCK_BYTES, _SLICES_BYTES = 64 << 10, 512 << 10
+# Bytes of the transposed planes of both arrays: half of an L2 cache of 1 MiB.
+_BLOCK_BYTES = 512 << 10
+
+#: For each slice of a result, the slice of what it is made of for each tap of the depth, -1 for none.
+Slices = tuple[tuple[int, ...], ...]
 
 
 def suits(shape: tuple[int, ...], results: tuple[int, ...], itemsize: int, widest: float) -> bool:
@@ -34,30 +38,97 @@ def suits(shape: tuple[int, ...], results: tuple[int, ...], itemsize: int, wides
     """
     channels, lanes = shape[1], VECTOR_BYTES // itemsize
     pixels = math.prod(shape[2:]) + math.prod(results[2:])
-    most = _BLOCK_BYTES if shape[2] == results[2] == 1 else _SLICES_BYTES
-    return lanes <= channels == results[1] and results[4] <= widest * lanes and pixels * VECTOR_BYTES <= most
+    return lanes <= channels == results[1] and results[4] <= widest * lanes and pixels * VECTOR_BYTES <= _BLOCK_BYTES
+
+
+class _Meetings(NamedTuple):
+    """What makes the results, in runs of neighbours (`sum_products`): `pairs` of places in one array and in another.
+
+    The one has rows of `width` vectors with a `margin` of zeros before each and behind the last; neighbours meet vectors of it
+    that are `step` elements apart, and lie `pitch` vectors apart.
+    """
+
+    pairs: Array
+    runs: Array
+    step: int
+    pitch: int
+    width: int
+    margin: int
+
+
+def _cut(count: int, longest: int) -> list[tuple[int, int]]:
+    """The first and the size of runs of about equal sizes."""
+    parts = -(-count // longest)
+    ends = [part * count // parts for part in range(parts + 1)]
+    return [(first, end - first) for first, end in itertools.pairwise(ends)]
+
+
+class _Run(NamedTuple):
+    """The first of neighbouring results and how many they are; rows and columns of what the first meets in the one array, each
+    with its share of a place in the other.
+    """
+
+    place: int
+    size: int
+    rows: list[tuple[int, int]]
+    columns: list[tuple[int, int]]
+
+
+def _meetings(runs: list[_Run], step: int, pitch: int, width: int, least: int, most: int, lanes: int) -> _Meetings:
+    """For runs whose results meet the columns `least` to `most`."""
+    margin = max(0, -least, most - width + 1)
+    pairs, ends = [], [0]
+    for run in runs:
+        rows, columns = (np.array(some, np.int64).reshape(-1, 2) for some in (run.rows, run.columns))
+        if run.size == 1:  # of what is inside only
+            columns = columns[(columns[:, 0] >= 0) & (columns[:, 0] < width)]
+        rows[:, 0] = rows[:, 0] * (width + margin) + margin
+        pairs.append((rows[:, None] + columns).reshape(-1, 2))
+        ends.append(ends[-1] + len(pairs[-1]))
+    numbers = [(begin, end, run.place, run.size) for (begin, end), run in zip(itertools.pairwise(ends), runs, strict=True)]
+    places = (np.concatenate(pairs) * lanes).astype(np.uint32)
+    return _Meetings(places, np.array(numbers, np.int64), step * lanes, pitch, width, margin)
 
 
 @functools.lru_cache(maxsize=64)
-def _meetings(window: Window, slices: tuple[tuple[int, ...], ...], height: int, width: int, lanes: int, by: int
-              ) -> tuple[Array, Array]:
-    """The pairs that make each output (`by` 0), pixel (1) or tap (2), and where they begin and end.
-
-    A pair has the places of the first and the second of the other two. slices has a row for each slice of the outputs, or of the
-    pixels if they are made, with the slice of the other for each tap of the depth, -1 for none.
-    """
+def _results(window: Window, slices: Slices, height: int, width: int, lanes: int, longest: int) -> _Meetings:
+    """For results from pixels and taps; slices (OD, KD) are those of the pixels."""
     kh, kw, sh, sw, ph, pw, dh, dw, out_height, out_width = window
-    i, j, a, b = np.indices((out_height, out_width, kh, kw)).reshape(4, -1)
-    row, column = i * sh + a * dh - ph, j * sw + b * dw - pw
-    inside = (row >= 0) & (row < height) & (column >= 0) & (column < width)
-    plane = np.stack([i * out_width + j, row * width + column, a * kw + b])[:, inside]
-    sizes = (out_height * out_width, height * width, kh * kw)
-    met = [plane + np.multiply((other, one, d) if by == 1 else (one, other, d), sizes).reshape(3, 1)
-           for one, others in enumerate(slices) for d, other in enumerate(others) if other >= 0]
-    pairs = np.concatenate(met or [plane[:, :0]], 1)
-    pairs = pairs[:, np.argsort(pairs[by], kind="stable")]
-    ends = np.searchsorted(pairs[by], np.arange(sizes[by] * (len(slices[0]) if by == 2 else len(slices)) + 1))
-    return (np.delete(pairs, by, 0).T * lanes).astype(np.uint32).reshape(-1), ends
+    runs = []
+    for one, i in itertools.product(range(len(slices)), range(out_height)):
+        rows = [(other * height + i * sh + a * dh - ph, (d * kh + a) * kw) for d, other in enumerate(slices[one]) if other >= 0
+                for a in range(kh) if 0 <= i * sh + a * dh - ph < height]
+        runs += [_Run((one * out_height + i) * out_width + first, size, rows,
+                      [(first * sw + b * dw - pw, b) for b in range(kw)]) for first, size in _cut(out_width, longest)]
+    return _meetings(runs, sw, 1, width, -pw, (out_width - 1) * sw + (kw - 1) * dw - pw, lanes)
+
+
+@functools.lru_cache(maxsize=64)
+def _pixels(window: Window, slices: Slices, height: int, width: int, lanes: int, longest: int) -> _Meetings:
+    """For the gradient of pixels from that of results and taps; slices (D, KD) are those of the results."""
+    kh, kw, sh, sw, ph, pw, dh, dw, out_height, out_width = window
+    runs, met = [], [0]
+    for one, row, phase in itertools.product(range(len(slices)), range(height), range(min(sw, width))):
+        rows = [(other * out_height + (row + ph - a * dh) // sh, (d * kh + a) * kw)
+                for d, other in enumerate(slices[one]) if other >= 0 for a in range(kh)
+                if (row + ph - a * dh) % sh == 0 and 0 <= (row + ph - a * dh) // sh < out_height]
+        columns = [((phase + pw - b * dw) // sw, b) for b in range(kw) if (phase + pw - b * dw) % sw == 0]
+        count = -(-(width - phase) // sw)
+        met += [column + end for column, _ in columns for end in (0, count - 1)]
+        runs += [_Run((one * height + row) * width + phase + first * sw, size, rows,
+                      [(column + first, b) for column, b in columns]) for first, size in _cut(count, longest)]
+    return _meetings(runs, 1, sw, out_width, min(met), max(met), lanes)
+
+
+@functools.lru_cache(maxsize=64)
+def _taps(window: Window, height: int, width: int, lanes: int, longest: int) -> _Meetings:
+    """For the gradient of taps from pixels and that of results."""
+    kh, kw, sh, sw, ph, pw, dh, dw, out_height, out_width = window
+    runs = []
+    for a, (first, size) in itertools.product(range(kh), _cut(kw, longest)):
+        rows = [(i * sh + a * dh - ph, i * out_width) for i in range(out_height) if 0 <= i * sh + a * dh - ph < height]
+        runs.append(_Run(a * kw + first, size, rows, [(j * sw + first * dw - pw, j) for j in range(out_width)]))
+    return _meetings(runs, dw, 1, width, -pw, (out_width - 1) * sw + (kw - 1) * dw - pw, lanes)
 
 
 @jit
@@ -87,37 +158,57 @@ def _scales(weight):
 
 
 @jit
-def _convolve(source, scales, bias, pairs, ends, target, first, last):
+def _widen(vectors, width, margin, lanes, widened):
+    """Rows of `width` vectors with a margin before each, which is left as it is."""
+    copy_rows(vectors, 0, width * lanes, widened, margin * lanes, (width + margin) * lanes, vectors.shape[0] // (width * lanes),
+              width * lanes)
+
+
+@jit
+def _room(vectors, width, margin, lanes):
+    """Zeros for `_widen`."""
+    rows = vectors.shape[0] // (width * lanes)
+    widened = aligned_empty((rows * (width + margin) + margin) * lanes, vectors)
+    widened[:] = 0
+    return widened
+
+
+@jit
+def _convolve(source, scales, bias, meetings, target, first, last):
     """Units first..last (n * blocks + block) of target (N, C, results), from source (N, C, pixels) and bias (C,)."""
     channels, pixels = source.shape[1:]
     results, blocks, size = target.shape[2], scales.shape[0], source.itemsize
     lanes = VECTOR_BYTES // size
     vectors, sums = aligned_empty(pixels * lanes, source), aligned_empty(results * lanes, source)
+    widened = _room(vectors, meetings.width, meetings.margin, lanes)
     for unit in range(first, last):
         block, n = unit % blocks, unit // blocks
         channel = min(block * lanes, channels - lanes)
         plane, result = (n * channels + channel) * pixels * size, (n * channels + channel) * results * size
         _transpose(source, source.ctypes.data + plane, pixels * size, pixels, lanes, vectors.ctypes.data, lanes * pixels * size)
+        _widen(vectors, meetings.width, meetings.margin, lanes, widened)
         here = target.ctypes.data + result
-        sum_products(vectors, scales[block], pairs, ends, bias[channel:], sums, here)
+        sum_products(widened, scales[block], meetings.pairs, meetings.runs, meetings.step, meetings.pitch, bias[channel:], sums,
+                     here)
         transpose_panel(source, sums.ctypes.data, lanes * size, here, results * size, results, lanes, lanes, 0, False)
 
 
 @jit_parallel
-def _convolve_parallel(source, weight, bias, pairs, ends, target, each):
+def _convolve_parallel(source, weight, bias, meetings, target, each):
     scales = _scales(weight)
     units = source.shape[0] * scales.shape[0]
     for task in numba.prange((units + each - 1) // each):
-        _convolve(source, scales, bias, pairs, ends, target, task * each, min(units, (task + 1) * each))
+        _convolve(source, scales, bias, meetings, target, task * each, min(units, (task + 1) * each))
 
 
 @jit
-def _correlate(g, x, pairs, ends, dweight, block):
+def _correlate(g, x, meetings, dweight, block):
     """A block of channels of dweight (C, taps) from g (N, C, results) and x (N, C, pixels), added up in float64."""
     samples, channels, pixels = x.shape
     results, taps, size = g.shape[2], dweight.shape[1], x.itemsize
     lanes = VECTOR_BYTES // size
     vectors, upstream = aligned_empty(pixels * lanes, x), aligned_empty(results * lanes, x)
+    widened = _room(vectors, meetings.width, meetings.margin, lanes)
     sums, nothing = aligned_empty(taps * lanes, x), np.zeros(lanes, x.dtype)
     totals = np.zeros(taps * lanes)
     channel = min(block * lanes, channels - lanes)
@@ -125,9 +216,11 @@ def _correlate(g, x, pairs, ends, dweight, block):
         plane = n * channels + channel
         _transpose(x, x.ctypes.data + plane * pixels * size, pixels * size, pixels, lanes, vectors.ctypes.data,
                    channels * pixels * size)
+        _widen(vectors, meetings.width, meetings.margin, lanes, widened)
         _transpose(x, g.ctypes.data + plane * results * size, results * size, results, lanes, upstream.ctypes.data,
                    channels * results * size)
-        sum_products(upstream, vectors, pairs, ends, nothing, sums, sums.ctypes.data)
+        sum_products(widened, upstream, meetings.pairs, meetings.runs, meetings.step, meetings.pitch, nothing, sums,
+                     sums.ctypes.data)
         for i in range(totals.shape[0]):
             totals[i] += sums[i]
     for lane in range(lanes):
@@ -136,9 +229,9 @@ def _correlate(g, x, pairs, ends, dweight, block):
 
 
 @jit_parallel
-def _correlate_parallel(g, x, pairs, ends, dweight, blocks):
+def _correlate_parallel(g, x, meetings, dweight, blocks):
     for block in numba.prange(blocks):
-        _correlate(g, x, pairs, ends, dweight, block)
+        _correlate(g, x, meetings, dweight, block)
 
 
 def _flat(array: Array) -> Array:
@@ -146,26 +239,33 @@ def _flat(array: Array) -> Array:
     return array.reshape(*array.shape[:2], -1)
 
 
-def _apply(source: Array, weight: Array, bias: Array, meetings: tuple[Array, Array], target: Array) -> None:
+def _longest(factors: Array) -> int:
+    """How long runs may be: those of several results meet zeros in the margin, and what is not finite makes NaN of them."""
+    return RUN if np.isfinite(factors).all() else 1
+
+
+def _apply(source: Array, weight: Array, bias: Array, meetings: _Meetings, target: Array) -> None:
     samples, channels = source.shape[:2]
     pixels = max(source.size, target.size) // (samples * channels)
     each = max(1, PARALLEL_FROM // (pixels * (VECTOR_BYTES // source.itemsize)))
-    _convolve_parallel(_flat(source), weight.reshape(channels, -1), bias, *meetings, _flat(target), each)
+    _convolve_parallel(_flat(source), weight.reshape(channels, -1), bias, meetings, _flat(target), each)
 
 
-def convolve(x: Array, weight: Array, bias: Array, window: Window, slices: tuple[tuple[int, ...], ...], y: Array) -> None:
+def convolve(x: Array, weight: Array, bias: Array, window: Window, slices: Slices, y: Array) -> None:
     """Fill y (N, C, OD, OH, OW) from x (N, C, D, H, W), weight (C, KD, KH, KW), bias (C,) and slices (OD, KD) of x."""
-    _apply(x, weight, bias, _meetings(window, slices, *x.shape[3:], VECTOR_BYTES // x.itemsize, 0), y)
+    _apply(x, weight, bias, _results(window, slices, *x.shape[3:], VECTOR_BYTES // x.itemsize, _longest(weight)), y)
 
 
-def grad_input(g: Array, weight: Array, window: Window, slices: tuple[tuple[int, ...], ...], dx: Array) -> None:
+def grad_input(g: Array, weight: Array, window: Window, slices: Slices, dx: Array) -> None:
     """Fill dx (N, C, D, H, W) from g (N, C, OD, OH, OW), weight (C, KD, KH, KW) and slices (D, KD) of g."""
-    meetings = _meetings(window, slices, *dx.shape[3:], VECTOR_BYTES // g.itemsize, 1)
+    meetings = _pixels(window, slices, *dx.shape[3:], VECTOR_BYTES // g.itemsize, _longest(weight))
     _apply(g, weight, np.zeros(g.shape[1], g.dtype), meetings, dx)
 
 
 def grad_weight(g: Array, x: Array, window: Window, dweight: Array) -> None:
     """Fill dweight (C, 1, KH, KW) from g (N, C, OH, OW) and x (N, C, H, W)."""
-    lanes = VECTOR_BYTES // x.itemsize
-    _correlate_parallel(_flat(g), _flat(x), *_meetings(window, ((0,),), *x.shape[2:], lanes, 2),
-                        dweight.reshape(dweight.shape[0], -1), -(-x.shape[1] // lanes))
+    lanes, rows = VECTOR_BYTES // x.itemsize, dweight.reshape(dweight.shape[0], -1)
+    for longest in (RUN, 1):
+        _correlate_parallel(_flat(g), _flat(x), _taps(window, *x.shape[2:], lanes, longest), rows, -(-x.shape[1] // lanes))
+        if _longest(rows) >= longest:
+            break

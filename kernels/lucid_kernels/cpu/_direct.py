@@ -170,7 +170,7 @@ def _cut(samples: int, itemsize: int, channels: int, window: Window, out_channel
     extra, row = extra_rows(window, period), copies_of(itemsize, window, period, 1)
     least = min(-(-_TASKS // (samples * groups)), max(1, positions // (_LEAST_BLOCKS * block)))
     fitting = max(1, _COPIES_BYTES // (each * row) - extra)
-    band = _whole_blocks(-(-height // max(least, -(-height // fitting))), height, width, block)
+    band = whole_blocks(-(-height // max(least, -(-height // fitting))), height, width, block)
     products = channels * window.kh * window.kw * out_channels * band * width
     images = max(1, min(_TASK_PRODUCTS // max(1, products), samples // _TASKS))
     return _Cut(period, 1, images, band, each, blocks)
@@ -195,7 +195,7 @@ def plan_of(
     return cut, rows, step, taps, splits
 
 
-def _whole_blocks(band: int, height: int, width: int, block: int) -> int:
+def whole_blocks(band: int, height: int, width: int, block: int) -> int:
     """Rows of a band for `height` rows: about `band`, up to a quarter more or less, so that all bands make the fewest blocks."""
     rows = block // math.gcd(block, width)  # make whole blocks
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from ._compile import jit, jit_parallel
 from ._copy_microkernels import interleave_rows
+from ._direct import whole_blocks
 from ._layout import Array
 from ._microkernels import ROWS, VECTOR_BYTES, VECTORS, multiply_block
 from ._pool import empty
@@ -24,11 +25,13 @@ from ._row_copies import Window, copies_of, extra_rows, fill_copies, matching_ta
 # Copies that the products of a block of positions read, 128 bytes of each: they stay in the L1 cache for all outputs.
 _COPIES = 256
 # Bytes of copies and of sums of a task, in a 1 MiB L2 cache.
-_COPIES_BYTES, _SUMS_BYTES = 3 << 17, 1 << 19
+_COPIES_BYTES, _SUMS_BYTES = 13 << 15, 1 << 19
 # Work is cut into this many tasks at least.
 _TASKS = 8
 # Positions of a phase that a band has at least; tasks share the outputs where that makes few.
 _LEAST_POSITIONS = 128
+# Results that share copies of the gradient at least, where not all sums of some images fit.
+_LEAST_OUTPUTS = 64
 # Images with fewer positions of a phase are taken several at a time, to fill the blocks.
 _SMALL_PLANE = 256
 
@@ -166,22 +169,31 @@ def _axis(size: int, taps: int, stride: int, dilation: int, padding: int) -> _Ax
     return _Axis(matching, copies, (every[-1] - every[0]) // step + 1, every[0], step)
 
 
-def _cut(samples: int, itemsize: int, channels: int, window: Window, outputs: int, phases: int, groups: int) -> _Cut:
-    """The tasks for some images with `channels` channels and `outputs` results in a group; the window is that of the copies."""
+def _cut(samples: int, itemsize: int, channels: int, window: Window, outputs: int, phases: int, groups: int
+         ) -> tuple[_Cut, int]:
+    """The tasks for some images with `channels` channels and `outputs` results in a group, and the parts of the outputs that
+    they share; the window is that of the copies.
+    """
     height, width = window.out_height, window.out_width
     parts = -(-channels * window.kh * window.kw // _COPIES)
     each = -(-channels // parts)
-    row = phases * -(-outputs // ROWS) * ROWS * width * itemsize  # of sums
+    blocks = -(-outputs // ROWS)
+    row = phases * blocks * ROWS * width * itemsize  # of sums
+    sums = _SUMS_BYTES * max(1, outputs // _LEAST_OUTPUTS)  # of all parts
     if height * width < _SMALL_PLANE and samples > 1:
-        fitting = min(_SUMS_BYTES // (row * height), _COPIES_BYTES // (each * copies_of(itemsize, window, window.kh, height)))
+        fitting = min(sums // (row * height), _COPIES_BYTES // (each * copies_of(itemsize, window, window.kh, height)))
         together = max(1, min(fitting, -(-samples // 2)))
-        return _Cut(window.kh, together, height, each, height, together * height * width)
-    fitting = min(_SUMS_BYTES // row, _COPIES_BYTES // (each * copies_of(itemsize, window, 1, 1)) - extra_rows(window, 1))
-    wanted = min(-(-_TASKS // (samples * groups)), max(1, height * width // _LEAST_POSITIONS))
-    bands = min(height, max(-(-height // max(1, fitting)), wanted))
-    band = -(-height // bands)
-    rows = band + extra_rows(window, 1)
-    return _Cut(1, 1, band, each, rows, rows * width)
+        cut = _Cut(window.kh, together, height, each, height, together * height * width)
+    else:
+        fitting = min(sums // row, _COPIES_BYTES // (each * copies_of(itemsize, window, 1, 1)) - extra_rows(window, 1))
+        wanted = min(-(-_TASKS // (samples * groups)), max(1, height * width // _LEAST_POSITIONS))
+        bands = min(height, max(-(-height // max(1, fitting)), wanted))
+        band = whole_blocks(-(-height // bands), height, width, VECTORS * VECTOR_BYTES // itemsize)
+        rows = band + extra_rows(window, 1)
+        cut = _Cut(1, 1, band, each, rows, rows * width)
+    tasks = -(-samples // cut.samples) * -(-height // cut.band) * groups
+    least = -(-row * cut.band * cut.samples // _SUMS_BYTES)
+    return cut, min(blocks, max(least, -(-_TASKS // (2 * tasks))))  # each part copies the gradient again
 
 
 @functools.lru_cache(maxsize=256)
@@ -197,7 +209,7 @@ def _plan(samples: int, itemsize: int, channels: int, window: Window, shape: tup
     across = _axis(width, window.kw, window.sw, window.dw, window.pw)
     copied = Window(down.number, across.number, 1, 1, -down.first, -across.first, down.step, across.step,
                     -(-height // window.sh), -(-width // window.sw))
-    cut = _cut(samples, itemsize, channels, copied, outputs, window.sh * window.sw, groups)
+    cut, splits = _cut(samples, itemsize, channels, copied, outputs, window.sh * window.sw, groups)
     starts = tap_starts(cut.channels, copied, cut.period, cut.step).reshape(cut.channels, down.number, across.number)
     kinds = [(row, column) for row in range(window.sh) for column in range(window.sw)]
     taps = [starts[:, down.copies[row]][:, :, across.copies[column]].reshape(-1) for row, column in kinds]
@@ -206,8 +218,6 @@ def _plan(samples: int, itemsize: int, channels: int, window: Window, shape: tup
     begins = np.cumsum([0, *each[:-1]])
     line = groups * -(-outputs // ROWS) * ROWS * channels
     phases = np.stack([each, np.cumsum([0, *(some.size for some in taps[:-1])]), line * begins, begins], 1)
-    tasks = -(-samples // cut.samples) * -(-copied.out_height // cut.band) * groups
-    splits = min(-(-outputs // ROWS), -(-_TASKS // (2 * tasks)))  # each split copies the gradient again
     return copied, cut, splits, phases, np.concatenate(taps), np.array([number for some in numbers for number in some], np.int64)
 
 

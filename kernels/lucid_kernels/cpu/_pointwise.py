@@ -77,8 +77,9 @@ def _convolve(x: Any, channels: int, positions: int, weight: Any, bias: Any, blo
                 pack_columns(pixels, 1, positions, have, count, have, lanes, panel)
                 following = moved(pixels, width if start + width < last else 0)
                 for b in range(blocks):
+                    # Both lines of aligned pixels; of others the last two of three: the first was the last of the panel before.
                     for k in range(b * count // blocks, (b + 1) * count // blocks):
-                        _fetch(moved(following, k * positions + lanes))
+                        _fetch(moved(following, k * positions + lanes - 1))
                         _fetch(moved(following, k * positions + width - 1))
                     row = b * ROW_BLOCK
                     taps = pointer(x, weight.ctypes.data + (row * channels + c) * item)

@@ -79,14 +79,19 @@ class Cut(NamedTuple):
     sums_step: int
 
 
-def suits(x: Array, window: Window, groups: int, out_channels: int) -> bool:
-    """Whether to call `convolve`, `grad_input` or `_winograd_grad_weight`, for x or g (N, C, H, W)."""
+def products(window: Window) -> int:
+    """The products for each pair of channels of an image."""
+    return PRODUCTS * -(-window.out_height // 2) * -(-window.out_width // 2)
+
+
+def suits(x: Array, window: Window, groups: int, out_channels: int, images: int = 1) -> bool:
+    """Whether to call `convolve`, `grad_input` or `_winograd_grad_weight`, for x or g (N, C, H, W), each of `images` images."""
     channels = x.shape[1]
     return (
         groups == 1 and x.dtype == np.float32 and window[:4] == (3, 3, 1, 1) and (window.dh, window.dw) == (1, 1)
         and min(channels, out_channels) >= _LEAST_CHANNELS
         and _LEAST_PAIRS <= channels * out_channels <= _WEIGHT_BYTES // (PRODUCTS * x.itemsize)
-        and x.shape[0] * -(-window.out_height // 2) * -(-window.out_width // 2) >= _LEAST_TILES
+        and x.shape[0] * images * products(window) >= PRODUCTS * _LEAST_TILES
     )
 
 

@@ -193,7 +193,7 @@ def grad_weight(g: Array, x: Array, window: Window, dweight: Array, dbias: Array
     Where some of dweight is not finite, which the transforms may have caused (`_winograd.convolve`), both are computed
     directly.
     """
-    if not _grad_weight(g, x, window, dweight, dbias):
+    if not fill_if_finite(g, x, window, dweight, dbias):
         _direct_grad_weight.grad_weight(g, x, window, dweight, dbias=dbias)
 
 
@@ -240,8 +240,8 @@ def _plan(samples: int, channels: int, width: int, outputs: int, window: Window)
     return _Plan(turned, sides, tiles, each, step, shape, finite_shape, places, out_places)
 
 
-def _grad_weight(g: Array, x: Array, window: Window, dweight: Array, dbias: Array | None) -> bool:
-    """Fill dweight and dbias; whether all of dweight is finite."""
+def fill_if_finite(g: Array, x: Array, window: Window, dweight: Array, dbias: Array | None) -> bool:
+    """Fill dweight and dbias (`grad_weight`); whether all of dweight is finite, else they may be wrong."""
     (samples, channels), outputs = x.shape[:2], g.shape[1]
     turned, sides, tiles, each, step, shape, finite_shape, places, out_places = _plan(
         samples, channels, x.shape[3], outputs, window)

@@ -1,9 +1,9 @@
 """2-d convolution and its gradients: each call goes to the way that suits its shape.
 
-`_winograd` serves 3x3 taps of 16 channels and more, `_direct` and `_direct_grad_weight` most others, `_direct_transposed` the
-input gradient with strides, `_depthwise` one input channel a group, `_columns` groups of few results, gradients of few channels
-and what is too small for threads. Taps as large as the image are a product of matrices. float16 and bfloat16 are computed in
-float32.
+`_winograd` serves 3x3 taps of 16 channels and more, `_dilated` those with a dilation, `_direct` and `_direct_grad_weight` most
+others, `_direct_transposed` the input gradient with strides, `_depthwise` one input channel a group, `_columns` groups of few
+results, gradients of few channels and what is too small for threads. Taps as large as the image are a product of matrices.
+float16 and bfloat16 are computed in float32.
 """
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from . import _pointwise, _winograd, _winograd_grad_weight, blas, reduction
+from . import _dilated, _pointwise, _winograd, _winograd_grad_weight, blas, reduction
 from ._columns import convolve_by_tiles, grad_input_by_tiles, grad_weight_by_tiles
 from ._depthwise import depthwise, depthwise_grad_input, depthwise_grad_weight
 from ._direct import convolve, grad_input, suits, suits_forward
@@ -137,6 +137,8 @@ def conv2d(
         depthwise(contiguous(x), contiguous(weight), contiguous(bias), window, y)
     elif _winograd.suits(x, window, groups, weight.shape[0]):
         _winograd.convolve(contiguous(x), contiguous(weight), contiguous(bias), window, y)
+    elif _dilated.suits(x, window, groups, weight.shape[0]):
+        _dilated.convolve(contiguous(x), contiguous(weight), contiguous(bias), window, y)
     elif suits_forward(x, window, groups, weight.shape[0]):
         convolve(contiguous(x), weight, contiguous(bias), window, y, groups)
     else:
@@ -171,6 +173,8 @@ def conv2d_grad_input(
         depthwise_grad_input(g, contiguous(weight), window, dx)
     elif _winograd.suits(g, window, groups, weight.shape[1]):
         _winograd.grad_input(g, contiguous(weight), window, dx)
+    elif _dilated.suits(g, window, groups, weight.shape[1]):
+        _dilated.grad_input(g, contiguous(weight), window, dx)
     elif suits(g, window, groups, dx.shape[1]):
         if (window.sh, window.sw) == (1, 1) or (window.kh, window.kw) == (1, 1):  # one convolution does it all
             grad_input(g, weight, window, dx, groups)
@@ -246,6 +250,9 @@ def _grad_met_parameters(g: Array, x: Array, window: Window, groups: int, dweigh
         _pointwise.grad_weight(g, x if g.shape[2:] == x.shape[2:] else thinned(x, window), dweight)
     elif _winograd.suits(x, window, groups, dweight.shape[0]):
         _winograd_grad_weight.grad_weight(g, x, window, dweight, dbias)
+        return
+    elif _dilated.suits(x, window, groups, dweight.shape[0]):
+        _dilated.grad_weight(g, x, window, dweight, dbias)
         return
     elif suits_grad_weight(x, window, groups, dweight.shape[0]):
         grad_weight(g, x, window, dweight, groups, dbias)

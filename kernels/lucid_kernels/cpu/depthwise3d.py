@@ -5,7 +5,8 @@ import functools
 
 import numpy as np
 
-from ._depthwise import Slices, convolve_volumes, grad_input_volumes
+from ._depthwise import convolve_volumes, grad_input_volumes
+from ._depthwise_lanes import Slices
 from ._layout import Array, contiguous
 from ._pool import empty
 from ._row_copies import Window

@@ -354,7 +354,7 @@ def test_bands_make_few_blocks_of_positions(height, width):
         return bands * -(-band * width // block) + -(-rest * width // block)
 
     for band in range(1, height + 1):
-        chosen = _direct._whole_blocks(band, height, width, block)
+        chosen = _direct.whole_blocks(band, height, width, block)
         assert 3 * band <= 4 * chosen <= 5 * band
         assert chosen <= height
         assert blocks(chosen) <= blocks(band)

@@ -47,7 +47,7 @@ def naive(x: np.ndarray, weight: np.ndarray, stride: Any, padding: Any, dilation
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_against_taps(case: Any, dtype: Any, lanes: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the channels as lanes where that is possible, or never."""
-    monkeypatch.setattr(_depthwise_lanes, "_SLICES_BYTES", 1 << 30 if lanes else 0)
+    monkeypatch.setattr(_depthwise_lanes, "_BLOCK_BYTES", 1 << 30 if lanes else 0)
     x, weight, bias, attributes = data(case, dtype)
     tolerance = 1e-12 if dtype == np.float64 else 1e-5
     wanted = naive(x, weight, **attributes)

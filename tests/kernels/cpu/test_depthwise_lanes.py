@@ -8,7 +8,7 @@ import numba
 import numpy as np
 import pytest
 from lucid_kernels.cpu import _depthwise, _depthwise_lanes
-from lucid_kernels.cpu._lane_microkernels import sum_products
+from lucid_kernels.cpu._lane_microkernels import RUN, sum_products
 from lucid_kernels.cpu._microkernels import VECTOR_BYTES
 from lucid_kernels.cpu.conv2d import conv2d, conv2d_grad_input, conv2d_grad_weight
 
@@ -28,7 +28,7 @@ def only_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_convolve_planes_parallel", "_filter_planes_parallel", "_correlate_channels_parallel",
                  "_grad_weight_channels_parallel", "_spread_planes_parallel"):
         monkeypatch.setattr(_depthwise, name, None)
-    for name in ("_NARROW", "_WIDE", "_NEARLY_WHOLE"):
+    for name in ("_NARROW", "_NEARLY_WHOLE", "_WHOLE", "_WIDE"):
         monkeypatch.setattr(_depthwise, name, 100)
 
 
@@ -59,6 +59,18 @@ def test_nan_and_inf_stay_where_they_are_met(bad: float) -> None:
     np.testing.assert_array_equal(dweight, sums)
 
 
+def test_infinite_numbers_do_not_meet_the_padding() -> None:
+    geometry = {"stride": (1, 1), "padding": (2, 1), "dilation": (1, 1), "groups": 16}
+    x, weight, g = (np.ones(shape, np.float32) for shape in ((1, 16, 5, 9), (16, 1, 3, 3), (1, 16, 7, 9)))
+    weight[5, 0, 0, 0] = g[0, 3, 0, 0] = np.inf
+    y = conv2d(x, weight, None, **geometry)
+    assert np.isposinf(y).sum() == 40 and not np.isnan(y).any()
+    dx = conv2d_grad_input(g, np.where(np.isinf(weight), 1, weight), input_shape=x.shape, **geometry)
+    assert np.isposinf(dx).sum() == 2 and not np.isnan(dx).any()
+    dweight = conv2d_grad_weight(g, x, weight_shape=weight.shape, **geometry)
+    assert np.isposinf(dweight).sum() == 2 and not np.isnan(dweight).any()
+
+
 def test_small_planes_come_here() -> None:
     def suits(channels: int, outputs: int, itemsize: int, slices: int = 1, side: int = 4) -> bool:
         shapes = [(1, count, slices, side, side) for count in (channels, outputs)]
@@ -71,22 +83,26 @@ def test_small_planes_come_here() -> None:
 
 
 @numba.njit
-def sum_lists(a, b, pairs, ends, first, results):
-    sum_products(a, b, pairs, ends, first, results, results.ctypes.data)
+def sum_lists(a, b, pairs, runs, first, results):
+    lanes = first.size
+    sum_products(a, b, pairs, runs, 2 * lanes, 3, first, results, results.ctypes.data)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_sum_products(dtype: Any) -> None:
-    """Lists of 0 to 11 pairs; beyond the results nothing is written."""
+    """Runs of 1 to 8 results, of 0 to 7 pairs; beyond the results nothing is written."""
     lanes, rng = VECTOR_BYTES // np.dtype(dtype).itemsize, np.random.default_rng(0)
-    a, b, first = (rng.standard_normal((n, lanes)).astype(dtype) for n in (9, 7, 1))
-    ends = np.cumsum([0, *range(12)])
+    a, b, first = (rng.standard_normal((n, lanes)).astype(dtype) for n in (2 * RUN + 9, 7, 1))
+    ends = np.cumsum([0, *range(RUN)])
     pairs = np.stack([rng.integers(0, 9, ends[-1]), rng.integers(0, 7, ends[-1])], 1)
-    results = np.full(13 * lanes, 7, dtype)
-    sum_lists(a.reshape(-1), b.reshape(-1), (pairs * lanes).astype(np.uint32).reshape(-1), ends, first.reshape(-1), results)
-    wanted = [first[0] + (a[some[:, 0]] * b[some[:, 1]].astype(np.float64)).sum(0) for some in np.split(pairs, ends[1:-1])]
-    np.testing.assert_allclose(results.reshape(13, lanes)[:12], wanted, rtol=0, atol=20 * np.finfo(dtype).eps)
-    assert (results[12 * lanes :] == 7).all()
+    runs = [(ends[i], ends[i + 1], 3 * i * RUN + i % 3, i + 1) for i in range(RUN)]
+    results, wanted = (np.full((3 * RUN * RUN + 1, lanes), 7, kind) for kind in (dtype, np.float64))
+    sum_lists(a.reshape(-1), b.reshape(-1), (pairs * lanes).astype(np.uint32), np.array(runs), first.reshape(-1), results.reshape(-1))
+    for begin, end, place, count in runs:
+        for r in range(count):
+            met = pairs[begin:end]
+            wanted[place + 3 * r] = first[0] + (a[met[:, 0] + 2 * r] * b[met[:, 1]].astype(np.float64)).sum(0)
+    np.testing.assert_allclose(results, wanted, rtol=0, atol=20 * np.finfo(dtype).eps)
 
 
 def test_sums_stay_in_vector_registers() -> None:
@@ -95,5 +111,5 @@ def test_sums_stay_in_vector_registers() -> None:
     if "vfmadd" not in loop:
         pytest.skip("written for x86")
     register = "%zmm" if VECTOR_BYTES == 64 else "%ymm"
-    assert len(re.findall(rf"vfmadd\w+ps\s.*{register}", loop)) >= 4
+    assert len(re.findall(rf"vfmadd\w+ps\s.*{register}", loop)) >= RUN
     assert not re.findall(rf"vmov\w+\s+{register}\d+, -?\d*\(%r[sb]p", loop)
