@@ -25,6 +25,7 @@ from . import (
     reductions,
     resampling,
     scans,
+    small_formulas,
     sorting,
 )
 from .device import Device
@@ -162,6 +163,7 @@ TABLE |= elementwise.table(np)
 TABLE |= large_elementwise.table(TABLE)
 _small_leaky_relu, TABLE["leaky_relu"] = TABLE["leaky_relu"], _leaky_relu
 lazy.kernels("lucid_kernels.cpu", TABLE)
+TABLE |= small_formulas.table(TABLE)
 
 
 def _copy(target: np.ndarray, source: np.ndarray) -> None:
