@@ -250,6 +250,28 @@ class UnaryOp(Op):
         return out
 
 
+class ViewOp(Op):
+    """`Op` for one input and one output that shares its memory: the same, without the loops."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str, rule: Rule | None = None) -> None:
+        super().__init__(name, rule, view=True)
+
+    def __call__(self, a: Any, **attributes: Any) -> Any:
+        try:
+            array = run(self.kernel, (a._array,), attributes)
+        except Exception as error:
+            raise explain(self.name, (a,), error) from error
+        out = wrap(array)
+        if a._node is not None and self.rule is not None:
+            flags = grad_mode.get()
+            if flags & GRAD:
+                self._record(out, array, [a._node], (a,), attributes, flags)
+        connect_view(out, a, lambda t: self(t, **attributes))
+        return out
+
+
 def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating: bool = False,
                 alike: Pull | None = None, saves: bool = False) -> Callable[[Any, Any], Tensor]:
     """A binary operation as a function: the hot path of arithmetic.

@@ -405,10 +405,16 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
         edges = (0, *boundaries, x.shape[axis])
         return tuple(x[(*lead, slice(a, b))] for a, b in zip(edges[:-1], edges[1:], strict=True))
 
+    @entry
+    def unbind(x: Array, *, axis: int) -> tuple[Array, ...]:
+        lead = (slice(None),) * axis
+        return tuple([x[(*lead, place, ...)] for place in range(x.shape[axis])])  # with Ellipsis: an element is a view, too
+
     # NumPy warns of inf - inf in the name of the module that calls its ufuncs: this one, where that is ignored. Its methods call
     # them from a module of NumPy's.
     ufuncs: Any = np
     add_up, multiply_up = (ufuncs.add.reduce, ufuncs.multiply.reduce) if xp is np else (xp.sum, xp.prod)
+    largest_of, smallest_of = (ufuncs.maximum.reduce, ufuncs.minimum.reduce) if xp is np else (xp.max, xp.min)
 
     # Sums of half-precision numbers are accumulated in float32 and rounded once.
     @entry
@@ -432,11 +438,15 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
 
     @entry
     def max(x: Array, *, axis: Any, keepdims: bool) -> Array:
-        return wide(x).max(axis=axis, keepdims=keepdims).astype(x.dtype, copy=False)
+        if x.dtype in HALVES:
+            return largest_of(x.astype(np.float32), axis=axis, keepdims=keepdims).astype(x.dtype)
+        return largest_of(x, axis=axis, keepdims=keepdims)
 
     @entry
     def min(x: Array, *, axis: Any, keepdims: bool) -> Array:
-        return wide(x).min(axis=axis, keepdims=keepdims).astype(x.dtype, copy=False)
+        if x.dtype in HALVES:
+            return smallest_of(x.astype(np.float32), axis=axis, keepdims=keepdims).astype(x.dtype)
+        return smallest_of(x, axis=axis, keepdims=keepdims)
 
     @entry
     def max_with_indices(x: Array, *, axis: int, keepdims: bool) -> tuple[Array, Array]:

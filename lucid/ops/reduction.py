@@ -5,7 +5,7 @@ from typing import Any
 
 from .. import _dtypes
 from ..autograd.errors import type_name
-from ..autograd.op import Op, Pull
+from ..autograd.op import Op, Pull, UnaryOp
 from ..tensor import Tensor
 from ._operands import array_api_names, require_tensor
 from ._out import accepts_out
@@ -71,11 +71,11 @@ def _logsumexp_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool) -> Pul
     return pull
 
 
-_sum = Op("sum", _sum_rule)
-_mean = Op("mean", _mean_rule)
-_prod = Op("prod", _prod_rule, keeps=True)
-_any, _all = Op("any"), Op("all")
-_logsumexp = Op("logsumexp", _logsumexp_rule, keeps=True)
+_sum = UnaryOp("sum", _sum_rule)
+_mean = UnaryOp("mean", _mean_rule)
+_prod = UnaryOp("prod", _prod_rule, keeps=True)
+_any, _all = UnaryOp("any"), UnaryOp("all")
+_logsumexp = UnaryOp("logsumexp", _logsumexp_rule, keeps=True)
 
 
 @accepts_out(in_its_dtype=True)

@@ -37,8 +37,8 @@ _TEMPLATES = {
     **{name: f"math.{function}({{0}})" for name, function in _LIBM.items()},
     **{name: f"_math.{name}({{0}})" for name in ("exp", "tanh", "sigmoid", "gauss", "normal_cdf")},
     **{name: f"_formula_math.{name}({{0}})" for name in _formula_math.UNARY},
-    **{name: f"_formula_math.{name}({{0}}, {{1}})" for name in ("maximum", "minimum", "power")},
-    "neg": "-{0}", "abs": "abs({0})", "sqrt": "math.sqrt({0})", "fmod": "np.fmod({0}, {1})",
+    **{name: f"_formula_math.{name}({{0}}, {{1}})" for name in ("maximum", "minimum", "power", "fmod", "hypot")},
+    "neg": "-{0}", "abs": "abs({0})", "sqrt": "math.sqrt({0})",
     "arctan2": "math.atan2({0}, {1})", "bitwise_invert": "~{0}", "where": "{1} if {0} else {2}",
     "cast": "{0}",
 }  # fmt: skip
