@@ -437,6 +437,12 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
         return multiply_up(x, axis=axis, keepdims=keepdims, dtype=dtype)
 
     @entry
+    def nansum(x: Array, *, axis: Any, keepdims: bool) -> Array:
+        wider = wide(x)
+        numbers = xp.where(wider == wider, wider, wider.dtype.type(0))
+        return add_up(numbers, axis=axis, keepdims=keepdims).astype(x.dtype, copy=False)
+
+    @entry
     def max(x: Array, *, axis: Any, keepdims: bool) -> Array:
         if x.dtype in HALVES:
             return largest_of(x.astype(np.float32), axis=axis, keepdims=keepdims).astype(x.dtype)

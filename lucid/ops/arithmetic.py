@@ -262,7 +262,8 @@ def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> 
 @accepts_out(castable=True)
 def floor_divide(input: Operand, other: Operand) -> Tensor:
     """The quotient rounded towards minus infinity. No gradient flows through it."""
-    return _floor_divide(*_divisible("floor_divide", input, other))
+    operands = _divisible("floor_divide", input, other)
+    return _div_floor(*[x.detach() if isinstance(x, Tensor) and x._node is not None else x for x in operands])
 
 
 @accepts_out(castable=True)

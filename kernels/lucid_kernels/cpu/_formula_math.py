@@ -21,8 +21,8 @@ from ._special_single import _ROUND, _ROUND_BITS, _SQRT_HALF_BITS, polynomial, s
 from ._special_single import erf as single_erf
 from ._special_single import erfc as single_erfc
 
-__all__ = ["UNARY", "ceil", "cos", "erf", "erfc", "expm1", "floor", "fmod", "hypot", "log", "log1p", "log2", "log10", "maximum", "minimum",
-           "power", "rint", "sin", "tan", "trunc"]
+__all__ = ["UNARY", "ceil", "cos", "erf", "erfc", "expm1", "floor", "fmod", "hypot", "log", "log1p", "log2", "log10", "maximum",
+           "minimum", "power", "rint", "sin", "tan", "trunc"]
 UNARY = ("ceil", "cos", "erf", "erfc", "expm1", "floor", "log", "log1p", "log2", "log10", "rint", "sin", "tan", "trunc")
 
 
@@ -119,7 +119,7 @@ def _power(x: float, y: float) -> float:
 
 
 # ---- rests and distances ---------------------------------------------------------------------------------------------------
-# The rest by multiples of y 2^260, y 2^208, ..., y: the quotients have at most 53 bits, so a product with y that is added unrounded
+# The rest by multiples of y 2^260, y 2^208, ..., y: quotients have at most 53 bits, so a product with y that is added unrounded
 # leaves an exact rest, at most one divisor off. Quotients of float32 numbers are below 2^278. libm's takes 10 times as long.
 @jit_inline
 def _fmod(x: float, y: float) -> float:

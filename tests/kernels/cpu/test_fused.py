@@ -121,6 +121,21 @@ def test_powers_are_those_of_c99() -> None:
     assert np.array_equal(np.signbit(found)[number], np.signbit(expected)[number])
 
 
+@pytest.mark.parametrize("name", ["fmod", "hypot"])
+def test_rests_and_distances_of_any_numbers(name: str) -> None:
+    """Quotients up to 2^277, subnormal numbers, zeros of both signs, NaN and infinities."""
+    random = np.random.default_rng(0)
+    odd = np.array([0, -0.0, 1, -1, 3, 0.1, np.inf, -np.inf, np.nan, 1e-45, -1e-45, 1e-38, 3.4e38, -3.4e38], np.float32)
+    x, y = np.concatenate([random.integers(0, 1 << 32, (2, 10_000), dtype=np.uint32).view(np.float32),
+                           np.array(np.meshgrid(odd, odd)).reshape(2, -1)], axis=1)
+    with np.errstate(all="ignore"):
+        expected = getattr(np, name)(x.astype(np.float64), y.astype(np.float64)).astype(np.float32)
+    found = fused.fused(x, y, program=single(name))
+    np.testing.assert_array_equal(found, expected)
+    number = ~np.isnan(expected)
+    assert np.array_equal(np.signbit(found)[number], np.signbit(expected)[number])
+
+
 @pytest.mark.parametrize("dtype", [FLOAT, DOUBLE])
 @pytest.mark.parametrize("name", sorted({*_formula_math.UNARY, *BINARY, "exp", "tanh", "sinh", "cosh", "arcsin", "arcsinh"}))
 def test_special_values(name: str, dtype: Any) -> None:
