@@ -26,6 +26,7 @@ Pull = Callable[[Any, Any], Sequence[Any]]
 Rule = Callable[..., Pull]
 _new = object.__new__
 _PAIRS = 1 << 20  # of elements: the least whose arrays, of different shapes, are looked at as large ones
+_FEW = _PAIRS // LARGE  # elements of the second array, with fewer of which there are not as many pairs
 _differentiable = frozenset(dtype for dtype in _dtypes.ALL if _dtypes.is_differentiable(dtype))
 
 
@@ -298,7 +299,7 @@ def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating:
                 flags = modes()
                 if flags <= GRAD:
                     try:
-                        many = x.size >= LARGE or (x.size * y.size >= _PAIRS and x.shape != y.shape)
+                        many = x.size >= LARGE or (y.size >= _FEW and x.shape != y.shape and x.size * y.size >= _PAIRS)
                         array = TABLES[kind][large if many else name](x, y)
                     except MemoryError:
                         array = run(name, (x, y))  # tries again after emptying the cache, and says what had no memory

@@ -90,6 +90,18 @@ def _add_scaled(a: np.ndarray, b: np.ndarray, *, alpha: float, out: np.ndarray |
     return kernels.add_scaled(a, b, alpha=alpha, out=out)
 
 
+def _with_two(name: str, small: Callable[..., Any]) -> Callable[..., Any]:
+    """`addcmul` or `addcdiv` by our kernel for large arrays."""
+    def kernel(x: np.ndarray, a: np.ndarray, b: np.ndarray, *, value: float, out: np.ndarray | None = None) -> Any:
+        if x.size < lazy.LARGE or not _combined(x, a, b):
+            return small(x, a, b, value=value, out=out)
+        from lucid_kernels.cpu import combination as kernels
+
+        return getattr(kernels, name)(x, a, b, value=value, out=out)
+
+    return kernel
+
+
 def _leaky_relu(x: np.ndarray, *, slope: float, out: np.ndarray | None = None) -> Any:
     if x.size < lazy.LARGE or not _combined(x):
         return _small_leaky_relu(x, slope=slope, out=out)
@@ -153,6 +165,7 @@ def _depthwise(name: str) -> Callable[..., Any]:
     return call
 
 
+TABLE |= {name: _with_two(name, TABLE[name]) for name in ("addcmul", "addcdiv")}
 TABLE |= {"lerp": _lerp, "add_scaled": _add_scaled, "power": _power, "cast": _cast}
 TABLE["linear"] = _linear
 TABLE["exp"] = _exp

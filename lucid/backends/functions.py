@@ -30,6 +30,16 @@ trunc where
 """.split()
 
 
+_LARGEST_HALF = 65504.0
+
+
+def _representable(number: float, dtype: np.dtype) -> float:
+    """`number`, or infinity where a float dtype ends before: NumPy's conversion warns, in the name of a module of its own."""
+    if dtype.kind != "f" or number != number or abs(number) <= np.finfo(dtype).max:
+        return number
+    return math.copysign(math.inf, number)
+
+
 def wide(x: Array) -> Array:
     """`x` as float32 if it holds half-precision numbers, which are only stored, not computed with."""
     return x.astype(np.float32) if x.dtype in HALVES else x
@@ -87,6 +97,10 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
 
     @entry
     def clip(x: Array, low: Array | None, high: Array | None, *, out: Array | None = None) -> Array:
+        if low.__class__ is float and not -_LARGEST_HALF < low < _LARGEST_HALF:
+            low = _representable(low, x.dtype)
+        if high.__class__ is float and not -_LARGEST_HALF < high < _LARGEST_HALF:
+            high = _representable(high, x.dtype)
         if x.dtype.kind != "V":
             return x.clip(low, high, out=out)  # half of the time of xp.clip, which comes to this
         return write(x.clip(low, high).astype(x.dtype), out)  # the result for bfloat16 is float32
@@ -107,6 +121,16 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
     def add_scaled(a: Array, b: Array, *, alpha: float, out: Array | None = None) -> Array:
         """``a + alpha * b``; `out` may be either."""
         return xp.add(a, b * alpha, out=out)
+
+    @entry
+    def addcmul(x: Array, a: Array, b: Array, *, value: float, out: Array | None = None) -> Array:
+        """``x + value * a * b``; `out` may be any of them."""
+        return xp.add(x, a * b * value, out=out)
+
+    @entry
+    def addcdiv(x: Array, a: Array, b: Array, *, value: float, out: Array | None = None) -> Array:
+        """``x + value * a / b``; `out` may be any of them."""
+        return xp.add(x, a / b * value, out=out)
 
     @entry
     def conj(x: Array) -> Array:

@@ -293,5 +293,5 @@ def _vectorised_pair(function: Any, single: Any, double: Any) -> None:
 
 
 _vectorised_pair(power, _power, math.pow)
-_vectorised_pair(fmod, _fmod, math.fmod)
+_vectorised_pair(fmod, _fmod, np.fmod)
 _vectorised_pair(hypot, _hypot, math.hypot)
