@@ -83,6 +83,9 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
     plain_sum, plain_mean, plain_var, plain_logsumexp, plain_norm2, plain_prod, plain_nansum = (plain[name] for name in names)
 
     def sum(x: Array, *, axis: Any, keepdims: bool, dtype: Any = None, out: Array | None = None) -> Array:
+        if axis is None and x.dtype.kind == "b" and dtype == np.int64 and out is None:
+            count = np.asarray(np.count_nonzero(x))  # a word at a time: a fiftieth of the time
+            return count.reshape((1,) * x.ndim) if keepdims else count
         if x.size < LARGE:
             if (dtype or x.dtype) in HALVES:
                 return plain_sum(x, axis=axis, keepdims=keepdims, dtype=dtype, out=out)

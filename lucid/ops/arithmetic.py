@@ -368,7 +368,7 @@ def _anywhere(condition: Tensor | bool) -> bool:
 def _divisible(name: str, input: Operand, other: Operand) -> list[Any]:
     """Both operands, promoted. Raises RuntimeError for integers divided by zero, NotImplementedError for bool and complex."""
     operands = promote(name, input, other)
-    dtype = common_dtype(operands)
+    dtype = next(x._array.dtype for x in operands if isinstance(x, Tensor))
     if dtype.kind in "bc":
         raise NotImplementedError(f'"{name}" not implemented for \'{type_name(dtype)}\'')
     if not _dtypes.is_differentiable(dtype) and _anywhere(operands[1] == 0):
