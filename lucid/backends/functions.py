@@ -438,6 +438,7 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
     # them from a module of NumPy's.
     ufuncs: Any = np
     add_up, multiply_up = (ufuncs.add.reduce, ufuncs.multiply.reduce) if xp is np else (xp.sum, xp.prod)
+    any_of, all_of = (ufuncs.logical_or.reduce, ufuncs.logical_and.reduce) if xp is np else (xp.any, xp.all)
     largest_of, smallest_of = (ufuncs.maximum.reduce, ufuncs.minimum.reduce) if xp is np else (xp.max, xp.min)
 
     # Sums of half-precision numbers are accumulated in float32 and rounded once.
@@ -490,11 +491,11 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
 
     @entry
     def any(x: Array, *, axis: Any, keepdims: bool) -> Array:
-        return xp.any(x, axis=axis, keepdims=keepdims)
+        return any_of(x, axis=axis, keepdims=keepdims)
 
     @entry
     def all(x: Array, *, axis: Any, keepdims: bool) -> Array:
-        return xp.all(x, axis=axis, keepdims=keepdims)
+        return all_of(x, axis=axis, keepdims=keepdims)
 
     @entry
     def argmax(x: Array, *, axis: int | None, keepdims: bool) -> Array:
