@@ -35,7 +35,7 @@ _LARGEST_HALF = 65504.0
 
 def _representable(number: float, dtype: np.dtype) -> float:
     """`number`, or infinity where a float dtype ends before: NumPy's conversion warns, in the name of a module of its own."""
-    if dtype.kind != "f" or number != number or abs(number) <= np.finfo(dtype).max:
+    if dtype.kind != "f" or number != number or abs(number) <= float(np.finfo(dtype).max):
         return number
     return math.copysign(math.inf, number)
 
