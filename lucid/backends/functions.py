@@ -339,7 +339,7 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
         """`x` with `source` (or a Python number) where `gather` would read; `accumulate` adds to what is there."""
         result = x.copy() if out is None else out
         if accumulate:
-            accumulate_at(result, spot(indices, axis), source)
+            accumulate_at(result, spot(indices, axis), source if hasattr(source, "dtype") else xp.full((), source, x.dtype))
         else:
             result[spot(indices, axis)] = source
         return result
@@ -393,7 +393,7 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
         """The product of matrices, or of stacks of them, with the last two axes of `a` or `b` swapped on request."""
         if a.ndim > 2 and b.ndim == 2 and not transpose_a:
             # One product, not one for each matrix of the stack.
-            rows = multiply(a.reshape(-1, a.shape[-1]), b.T if transpose_b else b)
+            rows = multiply(a.reshape(math.prod(a.shape[:-1]), a.shape[-1]), b.T if transpose_b else b)
             return rows.reshape(*a.shape[:-1], rows.shape[1])
         return multiply(a.swapaxes(-1, -2) if transpose_a else a, b.swapaxes(-1, -2) if transpose_b else b)
 
@@ -533,7 +533,8 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
         if x.size == 0:
             peak = xp.zeros_like(wider.sum(axis=axis, keepdims=True))
         else:
-            peak = wider.max(axis=axis, keepdims=True)
+            real = wider.real if wider.dtype.kind == "c" else wider  # the sum's own logarithm has its principal value
+            peak = real.max(axis=axis, keepdims=True)
             peak = xp.where(xp.isfinite(peak), peak, xp.zeros_like(peak))
         with np.errstate(divide="ignore"):  # log(0) where all elements are -inf
             result = xp.log(add_up(xp.exp(wider - peak), axis=axis, keepdims=keepdims))

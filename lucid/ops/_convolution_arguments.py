@@ -34,7 +34,7 @@ def per_dimension(name: str, value: Any, count: int) -> Sizes:
 
 
 def require_operands(name: str, input: Tensor, weight: Tensor, bias: Tensor | None, count: int) -> None:
-    """Raise unless these are tensors of one real dtype with the dimensions of a convolution over `count` of them."""
+    """Raise unless these are tensors of one dtype with the dimensions of a convolution over `count` of them."""
     x, w = require_tensor(name, input)._array, require_tensor(name, weight)._array
     if not count < x.ndim <= count + 2:
         raise RuntimeError(f"Expected {count + 1}D (unbatched) or {count + 2}D (batched) input to {name}, but got input of "
@@ -45,8 +45,6 @@ def require_operands(name: str, input: Tensor, weight: Tensor, bias: Tensor | No
         if tensor is not None and tensor._array.dtype != x.dtype:
             raise RuntimeError(f"Input type ({type_name(input.dtype)}) and {role} type ({type_name(tensor.dtype)}) should "
                                "be the same")
-    if x.dtype.kind == "c":
-        raise NotImplementedError(f"{name} of complex tensors is not supported; convolve real and imaginary parts")
 
 
 def geometry_of(stride: Any, padding: Any, dilation: Any, groups: int, count: int) -> tuple[Geometry, bool]:

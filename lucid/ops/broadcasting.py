@@ -58,14 +58,18 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     return tuple(expand(t, shape) for t in given)
 
 
-def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
-    """The shape that tensors of these shapes have together. Raises RuntimeError if they do not broadcast."""
-    rank = max((len(s) for s in shapes), default=0)
+def broadcast_shapes(*shapes: int | Sequence[int]) -> tuple[int, ...]:
+    """The shape that tensors of these shapes have together; a number is the shape of a vector.
+
+    Raises RuntimeError if they do not broadcast.
+    """
+    given = [(shape,) if isinstance(shape, int) else shape for shape in shapes]
+    rank = max((len(s) for s in given), default=0)
     result = [1] * rank
-    for shape in shapes:
+    for shape in given:
         for i, n in enumerate(shape, rank - len(shape)):
             if n != 1 and result[i] not in (1, n):
                 raise RuntimeError("Shape mismatch: objects cannot be broadcast to a single shape: "
-                                   f"{[list(s) for s in shapes]}")
+                                   f"{[list(s) for s in given]}")
             result[i] = n if n != 1 else result[i]
     return tuple(result)

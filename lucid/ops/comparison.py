@@ -149,7 +149,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
 
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
     """Where ``|input - other| <= atol + rtol * |other|``, as bool; equal infinities are close."""
-    if input.dtype != other.dtype:
+    if require_tensor("isclose", input).dtype != require_tensor("isclose", other).dtype:
         raise RuntimeError(f"{input.dtype.name} did not match {other.dtype.name}")
     for name, tolerance in (("rtol", rtol), ("atol", atol)):
         if tolerance < 0:

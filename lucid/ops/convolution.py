@@ -5,6 +5,7 @@ two, and all of them differentiate any number of times. A transposed convolution
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from .. import _dtypes
@@ -20,6 +21,7 @@ from ._convolution_arguments import (
     require_operands,
     transposed_sizes,
 )
+from .complex_parts import complex
 from .padding import constant_pad
 
 __all__ = ("conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
@@ -126,6 +128,14 @@ def _transpose(x: Tensor, weight: Tensor, sizes: Sizes, geometry: Geometry) -> T
     return _transpose(x.unsqueeze(dim), weight.unsqueeze(dim), sizes, geometry).squeeze(dim)
 
 
+# ---- complex numbers ---------------------------------------------------------------------------------------------------
+def _by_parts(product: Callable[[Tensor, Tensor], Tensor], x: Tensor, weight: Tensor) -> Tensor:
+    """``product(x, weight)``, which is linear in both, for complex tensors as three real products instead of four (Gauss)."""
+    real, imaginary = product(x.real, weight.real), product(x.imag, weight.imag)
+    both = product(x.real + x.imag, weight.real + weight.imag)
+    return complex(real - imaginary, both - real - imaginary)
+
+
 # ---- any dimension -----------------------------------------------------------------------------------------------------
 def _convolution(count: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Any, padding: Any, dilation: Any,
                  groups: int) -> Tensor:
@@ -141,7 +151,11 @@ def _convolution(count: int, input: Tensor, weight: Tensor, bias: Tensor | None,
     if kernel[1] == 0:  # no input channels: the kernels want at least one, which may be zeros
         none = (0, 0) * count
         x, w = constant_pad(x, (*none, 0, groups)), constant_pad(w, (*none, 0, 1))
-    y = _convolve(x, w, b, geometry).to(input._array.dtype)
+    if x.is_complex():
+        y = _by_parts(lambda part, other: _convolve(part, other, None, geometry), x, w)
+        y = y if b is None else y + b.reshape(-1, *(1,) * count)
+    else:
+        y = _convolve(x, w, b, geometry).to(input._array.dtype)
     return y if batched else y.squeeze(0)
 
 
@@ -162,7 +176,10 @@ def _transposed(count: int, input: Tensor, weight: Tensor, bias: Tensor | None, 
     surplus = [e // s for e, s in zip(extra, geometry.stride, strict=True)]
     if any(surplus):
         x = constant_pad(x, [n for s in reversed(surplus) for n in (0, s)])
-    y = _transpose(x, w, sizes, geometry)
+    if x.is_complex():
+        y = _by_parts(lambda part, other: _transpose(part, other, sizes, geometry), x, w)
+    else:
+        y = _transpose(x, w, sizes, geometry)
     if b is not None:
         y = y + b.reshape(-1, *(1,) * count)
     y = y.to(input.dtype)
@@ -171,7 +188,7 @@ def _transposed(count: int, input: Tensor, weight: Tensor, bias: Tensor | None, 
 
 def _as_floating(input: Tensor, weight: Tensor, bias: Tensor | None) -> tuple[Any, Any, Any]:
     """The tensors, which have one dtype; integers as float64."""
-    if _dtypes.is_floating(input._array.dtype):
+    if _dtypes.is_differentiable(input._array.dtype):
         return input, weight, bias
     return input.double(), weight.double(), None if bias is None else bias.double()
 
@@ -196,8 +213,8 @@ def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: An
     """Cross-correlation of `input` (N, C, H, W) or (C, H, W) with `weight` (O, C / groups, KH, KW), plus `bias` (O,).
 
     `stride`, `padding` and `dilation` are a number or one for each dimension; `padding` may also be 'valid' (none) or 'same'
-    (output as large as the input, for stride 1). All tensors have one floating-point dtype; integers are computed in
-    float64. Raises RuntimeError for shapes, dtypes and options that do not fit, as PyTorch does.
+    (output as large as the input, for stride 1). All tensors have one floating-point or complex dtype; integers are
+    computed in float64. Raises RuntimeError for shapes, dtypes and options that do not fit, as PyTorch does.
     """
     return _convolution(2, input, weight, bias, stride, padding, dilation, groups)
 

@@ -1,6 +1,7 @@
 """New tensors. `dtype`, `device` and `requires_grad` mean the same in all of them; the defaults are the context's."""
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -205,34 +206,52 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, dev
            requires_grad: bool = False) -> Tensor:
     """The numbers from `start` (0 if only one bound is given) up to, not including, `end`, in steps of `step`.
 
-    int64 if all arguments are integers, else the default dtype. Raises RuntimeError for a zero step or one that leads away
-    from `end`.
+    int64 if all arguments are integers, else the default dtype. For an integer dtype `start` and `step` count without their
+    fractions. Raises RuntimeError for a zero step, one that leads away from `end`, and bounds that are not finite.
     """
     if end is None:
         start, end = 0, start
-    start, end, step = (v.item() if isinstance(v, Tensor) else v for v in (start, end, step))
+    bounds = start, end, step = [v.item() if isinstance(v, Tensor) else v for v in (start, end, step)]
+    whole = all(isinstance(v, (int, np.integer)) for v in bounds)
+    if dtype is None:
+        dtype = _dtypes.int64 if whole else _dtypes.get_default_dtype()
+    chosen = _refuse_kinds("arange", _dtypes.as_dtype(dtype), "bc")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    if chosen == _dtypes.int64:
+        start, end, step = map(int, bounds)
     if step == 0:
         raise RuntimeError("step must be nonzero")
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    if dtype is None:
-        whole = all(isinstance(v, (int, np.integer)) for v in (start, end, step))
-        dtype = _dtypes.int64 if whole else _dtypes.get_default_dtype()
-    chosen = _refuse_kinds("arange", _dtypes.as_dtype(dtype), "bc")
-    # The values are computed in float64 (or integers) and rounded once.
-    wide = _dtypes.int64 if all(isinstance(v, (int, np.integer)) for v in (start, end, step)) else _dtypes.float64
-    array = backends.create("arange", _device(device), {"start": start, "stop": end, "step": step, "dtype": wide})
+    if chosen.kind in "iu" and not whole:
+        count = math.ceil((end - start) / step)
+        start, step = int(start), int(step)
+        array = backends.create("arange", _device(device), {"start": 0, "stop": count, "step": 1, "dtype": _dtypes.int64})
+        array = array * step + start
+    else:  # The values are computed in float64 (or integers) and rounded once.
+        wide = _dtypes.int64 if whole else _dtypes.float64
+        array = backends.create("arange", _device(device), {"start": start, "stop": end, "step": step, "dtype": wide})
     return _finish(array.astype(chosen, copy=False), requires_grad)
+
+
+def bounds_in(dtype: np.dtype, *bounds: Any) -> tuple[Any, ...]:
+    """Bounds given as numbers or tensors of one, as numbers: for an integer `dtype` without their fractions."""
+    numbers = (bound.item() if isinstance(bound, Tensor) else bound for bound in bounds)
+    return tuple(int(number) for number in numbers) if dtype.kind in "iu" else tuple(numbers)
 
 
 @fills_out
 def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None,
              requires_grad: bool = False) -> Tensor:
-    """`steps` numbers from `start` to `end`, both included, evenly spaced."""
-    start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
+    """`steps` numbers from `start` to `end`, both included, evenly spaced; for an integer dtype between those without fractions.
+
+    Raises RuntimeError for a negative number of steps.
+    """
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     chosen = _refuse_kinds("linspace", _float_dtype(dtype), "b")
+    start, end = bounds_in(chosen, start, end)
     array = backends.create("linspace", _device(device), {"start": start, "stop": end, "num": steps})
     return _finish(array.astype(chosen, copy=False), requires_grad)
 

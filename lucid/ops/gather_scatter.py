@@ -81,6 +81,8 @@ def _scatter_arguments(name: str, x: Tensor, dim: int, index: Tensor, src: Any, 
     axis = canonical_dim(dim, require_tensor(name, x)._array.ndim)
     index = index_tensor(name, index, x)
     source = fitted(value if src is None else src, x._array.dtype)
+    if source.__class__ is float and x._array.dtype.kind in "iu":
+        source = int(source)  # a number becomes one of the dtype before it is added or multiplied
     if index._array.ndim == 0 and x._array.ndim == 1:
         index = index.reshape(1)
     check_along(name, x, index, axis, source)
@@ -147,7 +149,10 @@ def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 @accepts_out
 @array_api_names
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """`gather` with broadcasting; without `dim`, from the flattened tensor."""
+    """`gather` with broadcasting; without `dim`, from the flattened tensor.
+
+    Along `dim` indices count modulo its length; without it, raises IndexError out of range.
+    """
     if dim is None:
         return gather(input.reshape(-1), 0, indices.reshape(-1))
     axis = canonical_dim(dim, input._array.ndim)
@@ -159,4 +164,6 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     together = list(broadcast_shapes(mine, theirs))
     mine, theirs = together.copy(), together
     mine[axis], theirs[axis] = input.shape[axis], indices.shape[axis]
-    return gather(input.expand(mine), axis, indices.expand(theirs))
+    length = input._array.shape[axis]
+    inside = indices.remainder(length) if length and indices._array.size else indices
+    return gather(input.expand(mine), axis, inside.expand(theirs))

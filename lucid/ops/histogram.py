@@ -31,17 +31,19 @@ class Histogram(NamedTuple):
     bin_edges: Tensor
 
 
-def _range(name: str, x: Tensor, low: float, high: float, margin: float) -> tuple[float, float]:
-    """The range of the bins: that of the elements if the given one is empty, with a margin if that is empty too."""
-    if low == high and x.numel() and not x.is_meta:
-        low, high = float(x.min().item()), float(x.max().item())
-    if low == high:
-        low, high = low - margin, high + margin
+def _equal_edges(x: Tensor, bins: int, range: Any, axis: int) -> Tensor:
+    """The edges of `bins` equal bins in `range`, by default that of the elements `x` of dimension `axis`; not of no width."""
+    if range is not None:
+        low, high = range
+    else:
+        low, high = (x.min().item(), x.max().item()) if x.numel() and not x.is_meta else (0.0, 1.0)
     if not (math.isfinite(low) and math.isfinite(high)):
-        raise RuntimeError(f"{name}: range of [{low}, {high}] is not finite")
+        raise RuntimeError(f"torch.histogramdd: dimension {axis}'s range [{low}, {high}] is not finite")
     if low > high:
-        raise RuntimeError(f"{name}: max must be larger than min")
-    return low, high
+        raise RuntimeError(f"torch.histogramdd: min should not exceed max, but got min {low} max {high} for dimension {axis}")
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    return linspace(low, high, bins + 1, dtype=x.dtype, device=x.device)
 
 
 def _floating(name: str, input: Tensor) -> Tensor:
@@ -60,7 +62,15 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     x = _floating("histc", input)
     if bins <= 0:
         raise RuntimeError(f"torch.histc(): bins must be > 0, but got {bins}")
-    low, high = _range("torch.histc", x, min, max, 1)
+    low, high = min, max
+    if low == high and x.numel() and not x.is_meta:
+        low, high = float(x.min().item()), float(x.max().item())
+    if low == high:
+        low, high = low - 1, high + 1
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise RuntimeError(f"torch.histc: range of [{low}, {high}] is not finite")
+    if low > high:
+        raise RuntimeError("torch.histc: max must be larger than min")
     inside = (x >= low) & (x <= high)
     places = ((where(inside, x, low) - low) * bins / (high - low)).to(_dtypes.int64).clamp(max=bins - 1)
     counts = x.new_zeros(bins + 1, dtype=_dtypes.int64)  # the last one is of those outside
@@ -85,9 +95,7 @@ def histogram(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | N
     else:
         if bins <= 0:
             raise RuntimeError(f"torch.histogramdd(): bins must be > 0, but got {bins}")
-        low, high = (0.0, 0.0) if range is None else range
-        low, high = _range("torch.histogram", x, low, high, 0.5)
-        edges = linspace(low, high, bins + 1, dtype=input.dtype, device=input.device)
+        edges = _equal_edges(x, bins, range, 0)
     if weight is not None:
         if weight.shape != input.shape:
             raise RuntimeError("torch.histogramdd(): if weight tensor is provided it should have the same shape as the input")
@@ -136,18 +144,7 @@ def _edges(x: Tensor, bins: Any, range: Any) -> list[Tensor]:
     for axis, number in enumerate(numbers):
         if number <= 0:
             raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {number} for dimension {axis}")
-        if range is not None:
-            low, high = range[2 * axis], range[2 * axis + 1]
-        else:
-            column = x[:, axis]
-            low, high = (column.min().item(), column.max().item()) if column.numel() else (0.0, 1.0)
-        if not (math.isfinite(low) and math.isfinite(high)):
-            raise RuntimeError(f"torch.histogramdd: dimension {axis}'s range [{low}, {high}] is not finite")
-        if low > high:
-            raise RuntimeError(f"torch.histogramdd: min should not exceed max, but got min {low} max {high} for dimension {axis}")
-        if low == high:
-            low, high = low - 0.5, high + 0.5
-        found.append(linspace(low, high, number + 1, dtype=x.dtype, device=x.device))
+        found.append(_equal_edges(x[:, axis], number, None if range is None else range[2 * axis:2 * axis + 2], axis))
     return found
 
 

@@ -67,7 +67,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
         if 1 not in (n, m):
             raise RuntimeError(f"contracted dimensions need to match, but first has size {n} in dim {i} and second has size {m} "
                                f"in dim {j}")
-        a, b = (a.sum(i, keepdim=True), b) if m == 1 else (a, b.sum(j, keepdim=True))
+        a, b = (a.sum(i, keepdim=True, dtype=a.dtype), b) if m == 1 else (a, b.sum(j, keepdim=True, dtype=b.dtype))
     free_a = [axis for axis in range(x.ndim) if axis not in over_a]
     free_b = [axis for axis in range(y.ndim) if axis not in over_b]
     count = math.prod(a._array.shape[axis] for axis in over_a)
@@ -252,7 +252,8 @@ def linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:
     """
     if require_tensor("linalg.vander", x)._array.dtype.kind == "b":
         raise RuntimeError("linalg.vander supports floating point, complex, and integer tensors, but got Bool")
-    count = N if N is not None else x._array.shape[-1] if x.ndim else 1
+    x = x if x.ndim else x.reshape(1)
+    count = x._array.shape[-1] if N is None else N
     if count <= 1:
         raise RuntimeError("N must be greater than 1.")
     return _powers(x, count)

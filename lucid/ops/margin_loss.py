@@ -36,7 +36,8 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
     if not input1.ndim == input2.ndim == target.ndim:
         raise RuntimeError("margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
                            f"{list(input1.shape)}, input2: {list(input2.shape)}, target: {list(target.shape)}")
-    return _reduced(clip(margin - target * (input1 - input2), min=0), reduction)
+    # In this order: unsigned integers wrap around before the margin makes them floating.
+    return _reduced(clip(-target * (input1 - input2) + margin, min=0), reduction)
 
 
 @fused_formula
@@ -84,7 +85,7 @@ def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float =
         raise ValueError("only p == 1 and p == 2 supported")
     if weight is not None and weight.ndim != 1:
         raise ValueError("weight must be one-dimensional")
-    scores, labels = (input, target) if input.ndim > 1 else (input.unsqueeze(0), target.reshape(1))
+    scores, labels = (input, target) if input.ndim > 1 else (input.reshape(1, -1), target.reshape(1))
     if scores.ndim != 2 or scores.shape[1] == 0:
         raise RuntimeError("Expected non-empty vector or matrix with optional 0-dim batch size, but got: "
                            f"{list(input.shape)}")

@@ -154,7 +154,7 @@ def multi_head_attention_forward(
     if bias_k is not None and bias_v is not None:
         if static_k is not None or static_v is not None:
             raise AssertionError("bias cannot be added to static key or value.")
-        k, v = (cat([x, bias.expand(1, batch, bias.shape[2])]) for x, bias in ((k, bias_k), (v, bias_v)))
+        k, v = (cat([x, bias.expand(1, batch, bias.shape[-1])]) for x, bias in ((k, bias_k), (v, bias_v)))
         extra = 1
     elif bias_k is not None or bias_v is not None:
         raise AssertionError("bias_k and bias_v are given both or not at all")

@@ -75,17 +75,17 @@ def max_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
 
 
 def _volumes(x: Tensor) -> Tensor:
-    """`x` (N, C, D, H, W) or (C, D, H, W) with the first dimensions as one."""
+    """`x` (N, C, D, H, W) or (C, D, H, W) with the first dimensions as one, which may be empty as a batch may."""
     shape = x._array.shape
     return x.reshape(math.prod(shape[:-3]), *shape[-3:])
 
 
 def _of_volumes(input: Tensor, planes: Tensor, places: Tensor, return_indices: bool, pool: Callable[[Tensor], Any]) -> Any:
-    """The maxima of boxes, and their places, from those of the planes of `_volumes`: `pool` takes them (B, D, H' * W') over D."""
+    """The maxima of boxes and their places, from those of the planes of `_volumes`: `pool` takes them (B, 1, D, H' * W')."""
     lead, (depth, height, width) = input._array.shape[:-3], input._array.shape[-3:]
     count, _, rows, columns = planes._array.shape
-    maxima, slices = pool(planes.reshape(count, depth, rows * columns))
-    boxes = maxima._array.shape[1]
+    maxima, slices = pool(planes.reshape(count, 1, depth, rows * columns))
+    boxes = maxima._array.shape[2]
     shape = (*lead, boxes, rows, columns)
     if not return_indices:
         return maxima.reshape(shape)
@@ -104,24 +104,22 @@ def avg_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
         raise RuntimeError("divisor must be not zero")
     kernel, step, pad = (_sizes("avg_pool3d", name, value, 3) for name, value in (
         ("kernel_size", kernel_size), ("stride", _or_kernel(stride, kernel_size)), ("padding", padding)))
-    *lead, depth, height, width = input._array.shape
     sums = None if divisor_override is None else 1
-    planes = avg_pool2d(input.reshape(-1, depth, height, width), kernel[1:], step[1:], pad[1:], ceil_mode, count_include_pad,
-                        divisor_override)
-    rows, columns = planes._array.shape[-2:]
-    boxes = avg_pool2d(planes.reshape(-1, depth, rows * columns), (kernel[0], 1), (step[0], 1), (pad[0], 0), ceil_mode,
+    planes = avg_pool2d(_volumes(input), kernel[1:], step[1:], pad[1:], ceil_mode, count_include_pad, divisor_override)
+    count, depth, rows, columns = planes._array.shape
+    boxes = avg_pool2d(planes.reshape(count, 1, depth, rows * columns), (kernel[0], 1), (step[0], 1), (pad[0], 0), ceil_mode,
                        count_include_pad, sums)
-    return boxes.reshape(*lead, -1, rows, columns)
+    return boxes.reshape(*input._array.shape[:-3], boxes._array.shape[2], rows, columns)
 
 
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     """`adaptive_avg_pool2d` over three dimensions: `input` (N, C, D, H, W) or (C, D, H, W)."""
     _require_dimensions("adaptive_avg_pool3d", input, 3)
     wanted = _wanted("adaptive_avg_pool3d", input, output_size, 3)
-    *lead, depth, height, width = input._array.shape
-    planes = adaptive_avg_pool2d(input.reshape(-1, depth, height, width), wanted[1:])
-    boxes = adaptive_avg_pool2d(planes.reshape(-1, depth, wanted[1] * wanted[2]), (wanted[0], wanted[1] * wanted[2]))
-    return boxes.reshape(*lead, *wanted)
+    planes = adaptive_avg_pool2d(_volumes(input), wanted[1:])
+    count, depth, rows, columns = planes._array.shape
+    boxes = adaptive_avg_pool2d(planes.reshape(count, 1, depth, rows * columns), (wanted[0], rows * columns))
+    return boxes.reshape(*input._array.shape[:-3], *wanted)
 
 
 # ---- adaptive maxima ---------------------------------------------------------------------------------------------------

@@ -143,17 +143,18 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
 def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
     """The differences of neighbours along `dim`, taken `n` times; of bools, whether they differ.
 
-    `prepend` and `append` are joined to `input` along `dim` first. Raises RuntimeError for a 0-d tensor and a negative `n`.
+    `prepend` and `append` are joined to `input` along `dim` first, unless `n` is 0. Raises RuntimeError for a 0-d tensor and a
+    negative `n`.
     """
     if require_tensor("diff", input).ndim == 0:
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
     axis = canonical_dim(dim, input.ndim)
+    if n == 0:
+        return input.clone()
     parts = [t for t in (prepend, input, append) if t is not None]
     result = cat(parts, axis) if len(parts) > 1 else input
-    if n == 0:
-        return result.clone() if result is input else result
     for _ in range(n):
         length = result._array.shape[axis]
         late = result.narrow(axis, min(1, length), max(length - 1, 0))

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import _dtypes
+from ..autograd.errors import type_name
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor
 from ._operands import canonical_dim, require_tensor
@@ -56,7 +58,9 @@ _unbind = Op("unbind", _unbind_rule, view=True)
 
 
 def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
-    """The view of `length` elements from `start` along `dim`."""
+    """The view of `length` elements from `start` along `dim`. Raises RuntimeError for a 0-d tensor and what is out of range."""
+    if require_tensor("narrow", input).ndim == 0:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     dim = canonical_dim(dim, input.ndim)
     size = input._array.shape[dim]
     if length < 0:
@@ -117,10 +121,22 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Views along `dim`: that many, of lengths that differ by at most 1, or cut at the given indices."""
+    """Views along `dim`: that many, of lengths that differ by at most 1, or cut at the given indices (a list or a vector).
+
+    A tensor of one number counts as that number. Raises RuntimeError for a 0-d `input` and for less than one part.
+    """
+    if require_tensor("tensor_split", input).ndim == 0:
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     dim = canonical_dim(dim, input.ndim)
     length = input._array.shape[dim]
+    if isinstance(indices_or_sections, Tensor):
+        if indices_or_sections.dtype != _dtypes.int64:
+            raise RuntimeError("tensor_split expected tensor_indices_or_sections to have dtype of long, but got "
+                               f"{type_name(indices_or_sections.dtype)}")
+        indices_or_sections = indices_or_sections.tolist()
     if isinstance(indices_or_sections, int):
+        if indices_or_sections <= 0:
+            raise RuntimeError(f"number of sections must be larger than 0, got {indices_or_sections}")
         parts, extra = indices_or_sections, length % indices_or_sections
         sizes = [length // parts + (i < extra) for i in range(parts)]
         cuts = [sum(sizes[:i]) for i in range(1, parts)]
@@ -134,7 +150,7 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """The slices along `dim`, which is removed."""
     dim = canonical_dim(dim, input.ndim)
     if input.ndim == 0:
-        raise RuntimeError("Dimension specified as 0 but tensor has no dimensions")
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     if input._array.shape[dim] == 0:
         return ()
     return _unbind(input, axis=dim)

@@ -8,6 +8,7 @@ import pytest
 
 import lucid
 import lucid.nn.functional as F
+from lucid.autograd import gradcheck
 from tests.ops.derivatives import check_derivatives, close, leaf, raises_like_torch, same_as_torch, uniform
 
 OPTIONS = [
@@ -159,3 +160,25 @@ def test_matches_torch(options):
     groups = options.get("groups", 1)
     same_as_torch(lambda t, F, x, w, b: F.conv2d(x, w, b, **options),
                   uniform(2, 4, 6, 5), uniform(4, 4 // groups, 3, 2, seed=1), uniform(4, seed=2))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_complex_convolutions_are_made_of_real_ones(count: int, device: str) -> None:
+    """With stride, padding, groups and bias; the transpose is the adjoint without conjugation."""
+    numbers = np.random.default_rng(0)
+
+    def random(*shape: int) -> lucid.Tensor:
+        return lucid.tensor(numbers.normal(size=shape) + 1j * numbers.normal(size=shape), device=device)
+
+    x, weight, bias = random(2, 4, *(5,) * count), random(6, 2, *(3,) * count), random(6)
+    convolve, transpose = (getattr(F, f"{name}{count}d") for name in ("conv", "conv_transpose"))
+    options = {"stride": 2, "padding": 1, "groups": 2}
+    y = convolve(x, weight, bias, **options)
+    real = convolve(x.real, weight.real, **options) - convolve(x.imag, weight.imag, **options)
+    imaginary = convolve(x.real, weight.imag, **options) + convolve(x.imag, weight.real, **options)
+    expected = lucid.complex(real, imaginary) + bias.reshape(-1, *(1,) * count)
+    assert y.dtype == lucid.complex128 and lucid.allclose(y, expected)
+    back = transpose(y, weight, **options)
+    assert lucid.allclose((back * x).sum(), (y * (y - bias.reshape(-1, *(1,) * count))).sum())
+    if count == 1:
+        assert gradcheck(lambda *given: convolve(*given, **options), [t.requires_grad_() for t in (x, weight, bias)])

@@ -40,7 +40,7 @@ OUT_OF_RANGE: dict[str, Callable[[lucid.Tensor, lucid.Tensor, lucid.Tensor], Any
     "index_put accumulate": lambda x, bad, source: x.index_put_((bad,), source, accumulate=True),
     "gather": lambda x, bad, source: x.gather(0, bad.reshape(2, 1, 1)),
     "gather negative": lambda x, bad, source: x.gather(0, bad.reshape(2, 1, 1) - 5),
-    "take_along_dim": lambda x, bad, source: x.take_along_dim(bad.reshape(2, 1, 1), 0),
+    "take_along_dim": lambda x, bad, source: x.take_along_dim(bad + 60),
     "scatter": lambda x, bad, source: x.scatter_(0, bad.reshape(2, 1, 1), 1.0),
     "scatter_add": lambda x, bad, source: x.scatter_add_(0, bad.reshape(2, 1, 1), source),
     "take": lambda x, bad, source: x.take(bad + 60),

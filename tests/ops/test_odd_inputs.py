@@ -85,3 +85,55 @@ def test_the_gradient_of_a_complex_logsumexp() -> None:
         (lib.logsumexp(x, 1) * lib.tensor([1 + 2j, -1j])).abs().sum().backward()
         gradients.append(x.grad.numpy())
     np.testing.assert_allclose(*gradients, rtol=1e-12)
+
+
+def test_integer_dtypes_of_ranges_drop_the_fractions_of_their_bounds(device: str) -> None:
+    assert lucid.arange(0.1, -8.1, -4.5, dtype=lucid.int64, device=device).tolist() == [0, -4]
+    assert lucid.arange(0, 3, 0.5, dtype=lucid.int32, device=device).tolist() == [0] * 6  # as many as there would be
+    assert lucid.linspace(1, 9.99, 6, dtype=lucid.int16, device=device).tolist() == [1, 2, 4, 5, 7, 9]
+    assert lucid.logspace(0.9, 3.5, 2, dtype=lucid.int64, device=device).tolist() == [1, 1000]
+    for bounds in ((0, float("inf")), (float("nan"), 1)):
+        with pytest.raises(RuntimeError, match="unsupported range"):
+            lucid.arange(*bounds, device=device)
+    with pytest.raises(RuntimeError, match="nonzero"):
+        lucid.arange(0, 3, 0.5, dtype=lucid.int64, device=device)
+
+
+def test_indices_along_a_dimension_count_modulo_its_length(device: str) -> None:
+    x = lucid.arange(10, device=device).reshape(2, 5)
+    assert lucid.take_along_dim(x, lucid.tensor([[-6], [7]], device=device), 1).tolist() == [[4], [7]]
+
+
+def test_nothing_in_the_place_of_something(device: str) -> None:
+    x = lucid.ones(1, 2, 1, device=device)
+    assert x.squeeze(()).shape == (1, 2, 1)
+    assert lucid.diff(x, 0, prepend=x).shape == (1, 2, 1)
+    assert lucid.broadcast_shapes((5, 1), 3) == (5, 3)
+    assert (lucid.ones(5, 4, 0, device=device) @ lucid.ones(0, 3, device=device)).tolist() == [[[0] * 3] * 4] * 5
+    counts, edges = lucid.histogram(lucid.ones(0, device=device), 2)
+    assert counts.tolist() == [0, 0] and edges.tolist() == [0, 0.5, 1]
+    assert lucid.histogram(lucid.ones(3, device=device), 2, range=(0.0, 0.0)).bin_edges.tolist() == [-0.5, 0, 0.5]
+    assert lucid.nn.functional.multi_margin_loss(lucid.tensor(0.3), lucid.tensor(0)).tolist() == 0
+    volumes = lucid.ones(0, 2, 4, 5, 4, device=device)
+    for pooled in (lucid.nn.functional.avg_pool3d(volumes, 2), lucid.nn.functional.max_pool3d(volumes, 2),
+                   lucid.nn.functional.adaptive_avg_pool3d(volumes, 2), lucid.nn.functional.adaptive_max_pool3d(volumes, 2)):
+        assert pooled.shape[:3] == (0, 2, 2)
+
+
+def test_a_number_becomes_one_of_the_dtype_before_it_is_scattered(device: str) -> None:
+    x = lucid.tensor([-3, 1], device=device)
+    assert x.scatter(0, lucid.tensor([0], device=device), 2.5, reduce="add").tolist() == [-1, 1]
+
+
+def test_a_tensor_of_one_number_says_how_many_parts(device: str) -> None:
+    parts = lucid.tensor_split(lucid.arange(5, device=device), lucid.tensor(2))
+    assert [part.tolist() for part in parts] == [[0, 1, 2], [3, 4]]
+    for wrong in (0, lucid.tensor(2.0)):
+        with pytest.raises(RuntimeError, match="sections"):
+            lucid.tensor_split(lucid.arange(5, device=device), wrong)
+
+
+def test_unsigned_ranks_wrap_around_before_the_margin(device: str) -> None:
+    first, second, one = (lucid.tensor(n, dtype=lucid.uint8, device=device) for n in ([3, 7], [4, 2], [1, 1]))
+    loss = lucid.nn.functional.margin_ranking_loss(first, second, one, margin=0.5, reduction="none")
+    assert loss.tolist() == [1.5, 251.5]
