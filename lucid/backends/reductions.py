@@ -125,8 +125,7 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
         if x.size <= _ALONE:
             norm = np.sqrt(np.dot(flat, flat))
             return _shaped(norm, x, None, True) if keepdims else norm
-        # Squares that are too large are inf. OpenBLAS would take threads, which spin afterwards.
-        with np.errstate(all="ignore"), blas.one_thread:
+        with blas.one_thread:  # OpenBLAS would take threads, which spin afterwards; squares that are too large are inf
             squares = [np.dot(part, part) for part in (flat[i:i + _DOT] for i in range(0, x.size, _DOT))]
         return _shaped(np.sqrt(np.sum(squares, dtype=np.float64)), x, None, keepdims)
 

@@ -133,10 +133,3 @@ def check_not_negative(**options: float) -> None:
     for name, value in options.items():
         if not value >= 0.0:
             raise ValueError(f"Invalid {'epsilon' if name == 'eps' else name} value: {value}")
-
-
-def check_betas(betas: tuple[float, float]) -> None:
-    """Raise ValueError for a decay rate that is not in [0, 1)."""
-    for index in (0, 1):
-        if not 0.0 <= betas[index] < 1.0:
-            raise ValueError(f"Invalid beta parameter at index {index}: {betas[index]}")

@@ -7,17 +7,8 @@ from typing import Any
 from ..ops.arithmetic import maximum
 from ..ops.creation import zeros_like
 from ..tensor import Tensor
-from ._composed import (
-    ComposedOptimizer,
-    State,
-    check_betas,
-    check_lr,
-    check_not_negative,
-    chosen,
-    count,
-    decayed,
-    new_step,
-)
+from ._composed import ComposedOptimizer, State, chosen, count, decayed, new_step
+from ._moments import check_options
 from .optimizer import Group
 
 
@@ -41,10 +32,7 @@ class Adamax(ComposedOptimizer):
     def __init__(self, params: Iterable[Any], lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
                  eps: float = 1e-8, weight_decay: float = 0, foreach: bool | None = None, *, maximize: bool = False,
                  differentiable: bool = False, capturable: bool = False) -> None:
-        check_lr(lr)
-        check_not_negative(eps=eps)
-        check_betas(betas)
-        check_not_negative(weight_decay=weight_decay)
+        check_options(lr, betas, eps, weight_decay)
         super().__init__(params, {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "foreach": foreach, "maximize": maximize,
             "differentiable": differentiable, "capturable": capturable})

@@ -7,28 +7,15 @@ from typing import Any
 from .. import _dtypes
 from ..ops.creation import tensor, zeros_like
 from ..tensor import Tensor
-from ._composed import (
-    ComposedOptimizer,
-    State,
-    check_betas,
-    check_lr,
-    check_not_negative,
-    chosen,
-    count,
-    decayed,
-    new_step,
-)
+from ._composed import ComposedOptimizer, State, check_not_negative, chosen, count, new_step
+from ._moments import average, check_options
 from .optimizer import Group
 
 
 def _move(grad: Tensor, param: Tensor, mean: Tensor, square: Tensor, correction: float, rate: float, mean_rate: float,
           keep: float, *, betas: tuple[float, float], eps: float, weight_decay: float, decoupled_weight_decay: bool) -> None:
-    if not decoupled_weight_decay:
-        grad = decayed(grad, param, weight_decay)
-    elif weight_decay != 0:
-        param.mul_(keep)
-    mean.lerp_(grad, 1 - betas[0])
-    square.mul_(betas[1]).add_((1 - betas[1]) * grad * grad)
+    grad = average(grad, param, mean, square, keep, betas=betas, weight_decay=weight_decay,
+                   decoupled_weight_decay=decoupled_weight_decay)
     root = (square / correction).sqrt() + eps
     param.sub_(grad / root * rate)
     param.sub_(mean / root * mean_rate)
@@ -48,10 +35,8 @@ class NAdam(ComposedOptimizer):
                  eps: float = 1e-8, weight_decay: float = 0, momentum_decay: float = 4e-3,
                  decoupled_weight_decay: bool = False, *, foreach: bool | None = None, maximize: bool = False,
                  capturable: bool = False, differentiable: bool = False) -> None:
-        check_lr(lr)
-        check_not_negative(eps=eps)
-        check_betas(betas)
-        check_not_negative(weight_decay=weight_decay, momentum_decay=momentum_decay)
+        check_options(lr, betas, eps, weight_decay)
+        check_not_negative(momentum_decay=momentum_decay)
         super().__init__(params, {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "momentum_decay": momentum_decay,
             "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize, "foreach": foreach,

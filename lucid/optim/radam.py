@@ -6,28 +6,15 @@ from typing import Any
 
 from ..ops.creation import zeros_like
 from ..tensor import Tensor
-from ._composed import (
-    ComposedOptimizer,
-    State,
-    check_betas,
-    check_lr,
-    check_not_negative,
-    chosen,
-    count,
-    decayed,
-    new_step,
-)
+from ._composed import ComposedOptimizer, State, chosen, count, new_step
+from ._moments import average, check_options
 from .optimizer import Group
 
 
 def _move(grad: Tensor, param: Tensor, mean: Tensor, square: Tensor, rate: float, scale: float, keep: float, *,
           betas: tuple[float, float], eps: float, weight_decay: float, decoupled_weight_decay: bool, rectified: bool) -> None:
-    if not decoupled_weight_decay:
-        grad = decayed(grad, param, weight_decay)
-    elif weight_decay != 0:
-        param.mul_(keep)
-    mean.lerp_(grad, 1 - betas[0])
-    square.mul_(betas[1]).add_((1 - betas[1]) * grad * grad)
+    average(grad, param, mean, square, keep, betas=betas, weight_decay=weight_decay,
+            decoupled_weight_decay=decoupled_weight_decay)
     step = mean * rate
     param.sub_(step * (scale / (square.sqrt() + eps)) if rectified else step)
 
@@ -46,10 +33,7 @@ class RAdam(ComposedOptimizer):
                  eps: float = 1e-8, weight_decay: float = 0, decoupled_weight_decay: bool = False, *,
                  foreach: bool | None = None, maximize: bool = False, capturable: bool = False,
                  differentiable: bool = False) -> None:
-        check_lr(lr)
-        check_not_negative(eps=eps)
-        check_betas(betas)
-        check_not_negative(weight_decay=weight_decay)
+        check_options(lr, betas, eps, weight_decay)
         super().__init__(params, {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize, "foreach": foreach,
             "capturable": capturable, "decoupled_weight_decay": decoupled_weight_decay, "differentiable": differentiable})

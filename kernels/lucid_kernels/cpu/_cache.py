@@ -182,11 +182,22 @@ class KernelCache:
         for cache in self._caches[0]:
             try:
                 found = cache.load_overload(signature, target_context)
-            except (OSError, EOFError):  # unreadable, or cut off: compile it
+            except OSError:  # unreadable
+                continue
+            except Exception:  # damaged, for which pickle has errors of many kinds
+                self._forget(cache)
                 continue
             if found is not None:
                 return found
         return None
+
+    def _forget(self, cache: Any) -> None:
+        """Begin with an empty list of versions in `cache`, if that can be written: a damaged one cannot be added to."""
+        if cache is self._caches[1]:
+            try:
+                cache.flush()
+            except OSError:
+                pass
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
         """Keep a compiled version for other processes. A full disk is no error."""

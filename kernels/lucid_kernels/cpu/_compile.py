@@ -8,7 +8,7 @@ from typing import Any
 import llvmlite.binding
 import numba
 
-from ._kernel import Kernel
+from ._kernel import Kernel, UnrolledKernel
 from ._parallel import GuardedKernel, ParallelKernel
 from .threads import STARTED_THREADS, choose_layer, get_num_threads
 
@@ -53,6 +53,11 @@ def jit_exact(function: Callable[..., Any]) -> Callable[..., Any]:
 def jit_inline(function: Callable[..., Any]) -> Callable[..., Any]:
     """As `jit_exact`, but inlined whatever its size: a loop with a call does not vectorise."""
     return _compiled(function, EXACT, forceinline=True)
+
+
+def jit_unrolled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """As `jit_exact`, for loops over elements at places that are read: several at a time save up to a fifth of the time."""
+    return _compiled(function, EXACT, UnrolledKernel)
 
 
 def jit_strict(function: Callable[..., Any], inline: bool = False) -> Callable[..., Any]:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import llvmlite.binding as llvm
+from llvmlite import ir
 from numba.core import codegen, dispatcher, typed_passes, types, untyped_passes
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
@@ -31,6 +32,25 @@ _codegen: Any = codegen
 SMALL = 500
 
 
+def _forbid_runtime_unrolling(module: ir.Module) -> None:
+    """Mark the loops of `module`, so that LLVM does not unroll those whose number of iterations it does not know.
+
+    It would for CPUs whose model names a large buffer of instructions: eight copies of a vectorised loop, and another loop for
+    the rest. That was a quarter of the time for machine code, 0.8 of 14 s for the digits net's kernels. The option
+    ``-unroll-runtime`` would also change what Numba compiles for others.
+    """
+    hint = module.add_metadata([ir.MetaDataString(module, "llvm.loop.unroll.runtime.disable")])
+    mark = module.add_metadata([hint, None])
+    mark.operands = (mark, hint)  # the first refers to the mark itself: so LLVM knows a loop's
+    for function in module.functions:
+        before = set()
+        for block in function.blocks:
+            before.add(block)
+            end = block.terminator
+            if end is not None and end.opname == "br" and not before.isdisjoint(end.operands):  # back to the head of a loop
+                end.set_metadata("llvm.loop", mark)
+
+
 class _NoMachineCode:
     """The code generator, for what Numba does with a library after it has emitted it."""
 
@@ -47,10 +67,17 @@ class _Library(JITCodeLibrary):
     """
 
     optimised = True
+    unrolled = False
 
     def __init__(self, codegen: Any, name: str) -> None:
         super().__init__(codegen, name)
         self.larger: dict[InnerLibrary, None] = {}  # what it calls, directly or not, and does not contain
+
+    def add_ir_module(self, module: Any) -> None:
+        """Add the code of a function."""
+        if not self.unrolled:
+            _forbid_runtime_unrolling(module)
+        super().add_ir_module(module)
 
     def _link(self) -> None:
         """Link the small functions that it calls, and optimise it."""
@@ -140,6 +167,10 @@ class InnerLibrary(_Library):
         return _NoMachineCode()
 
 
+class _UnrolledLibrary(InnerLibrary):
+    unrolled = True
+
+
 class LoopLibrary(InnerLibrary):
     """Code that only calls inner functions: optimising it where it is linked is enough."""
 
@@ -148,6 +179,8 @@ class LoopLibrary(InnerLibrary):
 
 class NumbaLibrary(InnerLibrary):
     """Code of a function of Numba's own, such as `np.empty`, for a kernel that calls it: mostly without loops."""
+
+    unrolled = True  # a user's functions may link it
 
     def add_ir_module(self, module: Any) -> None:
         """Add it, unless it is what C would call."""
@@ -200,14 +233,20 @@ class _InnerCompiler(_ShortPipeline):
         super().__init__(typing_context, target_context, library, args, result, flags, *rest)
 
 
-class _LoopCompiler(_InnerCompiler):
+class LoopCompiler(_InnerCompiler):
+    """Compiles a loop that threads share."""
+
     library = LoopLibrary
 
 
-def inner(function: Callable[..., Any], options: dict[str, Any], loop: bool = False) -> Any:
+class _UnrolledCompiler(_InnerCompiler):
+    library = _UnrolledLibrary
+
+
+def inner(function: Callable[..., Any], options: dict[str, Any], compiler: type[_InnerCompiler] = _InnerCompiler) -> Any:
     """`function` for calls from compiled code only."""
     options = {**options, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    return CPUDispatcher(function, None, options, _LoopCompiler if loop else _InnerCompiler)
+    return CPUDispatcher(function, None, options, compiler)
 
 
 @contextlib.contextmanager
@@ -299,6 +338,7 @@ class Kernel(CPUDispatcher):
     """A jitted function that Python calls; kernels that call it get its other self, `inner`."""
 
     function_compiler: type[KernelCompiler] = KernelCompiler
+    inner_compiler: type[_InnerCompiler] = _InnerCompiler
 
     def __init__(
         self, function: Callable[..., Any], locals: Any = None, targetoptions: Any = None, pipeline_class: Any = _KernelPipeline
@@ -312,7 +352,7 @@ class Kernel(CPUDispatcher):
     @functools.cached_property
     def inner(self) -> Any:
         """What kernels call. A process that finds all its kernels on disk never makes one."""
-        return inner(self.py_func, self._inner_options)
+        return inner(self.py_func, self._inner_options, self.inner_compiler)
 
     @property
     def _numba_type_(self) -> Any:
@@ -329,3 +369,9 @@ class Kernel(CPUDispatcher):
                 for environment in compiled._find_referenced_environments():
                     compiled.library.codegen.set_env(environment.env_name, environment)
         return entry
+
+
+class UnrolledKernel(Kernel):
+    """A kernel whose loops LLVM may unroll where other kernels call it."""
+
+    inner_compiler = _UnrolledCompiler

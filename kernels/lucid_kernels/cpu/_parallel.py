@@ -21,7 +21,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from ._kernel import Kernel, KernelCompiler, inner
+from ._kernel import Kernel, KernelCompiler, LoopCompiler, inner
 from .threads import STARTED_THREADS, THREADS
 
 _VARIABLES = {"lucid_num_threads": THREADS, "lucid_started_threads": STARTED_THREADS}
@@ -182,7 +182,7 @@ def split_loop(function: Callable[..., Any], options: dict[str, Any]) -> Callabl
     namespace = {**function.__globals__, "_launch": launch}
     module = ast.fix_missing_locations(ast.Module([task, definition], []))
     exec(compile(module, function.__code__.co_filename, "exec"), namespace, scope)
-    namespace[task.name] = inner(scope[task.name], options, loop=True)
+    namespace[task.name] = inner(scope[task.name], options, LoopCompiler)
     split: Callable[..., Any] = scope[function.__name__]
     return split
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
-from ._compile import jit_exact, jit_parallel
+from ._compile import jit_exact, jit_parallel, jit_unrolled
 from ._layout import GRAIN, Array, contiguous
 from ._pool import empty
 
@@ -43,7 +43,7 @@ def view_of(shape: tuple[int, ...], lengths: tuple[int, ...], axis: int) -> View
     return View(shape[axis] * step, step, shape[axis], math.prod(lengths[:axis]), lengths[axis], width)
 
 
-@jit_exact
+@jit_unrolled
 def _read(x, indices, y, first, last, view):
     """y = x at the indices of lines first..last, of `width` each, of a row of x. Whether all are in range; others count as 0."""
     step, length, width = np.uint64(view.step), np.uint64(view.length), np.uint64(view.width)
@@ -92,7 +92,7 @@ def _combined(kind, old, new):
     return new
 
 
-@jit_exact
+@jit_unrolled
 def _write(target, indices, source, each, left, right, view, kind):
     """Combine columns left..right of a row of indices with a row of the target, in their order. Whether all are in range.
 

@@ -322,7 +322,7 @@ def total(x: Array, view: View) -> Array:
     """The sums (outer, inner), in float64 but for those of short rows, which have the dtype of `x`."""
     outer, length, inner = view
     if inner == 1 and length <= _SHORT_ROW:
-        with np.errstate(all="ignore"), blas.one_thread:  # OpenBLAS would take threads, which spin afterwards
+        with blas.one_thread:  # OpenBLAS would take threads, which spin afterwards
             return x.reshape(outer, length) @ np.ones((length, 1), x.dtype)
     flat = x.reshape(-1)
     if inner == 1:
@@ -383,5 +383,4 @@ def logsumexp(x: Array, view: View) -> Array:
     _logsumexp_rows(x.reshape(-1), length, pieces, peaks, totals)
     peaks, totals = (a.reshape(outer, pieces).astype(np.float64) for a in (peaks, totals))
     peak = peaks.max(axis=1, keepdims=True)
-    with np.errstate(divide="ignore", over="ignore"):  # log(0) where all elements are -inf
-        return np.asarray(np.log((totals * np.exp(peaks - peak)).sum(axis=1, keepdims=True)) + peak)
+    return np.asarray(np.log((totals * np.exp(peaks - peak)).sum(axis=1, keepdims=True)) + peak)

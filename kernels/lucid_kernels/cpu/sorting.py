@@ -12,7 +12,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from ._compile import jit_exact, jit_parallel
+from ._compile import jit_exact, jit_parallel, jit_unrolled
 from ._layout import GRAIN, Array, chunk, chunks, contiguous
 from ._pool import empty
 
@@ -25,7 +25,7 @@ _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
 
 
-@jit_exact
+@jit_unrolled
 def _float_keys(x: Any, bits: Any, keys: Any, descending: bool) -> None:
     sign = np.uint64(1) << np.uint64(8 * bits.itemsize - 1)
     turn = sign + (sign - np.uint64(1)) if descending else np.uint64(0)
@@ -56,7 +56,7 @@ def integer_keys(x: Array, low: Any, high: Any, descending: bool) -> Array:
     return edge - wide if descending else wide - edge
 
 
-@jit_exact
+@jit_unrolled
 def _insertion_sort(words: Any, count: int) -> None:
     for i in range(1, count):
         word, j = words[i], i
@@ -66,7 +66,7 @@ def _insertion_sort(words: Any, count: int) -> None:
         words[j] = word
 
 
-@jit_exact
+@jit_unrolled
 def _radix_sort(words: Any, spare: Any, counts: Any) -> Any:
     """Sort words by their upper halves, stably; in `words` or `spare`, whichever is returned."""
     size = np.uint64(words.shape[0])
@@ -129,7 +129,7 @@ def _finish(keys: Any, words: Any, places: Any) -> bool:
     return True
 
 
-@jit_exact
+@jit_unrolled
 def _order(keys: Any, wide: bool, words: Any, spare: Any, counts: Any, places: Any) -> None:
     """The places of the keys of a row in their order. Wide keys are overwritten."""
     if wide and _finish(keys, _sort_halves(keys, words, spare, counts, places), places):

@@ -152,12 +152,13 @@ def test_processes_share_a_folder(installed: pathlib.Path, tmp_path: pathlib.Pat
     assert run(installed, LUCID_CACHE_DIR=chosen) == ("loaded", "")
 
 
-def test_a_damaged_file_is_compiled_again(installed: pathlib.Path) -> None:
+def test_damaged_files_are_compiled_again(installed: pathlib.Path) -> None:
     run(installed)
-    for path in (installed / BESIDE).glob("elementwise._relu-*.nbc"):
-        path.write_bytes(b"")
-    assert run(installed)[0] == "compiled"
-    assert run(installed)[0] == "loaded"
+    for ending, damage in (("nbc", lambda data: data[:100]), ("nbi", lambda data: b"\0" * len(data))):
+        for path in (installed / BESIDE).glob(f"elementwise._relu-*.{ending}"):
+            path.write_bytes(damage(path.read_bytes()))
+        assert run(installed) == ("compiled", "")
+    assert run(installed) == ("loaded", "")
 
 
 LOADED = """

@@ -142,6 +142,28 @@ def test_functions_are_linked_before_or_after_they_are_optimised(small: int, mon
     assert of_a_user(x, y) == (2, 30)
 
 
+def _follow(places: Any, steps: int) -> Any:
+    place = 0
+    for _ in range(steps):
+        place = places[place]
+    return place
+
+
+def test_loops_that_llvm_may_unroll() -> None:
+    """Those of `jit_unrolled` and of a user's functions, but no others."""
+    places = np.array([2, 0, 1])
+    for compile_function, forbidden in ((_compile.jit_exact, True), (_compile.jit_unrolled, False), (numba.njit, False)):
+        function = compile_function(_follow)
+        if not isinstance(function, _kernel.Kernel):
+            code = function
+            assert function(places, 4) == 2
+        else:
+            code = function.inner
+            code.compile((numba.typeof(places), numba.int64))
+        (compiled,) = code.overloads.values()
+        assert ("llvm.loop.unroll.runtime.disable" in str(compiled.library._final_module)) == forbidden
+
+
 @jit
 def _polynomial(x: Any, n: int) -> Any:
     return x * x * x + n * x * n // 2
