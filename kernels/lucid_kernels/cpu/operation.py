@@ -12,6 +12,7 @@ from lucid_kernels.expression import Node, Program, plan
 from ._layout import Array
 from .fused import SHORTEST_ROW, fused
 
+_LARGEST = 1e38  # numbers beyond may be infinite as float32
 
 @functools.cache
 def _program(names: tuple[str, ...], dtype: Any, count: int) -> Program:
@@ -40,9 +41,16 @@ def operation(names: tuple[str, ...], *operands: Any, out: Array | None = None) 
     broadcast array would be read: NumPy's loops are as fast.
     """
     dtype = next(operand.dtype for operand in operands if isinstance(operand, np.ndarray))
-    arrays = [np.asarray(operand, dtype) for operand in operands]  # numbers that are too large are infinite
+    arrays = [operand if isinstance(operand, np.ndarray) else _as_array(operand, dtype) for operand in operands]
     program = _served(names, dtype, *[array.shape for array in arrays])
     if program is None:
         return None
     computed: Array = fused(*arrays, program=program, out=out)
     return computed
+
+
+def _as_array(number: float, dtype: Any) -> Array:
+    if -_LARGEST < number < _LARGEST:
+        return np.asarray(number, dtype)
+    with np.errstate(over="ignore"):  # numbers that are too large are infinite
+        return np.asarray(number, dtype)
