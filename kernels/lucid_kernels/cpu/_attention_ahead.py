@@ -31,14 +31,14 @@ def add_rows(ahead: Any, operand: int, address: int, pitch: int, width: int, row
 
 
 @jit
-def ask(ahead: Any, count: int) -> None:
-    """Ask for the next `count` rows, if there are any."""
-    if ahead[0, 0] < ahead.shape[0] - 1:
-        _ask(ahead, count)
+def pending(ahead: Any) -> bool:
+    """Whether there are rows to ask for. Loops look once: to look at each row of scores took 15 % of the time of softmax."""
+    return ahead[0, 0] < ahead.shape[0] - 1
 
 
 @jit
-def _ask(ahead: Any, count: int) -> None:
+def ask(ahead: Any, count: int) -> None:
+    """Ask for the next `count` rows, or for what is left of them."""
     operand, row = ahead[0, 0], ahead[0, 1]
     for _ in range(count):
         while operand < ahead.shape[0] - 1 and row == ahead[operand + 1, 3]:

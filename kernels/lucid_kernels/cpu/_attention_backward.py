@@ -6,7 +6,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from ._attention_ahead import PER_ROW, add_rows, ask, rows_ahead
+from ._attention_ahead import PER_ROW, add_rows, ask, pending, rows_ahead
 from ._attention_microkernels import fill_hidden
 from ._attention_products import add_seeing, add_seen, score_products
 from ._attention_tiles import (
@@ -40,7 +40,7 @@ def _score_gradients(scores: Any, kept: bool, gradients: Any, rows: int, mask: A
     """
     one, zero, lanes = scores.dtype.type(1), scores.dtype.type(0), VECTOR_BYTES // scores.itemsize
     log2_e, slope = scores.dtype.type(LOG2_E), scale * scores.dtype.type(1 / LOG2_E)
-    factor = one if has_mask else scale
+    factor, asks = one if has_mask else scale, pending(ahead)
     for first in range(0, rows, lanes):
         last = min(first + lanes, rows)
         length = whole_runs(min(seen, visible + (last - 1) * step))
@@ -52,7 +52,8 @@ def _score_gradients(scores: Any, kept: bool, gradients: Any, rows: int, mask: A
                     row = scores[r][: min(seen, visible + r * step)]
                     add_mask(row, mask[min(query + r, mask.shape[0] - 1)][key:], scale)
                 row_gradients(scores, gradients, r, length, factor, lse[r] * log2_e, dots[r], slope)
-            ask(ahead, PER_ROW)
+            if asks:
+                ask(ahead, PER_ROW)
         if min(seen, visible + first * step) < length:
             if not kept:
                 fill_hidden(scores, first, last, length, visible, step, seen, one, zero)

@@ -8,7 +8,7 @@ import numba
 import numpy as np
 
 from . import _math
-from ._attention_ahead import PER_ROW, ask, rows_ahead
+from ._attention_ahead import PER_ROW, ask, pending, rows_ahead
 from ._attention_microkernels import fill_hidden, row_maxima, scale_rows
 from ._attention_products import add_seen, score_products
 from ._attention_tiles import (
@@ -19,6 +19,7 @@ from ._attention_tiles import (
     ask_for,
     columns_from,
     exponentials,
+    keep,
     rows_of,
     store_rows,
     transpose,
@@ -52,17 +53,19 @@ def _softmax(scores: Any, rows: int, mask: Any, has_mask: bool, scale: Any, visi
     for r in range(rows):
         after = _math.maximum(largest[r], kept[r])
         # Nothing to see so far: exp(-inf - 0) is 0, exp(-inf + inf) is not.
-        shift = after if after > -np.inf else zero
-        kept[r] = _math.exp2_nonpositive(largest[r] - shift)
+        kept[r] = _math.exp2_nonpositive(largest[r] - (after if after > -np.inf else zero))
         largest[r] = after
-    pitch = powers.shape[2]
-    for r in range(rows):
-        length, whole = _length(r // lanes * lanes, lanes, visible, step, seen)
-        after = largest[r]
-        shift = after if after > -np.inf else zero
-        total[r] = total[r] * kept[r] + exponentials(scores, r, length, scale if whole else one, shift, powers, place)
-        place += pitch
-        ask(ahead, PER_ROW)
+    keeps, asks = powers.shape[0] > 0, pending(ahead)
+    for first in range(0, rows, lanes):
+        length, whole = _length(first, lanes, visible, step, seen)
+        factor = scale if whole else one
+        for r in range(first, min(first + lanes, rows)):
+            shift = largest[r] if largest[r] > -np.inf else zero
+            total[r] = total[r] * kept[r] + exponentials(scores, r, length, factor, shift)
+            if keeps:
+                keep(scores, r, length, powers, place + r * powers.shape[2])
+            if asks:
+                ask(ahead, PER_ROW)
 
 
 @jit

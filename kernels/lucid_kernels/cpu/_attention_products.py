@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._attention_ahead import PER_BLOCK, ask
+from ._attention_ahead import PER_BLOCK, ask, pending
 from ._compile import jit
 from ._products import COLUMN_BLOCK_BYTES, ROW_BLOCK, block, block_of_transposed
 
@@ -19,11 +19,13 @@ def score_products(a: Any, b: Any, scores: Any, rows: int, seen: int, count: int
 
     As for `multiply`, all are C-contiguous, and rows and columns are rounded up to whole blocks.
     """
+    asks = pending(ahead)
     for column in range(0, seen, COLUMN_BLOCK_BYTES // a.itemsize):
         first = max(0, column - visible + 1) // ROW_BLOCK * ROW_BLOCK * step
         for row in range(first, rows, ROW_BLOCK):
             block(a, b, scores, row, column, 0, count, False)
-            ask(ahead, PER_BLOCK)
+            if asks:
+                ask(ahead, PER_BLOCK)
 
 
 @jit
@@ -32,10 +34,12 @@ def add_seen(scores: Any, b: Any, c: Any, rows: int, seen: int, visible: int, st
 
     What is hidden in the scores is 0.
     """
+    asks = pending(ahead)
     for column in range(0, c.shape[1], COLUMN_BLOCK_BYTES // c.itemsize):
         for row in range(0, rows, ROW_BLOCK):
             block(scores, b, c, row, column, 0, min(seen, visible + (row + ROW_BLOCK - 1) * step), accumulate)
-            ask(ahead, PER_BLOCK)
+            if asks:
+                ask(ahead, PER_BLOCK)
 
 
 @jit

@@ -1,7 +1,7 @@
 """What attention does with one tile of scores besides the products: rows of queries and keys, softmax, hidden scores.
 
-Loops over a tile have a constant number of iterations (`_RUN`): LLVM makes whole vectors of them. With the length that a causal
-mask leaves in each row, half of a row of 128 were scalar exponentials, one by one.
+Loops over a row take whole runs of `_RUN` elements: LLVM makes vectors of them. With the length that a causal mask leaves in each
+row, half of a row of 128 were scalar exponentials, one by one.
 """
 from __future__ import annotations
 
@@ -146,27 +146,26 @@ def add_mask(row: Any, mask: Any, scale: Any) -> None:
 
 
 @jit
-def _run(scores: Any, row: int, start: int) -> Any:
-    """A run of a row, as an array that owns nothing: counting references took 4 % of the time of short sequences."""
-    return _carray(pointer(scores, scores.ctypes.data + (row * scores.shape[1] + start) * scores.itemsize), (_RUN,))
+def _row_of(scores: Any, row: int, length: int) -> Any:
+    """The first elements of a row, as an array that owns nothing: counting references took 4 % of the time of short sequences."""
+    return _carray(pointer(scores, scores.ctypes.data + row * scores.shape[1] * scores.itemsize), (length,))
 
 
 @jit
-def exponentials(scores: Any, row: int, length: int, scale: Any, shift: Any, powers: Any, place: int) -> Any:
-    """row = 2 ** (row * scale - shift) for whole runs of a row of scores, where no exponent is positive; returns the sum.
-
-    They are written to `powers` as well, unless that is empty, from `place` on.
-    """
-    total = scores.dtype.type(0)
-    for start in range(0, length, _RUN):
-        part = _run(scores, row, start)
-        for c in range(_RUN):
-            e = _math.exp2_nonpositive(part[c] * scale - shift)
-            part[c] = e
-            total += e
-        if powers.shape[0] > 0:
-            keep_run(part, powers, place + start)
+def exponentials(scores: Any, row: int, length: int, scale: Any, shift: Any) -> Any:
+    """row = 2 ** (row * scale - shift) for whole runs of a row of scores, where no exponent is positive; returns the sum."""
+    total, part = scores.dtype.type(0), _row_of(scores, row, length)
+    for c in range(whole_runs(length)):
+        e = _math.exp2_nonpositive(part[c] * scale - shift)
+        part[c] = e
+        total += e
     return total
+
+
+@jit
+def keep(scores: Any, row: int, length: int, powers: Any, place: int) -> None:
+    """Write a part of a row to `powers`, from `place` on."""
+    keep_run(_row_of(scores, row, length), powers, place)
 
 
 @jit
@@ -183,10 +182,9 @@ def scaled_rows(place: Any, heads: int, n: int, count: int, width: int, factors:
 @jit
 def kept_row_gradients(powers: Any, gradients: Any, row: int, length: int, dot: Any, scale: Any) -> None:
     """Gradients become power * (gradient - dot) * scale, for whole runs of a row."""
-    for start in range(0, length, _RUN):
-        part, other = _run(powers, row, start), _run(gradients, row, start)
-        for c in range(_RUN):
-            other[c] = part[c] * (other[c] - dot) * scale
+    part, other = _row_of(powers, row, length), _row_of(gradients, row, length)
+    for c in range(whole_runs(length)):
+        other[c] = part[c] * (other[c] - dot) * scale
 
 
 @jit
@@ -194,9 +192,8 @@ def row_gradients(scores: Any, gradients: Any, row: int, length: int, factor: An
     """Scores become 2 ** (score * factor - shift), the probabilities p, gradients p * (gradient - dot) * scale, for whole runs of
     a row. Where a score is hidden, and may be larger than `shift`, both may be anything.
     """
-    for start in range(0, length, _RUN):
-        part, other = _run(scores, row, start), _run(gradients, row, start)
-        for c in range(_RUN):
-            p = _math.exp2_nonpositive(part[c] * factor - shift)
-            part[c] = p
-            other[c] = p * (other[c] - dot) * scale
+    part, other = _row_of(scores, row, length), _row_of(gradients, row, length)
+    for c in range(whole_runs(length)):
+        p = _math.exp2_nonpositive(part[c] * factor - shift)
+        part[c] = p
+        other[c] = p * (other[c] - dot) * scale

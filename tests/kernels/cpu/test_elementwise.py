@@ -147,6 +147,9 @@ def test_tails():
     assert elementwise.sigmoid(np.float32([-np.inf, -1e4, 1e4, np.inf])).tolist() == [0, 0, 1, 1]
     x = np.float32([-86, -88, -88.6])  # subnormal numbers
     np.testing.assert_allclose(elementwise.sigmoid(x), 1 / (1 + np.exp(-x.astype(np.float64))), rtol=1e-5, atol=1.5e-45)
+    x = np.linspace(-86, 20, 100_001, dtype=np.float32)
+    exact = 1 / (1 + np.exp(-x.astype(np.float64)))
+    assert np.max(np.abs(elementwise.sigmoid(x) - exact) / np.spacing(exact.astype(np.float32))) <= 2.5
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
