@@ -26,6 +26,7 @@ Pull = Callable[[Any, Any], Sequence[Any]]
 Rule = Callable[..., Pull]
 _new = object.__new__
 _PAIRS = 1 << 20  # of elements: the least whose arrays, of different shapes, are looked at as large ones
+_FEW = _PAIRS // LARGE  # elements of the second array, with fewer of which there are not as many pairs
 _differentiable = frozenset(dtype for dtype in _dtypes.ALL if _dtypes.is_differentiable(dtype))
 
 
@@ -250,6 +251,28 @@ class UnaryOp(Op):
         return out
 
 
+class ViewOp(Op):
+    """`Op` for one input and one output that shares its memory: the same, without the loops."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str, rule: Rule | None = None) -> None:
+        super().__init__(name, rule, view=True)
+
+    def __call__(self, a: Any, **attributes: Any) -> Any:
+        try:
+            array = run(self.kernel, (a._array,), attributes)
+        except Exception as error:
+            raise explain(self.name, (a,), error) from error
+        out = wrap(array)
+        if a._node is not None and self.rule is not None:
+            flags = grad_mode.get()
+            if flags & GRAD:
+                self._record(out, array, [a._node], (a,), attributes, flags)
+        connect_view(out, a, lambda t: self(t, **attributes))
+        return out
+
+
 def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating: bool = False,
                 alike: Pull | None = None, saves: bool = False) -> Callable[[Any, Any], Tensor]:
     """A binary operation as a function: the hot path of arithmetic.
@@ -276,7 +299,7 @@ def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating:
                 flags = modes()
                 if flags <= GRAD:
                     try:
-                        many = x.size >= LARGE or (x.size * y.size >= _PAIRS and x.shape != y.shape)
+                        many = x.size >= LARGE or (y.size >= _FEW and x.shape != y.shape and x.size * y.size >= _PAIRS)
                         array = TABLES[kind][large if many else name](x, y)
                     except MemoryError:
                         array = run(name, (x, y))  # tries again after emptying the cache, and says what had no memory

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from .. import _clock as clock
-from ..backends import LARGE, TABLES, run
-from ..backends.destinations import OF_TENSORS, PLAIN_COMPLEX, entry_into, share_partly
+from ..backends import ARITHMETIC, LARGE, TABLES, run
+from ..backends.destinations import OF_TENSORS, PLAIN_COMPLEX, TERNARY, entry_into, share_partly
 from ..tensor import Tensor, version_box, wrap
 from .errors import explain
 from .grad_mode import GRAD
@@ -36,15 +36,17 @@ def refuse_shared(destination: Tensor, arguments: Iterable[Any]) -> None:
 
 
 def overwrite(target: Tensor, name: str, operands: Sequence[Any], **attributes: Any) -> bool:
-    """Write what the kernel `name`, one of `PLAIN` or `add_scaled`, computes of `target` and `operands` into `target`, if that is
-    all that there is to do; False, with nothing done, otherwise.
+    """Write what the kernel `name`, one of `PLAIN`, `TERNARY` or `add_scaled`, computes of `target` and `operands` into
+    `target`, if that is all that there is to do; False, with nothing done, otherwise.
 
-    So it is for floating-point arrays of one shape and dtype on the CPU, small or complex ones, each with memory of its own, and
-    numbers, of which nothing is recorded. This takes a third of the time of `Overwriting`, which can do everything.
+    So it is for floating-point or complex arrays of one shape and dtype on the CPU, each with memory of its own, and numbers, of
+    which nothing is recorded, but for arithmetic of large ones. This takes a third of the time of `Overwriting`, which can do
+    everything.
     """
     array = target._array
     dtype, shape = array.dtype, array.shape
-    if (dtype.kind != "f" or array.size >= LARGE) and (dtype.kind != "c" or name not in PLAIN_COMPLEX):
+    large = array.size >= LARGE and name in ARITHMETIC  # another entry of the table does those
+    if (dtype.kind != "f" or large) and (dtype.kind != "c" or name not in PLAIN_COMPLEX):
         return False
     if array.__class__ is not np.ndarray or array.base is not None:
         return False
@@ -58,7 +60,7 @@ def overwrite(target: Tensor, name: str, operands: Sequence[Any], **attributes: 
             arrays.append(other)
             if operand._node is not None:
                 tracked = True
-        elif len(arrays) == 1 and name in OF_TENSORS:
+        elif name in TERNARY or (len(arrays) == 1 and name in OF_TENSORS):
             return False
         elif operand.__class__ in (float, int) or (operand.__class__ is complex and dtype.kind == "c"):
             arrays.append(operand)

@@ -25,6 +25,7 @@ from . import (
     reductions,
     resampling,
     scans,
+    small_formulas,
     sorting,
 )
 from .device import Device
@@ -87,6 +88,18 @@ def _add_scaled(a: np.ndarray, b: np.ndarray, *, alpha: float, out: np.ndarray |
     from lucid_kernels.cpu import combination as kernels
 
     return kernels.add_scaled(a, b, alpha=alpha, out=out)
+
+
+def _with_two(name: str, small: Callable[..., Any]) -> Callable[..., Any]:
+    """`addcmul` or `addcdiv` by our kernel for large arrays."""
+    def kernel(x: np.ndarray, a: np.ndarray, b: np.ndarray, *, value: float, out: np.ndarray | None = None) -> Any:
+        if x.size < lazy.LARGE or not _combined(x, a, b):
+            return small(x, a, b, value=value, out=out)
+        from lucid_kernels.cpu import combination as kernels
+
+        return getattr(kernels, name)(x, a, b, value=value, out=out)
+
+    return kernel
 
 
 def _leaky_relu(x: np.ndarray, *, slope: float, out: np.ndarray | None = None) -> Any:
@@ -152,6 +165,7 @@ def _depthwise(name: str) -> Callable[..., Any]:
     return call
 
 
+TABLE |= {name: _with_two(name, TABLE[name]) for name in ("addcmul", "addcdiv")}
 TABLE |= {"lerp": _lerp, "add_scaled": _add_scaled, "power": _power, "cast": _cast}
 TABLE["linear"] = _linear
 TABLE["exp"] = _exp
@@ -162,6 +176,7 @@ TABLE |= elementwise.table(np)
 TABLE |= large_elementwise.table(TABLE)
 _small_leaky_relu, TABLE["leaky_relu"] = TABLE["leaky_relu"], _leaky_relu
 lazy.kernels("lucid_kernels.cpu", TABLE)
+TABLE |= small_formulas.table(TABLE)
 
 
 def _copy(target: np.ndarray, source: np.ndarray) -> None:

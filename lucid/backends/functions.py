@@ -30,6 +30,16 @@ trunc where
 """.split()
 
 
+_LARGEST_HALF = 65504.0
+
+
+def _representable(number: float, dtype: np.dtype) -> float:
+    """`number`, or infinity where a float dtype ends before: NumPy's conversion warns, in the name of a module of its own."""
+    if dtype.kind != "f" or number != number or abs(number) <= float(np.finfo(dtype).max):
+        return number
+    return math.copysign(math.inf, number)
+
+
 def wide(x: Array) -> Array:
     """`x` as float32 if it holds half-precision numbers, which are only stored, not computed with."""
     return x.astype(np.float32) if x.dtype in HALVES else x
@@ -87,6 +97,10 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
 
     @entry
     def clip(x: Array, low: Array | None, high: Array | None, *, out: Array | None = None) -> Array:
+        if low.__class__ is float and not -_LARGEST_HALF < low < _LARGEST_HALF:
+            low = _representable(low, x.dtype)
+        if high.__class__ is float and not -_LARGEST_HALF < high < _LARGEST_HALF:
+            high = _representable(high, x.dtype)
         if x.dtype.kind != "V":
             return x.clip(low, high, out=out)  # half of the time of xp.clip, which comes to this
         return write(x.clip(low, high).astype(x.dtype), out)  # the result for bfloat16 is float32
@@ -107,6 +121,16 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
     def add_scaled(a: Array, b: Array, *, alpha: float, out: Array | None = None) -> Array:
         """``a + alpha * b``; `out` may be either."""
         return xp.add(a, b * alpha, out=out)
+
+    @entry
+    def addcmul(x: Array, a: Array, b: Array, *, value: float, out: Array | None = None) -> Array:
+        """``x + value * a * b``; `out` may be any of them."""
+        return xp.add(x, a * b * value, out=out)
+
+    @entry
+    def addcdiv(x: Array, a: Array, b: Array, *, value: float, out: Array | None = None) -> Array:
+        """``x + value * a / b``; `out` may be any of them."""
+        return xp.add(x, a / b * value, out=out)
 
     @entry
     def conj(x: Array) -> Array:
@@ -405,10 +429,17 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
         edges = (0, *boundaries, x.shape[axis])
         return tuple(x[(*lead, slice(a, b))] for a, b in zip(edges[:-1], edges[1:], strict=True))
 
+    @entry
+    def unbind(x: Array, *, axis: int) -> tuple[Array, ...]:
+        lead = (slice(None),) * axis
+        return tuple([x[(*lead, place, ...)] for place in range(x.shape[axis])])  # with Ellipsis: an element is a view, too
+
     # NumPy warns of inf - inf in the name of the module that calls its ufuncs: this one, where that is ignored. Its methods call
     # them from a module of NumPy's.
     ufuncs: Any = np
     add_up, multiply_up = (ufuncs.add.reduce, ufuncs.multiply.reduce) if xp is np else (xp.sum, xp.prod)
+    any_of, all_of = (ufuncs.logical_or.reduce, ufuncs.logical_and.reduce) if xp is np else (xp.any, xp.all)
+    largest_of, smallest_of = (ufuncs.maximum.reduce, ufuncs.minimum.reduce) if xp is np else (xp.max, xp.min)
 
     # Sums of half-precision numbers are accumulated in float32 and rounded once.
     @entry
@@ -431,12 +462,22 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
         return multiply_up(x, axis=axis, keepdims=keepdims, dtype=dtype)
 
     @entry
+    def nansum(x: Array, *, axis: Any, keepdims: bool) -> Array:
+        wider = wide(x)
+        numbers = xp.where(wider == wider, wider, wider.dtype.type(0))
+        return add_up(numbers, axis=axis, keepdims=keepdims).astype(x.dtype, copy=False)
+
+    @entry
     def max(x: Array, *, axis: Any, keepdims: bool) -> Array:
-        return wide(x).max(axis=axis, keepdims=keepdims).astype(x.dtype, copy=False)
+        if x.dtype in HALVES:
+            return largest_of(x.astype(np.float32), axis=axis, keepdims=keepdims).astype(x.dtype)
+        return largest_of(x, axis=axis, keepdims=keepdims)
 
     @entry
     def min(x: Array, *, axis: Any, keepdims: bool) -> Array:
-        return wide(x).min(axis=axis, keepdims=keepdims).astype(x.dtype, copy=False)
+        if x.dtype in HALVES:
+            return smallest_of(x.astype(np.float32), axis=axis, keepdims=keepdims).astype(x.dtype)
+        return smallest_of(x, axis=axis, keepdims=keepdims)
 
     @entry
     def max_with_indices(x: Array, *, axis: int, keepdims: bool) -> tuple[Array, Array]:
@@ -450,11 +491,11 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
 
     @entry
     def any(x: Array, *, axis: Any, keepdims: bool) -> Array:
-        return xp.any(x, axis=axis, keepdims=keepdims)
+        return any_of(x, axis=axis, keepdims=keepdims)
 
     @entry
     def all(x: Array, *, axis: Any, keepdims: bool) -> Array:
-        return xp.all(x, axis=axis, keepdims=keepdims)
+        return all_of(x, axis=axis, keepdims=keepdims)
 
     @entry
     def argmax(x: Array, *, axis: int | None, keepdims: bool) -> Array:

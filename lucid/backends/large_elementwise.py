@@ -18,7 +18,7 @@ Array = Any
 Kernel = Callable[..., Any]
 
 # Elements from which a kernel is faster: of functions at which NumPy is slow, and of others, as on one thread it gains nothing.
-_CHOICES = {"maximum": LARGE, "minimum": LARGE, "sqrt": LARGE, "neg": 1 << 19, "abs": 1 << 19}
+_CHOICES = {"maximum": LARGE, "minimum": LARGE, "sqrt": LARGE, "fmod": LARGE, "hypot": LARGE, "neg": 1 << 19, "abs": 1 << 19}
 _POOLED = ("ceil cos cosh exp2 expm1 floor log log10 log1p log2 sin sinh square tan trunc arctan arcsin arccos arcsinh arccosh "
            "arctanh").split()
 _NEW_PAGES = 32 << 20  # bytes; malloc keeps less than that

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..autograd.inplace import write
 from ..autograd.overwrite import overwrite, refuse_shared
-from ..backends.destinations import PLAIN, SCALED
+from ..backends.destinations import PLAIN, SCALED, TERNARY
 from ..tensor import Tensor
 from . import (
     _matrices,
@@ -124,15 +124,21 @@ def inplace(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """The method that writes the result of `function` into the tensor itself and returns it."""
     single = getattr(function, "single", False)
     name = function.__name__
-    others = function.__code__.co_argcount - 1 if single and name in PLAIN else -1  # beside `self`; -1: `overwrite` does not do
+    plain = {"value": 1} if name in TERNARY else {}
+    # Beside `self`; -1: `overwrite` does not do.
+    others = 2 if plain else function.__code__.co_argcount - 1 if single and name in PLAIN else -1
 
-    def scaled(self: Tensor, args: Any, alpha: Any = None, **rest: Any) -> bool:
-        return (name in SCALED and alpha.__class__ in (float, int) and not rest
-                and overwrite(self, "add_scaled", args, alpha=SCALED[name] * alpha))
+    def scaled(self: Tensor, args: Any, alpha: Any = None, value: Any = None, **rest: Any) -> bool:
+        factor = value if plain else alpha
+        if factor.__class__ not in (float, int) or rest or not (plain or name in SCALED):
+            return False
+        if plain:
+            return alpha is None and overwrite(self, name, args, value=factor)
+        return value is None and overwrite(self, "add_scaled", args, alpha=SCALED[name] * factor)
 
     @functools.wraps(function)
     def method(self: Tensor, *args: Any, **keywords: Any) -> Tensor:
-        if len(args) == others and (overwrite(self, name, args) if not keywords else scaled(self, args, **keywords)):
+        if len(args) == others and (overwrite(self, name, args, **plain) if not keywords else scaled(self, args, **keywords)):
             return self
         if single:
             refuse_shared(self, (*args, *keywords.values()) if keywords else args)

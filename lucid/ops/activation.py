@@ -10,7 +10,7 @@ from .. import _dtypes
 from ..autograd.errors import type_name
 from ..autograd.op import Op, Pull, UnaryOp
 from ..tensor import Tensor
-from ._large import fused_if_large
+from ._large import fused_formula, fused_if_large
 from ._operands import array_api_names, canonical_dim, promote, require_tensor
 from ._out import accepts_out
 from .comparison import clip, where
@@ -245,7 +245,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     return _leaky_relu(require_floating("leaky_relu", input), slope=negative_slope)
 
 
-@fused_if_large
+@fused_formula
 def elu(input: Tensor, alpha: float = 1.0) -> Tensor:
     """`input` where it is positive, else ``alpha * (exp(input) - 1)``.
 
@@ -256,7 +256,7 @@ def elu(input: Tensor, alpha: float = 1.0) -> Tensor:
     return where(input <= 0, expm1(clip(input, max=0)) * alpha, input)
 
 
-@fused_if_large
+@fused_formula
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """``log(1 + exp(beta * input)) / beta``; `input` itself where ``beta * input > threshold``."""
     require_floating("softplus", input)
@@ -291,7 +291,7 @@ def relu6(input: Tensor) -> Tensor:
     return hardtanh(input, 0.0, 6.0)
 
 
-@fused_if_large
+@fused_formula
 def logsigmoid(input: Tensor) -> Tensor:
     """``log(sigmoid(input))``, computed without overflow or cancellation."""
     require_floating("logsigmoid", input)

@@ -262,7 +262,8 @@ def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> 
 @accepts_out(castable=True)
 def floor_divide(input: Operand, other: Operand) -> Tensor:
     """The quotient rounded towards minus infinity. No gradient flows through it."""
-    return _floor_divide(*_divisible("floor_divide", input, other))
+    operands = _divisible("floor_divide", input, other)
+    return _div_floor(*[x.detach() if isinstance(x, Tensor) and x._node is not None else x for x in operands])
 
 
 @accepts_out(castable=True)
@@ -367,7 +368,7 @@ def _anywhere(condition: Tensor | bool) -> bool:
 def _divisible(name: str, input: Operand, other: Operand) -> list[Any]:
     """Both operands, promoted. Raises RuntimeError for integers divided by zero, NotImplementedError for bool and complex."""
     operands = promote(name, input, other)
-    dtype = common_dtype(operands)
+    dtype = next(x._array.dtype for x in operands if isinstance(x, Tensor))
     if dtype.kind in "bc":
         raise NotImplementedError(f'"{name}" not implemented for \'{type_name(dtype)}\'')
     if not _dtypes.is_differentiable(dtype) and _anywhere(operands[1] == 0):

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..autograd.op import Op, Pull
+from ..autograd.op import Pull, ViewOp
 from ..tensor import Tensor
 from ._operands import integers, reduce_to
 
@@ -16,7 +16,7 @@ def _broadcast_rule(needs: Any, x: Tensor, *, shape: tuple[int, ...]) -> Pull:
     return lambda g, y: (reduce_to(g, source),)
 
 
-_broadcast_to = Op("broadcast_to", _broadcast_rule, view=True)
+_broadcast_to = ViewOp("broadcast_to", _broadcast_rule)
 
 
 def expand(input: Tensor, *sizes: Any) -> Tensor:

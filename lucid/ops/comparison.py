@@ -49,13 +49,15 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
         raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype "
                            f"{condition.dtype.name}")
     values = [as_operand("where", value) for value in (input, other)]
-    device = next((t.device for t in (condition, *values) if isinstance(t, Tensor) and (t.ndim or t.device != "cpu")), "cpu")
     if not any(isinstance(value, Tensor) for value in values):
         dtype = _dtypes.result_type(*[(_dtypes.dtype_of_scalar(v), 0) for v in values])
         values[0] = condition.new_full((), values[0], dtype=dtype)
     values = promote("where", *values)
-    # A 0-d tensor on the CPU joins tensors on a GPU, as in arithmetic.
-    values = [v.to(device) if isinstance(v, Tensor) and v.ndim == 0 and v.device == "cpu" else v for v in values]
+    kind = condition._array.__class__
+    if any(isinstance(v, Tensor) and v._array.__class__ is not kind for v in values):
+        # A 0-d tensor on the CPU joins tensors on a GPU, as in arithmetic.
+        device = next((t.device for t in (condition, *values) if isinstance(t, Tensor) and (t.ndim or t.device != "cpu")), "cpu")
+        values = [v.to(device) if isinstance(v, Tensor) and v.ndim == 0 and v.device == "cpu" else v for v in values]
     return _where(condition, *values)
 
 
@@ -69,12 +71,10 @@ SPECIAL_METHODS = {"where": _where_method}
 
 
 def _compare(op: Op, a: Any, b: Any) -> Tensor:
-    try:
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
         x, y = a._array, b._array
         if x.dtype is y.dtype and x.__class__ is y.__class__:
             return op(a, b)
-    except AttributeError:
-        pass
     return op(*promote(op.name, a, b))
 
 

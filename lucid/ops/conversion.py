@@ -42,7 +42,7 @@ def _cast_rule(needs: Any, x: Tensor, *, dtype: np.dtype) -> Any:
     return pull
 
 
-_cast = Op("cast", _cast_rule)
+_cast = UnaryOp("cast", _cast_rule)
 _copy = UnaryOp("copy", lambda needs, x, axes=None: lambda g, y: (g,))
 _conj: Op = UnaryOp("conj", lambda needs, x: lambda g, y: (_conj(g),))
 _real = Op("real", lambda needs, x: lambda g, y: (_cast(g, dtype=np.result_type(g.dtype, np.complex64)),), view=True)
@@ -169,8 +169,11 @@ def to(input: Tensor, *args: Any, **keywords: Any) -> Tensor:
     ``to(device, dtype)``, ``to(other)``, ``to(memory_format=...)``. Returns `input` itself if nothing changes, unless
     ``copy=True``. Takes and raises what `destination` does.
     """
-    if len(args) == 1 and args[0] is input._array.dtype and not keywords:  # what layers ask at the end of mixed precision
-        return input
+    if len(args) == 1 and not keywords:
+        if args[0] is input._array.dtype:  # what layers ask at the end of mixed precision
+            return input
+        if args[0].__class__ is str and args[0] == "cpu" and input._array.__class__ is np.ndarray:
+            return input
     return convert(input, destination(*args, **keywords))
 
 
@@ -184,6 +187,13 @@ def convert(input: Tensor, target: Destination) -> Tensor:
     if target.memory_format is not None and target.memory_format is not format_of(result._array):
         return clone(result, memory_format=target.memory_format)
     return clone(result) if target.copy and result is input else result
+
+
+def _as(input: Tensor, dtype: Any, memory_format: Any) -> Tensor:
+    """`to` of a dtype, for methods named after one."""
+    if memory_format is not preserve_format:
+        return to(input, dtype, memory_format=memory_format)
+    return input if input._array.dtype == dtype else _cast(input, dtype=dtype)
 
 
 def type(input: Tensor, dtype: Any = None, non_blocking: builtins.bool = False) -> Any:
@@ -228,62 +238,62 @@ cuda = gpu
 
 def half(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
     """`input` as float16."""
-    return to(input, _dtypes.float16, memory_format=memory_format)
+    return _as(input, _dtypes.float16, memory_format)
 
 
 def bfloat16(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
     """`input` as bfloat16."""
-    return to(input, _dtypes.bfloat16, memory_format=memory_format)
+    return _as(input, _dtypes.bfloat16, memory_format)
 
 
 def cfloat(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
     """`input` as complex64."""
-    return to(input, _dtypes.complex64, memory_format=memory_format)
+    return _as(input, _dtypes.complex64, memory_format)
 
 
 def cdouble(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
     """`input` as complex128."""
-    return to(input, _dtypes.complex128, memory_format=memory_format)
+    return _as(input, _dtypes.complex128, memory_format)
 
 
 def float(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
     """`input` as float32."""
-    return to(input, _dtypes.float32, memory_format=memory_format)
+    return _as(input, _dtypes.float32, memory_format)
 
 
 def double(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
     """`input` as float64."""
-    return to(input, _dtypes.float64, memory_format=memory_format)
+    return _as(input, _dtypes.float64, memory_format)
 
 
 def int(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
     """`input` as int32."""
-    return to(input, _dtypes.int32, memory_format=memory_format)
+    return _as(input, _dtypes.int32, memory_format)
 
 
 def long(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
     """`input` as int64."""
-    return to(input, _dtypes.int64, memory_format=memory_format)
+    return _as(input, _dtypes.int64, memory_format)
 
 
 def short(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
     """`input` as int16."""
-    return to(input, _dtypes.int16, memory_format=memory_format)
+    return _as(input, _dtypes.int16, memory_format)
 
 
 def char(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
     """`input` as int8."""
-    return to(input, _dtypes.int8, memory_format=memory_format)
+    return _as(input, _dtypes.int8, memory_format)
 
 
 def byte(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
     """`input` as uint8."""
-    return to(input, _dtypes.uint8, memory_format=memory_format)
+    return _as(input, _dtypes.uint8, memory_format)
 
 
 def bool(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
     """`input` as bool: False where it is zero."""
-    return to(input, _dtypes.bool_, memory_format=memory_format)
+    return _as(input, _dtypes.bool_, memory_format)
 
 
 def copy_(self: Tensor, src: Tensor, non_blocking: Any = False) -> Tensor:

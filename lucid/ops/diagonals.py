@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..autograd.op import Op, Pull
+from ..autograd.op import Op, Pull, ViewOp
 from ..tensor import Tensor
 from ._operands import canonical_dim, require_tensor
 from ._out import accepts_out
@@ -23,7 +23,7 @@ def _diagonal_scatter_rule(needs: Any, x: Tensor, *, shape: Any, offset: int, ax
 
 _tril: Op = Op("tril", lambda needs, x, *, k: lambda g, y: (_tril(g, k=k),))
 _triu: Op = Op("triu", lambda needs, x, *, k: lambda g, y: (_triu(g, k=k),))
-_diagonal = Op("diagonal", _diagonal_rule, view=True)
+_diagonal = ViewOp("diagonal", _diagonal_rule)
 _diagonal_scatter = Op("diagonal_scatter", _diagonal_scatter_rule)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from .. import _dtypes
-from ..autograd.op import Op, Pull
+from ..autograd.op import Op, Pull, UnaryOp
 from ..tensor import Tensor
 from ._operands import array_api_names, canonical_dim
 from ._out import accepts_out
@@ -46,13 +46,13 @@ def _max_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool) -> Pull:
     return pull
 
 
-_amax = Op("max", _amax_rule, keeps=True)
-_amin = Op("min", _amax_rule, keeps=True)
-_max_all = Op("max", _max_rule, keeps=True)
-_min_all = Op("min", _max_rule, keeps=True)
+_amax = UnaryOp("max", _amax_rule, keeps=True)
+_amin = UnaryOp("min", _amax_rule, keeps=True)
+_max_all = UnaryOp("max", _max_rule, keeps=True)
+_min_all = UnaryOp("min", _max_rule, keeps=True)
 _max_with_indices = Op("max_with_indices", selected_rule, keeps=(1,), outputs=(0,))
 _min_with_indices = Op("min_with_indices", selected_rule, keeps=(1,), outputs=(0,))
-_argmax, _argmin = Op("argmax"), Op("argmin")
+_argmax, _argmin = UnaryOp("argmax"), UnaryOp("argmin")
 
 
 def _extremum(name: str, whole: Op, along: Op, elementwise: Any, input: Tensor, dim: Any, keepdim: bool) -> Any:

@@ -26,15 +26,15 @@ class Formula:
     """A traced function of tensors, for arguments of these `kinds`. Call it with tensors, None where `function` reads nothing.
 
     `function` returns tensors, or None for results that there are not; `places` are those of the tensors. Its gradients are
-    formulas too, traced when they are first needed.
+    formulas too, traced when they are first needed. `by_steps` is the program's.
     """
 
-    def __init__(self, name: str, function: Function, kinds: Sequence[Kind]) -> None:
-        self.name, self.function, self.kinds = name, function, tuple(kinds)
+    def __init__(self, name: str, function: Function, kinds: Sequence[Kind], by_steps: bool = False) -> None:
+        self.name, self.function, self.kinds, self.by_steps = name, function, tuple(kinds), by_steps
         results = self._trace()
         self.places = tuple(place for place, result in enumerate(results) if result is not None)
         arrays = [result._array for result in results if result is not None]
-        self.program = Program([array.node for array in arrays])
+        self.program = Program([array.node for array in arrays], by_steps)
         self.results: list[Kind] = [(array.dtype, array.ndim > 0) for array in arrays]
         self.differentiable = tuple(i for i, (dtype, _) in enumerate(self.results) if _dtypes.is_differentiable(dtype))
         self._op = Op("fused", self._rule if self.differentiable else None, outputs=self.differentiable)
@@ -71,7 +71,7 @@ class Formula:
         found = self._gradients.get((needs, present))
         if found is None:
             kinds = [*[self.results[place] for place in present], *self.kinds]
-            found = Formula(self.name, functools.partial(self._backward, needs, present), kinds)
+            found = Formula(self.name, functools.partial(self._backward, needs, present), kinds, self.by_steps)
             self._gradients[needs, present] = found
         return found
 
@@ -152,13 +152,16 @@ def fuse(function: Callable[..., Any] | None = None) -> Callable[..., Any]:
     arguments, and for arguments that are written; RuntimeError for tensors on several devices and for shapes that do not
     broadcast.
     """
-    if function is None:
-        return fuse
+    return fuse if function is None else fused(function)
+
+
+def fused(function: Callable[..., Any], by_steps: bool = False) -> Callable[..., Any]:
+    """`fuse`; with `by_steps`, small arrays on the CPU take no kernel."""
     name = getattr(function, "__qualname__", repr(function))
     formulas: dict[Any, tuple[Formula, Callable[..., Any]]] = {}
 
     @functools.wraps(function)
-    def fused(*arguments: Any, **keywords: Any) -> Any:
+    def computed(*arguments: Any, **keywords: Any) -> Any:
         tensors: list[Tensor] = []
         key, places = list[Any](), set()
         for value in (*arguments, *keywords.values()) if keywords else arguments:
@@ -184,11 +187,11 @@ def fuse(function: Callable[..., Any] | None = None) -> Callable[..., Any]:
         if found is None:
             if len(formulas) >= _MOST_FORMULAS:
                 formulas.clear()
-            found = formulas[whole] = _trace(name, function, arguments, keywords)
+            found = formulas[whole] = _trace(name, function, arguments, keywords, by_steps)
         formula, assemble = found
         return assemble(formula(*tensors))
 
-    return fused
+    return computed
 
 
 @functools.cache
@@ -205,7 +208,7 @@ def _on_one_device(name: str, tensors: list[Tensor]) -> list[Tensor]:
     return [tensor.to(device) for tensor in tensors]
 
 
-def _trace(name: str, function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any]
+def _trace(name: str, function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any], by_steps: bool
            ) -> tuple[Formula, Callable[[tuple[Tensor, ...]], Any]]:
     """The formula of a function for such arguments, and what makes its value of the results of the formula."""
     assemble: Callable[[tuple[Tensor, ...]], Any] = tuple
@@ -226,7 +229,7 @@ def _trace(name: str, function: Callable[..., Any], arguments: tuple[Any, ...], 
     # Not the tensors themselves: the formula would keep their memory.
     template = [wrap(None) if isinstance(value, Tensor) else value for value in values]
     kinds = [(value._array.dtype, value._array.ndim > 0) for value in values if isinstance(value, Tensor)]
-    return Formula(name, flat, kinds), assemble
+    return Formula(name, flat, kinds, by_steps), assemble
 
 
 def _only(results: tuple[Tensor, ...]) -> Tensor:

@@ -15,7 +15,7 @@ import numpy as np
 from ..autograd.accumulation import SlicePull
 from ..autograd.errors import type_name
 from ..autograd.inplace import update
-from ..autograd.op import Op, Pull
+from ..autograd.op import Op, Pull, ViewOp
 from ..tensor import Tensor
 from ._index import FULL, check_bounds, expand_masks, index_tensor, is_basic, is_mask, own, restate, split_index
 from ._operands import fitted, reduce_to, require_tensor, shape_of
@@ -52,7 +52,7 @@ def _put_rule(needs: Any, x: Tensor, values: Any, *, index: Any, accumulate: boo
     return pull
 
 
-_slice = Op("getitem", _slice_rule, view=True)
+_slice = ViewOp("getitem", _slice_rule)
 _pick = Op("getitem", _pick_rule)
 _place_slice = Op("scatter_new", lambda needs, g, *, shape, index, unique: lambda gg, y: (_slice(gg, index=index),))
 _place_picked = Op("scatter_new", lambda needs, g, *, shape, index, unique: lambda gg, y: (_pick(gg, index=index),))

@@ -4,7 +4,7 @@ from __future__ import annotations
 import math
 
 from ..tensor import Tensor
-from ._large import fused_if_large
+from ._large import fused_formula
 from ._operands import require_tensor
 from .activation import require_floating
 from .comparison import where
@@ -15,7 +15,7 @@ from .unary import log
 __all__ = ()  # functions of nn.functional only
 
 
-@fused_if_large
+@fused_formula
 def _huber(input: Tensor, target: Tensor, delta: float) -> Tensor:
     difference = require_floating("huber_loss", input - target)
     distance = difference.abs()
@@ -43,7 +43,7 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
     return _reduced(loss * weight, reduction)
 
 
-@fused_if_large
+@fused_formula
 def _poisson(input: Tensor, target: Tensor, log_input: bool, eps: float) -> Tensor:
     return input.exp() - target * input if log_input else input - target * log(input + eps)
 

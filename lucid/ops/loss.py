@@ -11,7 +11,7 @@ from ..autograd.grad_mode import is_grad_enabled
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor
 from ._index import check_bounds
-from ._large import fused_if_large
+from ._large import fused_formula
 from ._operands import require_tensor
 from .activation import log_softmax, log_softmax_grad, logsigmoid, require_floating
 from .broadcasting import broadcast_tensors
@@ -227,18 +227,18 @@ def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_a
 
 
 # ---- regression ----------------------------------------------------------------------------------------------------------
-@fused_if_large
+@fused_formula
 def _squared_difference(input: Tensor, target: Tensor) -> Tensor:
     difference = _difference("mse_loss", input, target)
     return difference * difference
 
 
-@fused_if_large
+@fused_formula
 def _distance(input: Tensor, target: Tensor) -> Tensor:
     return (input - target).abs()
 
 
-@fused_if_large
+@fused_formula
 def _smooth_distance(input: Tensor, target: Tensor, beta: float) -> Tensor:
     difference = _difference("smooth_l1_loss", input, target)
     distance = difference.abs()
@@ -284,22 +284,22 @@ def _difference(name: str, input: Tensor, target: Tensor) -> Tensor:
 
 
 # ---- binary cross entropy --------------------------------------------------------------------------------------------------
-@fused_if_large
+@fused_formula
 def _bounded_cross_entropy(input: Tensor, target: Tensor) -> Tensor:
     return (target - 1) * clip(log1p(-input), min=-100) - target * clip(log(input), min=-100)
 
 
-@fused_if_large
+@fused_formula
 def _bounded_cross_entropy_grad(input: Tensor, target: Tensor, g: Tensor) -> Tensor:
     return g * (input - target) / clip((1 - input) * input, min=1e-12)
 
 
-@fused_if_large
+@fused_formula
 def _cross_entropy_of_logits(input: Tensor, target: Tensor) -> Tensor:
     return (1 - target) * input - logsigmoid(input)
 
 
-@fused_if_large
+@fused_formula
 def _weighted_cross_entropy_of_logits(input: Tensor, target: Tensor, pos_weight: Tensor) -> Tensor:
     return (1 - target) * input - logsigmoid(input) * ((pos_weight - 1) * target + 1)
 
@@ -363,13 +363,13 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
 
 
 # ---- divergence ------------------------------------------------------------------------------------------------------------
-@fused_if_large
+@fused_formula
 def _divergence(input: Tensor, target: Tensor) -> Tensor:
     empty = target == 0
     return where(empty, 0.0, target * log(where(empty, 1.0, target))) - target * input
 
 
-@fused_if_large
+@fused_formula
 def _divergence_of_logarithms(input: Tensor, target: Tensor) -> Tensor:
     return target.exp() * (target - input)
 

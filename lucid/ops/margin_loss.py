@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..tensor import Tensor
-from ._large import fused_if_large
+from ._large import fused_formula
 from ._operands import require_tensor
 from .activation import logsigmoid, require_floating
 from .arithmetic import minimum
@@ -40,7 +40,7 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
     return _reduced(clip(-target * (input1 - input2) + margin, min=0), reduction)
 
 
-@fused_if_large
+@fused_formula
 def _soft_margin(input: Tensor, target: Tensor) -> Tensor:
     return -logsigmoid(target * input)
 

@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from .. import _dtypes
-from ..autograd.op import Op, Pull
+from ..autograd.op import Op, Pull, UnaryOp
 from ..tensor import Tensor
 from ._operands import array_api_names, require_tensor
 from ._out import accepts_out
@@ -32,8 +32,8 @@ def _std_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool, correction: 
     return lambda g, y: (_var_gradient((g / (y * 2)).masked_fill(y == 0, 0), x, axis, keepdims, correction),)
 
 
-_var = Op("var", _var_rule)
-_std = Op("std", _std_rule, keeps=True)
+_var = UnaryOp("var", _var_rule)
+_std = UnaryOp("std", _std_rule, keeps=True)
 
 
 def _moment(op: Op, input: Tensor, dim: Any, unbiased: bool | None, keepdim: bool, correction: float | None) -> Tensor:

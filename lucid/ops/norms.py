@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import _dtypes
 from ..autograd.errors import type_name
-from ..autograd.op import Op, Pull
+from ..autograd.op import Pull, UnaryOp
 from ..tensor import Tensor
 from ._operands import array_api_names, canonical_dims, require_tensor
 from ._out import accepts_out
@@ -46,8 +46,8 @@ def _norm_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool, order: floa
     return pull
 
 
-_norm2 = Op("norm2", _norm2_rule, keeps=True)
-_norm = Op("norm", _norm_rule, keeps=True)
+_norm2 = UnaryOp("norm2", _norm2_rule, keeps=True)
+_norm = UnaryOp("norm", _norm_rule, keeps=True)
 
 
 @accepts_out

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..autograd.op import Op, Pull
+from ..autograd.op import Pull, ViewOp
 from ..tensor import Tensor
 from ._operands import canonical_dim, canonical_dims, integers
 
@@ -15,7 +15,7 @@ def _transpose_rule(needs: Any, x: Tensor, *, axes: tuple[int, ...]) -> Pull:
     return lambda g, y: (_transpose(g, axes=inverse),)
 
 
-_transpose = Op("transpose", _transpose_rule, view=True)
+_transpose = ViewOp("transpose", _transpose_rule)
 
 
 def permute(input: Tensor, *dims: Any) -> Tensor:

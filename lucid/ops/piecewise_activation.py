@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from ..autograd.inplace import write
 from ..tensor import Tensor
-from ._large import fused_if_large
+from ._large import fused_formula
 from ._operands import require_tensor
 from ._out import accepts_out
 from .activation import elu, leaky_relu, require_floating, softplus, tanh
@@ -23,44 +23,44 @@ def _apply(function: Callable[[Tensor], Tensor], input: Tensor, inplace: bool) -
 
 
 # ---- the formulas --------------------------------------------------------------------------------------------------------
-@fused_if_large
+@fused_formula
 def _hardsigmoid(x: Tensor) -> Tensor:
     return where((x > -3) & (x < 3), x / 6 + 0.5, clip(x.detach() / 6 + 0.5, 0.0, 1.0))
 
 
-@fused_if_large
+@fused_formula
 def _hardswish(x: Tensor) -> Tensor:
     low, high = x <= -3, x >= 3
     middle = where(low | high, 0.0, x)  # an infinity in the branch not taken would make its gradient NaN
     return where(low, x.detach() * 0, where(high, x, middle * (middle / 6 + 0.5)))
 
 
-@fused_if_large
+@fused_formula
 def _celu(x: Tensor, alpha: float) -> Tensor:
     return where(x <= 0, (clip(x, max=0) / alpha).expm1() * alpha, x)
 
 
-@fused_if_large
+@fused_formula
 def _selu(x: Tensor) -> Tensor:
     return elu(x, _SELU_ALPHA) * _SELU_SCALE
 
 
-@fused_if_large
+@fused_formula
 def _mish(x: Tensor) -> Tensor:
     return x * tanh(softplus(x))
 
 
-@fused_if_large
+@fused_formula
 def _above(x: Tensor, threshold: float, value: float) -> Tensor:
     return where(x <= threshold, value, x)
 
 
-@fused_if_large
+@fused_formula
 def _prelu(x: Tensor, weight: Tensor) -> Tensor:
     return where(x > 0, x, x * weight)
 
 
-@fused_if_large
+@fused_formula
 def _randomly_sloped(x: Tensor, slopes: Tensor) -> Tensor:
     return where(x <= 0, x * slopes, x)
 
@@ -117,7 +117,7 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
     return _apply(lambda x: _above(x, threshold, value), input, inplace)
 
 
-@fused_if_large
+@fused_formula
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """`input` moved towards 0 by `lambd`, and 0 within `lambd` of it. RuntimeError for a negative `lambd`."""
     require_floating("softshrink", input)
@@ -127,20 +127,20 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 
 @accepts_out
-@fused_if_large
+@fused_formula
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """`input`, and 0 within `lambd` of 0."""
     require_floating("hardshrink", input)
     return where((input >= -lambd) & (input <= lambd), input.detach() * 0, input)
 
 
-@fused_if_large
+@fused_formula
 def tanhshrink(input: Tensor) -> Tensor:
     """``input - tanh(input)``."""
     return input - tanh(require_tensor("tanhshrink", input))
 
 
-@fused_if_large
+@fused_formula
 def softsign(input: Tensor) -> Tensor:
     """``input / (1 + |input|)``."""
     return input / (require_tensor("softsign", input).abs() + 1)

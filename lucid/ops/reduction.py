@@ -5,7 +5,7 @@ from typing import Any
 
 from .. import _dtypes
 from ..autograd.errors import type_name
-from ..autograd.op import Op, Pull
+from ..autograd.op import Op, Pull, UnaryOp
 from ..tensor import Tensor
 from ._operands import array_api_names, require_tensor
 from ._out import accepts_out
@@ -71,11 +71,23 @@ def _logsumexp_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool) -> Pul
     return pull
 
 
-_sum = Op("sum", _sum_rule)
-_mean = Op("mean", _mean_rule)
-_prod = Op("prod", _prod_rule, keeps=True)
-_any, _all = Op("any"), Op("all")
-_logsumexp = Op("logsumexp", _logsumexp_rule, keeps=True)
+def _nansum_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool) -> Pull:
+    shape = x._array.shape
+
+    def pull(g: Tensor, y: Any) -> tuple[Tensor]:
+        from .comparison import where
+
+        return (where(x.isnan(), 0.0, spread(g, shape, axis, keepdims)),)
+
+    return pull
+
+
+_sum = UnaryOp("sum", _sum_rule)
+_mean = UnaryOp("mean", _mean_rule)
+_prod = UnaryOp("prod", _prod_rule, keeps=True)
+_nansum = UnaryOp("nansum", _nansum_rule)
+_any, _all = UnaryOp("any"), UnaryOp("all")
+_logsumexp = UnaryOp("logsumexp", _logsumexp_rule, keeps=True)
 
 
 @accepts_out(in_its_dtype=True)
@@ -150,11 +162,15 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any 
     """The sum over `dim` with NaN taken as 0."""
     if require_tensor("nansum", input).is_complex():
         raise RuntimeError("nansum does not support complex inputs")
-    return sum(_without_nan(input), dim, keepdim, dtype=dtype)
+    return _sum_of_numbers(input, dim, keepdim, dtype)
 
 
-def _without_nan(input: Tensor) -> Tensor:
-    return input.masked_fill(input.isnan(), 0) if _dtypes.is_differentiable(input.dtype) else input
+def _sum_of_numbers(input: Tensor, dim: Any, keepdim: bool, dtype: Any) -> Tensor:
+    if not _dtypes.is_differentiable(input._array.dtype):
+        return sum(input, dim, keepdim, dtype=dtype)
+    if dtype is not None:
+        return sum(input.masked_fill(input.isnan(), 0), dim, keepdim, dtype=dtype)
+    return _nansum(input, axis=kernel_axes(dim, input._array.ndim), keepdims=keepdim)
 
 
 @accepts_out(castable=True, refusal=NotImplementedError)
@@ -168,6 +184,5 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any
         raise RuntimeError("nanmean does not support complex inputs")
     if not _dtypes.is_differentiable(require_tensor("nanmean", input).dtype):
         return mean(input, dim, keepdim, dtype=dtype)  # which says what is wrong
-    count = sum(~input.detach().isnan(), dim, keepdim)
-    total = sum(_without_nan(input), dim, keepdim, dtype=dtype)
-    return total / count
+    count = sum(input.detach() == input.detach(), dim, keepdim)
+    return _sum_of_numbers(input, dim, keepdim, dtype) / count

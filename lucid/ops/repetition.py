@@ -4,11 +4,15 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _dtypes
+from ..autograd.op import Op
 from ..tensor import Tensor
 from ._operands import canonical_dim, integers, require_tensor
 from .broadcasting import expand
-from .creation import arange, tensor
+from .creation import arange
+from .padding import pad
 from .shape import ravel, reshape, unsqueeze
+
+_bag_numbers = Op("bag_numbers")  # of "bags" of places, one for each element
 
 METHODS = ("repeat", "tile", "repeat_interleave")
 
@@ -58,12 +62,13 @@ def _repeated(input: Tensor, repeats: Any, dim: int | None) -> Tensor:
     dim = canonical_dim(dim, input.ndim)
     length = input._array.shape[dim]
     if isinstance(repeats, Tensor) and repeats.numel() > 1:
-        counts = repeats.tolist()
-        if len(counts) != length:
-            raise RuntimeError(f"repeats must have the same size as input along dim, but got repeats.size(0) = {len(counts)} "
-                               f"and input.size({dim}) = {length}")
-        index = tensor([i for i, n in enumerate(counts) for _ in range(n)], dtype=_dtypes.int64, device=input.device)
-        return input.index_select(dim, index)
+        if repeats.numel() != length:
+            raise RuntimeError("repeats must have the same size as input along dim, but got repeats.size(0) = "
+                               f"{repeats.numel()} and input.size({dim}) = {length}")
+        if (repeats < 0).any():
+            raise RuntimeError("repeats can not be negative")
+        edges = pad(repeats.to(input.device, _dtypes.int64).cumsum(0), (1, 0))
+        return input.index_select(dim, _bag_numbers(edges, count=int(edges[-1])))
     times = int(repeats)
     shape = input._array.shape
     wide = expand(unsqueeze(input, dim + 1), (*shape[:dim + 1], times, *shape[dim + 1:]))

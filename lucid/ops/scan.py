@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _dtypes
-from ..autograd.op import Op, Pull
+from ..autograd.op import Op, Pull, UnaryOp
 from ..tensor import Tensor
 from ._operands import array_api_names, canonical_dim, require_tensor
 from ._out import accepts_out
@@ -69,11 +69,11 @@ def _logcumsumexp_rule(needs: Any, x: Tensor, *, axis: int) -> Pull:
     return pull
 
 
-_cumsum = Op("cumsum", _cumsum_rule)
-_cumprod = Op("cumprod", _cumprod_rule, keeps=True)
+_cumsum = UnaryOp("cumsum", _cumsum_rule)
+_cumprod = UnaryOp("cumprod", _cumprod_rule, keeps=True)
 _cummax = Op("cummax", _running_rule, keeps=(1,), outputs=(0,))
 _cummin = Op("cummin", _running_rule, keeps=(1,), outputs=(0,))
-_logcumsumexp = Op("logcumsumexp", _logcumsumexp_rule, keeps=True)
+_logcumsumexp = UnaryOp("logcumsumexp", _logcumsumexp_rule, keeps=True)
 
 
 def _total_so_far(op: Op, input: Tensor, dim: int, dtype: Any) -> Tensor:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import _dtypes
-from ..autograd.op import Op, Pull
+from ..autograd.op import Op, Pull, ViewOp
 from ..tensor import Tensor
 from ._operands import canonical_dim, canonical_dims, integers, require_tensor
 
@@ -20,7 +20,7 @@ def _reshape_rule(needs: Any, x: Tensor, *, shape: tuple[int, ...]) -> Pull:
     return lambda g, y: (_reshape(g, shape=source),)
 
 
-_reshape = Op("reshape", _reshape_rule, view=True)
+_reshape = ViewOp("reshape", _reshape_rule)
 _reinterpret = Op("view_dtype", view=True)
 
 

@@ -12,7 +12,6 @@ from ..tensor import Tensor
 from ._operands import canonical_dim, require_tensor
 from ._out import accepts_out
 from .creation import zeros
-from .shape import squeeze
 
 METHODS = ("narrow", "select", "split", "split_with_sizes", "chunk", "tensor_split", "unbind", "hsplit", "vsplit", "dsplit",
            "select_scatter", "slice_scatter")
@@ -39,7 +38,23 @@ def _split_rule(needs: Any, x: Tensor, *, boundaries: tuple[int, ...], axis: int
     return pull
 
 
+def _unbind_rule(needs: Any, x: Tensor, *, axis: int) -> Pull:
+    shape, dtype, device = x._array.shape, x.dtype, x.device
+
+    def pull(gs: Any, y: Any) -> tuple[Tensor]:
+        from .joining import stack
+
+        if shape[axis] == 1:  # of one slice, `gs` is the gradient itself
+            return (gs.unsqueeze(axis),)
+        given = next(g for g in gs if g is not None)
+        parts = [*gs, *[None] * (shape[axis] - len(gs))]
+        return (stack([zeros(given.shape, dtype=dtype, device=device) if g is None else g for g in parts], axis),)
+
+    return pull
+
+
 split_op = Op("split", _split_rule, view=True)
+_unbind = Op("unbind", _unbind_rule, view=True)
 
 
 def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
@@ -138,7 +153,7 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     if input._array.shape[dim] == 0:
         return ()
-    return tuple(squeeze(part, dim) for part in split(input, 1, dim))
+    return _unbind(input, axis=dim)
 
 
 def _split_along(name: str, least: int, input: Tensor, indices_or_sections: Any, dim: int) -> tuple[Tensor, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _dtypes
-from ..autograd.op import Op, Pull
+from ..autograd.op import Pull, UnaryOp
 from ..tensor import Tensor
 from ._operands import array_api_names, canonical_dim, require_tensor
 from ._out import accepts_out
@@ -30,7 +30,7 @@ def _median_rule(needs: Any, x: Tensor, *, ignore_nan: bool) -> Pull:
     return pull
 
 
-_median = Op("median", _median_rule, keeps=True)
+_median = UnaryOp("median", _median_rule, keeps=True)
 
 
 def _ranked(input: Tensor, axis: int, keepdim: bool, rank: Any) -> ValuesIndices:

@@ -30,7 +30,24 @@ def _lerp_rule(needs: Any, x: Tensor, end: Tensor, weight: Weight) -> Pull:
     return pull
 
 
+def _addcmul_rule(needs: Any, x: Tensor, a: Tensor, b: Tensor, *, value: float) -> Pull:
+    kept_a, kept_b = a if needs[2] else None, b if needs[1] else None
+    return lambda g, y: (g, None if kept_b is None else g * kept_b * value, None if kept_a is None else g * kept_a * value)
+
+
+def _addcdiv_rule(needs: Any, x: Tensor, a: Tensor, b: Tensor, *, value: float) -> Pull:
+    needs_a, needs_b = needs[1:]
+    kept_a = a if needs_b else None
+
+    def pull(g: Tensor, y: Any) -> tuple[Any, Any, Any]:
+        quotient = g * value / b
+        return g, quotient if needs_a else None, None if kept_a is None else -quotient * (kept_a / b)
+
+    return pull
+
+
 _lerp = Op("lerp", _lerp_rule)
+_addcmul, _addcdiv = Op("addcmul", _addcmul_rule), Op("addcdiv", _addcdiv_rule)
 
 
 @accepts_out(castable=True)
@@ -77,6 +94,8 @@ def _require_dtype(argument: str, tensor: Tensor, dtype: Any) -> None:
 @accepts_out(castable=True)
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
     """``input + value * tensor1 * tensor2``, elementwise with broadcasting. Raises NotImplementedError for bools."""
+    if _alike(input, tensor1, tensor2, value):
+        return _addcmul(input, tensor1, tensor2, value=value)
     product = mul(*_pair("addcmul", tensor1, tensor2))
     if product._array.dtype.kind == require_tensor("addcmul", input)._array.dtype.kind == "b":
         raise NotImplementedError("addcmul is not implemented for bools")
@@ -86,11 +105,22 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) 
 @accepts_out(castable=True)
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
     """``input + value * tensor1 / tensor2``, elementwise with broadcasting. Raises RuntimeError for integers, as PyTorch does."""
+    if _alike(input, tensor1, tensor2, value):
+        return _addcdiv(input, tensor1, tensor2, value=value)
     pair = _pair("addcdiv", tensor1, tensor2)
     if tensor1._array.dtype.kind in "biu" and tensor2._array.dtype.kind in "biu":
         raise RuntimeError("Integer division with addcdiv is no longer supported: convert one of the tensors to a floating-point "
                            "dtype, or write input + value * lucid.div(tensor1, tensor2, rounding_mode=...)")
     return _sum(require_tensor("addcdiv", input), div(*pair), value)
+
+
+def _alike(input: Any, tensor1: Any, tensor2: Any, value: Any) -> bool:
+    """Whether these are three real floating-point tensors of one shape and dtype on one kind of device, and a number."""
+    if not (isinstance(input, Tensor) and isinstance(tensor1, Tensor) and isinstance(tensor2, Tensor)):
+        return False
+    x, a, b = input._array, tensor1._array, tensor2._array
+    return bool(value.__class__ in (int, float) and x.dtype.char in "fd" and x.dtype == a.dtype == b.dtype
+                and x.shape == a.shape == b.shape and x.__class__ is a.__class__ is b.__class__)
 
 
 def _pair(name: str, tensor1: Any, tensor2: Any) -> tuple[Tensor, Tensor]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..autograd.op import Op, Pull, UnaryOp
+from ..autograd.op import Pull, UnaryOp
 from ..tensor import Tensor
 from ._large import fused_if_large, of_input, of_result
 from ._operands import as_floating, require_tensor
@@ -70,11 +70,11 @@ _sign = UnaryOp("sign", _flat_rule)
 _floor = UnaryOp("floor", _flat_rule)
 _ceil = UnaryOp("ceil", _flat_rule)
 _trunc = UnaryOp("trunc", _flat_rule)
-_round = Op("round", _flat_rule)
-_nan_to_num = Op("nan_to_num", _nan_to_num_rule)
-_angle = Op("angle", lambda needs, a: _angle_pull(a))
-_signbit = Op("signbit")
-_isnan, _isinf, _isfinite = Op("isnan"), Op("isinf"), Op("isfinite")
+_round = UnaryOp("round", _flat_rule)
+_nan_to_num = UnaryOp("nan_to_num", _nan_to_num_rule)
+_angle = UnaryOp("angle", lambda needs, a: _angle_pull(a))
+_signbit = UnaryOp("signbit")
+_isnan, _isinf, _isfinite = UnaryOp("isnan"), UnaryOp("isinf"), UnaryOp("isfinite")
 
 
 @accepts_out

@@ -36,6 +36,22 @@ def test_values_shape_and_dtype(dtype: str, axis: Any, keepdims: bool) -> None:
         np.testing.assert_allclose(result, expected[name], rtol=tolerance, atol=tolerance * 100 if name == "sum" else tolerance)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(3, 40_000), (2000, 50), (1000, 70)])
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_products_and_sums_of_numbers(dtype: str, shape: tuple[int, int], axis: int | None) -> None:
+    random = np.random.default_rng(0)
+    x = np.exp(random.uniform(-0.01, 0.01, shape)).astype(dtype)
+    x[0, 0] = -x[0, 0]
+    options = {"axis": axis, "keepdims": False}
+    np.testing.assert_allclose(run("prod", (x,), options), np.prod(x.astype(np.float64), axis), rtol=1e-4)
+    x[:, 7] = np.nan
+    np.testing.assert_allclose(run("nansum", (x,), options), np.nansum(x.astype(np.float64), axis), rtol=1e-5)
+    assert np.isnan(run("prod", (x,), {"axis": 1, "keepdims": False})).all()
+    x[:, 7] = np.inf
+    assert np.isinf(run("nansum", (x,), {"axis": 1, "keepdims": True})).all()
+
+
 def test_norms_of_many_elements_are_exact_to_float32() -> None:
     """Also strided, empty of finite numbers, and too large to square."""
     x = np.random.default_rng(0).standard_normal((1100, 1000)).astype(np.float32)

@@ -130,6 +130,9 @@ TERNARY = [
         b: x + 0.5 * a * b, lambda lib, x, a, b: lib.addcmul(x, a, b, value=0.5)),
     Row("addcdiv", lambda rng: [rng.uniform(0.5, 2, shape) for shape in ((3, 4), (3, 1), (4,))], lambda x, a,
         b: x + 0.5 * a / b, lambda lib, x, a, b: lib.addcdiv(x, a, b, value=0.5)),
+    Row("addcmul", pair(), lambda a, b: a + 0.5 * a * b, lambda lib, a, b: lib.addcmul(a, a, b, value=0.5), variant="one shape"),
+    Row("addcdiv", matrix(), lambda a: a + 0.5 * a / (a * a + 1), lambda lib, a: lib.addcdiv(a, a, a * a + 1, value=0.5),
+        variant="one shape"),
 ]
 
 ROWS = UNARY + BINARY + INTEGERS + OPTIONS + TERNARY

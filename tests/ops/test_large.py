@@ -1,15 +1,16 @@
-"""Operations that run as one kernel on large tensors give what they give on small ones: values, gradients, NaN and infinity."""
+"""Operations that run as one, by a kernel or step by step, give what their own operations give: values, gradients, NaN and infinity."""
 from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 import lucid as _lucid
+from lucid.backends import small_formulas
 from lucid.nn import functional as F
 from lucid.ops import _large
 
@@ -51,17 +52,24 @@ def values_and_gradients(function: Callable[..., Any], *arrays: np.ndarray) -> l
     return [result.detach().numpy() for result in (y, *gradients) if result is not None]
 
 
+def ways(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Formulas are computed by a kernel, then step by step, then by their own operations."""
+    for way, large, many, few in (("kernel", 1, 1, 0), ("steps", sys.maxsize, 0, sys.maxsize), ("plain", sys.maxsize, sys.maxsize, 0)):
+        monkeypatch.setattr(_large, "LARGE", large)
+        monkeypatch.setattr(_large, "MANY", many)
+        monkeypatch.setattr(small_formulas, "_FEW", few)
+        yield way
+
+
 @pytest.fixture
 def agree(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Compares a function of tensors that count as large with the same of tensors that do not."""
+    """Compares what a function of tensors gives in all ways."""
     def compare(function: Callable[..., Any], *arrays: np.ndarray) -> None:
-        results = []
-        for bound in (1, sys.maxsize):
-            monkeypatch.setattr(_large, "LARGE", bound)
-            results.append(values_and_gradients(function, *arrays))
-        for fused, plain in zip(*results, strict=True):
+        results = [values_and_gradients(function, *arrays) for _ in ways(monkeypatch)]
+        for kernel, steps, plain in zip(*results, strict=True):
             # Functions within a unit in the last place of each other are subtracted from 1 or x.
-            np.testing.assert_allclose(fused, plain, rtol=2e-6, atol=5e-7)
+            np.testing.assert_allclose(kernel, plain, rtol=2e-6, atol=5e-7)
+            np.testing.assert_allclose(steps, plain, rtol=2e-6, atol=5e-7)
 
     return compare
 
@@ -80,17 +88,18 @@ def test_functions_of_two_tensors(name: str, agree: Callable[..., None]) -> None
 @pytest.mark.parametrize("dtype", ["float64", "bfloat16"])
 def test_dtypes_devices_and_second_gradients(dtype: str, device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     results = []
-    for bound in (1, sys.maxsize):
-        monkeypatch.setattr(_large, "LARGE", bound)
+    for _ in ways(monkeypatch):
         x = lucid.tensor(NORMAL[0], dtype=getattr(lucid, dtype), device=device, requires_grad=True)
         y = F.elu(x) * F.hardswish(x)
         (first,) = lucid.autograd.grad(y.sum(), x, create_graph=True)
         (second,) = lucid.autograd.grad(first.sum(), x)
         assert y.dtype == first.dtype == second.dtype == x.dtype
         results.append([tensor.detach().cpu().double().numpy() for tensor in (y, first, second)])
-    for fused, plain in zip(*results, strict=True):
+    for kernel, steps, plain in zip(*results, strict=True):
         # Fused, half precision is rounded once at the end.
-        np.testing.assert_allclose(fused, plain, **({"atol": 0.06} if dtype == "bfloat16" else {"rtol": 1e-12, "atol": 1e-14}))
+        tolerance = {"atol": 0.06} if dtype == "bfloat16" else {"rtol": 1e-12, "atol": 1e-14}
+        np.testing.assert_allclose(kernel, plain, **tolerance)
+        np.testing.assert_allclose(steps, plain, **tolerance)
 
 
 def test_complex_targets_and_meta(monkeypatch: pytest.MonkeyPatch) -> None:

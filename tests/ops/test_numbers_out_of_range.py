@@ -38,6 +38,18 @@ def test_as_torch(name: str) -> None:
             assert repr(found[0]) == repr(found[1]), (dtype, value)
 
 
+@pytest.mark.filterwarnings("error")
+def test_bounds_beyond_the_dtype_are_infinite() -> None:
+    assert lucid.tensor([1.0, -math.inf, math.inf]).clamp(-1e300, 1e300).tolist() == [1.0, -math.inf, math.inf]
+    assert lucid.tensor([1.0, 2.0]).clamp(1e300, math.nan).isnan().all()
+
+
+def test_repeats_are_not_negative() -> None:
+    with pytest.raises(RuntimeError, match="negative"):
+        lucid.arange(3).repeat_interleave(lucid.tensor([1, -1, 2]))
+    assert lucid.arange(3).repeat_interleave(lucid.tensor([0, 0, 0])).tolist() == []
+
+
 def test_nothing_is_changed(device: str) -> None:
     x = lucid.ones(3, dtype=lucid.int8, device=device)
     for wrong in (128, 1e10, math.nan):

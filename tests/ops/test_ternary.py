@@ -31,6 +31,23 @@ def test_weight_one_gives_the_end_exactly(device):
     assert lucid.lerp(x, end, 1.0).tolist() == end.tolist()
 
 
+@pytest.mark.parametrize("name", ["addcmul", "addcdiv"])
+@pytest.mark.parametrize("size", [3, 1 << 16])
+def test_tensors_of_one_shape(name, size, device):
+    """Large ones by a kernel, in place of each argument too."""
+    random = np.random.default_rng(0)
+    arrays = [random.uniform(0.5, 2, size).astype(np.float32) for _ in range(3)]
+    x, a, b = [array.astype(np.float64) for array in arrays]
+    expected = x + 0.3 * (a * b if name == "addcmul" else a / b)
+    tensors = [lucid.tensor(array, device=device) for array in arrays]
+    np.testing.assert_allclose(getattr(lucid, name)(*tensors, value=0.3).cpu().numpy(), expected, rtol=3e-7)
+    for place in range(3):
+        given = [t.clone() for t in tensors]
+        getattr(lucid, name)(*given, value=0.3, out=given[place])
+        np.testing.assert_allclose(given[place].cpu().numpy(), expected, rtol=3e-7)
+    np.testing.assert_allclose(getattr(tensors[0], f"{name}_")(*tensors[1:], value=0.3).cpu().numpy(), expected, rtol=3e-7)
+
+
 def test_nan_and_inf(device):
     x = lucid.tensor([np.inf, 1.0, np.nan, 1.0], device=device)
     end = lucid.tensor([np.inf, np.inf, 1.0, -np.inf], device=device)

@@ -1,11 +1,12 @@
 """Serial loops over flat arrays, and the kernels that give them pieces of large arrays on all threads.
 
 Those kernels all look alike, so their text is written here and compiled where a loop first meets arrays of that size. Each
-loop has three: `parallel` hands it chunks, `streaming` inlines it for small blocks, which go past the caches (`_streaming.py`),
-and `in_place` for blocks that replace what they are computed from.
+loop has three kinds: `parallel` hands it chunks, `streaming` inlines it for small blocks, which go past the caches
+(`_streaming.py`), and `replacing` has one name for the result and what that takes the place of.
 """
 from __future__ import annotations
 
+import ast
 import functools
 import sys
 from collections.abc import Callable, Sequence
@@ -15,19 +16,20 @@ import numba
 import numpy as np
 
 from ._address import address_of
-from ._compile import jit_inline, jit_parallel
+from ._compile import jit_exact, jit_inline, jit_parallel
 from ._layout import PARALLEL_FROM, chunk, chunks
-from ._streaming import ask_for, block_for, fence, piece, store_block, stream_block, streams
+from ._parallel import syntax_of
+from ._streaming import ask_for, block_for, fence, piece, stream_block, streams
 
 _GLOBALS = {"numba": numba, "chunk": chunk, "chunks": chunks, "piece": piece, "ask_for": ask_for,
-            "block_for": block_for, "store_block": store_block, "stream_block": stream_block, "fence": fence}  # fmt: skip
+            "block_for": block_for, "stream_block": stream_block, "fence": fence}  # fmt: skip
 
 
-def source(name: str, parameters: Sequence[str], cut: Sequence[str], results: Sequence[str], store: str | None = None) -> str:
+def source(name: str, parameters: Sequence[str], cut: Sequence[str], results: Sequence[str], streamed: bool = False) -> str:
     """The Python text of a kernel that calls `loop` with its `parameters`; of those in `cut` and `results` it passes pieces.
 
-    With `store`, it calls `inlined` for blocks, which 'stream_block' or 'store_block' puts where they belong, and `loop` for the
-    rest of a chunk. Streamed results begin with whole vectors, and do not overlap with what is read.
+    With `streamed`, it calls `inlined` for blocks, which go past the caches, and `loop` for the rest of a chunk; results begin
+    with whole vectors, and do not overlap with what is read.
     """
     first = results[0]
 
@@ -36,19 +38,17 @@ def source(name: str, parameters: Sequence[str], cut: Sequence[str], results: Se
 
     # Names with an underscore are not those of parameters.
     lines = [f"def {name}({', '.join(parameters)}):", f"    for _c in numba.prange(chunks({first}.shape[0])):"]
-    if store is None:
+    if not streamed:
         return "\n".join([*lines, f"        loop({arguments('chunk({}, _c)', 'chunk({}, _c)')})"]) + "\n"
     lines += [f"        {p}_chunk = chunk({p}, _c)" for p in (*cut, *results)]
     lines += [f"        {y}_block = block_for({y})" for y in results]
     lines += [f"        _size, _step = {first}_chunk.shape[0], {first}_block.shape[0]", "        _whole = _size - _size % _step",
               "        for _s in range(0, _whole, _step):"]
-    if store == "stream_block":
-        lines += [f"            ask_for({p}_chunk, _s, {first}_block)" for p in cut]
+    lines += [f"            ask_for({p}_chunk, _s, {first}_block)" for p in cut]
     lines += [f"            inlined({arguments('piece({}_chunk, _s, _step)', '{}_block')})"]
-    lines += [f"            {store}({y}_block, {y}_chunk, _s)" for y in results]
+    lines += [f"            stream_block({y}_block, {y}_chunk, _s)" for y in results]
     rest = "piece({0}_chunk, _whole, _size - _whole)"
-    lines += [f"        loop({arguments(rest, rest)})"]
-    return "\n".join([*lines, "        fence()"] if store == "stream_block" else lines) + "\n"
+    return "\n".join([*lines, f"        loop({arguments(rest, rest)})", "        fence()"]) + "\n"
 
 
 def compile_source(text: str, name: str, file: str, scope: dict[str, Any]) -> Callable[..., None]:
@@ -70,38 +70,58 @@ class Chunked:
         self._function = getattr(loop, "py_func", loop)  # itself where Numba is disabled
         self._numbers = numbers
 
-    def _kernel(self, kind: str, store: str | None = None) -> Callable[..., None]:
+    @functools.cached_property
+    def _parameters(self) -> tuple[str, ...]:
+        names: tuple[str, ...] = self._function.__code__.co_varnames[: self._function.__code__.co_argcount]
+        return names
+
+    def _kernel(self, kind: str, loop: Any, streamed: bool = False) -> Callable[..., None]:
         function = self._function
-        parameters = function.__code__.co_varnames[: function.__code__.co_argcount]
-        *cut, result = parameters[self._numbers :]
+        *cut, result = self._parameters[self._numbers :]
         name = f"{function.__name__}_{kind}"
-        scope = {"__name__": function.__module__, "loop": self.serial}
-        if store is not None:
+        scope = {"__name__": function.__module__, "loop": loop}
+        if streamed:
             scope["inlined"] = jit_inline(function)
-        return compile_source(source(name, parameters, cut, [result], store), name, function.__code__.co_filename, scope)
+        text = source(name, self._parameters, cut, [result], streamed)
+        return compile_source(text, name, function.__code__.co_filename, scope)
 
     @functools.cached_property
     def parallel(self) -> Callable[..., None]:
         """The loop in chunks."""
-        return self._kernel("parallel")
+        return self._kernel("parallel", self.serial)
 
     @functools.cached_property
     def streaming(self) -> Callable[..., None]:
         """The loop in blocks; the result is aligned as a vector, and overlaps with no argument."""
-        return self._kernel("streaming", "stream_block")
+        return self._kernel("streaming", self.serial, streamed=True)
 
-    @functools.cached_property
-    def in_place(self) -> Callable[..., None]:
-        """The loop in blocks; the result may be one of the arguments.
+    @functools.cache  # noqa: B019 - loops live as long as their module
+    def replacing(self, *replaced: str) -> Callable[..., None]:
+        """The loop in chunks, for a result that is also the arguments of the parameters `replaced`.
 
-        LLVM's loop takes one element at a time then, as the one before might have changed it: gelu took 15 times as long.
+        LLVM's loop over two arrays that may overlap takes one element at a time where they do, as the one before might have
+        changed it: gelu took 15 times as long. So the text of the loop gets one name for them. (Blocks that were copied back
+        made relu take 2.5 times as long in the L2 cache.)
         """
-        return self._kernel("in_place", "store_block")
+        node = syntax_of(self._function)
+        node.decorator_list = []
+        for name in ast.walk(node):
+            if isinstance(name, ast.Name) and name.id in replaced:
+                name.id = self._parameters[-1]
+        scope = dict(self._function.__globals__)
+        exec(compile(ast.Module([node], []), self._function.__code__.co_filename, "exec"), scope)
+        return self._kernel("_".join(("replacing", *replaced)), jit_exact(scope[node.name]))
+
+    def in_place(self, *arguments: Any) -> None:
+        """Apply the loop; the result is one of the arguments, or several, and overlaps with no other."""
+        place = address_of(arguments[-1])
+        names = zip(self._parameters[self._numbers :], arguments[self._numbers : -1], strict=False)
+        self.replacing(*[name for name, array in names if address_of(array) == place])(*arguments)
 
     def compile_streaming(self, *dtypes: Any) -> None:
         """Compile what large results take, without any, for `dtypes`: one of all parameters, or one of each. For a warm-up."""
         if streams(sys.maxsize):
-            ones = [np.ones(1, dtype) for dtype in dtypes * (self._function.__code__.co_argcount // len(dtypes))]
+            ones = [np.ones(1, dtype) for dtype in dtypes * (len(self._parameters) // len(dtypes))]
             self.streaming(*[one[0] for one in ones[: self._numbers]], *ones[self._numbers :])
 
     def run(self, *arguments: Any, fresh: bool) -> None:

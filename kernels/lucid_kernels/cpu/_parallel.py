@@ -122,7 +122,7 @@ def _parsed(path: str, modified: float) -> ast.Module:
         return ast.parse(file.read())
 
 
-def _definition(function: Callable[..., Any]) -> ast.FunctionDef:
+def syntax_of(function: Callable[..., Any]) -> ast.FunctionDef:
     """The source of `function`; one that was generated has its text in `__source__`."""
     path, line = function.__code__.co_filename, function.__code__.co_firstlineno
     text = getattr(function, "__source__", None)
@@ -149,7 +149,7 @@ def split_loop(function: Callable[..., Any], options: dict[str, Any]) -> Callabl
     The loop stands at the top level of the function, counts from 0, does not return, and assigns to no name that is used outside
     of it: a sum over the iterations would depend on the threads. Raises TypeError for another form.
     """
-    definition = _definition(function)
+    definition = syntax_of(function)
     loops = [node for node in ast.walk(definition) if _is_parallel(node)]
     if len(loops) != 1 or loops[0] not in definition.body:
         raise TypeError(f"{function.__qualname__}: a parallel kernel has one prange loop, at its top level")

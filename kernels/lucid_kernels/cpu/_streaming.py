@@ -145,29 +145,21 @@ def block_for(typing, array):
     return signature, emit
 
 
-def _emit_block(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any, past_caches: bool) -> Any:
-    block, target = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 1))
-    vectors = _Vectors(builder, block.type.pointee, VECTOR_BYTES // context.get_abi_sizeof(block.type.pointee))
-    for number in range(_VECTORS):
-        value = vectors.load(_at(builder, block, number * vectors.type.count))
-        place = _at(builder, target, arguments[2], number * vectors.type.count)
-        if past_caches:
-            streamed(builder, builder.store(value, builder.bitcast(place, vectors.type.as_pointer()), align=VECTOR_BYTES))
-        else:
-            vectors.store(value, place)
-    return context.get_dummy_value()
-
-
 @_intrinsic
 def stream_block(typing, block, target, start):
     """target[start : start + block.size] = block, past the caches, where a vector may begin at target[start]; not checked."""
-    return types.void(block, target, types.intp), functools.partial(_emit_block, past_caches=True)
+    signature = types.void(block, target, types.intp)
 
+    def emit(context, builder, signature, arguments):
+        block, target = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 1))
+        vectors = _Vectors(builder, block.type.pointee, VECTOR_BYTES // context.get_abi_sizeof(block.type.pointee))
+        for number in range(_VECTORS):
+            value = vectors.load(_at(builder, block, number * vectors.type.count))
+            place = _at(builder, target, arguments[2], number * vectors.type.count)
+            streamed(builder, builder.store(value, builder.bitcast(place, vectors.type.as_pointer()), align=VECTOR_BYTES))
+        return context.get_dummy_value()
 
-@_intrinsic
-def store_block(typing, block, target, start):
-    """target[start : start + block.size] = block; not checked."""
-    return types.void(block, target, types.intp), functools.partial(_emit_block, past_caches=False)
+    return signature, emit
 
 
 def emit_row(builder: ir.IRBuilder, vectors: _Vectors, target: Any, count: Any, value: Callable[[Any, Any], Any],

@@ -1,5 +1,5 @@
-"""Large arrays combined element by element with numbers, masks and one another: `lerp`, `add_scaled`, `leaky_relu`, and choices
-by a mask.
+"""Large arrays combined element by element with numbers, masks and one another: `lerp`, `add_scaled`, `addcmul`, `addcdiv`,
+`leaky_relu`, and choices by a mask.
 
 NumPy does each in several passes, or asks a branch for each element, which takes ten times as long where a mask has no pattern.
 CuPy fuses the first and chooses without branches: its own functions serve there.
@@ -38,6 +38,30 @@ def _add_scaled(alpha: Any, b: Any, a: Any, y: Any) -> None:
 def add_scaled(a: Array, b: Array, *, alpha: float, out: Array | None = None) -> Array:
     """``a + alpha * b`` of two arrays of one floating-point dtype and shape; `out` may be either."""
     return _apply(_add_scaled, a.dtype.type(alpha), b, a, out=out)
+
+
+@_numbers_first
+@jit_exact
+def _addcmul(value: Any, b: Any, a: Any, x: Any, y: Any) -> None:
+    for i in range(y.shape[0]):
+        y[i] = x[i] + value * (a[i] * b[i])
+
+
+@_numbers_first
+@jit_exact
+def _addcdiv(value: Any, b: Any, a: Any, x: Any, y: Any) -> None:
+    for i in range(y.shape[0]):
+        y[i] = x[i] + value * (a[i] / b[i])
+
+
+def addcmul(x: Array, a: Array, b: Array, *, value: float, out: Array | None = None) -> Array:
+    """``x + value * a * b`` of three arrays of one floating-point dtype and shape; `out` may be any of them."""
+    return _apply(_addcmul, x.dtype.type(value), b, a, x, out=out)
+
+
+def addcdiv(x: Array, a: Array, b: Array, *, value: float, out: Array | None = None) -> Array:
+    """``x + value * a / b``, as `addcmul`."""
+    return _apply(_addcdiv, x.dtype.type(value), b, a, x, out=out)
 
 
 @_numbers_first

@@ -23,7 +23,7 @@ def _unary(loop: Chunked, x: Array, out: Array | None) -> Array:
     """Apply a loop over the flat arrays `(x, y)`; `ravel` is a view, or a contiguous copy where `x` is not contiguous."""
     if out is x and x.flags.c_contiguous:
         flat = x.ravel()
-        loop.in_place(flat, flat)
+        loop.replacing("x")(flat, flat)
         return x
     y = np.empty(x.shape, x.dtype) if out is None and x.nbytes < SMALLEST else result(out, x.shape, x.dtype)
     if x.size < PARALLEL_FROM and y is not out:  # as `run` would, which small arrays need not ask

@@ -37,14 +37,15 @@ _TEMPLATES = {
     **{name: f"math.{function}({{0}})" for name, function in _LIBM.items()},
     **{name: f"_math.{name}({{0}})" for name in ("exp", "tanh", "sigmoid", "gauss", "normal_cdf")},
     **{name: f"_formula_math.{name}({{0}})" for name in _formula_math.UNARY},
-    **{name: f"_formula_math.{name}({{0}}, {{1}})" for name in ("maximum", "minimum", "power")},
-    "neg": "-{0}", "abs": "abs({0})", "sqrt": "math.sqrt({0})", "fmod": "np.fmod({0}, {1})",
+    **{name: f"_formula_math.{name}({{0}}, {{1}})" for name in ("maximum", "minimum", "power", "fmod", "hypot")},
+    "neg": "-{0}", "abs": "abs({0})", "sqrt": "math.sqrt({0})",
     "arctan2": "math.atan2({0}, {1})", "bitwise_invert": "~{0}", "where": "{1} if {0} else {2}",
     "cast": "{0}",
 }  # fmt: skip
 _INTEGER = {"maximum": "max({0}, {1})", "minimum": "min({0}, {1})"}
 _GLOBALS = {"__name__": __name__, "numba": numba, "np": np, "math": math, "_math": _math, "_formula_math": _formula_math,
             "row_chunk": row_chunk}  # fmt: skip
+Pairs = tuple[tuple[str, str], ...]  # names of arguments and of the results that are the same arrays
 _kernels: dict[str, Callable[..., None]] = {}
 
 
@@ -88,7 +89,8 @@ def _run(part: Part, arrays: Sequence[Array], out: Sequence[Array | None] | None
         if array.dtype is not dtype and array.dtype != dtype:
             array = array.astype(dtype, order="C")
         arguments.append(array.ravel() if outer == 1 or kind != "F" else contiguous(array).reshape(rows))
-    key = kinds, outer > 1, _store(arguments, results, fresh, small) if outer == 1 else None
+    streamed, replaced = _writing(arguments, kinds, results, fresh, small) if outer == 1 else (False, ())
+    key = kinds, outer > 1, streamed, replaced
     kernel = program.kernels.get(key)
     if kernel is None:
         kernel = program.kernels[key] = _kernel(source(program, *key))
@@ -98,17 +100,15 @@ def _run(part: Part, arrays: Sequence[Array], out: Sequence[Array | None] | None
     return results
 
 
-def _store(arguments: Sequence[Array], results: Sequence[Array], fresh: bool, small: bool) -> str | None:
-    """How blocks of one length go into the results, if not one element at a time: streamed into large new ones, copied into
-    arguments, which LLVM's loop would write one by one, as the one before might have changed the next (7 times as long).
-    """
+def _writing(arguments: Sequence[Array], kinds: str, results: Sequence[Array], fresh: bool, small: bool) -> tuple[bool, Pairs]:
+    """How a loop over arrays of one length writes: whether it streams large new results, and which arguments are results."""
+    if not fresh:
+        written = {address_of(array): f"y{place}" for place, array in enumerate(results)}
+        places = [(f"x{place}", written.get(address_of(array))) for place, array in enumerate(arguments) if kinds[place] == "F"]
+        return False, tuple([(argument, result) for argument, result in places if result is not None])
     dtype = results[0].dtype
-    if dtype.char not in "fd" or any(array.dtype != dtype for array in results):
-        return None
-    if fresh:
-        return "stream_block" if not small and streams(sum(array.nbytes for array in (*arguments, *results)), *results) else None
-    written = {address_of(array) for array in results}
-    return "store_block" if any(address_of(array) in written for array in arguments) else None
+    streamed = not small and dtype.char in "fd" and all(array.dtype == dtype for array in results)
+    return streamed and streams(sum(array.nbytes for array in (*arguments, *results)), *results), ()
 
 
 def _kernel(text: str) -> Callable[..., None]:
@@ -131,8 +131,11 @@ def _compile(text: str) -> Callable[..., None]:
     return _chunked.compile_source(kernel.replace("def kernel(", f"def {name}("), name, __file__, scope)
 
 
-def source(program: Program, kinds: str, rows: bool, store: str | None = None) -> str:
-    """The Python text of a kernel for arguments of these `kinds` (see `Layout`), with rows, a `store` for blocks, or neither."""
+def source(program: Program, kinds: str, rows: bool, streamed: bool = False, replaced: Pairs = ()) -> str:
+    """The Python text of a kernel for arguments of these `kinds` (see `Layout`), with rows, or as `_chunked.source` says.
+
+    Arguments that are `replaced` are read by the names of those results, so that LLVM sees that an element depends on no other.
+    """
     inputs, constants = [f"x{i}" for i in range(len(kinds))], [f"k{i}" for i in range(len(program.constants))]
     results = [f"y{i}" for i in range(len(program.outputs))]
     parameters = [*inputs, *constants, *results]
@@ -140,12 +143,13 @@ def source(program: Program, kinds: str, rows: bool, store: str | None = None) -
     lines += [f"    k{i} = np.{dtype.type.__name__}(k{i})" for i, dtype in enumerate(program.constant_dtypes)]
     lines += [f"    e{x} = {x}[0]" for x, kind in zip(inputs, kinds, strict=True) if kind in "CS"]
     lines += [f"    for i in range({results[0]}.shape[0]):"]
-    lines += [f"        e{x} = {x}[i]" for x, kind in zip(inputs, kinds, strict=True) if kind in "FR"]
+    names = dict(replaced)
+    lines += [f"        e{x} = {names.get(x, x)}[i]" for x, kind in zip(inputs, kinds, strict=True) if kind in "FR"]
     lines += [f"        {step.name} = {_expression(step)}" for step in program.steps]
     lines += [f"        {y}[i] = {_element(name)}" for y, name in zip(results, program.outputs, strict=True)]
     if not rows:
         whole = [x for x, kind in zip(inputs, kinds, strict=True) if kind == "F"]
-        return "\n".join([*lines, "", _chunked.source("kernel", parameters, whole, results, store)])
+        return "\n".join([*lines, "", _chunked.source("kernel", parameters, whole, results, streamed)])
     taken = {"F": "[r]", "R": "", "C": "[r : r + 1]", "S": ""}
     passed = [*[x + taken[kind] for x, kind in zip(inputs, kinds, strict=True)], *constants, *[f"{y}[r]" for y in results]]
     lines += ["", f"def kernel({', '.join(parameters)}):",

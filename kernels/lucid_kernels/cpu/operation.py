@@ -12,6 +12,7 @@ from lucid_kernels.expression import Node, Program, plan
 from ._layout import Array
 from .fused import SHORTEST_ROW, fused
 
+_LARGEST = 1e38  # numbers beyond may be infinite as float32
 
 @functools.cache
 def _program(names: tuple[str, ...], dtype: Any, count: int) -> Program:
@@ -24,18 +25,32 @@ def _program(names: tuple[str, ...], dtype: Any, count: int) -> Program:
     return Program([value])
 
 
-def operation(names: tuple[str, ...], *operands: Any) -> Array | None:
+@functools.lru_cache(maxsize=1024)
+def _served(names: tuple[str, ...], dtype: Any, *shapes: tuple[int, ...]) -> Program | None:
+    """The program of operands of these `shapes`; None if a copy of one of them would be read."""
+    program = _program(names, dtype, len(shapes))
+    parts = plan(program, shapes, SHORTEST_ROW)
+    return None if any(expanded == parts[0].shape for *_, expanded in parts[0].operands) else program
+
+
+def operation(names: tuple[str, ...], *operands: Any, out: Array | None = None) -> Array | None:
     """The result of an operation of formulas, or of a few: ``("maximum", "minimum")`` of three operands moves the first between
-    the others. Their results have the dtype of the operands.
+    the others. Their results have the dtype of the operands. `out` may be one of them.
 
     Those are C-contiguous arrays of one dtype, float32 or float64, and numbers. None where rows are so short that a copy of a
     broadcast array would be read: NumPy's loops are as fast.
     """
     dtype = next(operand.dtype for operand in operands if isinstance(operand, np.ndarray))
-    arrays = [np.asarray(operand, dtype) for operand in operands]  # numbers that are too large are infinite
-    program = _program(names, dtype, len(arrays))
-    parts = plan(program, tuple([array.shape for array in arrays]), SHORTEST_ROW)
-    if any(expanded == parts[0].shape for *_, expanded in parts[0].operands):
+    arrays = [operand if isinstance(operand, np.ndarray) else _as_array(operand, dtype) for operand in operands]
+    program = _served(names, dtype, *[array.shape for array in arrays])
+    if program is None:
         return None
-    computed: Array = fused(*arrays, program=program)
+    computed: Array = fused(*arrays, program=program, out=out)
     return computed
+
+
+def _as_array(number: float, dtype: Any) -> Array:
+    if -_LARGEST < number < _LARGEST:
+        return np.asarray(number, dtype)
+    with np.errstate(over="ignore"):  # numbers that are too large are infinite
+        return np.asarray(number, dtype)

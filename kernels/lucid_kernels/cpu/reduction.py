@@ -18,6 +18,7 @@ import numba
 import numpy as np
 
 from . import _math, blas
+from ._chunked import compile_source
 from ._compile import jit, jit_parallel
 from ._layout import GRAIN, Array
 from ._reduction_microkernels import sum_of
@@ -111,6 +112,65 @@ def _logsumexp_units(flat: Any, length: int, pieces: int, peaks: Any, totals: An
             total += _math.exp(flat[i] - shift)
         peaks[unit] = shift
         totals[unit] = total
+
+
+@jit
+def _sum_of_numbers(flat: Any, start: Any, stop: Any) -> float:
+    """Sum with NaN as 0, as `_sum_of_blocks`."""
+    total, zero = 0.0, flat.dtype.type(0)
+    while start < stop:
+        end = min(start + BLOCK, stop)
+        part = zero
+        for i in range(start, end):
+            part += flat[i] if flat[i] == flat[i] else zero
+        total += np.float64(part)
+        start = end
+    return total
+
+
+@jit
+def _square_sum_of_blocks(flat: Any, start: Any, stop: Any) -> float:
+    """Sum of squares, as `_sum_of_blocks`."""
+    total = 0.0
+    while start < stop:
+        end = min(start + BLOCK, stop)
+        part = flat.dtype.type(0)
+        for i in range(start, end):
+            part += flat[i] * flat[i]
+        total += np.float64(part)
+        start = end
+    return total
+
+
+@jit
+def _product_of_blocks(flat: Any, start: Any, stop: Any) -> float:
+    """Product, within short blocks in the dtype of the array."""
+    total = 1.0
+    while start < stop:
+        end = min(start + BLOCK, stop)
+        part = flat.dtype.type(1)
+        for i in range(start, end):
+            part *= flat[i]
+        total *= np.float64(part)
+        start = end
+    return total
+
+
+def _rows(name: str, fold: Any) -> Any:
+    """The kernel that puts fold(flat, start, stop) of each unit into totals."""
+    text = f"""def {name}_rows(flat, length, pieces, totals):
+    step = max(1, GRAIN // min(length, PIECE))
+    for i in numba.prange((totals.shape[0] + step - 1) // step):
+        for unit in range(i * step, min(totals.shape[0], (i + 1) * step)):
+            start, stop = bounds(unit, length, pieces)
+            totals[unit] = fold(flat, start, stop)
+"""
+    scope = {"__name__": __name__, "GRAIN": GRAIN, "PIECE": PIECE, "bounds": bounds, "fold": fold}
+    return compile_source(text, f"{name}_rows", __file__, scope)
+
+
+_fold_rows = {"sum": _rows("number", _sum_of_numbers), "squares": _rows("square", _square_sum_of_blocks),
+              "product": _rows("product", _product_of_blocks)}  # fmt: skip
 
 
 @jit_parallel
@@ -278,6 +338,21 @@ def total(x: Array, view: View) -> Array:
     if pieces == joined == 1:
         return totals[:, 0]
     return totals.reshape(outer, pieces * joined, inner).sum(axis=1)
+
+
+def fold(x: Array, view: View, of: str) -> Array:
+    """The 'sum' of numbers that are not NaN, the sum of 'squares' or the 'product' over C for `inner == 1`: (outer, 1), in
+    float64.
+    """
+    outer, length, _ = view
+    pieces = -(-length // PIECE)
+    totals = np.empty(outer * pieces)
+    _fold_rows[of](x.reshape(-1), length, pieces, totals)
+    rows = totals.reshape(outer, pieces)
+    if pieces == 1:
+        return rows
+    with np.errstate(all="ignore"):
+        return np.asarray((np.multiply if of == "product" else np.add).reduce(rows, axis=1, keepdims=True))
 
 
 def square_total(x: Array, view: View) -> Array:

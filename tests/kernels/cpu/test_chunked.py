@@ -71,7 +71,7 @@ def test_a_result_may_overlap_with_what_is_read(size: int, dtype: Any, shift: in
 def test_in_place_in_registers() -> None:
     if not _streaming._X86:
         pytest.skip("written for x86")
-    kernel: Any = Chunked(_sum_of_squares.serial).in_place
+    kernel: Any = Chunked(_sum_of_squares.serial).replacing("c", "s")
     kernel._cache = NullCache()  # a kernel from the cache shows no assembly
     x = np.ones(100, np.float32)
     kernel(x, x, x)
@@ -86,7 +86,7 @@ def test_which_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     loop.parallel = lambda *arrays: used.append("parallel")
     loop.streaming = lambda *arrays: used.append("streaming")
     x, y = np.empty(GRAIN, np.float32), aligned(GRAIN, np.float32)
-    loop.in_place = lambda *arrays: used.append("in place")
+    loop.replacing = lambda *names: lambda *arrays: used.append(f"in the place of {names}")
     monkeypatch.setattr(_chunked, "PARALLEL_FROM", 1000)
     monkeypatch.setattr(_streaming, "_X86", True)
     monkeypatch.setattr(_streaming, "_streamed_from", lambda: 3 * x.nbytes * 4 // 5)
@@ -96,7 +96,7 @@ def test_which_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_streaming, "_streamed_from", lambda: 0)
     loop.run(x[1:], x[1:], y[1:], fresh=True)
     loop.run(x, y, y, fresh=False)
-    assert used == ["streaming", "parallel", "parallel", "parallel", "in place"]
+    assert used == ["streaming", "parallel", "parallel", "parallel", "in the place of ('s',)"]
 
 
 def test_compiled_before_it_is_needed() -> None:

@@ -17,7 +17,7 @@ from lucid_kernels.expression import Node, Program
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 FLOAT, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
-BINARY = ("power", "maximum", "minimum", "fmod", "arctan2")
+BINARY = ("power", "maximum", "minimum", "fmod", "hypot", "arctan2")
 CODE = """
 import sys
 from tests.kernels.cpu.test_fused import formula
@@ -117,6 +117,21 @@ def test_powers_are_those_of_c99() -> None:
         expected = np.power(x, y)
     found = fused.fused(x, y, program=single("power"))
     np.testing.assert_allclose(found, expected, rtol=1e-6)
+    number = ~np.isnan(expected)
+    assert np.array_equal(np.signbit(found)[number], np.signbit(expected)[number])
+
+
+@pytest.mark.parametrize("name", ["fmod", "hypot"])
+def test_rests_and_distances_of_any_numbers(name: str) -> None:
+    """Quotients up to 2^277, subnormal numbers, zeros of both signs, NaN and infinities."""
+    random = np.random.default_rng(0)
+    odd = np.array([0, -0.0, 1, -1, 3, 0.1, np.inf, -np.inf, np.nan, 1e-45, -1e-45, 1e-38, 3.4e38, -3.4e38], np.float32)
+    x, y = np.concatenate([random.integers(0, 1 << 32, (2, 10_000), dtype=np.uint32).view(np.float32),
+                           np.array(np.meshgrid(odd, odd)).reshape(2, -1)], axis=1)
+    with np.errstate(all="ignore"):
+        expected = getattr(np, name)(x.astype(np.float64), y.astype(np.float64)).astype(np.float32)
+    found = fused.fused(x, y, program=single(name))
+    np.testing.assert_allclose(found, expected, rtol=0 if name == "fmod" else 1e-7, atol=0 if name == "fmod" else 1e-45)
     number = ~np.isnan(expected)
     assert np.array_equal(np.signbit(found)[number], np.signbit(expected)[number])
 
