@@ -54,7 +54,8 @@ def fused_if_large(function: Callable[..., Any]) -> Callable[..., Any]:
 def fused_formula(function: Callable[..., Any]) -> Callable[..., Any]:
     """The same for so many operations that one in their place is faster on the CPU for tensors of any size, 3 to 8 times.
 
-    Other numbers among the arguments are another formula, which takes a millisecond once it is met again.
+    Other numbers among the arguments are another formula, which takes a millisecond: not for functions of a few operations
+    that are called with many of them.
     """
     formula = fused(function, by_steps=True)
 

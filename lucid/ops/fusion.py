@@ -19,7 +19,6 @@ from ._operands import reduce_to, require_one_device
 Kind = tuple[Any, bool]  # of an argument of a formula: its dtype, and whether it has dimensions
 Function = Callable[..., Sequence[Tensor | None]]
 _ONLY_NUMPY = {np.ndarray}
-_FEW = 1 << 14  # elements, for which a function by steps is traced when it is met again: a number may change with each call
 _MOST_FORMULAS = 256  # kept of one function; a new number among the arguments makes a new one
 
 
@@ -159,7 +158,7 @@ def fuse(function: Callable[..., Any] | None = None) -> Callable[..., Any]:
 def fused(function: Callable[..., Any], by_steps: bool = False) -> Callable[..., Any]:
     """`fuse`; with `by_steps`, small arrays on the CPU take no kernel."""
     name = getattr(function, "__qualname__", repr(function))
-    formulas: dict[Any, tuple[Formula, Callable[..., Any]] | None] = {}  # None: met once
+    formulas: dict[Any, tuple[Formula, Callable[..., Any]]] = {}
 
     @functools.wraps(function)
     def computed(*arguments: Any, **keywords: Any) -> Any:
@@ -188,9 +187,6 @@ def fused(function: Callable[..., Any], by_steps: bool = False) -> Callable[...,
         if found is None:
             if len(formulas) >= _MOST_FORMULAS:
                 formulas.clear()
-            if by_steps and whole not in formulas and tensors[0]._array.size < _FEW:
-                formulas[whole] = None
-                return function(*arguments, **keywords)
             found = formulas[whole] = _trace(name, function, arguments, keywords, by_steps)
         formula, assemble = found
         return assemble(formula(*tensors))

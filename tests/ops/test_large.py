@@ -106,14 +106,3 @@ def test_complex_targets_and_meta(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_large, "LARGE", 1)
     assert F.l1_loss(lucid.zeros(3), lucid.full((3,), 3 + 4j)).item() == 5
     assert F.hardswish(lucid.empty(3, 4, device="meta")).shape == (3, 4)
-
-
-def test_numbers_that_change_with_each_call() -> None:
-    """A small function is a formula from the second call with the same numbers on."""
-    x, zero = lucid.tensor([0.1, -0.4, 2.0], dtype=lucid.float64, requires_grad=True), lucid.zeros(3, dtype=lucid.float64)
-    for delta in (0.3, 0.5, 0.3, 0.3):
-        loss = F.huber_loss(x, zero, delta=delta, reduction="none")
-        (slope,) = lucid.autograd.grad([loss.sum()], [x])
-        expected = [0.005, delta * (0.4 - delta / 2) if delta < 0.4 else 0.08, delta * (2 - delta / 2)]
-        assert np.allclose(loss.tolist(), expected)
-        assert np.allclose(slope.tolist(), np.clip([0.1, -0.4, 2], -delta, delta))

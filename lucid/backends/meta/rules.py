@@ -207,6 +207,11 @@ def split(x: MetaArray, *, boundaries: tuple[int, ...], axis: int) -> tuple[Meta
 
 
 @_entry
+def unbind(x: MetaArray, *, axis: int) -> tuple[MetaArray, ...]:
+    return tuple(x[(*[slice(None)] * axis, place)] for place in range(x.shape[axis]))
+
+
+@_entry
 def concatenate(*arrays: MetaArray, axis: int) -> MetaArray:
     return Probe("concatenate", arrays)(arrays, {"axis": axis}, axis, sum(array.shape[axis] for array in arrays))
 
