@@ -15,7 +15,6 @@ from .fusion import fused
 
 # From so many elements on a fused function is faster, forward and with its gradients; below, its own operations are.
 LARGE = 1 << 14
-MANY = 0  # the same where these are many, on the CPU
 
 
 def _is_complex(value: Any) -> bool:
@@ -62,7 +61,7 @@ def fused_formula(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def chosen(input: Tensor, *arguments: Any, **keywords: Any) -> Any:
         array = _floats(input, arguments)
-        if array is not None and array.size >= (MANY if array.__class__ is np.ndarray else LARGE):
+        if array is not None and (array.__class__ is np.ndarray or array.size >= LARGE):
             return formula(input, *arguments, **keywords)
         return function(input, *arguments, **keywords)
 
