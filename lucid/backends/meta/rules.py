@@ -503,6 +503,12 @@ def cross_entropy(x: MetaArray, target: MetaArray, weight: MetaArray | None, *, 
 
 
 @_entry
+def ctc_loss(x: MetaArray, labels: MetaArray, inputs: MetaArray, lengths: MetaArray, *, with_grad: bool, out: Any = None,
+             **options: Any) -> tuple[Any, ...]:
+    return delivered((blank(x.shape[1:2], x.dtype), x.copy() if with_grad else None), out)
+
+
+@_entry
 def fused(*arrays: MetaArray | None, program: Any, out: Any = None) -> Any:
     shapes = program.result_shapes([() if array is None else array.shape for array in arrays])
     results = tuple(map(blank, shapes, program.dtypes))
