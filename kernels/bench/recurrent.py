@@ -1,4 +1,7 @@
-"""Recurrent layers over a batch of sequences and the loss of unaligned ones, forward and backward. Rows without targets, of the whole library on a CPU."""
+"""Recurrent layers over a batch of sequences and the loss of unaligned ones, forward and backward.
+
+Rows without targets, of the whole library on a CPU.
+"""
 
 from __future__ import annotations
 

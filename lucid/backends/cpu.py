@@ -12,6 +12,7 @@ from . import (
     copies,
     elementwise,
     fourier,
+    fractional_pooling,
     functions,
     indexing,
     lapack,
@@ -172,7 +173,7 @@ TABLE["exp"] = _exp
 TABLE |= reductions.table(TABLE)
 TABLE |= linear.table(TABLE, _product_and_sums)
 TABLE |= scans.table(TABLE)
-TABLE |= elementwise.table(np)
+TABLE |= elementwise.table(np) | fractional_pooling.table(np)
 TABLE |= large_elementwise.table(TABLE)
 _small_leaky_relu, TABLE["leaky_relu"] = TABLE["leaky_relu"], _leaky_relu
 lazy.kernels("lucid_kernels.cpu", TABLE)
