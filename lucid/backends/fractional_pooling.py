@@ -38,7 +38,7 @@ def table(xp: Any) -> dict[str, Kernel]:
 
         if len(starts) == 2:
             x, starts, kernel = x[:, None], (np.zeros((x.shape[0], 1), np.int64), *starts), (1, *kernel)
-        depth, height, width = kernel
-        return kernels.places_of_maxima(wide(x), *starts, kernel=(depth, height, width))
+        depths, rows, columns = starts
+        return kernels.places_of_maxima(wide(x), depths, rows, columns, kernel)
 
     return {"places_of_maxima": places_of_maxima}

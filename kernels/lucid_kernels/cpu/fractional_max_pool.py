@@ -39,7 +39,7 @@ def _planes(x: Any, depths: Any, rows: Any, columns: Any, depth: int, height: in
             _plane(x[n], depths[n], rows[n], columns[n], depth, height, width, places[n])
 
 
-def places_of_maxima(x: Array, depths: Array, rows: Array, columns: Array, kernel: tuple[int, int, int]) -> Array:
+def places_of_maxima(x: Array, depths: Array, rows: Array, columns: Array, kernel: tuple[int, ...]) -> Array:
     """The places (N, number) of the maxima in the flattened volumes x (N, D, H, W), float32 or float64.
 
     All windows are as large as `kernel` and begin at depths (N, d), rows (N, h) and columns (N, w); none of those is empty.
