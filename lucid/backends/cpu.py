@@ -67,7 +67,7 @@ _small_lerp, _small_add_scaled, _small_power = TABLE["lerp"], TABLE["add_scaled"
 _small_cast = TABLE["cast"]
 _NATIVE = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
 _CASTS = 1 << 12  # elements; Numba is imported with the first conversion of as many
-_STEPS = 1 << 12  # elements; NumPy's nextafter takes 15 ns for each
+_STEPS = 1 << 12  # elements of which NumPy takes longer for `nextafter` and `angle`: 15 ns and 1 ns for each
 
 
 def _combined(*arrays: Any) -> bool:
@@ -110,6 +110,14 @@ def _leaky_relu(x: np.ndarray, *, slope: float, out: np.ndarray | None = None) -
     from lucid_kernels.cpu import combination as kernels
 
     return kernels.leaky_relu(x, slope=slope, out=out)
+
+
+def _angle(x: np.ndarray) -> Any:
+    if x.size < _STEPS or not _combined(x):
+        return _small_angle(x)
+    from lucid_kernels.cpu import combination as kernels
+
+    return kernels.angle(x)
 
 
 def _nextafter(a: np.ndarray, b: np.ndarray) -> Any:
@@ -185,6 +193,7 @@ TABLE |= scans.table(TABLE)
 TABLE |= elementwise.table(np) | fractional_pooling.table(np)
 TABLE |= large_elementwise.table(TABLE)
 _small_leaky_relu, TABLE["leaky_relu"] = TABLE["leaky_relu"], _leaky_relu
+_small_angle, TABLE["angle"] = TABLE["angle"], _angle
 _small_nextafter, TABLE["nextafter"] = TABLE["nextafter"], _nextafter
 lazy.kernels("lucid_kernels.cpu", TABLE)
 TABLE |= small_formulas.table(TABLE)

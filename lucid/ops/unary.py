@@ -6,7 +6,7 @@ from typing import Any
 
 from ..autograd.op import Pull, UnaryOp
 from ..tensor import Tensor
-from ._large import fused_formula, fused_if_large, of_input, of_result
+from ._large import fused_if_large, of_input, of_result
 from ._operands import as_floating, require_tensor
 from ._out import accepts_out
 
@@ -72,7 +72,7 @@ _ceil = UnaryOp("ceil", _flat_rule)
 _trunc = UnaryOp("trunc", _flat_rule)
 _round = UnaryOp("round", _flat_rule)
 _nan_to_num = UnaryOp("nan_to_num", _nan_to_num_rule)
-_angle = fused_formula(UnaryOp("angle", lambda needs, a: _angle_pull(a)))
+_angle = UnaryOp("angle", lambda needs, a: _angle_pull(a))
 _signbit = UnaryOp("signbit")
 _isnan, _isinf, _isfinite = UnaryOp("isnan"), UnaryOp("isinf"), UnaryOp("isfinite")
 

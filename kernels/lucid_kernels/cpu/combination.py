@@ -1,5 +1,5 @@
 """Large arrays combined element by element with numbers, masks and one another: `lerp`, `add_scaled`, `addcmul`, `addcdiv`,
-`leaky_relu`, `nextafter`, and choices by a mask.
+`leaky_relu`, `angle`, `nextafter`, and choices by a mask.
 
 NumPy does each in several passes, or asks a branch for each element, which takes ten times as long where a mask has no pattern.
 CuPy fuses the first and chooses without branches: its own functions serve there.
@@ -113,6 +113,20 @@ def _leaky_relu(slope: Any, x: Any, y: Any) -> None:
 def leaky_relu(x: Array, *, slope: float, out: Array | None = None) -> Array:
     """`x`, of a floating-point dtype, where it is positive, else ``slope * x``. `out` may be `x`."""
     return _apply(_leaky_relu, x.dtype.type(slope), x, out=out)
+
+
+@Chunked
+@jit_exact
+def _angle(x: Any, y: Any) -> None:
+    zero, half_turn = x.dtype.type(0), x.dtype.type(math.pi)
+    for i in range(y.shape[0]):
+        nan_or_nothing = zero if x[i] >= zero else x[i]
+        y[i] = half_turn if x[i] < zero else nan_or_nothing
+
+
+def angle(x: Array) -> Array:
+    """Pi where `x`, of a floating-point dtype, is below 0, else 0; NaN of NaN."""
+    return _apply(_angle, x, out=None)
 
 
 # The bits of a number as an integer grow with its size: the next number is one bit further. The result is such integers.

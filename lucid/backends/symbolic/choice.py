@@ -132,8 +132,3 @@ def logaddexp2(a: Operand, b: Operand) -> Array:
     a, b = same(a, b)
     apart = mul(log1p(exp(mul(neg(abs(sub(a, b))), math.log(2)))), 1 / math.log(2))
     return where(eq(a, b), add(a, 1.0), add(maximum(a, b), apart))
-
-
-@entry
-def angle(x: Array) -> Array:
-    return where(ge(x, 0), 0.0, where(lt(x, 0), math.pi, x))
