@@ -23,6 +23,7 @@ from . import (
     movement,
     ordering,
     padding,
+    poisson,
     reductions,
     resampling,
     scans,
@@ -196,6 +197,7 @@ _small_leaky_relu, TABLE["leaky_relu"] = TABLE["leaky_relu"], _leaky_relu
 _small_angle, TABLE["angle"] = TABLE["angle"], _angle
 _small_nextafter, TABLE["nextafter"] = TABLE["nextafter"], _nextafter
 lazy.kernels("lucid_kernels.cpu", TABLE)
+TABLE |= poisson.table(np, TABLE["gammaincc"])
 TABLE |= small_formulas.table(TABLE)
 
 

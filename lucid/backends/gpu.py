@@ -18,6 +18,7 @@ from . import (
     movement,
     ordering,
     padding,
+    poisson,
     probe,
     resampling,
 )
@@ -63,6 +64,7 @@ TABLE |= movement.table(cupy) | ordering.table(cupy) | fourier.table(cupy)
 TABLE |= linear_algebra.table(cupy, lambda: cupyx.errstate(linalg="raise"))  # CuPy says nothing of singular matrices by itself
 TABLE |= elementwise.table(cupy) | fractional_pooling.table(cupy)
 lazy.kernels("lucid_kernels.cuda", TABLE)
+TABLE |= poisson.table(cupy, TABLE["gammaincc"])
 TABLE |= convolution.table(cupy, TABLE, 1 << 28, cupy.copyto)
 TABLE |= resampling.table(cupy, TABLE, resampling.weigh(cupy))
 TABLE |= padding.table(cupy, cupy.empty, cupy.copyto)
