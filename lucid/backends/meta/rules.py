@@ -43,7 +43,7 @@ fft_c2c
 LIKE_FIRST = """
 relu relu_grad gelu gelu_grad sigmoid sigmoid_grad tanh tanh_grad silu silu_grad softmax softmax_grad log_softmax
 log_softmax_grad dropout batch_norm_eval erf erfc erfinv erfcx ndtr ndtri log_ndtr lgamma digamma polygamma i0 i0e i1 i1e
-poisson_quantile
+poisson_quantile cross
 """.split()
 DATA_DEPENDENT = frozenset("nonzero unique unique_consecutive bincount histc masked_select".split())
 
