@@ -374,7 +374,8 @@ class Kernel(CPUDispatcher):
         with _no_garbage_collection():
             entry = _with_room(super().compile, kinds)
         if kinds != signature:
-            self._insert([kind._code for kind in signature], entry, False)
+            dispatcher: Any = self  # the method is written in C
+            dispatcher._insert([kind._code for kind in signature], entry, False)
         if len(self.overloads) > before:
             compiled: Any = next(reversed(self.overloads.values()))
             if getattr(compiled, "metadata", None) is not None:  # compiled, not loaded: Numba itself does it for those
