@@ -10,6 +10,7 @@ import threading
 from typing import Any
 
 import numpy as np
+from lucid_kernels.cpu import fork
 
 from .backends import Device
 from .tensor import Tensor, wrap
@@ -87,6 +88,7 @@ class Generator:
 
 
 default_generator = Generator()
+fork.hold(default_generator._lock)
 
 
 def manual_seed(seed: int) -> Generator:

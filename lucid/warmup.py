@@ -197,19 +197,21 @@ def _group_norm(dtype: Any, device: str, sizes: Sequence[int]) -> None:
 def _conv2d(dtype: Any, device: str, sizes: Sequence[int]) -> None:
     for size in sizes:
         side, channels = max(8, size // 10), max(4, size // 5)  # enough of both for Winograd's kernels
-        for kernel, stride, dilation, groups in ((3, 1, 1, 1), (3, 2, 1, 1), (3, 1, 2, 1), (1, 1, 1, 1), (3, 1, 1, channels),
-                                                 (3, 2, 1, channels)):
+        for kernel, stride, dilation, groups in ((3, 1, 1, 1), (3, 2, 1, 1), (3, 1, 2, 1), (1, 1, 1, 1), (1, 2, 1, 1),
+                                                 (3, 1, 1, channels), (3, 2, 1, channels)):
             layer = nn.Conv2d(channels, channels, kernel, stride, kernel // 2 * dilation, dilation, groups, bias=groups == 1)
             layer = layer.to(device=device, dtype=dtype)
             layer(_random(4, channels, side, side, like=(dtype, device))).square().sum().backward()
+        stem = nn.Conv2d(3, channels, 3, padding=1).to(device=device, dtype=dtype)
+        stem(lucid.randn(4, 3, side, side, dtype=dtype, device=device)).square().sum().backward()
 
 
 def _conv2d_relu_max_pool2d(dtype: Any, device: str, sizes: Sequence[int]) -> None:
     for size in sizes:
-        model = nn.Sequential(nn.Conv2d(1, 8, 3), nn.ReLU(), nn.MaxPool2d(2)).to(device=device, dtype=dtype)
-        side = max(8, size // 10)  # an image whose results stay in the cache
+        model = nn.Sequential(nn.Conv2d(1, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)).to(device=device, dtype=dtype)
+        side = max(8, size // 10)  # images whose results stay in the cache, and as many as make each the task of a thread
         for gradient in (False, True):
-            images = lucid.randn(4, 1, side, side, dtype=dtype, device=device, requires_grad=gradient)
+            images = lucid.randn(2 * side, 1, side, side, dtype=dtype, device=device, requires_grad=gradient)
             model(images).square().sum().backward()
 
 
@@ -248,6 +250,10 @@ def _optimizer(dtype: Any, device: str, sizes: Sequence[int]) -> None:
                               optim.Adam([parameter], amsgrad=True, foreach=together)):
                 for _ in range(2):
                     optimizer.step()
+        for kind in (optim.ASGD, optim.Adadelta, optim.Adagrad, optim.Adamax, optim.NAdam, optim.RAdam, optim.RMSprop,
+                     optim.Rprop):
+            for _ in range(2):
+                kind([parameter]).step()
 
 
 def _bounds(dtype: Any, device: str, sizes: Sequence[int]) -> None:
@@ -289,8 +295,8 @@ def _special(dtype: Any, device: str, sizes: Sequence[int]) -> None:
 
 def _products(dtype: Any, device: str, sizes: Sequence[int]) -> None:
     matrix = _random(256, 256, like=(dtype, device))
-    for columns in (256, 260):  # one for each of the two ways to multiply large matrices
-        matrix @ _random(256, columns, like=(dtype, device))
+    for columns in (256, 260, 32):  # one for each of the ways to multiply large matrices
+        (matrix @ _random(256, columns, like=(dtype, device))).square().sum().backward()
 
 
 def _recurrent(dtype: Any, device: str, sizes: Sequence[int]) -> None:

@@ -73,7 +73,7 @@ def test_the_state_of_random_numbers_is_kept() -> None:
 
 
 def test_the_next_process_compiles_nothing(tmp_path: pathlib.Path) -> None:
-    done = run(tmp_path, "-m", "lucid.warmup", "embedding", "bounds", "--dtypes", "float32")
+    done = run(tmp_path, "-m", "lucid.warmup", "half_precision", "bounds", "--dtypes", "float32", "--processes", "1")
     assert done.returncode == 0, done.stderr
     assert "2 families and dtypes" in done.stdout and str(tmp_path) in done.stdout
     assert done.stderr == ""  # no progress bar where there is no terminal
@@ -86,9 +86,9 @@ class Listener(event.Listener):
     def on_start(self, event): compiled.append(event.data['dispatcher'].py_func.__name__)
     def on_end(self, event): pass
 event.register('numba:compile', Listener())
-warmup.warm_up('embedding', 'float32')
-from lucid_kernels.cpu import embedding
-print([name for name in compiled if name in vars(embedding)])
+warmup.warm_up('half_precision', 'float32')
+from lucid_kernels.cpu import half_precision
+print([name for name in compiled if name in vars(half_precision)])
 """
     done = run(tmp_path, "-c", code)
     assert done.stdout.strip() == "[]", done.stderr

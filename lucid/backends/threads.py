@@ -12,8 +12,9 @@ __all__ = ["get_num_threads", "set_num_threads"]
 def set_num_threads(number: int, /) -> None:
     """Use `number` threads for kernels and matrix products on a CPU from now on, in the whole process.
 
-    The default is what NUMBA_NUM_THREADS or OMP_NUM_THREADS say, else the CPUs that the process may use. As in PyTorch, raises
-    RuntimeError unless `number` is a positive integer.
+    The default is what NUMBA_NUM_THREADS or OMP_NUM_THREADS say, else the CPUs that the process may use. The kernels of a process
+    that was forked while other Python threads lived use one, whatever `number` is. As in PyTorch, raises RuntimeError unless
+    `number` is a positive integer.
     """
     if isinstance(number, bool) or not isinstance(number, (int, np.integer)):
         raise RuntimeError(f"set_num_threads expects an int, but got {type(number).__name__}")

@@ -117,6 +117,36 @@ print('good')
     assert run(code, layer) == "good"
 
 
+@needs_fork
+def test_a_child_of_busy_threads_computes_on_one() -> None:
+    """TBB's locks may be held by threads that the child does not have, as may the compiler's."""
+    code = """
+import os, threading, lucid
+x, stop = lucid.ones(1 << 16), threading.Event()
+def formula(terms):
+    return lucid.fuse(eval('lambda x: x' + ' + x' * terms))(x)[0].item()
+def work(number):
+    while not stop.is_set():
+        x.relu(), lucid.randn(4)
+        if number == 0:
+            work.terms += 1
+            formula(work.terms)
+work.terms = 10
+formula(0), lucid.randn(4), x.relu()  # imports what they need: Python's locks for imports are not held in a fork
+threads = [threading.Thread(target=work, args=(number,)) for number in range(3)]
+[thread.start() for thread in threads]
+for turn in range(1, 7):
+    if (child := os.fork()) == 0:
+        good = x.relu()[0].item() == 1 and formula(turn) == turn + 1 and len(lucid.randn(4)) == 4 and lucid.get_num_threads() == 1
+        os._exit(0 if good else 1)
+    assert os.waitpid(child, 0)[1] == 0
+stop.set()
+[thread.join() for thread in threads]
+print(lucid.get_num_threads())
+"""
+    assert run(code, NUMBA_NUM_THREADS="2").endswith("2")
+
+
 def _sum_of_relu(seed: int) -> float:
     return lucid.from_numpy(np.random.default_rng(seed).standard_normal(1 << 18)).relu().sum().item()
 

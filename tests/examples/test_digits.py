@@ -14,7 +14,8 @@ import pytest
 import lucid
 from lucid.nn import functional as F
 
-pytest.importorskip("sklearn")
+# Whether it is installed: its import takes a second, in each process that collects tests.
+pytestmark = pytest.mark.skipif(importlib.util.find_spec("sklearn") is None, reason="scikit-learn is not installed")
 SCRIPT = pathlib.Path(__file__).parents[2] / "examples" / "digits.py"
 
 

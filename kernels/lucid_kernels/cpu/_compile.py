@@ -7,7 +7,10 @@ from typing import Any
 
 import llvmlite.binding
 import numba
+from numba.core.compiler_lock import global_compiler_lock
 
+from . import _pool as _pool  # holds its lock first: a thread that compiles may ask for memory
+from . import fork
 from ._kernel import Kernel, UnrolledKernel
 from ._parallel import GuardedKernel, ParallelKernel
 from .threads import STARTED_THREADS, choose_layer, get_num_threads
@@ -30,6 +33,9 @@ _parallel_kernel: type[Kernel] = ParallelKernel
 if _numba.threading_layer() == "workqueue":
     _parallel_kernel = GuardedKernel
     STARTED_THREADS.value = _config.NUMBA_NUM_THREADS
+
+fork.hold(global_compiler_lock)
+fork.limit_children()
 
 
 def _compiled(function: Callable[..., Any], flags: Any, kernel: type[Kernel] = Kernel, **more: Any) -> Callable[..., Any]:

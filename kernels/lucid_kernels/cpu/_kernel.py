@@ -334,6 +334,11 @@ def _with_room(function: Callable[[Any], Any], argument: Any) -> Any:
 _with_room.__code__ = _with_room.__code__.replace(co_stacksize=1 << 17)
 
 
+def _writable(kind: Any) -> Any:
+    """The type `kind`, of a writable array if it is that of a read-only one."""
+    return kind.copy(readonly=False) if isinstance(kind, types.Array) and not kind.mutable else kind
+
+
 class Kernel(CPUDispatcher):
     """A jitted function that Python calls; kernels that call it get its other self, `inner`."""
 
@@ -359,10 +364,18 @@ class Kernel(CPUDispatcher):
         return types.Dispatcher(self.inner)
 
     def compile(self, signature: Any) -> Any:
-        """Compile for `signature`, or load it from disk; the code that Python calls."""
+        """Compile for `signature`, or load it from disk; the code that Python calls.
+
+        Read-only arrays, such as broadcast ones, are no types of their own: a kernel writes its results only, which callers
+        allocate or have looked at (`_layout.result`).
+        """
         before = len(self.overloads)
+        kinds = tuple(map(_writable, signature))
         with _no_garbage_collection():
-            entry = _with_room(super().compile, signature)
+            entry = _with_room(super().compile, kinds)
+        if kinds != signature:
+            dispatcher: Any = self  # the method is written in C
+            dispatcher._insert([kind._code for kind in signature], entry, False)
         if len(self.overloads) > before:
             compiled: Any = next(reversed(self.overloads.values()))
             if getattr(compiled, "metadata", None) is not None:  # compiled, not loaded: Numba itself does it for those

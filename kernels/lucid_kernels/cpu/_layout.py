@@ -34,7 +34,7 @@ def contiguous(array: Array) -> Array:
 
 def result(out: Array | None, shape: tuple[int, ...], dtype: Any) -> Array:
     """An array to compute into: `out` where a kernel can write it directly, else a new one (see `deliver`)."""
-    if out is not None and out.dtype == dtype and out.shape == shape and out.flags.c_contiguous:
+    if out is not None and out.dtype == dtype and out.shape == shape and out.flags.c_contiguous and out.flags.writeable:
         return out
     return empty(shape, dtype)
 

@@ -28,6 +28,7 @@ import numpy as np
 
 from ._numpy_memory import ArrayMaker
 from ._ranges import Ranges
+from .fork import hold
 
 SMALLEST = 1 << 20  # bytes; a smaller array costs less page faults than the 3 us that the pool takes
 _GRANULE = 1 << 16  # bytes; sizes are rounded up to it, so that slightly different ones can follow each other
@@ -112,10 +113,7 @@ class Pool:
         self._area: mmap.mmap | None = None
         self._base = 0  # its address: ranges are addresses
         self._opened = False
-        if hasattr(os, "register_at_fork"):
-            # A child must not begin with a lock that a thread of its parent held. Its memory is its own: the mapping is private.
-            os.register_at_fork(before=self._lock.acquire, after_in_parent=self._lock.release,
-                                after_in_child=self._lock.release)
+        hold(self._lock)  # the memory of a child is its own: the mapping is private
 
     def count(self) -> Counts:
         """All counts as they are now."""

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from . import fork
+
 # Multiply-adds. OpenBLAS uses threads from 2^18 on.
 THREADS_IN_OPENBLAS_FROM = 1 << 18
 # From here on our own products take 0.5 to 0.85 of the time on two threads. Below, up to 14 us of work, they gain little, and
@@ -96,6 +98,7 @@ class _OneThread:
 
 
 one_thread = _OneThread()
+fork.hold(one_thread._lock)
 set_num_threads = one_thread.set_num_threads
 
 

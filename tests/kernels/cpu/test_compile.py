@@ -10,7 +10,7 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
-from lucid_kernels.cpu import _compile, _kernel, _parallel
+from lucid_kernels.cpu import _compile, _kernel, _parallel, combination
 from lucid_kernels.cpu._compile import jit, jit_parallel
 from lucid_kernels.cpu._kernel import InnerLibrary
 from lucid_kernels.cpu.threads import THREADS
@@ -266,3 +266,19 @@ def test_the_compiler_runs_with_room_for_its_frames() -> None:
     assert page_faults() - before < 900
     with pytest.raises(ZeroDivisionError):
         _kernel._with_room(lambda number: 1 // number, 0)
+
+
+def test_read_only_arrays_need_no_kernels_of_their_own() -> None:
+    x = np.arange(5.0)
+    x.flags.writeable = False
+    kernel, y = _without_cache(_squares), np.zeros(5)
+    kernel(x, y, 0, 2), kernel(x + 1, y, 2, 4), kernel(x, y, 4, 5)
+    assert y.tolist() == [0, 1, 9, 16, 16] and len(kernel.signatures) == 1
+
+
+def test_a_read_only_out_is_refused() -> None:
+    x = np.zeros(5, np.float32)
+    x.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        combination.lerp(x + 1, x + 2, 0.5, out=x)
+    assert not x.any()
