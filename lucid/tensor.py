@@ -114,6 +114,7 @@ class Tensor:
         def __ge__(self, other: Any) -> Tensor: ...
         def __lt__(self, other: Any) -> Tensor: ...
         def __le__(self, other: Any) -> Tensor: ...
+        def numpy(self, *, force: bool = False) -> np.ndarray: ...
 
     def __init__(self, data: Any = (), requires_grad: bool = False, dtype: Any = None,
                  device: str | backends.Device | None = None) -> None:
@@ -393,20 +394,6 @@ class Tensor:
         return getattr(self, "_retains_grad", False)
 
     # ---- out of the tensor ---------------------------------------------------------------------------------------
-    def numpy(self, *, force: bool = False) -> np.ndarray:
-        """The elements as a NumPy array that shares the memory.
-
-        Raises TypeError for a tensor on another device and RuntimeError for one that requires grad, unless `force`, which
-        detaches and copies to the host; NotImplementedError if there are no elements, on the device 'meta'.
-        """
-        if not force:
-            if self._array.__class__ is not np.ndarray:
-                raise TypeError(f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the "
-                                "tensor to host memory first.")
-            if self._node is not None:
-                raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-        return backends.to_host(self._array)
-
     def item(self) -> Any:
         """The only element, as a Python number. Raises RuntimeError if there are more or none, and on the device 'meta'."""
         if self._array.size != 1:

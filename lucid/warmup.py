@@ -164,6 +164,7 @@ def _attention(dtype: Any, device: str, sizes: Sequence[int]) -> None:
         query, key, value = (_random(2, 2, size, 16, like=(dtype, device)) for _ in range(3))
         for causal in (False, True):
             F.scaled_dot_product_attention(query, key, value, is_causal=causal).square().sum().backward()
+        F.scaled_dot_product_attention(query[..., :1, :], key, value)
 
 
 def _embedding(dtype: Any, device: str, sizes: Sequence[int]) -> None:

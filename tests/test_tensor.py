@@ -108,6 +108,8 @@ def test_item_tolist_numpy(device):
         assert np.asarray(x).tolist() == [[1.5, 2.5]]
     with pytest.raises(RuntimeError, match=r"Use tensor.detach\(\).numpy\(\)"):
         lucid.ones(1, requires_grad=True).numpy()
+    with lucid.no_grad():
+        assert lucid.ones(1, requires_grad=True).numpy().tolist() == np.asarray(lucid.ones(1, requires_grad=True)).tolist() == [1]
     assert lucid.tensor(1, dtype=lucid.bfloat16).item() == 1.0
 
 

@@ -71,6 +71,7 @@ LAYERS = (
     Layer("3x1x1 64@8x28x28", 4, 64, 64, (8, 28, 28), (3, 1, 1), padding=(1, 0, 0)),
     Layer("3x3x3 depthwise 54@16x56x56", 1, 54, 54, (16, 56, 56), (3, 3, 3), padding=1, groups=54),
     Layer("3x3x3 depthwise 216@16x7x7", 2, 216, 216, (16, 7, 7), (3, 3, 3), padding=1, groups=216),
+    Layer("patches 16x16 3->192@224", 8, 3, 192, (224, 224), (16, 16), 16),
     Layer("transposed 4x4 s2 64->32@28", 32, 32, 64, (56, 56), (4, 4), 2, 1, transposed=True),
     Layer("transposed 2x2 s2 128->64@28", 16, 64, 128, (56, 56), (2, 2), 2, transposed=True),
     Layer("transposed 1d 128->64@512 k4 s2", 16, 64, 128, (1024,), (4,), 2, 1, transposed=True),

@@ -1,4 +1,5 @@
-"""Divisions with rest, distances, products and other functions that no target is set for, and activations of small tensors.
+"""Divisions with rest, distances, products and other functions that no target is set for, activations of small tensors, and
+attention of one query.
 
 Rows without targets, of the whole library on a CPU.
 """
@@ -36,6 +37,7 @@ def cases(side: Side) -> Iterator[Case]:
     for size, length in list(LENGTHS.items())[:2] if side.quick else LENGTHS.items():
         for name, (call, in_numpy) in PAIRS.items():
             yield _case(side, f"{name} {size}", length, call, in_numpy)
+    yield _next_word(side, keys=1024)
 
 
 def _case(side: Side, label: str, length: int, call: Callable[..., Any], in_numpy: Callable[..., Any]) -> Case:
@@ -47,6 +49,25 @@ def _case(side: Side, label: str, length: int, call: Callable[..., Any], in_nump
 
     return target(side, label, None, build, numpy=lambda: lambda: in_numpy(x, y), bytes=3 * x.nbytes,
                   exact=lambda: in_numpy(x.astype(np.float64), y.astype(np.float64)))
+
+
+def _next_word(side: Side, keys: int) -> Case:
+    """Attention of one query in 8 heads of width 64, as for each further word of a text."""
+    arrays = [normal(1, 8, length, 64, seed=seed) for seed, length in enumerate((1, keys, keys))]
+
+    def build(library: Library) -> Callable[[], Any]:
+        q, k, v = (library.tensor(array) for array in arrays)
+        return lambda: library.F.scaled_dot_product_attention(q, k, v)
+
+    return target(side, f"attention of one query, {keys} keys", None, build, numpy=lambda: lambda: _attention(*arrays),
+                  bytes=sum(array.nbytes for array in arrays),
+                  exact=lambda: _attention(*(array.astype(np.float64) for array in arrays)))
+
+
+def _attention(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
+    scores = q @ k.swapaxes(2, 3) / np.sqrt(q.dtype.type(q.shape[3]))
+    powers = np.exp(scores - scores.max(-1, keepdims=True))
+    return powers / powers.sum(-1, keepdims=True) @ v
 
 
 def _huber(difference: np.ndarray) -> np.ndarray:

@@ -25,6 +25,7 @@ CALLS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "x[mask]": (lambda x, i, m, lib: x[m], lambda x, i, m: x[m]),
     "sort": (lambda x, i, m, lib: x.sort(1).values, lambda x, i, m: np.sort(x, 1)),
     "topk 10": (lambda x, i, m, lib: x.topk(10, 1).values, lambda x, i, m: -np.sort(np.partition(-x, 9, 1)[:, :10], 1)),
+    "topk 50": (lambda x, i, m, lib: x.topk(50, 1).values, lambda x, i, m: -np.sort(np.partition(-x, 49, 1)[:, :50], 1)),
     "cummax": (lambda x, i, m, lib: x.cummax(1).values, lambda x, i, m: np.maximum.accumulate(x, 1)),
 }
 

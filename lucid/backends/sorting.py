@@ -59,7 +59,7 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
         if found is None:
             return plain_topk(x, k=k, axis=axis, largest=largest)
         keys, wide_keys = found
-        if wide_keys or k > _kernels().MOST_INSERTED:
+        if wide_keys or not _kernels().suits_first(keys.shape[-1], k):
             indices = np.ascontiguousarray(order(keys, wide_keys, axis)[(*(slice(None),) * axis, slice(k))])
         else:
             places = _kernels().first(keys.reshape(-1, keys.shape[-1]), k)

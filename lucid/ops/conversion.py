@@ -1,4 +1,4 @@
-"""Copies, and conversions of dtype and device. All of them are differentiable."""
+"""Copies, and conversions of dtype and device; all of them are differentiable, but for that to NumPy."""
 from __future__ import annotations
 
 import builtins
@@ -314,3 +314,21 @@ def copy_(self: Tensor, src: Tensor, non_blocking: Any = False) -> Tensor:
         return value if value is not src and value.shape == old.shape else value.expand(old.shape)
 
     return write(self, converted)
+
+
+def numpy(self: Tensor, *, force: builtins.bool = False) -> np.ndarray:
+    """The elements as a NumPy array that shares the memory.
+
+    Raises TypeError for a tensor on another device and RuntimeError for one that requires grad, outside `no_grad`, unless
+    `force`, which detaches and copies to the host; NotImplementedError if there are no elements, on the device 'meta'.
+    """
+    if not force:
+        if self._array.__class__ is not np.ndarray:
+            raise TypeError(f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the "
+                            "tensor to host memory first.")
+        if self._node is not None and grad_mode.get() & GRAD:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+    return backends.to_host(self._array)
+
+
+SPECIAL_METHODS = {"numpy": numpy}

@@ -19,6 +19,7 @@ from ._attention_tiles import (
     kept_row_gradients,
     kept_rows,
     row_gradients,
+    row_of,
     rows_of,
     scaled_rows,
     transpose,
@@ -116,7 +117,8 @@ def backward(g: Any, q: Any, y: Any, heads: int, count: int, queries: int, width
             ask_for(ahead, 5, q, heads, after, width, queries, item)
         dq[task, first : first + repeats] = 0
         for repeat in range(repeats):
-            dots_of_rows(g, y, heads, first + repeat, queries, v_width, dots[repeat])
+            g_row, y_row = row_of(g, heads, first + repeat, 0, lse), row_of(y, heads, first + repeat, 0, lse)
+            dots_of_rows(g_row, g[3], y_row, y[3], queries, v_width, dots[repeat])
             if kept:
                 factors = powers[first + repeat, :queries, whole_runs(keys)]
                 scaled_rows(g, heads, first + repeat, queries, v_width, factors, g_rows[repeat])

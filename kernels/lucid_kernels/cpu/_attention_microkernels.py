@@ -1,7 +1,7 @@
 """Loops over the rows of a tile, in LLVM IR: a sum or a maximum across a row costs as much as the row itself."""
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -15,6 +15,7 @@ from ._microkernels import VECTOR_BYTES, _at, _data, _Vectors
 _intrinsic: Any = intrinsic
 _INT = ir.IntType(64)
 _LINE = 64  # bytes of a cache line
+_SUMS = 4  # vectors that `weighted_sum` adds up side by side
 _ROWS_LATER = 4  # rows from one that is written to the one that is asked for
 
 
@@ -92,6 +93,51 @@ def row_dots(typing, a, a_pitch, b, b_pitch, width, dots):
         return context.get_dummy_value()
 
     return types.void(a, types.int64, b, types.int64, types.int64, dots), emit
+
+
+@_intrinsic
+def weighted_sum(typing, weights, factor, rows, pitch, width, total):
+    """total[:width] = factor * the sum over r of weights[r] * row r, `pitch` elements after the one before; unchecked.
+
+    `rows` and `total` are pointers. As many columns at a time as keep the arithmetic busy while each sum waits for the last.
+    """
+    signature = types.void(weights, weights.dtype, rows, types.int64, types.int64, total)
+
+    def emit(context, builder, signature, arguments):
+        kind = signature.args[0]
+        _, factor, rows, pitch, width, total = arguments
+        weights, lanes = _data(context, builder, kind, arguments[0]), _lanes(kind)
+        count = context.make_array(kind)(context, builder, arguments[0]).nitems
+        vectors = _Vectors(builder, weights.type.pointee, lanes)
+        factor = vectors.splat(factor)
+
+        def columns(first: Any, offsets: Sequence[Any], mask: Any) -> None:
+            sums = [cgutils.alloca_once_value(builder, vectors.zero) for _ in offsets]
+            places = [builder.add(first, offset) for offset in offsets]
+            with cgutils.for_range(builder, count, intp=_INT) as row:
+                weight, start = vectors.splat(builder.load(_at(builder, weights, row.index))), builder.mul(row.index, pitch)
+                for slot, place in zip(sums, places):
+                    vectors.add_product(slot, weight, vectors.load_part(_at(builder, rows, start, place), mask))
+            for slot, place in zip(sums, places):
+                result, target = builder.fmul(builder.load(slot), factor), _at(builder, total, place)
+                if mask is None:
+                    vectors.store(result, target)
+                else:
+                    vectors.store_masked(result, target, mask)
+
+        offsets = [ir.Constant(_INT, number * lanes) for number in range(_SUMS)]
+        start = ir.Constant(_INT, 0)
+        for part in (offsets, offsets[:1]):
+            size = ir.Constant(_INT, len(part) * lanes)
+            stop = builder.mul(builder.udiv(width, size), size)
+            with cgutils.for_range_slice(builder, start, stop, size, intp=_INT) as (first, _):
+                columns(first, part, None)
+            start = stop
+        with builder.if_then(builder.icmp_signed("<", start, width)):
+            columns(start, offsets[:1], vectors.first(builder.sub(width, start)))
+        return context.get_dummy_value()
+
+    return signature, emit
 
 
 @_intrinsic

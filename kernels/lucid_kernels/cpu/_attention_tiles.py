@@ -43,7 +43,7 @@ def place(x: Array) -> tuple[Array, Place]:
 
 
 @jit
-def _row(place: Any, heads: int, n: int, row: int, like: Any) -> Any:
+def row_of(place: Any, heads: int, n: int, row: int, like: Any) -> Any:
     """The pointer to a row of head `n`; `like` is any array of the dtype."""
     batch, head, pitch = place[1:]
     return pointer(like, place[0] + (n // heads * batch + n % heads * head + row * pitch) * like.itemsize)
@@ -70,16 +70,16 @@ def rows_of(place: Any, heads: int, n: int, start: int, count: int, width: int, 
     That is the memory itself where the rows lie so, else a copy.
     """
     if place[3] == width == columns and count % ROW_BLOCK == 0:
-        return _carray(_row(place, heads, n, start, like), (count, columns))
+        return _carray(row_of(place, heads, n, start, like), (count, columns))
     rows = np.zeros(((count + ROW_BLOCK - 1) // ROW_BLOCK * ROW_BLOCK, columns), like.dtype)
-    copy_rows(_carray(_row(place, heads, n, start, like), (1,)), 0, place[3], rows, 0, columns, count, width)
+    copy_rows(_carray(row_of(place, heads, n, start, like), (1,)), 0, place[3], rows, 0, columns, count, width)
     return rows
 
 
 @jit
 def store_rows(source: Any, place: Any, heads: int, n: int, start: int, count: int, width: int) -> None:
     """The inverse of `rows_of`: write the first `count` rows of `source` to head `n`."""
-    copy_rows(source, 0, source.shape[1], _carray(_row(place, heads, n, start, source), (1,)), 0, place[3], count, width)
+    copy_rows(source, 0, source.shape[1], _carray(row_of(place, heads, n, start, source), (1,)), 0, place[3], count, width)
 
 
 @jit
@@ -89,7 +89,7 @@ def transpose(place: Any, heads: int, n: int, start: int, count: int, target: An
     Blocks of shuffles take a fifth of the time of LLVM's loop, which gathers.
     """
     pitch, width, length, item = place[3], target.shape[0], target.shape[1], target.itemsize
-    first, lanes = _row(place, heads, n, start, target), VECTOR_BYTES // item
+    first, lanes = row_of(place, heads, n, start, target), VECTOR_BYTES // item
     rows, columns = count - count % lanes, width - width % lanes
     for j in range(0, rows, lanes):
         for d in range(0, columns, lanes):
@@ -103,15 +103,15 @@ def transpose(place: Any, heads: int, n: int, start: int, count: int, target: An
 
 
 @jit
-def dots_of_rows(a: Any, b: Any, heads: int, n: int, count: int, width: int, dots: Any) -> None:
-    """dots[r] = the product of row r of head `n` in `a` and in `b`."""
+def dots_of_rows(a: Any, a_pitch: int, b: Any, b_pitch: int, count: int, width: int, dots: Any) -> None:
+    """dots[r] = the product of two rows, those at the pointers `a` and `b` and then so many elements further on each time."""
     lanes = VECTOR_BYTES // dots.itemsize
     whole = count - count % lanes
     for r in range(0, whole, lanes):
         to = pointer(dots, dots.ctypes.data + r * dots.itemsize)
-        row_dots(_row(a, heads, n, r, dots), a[3], _row(b, heads, n, r, dots), b[3], width, to)
+        row_dots(moved(a, r * a_pitch), a_pitch, moved(b, r * b_pitch), b_pitch, width, to)
     for r in range(whole, count):
-        x, y = _carray(_row(a, heads, n, r, dots), (width,)), _carray(_row(b, heads, n, r, dots), (width,))
+        x, y = _carray(moved(a, r * a_pitch), (width,)), _carray(moved(b, r * b_pitch), (width,))
         dots[r] = 0
         for j in range(width):
             dots[r] += x[j] * y[j]
@@ -173,7 +173,7 @@ def scaled_rows(place: Any, heads: int, n: int, count: int, width: int, factors:
     """target[r, :width] is row r of head `n` times factors[r], for `count` rows; the rest of `target` is 0."""
     target[count:] = 0
     for r in range(count):
-        line, to, factor = _carray(_row(place, heads, n, r, target), (width,)), target[r], factors[r]
+        line, to, factor = _carray(row_of(place, heads, n, r, target), (width,)), target[r], factors[r]
         for j in range(width):
             to[j] = line[j] * factor
         to[width:] = 0

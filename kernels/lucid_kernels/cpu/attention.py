@@ -19,6 +19,7 @@ import numpy as np
 
 from ._aligned import aligned
 from ._attention_backward import backward
+from ._attention_few import forward_few
 from ._attention_forward import forward
 from ._attention_tiles import KEYS, LOG2_E, place, whole_runs
 from ._layout import Array, contiguous, deliver, outputs, result, upcast_half
@@ -29,6 +30,8 @@ from ._products import COLUMN_BLOCK_BYTES, ROW_BLOCK
 # With fewer heads than this, the queries of a head go to several tasks, and for the gradient the tiles of its keys, each with its
 # own sum of the gradient of q.
 _TASKS = 16
+# So many queries read the keys as they lie instead of having them transposed.
+_FEW = 4
 # Exponentials are kept for the gradient where they take at most so many times the memory of the queries, and are worth the way to
 # memory and back: 64 heads of 256x64 take 0.91 of the time, 128x64 0.95, but 0.97 with the half that a causal mask leaves of
 # 256x64, and 1 with a width of 32. With longer sequences the gain is the same, but their memory grows with the square.
@@ -91,12 +94,17 @@ def attention(q: Array, k: Array, v: Array, mask: Array | None, *, scale: float,
     out_y, out_lse, _ = outputs(out, 3)
     (q, q_place), (k, k_place), (v, v_place) = place(q), place(k), place(v)
     y, lse = _like(q, (batch, heads, queries, width)), result(out_lse, (batch, heads, queries), q.dtype)
-    keeps = with_grad and not is_causal and 0 < keys <= _KEPT_KEYS * q.shape[3] and q.shape[3] >= _KEPT_WIDTH
+    few = queries <= _FEW and not is_causal
+    keeps = with_grad and not is_causal and not few and 0 < keys <= _KEPT_KEYS * q.shape[3] and q.shape[3] >= _KEPT_WIDTH
     powers = _powers(q, keys) if keeps else _nothing(q)
     if lse.size:
-        forward(q_place, heads, batch * heads, queries, q.shape[3], k_place, v_place, groups, keys, width, *_masks(mask, q, keys),
-                q.dtype.type(scale * LOG2_E), is_causal, -(-_TASKS // (batch * heads)), place(y)[1],
-                powers, lse.reshape(batch * heads, queries))
+        operands = (q_place, heads, batch * heads, queries, q.shape[3], k_place, v_place, groups, keys, width,
+                    *_masks(mask, q, keys), q.dtype.type(scale * LOG2_E))
+        rows = lse.reshape(batch * heads, queries)
+        if few:
+            forward_few(*operands, place(y)[1], rows)
+        else:
+            forward(*operands, is_causal, -(-_TASKS // (batch * heads)), place(y)[1], powers, rows)
     return deliver(out_y, y), deliver(out_lse, lse), powers if keeps else None
 
 

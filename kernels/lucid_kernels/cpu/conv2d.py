@@ -2,8 +2,8 @@
 
 `_winograd` serves 3x3 taps of 16 channels and more, `_dilated` those with a dilation, `_direct` and `_direct_grad_weight` most
 others, `_direct_transposed` the input gradient with strides, `_depthwise` one input channel a group, `_columns` groups of few
-results, gradients of few channels and what is too small for threads. Taps as large as the image are a product of matrices.
-float16 and bfloat16 are computed in float32.
+results, gradients of few channels and what is too small for threads. Patches that do not overlap (`_patches`) and taps as large
+as the image are products of matrices. float16 and bfloat16 are computed in float32.
 """
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from . import _dilated, _pointwise, _winograd, _winograd_grad_weight, blas, reduction
+from . import _dilated, _patches, _pointwise, _winograd, _winograd_grad_weight, blas, reduction
 from ._columns import convolve_by_tiles, grad_input_by_tiles, grad_weight_by_tiles
 from ._depthwise import depthwise, depthwise_grad_input, depthwise_grad_weight
 from ._direct import convolve, grad_input, suits, suits_forward
@@ -23,10 +23,6 @@ from ._pool import empty
 from ._row_copies import Window, thinned
 
 Pair = tuple[int, int]
-
-# Columns of patches, and results, from which on they are rearranged for 1x1 taps: 0.75 to 0.95 of the time, for 2x2 patches 1.2,
-# for 96 results 0.95 to 1.1.
-_WIDE_PATCH, _MANY_RESULTS = 4, 256
 
 
 def window_of(
@@ -60,20 +56,6 @@ def _without_idle_taps(
     left, right = _met(input_shape[3], kw, sw, pw, dw, out_width)
     fewer = window._replace(kh=bottom - top, kw=right - left, ph=ph - top * dh, pw=pw - left * dw)
     return fewer, (slice(None), slice(None), slice(top, bottom), slice(left, right))
-
-
-def _are_patches(window: Window, groups: int, out_channels: int) -> bool:
-    """Whether the image is cut into patches that do not overlap, and to rearrange them pays."""
-    apart = groups == 1 and window[:2] == window[2:4] and window[4:8] == (0, 0, 1, 1)
-    return apart and window.kw >= _WIDE_PATCH and out_channels >= _MANY_RESULTS
-
-
-def _patches(x: Array, window: Window) -> Array:
-    """The patches (N, C * KH * KW, OH, OW) of x (N, C, H, W) as the channels of their places."""
-    samples, channels = x.shape[:2]
-    (kh, kw), (down, across) = window[:2], window[8:]
-    whole = x[:, :, : down * kh, : across * kw].reshape(samples, channels, down, kh, across, kw)
-    return contiguous(whole.transpose(0, 1, 3, 5, 2, 4)).reshape(samples, channels * kh * kw, down, across)
 
 
 def _is_depthwise(weight_shape: tuple[int, ...], groups: int) -> bool:
@@ -125,14 +107,13 @@ def conv2d(
     if x.size and weight.size and _is_product(x.shape, window, groups):
         y = blas.matmul(_flat(x), _flat(weight).T, None if bias is None else contiguous(bias))
         return deliver(out, y.reshape(*y.shape, 1, 1))
+    if x.size and weight.size and _patches.suits(window, groups):
+        return deliver(out, _patches.convolve(x, weight, bias, window))
     y = result(out, (x.shape[0], weight.shape[0], window.out_height, window.out_width), x.dtype)
     if bias is None:
         bias = np.zeros(weight.shape[0], x.dtype)
     if y.size == 0:
         return deliver(out, y)
-    if _are_patches(window, groups, weight.shape[0]):
-        x, weight = _patches(x, window), contiguous(weight).reshape(weight.shape[0], -1, 1, 1)
-        window = Window(1, 1, 1, 1, 0, 0, 1, 1, *window[8:])
     if _is_depthwise(weight.shape, groups):
         depthwise(contiguous(x), contiguous(weight), contiguous(bias), window, y)
     elif _winograd.suits(x, window, groups, weight.shape[0]):
@@ -169,6 +150,8 @@ def conv2d_grad_input(
     g = contiguous(g)
     if g.size == 0 or dx.size == 0:
         dx.fill(0)
+    elif _patches.suits(window, groups):
+        _patches.grad_input(g, weight, window, dx)
     elif _is_depthwise(weight.shape, groups):
         depthwise_grad_input(g, contiguous(weight), window, dx)
     elif _winograd.suits(g, window, groups, weight.shape[1]):
@@ -244,6 +227,8 @@ def _grad_met_parameters(g: Array, x: Array, window: Window, groups: int, dweigh
         dweight.fill(0)
     elif _is_product(x.shape, window, groups):
         blas.matmul(_flat(g).T, _flat(x), out=dweight.reshape(dweight.shape[0], -1))
+    elif _patches.suits(window, groups):
+        _patches.grad_weight(g, x, window, dweight)
     elif _is_depthwise(dweight.shape, groups):
         depthwise_grad_weight(g, x, window, dweight)
     elif _is_pointwise(window, groups) and _is_large(g, x.shape[1]):

@@ -1,4 +1,4 @@
-"""The order of the elements of rows, on all threads: a radix sort, which compares nothing, and the first few by insertion.
+"""The order of the elements of rows, on all threads: a radix sort, which compares nothing, and the first few without it.
 
 Elements become unsigned keys with the order that is wanted (`float_keys`, `integer_keys`), so one kernel sorts all dtypes. A key
 travels with its place in one 64-bit word, the key above: equal elements stay in their order. Keys of 64 bits are sorted by their
@@ -19,8 +19,9 @@ from ._pool import empty
 _DIGIT = 256  # values of a digit: its counts stay in the L1 cache, and 256 places to write to in the TLB
 _SHORT = 48  # words; fewer are sorted by insertion
 _MOVES = 4  # of each wide key, until it is sorted by its lower half after all
-#: `first` inserts: with more than this, a row in the worst order takes as long as sorting it.
-MOST_INSERTED = 16
+# `first` inserts up to so many: with more, a row in the worst order takes as long as sorting it. Otherwise it sorts candidates,
+# twice as many as it wants and these, and finds up to a share of the row so. Of long rows several pieces are looked through.
+_MOST_INSERTED, _CANDIDATES, _SHARE, _PIECES = 16, 256, 16, 16
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
 
@@ -176,38 +177,66 @@ def order(keys: Array, wide: bool) -> Array:
 
 
 @jit_exact
-def _first(keys: Any, words: Any, places: Any) -> None:
-    """The places of the first keys of a row, as many as there are words."""
-    count = words.shape[0]
+def _insert_first(keys: Any, start: int, least: Any) -> None:
+    """The least keys with their places, from `start` on, in order: as many as `least` has room for."""
+    count = least.shape[0]
     limit = np.uint64(0)
     for i in range(keys.shape[0]):
         if i < count or keys[i] < limit:
-            word, j = (keys[i] << _HALF) | np.uint64(i), min(i, count - 1)
-            while j > 0 and words[j - 1] > word:
-                words[j] = words[j - 1]
+            word, j = (keys[i] << _HALF) | np.uint64(start + i), min(i, count - 1)
+            while j > 0 and least[j - 1] > word:
+                least[j] = least[j - 1]
                 j -= 1
-            words[j] = word
-            limit = words[min(i, count - 1)] >> _HALF
-    for i in range(count):
-        places[i] = words[i] & _LOW
+            least[j] = word
+            limit = least[min(i, count - 1)] >> _HALF
 
 
 @jit_exact
-def _firsts(keys: Any, places: Any, first: int, last: int) -> None:
-    words = np.empty(places.shape[1], np.uint64)
-    for row in range(first, last):
-        _first(keys[row], words, places[row])
+def _select_first(keys: Any, start: int, words: Any, spare: Any, counts: Any, least: Any) -> None:
+    """`_insert_first` for more: candidates go to `words`, and whenever that is full, it is sorted and keeps the first of them."""
+    count, size = least.shape[0], 0
+    limit = np.uint64(1) << np.uint64(33)  # above all keys
+    for i in range(keys.shape[0]):
+        if keys[i] < limit:
+            words[size] = (keys[i] << _HALF) | np.uint64(start + i)
+            size += 1
+            if size == words.shape[0]:
+                words[:count] = _sorted_words(words, spare, counts)[:count]
+                size, limit = count, words[count - 1] >> _HALF
+    least[:] = _sorted_words(words[:size], spare[:size], counts)[:count]
+
+
+@jit_exact
+def _firsts(keys: Any, least: Any, first: int, last: int) -> None:
+    size, (_, pieces, count) = keys.shape[1], least.shape
+    room = 0 if count <= _MOST_INSERTED else 2 * count + _CANDIDATES
+    words, spare, counts = np.empty(room, np.uint64), np.empty(room, np.uint64), np.empty((4, _DIGIT), np.uint32)
+    for unit in range(first, last):
+        row, piece = unit // pieces, unit % pieces
+        start, stop = piece * size // pieces, (piece + 1) * size // pieces
+        if room == 0:
+            _insert_first(keys[row][start:stop], start, least[row, piece])
+        else:
+            _select_first(keys[row][start:stop], start, words, spare, counts, least[row, piece])
 
 
 @jit_parallel
-def _firsts_parallel(keys: Any, places: Any) -> None:
-    each = max(1, GRAIN // keys.shape[1])
-    for i in numba.prange((keys.shape[0] + each - 1) // each):
-        _firsts(keys, places, i * each, min(keys.shape[0], (i + 1) * each))
+def _firsts_parallel(keys: Any, least: Any) -> None:
+    units, each = keys.shape[0] * least.shape[1], max(1, GRAIN * least.shape[1] // keys.shape[1])
+    for i in numba.prange((units + each - 1) // each):
+        _firsts(keys, least, i * each, min(units, (i + 1) * each))
+
+
+def suits_first(size: int, count: int) -> bool:
+    """Whether `first` takes less time than `order` for `count` of `size` columns."""
+    return 0 < count <= max(_MOST_INSERTED, size // _SHARE)
 
 
 def first(keys: Array, count: int) -> Array:
-    """The first `count` columns of ``order(keys, False)``, by insertion: for `count` from 1 to `MOST_INSERTED`."""
-    places = empty((keys.shape[0], count), np.int64)
-    _firsts_parallel(keys, places)
-    return places
+    """The first `count` columns of ``order(keys, False)``, where `suits_first` says so."""
+    rows, size = keys.shape
+    pieces = max(1, min(_PIECES // max(1, rows), size // max(GRAIN, _SHARE * count)))
+    least = empty((rows, pieces, count), np.uint64)
+    _firsts_parallel(keys, least)
+    words = np.sort(least.reshape(rows, -1), 1)[:, :count] if pieces > 1 else least[:, 0]
+    return (words & _LOW).view(np.int64)

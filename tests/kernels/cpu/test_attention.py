@@ -35,7 +35,7 @@ def expected(g, q, k, v, mask, scale=SCALE, is_causal=False):
     return (y, lse, *reference.gradients(g, q, k, v, mask, scale, is_causal))
 
 
-@pytest.mark.parametrize("shape", [*reference.SHAPES, (1, 2, 1, 300, 520, 64, 64), (3, 8, 8, 64, 128, 64, 64)])
+@pytest.mark.parametrize("shape", [*reference.SHAPES, (1, 2, 1, 300, 520, 64, 64), (3, 8, 8, 64, 128, 64, 64), (1, 4, 2, 4, 75, 33, 120)])
 @pytest.mark.parametrize("mask", reference.MASKS, ids=str)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.usefixtures("either_way")
@@ -160,9 +160,10 @@ def test_all_masks_share_a_kernel():
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 @pytest.mark.parametrize("where", [1, 2, 3])
+@pytest.mark.parametrize("queries", [4, 70])
 @pytest.mark.usefixtures("either_way")
-def test_nan_and_infinity_go_where_they_go_in_numpy(bad, where):
-    data = reference.data((1, 1, 1, 70, 5, 4, 3), None, np.float32)
+def test_nan_and_infinity_go_where_they_go_in_numpy(bad, where, queries):
+    data = reference.data((1, 1, 1, queries, 5, 4, 3), None, np.float32)
     data[where][0, 0, 2, 1] = bad
     with np.errstate(invalid="ignore"):
         wanted = expected(*data)

@@ -30,7 +30,8 @@ def test_floats(shape: tuple[int, int], dtype: Any, descending: bool) -> None:
     keys = sorting.float_keys(x, descending)
     wanted = stable(x, descending)
     if shape[1] > 3 and dtype == np.float32:
-        for count in (1, 2, min(shape[1], sorting.MOST_INSERTED)):
+        for count in {1, 2, min(shape[1], 16), max(1, shape[1] // 16)}:
+            assert sorting.suits_first(shape[1], count)
             np.testing.assert_array_equal(sorting.first(keys, count), wanted[:, :count])
     np.testing.assert_array_equal(sorting.order(keys, dtype == np.float64), wanted)
 
@@ -65,7 +66,8 @@ def test_integers(shape: tuple[int, int], low: int, high: int, dtype: Any, desce
 def test_rows_in_an_order_of_their_own(make: Any) -> None:
     x = make((3, 700)).astype(np.float32)
     keys = sorting.float_keys(x, False)
-    np.testing.assert_array_equal(sorting.first(keys, 16), stable(x, False)[:, :16])
+    for count in (16, 43):
+        np.testing.assert_array_equal(sorting.first(keys, count), stable(x, False)[:, :count])
     np.testing.assert_array_equal(sorting.order(keys, False), stable(x, False))
 
 
@@ -75,7 +77,7 @@ def test_results_do_not_depend_on_the_number_of_threads() -> None:
     for threads in (1, 2):
         set_num_threads(threads)
         try:
-            found.append((sorting.order(keys, False), sorting.first(keys, 5)))
+            found.append((sorting.order(keys, False), sorting.first(keys, 5), sorting.first(keys, 50)))
         finally:
             set_num_threads(before)
     for one, two in zip(*found, strict=True):

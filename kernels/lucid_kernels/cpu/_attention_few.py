@@ -1,0 +1,41 @@
+"""Attention of a few queries, as of each further word of a text: keys and values are read once, as they lie.
+
+Tiles have the keys transposed first, which takes longer than a handful of dot products.
+"""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numba
+import numpy as np
+
+from ._attention_microkernels import weighted_sum
+from ._attention_tiles import LOG2_E, add_mask, dots_of_rows, exponentials, row_of, whole_runs
+from ._compile import jit_parallel
+from ._reduction_microkernels import maximum_of
+
+
+@jit_parallel
+def forward_few(q: Any, heads: int, count: int, queries: int, width: int, k: Any, v: Any, groups: int, keys: int, v_width: int,
+                mask: Any, mask_of: Any, scale: Any, y: Any, lse: Any) -> None:
+    """`y` and `lse` of `count` heads of queries without a causal mask; the arguments are those of `forward`."""
+    repeats, has_mask, zero = heads // groups, mask_of.shape[0] > 0, lse.dtype.type(0)
+    for n in numba.prange(count):
+        group = n // heads * groups + n % heads // repeats
+        scores = np.full((1, whole_runs(keys)), -np.inf, lse.dtype)
+        seen = scores[0][:keys]
+        for r in range(queries):
+            dots_of_rows(row_of(q, heads, n, r, lse), 0, row_of(k, groups, group, 0, lse), k[3], keys, width, seen)
+            if has_mask:
+                add_mask(seen, mask[mask_of[n]][min(r, mask.shape[1] - 1)], scale)
+            else:
+                seen *= scale
+            largest = maximum_of(seen, 0, keys, seen)
+            # Nothing to see: exp(-inf - 0) is 0, exp(-inf + inf) is not.
+            total = exponentials(scores, 0, keys, lse.dtype.type(1), largest if largest != -np.inf else zero)
+            nothing = total == 0
+            lse[n, r] = np.inf if nothing else largest * lse.dtype.type(1 / LOG2_E) + math.log(total)
+            values, to = row_of(v, groups, group, 0, lse), row_of(y, heads, n, r, lse)
+            weighted_sum(seen[:0] if nothing else seen, zero if nothing else 1 / total, values, v[3], v_width, to)
+            scores[0, keys:] = -np.inf
