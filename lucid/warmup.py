@@ -202,8 +202,9 @@ def _conv2d_relu_max_pool2d(dtype: Any, device: str, sizes: Sequence[int]) -> No
     for size in sizes:
         model = nn.Sequential(nn.Conv2d(1, 8, 3), nn.ReLU(), nn.MaxPool2d(2)).to(device=device, dtype=dtype)
         side = max(8, size // 10)  # an image whose results stay in the cache
-        images = lucid.randn(4, 1, side, side, dtype=dtype, device=device)  # without a gradient
-        model(images).square().sum().backward()
+        for gradient in (False, True):
+            images = lucid.randn(4, 1, side, side, dtype=dtype, device=device, requires_grad=gradient)
+            model(images).square().sum().backward()
 
 
 def _pool2d(dtype: Any, device: str, sizes: Sequence[int]) -> None:

@@ -116,8 +116,9 @@ def _pooled_cases(side: Side, layer: Layer) -> Iterator[Case]:
     options = {"stride": (1, 1), "padding": (layer.padding,) * 2, "dilation": (1, 1), "groups": 1}
 
     def ours() -> tuple[object, object]:
-        y, indices = k.conv2d_relu_max_pool2d(x, weight, added, **options)
-        return k.conv2d_relu_max_pool2d_grad_parameters(g, indices, y, x, weight_shape=filters.shape, **options)
+        _, winners = k.conv2d_relu_max_pool2d(x, weight, added, **options)
+        shapes = {"input_shape": images.shape, "weight_shape": filters.shape}
+        return k.conv2d_relu_max_pool2d_grad(g, winners, x, None, **shapes, **options)[1:]
 
     def theirs() -> object:
         return torch.nn.functional.max_pool2d(torch.conv2d(x, weight, added, 1, layer.padding).relu(), 2)

@@ -8,6 +8,7 @@ import numpy as np
 from lucid_kernels.cpu import _pool, blas
 
 from . import (
+    assembly,
     convolution,
     copies,
     elementwise,
@@ -205,4 +206,4 @@ def _weigh(x: np.ndarray, rows: Any, columns: Any) -> Any:
 
 
 TABLE |= resampling.table(np, TABLE, _weigh)
-TABLE |= padding.table(np, _pool.empty, _copy)
+TABLE |= padding.table(np, _pool.empty, _copy) | assembly.table(np, _pool.empty, _copy)

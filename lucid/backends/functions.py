@@ -14,7 +14,6 @@ import ml_dtypes
 import numpy as np
 
 from .memory_format import in_memory_order, inverse
-from .regions import box_of, overlap, size_of
 
 Array = Any
 HALVES = frozenset({np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)})
@@ -221,32 +220,6 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
         else:
             accumulate_at(result, index, values)
         return result
-
-    @entry
-    def assemble(*parts: Array, shape: tuple[int, ...], indices: Sequence[Any], axes: tuple[int, ...] | None) -> Array:
-        """The sum of arrays of `shape`, each zero but for one of `parts` at the basic index of the same number.
-
-        `axes` are the dimensions of the result from the outermost in memory to the innermost; None is row-major order.
-        """
-        boxes = [box_of(shape, index) for index in indices]
-        apart = not overlap(boxes)
-        full = apart and builtins.sum(map(size_of, boxes)) == math.prod(shape)
-        result = (xp.empty if full else xp.zeros)(shape if axes is None else tuple(shape[a] for a in axes), parts[0].dtype)
-        if axes is not None:
-            result = result.transpose(inverse(axes))
-        for part, index in zip(parts, indices, strict=True):
-            if apart:
-                result[index] = part
-            else:
-                add_at(result, part, index=index)
-        return result
-
-    @entry
-    def add_at(x: Array, part: Array, *, index: Any) -> Array:
-        """Add `part` to `x`, in place, at a basic index."""
-        target = x[index if Ellipsis in index else (*index, Ellipsis)]  # without Ellipsis an element is no view
-        xp.add(target, part, out=target)
-        return x
 
     @entry
     def index_select(x: Array, indices: Array, *, axis: int) -> Array:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import (
+    assembly,
     convolution,
     elementwise,
     fourier,
@@ -64,7 +65,7 @@ TABLE |= elementwise.table(cupy)
 lazy.kernels("lucid_kernels.cuda", TABLE)
 TABLE |= convolution.table(cupy, TABLE, 1 << 28, cupy.copyto)
 TABLE |= resampling.table(cupy, TABLE, resampling.weigh(cupy))
-TABLE |= padding.table(cupy, cupy.empty, cupy.copyto)
+TABLE |= padding.table(cupy, cupy.empty, cupy.copyto) | assembly.table(cupy, cupy.empty, cupy.copyto)
 TABLE |= linear.table(TABLE)
 
 

@@ -17,7 +17,7 @@ FAMILIES = {
     "group_norm": "group_norm group_norm_grad",
     "rms_norm": "rms_norm rms_norm_grad",
     "conv2d": "conv2d conv2d_grad_input conv2d_grad_weight conv2d_grad_parameters",
-    "conv2d_relu_max_pool2d": "conv2d_relu_max_pool2d conv2d_relu_max_pool2d_grad_parameters",
+    "conv2d_relu_max_pool2d": "conv2d_relu_max_pool2d conv2d_relu_max_pool2d_grad",
     "pool2d": "max_pool2d adaptive_max_pool2d max_pool2d_grad max_pool2d_gather max_unpool2d avg_pool2d avg_pool2d_grad "
               "adaptive_avg_pool2d adaptive_avg_pool2d_grad",
     "grid_sample": "grid_sample grid_sample_grad",

@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from .._dtypes import int64
 from ..autograd.grad_mode import is_grad_enabled
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor
 from ._convolution_arguments import Geometry, Sizes, check_channels, check_sizes, geometry_of, require_operands
 from .activation import relu_grad
 from .convolution import OPS, conv2d
+from .creation import arange
 from .pooling import max_pool2d_grad, relu_max_pool2d
 
 __all__ = ()  # a step of `nn.Sequential`
@@ -27,6 +29,13 @@ def _lengths(shape: Sizes, kernel: Sizes, geometry: Geometry) -> Sizes:
                  for n, k, s, p, d in zip(shape[2:], kernel[2:], *geometry[:3], strict=True))
 
 
+def _indices(winners: Tensor, shape: Sizes) -> Tensor:
+    """The places of the maxima in the planes (H, W) of results of a shape (N, O, H, W), as `max_pool2d` has them."""
+    down, across = (2 * arange(n, device=winners.device) for n in winners._array.shape[2:])
+    number = winners.to(int64)
+    return (down.unsqueeze(1) + number // 2 % 2) * shape[3] + across + number % 2
+
+
 def _rule(needs: Any, x: Tensor, weight: Tensor, bias: Tensor | None, **geometry: Any) -> Pull:
     input_shape, weight_shape = x._array.shape, weight._array.shape
     shape = (input_shape[0], weight_shape[0], *_lengths(input_shape, weight_shape, Geometry(**geometry)))
@@ -34,12 +43,12 @@ def _rule(needs: Any, x: Tensor, weight: Tensor, bias: Tensor | None, **geometry
     x, weight = x if any(parameters) else None, weight if needs_x else None  # type: ignore[assignment]
 
     def pull(g: Tensor, kept: Any) -> tuple[Any, Any, Any]:
-        y, indices = kept
-        composed = is_grad_enabled()
-        if not needs_x and not composed:
-            return (None, *_grad_parameters(g, indices, y, x, weight_shape=weight_shape, **geometry))
-        full = (max_pool2d_grad(relu_grad(g, y), indices, input_shape=shape) if composed
-                else max_pool2d_grad(g, indices, y, input_shape=shape))
+        y, winners = kept
+        if not is_grad_enabled():
+            gradients: tuple[Any, Any, Any] = _grad(g, winners, x, weight, input_shape=input_shape, weight_shape=weight_shape,
+                                                    **geometry)
+            return gradients
+        full = max_pool2d_grad(relu_grad(g, y), _indices(winners, shape), input_shape=shape)
         dx = OPS[2].grad_input(full, weight, input_shape=input_shape, **geometry) if needs_x else None
         if not any(parameters):
             return dx, None, None
@@ -49,7 +58,7 @@ def _rule(needs: Any, x: Tensor, weight: Tensor, bias: Tensor | None, **geometry
 
 
 _conv2d_relu_max_pool2d = Op("conv2d_relu_max_pool2d", _rule, keeps=(0, 1), outputs=(0,))
-_grad_parameters = Op("conv2d_relu_max_pool2d_grad_parameters")
+_grad = Op("conv2d_relu_max_pool2d_grad")
 
 
 def conv2d_relu_max_pool2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import numpy as np
-from lucid_kernels.cpu.conv2d import conv2d, conv2d_grad_parameters
+from lucid_kernels.cpu.conv2d import conv2d, conv2d_grad_input, conv2d_grad_parameters
 from lucid_kernels.cpu.pool2d import max_pool2d, max_pool2d_grad
 
 
@@ -38,10 +38,13 @@ def data(case, dtype, seed=0):
 
 
 def one_by_one(x, weight, bias, g, attributes):
-    """(y, indices) and the gradients of weight and bias."""
+    """(y, winners) and the gradients of x, weight and bias."""
     x, weight, g = (array.astype(np.float64) for array in (x, weight, g))
     results = conv2d(x, weight, None if bias is None else bias.astype(np.float64), **attributes)
     windows = {"kernel_size": (2, 2), "stride": (2, 2), "padding": (0, 0), "dilation": (1, 1), "ceil_mode": False}
     y, indices = max_pool2d(results, **windows, relu=True)
     full = max_pool2d_grad(g, indices, y, input_shape=results.shape)
-    return (y, indices), conv2d_grad_parameters(full, x, weight_shape=weight.shape, **attributes)
+    row, column = indices // results.shape[3], indices % results.shape[3]
+    winners = np.where(y <= 0, 4, row % 2 * 2 + column % 2)
+    dx = conv2d_grad_input(full, weight.astype(np.float64), input_shape=x.shape, **attributes)
+    return (y, winners), (dx, *conv2d_grad_parameters(full, x, weight_shape=weight.shape, **attributes))

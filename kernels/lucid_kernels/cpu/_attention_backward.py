@@ -18,6 +18,7 @@ from ._attention_tiles import (
     dots_of_rows,
     kept_row_gradients,
     kept_rows,
+    room,
     row_gradients,
     row_of,
     rows_of,
@@ -64,8 +65,11 @@ def _score_gradients(scores: Any, kept: bool, gradients: Any, rows: int, mask: A
 @jit
 def _add_tile(q: Any, g: Any, query: int, rows: int, k: Any, k_tile: Any, v_tile: Any, mask: Any, has_mask: bool, scale: Any,
               is_causal: bool, key: int, keys: int, lse: Any, dots: Any, dq: Any, dk: Any, dv: Any, scores: Any, kept: bool,
-              gradients: Any, ahead: Any) -> None:
-    """Add to dq, dk and dv what one tile contributes: `rows` queries from `query` on, `keys` keys from `key` on."""
+              gradients: Any, accumulate: bool, ahead: Any) -> None:
+    """Add to dq, dk and dv what one tile contributes: `rows` queries from `query` on, `keys` keys from `key` on.
+
+    Without `accumulate` dq is not read, but set.
+    """
     step, seen, visible = 0, keys, keys
     if is_causal:
         step, seen, visible = 1, min(keys, query + rows - key), query - key + 1
@@ -81,7 +85,7 @@ def _add_tile(q: Any, g: Any, query: int, rows: int, k: Any, k_tile: Any, v_tile
                      dots[query:], ahead)
     add_seeing(scores, g, dv, seen, rows, visible, step)
     add_seeing(gradients, q, dk, seen, rows, visible, step)
-    add_seen(gradients, k, dq[query:], rows, seen, visible, step, True, ahead)
+    add_seen(gradients, k, dq[query:], rows, seen, visible, step, accumulate, ahead)
 
 
 @jit_parallel
@@ -98,13 +102,14 @@ def backward(g: Any, q: Any, y: Any, heads: int, count: int, queries: int, width
         n, task = i // tasks, i % tasks
         first = n // groups * heads + n % groups * repeats
         kept = powers.shape[0] > 0
-        tile = np.empty((0 if kept else QUERIES, KEYS), lse.dtype)
-        gradients = np.empty((QUERIES, KEYS), lse.dtype)
-        k_tile = np.empty((width, KEYS), lse.dtype)
-        g_rows = np.empty((repeats if kept else 0, (queries + ROW_BLOCK - 1) // ROW_BLOCK * ROW_BLOCK, v_columns), lse.dtype)
-        v_tile = np.empty((v_width, KEYS), lse.dtype)
-        dk_tile = np.empty((KEYS, columns), lse.dtype)
-        dv_tile = np.empty((KEYS, v_columns), lse.dtype)
+        tile = room(0 if kept else QUERIES, KEYS, lse)
+        gradients = room(QUERIES, KEYS, lse)
+        k_tile = room(width, KEYS, lse)
+        whole = (queries + ROW_BLOCK - 1) // ROW_BLOCK * ROW_BLOCK
+        g_rows = room(repeats * whole if kept else 0, v_columns, lse).reshape(repeats if kept else 0, whole, v_columns)
+        v_tile = room(v_width, KEYS, lse)
+        dk_tile = room(KEYS, columns, lse)
+        dv_tile = room(KEYS, v_columns, lse)
         dots = np.empty((repeats, queries), lse.dtype)
         has_mask = mask_of.shape[0] > 0
         ahead, item = rows_ahead(5), lse.itemsize
@@ -115,7 +120,9 @@ def backward(g: Any, q: Any, y: Any, heads: int, count: int, queries: int, width
             ask_for(ahead, 3, k, groups, n + 1, width, keys, item)
             ask_for(ahead, 4, v, groups, n + 1, v_width, keys, item)
             ask_for(ahead, 5, q, heads, after, width, queries, item)
-        dq[task, first : first + repeats] = 0
+        # The first tile of a task sets dq, but for the queries that see none of its keys.
+        hidden = min(queries, task * KEYS // QUERIES * QUERIES) if is_causal else 0
+        dq[task, first : first + repeats, : hidden if keys > 0 else queries] = 0
         for repeat in range(repeats):
             g_row, y_row = row_of(g, heads, first + repeat, 0, lse), row_of(y, heads, first + repeat, 0, lse)
             dots_of_rows(g_row, g[3], y_row, y[3], queries, v_width, dots[repeat])
@@ -140,6 +147,7 @@ def backward(g: Any, q: Any, y: Any, heads: int, count: int, queries: int, width
                         scores, g_part = tile, rows_of(g, heads, head, query, rows, v_width, v_columns, lse)
                     _add_tile(rows_of(q, heads, head, query, rows, width, columns, lse), g_part, query, rows, k_rows, k_tile,
                               v_tile, mask[mask_of[head] if has_mask else 0], has_mask, scale, is_causal, key, part, lse[head],
-                              dots[head - first], dq[task, head], dk_tile, dv_tile, scores, kept, gradients, ahead)
+                              dots[head - first], dq[task, head], dk_tile, dv_tile, scores, kept, gradients,
+                              key > task * KEYS, ahead)
             copy_rows(dk_tile, 0, columns, dk[n], key * width, width, part, width)
             copy_rows(dv_tile, 0, v_columns, dv[n], key * v_width, v_width, part, v_width)

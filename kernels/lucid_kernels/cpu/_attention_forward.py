@@ -20,6 +20,7 @@ from ._attention_tiles import (
     columns_from,
     exponentials,
     keep,
+    room,
     rows_of,
     store_rows,
     transpose,
@@ -113,13 +114,14 @@ def forward(q: Any, heads: int, count: int, queries: int, width: int, k: Any, v:
     for i in numba.prange(count * tasks):
         n, task = i // tasks, i % tasks
         group = n // heads * groups + n % heads // repeats
-        tiles = np.empty(((keys + KEYS - 1) // KEYS, width, KEYS), lse.dtype)
-        for t in range(tiles.shape[0]):
+        parts = (keys + KEYS - 1) // KEYS
+        tiles = room(parts * width, KEYS, lse).reshape(parts, width, KEYS)
+        for t in range(parts):
             transpose(k, groups, group, t * KEYS, min(KEYS, keys - t * KEYS), tiles[t])
         values = rows_of(v, groups, group, 0, keys, v_width, columns, lse)
         keep = powers.shape[0] > 0
-        scores = np.empty((QUERIES, powers.shape[2] if keep else KEYS), lse.dtype)
-        out = np.empty((QUERIES, columns), lse.dtype)
+        scores = room(QUERIES, powers.shape[2] if keep else KEYS, lse)
+        out = room(QUERIES, columns, lse)
         largest = np.empty(QUERIES, lse.dtype)
         total = np.empty(QUERIES, lse.dtype)
         kept = np.empty(QUERIES, lse.dtype)

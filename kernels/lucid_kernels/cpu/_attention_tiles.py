@@ -8,11 +8,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
 from numba import carray  # type: ignore[attr-defined]
 
 from . import _math
 from ._address import address_of
+from ._aligned import aligned_empty
 from ._attention_ahead import add_rows
 from ._attention_microkernels import keep_run, row_dots
 from ._compile import jit
@@ -64,6 +64,15 @@ def whole_columns(width: int, like: Any) -> int:
 
 
 @jit
+def room(rows: int, columns: int, like: Any) -> Any:
+    """Rows that are not initialised; the first one begins at a whole vector.
+
+    Products of tiles that begin 16 bytes after one take 1.01 to 1.15 times as long.
+    """
+    return aligned_empty(rows * columns, like).reshape(rows, columns)
+
+
+@jit
 def rows_of(place: Any, heads: int, n: int, start: int, count: int, width: int, columns: int, like: Any) -> Any:
     """Rows of head `n` as a C-contiguous array with `columns` columns, zeros from `width` on, and whole blocks of rows.
 
@@ -71,7 +80,8 @@ def rows_of(place: Any, heads: int, n: int, start: int, count: int, width: int, 
     """
     if place[3] == width == columns and count % ROW_BLOCK == 0:
         return _carray(row_of(place, heads, n, start, like), (count, columns))
-    rows = np.zeros(((count + ROW_BLOCK - 1) // ROW_BLOCK * ROW_BLOCK, columns), like.dtype)
+    rows = room((count + ROW_BLOCK - 1) // ROW_BLOCK * ROW_BLOCK, columns, like)
+    rows[:] = 0
     copy_rows(_carray(row_of(place, heads, n, start, like), (1,)), 0, place[3], rows, 0, columns, count, width)
     return rows
 

@@ -18,18 +18,21 @@ from numba.core import cgutils
 from ._microkernels import _INT, VECTOR_BYTES, _at, _data, _intrinsic, _Vectors
 
 _LINE = 64  # bytes of a line of the cache
+# The winner of a window whose gradient ReLU stops; of others it is 0 to 3, the place of the maximum in the window.
+CLIPPED = 4
 
 
 class _Numbers(_Vectors):
-    """Vectors of 64-bit integers."""
+    """Vectors of integers."""
 
-    def __init__(self, builder: ir.IRBuilder, lanes: int) -> None:
-        super().__init__(builder, _INT, lanes)
+    def __init__(self, builder: ir.IRBuilder, lanes: int, element: ir.IntType = _INT) -> None:
+        super().__init__(builder, element, lanes)
+        self.alignment = element.width // 8
         self.zero = ir.Constant(self.type, [0] * lanes)
 
     def _masked(self, what: str, result: ir.Type, arguments: list[Any]) -> Any:
         signature = ir.FunctionType(result, [argument.type for argument in arguments])
-        name = f"llvm.masked.{what}.v{self.type.count}i64.p0"
+        name = f"llvm.masked.{what}.v{self.type.count}i{8 * self.alignment}.p0"
         return self.builder.call(cgutils.get_or_insert_function(self.builder.module, signature, name), arguments)
 
 
@@ -90,6 +93,8 @@ def max_of_halves(typing, x, starts, width, counts, whole, y, targets, indices, 
     Those of stretch h begin at x[starts[h]] and, `width` elements on, in the row below; with `whole`, x has a whole vector of
     elements from there on. The maxima go to y[targets[h]:], their positions, counted from x[starts[h]] and with positions[h]
     added, to indices[targets[h]:]. The first of equal elements is taken, but NaN before everything.
+
+    If `indices` are bytes, ReLU of the maxima goes to y, and the winners of the windows to `indices`: 0 to 3, or CLIPPED.
     """
     pair = types.UniTuple(types.int64, 2)
     signature = types.void(x, pair, types.int64, pair, types.boolean, y, pair, indices, pair)
@@ -111,22 +116,65 @@ def max_of_halves(typing, x, starts, width, counts, whole, y, targets, indices, 
         def place(number: Any) -> Any:
             return vectors.splat(number, vectors.lanes)
 
+        as_winners = signature.args[7].dtype == types.uint8
         below = builder.trunc(width, vectors.number) if vectors.number.width < 64 else width
+        below = ir.Constant(vectors.number, 2) if as_winners else below
         left, right = ir.Constant(vectors.number, 0), ir.Constant(vectors.number, 1)
         # The upper pair, the lower pair, then the two winners: the order that keeps the first of equal maxima.
         upper, lower = (larger(vectors.whole.every_second(*row), vectors.odd(*row), place(number),
                                place(builder.add(number, right))) for row, number in ((rows[:2], left), (rows[2:], below)))
         best, where = larger(upper[0], lower[0], upper[1], lower[1])
-        columns = [2 * (lane % vectors.half) for lane in range(vectors.lanes)]
-        where = builder.add(where, ir.Constant(numbers, columns))
+        if as_winners:
+            clipped = builder.fcmp_ordered("<=", best, vectors.whole.zero)
+            best = builder.select(builder.fcmp_ordered("<", best, vectors.whole.zero), vectors.whole.zero, best)
+            where = builder.select(clipped, ir.Constant(numbers, [CLIPPED] * vectors.lanes), where)
+        else:
+            columns = [2 * (lane % vectors.half) for lane in range(vectors.lanes)]
+            where = builder.add(where, ir.Constant(numbers, columns))
         for half, (count, target, position) in enumerate(zip(counts, targets, positions)):
             written = vectors.first(count, vectors.half)
             vectors.elements.store_masked(vectors.part(best, half), _at(builder, y, target), written)
             wide = vectors.part(where, half)
+            if as_winners:
+                winners = _Numbers(builder, vectors.half, ir.IntType(8))
+                winners.store_masked(builder.trunc(wide, winners.type), _at(builder, indices, target), written)
+                continue
             if vectors.number.width < 64:
                 wide = builder.sext(wide, ir.VectorType(_INT, vectors.half))
             wide = builder.add(wide, vectors.splat(position, vectors.half))
             vectors.positions.store_masked(wide, _at(builder, indices, target), written)
+        return context.get_dummy_value()
+
+    return signature, emit
+
+
+@_intrinsic
+def spread_row(typing, g, winners, start, count, dx, upper, width):
+    """Spread a row of `count` windows of 2x2 over two rows of pixels, unchecked: dx[upper:] and, `width` elements on, the next.
+
+    Window i gives g[start + i] to the pixel that winners[start + i] says, and 0 to the others.
+    """
+    integer = types.int64
+    signature = types.void(g, winners, integer, integer, dx, integer, integer)
+
+    def emit(context, builder, signature, arguments):
+        g, winners, dx = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 1, 4))
+        start, count, upper, width = (arguments[i] for i in (2, 3, 5, 6))
+        lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
+        vectors, numbers = _Vectors(builder, g.type.pointee, lanes), _Numbers(builder, lanes, ir.IntType(8))
+        step = ir.Constant(_INT, lanes)
+        with cgutils.for_range_slice(builder, ir.Constant(_INT, 0), count, step, intp=_INT) as (i, _):
+            rest, pixel = builder.sub(count, i), builder.add(upper, builder.add(i, i))
+            there = vectors.first(rest)
+            value = vectors.load_masked(_at(builder, g, start, i), there)
+            winner = numbers.load_masked(_at(builder, winners, start, i), there)
+            masks = [vectors.between(half * lanes, builder.add(rest, rest)) for half in (0, 1)]
+            parts = [builder.select(builder.icmp_unsigned("==", winner, ir.Constant(numbers.type, [number] * lanes)), value,
+                                    vectors.zero) for number in range(4)]
+            for row, (even, odd) in zip((ir.Constant(_INT, 0), width), (parts[:2], parts[2:])):
+                for half, mask in enumerate(masks):
+                    target = _at(builder, dx, pixel, row, half * lanes)
+                    vectors.store_masked(vectors.interleaved(even, odd, half), target, mask)
         return context.get_dummy_value()
 
     return signature, emit

@@ -20,6 +20,7 @@ from ._channels_last import LANES, gather_band, whole
 from ._compile import jit, jit_parallel
 from ._layout import Array
 from ._microkernels import _INT, VECTOR_BYTES, _at, _data, _intrinsic, _Vectors
+from ._pool_microkernels import CLIPPED
 from ._row_copies import Window, fill_copies
 
 # Rows that are added to sums of their own, which hides the latency of an addition.
@@ -32,46 +33,48 @@ _RESULTS = 4
 _PARTS = 8
 
 
-@_intrinsic
-def _add_rows(typing, rows, offset, pitch, count, g, indices, y, start, windows, sums, target):
-    """sums[target + j] += sum over i < windows of g[start + i] * rows[indices[start + i] * pitch + offset + j]
+@jit
+def _prepare(g, winners, corners, right, below, starts, scales):
+    """Where the rows of some windows begin, and what they are multiplied by: g, or 0 where ReLU stops it.
 
-    for a vector of j and those i with a y[start + i] that is positive or NaN. Whether all indices are below `count`; others are
-    taken for the last one. Nothing else is checked.
+    Rows of neighbours lie `right` and `below` apart, those of the windows' corners begin at `corners`. A loop of its own, which
+    vectorises: 0.9 of the time that both take in one.
     """
+    zero = g.dtype.type(0)
+    for i in range(starts.shape[0]):
+        winner = np.int32(winners[i])
+        starts[i] = corners[i] + (right if winner & 1 else 0) + (below if winner & 2 else 0)
+        scales[i] = g[i] if winner < CLIPPED else zero
+
+
+@_intrinsic
+def _add_rows(typing, rows, offset, starts, scales, windows, sums, target):
+    """sums[target + j] += sum over i < windows of scales[i] * rows[starts[i] + offset + j] for a vector of j, unchecked."""
     integer = types.int64
-    signature = types.boolean(rows, integer, integer, integer, g, indices, y, integer, integer, sums, integer)
+    signature = types.void(rows, integer, starts, scales, integer, sums, integer)
 
     def emit(context, builder, signature, arguments):
-        rows, g, indices, y, sums = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 4, 5, 6, 9))
-        offset, pitch, count, start, windows, target = (arguments[i] for i in (1, 2, 3, 7, 8, 10))
+        rows, starts, scales, sums = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 2, 3, 5))
+        offset, windows, target = (arguments[i] for i in (1, 4, 6))
         vectors = _Vectors(builder, rows.type.pointee, VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8))
         totals = [cgutils.alloca_once(builder, vectors.type) for _ in range(_SUMS)]
         for total in totals:
             builder.store(vectors.zero, total)
-        beyond = cgutils.alloca_once_value(builder, ir.Constant(_INT, 0))
-        zero, most_index = ir.Constant(rows.type.pointee, 0.0), builder.sub(count, ir.Constant(_INT, 1))
 
         def add(total: Any, i: Any) -> None:
-            index = builder.load(_at(builder, indices, i))
-            place = builder.select(builder.icmp_unsigned("<", index, count), index, most_index)
-            builder.store(builder.or_(builder.load(beyond), builder.xor(index, place)), beyond)
-            clipped = builder.fcmp_ordered("<=", builder.load(_at(builder, y, i)), zero)
-            scale = builder.select(clipped, zero, builder.load(_at(builder, g, i)))
-            row = vectors.load(_at(builder, rows, offset, builder.mul(place, pitch)))
-            vectors.add_product(total, row, vectors.splat(scale))
+            row = vectors.load(_at(builder, rows, offset, builder.zext(builder.load(_at(builder, starts, i)), _INT)))
+            vectors.add_product(total, row, vectors.splat(builder.load(_at(builder, scales, i))))
 
-        last = builder.add(start, windows)
-        most = builder.sub(last, builder.urem(windows, ir.Constant(_INT, _SUMS)))
-        with cgutils.for_range_slice(builder, start, most, ir.Constant(_INT, _SUMS), intp=_INT) as (i, _):
+        most = builder.sub(windows, builder.urem(windows, ir.Constant(_INT, _SUMS)))
+        with cgutils.for_range_slice(builder, ir.Constant(_INT, 0), most, ir.Constant(_INT, _SUMS), intp=_INT) as (i, _):
             for number, total in enumerate(totals):
                 add(total, builder.add(i, ir.Constant(_INT, number)))
-        with cgutils.for_range_slice(builder, most, last, ir.Constant(_INT, 1), intp=_INT) as (i, _):
+        with cgutils.for_range_slice(builder, most, windows, ir.Constant(_INT, 1), intp=_INT) as (i, _):
             add(totals[0], i)
         pointer = _at(builder, sums, target)
         one, other = (builder.fadd(*map(builder.load, totals[i : i + 2])) for i in (0, 2))
         vectors.store(builder.fadd(vectors.load(pointer), builder.fadd(one, other)), pointer)
-        return builder.icmp_unsigned("==", builder.load(beyond), ir.Constant(_INT, 0))
+        return context.get_dummy_value()
 
     return signature, emit
 
@@ -85,10 +88,10 @@ def _is_finite(values):
 
 
 @jit_parallel
-def _sum_parts(g, indices, y, x, window, step, places, sums, good):
-    """sums (parts, O, pitch): for each result channel its taps, (C, KW, KH), and its bias. g, indices and y are (N, O, windows).
+def _sum_parts(g, winners, x, window, step, places, corners, sums, good):
+    """sums (parts, O, pitch): for each result channel its taps, (C, KW, KH), and its bias. g and winners are (N, O, windows).
 
-    good[part] is whether all its pixels are finite and all its indices places; if not, the sums are not complete.
+    good[part] is whether all its pixels are finite.
     """
     samples, outputs, windows = g.shape
     channels, positions, pitch = x.shape[1], window.out_height * window.out_width, sums.shape[2]
@@ -96,16 +99,15 @@ def _sum_parts(g, indices, y, x, window, step, places, sums, good):
     for part in numba.prange(sums.shape[0]):
         copies, rows = aligned_empty((taps + 1) * step, x), aligned_empty((positions + 1) * pitch, x)
         copies[taps * step :] = 1
-        flat = sums[part].reshape(-1)
+        flat, starts, scales = sums[part].reshape(-1), np.empty(windows, np.int32), aligned_empty(windows, x)
         for n in range(part * samples // sums.shape[0], (part + 1) * samples // sums.shape[0]):
-            fine = _is_finite(x[n].reshape(-1))
+            good[part] &= _is_finite(x[n].reshape(-1))
             fill_copies(x, n, 1, 0, channels, window, window.kh, 0, window.out_height, step, copies)
             gather_band(copies, 0, step, taps + 1, positions, places, 0, rows)
             for o in range(outputs):
+                _prepare(g[n, o], winners[n, o], corners, np.int32(pitch), np.int32(window.out_width * pitch), starts, scales)
                 for j in range(0, pitch, lanes):
-                    fine &= _add_rows(rows, j, pitch, positions, g, indices, y, (n * outputs + o) * windows, windows, flat,
-                                      o * pitch + j)
-            good[part] &= fine
+                    _add_rows(rows, j, starts, scales, windows, flat, o * pitch + j)
 
 
 def _pitch(taps: int) -> int:
@@ -120,12 +122,11 @@ def suits(x: Array, weight_shape: tuple[int, ...], window: Window) -> bool:
     return fitting and weight_shape[0] * _RESULTS >= pitch
 
 
-def grad_weight(g: Array, indices: Array, y: Array, x: Array, window: Window, dweight: Array, dbias: Array) -> bool:
+def grad_weight(g: Array, winners: Array, x: Array, window: Window, dweight: Array, dbias: Array) -> bool:
     """Fill dweight (O, C, KH, KW) and dbias (O,) from x (N, C, H, W), all contiguous.
 
-    g and y (N, O, *) are the maxima's gradients and themselves after ReLU, `indices` their places in the planes of results.
-    False, and no results, where a pixel is not finite, for infinity times a zero that is left out here would be NaN; or where an
-    index is out of range.
+    g and `winners` (N, O, OH // 2, OW // 2) are of the maxima. False, and no results, where a pixel is not finite, for infinity
+    times a zero that is left out here would be NaN.
     """
     samples, outputs = g.shape[:2]
     (_, channels, kh, kw), taps = dweight.shape, dweight[0].size
@@ -133,8 +134,10 @@ def grad_weight(g: Array, indices: Array, y: Array, x: Array, window: Window, dw
     parts = min(_PARTS, samples)
     sums, good = np.zeros((parts, outputs, pitch), x.dtype), np.ones(parts, np.bool_)
     places = np.minimum(np.arange(positions + LANES), positions) * pitch
-    flat = (array.reshape(samples, outputs, -1) for array in (g, indices, y))
-    _sum_parts(*flat, x, window, whole_vectors(positions, x.itemsize), places, sums, good)
+    down, across = (np.arange(n, dtype=np.int32) for n in g.shape[2:])
+    corners = (2 * pitch * (down.reshape(-1, 1) * np.int32(window.out_width) + across)).astype(np.int32).reshape(-1)
+    flat = (array.reshape(samples, outputs, -1) for array in (g, winners))
+    _sum_parts(*flat, x, window, whole_vectors(positions, x.itemsize), places, corners, sums, good)
     if not good.all():
         return False
     total = sums.sum(0)

@@ -19,11 +19,10 @@ from ._channels_last import LANES, gather_band, places_of, whole
 from ._compile import jit, jit_parallel
 from ._layout import Array
 from ._pool import empty
-from ._pool2d_windows import max_2x2
+from ._pool2d_windows import expanded, max_2x2
 from ._row_copies import Window
 from ._winograd_products import LINES, PANEL, multiply_panel
 from ._winograd_tiles import (
-    NO_POOLING,
     TAP_PLACES,
     Source,
     Tiles,
@@ -31,9 +30,11 @@ from ._winograd_tiles import (
     deliver_maxima,
     deliver_rows,
     entry_step,
+    maxima_of,
     output_places,
     padded,
     pixel_places,
+    places_of_maxima,
     pooling_of,
     tiles_of,
     transform_rows,
@@ -140,9 +141,9 @@ def _convolve_rows(pixels, channels, tiles, cut, first, last, weight, bias, firs
     sums = aligned_empty((last_output - first_output + PANEL - 1) // PANEL * PRODUCTS * cut.sums_step, pixels)
     _multiply(pixels, channels, weight, cut, first_output, last_output, sums)
     band = aligned_empty(band_size(tiles, 0), pixels)
-    if pooling.indices.size > 0:
-        offsets = aligned_empty(band.size, pixels)
-        deliver_maxima(sums, cut.sums_step, tiles, first, last, first_output, last_output, bias, pooling, band, offsets, y,
+    if pooling.winners.size > 0:
+        numbers = aligned_empty(band.size, pixels)
+        deliver_maxima(sums, cut.sums_step, tiles, first, last, first_output, last_output, bias, pooling, band, numbers, y,
                        finite)
     else:
         deliver_rows(sums, cut.sums_step, tiles, first, last, first_output, last_output, bias, places, band, y, finite)
@@ -200,8 +201,11 @@ class _Plan(NamedTuple):
 
 
 @functools.lru_cache(maxsize=256)
-def _plan(samples: int, channels: int, width: int, outputs: int, window: Window) -> _Plan:
-    """All tasks are alike, of whole blocks of rows of the products if they have several. Kept: it takes 10 us."""
+def _plan(samples: int, channels: int, width: int, outputs: int, window: Window, maxima: int) -> _Plan:
+    """For images of `width` columns, which are made of `maxima` maxima if that is not 0.
+
+    All tasks are alike, of whole blocks of rows of the products if they have several. Kept: it takes 10 us.
+    """
     across, rows = -(-window.out_width // 2), samples * -(-window.out_height // 2)
     large = PRODUCTS * channels * outputs * 4 >= _LARGE_WEIGHT_BYTES
     most = max(_LEAST_TASK_OF_LARGE_WEIGHT if large else _LEAST_TASK, _TASK_BYTES // (PRODUCTS * 4 * (channels + outputs)))
@@ -214,18 +218,23 @@ def _plan(samples: int, channels: int, width: int, outputs: int, window: Window)
     cut = Cut(each, lines, panel, entry_step(lines, panel), entry_step(lines, PANEL))
     tiles, parts = tiles_of(window, each), -(-rows // each)
     splits = min(-(-outputs // PANEL), -(-_TASKS // (2 * parts)))
-    return _Plan(tiles, cut, parts, splits, pixel_places(tiles, width, window.pw), output_places(tiles, window.out_width))
+    places = pixel_places(tiles, width, window.pw)
+    places = places_of_maxima(places, tiles, width, maxima) if maxima else places
+    return _Plan(tiles, cut, parts, splits, places, output_places(tiles, window.out_width))
 
 
-def _convolve(x: Array, weight: Array, turned: bool, bias: Array, window: Window, y: Array, indices: Array | None = None
-              ) -> Array | None:
+def _convolve(x: Array, weight: Array, turned: bool, bias: Array, window: Window, y: Array, won: Array | None = None,
+              maxima: tuple[Array, int] | None = None) -> Array | None:
     """Fill y; the numbers of the images where some of it is not finite, and perhaps wrong.
 
     The weight (O, C, 3, 3) is that of the convolution, or if `turned` that of the convolution whose input gradient y is. With
-    `indices`, y is ReLU of the maxima, and these are their places.
+    `won`, y is ReLU of the maxima, and these are their winners. With `maxima`, x are such maxima, of these winners in images of
+    as many columns.
     """
     (samples, channels), outputs = x.shape[:2], bias.size
-    tiles, cut, parts, splits, places, out_places = _plan(samples, channels, x.shape[3], outputs, window)
+    winners, width = maxima or (None, x.shape[3])
+    plan = _plan(samples, channels, width, outputs, window, 0 if winners is None else x.shape[3])
+    tiles, cut, parts, splits, places, out_places = plan
     transformed = aligned(PRODUCTS * entry_step(channels, whole(outputs)), x.dtype)
     if turned:
         _transform_weight(weight.reshape(-1), 9, 9 * outputs, outputs, channels, 1, _TURNED_TAP_PLACES, transformed)
@@ -233,8 +242,8 @@ def _convolve(x: Array, weight: Array, turned: bool, bias: Array, window: Window
         _transform_weight(weight.reshape(-1), 9 * channels, 9, outputs, channels, _TOGETHER, _CHANNELS_TAP_PLACES, transformed)
     padded_bias = np.zeros(whole(outputs), x.dtype)
     padded_bias[:outputs] = bias
-    finite, source = np.ones(samples, np.bool_), Source(-window.ph, 4)
-    pooling = NO_POOLING if indices is None else pooling_of(tiles, window.out_width, indices)
+    finite, source = np.ones(samples, np.bool_), Source(-window.ph, 4, maxima_of(winners, tiles, width))
+    pooling = pooling_of(won, tiles)
     if splits == 1:
         _convolve_parallel(x, source, tiles, cut, places, transformed, padded_bias, out_places, pooling, y, finite)
     else:  # few tiles: tasks share their pixels
@@ -257,24 +266,29 @@ def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array) -> 
         y[doubtful] = part
 
 
-def convolve_and_pool(x: Array, weight: Array, bias: Array, window: Window, y: Array, indices: Array) -> None:
-    """Fill y (N, O, OH // 2, OW // 2) with ReLU of the maxima of 2x2 results of `convolve`, and `indices` with their places."""
-    doubtful = _convolve(x, weight, False, bias, window, y, indices)
+def convolve_and_pool(x: Array, weight: Array, bias: Array, window: Window, y: Array, winners: Array) -> None:
+    """Fill y (N, O, OH // 2, OW // 2) with ReLU of the maxima of 2x2 results of `convolve`, and the bytes `winners`."""
+    doubtful = _convolve(x, weight, False, bias, window, y, winners)
     if doubtful is not None:
         part = np.empty((doubtful.size, y.shape[1], window.out_height, window.out_width), y.dtype)
         _direct.convolve(x[doubtful], weight, bias, window, part)
-        maxima, places = np.empty((doubtful.size, *y.shape[1:]), y.dtype), np.empty((doubtful.size, *y.shape[1:]), np.int64)
-        planes, *pooled = (array.reshape(-1, *array.shape[2:]) for array in (part, maxima, places))
-        max_2x2(planes, True, *pooled)
-        y[doubtful], indices[doubtful] = maxima, places
+        pooled = [np.empty((doubtful.size, *array.shape[1:]), array.dtype) for array in (y, winners)]
+        planes = [array.reshape(-1, *array.shape[2:]) for array in (part, *pooled)]
+        max_2x2(planes[0], False, *planes[1:])
+        y[doubtful], winners[doubtful] = pooled
 
 
-def grad_input(g: Array, weight: Array, window: Window, dx: Array) -> None:
-    """Fill dx (N, C, H, W) from g (N, O, OH, OW) and weight (O, C, 3, 3), all contiguous float32."""
+def grad_input(g: Array, weight: Array, window: Window, dx: Array, winners: Array | None = None) -> None:
+    """Fill dx (N, C, H, W) from g (N, O, OH, OW) and weight (O, C, 3, 3), all contiguous float32.
+
+    With `winners`, g (N, O, OH // 2, OW // 2) are the gradients of maxima.
+    """
     bias = np.zeros(weight.shape[1], g.dtype)
     turned = window._replace(ph=2 - window.ph, pw=2 - window.pw, out_height=dx.shape[2], out_width=dx.shape[3])
-    doubtful = _convolve(g, weight, True, bias, turned, dx)
+    maxima = None if winners is None else (winners, window.out_width)
+    doubtful = _convolve(g, weight, True, bias, turned, dx, maxima=maxima)
     if doubtful is not None:
         part = np.empty((doubtful.size, *dx.shape[1:]), dx.dtype)
-        _direct.grad_input(g[doubtful], weight, window, part)
+        full = g[doubtful] if winners is None else expanded(g[doubtful], winners[doubtful], window)
+        _direct.grad_input(full, weight, window, part)
         dx[doubtful] = part

@@ -21,17 +21,21 @@ from ._channels_last import LANES, scatter_band, whole
 from ._compile import jit, jit_parallel
 from ._layout import Array
 from ._pool import empty
+from ._pool2d_windows import expanded
 from ._row_copies import Window
 from ._winograd_products import PANEL, multiply_panel
 from ._winograd_tiles import (
+    NO_MAXIMA,
     TAP_PLACES,
     Source,
     Tiles,
     band_size,
     entry_step,
+    maxima_of,
     output_places,
     padded,
     pixel_places,
+    places_of_maxima,
     tiles_of,
     transform_rows,
 )
@@ -187,13 +191,18 @@ def _add(sums, added):
         sums[i] += added[i]
 
 
-def grad_weight(g: Array, x: Array, window: Window, dweight: Array, dbias: Array | None = None) -> None:
+def grad_weight(
+    g: Array, x: Array, window: Window, dweight: Array, dbias: Array | None = None, winners: Array | None = None
+) -> None:
     """Fill dweight (O, C, 3, 3) and dbias (O,) from g (N, O, OH, OW) and x (N, C, H, W), all contiguous float32.
+
+    With `winners`, g (N, O, OH // 2, OW // 2) are the gradients of maxima.
 
     Where some of dweight is not finite, which the transforms may have caused (`_winograd.convolve`), both are computed
     directly.
     """
-    if not fill_if_finite(g, x, window, dweight, dbias):
+    if not fill_if_finite(g, x, window, dweight, dbias, winners):
+        g = g if winners is None else expanded(g, winners, window)
         _direct_grad_weight.grad_weight(g, x, window, dweight, dbias=dbias)
 
 
@@ -220,8 +229,8 @@ class _Plan(NamedTuple):
 
 
 @functools.lru_cache(maxsize=256)
-def _plan(samples: int, channels: int, width: int, outputs: int, window: Window) -> _Plan:
-    """Kept: it takes 15 us."""
+def _plan(samples: int, channels: int, width: int, outputs: int, window: Window, maxima: int) -> _Plan:
+    """For gradients of `maxima` maxima a row, if that is not 0. Kept: it takes 15 us."""
     across, all_rows = -(-window.out_width // 2), samples * -(-window.out_height // 2)
     # Half a panel is as many loads as a whole one: the columns are the side that leaves less of its last one empty.
     turned = -channels % PANEL > -outputs % PANEL
@@ -237,17 +246,20 @@ def _plan(samples: int, channels: int, width: int, outputs: int, window: Window)
     shape = (tasks, blocks, PRODUCTS * row_block * column_block if tasks > 1 else 0)
     finite_shape = (blocks, row_block // _ROWS)
     places, out_places = pixel_places(tiles, width, window.pw), output_places(tiles, window.out_width)
+    out_places = places_of_maxima(out_places, tiles, window.out_width, maxima) if maxima else out_places
     return _Plan(turned, sides, tiles, each, step, shape, finite_shape, places, out_places)
 
 
-def fill_if_finite(g: Array, x: Array, window: Window, dweight: Array, dbias: Array | None) -> bool:
+def fill_if_finite(
+    g: Array, x: Array, window: Window, dweight: Array, dbias: Array | None, winners: Array | None = None
+) -> bool:
     """Fill dweight and dbias (`grad_weight`); whether all of dweight is finite, else they may be wrong."""
     (samples, channels), outputs = x.shape[:2], g.shape[1]
     turned, sides, tiles, each, step, shape, finite_shape, places, out_places = _plan(
-        samples, channels, x.shape[3], outputs, window)
+        samples, channels, x.shape[3], outputs, window, 0 if winners is None else g.shape[3])
     parts, finite = empty(shape, x.dtype), np.empty(finite_shape, np.bool_)
     totals = np.zeros((shape[0], 0 if dbias is None else -(-outputs // PANEL) * PANEL), x.dtype)
-    pixels, gradients = Source(-window.ph, 4), Source(0, 2)
+    pixels, gradients = Source(-window.ph, 4, NO_MAXIMA), Source(0, 2, maxima_of(winners, tiles, window.out_width))
     by_row, by_column = (9, 9 * channels) if turned else (9 * channels, 9)
     taps = by_row, by_column, TAP_PLACES, dweight.reshape(-1), finite
     if turned:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._channels_last import LANES, fill_band, places_of, scatter_band, scatter_numbers
+from ._channels_last import LANES, fill_band, fill_band_of_maxima, places_of, scatter_band, scatter_winners
 from ._compile import jit
 from ._layout import Array
 from ._row_copies import Window
@@ -36,22 +36,29 @@ class Tiles(NamedTuple):
     band: int
 
 
+class Maxima(NamedTuple):
+    """Which pixels of images of `width` columns those of a source are: `winners` (N, C, H, W) of 2x2 windows, whose corners are
+    `corners` pixels after the first one. No elements where a source is not pooled.
+    """
+
+    winners: Array
+    corners: Array
+    width: int
+
+
 class Source(NamedTuple):
     """Where the first row of tiles of an image begins, and how many pixels a tile has each way: 4, or 2 of a gradient."""
 
     top: int
     side: int
+    maxima: Maxima
 
 
 class Pooling(NamedTuple):
-    """Where the maxima of a band lie, where the corners of all tiles lie in an image of `width` columns, with a vector of zeros
-    behind them, and the places (N, O, OH, OW) of the maxima, no array elements where outputs are not pooled.
-    """
+    """Where the maxima of a band lie, and the `winners` (N, O, OH, OW) to fill, no elements where outputs are not pooled."""
 
     places: Array
-    corners: Array
-    width: int
-    indices: Array
+    winners: Array
 
 
 def tiles_of(window: Window, rows: int) -> Tiles:
@@ -70,20 +77,33 @@ def output_places(tiles: Tiles, width: int) -> Array:
     return places_of(2 * tiles.band, width, 2 * tiles.across, 0, PANEL)
 
 
-# For outputs that are not pooled.
-NO_POOLING = Pooling(np.empty(0, np.int64), np.empty(0, np.int64), 0, np.empty((0, 0, 0, 0), np.int64))
+_NO_NUMBERS, _NO_WINNERS = np.empty(0, np.int64), np.empty((0, 0, 0, 0), np.uint8)
+# For sources and outputs that are not pooled.
+NO_MAXIMA, NO_POOLING = Maxima(_NO_WINNERS, _NO_NUMBERS, 0), Pooling(_NO_NUMBERS, _NO_WINNERS)
+
+
+def places_of_maxima(places: Array, tiles: Tiles, width: int, columns: int) -> Array:
+    """`places` of the pixels of a band for maxima of `columns` windows a row: also of the row before, and of rows behind it."""
+    around = [np.full(rows * width, places[-1]) for rows in (1, 2 * (LANES // columns + 2))]
+    return np.concatenate([around[0], places[:-LANES], around[1]])
 
 
 @functools.lru_cache(maxsize=64)
-def _corners(height: int, columns: int, width: int) -> Array:
-    corners = 2 * (np.arange(height).reshape(-1, 1) * width + np.arange(columns))
-    return np.concatenate([corners.reshape(-1), np.zeros(LANES, np.int64)])
+def _corners(rows: int, columns: int, width: int) -> Array:
+    return np.asarray(2 * (np.arange(rows).reshape(-1, 1) * width + np.arange(columns)).reshape(-1))
 
 
-def pooling_of(tiles: Tiles, width: int, indices: Array) -> Pooling:
-    """For the maxima of all tiles that lie in images of `width` columns, and their places `indices` (N, O, OH, OW)."""
-    height, columns = indices.shape[2:]
-    return Pooling(places_of(tiles.band, columns, tiles.across, 0, PANEL), _corners(height, columns, width), width, indices)
+def maxima_of(winners: Array | None, tiles: Tiles, width: int) -> Maxima:
+    """Of the `winners` (N, C, OH, OW), if any, in images of `width` columns: corners of a band of windows and a vector more."""
+    if winners is None:
+        return NO_MAXIMA
+    columns = winners.shape[3]
+    return Maxima(winners, _corners(tiles.band + 3 + LANES // columns, columns, width), width)
+
+
+def pooling_of(winners: Array | None, tiles: Tiles) -> Pooling:
+    """For the maxima of all tiles that lie in the images, and their `winners` (N, O, OH, OW)."""
+    return NO_POOLING if winners is None else Pooling(places_of(tiles.band, winners.shape[3], tiles.across, 0, PANEL), winners)
 
 
 @jit
@@ -116,7 +136,7 @@ def _prefetch_planes(x, n, channel, channels, top, rows, part, parts):
 @jit
 def transform_rows(x, source, tiles, first, last, first_channel, last_channel, places, band, out, step):
     """Rows first..last of the tiles of all images of x (N, C, H, W), of some channels, transformed into a panel `out`."""
-    extra = source.side - 2
+    extra, pooled = source.side - 2, source.maxima.winners.size > 0
     row = (2 * tiles.across + extra) * PANEL
     pitch = padded(last_channel - first_channel)
     for channel in range(first_channel, last_channel, PANEL):
@@ -125,15 +145,21 @@ def transform_rows(x, source, tiles, first, last, first_channel, last_channel, p
         while at < last:
             n, line = at // tiles.down, at % tiles.down
             count = min(tiles.band, last - at, tiles.down - line)
-            fill_band(x, n, channel, some, source.top + 2 * line, 2 * count + extra, row, places, band)
+            if pooled:
+                fill_band_of_maxima(x, source.maxima.winners, n, channel, some, source.top + 2 * line, 2 * count + extra, row,
+                                    source.maxima.width, source.maxima.corners, places, band)
+            else:
+                fill_band(x, n, channel, some, source.top + 2 * line, 2 * count + extra, row, places, band)
             # What comes next, at the end what the next call is likely to take: the processor does not foresee so many planes.
             after, ahead = at + count, channel
             if after >= last:
                 more = channel + PANEL < last_channel
                 after, ahead = (first, min(channel + PANEL, last_channel - some)) if more else (last, first_channel)
-            top = source.top + 2 * (after % tiles.down)
+            top, rows = source.top + 2 * (after % tiles.down), 2 * count + extra
+            if pooled:
+                top, rows = top >> 1, (rows >> 1) + 1
             for i in range(count):
-                _prefetch_planes(x, after // tiles.down, ahead, some, top, 2 * count + extra, i, count)
+                _prefetch_planes(x, after // tiles.down, ahead, some, top, rows, i, count)
                 place = (at - first + i) * tiles.across * pitch + channel - first_channel
                 if extra > 0:
                     transform_pixels(band, 2 * i * row, row, PANEL, tiles.across, some, out, place, pitch, step)
@@ -174,10 +200,10 @@ def deliver_rows(sums, step, tiles, first, last, first_output, last_output, bias
 
 
 @jit
-def deliver_maxima(sums, step, tiles, first, last, first_output, last_output, bias, pooling, band, offsets, y, finite):
-    """`deliver_rows` for ReLU of the maxima of the tiles, y (N, O, OH, OW), and their places."""
+def deliver_maxima(sums, step, tiles, first, last, first_output, last_output, bias, pooling, band, numbers, y, finite):
+    """`deliver_rows` for ReLU of the maxima of the tiles, y (N, O, OH, OW), and their winners."""
     _, outputs, height, width = y.shape
-    flat, indices = y.reshape(-1), pooling.indices.reshape(-1)
+    flat, winners = y.reshape(-1), pooling.winners.reshape(-1)
     row = tiles.across * PANEL
     for output in range(first_output, last_output, PANEL):
         some = min(PANEL, last_output - output)
@@ -189,12 +215,12 @@ def deliver_maxima(sums, step, tiles, first, last, first_output, last_output, bi
             good = True
             for i in range(count):
                 place = panel * PRODUCTS * step + (at - first + i) * tiles.across * pitch
-                good &= transform_sums_to_maxima(sums, place, pitch, step, bias[output:], tiles.across, some, pooling.width, band,
-                                                 offsets, i * row)
+                good &= transform_sums_to_maxima(sums, place, pitch, step, bias[output:], tiles.across, some, band, numbers,
+                                                 i * row)
             if not good:
                 finite[n] = False
             start = ((n * outputs + output) * height + line) * width
             size = max(0, min(count, height - line) * width)
             scatter_band(band, pooling.places, some, size, flat, start, height * width)
-            scatter_numbers(offsets, pooling.places, some, size, pooling.corners, line * width, indices, start, height * width)
+            scatter_winners(numbers, pooling.places, some, size, winners, start, height * width)
             at += count

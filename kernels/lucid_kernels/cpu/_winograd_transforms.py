@@ -13,6 +13,7 @@ from numba.core import cgutils
 
 from ._channels_last import LANES, vectors_of
 from ._microkernels import _INT, _at, _data, _intrinsic, _Vectors
+from ._pool_microkernels import CLIPPED
 from ._winograd_products import PANEL
 
 # Products for each tile and channel.
@@ -182,23 +183,20 @@ transform_tap_sums = _make_untransform(3, _untransform_taps)
 
 
 @_intrinsic
-def transform_sums_to_maxima(typing, sums, start, pitch, step, bias, tiles, channels, width, band, offsets, band_start):
+def transform_sums_to_maxima(typing, sums, start, pitch, step, bias, tiles, channels, band, winners, band_start):
     """ReLU of the largest of the 2x2 outputs of neighbouring tiles, to band[band_start + t * PANEL + c] for panels of channels.
 
-    As `transform_sums`; what the first of equal outputs is after in an image of `width` columns, counted from the tile's
-    corner, goes to the same place of `offsets`.
+    As `transform_sums`; the number of the first of equal outputs, or CLIPPED, goes to the same place of `winners`.
     """
     integer = types.int64
-    signature = types.boolean(sums, *(integer,) * 3, bias, *(integer,) * 3, band, offsets, integer)
+    signature = types.boolean(sums, *(integer,) * 3, bias, integer, integer, band, winners, integer)
 
     def emit(context, builder, signature, arguments):
-        sums, bias, band, offsets = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 4, 8, 9))
+        sums, bias, band, winners = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 4, 7, 8))
         start, pitch, step = arguments[1:4]
-        tiles, channels, width = arguments[5:8]
+        tiles, channels = arguments[5:7]
         vectors = _Vectors(builder, sums.type.pointee, LANES)
-        below = vectors.splat(builder.sitofp(width, sums.type.pointee))
-        one = ir.Constant(vectors.type, [1.0] * LANES)
-        numbers = [vectors.zero, one, below, builder.fadd(below, one)]
+        *numbers, clipped = (ir.Constant(vectors.type, [float(number)] * LANES) for number in (0, 1, 2, 3, CLIPPED))
 
         def deliver(tile, channel, square):
             values = [value for line in square for value in line]
@@ -206,10 +204,11 @@ def transform_sums_to_maxima(typing, sums, start, pitch, step, bias, tiles, chan
             for value, other in zip(values[1:], numbers[1:]):
                 larger = builder.fcmp_ordered(">", value, best)
                 best, number = builder.select(larger, value, best), builder.select(larger, other, number)
+            number = builder.select(builder.fcmp_ordered("<=", best, vectors.zero), clipped, number)
             best = builder.select(builder.fcmp_ordered("<", best, vectors.zero), vectors.zero, best)
             place = builder.add(builder.mul(tile, ir.Constant(_INT, PANEL)), channel)
-            vectors.store(best, _at(builder, band, arguments[10], place))
-            vectors.store(number, _at(builder, offsets, arguments[10], place))
+            vectors.store(best, _at(builder, band, arguments[9], place))
+            vectors.store(number, _at(builder, winners, arguments[9], place))
 
         return _for_sums(builder, vectors, _untransform, (sums, start, pitch, step, bias, tiles, channels), deliver)
 

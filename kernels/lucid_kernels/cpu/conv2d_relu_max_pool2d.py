@@ -11,19 +11,16 @@ from typing import Any
 import numba
 import numpy as np
 
-from . import _direct, _pooled_grad_weight, _winograd
+from . import _direct, _pooled_grad_weight, _winograd, _winograd_grad_weight
 from ._aligned import aligned_empty
 from ._compile import jit_parallel
 from ._layout import Array, contiguous, deliver, outputs, result, upcast_half
-from ._max_pool2d_planes import clip_planes
 from ._microkernels import VECTOR_BYTES, VECTORS
 from ._packed_weight import packed_weight
-from ._pool2d_windows import max_2x2_planes
+from ._pool2d_windows import expanded, max_2x2, max_2x2_planes
 from ._row_copies import Window, enough_work
-from .conv2d import Pair, conv2d, conv2d_grad_parameters, window_of
-from .pool2d import max_pool2d, max_pool2d_grad
+from .conv2d import Pair, conv2d, conv2d_grad_input, conv2d_grad_parameters, window_of
 
-_PAIRS: Any = {"kernel_size": (2, 2), "stride": (2, 2), "padding": (0, 0), "dilation": (1, 1), "ceil_mode": False}
 # Products of a result: with more the convolution takes much longer than its memory.
 _MOST_TAPS = 64
 # Bytes of the results of an image, which are written and read again by one thread.
@@ -31,8 +28,8 @@ _RESULTS_BYTES = 1 << 20
 
 
 @jit_parallel
-def _convolve_and_pool(x, window, cut, rows, step, taps, weight, bias, y, indices):
-    """Maxima y (N, O, OH, OW) of 2x2 results each, and their places. weight (blocks, K, ROWS) and bias are packed.
+def _convolve_and_pool(x, window, cut, rows, step, taps, weight, bias, y, winners):
+    """ReLU of the maxima y (N, O, OH, OW) of 2x2 results each, and the winners. weight (blocks, K, ROWS) and bias are packed.
 
     A task takes `cut.images` images.
     """
@@ -46,8 +43,7 @@ def _convolve_and_pool(x, window, cut, rows, step, taps, weight, bias, y, indice
         for n in range(task * cut.images, min(samples, (task + 1) * cut.images)):
             _direct.convolve_band(x[n : n + 1], window, cut, 0, 1, 0, window.out_height, rows, step, taps, weight,
                                   bias, 0, weight.shape[0], 0, 1, channels, copies, results)
-            max_2x2_planes(planes, y[n], indices[n], 0, channels)
-            clip_planes(y[n], 0, channels)
+            max_2x2_planes(planes, y[n], winners[n], 0, channels)
 
 
 def _plan_by_image(x: Array, weight: Array, window: Window, groups: int) -> tuple[Any, ...] | None:
@@ -73,51 +69,76 @@ def conv2d_relu_max_pool2d(
     groups: int,
     out: tuple[Array | None, Array | None] | None = None,
 ) -> tuple[Array, Array]:
-    """ReLU of the maxima (N, O, OH // 2, OW // 2) of 2x2 results of `conv2d` each, and their int64 places in the OH*OW plane."""
+    """ReLU of the maxima (N, O, OH // 2, OW // 2) of 2x2 results of `conv2d` each, and their winners: which result passes its
+    gradient, 0 to 3 in row order as uint8, or 4 where ReLU lets none pass.
+    """
     window = window_of(x.shape, weight.shape, stride, padding, dilation)
     shape = (x.shape[0], weight.shape[0], window.out_height // 2, window.out_width // 2)
     plan = _plan_by_image(x, weight, window, groups)
+    out_y, out_winners = outputs(out, 2)
+    y, winners = result(out_y, shape, x.dtype), result(out_winners, shape, np.uint8)
     if plan is None and not (0 not in shape and _winograd.suits(x, window, groups, shape[1])):
         results = conv2d(x, weight, bias, stride=stride, padding=padding, dilation=dilation, groups=groups)
-        maxima: tuple[Array, Array] = max_pool2d(results, **_PAIRS, relu=True, out=out)
-        return maxima
-    out_y, out_indices = outputs(out, 2)
-    y, indices = result(out_y, shape, x.dtype), result(out_indices, shape, np.int64)
+        planes = [array.reshape(shape[0] * shape[1], *array.shape[2:]) for array in (results, y, winners)]
+        max_2x2(planes[0], False, *planes[1:])
+        return deliver(out_y, y), deliver(out_winners, winners)
     x, bias = contiguous(x), np.zeros(shape[1], x.dtype) if bias is None else contiguous(bias)
     if plan is None:
-        _winograd.convolve_and_pool(x, contiguous(weight), bias, window, y, indices)
+        _winograd.convolve_and_pool(x, contiguous(weight), bias, window, y, winners)
     else:
         cut, rows, step, taps, _ = plan
-        _convolve_and_pool(x, window, cut, rows, step, taps, *packed_weight(weight, bias, 1), y, indices)
-    return deliver(out_y, y), deliver(out_indices, indices)
+        _convolve_and_pool(x, window, cut, rows, step, taps, *packed_weight(weight, bias, 1), y, winners)
+    return deliver(out_y, y), deliver(out_winners, winners)
 
 
 @upcast_half
-def conv2d_relu_max_pool2d_grad_parameters(
+def conv2d_relu_max_pool2d_grad(
     g: Array,
-    indices: Array,
-    y: Array,
-    x: Array,
+    winners: Array,
+    x: Array | None,
+    weight: Array | None,
     *,
+    input_shape: tuple[int, ...],
     weight_shape: tuple[int, ...],
     stride: Pair,
     padding: Pair,
     dilation: Pair,
     groups: int,
     out: Sequence[Array | None] | None = None,
-) -> tuple[Array, Array]:
-    """Gradients (dweight, dbias) of `conv2d_relu_max_pool2d` for its weight (O, C/G, KH, KW) and its bias (O,).
+) -> tuple[Array | None, Array | None, Array | None]:
+    """Gradients (dx, dweight, dbias) of `conv2d_relu_max_pool2d` from g (N, O, OH // 2, OW // 2).
 
-    From g (N, O, OH // 2, OW // 2), what the function returned and x (N, C, H, W). IndexError where an index is out of range.
+    dx (N, C, H, W) is None without the weight (O, C/G, KH, KW), dweight and dbias (O,) without x.
     """
-    window = window_of(x.shape, weight_shape, stride, padding, dilation)
-    if g.size and groups == 1 and _pooled_grad_weight.suits(x, weight_shape, window):
-        out_weight, out_bias = outputs(out, 2)
-        dweight, dbias = result(out_weight, weight_shape, g.dtype), result(out_bias, weight_shape[:1], g.dtype)
-        arrays = contiguous(g), contiguous(indices), contiguous(y), contiguous(x)
-        if _pooled_grad_weight.grad_weight(*arrays, window, dweight, dbias):
-            return deliver(out_weight, dweight), deliver(out_bias, dbias)
-    shape = (*y.shape[:2], window.out_height, window.out_width)
+    window = window_of(input_shape, weight_shape, stride, padding, dilation)
     options: Any = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
-    return conv2d_grad_parameters(max_pool2d_grad(g, indices, y, input_shape=shape), x, weight_shape=weight_shape, **options,
-                                  out=out)
+    out_x, *out_parameters = outputs(out, 3)
+    g, winners, full, dx = contiguous(g), contiguous(winners), None, None
+    if weight is not None:
+        if g.size and _winograd.suits(g, window, groups, weight_shape[1]):
+            dx = result(out_x, tuple(input_shape), g.dtype)
+            _winograd.grad_input(g, contiguous(weight), window, dx, winners)
+            dx = deliver(out_x, dx)
+        else:
+            full = expanded(g, winners, window)
+            dx = conv2d_grad_input(full, weight, input_shape=input_shape, **options, out=out_x)
+    if x is None:
+        return dx, None, None
+    return dx, *_grad_parameters(g, winners, full, x, window, options, weight_shape, out_parameters)
+
+
+def _grad_parameters(
+    g: Array, winners: Array, full: Array | None, x: Array, window: Window, options: Any, shape: tuple[int, ...],
+    out: Sequence[Array | None]
+) -> tuple[Array, Array]:
+    """dweight, of a shape, and dbias; `full` is g, expanded, or None."""
+    groups = options["groups"]
+    by_tiles = g.size > 0 and _winograd.suits(x, window, groups, shape[0])
+    if g.size and full is None and (by_tiles or (groups == 1 and _pooled_grad_weight.suits(x, shape, window))):
+        dweight, dbias = result(out[0], tuple(shape), g.dtype), result(out[1], tuple(shape[:1]), g.dtype)
+        if by_tiles:
+            _winograd_grad_weight.grad_weight(g, contiguous(x), window, dweight, dbias, winners)
+        if by_tiles or _pooled_grad_weight.grad_weight(g, winners, contiguous(x), window, dweight, dbias):
+            return deliver(out[0], dweight), deliver(out[1], dbias)
+    full = expanded(g, winners, window) if full is None else full
+    return conv2d_grad_parameters(full, x, weight_shape=shape, **options, out=out)

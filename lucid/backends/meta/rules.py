@@ -307,13 +307,16 @@ def conv2d_relu_max_pool2d(x: MetaArray, weight: MetaArray, bias: MetaArray | No
                            ) -> tuple[MetaArray, MetaArray]:
     samples, channels, height, width = _convolution(x, weight, bias, **geometry).shape
     shape = (samples, channels, height // 2, width // 2)
-    return delivered((blank(shape, x.dtype), blank(shape, np.int64)), out)
+    return delivered((blank(shape, x.dtype), blank(shape, np.uint8)), out)
 
 
 @_entry
-def conv2d_relu_max_pool2d_grad_parameters(g: MetaArray, indices: MetaArray, y: MetaArray, x: MetaArray, *, weight_shape: Sizes,
-                                           out: Any = None, **geometry: Any) -> tuple[MetaArray, MetaArray]:
-    return delivered((blank(weight_shape, g.dtype), blank(weight_shape[:1], g.dtype)), out)
+def conv2d_relu_max_pool2d_grad(g: MetaArray, winners: MetaArray, x: MetaArray | None, weight: MetaArray | None, *,
+                                input_shape: Sizes, weight_shape: Sizes, out: Any = None, **geometry: Any
+                                ) -> tuple[MetaArray | None, ...]:
+    dx = None if weight is None else blank(input_shape, g.dtype)
+    parameters = [None if x is None else blank(shape, g.dtype) for shape in (weight_shape, weight_shape[:1])]
+    return delivered((dx, *parameters), out)
 
 
 @_entry

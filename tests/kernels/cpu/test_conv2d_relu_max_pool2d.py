@@ -4,9 +4,9 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
-from lucid_kernels.cpu.conv2d import conv2d_grad_parameters
-from lucid_kernels.cpu.conv2d_relu_max_pool2d import conv2d_relu_max_pool2d, conv2d_relu_max_pool2d_grad_parameters
-from lucid_kernels.cpu.pool2d import max_pool2d_grad
+from lucid_kernels.cpu._pool2d_windows import expanded
+from lucid_kernels.cpu.conv2d import conv2d_grad_input, conv2d_grad_parameters, window_of
+from lucid_kernels.cpu.conv2d_relu_max_pool2d import conv2d_relu_max_pool2d, conv2d_relu_max_pool2d_grad
 from lucid_kernels.cpu.threads import get_num_threads, set_num_threads
 
 from tests.kernels.conv2d_relu_max_pool2d_reference import CASES, data, one_by_one
@@ -15,8 +15,12 @@ TOLERANCE = {np.float32: 1e-5, np.float64: 1e-13}
 
 
 def run(x, weight, bias, g, attributes):
-    y, indices = conv2d_relu_max_pool2d(x, weight, bias, **attributes)
-    return (y, indices), conv2d_relu_max_pool2d_grad_parameters(g, indices, y, x, weight_shape=weight.shape, **attributes)
+    y, winners = conv2d_relu_max_pool2d(x, weight, bias, **attributes)
+    return (y, winners), gradients_of(x, weight, g, winners, attributes)
+
+
+def gradients_of(x, weight, g, winners, attributes, **options):
+    return conv2d_relu_max_pool2d_grad(g, winners, x, weight, input_shape=x.shape, weight_shape=weight.shape, **attributes, **options)
 
 
 def close(found, wanted, tolerance):
@@ -31,11 +35,17 @@ def close(found, wanted, tolerance):
 def test_values_and_gradients(case, dtype, with_bias):
     x, weight, bias, g = data(case, dtype)
     bias = bias if with_bias else None
-    (y, indices), gradients = run(x, weight, bias, g, CASES[case][2])
+    (y, winners), gradients = run(x, weight, bias, g, CASES[case][2])
     (wanted, places), wanted_gradients = one_by_one(x, weight, bias, g, CASES[case][2])
-    assert y.dtype == dtype and indices.dtype == np.int64 and [d.dtype for d in gradients] == [dtype, dtype]
-    np.testing.assert_array_equal(indices, places)
+    assert y.dtype == dtype and winners.dtype == np.uint8 and [d.dtype for d in gradients] == [dtype] * 3
+    np.testing.assert_array_equal(winners, places)
     close((y, *gradients), (wanted, *wanted_gradients), TOLERANCE[dtype])
+    shapes = {"input_shape": x.shape, "weight_shape": weight.shape, **CASES[case][2]}
+    dx, *nothing = conv2d_relu_max_pool2d_grad(g, winners, None, weight, **shapes)
+    assert nothing == [None, None]
+    no_dx, *parameters = conv2d_relu_max_pool2d_grad(g, winners, x, None, **shapes)
+    assert no_dx is None
+    close((dx, *parameters), wanted_gradients, TOLERANCE[dtype])
 
 
 @pytest.mark.parametrize("special", [np.nan, np.inf, -np.inf])
@@ -44,9 +54,9 @@ def test_numbers_that_are_not_finite(special, where):
     arrays = dict(zip(("x", "weight", "bias", "g"), data("three channels", np.float64), strict=True))
     arrays[where].reshape(-1)[arrays[where].size // 3] = special
     attributes = CASES["three channels"][2]
-    (y, indices), gradients = run(*arrays.values(), attributes)
+    (y, winners), gradients = run(*arrays.values(), attributes)
     (wanted, places), wanted_gradients = one_by_one(*arrays.values(), attributes)
-    np.testing.assert_array_equal(indices, places)
+    np.testing.assert_array_equal(winners, places)
     close((y, *gradients), (wanted, *wanted_gradients), 1e-12)
 
 
@@ -67,33 +77,23 @@ def test_strides_and_out(case):
     attributes = CASES[case][2]
     wanted, wanted_gradients = run(x, weight, bias, g, attributes)
     x, weight, g = map(np.asfortranarray, (x, weight, g))
-    out = np.full(wanted[0].shape[::-1], np.nan, np.float32).T, np.empty(wanted[1].shape, np.int64)
+    out = np.full(wanted[0].shape[::-1], np.nan, np.float32).T, np.empty(wanted[1].shape, np.uint8)
     results = conv2d_relu_max_pool2d(x, weight, bias, **attributes, out=out)
     assert results[0] is out[0] and results[1] is out[1]
-    gradients_out = np.empty(weight.shape, np.float32), np.empty((2 * bias.size,), np.float32)[::2]
-    gradients = conv2d_relu_max_pool2d_grad_parameters(
-        g, np.asfortranarray(results[1]), results[0], x, weight_shape=weight.shape, **attributes, out=gradients_out)
-    assert gradients[0] is gradients_out[0] and gradients[1] is gradients_out[1]
+    given = np.empty_like(x), np.empty(weight.shape, np.float32), np.empty((2 * bias.size,), np.float32)[::2]
+    gradients = gradients_of(x, weight, g, np.asfortranarray(results[1]), attributes, out=given)
+    assert all(got is target for got, target in zip(gradients, given, strict=True))
     for got, want in zip((*results, *gradients), (*wanted, *wanted_gradients), strict=True):
         np.testing.assert_array_equal(got, want)
-
-
-@pytest.mark.parametrize("place", [-1, 28 * 28, 1 << 62, -(1 << 62)])
-def test_an_index_out_of_range(place):
-    x, weight, bias, g = data("28x28", np.float32)
-    y, indices = conv2d_relu_max_pool2d(x, weight, bias, **CASES["28x28"][2])
-    indices[-1, -1, -1, -1] = place
-    with pytest.raises(IndexError, match="outside the 28x28 plane"):
-        conv2d_relu_max_pool2d_grad_parameters(g, indices, y, x, weight_shape=weight.shape, **CASES["28x28"][2])
 
 
 @pytest.mark.parametrize("shape", [(0, 1, 28, 28), (2, 1, 1, 9)])
 def test_nothing(shape):
     x, (_, weight, bias, _) = np.ones(shape, np.float32), data("28x28", np.float32)
-    (y, indices), gradients = run(x, weight, bias, np.ones((shape[0], 32, shape[2] // 2, shape[3] // 2), np.float32),
+    (y, winners), gradients = run(x, weight, bias, np.ones((shape[0], 32, shape[2] // 2, shape[3] // 2), np.float32),
                                   CASES["28x28"][2])
-    assert y.shape == indices.shape == (shape[0], 32, shape[2] // 2, shape[3] // 2)
-    assert not gradients[0].any() and not gradients[1].any()
+    assert y.shape == winners.shape == (shape[0], 32, shape[2] // 2, shape[3] // 2)
+    assert not any(gradient.any() for gradient in gradients)
 
 
 def test_threads_change_nothing():
@@ -109,26 +109,30 @@ def test_threads_change_nothing():
         np.testing.assert_array_equal(one, other)
 
 
-def test_the_gradient_is_as_accurate_as_that_of_all_positions():
+@pytest.mark.parametrize("channels", [1, 32])
+def test_the_gradient_is_as_accurate_as_that_of_all_positions(channels):
     rng = np.random.default_rng(1)
     attributes = CASES["28x28"][2]
-    x, weight = rng.random((64, 1, 28, 28), np.float32), rng.standard_normal((32, 1, 3, 3)).astype(np.float32)
+    x, weight = rng.random((64, channels, 28, 28), np.float32), rng.standard_normal((32, channels, 3, 3)).astype(np.float32)
     g = rng.standard_normal((64, 32, 14, 14)).astype(np.float32)
-    y, indices = conv2d_relu_max_pool2d(x, weight, None, **attributes)
-    found = conv2d_relu_max_pool2d_grad_parameters(g, indices, y, x, weight_shape=weight.shape, **attributes)
-    full = max_pool2d_grad(g, indices, y, input_shape=(64, 32, 28, 28))
-    others = conv2d_grad_parameters(full, x, weight_shape=weight.shape, **attributes)
-    exact = conv2d_grad_parameters(full.astype(np.float64), x.astype(np.float64), weight_shape=weight.shape, **attributes)
+    _, winners = conv2d_relu_max_pool2d(x, weight, None, **attributes)
+    found = gradients_of(x, weight, g, winners, attributes)
+    full = expanded(g, winners, window_of(x.shape, weight.shape, *((1, 1),) * 3))
+    others, exact = ((conv2d_grad_input(g, w, input_shape=x.shape, **attributes),
+                      *conv2d_grad_parameters(g, x, weight_shape=w.shape, **attributes))
+                     for g, x, w in ((full, x, weight), (array.astype(np.float64) for array in (full, x, weight))))
     for got, other, want in zip(found, others, exact, strict=True):
         assert np.abs(got - want).max() <= 2 * np.abs(other - want).max()
 
 
 @pytest.mark.parametrize("special", [np.nan, np.inf, -np.inf])
-def test_tiles_of_numbers_that_are_not_finite(special):
+@pytest.mark.parametrize("where", ["x", "g"])
+def test_tiles_of_numbers_that_are_not_finite(special, where):
     """An image with one is computed directly."""
     x, weight, bias, g = data("tiles", np.float32)
-    x[3, 5, 4, 4], x[4, 7, 0, 0] = special, special
-    found = conv2d_relu_max_pool2d(x, weight, bias, **CASES["tiles"][2])
-    wanted, _ = one_by_one(x, weight, bias, g, CASES["tiles"][2])
+    array = x if where == "x" else g
+    array[3, 5, 3, 3], array[4, 7, 0, 0] = special, special
+    found, gradients = run(x, weight, bias, g, CASES["tiles"][2])
+    wanted, wanted_gradients = one_by_one(x, weight, bias, g, CASES["tiles"][2])
     np.testing.assert_array_equal(found[1], wanted[1])
-    close(found[:1], wanted[:1], 1e-5)
+    close((found[0], *gradients), (wanted[0], *wanted_gradients), 1e-5)

@@ -29,6 +29,13 @@ def test_max_2x2(shape: tuple[int, int, int], dtype: Any) -> None:
     _pool_planes(x, 2, 2, 2, 2, 0, 0, 1, 1, *wanted, first, last)
     for one, other in zip(found, wanted):
         np.testing.assert_array_equal(one, other)
+    clipped, winners = np.full(pooled, -7, dtype), np.full(pooled, 9, np.uint8)
+    max_2x2_planes(x, clipped, winners, first, last)
+    inner = slice(first, last)
+    np.testing.assert_array_equal(clipped[inner], np.where(wanted[0][inner] < 0, 0, wanted[0][inner]))
+    row, column = np.divmod(wanted[1][inner], max(1, shape[2]))
+    np.testing.assert_array_equal(winners[inner], np.where(wanted[0][inner] <= 0, 4, row % 2 * 2 + column % 2))
+    assert (winners[:first] == 9).all() and (winners[last:] == 9).all()
 
 
 @numba.njit

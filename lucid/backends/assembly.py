@@ -1,0 +1,48 @@
+"""Arrays made of parts of others, once for NumPy and CuPy: `table(xp, new, copy)`."""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .memory_format import inverse
+from .regions import box_of, overlap, size_of
+
+Array = Any
+Kernel = Callable[..., Any]
+
+
+def table(xp: Any, new: Kernel, copy: Kernel) -> dict[str, Kernel]:
+    """`assemble` on `xp` (numpy or cupy); `new(shape, dtype)` is an array, `copy(target, source)` fills one."""
+
+    def assemble(*parts: Array, shape: tuple[int, ...], indices: Sequence[Any], axes: tuple[int, ...] | None) -> Array:
+        """The sum of arrays of `shape`, each zero but for one of `parts` at the basic index of the same number.
+
+        `axes` are the dimensions of the result from the outermost in memory to the innermost; None is row-major order.
+        """
+        boxes = [box_of(shape, index) for index in indices]
+        apart = not overlap(boxes)
+        full = apart and sum(map(size_of, boxes)) == math.prod(shape)
+        result = (new if full else xp.zeros)(shape if axes is None else tuple(shape[a] for a in axes), parts[0].dtype)
+        if axes is not None:
+            result = result.transpose(inverse(axes))
+        for part, index in zip(parts, indices, strict=True):
+            target = part_of(result, index)
+            if apart:
+                copy(target, part)
+            else:
+                xp.add(target, part, out=target)
+        return result
+
+    def add_at(x: Array, part: Array, *, index: Any) -> Array:
+        """Add `part` to `x`, in place, at a basic index."""
+        target = part_of(x, index)
+        xp.add(target, part, out=target)
+        return x
+
+    return {"assemble": assemble, "add_at": add_at}
+
+
+def part_of(x: Array, index: tuple[Any, ...]) -> Array:
+    """A view of `x` at a basic index; without an Ellipsis an element would be none."""
+    return x[index if Ellipsis in index else (*index, Ellipsis)]
