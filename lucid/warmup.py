@@ -135,6 +135,12 @@ def _cross_entropy(dtype: Any, device: str, sizes: Sequence[int]) -> None:
         F.cross_entropy(images, lucid.zeros(2, size, size // 2, dtype=lucid.int64, device=device)).backward()
 
 
+def _ctc_loss(dtype: Any, device: str, sizes: Sequence[int]) -> None:
+    logits = _random(4, 2, 3, like=(dtype, device))
+    targets = lucid.ones(2, 1, dtype=lucid.int64, device=device)
+    F.ctc_loss(logits.log_softmax(2), targets, (4, 4), (1, 1)).backward()
+
+
 def _batch_norm(dtype: Any, device: str, sizes: Sequence[int]) -> None:
     for size in sizes:
         for shape, layer in (((4, 4, size, size), nn.BatchNorm2d(4)), ((size, 2 * size), nn.BatchNorm1d(2 * size))):
@@ -310,12 +316,12 @@ def _grid_sample(dtype: Any, device: str, sizes: Sequence[int]) -> None:
 RECIPES: dict[str, Recipe] = {
     "elementwise": _elementwise, "in_place": _in_place, "broadcast": _broadcast, "combination": _combination,
     "half_precision": _half_precision, "streaming": _streaming, "copies": _copies, "indices": _indices, "masks": _masks,
-    "sorting": _sorting, "softmax": _softmax, "cross_entropy": _cross_entropy, "attention": _attention,
-    "batch_norm": _batch_norm, "batch_norm_relu": _batch_norm_relu, "layer_norm": _layer_norm, "group_norm": _group_norm,
-    "rms_norm": _rms_norm, "conv2d": _conv2d, "conv2d_relu_max_pool2d": _conv2d_relu_max_pool2d, "pool2d": _pool2d,
-    "embedding": _embedding, "random": _random_numbers, "optimizer": _optimizer, "bounds": _bounds, "fused": _fused,
-    "formulas": _formulas, "special": _special, "products": _products, "recurrent": _recurrent, "resampling": _resampling,
-    "grid_sample": _grid_sample,
+    "sorting": _sorting, "softmax": _softmax, "cross_entropy": _cross_entropy, "ctc_loss": _ctc_loss,
+    "attention": _attention, "batch_norm": _batch_norm, "batch_norm_relu": _batch_norm_relu, "layer_norm": _layer_norm,
+    "group_norm": _group_norm, "rms_norm": _rms_norm, "conv2d": _conv2d, "conv2d_relu_max_pool2d": _conv2d_relu_max_pool2d,
+    "pool2d": _pool2d, "embedding": _embedding, "random": _random_numbers, "optimizer": _optimizer, "bounds": _bounds,
+    "fused": _fused, "formulas": _formulas, "special": _special, "products": _products, "recurrent": _recurrent,
+    "resampling": _resampling, "grid_sample": _grid_sample,
 }
 
 

@@ -371,6 +371,14 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
         return multiply(a.swapaxes(-1, -2) if transpose_a else a, b.swapaxes(-1, -2) if transpose_b else b)
 
     @entry
+    def cross(a: Array, b: Array, *, axis: int) -> Array:
+        """The cross products of the vectors along `axis`, of length 3, of two arrays of one shape; row-major."""
+        def turned(x: Array, steps: int) -> Array:
+            return xp.roll(x, steps, axis)
+
+        return xp.ascontiguousarray(turned(a, -1) * turned(b, 1) - turned(a, 1) * turned(b, -1))
+
+    @entry
     def euclidean_distances(x: Array, y: Array) -> Array:
         """The distances of the rows of `x` (..., P, M) and `y` (..., R, M) by a product of matrices."""
         a, b = wide(x), wide(y)

@@ -11,6 +11,7 @@ from . import (
     convolution,
     elementwise,
     fourier,
+    fractional_pooling,
     functions,
     lazy,
     linear,
@@ -18,6 +19,7 @@ from . import (
     movement,
     ordering,
     padding,
+    poisson,
     probe,
     resampling,
 )
@@ -61,8 +63,9 @@ def _multiply(a: Array, b: Array) -> Array:
 TABLE: dict[str, Callable[..., Any]] = functions.table(cupy, _scatter_add, _multiply)
 TABLE |= movement.table(cupy) | ordering.table(cupy) | fourier.table(cupy)
 TABLE |= linear_algebra.table(cupy, lambda: cupyx.errstate(linalg="raise"))  # CuPy says nothing of singular matrices by itself
-TABLE |= elementwise.table(cupy)
+TABLE |= elementwise.table(cupy) | fractional_pooling.table(cupy)
 lazy.kernels("lucid_kernels.cuda", TABLE)
+TABLE |= poisson.table(cupy, TABLE["gammaincc"])
 TABLE |= convolution.table(cupy, TABLE, 1 << 28, cupy.copyto)
 TABLE |= resampling.table(cupy, TABLE, resampling.weigh(cupy))
 TABLE |= padding.table(cupy, cupy.empty, cupy.copyto) | assembly.table(cupy, cupy.empty, cupy.copyto)

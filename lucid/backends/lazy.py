@@ -11,6 +11,7 @@ FAMILIES = {
     "softmax": "softmax softmax_grad log_softmax log_softmax_grad",
     "attention": "attention attention_grad",
     "cross_entropy": "cross_entropy",
+    "ctc_loss": "ctc_loss",
     "batch_norm": "batch_norm batch_norm_grad batch_norm_eval batch_norm_eval_grad",
     "batch_norm_relu": "batch_norm_relu batch_norm_relu_grad",
     "layer_norm": "layer_norm layer_norm_grad",

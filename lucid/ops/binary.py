@@ -7,7 +7,7 @@ from typing import Any
 from .. import _dtypes
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor
-from ._large import fused_if_large
+from ._large import fused_formula, fused_if_large
 from ._operands import as_operand, common_dtype, promote, reduce_to, require_tensor, shape_of
 from ._out import accepts_out
 from .arithmetic import mul, pow
@@ -85,9 +85,10 @@ _fmin = Op("fmin", _slopes(lambda g, a, b, y: where((a <= b) | (b != b), g, 0.0)
                            lambda g, a, b, y: where((a <= b) | (b != b), 0.0, g)))
 _arctan2 = Op("arctan2", _slopes(lambda g, a, b, y: _over(g * b, a * a + b * b), lambda g, a, b, y: _over(-g * a, a * a + b * b)))
 _hypot = Op("hypot", _slopes(lambda g, a, b, y: g * (a / y), lambda g, a, b, y: g * (b / y)), keeps=True)
-_logaddexp = fused_if_large(Op("logaddexp", _slopes(lambda g, a, b, y: g / (1 + exp(b - a)).conj(),
-                                                    lambda g, a, b, y: g / (1 + exp(a - b)).conj())))
-_logaddexp2 = Op("logaddexp2", _slopes(lambda g, a, b, y: g / (1 + exp2(b - a)), lambda g, a, b, y: g / (1 + exp2(a - b))))
+_logaddexp = fused_formula(Op("logaddexp", _slopes(lambda g, a, b, y: g / (1 + exp(b - a)).conj(),
+                                                   lambda g, a, b, y: g / (1 + exp(a - b)).conj())))
+_logaddexp2 = fused_formula(Op("logaddexp2", _slopes(lambda g, a, b, y: g / (1 + exp2(b - a)),
+                                                     lambda g, a, b, y: g / (1 + exp2(a - b)))))
 _xlogy = fused_if_large(Op("xlogy", _slopes(lambda g, a, b, y: where((a == 0) & (b <= 0), 0.0, g * log(b)),
                                             lambda g, a, b, y: g * a / b)))
 _xlog1py = Op("xlog1py", _slopes(lambda g, a, b, y: where((a == 0) & (b <= -1), 0.0, g * log1p(b)),

@@ -41,7 +41,6 @@ def _ops(name: str) -> _Ops:
     def convolve_rule(needs: Any, x: Tensor, weight: Tensor, bias: Tensor | None, **geometry: Any) -> Pull:
         input_shape, weight_shape = x._array.shape, weight._array.shape
         needs_x, needs_weight, needs_bias = needs
-        all_but_channels = (0, *range(2, len(input_shape)))
         x, weight = x if needs_weight else None, weight if needs_x else None  # type: ignore[assignment]
 
         def pull(g: Tensor, y: Any) -> tuple[Any, Any, Any]:
@@ -49,7 +48,7 @@ def _ops(name: str) -> _Ops:
             if needs_weight and needs_bias:
                 return (dx, *ops.grad_parameters(g, x, weight_shape=weight_shape, **geometry))
             return (dx, ops.grad_weight(g, x, weight_shape=weight_shape, **geometry) if needs_weight else None,
-                    g.sum(all_but_channels) if needs_bias else None)
+                    g.sum((0, *range(2, len(input_shape)))) if needs_bias else None)
 
         return pull
 

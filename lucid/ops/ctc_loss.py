@@ -5,7 +5,10 @@ import math
 from typing import Any
 
 from .. import _dtypes
+from ..autograd.engine import grad
 from ..autograd.errors import type_name
+from ..autograd.grad_mode import is_grad_enabled
+from ..autograd.op import Op, Pull
 from ..tensor import Tensor
 from ._operands import require_tensor
 from .comparison import where
@@ -29,7 +32,7 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_leng
     sequence. A target that fits into no alignment has the loss inf, or with `zero_infinity` 0. As in PyTorch, the gradient is
     that of logits which `log_softmax` made `log_probs` of.
 
-    Raises RuntimeError for shapes, dtypes, classes and lengths that do not fit.
+    Raises RuntimeError for shapes, dtypes and lengths that do not fit, IndexError for targets that are no class.
     Source: Graves et al., "Connectionist temporal classification", 2006.
     """
     if reduction not in _REDUCTIONS:
@@ -43,28 +46,30 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_leng
     frames, batch, classes = log_probs._array.shape
     if not 0 <= blank < classes:
         raise RuntimeError("blank must be in label range")
-    inputs, lengths = (_lengths(name, value, batch) for name, value in (("input_lengths", input_lengths),
-                                                                          ("target_lengths", target_lengths)))
-    if max(inputs, default=0) > frames or min(inputs, default=0) < 0:
-        raise RuntimeError(f"Expected input_lengths to have values between 0 and {frames}, but got {inputs}")
-    labels = _padded(targets, lengths, batch, single)
-    device = log_probs.device
-    own = arange(labels._array.shape[1], device=device) < tensor(lengths, device=device).reshape(-1, 1)
-    if bool(((labels < 0) | (labels >= classes))[own].any()):
-        raise RuntimeError(f"ctc_loss: expected targets between 0 and {classes - 1}")
-    loss = _losses(log_probs, where(own, labels, blank), tensor(inputs, device=device), tensor(lengths, device=device), blank)
-    if zero_infinity:
-        loss = where(loss == math.inf, 0, loss)
+    inputs = _lengths("input_lengths", input_lengths, log_probs)
+    lengths = _lengths("target_lengths", target_lengths, log_probs)
+    counts, sizes = inputs.tolist(), lengths.tolist()
+    if max(counts, default=0) > frames or min(counts, default=0) < 0:
+        raise RuntimeError(f"Expected input_lengths to have values between 0 and {frames}, but got {counts}")
+    labels = _padded(targets, sizes, batch, single)
+    # The kernel computes the gradient along with the loss, if there will be a backward.
+    with_grad = log_probs._node is not None and is_grad_enabled()
+    loss = _ctc_loss(log_probs, labels, inputs, lengths, blank=blank, zero_infinity=zero_infinity, with_grad=with_grad)[0]
     if reduction == "mean":
-        return (loss / tensor(lengths, dtype=loss.dtype, device=device).clamp(min=1)).mean()
+        return (loss / lengths.clamp(min=1)).mean()
     return loss.sum() if reduction == "sum" else loss.squeeze(0) if single else loss
 
 
-def _lengths(name: str, value: Any, batch: int) -> list[int]:
-    found = value.reshape(-1).tolist() if isinstance(value, Tensor) else [int(n) for n in value]
-    if len(found) != batch:
+def _lengths(name: str, value: Any, log_probs: Tensor) -> Tensor:
+    """The lengths (N,) as int64, on the device of `log_probs`."""
+    if not isinstance(value, Tensor):
+        value = tensor([int(n) for n in value], dtype=_dtypes.int64)
+    if value.ndim != 1:
+        value = value.reshape(-1)
+    if value._array.size != log_probs._array.shape[1]:
         raise RuntimeError(f"{name} must be of size batch_size")
-    return found
+    lengths: Tensor = value.to(log_probs.device, _dtypes.int64)
+    return lengths
 
 
 def _padded(targets: Tensor, lengths: list[int], batch: int, single: bool) -> Tensor:
@@ -84,13 +89,31 @@ def _padded(targets: Tensor, lengths: list[int], batch: int, single: bool) -> Te
     return targets
 
 
+def _rule(needs: Any, log_probs: Tensor, labels: Tensor, inputs: Tensor, lengths: Tensor, *, blank: int, zero_infinity: bool,
+          with_grad: bool) -> Pull:
+    def pull(g: Tensor, kept: tuple[Tensor]) -> tuple[Any, ...]:
+        if not is_grad_enabled():
+            return kept[0] * g.unsqueeze(1), None, None, None
+        # The same gradient as a function of log_probs and g, by way of operations.
+        losses = _losses(log_probs, labels, inputs, lengths, blank)
+        if zero_infinity:
+            losses = where(losses == math.inf, 0, losses)
+        return *grad(losses, log_probs, g, create_graph=True), None, None, None
+
+    return pull
+
+
+_ctc_loss = Op("ctc_loss", _rule, keeps=(1,), outputs=(0,))
+
+
 def _losses(log_probs: Tensor, labels: Tensor, inputs: Tensor, lengths: Tensor, blank: int) -> Tensor:
     """The forward algorithm: probabilities of all beginnings of the targets with blanks around, frame after frame."""
     (frames, batch, _), count = log_probs._array.shape, labels._array.shape[1]
+    labels = where(arange(count, device=labels.device) < lengths.reshape(-1, 1), labels, blank)
     states = stack([labels.new_full(labels._array.shape, blank), labels], 2).reshape(batch, 2 * count)
     states = cat([states, states.new_full((batch, 1), blank)], 1)
     before = cat([states.new_full((batch, 2), blank), states[:, :-2]], 1)[:, :2 * count + 1]
-    skips = (states != blank) & (states != before)
+    skips = states != before
     emitted = log_probs.gather(2, states.expand(frames, batch, 2 * count + 1)).clamp(min=_NEVER)
     edge = emitted.new_full((batch, 2), _NEVER)
     begins = arange(2 * count + 1, device=states.device) < 2

@@ -6,10 +6,10 @@ from typing import Any
 
 from .. import _dtypes
 from ..autograd.errors import type_name
+from ..autograd.op import Op
 from ..tensor import Tensor
 from ._operands import canonical_dim, require_tensor
 from .creation import arange
-from .extrema import max
 from .gather_scatter import gather_op
 from .joining import cat
 from .random import rand
@@ -69,7 +69,8 @@ def _pool(function: str, input: Tensor, kernel_size: Any, output_size: Any, outp
     if samples is None:
         samples = rand(batch, channels, count, dtype=input.dtype, device=input.device)
     _check_samples(samples, input, batch, channels, count)
-    y, indices = _maxima(input.reshape(batch, channels, math.prod(lengths)), lengths, kernel, size, samples.detach()[:batch])
+    planes = batch * channels
+    y, indices = _maxima(input.reshape(planes, *lengths), kernel, size, samples.detach()[:batch].reshape(planes, count))
     y, indices = (found.reshape(*lead, channels, *size) for found in (y, indices))
     return (y, indices) if return_indices else y
 
@@ -95,29 +96,24 @@ def _check_samples(samples: Tensor, input: Tensor, batch: int, channels: int, co
         raise RuntimeError(f"Expect _random_samples.size(2) equals to {count}; got {found[2]}.")
 
 
-def _maxima(x: Tensor, lengths: tuple[int, ...], kernel: tuple[int, ...], size: tuple[int, ...], samples: Tensor
-            ) -> tuple[Tensor, Tensor]:
-    """The maxima (N, C, number) of windows of x (N, C, elements), and their places."""
-    batch, channels, _ = x._array.shape
-    windows, inner = math.prod(size), math.prod(kernel)
-    if 0 in (batch, windows):
-        return x.new_empty((batch, channels, windows)), x.new_empty((batch, channels, windows), dtype=_dtypes.int64)
+_places_of_maxima = Op("places_of_maxima")
+
+
+def _maxima(x: Tensor, kernel: tuple[int, ...], size: tuple[int, ...], samples: Tensor) -> tuple[Tensor, Tensor]:
+    """The maxima (N, number) of windows of x (N, D, H, W) or (N, H, W), and their places, for samples (N, dimensions)."""
+    if 0 in (x._array.shape[0], *size):
+        shape = (x._array.shape[0], math.prod(size))
+        return x.new_empty(shape), x.new_empty(shape, dtype=_dtypes.int64)
     # The samples of images are for the width first, those of volumes for the depth: as in PyTorch.
     columns = reversed(range(2)) if len(size) == 2 else range(3)
-    places: Any = arange(1, device=x.device)  # of the first element of each window
-    within: Any = places  # from there
-    for column, n, k, wanted in zip(columns, lengths, kernel, size, strict=True):
-        first = _starts(samples[..., column], n - k, wanted)
-        places = (places.unsqueeze(-1) * n + first.unsqueeze(-2)).reshape(batch, channels, -1)
-        within = (within.unsqueeze(-1) * n + arange(k, device=x.device)).reshape(-1)
-    neighbourhoods = places.unsqueeze(-1) + within
-    found = gather_op(x.detach(), neighbourhoods.reshape(batch, channels, -1), axis=2).reshape(batch, channels, windows, inner)
-    indices = gather_op(neighbourhoods, max(found, 3, keepdim=True).indices, axis=3).squeeze(3)
-    return gather_op(x, indices, axis=2), indices
+    starts = [_starts(samples[:, column], n - k, wanted)
+              for column, n, k, wanted in zip(columns, x._array.shape[1:], kernel, size, strict=True)]
+    places = _places_of_maxima(x.detach(), *starts, kernel=kernel)
+    return gather_op(x.reshape(x._array.shape[0], math.prod(x._array.shape[1:])), places, axis=1), places
 
 
 def _starts(samples: Tensor, last: int, wanted: int) -> Tensor:
-    """Where the windows (N, C, wanted) begin: the last at `last`, the others by steps that the sample of a channel shifts."""
+    """Where the windows (N, wanted) begin: the last at `last`, the others by steps that the sample of a channel shifts."""
     ends = samples.new_full((*samples._array.shape, 1), last).long()
     if wanted == 1:
         return ends

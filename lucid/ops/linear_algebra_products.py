@@ -8,11 +8,13 @@ from typing import Any
 
 from .. import _dtypes
 from ..autograd.errors import type_name
+from ..autograd.op import Op, Pull
 from ..tensor import Tensor
 from ._matrices import require_equal_sides, require_inexact
 from ._operands import canonical_dim, canonical_dims, require_tensor
 from ._out import accepts_out
 from .arithmetic import conjugate
+from .broadcasting import broadcast_shapes
 from .creation import eye, ones
 from .joining import cat
 from .linear_algebra import check_batches, matmul, mm
@@ -87,6 +89,17 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     return product.reshape([n * m for n, m in zip(a, b, strict=True)])
 
 
+def _cross_rule(needs: Sequence[bool], a: Tensor, b: Tensor, *, axis: int) -> Pull:
+    def pull(g: Tensor, y: Any) -> tuple[Tensor | None, Tensor | None]:
+        return (_cross(conjugate(b), g, axis=axis) if needs[0] else None,
+                _cross(g, conjugate(a), axis=axis) if needs[1] else None)
+
+    return pull
+
+
+_cross = Op("cross", _cross_rule)
+
+
 @accepts_out
 def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     """The cross product of vectors of three elements along `dim`; both are broadcast. Raises RuntimeError for other lengths."""
@@ -102,11 +115,10 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     if x.dtype.kind == "b":
         raise NotImplementedError("\"cross\" not implemented for 'Bool'")
     check_batches(x.shape, y.shape)
-
-    def turned(t: Tensor, steps: int) -> Tensor:
-        return t.roll(steps, axis)
-
-    return turned(input, -1) * turned(other, 1) - turned(input, 1) * turned(other, -1)
+    if x.shape != y.shape:
+        shape = broadcast_shapes(x.shape, y.shape)
+        input, other = input.expand(shape), other.expand(shape)
+    return _cross(input, other, axis=axis)
 
 
 @accepts_out

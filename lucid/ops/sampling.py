@@ -13,7 +13,6 @@ from ._out import accepts_out
 from ._random_numbers import random_floats, refuted
 from .broadcasting import broadcast_tensors
 from .comparison import where
-from .gamma import igammac
 
 METHODS = ("bernoulli", "multinomial")
 
@@ -90,7 +89,7 @@ def _draw(weights: Tensor, count: int, replacement: bool, generator: Any) -> Ten
 def poisson(input: Tensor, generator: _random.Generator | None = None) -> Tensor:
     """Numbers from the Poisson distributions whose rates the elements of `input` are, in its dtype.
 
-    By bisection of the distribution function, the regularised incomplete gamma function of the number plus one and the rate.
+    By inversion of the distribution function, the regularised incomplete gamma function of the number plus one and the rate.
     The gradient is zero. Raises RuntimeError for negative rates and NaN, NotImplementedError for integers.
     """
     if not _dtypes.is_floating(require_tensor("poisson", input).dtype):
@@ -99,15 +98,8 @@ def poisson(input: Tensor, generator: _random.Generator | None = None) -> Tensor
     if refuted(rate >= 0) or refuted(rate.isfinite()):
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     chance = random_floats("random_uniform", tuple(rate.shape), _dtypes.float64, rate.device, generator)
-    # Nine standard deviations hold all numbers that 53 bits can tell apart; small rates have a longer tail.
-    width = 9 * rate.sqrt() + 40
-    low, high = (rate - width).floor().clamp(min=0), (rate + width).ceil()
-    steps = 1 if rate.is_meta or not rate.numel() else math.ceil(math.log2((high - low).max().item())) + 1
-    for _ in range(steps):
-        middle = ((low + high) / 2).floor()
-        enough = igammac(middle + 1, rate) > chance
-        low, high = where(enough, low, middle + 1).minimum(high), where(enough, middle, high)
-    return high.to(input.dtype) + input * 0 if input.requires_grad else high.to(input.dtype)
+    numbers = wrap(backends.run("poisson_quantile", (rate._array, chance._array), {})).to(input.dtype)
+    return numbers + input * 0 if input.requires_grad else numbers
 
 
 def binomial(count: Tensor, prob: Tensor, generator: _random.Generator | None = None) -> Tensor:

@@ -93,3 +93,17 @@ def test_results_of_many_pages_come_from_the_pool() -> None:
     lucid.floor(x)
     before = _pool.POOL.count().hits
     assert not lucid.floor(x).numpy().any() and _pool.POOL.count().hits == before + 1
+
+
+@pytest.mark.parametrize(("dtype", "integer"), [("f4", "u4"), ("f8", "u8")])
+def test_next_numbers(dtype: str, integer: str) -> None:
+    """Of any bits, equal numbers, zeros of both signs, the largest and the smallest numbers, infinities and NaN; and angles."""
+    limits: Any = np.finfo(dtype)
+    odd = np.array([0.0, 1.0, np.inf, np.nan, limits.max, limits.tiny, limits.smallest_subnormal], dtype)
+    x, y = np.random.default_rng(0).integers(0, np.iinfo(integer).max, (2, 5000), integer).view(dtype)
+    pairs = np.array(np.meshgrid(np.append(odd, -odd), np.append(odd, -odd)), dtype).reshape(2, -1)
+    x, y = np.concatenate([x, x[:99], pairs[0]]), np.concatenate([y, x[:99], pairs[1]])
+    with np.errstate(invalid="ignore"):
+        wanted = np.nextafter(x, y)
+    check(lucid.nextafter(lucid.tensor(x), lucid.tensor(y)), wanted)
+    check(lucid.angle(lucid.tensor(x)), np.where(np.isnan(x), x, np.where(x < 0, x.dtype.type(math.pi), x.dtype.type(0))))

@@ -46,6 +46,21 @@ def test_targets_that_do_not_fit(device: str) -> None:
 def test_derivatives(device: str) -> None:
     targets = lucid.tensor([[1, 1], [2, 1]], device=device)
     check_derivatives(lambda x: F.ctc_loss(x.log_softmax(2), targets, (4, 3), (2, 1), reduction="sum"), device, uniform(4, 2, 3))
+    for zero_infinity in (False, True):  # the kernel's gradient and that of its operations; the second target does not fit
+        x = lucid.tensor(uniform(4, 2, 3), device=device, requires_grad=True)
+        loss = F.ctc_loss(x.log_softmax(2), targets, (4, 1), (2, 2), reduction="none", zero_infinity=zero_infinity)
+        loss = loss if zero_infinity else loss[0]
+        kernel, operations = (lucid.autograd.grad(loss.sum(), x, create_graph=graph, retain_graph=True)[0].detach().cpu().numpy()
+                              for graph in (False, True))
+        np.testing.assert_allclose(kernel[:, 0], operations[:, 0], rtol=1e-12, atol=1e-15)
+        assert not (kernel[:, 1].any() if zero_infinity else kernel[1:, 1].any())
+
+
+def test_a_target_that_is_no_class() -> None:
+    x = lucid.zeros(4, 2, 3)
+    with pytest.raises(IndexError, match="target 3 is not one of 3 classes"):
+        F.ctc_loss(x, lucid.tensor([[1, 2], [1, 3]]), (4, 4), (2, 2))
+    assert F.ctc_loss(x, lucid.tensor([[1, 2], [1, 3]]), (4, 4), (2, 1)).isfinite()
 
 
 def test_module() -> None:

@@ -42,6 +42,18 @@ def test_random_windows(device: str) -> None:
     assert z.isnan().all()
 
 
+def test_special_values(device: str) -> None:
+    """The first of equal maxima, the last NaN, nothing but -inf; half-precision numbers."""
+    x = np.zeros((3, 1, 4, 4))
+    x[1, 0, 1:3, 2], x[2] = np.nan, -np.inf
+    for dtype in ("f8", "f4", "f2"):
+        def places(t: Any, F: Any, x: Any) -> Any:
+            return F.fractional_max_pool2d(x, 4, 1, return_indices=True, _random_samples=t.zeros(3, 1, 2).to(x))[1]
+
+        found = places(lucid, F, lucid.tensor(x.astype(dtype), device=device))
+        assert found.reshape(-1).tolist() == [0, 10, 0]
+
+
 def test_modules(device: str) -> None:
     for dims, shape in SHAPES.items():
         layer = getattr(nn, f"FractionalMaxPool{dims}d")

@@ -37,7 +37,7 @@ TWO: dict[str, Callable[[Any, Any], Any]] = {
     "weighted logits": lambda x, y: F.binary_cross_entropy_with_logits(x, y, pos_weight=lucid.tensor(2.0), reduction="none"),
     "logarithms": lambda x, y: F.kl_div(x, y, log_target=True, reduction="none"),
     "rates": lambda x, y: F.poisson_nll_loss(x, y, log_input=False, reduction="none"),
-    **{name: getattr(lucid, name) for name in ("logaddexp", "remainder", "xlogy")},
+    **{name: getattr(lucid, name) for name in ("logaddexp", "logaddexp2", "remainder", "xlogy")},
     **{f"rounded to {mode}": lambda x, y, mode=mode: lucid.div(x, y, rounding_mode=mode) for mode in ("floor", "trunc")},
     "quotient": lambda x, y: x / y,
     "prelu": lambda x, y: F.prelu(x.reshape(2, 2, -1), y[:2]),

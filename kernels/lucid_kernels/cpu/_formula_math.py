@@ -1,8 +1,8 @@
 """Functions for formulas beside those of `_math`.
 
 Those of float32 are computed in float64, without branches, so that LLVM vectorises the loops that call them, and rounded
-once: errors are at most 0.51 units in the last place. libm, one element at a time, takes 4 to 17 times as long. float64 is left
-to it.
+once: errors are at most 0.51 units in the last place. libm, one element at a time, takes 4 to 17 times as long. Of float64 there
+are `log`, `log1p` and `expm1`, which most activations and losses are made of; the others are left to it.
 """
 from __future__ import annotations
 
@@ -116,6 +116,62 @@ def _power(x: float, y: float) -> float:
     value = select(x < 0.0 and rint(y) != y and x > -math.inf, math.nan, select(rint(y) != y, abs(value), value))
     value = select(x != x or y != y, math.nan, value)
     return select(x == 1.0 or y == 0.0, 1.0, value)
+
+
+# ---- the same of float64, at most 1.3 units in the last place off ------------------------------------------------------------
+# fdlibm's e_log.c: with f = m - 1, s = f / (2 + f) and R(s^2), log(1 + f) = f - f^2 / 2 + s (f^2 / 2 + R), fitted to 2^-58.
+_LOG_R = (1.479819860511658591e-01, 1.531383769920937332e-01, 1.818357216161805012e-01, 2.222219843214978396e-01,
+          2.857142874366239149e-01, 3.999999999940941908e-01, 6.666666666666735130e-01)  # fmt: skip
+_LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10  # the first has 32 bits
+
+
+@jit_inline
+def _log_double(x: float, error: float) -> float:
+    """log(x + error), where `error` is less than half a unit in the last place of x; NaN below 0."""
+    tiny = x < 2.0**-1022  # an integer is a subnormal number without its exponent
+    scaled = select(tiny, x * 2.0**54, x)
+    exponent = (bits(scaled) - _SQRT_HALF_BITS) >> 52
+    mantissa = from_bits(bits(scaled) - (exponent << 52))
+    f = mantissa - 1.0
+    s = f / (2.0 + f)
+    half = 0.5 * f * f
+    n = (from_bits(exponent + _ROUND_BITS) - _ROUND) - select(tiny, 54.0, 0.0)
+    square = s * s
+    rest = s * (half + square * polynomial(_LOG_R, square)) + (n * _LN2_LOW + error / x)
+    value = n * _LN2_HIGH - ((half - rest) - f)
+    value = select(x < math.inf, value, x)
+    return select(x > 0.0, value, select(x == 0.0, -math.inf, math.nan))
+
+
+@jit_inline
+def _log64(x: float) -> float:
+    return _log_double(x, 0.0)
+
+
+@jit_inline
+def _log1p64(x: float) -> float:
+    u = 1.0 + x
+    # What is rounded off, exact: the smaller one is subtracted from the sum last.
+    error = select(abs(x) < 1.0, x - (u - 1.0), 1.0 - (u - x))
+    return select(u == 1.0, x, select(u < math.inf, _log_double(u, error), _log_double(u, 0.0)))
+
+
+# exp(r) - 1 = r + r^2 P(r), |r| <= ln2 / 2: the next term of the series is below 2e-17 of the sum.
+_EXPM1 = tuple(1.0 / math.factorial(k) for k in range(13, 1, -1))
+
+
+@jit_inline
+def _expm1_64(x: float) -> float:
+    """2^n expm1(r) + (2^n - 1), x = n ln2 + r with what is rounded off r; both halved, as 2^1024 is infinite."""
+    within = select(x < -40.0, -40.0, select(x > 710.0, 710.0, x))
+    shifted = within * _math._LOG2_E64 + _ROUND
+    n = shifted - _ROUND
+    high = within - n * _math._LN2_HIGH64
+    r = high - n * _math._LN2_LOW64
+    small = fma(r * r, polynomial(_EXPM1, r), (high - r) - n * _math._LN2_LOW64)
+    scale = from_bits((bits(shifted) - _ROUND_BITS + 1022) << 52)
+    value = 2.0 * (fma(scale, r, scale - 0.5) + scale * small)
+    return select(x < math.inf and x != 0.0, select(n == 0.0, r + small, value), x)
 
 
 # ---- rests and distances ---------------------------------------------------------------------------------------------------
@@ -269,11 +325,11 @@ def _vectorised(function: Any, single: Any, double: Any, native: bool = False) -
     overload(function, jit_options=_OPTIONS)(choose)
 
 
-_vectorised(log, _log, math.log)
+_vectorised(log, _log, _log64)
 _vectorised(log2, _log2, math.log2)
 _vectorised(log10, _log10, math.log10)
-_vectorised(log1p, _log1p, math.log1p)
-_vectorised(expm1, _expm1, math.expm1)
+_vectorised(log1p, _log1p, _log1p64)
+_vectorised(expm1, _expm1, _expm1_64)
 _vectorised(erf, single_erf, math.erf)
 _vectorised(erfc, single_erfc, math.erfc)
 _vectorised(sin, _sin32, math.sin, native=True)

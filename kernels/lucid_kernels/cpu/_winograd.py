@@ -250,7 +250,7 @@ def _convolve(x: Array, weight: Array, turned: bool, bias: Array, window: Window
         pixels = empty((parts, -(-channels // cut.width), PRODUCTS * cut.pixels_step), x.dtype)
         _transform_parallel(x, source, tiles, cut, places, pixels)
         _convolve_shared(pixels, channels, tiles, cut, splits, transformed, padded_bias, out_places, pooling, y, finite)
-    return None if finite.all() else np.flatnonzero(~finite)
+    return None if np.count_nonzero(finite) == samples else np.flatnonzero(~finite)
 
 
 def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array) -> None:

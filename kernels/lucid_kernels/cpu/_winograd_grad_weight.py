@@ -270,4 +270,4 @@ def fill_if_finite(
         totals[:, :outputs].sum(0, out=dbias)
     if shape[0] > 1:
         _untransform_parallel(parts, sides, *taps)
-    return bool(finite.all())
+    return np.count_nonzero(finite) == finite.size

@@ -125,7 +125,7 @@ def grouped(array: Array) -> Array:
     if length != 1:
         return contiguous(array).reshape(samples, channels, length)
     table = contiguous(array).reshape(samples, channels)
-    return table if table.size >= _LARGE else contiguous(table.T).reshape(1, channels, samples)
+    return table if table.size >= _LARGE else np.ascontiguousarray(table.T).reshape(1, channels, samples)
 
 
 def grouped_result(y: Array, inputs: Array) -> Array:

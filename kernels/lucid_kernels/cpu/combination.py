@@ -1,5 +1,5 @@
 """Large arrays combined element by element with numbers, masks and one another: `lerp`, `add_scaled`, `addcmul`, `addcdiv`,
-`leaky_relu`, and choices by a mask.
+`leaky_relu`, `angle`, `nextafter`, and choices by a mask.
 
 NumPy does each in several passes, or asks a branch for each element, which takes ten times as long where a mask has no pattern.
 CuPy fuses the first and chooses without branches: its own functions serve there.
@@ -8,6 +8,7 @@ CuPy fuses the first and chooses without branches: its own functions serve there
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from ._chunked import Chunked
 from ._compile import jit_exact
 from ._layout import Array, deliver, result
+from ._math import bits
 
 _numbers_first = functools.partial(Chunked, numbers=1)
 
@@ -111,6 +113,40 @@ def _leaky_relu(slope: Any, x: Any, y: Any) -> None:
 def leaky_relu(x: Array, *, slope: float, out: Array | None = None) -> Array:
     """`x`, of a floating-point dtype, where it is positive, else ``slope * x``. `out` may be `x`."""
     return _apply(_leaky_relu, x.dtype.type(slope), x, out=out)
+
+
+@Chunked
+@jit_exact
+def _angle(x: Any, y: Any) -> None:
+    zero, half_turn = x.dtype.type(0), x.dtype.type(math.pi)
+    for i in range(y.shape[0]):
+        nan_or_nothing = zero if x[i] >= zero else x[i]
+        y[i] = half_turn if x[i] < zero else nan_or_nothing
+
+
+def angle(x: Array) -> Array:
+    """Pi where `x`, of a floating-point dtype, is below 0, else 0; NaN of NaN."""
+    return _apply(_angle, x, out=None)
+
+
+# The bits of a number as an integer grow with its size: the next number is one bit further. The result is such integers.
+@Chunked
+@jit_exact
+def _nextafter(b: Any, a: Any, y: Any) -> None:
+    for i in range(y.shape[0]):
+        start, end = a[i], b[i]
+        pattern = bits(start)
+        moved = pattern + 1 if (end > start) == (start > 0) else pattern - 1
+        moved = bits(math.copysign(start, end)) + 1 if start == 0 else moved
+        moved = bits(end) if start == end else moved
+        y[i] = moved if (start == start) & (end == end) else bits(start + end)
+
+
+def nextafter(a: Array, b: Array) -> Array:
+    """The next number after `a` towards `b`, arrays of one dtype, float32 or float64, and one shape."""
+    pattern = result(None, a.shape, _BITS[a.itemsize])
+    _nextafter.run(b.ravel(), a.ravel(), pattern.ravel(), fresh=True)
+    return pattern.view(a.dtype)
 
 
 # Choices move bits, whatever they mean: one kernel serves all dtypes of a size.

@@ -43,6 +43,7 @@ fft_c2c
 LIKE_FIRST = """
 relu relu_grad gelu gelu_grad sigmoid sigmoid_grad tanh tanh_grad silu silu_grad softmax softmax_grad log_softmax
 log_softmax_grad dropout batch_norm_eval erf erfc erfinv erfcx ndtr ndtri log_ndtr lgamma digamma polygamma i0 i0e i1 i1e
+poisson_quantile cross
 """.split()
 DATA_DEPENDENT = frozenset("nonzero unique unique_consecutive bincount histc masked_select".split())
 
@@ -503,6 +504,12 @@ def cross_entropy(x: MetaArray, target: MetaArray, weight: MetaArray | None, *, 
                   out: Any = None, **options: Any) -> tuple[Any, ...]:
     loss = blank(target.shape if reduction == "none" else (), x.dtype)
     return delivered((loss, x.copy() if with_grad else None), out)
+
+
+@_entry
+def ctc_loss(x: MetaArray, labels: MetaArray, inputs: MetaArray, lengths: MetaArray, *, with_grad: bool, out: Any = None,
+             **options: Any) -> tuple[Any, ...]:
+    return delivered((blank(x.shape[1:2], x.dtype), x.copy() if with_grad else None), out)
 
 
 @_entry

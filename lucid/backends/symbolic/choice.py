@@ -125,3 +125,10 @@ def logaddexp(a: Operand, b: Operand) -> Array:
     a, b = same(a, b)
     apart = log1p(exp(neg(abs(sub(a, b)))))
     return where(eq(a, b), add(a, math.log(2)), add(maximum(a, b), apart))  # equal infinities have no difference
+
+
+@entry
+def logaddexp2(a: Operand, b: Operand) -> Array:
+    a, b = same(a, b)
+    apart = mul(log1p(exp(mul(neg(abs(sub(a, b))), math.log(2)))), 1 / math.log(2))
+    return where(eq(a, b), add(a, 1.0), add(maximum(a, b), apart))

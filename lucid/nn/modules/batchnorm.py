@@ -70,13 +70,14 @@ class _BatchNorm(Module):
         self._check_input_dim(input)
         momentum = 0.0 if self.momentum is None else self.momentum
         updates = self.training and self.track_running_stats
-        counter = self.num_batches_tracked if updates else None
+        mean, variance, weight, bias, counter = self._tensors("running_mean", "running_var", "weight", "bias",
+                                                              "num_batches_tracked")
+        counter = counter if updates else None
         if counter is not None and self.momentum is None:
             momentum = 1.0 / (float(counter) + 1.0)  # the plain average of all batches
         # Running statistics are passed where they are updated, or read because the batch's own are not used.
         passed = updates or not self.training
-        mean, variance = self.running_mean, self.running_var
-        result = function(input, mean if passed else None, variance if passed else None, self.weight, self.bias,
+        result = function(input, mean if passed else None, variance if passed else None, weight, bias,
                           self.training or (mean is None and variance is None), momentum, self.eps, **options)
         if counter is not None:
             increment(counter)  # only once it has been used: a refused batch leaves the buffers alone

@@ -110,6 +110,25 @@ def test_float32_functions_are_right_to_half_a_unit(name: str) -> None:
         assert np.array_equal(np.isnan(y), np.isnan(exact))
 
 
+@pytest.mark.parametrize("name", ["log", "log1p", "expm1"])
+def test_float64_functions_are_right_to_a_unit(name: str) -> None:
+    random = np.random.default_rng(0)
+    size = 1 << 14
+    parts = [10.0 ** random.uniform(-308, 308, size), random.uniform(-1, 2, size), 1 + random.uniform(-1e-3, 1e-3, size),
+             10.0 ** random.uniform(-20, 0, size), -(10.0 ** random.uniform(-20, 0, size)), random.uniform(-45, 710, size),
+             np.array([0.0, -0.0, -1.0, np.inf, -np.inf, np.nan, 5e-324, -5e-324, 1e-310, 709.78, 709.79, -1e300])]
+    for x in parts:
+        with np.errstate(all="ignore"):
+            exact = getattr(np, name)(x.astype(np.longdouble))
+            expected = exact.astype(np.float64)
+            y = fused.fused(x, program=single(name, DOUBLE))
+            units = np.abs(y - exact) / np.spacing(np.abs(expected))
+        assert np.max(units[np.isfinite(expected)], initial=0) <= 1.3
+        special = ~np.isfinite(expected) | (expected == 0)
+        np.testing.assert_array_equal(y[special], expected[special])
+        np.testing.assert_array_equal(np.signbit(y)[expected == 0], np.signbit(expected)[expected == 0])
+
+
 def test_powers_are_those_of_c99() -> None:
     numbers = np.array([np.nan, np.inf, 0.0, 1.0, 0.5, 2.0, 3.0, 1e30, 1e-40, 2.5, 16777217.0], np.float32)
     x, y = np.array(np.meshgrid(*[np.concatenate([numbers, -numbers])] * 2), np.float32).reshape(2, -1)
