@@ -134,10 +134,11 @@ def compare(old: dict[str, Any], new: dict[str, Any], *, tolerance: float = TOLE
         raise CannotCompare(f"the old results are from the device {old['device']}, the new ones from {new['device']}")
     if old["quick"] != new["quick"]:
         raise CannotCompare("one of the files is from a --quick run, which has smaller arrays under the same names")
-    machines = [(document["environment"]["cpu"], document["environment"]["cpus"]) for document in (old, new)]
+    machines = [tuple(document["environment"].get(fact) for fact in ("cpu", "cpus", "instructions")) for document in (old, new)]
     if machines[0] != machines[1] and not across_machines:
-        raise CannotCompare(f"the old results are from {machines[0][0]} with {machines[0][1]} CPUs, the new ones from "
-                            f"{machines[1][0]} with {machines[1][1]}: pass --across-machines to compare them all the same")
+        one, other = (f"{cpu} with {cpus} CPUs" + (f" ({only} only)" if only else "") for cpu, cpus, only in machines)
+        raise CannotCompare(f"the old results are from {one}, the new ones from {other}: pass --across-machines to compare them "
+                            "all the same")
     before, after = _samples(old), _samples(new)
     disturbed = {(result["family"], result["name"]) for document in (old, new) for result in document["results"]
                  if not result["undisturbed"]}

@@ -11,7 +11,11 @@ import sys
 from typing import Any
 
 #: The variables that change what is measured begin so.
-SETTINGS = ("GLIBC_TUNABLES", "GOMP_", "KMP_", "LUCID_", "MALLOC_", "MKL_", "NUMBA_", "OMP_", "OPENBLAS_", "TBB_")
+SETTINGS = ("ATEN_", "GLIBC_TUNABLES", "GOMP_", "KMP_", "LUCID_", "MALLOC_", "MKL_", "NUMBA_", "OMP_", "ONEDNN_", "OPENBLAS_",
+            "TBB_")
+#: A set of instructions -> the variables with which no library uses others: Numba, PyTorch, its oneDNN and MKL, and OpenBLAS.
+INSTRUCTIONS = {"avx2": {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "+avx2,+fma", "ATEN_CPU_CAPABILITY": "avx2",
+                         "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2", "OPENBLAS_CORETYPE": "Haswell"}}
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
@@ -46,12 +50,17 @@ def commit() -> str:
         return "unknown"
 
 
+def restricted() -> str | None:
+    """The set of instructions that the variables of this process restrict all libraries to, None without one."""
+    return next((name for name, variables in INSTRUCTIONS.items() if variables.items() <= os.environ.items()), None)
+
+
 def child_environment(side: str) -> dict[str, str]:
     """The variables of a worker. PyTorch gets what makes it fastest: pinned threads, and no page faults from malloc.
 
-    OPENBLAS_CORETYPE is dropped: where it is set, it makes OpenBLAS use kernels of an older CPU.
+    OPENBLAS_CORETYPE is dropped, unless all libraries are restricted: it makes OpenBLAS use kernels of an older CPU.
     """
-    variables = {name: value for name, value in os.environ.items() if name != "OPENBLAS_CORETYPE"}
+    variables = {name: value for name, value in os.environ.items() if name != "OPENBLAS_CORETYPE" or restricted()}
     variables["PYTHONPATH"] = os.pathsep.join([str(ROOT / "kernels"), str(ROOT)])
     if side == "torch":
         places = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else range(cpu_count())
@@ -95,7 +104,8 @@ def libraries(side: str) -> dict[str, Any]:
 def describe() -> dict[str, Any]:
     """The machine and the commit."""
     settings = {name: value for name, value in sorted(os.environ.items()) if name.startswith(SETTINGS)}
+    core = os.environ.get("OPENBLAS_CORETYPE")
     return {"cpu": cpu_name(), "cpus": cpu_count(), "machine": platform.machine(), "system": platform.system(),
             "libc": " ".join(platform.libc_ver()), "python": platform.python_version(), "commit": commit(),
-            "settings": settings,
-            "OPENBLAS_CORETYPE": os.environ.get("OPENBLAS_CORETYPE") and f"{os.environ['OPENBLAS_CORETYPE']} (not used)"}
+            "settings": settings, "instructions": restricted(),
+            "OPENBLAS_CORETYPE": f"{core} (not used)" if core and not restricted() else core}

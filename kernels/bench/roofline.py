@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import llvmlite.binding
 import numba
 import numpy as np
 from llvmlite import ir
 from lucid_kernels.cpu._chunked import Chunked
 from lucid_kernels.cpu._compile import jit, jit_parallel
+from lucid_kernels.cpu._microkernels import VECTOR_BYTES
 from lucid_kernels.cpu._pool import empty
 from lucid_kernels.cpu._streaming import streams
 from numba import types
@@ -25,8 +25,7 @@ from bench.timing import measure_block
 
 #: The largest array in bytes: larger cases take proportionally longer, no cache holds them.
 LARGEST = 96 << 20
-_VECTOR_BYTES = 64 if llvmlite.binding.get_host_cpu_features().get("avx512f", False) else 32
-_LANES = _VECTOR_BYTES // 4
+_LANES = VECTOR_BYTES // 4
 #: Sums in registers: an FMA takes 4 or 5 cycles and two start in each, so 10 at least; 16 registers hold them on AVX2.
 _SUMS = 12
 _INTRINSIC: Any = intrinsic

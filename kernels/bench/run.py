@@ -7,6 +7,7 @@
     python kernels/bench/run.py --save              # also write kernels/bench/results/<date>-<cpu>-<device>.json
     python kernels/bench/run.py --output new.json --plot new.png
     python kernels/bench/run.py --compare old.json new.json
+    python kernels/bench/run.py --instructions avx2 # as on a CPU without AVX-512, both libraries
     python kernels/bench/run.py --device gpu        # the kernels, on a real GPU
 
 PyTorch is optional: without it our times stand alone. Nothing is ever timed on the simulator.
@@ -91,7 +92,7 @@ def check_device(device: str) -> None:
 
 def default_path(about: dict[str, Any], device: str) -> pathlib.Path:
     """The result file of today, this CPU and `device`."""
-    cpu = re.sub(r"[^a-z0-9]+", "-", about["cpu"].lower()).strip("-")
+    cpu = re.sub(r"[^a-z0-9]+", "-", " ".join(filter(None, (about["cpu"], about.get("instructions")))).lower()).strip("-")
     return RESULTS / f"{datetime.date.today().isoformat()}-{cpu}-{device}.json"
 
 
@@ -124,7 +125,8 @@ def show(text: str) -> None:
 def measure(names: list[str], device: str, quick: bool) -> tuple[dict[str, Any], list[str]]:
     """Run the families and print their lines; the document of the results, and the failures."""
     about = environment.describe()
-    show(f"{about['cpu']}, {about['cpus']} CPUs, Python {about['python']}, commit {about['commit']}")
+    only = f", {about['instructions']} only" if about["instructions"] else ""
+    show(f"{about['cpu']}{only}, {about['cpus']} CPUs, Python {about['python']}, commit {about['commit']}")
     results: list[dict[str, Any]] = []
     alone: dict[str, Any] = {}
     failures = []
@@ -173,6 +175,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--output", type=pathlib.Path, metavar="FILE", help="write the results to this JSON file")
     parser.add_argument("--plot", type=pathlib.Path, metavar="FILE", help="draw the ratios; needs matplotlib")
     parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu")
+    parser.add_argument("--instructions", choices=environment.INSTRUCTIONS, help="let neither library use others")
     parser.add_argument("--compare", nargs=2, type=pathlib.Path, metavar=("OLD", "NEW"), help="compare two result files")
     parser.add_argument("--tolerance", type=float, default=compare.TOLERANCE, help="of --compare: what counts as the same "
                         "(default: %(default)s)")
@@ -185,6 +188,7 @@ def main() -> int:
     options = arguments().parse_args()
     if options.compare:
         return compare.main(*options.compare, options.tolerance, options.across_machines)
+    os.environ.update(environment.INSTRUCTIONS.get(options.instructions, {}))
     check_device(options.device)
     names = families(options.families, options.device, options.targets)
     if options.plot:

@@ -47,12 +47,17 @@ def vectors_of(builder: ir.IRBuilder, count: Any) -> Any:
 
 
 def _square(builder: ir.IRBuilder, vectors: _Vectors, channels: Any, count: Any, body: Any) -> None:
-    """Call body(channel, pixel, masks) for the squares of LANES channels by LANES pixels; a mask for each channel."""
+    """Call body(channel, pixel, masks, whole) for the squares of LANES channels by LANES pixels: a mask for each channel, and
+    whether the square is all there.
+    """
     none = ir.Constant(ir.VectorType(ir.IntType(1), LANES), [0] * LANES)
     with vectors_of(builder, channels) as (channel, _), vectors_of(builder, count) as (pixel, _):
         there = vectors.first(builder.sub(count, pixel))
         numbers = [builder.add(channel, ir.Constant(_INT, lane)) for lane in range(LANES)]
-        body(channel, pixel, [builder.select(builder.icmp_signed("<", c, channels), there, none) for c in numbers])
+        masks = [builder.select(builder.icmp_signed("<", c, channels), there, none) for c in numbers]
+        fits = [builder.icmp_signed("<=", builder.add(at, ir.Constant(_INT, LANES)), length)
+                for at, length in ((channel, channels), (pixel, count))]
+        body(channel, pixel, masks, builder.and_(*fits))
 
 
 @_intrinsic
@@ -69,7 +74,7 @@ def gather_band(typing, x, start, plane, channels, count, places, first, band):
         start, plane, channels, count, first = (arguments[i] for i in (1, 2, 3, 4, 6))
         vectors = _Vectors(builder, x.type.pointee, LANES)
 
-        def body(channel, pixel, masks):
+        def body(channel, pixel, masks, _):
             source = _at(builder, x, start, builder.mul(channel, plane), pixel)
             rows = [vectors.load_masked(_at(builder, source, builder.mul(plane, ir.Constant(_INT, r))), mask)
                     for r, mask in enumerate(masks)]
@@ -98,7 +103,7 @@ def _gather_maxima(typing, x, winners, start, plane, channels, count, corners, p
         wide = ir.VectorType(ir.IntType(32), LANES)
         offsets = [ir.Constant(_INT, 0), ir.Constant(_INT, 1), width, builder.add(width, ir.Constant(_INT, 1))]
 
-        def body(channel, pixel, masks):
+        def body(channel, pixel, masks, _):
             source = [builder.add(start, builder.add(builder.mul(plane, builder.add(channel, ir.Constant(_INT, r))), pixel))
                       for r in range(LANES)]
             values = [vectors.load_masked(_at(builder, x, place), mask) for place, mask in zip(source, masks)]
@@ -135,10 +140,10 @@ def scatter_band(typing, band, places, channels, count, y, start, plane):
         channels, count, start, plane = (arguments[i] for i in (2, 3, 5, 6))
         vectors = _Vectors(builder, y.type.pointee, LANES)
 
-        def body(channel, pixel, masks):
+        def body(channel, pixel, masks, whole):
             target = _at(builder, y, start, builder.mul(channel, plane), pixel)
             for r, (row, mask) in enumerate(zip(_pixels(builder, vectors, band, places, channel, pixel), masks)):
-                vectors.store_masked(row, _at(builder, target, builder.mul(plane, ir.Constant(_INT, r))), mask)
+                vectors.store_reached(row, _at(builder, target, builder.mul(plane, ir.Constant(_INT, r))), mask, whole)
 
         _square(builder, vectors, channels, count, body)
         return context.get_dummy_value()
@@ -157,7 +162,7 @@ def scatter_winners(typing, band, places, channels, count, y, start, plane):
         channels, count, start, plane = (arguments[i] for i in (2, 3, 5, 6))
         vectors, winners = _Vectors(builder, band.type.pointee, LANES), _Numbers(builder, LANES, ir.IntType(8))
 
-        def body(channel, pixel, masks):
+        def body(channel, pixel, masks, _):
             target = _at(builder, y, start, builder.mul(channel, plane), pixel)
             for r, (row, mask) in enumerate(zip(_pixels(builder, vectors, band, places, channel, pixel), masks)):
                 number = builder.trunc(builder.fptosi(row, ir.VectorType(ir.IntType(32), LANES)), winners.type)

@@ -71,9 +71,10 @@ def copy_shifted(typing, source, source_start, source_pitch, target, target_star
             mask = builder.and_(from_to(position, start, inside), from_to(at, begin, columns))
             # Whole vectors with a mask too: a loop of their own, with stores of a whole vector, took twice as long.
             written = builder.icmp_unsigned("<", position, end)
+            whole = builder.icmp_signed("<=", builder.add(i, ir.Constant(_INT, lanes)), size)
             with cgutils.for_range(builder, planes) as plane:
                 values = vectors.load_masked(_at(builder, source, builder.mul(plane.index, source_pitch), i), mask)
-                vectors.store_masked(values, _at(builder, target, builder.mul(plane.index, target_pitch), i), written)
+                vectors.store_reached(values, _at(builder, target, builder.mul(plane.index, target_pitch), i), written, whole)
         return context.get_dummy_value()
 
     return signature, emit
@@ -99,13 +100,14 @@ def interleave_rows(typing, even, even_start, evens, odd, odd_start, odds, targe
         with cgutils.for_range_slice(builder, ir.Constant(_INT, 0), width, ir.Constant(_INT, 2 * lanes), intp=_INT) as (j, _):
             first = builder.udiv(j, ir.Constant(_INT, 2))
             masks = [vectors.first(builder.sub(count, first)) for count in counts]
-            written = [vectors.first(builder.sub(width, builder.add(j, ir.Constant(_INT, half * lanes)))) for half in range(2)]
+            left = [builder.sub(width, builder.add(j, ir.Constant(_INT, half * lanes))) for half in range(2)]
+            written = [(vectors.first(some), builder.icmp_signed(">=", some, ir.Constant(_INT, lanes))) for some in left]
             with cgutils.for_range(builder, rows) as row:
                 evens, odds = (vectors.load_masked(_at(builder, part, builder.mul(row.index, count), first), mask)
                                for part, count, mask in zip((even, odd), counts, masks))
                 place = _at(builder, target, builder.mul(row.index, pitch), j)
-                for half, mask in enumerate(written):
-                    vectors.store_masked(vectors.interleaved(evens, odds, half), _at(builder, place, half * lanes), mask)
+                for half, reached in enumerate(written):
+                    vectors.store_reached(vectors.interleaved(evens, odds, half), _at(builder, place, half * lanes), *reached)
         return context.get_dummy_value()
 
     return signature, emit
@@ -193,7 +195,8 @@ def _make_window_copy(stride: int) -> Any:
                 from_plane = _at(builder, source, builder.mul(plane.index, source_pitch))
                 to_plane = _at(builder, target, builder.mul(plane.index, target_pitch))
                 with cgutils.for_range_slice(builder, constant(0), count, constant(lanes), intp=_INT) as (i, _):
-                    written = builder.icmp_signed("<", lane, splat(builder.sub(count, i)))
+                    left = builder.sub(count, i)
+                    written = builder.icmp_signed("<", lane, splat(left)), builder.icmp_signed(">=", left, constant(lanes))
                     ahead = builder.mul(i, constant(stride))
                     masks = [builder.icmp_unsigned("<", builder.add(splat(builder.add(builder.add(ahead, offset),
                                                                                       constant(part * lanes))), lane), limit)
@@ -204,14 +207,14 @@ def _make_window_copy(stride: int) -> Any:
 
                     for start, stop in ((constant(0), first), (last, rows)):
                         with lines(start, stop) as (row, _):
-                            vectors.store_masked(vectors.zero, place(row), written)
+                            vectors.store_reached(vectors.zero, place(row), *written)
                     with lines(first, last) as (row, _):
                         pointer = _at(builder, from_plane, builder.mul(row, row_pitch), ahead)
                         parts = [vectors.load_masked(_at(builder, pointer, part * lanes), mask)
                                  for part, mask in enumerate(masks)]
                         while len(parts) > 1:
                             parts = [vectors.every_second(*pair) for pair in zip(parts[::2], parts[1::2])]
-                        vectors.store_masked(parts[0], place(row), written)
+                        vectors.store_reached(parts[0], place(row), *written)
             return context.get_dummy_value()
 
         return signature, emit

@@ -89,7 +89,8 @@ def _make_max_row(stride: int) -> Any:
                             look(row, builder.add(column, builder.mul(j, _constant(stride))), *slots)
                 for j, (best, where) in zip(places, sums):
                     mask = results.inside(j)
-                    vectors.store_masked(builder.load(best), _at(builder, y, arguments[12], j), mask)
+                    whole = builder.icmp_signed("<=", builder.add(j, _constant(lanes)), arguments[13])
+                    vectors.store_reached(builder.load(best), _at(builder, y, arguments[12], j), mask, whole)
                     pointer = builder.bitcast(_at(builder, indices, arguments[12], j), wide.as_pointer())
                     store = ir.FunctionType(ir.VoidType(), [wide, pointer.type, _NUMBER, mask.type])
                     function = cgutils.get_or_insert_function(builder.module, store, f"llvm.masked.store.v{lanes}i64.p0")

@@ -159,7 +159,7 @@ def _multiply(a: int, line_step: int, depth_step: int, b: int, b_step: int, colu
         columns: Any = min(tile_columns, n - column)
         item, packed = c.itemsize, depth_step != 1
         width, lanes = COLUMN_PANEL_BYTES // item, VECTOR_BYTES // item
-        lines, padded = (rows + lanes - 1) // lanes * lanes, (columns + lanes - 1) // lanes * lanes
+        lines, padded = (rows + lanes - 1) // lanes * lanes, (columns + width - 1) // width * width  # whole panels
         room = np.empty((ROW_BLOCK + block) * width + (lines * block if packed else 0) + LINE // item, c.dtype)
         sums = np.empty(lines * padded if turned else 0, c.dtype)
         place = column * c.shape[1] + row if turned else row * c.shape[1] + column

@@ -78,7 +78,8 @@ def _make_multiply(packed: bool, columns: int) -> Any:
                 L1 cache has room for those of one block only.
                 """
                 row = builder.add(builder.and_(step, ir.Constant(_INT, ROW_BLOCK - 1)), ir.Constant(_INT, ROW_BLOCK))
-                vector = builder.and_(builder.udiv(step, ir.Constant(_INT, ROW_BLOCK)), ir.Constant(_INT, columns - 1))
+                lines = ir.Constant(_INT, (1 << (columns - 1).bit_length()) - 1)  # of three vectors the one behind them too
+                vector = builder.and_(builder.udiv(step, ir.Constant(_INT, ROW_BLOCK)), lines)
                 vectors.prefetch(_at(builder, c, builder.mul(row, pitch), builder.mul(vector, ir.Constant(_INT, lanes))))
                 vectors.prefetch(_at(builder, later, builder.mul(step, later_step)), write=False, level=2)
                 if not packed:

@@ -82,13 +82,16 @@ def _make_spread(size: int) -> Any:
                     for half in range(2):
                         place = builder.add(target, _constant(half * lanes))
                         inside = results.inside(place)
+                        behind = builder.sub(results.width, _constant(lanes))
+                        full = builder.and_(builder.icmp_signed(">=", place, _constant(0)),
+                                            builder.icmp_signed("<=", place, behind))
                         for r, (row, there) in enumerate(targets):
                             even, odd = (builder.load(totals[r // 2, r % 2, right]) for right in range(2))
                             pointer, mask = _at(builder, row, place), results.mask(inside, there)
                             none = ir.Constant(mask.type, [0] * lanes)
                             before = vectors.load_masked(pointer, builder.select(accumulate, mask, none))
                             sums = builder.fadd(vectors.interleaved(even, odd, half), before)
-                            vectors.store_masked(sums, pointer, mask)
+                            vectors.store_reached(sums, pointer, mask, builder.and_(full, there))
             return context.get_dummy_value()
 
         return signature, emit

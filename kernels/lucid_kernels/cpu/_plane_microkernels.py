@@ -103,6 +103,7 @@ def _make_filter(height: int, stride: int) -> Any:
                             vectors.prefetch(_at(builder, row, column, part * lanes, pixels.size), write=False)
                     reached = results.inside(j)
                     written = [(_at(builder, row, j), results.mask(reached, there)) for row, there in targets]
+                    full = builder.icmp_signed("<=", builder.add(j, _constant(lanes)), results.width)
                     for total in totals:
                         builder.store(vectors.splat(bias), total)
                     with builder.if_then(arguments[15]):
@@ -119,8 +120,8 @@ def _make_filter(height: int, stride: int) -> Any:
                                 r, rest = divmod(i - a, stride)
                                 if rest == 0 and 0 <= r < _ROWS:
                                     vectors.add_product(totals[r], value, scales[a])
-                    for total, target in zip(totals, written):
-                        vectors.store_masked(builder.load(total), *target)
+                    for total, target, (_, there) in zip(totals, written, targets):
+                        vectors.store_reached(builder.load(total), *target, builder.and_(full, there))
             return context.get_dummy_value()
 
         return signature, emit

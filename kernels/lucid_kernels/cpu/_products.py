@@ -13,8 +13,10 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from ._compile import jit
-from ._microkernels import ROWS, VECTOR_BYTES, VECTORS, _at, _data, _Vectors
+from ._microkernels import ROWS, VECTOR_BYTES, _at, _data, _Vectors
 
+# Three vectors, which AVX2 has registers for, would leave a ninth of the columns of 64 empty.
+VECTORS = 2
 # The rows and columns of a result are computed in whole blocks: the caller's arrays are padded to multiples of these.
 ROW_BLOCK = ROWS
 COLUMN_BLOCK_BYTES = VECTORS * VECTOR_BYTES

@@ -9,8 +9,10 @@ from numba.core import cgutils
 
 from ._channels_last import LANES
 from ._compile import jit
-from ._microkernels import _INT, ROWS, VECTORS, _at, _data, _intrinsic, _Vectors
+from ._microkernels import _INT, ROWS, _at, _data, _intrinsic, _Vectors
 
+# Vectors of a panel: three, which AVX2 has registers for, would leave a ninth of 64 channels empty.
+VECTORS = 2
 # Columns of a panel; the last one may have a single vector.
 PANEL = VECTORS * LANES
 # Rows that are computed together with a panel of a single vector, for as many sums as with a whole one.

@@ -120,6 +120,16 @@ def test_workers_do_not_get_a_forced_blas_core(monkeypatch: pytest.MonkeyPatch) 
     assert environment.describe()["OPENBLAS_CORETYPE"] == "Haswell (not used)"
 
 
+def test_libraries_are_restricted_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert environment.describe()["instructions"] is None
+    for name, value in environment.INSTRUCTIONS["avx2"].items():
+        monkeypatch.setenv(name, value)
+    assert environment.child_environment("ours")["OPENBLAS_CORETYPE"] == "Haswell"
+    about = environment.describe()
+    assert (about["instructions"], about["OPENBLAS_CORETYPE"]) == ("avx2", "Haswell")
+    assert run.default_path(about, "cpu").stem.endswith("-avx2-cpu")
+
+
 def test_settings_are_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     assert environment.describe()["settings"]["OMP_NUM_THREADS"] == "1"

@@ -79,7 +79,9 @@ def test_small_planes_come_here() -> None:
     assert suits(64, 64, 4)
     assert not suits(4, 4, 8)
     assert not suits(64, 128, 4)
-    assert suits(64, 64, 4, slices=32, side=10) and not suits(64, 64, 4, slices=1000) and not suits(64, 64, 4, side=13)
+    widest = VECTOR_BYTES // 4 * 3 // 4
+    assert suits(64, 64, 4, slices=20, side=widest)
+    assert not suits(64, 64, 4, slices=1000) and not suits(64, 64, 4, side=widest + 1)
 
 
 @numba.njit
