@@ -7,6 +7,7 @@ from typing import Any
 
 import llvmlite.binding
 import numba
+from llvmlite.binding.ffi import lib as llvm
 from numba.core.compiler_lock import global_compiler_lock
 
 from . import _pool as _pool  # holds its lock first: a thread that compiles may ask for memory
@@ -34,6 +35,7 @@ if _numba.threading_layer() == "workqueue":
     _parallel_kernel = GuardedKernel
     STARTED_THREADS.value = _config.NUMBA_NUM_THREADS
 
+fork.hold(llvm._lock)  # around each call of LLVM, also of threads that load from the cache
 fork.hold(global_compiler_lock)
 fork.limit_children()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
 from typing import Any
@@ -17,7 +18,8 @@ def hold(lock: Any) -> None:
     Of two locks, the one that a thread takes first is given here last: hooks that are registered later are called earlier.
     """
     if hasattr(os, "register_at_fork"):
-        os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
+        release = functools.partial(lock.__exit__, None, None, None)
+        os.register_at_fork(before=lock.__enter__, after_in_parent=release, after_in_child=release)
 
 
 def limit_children() -> None:
