@@ -49,7 +49,8 @@ def _inspected(target: Any, weight: Any, classes: int, ignore_index: int) -> tup
 
 
 @jit
-def _total(numbers: Any) -> float:
+def sum_of_all(numbers: Any) -> float:
+    """The sum of a vector, vectorised, in float64."""
     total = 0.0
     for i in range(numbers.shape[0]):
         total += numbers[i]
@@ -79,7 +80,7 @@ def _rows(
     weighted = weight.size > 0
     hard = real(1 - smoothing)
     soft = real(smoothing / classes)
-    weight_sum = real(_total(weight)) if weighted else real(classes)
+    weight_sum = real(sum_of_all(weight)) if weighted else real(classes)
     unit = real(scale)
     with_grad = grad.size > 0
     width = np.uint64(classes)
@@ -151,7 +152,7 @@ def _stretch(
     weighted = weight.size > 0
     hard = real(1 - smoothing)
     soft = real(smoothing / classes)
-    weight_sum = real(_total(weight)) if weighted else real(classes)
+    weight_sum = real(sum_of_all(weight)) if weighted else real(classes)
     unit = real(scale)
     labels = target[start:stop]
     loss = losses[start:stop]
@@ -280,5 +281,5 @@ def cross_entropy(
     if reduction == "none":
         return deliver(out[0], losses), grad
     loss = result(out[0], (), x.dtype)
-    loss[...] = _total(losses.reshape(-1)) / denominator if denominator else math.nan
+    loss[...] = sum_of_all(losses.reshape(-1)) / denominator if denominator else math.nan
     return deliver(out[0], loss), grad

@@ -17,10 +17,11 @@ import numba
 import numpy as np
 
 from . import _math
-from ._compile import jit, jit_exact, jit_inline, jit_parallel
+from ._compile import jit_exact, jit_inline, jit_parallel
 from ._layout import Array, contiguous, deliver, outputs, result
 from ._math import bits, from_bits
 from ._special_single import select
+from .cross_entropy import sum_of_all
 
 _NEVER = -(1 << 60)  # the exponent of 0
 _LEAST = -1e12  # logarithms below are those of 0; their exponents can be added up over millions of frames
@@ -95,14 +96,6 @@ def _through(alpha_m: Any, alpha_k: Any, beta_m: Any, beta_k: Any, scale: float,
     """The share of the alignments that go through each state, of all; `share` takes it."""
     for i in range(share.shape[0]):
         share[i] = alpha_m[i] * beta_m[i] * scale * _power(alpha_k[i] + beta_k[i] - k)
-
-
-@jit
-def _total(numbers: Any) -> float:
-    total = 0.0
-    for i in range(numbers.shape[0]):
-        total += numbers[i]
-    return total
 
 
 @jit_exact
@@ -182,7 +175,7 @@ def _gradient(
         row = grad[t, n]
         _exponentials(x[t, n], row)
         _through(blank_m[t], blank_k[t], ends_m[0], ends_k[0], scale, all_k, share)
-        row[blank] -= _total(share)
+        row[blank] -= sum_of_all(share)
         _through(label_m[t, 1:], label_k[t, 1:], later_m[0], later_k[0], scale, all_k, share[:size])
         for i in range(size):
             row[labels[i]] -= share[i]
