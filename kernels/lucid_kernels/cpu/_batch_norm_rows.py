@@ -68,7 +68,7 @@ def _statistics(x, numbers, momentum, eps, memory, first, last):
     length = x.shape[2]
     for c in range(first, last):
         start = np.uint64(c * length)
-        shift = np.float64(sum_of(x, start, start + np.uint64(length))) / length
+        shift = sum_of(x, start, start + np.uint64(length)) / length
         numbers[MEAN, c] = shift if np.isfinite(shift) else 0.0
     shifted_sums(x, first, last, numbers, memory)
     for c in range(first, last):

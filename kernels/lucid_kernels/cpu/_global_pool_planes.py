@@ -6,18 +6,14 @@ import numba
 from ._compile import jit, jit_exact, jit_parallel
 from ._layout import row_chunk
 from ._reduction_microkernels import sum_of
-from .reduction import BLOCK
 
 
 @jit
 def _average_rows(x, y, first, last):
-    """`average_rows` for the rows first..last; in float64 from one block to the next, as sums are."""
+    """`average_rows` for the rows first..last."""
     flat, length = x.reshape(-1), x.shape[1]
     for p in range(first, last):
-        total = 0.0
-        for start in range(p * length, (p + 1) * length, BLOCK):
-            total += sum_of(flat, start, min(start + BLOCK, (p + 1) * length))
-        y[p] = total / length
+        y[p] = sum_of(flat, p * length, (p + 1) * length) / length
 
 
 @jit_parallel

@@ -23,7 +23,7 @@ from ._compile import jit, jit_parallel
 from ._layout import GRAIN, Array
 from ._reduction_microkernels import sum_of
 
-BLOCK = np.uint64(1 << 10)  # elements of a row that are summed in their own dtype
+_BLOCK = np.uint64(1 << 10)  # elements of a row that are folded in their own dtype
 PIECE = 1 << 14  # elements of a row that one unit of work takes: 64 KiB of float32, in the L2 cache for a second pass
 # Columns of a unit of work: 32 KiB of float64 sums. With shorter stretches each row touches another page, which the hardware
 # does not prefetch: 1024 columns took twice as long.
@@ -51,20 +51,6 @@ def _sum_of(flat: Any, start: Any, stop: Any) -> float:
 
 
 @jit
-def _sum_of_blocks(flat: Any, start: Any, stop: Any) -> float:
-    """Sum, within blocks in the dtype of the array: a vector lane adds a dozen numbers, so the error is PyTorch's.
-
-    Converting each float32 to float64 made it 3 times as long in the L2 cache, and 1.2 times in memory.
-    """
-    total = 0.0
-    while start < stop:
-        end = min(start + BLOCK, stop)
-        total += np.float64(sum_of(flat, start, end))
-        start = end
-    return total
-
-
-@jit
 def _square_sum_of(flat: Any, start: Any, stop: Any, centre: float) -> float:
     """Sum of the squared distances from `centre`."""
     total = 0.0
@@ -86,7 +72,7 @@ def bounds(unit: int, length: int, pieces: int) -> Any:
 def _sum_units(flat: Any, length: int, pieces: int, totals: Any, first: int, last: int) -> None:
     for unit in range(first, last):
         start, stop = bounds(unit, length, pieces)
-        totals[unit] = _sum_of_blocks(flat, start, stop)
+        totals[unit] = sum_of(flat, start, stop)
 
 
 @jit
@@ -116,10 +102,10 @@ def _logsumexp_units(flat: Any, length: int, pieces: int, peaks: Any, totals: An
 
 @jit
 def _sum_of_numbers(flat: Any, start: Any, stop: Any) -> float:
-    """Sum with NaN as 0, as `_sum_of_blocks`."""
+    """Sum with NaN as 0, within blocks in the dtype of the array, as `sum_of`."""
     total, zero = 0.0, flat.dtype.type(0)
     while start < stop:
-        end = min(start + BLOCK, stop)
+        end = min(start + _BLOCK, stop)
         part = zero
         for i in range(start, end):
             part += flat[i] if flat[i] == flat[i] else zero
@@ -130,10 +116,10 @@ def _sum_of_numbers(flat: Any, start: Any, stop: Any) -> float:
 
 @jit
 def _square_sum_of_blocks(flat: Any, start: Any, stop: Any) -> float:
-    """Sum of squares, as `_sum_of_blocks`."""
+    """Sum of squares, within blocks in the dtype of the array."""
     total = 0.0
     while start < stop:
-        end = min(start + BLOCK, stop)
+        end = min(start + _BLOCK, stop)
         part = flat.dtype.type(0)
         for i in range(start, end):
             part += flat[i] * flat[i]
@@ -147,7 +133,7 @@ def _product_of_blocks(flat: Any, start: Any, stop: Any) -> float:
     """Product, within short blocks in the dtype of the array."""
     total = 1.0
     while start < stop:
-        end = min(start + BLOCK, stop)
+        end = min(start + _BLOCK, stop)
         part = flat.dtype.type(1)
         for i in range(start, end):
             part *= flat[i]

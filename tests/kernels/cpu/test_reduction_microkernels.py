@@ -24,7 +24,7 @@ def largest(x, start, stop, y):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_sum_of(dtype: Any) -> None:
     """With NaN before and behind; whole numbers have exact sums in any order."""
-    for size in (*range(70), 127, 128, 129, 1000):
+    for size in (*range(70), 127, 128, 129, 1000, 1024, 1025, 3000, 4109):
         flat = np.full(size + 10, np.nan, dtype)
         flat[5 : 5 + size] = np.arange(size)
         found = between(flat, 5, 5 + size)
@@ -54,11 +54,12 @@ def test_maximum_of(dtype: Any) -> None:
 
 @pytest.mark.parametrize(("function", "instruction"), [(between, "vaddps"), (largest, "vmaxps")])
 def test_results_stay_in_vector_registers(function: Any, instruction: str) -> None:
-    row = np.ones(300, np.float32)
+    row = np.ones(3000, np.float32)
     function(row, 0, 300) if function is between else function(row, 0, 300, row)
     assembly = function.inspect_asm(next(s for s in function.signatures if s[0].dtype == numba.float32))
     register = "%zmm" if VECTOR_BYTES == 64 else "%ymm"
-    loop = max(re.split(r"^\.L\w+:", assembly, flags=re.MULTILINE), key=lambda block: len(re.findall("prefetch", block)))
+    wanted = "prefetch" if function is largest else instruction
+    loop = max(re.split(r"^\.L\w+:", assembly, flags=re.MULTILINE), key=lambda block: len(re.findall(wanted, block)))
     if instruction not in loop:
         pytest.skip("written for x86")
     assert len(re.findall(rf"{instruction}\s.*{register}", loop)) >= 4
