@@ -14,7 +14,7 @@ import numpy as np
 
 from . import _math
 from ._chunked import Chunked
-from ._compile import jit_exact
+from ._compile import jit_exact, jit_interleaved
 from ._layout import PARALLEL_FROM, Array, deliver, result, upcast_half
 from ._pool import SMALLEST, empty
 
@@ -72,7 +72,7 @@ def relu_grad(g: Array, y: Array, *, out: Array | None = None) -> Array:
 
 
 @Chunked
-@jit_exact
+@jit_interleaved
 def _gelu_erf(x: Any, y: Any) -> None:
     for i in range(y.shape[0]):
         y[i] = x[i] * _math.normal_cdf(x[i])
@@ -85,7 +85,7 @@ _CUBIC = 0.044715
 
 
 @Chunked
-@jit_exact
+@jit_interleaved
 def _gelu_tanh(x: Any, y: Any) -> None:
     a = x.dtype.type(_TWO_SQRT_2_OVER_PI)
     b = x.dtype.type(_CUBIC)
@@ -94,7 +94,7 @@ def _gelu_tanh(x: Any, y: Any) -> None:
 
 
 @Chunked
-@jit_exact
+@jit_interleaved
 def _gelu_erf_grad(g: Any, x: Any, dx: Any) -> None:
     density = x.dtype.type(0.3989422804014327)  # 1 / sqrt(2 pi)
     for i in range(dx.shape[0]):
@@ -102,7 +102,7 @@ def _gelu_erf_grad(g: Any, x: Any, dx: Any) -> None:
 
 
 @Chunked
-@jit_exact
+@jit_interleaved
 def _gelu_tanh_grad(g: Any, x: Any, dx: Any) -> None:
     a = x.dtype.type(_TWO_SQRT_2_OVER_PI)
     b = x.dtype.type(_CUBIC)
@@ -136,7 +136,7 @@ def gelu_grad(g: Array, x: Array, *, approximate: str, out: Array | None = None)
 
 
 @Chunked
-@jit_exact
+@jit_interleaved
 def _sigmoid(x: Any, y: Any) -> None:
     for i in range(y.shape[0]):
         y[i] = _math.sigmoid(x[i])
@@ -163,7 +163,7 @@ def sigmoid_grad(g: Array, y: Array, *, out: Array | None = None) -> Array:
 
 
 @Chunked
-@jit_exact
+@jit_interleaved
 def _tanh(x: Any, y: Any) -> None:
     for i in range(y.shape[0]):
         y[i] = _math.tanh(x[i])
@@ -190,7 +190,7 @@ def tanh_grad(g: Array, y: Array, *, out: Array | None = None) -> Array:
 
 
 @Chunked
-@jit_exact
+@jit_interleaved
 def _silu(x: Any, y: Any) -> None:
     for i in range(y.shape[0]):
         y[i] = x[i] * _math.sigmoid(x[i])
@@ -203,7 +203,7 @@ def silu(x: Array, *, out: Array | None = None) -> Array:
 
 
 @Chunked
-@jit_exact
+@jit_interleaved
 def _silu_grad(g: Any, x: Any, dx: Any) -> None:
     one = g.dtype.type(1)
     for i in range(dx.shape[0]):
@@ -218,7 +218,7 @@ def silu_grad(g: Array, x: Array, *, out: Array | None = None) -> Array:
 
 
 @Chunked
-@jit_exact
+@jit_interleaved
 def _exp(x: Any, y: Any) -> None:
     for i in range(y.shape[0]):
         y[i] = _math.exp(x[i])

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import operator
+import re
 import sys
 import threading
 import weakref
@@ -10,9 +11,10 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
-from lucid_kernels.cpu import _compile, _kernel, _parallel, combination
+from lucid_kernels.cpu import _compile, _kernel, _parallel, combination, elementwise
 from lucid_kernels.cpu._compile import jit, jit_parallel
 from lucid_kernels.cpu._kernel import InnerLibrary
+from lucid_kernels.cpu._microkernels import VECTOR_BYTES
 from lucid_kernels.cpu.threads import THREADS
 from numba.core import types
 from numba.core.caching import NullCache
@@ -162,6 +164,19 @@ def test_loops_that_llvm_may_unroll() -> None:
             code.compile((numba.typeof(places), numba.int64))
         (compiled,) = code.overloads.values()
         assert ("llvm.loop.unroll.runtime.disable" in str(compiled.library._final_module)) == forbidden
+
+
+def test_loops_that_compute_four_vectors_in_turn() -> None:
+    """Those of `jit_interleaved`, where a kernel calls them."""
+    array = numba.typeof(np.ones(3, np.float32))
+    divisions = []
+    for compile_function in (_compile.jit_exact, _compile.jit_interleaved):
+        code = compile_function(elementwise._silu.serial.py_func).inner
+        code.compile((array, array))
+        (compiled,) = code.overloads.values()
+        optimised = str(compiled.library._final_module)
+        divisions.append(len(re.findall(rf"fdiv .*<{VECTOR_BYTES // 4} x float>", optimised)))
+    assert divisions == [1, 4]
 
 
 @jit
