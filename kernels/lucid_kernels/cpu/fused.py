@@ -18,7 +18,7 @@ from lucid_kernels.expression import Part, Program, Step, plan
 
 from . import _chunked, _formula_math, _math
 from ._address import address_of
-from ._compile import jit_strict
+from ._compile import jit_interleaved, jit_strict
 from ._layout import Array, contiguous, deliver, outputs, result, row_chunk
 from ._pool import SMALLEST
 from ._streaming import streams
@@ -127,7 +127,7 @@ def _compile(text: str) -> Callable[..., None]:
     # Named after this file, whose sources the cache looks at to know whether its entries are still good.
     exec(compile(loop, __file__, "exec"), scope)
     # Each operation is rounded, as one by one: a product that joins a sum unrounded would turn inf - inf into inf.
-    scope["loop"], scope["inlined"] = jit_strict(scope["loop"]), jit_strict(scope["loop"], inline=True)
+    scope["loop"], scope["inlined"] = jit_interleaved(scope["loop"], strict=True), jit_strict(scope["loop"], inline=True)
     return _chunked.compile_source(kernel.replace("def kernel(", f"def {name}("), name, __file__, scope)
 
 
