@@ -1,14 +1,15 @@
 """Runs the sides in lock-step: every case is prepared on all of them, then they take turns, a block each.
 
 What slows the machine down then slows all sides alike, so the ratio of a round is worth more than that of two medians. A
-round during which other processes used the CPU is replaced by another, as long as the case has patience for it. Every round
-also times the floor of the case (`roofline.py`).
+round during which other processes used the CPU is replaced by another, as long as the case has patience for it. A case whose
+rounds leave open whether it meets its target gets more of them. Every round also times the floor of the case (`roofline.py`).
 """
 
 from __future__ import annotations
 
 import importlib.util
 import json
+import math
 import statistics
 import subprocess
 import sys
@@ -61,13 +62,14 @@ class Pace:
     """How long to measure."""
 
     rounds: int
+    most: int  # rounds of a case whose first ones leave open whether it meets its target
     seconds: float  # a block
     patience: float  # seconds spent at most on the disturbed rounds of a case, beyond those that it needs anyway
 
     @classmethod
     def of(cls, quick: bool) -> Pace:
         """The pace of a full or a quick run. With six rounds, `--compare` may leave out five of 36 quotients on each side."""
-        return cls(2, 0.02, 0.1) if quick else cls(6, 0.06, 0.6)
+        return cls(2, 2, 0.02, 0.1) if quick else cls(6, 24, 0.06, 0.6)
 
 
 @dataclass
@@ -112,7 +114,7 @@ class Driver:
         failures = [f"{side}: {fact['failure']}" for side, fact in facts.items() if fact["failure"]]
         result: dict[str, Any] = {"family": family, "name": ours["name"], "target": ours["target"], "missing": ours["missing"],
                                   "failure": "; ".join(failures)}
-        rounds = self._measure([remote for remote in self.remotes if facts[remote.side]["available"]])
+        rounds = self._measure([remote for remote in self.remotes if facts[remote.side]["available"]], ours["target"])
         result["others"] = max((done.others for done in rounds), default=0.0)
         result["undisturbed"] = result["others"] < DISTURBED
         for side in self.sides:
@@ -137,19 +139,26 @@ class Driver:
         result["ratio_at_best"] = result["ours"]["fastest"] / result["torch"]["fastest"] if both else None
         return result
 
-    def _measure(self, active: Sequence[Remote]) -> list[Round]:
-        """As many undisturbed rounds as the pace asks for; when patience ends, the least disturbed ones fill up."""
+    def _measure(self, active: Sequence[Remote], target: float | None = None) -> list[Round]:
+        """As many undisturbed rounds as the pace asks for; when patience ends, the least disturbed ones fill up.
+
+        While the interval of the median ratio to PyTorch contains `target` there are more, up to the most of the pace.
+        """
         rounds: list[Round] = []
         wanted, patience = self.pace.rounds if active else 0, self.pace.patience
-        while sum(done.others < DISTURBED for done in rounds) < wanted and (len(rounds) < wanted or patience > 0):
-            start = time.perf_counter()
-            rounds.append(self._round(active, len(rounds)))
-            self.rounds += 1
-            if rounds[-1].others >= DISTURBED:
-                self.disturbed += 1
-                patience -= time.perf_counter() - start
-        best = sorted(range(len(rounds)), key=lambda index: max(rounds[index].others, DISTURBED))[:wanted]
-        return [rounds[index] for index in sorted(best)]
+        while True:
+            while sum(done.others < DISTURBED for done in rounds) < wanted and (len(rounds) < wanted or patience > 0):
+                start = time.perf_counter()
+                rounds.append(self._round(active, len(rounds)))
+                self.rounds += 1
+                if rounds[-1].others >= DISTURBED:
+                    self.disturbed += 1
+                    patience -= time.perf_counter() - start
+            best = sorted(range(len(rounds)), key=lambda index: max(rounds[index].others, DISTURBED))[:wanted]
+            kept = [rounds[index] for index in sorted(best)]
+            if wanted >= self.pace.most or not _open(kept, target):
+                return kept
+            wanted += self.pace.rounds
 
     def _round(self, active: Sequence[Remote], turn: int) -> Round:
         """A block of each side, and one of the floor."""
@@ -175,6 +184,29 @@ class Driver:
         """End the workers."""
         for remote in self.remotes:
             remote.close()
+
+
+def _open(rounds: Sequence[Round], target: float | None) -> bool:
+    """Whether the rounds leave open on which side of `target` the ratio to PyTorch is."""
+    ratios = [done.times["ours"] / done.times["torch"] for done in rounds if {"ours", "torch"} <= done.times.keys()]
+    if target is None or not ratios:
+        return False
+    low, high = median_interval(ratios)
+    return low <= target <= high
+
+
+def median_interval(values: Sequence[float]) -> tuple[float, float]:
+    """The interval that has the median with a probability of 95 %, that of the sign test: nothing is assumed about the values.
+
+    With fewer than six values it is that from the smallest to the largest one, whose probability is lower.
+    """
+    ordered, count = sorted(values), len(values)
+    outside, probability = 0, 0.5**count  # of so many values, or fewer, on one side of the median
+    while 2 * probability <= 0.05 and outside < count:
+        outside += 1
+        probability += math.comb(count, outside) * 0.5**count
+    first = max(outside - 1, 0)
+    return ordered[first], ordered[count - 1 - first]
 
 
 def quartiles(values: list[float]) -> list[float]:

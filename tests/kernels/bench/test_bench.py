@@ -17,7 +17,7 @@ import pytest
 
 from bench import compare, environment, peak_memory, plot, run
 from bench.case import Side, largest_error, load
-from bench.driver import Driver, Pace
+from bench.driver import Driver, Pace, median_interval
 from bench.report import header, row
 from bench.timing import measure_block
 
@@ -175,7 +175,7 @@ def remote(side: str, others: list[float], calls: list[str]) -> Any:
 
 def driver_of(remotes: list[Any], patience: float) -> Driver:
     driver = Driver.__new__(Driver)
-    driver.pace, driver.remotes, driver.rounds, driver.disturbed = Pace(3, 0.01, patience), remotes, 0, 0
+    driver.pace, driver.remotes, driver.rounds, driver.disturbed = Pace(3, 12, 0.01, patience), remotes, 0, 0
     return driver
 
 
@@ -196,6 +196,35 @@ def test_the_least_disturbed_rounds_stay_when_patience_ends() -> None:
     more = [remote("ours", [0.9, 0.5, 0.7, 0.0, 0.3, 0.0], [])]
     kept = driver_of(more, 10.0)._measure(more)
     assert [done.others for done in kept] == [0.0, 0.0, 0.0]
+
+
+def paced(side: str, times: list[float]) -> Any:
+    """A stand-in of a worker with the times of its blocks, none disturbed."""
+    def ask(command: str, **arguments: Any) -> dict[str, Any]:
+        if command == "floor":
+            return {"seconds": 0.5}
+        return {"seconds": times.pop(0), "fastest": 1.0, "others": 0.0}
+
+    return types.SimpleNamespace(side=side, ask=ask)
+
+
+@pytest.mark.parametrize(
+    ("ratios", "rounds"), [([0.8, 0.9, 0.7], 3), ([1.1, 1.2, 1.3], 3), ([0.9, *[1.1] * 8], 9), ([0.9, 1.1] * 6, 12)]
+)
+def test_more_rounds_where_the_first_leave_a_target_open(ratios: list[float], rounds: int) -> None:
+    """One ratio on the other side leaves it open until there are nine."""
+    remotes = [paced("ours", list(ratios)), paced("torch", [1.0] * 12)]
+    assert len(driver_of(remotes, 0.0)._measure(remotes, 1.0)) == rounds
+    remotes = [paced("ours", list(ratios)), paced("torch", [1.0] * 12)]
+    assert len(driver_of(remotes, 0.0)._measure(remotes)) == 3  # no target
+    alone = [paced("ours", list(ratios))]
+    assert len(driver_of(alone, 0.0)._measure(alone, 1.0)) == 3  # nothing to compare with
+
+
+def test_the_interval_of_a_median() -> None:
+    """The numbers of the table of the sign test: of 6 values none lies outside, of 9 one on each side, of 24 six."""
+    for count, outside in ((3, 0), (5, 0), (6, 0), (8, 0), (9, 1), (12, 2), (24, 6)):
+        assert median_interval(list(range(count))[::-1]) == (outside, count - 1 - outside)
 
 
 def test_peak_memory() -> None:
