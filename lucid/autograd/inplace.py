@@ -103,7 +103,7 @@ def increment(counter: Tensor) -> None:
     if counter._node is not None or counter._view is not None:
         counter.add_(1)
         return
-    run("add", (counter._array, 1), {"out": counter._array})
+    run("increment", (counter._array,))
     record_update(counter)
 
 
