@@ -1,6 +1,7 @@
 """Tensor: an array plus its graph node. Operations are attached by `lucid.ops`, gradients by `lucid.autograd`."""
 from __future__ import annotations
 
+import sys
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
@@ -558,6 +559,34 @@ def bump_all(tensors: Iterable[Tensor]) -> None:
             box = tensor._version_box = Version()
         box.count += 1
         box.stamp = now
+
+
+def _owners(tensor: Tensor) -> int:
+    return sys.getrefcount(tensor._version_box)
+
+
+def _owners_of_its_own() -> int:
+    tensor = wrap(None)
+    version_box(tensor)
+    return _owners(tensor)
+
+
+_ALONE = _owners_of_its_own()
+
+
+def record_update(state: Tensor) -> None:
+    """Record a write to the state of a module that every step updates, such as running statistics.
+
+    A recorded operation saves an alias of a buffer, which shares its version. Where nothing shares that, no saved tensor is
+    stale, and the clock of writes stands still: else each backward would look at the saved tensors of all nodes before the last
+    batch norm, a fifth of what the engine takes for a small network.
+    """
+    box = version_box(state)
+    if state._replaceable and box.views is None and _owners(state) == _ALONE + 1:  # one is `box` here
+        box.count += 1
+        box.stamp = clock.tick()
+    else:
+        box.bump()
 
 
 def mark_inference(tensor: Tensor) -> None:

@@ -159,6 +159,13 @@ def _batch_norm_relu(dtype: Any, device: str, sizes: Sequence[int]) -> None:
                 F.batch_norm_relu(x, mean, variance, weight, bias, training, residual=residual).square().sum().backward()
 
 
+def _batch_norm_relu_max_pool2d(dtype: Any, device: str, sizes: Sequence[int]) -> None:
+    model = nn.Sequential(nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2)).to(device=device, dtype=dtype)
+    for size in sizes:
+        for training in (True, False):
+            model.train(training)(_random(4, 4, size, size, like=(dtype, device))).square().sum().backward()
+
+
 def _rms_norm(dtype: Any, device: str, sizes: Sequence[int]) -> None:
     for size in sizes:
         weight = _random(2 * size, like=(dtype, device))
@@ -323,7 +330,8 @@ RECIPES: dict[str, Recipe] = {
     "elementwise": _elementwise, "in_place": _in_place, "broadcast": _broadcast, "combination": _combination,
     "half_precision": _half_precision, "streaming": _streaming, "copies": _copies, "indices": _indices, "masks": _masks,
     "sorting": _sorting, "softmax": _softmax, "cross_entropy": _cross_entropy, "ctc_loss": _ctc_loss,
-    "attention": _attention, "batch_norm": _batch_norm, "batch_norm_relu": _batch_norm_relu, "layer_norm": _layer_norm,
+    "attention": _attention, "batch_norm": _batch_norm, "batch_norm_relu": _batch_norm_relu,
+    "batch_norm_relu_max_pool2d": _batch_norm_relu_max_pool2d, "layer_norm": _layer_norm,
     "group_norm": _group_norm, "rms_norm": _rms_norm, "conv2d": _conv2d, "conv2d_relu_max_pool2d": _conv2d_relu_max_pool2d,
     "pool2d": _pool2d, "embedding": _embedding, "random": _random_numbers, "optimizer": _optimizer, "bounds": _bounds,
     "fused": _fused, "formulas": _formulas, "special": _special, "products": _products, "recurrent": _recurrent,

@@ -8,7 +8,7 @@ from typing import Any
 from .. import _dtypes
 from ..backends import run
 from ..backends.memory_format import inverse, memory_axes
-from ..tensor import Leaf, Tensor, version_box, wrap
+from ..tensor import Leaf, Tensor, record_update, version_box, wrap
 from .errors import explain, type_name
 from .grad_mode import GRAD, enable_grad
 from .grad_mode import mode as grad_mode
@@ -103,8 +103,8 @@ def increment(counter: Tensor) -> None:
     if counter._node is not None or counter._view is not None:
         counter.add_(1)
         return
-    run("add", (counter._array, 1), {"out": counter._array})
-    version_box(counter).bump()
+    run("increment", (counter._array,))
+    record_update(counter)
 
 
 def store(target: Tensor, array: Any) -> None:

@@ -141,19 +141,22 @@ class Op:
     `name` picks the kernel, unless `kernel` is another entry of the tables. Without a `rule` the result is a constant. `keeps`
     says which outputs `pull` gets as `y`: True for the only one, or a tuple of output numbers. `outputs` lists the differentiable
     outputs of an operation with several; with exactly one, `pull` gets its gradient, with more, a list with None for those
-    without one. `view` says that the result shares the input's memory.
+    without one. `view` says that the result shares the input's memory. With `ruled` the rule gets only so many inputs, the first:
+    the others are neither saved nor need a stand-in (`_for_graph`), which takes 2 us for a buffer.
     """
 
-    __slots__ = ("keeps", "kernel", "name", "outputs", "rule", "view")
+    __slots__ = ("keeps", "kernel", "name", "outputs", "rule", "ruled", "view")
 
     def __init__(self, name: str, rule: Rule | None = None, *, keeps: bool | tuple[int, ...] = False,
-                 outputs: tuple[int, ...] | None = None, view: bool = False, kernel: str | None = None) -> None:
+                 outputs: tuple[int, ...] | None = None, view: bool = False, kernel: str | None = None,
+                 ruled: int | None = None) -> None:
         self.name = name
         self.kernel = kernel or name
         self.rule = rule
         self.keeps = keeps
         self.outputs = outputs
         self.view = view
+        self.ruled = ruled
 
     def __call__(self, *inputs: Any, **attributes: Any) -> Any:
         if inputs[0].__class__ is Overwriting:
@@ -194,6 +197,8 @@ class Op:
         many = out.__class__ is tuple
         if not many and result.dtype not in _differentiable:
             return
+        if self.ruled is not None:
+            inputs = inputs[:self.ruled]
         for t in inputs:
             if isinstance(t, Tensor) and t._replaceable:
                 inputs = [t._for_graph() if isinstance(t, Tensor) else t for t in inputs]

@@ -47,7 +47,8 @@ TABLE |= movement.table(np) | ordering.table(np) | fourier.table(np, _pool.empty
 TABLE |= copies.table(TABLE)
 TABLE |= indexing.table(TABLE) | masks.table(TABLE)
 TABLE |= sorting.table(TABLE)
-_plain_linear = TABLE["linear"]
+_INT64 = np.dtype(np.int64).num  # to compare a dtype with the class np.int64 makes a dtype of that first
+_plain_linear, _plain_increment = TABLE["linear"], TABLE["increment"]
 
 
 def _linear(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None) -> Any:
@@ -174,6 +175,14 @@ def _cast(x: np.ndarray, *, dtype: np.dtype, out: np.ndarray | None = None) -> A
     return kernels.widen(x) if wanted is np.float32 else kernels.narrow(x)
 
 
+def _increment(counter: np.ndarray) -> np.ndarray:
+    """counter + 1, in place. A single number goes through Python, in a fifth of the time of NumPy's addition."""
+    if counter.ndim or counter.dtype.num != _INT64:
+        return _plain_increment(counter)
+    counter[()] = counter.item() + 1
+    return counter
+
+
 def _exp(x: np.ndarray, *, out: np.ndarray | None = None) -> Any:
     """NumPy's, or our kernel for large arrays."""
     if x.size < lazy.LARGE:
@@ -196,6 +205,7 @@ def _depthwise(name: str) -> Callable[..., Any]:
 TABLE |= {name: _with_two(name, TABLE[name]) for name in ("addcmul", "addcdiv")}
 TABLE |= {"lerp": _lerp, "add_scaled": _add_scaled, "power": _power, "cast": _cast}
 TABLE["linear"] = _linear
+TABLE["increment"] = _increment
 TABLE["exp"] = _exp
 TABLE |= reductions.table(TABLE)
 TABLE |= linear.table(TABLE, _product_and_sums)

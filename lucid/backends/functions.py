@@ -74,6 +74,11 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
         return xp.full(shape, fill_value, dtype)
 
     @entry
+    def increment(counter: Array) -> Array:
+        counter += 1
+        return counter
+
+    @entry
     def cast(x: Array, *, dtype: np.dtype, out: Array | None = None) -> Array:
         return write(in_memory_order(x, lambda array: array.astype(dtype, order="C")), out)
 

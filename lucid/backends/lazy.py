@@ -14,6 +14,7 @@ FAMILIES = {
     "ctc_loss": "ctc_loss",
     "batch_norm": "batch_norm batch_norm_grad batch_norm_eval batch_norm_eval_grad",
     "batch_norm_relu": "batch_norm_relu batch_norm_relu_grad",
+    "batch_norm_relu_max_pool2d": "batch_norm_relu_max_pool2d batch_norm_relu_max_pool2d_grad",
     "layer_norm": "layer_norm layer_norm_grad",
     "group_norm": "group_norm group_norm_grad",
     "rms_norm": "rms_norm rms_norm_grad",

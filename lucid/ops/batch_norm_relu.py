@@ -6,30 +6,23 @@ from typing import Any
 
 from ..autograd.grad_mode import is_grad_enabled
 from ..autograd.op import Op, Pull
-from ..tensor import Tensor, version_box
+from ..tensor import Tensor, record_update
 from .activation import relu_grad
 from .normalization import all_but_channels, composed, delivered, dtypes_of, per_channel, require_batch, wide
 
 __all__ = ()  # functions of nn.functional only
 
 
-def _rule(needs: Any, x: Tensor, residual: Any, weight: Tensor | None, bias: Tensor | None, running_mean: Any,
-          running_var: Any, *, training: bool, momentum: float, eps: float, out: Any) -> Pull:
+def _rule(needs: Any, x: Tensor, residual: Any, weight: Tensor | None, bias: Tensor | None, *, training: bool, momentum: float,
+          eps: float, out: Any) -> Pull:
     dtypes = dtypes_of(x, residual, weight, bias)
     added = residual is not None
 
     def pull(g: Tensor, kept: Any) -> Sequence[Any]:
         y, mean, rstd = kept
         if is_grad_enabled():
-            dims = all_but_channels(x)
             masked = relu_grad(g, y)
-            if training:
-                dx, d_weight, d_bias = composed(masked, x, per_channel(weight, x), dims, dims, eps)
-            else:
-                g32 = wide(masked)
-                normalized = (wide(x) - per_channel(mean, x)) * per_channel(rstd, x)
-                scale = rstd if weight is None else rstd * wide(weight)
-                dx, d_weight, d_bias = g32 * per_channel(scale, x), (g32 * normalized).sum(dims), g32.sum(dims)
+            dx, d_weight, d_bias = composed_of_mode(masked, x, weight, mean, rstd, training, eps)
             gradients = (dx, masked, d_weight, d_bias)
         else:
             dx, d_weight, d_bias, masked = _batch_norm_relu_grad(g, x, y if added else None, weight, bias, mean, rstd,
@@ -40,7 +33,19 @@ def _rule(needs: Any, x: Tensor, residual: Any, weight: Tensor | None, bias: Ten
     return pull
 
 
-_batch_norm_relu = Op("batch_norm_relu", _rule, keeps=(0, 1, 2), outputs=(0,))
+def composed_of_mode(g: Tensor, x: Tensor, weight: Tensor | None, mean: Tensor, rstd: Tensor, training: bool, eps: float
+                     ) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of batch normalisation in operations; without `training` mean and rstd (C,) are constants."""
+    dims = all_but_channels(x)
+    if training:
+        return composed(g, x, per_channel(weight, x), dims, dims, eps)
+    g = wide(g)
+    normalized = (wide(x) - per_channel(mean, x)) * per_channel(rstd, x)
+    scale = rstd if weight is None else rstd * wide(weight)
+    return g * per_channel(scale, x), (g * normalized).sum(dims), g.sum(dims)
+
+
+_batch_norm_relu = Op("batch_norm_relu", _rule, keeps=(0, 1, 2), outputs=(0,), ruled=4)
 _batch_norm_relu_grad = Op("batch_norm_relu_grad")
 
 
@@ -65,5 +70,5 @@ def batch_norm_relu(input: Tensor, running_mean: Tensor | None, running_var: Ten
     if training:
         for written in (running_mean, running_var):
             if written is not None:
-                version_box(written).bump()
+                record_update(written)
     return result

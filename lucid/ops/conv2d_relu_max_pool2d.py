@@ -29,7 +29,7 @@ def _lengths(shape: Sizes, kernel: Sizes, geometry: Geometry) -> Sizes:
                  for n, k, s, p, d in zip(shape[2:], kernel[2:], *geometry[:3], strict=True))
 
 
-def _indices(winners: Tensor, shape: Sizes) -> Tensor:
+def indices_of(winners: Tensor, shape: Sizes) -> Tensor:
     """The places of the maxima in the planes (H, W) of results of a shape (N, O, H, W), as `max_pool2d` has them."""
     down, across = (2 * arange(n, device=winners.device) for n in winners._array.shape[2:])
     number = winners.to(int64)
@@ -48,7 +48,7 @@ def _rule(needs: Any, x: Tensor, weight: Tensor, bias: Tensor | None, **geometry
             gradients: tuple[Any, Any, Any] = _grad(g, winners, x, weight, input_shape=input_shape, weight_shape=weight_shape,
                                                     **geometry)
             return gradients
-        full = max_pool2d_grad(relu_grad(g, y), _indices(winners, shape), input_shape=shape)
+        full = max_pool2d_grad(relu_grad(g, y), indices_of(winners, shape), input_shape=shape)
         dx = OPS[2].grad_input(full, weight, input_shape=input_shape, **geometry) if needs_x else None
         if not any(parameters):
             return dx, None, None

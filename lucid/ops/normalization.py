@@ -12,7 +12,7 @@ from typing import Any
 from ..autograd.errors import type_name
 from ..autograd.grad_mode import is_grad_enabled
 from ..autograd.op import Op, Pull
-from ..tensor import Tensor, version_box
+from ..tensor import Tensor, record_update
 from ._operands import require_tensor
 from .activation import require_floating
 
@@ -21,8 +21,7 @@ _HALVES = ("float16", "bfloat16")
 
 
 # ---- batch norm --------------------------------------------------------------------------------------------------------
-def _batch_norm_rule(needs: Any, x: Tensor, weight: Tensor | None, bias: Any, running_mean: Any, running_var: Any, *,
-                     momentum: float, eps: float, out: Any) -> Pull:
+def _batch_norm_rule(needs: Any, x: Tensor, weight: Tensor | None, bias: Any, *, momentum: float, eps: float, out: Any) -> Pull:
     dtypes = dtypes_of(x, weight, bias)
 
     def pull(g: Tensor, statistics: Any) -> Sequence[Any]:
@@ -56,7 +55,7 @@ def _batch_norm_eval_rule(needs: Any, x: Tensor, weight: Tensor | None, bias: An
     return pull
 
 
-_batch_norm = Op("batch_norm", _batch_norm_rule, keeps=(1, 2), outputs=(0,))
+_batch_norm = Op("batch_norm", _batch_norm_rule, keeps=(1, 2), outputs=(0,), ruled=3)
 _batch_norm_grad = Op("batch_norm_grad")
 _batch_norm_eval = Op("batch_norm_eval", _batch_norm_eval_rule)
 _batch_norm_eval_grad = Op("batch_norm_eval_grad")
@@ -157,7 +156,7 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
     result: Tensor = _batch_norm(input, weight, bias, running_mean, running_var, momentum=momentum, eps=eps, out=out)[0]
     for written in (running_mean, running_var):
         if written is not None:
-            version_box(written).bump()
+            record_update(written)
     return result
 
 

@@ -204,6 +204,16 @@ def test_increment(device):
     pair = lucid.zeros(2, device=device)
     increment(pair[1])
     assert pair.tolist() == [0.0, 1.0]
+    for dtype in (lucid.uint8, lucid.int32, lucid.float32):  # as a sum of the dtype
+        other = lucid.tensor(255, dtype=dtype, device=device)
+        increment(other)
+        assert lucid.equal(other, lucid.tensor(255, dtype=dtype, device=device) + 1)
+    several = lucid.zeros(2, dtype=lucid.int64, device=device)
+    increment(several)
+    assert several.tolist() == [1, 1]
+    nowhere = lucid.tensor(0, device="meta")
+    increment(nowhere)
+    assert nowhere.is_meta
 
 
 def test_small_arrays_written_at_once_raise_what_others_do() -> None:

@@ -676,3 +676,19 @@ def test_a_state_dict_fills_a_slot_that_keeps_its_options() -> None:
     module.load_state_dict({"b": lucid.ones(3)})
     module.load_state_dict({"b": lucid.ones(4)})
     assert module.b.shape == (4,)
+
+
+@pytest.mark.parametrize("layer", [lambda: nn.BatchNorm1d(3), lambda: nn.Sequential(nn.BatchNorm1d(3), nn.ReLU())], ids=["norm", "fused"])
+@pytest.mark.parametrize("through", [lambda buffer: buffer, lambda buffer: buffer.detach(), lambda buffer: buffer[:]],
+                         ids=["buffer", "detached", "view"])
+def test_a_saved_running_statistic_that_training_updates_is_noticed(through: Any, layer: Any, device: str) -> None:
+    model = layer().to(device)
+    norm = model if isinstance(model, nn.BatchNorm1d) else model[0]
+    x = lucid.ones(4, 3, device=device, requires_grad=True)
+    saved, before = through(norm.running_mean), norm.running_mean._version
+    loss = (x * saved).sum()
+    model(lucid.randn(4, 3, device=device))
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+    (x * saved).sum().backward()  # what was saved after the update is as it was
+    assert norm.running_mean._version == before + 1

@@ -28,7 +28,7 @@ def fused(result):
     node = result.grad_fn
     before = node.next_functions[0][0]
     pair = (node.name(), before.name() if isinstance(before, Node) else None)
-    return pair[0] in ("batch_norm_relu", "conv2d_relu_max_pool2d", "max_pool2d", "relu") and pair not in (("max_pool2d", "relu"), ("relu", "batch_norm"))
+    return pair[0] in ("batch_norm_relu", "batch_norm_relu_max_pool2d", "conv2d_relu_max_pool2d", "max_pool2d", "relu") and pair not in (("max_pool2d", "relu"), ("relu", "batch_norm"))
 
 
 def names_of(result):
@@ -100,10 +100,50 @@ def test_relu_and_max_pooling(name, device):
 
 
 def test_three_neighbours(device):
-    model = nn.Sequential(norm(2), nn.ReLU(), nn.MaxPool2d(2), nn.ReLU()).to(device)
+    model = nn.Sequential(norm(2), nn.ReLU(), nn.MaxPool2d(3), nn.ReLU()).to(device)
     x = lucid.randn(SHAPES[2], device=device)
     assert lucid.equal(copy.deepcopy(model)(x), one_by_one(model, x))
     assert names_of(model(x.requires_grad_())) == ["relu", "max_pool2d", "batch_norm_relu"]
+
+
+@pytest.mark.parametrize("dtype", [lucid.float32, lucid.float64], ids=lambda d: d.name)
+@pytest.mark.parametrize("options", [{}, {"affine": False}, {"track_running_stats": False}, {"momentum": None}], ids=str)
+@pytest.mark.parametrize("training", [True, False], ids=["training", "evaluation"])
+def test_batch_norm_relu_and_max_pooling(training, options, dtype, device):
+    model = nn.Sequential(norm(2, **options), nn.ReLU(), nn.MaxPool2d(2)).to(device, dtype).train(training)
+    x = lucid.randn(SHAPES[2], dtype=dtype, device=device)
+    if not training:
+        x[0, 0] = -10  # windows without a positive element
+        x[1, 1, 2, 2] = np.nan
+    assert names_of(model(x.clone().requires_grad_())) == ["batch_norm_relu_max_pool2d"]
+    compare(model, x, expected=True)
+
+
+@pytest.mark.parametrize("change", ["half", "narrow", "hook", "frozen"])
+def test_batch_norm_relu_and_max_pooling_apart(change, device):
+    model = nn.Sequential(norm(2), nn.ReLU(), nn.MaxPool2d(2)).to(device)
+    x = lucid.randn(4, 3, 6, 4, device=device)
+    if change == "half":
+        model, x = model.to(lucid.float16), x.half()
+    elif change == "narrow":
+        x = x[..., :1]
+        with pytest.raises(RuntimeError, match="too small"):
+            model(x)
+        return
+    elif change == "hook":
+        model[0].register_forward_hook(lambda *_: None)
+    else:
+        model[0].requires_grad_(False)
+    other = copy.deepcopy(model)
+    x.requires_grad_()
+    x_other = x.detach().clone().requires_grad_()
+    y, wanted = model(x), one_by_one(other, x_other)
+    assert lucid.equal(y, wanted)
+    assert (y.grad_fn.name() == "batch_norm_relu_max_pool2d") == (change == "frozen")
+    y.sum().backward()
+    wanted.sum().backward()
+    tolerance = 1e-5 if x.dtype == lucid.float32 else 1e-2
+    assert lucid.allclose(x.grad, x_other.grad, rtol=tolerance, atol=tolerance)
 
 
 def conv_relu_pool(*arguments, window=2, **options):

@@ -31,5 +31,19 @@ def _way() -> Callable[[Array], int]:
 #: The address of the first element, read from the array object itself: 0.1 us, where `array.ctypes.data` takes 0.9. The array
 #: must be kept alive as long as the address is in use.
 address_of = _way()
-#: Whether it stands there, `HEADER` bytes after the beginning of the object.
-READABLE = address_of is _read
+# Bytes from there to other fields of the object: 32-bit numbers and pointers, in words of 64 bits.
+NDIM, SHAPE, DTYPE, FLAGS = 8, 16, 40, 48
+
+
+def _fields_stand_there() -> bool:
+    for probe in (np.zeros((2, 3)), np.zeros((2, 3)).T):
+        words = [_cell(id(probe) + HEADER + field).value for field in (NDIM, DTYPE, FLAGS)]
+        if words[0] & 0xFFFFFFFF != 2 or words[1] != id(probe.dtype) or words[2] & 1 != probe.flags.c_contiguous:
+            return False
+        if [_cell(_cell(id(probe) + HEADER + SHAPE).value + 8 * dim).value for dim in (0, 1)] != list(probe.shape):
+            return False
+    return sys.byteorder == "little"
+
+
+#: Whether the address and the fields stand there, from `HEADER` bytes after the beginning of the object on.
+READABLE = address_of is _read and _fields_stand_there()

@@ -32,16 +32,16 @@ from ._streaming import fence
 
 
 @jit_exact
-def _at_once(x):
+def at_once(x):
     """How many neighbouring channels of x (N, C, S) a pass takes: RUN bytes of a sample, but a quarter of them at most."""
     _, channels, length = x.shape
     return max(1, min(RUN // (length * x.itemsize), channels // 4))
 
 
 @jit_exact
-def _each(x):
+def each_of(x):
     """How many channels of x (N, C, S) a thread takes at least: all of a small array, which is not worth a launch."""
-    return x.shape[1] if x.size < PARALLEL_FROM else _at_once(x)
+    return x.shape[1] if x.size < PARALLEL_FROM else at_once(x)
 
 
 @jit_exact
@@ -80,7 +80,7 @@ def _statistics(x, numbers, momentum, eps, memory, first, last):
 
 
 @jit
-def _forward(x, residual, numbers, training, relu, momentum, eps, y, stream, first, last):
+def forward_of(x, residual, numbers, training, relu, momentum, eps, y, stream, first, last):
     """`forward` for channels first..last."""
     if training is not None:
         memory = np.empty((last - first) * (SUM_BYTES // 8))
@@ -100,17 +100,17 @@ def forward(x, residual, numbers, training, relu, momentum, eps, y, stream):
     `numbers` has the rows of `_channel_numbers`: weight, bias and the old running statistics are read, the others are written;
     with None for `training` mean and rstd are read, and nothing is written.
     """
-    channels, each, step = x.shape[1], _each(x), _at_once(x)
+    channels, each, step = x.shape[1], each_of(x), at_once(x)
     for task in numba.prange((channels + each - 1) // each):
         end = min(channels, (task + 1) * each)
         for first in range(task * each, end, step):
-            _forward(x, residual, numbers, training, relu, momentum, eps, y, stream, first, min(end, first + step))
+            forward_of(x, residual, numbers, training, relu, momentum, eps, y, stream, first, min(end, first + step))
         if stream:
             fence()
 
 
 @jit
-def _gradient(g, x, y, numbers, training, relu, dx, gm, stream, first, last):
+def gradient_of(g, x, y, numbers, training, relu, dx, gm, stream, first, last):
     """`gradient` for channels first..last."""
     memory = np.empty((last - first) * (SUM_BYTES // 8))
     if relu is None:
@@ -142,10 +142,10 @@ def gradient(g, x, y, numbers, training, relu, dx, gm, stream):
 
     With None for `training` mean and rstd are constants. y is the result, None like gm without a residual.
     """
-    channels, each, step = x.shape[1], _each(x), _at_once(x)
+    channels, each, step = x.shape[1], each_of(x), at_once(x)
     for task in numba.prange((channels + each - 1) // each):
         end = min(channels, (task + 1) * each)
         for first in range(task * each, end, step):
-            _gradient(g, x, y, numbers, training, relu, dx, gm, stream, first, min(end, first + step))
+            gradient_of(g, x, y, numbers, training, relu, dx, gm, stream, first, min(end, first + step))
         if stream:
             fence()

@@ -62,7 +62,7 @@ def max_2x2(x, relu, y, indices):
 
 
 @jit_exact
-def _expand_2x2(g, winners, dx, first, last):
+def expand_2x2_planes(g, winners, dx, first, last):
     """`expand_2x2` for the planes first..last."""
     _, out_height, out_width = g.shape
     _, height, width = dx.shape
@@ -79,7 +79,7 @@ def expand_2x2(g, winners, dx):
     count = dx.shape[0]
     step = row_chunk(dx.size // max(1, count))
     for i in numba.prange((count + step - 1) // step):
-        _expand_2x2(g, winners, dx, i * step, min(count, (i + 1) * step))
+        expand_2x2_planes(g, winners, dx, i * step, min(count, (i + 1) * step))
 
 
 def expanded(g: Array, winners: Array, window: Window) -> Array:

@@ -15,7 +15,7 @@ import numpy as np
 from numba import carray, types  # type: ignore[attr-defined]
 from numba.extending import intrinsic as numba_intrinsic
 
-from ._address import HEADER, READABLE, address_of
+from ._address import DTYPE, FLAGS, HEADER, NDIM, READABLE, SHAPE, address_of
 from ._compile import jit_exact
 from ._layout import PARALLEL_FROM, Array
 
@@ -43,32 +43,35 @@ class Table(NamedTuple):
 
 
 def table(arrays: Sequence[Array], width: int) -> Table:
-    """The table of `arrays`, `width` of them for each tensor, which `fit`."""
-    addresses = addresses_of(arrays).reshape(-1, width)
-    offsets = [0, *itertools.accumulate([array.size for array in arrays[::width]])]
-    return Table(addresses, np.array(offsets, np.int64), offsets[-1], arrays[0].dtype)
+    """The table of `arrays`, `width` of them for each tensor, which fit (`table_if_fit`)."""
+    found = table_if_fit(arrays, width)
+    assert found is not None
+    return found
 
 
-def addresses_of(arrays: Sequence[Array]) -> Array:
-    """`address_of` each. A kernel reads them all from the array objects: a third of the time of so many calls."""
-    if not READABLE:
-        return np.array([address_of(array) for array in arrays], np.int64)
-    addresses = np.fromiter(map(id, arrays), np.int64, len(arrays))
-    _follow(addresses, HEADER)
-    return addresses
+def table_if_fit(arrays: Sequence[Array], width: int) -> Table | None:
+    """The table of `arrays`, `width` of them for each tensor, if they can be given by address: contiguous, of one dtype of
+    `DTYPES`, and those of a tensor of one size. Else None.
 
-
-def fit(arrays: Sequence[Array], width: int) -> bool:
-    """Whether `arrays` can be given by address: contiguous, of one dtype of `DTYPES`, `width` neighbours each of one size."""
+    A kernel reads all that from the array objects: a fifth of the time of asking each of 44 arrays.
+    """
     dtype = arrays[0].dtype
     if dtype not in DTYPES:
-        return False
-    sizes = []
-    for array in arrays:
-        if array.dtype is not dtype or not array.flags.c_contiguous:
-            return False
-        sizes.append(array.size)
-    return all(sizes[::width] == sizes[column::width] for column in range(1, width))
+        return None
+    if READABLE:
+        addresses = np.fromiter(map(id, arrays), np.int64, len(arrays))
+        offsets = np.zeros(len(arrays) // width + 1, np.int64)
+        if not _read_objects(addresses, width, offsets):
+            return None
+        return Table(addresses.reshape(-1, width), offsets, offsets.item(-1), dtype)
+    if any(array.dtype is not dtype or not array.flags.c_contiguous for array in arrays):
+        return None
+    sizes = [array.size for array in arrays]
+    if any(sizes[::width] != sizes[column::width] for column in range(1, width)):
+        return None
+    first = [0, *itertools.accumulate(sizes[::width])]
+    addresses = np.array([address_of(array) for array in arrays], np.int64)
+    return Table(addresses.reshape(-1, width), np.array(first, np.int64), first[-1], dtype)
 
 
 def launches(arrays: Sequence[Array], tensors: int) -> tuple[list[tuple[Table, Sequence[int]]], list[tuple[Row, int]]]:
@@ -80,13 +83,15 @@ def launches(arrays: Sequence[Array], tensors: int) -> tuple[list[tuple[Table, S
     if not tensors:
         return [], []
     width = len(arrays) // tensors
-    if len({id(array) for array in arrays[::width]}) == tensors and fit(arrays, width):
-        return [(table(arrays, width), range(tensors))], []
+    if len({id(array) for array in arrays[::width]}) == tensors:
+        whole = table_if_fit(arrays, width)
+        if whole is not None:
+            return [(whole, range(tensors))], []
     together: dict[Any, tuple[list[Array], list[int]]] = {}
     alone, seen = [], set()
     for number in range(tensors):
         row = arrays[number * width : (number + 1) * width]
-        if id(row[0]) not in seen and fit(row, width):
+        if id(row[0]) not in seen and table_if_fit(row, width) is not None:
             seen.add(id(row[0]))
             some, numbers = together.setdefault(row[0].dtype, ([], []))
             some.extend(row)
@@ -108,10 +113,30 @@ def _pointer(typing_context: Any, address: Any, like: Any) -> Any:
 
 
 @jit_exact
-def _follow(addresses: Array, header: int) -> None:
-    """Addresses of array objects become those of the elements, which stand `header` bytes further on."""
+def _word(address: int, like: Array) -> int:
+    """The 64 bits at an address."""
+    return carray(_pointer(address, like), (1,))[0]
+
+
+@jit_exact
+def _read_objects(addresses: Array, width: int, offsets: Array) -> bool:
+    """Addresses of array objects become those of their elements, and `offsets` are filled. Whether the arrays fit; see
+    `table_if_fit`.
+    """
+    dtype = _word(addresses[0] + HEADER + DTYPE, addresses)
     for i in range(addresses.shape[0]):
-        addresses[i] = carray(_pointer(addresses[i] + header, addresses), (1,))[0]
+        fields, tensor = addresses[i] + HEADER, i // width
+        if _word(fields + DTYPE, addresses) != dtype or _word(fields + FLAGS, addresses) & 1 == 0:  # the bit of C_CONTIGUOUS
+            return False
+        size, shape = 1, _word(fields + SHAPE, addresses)
+        for dim in range(_word(fields + NDIM, addresses) & 0xFFFFFFFF):
+            size *= _word(shape + 8 * dim, addresses)
+        if i % width == 0:
+            offsets[tensor + 1] = offsets[tensor] + size
+        elif offsets[tensor + 1] - offsets[tensor] != size:
+            return False
+        addresses[i] = _word(fields, addresses)
+    return True
 
 
 @jit_exact

@@ -49,10 +49,7 @@ def batch_norm_relu(
     """
     out_y, out_mean, out_rstd, out_running_mean, out_running_var = outputs(out, 5)
     y = result(out_y, x.shape, x.dtype)
-    numbers = numbers_to_train(x, weight, bias, running_mean, running_var)
-    if not training:
-        numbers[MEAN], numbers[RSTD] = numbers[OLD_MEAN], inverse_deviation(numbers[OLD_VAR], eps)
-        numbers[NEW_MEAN], numbers[NEW_VAR] = numbers[OLD_MEAN], numbers[OLD_VAR]
+    numbers = numbers_of_mode(x, weight, bias, running_mean, running_var, training, eps)
     if x.size:
         inputs, added = grouped(x), None if residual is None else grouped(residual)
         target, moved = grouped_result(y, inputs), (2 if residual is None else 3) * x.nbytes
@@ -74,6 +71,18 @@ def batch_norm_relu(
         deliver_running(out_running_mean, numbers[NEW_MEAN], running_mean),
         deliver_running(out_running_var, numbers[NEW_VAR], running_var),
     )
+
+
+def numbers_of_mode(
+    x: Array, weight: Array | None, bias: Array | None, running_mean: Array | None, running_var: Array | None, training: bool,
+    eps: float
+) -> Array:  # fmt: skip
+    """The rows of `_channel_numbers` for x (N, C, *): `numbers_to_train`, or without `training` those to apply."""
+    numbers = numbers_to_train(x, weight, bias, running_mean, running_var)
+    if not training:
+        numbers[MEAN], numbers[RSTD] = numbers[OLD_MEAN], inverse_deviation(numbers[OLD_VAR], eps)
+        numbers[NEW_MEAN], numbers[NEW_VAR] = numbers[OLD_MEAN], numbers[OLD_VAR]
+    return numbers
 
 
 @upcast_half(results=(1, 3, 4, 0))

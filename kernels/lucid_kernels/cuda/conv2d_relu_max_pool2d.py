@@ -18,6 +18,18 @@ def _launch(name: str, arrays: tuple[Any, ...], planes: Any, threads: int) -> No
         )
 
 
+def relu_max_pairs(pixels: Any, y: Any, winners: Any) -> None:
+    """Fill y and winners (N, C, H // 2, W // 2) with ReLU of the maxima of 2x2 `pixels` (N, C, H, W) each, and the winners."""
+    _launch("relu_max_pairs", (pixels, y, winners), pixels, y.size)
+
+
+def relu_max_pairs_grad(g: Any, winners: Any, shape: tuple[int, ...]) -> Any:
+    """The gradient of pixels of a `shape` from that of their maxima."""
+    full = launch.result(None, shape, g.dtype)
+    _launch("relu_max_pairs_grad", (launch.contiguous(g), launch.contiguous(winners), full), full, full.size)
+    return full
+
+
 @launch.upcast_half(statistics=(1,))
 def conv2d_relu_max_pool2d(
     x: Any,
@@ -37,7 +49,7 @@ def conv2d_relu_max_pool2d(
     out_y, out_winners = (None, None) if out is None else out
     shape = (*results.shape[:2], *(n // 2 for n in results.shape[2:]))
     y, winners = launch.result(out_y, shape, x.dtype), launch.result(out_winners, shape, np.dtype(np.uint8))
-    _launch("relu_max_pairs", (results, y, winners), results, y.size)
+    relu_max_pairs(results, y, winners)
     return launch.deliver(y, out_y), launch.deliver(winners, out_winners)
 
 
@@ -63,8 +75,7 @@ def conv2d_relu_max_pool2d_grad(
     results = ((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in sizes)
     options: Any = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
     out_x, *out_parameters = (None, None, None) if out is None else out
-    full = launch.result(None, (*g.shape[:2], *results), g.dtype)
-    _launch("relu_max_pairs_grad", (launch.contiguous(g), launch.contiguous(winners), full), full, full.size)
+    full = relu_max_pairs_grad(g, winners, (*g.shape[:2], *results))
     dx, parameters = None, (None, None)
     if weight is not None:
         dx = conv2d_grad_input(full, weight, input_shape=input_shape, **options, out=out_x)

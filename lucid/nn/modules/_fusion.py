@@ -1,8 +1,8 @@
 """Neighbours in a Sequential that are computed together, because nobody sees the tensor between them.
 
 Values, gradients and statistics are those of the modules one after the other. It pays by memory traffic: batch normalisation
-with ReLU moves a tensor a third as often, max pooling applies ReLU, and its gradient, to the maxima only, and where a convolution
-of few channels comes before, its results are pooled in the cache.
+with ReLU moves a tensor a third as often, max pooling applies ReLU, and its gradient, to the maxima only, and where batch
+normalisation or a convolution of few channels comes before, its results are pooled in the cache.
 """
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
+from ...ops.batch_norm_relu_max_pool2d import batch_norm_relu_max_pool2d
 from ...ops.conv2d_relu_max_pool2d import conv2d_relu_max_pool2d
 from ...ops.pooling import relu_max_pool2d
 from ...tensor import Tensor
@@ -51,6 +52,11 @@ def _conv_relu_max_pool(conv: Any, relu: ReLU, pool: MaxPool2d, input: Any) -> A
     return conv2d_relu_max_pool2d(input, conv.weight, conv.bias, conv.stride, conv.padding, conv.dilation, conv.groups)
 
 
+def _batch_norm_relu_max_pool(norm: Any, relu: ReLU, pool: MaxPool2d, input: Tensor) -> Tensor:
+    result: Tensor = norm._normalized(batch_norm_relu_max_pool2d, input)
+    return result
+
+
 def _is_plain(module: Module) -> bool:
     """Whether calling `module` is what its class says and nothing else: no hook, no other `forward`."""
     state, kind = module.__dict__, type(module)
@@ -84,18 +90,25 @@ def _two(before: Module | None, first: Any, second: Any) -> Callable[[Any, Any, 
     return function if not around_calls and _is_plain(first) and _is_plain(second) else None
 
 
-def _three(before: Module | None, conv: Any, relu: Any, pool: Any) -> Callable[[Any, Any, Any, Any], Any] | None:
-    """What computes ``pool(relu(conv(input)))`` in another way, or None."""
+def _three(before: Module | None, first: Any, relu: Any, pool: Any) -> Callable[[Any, Any, Any, Any], Any] | None:
+    """What computes ``pool(relu(first(input)))`` in another way, or None. `first` is a convolution or batch normalisation."""
     if type(relu) is not ReLU or type(pool) is not MaxPool2d:
         return None
-    if (conv.padding_mode != "zeros" or pool.kernel_size not in _PAIRS or pool.stride not in _PAIRS or pool.ceil_mode
-            or pool.padding not in (0, (0,), (0, 0)) or not _without_gaps(pool)):
+    if (pool.kernel_size not in _PAIRS or pool.stride not in _PAIRS or pool.ceil_mode or pool.padding not in (0, (0,), (0, 0))
+            or not _without_gaps(pool)):
         return None
-    return _conv_relu_max_pool if not around_calls and all(map(_is_plain, (conv, relu, pool))) else None
+    if around_calls or not (_is_plain(first) and _is_plain(relu) and _is_plain(pool)):
+        return None
+    if type(first) is BatchNorm2d:
+        return _batch_norm_relu_max_pool
+    return _conv_relu_max_pool if first.padding_mode == "zeros" else None
 
 
-# By the type of the first module: what may compute it together with those after it, and how many they are.
-_TOGETHER: dict[type, tuple[Callable[..., Any], int]] = {Conv2d: (_three, 3), **dict.fromkeys((ReLU, *_BATCH_NORMS), (_two, 2))}
+# By the type of the first module: what may compute it together with those after it, and how many they are; the most first.
+_TOGETHER: dict[type, tuple[tuple[Callable[..., Any], int], ...]] = {
+    Conv2d: ((_three, 3),), BatchNorm2d: ((_three, 3), (_two, 2)),
+    **dict.fromkeys((ReLU, BatchNorm1d, BatchNorm3d), ((_two, 2),)),
+}
 
 
 def steps(modules: Iterable[Module]) -> Iterator[Callable[[Any], Any]]:
@@ -104,11 +117,11 @@ def steps(modules: Iterable[Module]) -> Iterator[Callable[[Any], Any]]:
     while at < len(row):
         step: Callable[[Any], Any]
         step, end = row[at], at + 1
-        together = _TOGETHER.get(type(step))
-        if together is not None and at + together[1] <= len(row):
-            some = row[at : at + together[1]]
-            function = together[0](row[at - 1] if at else None, *some)
+        for together, count in _TOGETHER.get(type(step), ()):
+            some = row[at : at + count]
+            function = together(row[at - 1] if at else None, *some) if len(some) == count else None
             if function is not None:
-                step, end = partial(function, *some), at + len(some)
+                step, end = partial(function, *some), at + count
+                break
         yield step
         at = end

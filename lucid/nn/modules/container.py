@@ -67,8 +67,8 @@ class _Numbered(Module):
 class Sequential(_Numbered):
     """Modules called one after the other: ``Sequential(a, b)`` or ``Sequential(OrderedDict(first=a, second=b))``.
 
-    Batch normalisation with the ReLU after it, and ReLU with the max pooling after it, are computed together, with the same
-    result in less time, unless a hook on one of them (or on all modules) can see the tensor between them.
+    Batch normalisation or a convolution with the ReLU and the max pooling after it, and two of these neighbours, are computed
+    together, with the same result in less time, unless a hook on one of them (or on all modules) can see a tensor between them.
     """
 
     def __init__(self, *args: Any) -> None:
