@@ -18,9 +18,8 @@ _config: Any = config  # Numba adds its settings to this module when it is impor
 # Those that Numba compiles for: NUMBA_CPU_FEATURES, or this processor's.
 _FEATURES = _config.CPU_FEATURES
 _WIDE = llvmlite.binding.get_host_cpu_features().get("avx512f", False) if _FEATURES is None else "+avx512f" in _FEATURES
-_NAME = _config.CPU_NAME or llvmlite.binding.get_host_cpu_name()
-# Whether a prefetch costs what a multiply-add of 64 bytes does: those cores start two of these in a cycle, and two loads.
-COSTLY_PREFETCH = _NAME == "znver5"
+# The name that LLVM has for the processor that Numba compiles for.
+PROCESSOR = _config.CPU_NAME or llvmlite.binding.get_host_cpu_name()
 # Bytes of one vector register.
 VECTOR_BYTES = 64 if _WIDE else 32
 # `multiply_block` computes ROWS output channels at VECTORS vectors of positions: 16 (12) sums. Without AVX-512 two multiply-adds

@@ -14,13 +14,17 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from ._compile import jit
-from ._microkernels import COSTLY_PREFETCH, ROWS, VECTOR_BYTES, VECTORS, _at, _Vectors
+from ._microkernels import PROCESSOR, ROWS, VECTOR_BYTES, VECTORS, _at, _Vectors
 
 ROW_BLOCK = ROWS  # rows of the result that are computed at a time
 # Bytes of one step of a panel of rows, those of a register block or two, and of one of columns; a narrow one has only a vector.
 ROW_PANEL_BYTES, COLUMN_PANEL_BYTES = VECTOR_BYTES, VECTORS * VECTOR_BYTES
 # Panels of rows that are packed at a time. More, a power of two apart, would push each other out of the L1 cache: twice the time.
 _ROW_PANELS = 8
+# Whether to ask, within the loop of a product, for what the processor finds by itself, where rows stay in the L2 cache, and for
+# what the next block writes. On a Zen 5, which starts two multiply-adds of 64 bytes in a cycle and two loads, the questions cost
+# more than they save: without, 1x1 taps take 0.8 to 0.98 of the time, and a GPT's products 0.96 to 0.98.
+ASKS_WITHIN = PROCESSOR != "znver5"
 _QUARTERS = 4  # of a vector of 64 bytes: 16 bytes, within which a shuffle may interleave
 
 # Numba's type of what `intrinsic` returns has the typing context among the arguments of a call.
@@ -53,14 +57,14 @@ def moved(typing, pointer, elements):
     return pointer(pointer, types.int64), emit
 
 
-def _make_multiply(packed: bool, columns: int) -> Any:
+def _make_multiply(packed: bool, columns: int, asks: bool = True) -> Any:
     @_intrinsic
     def multiply(typing, a, line_step, b, count, c, pitch, add, added, added_pitch, later, later_step):
         """ROW_BLOCK rows of c, `pitch` elements apart and `columns` vectors wide, are a @ b, and with `add` that plus `added`.
 
         `b` is a panel of columns of `count` steps; `a` lies in one of rows if `packed`, else the rows lie `line_step` apart. The
-        rows of `added`, which may be those of c, are `added_pitch` apart, 0 for the same row always. With each step it asks for
-        `later`, `later_step` elements further each time. Nothing is checked.
+        rows of `added`, which may be those of c, are `added_pitch` apart, 0 for the same row always. If it `asks`, then with each
+        step for `later`, `later_step` elements further each time, and for what the next block needs. Nothing is checked.
         """
 
         def emit(context, builder, signature, arguments):
@@ -75,11 +79,10 @@ def _make_multiply(packed: bool, columns: int) -> Any:
                 """Ask for a line of what the next block of rows writes, and for one of what it reads, unless that is packed.
 
                 Of many at once the processor drops some. What is read goes to the L2 cache: rows may lie 4 KiB apart, where the
-                L1 cache has room for those of one block only. What is written can wait until it is in the caches: asking for it
-                takes 2 to 4 % of a GPT's products on a Zen 5.
+                L1 cache has room for those of one block only.
                 """
                 row = builder.add(builder.and_(step, ir.Constant(_INT, ROW_BLOCK - 1)), ir.Constant(_INT, ROW_BLOCK))
-                if not COSTLY_PREFETCH:
+                if ASKS_WITHIN:
                     lines = ir.Constant(_INT, (1 << (columns - 1).bit_length()) - 1)  # of three vectors the one behind them too
                     vector = builder.and_(builder.udiv(step, ir.Constant(_INT, ROW_BLOCK)), lines)
                     vectors.prefetch(_at(builder, c, builder.mul(row, pitch), builder.mul(vector, ir.Constant(_INT, lanes))))
@@ -97,7 +100,8 @@ def _make_multiply(packed: bool, columns: int) -> Any:
                 source = _at(builder, b, builder.mul(loop.index, ir.Constant(_INT, columns * lanes)))
                 values = [vectors.load(_at(builder, source, v * lanes)) for v in range(columns)]
                 step = builder.mul(loop.index, ir.Constant(_INT, lanes if packed else 1))
-                fetch(loop.index)
+                if asks:
+                    fetch(loop.index)
                 for line, start in zip(totals, starts):
                     scale = vectors.splat(builder.load(_at(builder, start, step)))
                     for total, value in zip(line, values):
@@ -119,6 +123,7 @@ def _make_multiply(packed: bool, columns: int) -> Any:
 
 _multiply_rows, _multiply_panel = (_make_multiply(packed, VECTORS) for packed in (False, True))
 _multiply_narrow_rows, _multiply_narrow_panel = (_make_multiply(packed, 1) for packed in (False, True))
+_multiply_few_rows, _multiply_narrow_few_rows = (_make_multiply(False, columns, ASKS_WITHIN) for columns in (VECTORS, 1))
 
 
 @jit
@@ -136,6 +141,16 @@ def multiply_block(a: Any, packed: bool, line_step: int, b: Any, narrow: bool, c
         _multiply_panel(a, line_step, b, count, c, pitch, add, added, added_pitch, later, later_step)
     else:
         _multiply_rows(a, line_step, b, count, c, pitch, add, added, added_pitch, later, later_step)
+
+
+@jit
+def multiply_near(a: Any, line_step: int, b: Any, narrow: bool, count: int, c: Any, pitch: int, add: bool, added: Any,
+                  added_pitch: int) -> None:
+    """`multiply_block` for rows that are not packed, few enough to stay in the L2 cache, with nothing to ask for later."""
+    if narrow:
+        _multiply_narrow_few_rows(a, line_step, b, count, c, pitch, add, added, added_pitch, b, 0)
+    else:
+        _multiply_few_rows(a, line_step, b, count, c, pitch, add, added, added_pitch, b, 0)
 
 
 def transposed(builder: ir.IRBuilder, rows: list[Any]) -> list[Any]:

@@ -19,7 +19,7 @@ from . import blas
 from ._compile import jit, jit_parallel
 from ._layout import Array, contiguous
 from ._microkernels import VECTOR_BYTES, _Vectors
-from ._panels import COLUMN_PANEL_BYTES, ROW_BLOCK, _intrinsic, _lanes, moved, multiply_block, pack_columns, pointer
+from ._panels import COLUMN_PANEL_BYTES, ROW_BLOCK, _intrinsic, _lanes, moved, multiply_near, pack_columns, pointer
 
 # Channels that are added up at a time: their panel, 32 KiB, stays in the L1 cache for all results.
 _DEPTH_BYTES = 1024
@@ -88,7 +88,7 @@ def _convolve(x: Any, channels: int, positions: int, weight: Any, bias: Any, blo
                     if c == 0 and bias.size > 0:
                         added, pitch = pointer(x, bias.ctypes.data + row * width * item), width
                     add = c > 0 or bias.size > 0
-                    multiply_block(taps, False, channels, panel, narrow, count, target, positions, add, added, pitch, panel, 0)
+                    multiply_near(taps, channels, panel, narrow, count, target, positions, add, added, pitch)
 
 
 def suits(positions: int, out_channels: int, itemsize: int) -> bool:

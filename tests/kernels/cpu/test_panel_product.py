@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from lucid_kernels.cpu import _panel_product, blas, gemm
 from lucid_kernels.cpu._microkernels import ROWS, VECTOR_BYTES, VECTORS
-from lucid_kernels.cpu._panels import ROW_BLOCK, ROW_PANEL_BYTES, multiply_block, pointer
+from lucid_kernels.cpu._panels import ROW_BLOCK, ROW_PANEL_BYTES, multiply_block, multiply_near, pointer
 from lucid_kernels.cpu.threads import THREADS
 
 each_dtype = pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -118,6 +118,22 @@ def test_large_products_of_suitable_shape_go_here(threads: int, monkeypatch: pyt
         assert blas.matmul(a, b, bias[n], out) is out
         np.testing.assert_allclose(out, a @ b + bias[n], rtol=1e-3, atol=1e-3)
     assert taken == ([(256, 256)] * 2 + [(2000, 1000)] * 2 if VECTOR_BYTES == 64 else [])  # the last would waste half a panel
+
+
+@pytest.mark.parametrize("narrow", [True, False])
+@pytest.mark.parametrize("added", ["nothing", "itself", "one row"])
+def test_multiply_near(narrow: bool, added: str) -> None:
+    @numba.njit
+    def multiply(a: Any, panel: Any, c: Any, add: bool, more: Any, pitch: int) -> None:
+        multiply_near(pointer(c, a.ctypes.data), a.shape[1], pointer(c, panel.ctypes.data), narrow, panel.shape[0],
+                      pointer(c, c.ctypes.data), c.shape[1], add, pointer(c, more.ctypes.data), pitch)
+
+    width = (1 if narrow else VECTORS) * VECTOR_BYTES // 4
+    a, panel = normal((ROW_BLOCK, 21), np.float32), normal((21, width), np.float32, 1)
+    c, row = normal((ROW_BLOCK, width), np.float32, 2), normal((width,), np.float32, 3)
+    expected = a @ panel + {"nothing": 0, "itself": c, "one row": row}[added]
+    multiply(a, panel, c, added != "nothing", row if added == "one row" else c, 0 if added == "one row" else width)
+    np.testing.assert_allclose(c, expected, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("narrow", [True, False])
