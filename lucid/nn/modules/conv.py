@@ -107,7 +107,7 @@ class _Conv(_ConvNd):
 
     def forward(self, input: Tensor) -> Tensor:
         """(N, C_in, …) to (N, C_out, …), or the same without N."""
-        return self._conv_forward(input, self.weight, self.bias)
+        return self._conv_forward(input, *self._tensors("weight", "bias"))
 
     def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         if self.padding_mode == "zeros":

@@ -49,7 +49,7 @@ class Linear(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """(..., in_features) to (..., out_features)."""
-        return F.linear(input, self.weight, self.bias)
+        return F.linear(input, *self._tensors("weight", "bias"))
 
     def extra_repr(self) -> str:
         """Sizes and whether there is a bias."""
