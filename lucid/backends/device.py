@@ -77,19 +77,23 @@ class Device:
         _default.set(before)
 
 
+_CPU = Device("cpu")
+# Read once: to look into the environment takes as long as to make a small tensor.
+_variable = os.environ.get("LUCID_DEVICE")
 _default: ContextVar[Device | None] = ContextVar("lucid_default_device", default=None)
 _outer: ContextVar[tuple[Device | None, ...]] = ContextVar("lucid_outer_devices", default=())  # of the `with` blocks around
 
 
 def chosen_device() -> Device | None:
-    """The default device that somebody chose: by `with device:` or `set_default_device`, else by LUCID_DEVICE; or None."""
-    variable = os.environ.get("LUCID_DEVICE")
-    return _default.get() or (Device(variable) if variable else None)
+    """The default device that somebody chose: by `with device:` or `set_default_device`, else by LUCID_DEVICE as it was when
+    lucid was imported; or None.
+    """
+    return _default.get() or (Device(_variable) if _variable else None)
 
 
 def default_device() -> Device:
     """The device of new tensors: the one that was chosen, else 'cpu'."""
-    return chosen_device() or Device("cpu")
+    return chosen_device() or _CPU
 
 
 def set_default_device(device: str | Device | None) -> None:

@@ -6,6 +6,7 @@ functions of `lucid.ops` translate PyTorch's.
 from __future__ import annotations
 
 import builtins
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -77,6 +78,12 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
     def increment(counter: Array) -> Array:
         counter += 1
         return counter
+
+    @entry
+    def triangle_indices(*, rows: int, columns: int, offset: int, upper: bool, dtype: Any) -> Array:
+        """The rows and columns (2, n) of the elements of a matrix on and above, or below, a diagonal, row by row."""
+        beyond = xp.arange(columns) - xp.arange(rows).reshape(-1, 1)
+        return xp.stack(xp.nonzero(beyond >= offset if upper else beyond <= offset)).astype(dtype, copy=False)
 
     @entry
     def cast(x: Array, *, dtype: np.dtype, out: Array | None = None) -> Array:
@@ -237,7 +244,7 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
 
     @entry
     def embedding(weight: Array, indices: Array, *, padding_idx: int | None) -> Array:
-        """The rows of `weight` named by 1-d `indices`; `padding_idx` matters to the gradient only."""
+        """The rows of `weight` named by `indices` of any shape; `padding_idx` matters to the gradient only."""
         return weight.take(indices, axis=0)
 
     @entry
@@ -326,7 +333,7 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
     def masked_fill(x: Array, mask: Array, value: Any, *, out: Array | None = None) -> Array:
         result = x.copy() if out is None else out
         if not hasattr(value, "dtype"):
-            value = xp.full((), value, x.dtype)
+            value = x.dtype.type(value) if xp is np else xp.full((), value, x.dtype)  # a fifth of the time
         xp.copyto(result, value, where=mask)
         return result
 
@@ -339,13 +346,13 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
         keys = wide(x)
         if not descending:
             return xp.argsort(keys, axis=axis, kind="stable")
-        backwards = xp.argsort(xp.flip(keys, axis), axis=axis, kind="stable")
-        return x.shape[axis] - 1 - xp.flip(backwards, axis)
+        reverse = (*(slice(None),) * axis, slice(None, None, -1))
+        return x.shape[axis] - 1 - xp.argsort(keys[reverse], axis=axis, kind="stable")[reverse]
 
     @entry
     def sort(x: Array, *, axis: int, descending: bool) -> tuple[Array, Array]:
         indices = order(x, axis, descending)
-        return xp.take_along_axis(x, indices, axis), indices
+        return x[spot(indices, axis)], indices
 
     @entry
     def topk(x: Array, *, k: int, axis: int, largest: bool) -> tuple[Array, Array]:
@@ -359,7 +366,7 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
             indices = np.take_along_axis(parts, best, axis)
         else:
             indices = order(x, axis, largest)[(*lead, slice(k))]
-        return xp.take_along_axis(x, indices, axis), indices
+        return x[spot(indices, axis)], indices
 
     @entry
     def search_rows(edges: Array, values: Array) -> Array:
@@ -368,7 +375,14 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
 
     @entry
     def matmul(a: Array, b: Array, *, transpose_a: bool = False, transpose_b: bool = False) -> Array:
-        """The product of matrices, or of stacks of them, with the last two axes of `a` or `b` swapped on request."""
+        """The product of matrices, or of stacks of them, with the last two axes of `a` or `b` swapped on request; a vector stands
+        for a row as `a`, for a column as `b`, whose axis the result does not have.
+        """
+        if a.ndim == 1 or b.ndim == 1:
+            product = matmul(a[None] if a.ndim == 1 else a, b[:, None] if b.ndim == 1 else b,
+                             transpose_a=transpose_a and a.ndim > 1, transpose_b=transpose_b and b.ndim > 1)
+            rows, columns = product.shape[-2:-1] if a.ndim > 1 else (), product.shape[-1:] if b.ndim > 1 else ()
+            return product.reshape((*product.shape[:-2], *rows, *columns))
         if a.ndim > 2 and b.ndim == 2 and not transpose_a:
             # One product, not one for each matrix of the stack.
             rows = multiply(a.reshape(math.prod(a.shape[:-1]), a.shape[-1]), b.T if transpose_b else b)
@@ -413,7 +427,7 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
     def split(x: Array, *, boundaries: tuple[int, ...], axis: int) -> tuple[Array, ...]:
         lead = (slice(None),) * axis
         edges = (0, *boundaries, x.shape[axis])
-        return tuple(x[(*lead, slice(a, b))] for a, b in zip(edges[:-1], edges[1:], strict=True))
+        return tuple([x[(*lead, slice(a, b))] for a, b in itertools.pairwise(edges)])
 
     @entry
     def unbind(x: Array, *, axis: int) -> tuple[Array, ...]:
@@ -499,8 +513,7 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
         centred = wider - mean(wider, axis=axis, keepdims=True)
         squares = centred * centred if x.dtype.kind != "c" else xp.square(centred.real) + xp.square(centred.imag)
         total = add_up(squares, axis=axis, keepdims=keepdims)
-        with np.errstate(all="ignore"):  # no degree of freedom is left: 0 / 0
-            result = total / builtins.max(count - correction, 0)
+        result = total / builtins.max(count - correction, 0)  # NaN if no degree of freedom is left: 0 / 0
         return result.astype(total.dtype if x.dtype.kind == "c" else x.dtype, copy=False)
 
     @entry
@@ -522,8 +535,7 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
             real = wider.real if wider.dtype.kind == "c" else wider  # the sum's own logarithm has its principal value
             peak = real.max(axis=axis, keepdims=True)
             peak = xp.where(xp.isfinite(peak), peak, xp.zeros_like(peak))
-        with np.errstate(divide="ignore"):  # log(0) where all elements are -inf
-            result = xp.log(add_up(xp.exp(wider - peak), axis=axis, keepdims=keepdims))
+        result = xp.log(add_up(xp.exp(wider - peak), axis=axis, keepdims=keepdims))  # of 0 where all elements are -inf
         return (result + peak.reshape(result.shape)).astype(x.dtype, copy=False)
 
     @entry

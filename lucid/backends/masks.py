@@ -41,6 +41,8 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
     )
 
     def where(condition: Array, a: Any, b: Any) -> Array:
+        if condition.size < _LARGE and getattr(a, "size", 1) < _LARGE and getattr(b, "size", 1) < _LARGE:
+            return plain_where(condition, a, b)
         arrays = [value for value in (a, b) if isinstance(value, np.ndarray) and value.ndim]
         dtype = np.result_type(a, b)
         alike = all(array.dtype == dtype for array in arrays) and dtype.itemsize <= 8 and condition.dtype == np.bool_

@@ -91,6 +91,8 @@ def split_index(x: Tensor, index: Any) -> tuple[tuple[Any, ...] | None, tuple[An
     array = x._array
     shape = array.shape
     simple = index if index.__class__ is tuple else (index,)
+    if simple and simple[0] is Ellipsis and len(simple) <= len(shape) + 1:
+        simple = (*(FULL,) * (len(shape) + 1 - len(simple)), *simple[1:])
     if len(simple) <= len(shape):  # numbers and slices alone need no other questions, in a third of the time
         whole = True
         for dim, item in enumerate(simple):

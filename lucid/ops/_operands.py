@@ -4,6 +4,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -188,7 +189,7 @@ def integers(sizes: Any) -> tuple[int, ...]:
     """A shape given as ``(2, 3)`` or ``((2, 3),)``: the arguments of `reshape(2, 3)` and `reshape((2, 3))`."""
     if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
         sizes = sizes[0]
-    return tuple(size.__index__() for size in sizes)
+    return tuple(map(index, sizes))
 
 
 def shape_of(value: Any) -> tuple[int, ...] | None:

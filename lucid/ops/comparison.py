@@ -48,17 +48,17 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     if require_tensor("where", condition)._array.dtype != _dtypes.bool_:
         raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype "
                            f"{condition.dtype.name}")
-    values = [as_operand("where", value) for value in (input, other)]
-    if not any(isinstance(value, Tensor) for value in values):
-        dtype = _dtypes.result_type(*[(_dtypes.dtype_of_scalar(v), 0) for v in values])
-        values[0] = condition.new_full((), values[0], dtype=dtype)
-    values = promote("where", *values)
+    a, b = as_operand("where", input), as_operand("where", other)
+    if not isinstance(a, Tensor) and not isinstance(b, Tensor):
+        dtype = _dtypes.result_type((_dtypes.dtype_of_scalar(a), 0), (_dtypes.dtype_of_scalar(b), 0))
+        a = condition.new_full((), a, dtype=dtype)
+    a, b = promote("where", a, b)
     kind = condition._array.__class__
-    if any(isinstance(v, Tensor) and v._array.__class__ is not kind for v in values):
+    if (isinstance(a, Tensor) and a._array.__class__ is not kind) or (isinstance(b, Tensor) and b._array.__class__ is not kind):
         # A 0-d tensor on the CPU joins tensors on a GPU, as in arithmetic.
-        device = next((t.device for t in (condition, *values) if isinstance(t, Tensor) and (t.ndim or t.device != "cpu")), "cpu")
-        values = [v.to(device) if isinstance(v, Tensor) and v.ndim == 0 and v.device == "cpu" else v for v in values]
-    return _where(condition, *values)
+        device = next((t.device for t in (condition, a, b) if isinstance(t, Tensor) and (t.ndim or t.device != "cpu")), "cpu")
+        a, b = (v.to(device) if isinstance(v, Tensor) and v.ndim == 0 and v.device == "cpu" else v for v in (a, b))
+    return _where(condition, a, b)
 
 
 def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:

@@ -172,7 +172,7 @@ def to(input: Tensor, *args: Any, **keywords: Any) -> Tensor:
     if len(args) == 1 and not keywords:
         if args[0] is input._array.dtype:  # what layers ask at the end of mixed precision
             return input
-        if args[0].__class__ is str and args[0] == "cpu" and input._array.__class__ is np.ndarray:
+        if args[0].__class__ in (str, Device) and args[0] == "cpu" and input._array.__class__ is np.ndarray:
             return input
     return convert(input, destination(*args, **keywords))
 
@@ -224,7 +224,9 @@ def type_as(input: Tensor, other: Tensor) -> Tensor:
 
 def cpu(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
     """`input` in host memory."""
-    return to(input, Device("cpu"), memory_format=memory_format)
+    if memory_format is preserve_format:
+        return to(input, "cpu")
+    return to(input, "cpu", memory_format=memory_format)
 
 
 def gpu(input: Tensor, device: Any = None, non_blocking: builtins.bool = False, *, memory_format: Any = preserve_format

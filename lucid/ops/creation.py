@@ -29,7 +29,10 @@ def _finish(array: Any, requires_grad: bool) -> Tensor:
     return result
 
 
-def _device(device: Any) -> Device:
+def device_for(device: Any) -> Device:
+    """The device that an argument `device` means: None the default one."""
+    if device.__class__ is Device:
+        return device
     return backends.default_device() if device is None else Device(device)
 
 
@@ -109,22 +112,27 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, r
         dtype, fill_value = fill_value.dtype if dtype is None else dtype, fill_value.item()
     chosen = _dtypes.dtype_of_scalar(fill_value) if dtype is None else _dtypes.as_dtype(dtype)
     shape = integers((size,) if isinstance(size, (tuple, list)) else ((size,),))
-    if any(length < 0 for length in shape):
+    return _filled(shape, fitted(fill_value, chosen), chosen, device, requires_grad)
+
+
+def _filled(shape: tuple[int, ...], number: Any, dtype: np.dtype, device: Any, requires_grad: bool) -> Tensor:
+    """`full` of a number that `dtype` holds."""
+    if shape and min(shape) < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
-    attributes = {"shape": shape, "fill_value": fitted(fill_value, chosen), "dtype": chosen}
-    return _finish(backends.create("full", _device(device), attributes), requires_grad)
+    attributes = {"shape": shape, "fill_value": number, "dtype": dtype}
+    return _finish(backends.create("full", device_for(device), attributes), requires_grad)
 
 
 @fills_out
 def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A tensor of zeros: ``zeros(2, 3)`` or ``zeros((2, 3))``."""
-    return full(integers(size), 0, dtype=_float_dtype(dtype), device=device, requires_grad=requires_grad)
+    return _filled(integers(size), 0, _float_dtype(dtype), device, requires_grad)
 
 
 @fills_out
 def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A tensor of ones: ``ones(2, 3)`` or ``ones((2, 3))``."""
-    return full(integers(size), 1, dtype=_float_dtype(dtype), device=device, requires_grad=requires_grad)
+    return _filled(integers(size), 1, _float_dtype(dtype), device, requires_grad)
 
 
 @fills_out
@@ -136,8 +144,8 @@ def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool
         raise RuntimeError("unsupported memory format: there is nothing whose format empty could preserve")
 
     def make(shape: Sequence[int]) -> Tensor:
-        attributes = {"shape": tuple(shape), "dtype": _float_dtype(dtype)}
-        return _finish(backends.create("empty", _device(device), attributes), requires_grad)
+        attributes = {"shape": shape, "dtype": _float_dtype(dtype)}
+        return _finish(backends.create("empty", device_for(device), attributes), requires_grad)
 
     return _laid_out(shape, memory_format.axes(len(shape)), make)
 
@@ -167,10 +175,10 @@ def like(input: Tensor, memory_format: Any, make: Callable[[Sequence[int]], Tens
 def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
               memory_format: Any = preserve_format) -> Tensor:
     """`full` with the shape, and by default the dtype, device and memory format, of `input`."""
-    dtype = input.dtype if dtype is None else dtype
+    chosen = input.dtype if dtype is None else _dtypes.as_dtype(dtype)
     device = input.device if device is None else device
-    return like(input, memory_format, lambda shape: full(tuple(shape), fill_value, dtype=dtype, device=device,
-                                                         requires_grad=requires_grad))
+    number = fitted(fill_value.item() if isinstance(fill_value, Tensor) else fill_value, chosen)
+    return like(input, memory_format, lambda shape: _filled(tuple(shape), number, chosen, device, requires_grad))
 
 
 def zeros_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
@@ -227,11 +235,11 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, dev
     if chosen.kind in "iu" and not whole:
         count = math.ceil((end - start) / step)
         start, step = int(start), int(step)
-        array = backends.create("arange", _device(device), {"start": 0, "stop": count, "step": 1, "dtype": _dtypes.int64})
+        array = backends.create("arange", device_for(device), {"start": 0, "stop": count, "step": 1, "dtype": _dtypes.int64})
         array = array * step + start
     else:  # The values are computed in float64 (or integers) and rounded once.
         wide = _dtypes.int64 if whole else _dtypes.float64
-        array = backends.create("arange", _device(device), {"start": start, "stop": end, "step": step, "dtype": wide})
+        array = backends.create("arange", device_for(device), {"start": start, "stop": end, "step": step, "dtype": wide})
     return _finish(array.astype(chosen, copy=False), requires_grad)
 
 
@@ -252,7 +260,7 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any
         raise RuntimeError("number of steps must be non-negative")
     chosen = _refuse_kinds("linspace", _float_dtype(dtype), "b")
     start, end = bounds_in(chosen, start, end)
-    array = backends.create("linspace", _device(device), {"start": start, "stop": end, "num": steps})
+    array = backends.create("linspace", device_for(device), {"start": start, "stop": end, "num": steps})
     return _finish(array.astype(chosen, copy=False), requires_grad)
 
 
@@ -261,7 +269,7 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, 
     """An n by m matrix (n by n without `m`) with ones on the diagonal."""
     if n < 0 or (m is not None and m < 0):
         raise RuntimeError(f"n and m must be greater or equal to 0, got {n} and {m}")
-    return _finish(backends.create("eye", _device(device), {"N": n, "M": m, "dtype": _float_dtype(dtype)}), requires_grad)
+    return _finish(backends.create("eye", device_for(device), {"N": n, "M": m, "dtype": _float_dtype(dtype)}), requires_grad)
 
 
 def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
@@ -279,12 +287,14 @@ def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, dev
 
 def new_zeros(self: Tensor, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """`zeros(size)` with this tensor's dtype and device by default."""
-    return new_full(self, integers(size), 0, dtype=dtype, device=device, requires_grad=requires_grad)
+    return _filled(integers(size), 0, self.dtype if dtype is None else _dtypes.as_dtype(dtype),
+                   self.device if device is None else device, requires_grad)
 
 
 def new_ones(self: Tensor, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """`ones(size)` with this tensor's dtype and device by default."""
-    return new_full(self, integers(size), 1, dtype=dtype, device=device, requires_grad=requires_grad)
+    return _filled(integers(size), 1, self.dtype if dtype is None else _dtypes.as_dtype(dtype),
+                   self.device if device is None else device, requires_grad)
 
 
 def new_empty(self: Tensor, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:

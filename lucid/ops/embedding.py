@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import _dtypes
 from ..autograd.errors import type_name
 from ..autograd.grad_mode import no_grad
 from ..autograd.op import Op, Pull, UnaryOp
@@ -14,10 +15,18 @@ from .linear_algebra_norms import vector_norm
 
 __all__ = ()  # a function of nn.functional only
 
+_INDICES = frozenset({_dtypes.int64, _dtypes.int32})
+
 
 def _embedding_rule(needs: Any, weight: Tensor, indices: Tensor, *, padding_idx: int | None) -> Pull:
-    rows = weight._array.shape[0]
-    return lambda g, y: (sum_rows(g, indices, rows=rows, padding_idx=padding_idx), None)
+    rows, width = weight._array.shape
+
+    def pull(g: Tensor, y: Any) -> tuple[Tensor, None]:
+        flat = indices._array.ndim == 1
+        return sum_rows(g if flat else g.reshape(indices._array.size, width), indices if flat else indices.reshape(-1), rows=rows,
+                        padding_idx=padding_idx), None
+
+    return pull
 
 
 def _sum_rows_rule(needs: Any, g: Tensor, indices: Tensor, *, rows: int, padding_idx: int | None) -> Pull:
@@ -28,7 +37,7 @@ def _sum_rows_rule(needs: Any, g: Tensor, indices: Tensor, *, rows: int, padding
     return pull
 
 
-# Without a check of the indices, which are a vector.
+# Without a check of the indices, which may have any shape.
 embedding_op = Op("embedding", _embedding_rule)
 # The sums of the rows of one number: also for the bags of `embedding_bag`.
 sum_rows = Op("embedding_grad", _sum_rows_rule)
@@ -48,21 +57,21 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
         raise NotImplementedError("embedding: sparse gradients are not supported; use sparse=False")
     if weight._array.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
-    if input.dtype.name not in ("int64", "int32"):
+    if input._array.dtype not in _INDICES:
         raise RuntimeError("Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; "
                            f"but got {type_name(input.dtype)} instead (while checking arguments for embedding)")
-    rows, width = weight._array.shape
+    rows = weight._array.shape[0]
     if padding_idx is not None:
         assert -rows <= padding_idx < rows, "Padding_idx must be within num_embeddings"
         padding_idx %= rows
-    flat = input.reshape(-1)
-    check_bounds(flat._array, 0, rows, "index out of range in self")
+    check_bounds(input._array, 0, rows, "index out of range in self")
     if max_norm is not None:
-        renormalize(weight, flat, max_norm, norm_type)
-    result = embedding_op(weight, flat, padding_idx=padding_idx)
+        renormalize(weight, input, max_norm, norm_type)
+    result = embedding_op(weight, input, padding_idx=padding_idx)
     if weight.requires_grad and scale_grad_by_freq:
-        result = _with_scaled_gradient(result, frequency_scale(flat, weight))
-    return result.reshape(*input._array.shape, width)
+        scale = frequency_scale(input.reshape(-1), weight)
+        result = _with_scaled_gradient(result, scale.reshape(*input._array.shape, 1))
+    return result
 
 
 def frequency_scale(flat: Tensor, weight: Tensor) -> Tensor:

@@ -10,6 +10,7 @@ from ._operands import array_api_names, canonical_dim
 from ._out import accepts_out
 from ._reduction import Axes, kernel_axes, one_axis, refuse_empty, refuse_unordered, spread
 from ._selection import ValuesIndices, selected_rule
+from .arithmetic import maximum, minimum
 
 METHODS = ("max", "min", "amax", "amin", "argmax", "argmin", "aminmax")
 
@@ -77,8 +78,6 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
     NaN counts as the largest. Elements that tie share the gradient; with `dim` it goes to the element at the index.
     Raises RuntimeError for a tensor without elements, IndexError along a dimension of length 0.
     """
-    from .arithmetic import maximum
-
     return _extremum("max", _max_all, _max_with_indices, maximum, input, dim if other is None else other, keepdim)
 
 
@@ -89,8 +88,6 @@ def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
 
     NaN counts as the smallest. Otherwise as `max`.
     """
-    from .arithmetic import minimum
-
     return _extremum("min", _min_all, _min_with_indices, minimum, input, dim if other is None else other, keepdim)
 
 

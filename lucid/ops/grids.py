@@ -5,12 +5,12 @@ import itertools
 import warnings
 from typing import Any
 
-from .. import _dtypes
-from ..tensor import Tensor
+from .. import _dtypes, backends
+from ..tensor import Tensor, wrap
 from ._operands import require_tensor
 from ._out import fills_out
 from .arithmetic import pow
-from .creation import arange, bounds_in, linspace, tensor
+from .creation import bounds_in, device_for, linspace, tensor
 from .joining import stack
 from .shape import ravel
 
@@ -30,25 +30,25 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any
     return result.requires_grad_() if requires_grad else result
 
 
-def _triangle(name: str, row: int, col: int, dtype: Any, device: Any, inside: Any) -> Tensor:
+def _triangle(name: str, row: int, col: int, offset: int, dtype: Any, device: Any) -> Tensor:
     for length, what in ((row, "row"), (col, "col")):
         if length < 0:
             raise RuntimeError(f"{what} must be non-negative, got {length}")
-    where = inside(arange(row, device=device).reshape(-1, 1), arange(col, device=device))
     chosen = _dtypes.int64 if dtype is None else _dtypes.as_dtype(dtype)
     if chosen not in (_dtypes.int64, _dtypes.int32):
         raise RuntimeError(f"\"{name}\" not implemented for '{chosen.name}'")
-    return where.nonzero().t().contiguous().to(chosen)
+    attributes = {"rows": row, "columns": col, "offset": offset, "upper": name == "triu_indices", "dtype": chosen}
+    return wrap(backends.create("triangle_indices", device_for(device), attributes))
 
 
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Tensor:
     """The row and column indices, a tensor (2, n), of the elements on and below diagonal number `offset`, row by row."""
-    return _triangle("tril_indices", row, col, dtype, device, lambda i, j: j - i <= offset)
+    return _triangle("tril_indices", row, col, offset, dtype, device)
 
 
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Tensor:
     """The row and column indices, a tensor (2, n), of the elements on and above diagonal number `offset`, row by row."""
-    return _triangle("triu_indices", row, col, dtype, device, lambda i, j: j - i >= offset)
+    return _triangle("triu_indices", row, col, offset, dtype, device)
 
 
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:

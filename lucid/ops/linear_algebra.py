@@ -17,26 +17,37 @@ METHODS = ("matmul", "mm", "bmm", "mv", "dot", "outer", "ger", "vdot")
 def _matmul_rule(needs: Any, a: Tensor, b: Tensor, *, transpose_a: bool = False, transpose_b: bool = False) -> Pull:
     needs_a, needs_b = needs
     a_shape, b_shape = a._array.shape, b._array.shape
+    rows, columns = _as_matrices(a_shape, b_shape)
     a, b = a if needs_b else None, b if needs_a else None  # type: ignore[assignment]
 
     def pull(g: Tensor, y: Any) -> tuple[Any, Any]:
         to_a = to_b = None
+        if rows is not a_shape or columns is not b_shape:
+            batch = g._array.ndim - (rows is a_shape) - (columns is b_shape)
+            g = g.reshape(*g._array.shape[:batch], rows[-2], columns[-1])
         if needs_a:
-            other = conjugate(b)
+            other = conjugate(b if columns is b_shape else b.reshape(columns))
             to_a = (_matmul(other, g, transpose_a=transpose_b, transpose_b=True) if transpose_a else
                     _matmul(g, other, transpose_b=not transpose_b))
-            to_a = reduce_to(to_a, a_shape)
+            to_a = reduce_to(to_a, rows)
+            to_a = to_a if rows is a_shape else to_a.reshape(a_shape)
         if needs_b:
-            other, upstream = conjugate(a), g
-            if len(b_shape) == 2 and len(a_shape) > 2 and not transpose_a:
+            other, upstream = conjugate(a if rows is a_shape else a.reshape(rows)), g
+            if len(columns) == 2 and len(rows) > 2 and not transpose_a:
                 # One product over all rows instead of a sum of products.
                 other, upstream = _rows(other), _rows(g)
             to_b = (_matmul(upstream, other, transpose_a=True, transpose_b=transpose_a) if transpose_b else
                     _matmul(other, upstream, transpose_a=not transpose_a))
-            to_b = reduce_to(to_b, b_shape)
+            to_b = reduce_to(to_b, columns)
+            to_b = to_b if columns is b_shape else to_b.reshape(b_shape)
         return to_a, to_b
 
     return pull
+
+
+def _as_matrices(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The shapes of the factors of a product, that of a vector as a row on the left and a column on the right."""
+    return a if len(a) > 1 else (1, *a), b if len(b) > 1 else (*b, 1)
 
 
 def _linear_rule(needs: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Pull:
@@ -107,13 +118,9 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {len(a)}D and {len(b)}D")
     if len(a) == 1 and len(b) == 1:
         return dot(input, other)
-    if len(a) == 1:
-        result = matmul(input.reshape(1, a[0]), other)
-        return result.reshape(*result._array.shape[:-2], b[-1])
-    if len(b) == 1:
-        if len(a) == 2 and a[1] != b[0]:
-            raise RuntimeError(f"size mismatch, got input ({a[0]}), mat ({a[0]}x{a[1]}), vec ({b[0]})")
-        return matmul(input, other.reshape(b[0], 1)).reshape(a[:-1])
+    if len(b) == 1 and len(a) == 2 and a[1] != b[0]:
+        raise RuntimeError(f"size mismatch, got input ({a[0]}), mat ({a[0]}x{a[1]}), vec ({b[0]})")
+    a, b = _as_matrices(a, b)
     if len(b) == 2:
         rows = 1
         for n in a[:-1]:
@@ -127,12 +134,11 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
             count *= n
         raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: [{count}, {a[-1]}] but "
                            f"got: [{count}, {b[-2]}].")
-    else:
+    elif a[:-2] != b[:-2]:
         from .broadcasting import broadcast_shapes
 
-        if a[:-2] != b[:-2]:
-            check_batches(a[:-2], b[:-2])
-            broadcast_shapes(a[:-2], b[:-2])
+        check_batches(a[:-2], b[:-2])
+        broadcast_shapes(a[:-2], b[:-2])
     return _matmul(input, other)
 
 
@@ -189,7 +195,7 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
         raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {type_name(input.dtype)} and "
                            f"{type_name(tensor.dtype)}")
     _check("dot", input, tensor)
-    return _matmul(input.reshape(1, a[0]), tensor.reshape(a[0], 1)).reshape(())
+    return _matmul(input, tensor)
 
 
 @accepts_out
@@ -216,14 +222,14 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     All have one dtype. Raises RuntimeError if dtypes or sizes do not fit.
     """
     x, w = require_tensor("linear", input)._array, require_tensor("linear", weight)._array
-    if w.ndim != 2 or x.ndim < 2 or x.dtype != w.dtype or x.shape[-1] != w.shape[1] or (
+    if w.ndim != 2 or x.ndim == 0 or x.dtype != w.dtype or x.shape[-1] != w.shape[1] or (
             bias is not None and (bias._array.shape != w.shape[:1] or bias._array.dtype != x.dtype)):
         return _unusual_linear(input, weight, bias)
     return _linear(input, weight, bias)
 
 
 def _unusual_linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """`linear` for vectors, and the errors of arguments that do not fit."""
+    """`linear` of a vector as weight, and the errors of arguments that do not fit."""
     result = matmul(input, weight if weight.ndim < 2 else weight.t())
     if bias is None:
         return result

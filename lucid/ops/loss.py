@@ -9,10 +9,12 @@ from ..autograd.errors import type_name
 from ..autograd.function import Function
 from ..autograd.grad_mode import is_grad_enabled
 from ..autograd.op import Op, Pull
+from ..backends import run
 from ..tensor import Tensor
 from ._index import check_bounds
 from ._large import fused_formula
 from ._operands import require_tensor
+from ._reduction import within
 from .activation import log_softmax, log_softmax_grad, logsigmoid, require_floating
 from .broadcasting import broadcast_tensors
 from .comparison import clip, where
@@ -191,6 +193,10 @@ def _class_indices(input: Tensor, target: Tensor) -> Tensor:
     return target if dtype == _dtypes.int64 else target.long()
 
 
+def _any_equal(tensor: Tensor, number: int) -> bool:
+    return bool(run("any", (run("eq", (tensor._array, number)),), {"axis": None, "keepdims": False}))
+
+
 def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
              ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean") -> Tensor:
     """``-input`` at the class of each target: the negative log-likelihood if `input` holds log-probabilities.
@@ -206,7 +212,7 @@ def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_a
     require_floating("nll_loss", input)
     dim = 1 if input._array.ndim > 1 else 0
     valid = None
-    if input.device.type != "cpu" or bool((target == ignore_index).any()):  # to ask a GPU would be to wait for it
+    if input.device.type != "cpu" or _any_equal(target, ignore_index):  # to ask a GPU would be to wait for it
         valid = target != ignore_index
         target = where(valid, target, 0)
     check_bounds(target._array, 0, input._array.shape[dim], "Target {value} is out of bounds.")
@@ -336,7 +342,7 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
     if target.dtype != input.dtype:
         raise RuntimeError(f"Found dtype {type_name(target.dtype)} but expected {type_name(input.dtype)}")
     for name, tensor in (("input", input), ("target", target)):
-        if not ((tensor >= 0) & (tensor <= 1)).all():
+        if not within(tensor, 0, 1):
             raise RuntimeError(f"all elements of {name} should be between 0 and 1")
     loss = _BinaryCrossEntropy.apply(input, target)
     if weight is not None:

@@ -13,7 +13,7 @@ from .comparison import where
 from .creation import zeros
 from .dropout import dropout
 from .joining import cat
-from .linear_algebra import bmm, linear
+from .linear_algebra import linear, matmul
 from .padding import pad
 
 __all__ = ()  # a function of nn.functional only
@@ -85,15 +85,15 @@ def _check_mask(mask: Tensor, heads: int, batch: int, length: int, source: int) 
 
 
 def _heads(x: Tensor, batch: int, heads: int) -> Tensor:
-    """(L, batch, heads * width) as (batch * heads, L, width)."""
-    return x.reshape(x.shape[0], batch * heads, x.shape[2] // heads).transpose(0, 1)
+    """(L, batch, heads * width) as (batch, heads, L, width), a view."""
+    return x.reshape(x.shape[0], batch, heads, x.shape[2] // heads).permute(1, 2, 0, 3)
 
 
-def _static(x: Tensor, name: str, rows: int, width: int) -> Tensor:
-    for dim, wanted in ((0, rows), (2, width)):
+def _static(x: Tensor, name: str, batch: int, heads: int, width: int) -> Tensor:
+    for dim, wanted in ((0, batch * heads), (2, width)):
         if x.shape[dim] != wanted:
             raise AssertionError(f"expecting static_{name}.size({dim}) of {wanted}, but got {x.shape[dim]}")
-    return x
+    return x.reshape(batch, heads, x.shape[1], width)
 
 
 def multi_head_attention_forward(
@@ -159,15 +159,15 @@ def multi_head_attention_forward(
     elif bias_k is not None or bias_v is not None:
         raise AssertionError("bias_k and bias_v are given both or not at all")
     q = _heads(q, batch, num_heads)
-    rows, per_head = batch * num_heads, width // num_heads
-    k = _heads(k, batch, num_heads) if static_k is None else _static(static_k, "k", rows, per_head)
-    v = _heads(v, batch, num_heads) if static_v is None else _static(static_v, "v", rows, per_head)
+    per_head = width // num_heads
+    k = _heads(k, batch, num_heads) if static_k is None else _static(static_k, "k", batch, num_heads, per_head)
+    v = _heads(v, batch, num_heads) if static_v is None else _static(static_v, "v", batch, num_heads, per_head)
     if add_zero_attn:
-        k, v = (cat([x, zeros(rows, 1, per_head, dtype=x.dtype, device=x.device)], 1) for x in (k, v))
+        k, v = (cat([x, zeros(batch, num_heads, 1, per_head, dtype=x.dtype, device=x.device)], 2) for x in (k, v))
         extra += 1
     if extra:
         mask, padding = (None if m is None else pad(m, (0, extra)) for m in (mask, padding))
-    source = k.shape[1]
+    source = k.shape[2]
     if padding is not None:
         if tuple(padding.shape) != (batch, source):
             dim, wanted = (0, batch) if padding.shape[0] != batch else (1, source)
@@ -179,7 +179,6 @@ def multi_head_attention_forward(
     if need_weights:
         return _with_weights(q, k, v, mask, batch, num_heads, rate, out_proj_weight, out_proj_bias, average_attn_weights,
                              batched)
-    q, k, v = (x.reshape(batch, num_heads, x.shape[1], per_head) for x in (q, k, v))
     joined = scaled_dot_product_attention(q, k, v, None if mask is None else _per_sample(mask, batch, num_heads), rate,
                                           is_causal)
     output = linear(joined.permute(2, 0, 1, 3).reshape(length, batch, width), out_proj_weight, out_proj_bias)
@@ -202,15 +201,15 @@ def _per_sample(mask: Tensor, batch: int, heads: int) -> Tensor:
 def _with_weights(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, batch: int, heads: int, rate: float, weight: Tensor,
                   bias: Tensor | None, average: bool, batched: bool) -> tuple[Tensor, Tensor]:
     """(output, weights): with the matrix of probabilities in memory, NaN for a query that sees nothing."""
-    rows, length, width = q.shape
-    scores = bmm(q * (1 / math.sqrt(width)), k.transpose(1, 2)).reshape(batch, heads, length, k.shape[1])
+    length, width = q.shape[2:]
+    scores = matmul(q * (1 / math.sqrt(width)), k.transpose(2, 3))
     if mask is not None:
         scores = scores + _per_sample(mask, batch, heads)
     weights = softmax(scores, -1)
     if rate > 0:
         weights = dropout(weights, rate)
-    joined = bmm(weights.reshape(rows, length, k.shape[1]), v)
-    output = linear(joined.transpose(0, 1).reshape(length, batch, heads * width), weight, bias)
+    joined = matmul(weights, v)
+    output = linear(joined.permute(2, 0, 1, 3).reshape(length, batch, heads * width), weight, bias)
     if average:
         weights = weights.mean(1)
     return (output, weights) if batched else (output.squeeze(1), weights.squeeze(0))

@@ -26,7 +26,7 @@ def permute(input: Tensor, *dims: Any) -> Tensor:
                            f"ordering of dimensions i.e. input.dim() = {input.ndim} is not equal to len(dims) = {len(axes)}")
     if not axes:
         return input.view(())
-    axes = tuple(canonical_dim(d, input.ndim) for d in axes)
+    axes = tuple([canonical_dim(d, len(axes)) for d in axes])
     if len(set(axes)) != len(axes):
         raise RuntimeError("permute(): duplicate dims are not allowed.")
     return _transpose(input, axes=axes)
@@ -82,4 +82,4 @@ def adjoint_view(input: Tensor) -> Tensor:
 
 def reverse_view(input: Tensor) -> Tensor:
     """The dimensions in reverse order (the property `T`)."""
-    return permute(input, *reversed(range(input.ndim))) if input.ndim else input
+    return _transpose(input, axes=tuple(range(input._array.ndim - 1, -1, -1))) if input.ndim else input

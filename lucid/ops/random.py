@@ -5,18 +5,17 @@ from typing import Any
 
 from .. import _dtypes, _random, backends
 from ..autograd.errors import type_name
-from ..backends import Device
 from ..backends.memory_format import preserve_format
 from ..tensor import Tensor, wrap
 from ._operands import integers
 from ._out import fills_out
 from ._random_numbers import check_range, float_dtype, random_floats, random_integers, refuted
-from .creation import like
+from .creation import device_for, like
 
 
 def _shape(size: Any) -> tuple[int, ...]:
     shape = integers(size)
-    if any(n < 0 for n in shape):
+    if shape and min(shape) < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
     return shape
 
@@ -27,16 +26,12 @@ def _made(result: Tensor, requires_grad: bool) -> Tensor:
     return result
 
 
-def _device(device: Any) -> Device:
-    return backends.default_device() if device is None else Device(device)
-
-
 @fills_out
 def rand(*size: Any, generator: _random.Generator | None = None, dtype: Any = None, device: Any = None,
          requires_grad: bool = False) -> Tensor:
     """Numbers from the uniform distribution on [0, 1): ``rand(2, 3)`` or ``rand((2, 3))``."""
     chosen = float_dtype("check_uniform_bounds", dtype)
-    return _made(random_floats("random_uniform", _shape(size), chosen, _device(device), generator), requires_grad)
+    return _made(random_floats("random_uniform", _shape(size), chosen, device_for(device), generator), requires_grad)
 
 
 @fills_out
@@ -44,7 +39,7 @@ def randn(*size: Any, generator: _random.Generator | None = None, dtype: Any = N
           requires_grad: bool = False) -> Tensor:
     """Numbers from the standard normal distribution: ``randn(2, 3)`` or ``randn((2, 3))``."""
     chosen = float_dtype("normal_kernel_cpu", dtype)
-    return _made(random_floats("random_normal", _shape(size), chosen, _device(device), generator), requires_grad)
+    return _made(random_floats("random_normal", _shape(size), chosen, device_for(device), generator), requires_grad)
 
 
 @fills_out
@@ -67,14 +62,14 @@ def randint(*args: Any, low: int | None = None, high: int | None = None, size: A
     chosen = _dtypes.int64 if dtype is None else _dtypes.as_dtype(dtype)
     low, high = int(low or 0), int(high)
     check_range(low, high, chosen)
-    return _made(random_integers(_shape((size,)), low, high, chosen, _device(device), generator), requires_grad)
+    return _made(random_integers(_shape((size,)), low, high, chosen, device_for(device), generator), requires_grad)
 
 
 @fills_out
 def randperm(n: int, *, generator: _random.Generator | None = None, dtype: Any = None, device: Any = None,
              requires_grad: bool = False) -> Tensor:
     """The integers from 0 to ``n - 1`` in random order, int64 by default."""
-    chosen, where = _dtypes.int64 if dtype is None else _dtypes.as_dtype(dtype), _device(device)
+    chosen, where = _dtypes.int64 if dtype is None else _dtypes.as_dtype(dtype), device_for(device)
     if chosen.kind in "bc":
         raise NotImplementedError(f"\"randperm\" not implemented for '{type_name(chosen)}'")
     # Sorting random 64-bit keys: the same permutation on every device.
@@ -118,12 +113,14 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: _ran
     if not given:
         if size is None:
             raise TypeError("normal() needs a size if neither mean nor std is a tensor")
-        shape, where = _shape((size,)), _device(device)
+        shape, where = _shape((size,)), device_for(device)
     else:
         from .broadcasting import broadcast_shapes
 
         shape, where = broadcast_shapes(*[t.shape for t in given]), given[0].device
         dtype = given[0].dtype if dtype is None else dtype
     numbers = random_floats("random_normal", shape, float_dtype("normal_kernel_cpu", dtype), where, generator)
+    if not given and mean == 0 and std == 1:
+        return _made(numbers, requires_grad)
     plain = [t.detach() if isinstance(t, Tensor) else t for t in (mean, std)]
     return _made(numbers * plain[1] + plain[0], requires_grad)

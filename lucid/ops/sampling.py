@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 from .. import _dtypes, _random, backends
@@ -11,6 +12,7 @@ from ._binomial import binomial_numbers
 from ._operands import require_tensor
 from ._out import accepts_out
 from ._random_numbers import random_floats, refuted
+from ._reduction import within
 from .broadcasting import broadcast_tensors
 from .comparison import where
 
@@ -61,7 +63,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
         raise RuntimeError("cannot sample n_sample <= 0 samples")
     if not replacement and num_samples > x.shape[-1]:
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
-    if refuted(x.isfinite() & (x >= 0)):
+    if not (x.is_meta or within(x, 0, sys.float_info.max)):
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
     if x.ndim == 1:
         return _draw(x.reshape(1, -1), num_samples, replacement, generator).reshape(num_samples)
@@ -70,16 +72,16 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
 
 def _draw(weights: Tensor, count: int, replacement: bool, generator: Any) -> Tensor:
     weights = weights.to(_dtypes.float64)
-    total = weights.sum(1, keepdim=True)
-    if refuted(total > 0):
+    if refuted(weights.sum(1) > 0):
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     if not replacement:
-        if refuted((weights > 0).sum(1) >= count):
+        if count > 1 and refuted((weights > 0).sum(1) >= count):
             raise RuntimeError("invalid multinomial distribution (with replacement=False, not enough non-negative "
                                "category to sample)")
         # The largest of weight / exponential is each index with probability proportional to its weight.
         race = random_floats("random_uniform", tuple(weights.shape), _dtypes.float64, weights.device, generator)
-        return (weights / -(1 - race).log()).topk(count, 1).indices
+        race = weights / -(1 - race).log()
+        return race.argmax(1, keepdim=True) if count == 1 else race.topk(count, 1).indices
     edges = weights.cumsum(1)
     numbers = random_floats("random_uniform", (weights.shape[0], count), _dtypes.float64, weights.device, generator)
     # Scaled by the last edge, not by the sum, whose rounding may differ; every number is below it.

@@ -36,7 +36,7 @@ def _resolve(shape: tuple[int, ...], size: int, given: Sequence[int]) -> tuple[i
         if size % rest:
             raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {size}")
         return tuple(size // rest if n == -1 else n for n in shape)
-    if any(n < 0 for n in shape):
+    if shape and min(shape) < 0:
         raise RuntimeError(f"invalid shape dimension {min(shape)}")
     if math.prod(shape) != size:
         raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {size}")

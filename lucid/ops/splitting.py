@@ -3,6 +3,7 @@ replaced.
 """
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from .. import _dtypes
@@ -87,21 +88,22 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
 
 def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of length `split_size` along `dim` (the last may be shorter), or of the given lengths."""
-    dim = canonical_dim(dim, tensor.ndim)
-    if tensor.ndim == 0:
+    shape = tensor._array.shape
+    dim = canonical_dim(dim, len(shape))
+    if not shape:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
-    length = tensor._array.shape[dim]
+    length = shape[dim]
     if isinstance(split_size_or_sections, int):
         size = split_size_or_sections
         if size < 0 or (size == 0 and length):
             raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
-        sections = [min(size, length - start) for start in range(0, length, size or 1)] or [0]
+        boundaries = tuple(range(size or 1, length, size or 1))
     else:
         sections = [int(n) for n in split_size_or_sections]
         if sum(sections) != length or any(n < 0 for n in sections):
             raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {length} (input tensor's size at "
                                f"dimension {dim}), but got split_sizes={sections}")
-    boundaries = tuple(sum(sections[:i]) for i in range(1, len(sections)))
+        boundaries = tuple(itertools.accumulate(sections[:-1]))
     return split_op(tensor, boundaries=boundaries, axis=dim)
 
 

@@ -36,9 +36,11 @@ Place = tuple[int, int, int, int]
 def place(x: Array) -> tuple[Array, Place]:
     """`x` (B, H, L, E), or a copy of it if its last dimension is not contiguous, and where its rows lie."""
     item = x.itemsize
-    if x.strides[3] != item or any(stride < 0 or stride % item for stride in x.strides):
+    batch, head, row, column = x.strides
+    bits = batch | head | row  # negative if one of them is; item is a power of two
+    if column != item or bits < 0 or bits % item:
         x = contiguous(x)
-    batch, head, row, _ = x.strides
+        batch, head, row, _ = x.strides
     return x, (address_of(x), batch // item, head // item, row // item)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+_UNSIGNED = {np.dtype(f"i{size}"): np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
+
 
 def check_bounds(indices: np.ndarray, *, low: int, high: int, message: str) -> None:
     """Raise IndexError unless ``low <= index < high`` for every index.
@@ -11,6 +13,9 @@ def check_bounds(indices: np.ndarray, *, low: int, high: int, message: str) -> N
     `message` has the fields `{value}` (one of the wrong indices) and `{limit}` (`high`).
     """
     if not indices.size:
+        return
+    # As unsigned numbers negative ones are too large as well: one question instead of two.
+    if low == 0 and np.maximum.reduce(indices.view(_UNSIGNED.get(indices.dtype, indices.dtype)), axis=None) < high:
         return
     smallest, largest = int(indices.min()), int(indices.max())
     if smallest < low or largest >= high:

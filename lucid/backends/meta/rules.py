@@ -127,6 +127,12 @@ def eye(*, N: int, M: int | None, dtype: Any) -> MetaArray:
     return blank((N, N if M is None else M), dtype)
 
 
+@_entry
+def triangle_indices(*, rows: int, columns: int, offset: int, upper: bool, dtype: Any) -> MetaArray:
+    below = sum(min(max(row + offset + (not upper), 0), columns) for row in range(rows))
+    return blank((2, rows * columns - below if upper else below), dtype)
+
+
 def _random(*, shape: Sequence[int], dtype: Any, **draw: Any) -> MetaArray:
     return blank(shape, dtype)
 

@@ -108,9 +108,12 @@ class Registry:
     def __getattr__(self, name: str) -> Any:
         state = self.__dict__
         if "_modules" in state:  # else __init__ has not run
-            for registry in (state["_parameters"], state["_buffers"], state["_modules"]):
-                if name in registry:
-                    return registry[name]
+            if name in state["_parameters"]:
+                return state["_parameters"][name]
+            if name in state["_modules"]:
+                return state["_modules"][name]
+            if name in state["_buffers"]:
+                return state["_buffers"][name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def _tensors(self, *names: str) -> list[Any]:

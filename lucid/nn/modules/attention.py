@@ -96,10 +96,12 @@ class MultiheadAttention(Module):
             swapped = {id(x): x.transpose(0, 1) if x.ndim == 3 else x for x in (query, key, value)}
             query, key, value = swapped[id(query)], swapped[id(key)], swapped[id(value)]
         separate = not self._qkv_same_embed_dim
+        in_weight, in_bias, bias_k, bias_v, q_weight, k_weight, v_weight = self._tensors(
+            "in_proj_weight", "in_proj_bias", "bias_k", "bias_v", "q_proj_weight", "k_proj_weight", "v_proj_weight")
+        out_weight, out_bias = self.out_proj._tensors("weight", "bias")
         output, weights = F.multi_head_attention_forward(
-            query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight, self.in_proj_bias, self.bias_k, self.bias_v,
-            self.add_zero_attn, self.dropout, self.out_proj.weight, self.out_proj.bias, training=self.training,
-            key_padding_mask=key_padding_mask, need_weights=need_weights, attn_mask=attn_mask,
-            use_separate_proj_weight=separate, q_proj_weight=self.q_proj_weight, k_proj_weight=self.k_proj_weight,
-            v_proj_weight=self.v_proj_weight, average_attn_weights=average_attn_weights, is_causal=is_causal)
+            query, key, value, self.embed_dim, self.num_heads, in_weight, in_bias, bias_k, bias_v, self.add_zero_attn,
+            self.dropout, out_weight, out_bias, training=self.training, key_padding_mask=key_padding_mask,
+            need_weights=need_weights, attn_mask=attn_mask, use_separate_proj_weight=separate, q_proj_weight=q_weight,
+            k_proj_weight=k_weight, v_proj_weight=v_weight, average_attn_weights=average_attn_weights, is_causal=is_causal)
         return output.transpose(0, 1) if swap else output, weights

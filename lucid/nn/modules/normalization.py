@@ -41,7 +41,8 @@ class LayerNorm(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """(..., *normalized_shape) to the same shape."""
-        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+        weight, bias = self._tensors("weight", "bias")
+        return F.layer_norm(input, self.normalized_shape, weight, bias, self.eps)
 
     def extra_repr(self) -> str:
         """The arguments of the constructor."""
@@ -111,7 +112,8 @@ class GroupNorm(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """(N, C, *) to the same shape."""
-        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+        weight, bias = self._tensors("weight", "bias")
+        return F.group_norm(input, self.num_groups, weight, bias, self.eps)
 
     def extra_repr(self) -> str:
         """The arguments of the constructor."""
