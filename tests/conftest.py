@@ -11,6 +11,9 @@ from collections.abc import Iterator
 
 import pytest
 
+# NumPy's OpenBLAS: its threads look for the next product for 2**26 cycles before they sleep, on the processors that the other
+# worker of pytest needs. With 2**4 the same threads compute the same.
+os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
 sys.path[:0] = [str(pathlib.Path(__file__).parents[1] / "kernels")]
 
 

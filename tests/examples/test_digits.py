@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import lucid
+from lucid.data import TensorDataset
 from lucid.nn import functional as F
 
 # Whether it is installed: its import takes a second, in each process that collects tests.
@@ -39,10 +40,13 @@ def test_accuracy_over_three_seeds(digits, tmp_path, capsys):
     assert {path.name for path in tmp_path.iterdir()} == {"digits.safetensors", "digits.png"}
 
 
-def test_short_run_on_the_gpu(digits, tmp_path, capsys, device):
-    """The whole script, on either device: one epoch."""
+def test_short_run_on_the_gpu(digits, tmp_path, capsys, device, monkeypatch):
+    """The whole script on the GPU: one epoch of a whole batch and the rest of one, since the simulator takes a second a batch."""
     if device == "cpu":
         pytest.skip("the test of the accuracy runs it on the CPU")
+    load_data = digits.load_data
+    monkeypatch.setattr(digits, "load_data", lambda seed: [TensorDataset(*[tensor[:93] for tensor in part.tensors])
+                                                           for part in load_data(seed)])
     digits.main(["--epochs", "1", "--device", device, "--output", str(tmp_path)])
     assert "on gpu:0" in capsys.readouterr().out and (tmp_path / "digits.png").stat().st_size > 10_000
 

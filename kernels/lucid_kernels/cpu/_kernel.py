@@ -21,6 +21,7 @@ from numba.core.compiler_machinery import PassManager
 from numba.core.registry import CPUDispatcher
 from numba.core.runtime.nrt import rtsys
 
+from . import _signals
 from ._cache import KernelCache
 
 _FunctionCompiler: Any = vars(dispatcher)["_FunctionCompiler"]
@@ -384,16 +385,16 @@ class Kernel(CPUDispatcher):
         """
         before = len(self.overloads)
         kinds = tuple(map(_writable, signature))
-        with _no_garbage_collection():
+        with _signals.deferred(), _no_garbage_collection():
             entry = _with_room(super().compile, kinds)
-        if kinds != signature:
-            dispatcher: Any = self  # the method is written in C
-            dispatcher._insert([kind._code for kind in signature], entry, False)
-        if len(self.overloads) > before:
-            compiled: Any = next(reversed(self.overloads.values()))
-            if getattr(compiled, "metadata", None) is not None:  # compiled, not loaded: Numba itself does it for those
-                for environment in compiled._find_referenced_environments():
-                    compiled.library.codegen.set_env(environment.env_name, environment)
+            if kinds != signature:
+                dispatcher: Any = self  # the method is written in C
+                dispatcher._insert([kind._code for kind in signature], entry, False)
+            if len(self.overloads) > before:
+                compiled: Any = next(reversed(self.overloads.values()))
+                if getattr(compiled, "metadata", None) is not None:  # compiled, not loaded: Numba itself does it for those
+                    for environment in compiled._find_referenced_environments():
+                        compiled.library.codegen.set_env(environment.env_name, environment)
         return entry
 
 

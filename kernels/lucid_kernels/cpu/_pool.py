@@ -298,9 +298,9 @@ def _area_size() -> int:
 
 
 def _default_limit() -> int:
-    """LUCID_MEMORY_LIMIT, or a quarter of the memory that this process can have."""
+    """LUCID_MEMORY_LIMIT, or a quarter of the memory that this process can have where it is not set or empty."""
     chosen = os.environ.get("LUCID_MEMORY_LIMIT")
-    if chosen is None:
+    if not chosen:
         return _memory() // 4 if hasattr(os, "sysconf") else 0
     if not chosen.isdecimal():
         raise ValueError(f"LUCID_MEMORY_LIMIT must be a number of bytes, got {chosen!r}")

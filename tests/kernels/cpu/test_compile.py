@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import operator
 import re
+import signal
 import sys
 import threading
 import weakref
@@ -281,6 +282,31 @@ def test_the_compiler_runs_with_room_for_its_frames() -> None:
     assert page_faults() - before < 900
     with pytest.raises(ZeroDivisionError):
         _kernel._with_room(lambda number: 1 // number, 0)
+
+
+@pytest.mark.skipif(threading.current_thread() is not threading.main_thread(), reason="Python runs handlers in the main thread")
+def test_handlers_of_signals_run_after_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel, with_room, compiled = _without_cache(_polynomial), _kernel._with_room, []
+
+    def interrupted(function: Any, argument: Any) -> Any:
+        signal.raise_signal(signal.SIGINT)
+        compiled.append(with_room(function, argument))
+        return compiled[-1]
+
+    monkeypatch.setattr(_kernel, "_with_room", interrupted)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            kernel(3.0, 2)
+        assert len(compiled) == 1 and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert kernel(3.0, 2) == 33 and len(compiled) == 1
+    worker = threading.Thread(target=lambda: kernel(3, 2))  # which no handler interrupts, and which may set none
+    monkeypatch.setattr(_kernel, "_with_room", with_room)
+    worker.start()
+    worker.join()
+    assert len(kernel.signatures) == 2
 
 
 def test_read_only_arrays_need_no_kernels_of_their_own() -> None:

@@ -12,6 +12,7 @@ import weakref
 
 import numpy as np
 import pytest
+from lucid_kernels.cpu import _pool
 from lucid_kernels.cpu._pool import SMALLEST, Pool, empty
 from lucid_kernels.cpu._ranges import Ranges
 
@@ -286,3 +287,11 @@ def test_the_limit_in_the_environment(value, expected):
                           capture_output=True, text=True,
                           env={**os.environ, "PYTHONPATH": str(KERNELS), "LUCID_MEMORY_LIMIT": value})
     assert expected in done.stdout + done.stderr
+
+
+def test_an_empty_limit_in_the_environment_is_none(monkeypatch):
+    monkeypatch.delenv("LUCID_MEMORY_LIMIT", raising=False)
+    expected = _pool._default_limit()
+    for value, limit in (("", expected), ("0", 0)):
+        monkeypatch.setenv("LUCID_MEMORY_LIMIT", value)
+        assert _pool._default_limit() == limit

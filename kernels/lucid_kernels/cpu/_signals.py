@@ -1,0 +1,34 @@
+"""Signals that arrive while a kernel is compiled."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from collections.abc import Iterator
+from types import FrameType
+
+
+@contextlib.contextmanager
+def deferred() -> Iterator[None]:
+    """Let the handlers of signals, which Python runs in the main thread, run after this context, and not in it.
+
+    Most raise, as that of Ctrl-C does. In the midst of a compilation that left functions half compiled, for which a later call
+    raised other errors or ended the process.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    arrived: list[tuple[int, FrameType | None]] = []
+    handlers = {number: handler for number in signal.valid_signals() if callable(handler := signal.getsignal(number))}
+
+    def run() -> None:
+        for number, frame in arrived:
+            handlers[signal.Signals(number)](number, frame)
+
+    with contextlib.ExitStack() as stack:
+        stack.callback(run)
+        for number, handler in handlers.items():
+            stack.callback(signal.signal, number, handler)
+            signal.signal(number, lambda number, frame: arrived.append((number, frame)))
+        yield
