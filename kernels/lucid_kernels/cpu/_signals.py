@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
 
 
@@ -20,11 +20,15 @@ def deferred() -> Iterator[None]:
         yield
         return
     arrived: list[tuple[int, FrameType | None]] = []
-    handlers = {number: handler for number in signal.valid_signals() if callable(handler := signal.getsignal(number))}
+    handlers: dict[int, Callable[[int, FrameType | None], object]] = {}
+    for known in signal.valid_signals():
+        handler = signal.getsignal(known)
+        if callable(handler):
+            handlers[known] = handler
 
     def run() -> None:
         for number, frame in arrived:
-            handlers[signal.Signals(number)](number, frame)
+            handlers[number](number, frame)
 
     with contextlib.ExitStack() as stack:
         stack.callback(run)

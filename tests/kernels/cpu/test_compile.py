@@ -285,22 +285,25 @@ def test_the_compiler_runs_with_room_for_its_frames() -> None:
 
 
 @pytest.mark.skipif(threading.current_thread() is not threading.main_thread(), reason="Python runs handlers in the main thread")
-def test_handlers_of_signals_run_after_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(getattr(signal, "SIGRTMIN", 0) + 1, id="real-time")])
+def test_handlers_of_signals_run_after_the_compiler(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    if number not in signal.valid_signals():
+        pytest.skip("no such signal on this system")
     kernel, with_room, compiled = _without_cache(_polynomial), _kernel._with_room, []
 
     def interrupted(function: Any, argument: Any) -> Any:
-        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(number)
         compiled.append(with_room(function, argument))
         return compiled[-1]
 
     monkeypatch.setattr(_kernel, "_with_room", interrupted)
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    before = signal.signal(number, signal.default_int_handler)
     try:
         with pytest.raises(KeyboardInterrupt):
             kernel(3.0, 2)
-        assert len(compiled) == 1 and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        assert len(compiled) == 1 and signal.getsignal(number) is signal.default_int_handler
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(number, before)
     assert kernel(3.0, 2) == 33 and len(compiled) == 1
     worker = threading.Thread(target=lambda: kernel(3, 2))  # which no handler interrupts, and which may set none
     monkeypatch.setattr(_kernel, "_with_room", with_room)
