@@ -189,7 +189,10 @@ def integers(sizes: Any) -> tuple[int, ...]:
     """A shape given as ``(2, 3)`` or ``((2, 3),)``: the arguments of `reshape(2, 3)` and `reshape((2, 3))`."""
     if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
         sizes = sizes[0]
-    return tuple(map(index, sizes))
+    try:
+        return tuple([size.__index__() for size in sizes])  # also of ints of a class of `fuse`, which `index` does not ask
+    except AttributeError:
+        return tuple(map(index, sizes))  # the TypeError of what is no integer
 
 
 def shape_of(value: Any) -> tuple[int, ...] | None:
