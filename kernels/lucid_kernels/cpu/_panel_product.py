@@ -20,9 +20,10 @@ from numba import carray  # type: ignore[attr-defined]
 
 from ._address import address_of
 from ._compile import jit, jit_parallel
-from ._microkernels import VECTOR_BYTES, VECTORS
+from ._microkernels import VECTOR_BYTES
 from ._panels import (
     COLUMN_PANEL_BYTES,
+    EACH_STEP,
     ROW_BLOCK,
     ROW_PANEL_BYTES,
     add_panel,
@@ -86,9 +87,9 @@ def multiply_panel(a: Any, packed: bool, line_step: int, panel: Any, count: int,
         if bias.size > 0:
             added, added_pitch = pointer(bias, bias.ctypes.data), 0
         number = i // ROW_BLOCK
-        asked = moved(later, (number + 1) * lanes - 1 if number < VECTORS else 0)
+        asked = moved(later, lanes - 1 + number * count // 2 * later_step if number < 2 else 0)
         multiply_block(block, packed, line_step, panel, narrow, count, to, to_pitch, add and whole, added, added_pitch, asked,
-                       later_step if number < VECTORS else 0)  # fmt: skip
+                       later_step, EACH_STEP if number < 2 else 0)  # fmt: skip
         if not whole:
             _deliver(moved(spare, skipped * width), width, have, columns, there, pitch, add, bias)
 

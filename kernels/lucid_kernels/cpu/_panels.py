@@ -25,6 +25,7 @@ _ROW_PANELS = 8
 # what the next block writes. On a Zen 5, which starts two multiply-adds of 64 bytes in a cycle and two loads, the questions cost
 # more than they save: without, 1x1 taps take 0.8 to 0.98 of the time, and a GPT's products 0.96 to 0.98.
 ASKS_WITHIN = PROCESSOR != "znver5"
+EACH_STEP = 1 << 16  # the `pace` of a line with each step of a sum
 _QUARTERS = 4  # of a vector of 64 bytes: 16 bytes, within which a shuffle may interleave
 
 # Numba's type of what `intrinsic` returns has the typing context among the arguments of a call.
@@ -59,34 +60,41 @@ def moved(typing, pointer, elements):
 
 def _make_multiply(packed: bool, columns: int, asks: bool = True) -> Any:
     @_intrinsic
-    def multiply(typing, a, line_step, b, count, c, pitch, add, added, added_pitch, later, later_step):
+    def multiply(typing, a, line_step, b, count, c, pitch, add, added, added_pitch, later, later_step, pace):
         """ROW_BLOCK rows of c, `pitch` elements apart and `columns` vectors wide, are a @ b, and with `add` that plus `added`.
 
         `b` is a panel of columns of `count` steps; `a` lies in one of rows if `packed`, else the rows lie `line_step` apart. The
-        rows of `added`, which may be those of c, are `added_pitch` apart, 0 for the same row always. If it `asks`, then with each
-        step for `later`, `later_step` elements further each time, and for what the next block needs. Nothing is checked.
+        rows of `added`, which may be those of c, are `added_pitch` apart, 0 for the same row always. Meanwhile it asks for two
+        lines of each step of what will be packed next, at `later` and `later_step` elements apart: `pace` / EACH_STEP lines with
+        each step of the sum. If it `asks`, then for what the next block needs as well. Nothing is checked.
         """
 
         def emit(context, builder, signature, arguments):
-            a, line_step, b, count, c, pitch, add, added, added_pitch, later, later_step = arguments
+            a, line_step, b, count, c, pitch, add, added, added_pitch, later, later_step, pace = arguments
             lanes = _lanes(signature.args[0])
             vectors = _Vectors(builder, a.type.pointee, lanes)
 
             def rows(start, step):
                 return [_at(builder, start, builder.mul(step, ir.Constant(_INT, r))) for r in range(ROW_BLOCK)]
 
-            def fetch(step):
+            def fetch_later(step):
+                """Of many lines at once the processor drops some, and the others keep it from reading what it needs at once."""
+                line = builder.udiv(builder.mul(step, pace), ir.Constant(_INT, EACH_STEP))
+                half = builder.mul(builder.and_(line, ir.Constant(_INT, 1)), ir.Constant(_INT, (columns - 1) * lanes))
+                place = builder.add(builder.mul(builder.lshr(line, ir.Constant(_INT, 1)), later_step), half)
+                vectors.prefetch(_at(builder, later, place), write=False, level=2)
+
+            def fetch_next(step):
                 """Ask for a line of what the next block of rows writes, and for one of what it reads, unless that is packed.
 
-                Of many at once the processor drops some. What is read goes to the L2 cache: rows may lie 4 KiB apart, where the
-                L1 cache has room for those of one block only.
+                What is read goes to the L2 cache: rows may lie 4 KiB apart, where the L1 cache has room for those of one block
+                only.
                 """
                 row = builder.add(builder.and_(step, ir.Constant(_INT, ROW_BLOCK - 1)), ir.Constant(_INT, ROW_BLOCK))
                 if ASKS_WITHIN:
                     lines = ir.Constant(_INT, (1 << (columns - 1).bit_length()) - 1)  # of three vectors the one behind them too
                     vector = builder.and_(builder.udiv(step, ir.Constant(_INT, ROW_BLOCK)), lines)
                     vectors.prefetch(_at(builder, c, builder.mul(row, pitch), builder.mul(vector, ir.Constant(_INT, lanes))))
-                vectors.prefetch(_at(builder, later, builder.mul(step, later_step)), write=False, level=2)
                 if not packed:
                     line = builder.and_(step, ir.Constant(_INT, -lanes))
                     vectors.prefetch(_at(builder, a, builder.mul(row, line_step), line), write=False, level=2)
@@ -100,8 +108,9 @@ def _make_multiply(packed: bool, columns: int, asks: bool = True) -> Any:
                 source = _at(builder, b, builder.mul(loop.index, ir.Constant(_INT, columns * lanes)))
                 values = [vectors.load(_at(builder, source, v * lanes)) for v in range(columns)]
                 step = builder.mul(loop.index, ir.Constant(_INT, lanes if packed else 1))
+                fetch_later(loop.index)
                 if asks:
-                    fetch(loop.index)
+                    fetch_next(loop.index)
                 for line, start in zip(totals, starts):
                     scale = vectors.splat(builder.load(_at(builder, start, step)))
                     for total, value in zip(line, values):
@@ -116,7 +125,7 @@ def _make_multiply(packed: bool, columns: int, asks: bool = True) -> Any:
             return context.get_dummy_value()
 
         integer = types.int64
-        return types.void(a, integer, b, integer, c, integer, types.boolean, added, integer, later, integer), emit
+        return types.void(a, integer, b, integer, c, integer, types.boolean, added, integer, later, integer, integer), emit
 
     return multiply
 
@@ -128,29 +137,29 @@ _multiply_few_rows, _multiply_narrow_few_rows = (_make_multiply(False, columns, 
 
 @jit
 def multiply_block(a: Any, packed: bool, line_step: int, b: Any, narrow: bool, count: int, c: Any, pitch: int, add: bool,
-                   added: Any, added_pitch: int, later: Any, later_step: int) -> None:
+                   added: Any, added_pitch: int, later: Any, later_step: int, pace: int) -> None:
     """The register block of `_make_multiply`, for rows that are packed into a panel or not, and a panel of columns as wide as
     others or, `narrow`, of one vector.
     """
     if narrow:
         if packed:
-            _multiply_narrow_panel(a, line_step, b, count, c, pitch, add, added, added_pitch, later, later_step)
+            _multiply_narrow_panel(a, line_step, b, count, c, pitch, add, added, added_pitch, later, later_step, pace)
         else:
-            _multiply_narrow_rows(a, line_step, b, count, c, pitch, add, added, added_pitch, later, later_step)
+            _multiply_narrow_rows(a, line_step, b, count, c, pitch, add, added, added_pitch, later, later_step, pace)
     elif packed:
-        _multiply_panel(a, line_step, b, count, c, pitch, add, added, added_pitch, later, later_step)
+        _multiply_panel(a, line_step, b, count, c, pitch, add, added, added_pitch, later, later_step, pace)
     else:
-        _multiply_rows(a, line_step, b, count, c, pitch, add, added, added_pitch, later, later_step)
+        _multiply_rows(a, line_step, b, count, c, pitch, add, added, added_pitch, later, later_step, pace)
 
 
 @jit
 def multiply_near(a: Any, line_step: int, b: Any, narrow: bool, count: int, c: Any, pitch: int, add: bool, added: Any,
-                  added_pitch: int) -> None:
-    """`multiply_block` for rows that are not packed, few enough to stay in the L2 cache, with nothing to ask for later."""
+                  added_pitch: int, later: Any, later_step: int, pace: int) -> None:
+    """`multiply_block` for rows that are not packed, few enough to stay in the L2 cache."""
     if narrow:
-        _multiply_narrow_few_rows(a, line_step, b, count, c, pitch, add, added, added_pitch, b, 0)
+        _multiply_narrow_few_rows(a, line_step, b, count, c, pitch, add, added, added_pitch, later, later_step, pace)
     else:
-        _multiply_few_rows(a, line_step, b, count, c, pitch, add, added, added_pitch, b, 0)
+        _multiply_few_rows(a, line_step, b, count, c, pitch, add, added, added_pitch, later, later_step, pace)
 
 
 def transposed(builder: ir.IRBuilder, rows: list[Any]) -> list[Any]:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from lucid_kernels.cpu import _panel_product, blas, gemm
 from lucid_kernels.cpu._microkernels import ROWS, VECTOR_BYTES, VECTORS
-from lucid_kernels.cpu._panels import ROW_BLOCK, ROW_PANEL_BYTES, multiply_block, multiply_near, pointer
+from lucid_kernels.cpu._panels import EACH_STEP, ROW_BLOCK, ROW_PANEL_BYTES, multiply_block, multiply_near, pointer
 from lucid_kernels.cpu.threads import THREADS
 
 each_dtype = pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -126,7 +126,8 @@ def test_multiply_near(narrow: bool, added: str) -> None:
     @numba.njit
     def multiply(a: Any, panel: Any, c: Any, add: bool, more: Any, pitch: int) -> None:
         multiply_near(pointer(c, a.ctypes.data), a.shape[1], pointer(c, panel.ctypes.data), narrow, panel.shape[0],
-                      pointer(c, c.ctypes.data), c.shape[1], add, pointer(c, more.ctypes.data), pitch)
+                      pointer(c, c.ctypes.data), c.shape[1], add, pointer(c, more.ctypes.data), pitch,
+                      pointer(c, panel.ctypes.data), 1, 2 * EACH_STEP // 3)
 
     width = (1 if narrow else VECTORS) * VECTOR_BYTES // 4
     a, panel = normal((ROW_BLOCK, 21), np.float32), normal((21, width), np.float32, 1)
@@ -142,7 +143,8 @@ def test_sums_stay_in_vector_registers(packed: bool, narrow: bool) -> None:
     @numba.njit
     def multiply(a: Any, b: Any, c: Any, count: int) -> None:
         panel, target = pointer(c, b.ctypes.data), pointer(c, c.ctypes.data)
-        multiply_block(pointer(c, a.ctypes.data), packed, 4, panel, narrow, count, target, c.shape[1], False, target, 0, panel, 0)
+        multiply_block(pointer(c, a.ctypes.data), packed, 4, panel, narrow, count, target, c.shape[1], False, target, 0, panel, 0,
+                       EACH_STEP)
 
     vectors = 1 if narrow else VECTORS
     width = vectors * VECTOR_BYTES // 4
