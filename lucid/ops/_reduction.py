@@ -55,7 +55,7 @@ def within(input: Tensor, low: float, high: float) -> bool:
     if not array.size:
         return True
     smallest, largest = (run(name, (array,), {"axis": None, "keepdims": False}) for name in ("min", "max"))
-    return bool((smallest >= low) & (largest <= high))
+    return bool(run("ge", (smallest, low)) & run("le", (largest, high)))
 
 
 def refuse_unordered(name: str, input: Tensor, kinds: str = "c") -> None:

@@ -2,10 +2,10 @@
 from __future__ import annotations
 
 import math
-import sys
 from typing import Any
 
 from .. import _dtypes, _random, backends
+from .._limits import finfo
 from ..autograd.errors import type_name
 from ..tensor import Tensor, wrap
 from ._binomial import binomial_numbers
@@ -63,7 +63,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
         raise RuntimeError("cannot sample n_sample <= 0 samples")
     if not replacement and num_samples > x.shape[-1]:
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
-    if not (x.is_meta or within(x, 0, sys.float_info.max)):
+    if not (x.is_meta or within(x, 0, finfo(x.dtype).max)):
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
     if x.ndim == 1:
         return _draw(x.reshape(1, -1), num_samples, replacement, generator).reshape(num_samples)

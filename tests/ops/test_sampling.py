@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -105,3 +106,14 @@ def test_refused_distributions(device):
                        (NotImplementedError, lambda: lucid.binomial(x.half(), x.half()))):
         with pytest.raises(kind):
             call()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("wrong", [math.inf, -math.inf, math.nan, -1.0])
+def test_refused_weights(wrong, dtype, device):
+    with pytest.raises(RuntimeError, match="inf"):
+        lucid.multinomial(lucid.tensor([1.0, wrong], dtype=dtype, device=device), 1)
+    largest = lucid.tensor([0.0, lucid.finfo(getattr(lucid, dtype)).max], dtype=dtype, device=device)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert lucid.multinomial(largest, 1).tolist() == [1]
