@@ -18,7 +18,8 @@ from .gather_scatter import gather_op
 from .joining import cat
 
 __all__ = ()  # a function of nn.functional only
-_INDICES, _WEIGHTS = ("int64", "int32"), ("float16", "bfloat16", "float32", "float64")
+_INDICES = (_dtypes.int64, _dtypes.int32)
+_WEIGHTS = (_dtypes.float32, _dtypes.float64, _dtypes.float16, _dtypes.bfloat16)
 
 
 def _rule(needs: Sequence[bool], weight: Tensor, indices: Tensor, offsets: Tensor, factors: Tensor | None, scale: Tensor | None
@@ -146,10 +147,10 @@ def _check_mode(mode: str, scale_grad_by_freq: bool, sparse: bool) -> None:
 
 def _check_dtypes(input: Tensor, weight: Tensor, offsets: Tensor | None, factors: Tensor | None) -> None:
     for tensor in (input, offsets):
-        if tensor is not None and tensor.dtype.name not in _INDICES:
+        if tensor is not None and tensor.dtype not in _INDICES:
             raise RuntimeError("Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; "
                                f"but got {type_name(tensor.dtype)} instead (while checking arguments for embedding_bag)")
-    if weight.dtype.name not in _WEIGHTS:
+    if weight.dtype not in _WEIGHTS:
         raise RuntimeError("Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, "
                            f"Float, Double; but got {type_name(weight.dtype)} instead (while checking arguments for "
                            "embedding_bag)")
