@@ -20,10 +20,14 @@ from ._compile import jit, jit_parallel
 from ._layout import Array, contiguous
 from ._microkernels import VECTOR_BYTES
 from ._panels import COLUMN_PANEL_BYTES, EACH_STEP, ROW_BLOCK, moved, multiply_near, pack_columns, pointer
+from .threads import THREADS
 
 # Channels that are added up at a time: their panel, 32 KiB, stays in the L1 cache for all results.
 _DEPTH_BYTES = 1024
 _PANELS = 16  # of a task
+# Where images and runs make less tasks for each thread, channels are shared too, as many blocks of them at least by a task: each
+# packs the pixels anew.
+_TASKS_OF_A_THREAD, _BLOCKS = 4, 8
 _LINE = 64  # bytes of a cache line
 # Elements of the weight for each of the planes of an image, from which on images are put side by side, for a single product: to
 # add a product to the sum takes longer then.
@@ -44,14 +48,15 @@ def run_of(index: int, positions: int, width: int) -> tuple[int, int]:
 
 
 @jit_parallel
-def _convolve(x: Any, channels: int, positions: int, weight: Any, bias: Any, block: int, y: Any) -> None:
-    """Flat y (N, O, P) from flat x (N, C, P), weight (O, C), and bias (O, panel width), or empty."""
+def _convolve(x: Any, channels: int, positions: int, weight: Any, bias: Any, block: int, parts: int, y: Any) -> None:
+    """Flat y (N, O, P) from flat x (N, C, P), weight (O, C), and bias (O, panel width), or empty; `parts` tasks share O."""
     item, out_channels = x.itemsize, y.size * channels // x.size
     width, lanes = COLUMN_PANEL_BYTES // item, VECTOR_BYTES // item
     runs, blocks = run_count(positions, width), out_channels // ROW_BLOCK
-    for task in numba.prange(x.size // (channels * positions) * runs):
-        n = np.int64(task) // runs
-        first, last = run_of(np.int64(task) % runs, positions, width)
+    for task in numba.prange(x.size // (channels * positions) * runs * parts):
+        part, n = np.int64(task) % parts, np.int64(task) // (parts * runs)
+        first, last = run_of(np.int64(task) // parts % runs, positions, width)
+        first_block, last_block = part * blocks // parts, (part + 1) * blocks // parts
         room = np.empty(block * width + _LINE // item, x.dtype)
         for start in range(first, last, width):
             narrow = last - start <= lanes
@@ -64,12 +69,12 @@ def _convolve(x: Any, channels: int, positions: int, weight: Any, bias: Any, blo
                 pixels = pointer(x, x.ctypes.data + ((n * channels + c) * positions + j) * item)
                 pack_columns(pixels, 1, positions, have, count, have, lanes, panel)
                 following = moved(pixels, width if start + width < last else 0)
-                for b in range(blocks):
+                for b in range(last_block - first_block):
                     # Both lines of aligned pixels; of others the last two of three: the first was the last of the panel before.
-                    first_asked = b * count // blocks
+                    first_asked = b * count // (last_block - first_block)
                     asked = moved(following, first_asked * positions + lanes - 1)
-                    pace = 2 * ((b + 1) * count // blocks - first_asked) * EACH_STEP // count
-                    row = b * ROW_BLOCK
+                    pace = 2 * ((b + 1) * count // (last_block - first_block) - first_asked) * EACH_STEP // count
+                    row = (first_block + b) * ROW_BLOCK
                     taps = pointer(x, weight.ctypes.data + (row * channels + c) * item)
                     target = pointer(x, y.ctypes.data + ((n * out_channels + row) * positions + j) * item)
                     added, pitch = target, positions
@@ -92,7 +97,10 @@ def convolve(x: Array, weight: Array, bias: Array, y: Array) -> None:
     rows = contiguous(weight.reshape(out_channels, channels))
     block = -(-channels // -(-channels // (_DEPTH_BYTES // x.itemsize)))
     biases = np.repeat(bias, width) if bias.any() else bias[:0]
-    _convolve(x.reshape(-1), channels, x.shape[2] * x.shape[3], rows, biases, block, y.reshape(-1))
+    positions = x.shape[2] * x.shape[3]
+    tasks, wanted = len(x) * run_count(positions, width), _TASKS_OF_A_THREAD * THREADS.value if THREADS.value > 1 else 1
+    parts = max(1, min(-(-wanted // tasks), out_channels // (_BLOCKS * ROW_BLOCK)))
+    _convolve(x.reshape(-1), channels, positions, rows, biases, block, parts, y.reshape(-1))
 
 
 def grad_weight(g: Array, x: Array, dweight: Array) -> None:

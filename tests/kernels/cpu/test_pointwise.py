@@ -34,12 +34,14 @@ def test_values(plane: Any, channels: int, dtype: Any) -> None:
 
 
 @each_dtype
-def test_bits_do_not_depend_on_threads(dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    x, weight, bias = normal((2, 300, 30, 31), dtype), normal((24, 300, 1, 1), dtype, 1), normal((24,), dtype, 2)
+@pytest.mark.parametrize("out_channels", [24, 200])
+def test_bits_do_not_depend_on_threads(out_channels: int, dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More channels are shared by tasks, in parts of different sizes."""
+    x, weight, bias = (normal(shape, dtype) for shape in ((2, 300, 30, 31), (out_channels, 300, 1, 1), (out_channels,)))
     results = []
     for threads in (1, 2, 5):
         monkeypatch.setattr(THREADS, "value", threads)
-        y = np.empty((2, 24, 30, 31), dtype)
+        y = np.full((2, out_channels, 30, 31), np.nan, dtype)
         _pointwise.convolve(x, weight, bias, y)
         results.append(y)
     np.testing.assert_array_equal(results[1], results[0])
