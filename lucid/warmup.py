@@ -304,6 +304,7 @@ def _products(dtype: Any, device: str, sizes: Sequence[int]) -> None:
     matrix = _random(256, 256, like=(dtype, device))
     for columns in (256, 260, 32):  # one for each of the ways to multiply large matrices
         (matrix @ _random(256, columns, like=(dtype, device))).square().sum().backward()
+    F.linear(_random(4, 1024, like=(dtype, device)), _random(256, 1024, like=(dtype, device))).square().sum().backward()
 
 
 def _recurrent(dtype: Any, device: str, sizes: Sequence[int]) -> None:

@@ -1,4 +1,6 @@
-"""Products of matrices: those of linear layers and of their gradients, in a transformer and of 64 samples, and a square one."""
+"""Products of matrices: those of linear layers and of their gradients, in a transformer, of 64 and of a few samples, and a square
+one.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +22,9 @@ SIZES = {
     "input gradient 64x128x3136": ((64, 128, 3136), (False, False)),
     "linear 64x512x64": ((64, 512, 64), (False, True)),
     "linear 16x1024x1024": ((16, 1024, 1024), (False, True)),
+    "linear 1x4096x4096": ((1, 4096, 4096), (False, True)),
+    "linear 4x1024x1024": ((4, 1024, 1024), (False, True)),
+    "input gradient 4x1024x1024": ((4, 1024, 1024), (False, False)),
     "square 2048": ((2048, 2048, 2048), (False, False)),
 }
 

@@ -31,6 +31,10 @@ VECTORS = 2 if _WIDE else 3
 DOT_ROWS = 4
 DOT_TAPS = 6 if _WIDE else 3
 
+# `multiply_few` computes FEW_ROWS rows of FEW_VECTORS vectors: 24 (8) sums.
+FEW_ROWS = 4
+FEW_VECTORS = 6 if _WIDE else 2
+
 # `multiply_run` computes one row of RUN_VECTORS vectors: as many sums as hide the latency of an addition. `dot_run` computes the
 # products of one row with RUN_TAPS rows: those of 3x3 taps.
 RUN_VECTORS = 8
@@ -245,6 +249,7 @@ def _make_multiply(row_count: int, vector_count: int) -> Any:
 
 
 multiply_block = _make_multiply(ROWS, VECTORS)
+multiply_few = _make_multiply(FEW_ROWS, FEW_VECTORS)
 multiply_run = _make_multiply(1, RUN_VECTORS)
 
 

@@ -15,7 +15,7 @@ import numba
 import numpy as np
 from numba import types
 
-from . import _panel_product, blas
+from . import _few_rows, _panel_product, blas
 from ._address import address_of
 from ._compile import jit_parallel
 from ._pool import empty
@@ -89,6 +89,13 @@ def _side(length: int, parts: int) -> int:
 def matmul(a: Array, b: Array, bias: Array | None = None, out: Array | None = None) -> Array:
     """``a @ b + bias`` of float32 or float64 matrices and a contiguous vector, on all threads; `out` is contiguous."""
     (a, flag_a, lda), (b, flag_b, ldb) = _layout(a), _layout(b)
+    if _few_rows.suits(a, b):
+        return _few_rows.matmul(a, b, bias, out)
+    if b.shape[1] == 1 and _few_rows.suits(b.T, a.T):
+        row = _few_rows.matmul(b.T, a.T, None, None if out is None else out.T)
+        if bias is not None:
+            row += bias
+        return row.T
     if _panel_product.suits(a, b):
         return _panel_product.matmul(a, b, bias, out)
     result: Array

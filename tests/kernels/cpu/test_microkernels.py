@@ -15,6 +15,8 @@ from lucid_kernels.cpu._microkernels import (
     DOT_ROWS,
     DOT_SUMS,
     DOT_TAPS,
+    FEW_ROWS,
+    FEW_VECTORS,
     ROWS,
     VECTOR_BYTES,
     VECTORS,
@@ -22,12 +24,18 @@ from lucid_kernels.cpu._microkernels import (
     copy_rows,
     dot_block,
     multiply_block,
+    multiply_few,
 )
 
 
 @numba.njit
 def multiply(columns, start, taps, weight, bias, out, out_start, pitch, accumulate):
     multiply_block(columns, start, taps, weight, bias, out, out_start, pitch, accumulate)
+
+
+@numba.njit
+def multiply_by_few(columns, start, taps, weight, bias, out, out_start, pitch, accumulate):
+    multiply_few(columns, start, taps, weight, bias, out, out_start, pitch, accumulate)
 
 
 @numba.njit
@@ -56,24 +64,26 @@ def test_registers_are_those_of_the_processor_that_numba_compiles_for() -> None:
         assert run.stdout.strip() == expected
 
 
-def call_multiply(dtype: Any, accumulate: bool = False) -> tuple[np.ndarray, np.ndarray]:
+def call_multiply(function: Any, dtype: Any, accumulate: bool = False) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
-    block = VECTORS * VECTOR_BYTES // np.dtype(dtype).itemsize
+    rows, vectors = (ROWS, VECTORS) if function is multiply else (FEW_ROWS, FEW_VECTORS)
+    block = vectors * VECTOR_BYTES // np.dtype(dtype).itemsize
     columns, taps = rng.normal(size=200).astype(dtype), np.array([0, 7, 31, 90])
-    weight, bias, out = (rng.normal(size=s).astype(dtype) for s in ((4, ROWS), ROWS, ROWS * 50 + 64))
+    weight, bias, out = (rng.normal(size=s).astype(dtype) for s in ((4, rows), rows, rows * 100 + 64))
     expected = out.copy()
-    for r in range(ROWS):
+    for r in range(rows):
         total = sum(weight[k, r] * columns[3 + tap : 3 + tap + block] for k, tap in enumerate(taps))
-        target = expected[5 + 50 * r : 5 + 50 * r + block]
+        target = expected[5 + 100 * r : 5 + 100 * r + block]
         target[:] = total + (target if accumulate else bias[r])
-    multiply(columns, 3, taps, weight, bias, out, 5, 50, accumulate)
+    function(columns, 3, taps, weight, bias, out, 5, 100, accumulate)
     return out, expected
 
 
 @each_dtype
 @pytest.mark.parametrize("accumulate", [False, True])
-def test_multiply_block(dtype: Any, accumulate: bool) -> None:
-    out, expected = call_multiply(dtype, accumulate)
+@pytest.mark.parametrize("function", [multiply, multiply_by_few], ids=["multiply_block", "multiply_few"])
+def test_multiply(function: Any, dtype: Any, accumulate: bool) -> None:
+    out, expected = call_multiply(function, dtype, accumulate)
     np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-5)
 
 
@@ -118,13 +128,13 @@ def innermost(function: Any) -> str:
     return max(blocks, key=lambda block: len(re.findall(r"vfmadd|fmla", block)))
 
 
-@pytest.mark.parametrize(("function", "products"), [(multiply, ROWS * VECTORS), (dot, DOT_ROWS * DOT_TAPS)],
-                         ids=["multiply_block", "dot_block"])
+@pytest.mark.parametrize(("function", "products"), [(multiply, ROWS * VECTORS), (multiply_by_few, FEW_ROWS * FEW_VECTORS),
+                                                    (dot, DOT_ROWS * DOT_TAPS)], ids=["multiply_block", "multiply_few", "dot_block"])
 def test_sums_stay_in_vector_registers(function: Any, products: int) -> None:
-    if function is multiply:
-        call_multiply(np.float32)
-    else:
+    if function is dot:
         test_dot_block(np.float32, 17)
+    else:
+        call_multiply(function, np.float32)
     loop = innermost(function)
     if "vfmadd" not in loop:
         pytest.skip("written for x86")
