@@ -20,6 +20,8 @@ THREADS_IN_OPENBLAS_FROM = 1 << 18
 TILES_FROM = 1 << 20
 # The same for products of few rows: OpenBLAS takes 2 to 8 times as long.
 FEW_ROWS_FROM, _FEW_ROWS = 1 << 18, 8
+# Sums of one product each: from here on BLAS takes 3 to 5 times as long as a multiplication.
+_OUTER_FROM = 1 << 10
 SMALLEST = 32  # rows or columns of a product that threads share
 
 
@@ -111,9 +113,10 @@ def matmul(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None = None, out: np
     """
     if a.ndim == 2 and b.ndim == 2:
         work = a.size * b.shape[1]
+        if a.shape[1] == b.shape[0] == 1 and work >= _OUTER_FROM:
+            multiply = _elementwise().mul if work > THREADS_IN_OPENBLAS_FROM else np.multiply
+            return _plus(multiply(a, b, out=out), bias)
         if work > THREADS_IN_OPENBLAS_FROM:
-            if a.shape[1] == b.shape[0] == 1:  # BLAS takes 15 times as long for sums of one product
-                return _plus(np.multiply(a, b, out=out), bias)
             least = FEW_ROWS_FROM if len(a) <= _FEW_ROWS else TILES_FROM
             if work >= least and a.shape[1] == b.shape[0] and _shared(a, b):
                 return _gemm().matmul(a, b, bias, out)
@@ -145,3 +148,8 @@ def _shared(a: np.ndarray, b: np.ndarray) -> bool:
 @functools.cache
 def _gemm() -> Any:
     return importlib.import_module(".gemm", __package__)
+
+
+@functools.cache
+def _elementwise() -> Any:
+    return importlib.import_module(".elementwise", __package__)

@@ -19,7 +19,8 @@ def _normal(shape, dtype=np.float64):
 
 
 @pytest.mark.parametrize("shapes", [((3, 4), (4, 5)), ((64, 512), (512, 64)), ((300, 200), (200, 300)), ((0, 3), (3, 2)),
-                                    ((2, 3, 4), (4, 5)), ((4,), (4, 2)), ((2, 3, 4), (2, 4, 3))], ids=str)
+                                    ((2, 3, 4), (4, 5)), ((4,), (4, 2)), ((40, 1), (1, 50)), ((600, 1), (1, 500)),
+                                    ((2, 3, 4), (2, 4, 3))], ids=str)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
 def test_product_is_numpys(shapes, dtype):
     rng = np.random.default_rng(0)
