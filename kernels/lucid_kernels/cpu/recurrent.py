@@ -227,10 +227,13 @@ _SIDE = Side(
 
 
 def _operand(matrix: Array, batch_sizes: Sequence[int]) -> Array | PackedColumns:
-    """What the steps multiply by: packed once if that is worth it; a copy by rows for OpenBLAS, which else turns it each time."""
+    """What the steps multiply by: packed once if that is worth it; a copy by rows for OpenBLAS, which else turns it each time.
+
+    One row is multiplied with the matrix as it lies.
+    """
     if len(batch_sizes) >= _LEAST_STEPS and suits(matrix, batch_sizes[0]):
         return PackedColumns(matrix)
-    return contiguous(matrix)
+    return matrix if batch_sizes[0] == 1 else contiguous(matrix)
 
 
 def _delivered(results: Sequence[Array | None], out: Sequence[Array | None]) -> tuple[Array | None, ...]:
