@@ -19,6 +19,8 @@ from ._pool import empty
 from .blas import TILES_FROM
 
 Array = np.ndarray[Any, Any]
+# Fewer rows are multiplied with the matrix as it lies in less time than a block that is filled up.
+LEAST_ROWS = 4
 # Multiply-adds of one iteration of a parallel loop: 10 us.
 _SHARE = 1 << 19
 
@@ -52,7 +54,7 @@ def _multiply(a: int, rows: int, depth: int, packed: int, each: int, c: Any) -> 
 
 def suits(b: Array, rows: int) -> bool:
     """Whether products of `rows` rows with `b` are faster by `PackedColumns`; small ones of less than a block are not."""
-    enough = rows >= ROW_BLOCK or (rows > 1 and rows * b.size >= TILES_FROM)
+    enough = rows >= ROW_BLOCK or (rows >= LEAST_ROWS and rows * b.size >= TILES_FROM)
     return VECTOR_BYTES == WIDE and enough and b.size > 0 and b.dtype.char in "fd"
 
 

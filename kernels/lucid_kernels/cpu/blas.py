@@ -18,8 +18,8 @@ THREADS_IN_OPENBLAS_FROM = 1 << 18
 # From here on our own products take 0.5 to 0.85 of the time on two threads. Below, up to 14 us of work, they gain little, and
 # small nets need not compile them (1.3 s with no cache).
 TILES_FROM = 1 << 20
-# The same for products of few rows: OpenBLAS takes 2 to 8 times as long.
-FEW_ROWS_FROM, _FEW_ROWS = 1 << 18, 8
+# The same for products of few rows with contiguous columns: OpenBLAS takes 2 to 8 times as long.
+FEW_ROWS_FROM, FEW_ROWS = 1 << 18, 8
 # Sums of one product each: from here on BLAS takes 3 to 5 times as long as a multiplication.
 _OUTER_FROM = 1 << 10
 SMALLEST = 32  # rows or columns of a product that threads share
@@ -117,7 +117,7 @@ def matmul(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None = None, out: np
             multiply = _elementwise().mul if work > THREADS_IN_OPENBLAS_FROM else np.multiply
             return _plus(multiply(a, b, out=out), bias)
         if work > THREADS_IN_OPENBLAS_FROM:
-            least = FEW_ROWS_FROM if len(a) <= _FEW_ROWS else TILES_FROM
+            least = FEW_ROWS_FROM if len(a) <= FEW_ROWS and b.strides[0] == b.itemsize else TILES_FROM
             if work >= least and a.shape[1] == b.shape[0] and _shared(a, b):
                 return _gemm().matmul(a, b, bias, out)
             with one_thread:

@@ -16,7 +16,7 @@ from lucid_kernels.recurrence import Side, backward, forward
 from . import _math, blas
 from ._compile import jit_exact, jit_parallel
 from ._layout import Array, contiguous, deliver, outputs, row_chunk, upcast_half
-from ._packed_product import PackedColumns, suits
+from ._packed_product import LEAST_ROWS, PackedColumns, suits
 from ._pool import empty
 
 _LEAST_STEPS = 4  # for which a weight is packed
@@ -229,11 +229,13 @@ _SIDE = Side(
 def _operand(matrix: Array, batch_sizes: Sequence[int]) -> Array | PackedColumns:
     """What the steps multiply by: packed once if that is worth it; a copy by rows for OpenBLAS, which else turns it each time.
 
-    One row is multiplied with the matrix as it lies.
+    One row, and a few with a large matrix (`_few_rows`), are multiplied with it as it lies: 0.4 to 0.9 of the time.
     """
-    if len(batch_sizes) >= _LEAST_STEPS and suits(matrix, batch_sizes[0]):
+    rows, many = batch_sizes[0], len(batch_sizes) >= _LEAST_STEPS
+    if many and suits(matrix, rows):
         return PackedColumns(matrix)
-    return matrix if batch_sizes[0] == 1 else contiguous(matrix)
+    few = rows < LEAST_ROWS if many else rows <= blas.FEW_ROWS
+    return matrix if rows == 1 or (few and rows * matrix.size >= blas.FEW_ROWS_FROM) else contiguous(matrix)
 
 
 def _delivered(results: Sequence[Array | None], out: Sequence[Array | None]) -> tuple[Array | None, ...]:

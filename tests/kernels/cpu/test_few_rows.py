@@ -80,7 +80,7 @@ def test_narrow_matrices_and_many_rows_do_not_suit() -> None:
 
 @pytest.mark.skipif(blas.one_thread.unknown, reason="NumPy uses another BLAS than OpenBLAS")
 @each_dtype
-@pytest.mark.parametrize("shape", [(4, 300, 400), (1200, 900, 1)], ids=str)
+@pytest.mark.parametrize("shape", [(4, 600, 500), (1200, 900, 1)], ids=str)
 def test_products_with_few_rows_or_one_column_go_here(shape: Any, dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     taken, original = [], _few_rows.matmul
     monkeypatch.setattr(_few_rows, "matmul", lambda a, *others: (taken.append(len(a)), original(a, *others))[1])
@@ -90,3 +90,12 @@ def test_products_with_few_rows_or_one_column_go_here(shape: Any, dtype: Any, mo
         assert out is None or np.shares_memory(y, out)
         np.testing.assert_allclose(y, a.astype(np.float64) @ b + bias, rtol=0, atol=1e-3)
     assert taken == [min(shape[0], 4) if shape[2] > 1 else 1] * 2
+
+
+@pytest.mark.skipif(blas.one_thread.unknown, reason="NumPy uses another BLAS than OpenBLAS")
+def test_smaller_products_go_here_where_columns_are_contiguous(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken, original = [], _few_rows.matmul
+    monkeypatch.setattr(_few_rows, "matmul", lambda a, b, *others: (taken.append(b.flags.f_contiguous), original(a, b, *others))[1])
+    for columns in (True, False):
+        blas.matmul(*operands(3, 300, 400, np.float32, columns)[:2])
+    assert taken == [True]
