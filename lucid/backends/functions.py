@@ -362,8 +362,8 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
             parts = (np.argpartition(keys, length - k, axis)[(*lead, slice(length - k, None))] if largest else
                      np.argpartition(keys, k - 1, axis)[(*lead, slice(k))])
             parts = np.sort(parts, axis)  # so that equal elements come in the order of their indices
-            best = order(np.take_along_axis(x, parts, axis), axis, largest)
-            indices = np.take_along_axis(parts, best, axis)
+            best = order(x[spot(parts, axis)], axis, largest)
+            indices = parts[spot(best, axis)]
         else:
             indices = order(x, axis, largest)[(*lead, slice(k))]
         return x[spot(indices, axis)], indices
