@@ -40,9 +40,9 @@ from ._sliding import valid_range
 # Bytes of the images and of the sums of a band of output rows, in an L1 cache of 32 KiB or more: a plane of 56x56 is one band.
 _BAND_BYTES = 28 << 10
 _BLOCK_BYTES = RUN_VECTORS * VECTOR_BYTES
-# How wide results may be for `_depthwise_lanes`, in vectors, where the loops here read the planes as they are: those over one slice,
-# and those over several. Others take 1.4 to 2.3 times as long.
-_NARROW, _WIDE = 0.75, 2
+# How wide results may be for `_depthwise_lanes`, in vectors, where the loops here read the planes as they are: those of up to 5x5
+# taps, of 7x7 taps, and those over several slices. Others take 1.4 to 2.3 times as long.
+_NARROW, _WHOLE, _WIDE = 0.75, 1, 2
 
 
 class _Cut(NamedTuple):
@@ -215,7 +215,8 @@ def _is_spread(window: Window) -> bool:
 
 def _is_filter(window: Window) -> bool:
     """Whether `_filter_planes` has the microkernel."""
-    return window.dh == 1 and window.sh == window.sw and (window.kh, window.sh) in {(3, 1), (5, 1), (7, 1), (3, 2), (5, 2)}
+    undilated = window.dh == 1 and (window.sw == 1 or window.dw == 1)
+    return undilated and window.sh == window.sw and (window.kh, window.sh) in {(3, 1), (5, 1), (7, 1), (3, 2), (5, 2)}
 
 
 def _is_correlated(window: Window) -> bool:
@@ -223,11 +224,13 @@ def _is_correlated(window: Window) -> bool:
     return window[:4] in {(3, 3, 1, 1), (3, 3, 2, 2)} and (window.dh, window.dw) == (1, 1)
 
 
-def _widest(depth: int, read_as_they_are: bool) -> float:
+def _widest(window: Window, depth: int, read_as_they_are: bool) -> float:
     """How many vectors wide results of `depth` slices may be for `_depthwise_lanes`."""
     if not read_as_they_are:
         return math.inf
-    return _WIDE if depth > 1 else _NARROW
+    if depth > 1:
+        return _WIDE
+    return _WHOLE if window.kh == 7 else _NARROW
 
 
 @jit_parallel
@@ -316,7 +319,7 @@ def convolve_volumes(x: Array, weight: Array, bias: Array, window: Window, slice
 
     slices (OD, KD) are those of the input that the taps of a slice of the result meet, -1 for none.
     """
-    if lanes.suits(x.shape, y.shape, x.itemsize, _widest(weight.shape[1], _is_filter(window))):
+    if lanes.suits(x.shape, y.shape, x.itemsize, _widest(window, weight.shape[1], _is_filter(window))):
         lanes.convolve(x, weight, bias, window, slices, y)
         return
     # Tasks are large enough for a launch; a single one is none.
@@ -335,7 +338,7 @@ def grad_input_volumes(g: Array, weight: Array, window: Window, slices: Slices, 
 
     slices (D, KD) are those of g that the taps of a slice of dx meet, -1 for none.
     """
-    widest = _widest(weight.shape[1], _is_filter(window) or _is_spread(window))
+    widest = _widest(window, weight.shape[1], _is_filter(window) or _is_spread(window))
     if lanes.suits(dx.shape, g.shape, g.itemsize, widest):
         lanes.grad_input(g, weight, window, slices, dx)
         return
@@ -378,7 +381,7 @@ def depthwise_grad_input(g: Array, weight: Array, window: Window, dx: Array) -> 
 def depthwise_grad_weight(g: Array, x: Array, window: Window, dweight: Array) -> None:
     """Fill dweight (O, 1, KH, KW) from g (N, O, OH, OW) and x (N, C, H, W)."""
     volumes, upstream = ((*array.shape[:2], 1, *array.shape[2:]) for array in (x, g))
-    if lanes.suits(volumes, upstream, x.itemsize, _widest(1, _is_correlated(window))):
+    if lanes.suits(volumes, upstream, x.itemsize, _widest(window, 1, _is_correlated(window))):
         lanes.grad_weight(g, x, window, dweight)
         return
     each = max(1, PARALLEL_FROM // (g.size // g.shape[1]))

@@ -17,8 +17,8 @@ from numba.core import cgutils
 
 from ._microkernels import _INT, VECTOR_BYTES, _at, _data, _intrinsic, _Vectors
 
-# Rows of results in registers at a time. A multiply-add takes four cycles and two start in each: with 4 rows 7x7 taps took 1.6 times
-# as long, 3x3 taps 1.3 times. 7 divide the planes of most networks for images of 224 pixels. 16 registers have room for 4.
+# Rows of results in registers at a time. A multiply-add takes four cycles and two start in each: with 4 rows 7x7 taps took 1.6
+# times as long, 3x3 taps 1.3 times. 7 divide the planes of most networks for images of 224 pixels. 16 registers have room for 4.
 _ROWS = 7 if VECTOR_BYTES == 64 else 4
 _LANE = ir.IntType(32)
 
@@ -58,7 +58,10 @@ class _Plane:
         return _at(self.builder, self.start, self.builder.mul(number, self.width))
 
     def prefetch(self, number: Any, count: int, column: Any, ahead: Any, *, write: bool) -> None:
-        """Ask for what is `ahead` elements from a column of `count` rows: where there is nothing, the processor would look for long."""
+        """Ask for what is `ahead` elements from a column of `count` rows, in the plane or next to it.
+
+        Not elsewhere: for an address where nothing is the processor looks for long.
+        """
         row = self.place(number)
         for _ in range(count):
             self.vectors.prefetch(_at(self.builder, row, column, ahead), write)
@@ -83,7 +86,8 @@ def _make_filter(height: int, stride: int) -> Any:
         """Fill the plane of y from `y_start` on with bias plus the products of the taps, or with `accumulate` add these to it.
 
         Tap (a, b) is weight[weight_start + a * columns + b]; for the output (i, j) it meets the pixel (stride * i + a - top,
-        stride * j + b * dilation - left). `spare` has `x_width` zeros, and behind them `y_width` elements that are overwritten.
+        stride * j + b * dilation - left). With a stride of 2 neighbouring taps share what is loaded, and the dilation is 1.
+        `spare` has `x_width` zeros, and behind them `y_width` elements that are overwritten.
         Nothing is checked.
         """
         integer = types.int64
@@ -118,19 +122,29 @@ def _make_filter(height: int, stride: int) -> Any:
                     with builder.if_then(arguments[15]):
                         for total, target in zip(totals, written):
                             builder.store(vectors.load_masked(target, reached), total)
-                    with cgutils.for_range(builder, columns) as loop:
-                        tapped = builder.sub(builder.add(column, builder.mul(loop.index, dilation)), left)
+
+                    def add_columns(tap: Any, count: int) -> None:
+                        """Add the products of `count` columns of taps, which share what is loaded."""
+                        tapped = builder.sub(builder.add(column, builder.mul(tap, dilation)), left)
                         masks = [pixels.inside(builder.add(tapped, _constant(part * lanes))) for part in range(stride)]
-                        taps = [_at(builder, weight, loop.index, builder.mul(columns, _constant(a))) for a in range(height)]
-                        scales = [vectors.splat(builder.load(tap)) for tap in taps]
+                        scales = [[vectors.splat(builder.load(_at(builder, weight, tap, builder.mul(columns, _constant(a)), b)))
+                                   for a in range(height)] for b in range(count)]
                         for i, row in enumerate(rows):
                             parts = [vectors.load_masked(_at(builder, row, tapped, part * lanes), mask)
                                      for part, mask in enumerate(masks)]
-                            value = parts[0] if stride == 1 else vectors.every_second(*parts)
-                            for a in range(height):
-                                r, rest = divmod(i - a, stride)
-                                if rest == 0 and 0 <= r < _ROWS:
-                                    vectors.add_product(totals[r], value, scales[a])
+                            for b in range(count):
+                                value = parts[0] if stride == 1 else vectors.every_second(*parts, b)
+                                for a in range(height):
+                                    r, rest = divmod(i - a, stride)
+                                    if rest == 0 and 0 <= r < _ROWS:
+                                        vectors.add_product(totals[r], value, scales[b][a])
+
+                    paired = builder.and_(columns, _constant(-stride))
+                    with _for_steps(builder, paired, stride) as (tap, _):
+                        add_columns(tap, stride)
+                    if stride == 2:
+                        with builder.if_then(builder.icmp_signed("<", paired, columns)):
+                            add_columns(paired, 1)
                     for total, target in zip(totals, written):
                         vectors.store_reached(builder.load(total), target, reached, full)
             return context.get_dummy_value()
@@ -152,8 +166,8 @@ def _make_correlate(stride: int) -> Any:
                          sums):
         """sums[3 * a + b] = sum of g(i, j) * x(stride * i + a - top, stride * j + b - left) over a plane of g, for 3x3 taps.
 
-        `sums` has room for whole vectors (RUN_SUMS). The planes that come next are `g_ahead` and `x_ahead` elements away; there are
-        `x_width` zeros. Nothing is checked.
+        `sums` has room for whole vectors (RUN_SUMS). The planes that come next are `g_ahead` and `x_ahead` elements away.
+        There are `x_width` zeros. Nothing is checked.
         """
         integer = types.int64
         signature = types.void(g, *(integer,) * 4, x, *(integer,) * 6, zeros, sums)
@@ -183,8 +197,8 @@ def _make_correlate(stride: int) -> Any:
                         pixels.prefetch(above, stride * count, there, x_ahead, write=False)
                     reached = upstream.inside(j)
                     values = [vectors.load_masked(_at(builder, row, j), reached) for row in sources]
-                    for b in range(3):
-                        column = builder.sub(builder.add(beneath, _constant(b)), left)
+                    for taken in range(0, 3, stride):  # one column of taps, or two that share loads
+                        column = builder.sub(builder.add(beneath, _constant(taken)), left)
                         masks = [pixels.inside(builder.add(column, _constant(part * lanes))) for part in range(stride)]
                         # An inf or NaN in a pixel that no g meets would make NaN of the zero in its lane.
                         if stride == 1:
@@ -192,13 +206,14 @@ def _make_correlate(stride: int) -> Any:
                         for i, row in enumerate(rows):
                             parts = [vectors.load_masked(_at(builder, row, column, part * lanes), mask)
                                      for part, mask in enumerate(masks)]
-                            pixel = parts[0]
-                            if stride == 2:
-                                pixel = builder.select(reached, vectors.every_second(*parts), vectors.zero)
-                            for a in range(3):
-                                r, rest = divmod(i - a, stride)
-                                if rest == 0 and 0 <= r < count:
-                                    vectors.add_product(totals[a][b], pixel, values[r])
+                            for b in range(taken, min(3, taken + stride)):
+                                pixel = parts[0]
+                                if stride == 2:
+                                    pixel = builder.select(reached, vectors.every_second(*parts, b - taken), vectors.zero)
+                                for a in range(3):
+                                    r, rest = divmod(i - a, stride)
+                                    if rest == 0 and 0 <= r < count:
+                                        vectors.add_product(totals[a][b], pixel, values[r])
 
             whole = builder.sub(upstream.height, builder.srem(upstream.height, _constant(_ROWS)))
             with _for_steps(builder, whole, _ROWS) as (first, _):
