@@ -148,6 +148,19 @@ def test_inf_that_no_gradient_meets_stays_away() -> None:
     x[4] = np.inf
     CORRELATIONS[1](surrounded(g), 3, 3, surrounded(x), 5, 5, 0, 0, sums)
     np.testing.assert_array_equal(sums[:9].reshape(3, 3), [[9] * 3, [9] * 3, [np.inf] * 3])
+    x = np.ones((6, 6), np.float32)
+    x[5] = x[:, 5] = np.inf
+    CORRELATIONS[2](surrounded(g[:2, :2]), 2, 2, surrounded(x), 6, 6, 0, 0, sums)
+    np.testing.assert_array_equal(sums[:9], 4)
+
+
+def test_inf_outside_of_the_taps_stays_away() -> None:
+    """Two columns of taps share loads with strides of 2, and an odd number of columns leaves one that shares with nothing."""
+    x = np.ones((5, 6), np.float32)
+    x[:, 5] = np.inf
+    y = np.empty(4 + 2 * OFFSET, np.float32)
+    FILTERS[3, 2](surrounded(x), 5, 6, np.ones(10, np.float32), 3, 1, 0, 0, np.float32(0), y, 2, 2, False)
+    np.testing.assert_array_equal(y[OFFSET:-OFFSET], 9)
 
 
 @pytest.mark.parametrize("function", [FILTERS[3, 1], *CORRELATIONS.values(), SPREADS[3]],
