@@ -133,7 +133,7 @@ def _make_filter(height: int, stride: int) -> Any:
                             parts = [vectors.load_masked(_at(builder, row, tapped, part * lanes), mask)
                                      for part, mask in enumerate(masks)]
                             for b in range(count):
-                                value = parts[0] if stride == 1 else vectors.every_second(*parts, b)
+                                value = parts[0] if stride == 1 else vectors.every_second(parts[0], parts[1], b)
                                 for a in range(height):
                                     r, rest = divmod(i - a, stride)
                                     if rest == 0 and 0 <= r < _ROWS:
@@ -209,7 +209,8 @@ def _make_correlate(stride: int) -> Any:
                             for b in range(taken, min(3, taken + stride)):
                                 pixel = parts[0]
                                 if stride == 2:
-                                    pixel = builder.select(reached, vectors.every_second(*parts, b - taken), vectors.zero)
+                                    pixel = vectors.every_second(parts[0], parts[1], b - taken)
+                                    pixel = builder.select(reached, pixel, vectors.zero)
                                 for a in range(3):
                                     r, rest = divmod(i - a, stride)
                                     if rest == 0 and 0 <= r < count:
