@@ -40,9 +40,10 @@ from ._sliding import valid_range
 # Bytes of the images and of the sums of a band of output rows, in an L1 cache of 32 KiB or more: a plane of 56x56 is one band.
 _BAND_BYTES = 28 << 10
 _BLOCK_BYTES = RUN_VECTORS * VECTOR_BYTES
-# How wide results may be for `_depthwise_lanes`, in vectors, where the loops here read the planes as they are: those over 5x5
-# taps, over 3x3 taps or with strides of 2, over 7x7 taps, and those over several slices. Others take 1.4 to 2.3 times as long.
-_NARROW, _NEARLY_WHOLE, _WHOLE, _WIDE = 0.75, 0.9, 1, 2
+# How wide results may be for `_depthwise_lanes`, in vectors, where the loops here read the planes as they are: those of up to 5x5
+# taps, of 7x7 taps, and those over several slices. Others take 1.4 to 2.3 times as long. The rows of 14 pixels of many networks
+# fill seven eighths of a vector, where the loops here are as fast, without AVX-512 those of 7, where they take 1.6 times as long.
+_NARROW, _WHOLE, _WIDE = 0.75 if VECTOR_BYTES == 64 else 0.9, 1, 2
 
 
 class _Cut(NamedTuple):
@@ -135,6 +136,7 @@ def _filter_planes(x, weight, bias, window, slices, y, first, last):
     kh, kw, stride, _, top, left, _, dilation, _, _ = window
     each, depth = out_channels // channels, slices.shape[1]
     pixels, flat, scales = x.reshape(-1), y.reshape(-1), weight.reshape(-1)
+    spare = np.zeros(width + out_width, x.dtype)
     for p in range(first, last):
         n, o = p // slices_out // out_channels, p // slices_out % out_channels
         target, more = p * out_height * out_width, False
@@ -145,19 +147,19 @@ def _filter_planes(x, weight, bias, window, slices, y, first, last):
             start = (o * depth + d) * kh * kw
             if kh == 3 and stride == 1:
                 filter_3(pixels, plane, height, width, scales, start, kw, dilation, top, left, bias[o], flat, target, out_height,
-                         out_width, more)
+                         out_width, more, spare)
             elif kh == 3:
                 filter_3_strided(pixels, plane, height, width, scales, start, kw, dilation, top, left, bias[o], flat, target,
-                                 out_height, out_width, more)
+                                 out_height, out_width, more, spare)
             elif kh == 5 and stride == 1:
                 filter_5(pixels, plane, height, width, scales, start, kw, dilation, top, left, bias[o], flat, target, out_height,
-                         out_width, more)
+                         out_width, more, spare)
             elif kh == 5:
                 filter_5_strided(pixels, plane, height, width, scales, start, kw, dilation, top, left, bias[o], flat, target,
-                                 out_height, out_width, more)
+                                 out_height, out_width, more, spare)
             else:
                 filter_7(pixels, plane, height, width, scales, start, kw, dilation, top, left, bias[o], flat, target, out_height,
-                         out_width, more)
+                         out_width, more, spare)
             more = True
         if not more:
             flat[target : target + out_height * out_width] = bias[o]
@@ -179,6 +181,7 @@ def _spread_planes(g, weight, window, slices, dx, first, last):
     slices_in, out_height, out_width = g.shape[2:]
     upstream, flat, scales = g.reshape(-1), dx.reshape(-1), weight.reshape(-1)
     taps, depth = window.kh * window.kw, slices.shape[1]
+    spare = np.zeros(out_width + width, g.dtype)
     for p in range(first, last):
         place, more = p // slices_out, False
         for d, number in enumerate(slices[p % slices_out]):
@@ -187,13 +190,13 @@ def _spread_planes(g, weight, window, slices, dx, first, last):
             plane, start = (place * slices_in + number) * out_height * out_width, (place % channels * depth + d) * taps
             if window.kh == 3:
                 spread_3(upstream, plane, out_height, out_width, scales, start, window.ph, window.pw, flat,
-                         p * height * width, height, width, more)
+                         p * height * width, height, width, more, spare)
             elif window.kh == 4:
                 spread_4(upstream, plane, out_height, out_width, scales, start, window.ph, window.pw, flat,
-                         p * height * width, height, width, more)
+                         p * height * width, height, width, more, spare)
             else:
                 spread_5(upstream, plane, out_height, out_width, scales, start, window.ph, window.pw, flat,
-                         p * height * width, height, width, more)
+                         p * height * width, height, width, more, spare)
             more = True
         if not more:
             flat[p * height * width : (p + 1) * height * width] = 0
@@ -213,7 +216,13 @@ def _is_spread(window: Window) -> bool:
 
 def _is_filter(window: Window) -> bool:
     """Whether `_filter_planes` has the microkernel."""
-    return window.dh == 1 and window.sh == window.sw and (window.kh, window.sh) in {(3, 1), (5, 1), (7, 1), (3, 2), (5, 2)}
+    undilated = window.dh == 1 and (window.sw == 1 or window.dw == 1)
+    return undilated and window.sh == window.sw and (window.kh, window.sh) in {(3, 1), (5, 1), (7, 1), (3, 2), (5, 2)}
+
+
+def _is_correlated(window: Window) -> bool:
+    """Whether `_correlate_channels` has the microkernel."""
+    return window[:4] in {(3, 3, 1, 1), (3, 3, 2, 2)} and (window.dh, window.dw) == (1, 1)
 
 
 def _widest(window: Window, depth: int, read_as_they_are: bool) -> float:
@@ -222,9 +231,7 @@ def _widest(window: Window, depth: int, read_as_they_are: bool) -> float:
         return math.inf
     if depth > 1:
         return _WIDE
-    if window.kh == 7:
-        return _WHOLE
-    return _NEARLY_WHOLE if window.kh == 3 or window.sh == 2 else _NARROW
+    return _WHOLE if window.kh == 7 else _NARROW
 
 
 @jit_parallel
@@ -269,7 +276,7 @@ def _correlate_channels(g, x, window, dweight, first, last):
     out_channels, out_height, out_width = g.shape[1:]
     out_plane = out_height * out_width
     pixels, flat = x.reshape(-1), g.reshape(-1)
-    sums = np.empty(RUN_SUMS, x.dtype)
+    zeros, sums = np.zeros(width, x.dtype), np.empty(RUN_SUMS, x.dtype)
     totals = np.empty(RUN_SUMS)
     for o in range(first, last):
         totals[:] = 0
@@ -282,10 +289,10 @@ def _correlate_channels(g, x, window, dweight, first, last):
             g_ahead = jump * out_channels * out_plane + (0 if n + 1 < samples else out_plane)
             if window.sh == 1:
                 correlate_planes(flat, source, out_height, out_width, g_ahead, pixels, start, height, width, ahead,
-                                 window.ph, window.pw, sums)
+                                 window.ph, window.pw, zeros, sums)
             else:
                 correlate_planes_strided(flat, source, out_height, out_width, g_ahead, pixels, start, height, width, ahead,
-                                         window.ph, window.pw, sums)
+                                         window.ph, window.pw, zeros, sums)
             totals += sums
         for k in range(9):
             dweight[o, k] = totals[k]
@@ -332,9 +339,7 @@ def grad_input_volumes(g: Array, weight: Array, window: Window, slices: Slices, 
 
     slices (D, KD) are those of g that the taps of a slice of dx meet, -1 for none.
     """
-    widest = _widest(window, weight.shape[1], _is_filter(window))
-    if _is_spread(window):
-        widest = _NARROW if weight.shape[1] == 1 else _WIDE
+    widest = _widest(window, weight.shape[1], _is_filter(window) or _is_spread(window))
     if lanes.suits(dx.shape, g.shape, g.itemsize, widest):
         lanes.grad_input(g, weight, window, slices, dx)
         return
@@ -377,11 +382,11 @@ def depthwise_grad_input(g: Array, weight: Array, window: Window, dx: Array) -> 
 def depthwise_grad_weight(g: Array, x: Array, window: Window, dweight: Array) -> None:
     """Fill dweight (O, 1, KH, KW) from g (N, O, OH, OW) and x (N, C, H, W)."""
     volumes, upstream = ((*array.shape[:2], 1, *array.shape[2:]) for array in (x, g))
-    if lanes.suits(volumes, upstream, x.itemsize, _widest(window, 1, window[:4] == (3, 3, 1, 1))):
+    if lanes.suits(volumes, upstream, x.itemsize, _widest(window, 1, _is_correlated(window))):
         lanes.grad_weight(g, x, window, dweight)
         return
     each = max(1, PARALLEL_FROM // (g.size // g.shape[1]))
-    if window[:4] in {(3, 3, 1, 1), (3, 3, 2, 2)} and (window.dh, window.dw) == (1, 1):
+    if _is_correlated(window):
         _correlate_channels_parallel(g, x, window, dweight.reshape(dweight.shape[0], -1), each)
         return
     cut, images, starts = _plan(window, 1, x.itemsize)

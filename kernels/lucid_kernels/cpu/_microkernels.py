@@ -79,9 +79,10 @@ class _Vectors:
         limit = self.builder.shuffle_vector(limit, ir.Constant(numbers, ir.Undefined), lanes)
         return self.builder.icmp_signed("<", ir.Constant(numbers, list(range(start, start + self.type.count))), limit)
 
-    def every_second(self, one: Any, other: Any) -> Any:
-        """The lanes 0, 2, 4, ... of two vectors, one after the other."""
-        return self.every([one, other])
+    def every_second(self, one: Any, other: Any, first: int = 0) -> Any:
+        """The lanes `first`, `first` + 2, ... of two vectors, one after the other."""
+        lanes = list(range(first, 2 * self.type.count, 2))
+        return self.builder.shuffle_vector(one, other, ir.Constant(ir.VectorType(ir.IntType(32), self.type.count), lanes))
 
     def every(self, parts: list[Any]) -> Any:
         """The first lane of the vectors `parts`, one after the other, and every lane as many further on as they are."""

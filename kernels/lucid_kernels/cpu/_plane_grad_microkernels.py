@@ -24,20 +24,22 @@ def _make_spread(size: int) -> Any:
 
     @_intrinsic
     def spread_plane(typing, g, g_start, g_height, g_width, weight, weight_start, top, left, x, x_start, x_height, x_width,
-                     accumulate):
+                     accumulate, spare):
         """Fill the plane of x from `x_start` on with the products of the taps, or with `accumulate` add them to it.
 
         Tap (a, b) is weight[weight_start + a * size + b]; g(i, j) goes through it to x(2 * i + a - top, 2 * j + b - left).
+        `spare` has `g_width` zeros, and behind them `x_width` elements that are overwritten.
         Nothing is checked.
         """
         integer = types.int64
         signature = types.void(g, integer, integer, integer, weight, integer, integer, integer, x, integer, integer, integer,
-                               types.boolean)
+                               types.boolean, spare)
 
         def emit(context, builder, signature, arguments):
             data = [_data(context, builder, signature.args[i], arguments[i]) for i in (0, 4, 8)]
             g, weight, x = (_at(builder, pointer, arguments[i]) for pointer, i in zip(data, (1, 5, 9)))
             top, left, accumulate = (arguments[i] for i in (6, 7, 12))
+            zeros = _data(context, builder, signature.args[13], arguments[13])
             lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
             vectors = _Vectors(builder, g.type.pointee, lanes)
             upstream, results = _Plane(vectors, g, *arguments[2:4]), _Plane(vectors, x, *arguments[10:12])
@@ -56,24 +58,24 @@ def _make_spread(size: int) -> Any:
 
             with _for_steps(builder, pairs(results.height, top), _PAIRS) as (start, _):
                 first = builder.add(start, first_pair(top))
-                sources = {i: upstream.row(builder.add(first, _constant(i))) for i in range(1 - reach, _PAIRS)}
+                highest = builder.sub(first, _constant(reach - 1))
+                sources = dict(enumerate(upstream.rows(highest, reach - 1 + _PAIRS, zeros), 1 - reach))
                 above = builder.sub(builder.mul(first, _constant(2)), top)
-                targets = [results.row(builder.add(above, _constant(r))) for r in range(2 * _PAIRS)]
+                targets = results.rows(above, 2 * _PAIRS, _at(builder, zeros, upstream.width))
                 with _for_steps(builder, pairs(results.width, left), lanes) as (step, _):
                     column = builder.add(step, first_pair(left))
                     target = builder.sub(builder.mul(column, _constant(2)), left)
-                    for row, _ in targets:
-                        for half in range(2):
-                            vectors.prefetch(_at(builder, row, target, half * lanes, results.size))
-                    for i in range(_PAIRS):
-                        vectors.prefetch(_at(builder, sources[i][0], column, upstream.size), write=False)
+                    for half in range(2):
+                        there = builder.add(target, _constant(half * lanes))
+                        results.prefetch(above, 2 * _PAIRS, there, results.size, write=True)
+                    upstream.prefetch(first, _PAIRS, column, upstream.size, write=False)
                     for total in totals.values():
                         builder.store(vectors.zero, total)
                     for across in range(reach):
                         at = builder.sub(column, _constant(across))
                         inside = upstream.inside(at)
-                        for i, (row, there) in sources.items():
-                            value = vectors.load_masked(_at(builder, row, at), upstream.mask(inside, there))
+                        for i, row in sources.items():
+                            value = vectors.load_masked(_at(builder, row, at), inside)
                             for (pair, down, right), total in totals.items():
                                 a, b = 2 * (pair - i) + down, 2 * across + right
                                 if 0 <= a < size and b < size:
@@ -85,13 +87,13 @@ def _make_spread(size: int) -> Any:
                         behind = builder.sub(results.width, _constant(lanes))
                         full = builder.and_(builder.icmp_signed(">=", place, _constant(0)),
                                             builder.icmp_signed("<=", place, behind))
-                        for r, (row, there) in enumerate(targets):
+                        for r, row in enumerate(targets):
                             even, odd = (builder.load(totals[r // 2, r % 2, right]) for right in range(2))
-                            pointer, mask = _at(builder, row, place), results.mask(inside, there)
-                            none = ir.Constant(mask.type, [0] * lanes)
-                            before = vectors.load_masked(pointer, builder.select(accumulate, mask, none))
+                            pointer = _at(builder, row, place)
+                            none = ir.Constant(inside.type, [0] * lanes)
+                            before = vectors.load_masked(pointer, builder.select(accumulate, inside, none))
                             sums = builder.fadd(vectors.interleaved(even, odd, half), before)
-                            vectors.store_reached(sums, pointer, mask, builder.and_(full, there))
+                            vectors.store_reached(sums, pointer, inside, full)
             return context.get_dummy_value()
 
         return signature, emit

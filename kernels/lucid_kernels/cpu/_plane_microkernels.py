@@ -1,8 +1,11 @@
 """Loops over one plane for depthwise convolution, in LLVM IR: rows of pixels in registers, masked edges, no padded copy.
 
-A vector of pixels, once loaded, meets all output rows of a block that it reaches: 6 loads, not 12, for a column of 3 taps at 4
+A vector of pixels, once loaded, meets all output rows of a block that it reaches: 9 loads, not 21, for a column of 3 taps at 7
 rows. Loads that cross cache lines are what bounds these loops. They ask for the next plane while they work on this one: in this
 order of reading the processor does not foresee it, and a plane from memory would take five times as long.
+
+Rows outside of a plane are a row of zeros elsewhere, and what is computed for some is written elsewhere: a mask for each row and
+column took as long as the products, for there are 7 registers for masks.
 """
 from __future__ import annotations
 
@@ -14,8 +17,9 @@ from numba.core import cgutils
 
 from ._microkernels import _INT, VECTOR_BYTES, _at, _data, _intrinsic, _Vectors
 
-# Rows of results in registers at a time. More spill: LLVM loads all their pixels first.
-_ROWS = 4
+# Rows of results in registers at a time. A multiply-add takes four cycles and two start in each: with 4 rows 7x7 taps took 1.6
+# times as long, 3x3 taps 1.3 times. 7 divide the planes of most networks for images of 224 pixels. 16 registers have room for 4.
+_ROWS = 7 if VECTOR_BYTES == 64 else 4
 _LANE = ir.IntType(32)
 
 
@@ -40,15 +44,28 @@ class _Plane:
         numbers = ir.Constant(self.lanes, list(range(self.lanes.count)))
         return self.builder.icmp_unsigned("<", self.builder.add(self.splat(column), numbers), self.limit)
 
-    def row(self, number: Any) -> tuple[Any, Any]:
-        """The start of a row and whether it is in the plane; for a row outside, the start of another."""
-        there = self.builder.icmp_unsigned("<", number, self.height)
-        number = self.builder.select(there, number, ir.Constant(_INT, 0))
-        return _at(self.builder, self.start, self.builder.mul(number, self.width)), there
+    def rows(self, first: Any, count: int, elsewhere: Any) -> list[Any]:
+        """The starts of `count` rows, `elsewhere` for those that are not in the plane."""
+        place, found = self.place(first), []
+        for i in range(count):
+            there = self.builder.icmp_unsigned("<", self.builder.add(first, ir.Constant(_INT, i)), self.height)
+            found.append(self.builder.select(there, place, elsewhere))
+            place = _at(self.builder, place, self.width)
+        return found
 
-    def mask(self, inside: Any, there: Any) -> Any:
-        """`inside` for a row that is there, else nothing."""
-        return self.builder.select(there, inside, ir.Constant(inside.type, [0] * self.lanes.count))
+    def place(self, number: Any) -> Any:
+        """The start of a row, which need not be in the plane."""
+        return _at(self.builder, self.start, self.builder.mul(number, self.width))
+
+    def prefetch(self, number: Any, count: int, column: Any, ahead: Any, *, write: bool) -> None:
+        """Ask for what is `ahead` elements from a column of `count` rows, in the plane or next to it.
+
+        Not elsewhere: for an address where nothing is the processor looks for long.
+        """
+        row = self.place(number)
+        for _ in range(count):
+            self.vectors.prefetch(_at(self.builder, row, column, ahead), write)
+            row = _at(self.builder, row, self.width)
 
 
 def _constant(number: int) -> Any:
@@ -65,63 +82,71 @@ def _make_filter(height: int, stride: int) -> Any:
 
     @_intrinsic
     def filter_plane(typing, x, x_start, x_height, x_width, weight, weight_start, columns, dilation, top, left, bias, y, y_start,
-                     y_height, y_width, accumulate):
+                     y_height, y_width, accumulate, spare):
         """Fill the plane of y from `y_start` on with bias plus the products of the taps, or with `accumulate` add these to it.
 
         Tap (a, b) is weight[weight_start + a * columns + b]; for the output (i, j) it meets the pixel (stride * i + a - top,
-        stride * j + b * dilation - left). Nothing is checked.
+        stride * j + b * dilation - left). With a stride of 2 neighbouring taps share what is loaded, and the dilation is 1.
+        `spare` has `x_width` zeros, and behind them `y_width` elements that are overwritten.
+        Nothing is checked.
         """
         integer = types.int64
         signature = types.void(x, integer, integer, integer, weight, integer, integer, integer, integer, integer, x.dtype, y,
-                               integer, integer, integer, types.boolean)
+                               integer, integer, integer, types.boolean, spare)
 
         def emit(context, builder, signature, arguments):
             data = [_data(context, builder, signature.args[i], arguments[i]) for i in (0, 4, 11)]
             x, weight, y = (_at(builder, pointer, arguments[i]) for pointer, i in zip(data, (1, 5, 12)))
             columns, dilation, top, left, bias = (arguments[i] for i in (6, 7, 8, 9, 10))
+            zeros = _data(context, builder, signature.args[16], arguments[16])
             lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
             vectors = _Vectors(builder, x.type.pointee, lanes)
             pixels, results = _Plane(vectors, x, *arguments[2:4]), _Plane(vectors, y, *arguments[13:15])
             totals = [cgutils.alloca_once(builder, vectors.type) for _ in range(_ROWS)]
 
-            def values(row, there, column, masks):
-                """The pixels of a row from `column` on, every `stride`-th."""
-                parts = [vectors.load_masked(_at(builder, row, column, part * lanes), pixels.mask(mask, there))
-                         for part, mask in enumerate(masks)]
-                return parts[0] if stride == 1 else vectors.every_second(*parts)
-
             with _for_steps(builder, results.height, _ROWS) as (first, _):
                 above = builder.sub(builder.mul(first, _constant(stride)), top)
-                rows = [pixels.row(builder.add(above, _constant(i))) for i in range(stride * (_ROWS - 1) + height)]
-                targets = [results.row(builder.add(first, _constant(r))) for r in range(_ROWS)]
+                rows = pixels.rows(above, stride * (_ROWS - 1) + height, zeros)
+                targets = results.rows(first, _ROWS, _at(builder, zeros, pixels.width))
                 with _for_steps(builder, results.width, lanes) as (j, _):
-                    for row, _ in targets:
-                        vectors.prefetch(_at(builder, row, j, results.size))
+                    results.prefetch(first, _ROWS, j, results.size, write=True)
                     column = builder.mul(j, _constant(stride))
-                    for row, _ in rows[: stride * _ROWS]:
-                        for part in range(stride):
-                            vectors.prefetch(_at(builder, row, column, part * lanes, pixels.size), write=False)
+                    for part in range(stride):
+                        there = builder.add(column, _constant(part * lanes))
+                        pixels.prefetch(above, stride * _ROWS, there, pixels.size, write=False)
                     reached = results.inside(j)
-                    written = [(_at(builder, row, j), results.mask(reached, there)) for row, there in targets]
+                    written = [_at(builder, row, j) for row in targets]
                     full = builder.icmp_signed("<=", builder.add(j, _constant(lanes)), results.width)
                     for total in totals:
                         builder.store(vectors.splat(bias), total)
                     with builder.if_then(arguments[15]):
                         for total, target in zip(totals, written):
-                            builder.store(vectors.load_masked(*target), total)
-                    with cgutils.for_range(builder, columns) as loop:
-                        tapped = builder.sub(builder.add(column, builder.mul(loop.index, dilation)), left)
+                            builder.store(vectors.load_masked(target, reached), total)
+
+                    def add_columns(tap: Any, count: int) -> None:
+                        """Add the products of `count` columns of taps, which share what is loaded."""
+                        tapped = builder.sub(builder.add(column, builder.mul(tap, dilation)), left)
                         masks = [pixels.inside(builder.add(tapped, _constant(part * lanes))) for part in range(stride)]
-                        taps = [_at(builder, weight, loop.index, builder.mul(columns, _constant(a))) for a in range(height)]
-                        scales = [vectors.splat(builder.load(tap)) for tap in taps]
-                        for i, (row, there) in enumerate(rows):
-                            value = values(row, there, tapped, masks)
-                            for a in range(height):
-                                r, rest = divmod(i - a, stride)
-                                if rest == 0 and 0 <= r < _ROWS:
-                                    vectors.add_product(totals[r], value, scales[a])
-                    for total, target, (_, there) in zip(totals, written, targets):
-                        vectors.store_reached(builder.load(total), *target, builder.and_(full, there))
+                        scales = [[vectors.splat(builder.load(_at(builder, weight, tap, builder.mul(columns, _constant(a)), b)))
+                                   for a in range(height)] for b in range(count)]
+                        for i, row in enumerate(rows):
+                            parts = [vectors.load_masked(_at(builder, row, tapped, part * lanes), mask)
+                                     for part, mask in enumerate(masks)]
+                            for b in range(count):
+                                value = parts[0] if stride == 1 else vectors.every_second(parts[0], parts[1], b)
+                                for a in range(height):
+                                    r, rest = divmod(i - a, stride)
+                                    if rest == 0 and 0 <= r < _ROWS:
+                                        vectors.add_product(totals[r], value, scales[b][a])
+
+                    paired = builder.and_(columns, _constant(-stride))
+                    with _for_steps(builder, paired, stride) as (tap, _):
+                        add_columns(tap, stride)
+                    if stride == 2:
+                        with builder.if_then(builder.icmp_signed("<", paired, columns)):
+                            add_columns(paired, 1)
+                    for total, target in zip(totals, written):
+                        vectors.store_reached(builder.load(total), target, reached, full)
             return context.get_dummy_value()
 
         return signature, emit
@@ -137,19 +162,19 @@ def _make_correlate(stride: int) -> Any:
     """`correlate_planes` for a stride of 1 or 2 in both directions."""
 
     @_intrinsic
-    def correlate_planes(typing, g, g_start, g_height, g_width, g_ahead, x, x_start, x_height, x_width, x_ahead, top, left,
+    def correlate_planes(typing, g, g_start, g_height, g_width, g_ahead, x, x_start, x_height, x_width, x_ahead, top, left, zeros,
                          sums):
         """sums[3 * a + b] = sum of g(i, j) * x(stride * i + a - top, stride * j + b - left) over a plane of g, for 3x3 taps.
 
         `sums` has room for whole vectors (RUN_SUMS). The planes that come next are `g_ahead` and `x_ahead` elements away.
-        Nothing is checked.
+        There are `x_width` zeros. Nothing is checked.
         """
         integer = types.int64
-        signature = types.void(g, *(integer,) * 4, x, *(integer,) * 6, sums)
+        signature = types.void(g, *(integer,) * 4, x, *(integer,) * 6, zeros, sums)
 
         def emit(context, builder, signature, arguments):
             g, x = (_at(builder, _data(context, builder, signature.args[i], arguments[i]), arguments[i + 1]) for i in (0, 5))
-            sums = _data(context, builder, signature.args[12], arguments[12])
+            zeros, sums = (_data(context, builder, signature.args[i], arguments[i]) for i in (12, 13))
             g_ahead, x_ahead, top, left = (arguments[i] for i in (4, 9, 10, 11))
             lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
             vectors = _Vectors(builder, x.type.pointee, lanes)
@@ -159,41 +184,43 @@ def _make_correlate(stride: int) -> Any:
                 for total in row:
                     builder.store(vectors.zero, total)
 
-            def add_rows(first: Any, whole: bool) -> None:
-                """Add the products of _ROWS rows of g, not all of which need be there unless they are `whole`."""
+            def add_rows(first: Any, count: int) -> None:
+                """Add the products of `count` rows of g."""
                 above = builder.sub(builder.mul(first, _constant(stride)), top)
-                rows = [pixels.row(builder.add(above, _constant(i))) for i in range(stride * (_ROWS - 1) + 3)]
-                sources = [upstream.row(builder.add(first, _constant(r))) for r in range(_ROWS)]
+                rows = pixels.rows(above, stride * (count - 1) + 3, zeros)
+                sources = [upstream.place(builder.add(first, _constant(r))) for r in range(count)]
                 with _for_steps(builder, upstream.width, lanes) as (j, _):
                     beneath = builder.mul(j, _constant(stride))
-                    for row, _ in sources:
-                        vectors.prefetch(_at(builder, row, j, g_ahead), write=False)
-                    for row, _ in rows[: stride * _ROWS]:
-                        for part in range(stride):
-                            vectors.prefetch(_at(builder, row, beneath, part * lanes, x_ahead), write=False)
+                    upstream.prefetch(first, count, j, g_ahead, write=False)
+                    for part in range(stride):
+                        there = builder.add(beneath, _constant(part * lanes))
+                        pixels.prefetch(above, stride * count, there, x_ahead, write=False)
                     reached = upstream.inside(j)
-                    values = [vectors.load_masked(_at(builder, row, j), upstream.mask(reached, there))
-                              for row, there in sources]
-                    for b in range(3):
-                        column = builder.sub(builder.add(beneath, _constant(b)), left)
-                        insides = [pixels.inside(builder.add(column, _constant(part * lanes))) for part in range(stride)]
-                        for i, (row, there) in enumerate(rows):
-                            parts = [vectors.load_masked(_at(builder, row, column, part * lanes), pixels.mask(inside, there))
-                                     for part, inside in enumerate(insides)]
-                            # An inf or NaN in a pixel that no g meets would make NaN of the zero in its lane.
-                            pixel = parts[0] if stride == 1 else vectors.every_second(*parts)
-                            pixel = builder.select(reached, pixel, vectors.zero)
-                            for a in range(3):
-                                r, rest = divmod(i - a, stride)
-                                if rest == 0 and 0 <= r < _ROWS:
-                                    met = pixel if whole else builder.select(sources[r][1], pixel, vectors.zero)
-                                    vectors.add_product(totals[a][b], met, values[r])
+                    values = [vectors.load_masked(_at(builder, row, j), reached) for row in sources]
+                    for taken in range(0, 3, stride):  # one column of taps, or two that share loads
+                        column = builder.sub(builder.add(beneath, _constant(taken)), left)
+                        masks = [pixels.inside(builder.add(column, _constant(part * lanes))) for part in range(stride)]
+                        # An inf or NaN in a pixel that no g meets would make NaN of the zero in its lane.
+                        if stride == 1:
+                            masks = [builder.and_(masks[0], reached)]
+                        for i, row in enumerate(rows):
+                            parts = [vectors.load_masked(_at(builder, row, column, part * lanes), mask)
+                                     for part, mask in enumerate(masks)]
+                            for b in range(taken, min(3, taken + stride)):
+                                pixel = parts[0]
+                                if stride == 2:
+                                    pixel = vectors.every_second(parts[0], parts[1], b - taken)
+                                    pixel = builder.select(reached, pixel, vectors.zero)
+                                for a in range(3):
+                                    r, rest = divmod(i - a, stride)
+                                    if rest == 0 and 0 <= r < count:
+                                        vectors.add_product(totals[a][b], pixel, values[r])
 
-            most = builder.and_(upstream.height, _constant(-_ROWS))
-            with _for_steps(builder, most, _ROWS) as (first, _):
-                add_rows(first, True)
-            with builder.if_then(builder.icmp_signed("<", most, upstream.height)):
-                add_rows(most, False)
+            whole = builder.sub(upstream.height, builder.srem(upstream.height, _constant(_ROWS)))
+            with _for_steps(builder, whole, _ROWS) as (first, _):
+                add_rows(first, _ROWS)
+            with cgutils.for_range_slice(builder, whole, upstream.height, _constant(1), intp=_INT) as (first, _):
+                add_rows(first, 1)
             for number, added in enumerate(vectors.sums([builder.load(total) for row in totals for total in row])):
                 vectors.store(added, _at(builder, sums, number * lanes))
             return context.get_dummy_value()
