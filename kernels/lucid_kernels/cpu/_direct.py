@@ -18,7 +18,7 @@ from ._aligned import aligned_empty, whole_vectors
 from ._compile import jit, jit_parallel
 from ._images import Images, fill_images, meets, planes_of
 from ._layout import Array
-from ._microkernels import ROWS, VECTOR_BYTES, VECTORS, multiply_block
+from ._microkernels import ROWS, VECTOR_BYTES, VECTORS, multiply_block, multiply_narrow
 from ._packed_weight import first_row, packed_weight, turned_weight
 from ._row_copies import (
     Window,
@@ -49,6 +49,8 @@ _TASK_PRODUCTS = 1 << 17
 # Each tap has its own copy then: writing an element takes as long as so many products with it, more than groups of 16 save.
 _SMALL_PLANE = 256
 _COPY = 6
+# Products that take as long as copying an element, of small planes with a stride.
+_COPIED = 20
 
 
 # Bytes of the positions that are computed at once.
@@ -89,7 +91,8 @@ def convolve_band(x, images, window, cut, n, samples, top, bottom, rows, step, t
     each, slices = window.kh * window.kw, images.sources.shape[1]
     channels = weight.shape[1] // (slices * each)
     plane = images.target_pitch
-    block = VECTORS * (VECTOR_BYTES // x.itemsize)
+    lanes = VECTOR_BYTES // x.itemsize
+    block = VECTORS * lanes
     count = (bottom - top) * window.out_width
     total = samples * count
     padded = (total + block - 1) // block * block
@@ -112,11 +115,16 @@ def convolve_band(x, images, window, cut, n, samples, top, bottom, rows, step, t
             for some in range(first_block, last_block, cut.blocks):
                 # The pixels of a block of positions stay in the L1 cache while the weights of these outputs stream by from L2.
                 for position in range(0, total, block):
-                    j = min(position, total - block) if direct else position  # the last block computes some sums again
+                    narrow = total - position <= lanes
+                    # The last block computes some sums again.
+                    j = min(position, total - (lanes if narrow else block)) if direct else position
                     for b in range(some, min(last_block, some + cut.blocks)):
                         row = first_row(b, out_channels) if direct else b * ROWS
                         part = weight[b, (s * channels + first) * each : (s * channels + last) * each]
-                        multiply_block(copies, j, tap, part, bias[b], target, start + row * pitch + j, pitch, added)
+                        if narrow:
+                            multiply_narrow(copies, j, tap, part, bias[b], target, start + row * pitch + j, pitch, added)
+                        else:
+                            multiply_block(copies, j, tap, part, bias[b], target, start + row * pitch + j, pitch, added)
             added = True
     if not direct:
         for i in range(samples):
@@ -166,8 +174,10 @@ def _cut(samples: int, itemsize: int, channels: int, window: Window, out_channel
     if positions < _SMALL_PLANE and samples > 1:
         fitting = min(_SUMS_BYTES // (out_channels * positions * itemsize),
                       _COPIES_BYTES // (each * copies_of(itemsize, window, window.kh, height)))
-        half = max(-(-samples // 2), -(-block // positions))  # two tasks, unless a block has room for more images
-        together = max(1, min(samples, fitting, half if groups == 1 else samples))
+        together = max(1, min(samples, fitting))
+        if groups == 1:  # two tasks or four, unless a block has room for more images
+            some = {max(1, min(fitting, max(-(-samples // tasks), -(-block // positions)))) for tasks in (2, 4)}
+            together = min(sorted(some), key=lambda count: _cost(samples, count, positions, out_channels, block))
         saved = -(-positions // block) / positions - -(-together * positions // block) / (together * positions)
         copied = window.kw * (window.kh - least_period(window))
         if saved * block * out_channels * window.kh * window.kw > _COPY * copied:
@@ -182,6 +192,18 @@ def _cut(samples: int, itemsize: int, channels: int, window: Window, out_channel
     return _Cut(period, 1, images, band, each, blocks)
 
 
+def _cost(samples: int, together: int, positions: int, out_channels: int, block: int) -> float:
+    """Products for each pixel of a copy, with `together` images at a time: those of whole vectors, and what copying takes."""
+    count, lanes = together * positions, block // VECTORS
+    products = out_channels * -(-count // lanes) * lanes / count
+    return products + _COPIED * _splits(-(-samples // together), out_channels)
+
+
+def _splits(tasks: int, out_channels: int) -> int:
+    """The parts of the outputs for each of `tasks`: each copies the pixels again."""
+    return min(-(-out_channels // ROWS), -(-_TASKS // (2 * tasks)))
+
+
 @functools.lru_cache(maxsize=256)
 def plan_of(
     samples: int, itemsize: int, channels: int, window: Window, out_channels: int, groups: int, turned: bool
@@ -194,7 +216,7 @@ def plan_of(
     rows = cut.band + extra_rows(window, cut.period)
     step = whole_vectors(cut.samples * rows * window.out_width, itemsize)
     tasks = -(-samples // cut.images) * -(-window.out_height // cut.band) * groups
-    splits = min(-(-out_channels // ROWS), -(-_TASKS // (2 * tasks)))  # each split copies the pixels again
+    splits = _splits(tasks, out_channels)
     taps = tap_starts(cut.channels, window, cut.period, step)
     if turned:
         taps = np.ascontiguousarray(taps.reshape(cut.channels, -1)[:, ::-1]).reshape(-1)

@@ -19,7 +19,7 @@ from ._copy_microkernels import interleave_rows, pick_columns
 from ._direct import whole_blocks
 from ._images import Images, fill_images, meets, planes_of
 from ._layout import Array
-from ._microkernels import ROWS, VECTOR_BYTES, VECTORS, multiply_block
+from ._microkernels import ROWS, VECTOR_BYTES, VECTORS, multiply_block, multiply_narrow
 from ._pool import empty
 from ._row_copies import Window, copies_of, extra_rows, matching_taps, tap_starts
 
@@ -128,7 +128,8 @@ def _spread_band(g, images, window, cut, n, samples, top, bottom, phases, taps, 
     """
     outputs, height, width = shape
     slices, blocks = images.sources.shape[1], (outputs + ROWS - 1) // ROWS
-    block = VECTORS * (VECTOR_BYTES // g.itemsize)
+    lanes = VECTOR_BYTES // g.itemsize
+    block = VECTORS * lanes
     count = (bottom - top) * window.out_width
     total = samples * count
     pitch = (total + block - 1) // block * block
@@ -159,11 +160,15 @@ def _spread_band(g, images, window, cut, n, samples, top, bottom, phases, taps, 
                 place = phases[phase, 2] * each_tap + line * each * ROWS
                 tap = taps[phases[phase, 1] : phases[phase, 1] + (last - first) * each]
                 for j in range(0, total if each > 0 else 0, block):
+                    narrow = total - j <= lanes
                     for b in range(first_block, last_block):
                         begin = place + (zeroth + b) * lines * each * ROWS
+                        part = packed[begin : begin + (last - first) * each * ROWS]
                         target = phase * size + (b - first_block) * ROWS * pitch + j
-                        multiply_block(copies, j, tap, packed[begin : begin + (last - first) * each * ROWS], bias, sums, target,
-                                       pitch, added)
+                        if narrow:
+                            multiply_narrow(copies, j, tap, part, bias, sums, target, pitch, added)
+                        else:
+                            multiply_block(copies, j, tap, part, bias, sums, target, pitch, added)
             added = True
     first_output, last_output = first_block * ROWS, min(outputs, last_block * ROWS)
     for i in range(samples):
