@@ -63,25 +63,47 @@ def _sum_products(g, g_first, g_step, x, window, period, first_sample, last_samp
                         dot_block(g, g_start, g_rows[b], copies, 0, taps[t], runs, g_step, rows * width, length, sums[b, t])
 
 
-@jit_parallel
-def _sum_parts(g, g_group, g_step, x, groups, window, period, channels_each, band, chunk, taps, g_rows, rows_each, step, ones,
-               parts):
-    """parts is (parts, G * chunks of channels, blocks of g_rows, blocks of taps, DOT_SUMS); groups of g are `g_group` apart.
+@jit
+def _deliver_block(source, start, taps, chunk, output, rows, dweight, dbias):
+    """A block of `rows` rows of the sums of a chunk, of `taps` taps, at `start`, becomes those of dweight from `output` on."""
+    length, target = dweight.shape[1], dweight.reshape(-1)
+    for row in range(rows):
+        first = start + row * DOT_TAPS
+        if chunk == 0 and dbias.shape[0] > 0:
+            dbias[output + row] = source[first + taps // DOT_TAPS * DOT_SUMS + taps % DOT_TAPS]
+        count, place = min(taps, length - chunk * taps), (output + row) * length + chunk * taps
+        whole = count // DOT_TAPS
+        copy_rows(source, first, DOT_SUMS, target, place, DOT_TAPS, whole, DOT_TAPS)
+        copy_rows(source, first + whole * DOT_SUMS, DOT_SUMS, target, place + whole * DOT_TAPS, DOT_TAPS, 1,
+                  count - whole * DOT_TAPS)
 
-    Behind the copies are `ones` ones, for the tap of the bias.
+
+@jit_parallel
+def _sum_parts(g, g_group, g_step, x, groups, window, period, channels_each, chunks, band, chunk, taps, g_rows, rows_each, step,
+               ones, parts, dweight, dbias):
+    """Fill parts (parts, G * chunks of channels, blocks of g_rows, blocks of taps, DOT_SUMS). Without any, there is one part, whose
+    sums stay in the cache until they are delivered to dweight (O, C / G * KH * KW), and dbias unless it is empty.
+
+    Groups of g are `g_group` apart. Behind the copies are `ones` ones, for the tap of the bias.
     """
     samples, channels = x.shape[0], x.shape[1] // groups
-    chunks = parts.shape[1] // groups
-    each = (samples + parts.shape[0] - 1) // parts.shape[0]
-    for task in numba.prange(parts.shape[0] * parts.shape[1]):
-        part, place = task // parts.shape[1], task % parts.shape[1]
+    pieces, single = max(1, parts.shape[0]), parts.shape[0] == 0
+    each, outputs = (samples + pieces - 1) // pieces, dweight.shape[0] // groups
+    for task in numba.prange(pieces * groups * chunks):
+        part, place = task // (groups * chunks), task % (groups * chunks)
         group, first = place // chunks, place % chunks * channels_each
         size = channels_each * window.kw * period * step
         copies = aligned_empty(size + ones, x)
         copies[size:] = 1
+        room = np.zeros((g_rows.shape[0] if single else 0, taps.shape[0], DOT_SUMS), x.dtype)
+        sums = room if single else parts[part, place]
         _sum_products(g, group * g_group, g_step, x, window, period, part * each, min(samples, (part + 1) * each),
                       group * channels + first, min(channels_each, channels - first), band, chunk, taps, g_rows, rows_each,
-                      step, copies, parts[part, place])
+                      step, copies, sums)
+        for block in range(g_rows.shape[0] if single else 0):
+            row = block * DOT_ROWS
+            _deliver_block(room.reshape(-1), block * taps.shape[0] * DOT_SUMS, channels_each * window.kh * window.kw,
+                           place % chunks, group * outputs + row, min(DOT_ROWS, outputs - row), dweight, dbias)
 
 
 @jit_parallel
@@ -90,22 +112,14 @@ def _deliver(sums, groups, taps, dweight, dbias, each):
     DOT_SUMS), some blocks of rows at a time; a chunk has `taps` taps.
     """
     chunks, row_blocks, tap_blocks = sums.shape[0] // groups, sums.shape[1], sums.shape[2]
-    outputs, length = dweight.shape[0] // groups, dweight.shape[1]
-    source, target = sums.reshape(-1), dweight.reshape(-1)
+    outputs, source = dweight.shape[0] // groups, sums.reshape(-1)
     for task in numba.prange((groups * row_blocks + each - 1) // each):
         for b in range(task * each, min(groups * row_blocks, (task + 1) * each)):
             group, block = b // row_blocks, b % row_blocks
-            for row in range(min(DOT_ROWS, outputs - block * DOT_ROWS)):
-                output = group * outputs + block * DOT_ROWS + row
-                for chunk in range(chunks):
-                    start = ((group * chunks + chunk) * row_blocks + block) * tap_blocks * DOT_SUMS + row * DOT_TAPS
-                    if chunk == 0 and dbias.shape[0] > 0:
-                        dbias[output] = source[start + taps // DOT_TAPS * DOT_SUMS + taps % DOT_TAPS]
-                    count, place = min(taps, length - chunk * taps), output * length + chunk * taps
-                    whole = count // DOT_TAPS
-                    copy_rows(source, start, DOT_SUMS, target, place, DOT_TAPS, whole, DOT_TAPS)
-                    copy_rows(source, start + whole * DOT_SUMS, DOT_SUMS, target, place + whole * DOT_TAPS, DOT_TAPS, 1,
-                              count - whole * DOT_TAPS)
+            for chunk in range(chunks):
+                start = ((group * chunks + chunk) * row_blocks + block) * tap_blocks * DOT_SUMS
+                _deliver_block(source, start, taps, chunk, group * outputs + block * DOT_ROWS,
+                               min(DOT_ROWS, outputs - block * DOT_ROWS), dweight, dbias)
 
 
 def _blocks(starts: Array, size: int) -> Array:
@@ -175,15 +189,15 @@ def grad_weight(g: Array, x: Array, window: Window, dweight: Array, groups: int 
     plan = _plan(x.shape[0], x.itemsize, dweight.shape[1], window, out_channels, groups, dbias is not None)
     if plan.side_by_side:
         g = np.ascontiguousarray(g.transpose(1, 0, 2, 3))
-    row_blocks, tap_blocks = len(plan.g_rows), len(plan.taps)
-    sums = empty((plan.parts, groups * plan.chunks, row_blocks, tap_blocks, DOT_SUMS), x.dtype)
+    rows = dweight.reshape(groups * out_channels, -1)
+    bias = rows[0, :0] if dbias is None else dbias
+    parts = plan.parts if plan.parts > 1 else 0
+    sums = empty((parts, groups * plan.chunks, len(plan.g_rows), len(plan.taps), DOT_SUMS), x.dtype)
     sums.fill(0)
     _sum_parts(
-        g.reshape(-1), plan.g_group, plan.g_step, x, groups, window, plan.period, plan.channels_each, plan.band, plan.chunk,
-        plan.taps, plan.g_rows, plan.rows_each, plan.step, plan.ones, sums,
+        g.reshape(-1), plan.g_group, plan.g_step, x, groups, window, plan.period, plan.channels_each, plan.chunks, plan.band,
+        plan.chunk, plan.taps, plan.g_rows, plan.rows_each, plan.step, plan.ones, sums, rows, bias,
     )
-    rows = dweight.reshape(groups * out_channels, -1)
-    each = max(1, PARALLEL_FROM // (DOT_ROWS * rows.shape[1]))
-    taps = plan.channels_each * window.kh * window.kw
-    whole = sums[0] if plan.parts == 1 else sums.sum(0)
-    _deliver(whole, groups, taps, rows, rows[0, :0] if dbias is None else dbias, each)
+    if parts:
+        each = max(1, PARALLEL_FROM // (DOT_ROWS * rows.shape[1]))
+        _deliver(sums.sum(0), groups, plan.channels_each * window.kh * window.kw, rows, bias, each)
