@@ -81,8 +81,8 @@ def _deliver_block(source, start, taps, chunk, output, rows, dweight, dbias):
 @jit_parallel
 def _sum_parts(g, g_group, g_step, x, groups, window, period, channels_each, chunks, band, chunk, taps, g_rows, rows_each, step,
                ones, parts, dweight, dbias):
-    """Fill parts (parts, G * chunks of channels, blocks of g_rows, blocks of taps, DOT_SUMS). Without any, there is one part, whose
-    sums stay in the cache until they are delivered to dweight (O, C / G * KH * KW), and dbias unless it is empty.
+    """Fill parts (parts, G * chunks of channels, blocks of g_rows, blocks of taps, DOT_SUMS). Without parts, the sums stay in the
+    cache until they are delivered to dweight (O, C / G * KH * KW), and dbias unless it is empty.
 
     Groups of g are `g_group` apart. Behind the copies are `ones` ones, for the tap of the bias.
     """

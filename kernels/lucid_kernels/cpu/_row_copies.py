@@ -66,8 +66,8 @@ def tap_starts(channels: int, window: Window, period: int, step: int) -> Array:
     """Where each tap (C, KH, KW) starts in copies that are `step` elements apart; kept, for it takes 4 us."""
     rows = np.arange(window.kh).reshape(-1, 1)
     down = rows // period * (period * window.dh // window.sh) * window.out_width
-    copies = np.arange(channels * window.kw).reshape(channels, 1, window.kw) * period
-    return ((copies + rows % period) * step + down).reshape(-1)
+    copies = np.arange(channels).reshape(-1, 1, 1) * period + rows % period
+    return ((copies * window.kw + np.arange(window.kw)) * step + down).reshape(-1)
 
 
 def copies_of(itemsize: int, window: Window, period: int, rows: int) -> int:
@@ -87,7 +87,7 @@ def clear_sides(segment: Any, width: Any, left: Any, right: Any) -> None:
 
 @jit
 def fill_copies(x, first_sample, samples, first_channel, channels, window, period, top, rows, step, copies):
-    """The copies (C, KW, period, step) of some samples and channels of x (N, C, H, W), for output rows from `top` on.
+    """The copies (C, period, KW, step) of some samples and channels of x (N, C, H, W), for output rows from `top` on.
 
     Each holds `rows` rows of every sample, sample after sample. `copies` is flat.
     """
@@ -121,7 +121,7 @@ def _fill_planes(pixels, start, pitch, height, width, channels, window, period, 
             shift = (top + q * dh - ph) * width + offset
             first = min(size, max(0, -shift))
             last = max(first, min(size, height * width - shift))
-            copy_shifted(pixels, start + shift, pitch, copies, (b * period + q) * step + target, kw * period * step, channels,
+            copy_shifted(pixels, start + shift, pitch, copies, (q * kw + b) * step + target, kw * period * step, channels,
                          first, last, size, width, left, right)
 
 
@@ -150,7 +150,7 @@ def _fill_rows(pixels, start, pitch, height, width, channels, window, period, to
         for q in range(period):
             row_offset = top * sh + q * dh - ph
             first, last = valid_range(row_offset, sh, height, rows)
-            source, place = start + row_offset * width + offset, (b * period + q) * step + target
+            source, place = start + row_offset * width + offset, (q * kw + b) * step + target
             if sw == 1:
                 copy_windows(pixels, source, sh * width, pitch, offset, width, copies, place, kw * period * step, channels, rows,
                              first, last, out_width)
