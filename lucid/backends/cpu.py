@@ -1,6 +1,7 @@
 """The CPU backend: op name -> NumPy function or Numba kernel."""
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -192,14 +193,15 @@ def _exp(x: np.ndarray, *, out: np.ndarray | None = None) -> Any:
     return kernels.exp(x, out=out)
 
 
-def _depthwise(name: str) -> Callable[..., Any]:
-    """A function of `depthwise3d`, which is imported on the first call."""
-    def call(*arrays: Any, **attributes: Any) -> Any:
-        from lucid_kernels.cpu import depthwise3d
+def _volumes(module: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """`convolve` and `grad_input` of a module for volumes, which is imported on the first call."""
+    def of(name: str) -> Callable[..., Any]:
+        def call(*arrays: Any, **attributes: Any) -> Any:
+            return getattr(importlib.import_module(f"lucid_kernels.cpu.{module}"), name)(*arrays, **attributes)
 
-        return getattr(depthwise3d, name)(*arrays, **attributes)
+        return call
 
-    return call
+    return of("convolve"), of("grad_input")
 
 
 TABLE |= {name: _with_two(name, TABLE[name]) for name in ("addcmul", "addcdiv")}
@@ -232,7 +234,7 @@ def _copy(target: np.ndarray, source: np.ndarray) -> None:
 
 
 # Slices that conv3d stacks stay in the L3 cache: 0.65 of the time of all at once, for 16 channels.
-TABLE |= convolution.table(np, TABLE, 4 << 20, _copy, (_depthwise("convolve"), _depthwise("grad_input")))
+TABLE |= convolution.table(np, TABLE, 4 << 20, _copy, _volumes("depthwise3d"), _volumes("direct3d"))
 _weigh_small = resampling.weigh(np)
 _LARGE_PLANES = 1 << 12  # elements; Numba is imported with the first planes of as many
 

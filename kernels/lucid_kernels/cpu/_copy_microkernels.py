@@ -157,6 +157,35 @@ def pack_block(typing, source, source_start, pitch, target, target_start, count)
     return signature, emit
 
 
+@_intrinsic
+def pick_columns(typing, source, source_start, pitch, numbers, first, count, target, target_start, ahead):
+    """Transpose some columns of ROWS rows, `pitch` apart: for r below ROWS and k below `count`, unchecked,
+
+    target[target_start + k * ROWS + r] = source[source_start + r * pitch + numbers[first + k]].
+
+    It asks for as much of rows without gaps `ahead` elements further on. For the few columns of a phase: of all, by `pack_block`,
+    from where they are picked, it took 1.5 to 3 times as long.
+    """
+    integer = types.int64
+    signature = types.void(source, integer, integer, numbers, integer, integer, target, integer, integer)
+
+    def emit(context, builder, signature, arguments):
+        source, numbers, target = (_at(builder, _data(context, builder, signature.args[i], arguments[i]), arguments[place])
+                                   for i, place in ((0, 1), (3, 4), (6, 7)))
+        vectors = _Vectors(builder, source.type.pointee, ROWS)
+        rows = [_at(builder, source, builder.mul(arguments[2], ir.Constant(_INT, r))) for r in range(ROWS)]
+        with cgutils.for_range(builder, arguments[5]) as loop:
+            number, column = builder.load(_at(builder, numbers, loop.index)), vectors.zero
+            asked = _at(builder, source, arguments[8], builder.mul(number, ir.Constant(_INT, ROWS)))
+            vectors.prefetch(asked, write=False)
+            for r, row in enumerate(rows):
+                column = builder.insert_element(column, builder.load(_at(builder, row, number)), ir.Constant(_LANE, r))
+            vectors.store(column, _at(builder, target, builder.mul(loop.index, ir.Constant(_INT, ROWS))))
+        return context.get_dummy_value()
+
+    return signature, emit
+
+
 def _make_window_copy(stride: int) -> Any:
     """`copy_windows` for a stride of 1, 2 or 4 along the rows."""
 

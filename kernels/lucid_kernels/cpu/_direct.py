@@ -16,15 +16,15 @@ import numpy as np
 from . import _pointwise
 from ._aligned import aligned_empty, whole_vectors
 from ._compile import jit, jit_parallel
+from ._images import Images, fill_images, meets, planes_of
 from ._layout import Array
-from ._microkernels import ROWS, VECTOR_BYTES, VECTORS, multiply_block
+from ._microkernels import ROWS, VECTOR_BYTES, VECTORS, multiply_block, multiply_narrow
 from ._packed_weight import first_row, packed_weight, turned_weight
 from ._row_copies import (
     Window,
     copies_of,
     enough_work,
     extra_rows,
-    fill_copies,
     grad_input_by_remainders,
     least_period,
     tap_starts,
@@ -49,6 +49,8 @@ _TASK_PRODUCTS = 1 << 17
 # Each tap has its own copy then: writing an element takes as long as so many products with it, more than groups of 16 save.
 _SMALL_PLANE = 256
 _COPY = 6
+# Products that take as long as copying an element, of small planes with a stride.
+_COPIED = 20
 
 
 # Bytes of the positions that are computed at once.
@@ -80,44 +82,56 @@ def suits_forward(x: Array, window: Window, groups: int, out_channels: int) -> b
 
 
 @jit
-def convolve_band(x, window, cut, n, samples, top, bottom, rows, step, taps, weight, bias, first_block, last_block,
-                   group, groups, out_channels, copies, y):
-    """Output rows top..bottom of some samples, blocks first_block..last_block of the `out_channels` output channels of a group.
+def convolve_band(x, images, window, cut, n, samples, top, bottom, rows, step, taps, weight, bias, first_block, last_block,
+                  group, groups, out_channels, copies, y):
+    """Output rows top..bottom of some images, blocks first_block..last_block of the `out_channels` output channels of a group.
 
-    weight is (blocks, K, ROWS), bias (blocks, ROWS), y flat (N, O, OH, OW); `copies` is room for the copies.
+    weight is (blocks, K, ROWS), bias (blocks, ROWS), x and y are flat (`Images`); `copies` is room for the copies.
     """
-    each = window.kh * window.kw
-    channels = weight.shape[1] // each
-    plane = window.out_height * window.out_width
-    block = VECTORS * (VECTOR_BYTES // x.itemsize)
+    each, slices = window.kh * window.kw, images.sources.shape[1]
+    channels = weight.shape[1] // (slices * each)
+    plane = images.target_pitch
+    lanes = VECTOR_BYTES // x.itemsize
+    block = VECTORS * lanes
     count = (bottom - top) * window.out_width
     total = samples * count
     padded = (total + block - 1) // block * block
-    here = (n * groups + group) * out_channels * plane + top * window.out_width
+    place = group * out_channels * plane + top * window.out_width
     # Whole blocks are added up in y; planes a multiple of 4 KiB apart would compete for the same lines of the cache.
     whole = total % block == 0 and out_channels % ROWS == 0 and plane * x.itemsize % 4096 != 0
-    direct = samples == 1 and total >= block and out_channels >= ROWS and (channels <= cut.channels or whole)
+    direct = samples == 1 and total >= block and out_channels >= ROWS and (slices * channels <= cut.channels or whole)
     # Others are kept here until they have seen all channels.
     sums = copies[:0] if direct else np.empty((last_block - first_block) * ROWS * padded, x.dtype)
-    target, start, pitch = (y, here, plane) if direct else (sums, -first_block * ROWS * padded, padded)
-    for first in range(0, channels, cut.channels):
-        last = min(channels, first + cut.channels)
-        fill_copies(x, n, samples, group * channels + first, last - first, window, cut.period, top, rows, step, copies)
-        tap = taps[: (last - first) * each]
-        for some in range(first_block, last_block, cut.blocks):
-            # The pixels of a block of positions stay in the L1 cache while the weights of these outputs stream by from L2.
-            for position in range(0, total, block):
-                j = min(position, total - block) if direct else position  # the last block computes some sums again
-                for b in range(some, min(last_block, some + cut.blocks)):
-                    row = first_row(b, out_channels) if direct else b * ROWS
-                    part = weight[b, first * each : last * each]
-                    multiply_block(copies, j, tap, part, bias[b], target, start + row * pitch + j, pitch, first > 0)
+    target, start, pitch = (y, images.targets[n] + place, plane) if direct else (sums, -first_block * ROWS * padded, padded)
+    added = False
+    for s in range(slices):
+        if not meets(images, n, samples, s) and (added or s < slices - 1):
+            continue
+        for first in range(0, channels, cut.channels):
+            last = min(channels, first + cut.channels)
+            fill_images(x, images, n, samples, s, group * channels + first, last - first, window, cut.period, top, rows, step,
+                        copies)
+            tap = taps[: (last - first) * each]
+            for some in range(first_block, last_block, cut.blocks):
+                # The pixels of a block of positions stay in the L1 cache while the weights of these outputs stream by from L2.
+                for position in range(0, total, block):
+                    narrow = total - position <= lanes
+                    # The last block computes some sums again.
+                    j = min(position, total - (lanes if narrow else block)) if direct else position
+                    for b in range(some, min(last_block, some + cut.blocks)):
+                        row = first_row(b, out_channels) if direct else b * ROWS
+                        part = weight[b, (s * channels + first) * each : (s * channels + last) * each]
+                        if narrow:
+                            multiply_narrow(copies, j, tap, part, bias[b], target, start + row * pitch + j, pitch, added)
+                        else:
+                            multiply_block(copies, j, tap, part, bias[b], target, start + row * pitch + j, pitch, added)
+            added = True
     if not direct:
         for i in range(samples):
             for b in range(first_block, last_block):
-                place = here + (i * groups * out_channels + first_row(b, out_channels)) * plane
-                _deliver(sums, (b - first_block) * ROWS * padded + i * count, padded, y, place, plane,
-                         min(ROWS, out_channels), count)
+                there = images.targets[n + i] + place + first_row(b, out_channels) * plane
+                _deliver(sums, (b - first_block) * ROWS * padded + i * count, padded, y, there, plane, min(ROWS, out_channels),
+                         count)
 
 
 @jit
@@ -131,22 +145,22 @@ def _deliver(sums, first, pitch, y, start, plane, rows, count):
 
 
 @jit_parallel
-def _convolve_bands(x, window, cut, rows, step, taps, weight, bias, splits, groups, out_channels, y):
-    height, samples = window.out_height, x.shape[0]
+def _convolve_bands(x, images, window, cut, rows, step, taps, weight, bias, splits, groups, out_channels, y):
+    height, samples = window.out_height, images.targets.shape[0]
     bands = (height + cut.band - 1) // cut.band
     blocks = weight.shape[0] // groups
     for task in numba.prange((samples + cut.images - 1) // cut.images * bands * groups * splits):
         split, group, place = task % splits, task // splits % groups, task // (splits * groups)
         first, top = place // bands * cut.images, place % bands * cut.band
         block = VECTORS * (VECTOR_BYTES // x.itemsize)
-        channels = weight.shape[1] // (window.kh * window.kw)
+        channels = weight.shape[1] // (window.kh * window.kw * images.sources.shape[1])
         copies = aligned_empty(min(channels, cut.channels) * window.kw * cut.period * step + block, x)
         copies[copies.shape[0] - block :] = 0  # the last block reads on for up to a block of positions
         some, added = weight[group * blocks : (group + 1) * blocks], bias[group * blocks : (group + 1) * blocks]
         for n in range(first, min(samples, first + cut.images), cut.samples):
-            convolve_band(x, window, cut, n, min(cut.samples, samples - n), top, min(height, top + cut.band), rows, step, taps,
-                           some, added, split * blocks // splits, (split + 1) * blocks // splits, group, groups, out_channels,
-                           copies, y)
+            convolve_band(x, images, window, cut, n, min(cut.samples, samples - n), top, min(height, top + cut.band), rows, step,
+                          taps, some, added, split * blocks // splits, (split + 1) * blocks // splits, group, groups,
+                          out_channels, copies, y)
 
 
 def _cut(samples: int, itemsize: int, channels: int, window: Window, out_channels: int, groups: int) -> _Cut:
@@ -160,8 +174,10 @@ def _cut(samples: int, itemsize: int, channels: int, window: Window, out_channel
     if positions < _SMALL_PLANE and samples > 1:
         fitting = min(_SUMS_BYTES // (out_channels * positions * itemsize),
                       _COPIES_BYTES // (each * copies_of(itemsize, window, window.kh, height)))
-        half = max(-(-samples // 2), -(-block // positions))  # two tasks, unless a block has room for more images
-        together = max(1, min(samples, fitting, half if groups == 1 else samples))
+        together = max(1, min(samples, fitting))
+        if groups == 1:  # two tasks or four, unless a block has room for more images
+            some = {max(1, min(fitting, max(-(-samples // tasks), -(-block // positions)))) for tasks in (2, 4)}
+            together = min(sorted(some), key=lambda count: _cost(samples, count, positions, out_channels, block))
         saved = -(-positions // block) / positions - -(-together * positions // block) / (together * positions)
         copied = window.kw * (window.kh - least_period(window))
         if saved * block * out_channels * window.kh * window.kw > _COPY * copied:
@@ -176,6 +192,18 @@ def _cut(samples: int, itemsize: int, channels: int, window: Window, out_channel
     return _Cut(period, 1, images, band, each, blocks)
 
 
+def _cost(samples: int, together: int, positions: int, out_channels: int, block: int) -> float:
+    """Products for each pixel of a copy, with `together` images at a time: those of whole vectors, and what copying takes."""
+    count, lanes = together * positions, block // VECTORS
+    products = out_channels * -(-count // lanes) * lanes / count
+    return products + _COPIED * _splits(-(-samples // together), out_channels)
+
+
+def _splits(tasks: int, out_channels: int) -> int:
+    """The parts of the outputs for each of `tasks`: each copies the pixels again."""
+    return min(-(-out_channels // ROWS), -(-_TASKS // (2 * tasks)))
+
+
 @functools.lru_cache(maxsize=256)
 def plan_of(
     samples: int, itemsize: int, channels: int, window: Window, out_channels: int, groups: int, turned: bool
@@ -188,7 +216,7 @@ def plan_of(
     rows = cut.band + extra_rows(window, cut.period)
     step = whole_vectors(cut.samples * rows * window.out_width, itemsize)
     tasks = -(-samples // cut.images) * -(-window.out_height // cut.band) * groups
-    splits = min(-(-out_channels // ROWS), -(-_TASKS // (2 * tasks)))  # each split copies the pixels again
+    splits = _splits(tasks, out_channels)
     taps = tap_starts(cut.channels, window, cut.period, step)
     if turned:
         taps = np.ascontiguousarray(taps.reshape(cut.channels, -1)[:, ::-1]).reshape(-1)
@@ -215,14 +243,18 @@ def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array, gro
         plain = window[2:6] == (1, 1, 0, 0) and x.shape[2:] == y.shape[2:]  # parts of an input gradient may have another size
         _pointwise.convolve(x if plain else thinned(x, window), weight, bias, y)
         return
-    _run(x, *packed_weight(weight, bias, groups), window, y, groups, False)
+    convolve_images(x, planes_of(x.shape, y.shape), *packed_weight(weight, bias, groups), window, y, groups, False)
 
 
-def _run(x: Array, packed: Array, packed_bias: Array, window: Window, y: Array, groups: int, turned: bool) -> None:
-    """Fill y from x and a packed weight; `turned` where its taps go from the last to the first."""
+def convolve_images(x: Array, images: Images, packed: Array, packed_bias: Array, window: Window, y: Array, groups: int,
+                    turned: bool) -> None:
+    """Fill y (N, O, ...) from the `images` of x (N, C, ...), and a packed weight; `turned` where its taps go from the last to the
+    first.
+    """
     channels, out_channels = x.shape[1] // groups, y.shape[1] // groups
-    cut, rows, step, taps, splits = plan_of(x.shape[0], x.itemsize, channels, window, out_channels, groups, turned)
-    _convolve_bands(x, window, cut, rows, step, taps, packed, packed_bias, splits, groups, out_channels, y.reshape(-1))
+    cut, rows, step, taps, splits = plan_of(len(images.targets), x.itemsize, channels, window, out_channels, groups, turned)
+    _convolve_bands(x.reshape(-1), images, window, cut, rows, step, taps, packed, packed_bias, splits, groups, out_channels,
+                    y.reshape(-1))
 
 
 # ---- input gradient ------------------------------------------------------------------------------------------------
@@ -230,11 +262,20 @@ def _run(x: Array, packed: Array, packed_bias: Array, window: Window, y: Array, 
 
 def grad_input(g: Array, weight: Array, window: Window, dx: Array, groups: int = 1) -> None:
     """Fill dx (N, C, H, W) from g (N, O, OH, OW) and weight (O, C / G, KH, KW)."""
-    kh, kw, sh, sw, ph, pw, dh, dw, _, _ = window
+    kh, kw, sh, sw = window[:4]
     if (sh, sw) == (1, 1) != (kh, kw):
-        turned = Window(kh, kw, 1, 1, (kh - 1) * dh - ph, (kw - 1) * dw - pw, dh, dw, *dx.shape[2:])
-        _run(g, *turned_weight(weight, groups), turned, dx, groups, True)
+        grad_images(g, planes_of(g.shape, dx.shape), weight, window, dx, groups)
         return
     bias = np.zeros(dx.shape[1], g.dtype)
     turned_taps = weight.reshape(groups, -1, *weight.shape[1:]).swapaxes(1, 2).reshape(dx.shape[1], -1, *weight.shape[2:])
     grad_input_by_remainders(turned_taps, window, dx, lambda taps, single, part: convolve(g, taps, bias, single, part, groups))
+
+
+def grad_images(g: Array, images: Images, weight: Array, window: Window, dx: Array, groups: int) -> None:
+    """`grad_input` for strides of 1 and any `images` of g (N, O, ...), which become those of dx (N, C, ...).
+
+    The weight of a group is that of all its channels for the first slice of the taps, then for the next: (KD * O, C / G, KH, KW).
+    """
+    kh, kw, _, _, ph, pw, dh, dw, _, _ = window
+    turned = Window(kh, kw, 1, 1, (kh - 1) * dh - ph, (kw - 1) * dw - pw, dh, dw, *dx.shape[-2:])
+    convolve_images(g, images, *turned_weight(weight, groups), turned, dx, groups, True)

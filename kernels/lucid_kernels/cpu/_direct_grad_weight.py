@@ -12,7 +12,7 @@ import numpy as np
 
 from ._aligned import aligned_empty, whole_vectors
 from ._compile import jit, jit_parallel
-from ._layout import PARALLEL_FROM, Array
+from ._layout import Array
 from ._microkernels import DOT_ROWS, DOT_SUMS, DOT_TAPS, VECTOR_BYTES, copy_rows, dot_block
 from ._pool import empty
 from ._row_copies import Window, copies_of, enough_work, extra_rows, fill_copies, least_period, tap_starts
@@ -63,49 +63,48 @@ def _sum_products(g, g_first, g_step, x, window, period, first_sample, last_samp
                         dot_block(g, g_start, g_rows[b], copies, 0, taps[t], runs, g_step, rows * width, length, sums[b, t])
 
 
-@jit_parallel
-def _sum_parts(g, g_group, g_step, x, groups, window, period, channels_each, band, chunk, taps, g_rows, rows_each, step, ones,
-               parts):
-    """parts is (parts, G * chunks of channels, blocks of g_rows, blocks of taps, DOT_SUMS); groups of g are `g_group` apart.
+@jit
+def _deliver(sums, taps, chunk, first, dweight, dbias):
+    """The sums (blocks of rows, blocks of taps, DOT_SUMS) of a chunk of `taps` taps go to dweight (O, C / G * KH * KW) and, from
+    `first` on, to dbias unless that is empty.
+    """
+    outputs, length = dweight.shape
+    source, target = sums.reshape(-1), dweight.reshape(-1)
+    count = min(taps, length - chunk * taps)
+    whole = count // DOT_TAPS
+    for row in range(outputs):
+        start = row // DOT_ROWS * sums.shape[1] * DOT_SUMS + row % DOT_ROWS * DOT_TAPS
+        if chunk == 0 and dbias.shape[0] > 0:
+            dbias[first + row] = source[start + taps // DOT_TAPS * DOT_SUMS + taps % DOT_TAPS]
+        place = row * length + chunk * taps
+        copy_rows(source, start, DOT_SUMS, target, place, DOT_TAPS, whole, DOT_TAPS)
+        copy_rows(source, start + whole * DOT_SUMS, DOT_SUMS, target, place + whole * DOT_TAPS, DOT_TAPS, 1,
+                  count - whole * DOT_TAPS)
 
-    Behind the copies are `ones` ones, for the tap of the bias.
+
+@jit_parallel
+def _sum_parts(g, g_group, g_step, x, groups, window, period, channels_each, chunks, band, chunk, taps, g_rows, rows_each, step,
+               ones, dweight, dbias):
+    """Fill dweight (parts, O, C / G * KH * KW), and dbias (parts, O) unless that is empty, each part from some of the samples.
+
+    A task has a chunk of channels of a group; its sums stay in the cache until they are delivered.
+
+    Groups of g are `g_group` apart. Behind the copies are `ones` ones, for the tap of the bias.
     """
     samples, channels = x.shape[0], x.shape[1] // groups
-    chunks = parts.shape[1] // groups
-    each = (samples + parts.shape[0] - 1) // parts.shape[0]
-    for task in numba.prange(parts.shape[0] * parts.shape[1]):
-        part, place = task // parts.shape[1], task % parts.shape[1]
+    each, outputs = (samples + dweight.shape[0] - 1) // dweight.shape[0], dweight.shape[1] // groups
+    for task in numba.prange(dweight.shape[0] * groups * chunks):
+        part, place = task // (groups * chunks), task % (groups * chunks)
         group, first = place // chunks, place % chunks * channels_each
         size = channels_each * window.kw * period * step
         copies = aligned_empty(size + ones, x)
         copies[size:] = 1
+        sums = np.zeros((g_rows.shape[0], taps.shape[0], DOT_SUMS), x.dtype)
         _sum_products(g, group * g_group, g_step, x, window, period, part * each, min(samples, (part + 1) * each),
                       group * channels + first, min(channels_each, channels - first), band, chunk, taps, g_rows, rows_each,
-                      step, copies, parts[part, place])
-
-
-@jit_parallel
-def _deliver(sums, groups, taps, dweight, dbias, each):
-    """Fill dweight (O, C / G * KH * KW), and dbias unless it is empty, from sums (G * chunks, blocks of g_rows, blocks of taps,
-    DOT_SUMS), some blocks of rows at a time; a chunk has `taps` taps.
-    """
-    chunks, row_blocks, tap_blocks = sums.shape[0] // groups, sums.shape[1], sums.shape[2]
-    outputs, length = dweight.shape[0] // groups, dweight.shape[1]
-    source, target = sums.reshape(-1), dweight.reshape(-1)
-    for task in numba.prange((groups * row_blocks + each - 1) // each):
-        for b in range(task * each, min(groups * row_blocks, (task + 1) * each)):
-            group, block = b // row_blocks, b % row_blocks
-            for row in range(min(DOT_ROWS, outputs - block * DOT_ROWS)):
-                output = group * outputs + block * DOT_ROWS + row
-                for chunk in range(chunks):
-                    start = ((group * chunks + chunk) * row_blocks + block) * tap_blocks * DOT_SUMS + row * DOT_TAPS
-                    if chunk == 0 and dbias.shape[0] > 0:
-                        dbias[output] = source[start + taps // DOT_TAPS * DOT_SUMS + taps % DOT_TAPS]
-                    count, place = min(taps, length - chunk * taps), output * length + chunk * taps
-                    whole = count // DOT_TAPS
-                    copy_rows(source, start, DOT_SUMS, target, place, DOT_TAPS, whole, DOT_TAPS)
-                    copy_rows(source, start + whole * DOT_SUMS, DOT_SUMS, target, place + whole * DOT_TAPS, DOT_TAPS, 1,
-                              count - whole * DOT_TAPS)
+                      step, copies, sums)
+        _deliver(sums, channels_each * window.kh * window.kw, place % chunks, group * outputs,
+                 dweight[part, group * outputs : (group + 1) * outputs], dbias[part])
 
 
 def _blocks(starts: Array, size: int) -> Array:
@@ -175,15 +174,15 @@ def grad_weight(g: Array, x: Array, window: Window, dweight: Array, groups: int 
     plan = _plan(x.shape[0], x.itemsize, dweight.shape[1], window, out_channels, groups, dbias is not None)
     if plan.side_by_side:
         g = np.ascontiguousarray(g.transpose(1, 0, 2, 3))
-    row_blocks, tap_blocks = len(plan.g_rows), len(plan.taps)
-    sums = empty((plan.parts, groups * plan.chunks, row_blocks, tap_blocks, DOT_SUMS), x.dtype)
-    sums.fill(0)
+    rows = dweight.reshape(1, groups * out_channels, -1)
+    biases = rows[:, :0, 0] if dbias is None else dbias.reshape(1, -1)
+    parts, bias_parts = rows, biases
+    if plan.parts > 1:
+        parts, bias_parts = (empty((plan.parts, *whole.shape[1:]), x.dtype) for whole in (rows, biases))
     _sum_parts(
-        g.reshape(-1), plan.g_group, plan.g_step, x, groups, window, plan.period, plan.channels_each, plan.band, plan.chunk,
-        plan.taps, plan.g_rows, plan.rows_each, plan.step, plan.ones, sums,
+        g.reshape(-1), plan.g_group, plan.g_step, x, groups, window, plan.period, plan.channels_each, plan.chunks, plan.band,
+        plan.chunk, plan.taps, plan.g_rows, plan.rows_each, plan.step, plan.ones, parts, bias_parts,
     )
-    rows = dweight.reshape(groups * out_channels, -1)
-    each = max(1, PARALLEL_FROM // (DOT_ROWS * rows.shape[1]))
-    taps = plan.channels_each * window.kh * window.kw
-    whole = sums[0] if plan.parts == 1 else sums.sum(0)
-    _deliver(whole, groups, taps, rows, rows[0, :0] if dbias is None else dbias, each)
+    if plan.parts > 1:
+        parts.sum(0, out=rows[0])
+        bias_parts.sum(0, out=biases[0])

@@ -15,12 +15,13 @@ import numba
 import numpy as np
 
 from ._compile import jit, jit_parallel
-from ._copy_microkernels import interleave_rows
+from ._copy_microkernels import interleave_rows, pick_columns
 from ._direct import whole_blocks
+from ._images import Images, fill_images, meets, planes_of
 from ._layout import Array
-from ._microkernels import ROWS, VECTOR_BYTES, VECTORS, multiply_block
+from ._microkernels import ROWS, VECTOR_BYTES, VECTORS, multiply_block, multiply_narrow
 from ._pool import empty
-from ._row_copies import Window, copies_of, extra_rows, fill_copies, matching_taps, tap_starts
+from ._row_copies import Window, copies_of, extra_rows, matching_taps, tap_starts
 
 # Copies that the products of a block of positions read, 128 bytes of each: they stay in the L1 cache for all outputs.
 _COPIES = 256
@@ -34,6 +35,15 @@ _LEAST_POSITIONS = 128
 _LEAST_OUTPUTS = 64
 # Images with fewer positions of a phase are taken several at a time, to fill the blocks.
 _SMALL_PLANE = 256
+
+
+# Bytes of a part of the weight that a task packs by itself, right before it reads it, if no other one needs it: 512 channels of
+# one image of 14x14 take 0.75 of the time. Where two tasks needed it, that took 1.05 of the time of packing it once.
+_OWN_BYTES = 3 << 17
+
+
+# Blocks of outputs whose weight is packed at a time.
+_PACKED = 16
 
 
 class _Cut(NamedTuple):
@@ -51,14 +61,16 @@ class _Cut(NamedTuple):
 
 
 @jit
-def _interleave(sums, first, size, pitch, phases, window, strides, top, bottom, height, width, outputs, x, start):
-    """Rows top..bottom of all phases of an image, from `first` on in `sums`, to the planes of flat x that begin at `start`."""
+def _interleave(sums, first, size, pitch, phases, window, strides, top, bottom, height, width, outputs, x, start, plane):
+    """Rows top..bottom of all phases of an image, from `first` on in `sums`, to the planes of flat x, which begin at `start` and
+    lie `plane` elements apart.
+    """
     down, across = strides
     for phase in range(down):
         rows = min(bottom, (height - phase + down - 1) // down) - top
         line = phase * across
         for o in range(outputs):
-            source, target = first + line * size + o * pitch, start + (o * height + phase + down * top) * width
+            source, target = first + line * size + o * pitch, start + o * plane + (phase + down * top) * width
             if across == 2:
                 interleave_rows(sums, source, window.out_width if phases[line, 0] > 0 else 0,
                                 sums, source + size, window.out_width if phases[line + 1, 0] > 0 else 0,
@@ -73,16 +85,51 @@ def _interleave(sums, first, size, pitch, phases, window, strides, top, bottom, 
 
 
 @jit
-def _spread_band(g, window, cut, n, samples, top, bottom, phases, taps, weight, bias, group, groups, first_block, last_block,
-                 strides, shape, x):
-    """Rows top..bottom of all phases of some samples of flat x (N, G * outputs, height, width): some blocks of one group.
+def _pack(weight, taps, first, channels, first_block, last_block, outputs, phases, numbers, place, pitch, size, packed):
+    """Blocks first_block..last_block of the outputs, of some channels from `first` on, of the flat weight (channels, outputs,
+    taps), for each phase: block number `place` and those behind it of packed (phases of (blocks, pitch * taps, ROWS), flat),
+    which has `size` elements for a tap. Rows beyond the outputs are zeros.
 
-    phases (SH * SW, 4) has the taps that a phase has for a channel, where they begin in `taps`, where its weight (G, blocks, K,
-    ROWS) begins, and where the numbers of its taps do.
+    Channel by channel: what is read of one block is a few lines in each of many pages.
+    """
+    for channel in range(channels):
+        for block in range(last_block - first_block):
+            row = (first_block + block) * ROWS
+            start = ((first + channel) * outputs + row) * taps
+            for phase in range(phases.shape[0]):
+                each, number = phases[phase, 0], phases[phase, 2]
+                target = number * size + ((place + block) * pitch + channel) * each * ROWS
+                if row + ROWS <= outputs:
+                    pick_columns(weight, start, taps, numbers, number, each, packed, target, outputs * taps)
+                    continue
+                for k in range(each):
+                    for r in range(ROWS):
+                        packed[target + k * ROWS + r] = weight[start + r * taps + numbers[number + k]] if row + r < outputs else 0
+
+
+@jit_parallel
+def _pack_parallel(weight, taps, channels, outputs, phases, numbers, packed):
+    """packed (phases of (G, blocks, channels * taps, ROWS), flat) from flat weight (G * channels, outputs, taps)."""
+    blocks = (outputs + ROWS - 1) // ROWS
+    parts = (blocks + _PACKED - 1) // _PACKED
+    for task in numba.prange(weight.shape[0] // (channels * outputs * taps) * parts):
+        group, block = task // parts, task % parts * _PACKED
+        _pack(weight, taps, group * channels, channels, block, min(blocks, block + _PACKED), outputs, phases, numbers,
+              group * blocks + block, channels, packed.shape[0] // numbers.shape[0], packed)
+
+
+@jit
+def _spread_band(g, images, window, cut, n, samples, top, bottom, phases, taps, numbers, weight, own_taps, bias, channels, group,
+                 groups, first_block, last_block, strides, shape, x):
+    """Rows top..bottom of all phases of some images of flat x (`Images`): some blocks of one group, of `channels` channels of g.
+
+    phases (SH * SW, 3) has the taps that a phase has for a channel, where they begin in `taps`, and where their numbers do. The
+    weight is packed, or has `own_taps`, and this packs its part of it.
     """
     outputs, height, width = shape
-    channels, blocks = g.shape[1] // groups, (outputs + ROWS - 1) // ROWS
-    block = VECTORS * (VECTOR_BYTES // g.itemsize)
+    slices, blocks = images.sources.shape[1], (outputs + ROWS - 1) // ROWS
+    lanes = VECTOR_BYTES // g.itemsize
+    block = VECTORS * lanes
     count = (bottom - top) * window.out_width
     total = samples * count
     pitch = (total + block - 1) // block * block
@@ -91,59 +138,56 @@ def _spread_band(g, window, cut, n, samples, top, bottom, phases, taps, weight, 
     copies = np.empty(cut.channels * window.kw * cut.period * cut.step + block, g.dtype)
     copies[copies.shape[0] - block :] = 0
     sums = np.empty(phases.shape[0] * size, g.dtype)
-    for first in range(0, channels, cut.channels):
-        last = min(channels, first + cut.channels)
-        fill_copies(g, n, samples, group * channels + first, last - first, window, cut.period, top, cut.rows, cut.step, copies)
-        for phase in range(phases.shape[0]):
-            each, place = phases[phase, 0], phases[phase, 2]
-            tap = taps[phases[phase, 1] : phases[phase, 1] + (last - first) * each]
-            line = channels * each * ROWS  # of the weight, for a block of outputs
-            place += group * blocks * line
-            for j in range(0, total if each > 0 else 0, block):
-                for b in range(first_block, last_block):
-                    part = weight[place + b * line + first * each * ROWS : place + b * line + last * each * ROWS]
-                    target = phase * size + (b - first_block) * ROWS * pitch + j
-                    multiply_block(copies, j, tap, part, bias, sums, target, pitch, first > 0)
+    some = (last_block - first_block) * ROWS * min(channels, cut.channels)
+    packed = np.empty(some * numbers.shape[0], g.dtype) if own_taps > 0 else weight
+    each_tap = packed.shape[0] // max(1, numbers.shape[0])
+    added = False
+    for s in range(slices):
+        if not meets(images, n, samples, s) and (added or s < slices - 1):
+            continue
+        for first in range(0, channels, cut.channels):
+            last = min(channels, first + cut.channels)
+            fill_images(g, images, n, samples, s, group * channels + first, last - first, window, cut.period, top, cut.rows,
+                        cut.step, copies)
+            # Of a block of outputs the packed weight has `lines` channels, of which those from `line` on are taken.
+            lines, line, zeroth = slices * channels, s * channels + first, group * blocks
+            if own_taps > 0:
+                _pack(weight, own_taps, (group * slices + s) * channels + first, last - first, first_block, last_block, outputs,
+                      phases, numbers, 0, last - first, each_tap, packed)
+                lines, line, zeroth = last - first, 0, -first_block
+            for phase in range(phases.shape[0]):
+                each = phases[phase, 0]
+                place = phases[phase, 2] * each_tap + line * each * ROWS
+                tap = taps[phases[phase, 1] : phases[phase, 1] + (last - first) * each]
+                for j in range(0, total if each > 0 else 0, block):
+                    narrow = total - j <= lanes
+                    for b in range(first_block, last_block):
+                        begin = place + (zeroth + b) * lines * each * ROWS
+                        part = packed[begin : begin + (last - first) * each * ROWS]
+                        target = phase * size + (b - first_block) * ROWS * pitch + j
+                        if narrow:
+                            multiply_narrow(copies, j, tap, part, bias, sums, target, pitch, added)
+                        else:
+                            multiply_block(copies, j, tap, part, bias, sums, target, pitch, added)
+            added = True
     first_output, last_output = first_block * ROWS, min(outputs, last_block * ROWS)
     for i in range(samples):
-        start = (((n + i) * groups + group) * outputs + first_output) * height * width
+        start = images.targets[n + i] + (group * outputs + first_output) * images.target_pitch
         _interleave(sums, i * count, size, pitch, phases, window, strides, top, bottom, height, width,
-                    last_output - first_output, x, start)
+                    last_output - first_output, x, start, images.target_pitch)
 
 
 @jit_parallel
-def _spread_bands(g, window, cut, phases, taps, weight, bias, groups, splits, strides, shape, x):
+def _spread_bands(g, images, window, cut, phases, taps, numbers, weight, own_taps, bias, channels, groups, splits, strides,
+                  shape, x):
     bands, blocks = (window.out_height + cut.band - 1) // cut.band, (shape[0] + ROWS - 1) // ROWS
-    for task in numba.prange((g.shape[0] + cut.samples - 1) // cut.samples * bands * groups * splits):
+    samples = images.targets.shape[0]
+    for task in numba.prange((samples + cut.samples - 1) // cut.samples * bands * groups * splits):
         split, group, place = task % splits, task // splits % groups, task // (splits * groups)
         n, top = place // bands * cut.samples, place % bands * cut.band
-        _spread_band(g, window, cut, n, min(cut.samples, g.shape[0] - n), top, min(window.out_height, top + cut.band), phases,
-                     taps, weight, bias, group, groups, split * blocks // splits, (split + 1) * blocks // splits, strides,
-                     shape, x)
-
-
-@jit
-def _pack(weight, group, block, blocks, phases, numbers, packed):
-    """A block of the weight of a group (channels, outputs, KH * KW) for each phase; rows beyond the outputs are zeros."""
-    channels, outputs, _ = weight.shape
-    for phase in range(phases.shape[0]):
-        each, first = phases[phase, 0], phases[phase, 3]
-        k = phases[phase, 2] + (group * blocks + block) * channels * each * ROWS
-        for channel in range(channels):
-            for number in numbers[first : first + each]:
-                for r in range(ROWS):
-                    output = block * ROWS + r
-                    packed[k + r] = weight[channel, output, number] if output < outputs else 0
-                k += ROWS
-
-
-@jit_parallel
-def _pack_parallel(weight, groups, phases, numbers, packed):
-    """packed (phases of (G, blocks, channels * taps, ROWS), flat) from weight (O, C / G, KH * KW)."""
-    blocks, channels = (weight.shape[1] + ROWS - 1) // ROWS, weight.shape[0] // groups
-    for task in numba.prange(groups * blocks):
-        group = task // blocks
-        _pack(weight[group * channels : (group + 1) * channels], group, task % blocks, blocks, phases, numbers, packed)
+        _spread_band(g, images, window, cut, n, min(cut.samples, samples - n), top, min(window.out_height, top + cut.band),
+                     phases, taps, numbers, weight, own_taps, bias, channels, group, groups, split * blocks // splits,
+                     (split + 1) * blocks // splits, strides, shape, x)
 
 
 class _Axis(NamedTuple):
@@ -198,9 +242,9 @@ def _cut(samples: int, itemsize: int, channels: int, window: Window, outputs: in
 
 @functools.lru_cache(maxsize=256)
 def _plan(samples: int, itemsize: int, channels: int, window: Window, shape: tuple[int, int, int], groups: int
-          ) -> tuple[Window, _Cut, int, Array, Array, Array]:
-    """The window of the copies, the cut, the parts of the outputs, the phases and their taps (`_spread_band`), and the numbers of
-    the taps, kh * KW + kw.
+          ) -> tuple[Window, _Cut, int, Array, Array, Array, bool]:
+    """The window of the copies, the cut, the parts of the outputs, the phases and their taps (`_spread_band`), the numbers of the
+    taps, kh * KW + kw, and whether a task packs its own part of the weight.
 
     Kept: it takes as long as a small convolution.
     """
@@ -215,18 +259,32 @@ def _plan(samples: int, itemsize: int, channels: int, window: Window, shape: tup
     taps = [starts[:, down.copies[row]][:, :, across.copies[column]].reshape(-1) for row, column in kinds]
     numbers = [[a * window.kw + b for a in down.taps[row] for b in across.taps[column]] for row, column in kinds]
     each = [len(some) for some in numbers]
-    begins = np.cumsum([0, *each[:-1]])
-    line = groups * -(-outputs // ROWS) * ROWS * channels
-    phases = np.stack([each, np.cumsum([0, *(some.size for some in taps[:-1])]), line * begins, begins], 1)
-    return copied, cut, splits, phases, np.concatenate(taps), np.array([number for some in numbers for number in some], np.int64)
+    phases = np.stack([each, np.cumsum([0, *(some.size for some in taps[:-1])]), np.cumsum([0, *each[:-1]])], 1)
+    own = -(-samples // cut.samples) * -(-copied.out_height // cut.band) == 1
+    if own:
+        block = ROWS * min(channels, cut.channels) * window.kh * window.kw * itemsize
+        blocks = -(-outputs // ROWS)
+        splits = max(splits, -(-blocks // max(1, _OWN_BYTES // block)))
+    every = np.array([number for some in numbers for number in some], np.int64)
+    return copied, cut, splits, phases, np.concatenate(taps), every, own
 
 
 def grad_input_strided(g: Array, weight: Array, window: Window, dx: Array, groups: int = 1) -> None:
     """Fill dx (N, C, H, W) from g (N, O, OH, OW) and weight (O, C / G, KH, KW), contiguous."""
-    channels, outputs = g.shape[1] // groups, dx.shape[1] // groups
-    shape = (outputs, *dx.shape[2:])
-    copied, cut, splits, phases, taps, numbers = _plan(g.shape[0], g.itemsize, channels, window, shape, groups)
-    packed = empty((groups * -(-outputs // ROWS) * ROWS * channels * numbers.size,), g.dtype)
-    _pack_parallel(weight.reshape(*weight.shape[:2], -1), groups, phases, numbers, packed)
-    _spread_bands(g, copied, cut, phases, taps, packed, np.zeros(ROWS, g.dtype), groups, splits, (window.sh, window.sw), shape,
-                  dx.reshape(-1))
+    spread_images(g, planes_of(g.shape, dx.shape), weight, window, dx, groups)
+
+
+def spread_images(g: Array, images: Images, weight: Array, window: Window, dx: Array, groups: int) -> None:
+    """`grad_input_strided` for any `images` of g (N, O, ...), which become those of dx (N, C, ...).
+
+    The weight of a group is that of all its channels for the first slice of the taps, then for the next: (KD * O, C / G, KH, KW).
+    """
+    channels, outputs, slices = g.shape[1] // groups, dx.shape[1] // groups, images.sources.shape[1]
+    shape = (outputs, *dx.shape[-2:])
+    copied, cut, splits, phases, taps, numbers, own = _plan(len(images.targets), g.itemsize, channels, window, shape, groups)
+    packed, every = weight.reshape(-1), window.kh * window.kw
+    if not own:
+        packed = empty((groups * -(-outputs // ROWS) * ROWS * slices * channels * numbers.size,), g.dtype)
+        _pack_parallel(weight.reshape(-1), every, slices * channels, outputs, phases, numbers, packed)
+    _spread_bands(g.reshape(-1), images, copied, cut, phases, taps, numbers, packed, every if own else 0,
+                  np.zeros(ROWS, g.dtype), channels, groups, splits, (window.sh, window.sw), shape, dx.reshape(-1))

@@ -251,6 +251,7 @@ def _make_multiply(row_count: int, vector_count: int) -> Any:
 
 multiply_block = _make_multiply(ROWS, VECTORS)
 multiply_few = _make_multiply(FEW_ROWS, FEW_VECTORS)
+multiply_narrow = _make_multiply(ROWS, 1)  # for what is left of a plane: of 14x14 and 17x17 positions up to a vector
 multiply_run = _make_multiply(1, RUN_VECTORS)
 
 

@@ -89,7 +89,7 @@ def _is_finite(values):
 
 @jit_parallel
 def _sum_parts(g, winners, x, window, step, places, corners, sums, good):
-    """sums (parts, O, pitch): for each result channel its taps, (C, KW, KH), and its bias. g and winners are (N, O, windows).
+    """sums (parts, O, pitch): for each result channel its taps, (C, KH, KW), and its bias. g and winners are (N, O, windows).
 
     good[part] is whether all its pixels are finite.
     """
@@ -129,7 +129,7 @@ def grad_weight(g: Array, winners: Array, x: Array, window: Window, dweight: Arr
     times a zero that is left out here would be NaN.
     """
     samples, outputs = g.shape[:2]
-    (_, channels, kh, kw), taps = dweight.shape, dweight[0].size
+    taps = dweight[0].size
     positions, pitch = window.out_height * window.out_width, _pitch(taps)
     parts = min(_PARTS, samples)
     sums, good = np.zeros((parts, outputs, pitch), x.dtype), np.ones(parts, np.bool_)
@@ -141,6 +141,6 @@ def grad_weight(g: Array, winners: Array, x: Array, window: Window, dweight: Arr
     if not good.all():
         return False
     total = sums.sum(0)
-    dweight[:] = total[:, :taps].reshape(outputs, channels, kw, kh).swapaxes(2, 3)
+    dweight[:] = total[:, :taps].reshape(dweight.shape)
     dbias[:] = total[:, taps]
     return True

@@ -66,8 +66,8 @@ def tap_starts(channels: int, window: Window, period: int, step: int) -> Array:
     """Where each tap (C, KH, KW) starts in copies that are `step` elements apart; kept, for it takes 4 us."""
     rows = np.arange(window.kh).reshape(-1, 1)
     down = rows // period * (period * window.dh // window.sh) * window.out_width
-    copies = np.arange(channels * window.kw).reshape(channels, 1, window.kw) * period
-    return ((copies + rows % period) * step + down).reshape(-1)
+    copies = np.arange(channels).reshape(-1, 1, 1) * period + rows % period
+    return ((copies * window.kw + np.arange(window.kw)) * step + down).reshape(-1)
 
 
 def copies_of(itemsize: int, window: Window, period: int, rows: int) -> int:
@@ -87,23 +87,33 @@ def clear_sides(segment: Any, width: Any, left: Any, right: Any) -> None:
 
 @jit
 def fill_copies(x, first_sample, samples, first_channel, channels, window, period, top, rows, step, copies):
-    """The copies (C, KW, period, step) of some samples and channels of x (N, C, H, W), for output rows from `top` on.
+    """The copies (C, period, KW, step) of some samples and channels of x (N, C, H, W), for output rows from `top` on.
 
     Each holds `rows` rows of every sample, sample after sample. `copies` is flat.
     """
-    if window.sh == 1 and window.sw == 1 and window.out_width == x.shape[3]:
-        _fill_planes(x, first_sample, samples, first_channel, channels, window, period, top, rows, step, copies)
-    else:
-        _fill_rows(x, first_sample, samples, first_channel, channels, window, period, top, rows, step, copies)
+    height, width = x.shape[2], x.shape[3]
+    pixels, plane = x.reshape(-1), height * width
+    for n in range(samples):
+        fill_planes(pixels, ((first_sample + n) * x.shape[1] + first_channel) * plane, plane, height, width, channels, window,
+                    period, top, rows, step, copies, n * rows * window.out_width)
 
 
 @jit
-def _fill_planes(x, first_sample, samples, first_channel, channels, window, period, top, rows, step, copies):
-    """`fill_copies` for results as wide as the input: whole planes are copied, shifted."""
-    height, width = x.shape[2], x.shape[3]
+def fill_planes(pixels, start, pitch, height, width, channels, window, period, top, rows, step, copies, target):
+    """`fill_copies` for one image, whose planes begin at `start` of flat `pixels`, `pitch` elements apart; they go to `target`
+    and what follows it in each copy. Planes without a `height` are zeros.
+    """
+    if window.sh == 1 and window.sw == 1 and window.out_width == width:
+        _fill_planes(pixels, start, pitch, height, width, channels, window, period, top, rows, step, copies, target)
+    else:
+        _fill_rows(pixels, start, pitch, height, width, channels, window, period, top, rows, step, copies, target)
+
+
+@jit
+def _fill_planes(pixels, start, pitch, height, width, channels, window, period, top, rows, step, copies, target):
+    """`fill_planes` for results as wide as the input: whole planes are copied, shifted."""
     _, kw, _, _, ph, pw, dh, dw, _, _ = window
     size = rows * width
-    pixels = x.reshape(-1)
     for b in range(kw):
         offset = b * dw - pw
         left, right = min(width, max(0, -offset)), min(width, max(0, offset))
@@ -111,10 +121,8 @@ def _fill_planes(x, first_sample, samples, first_channel, channels, window, peri
             shift = (top + q * dh - ph) * width + offset
             first = min(size, max(0, -shift))
             last = max(first, min(size, height * width - shift))
-            for n in range(samples):
-                plane = ((first_sample + n) * x.shape[1] + first_channel) * height * width
-                copy_shifted(pixels, plane + shift, height * width, copies, (b * period + q) * step + n * size,
-                             kw * period * step, channels, first, last, size, width, left, right)
+            copy_shifted(pixels, start + shift, pitch, copies, (q * kw + b) * step + target, kw * period * step, channels,
+                         first, last, size, width, left, right)
 
 
 @jit
@@ -133,33 +141,29 @@ def deal_rows(pixels, start, pitch, stride, target, first, target_pitch, rows, c
 
 
 @jit
-def _fill_rows(x, first_sample, samples, first_channel, channels, window, period, top, rows, step, copies):
-    """`fill_copies` for any stride and size, row by row."""
-    height, width = x.shape[2], x.shape[3]
+def _fill_rows(pixels, start, pitch, height, width, channels, window, period, top, rows, step, copies, target):
+    """`fill_planes` for any stride and size, row by row."""
     _, kw, sh, sw, ph, pw, dh, dw, _, out_width = window
-    pixels = x.reshape(-1)
     for b in range(kw):
         offset = b * dw - pw
         lo, hi = valid_range(offset, sw, width, out_width)
         for q in range(period):
             row_offset = top * sh + q * dh - ph
             first, last = valid_range(row_offset, sh, height, rows)
-            for n in range(samples):
-                plane = ((first_sample + n) * x.shape[1] + first_channel) * height * width
-                start, target = plane + row_offset * width + offset, (b * period + q) * step + n * rows * out_width
-                if sw == 1:
-                    copy_windows(pixels, start, sh * width, height * width, offset, width, copies, target, kw * period * step,
-                                 channels, rows, first, last, out_width)
-                elif sw == 2:
-                    copy_second_windows(pixels, start, sh * width, height * width, offset, width, copies, target,
-                                        kw * period * step, channels, rows, first, last, out_width)
-                elif sw == 4:
-                    copy_fourth_windows(pixels, start, sh * width, height * width, offset, width, copies, target,
-                                        kw * period * step, channels, rows, first, last, out_width)
-                else:
-                    for c in range(channels):
-                        _copy_sparse(pixels, start + c * height * width, sh * width, sw, copies,
-                                     target + c * kw * period * step, rows, out_width, first, last, lo, hi)
+            source, place = start + row_offset * width + offset, (q * kw + b) * step + target
+            if sw == 1:
+                copy_windows(pixels, source, sh * width, pitch, offset, width, copies, place, kw * period * step, channels, rows,
+                             first, last, out_width)
+            elif sw == 2:
+                copy_second_windows(pixels, source, sh * width, pitch, offset, width, copies, place, kw * period * step, channels,
+                                    rows, first, last, out_width)
+            elif sw == 4:
+                copy_fourth_windows(pixels, source, sh * width, pitch, offset, width, copies, place, kw * period * step, channels,
+                                    rows, first, last, out_width)
+            else:
+                for c in range(channels):
+                    _copy_sparse(pixels, source + c * pitch, sh * width, sw, copies, place + c * kw * period * step, rows,
+                                 out_width, first, last, lo, hi)
 
 
 @jit

@@ -1,9 +1,9 @@
 """2-d convolution and its gradients: each call goes to the way that suits its shape.
 
-`_winograd` serves 3x3 taps of 16 channels and more, `_dilated` those with a dilation, `_direct` and `_direct_grad_weight` most
-others, `_direct_transposed` the input gradient with strides, `_depthwise` one input channel a group, `_columns` groups of few
-results, gradients of few channels and what is too small for threads. Patches that do not overlap (`_patches`) and taps as large
-as the image are products of matrices. float16 and bfloat16 are computed in float32.
+`_winograd` serves 3x3 taps of 16 channels and more, `_dilated` those with a dilation, `_direct`, `_direct_grad_weight` and
+`_outer_grad_weight` most others, `_direct_transposed` the input gradient with strides, `_depthwise` one input channel a group,
+`_columns` groups of few results, gradients of few channels and what is too small for threads. Patches that do not overlap
+(`_patches`) and taps as large as the image are products of matrices. float16 and bfloat16 are computed in float32.
 """
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from . import _dilated, _patches, _pointwise, _winograd, _winograd_grad_weight, blas, reduction
+from . import _dilated, _outer_grad_weight, _patches, _pointwise, _winograd, _winograd_grad_weight, blas, reduction
 from ._columns import convolve_by_tiles, grad_input_by_tiles, grad_weight_by_tiles
 from ._depthwise import depthwise, depthwise_grad_input, depthwise_grad_weight
 from ._direct import convolve, grad_input, suits, suits_forward
@@ -238,6 +238,9 @@ def _grad_met_parameters(g: Array, x: Array, window: Window, groups: int, dweigh
         return
     elif _dilated.suits(x, window, groups, dweight.shape[0]):
         _dilated.grad_weight(g, x, window, dweight, dbias)
+        return
+    elif _outer_grad_weight.suits(x, window, groups, dweight.shape[0]):
+        _outer_grad_weight.grad_weight(g, x, window, dweight, dbias)
         return
     elif suits_grad_weight(x, window, groups, dweight.shape[0]):
         grad_weight(g, x, window, dweight, groups, dbias)

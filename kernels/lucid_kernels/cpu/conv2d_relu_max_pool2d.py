@@ -14,6 +14,7 @@ import numpy as np
 from . import _direct, _pooled_grad_weight, _winograd, _winograd_grad_weight
 from ._aligned import aligned_empty
 from ._compile import jit_parallel
+from ._images import planes_of
 from ._layout import Array, contiguous, deliver, outputs, result, upcast_half
 from ._microkernels import VECTOR_BYTES, VECTORS
 from ._packed_weight import packed_weight
@@ -28,7 +29,7 @@ _RESULTS_BYTES = 1 << 20
 
 
 @jit_parallel
-def _convolve_and_pool(x, window, cut, rows, step, taps, weight, bias, y, winners):
+def _convolve_and_pool(x, images, window, cut, rows, step, taps, weight, bias, y, winners):
     """ReLU of the maxima y (N, O, OH, OW) of 2x2 results each, and the winners. weight (blocks, K, ROWS) and bias are packed.
 
     A task takes `cut.images` images.
@@ -41,7 +42,7 @@ def _convolve_and_pool(x, window, cut, rows, step, taps, weight, bias, y, winner
         results = aligned_empty(channels * window.out_height * window.out_width, x)
         planes = results.reshape(channels, window.out_height, window.out_width)
         for n in range(task * cut.images, min(samples, (task + 1) * cut.images)):
-            _direct.convolve_band(x[n : n + 1], window, cut, 0, 1, 0, window.out_height, rows, step, taps, weight,
+            _direct.convolve_band(x, images, window, cut, n, 1, 0, window.out_height, rows, step, taps, weight,
                                   bias, 0, weight.shape[0], 0, 1, channels, copies, results)
             max_2x2_planes(planes, y[n], winners[n], 0, channels)
 
@@ -87,7 +88,9 @@ def conv2d_relu_max_pool2d(
         _winograd.convolve_and_pool(x, contiguous(weight), bias, window, y, winners)
     else:
         cut, rows, step, taps, _ = plan
-        _convolve_and_pool(x, window, cut, rows, step, taps, *packed_weight(weight, bias, 1), y, winners)
+        images = planes_of(x.shape, (1, *shape[1:]))._replace(targets=np.zeros(len(x), np.int64))
+        images = images._replace(target_pitch=window.out_height * window.out_width)
+        _convolve_and_pool(x.reshape(-1), images, window, cut, rows, step, taps, *packed_weight(weight, bias, 1), y, winners)
     return deliver(out_y, y), deliver(out_winners, winners)
 
 

@@ -1,0 +1,84 @@
+"""Direct convolution of volumes against 2-d convolutions of stacked slices."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from lucid_kernels.cpu import _direct, _direct_transposed, _row_copies, direct3d
+
+from lucid.backends import convolution, cpu
+
+# (input shape, weight shape, stride, padding, dilation, groups)
+CASES: dict[str, tuple[Any, ...]] = {
+    "strided": ((2, 8, 5, 9, 7), (9, 8, 3, 3, 3), (2, 2, 2), (1, 1, 1), (1, 1, 1), 1),
+    "small planes": ((5, 8, 4, 6, 6), (8, 8, 3, 3, 3), (2, 2, 2), (1, 1, 1), (1, 1, 1), 1),
+    "grouped, dilated along the depth": ((2, 16, 7, 8, 9), (24, 8, 2, 3, 2), (2, 2, 3), (2, 1, 0), (3, 1, 1), 2),
+    "wide taps": ((1, 9, 3, 8, 10), (17, 9, 2, 5, 5), (1, 1, 1), (1, 2, 2), (1, 1, 1), 1),
+    "slices that meet no tap": ((1, 8, 9, 5, 5), (8, 8, 2, 3, 3), (4, 2, 2), (0, 1, 1), (1, 1, 1), 1),
+    "taps that meet no slice": ((1, 8, 1, 5, 6), (8, 8, 3, 3, 3), (1, 2, 2), (3, 1, 1), (1, 1, 1), 1),
+    "rows that meet no tap": ((2, 8, 3, 1, 7), (8, 8, 3, 2, 2), (2, 3, 3), (1, 1, 0), (1, 1, 1), 1),
+}
+
+
+@pytest.fixture(autouse=True)
+def always(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small convolutions go this way too."""
+    monkeypatch.setattr(_row_copies, "LEAST_PRODUCTS", 0)
+
+
+def arrays_of(case: tuple[Any, ...], dtype: Any = np.float32) -> tuple[np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+    rng = np.random.default_rng(0)
+    arrays = [rng.standard_normal(shape).astype(dtype) for shape in (case[0], case[1], case[1][:1])]
+    return *arrays, dict(zip(("stride", "padding", "dilation", "groups"), case[2:]))  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("limits", [{}, {"_STEPS": 1, "_COPIES": 1, "_COPIES_BYTES": 1, "_SUMS_BYTES": 1, "_TASKS": 100}],
+                         ids=["as measured", "small tasks"])
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_against_stacked_slices(case: tuple[Any, ...], limits: dict[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    for module, plan in ((_direct, "plan_of"), (_direct_transposed, "_plan")):
+        monkeypatch.setattr(module, plan, getattr(module, plan).__wrapped__)  # nothing that other limits led to
+        for name, value in limits.items():
+            monkeypatch.setattr(module, name, value, raising=False)
+    x, weight, bias, attributes = arrays_of(case)
+    stacked = convolution.table(np, cpu.TABLE, 1 << 20, np.copyto)
+    y = direct3d.convolve(x, weight, bias, **attributes)
+    wanted = stacked["conv3d"](*(array.astype(np.float64) for array in (x, weight, bias)), **attributes)
+    assert y is not None
+    assert y.dtype == np.float32
+    np.testing.assert_allclose(y, wanted, rtol=1e-5, atol=1e-4)
+    g = np.random.default_rng(1).standard_normal(y.shape).astype(np.float32)
+    dx = direct3d.grad_input(g, weight, input_shape=x.shape, **attributes)
+    wanted = stacked["conv3d_grad_input"](g.astype(np.float64), weight.astype(np.float64), input_shape=x.shape, **attributes)
+    assert dx is not None
+    np.testing.assert_allclose(dx, wanted, rtol=1e-5, atol=1e-4)
+
+
+def test_any_strides_and_slices_without_taps() -> None:
+    x, weight, bias, attributes = arrays_of(CASES["strided"])
+    wanted = direct3d.convolve(x, weight, bias, **attributes)
+    turned = [np.asfortranarray(array) for array in (x, weight)]
+    np.testing.assert_array_equal(direct3d.convolve(*turned, np.repeat(bias, 2)[::2], **attributes), wanted)
+    # What no tap of the depth meets: bias forward, zeros backward.
+    x, weight, bias, attributes = arrays_of(CASES["taps that meet no slice"])
+    y = direct3d.convolve(x, weight, bias, **attributes)
+    np.testing.assert_array_equal(y[:, :, 0], np.broadcast_to(bias.reshape(1, -1, 1, 1), y[:, :, 0].shape))
+    x, weight, _, attributes = arrays_of(CASES["slices that meet no tap"])
+    dx = direct3d.grad_input(np.ones((1, 8, 2, 3, 3), np.float32), weight, input_shape=x.shape, **attributes)
+    np.testing.assert_array_equal(dx[:, :, 2:4], 0)
+
+
+def test_nan_reaches_the_slices_that_meet_it() -> None:
+    x, weight, bias, attributes = arrays_of(CASES["strided"])
+    x[0, 0, 0, 0, 0] = np.nan
+    y = direct3d.convolve(x, weight, bias, **attributes)
+    assert np.isnan(y[0, :, 0, 0, 0]).all()
+    assert not np.isnan(y[0, :, 1:]).any()
+    assert not np.isnan(y[1]).any()
+
+
+def test_stacked_where_other_ways_are_faster() -> None:
+    x, weight, bias, attributes = arrays_of(((1, 16, 4, 8, 8), (16, 16, 3, 3, 3), (1, 1, 1), (1, 1, 1), (1, 1, 1), 1))
+    assert direct3d.convolve(x, weight, bias, **attributes) is None
+    assert direct3d.grad_input(np.ones((1, 16, 4, 8, 8), np.float32), weight, input_shape=x.shape, **attributes) is None
