@@ -106,7 +106,7 @@ def _upstream(tensor: Tensor, gradient: Any, number: int) -> Tensor:
     if gradient is None:
         if array.size != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
-        return wrap(backends.create("full", tensor.device, {"shape": array.shape, "fill_value": 1, "dtype": array.dtype}))
+        return wrap(backends.run("fill", (array,), {"value": 1}))
     if not isinstance(gradient, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
     given = gradient._array
