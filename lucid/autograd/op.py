@@ -227,8 +227,20 @@ class Op:
     def _share(self, out: Any, base: Tensor, attributes: dict[str, Any]) -> None:
         """Connect a view with the tensor whose memory it shares, so that writes through either are seen by both."""
         if out.__class__ is tuple:
+            source, whole, recording = base._array, base._view is None, grad_mode.get() & GRAD
+            box = base._version_box or version_box(base)
             for index, tensor in enumerate(out):
-                connect_view(tensor, base, lambda t, i=index: self(t, **attributes)[i])  # type: ignore[misc]
+                def replay(t: Tensor, i: int = index) -> Tensor:
+                    part: Tensor = self(t, **attributes)[i]
+                    return part
+
+                if whole and tensor._array.base is source:  # as in `ViewOp`
+                    tensor._version_box = box
+                    tensor._view = (base, replay)
+                    if recording:
+                        register_view(box, tensor)
+                else:
+                    connect_view(tensor, base, replay)
         else:
             connect_view(out, base, lambda t: self(t, **attributes))
 

@@ -90,6 +90,11 @@ def split_index(x: Tensor, index: Any) -> tuple[tuple[Any, ...] | None, tuple[An
     """
     array = x._array
     shape = array.shape
+    if index.__class__ is Tensor and array.__class__ is np.ndarray is index._array.__class__:  # a fifth of the time
+        found = index._array
+        kind = found.dtype.kind
+        if found.shape and shape and (kind == "i" or (kind == "b" and found.shape == shape[:found.ndim])):
+            return None, (found,)
     simple = index if index.__class__ is tuple else (index,)
     if simple and simple[0] is Ellipsis and len(simple) <= len(shape) + 1:
         simple = (*(FULL,) * (len(shape) + 1 - len(simple)), *simple[1:])
