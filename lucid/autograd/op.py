@@ -10,6 +10,7 @@ from __future__ import annotations
 import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any
 
 from .. import _clock as clock
@@ -201,7 +202,7 @@ class Op:
         if self.ruled is not None:
             inputs = inputs[:self.ruled]
         for t in inputs:
-            if isinstance(t, Tensor) and t._replaceable:
+            if t.__class__ is not Tensor and isinstance(t, Tensor) and t._replaceable:
                 inputs = [t._for_graph() if isinstance(t, Tensor) else t for t in inputs]
                 break
         pull = self.rule([p is not None for p in parents], *inputs, **attributes)  # type: ignore[misc]
@@ -408,16 +409,17 @@ def connect_view(view: Tensor, parent: Tensor, replay: Callable[[Tensor], Tensor
 
     Nothing happens if the array is in fact a copy (a reshape that could not be a view).
     """
-    array, source = view._array, parent._array
-    if array.base is not source and (array.base is None or array.base is not source.base):
+    source, memory = parent._array, view._array.base
+    if memory is not source and (memory is None or memory is not source.base):
         return
-    box = view._version_box = version_box(parent)
+    box = view._version_box = parent._version_box or version_box(parent)
     if parent._view is None:
         view._view = (parent, replay)
-    elif hasattr(parent._view[1], "reason"):  # Unwritable, and so is every view of it
-        view._view = parent._view
     else:
         root, to_parent = parent._view
-        view._view = (root, lambda t: replay(to_parent(t)))
+        if to_parent.__class__ is not FunctionType and hasattr(to_parent, "reason"):  # Unwritable, and so is every view of it
+            view._view = parent._view
+        else:
+            view._view = (root, lambda t: replay(to_parent(t)))
     if grad_mode.get() & GRAD:
         register_view(box, view)

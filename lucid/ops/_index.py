@@ -97,20 +97,29 @@ def split_index(x: Tensor, index: Any) -> tuple[tuple[Any, ...] | None, tuple[An
             return None, (found,)
     simple = index if index.__class__ is tuple else (index,)
     if simple and simple[0] is Ellipsis and len(simple) <= len(shape) + 1:
-        simple = (*(FULL,) * (len(shape) + 1 - len(simple)), *simple[1:])
-    if len(simple) <= len(shape):  # numbers and slices alone need no other questions, in a third of the time
-        whole = True
-        for dim, item in enumerate(simple):
-            if item.__class__ is int:
-                check_number(item, dim, shape[dim])
-                whole = False
-            elif item.__class__ is slice:
-                check_slice(item)
-                whole = whole and item == FULL
-            else:
+        for item in simple:  # noqa: SIM110 - `any` takes three times as long
+            if item is None:
                 break
         else:
-            return None if whole else (*simple, Ellipsis), None
+            simple = (*(FULL,) * (len(shape) + 1 - len(simple)), *simple[1:])
+    whole, dim, ndim = True, 0, len(shape)
+    for item in simple:  # numbers, slices and None alone need no other questions, in a third of the time
+        if item is None:
+            whole = False
+            continue
+        if dim == ndim:
+            break
+        if item.__class__ is int:
+            check_number(item, dim, shape[dim])
+            whole = False
+        elif item.__class__ is slice:
+            check_slice(item)
+            whole = whole and item == FULL
+        else:
+            break
+        dim += 1
+    else:
+        return None if whole else (*simple, Ellipsis), None
     items = [plain(item, array) for item in (index if is_tuple(index) else (index,))]
     consumed = sum(item.ndim if hasattr(item, "dtype") and item.dtype.kind == "b" else
                    not (item is None or item is Ellipsis or isinstance(item, bool)) for item in items)
