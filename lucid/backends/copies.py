@@ -97,8 +97,8 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
         expanded = [np.expand_dims(array, axis) for array in arrays]
         return _joined(expanded, axis) if _alike(expanded, axis) else plain_stack(*arrays, axis=axis)
 
-    return {"copy": copy, "broadcast_to": broadcast_to, "fill": fill, "flip": flip, "empty": new_array, "full": full, "contiguous": contiguous,
-            "reshape": reshape, "concatenate": concatenate, "stack": stack}
+    return {"copy": copy, "broadcast_to": broadcast_to, "fill": fill, "flip": flip, "empty": new_array, "full": full,
+            "contiguous": contiguous, "reshape": reshape, "concatenate": concatenate, "stack": stack}
 
 
 def _filled(out: Array, value: Any) -> Array:

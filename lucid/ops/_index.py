@@ -97,7 +97,7 @@ def split_index(x: Tensor, index: Any) -> tuple[tuple[Any, ...] | None, tuple[An
             return None, (found,)
     simple = index if index.__class__ is tuple else (index,)
     if simple and simple[0] is Ellipsis and len(simple) <= len(shape) + 1:
-        for item in simple:  # noqa: SIM110 - `any` takes three times as long
+        for item in simple:
             if item is None:
                 break
         else:
