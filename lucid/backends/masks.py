@@ -81,6 +81,8 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
         return (rest, *reversed(found))
 
     def getitem(x: Array, *, index: tuple[Any, ...]) -> Array:
+        if len(index) != 1 or index[0].__class__ is not np.ndarray:  # views, which come often
+            return x[index]
         if not _large_mask(index):
             return plain_getitem(x, index=index)
         mask, bits = index[0], BITS.get(x.itemsize)
@@ -97,7 +99,7 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
         return _compression().expand(index[0], as_bits(values, bits)).view(values.dtype)
 
     def index_put(x: Array, values: Any, *, index: Any, accumulate: bool = False, out: Array | None = None) -> Array:
-        if accumulate or np.ndim(values) or not _large_mask(index) or index[0].shape != x.shape:
+        if accumulate or not _large_mask(index) or np.ndim(values) or index[0].shape != x.shape:
             return plain_put(x, values, index=index, accumulate=accumulate, out=out)
         return masked_fill(x, index[0], values, out=out)
 

@@ -8,9 +8,13 @@ import numpy as np
 
 from .. import _dtypes, _random, backends
 from ..autograd.errors import type_name
-from ..backends import Device
-from ..tensor import Tensor, wrap
+from ..autograd.grad_mode import GRAD
+from ..autograd.grad_mode import mode as grad_mode
+from ..backends import LARGE, Device
+from ..tensor import Tensor, version_box, wrap
 from .complex_parts import view_as_complex
+
+CPU = Device()
 
 
 def take_counters(generator: _random.Generator | None, count: int, per_block: int, device: Device) -> dict[str, int]:
@@ -19,6 +23,31 @@ def take_counters(generator: _random.Generator | None, count: int, per_block: in
         return {"seed": 0, "offset": 0}
     seed, offset = (generator or _random.default_generator).take(-(-count // per_block))
     return {"seed": seed, "offset": offset}
+
+
+def draw_into(target: Tensor, name: str, scale: float, shift: float, generator: _random.Generator | None) -> bool:
+    """Write ``numbers * scale + shift`` of `random_floats` straight into `target`, if that is all that there is to do; False,
+    with nothing done, otherwise.
+
+    So it is for float32 and float64 on the CPU in row-major order, of which nothing is recorded, and numbers of which `scale` is
+    not negative.
+    """
+    array = target._array
+    dtype = array.dtype
+    if array.__class__ is not np.ndarray or dtype.kind != "f" or dtype.itemsize < 4 or not array.flags.carray:
+        return False
+    if scale.__class__ not in (float, int) or shift.__class__ not in (float, int) or not scale >= 0:
+        return False
+    if (target._node is not None or target._view is not None) and grad_mode.get() & GRAD:
+        return False
+    counters = take_counters(generator, array.size, 2 if dtype.itemsize == 8 else 4, CPU)
+    backends.create(name, CPU, {"shape": array.shape, "dtype": dtype, "out": array, **counters})
+    if scale != 1 or shift != 0:
+        large = "large_" if array.size >= LARGE else ""
+        backends.run(f"{large}mul", (array, scale), {"out": array})
+        backends.run(f"{large}add", (array, shift), {"out": array})
+    version_box(target).bump()
+    return True
 
 
 def random_floats(name: str, shape: tuple[int, ...], dtype: np.dtype, device: Device, generator: Any) -> Tensor:

@@ -4,12 +4,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from .. import _dtypes
-from ..backends import run
-from ..tensor import Tensor
+from ..autograd.grad_mode import is_grad_enabled
+from ..backends import TABLES, run
+from ..tensor import Tensor, wrap
 from ._operands import canonical_dim, canonical_dims, require_tensor
 
 Axes = int | tuple[int, ...] | None  # None: all dimensions
+_SMALL = 1 << 12  # elements: copies of fewer take a fifth of the time of two views, and what follows takes less for them
 
 
 def kernel_axes(dim: Any, ndim: int) -> Axes:
@@ -34,6 +38,16 @@ def spread(t: Tensor, shape: tuple[int, ...], axis: Axes, keepdims: bool) -> Ten
         return t
     reduced = range(len(shape)) if axis is None else (axis,) if isinstance(axis, int) else axis
     return t.reshape(tuple(1 if i in reduced else n for i, n in enumerate(shape)))
+
+
+def spread_over(t: Tensor, shape: tuple[int, ...], axis: Axes, keepdims: bool) -> Tensor:
+    """A reduced tensor repeated over the reduced dimensions: the gradient of a sum."""
+    array = t._array
+    if array.__class__ is np.ndarray and not is_grad_enabled() and math.prod(shape) < _SMALL:
+        if array.ndim and not keepdims:
+            array = spread(t, shape, axis, keepdims)._array
+        return wrap(TABLES[np.ndarray]["full"](shape=shape, fill_value=array, dtype=array.dtype))
+    return spread(t, shape, axis, keepdims).expand(shape)
 
 
 def count_along(shape: tuple[int, ...], axis: Axes) -> int:

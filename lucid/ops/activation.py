@@ -150,12 +150,11 @@ _log_softmax_grad: Op = Op("log_softmax_grad", _log_softmax_grad_rule)
 
 
 def _along(op: UnaryOp, input: Tensor, dim: int, dtype: Any) -> Tensor:
-    require_tensor(op.name, input)
     if dtype is not None:
-        input = input.to(dtype=dtype)
-    require_floating(op.name, input)
-    dim = canonical_dim(dim, input._array.ndim)
-    if input._array.ndim == 0:
+        input = require_tensor(op.name, input).to(dtype=dtype)
+    ndim = require_floating(op.name, input)._array.ndim
+    dim = canonical_dim(dim, ndim)
+    if ndim == 0:
         return op(input.reshape(1), dim=0).reshape(())
     return op(input, dim=dim)
 

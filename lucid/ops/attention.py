@@ -126,7 +126,7 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
     if dropout_p > 0 or (mask is not None and mask.requires_grad and is_grad_enabled()):
         result = _composed(q, k, v, mask, factor, is_causal, dropout_p)
     else:
-        with_grad = is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad)
+        with_grad = not (q._node is k._node is v._node is None) and is_grad_enabled()
         result = _attention(q, k, v, mask, scale=factor, is_causal=is_causal, with_grad=with_grad)[0]
     return result if len(shape) == 4 else result.reshape(*shape[:-2], length, value._array.shape[-1])
 

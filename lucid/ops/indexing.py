@@ -64,6 +64,8 @@ def getitem(self: Tensor, index: Any) -> Tensor:
 
     Raises IndexError for an index out of range and ValueError for a negative step.
     """
+    if index.__class__ is int and (shape := self._array.shape) and -shape[0] <= index < shape[0]:
+        return _slice(self, index=(index, Ellipsis))
     basic, advanced = split_index(self, index)
     if basic is None and advanced is None:
         return _slice(self, index=(Ellipsis,))

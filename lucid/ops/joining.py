@@ -37,18 +37,25 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     given = list(tensors)
     if not given:
         raise ValueError("expected a non-empty list of Tensors")
+    empty = False
     for position, tensor in enumerate(given):
         if not isinstance(tensor, Tensor):
             raise TypeError(f"expected Tensor as element {position} in argument 0, but got {type(tensor).__name__}")
-        if not tensor._array.shape:
+        shape = tensor._array.shape
+        if not shape:
             raise RuntimeError(f"zero-dimensional tensor (at position {position}) cannot be concatenated")
-    given = _of_one_dtype(given)
-    kept = [t for t in given if t._array.shape != (0,)] or given[:1]
+        if shape == (0,):
+            empty = True
+    kept = given = _of_one_dtype(given)
+    if empty:
+        kept = [t for t in given if t._array.shape != (0,)] or given[:1]
     first = kept[0]._array.shape
     dim = canonical_dim(dim, len(first))
     before, after = first[:dim], first[dim + 1:]
     for number, tensor in enumerate(kept):
         shape = tensor._array.shape
+        if shape == first:
+            continue
         if len(shape) != len(first) or shape[:dim] != before or shape[dim + 1:] != after:
             raise RuntimeError(f"Sizes of tensors must match except in dimension {dim}. Expected shape {list(first)} but got "
                                f"{list(shape)} for tensor number {number} in the list.")
@@ -76,7 +83,7 @@ def _of_one_dtype(tensors: list[Tensor]) -> list[Tensor]:
     """The tensors in the dtype that they have together."""
     dtype = tensors[0]._array.dtype
     for tensor in tensors:
-        if tensor._array.dtype != dtype:
+        if tensor._array.dtype is not dtype and tensor._array.dtype != dtype:
             dtype = common_dtype(tensors)
             return [t.to(dtype) for t in tensors]
     return tensors

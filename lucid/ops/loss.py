@@ -10,7 +10,7 @@ from ..autograd.function import Function
 from ..autograd.grad_mode import is_grad_enabled
 from ..autograd.op import Op, Pull
 from ..backends import run
-from ..tensor import Tensor
+from ..tensor import Tensor, wrap
 from ._index import check_bounds
 from ._large import fused_formula
 from ._operands import require_tensor
@@ -66,6 +66,9 @@ def _weighted(loss: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
         raise ValueError("Weights and input must have the same size.")
     loss = loss * weight
     return loss.sum() / weight.sum() if reduction == "mean" else _reduced(loss, reduction)
+
+
+_OUT_OF_BOUNDS = "Target {value} is out of bounds."
 
 
 # ---- cross entropy -------------------------------------------------------------------------------------------------------
@@ -193,8 +196,19 @@ def _class_indices(input: Tensor, target: Tensor) -> Tensor:
     return target if dtype == _dtypes.int64 else target.long()
 
 
-def _any_equal(tensor: Tensor, number: int) -> bool:
-    return bool(run("any", (run("eq", (tensor._array, number)),), {"axis": None, "keepdims": False}))
+def _any_ignored(target: Tensor, ignore_index: int, classes: int) -> bool:
+    """Whether a target is `ignore_index`. If none is, all are known to be classes: raises IndexError otherwise."""
+    array = target._array
+    if not 0 <= ignore_index < classes:  # then what is out of bounds comes first: as a rule, nothing is
+        try:
+            check_bounds(array, 0, classes, _OUT_OF_BOUNDS)
+            return False
+        except IndexError:
+            pass
+    if run("any", (run("eq", (array, ignore_index)),), {"axis": None, "keepdims": False}):
+        return True
+    check_bounds(array, 0, classes, _OUT_OF_BOUNDS)
+    return False
 
 
 def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
@@ -211,15 +225,18 @@ def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_a
     _require_class_weight(input, weight)
     require_floating("nll_loss", input)
     dim = 1 if input._array.ndim > 1 else 0
-    valid = None
-    if input.device.type != "cpu" or _any_equal(target, ignore_index):  # to ask a GPU would be to wait for it
+    valid, classes = None, input._array.shape[dim]
+    if input.device.type != "cpu" or _any_ignored(target, ignore_index, classes):  # to ask a GPU would be to wait for it
         valid = target != ignore_index
         target = where(valid, target, 0)
-    check_bounds(target._array, 0, input._array.shape[dim], "Target {value} is out of bounds.")
+        check_bounds(target._array, 0, classes, _OUT_OF_BOUNDS)
     if dim == 0:
         picked = index_select_op(input, target.reshape(-1), axis=0).reshape(target.shape)
     else:
-        picked = gather_op(input, target.unsqueeze(1), axis=1).squeeze(1)
+        picked = gather_op(input, wrap(target._array[:, None]), axis=1)
+        if valid is None and weight is None and reduction != "none":
+            return _reduced(-picked, reduction)
+        picked = picked.squeeze(1)
     weights = None if valid is None else valid.to(input.dtype)
     if weight is not None:
         chosen = index_select_op(weight, target.reshape(-1), axis=0).reshape(target.shape)

@@ -1,9 +1,11 @@
 """The dimensions in another order, as views."""
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from ..autograd.op import Pull, ViewOp
+from ..backends.memory_format import inverse
 from ..tensor import Tensor
 from ._operands import canonical_dim, canonical_dims, integers
 
@@ -11,8 +13,11 @@ METHODS = ("permute", "transpose", "swapaxes", "swapdims", "movedim", "moveaxis"
 
 
 def _transpose_rule(needs: Any, x: Tensor, *, axes: tuple[int, ...]) -> Pull:
-    inverse = tuple(sorted(range(len(axes)), key=axes.__getitem__))
-    return lambda g, y: (_transpose(g, axes=inverse),)
+    back = _inverse(axes)
+    return lambda g, y: (_transpose(g, axes=back),)
+
+
+_inverse = functools.lru_cache(maxsize=256)(inverse)  # a third of the time of recording
 
 
 _transpose = ViewOp("transpose", _transpose_rule)
@@ -26,20 +31,29 @@ def permute(input: Tensor, *dims: Any) -> Tensor:
                            f"ordering of dimensions i.e. input.dim() = {input.ndim} is not equal to len(dims) = {len(axes)}")
     if not axes:
         return input.view(())
-    axes = tuple([canonical_dim(d, len(axes)) for d in axes])
+    return _transpose(input, axes=_counted_from_the_front(axes))
+
+
+@functools.lru_cache(maxsize=256)
+def _counted_from_the_front(dims: tuple[int, ...]) -> tuple[int, ...]:
+    axes = tuple([canonical_dim(d, len(dims)) for d in dims])
     if len(set(axes)) != len(axes):
         raise RuntimeError("permute(): duplicate dims are not allowed.")
-    return _transpose(input, axes=axes)
+    return axes
 
 
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """Two dimensions exchanged."""
-    ndim = input.ndim
+    return _transpose(input, axes=_exchanged(input._array.ndim, dim0, dim1))
+
+
+@functools.lru_cache(maxsize=256, typed=True)  # typed: True is no dimension
+def _exchanged(ndim: int, dim0: int, dim1: int) -> tuple[int, ...]:
     dim0, dim1 = canonical_dim(dim0, ndim), canonical_dim(dim1, ndim)
     axes = list(range(ndim))
     if ndim:
         axes[dim0], axes[dim1] = dim1, dim0
-    return _transpose(input, axes=tuple(axes))
+    return tuple(axes)
 
 
 swapdims = transpose

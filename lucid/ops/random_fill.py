@@ -10,9 +10,9 @@ from .. import _dtypes, _random
 from ..autograd.errors import type_name
 from ..autograd.inplace import write
 from ..tensor import Tensor
-from ._random_numbers import check_range, float_dtype, random_floats, random_integers
+from ._random_numbers import check_range, draw_into, float_dtype, random_floats, random_integers
 from .random import normal
-from .sampling import coins
+from .sampling import flips
 
 METHODS = ("uniform_", "normal_", "bernoulli_", "exponential_", "random_", "geometric_", "cauchy_", "log_normal_")
 
@@ -25,6 +25,8 @@ def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *,
     """Fill with numbers from the uniform distribution on [from_, to), the real and imaginary parts of complex ones alike."""
     if from_ > to:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={from_} > to={to}")
+    if draw_into(self, "random_uniform", to - from_, from_, generator):
+        return self
     dtype = float_dtype("check_uniform_bounds", self.dtype)
     start = complex(from_, from_) if dtype.kind == "c" else from_
 
@@ -37,6 +39,8 @@ def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *,
 
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: _random.Generator | None = None) -> Tensor:
     """Fill with normal numbers of `mean` and `std`."""
+    if draw_into(self, "random_normal", std, mean, generator):
+        return self
     dtype = float_dtype("normal_kernel_cpu", self.dtype)
     return write(self, lambda old: normal(mean, std, tuple(self.shape), generator=generator, dtype=dtype,
                                           device=self.device))
@@ -47,7 +51,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: _random.Generator | Non
     if self.is_complex():
         raise NotImplementedError(f'"bernoulli_scalar_cpu_" not implemented for \'{type_name(self.dtype)}\'')
     chance = p.detach().to(self.device).expand(self.shape) if isinstance(p, Tensor) else p
-    return write(self, lambda old: coins(self, chance, generator))
+    return write(self, lambda old: flips(self, chance, generator))
 
 
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: _random.Generator | None = None) -> Tensor:
@@ -60,7 +64,7 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: _random.Generat
 
     def numbers(old: Tensor) -> Tensor:
         unit = random_floats("random_uniform", tuple(self.shape), self.dtype, self.device, generator)
-        return (1 - unit).log() / -lambd
+        return unit.neg_().add_(1).log_().div_(-lambd)
 
     return write(self, numbers)
 

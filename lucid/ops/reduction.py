@@ -9,7 +9,7 @@ from ..autograd.op import Op, Pull, UnaryOp
 from ..tensor import Tensor
 from ._operands import array_api_names, require_tensor
 from ._out import accepts_out
-from ._reduction import Axes, count_along, kernel_axes, one_axis, spread, total_dtype
+from ._reduction import Axes, count_along, kernel_axes, one_axis, spread, spread_over, total_dtype
 
 METHODS = ("sum", "mean", "prod", "any", "all", "logsumexp", "count_nonzero", "nansum", "nanmean")
 
@@ -18,7 +18,7 @@ def _sum_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool, dtype: Any) 
     shape, own = x._array.shape, x._array.dtype
 
     def pull(g: Tensor, y: Any) -> tuple[Tensor]:
-        g = spread(g, shape, axis, keepdims).expand(shape)
+        g = spread_over(g, shape, axis, keepdims)
         return (g if g._array.dtype == own else g.to(own),)
 
     return pull
@@ -26,7 +26,7 @@ def _sum_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool, dtype: Any) 
 
 def _mean_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool) -> Pull:
     shape = x._array.shape
-    return lambda g, y: ((spread(g, shape, axis, keepdims) / count_along(shape, axis)).expand(shape),)
+    return lambda g, y: (spread_over(g / count_along(shape, axis), shape, axis, keepdims),)
 
 
 def _prod_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool, dtype: Any) -> Pull:

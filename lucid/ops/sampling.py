@@ -32,18 +32,24 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: _random.Gener
         return coins(x, p, generator)
     if not _dtypes.is_floating(x.dtype):
         raise NotImplementedError(f'"bernoulli_tensor_cpu_p_" not implemented for \'{type_name(x.dtype)}\'')
-    if refuted((x >= 0) & (x <= 1)):
+    if not (x.is_meta or within(x, 0, 1)):
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
     return coins(x, x, generator)
 
 
 def coins(like: Tensor, p: Any, generator: Any) -> Tensor:
+    """1 with probability `p`, a number or a tensor, else 0, in the shape and dtype of `like`."""
+    return flips(like, p, generator).to(like.dtype)
+
+
+def flips(like: Tensor, p: Any, generator: Any) -> Tensor:
+    """`coins` as bools."""
     if not isinstance(p, Tensor) and not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     wide = p.dtype == _dtypes.float64 if isinstance(p, Tensor) else False
     numbers = random_floats("random_uniform", tuple(like.shape), _dtypes.float64 if wide else _dtypes.float32, like.device,
                       generator)
-    return (numbers < (p.to(numbers.dtype) if isinstance(p, Tensor) else p)).to(like.dtype)
+    return wrap(backends.run("lt", (numbers._array, p.to(numbers.dtype)._array if isinstance(p, Tensor) else float(p))))
 
 
 @accepts_out(warns=False)

@@ -107,7 +107,7 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     """Without the dimensions of length 1, or without those of `dim` that have length 1."""
     shape = input._array.shape
     dims = range(len(shape)) if dim is None else () if dim == () else canonical_dims(dim, len(shape))
-    return _reshape(input, shape=tuple(n for i, n in enumerate(shape) if n != 1 or i not in dims))
+    return _reshape(input, shape=tuple([n for i, n in enumerate(shape) if n != 1 or i not in dims]))
 
 
 def unsqueeze(input: Tensor, dim: int) -> Tensor:

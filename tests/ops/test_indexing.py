@@ -37,7 +37,9 @@ INDICES = {
     "array": A, "repeated": np.array([0, 1, 1]), "negative array": np.array([-1, -4]), "2-d": A.reshape(2, 1),
     "none picked": np.zeros((2, 0), np.int64), "list": [0, 2], "pair": (A, B), "apart": (A, slice(None), B),
     "broadcast": (A.reshape(2, 1), B), "after a slice": (slice(0, 2), np.array([0, 2])),
-    "after an ellipsis": (Ellipsis, B),
+    "after an ellipsis": (Ellipsis, B), "between ellipses": (Ellipsis, 0, Ellipsis), "two ellipses": (0, Ellipsis, 1, Ellipsis, 2),
+    "new between ellipses": (Ellipsis, None, Ellipsis), "array between ellipses": (Ellipsis, B, Ellipsis),
+    "only ellipses": (Ellipsis, Ellipsis),
     "after a number": (0, slice(None), A), "between numbers": (0, A, 0), "new between": (A, None, B),
     "0-d": np.array(2),
     "mask": MASK, "mask of rows": MASK[:, 0, 0], "mask of two": MASK[:, :, 0], "later mask": (slice(None), MASK[0]),
@@ -83,6 +85,20 @@ def test_setitem_as_torch(name: str, kind: str, device: str) -> None:
     np.testing.assert_allclose(host(x.grad), y.grad.numpy())
     if kind != "number" and theirs.grad is not None:
         np.testing.assert_allclose(host(ours.grad), theirs.grad.numpy())
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("last", [1, [0], None])
+def test_indices_after_two_ellipses_as_torch(last: Any, device: str) -> None:
+    torch = pytest.importorskip("torch")
+    for index in ((Ellipsis, Ellipsis, last), (Ellipsis, 0, Ellipsis, last), (0, 1, Ellipsis, last, Ellipsis)):
+        try:
+            expected = tuple(torch.tensor(DATA)[index].shape)
+        except IndexError:
+            with pytest.raises(IndexError):
+                on(device, DATA)[index]
+        else:
+            assert on(device, DATA)[index].shape == expected
 
 
 def test_basic_index_is_a_view(device: str) -> None:

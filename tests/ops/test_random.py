@@ -152,6 +152,8 @@ def test_shapes_dtypes_and_grad(device: str) -> None:
     assert lucid.normal(lucid.zeros(2, 1, device=device), lucid.ones(3, device=device)).shape == (2, 3)
     assert lucid.zeros(3, dtype=lucid.int64, device=device).random_().min().item() >= 0
     assert lucid.zeros(50, dtype=lucid.bool, device=device).random_().any().item()
+    for half in (lucid.float16, lucid.bfloat16):
+        assert 1 <= lucid.zeros((), dtype=half, device=device).uniform_(1, 2).item() <= 2
     z = lucid.ones(3, device=device, requires_grad=True)
     with pytest.raises(RuntimeError, match="leaf Variable"):
         z.normal_()

@@ -13,6 +13,7 @@ heads of queries that it serves. Rows may lie apart, as those of the heads in on
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
@@ -59,7 +60,7 @@ def _masks(mask: Array | None, q: Array, keys: int) -> tuple[Array, Array]:
     compiled anew.
     """
     if mask is None:
-        return np.empty((1, 1, 0), q.dtype), np.empty(0, np.int64)
+        return _no_masks(q.dtype)
     rows = contiguous(mask if mask.shape[3] == keys else np.broadcast_to(mask, (*mask.shape[:3], keys)))
     rows = rows.astype(q.dtype, copy=not rows.flags.writeable).reshape(math.prod(mask.shape[:2]), mask.shape[2], keys)
     numbers = np.empty(q.shape[:2], np.int64)
@@ -78,9 +79,15 @@ def _powers(q: Array, keys: int) -> Array:
     return aligned(math.prod(shape), q.dtype).reshape(shape)
 
 
-def _nothing(q: Array) -> Array:
+@functools.cache  # arrays without elements: small calls take 0.5 us less
+def _no_masks(dtype: np.dtype) -> tuple[Array, Array]:
+    return np.empty((1, 1, 0), dtype), np.empty(0, np.int64)
+
+
+@functools.cache
+def _nothing(dtype: np.dtype) -> Array:
     """What stands for powers that are not kept."""
-    return np.empty((0, 0, 0), q.dtype)
+    return np.empty((0, 0, 0), dtype)
 
 
 @upcast_half(results=(0, None, None))
@@ -99,7 +106,7 @@ def attention(q: Array, k: Array, v: Array, mask: Array | None, *, scale: float,
     y, lse = _like(q, (batch, heads, queries, width)), result(out_lse, (batch, heads, queries), q.dtype)
     few = queries <= _FEW and not is_causal
     keeps = with_grad and not is_causal and not few and 0 < keys <= _KEPT_KEYS * q.shape[3] and q.shape[3] >= _KEPT_WIDTH
-    powers = _powers(q, keys) if keeps else _nothing(q)
+    powers = _powers(q, keys) if keeps else _nothing(q.dtype)
     if lse.size:
         operands = (q_place, heads, batch * heads, queries, q.shape[3], k_place, v_place, groups, keys, width,
                     *_masks(mask, q, keys), q.dtype.type(scale * LOG2_E))
@@ -126,7 +133,7 @@ def attention_grad(g: Array, q: Array, k: Array, v: Array, mask: Array | None, y
     if count and heads:
         backward(g_place, q_place, y_place, heads, count, queries, width, k_place, v_place, groups, keys, v.shape[3],
                  *_masks(mask, q, keys), q.dtype.type(scale * LOG2_E), is_causal,
-                 contiguous(lse).reshape(batch * heads, queries), _nothing(q) if powers is None else powers, sums,
+                 contiguous(lse).reshape(batch * heads, queries), _nothing(q.dtype) if powers is None else powers, sums,
                  dk.reshape(count, *k.shape[2:]), dv.reshape(count, *v.shape[2:]))
     total = sums[0] if tasks == 1 else sums.sum(0)
     dq = contiguous(total[:, :queries, :width]).reshape(q.shape)

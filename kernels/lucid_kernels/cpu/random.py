@@ -30,6 +30,7 @@ box_muller(m, v), the first the cosine half and the second the sine half (float3
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -396,6 +397,9 @@ def _uint64(number: int) -> np.uint64:
     return np.uint64(int(number) & 0xFFFFFFFFFFFFFFFF)
 
 
+_seed = functools.lru_cache(maxsize=16)(_uint64)  # the same one for every call
+
+
 def _fill(
     kernel: Callable[..., None],
     numbers_per_block: int,
@@ -405,9 +409,10 @@ def _fill(
     *parameters: Any,
 ) -> None:
     """Run one of the kernels above over all chunks of a contiguous array."""
-    flat = y.reshape(-1)
-    if flat.size:
-        kernel(flat, -(-flat.size // (numbers_per_block * BLOCKS)), _uint64(seed), _uint64(offset), *parameters)
+    size = y.size
+    if size:
+        flat = y if y.ndim == 1 else y.reshape(-1)
+        kernel(flat, -(-size // (numbers_per_block * BLOCKS)), _seed(seed), _uint64(offset), *parameters)
 
 
 def random_uniform(*, shape: Sequence[int], dtype: Any, seed: int, offset: int, out: Array | None = None) -> Array:
@@ -421,7 +426,7 @@ def random_uniform(*, shape: Sequence[int], dtype: Any, seed: int, offset: int, 
     _fill(_uniform32_parallel, 4, y, seed, offset)
     if dtype in HALVES:
         steps = np.float32(2048 if dtype == np.float16 else 256)
-        y = (np.floor(y * steps) / steps).astype(dtype)
+        y = np.asarray(np.floor(y * steps) / steps).astype(dtype)  # of a 0-d array, NumPy makes a scalar
     return deliver(out, y)
 
 
@@ -434,7 +439,7 @@ def random_normal(*, shape: Sequence[int], dtype: Any, seed: int, offset: int, o
     else:
         y = result(out, tuple(shape), np.float32)
         _fill(_normal32_parallel, 4, y, seed, offset)
-    return deliver(out, y.astype(dtype, copy=False))
+    return deliver(out, y if y.dtype is dtype else y.astype(dtype, copy=False))
 
 
 def random_integers(

@@ -259,11 +259,12 @@ def _run(rows: Kernel, rows_parallel: Kernel, planes: Kernel, dim: int, out: Arr
     shape = first.shape or (1,)
     dim %= len(shape)
     width, inner = shape[dim], math.prod(shape[dim + 1 :])
-    whole = [*map(contiguous, arrays), y]
+    whole = [contiguous(array) for array in arrays]
+    whole.append(y)
     if inner > 1:
         planes(*(array.reshape(-1, width, inner) for array in whole))
     elif first.size < PARALLEL_FROM:
-        rows(*(array.reshape(-1, width) for array in whole), False)
+        rows(*[array.reshape(-1, width) for array in whole], False)
     else:
         streaming = y is not out and streams_rows(len(whole) * y.nbytes, width * y.itemsize)
         rows_parallel(*(array.reshape(-1, width) for array in whole), streaming, max(1, GRAIN // width))

@@ -49,17 +49,20 @@ class RNNCellBase(Module):
     def _step(self, input: Tensor, state: Any) -> State:
         """The state after `input`; None is a state of zeros."""
         name = type(self).__name__
-        if input.ndim not in (1, 2):
-            raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.ndim}D instead")
-        if input.shape[-1] != self.input_size:
-            raise RuntimeError(f"input has inconsistent input_size: got {input.shape[-1]} expected {self.input_size}")
-        batched = input.ndim == 2
-        shape = (*input.shape[:-1], self.hidden_size)
+        given = tuple(input._array.shape)
+        if len(given) not in (1, 2):
+            raise ValueError(f"{name}: Expected input to be 1D or 2D, got {len(given)}D instead")
+        if given[-1] != self.input_size:
+            raise RuntimeError(f"input has inconsistent input_size: got {given[-1]} expected {self.input_size}")
+        batched = len(given) == 2
+        shape = (*given[:-1], self.hidden_size)
         if state is None:
             parts: State = (zeros(shape, dtype=input.dtype, device=input.device),) * (2 if self._mode == "LSTM" else 1)
         else:
             parts = tuple(state) if self._mode == "LSTM" else (state,)
         for number, part in enumerate(parts):
+            if part._array.shape == shape:
+                continue
             if part.ndim not in (1, 2):
                 raise ValueError(f"{name}: Expected hx[{number}] to be 1D or 2D, got {part.ndim}D instead")
             if part.shape != shape:
