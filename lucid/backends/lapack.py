@@ -101,11 +101,11 @@ def _factors() -> Any:
 
 def _factorizations() -> SimpleNamespace:
     """The functions of `numpy.linalg` that `linear_algebra` takes, by our calls of LAPACK for all but small matrices."""
-    numpy = np.linalg
+    numpy: Any = np.linalg
 
-    def checked(results: tuple[Any, ...]) -> Any:
+    def checked(given: tuple[Any, ...]) -> Any:
         """All but the last result, which tells by numbers that are not 0 what has failed."""
-        *results, info = results
+        *results, info = given
         if info.any():
             raise np.linalg.LinAlgError("the algorithm has failed")
         return results[0] if len(results) == 1 else tuple(results)

@@ -7,6 +7,7 @@ float32 to float64, and take two to ten times as long as the routines of float32
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import numba
@@ -30,7 +31,7 @@ _TASKS = 64  # iterations at most: each has a workspace of its own
 _ARGUMENTS = 20
 
 #: An array and the bytes from what one matrix has of it to what the next has, or the dtype of a workspace and its length.
-Argument = tuple[Array | np.dtype[Any], int]
+Argument = tuple[Any, int]
 
 
 @intrinsic
@@ -64,7 +65,7 @@ def _each(routine: Any, addresses: Any, steps: Any, count: Any, share: Any) -> N
             _call(routine, addresses, steps, j, task)
 
 
-def run(routine: int, arguments: list[Argument], count: int, work: int) -> None:
+def run(routine: int, arguments: Sequence[Argument], count: int, work: int) -> None:
     """Call `routine` for `count` matrices of `work` multiply-adds each."""
     share = max(1, _SHARE // max(1, work), -(-count // _TASKS))
     tasks, kept, steps = -(-count // share), [], []

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ._compile import jit_exact
-from ._fortran import LETTERS, available, letter, routine, run
+from ._fortran import LETTERS, Argument, available, letter, routine, run
 from ._layout import Array, contiguous
 from .strided_copy import copy
 
@@ -116,7 +116,7 @@ def solve_triangular(t: Array, b: Array, *, upper: bool, unitriangular: bool) ->
     flags = map(letter, "R" + ("U" if by_rows != upper else "L") + ("N" if by_rows else "T") + ("U" if unitriangular else "N"))
     m, k, lda = np.array(n, integer), np.array(columns, integer), np.array(distance, integer)
     one = np.ones(1, x.dtype)
-    arguments = [*[(flag, 0) for flag in flags], (k, 0), (m, 0), (one, 0), (t, step), (lda, 0),
+    arguments: list[Argument] = [*[(flag, 0) for flag in flags], (k, 0), (m, 0), (one, 0), (t, step), (lda, 0),
                  (x, n * columns * x.itemsize), (k, 0)]  # fmt: skip
     run(trsm, arguments, x.size // (n * columns), n * n * columns)
     return x

@@ -62,7 +62,7 @@ def geqrf(x: Array) -> tuple[Array, Array]:
 def qr(x: Array, *, mode: str) -> tuple[Array, Array]:
     """Q and R; Q is empty in mode 'r'."""
     packed, tau = geqrf(x)
-    rows, columns, k = *x.shape[-2:], tau.shape[-1]
+    (rows, columns), k = x.shape[-2:], tau.shape[-1]
     wanted = rows if mode == "complete" else k
     r = _triangle(packed[..., :wanted, :], lower=False)
     if mode == "r":
