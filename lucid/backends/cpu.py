@@ -163,16 +163,17 @@ def _power(a: Any, b: Any, *, out: np.ndarray | None = None) -> Any:
 
 
 def _cast(x: np.ndarray, *, dtype: np.dtype, out: np.ndarray | None = None) -> Any:
-    """NumPy's, or our kernel for many elements between float16 and float32."""
-    wanted = {np.float16: np.float32, np.float32: np.float16}.get(x.dtype.type)
-    # A dtype is equal to None if it is float64.
-    if wanted is None or dtype != wanted or x.size < _CASTS or out is not None or not x.flags.c_contiguous:
+    """NumPy's, or our kernel for many elements between half precision and float32."""
+    if x.size < _CASTS or out is not None or not x.flags.c_contiguous:
         return _small_cast(x, dtype=dtype, out=out)
+    half, widened = (x.dtype, True) if x.dtype in functions.HALVES else (dtype, False)
+    if half not in functions.HALVES or (dtype if widened else x.dtype) != np.float32:
+        return _small_cast(x, dtype=dtype)
     from lucid_kernels.cpu import half_precision as kernels
 
-    if not kernels.AVAILABLE:
+    if not kernels.converts(half):
         return _small_cast(x, dtype=dtype)
-    return kernels.widen(x) if wanted is np.float32 else kernels.narrow(x)
+    return kernels.widen(x) if widened else kernels.narrow(x, half)
 
 
 def _increment(counter: np.ndarray) -> np.ndarray:
