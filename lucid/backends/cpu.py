@@ -1,6 +1,7 @@
 """The CPU backend: op name -> NumPy function or Numba kernel."""
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -214,6 +215,31 @@ TABLE |= scans.table(TABLE)
 TABLE |= elementwise.table(np) | fractional_pooling.table(np)
 TABLE |= large_elementwise.table(TABLE)
 _small_leaky_relu, TABLE["leaky_relu"] = TABLE["leaky_relu"], _leaky_relu
+def _pair_distances(x: np.ndarray, y: np.ndarray | None, *, p: int) -> Any:
+    if _few_pairs(x, y):
+        return _small_distances(x, y, p=p)
+    from lucid_kernels.cpu import pair_distances as kernels
+
+    found = kernels.distances(x, y, p=p)
+    return found if y is None else found.reshape(x.shape[0], x.shape[1], y.shape[1])
+
+
+def _pair_distances_grad(g: np.ndarray, distances: np.ndarray, x: np.ndarray, y: np.ndarray | None, *, p: int) -> Any:
+    if _few_pairs(x, y):
+        return _small_distances_grad(g, distances, x, y, p=p)
+    from lucid_kernels.cpu import pair_distances as kernels
+
+    shape = g.shape[0], math.prod(g.shape[1:])
+    return kernels.distances_grad(g.reshape(shape), distances.reshape(shape), x, y, p=p)
+
+
+def _few_pairs(x: np.ndarray, y: np.ndarray | None) -> bool:
+    """Whether NumPy finds the distances: of few differences, and in half precision."""
+    return x.dtype not in _NATIVE or x.size * (x if y is None else y).shape[1] < _STEPS
+
+
+_small_distances, TABLE["pair_distances"] = TABLE["pair_distances"], _pair_distances
+_small_distances_grad, TABLE["pair_distances_grad"] = TABLE["pair_distances_grad"], _pair_distances_grad
 _small_cross, TABLE["cross"] = TABLE["cross"], _cross
 _small_angle, TABLE["angle"] = TABLE["angle"], _angle
 _small_nextafter, TABLE["nextafter"] = TABLE["nextafter"], _nextafter
