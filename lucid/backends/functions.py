@@ -415,8 +415,8 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
 
     @entry
     def pair_distances(x: Array, y: Array | None, *, p: int) -> Array:
-        """The norms of order `p`, 1 or 2, of the differences of the vectors of `x` (B, P, M) and `y` (B, R, M): (B, P, R); without `y`
-        of all pairs i < j of different ones of `x`, in order: (B, P * (P - 1) / 2).
+        """The norms of order `p`, 1 or 2, of the differences of the vectors of `x` (B, P, M) and `y` (B, R, M): (B, P, R);
+        without `y` of all pairs i < j of different ones of `x`, in order: (B, P * (P - 1) / 2).
         """
         size = differences(wide(x), None if y is None else wide(y))
         found = xp.abs(size).sum(-1) if p == 1 else xp.sqrt((size * size).sum(-1))

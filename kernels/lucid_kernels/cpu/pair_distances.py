@@ -1,5 +1,5 @@
-"""Distances of all pairs of vectors, of order 1 or 2, and their gradients: no array of the differences is made. CuPy makes one: no
-CUDA twin.
+"""Distances of all pairs of vectors, of order 1 or 2, and their gradients, without an array of the differences. CuPy makes one:
+no CUDA twin.
 """
 from __future__ import annotations
 
@@ -103,8 +103,8 @@ def _pull_parallel(slopes: Any, x: Any, others: Any, total: Any, squared: bool, 
 
 
 def distances(x: Array, y: Array | None, *, p: int) -> Array:
-    """The norms of order `p`, 1 or 2, of the differences of the vectors x (B, P, M) and y (B, R, M), of one dtype: (B, P * R); without
-    `y` of all pairs i < j of different x, in order: (B, P * (P - 1) / 2).
+    """The norms of order `p`, 1 or 2, of the differences of the vectors x (B, P, M) and y (B, R, M), of one dtype: (B, P * R);
+    without `y` of all pairs i < j of different x, in order: (B, P * (P - 1) / 2).
     """
     batch, rows, _ = x.shape
     found = empty((batch, rows * (rows - 1) // 2 if y is None else rows * y.shape[1]), x.dtype)

@@ -400,6 +400,11 @@ def adaptive_avg_pool2d(x: MetaArray, *, output_size: Pair, out: MetaArray | Non
 
 
 @_entry
+def count_bins(x: MetaArray, edges: MetaArray | None, *, low: float, high: float, bins: int) -> MetaArray:
+    return blank((bins,), np.dtype(np.int64))
+
+
+@_entry
 def pair_distances(x: MetaArray, y: MetaArray | None, *, p: int) -> MetaArray:
     batch, rows = x.shape[:2]
     return blank((batch, rows * (rows - 1) // 2) if y is None else (batch, rows, y.shape[1]), x.dtype)
