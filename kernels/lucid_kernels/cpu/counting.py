@@ -61,7 +61,8 @@ def _count_bins_parallel(x, edges, counts, limits):
 
 def count_bins(x: Array, edges: Array | None, *, low: float, high: float, bins: int) -> Array:
     """How many elements of x (n,) are in each of `bins` equal bins between `low` and `high`, the last one with its right edge:
-    int64 (bins,). Without `edges` (bins + 1,) of the dtype of x the bin is what the distance from `low` says, as rounding leaves it.
+    int64 (bins,). Without `edges` (bins + 1,) of the dtype of x the bin is what the distance from `low` says, as rounding leaves
+    it.
     """
     kind = x.dtype.type
     limits = np.array([low, high, bins, kind(high) - kind(low)], x.dtype)
