@@ -85,6 +85,7 @@ def _half_precision(dtype: Any, device: str, sizes: Sequence[int]) -> None:
     if dtype == lucid.float32:
         for size in sizes:
             lucid.ones(size, size, device=device).half().float()
+            lucid.ones(size, size, device=device).bfloat16().float()
 
 
 def _copies(dtype: Any, device: str, sizes: Sequence[int]) -> None:

@@ -368,7 +368,8 @@ def _private(array: Any, handed_out: dict[int, Any]) -> Any:
         root = array
     key = id(root)
     if key in handed_out or not array.flags.c_contiguous:
-        array = root = array.copy(order="C")
+        array = backends.run("copy", (array,))
+        root = _root(array)
         key = id(root)
     handed_out[key] = root
     return array

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -164,16 +165,17 @@ def _power(a: Any, b: Any, *, out: np.ndarray | None = None) -> Any:
 
 
 def _cast(x: np.ndarray, *, dtype: np.dtype, out: np.ndarray | None = None) -> Any:
-    """NumPy's, or our kernel for many elements between float16 and float32."""
-    wanted = {np.float16: np.float32, np.float32: np.float16}.get(x.dtype.type)
-    # A dtype is equal to None if it is float64.
-    if wanted is None or dtype != wanted or x.size < _CASTS or out is not None or not x.flags.c_contiguous:
+    """NumPy's, or our kernel for many elements between half precision and float32."""
+    if x.size < _CASTS or out is not None or not x.flags.c_contiguous:
         return _small_cast(x, dtype=dtype, out=out)
+    half, widened = (x.dtype, True) if x.dtype in functions.HALVES else (dtype, False)
+    if half not in functions.HALVES or (dtype if widened else x.dtype) != np.float32:
+        return _small_cast(x, dtype=dtype)
     from lucid_kernels.cpu import half_precision as kernels
 
-    if not kernels.AVAILABLE:
+    if not kernels.converts(half):
         return _small_cast(x, dtype=dtype)
-    return kernels.widen(x) if wanted is np.float32 else kernels.narrow(x)
+    return kernels.widen(x) if widened else kernels.narrow(x, half)
 
 
 def _increment(counter: np.ndarray) -> np.ndarray:
@@ -215,6 +217,31 @@ TABLE |= scans.table(TABLE)
 TABLE |= elementwise.table(np) | fractional_pooling.table(np)
 TABLE |= large_elementwise.table(TABLE)
 _small_leaky_relu, TABLE["leaky_relu"] = TABLE["leaky_relu"], _leaky_relu
+def _pair_distances(x: np.ndarray, y: np.ndarray | None, *, p: int) -> Any:
+    if _few_pairs(x, y):
+        return _small_distances(x, y, p=p)
+    from lucid_kernels.cpu import pair_distances as kernels
+
+    found = kernels.distances(x, y, p=p)
+    return found if y is None else found.reshape(x.shape[0], x.shape[1], y.shape[1])
+
+
+def _pair_distances_grad(g: np.ndarray, distances: np.ndarray, x: np.ndarray, y: np.ndarray | None, *, p: int) -> Any:
+    if _few_pairs(x, y):
+        return _small_distances_grad(g, distances, x, y, p=p)
+    from lucid_kernels.cpu import pair_distances as kernels
+
+    shape = g.shape[0], math.prod(g.shape[1:])
+    return kernels.distances_grad(g.reshape(shape), distances.reshape(shape), x, y, p=p)
+
+
+def _few_pairs(x: np.ndarray, y: np.ndarray | None) -> bool:
+    """Whether NumPy finds the distances: of few differences, and in half precision."""
+    return x.dtype not in _NATIVE or x.size * (x if y is None else y).shape[1] < _STEPS
+
+
+_small_distances, TABLE["pair_distances"] = TABLE["pair_distances"], _pair_distances
+_small_distances_grad, TABLE["pair_distances_grad"] = TABLE["pair_distances_grad"], _pair_distances_grad
 _small_cross, TABLE["cross"] = TABLE["cross"], _cross
 _small_angle, TABLE["angle"] = TABLE["angle"], _angle
 _small_nextafter, TABLE["nextafter"] = TABLE["nextafter"], _nextafter

@@ -406,6 +406,38 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
         squares += (b * b).sum(axis=-1)[..., None, :]
         return xp.sqrt(xp.maximum(squares, 0, out=squares), out=squares).astype(x.dtype, copy=False)
 
+    def differences(x: Array, y: Array | None) -> Array:
+        """Of all pairs of vectors of (B, P, M) and (B, R, M), or without `y` of the pairs i < j of different ones of `x`."""
+        if y is not None:
+            return x[:, :, None] - y[:, None]
+        first, second = (xp.asarray(places) for places in np.triu_indices(x.shape[1], 1))
+        return x[:, first] - x[:, second]
+
+    @entry
+    def pair_distances(x: Array, y: Array | None, *, p: int) -> Array:
+        """The norms of order `p`, 1 or 2, of the differences of the vectors of `x` (B, P, M) and `y` (B, R, M): (B, P, R);
+        without `y` of all pairs i < j of different ones of `x`, in order: (B, P * (P - 1) / 2).
+        """
+        size = differences(wide(x), None if y is None else wide(y))
+        found = xp.abs(size).sum(-1) if p == 1 else xp.sqrt((size * size).sum(-1))
+        return found.astype(x.dtype, copy=False)
+
+    @entry
+    def pair_distances_grad(g: Array, distances: Array, x: Array, y: Array | None, *, p: int) -> Array:
+        """The gradient of `x`, where `g` is that of its `distances`; a distance of 0 has the subgradient 0."""
+        slopes, found = wide(g), wide(distances)
+        if p == 2:
+            slopes = xp.where(found == 0, xp.zeros_like(slopes), slopes / xp.where(found == 0, xp.ones_like(found), found))
+        size = differences(wide(x), None if y is None else wide(y))
+        parts = slopes[..., None] * (xp.sign(size) if p == 1 else size)
+        if y is not None:
+            return parts.sum(2).astype(x.dtype, copy=False)
+        total = xp.zeros(x.shape, parts.dtype)
+        for sign, places in zip((1, -1), np.triu_indices(x.shape[1], 1), strict=True):
+            for batch in range(x.shape[0]):
+                scatter_add(total[batch], xp.asarray(places), sign * parts[batch])
+        return total.astype(x.dtype, copy=False)
+
     @entry
     def linear(x: Array, weight: Array, bias: Array | None) -> Array:
         """``x @ weight.T + bias`` for `x` of shape (..., in), `weight` (out, in) and `bias` (out,) or None."""

@@ -66,6 +66,7 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
         plain[name] for name in ("gather", "gather_grad", "scatter", "scatter_reduce", "copy")
     )
     plain_sums, plain_maxima, plain_bincount = (plain[name] for name in ("bag_sums", "bag_maxima", "bincount"))
+    plain_search, plain_bins = plain["searchsorted"], plain["count_bins"]
 
     def gather(x: Array, indices: Array, *, axis: int) -> Array:
         if x.size and not any(x.strides):  # one number: the gradient of a sum
@@ -133,7 +134,26 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
                 return counting.count(x, length)
         return plain_bincount(x, weights, minlength=minlength)
 
-    entries: list[Kernel] = [bincount, bag_sums, bag_maxima, gather, gather_grad, scatter, scatter_reduce]
+    def count_bins(x: Array, edges: Array | None, *, low: float, high: float, bins: int) -> Array:
+        if x.size < _LARGE or bins > _FEW or x.dtype.char not in "fd":
+            return plain_bins(x, edges, low=low, high=high, bins=bins)
+        from lucid_kernels.cpu import counting
+
+        return counting.count_bins(x, edges, low=low, high=high, bins=bins)
+
+    def searchsorted(edges: Array, values: Array, *, right: bool) -> Array:
+        kind: Any = np.float32 if edges.dtype in HALVES else np.int64 if edges.dtype.kind == "i" else edges.dtype
+        if values.size < _LARGE or edges.dtype != values.dtype or np.dtype(kind).char not in "fdl":
+            return plain_search(edges, values, right=right)
+        from lucid_kernels.cpu import searching
+
+        lines, wanted = (array.astype(kind, copy=False) for array in (edges, values))
+        if edges.ndim == 1:
+            lines, wanted = lines[None], wanted.reshape(1, -1)
+        return searching.search(lines, wanted, right=right).reshape(values.shape)
+
+    entries: list[Kernel] = [count_bins, searchsorted, bincount, bag_sums, bag_maxima, gather, gather_grad, scatter,
+                             scatter_reduce]
     return {function.__name__: function for function in entries}
 
 

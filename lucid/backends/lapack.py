@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,12 @@ Kernel = Callable[..., Any]
 _REAL = (np.dtype(np.float32), np.dtype(np.float64))
 _SMALL_ROWS = 8  # LAPACK is faster with more
 _MANY = 1 << 12  # elements; Numba is imported with the first stack of as many
+_LARGE = 1 << 9  # elements of which NumPy, which computes in float64, takes longer than a kernel
 
 
 def table() -> dict[str, Kernel]:
     """The operations of `linear_algebra` on NumPy."""
-    entries = linear_algebra.table(np)
+    entries = linear_algebra.table(np, linalg=_factorizations())
     plain = entries.copy()
 
     def lu_factor(a: Array, *, pivot: bool) -> tuple[Array, Array, Array]:
@@ -45,6 +47,26 @@ def table() -> dict[str, Kernel]:
             product = np.diagonal(compact, axis1=-2, axis2=-1).prod(-1)
         return np.asarray(np.where(swaps % 2, -product, product))
 
+    def slogdet(a: Array) -> tuple[Array, Array]:
+        """The sign and the logarithm of the size of `det`."""
+        if not _by_kernel(a):
+            return plain["slogdet"](a)
+        compact, pivots, _ = lu_factor(a, pivot=True)
+        swaps = (pivots != np.arange(1, a.shape[-1] + 1)).sum(-1)
+        diagonal = np.diagonal(compact, axis1=-2, axis2=-1)
+        size = np.abs(diagonal)
+        with np.errstate(all="ignore"):
+            sign = np.where(size == 0, 0, diagonal / size).prod(-1)
+            logarithm = np.log(size).sum(-1, dtype=np.float64)
+        return np.where(swaps % 2, -sign, sign).astype(a.dtype), np.asarray(logarithm, size.dtype)
+
+    def lstsq(a: Array, b: Array, *, rcond: float, driver: str) -> tuple[Array, Array, Array]:
+        """By a QR factorization for 'gelsy', without singular values: a sixth of the time."""
+        if driver != "gelsy" or a.dtype not in _REAL or not b.size or not _by_kernel(a):
+            return plain["lstsq"](a, b, rcond=rcond, driver=driver)
+        x, ranks = _factors().lstsq(a, b, rcond=rcond)
+        return x, ranks, np.empty((*ranks.shape, 0), a.dtype)
+
     def solve_ex(a: Array, b: Array) -> tuple[Array, Array]:
         """NumPy's, or by our kernel for many small matrices."""
         if _are_small(a) and 0 < b.shape[-1] <= _SMALL_ROWS and b.dtype == a.dtype:
@@ -61,8 +83,69 @@ def table() -> dict[str, Kernel]:
 
         return lapack.lu_permutation(pivots, rows=rows)
 
-    entries |= {function.__name__: function for function in (lu_factor, solve_triangular, solve_ex, inv_ex, det, lu_permutation)}
+    entries |= {function.__name__: function for function in (lu_factor, solve_triangular, slogdet, lstsq, solve_ex, inv_ex, det,
+                                                               lu_permutation)}
     return {name: _on_one_thread(kernel) for name, kernel in entries.items()}
+
+
+def _by_kernel(a: Array) -> bool:
+    """Whether our calls of LAPACK factorize these matrices."""
+    return a.size >= _LARGE and a.dtype.char in "fdFD" and _kernels() is not None
+
+
+def _factors() -> Any:
+    from lucid_kernels.cpu import lapack_factors
+
+    return lapack_factors
+
+
+def _factorizations() -> SimpleNamespace:
+    """The functions of `numpy.linalg` that `linear_algebra` takes, by our calls of LAPACK for all but small matrices."""
+    numpy: Any = np.linalg
+
+    def checked(given: tuple[Any, ...]) -> Any:
+        """All but the last result, which tells by numbers that are not 0 what has failed."""
+        *results, info = given
+        if info.any():
+            raise np.linalg.LinAlgError("the algorithm has failed")
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def solve(a: Array, b: Array) -> Array:
+        return checked(_kernels().solve(a, b)) if a.dtype == b.dtype and _by_kernel(a) else numpy.solve(a, b)
+
+    def inv(a: Array) -> Array:
+        return checked(_kernels().inverse(a)) if _by_kernel(a) else numpy.inv(a)
+
+    def cholesky(a: Array) -> Array:
+        return checked(_factors().cholesky(a)) if _by_kernel(a) else numpy.cholesky(a)
+
+    def qr(x: Array, mode: str) -> Any:
+        if not _by_kernel(x):
+            return numpy.qr(x, mode=mode)
+        if mode == "raw":
+            packed, tau = _factors().geqrf(x)
+            return packed.swapaxes(-1, -2), tau
+        q, r = _factors().qr(x, mode=mode)
+        return r if mode == "r" else (q, r)
+
+    def svd(x: Array, full_matrices: bool = True, compute_uv: bool = True) -> Any:
+        if x.dtype not in _REAL or not _by_kernel(x):
+            return numpy.svd(x, full_matrices=full_matrices, compute_uv=compute_uv)
+        u, values, vh = checked(_factors().svd(x, full_matrices=full_matrices, vectors=compute_uv))
+        return (u, values, vh) if compute_uv else values
+
+    def eigh(a: Array, uplo: str) -> Any:
+        if a.dtype not in _REAL or not _by_kernel(a):
+            return numpy.eigh(a, uplo)
+        return checked(_factors().eigh(a, uplo=uplo, vectors=True))
+
+    def eigvalsh(a: Array, uplo: str) -> Array:
+        if a.dtype not in _REAL or not _by_kernel(a):
+            return numpy.eigvalsh(a, uplo)
+        return checked(_factors().eigh(a, uplo=uplo, vectors=False))[0]
+
+    ours = {function.__name__: function for function in (solve, inv, cholesky, qr, svd, eigh, eigvalsh)}
+    return SimpleNamespace(**ours, det=numpy.det, slogdet=numpy.slogdet, eig=numpy.eig, eigvals=numpy.eigvals)
 
 
 def _are_small(a: Array) -> bool:

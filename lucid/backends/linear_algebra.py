@@ -20,13 +20,15 @@ class LinAlgError(RuntimeError):
     """A matrix for which the operation has no result, such as a singular one."""
 
 
-def table(xp: Any, checked: Callable[[], contextlib.AbstractContextManager[Any]] = contextlib.nullcontext) -> dict[str, Kernel]:
-    """The operations on `xp` (numpy or cupy); `checked()` is the context in which `xp` reports singular matrices.
+def table(xp: Any, checked: Callable[[], contextlib.AbstractContextManager[Any]] = contextlib.nullcontext,
+          linalg: Any = None) -> dict[str, Kernel]:
+    """The operations on `xp` (numpy or cupy); `checked()` is the context in which `xp` reports singular matrices, and `linalg`
+    has the functions of `xp.linalg`, which it is by default.
 
     The operations whose name ends in `_ex` report a matrix without a result by a number in `info`, as LAPACK does, and make
     its result NaN; it is 0 for all others.
     """
-    linalg = xp.linalg
+    linalg = linalg or xp.linalg
     eliminations = elimination.table(xp)
 
     def reporting(compute: Kernel, explain: Kernel, matrices: Array, *others: Array) -> tuple[Array, Array]:
@@ -176,10 +178,10 @@ def table(xp: Any, checked: Callable[[], contextlib.AbstractContextManager[Any]]
         inverse = xp.where(kept, 1 / xp.where(kept, values, xp.ones_like(values)), xp.zeros_like(values))
         return (vh.conj().swapaxes(-1, -2) * inverse[..., None, :]) @ u.conj().swapaxes(-1, -2)
 
-    def lstsq(a: Array, b: Array, *, rcond: float) -> tuple[Array, Array, Array]:
+    def lstsq(a: Array, b: Array, *, rcond: float, driver: str) -> tuple[Array, Array, Array]:
         """The shortest X that makes ``a @ X - b`` shortest, the ranks and the singular values, for stacks of one batch.
 
-        Singular values up to `rcond` times the largest count as 0.
+        Singular values up to `rcond` times the largest count as 0. It serves every `driver`.
         """
         (rows, columns), batch = a.shape[-2:], a.shape[:-2]
         if a.size == 0:

@@ -119,6 +119,18 @@ def table(xp: Any) -> dict[str, Kernel]:
         total = xp.bincount(x, weights=weights.astype(np.float64, copy=False), minlength=minlength)
         return total.astype(weights.dtype if weights.dtype == np.float32 else np.float64, copy=False)
 
+    def count_bins(x: Array, edges: Array | None, *, low: float, high: float, bins: int) -> Array:
+        """How many elements of `x` (n,) are in each of `bins` equal bins between `low` and `high`, the last one with its right
+        edge: by their distances from `low`, or between `edges`.
+        """
+        x = wide(x)
+        x = x[(x >= low) & (x <= high)]
+        if edges is None:
+            places = ((x - x.dtype.type(low)) * bins / x.dtype.type(high - low)).astype(np.int64)
+        else:
+            places = xp.searchsorted(wide(edges), x, "right") - 1
+        return xp.bincount(xp.minimum(places, bins - 1), minlength=bins).astype(np.int64, copy=False)
+
     combining = {"prod": xp.multiply, "amax": xp.maximum, "amin": xp.minimum}
 
     def scatter_reduce(x: Array, indices: Array, source: Array, *, axis: int, reduce: str) -> Array:
@@ -154,4 +166,5 @@ def table(xp: Any) -> dict[str, Kernel]:
         whole[spots] = combine(whole[spots], found)
 
     return {"cumprod": cumprod, "cummax": cummax, "cummin": cummin, "logcumsumexp": logcumsumexp, "median": median,
-            "lexsort": lexsort, "searchsorted": searchsorted, "bincount": bincount, "scatter_reduce": scatter_reduce}
+            "lexsort": lexsort, "searchsorted": searchsorted, "bincount": bincount, "count_bins": count_bins,
+            "scatter_reduce": scatter_reduce}

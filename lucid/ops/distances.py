@@ -1,10 +1,12 @@
 """Distances between all pairs of vectors, and vectors brought to a length: `cdist`, `pdist`, `renorm`."""
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from .. import _dtypes
 from ..autograd.errors import type_name
+from ..autograd.grad_mode import is_grad_enabled
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor
 from ._operands import canonical_dim, require_tensor
@@ -31,6 +33,35 @@ def _euclidean_rule(needs: Sequence[bool], x: Tensor, y: Tensor) -> Pull:
 _euclidean = Op("euclidean_distances", _euclidean_rule, keeps=True)
 
 
+def _pair_rule(needs: Sequence[bool], x: Tensor, y: Tensor | None, *, p: int) -> Pull:
+    needs_x, needs_y = needs[0], y is not None and needs[1]
+
+    def pull(g: Tensor, distances: Tensor) -> tuple[Tensor | None, ...]:
+        if is_grad_enabled():
+            return _pair_gradients(g, distances, x, y, p)
+        to_x = _pair_grad(g, distances, x, y, p=p) if needs_x else None
+        return to_x, _pair_grad(g.mT, distances.mT, y, x, p=p) if needs_y else None
+
+    return pull
+
+
+def _pair_gradients(g: Tensor, distances: Tensor, x: Tensor, y: Tensor | None, p: int) -> tuple[Tensor | None, ...]:
+    """The gradients of differentiable operations."""
+    slope = (g if p == 1 else (g / distances).masked_fill(distances == 0, 0)).unsqueeze(-1)
+    if y is not None:
+        difference = x.unsqueeze(2) - y.unsqueeze(1)
+        parts = slope * (difference.sgn() if p == 1 else difference)
+        return parts.sum(2), -parts.sum(1)
+    first, second = triu_indices(x.shape[1], x.shape[1], 1, device=x.device).unbind(0)
+    difference = x.index_select(1, first) - x.index_select(1, second)
+    parts = slope * (difference.sgn() if p == 1 else difference)
+    return x.new_zeros(x.shape).index_add(1, first, parts).index_add(1, second, -parts), None
+
+
+_pair_grad = Op("pair_distances_grad")
+_pair = Op("pair_distances", _pair_rule, keeps=True)
+
+
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
     """The `p`-norms of the differences of all pairs of rows: ``(..., P, M)`` and ``(..., R, M)`` give ``(..., P, R)``.
 
@@ -55,6 +86,12 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = "us
     if p == 2 and product and x1.shape[-1] and x1.dtype == x2.dtype:
         batch = broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
         return _euclidean(x1.expand(*batch, -1, -1), x2.expand(*batch, -1, -1))
+    if p in (1, 2) and x1.shape[-1] and x1.dtype == x2.dtype:
+        if x1.ndim == x2.ndim == 2:
+            return _pair(x1.unsqueeze(0), x2.unsqueeze(0), p=int(p)).squeeze(0)
+        batch = broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
+        x, y = (x.expand(*batch, -1, -1).reshape(math.prod(batch), *x.shape[-2:]) for x in (x1, x2))
+        return _pair(x, y, p=int(p)).reshape(*batch, x1.shape[-2], x2.shape[-2])
     difference = x1.unsqueeze(-2) - x2.unsqueeze(-3)
     return difference.norm(p, -1) if difference.shape[-1] else difference.sum(-1)
 
@@ -67,6 +104,8 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
         raise RuntimeError("pdist only supports floating-point dtypes")
     if p < 0:
         raise RuntimeError("pdist only supports non-negative p values")
+    if p in (1, 2):
+        return _pair(input.unsqueeze(0), None, p=int(p)).squeeze(0)
     first, second = triu_indices(input.shape[0], input.shape[0], 1, device=input.device).unbind(0)
     return (input.index_select(0, first) - input.index_select(0, second)).norm(p, -1)
 

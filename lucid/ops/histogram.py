@@ -11,7 +11,6 @@ from ..autograd.op import Op
 from ..tensor import Tensor
 from ._operands import canonical_dim, require_tensor
 from ._out import accepts_out
-from .comparison import where
 from .creation import arange, linspace
 from .joining import cat
 from .masking import nonzero
@@ -21,6 +20,7 @@ from .sorting import sort
 METHODS = ("histc", "histogram", "bincount", "unique", "unique_consecutive")
 
 _bincount = Op("bincount")
+_count_bins = Op("count_bins")
 _lexsort = Op("lexsort")
 
 
@@ -71,11 +71,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
         raise RuntimeError(f"torch.histc: range of [{low}, {high}] is not finite")
     if low > high:
         raise RuntimeError("torch.histc: max must be larger than min")
-    inside = (x >= low) & (x <= high)
-    places = ((where(inside, x, low) - low) * bins / (high - low)).to(_dtypes.int64).clamp(max=bins - 1)
-    counts = x.new_zeros(bins + 1, dtype=_dtypes.int64)  # the last one is of those outside
-    counts = counts.index_add(0, where(inside, places, bins), counts.new_ones(x.shape))
-    return counts[:bins].to(input.dtype)
+    return _count_bins(x, None, low=low, high=high, bins=bins).to(input.dtype)
 
 
 def histogram(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False,
@@ -102,11 +98,18 @@ def histogram(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | N
         if weight.dtype != input.dtype:
             raise RuntimeError("torch.histogramdd(): if weight tensor is provided, input tensor and weight tensor should have "
                                "the same dtype")
-    inside = (x >= edges[0]) & (x <= edges[-1])
     count = edges.numel() - 1
+    if weight is None and not isinstance(bins, Tensor):
+        low, high = (0.0, 1.0) if edges.is_meta else (edges[0].item(), edges[-1].item())
+        return _histogram(_count_bins(x, edges, low=low, high=high, bins=bins), edges, density, input.dtype, out)
+    inside = (x >= edges[0]) & (x <= edges[-1])
     places = (searchsorted(edges, x[inside], right=True) - 1).clamp(max=max(count - 1, 0))
     weights = None if weight is None else weight.detach().reshape(-1)[inside]
-    hist = _bincount(places, weights, minlength=count)[:count].to(input.dtype)
+    return _histogram(_bincount(places, weights, minlength=count)[:count], edges, density, input.dtype, out)
+
+
+def _histogram(counts: Tensor, edges: Tensor, density: bool, dtype: Any, out: Any) -> Histogram:
+    hist = counts.to(dtype)
     if density:
         hist = hist / hist.sum() / (edges[1:] - edges[:-1])
     result = Histogram(hist, edges)

@@ -157,7 +157,7 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
 
 
 # ---- least squares -------------------------------------------------------------------------------------------------------
-def _lstsq_rule(needs: Any, a: Tensor, b: Tensor, *, rcond: float) -> Pull:
+def _lstsq_rule(needs: Any, a: Tensor, b: Tensor, *, rcond: float, driver: str) -> Pull:
     """X is the pseudoinverse of A times B."""
     needs_a, needs_b = needs
     batch = a._array.shape[:-2]
@@ -179,9 +179,10 @@ def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str |
     """The X of smallest norm (..., n, k) that makes the norm of ``A X - b`` smallest, for A = `input` (..., m, n) and `b`
     (..., m, k), or (..., m) with one dimension less than `input`.
 
-    By singular values for every `driver`, of which those up to `rcond` (the dtype's resolution times max(m, n)) of the largest
-    count as 0. `driver` says what else is returned, as LAPACK's routine of that name does: `residuals`, the squared norms
-    (..., k), where m > n and all ranks are n (not 'gelsy', the default on a CPU); `rank` (not 'gels', the only one on a GPU),
+    By singular values, of which those up to `rcond` (the dtype's resolution times max(m, n)) of the largest count as 0; on a CPU
+    with the `driver` 'gelsy', the default there, by a QR factorization whose leading triangle has a condition below 1 / `rcond`
+    (but for few or complex numbers). `driver` says what else is returned, as LAPACK's routine of that name does: `residuals`, the
+    squared norms (..., k), where m > n and all ranks are n (not 'gelsy'); `rank` (not 'gels', the only one on a GPU),
     `singular_values` ('gelsd' and 'gelss'); else they are empty. Raises RuntimeError for arguments that do not fit, and
     LinAlgError, a RuntimeError, for 'gels' where a rank is not full.
     """
@@ -212,7 +213,7 @@ def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str |
     batch = broadcast_shapes(lead, b._array.shape[:-2])
     b = b.expand(*batch, *b._array.shape[-2:])
     limit = _default_tolerance(input) if rcond is None else rcond
-    solution, rank, values = _lstsq(input.expand(*batch, rows, columns), b, rcond=limit)
+    solution, rank, values = _lstsq(input.expand(*batch, rows, columns), b, rcond=limit, driver=driver)
     own = tuple(slice(n) for n in lead)
     rank, values = rank[own], values[own]  # of the matrices as they were given
     full = rank.is_meta or bool((rank == min(rows, columns)).all())

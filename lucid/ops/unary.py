@@ -33,7 +33,11 @@ _square = UnaryOp("square", of_input(lambda g, a: g * a.conj() * 2))
 
 def flat(g: Tensor) -> Tensor:
     """Zeros like `g`, also where it is NaN or infinite: the gradient between the steps of a function."""
-    return (g == g).to(g.dtype) * 0
+    if g._array.size > 1:
+        from .creation import zeros_like
+
+        return zeros_like(g)
+    return (g == g).to(g.dtype) * 0  # also of a symbol of a formula, which has a single element
 
 
 def _flat_rule(needs: Any, a: Tensor, **attributes: Any) -> Pull:

@@ -8,6 +8,7 @@ from .. import _dtypes, backends
 from ..autograd.errors import type_name
 from ..tensor import Tensor
 from ._operands import require_tensor
+from .broadcasting import broadcast_shapes
 
 __all__ = ()  # functions of nn.functional only
 
@@ -46,7 +47,7 @@ def normalize(input: Tensor, p: float = 2.0, dim: int | Sequence[int] = 1, eps: 
     if out is not None:
         raise NotImplementedError("normalize: out is not supported; assign the result")
     length = input.norm(p, dim, keepdim=True).clamp(min=eps)
-    return input / length.expand(input.shape)
+    return input / length
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
@@ -58,8 +59,8 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     if not _dtypes.is_floating(common):
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {type_name(common)}")
     x1, x2 = x1.to(common), x2.to(common)
-    product = x1 * x2  # broadcasts: then `dim` counts the dimensions of the result
-    x1, x2 = x1.expand(product.shape), x2.expand(product.shape)
+    shape = broadcast_shapes(x1.shape, x2.shape)  # whose dimensions `dim` counts
+    x1, x2 = x1.expand(shape), x2.expand(shape)
     # Divided before the product is summed, so that no square of a length can overflow or underflow.
     units = [x / x.norm(2, dim, keepdim=True).clamp(min=eps) for x in (x1, x2)]
     return (units[0] * units[1]).sum(dim)

@@ -23,7 +23,7 @@ HALVES = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
 GRAIN = 1 << 14
 # Below this many elements a launch (1.6 us with TBB, and waking a thread) costs more than the second core gives back.
 PARALLEL_FROM = 1 << 15
-# From here on float16 is converted by a kernel of ours (`half_precision`).
+# From here on halves are converted by a kernel of ours (`half_precision`).
 _CONVERTED_FROM = 1 << 12
 
 
@@ -141,19 +141,19 @@ def _round_to(computed: Array | None, dtype: Any, out: Array | None) -> Array | 
     """Round to `dtype` (as it is where `dtype` is None), into `out` where that is given; None stays None."""
     if computed is None:
         return None
-    if dtype == np.float16 and computed.dtype == np.float32 and computed.size >= _CONVERTED_FROM:
+    if dtype in HALVES and computed.dtype == np.float32 and computed.size >= _CONVERTED_FROM:
         from . import half_precision
 
-        if half_precision.AVAILABLE:
-            return deliver(out, half_precision.narrow(computed))
+        if half_precision.converts(dtype):
+            return deliver(out, half_precision.narrow(computed, dtype))
     return deliver(out, computed if dtype is None else computed.astype(dtype, copy=False))
 
 
 def _widened(array: Array) -> Array:
     """Half-precision numbers as float32."""
-    if array.dtype == np.float16 and array.size >= _CONVERTED_FROM:
+    if array.size >= _CONVERTED_FROM:
         from . import half_precision
 
-        if half_precision.AVAILABLE:
+        if half_precision.converts(array.dtype):
             return half_precision.widen(array)
     return array.astype(np.float32)

@@ -1,76 +1,22 @@
-"""LU factorization and triangular systems for stacks of matrices, by the LAPACK and BLAS inside NumPy's wheel.
+"""LU factorization, linear systems and triangles for stacks of matrices, by the LAPACK and BLAS inside NumPy's wheel.
 
-NumPy itself offers neither, and eliminating with array operations takes ten times as long. One compiled loop runs over the
-matrices of a stack, for all four dtypes: a Fortran routine takes nothing but addresses.
+NumPy itself has no LU factorization and no triangular solver, and eliminating with array operations takes ten times as long.
 """
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
-import numba
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic as numba_intrinsic
 
-from . import blas
-from ._address import address_of
-from ._compile import jit_exact, jit_parallel
-from ._layout import Array
+from ._compile import jit_exact
+from ._fortran import LETTERS, Argument, available, letter, routine, run
+from ._layout import Array, contiguous
+from .strided_copy import copy
 
-intrinsic: Any = numba_intrinsic  # untyped: Numba declares the result with the typing context as an argument
+_BLOCK = 64  # columns that LAPACK handles at a time, if its workspace is that large
 
-_LETTERS = {"f": "s", "d": "d", "F": "c", "D": "z"}
-_SHARE = 1 << 15  # multiply-adds of one iteration: about 15 us, which are worth the launch of a thread
-
-
-@intrinsic
-def _call(typing_context: Any, routine: Any, addresses: Any, steps: Any, index: Any) -> Any:
-    """Call the Fortran routine at the address `routine` with the arguments at ``addresses + index * steps``."""
-
-    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        routine, addresses, steps, index = values
-        word = ir.IntType(64)
-        arguments = [
-            builder.add(builder.extract_value(addresses, k), builder.mul(index, builder.extract_value(steps, k)))
-            for k in range(signature.args[1].count)
-        ]
-        kind = ir.FunctionType(ir.VoidType(), [word] * len(arguments))
-        builder.call(builder.inttoptr(routine, kind.as_pointer()), arguments)
-        return context.get_dummy_value()
-
-    return types.void(types.int64, addresses, steps, types.int64), generate
-
-
-@jit_parallel
-def _each(routine: Any, addresses: Any, steps: Any, count: Any, share: Any) -> None:
-    """Call the routine for each of `count` matrices, `share` of them in one iteration."""
-    for i in numba.prange((count + share - 1) // share):
-        first = np.int64(i) * share
-        for j in range(first, min(first + share, count)):
-            _call(routine, addresses, steps, j)
-
-
-def _run(routine: int, arguments: list[tuple[Array, int]], count: int, work: int) -> None:
-    """Call `routine` with the address of each array, advanced by a number of bytes from one matrix to the next."""
-    addresses = tuple([address_of(array) for array, _ in arguments])
-    with blas.one_thread:
-        _each(routine, addresses, tuple([step for _, step in arguments]), count, max(1, _SHARE // max(1, work)))
-
-
-@functools.cache
-def _routine(name: str) -> tuple[int, Any]:
-    found = blas.routine(name)
-    assert found is not None, name  # `available` has been asked
-    return found[0], np.dtype(found[1])
-
-
-@functools.cache
-def available() -> bool:
-    """Whether NumPy's BLAS is the one of its wheels, whose routines can be called."""
-    return all(blas.routine(letter + name) for letter in _LETTERS.values() for name in ("getrf_", "trsm_"))
+__all__ = ["available", "inverse", "lu_factor", "lu_permutation", "solve", "solve_triangular"]
 
 
 def lu_factor(a: Array) -> tuple[Array, Array, Array]:
@@ -81,14 +27,45 @@ def lu_factor(a: Array) -> tuple[Array, Array, Array]:
     """
     batch, (rows, columns) = a.shape[:-2], a.shape[-2:]
     k, count = min(rows, columns), int(np.prod(batch, dtype=np.int64))
-    by_columns = a.swapaxes(-1, -2).copy()
-    routine, integer = _routine(_LETTERS[a.dtype.char] + "getrf_")
+    by_columns = copy(a.swapaxes(-1, -2))
+    getrf, integer = routine(LETTERS[a.dtype.char] + "getrf_")
     pivots, info = np.empty((*batch, k), integer), np.zeros(batch, integer)
     if by_columns.size:
         m, n = np.array(rows, integer), np.array(columns, integer)
-        _run(routine, [(m, 0), (n, 0), (by_columns, rows * columns * a.itemsize), (m, 0), (pivots, k * integer.itemsize),
-                       (info, integer.itemsize)], count, rows * columns * k)  # fmt: skip
+        run(getrf, [(m, 0), (n, 0), (by_columns, rows * columns * a.itemsize), (m, 0), (pivots, k * integer.itemsize),
+                    (info, integer.itemsize)], count, rows * columns * k)  # fmt: skip
     return by_columns.swapaxes(-1, -2), pivots.astype(np.int32), info.astype(np.int32)
+
+
+def solve(a: Array, b: Array) -> tuple[Array, Array]:
+    """gesv: X with ``a @ X = b`` for matrices (..., n, n) and (..., n, k) of one batch and dtype, and the number of the first
+    pivot that is zero, or 0, int32 (...). The solution of such a system is NaN.
+    """
+    batch, (n, columns), count = b.shape[:-2], b.shape[-2:], b.size // (b.shape[-1] * b.shape[-2])
+    matrices, x = copy(a.swapaxes(-1, -2)), copy(b.swapaxes(-1, -2))
+    gesv, integer = routine(LETTERS[a.dtype.char] + "gesv_")
+    pivots, info = np.empty((*batch, n), integer), np.zeros(batch, integer)
+    order, k, work = np.array(n, integer), np.array(columns, integer), n * n * (n // 3 + columns)
+    run(gesv, [(order, 0), (k, 0), (matrices, n * n * a.itemsize), (order, 0), (pivots, n * integer.itemsize),
+               (x, n * columns * a.itemsize), (order, 0), (info, integer.itemsize)], count, work)  # fmt: skip
+    if info.any():
+        x[info != 0] = np.nan
+    return contiguous(x.swapaxes(-1, -2)), info.astype(np.int32)
+
+
+def inverse(a: Array) -> tuple[Array, Array]:
+    """getri: the inverses of matrices (..., n, n), NaN of singular ones, and the numbers of `lu_factor`, int32 (...)."""
+    compact, pivots, info = lu_factor(a)
+    by_columns, n = compact.swapaxes(-1, -2), a.shape[-1]
+    getri, integer = routine(LETTERS[a.dtype.char] + "getri_")
+    pivots, order, ignored = pivots.astype(integer), np.array(n, integer), np.empty(info.shape, integer)
+    size = _BLOCK * n
+    run(getri, [(order, 0), (by_columns, n * n * a.itemsize), (order, 0), (pivots, n * integer.itemsize),
+                (a.dtype, size), (np.array(size, integer), 0), (ignored, integer.itemsize)],
+        a.size // (n * n), n * n * n)  # fmt: skip
+    if info.any():
+        by_columns[info != 0] = np.nan
+    return contiguous(compact), info
 
 
 @jit_exact
@@ -133,14 +110,13 @@ def solve_triangular(t: Array, b: Array, *, upper: bool, unitriangular: bool) ->
     if not x.size:
         return x
     n, columns = x.shape[-2:]
-    routine, integer = _routine(_LETTERS[t.dtype.char] + "trsm_")
+    trsm, integer = routine(LETTERS[t.dtype.char] + "trsm_")
     t, by_rows, distance, step = _memory(t.reshape(-1, n, n))
     # Row by row, X and t are their own transposes to Fortran, and it is X^T t^T = b^T that it solves.
-    flags = [np.frombuffer(letter, np.uint8) for letter in
-             (b"R", b"U" if by_rows != upper else b"L", b"N" if by_rows else b"T", b"U" if unitriangular else b"N")]  # fmt: skip
+    flags = map(letter, "R" + ("U" if by_rows != upper else "L") + ("N" if by_rows else "T") + ("U" if unitriangular else "N"))
     m, k, lda = np.array(n, integer), np.array(columns, integer), np.array(distance, integer)
     one = np.ones(1, x.dtype)
-    arguments = [*[(flag, 0) for flag in flags], (k, 0), (m, 0), (one, 0), (t, step), (lda, 0),
+    arguments: list[Argument] = [*[(flag, 0) for flag in flags], (k, 0), (m, 0), (one, 0), (t, step), (lda, 0),
                  (x, n * columns * x.itemsize), (k, 0)]  # fmt: skip
-    _run(routine, arguments, x.size // (n * columns), n * n * columns)
+    run(trsm, arguments, x.size // (n * columns), n * n * columns)
     return x

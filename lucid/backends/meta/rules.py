@@ -400,6 +400,22 @@ def adaptive_avg_pool2d(x: MetaArray, *, output_size: Pair, out: MetaArray | Non
 
 
 @_entry
+def count_bins(x: MetaArray, edges: MetaArray | None, *, low: float, high: float, bins: int) -> MetaArray:
+    return blank((bins,), np.dtype(np.int64))
+
+
+@_entry
+def pair_distances(x: MetaArray, y: MetaArray | None, *, p: int) -> MetaArray:
+    batch, rows = x.shape[:2]
+    return blank((batch, rows * (rows - 1) // 2) if y is None else (batch, rows, y.shape[1]), x.dtype)
+
+
+@_entry
+def pair_distances_grad(g: MetaArray, distances: MetaArray, x: MetaArray, y: MetaArray | None, *, p: int) -> MetaArray:
+    return blank(x.shape, x.dtype)
+
+
+@_entry
 def embedding(weight: MetaArray, indices: MetaArray, *, padding_idx: int | None) -> MetaArray:
     return blank((*indices.shape, *weight.shape[1:]), weight.dtype)
 

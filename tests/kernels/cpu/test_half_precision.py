@@ -43,6 +43,21 @@ def test_rounding_is_to_the_nearest_and_to_even(shift: int) -> None:
         np.testing.assert_array_equal(half_precision.narrow(given), given.astype(np.float16))
 
 
+@pytest.mark.parametrize("shift", [-1, 0, 1])
+def test_bfloat16(shift: int) -> None:
+    """Every number and back, halves between neighbours and just beside, infinities, overflow and NaN, with their signs."""
+    kind = np.dtype(lucid.bfloat16)
+    every = np.tile(np.arange(1 << 16, dtype=np.uint16), 2)
+    wide = half_precision.widen(every.view(kind))
+    np.testing.assert_array_equal(wide.view(np.uint32), every.astype(np.uint32) << 16)
+    halfway = np.concatenate([(wide.view(np.uint32) + np.uint32((1 << 15) + shift)).view(np.float32), wide])
+    narrow, expected = half_precision.narrow(halfway, kind), halfway.astype(kind)
+    missing = np.isnan(halfway)
+    np.testing.assert_array_equal(narrow.view(np.uint16)[~missing], expected.view(np.uint16)[~missing])
+    assert np.isnan(narrow[missing].astype(np.float32)).all()
+    assert (lucid.tensor(halfway).bfloat16().numpy().view(np.uint16) == narrow.view(np.uint16)).all()
+
+
 @pytest.mark.parametrize("length", [0, 1, 5000, 40000])
 def test_through_the_library(length: int) -> None:
     values = np.random.default_rng(0).standard_normal(2 * length).astype(np.float32) * 100
