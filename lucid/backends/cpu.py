@@ -217,6 +217,8 @@ TABLE |= scans.table(TABLE)
 TABLE |= elementwise.table(np) | fractional_pooling.table(np)
 TABLE |= large_elementwise.table(TABLE)
 _small_leaky_relu, TABLE["leaky_relu"] = TABLE["leaky_relu"], _leaky_relu
+
+
 def _pair_distances(x: np.ndarray, y: np.ndarray | None, *, p: int) -> Any:
     if _few_pairs(x, y):
         return _small_distances(x, y, p=p)
