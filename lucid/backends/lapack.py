@@ -56,7 +56,8 @@ def table() -> dict[str, Kernel]:
         diagonal = np.diagonal(compact, axis1=-2, axis2=-1)
         size = np.abs(diagonal)
         with np.errstate(all="ignore"):
-            sign = np.where(size == 0, 0, diagonal / size).prod(-1)
+            signs = diagonal / size if a.dtype.kind == "c" else np.copysign(1, diagonal)
+            sign = np.where(size > 0, signs, 0).prod(-1)  # 0 for NaN too, as in PyTorch
             logarithm = np.log(size).sum(-1, dtype=np.float64)
         return np.where(swaps % 2, -sign, sign).astype(a.dtype), np.asarray(logarithm, size.dtype)
 

@@ -257,3 +257,11 @@ def test_out_and_meta(device: str) -> None:
     assert linalg.lu(tall).L.shape == (2, 5, 4) and linalg.pinv(tall).shape == (2, 4, 5)
     assert linalg.lstsq(tall, tall).solution.shape == (2, 4, 4) and linalg.eig(ghost).eigenvectors.dtype == lucid.complex64
     assert linalg.eigvalsh(ghost).shape == (2, 4) and linalg.solve(ghost, ghost).shape == (2, 4, 4)
+
+
+@pytest.mark.parametrize("size", [4, 40])
+@pytest.mark.parametrize(("entry", "sign", "logarithm"), [(np.inf, 1, np.inf), (-np.inf, -1, np.inf), (0, 0, -np.inf)])
+def test_slogdet_of_infinite_and_singular_matrices(size: int, entry: float, sign: float, logarithm: float) -> None:
+    """Small matrices are NumPy's, larger ones go through our calls of LAPACK."""
+    found = linalg.slogdet(lucid.diag(lucid.tensor([entry, *[2.0] * (size - 1)])))
+    assert (found.sign.item(), found.logabsdet.item()) == (sign, logarithm)
