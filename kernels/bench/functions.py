@@ -1,5 +1,5 @@
-"""Divisions with rest, distances, products and other functions that no target is set for, activations of small tensors, and
-attention of one query.
+"""Divisions with rest, products and other functions that no target is set for, activations of small tensors, distances of pairs,
+searches, histograms, factorizations, and attention of one query.
 
 Rows without targets, of the whole library on a CPU.
 """
@@ -36,12 +36,51 @@ PAIRS: dict[str, Call] = {
 }
 
 
+def _definite(size: int) -> np.ndarray:
+    """A positive definite matrix of float32."""
+    factor = normal(size, size)
+    return factor @ factor.T + size * np.eye(size, dtype=np.float32)
+
+
+def _pdist(x: np.ndarray) -> np.ndarray:
+    first, second = np.triu_indices(len(x), 1)
+    return np.linalg.norm(x[first] - x[second], axis=1)
+
+
+#: label -> what makes the array x, what is computed of it with the library, and the same in NumPy
+ARRAYS: dict[str, tuple[Callable[[], np.ndarray], Callable[..., Any], Callable[..., Any]]] = {
+    "pdist 512x64": (lambda: normal(512, 64), lambda lib, x: lib.nn.functional.pdist(x), _pdist),
+    "cdist of order 1, 256x64": (lambda: normal(256, 64), lambda lib, x: lib.cdist(x, x, p=1),
+                                 lambda x: np.abs(x[:, None] - x).sum(2)),
+    "searchsorted 1M": (lambda: normal(1_000_000), lambda lib, x: lib.searchsorted(lib.linspace(-3, 3, 1000), x),
+                        lambda x: np.searchsorted(np.linspace(-3, 3, 1000, dtype=np.float32), x)),
+    "histc 1M": (lambda: normal(1_000_000), lambda lib, x: lib.histc(x, 100, -3, 3),
+                 lambda x: np.histogram(x, 100, (-3, 3))[0].astype(x.dtype)),
+    "cholesky 512": (lambda: _definite(512), lambda lib, x: lib.linalg.cholesky(x), np.linalg.cholesky),
+    "singular values 256": (lambda: normal(256, 256), lambda lib, x: lib.linalg.svdvals(x),
+                            lambda x: np.linalg.svd(x, compute_uv=False)),
+    "lstsq 256x64": (lambda: normal(256, 64), lambda lib, x: lib.linalg.lstsq(x, x[:, :4])[0],
+                     lambda x: np.linalg.lstsq(x, x[:, :4])[0]),
+}
+
+
 def cases(side: Side) -> Iterator[Case]:
     """Each function, at each length."""
     for size, length in list(LENGTHS.items())[:2] if side.quick else LENGTHS.items():
         for name, (call, in_numpy) in PAIRS.items():
             yield _case(side, f"{name} {size}", length, call, in_numpy)
+    for label, (make, of, in_numpy) in list(ARRAYS.items())[:1] if side.quick else ARRAYS.items():
+        yield _array_case(side, label, make(), of, in_numpy)
     yield _next_word(side, keys=1024)
+
+
+def _array_case(side: Side, label: str, x: np.ndarray, call: Callable[..., Any], in_numpy: Callable[..., Any]) -> Case:
+    def build(library: Library) -> Callable[[], Any]:
+        given = library.tensor(x)
+        return lambda: call(library.lib, given)
+
+    return target(side, label, None, build, numpy=lambda: lambda: in_numpy(x), bytes=x.nbytes,
+                  exact=lambda: in_numpy(x.astype(np.float64)))
 
 
 def _case(side: Side, label: str, length: int, call: Callable[..., Any], in_numpy: Callable[..., Any]) -> Case:
