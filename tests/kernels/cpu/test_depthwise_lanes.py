@@ -28,7 +28,7 @@ def only_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_convolve_planes_parallel", "_filter_planes_parallel", "_correlate_channels_parallel",
                  "_grad_weight_channels_parallel", "_spread_planes_parallel"):
         monkeypatch.setattr(_depthwise, name, None)
-    for name in ("_NARROW", "_NEARLY_WHOLE", "_WHOLE", "_WIDE"):
+    for name in ("_NARROW", "_WHOLE", "_WIDE"):
         monkeypatch.setattr(_depthwise, name, 100)
 
 
