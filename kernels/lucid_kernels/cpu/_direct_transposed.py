@@ -40,8 +40,6 @@ _SMALL_PLANE = 256
 # Bytes of a part of the weight that a task packs by itself, right before it reads it, if no other one needs it: 512 channels of
 # one image of 14x14 take 0.75 of the time. Where two tasks needed it, that took 1.05 of the time of packing it once.
 _OWN_BYTES = 3 << 17
-
-
 # Blocks of outputs whose weight is packed at a time.
 _PACKED = 16
 

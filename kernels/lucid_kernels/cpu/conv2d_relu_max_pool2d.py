@@ -88,8 +88,9 @@ def conv2d_relu_max_pool2d(
         _winograd.convolve_and_pool(x, contiguous(weight), bias, window, y, winners)
     else:
         cut, rows, step, taps, _ = plan
-        images = planes_of(x.shape, (1, *shape[1:]))._replace(targets=np.zeros(len(x), np.int64))
-        images = images._replace(target_pitch=window.out_height * window.out_width)
+        # Each image goes to the same results, which are pooled before the next.
+        images = planes_of(x.shape, shape)._replace(targets=np.zeros(len(x), np.int64),
+                                                    target_pitch=window.out_height * window.out_width)
         _convolve_and_pool(x.reshape(-1), images, window, cut, rows, step, taps, *packed_weight(weight, bias, 1), y, winners)
     return deliver(out_y, y), deliver(out_winners, winners)
 
