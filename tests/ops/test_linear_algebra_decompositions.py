@@ -53,6 +53,17 @@ def test_cholesky_of_matrices_that_are_not_definite(device: str) -> None:
     assert result.L[1].isnan().all()
 
 
+@pytest.mark.parametrize("n", [3, 40])
+def test_cholesky_of_nan(n: int, device: str) -> None:
+    given = np.stack([np.eye(n)] * 5)
+    given[1, 0, 0] = given[2, n // 2, n // 2] = given[3, n - 1, 0] = np.nan
+    given[4, 0, n - 1] = np.nan  # above the diagonal nothing is read
+    result = linalg.cholesky_ex(lucid.tensor(given, device=device))
+    assert result.info.tolist() == [0, 1, n // 2 + 1, n, 0]
+    assert result.L[1:4].isnan().all() and not result.L[[0, 4]].isnan().any()
+    raises_as_torch(lambda lib, a: lib.linalg.cholesky(a), given[3], device=device, match=True)
+
+
 @KINDS
 @pytest.mark.parametrize("n", [3, 40])
 def test_solve_triangular(n: int, complex_: bool, device: str) -> None:
