@@ -26,7 +26,7 @@ from .overwrite import Overwriting
 Pull = Callable[[Any, Any], Sequence[Any]]
 Rule = Callable[..., Pull]
 _new = object.__new__
-_PAIRS = 1 << 20  # of elements: the least whose arrays, of different shapes, are looked at as large ones
+_PAIRS = 1 << 19  # of elements: the least whose arrays, of different shapes, are looked at as large ones
 _FEW = _PAIRS // LARGE  # elements of the second array, with fewer of which there are not as many pairs
 _NEEDED = (True,)  # the `needs` of a rule for one input
 _differentiable = frozenset(dtype for dtype in _dtypes.ALL if _dtypes.is_differentiable(dtype))

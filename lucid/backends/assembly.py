@@ -28,7 +28,9 @@ def table(xp: Any, new: Kernel, copy: Kernel) -> dict[str, Kernel]:
             boxes = [box_of(shape, index) for index in indices]
             apart = not overlap(boxes)
             full = apart and sum(map(size_of, boxes)) == math.prod(shape)
-        result = (new if full else xp.zeros)(shape if axes is None else tuple(shape[a] for a in axes), parts[0].dtype)
+        result = new(shape if axes is None else tuple(shape[a] for a in axes), parts[0].dtype)
+        if not full:
+            result.fill(0)
         if axes is not None:
             result = result.transpose(inverse(axes))
         for part, index in zip(parts, indices, strict=True):

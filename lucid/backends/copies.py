@@ -41,11 +41,17 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
 
     def flip(x: Array, *, axis: Any) -> Any:
         bits = BITS.get(x.itemsize)
-        if x.nbytes >= LARGE and x.flags.c_contiguous and tuple(axis) == (x.ndim - 1,) and bits:
-            from lucid_kernels.cpu import reversal
+        outer = x.ndim
+        while outer and outer - 1 in axis:
+            outer -= 1
+        if x.nbytes < LARGE or not x.flags.c_contiguous or outer == x.ndim or not bits:
+            return in_memory_order(np.flip(x, axis), copy)
+        from lucid_kernels.cpu import reversal
 
-            return reversal.reverse(as_bits(x, bits)).view(x.dtype)
-        return in_memory_order(np.flip(x, axis), copy)
+        # Dimensions at the end that are all turned around are rows in reverse order.
+        rows = reversal.reverse(as_bits(x, bits).reshape(*x.shape[:outer], -1)).view(x.dtype).reshape(x.shape)
+        others = tuple([dim for dim in axis if dim < outer])
+        return copy(np.flip(rows, others)) if others else rows
 
     def fill(x: Array, *, value: Any, out: Array | None = None) -> Any:
         return _filled(np.empty_like(x) if out is None else out, value)

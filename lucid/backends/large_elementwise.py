@@ -18,7 +18,8 @@ Array = Any
 Kernel = Callable[..., Any]
 
 # Elements from which a kernel is faster: of functions at which NumPy is slow, and of others, as on one thread it gains nothing.
-_CHOICES = {"maximum": LARGE, "minimum": LARGE, "sqrt": LARGE, "fmod": LARGE, "hypot": LARGE, "neg": 1 << 19, "abs": 1 << 19}
+_CHOICES = {"maximum": LARGE, "minimum": LARGE, "sqrt": LARGE, "fmod": LARGE, "hypot": LARGE, "copysign": LARGE,
+            "neg": 1 << 19, "abs": 1 << 19}
 _POOLED = ("ceil cos cosh exp2 expm1 floor log log10 log1p log2 sin sinh square tan trunc arctan arcsin arccos arcsinh arccosh "
            "arctanh").split()
 _NEW_PAGES = 32 << 20  # bytes; malloc keeps less than that
@@ -71,6 +72,23 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
         computed = _operation(("div",), 1, x) if x.size >= LARGE and out is None else None
         return plain_reciprocal(x, out=out) if computed is None else computed
 
+    def truth(name: str) -> Kernel:
+        """Of numbers, NumPy asks whether they are 0 one at a time."""
+        function, of_bools = plain[name], getattr(np, f"bitwise_{name[8:]}")
+
+        def kernel(a: Any, b: Any, *, out: Array | None = None) -> Array:
+            for x in (a, b):
+                if not isinstance(x, np.ndarray) or x.dtype.kind not in "biuf" or x.size < LARGE:
+                    return function(a, b, out=out)
+            return of_bools(*[x if x.dtype.kind == "b" else x != 0 for x in (a, b)], out=out)
+
+        return kernel
+
+    def logical_not(x: Array, *, out: Array | None = None) -> Array:
+        return np.equal(x, 0, out=out) if x.size >= LARGE and x.dtype.kind in "iuf" else np.logical_not(x, out=out)
+
+    entries |= {name: truth(name) for name in ("logical_and", "logical_or", "logical_xor")}
+    entries["logical_not"] = logical_not
     entries |= {"deg2rad": _scaled(plain["deg2rad"], math.pi / 180), "rad2deg": _scaled(plain["rad2deg"], 180 / math.pi)}
     return entries | {"clip": clip, "reciprocal": reciprocal}
 

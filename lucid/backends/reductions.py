@@ -135,7 +135,13 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
 
     def nansum(x: Array, *, axis: Any, keepdims: bool) -> Array:
         found = _fold(x, axis, keepdims, "sum")
-        return plain_nansum(x, axis=axis, keepdims=keepdims) if found is None else found
+        if found is not None:
+            return found
+        if x.size >= LARGE and x.dtype.char in "fd" and x.flags.c_contiguous:
+            from lucid_kernels.cpu import operation as kernels
+
+            return sum(kernels.numbers(x), axis=axis, keepdims=keepdims)
+        return plain_nansum(x, axis=axis, keepdims=keepdims)
 
     return {function.__name__: function for function in (sum, mean, var, std, logsumexp, norm2, prod, nansum)} | _extremes(plain)
 

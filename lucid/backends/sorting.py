@@ -13,6 +13,7 @@ Kernel = Callable[..., Any]
 
 _LARGE = 1 << 12  # elements; Numba is imported with the first array of as many
 _NARROW = 1 << 32  # keys below are sorted in one go
+_SORTED_GROUPS = 8  # of columns of rows; rows of more are compared as strings of bytes
 
 
 def _kernels() -> Any:
@@ -36,7 +37,8 @@ def _keys(x: Array, axis: int, descending: bool) -> tuple[Array, bool] | None:
 
 def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
     """Entries in the place of `plain` ones, which serve small arrays and other dtypes."""
-    plain_argsort, plain_sort, plain_topk, gather = (plain[name] for name in ("argsort", "sort", "topk", "gather"))
+    names = ("argsort", "sort", "topk", "lexsort", "gather")
+    plain_argsort, plain_sort, plain_topk, plain_lexsort, gather = (plain[name] for name in names)
 
     def order(keys: Array, wide_keys: bool, axis: int) -> Array:
         """The places of the keys, which are overwritten, along their last axis, in the order of `axis`."""
@@ -66,4 +68,27 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
             indices = np.ascontiguousarray(np.moveaxis(places.reshape(*keys.shape[:-1], k), -1, axis))
         return gather(x, indices, axis=axis), indices
 
-    return {"argsort": argsort, "sort": sort, "topk": topk}
+    def lexsort(rows: Array) -> Array:
+        found = _keys(rows, 1, False)
+        if found is None:
+            return plain_lexsort(rows)
+        keys, _ = found
+        bits = max(int(keys.max()).bit_length(), 1)
+        together = 64 // bits  # columns that share a key
+        groups = [keys[:, i:i + together] for i in range(0, keys.shape[1], together)]
+        if len(groups) > _SORTED_GROUPS:
+            size = next(size for size in (1, 2, 4, 8) if 8 * size >= bits)
+            text = np.ascontiguousarray(keys.astype(f">u{size}"))
+            return np.argsort(text.view(f"S{size * keys.shape[1]}").reshape(-1), kind="stable")
+        places: Any = None
+        for group in reversed(groups):
+            joined = np.zeros(len(keys), np.uint64)
+            for column in group.T:
+                joined <<= np.uint64(bits % 64)  # the only column of 64 bits needs no place
+                joined |= column
+            joined = joined if places is None else joined[places]
+            found_order = order(joined[None], bits * group.shape[1] > 32, 1)[0]
+            places = found_order if places is None else places[found_order]
+        return places
+
+    return {"argsort": argsort, "sort": sort, "topk": topk, "lexsort": lexsort}

@@ -100,6 +100,9 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
         return input.new_empty(0)
+    if r == 2:
+        places = triu_indices(input.numel(), input.numel(), 0 if with_replacement else 1, device=input.device)
+        return input[places.T.reshape(-1)].reshape(-1, 2)
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     places = tensor(list(choose(range(input.numel()), r)), dtype=_dtypes.int64, device=input.device)
     return input[places.reshape(-1)].reshape(-1 if places.numel() else 0, r)

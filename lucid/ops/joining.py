@@ -152,6 +152,13 @@ def _some(name: str, tensors: Sequence[Tensor], change: Any) -> Any:
     return change(given)
 
 
+def _assemble_rule(needs: Any, *parts: Tensor, shape: Any, indices: Any, axes: Any) -> Pull:
+    return lambda g, y: [g[index] if need else None for need, index in zip(needs, indices, strict=True)]
+
+
+_assemble = Op("assemble", _assemble_rule)
+
+
 def block_diag(*tensors: Any) -> Tensor:
     """A matrix of zeros with the given matrices along its diagonal; vectors are rows. Dtypes are promoted."""
     if not tensors:
@@ -163,10 +170,10 @@ def block_diag(*tensors: Any) -> Tensor:
                                f"{number} has {t.ndim} dimensions")
     dtype = common_dtype([t.reshape(1, -1) for t in given])
     blocks = [t.reshape(1, -1).to(dtype) if t.ndim < 2 else t.to(dtype) for t in given]
-    width = sum(block.shape[1] for block in blocks)
-    rows, before = [], 0
-    for block in blocks:
-        height, own = block.shape
-        rows.append(cat([block.new_zeros(height, before), block, block.new_zeros(height, width - before - own)], 1))
-        before += own
-    return cat(rows, 0)
+    shape = sum(block.shape[0] for block in blocks), sum(block.shape[1] for block in blocks)
+    places, row, column = [], 0, 0
+    for height, width in (block.shape for block in blocks):
+        places.append((slice(row, row + height), slice(column, column + width)))
+        row, column = row + height, column + width
+    result: Tensor = _assemble(*blocks, shape=shape, indices=places, axes=None)
+    return result

@@ -85,7 +85,9 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     rank = max(require_tensor("kron", input).ndim, require_tensor("kron", other).ndim)
     a = (1,) * (rank - input.ndim) + input._array.shape
     b = (1,) * (rank - other.ndim) + other._array.shape
-    product = (input.reshape([n for length in a for n in (length, 1)]) * other.reshape([n for length in b for n in (1, length)]))
+    # An outer product, whose rows are longer than those of `other`, and a copy with the dimensions beside each other.
+    product = (input.reshape(-1, 1) * other.reshape(-1)).reshape(*a, *b).permute([axis + side for axis in range(rank)
+                                                                                   for side in (0, rank)])
     return product.reshape([n * m for n, m in zip(a, b, strict=True)])
 
 

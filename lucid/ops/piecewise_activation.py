@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 from ..autograd.inplace import write
 from ..tensor import Tensor
-from ._large import fused_formula
+from ._large import fused_formula, fused_if_large
 from ._operands import require_tensor
 from ._out import accepts_out
-from .activation import elu, leaky_relu, require_floating, softplus, tanh
+from .activation import elu, leaky_relu, require_floating, sigmoid, softplus, tanh
 from .comparison import clip, where
 from .random import rand_like
 
@@ -157,8 +157,12 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     length = input.size(dim)
     if length % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {dim % input._array.ndim} is size {length}")
-    half = length // 2
-    return input.narrow(dim, 0, half) * input.narrow(dim, half, half).sigmoid()
+    return _gated(*input.chunk(2, dim))
+
+
+@fused_if_large
+def _gated(input: Tensor, gate: Tensor) -> Tensor:
+    return input * sigmoid(gate)
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:

@@ -55,7 +55,10 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
 
 
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
-    """A copy turned `k` times by 90 degrees from the first of `dims` towards the second."""
+    """A copy turned `k` times by 90 degrees from the first of `dims` towards the second.
+
+    For an odd `k` it is not contiguous, as in PyTorch: the transpose of a copy.
+    """
     ndim = require_tensor("rot90", input).ndim
     if len(dims) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
@@ -69,7 +72,7 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
         return input.clone()
     if turn == 2:
         return input.flip(a, b)
-    return input.flip(b if turn == 1 else a).transpose(a, b).contiguous()
+    return input.flip(b if turn == 1 else a).transpose(a, b)
 
 
 def _reversed(self: Tensor) -> Tensor:

@@ -163,15 +163,21 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
     return result
 
 
-def _areas(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> tuple[Tensor, int]:
-    """The areas of the trapezoids between neighbours along a dimension, and that dimension."""
+def _sample_axis(name: str, y: Tensor, dim: int, x: Tensor | None = None) -> int:
+    """The dimension of samples `y` at places `x`. Raises RuntimeError for bools, IndexError for a 0-d tensor."""
     axis = canonical_dim(dim, require_tensor(name, y).ndim)
     if y.dtype == _dtypes.bool_ or (x is not None and x.dtype == _dtypes.bool_):
         raise RuntimeError(f"{name}: received a bool input, but bool is not supported")
-    if x is not None and dx is not None:
-        raise TypeError(f"{name}() takes x or dx, not both")
     if y.ndim == 0:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return axis
+
+
+def _areas(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> tuple[Tensor, int]:
+    """The areas of the trapezoids between neighbours along a dimension, and that dimension."""
+    axis = _sample_axis(name, y, dim, x)
+    if x is not None and dx is not None:
+        raise TypeError(f"{name}() takes x or dx, not both")
     length = y._array.shape[axis]
     width: Any = 1 if dx is None else dx
     if x is not None:
@@ -189,8 +195,14 @@ def _areas(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> tuple[T
 @array_api_names
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
     """The integral along `dim` by the trapezoidal rule of samples `y` at places `x`, or `dx` (1) apart."""
-    areas, axis = _areas("trapezoid", y, x, dx, dim)
-    return areas.sum(axis)
+    if x is not None:
+        areas, axis = _areas("trapezoid", y, x, dx, dim)
+        return areas.sum(axis)
+    axis = _sample_axis("trapezoid", y, dim)
+    if y._array.shape[axis] == 0:
+        return y.sum(axis)
+    # All samples, and half of the outer ones less: without an array of areas.
+    return (y.sum(axis) - (y.select(axis, 0) + y.select(axis, -1)) * 0.5) * (1 if dx is None else dx)
 
 
 trapz = trapezoid

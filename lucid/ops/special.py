@@ -10,7 +10,7 @@ from typing import Any
 
 from ..autograd.op import Op, Pull, UnaryOp
 from ..tensor import Tensor
-from ._large import of_input, of_result
+from ._large import fused_if_large, of_input, of_result
 from ._operands import as_floating
 from ._out import accepts_out
 from .comparison import where
@@ -33,12 +33,14 @@ def real_floating(name: str, input: Any) -> Tensor:
 
 
 def _logit_rule(needs: Any, x: Tensor, *, eps: float | None) -> Pull:
-    def pull(g: Tensor, y: Any) -> tuple[Tensor]:
-        slope = g / ((x + 0.0) * (1 - x))  # the sum makes -0.0 a 0.0, where the slope is infinity
-        low, outside = (0.0, math.nan) if eps is None else (eps, 0.0)
-        return (where((x < low) | (x > 1 - low), outside, slope),)
+    return lambda g, y: (_logit_slope(g, x, eps),)
 
-    return pull
+
+@fused_if_large
+def _logit_slope(g: Tensor, x: Tensor, eps: float | None) -> Tensor:
+    slope = g / ((x + 0.0) * (1 - x))  # the sum makes -0.0 a 0.0, where the slope is infinity
+    low, outside = (0.0, math.nan) if eps is None else (eps, 0.0)
+    return where((x < low) | (x > 1 - low), outside, slope)
 
 
 def _i1_rule(needs: Any, x: Tensor) -> Pull:

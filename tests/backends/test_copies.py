@@ -60,6 +60,12 @@ def test_new_arrays_begin_with_a_whole_vector() -> None:
         assert address_of(tensor._array) % VECTOR_BYTES == 0
 
 
+@pytest.mark.parametrize("axis", [(2,), (1, 2), (0, 1, 2), (0, 2), (0, 1)])
+def test_large_flips(axis: tuple[int, ...]) -> None:
+    x = np.arange(3 * 40 * 700, dtype=np.float32).reshape(3, 40, 700)
+    np.testing.assert_array_equal(TABLE["flip"](x, axis=axis), np.flip(x, axis))
+
+
 def test_views_stay_views() -> None:
     assert np.shares_memory(TABLE["reshape"](X, shape=(-1,)), X)
     assert np.shares_memory(TABLE["reshape"](X[:, :, ::2], shape=(72 * 80, 45)), X)

@@ -67,6 +67,28 @@ def test_functions_of_one_array() -> None:
         check(x.clamp(low, high), WHOLE.clip(low, high), signs=False)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
+def test_truth_shifts_and_signs(dtype: Any) -> None:
+    """Of zeros of both signs and NaN; shifts that C defines and others."""
+    with np.errstate(invalid="ignore"):
+        x = WHOLE.astype(dtype)
+    y = np.roll(x, 1)
+    for name in ("logical_and", "logical_or", "logical_xor"):
+        check(getattr(lucid, name)(given(x), given(y)), getattr(np, name)(x, y))
+    check(lucid.logical_not(given(x)), np.logical_not(x))
+    if dtype is np.int32:
+        check(given(x) << given(np.abs(y) % 31), x << np.abs(y) % 31)
+        check(given(x) << 32, np.zeros_like(x)), check(given(x) >> 40, x >> 31)
+    else:
+        check(lucid.copysign(given(x), given(y)), np.copysign(x, y))
+
+
+def test_parts_of_arrays() -> None:
+    for a, b in ((WHOLE[:, 9:], WHOLE[:, :-9]), (WHOLE[1:, 9:], WHOLE[1:, 9:].copy()), (WHOLE[:, 9:], 0.3), (2.5, WHOLE[:, :1000])):
+        with np.errstate(all="ignore"):
+            check(given(a) * given(b), np.asarray(a * b, np.float32))
+
+
 def test_gradients_of_broadcast_arrays() -> None:
     a, b = lucid.ones(ROWS, 1, dtype=lucid.float64), lucid.linspace(1, 2, COLUMNS, dtype=lucid.float64)
     a.requires_grad_(), b.requires_grad_()

@@ -50,6 +50,16 @@ def test_argsort() -> None:
     np.testing.assert_array_equal(TABLE["argsort"](x, axis=0), np.argsort(x))
 
 
+@pytest.mark.parametrize("largest", [2, 300, 1 << 40])
+@pytest.mark.parametrize("shape", [(2000, 3), (300, 40)])
+def test_lexsort_of_many_rows(shape: tuple[int, int], largest: int) -> None:
+    """Few columns as numbers, many as bytes; equal rows stay in their order."""
+    rows = np.random.default_rng(0).integers(-1, 2, shape) * largest
+    rows[7:90] = rows[100:183]
+    for given in (rows, rows.astype(np.float32) * np.float32(-1)):  # with zeros of both signs
+        np.testing.assert_array_equal(TABLE["lexsort"](given), np.lexsort(given.T[::-1]))
+
+
 def test_complex_numbers_and_empty_rows() -> None:
     x = numbers((80, 90), "f4") + 1j
     np.testing.assert_array_equal(TABLE["sort"](x, axis=1, descending=False)[0], PLAIN["sort"](x, axis=1, descending=False)[0])

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import lucid
+from lucid.backends import fourier
 from tests.ops.derivatives import check_derivatives
 
 RANDOM = np.random.default_rng(0)
@@ -108,6 +109,19 @@ def test_not_contiguous_and_empty_batches(device: str) -> None:
     assert lucid.fft.fft(lucid.zeros(0, 4, device=device)).shape == (0, 4)
     assert lucid.fft.rfft2(lucid.zeros(0, 3, 4, device=device)).shape == (0, 3, 3)
     assert lucid.fft.irfft(lucid.zeros(0, 3, device=device)).shape == (0, 4)
+
+
+@pytest.mark.parametrize("name", ["fft", "ifft", "rfft", "fftn", "rfftn", "fft2"])
+def test_large_transforms_that_threads_share(name: str) -> None:
+    """Cut along a dimension that is not transformed, or one dimension after the other where there is none."""
+    given = np.random.default_rng(0).standard_normal((3, 300, 160)).astype(np.float32)
+    for x in (given, given[0, :, :, None] * given[0, 0, :3]):
+        x = x.reshape(-1, 160) if name == "rfftn" else x
+        found = getattr(lucid.fft, name)(lucid.tensor(x))
+        expected = getattr(np.fft, name)(x.astype(np.float64))
+        np.testing.assert_allclose(found.numpy(), expected, rtol=1e-4, atol=1e-5 * np.abs(expected).max())
+    with pytest.raises(TypeError):  # an error of another thread is raised
+        fourier._share(lambda part: None if part == (slice(None),) else len(1), [(slice(None),), (slice(1),)])  # type: ignore
 
 
 def test_no_dimension(device: str) -> None:

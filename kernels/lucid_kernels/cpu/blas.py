@@ -114,15 +114,23 @@ def matmul(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None = None, out: np
     if a.ndim == 2 and b.ndim == 2:
         work = a.size * b.shape[1]
         if a.shape[1] == b.shape[0] == 1 and work >= _OUTER_FROM:
-            multiply = _elementwise().mul if work > THREADS_IN_OPENBLAS_FROM else np.multiply
-            return _plus(multiply(a, b, out=out), bias)
+            return _plus(_outer(work)(a, b, out=out), bias)
         if work > THREADS_IN_OPENBLAS_FROM:
             least = FEW_ROWS_FROM if len(a) <= FEW_ROWS and b.strides[0] == b.itemsize else TILES_FROM
             if work >= least and a.shape[1] == b.shape[0] and _shared(a, b):
                 return _gemm().matmul(a, b, bias, out)
             with one_thread:
                 return _plus(np.matmul(a, b, out=out), bias)
+    elif a.ndim > 1 and b.ndim > 1 and a.shape[-1] == b.shape[-2] == 1 and a.size * b.shape[-1] >= _OUTER_FROM:
+        # A stack of outer products: NumPy's takes 3 to 10 times as long.
+        return _plus(_outer(a.size * b.shape[-1])(a, b, out=out), bias)
     return _plus(np.matmul(a, b, out=out), bias)
+
+
+def _outer(size: int) -> Callable[..., Any]:
+    """What multiplies vectors to outer products of `size` elements."""
+    multiply: Callable[..., Any] = _elementwise().mul if size > THREADS_IN_OPENBLAS_FROM else np.multiply
+    return multiply
 
 
 def matmul_and_sums(a: np.ndarray, b: np.ndarray) -> tuple[Any, np.ndarray | None]:

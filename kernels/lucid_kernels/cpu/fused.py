@@ -13,18 +13,16 @@ from typing import Any
 
 import numba
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from lucid_kernels.expression import Part, Program, Step, plan
 
 from . import _chunked, _formula_math, _math
 from ._address import address_of
 from ._compile import jit_interleaved, jit_strict
-from ._layout import Array, contiguous, deliver, outputs, result, row_chunk
+from ._layout import SHORTEST_ROW, Array, contiguous, deliver, outputs, result, row_chunk
 from ._pool import SMALLEST
 from ._streaming import streams
-
-# A row is a call of the serial loop, 35 ns: below this many elements that costs more than copying the arguments out.
-SHORTEST_ROW = 64
 
 # How the operations of a program are written; {0}, {1} and {2} are the operands.
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
@@ -39,8 +37,8 @@ _TEMPLATES = {
     **{name: f"_formula_math.{name}({{0}})" for name in _formula_math.UNARY},
     **{name: f"_formula_math.{name}({{0}}, {{1}})" for name in ("maximum", "minimum", "power", "fmod", "hypot")},
     "neg": "-{0}", "abs": "abs({0})", "sqrt": "math.sqrt({0})",
-    "arctan2": "math.atan2({0}, {1})", "bitwise_invert": "~{0}", "where": "{1} if {0} else {2}",
-    "cast": "{0}",
+    "arctan2": "math.atan2({0}, {1})", "copysign": "math.copysign({0}, {1})", "bitwise_invert": "~{0}",
+    "where": "{1} if {0} else {2}", "cast": "{0}",
 }  # fmt: skip
 _INTEGER = {"maximum": "max({0}, {1})", "minimum": "min({0}, {1})"}
 _GLOBALS = {"__name__": __name__, "numba": numba, "np": np, "math": math, "_math": _math, "_formula_math": _formula_math,
@@ -74,6 +72,10 @@ def _run(part: Part, arrays: Sequence[Array], out: Sequence[Array | None] | None
     program, _, shape, layout, operands = part
     outer, inner, kinds, _ = layout
     small = outer * inner * 8 < SMALLEST  # these take most of their time around the loop
+    if outer == 1 and not small and out is None:
+        found = _parts(arrays, operands, shape)
+        if found is not None:
+            return _run_parts(part, arrays, *found)
     fresh = out is None or all(given is None for given in out)
     if small and fresh:
         results = [np.empty(shape, dtype) for dtype in program.output_dtypes]
@@ -97,6 +99,70 @@ def _run(part: Part, arrays: Sequence[Array], out: Sequence[Array | None] | None
     # A flat array is its own row: `reshape` takes as long as the kernel takes for a hundred elements.
     arguments += program.constants
     kernel(*arguments, *(results if len(shape) == 1 and outer == 1 else [array.reshape(rows) for array in results]))
+    return results
+
+
+def _parts(arrays: Sequence[Array], operands: Sequence[Any], shape: tuple[int, ...]) -> tuple[int, dict[int, int]] | None:
+    """The length of the rows of those arguments that are parts of other arrays, and for each of them the elements from one
+    row to the next; None where all are contiguous, and where copies of them have to be read.
+    """
+    parts = [number for number, _, kind, _ in operands if kind == "F" and not arrays[number].flags.c_contiguous]
+    if not parts or any(kind == "F" and (expanded is not None or arrays[number].shape != shape or arrays[number].dtype != dtype)
+                        for number, dtype, kind, expanded in operands):
+        return None
+    rows = [_row(arrays[number]) for number in parts]
+    inner = min(rows)
+    pitches = {number: _pitch(arrays[number], inner) for number in parts} if inner >= SHORTEST_ROW else {}
+    return (inner, pitches) if pitches and min(pitches.values()) >= 0 else None
+
+
+def _row(x: Array) -> int:
+    """The elements of `x` that are next to each other in its rows."""
+    length, dim = 1, x.ndim
+    while dim and (x.shape[dim - 1] == 1 or x.strides[dim - 1] == length * x.itemsize):
+        dim -= 1
+        length *= x.shape[dim]
+    return length
+
+
+def _pitch(x: Array, inner: int) -> int:
+    """The elements from one row of `inner` elements to the next one; -1 if that is not the same for all rows."""
+    count, before = x.size, -1
+    steps: list[tuple[int, int]] = []  # how many rows, how far apart
+    for n, step in zip(x.shape, x.strides, strict=True):
+        if count > inner and n != 1:
+            steps.append((n, step))
+        count //= n
+    for n, step in reversed(steps):
+        if before >= 0 and step != before:
+            return -1
+        if before < 0:
+            if step < 0 or step % x.itemsize:
+                return -1
+            pitch = step // x.itemsize
+        before = step * n
+    return pitch
+
+
+def _run_parts(part: Part, arrays: Sequence[Array], inner: int, pitches: dict[int, int]) -> list[Any]:
+    """`_run` for parts of arrays, which are read row by row where they lie."""
+    program = part.program
+    results = [result(None, part.shape, dtype) for dtype in program.output_dtypes]
+    rows = results[0].size // inner, inner
+    arguments, kinds = list[Any](), ""
+    for number, dtype, kind, _ in part.operands:
+        array, pitch = arrays[number], pitches.get(number)
+        if pitch is None:
+            kinds += kind
+            arguments.append(array.astype(dtype, copy=False).reshape(rows if kind == "F" else -1))
+        else:  # all memory from the first element to the last one
+            kinds += "P"
+            arguments.append(as_strided(array, ((rows[0] - 1) * pitch + inner,), (array.itemsize,)))
+    key = kinds, True, False, ()
+    kernel = program.kernels.get(key)
+    if kernel is None:
+        kernel = program.kernels[key] = _kernel(source(program, *key))
+    kernel(*arguments, *program.constants, *pitches.values(), *[array.reshape(rows) for array in results])
     return results
 
 
@@ -134,6 +200,8 @@ def _compile(text: str) -> Callable[..., None]:
 def source(program: Program, kinds: str, rows: bool, streamed: bool = False, replaced: Pairs = ()) -> str:
     """The Python text of a kernel for arguments of these `kinds` (see `Layout`), with rows, or as `_chunked.source` says.
 
+    Of the kind P are rows of a larger array: of its memory as a flat array, with their distance as another argument.
+
     Arguments that are `replaced` are read by the names of those results, so that LLVM sees that an element depends on no other.
     """
     inputs, constants = [f"x{i}" for i in range(len(kinds))], [f"k{i}" for i in range(len(program.constants))]
@@ -144,15 +212,16 @@ def source(program: Program, kinds: str, rows: bool, streamed: bool = False, rep
     lines += [f"    e{x} = {x}[0]" for x, kind in zip(inputs, kinds, strict=True) if kind in "CS"]
     lines += [f"    for i in range({results[0]}.shape[0]):"]
     names = dict(replaced)
-    lines += [f"        e{x} = {names.get(x, x)}[i]" for x, kind in zip(inputs, kinds, strict=True) if kind in "FR"]
+    lines += [f"        e{x} = {names.get(x, x)}[i]" for x, kind in zip(inputs, kinds, strict=True) if kind in "FRP"]
     lines += [f"        {step.name} = {_expression(step)}" for step in program.steps]
     lines += [f"        {y}[i] = {_element(name)}" for y, name in zip(results, program.outputs, strict=True)]
     if not rows:
         whole = [x for x, kind in zip(inputs, kinds, strict=True) if kind == "F"]
         return "\n".join([*lines, "", _chunked.source("kernel", parameters, whole, results, streamed)])
-    taken = {"F": "[r]", "R": "", "C": "[r : r + 1]", "S": ""}
-    passed = [*[x + taken[kind] for x, kind in zip(inputs, kinds, strict=True)], *constants, *[f"{y}[r]" for y in results]]
-    lines += ["", f"def kernel({', '.join(parameters)}):",
+    taken = {"F": "{0}[r]", "R": "{0}", "C": "{0}[r : r + 1]", "S": "{0}", "P": "{0}[r * p{0} : r * p{0} + inner]"}
+    passed = [*[taken[kind].format(x) for x, kind in zip(inputs, kinds, strict=True)], *constants, *[f"{y}[r]" for y in results]]
+    pitches = [f"p{x}" for x, kind in zip(inputs, kinds, strict=True) if kind == "P"]
+    lines += ["", f"def kernel({', '.join([*inputs, *constants, *pitches, *results])}):",
               f"    rows, inner = {results[0]}.shape", "    step = row_chunk(inner)",
               "    for c in numba.prange((rows + step - 1) // step):",
               "        for r in range(c * step, min(rows, (c + 1) * step)):",

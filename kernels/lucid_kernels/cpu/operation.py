@@ -9,8 +9,8 @@ import numpy as np
 
 from lucid_kernels.expression import Node, Program, plan
 
-from ._layout import Array
-from .fused import SHORTEST_ROW, fused
+from ._layout import SHORTEST_ROW, Array
+from .fused import fused
 
 _LARGEST = 1e38  # numbers beyond may be infinite as float32
 
@@ -47,6 +47,18 @@ def operation(names: tuple[str, ...], *operands: Any, out: Array | None = None) 
         return None
     computed: Array = fused(*arrays, program=program, out=out)
     return computed
+
+
+def numbers(x: Array) -> Array:
+    """`x`, C-contiguous, of float32 or float64, with 0 in the place of NaN."""
+    found: Array = fused(x, program=_numbers(x.dtype))
+    return found
+
+
+@functools.cache
+def _numbers(dtype: Any) -> Program:
+    x = Node("input", dtype, value=0)
+    return Program([Node("where", dtype, (Node("eq", np.dtype(np.bool_), (x, x)), x, Node("constant", dtype, value=0.0)))])
 
 
 def _as_array(number: float, dtype: Any) -> Array:

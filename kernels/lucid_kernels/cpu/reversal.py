@@ -7,24 +7,36 @@ import numba
 import numpy as np
 
 from ._compile import jit_exact, jit_parallel
-from ._layout import Array, row_chunk
+from ._layout import GRAIN, Array, chunks, row_chunk
 from ._pool import empty
 
 
 @jit_exact
+def _reverse_row(row: Any, found: Any) -> None:
+    last = np.uint64(row.shape[0]) - np.uint64(1)
+    for c in range(np.uint64(row.shape[0])):
+        found[c] = row[last - c]
+
+
+@jit_exact
 def _reverse(x: Any, y: Any) -> None:
-    last = np.uint64(x.shape[1]) - np.uint64(1)
     for r in range(x.shape[0]):
-        row, found = x[r], y[r]
-        for c in range(np.uint64(x.shape[1])):
-            found[c] = row[last - c]
+        _reverse_row(x[r], y[r])
 
 
 @jit_parallel
 def _reverse_parallel(x: Any, y: Any) -> None:
-    rows = row_chunk(x.shape[1])
-    for i in numba.prange((x.shape[0] + rows - 1) // rows):
-        _reverse(x[i * rows : (i + 1) * rows], y[i * rows : (i + 1) * rows])
+    rows, length = x.shape
+    if length <= GRAIN:
+        each = row_chunk(length)
+        for i in numba.prange((rows + each - 1) // each):
+            _reverse(x[i * each : (i + 1) * each], y[i * each : (i + 1) * each])
+    else:
+        pieces = chunks(length)
+        for i in numba.prange(rows * pieces):
+            start = i % pieces * GRAIN
+            stop = min(length, start + GRAIN)
+            _reverse_row(x[i // pieces][length - stop : length - start], y[i // pieces][start:stop])
 
 
 def reverse(x: Array) -> Array:

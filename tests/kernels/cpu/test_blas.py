@@ -29,6 +29,12 @@ def test_product_is_numpys(shapes, dtype):
 
 
 @needs_openblas
+@pytest.mark.parametrize("shapes", [((64, 64, 1), (64, 1, 70)), ((3, 40, 1), (1, 50)), ((5, 1, 9, 1), (4, 1, 30))])
+def test_stacks_of_outer_products(shapes: tuple[tuple[int, ...], ...]) -> None:
+    a, b = (np.random.default_rng(0).standard_normal(shape).astype(np.float32) for shape in shapes)
+    np.testing.assert_array_equal(blas.matmul(a, b), np.matmul(a, b))
+
+
 def test_threads_are_set_back_also_after_an_error_and_when_nested():
     get, _ = blas.one_thread._threads
     before = get()
