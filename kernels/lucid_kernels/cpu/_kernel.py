@@ -240,10 +240,14 @@ class KernelLibrary(_Library):
 
 
 class _ShortPipeline(Compiler):
-    """Numba's passes but for those that look for what our functions do not have: each finds all variables' lifetimes anew."""
+    """Numba's passes but for those that look for what our functions do not have: each finds all variables' lifetimes anew.
+
+    And but for that which keeps Numba's form of a function, to be printed: it is a third of the objects that the garbage collector
+    looks through after the digits net's kernels have been compiled.
+    """
 
     missing = (untyped_passes.WithLifting, untyped_passes.InlineClosureLikes, untyped_passes.InlineInlinables,
-               typed_passes.InlineOverloads)  # fmt: skip
+               typed_passes.InlineOverloads, typed_passes.AnnotateTypes)  # fmt: skip
 
     def define_pipelines(self) -> list[Any]:
         (complete,) = super().define_pipelines()
@@ -256,6 +260,12 @@ class _ShortPipeline(Compiler):
                 passes.add_pass(each, description)
         passes.finalize()
         return [passes]
+
+    def compile_extra(self, function: Any) -> Any:
+        """Compile `function`, and forget the types of its variables, which only the compiler needs."""
+        compiled = super().compile_extra(function)
+        compiled.fndesc.typemap = compiled.fndesc.calltypes = None
+        return compiled
 
 
 class _InnerCompiler(_ShortPipeline):
