@@ -242,8 +242,8 @@ class KernelLibrary(_Library):
 class _ShortPipeline(Compiler):
     """Numba's passes but for those that look for what our functions do not have: each finds all variables' lifetimes anew.
 
-    And but for that which keeps Numba's form of a function, to be printed: it is a third of the objects that the garbage collector
-    looks through after the digits net's kernels have been compiled.
+    And but for that which keeps Numba's form of a function, to be printed: that is a third of the objects that the garbage
+    collector looks through after the digits net's kernels have been compiled.
     """
 
     missing = (untyped_passes.WithLifting, untyped_passes.InlineClosureLikes, untyped_passes.InlineInlinables,
