@@ -14,18 +14,17 @@ from typing import Any
 
 import llvmlite.binding as llvm
 from llvmlite import ir
-from numba.core import codegen, dispatcher, typed_passes, types, untyped_passes
+from numba.core import cgutils, dispatcher, typed_passes, types, untyped_passes
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import PassManager
 from numba.core.registry import CPUDispatcher
 from numba.core.runtime.nrt import rtsys
 
-from . import _signals
+from . import _optimisation, _overhead, _signals
 from ._cache import KernelCache
 
 _FunctionCompiler: Any = vars(dispatcher)["_FunctionCompiler"]
-_codegen: Any = codegen
 
 
 # Lines of LLVM's code. It inlines some 60, and several times as many where arguments are constants: with 200 the convolutions of
@@ -71,95 +70,110 @@ class _Library(JITCodeLibrary):
     optimised again. That took a third of the time of kernels with several levels.
     """
 
-    optimised = True
     unrolled = False
     vectors: int | None = None
-
-    def __init__(self, codegen: Any, name: str) -> None:
-        super().__init__(codegen, name)
-        self.larger: dict[InnerLibrary, None] = {}  # what it calls, directly or not, and does not contain
 
     def add_ir_module(self, module: Any) -> None:
         """Add the code of a function."""
         if not self.unrolled:
             _mark_loops(module, self.vectors)
         super().add_ir_module(module)
-
-    def _link(self) -> None:
-        """Link the small functions that it calls, and optimise it."""
-        self._raise_if_finalized()
-        for library in dict.fromkeys(self._linking_libraries):
-            self._reload_init.update(library._reload_init)
-            if isinstance(library, InnerLibrary):
-                self.larger.update(library.larger)
-                if not library.small:
-                    self.larger[library] = None
-                    continue
-                module = library.own_module()
-            else:
-                module = library._get_module_for_linking()
-            self._final_module.link_in(module, preserve=True)
-        if self.optimised:
-            self._optimize_final_module()
-        self._final_module.verify()
+        _overhead.dissolve(module)
 
     def _optimize_functions(self, module: Any) -> None:
         module.data_layout = self._codegen._data_layout
 
-    def _optimize_final_module(self) -> None:
-        """Optimise what has been linked, once: Numba does it for each function, then lightly and then fully for the module.
+    def _called(self) -> list[Any]:
+        """The libraries that it links, with what a process that loads this one has to do first."""
+        libraries = list(dict.fromkeys(self._linking_libraries))
+        for library in libraries:
+            self._reload_init.update(library._reload_init)
+        return libraries
 
-        That took a fifth of LLVM's time, and made no kernel faster. Numba's references are counted less often where variables
-        are in registers, which is all that has to be done before.
-        """
-        passes, builder = llvm.create_new_module_pass_manager(), self._codegen._pass_builder(opt=0)
-        passes.add_simplify_cfg_pass()
-        passes.add_sroa_pass()
-        passes.add_refprune_pass(_codegen._parse_refprune_flags())
-        passes.run(self._final_module, builder)
-        passes, builder = self._codegen._module_pass_manager()
-        passes.run(self._final_module, builder)
 
-    def _link_larger(self, module: Any) -> None:
-        """Link into `module` what is missing of the larger functions. LLVM leaves out what nothing calls."""
-        waiting = dict(self.larger)
-        while True:
-            missing = {function.name for function in module.functions if function.is_declaration}
-            called = [library for library in waiting if missing & library.names]
-            if not called:
-                return
-            for library in called:
-                module.link_in(library.own_module(), preserve=True)
-                del waiting[library]
+def _larger(libraries: list[Any]) -> dict[InnerLibrary, None]:
+    """The larger functions that `libraries` are or call, and do not contain."""
+    larger: dict[InnerLibrary, None] = {}
+    for library in libraries:
+        if isinstance(library, InnerLibrary):
+            larger.update(library.larger)
+            if not library.small:
+                larger[library] = None
+    return larger
+
+
+def _link_larger(module: Any, waiting: dict[InnerLibrary, None]) -> None:
+    """Link into `module` what is missing of the functions in `waiting`. LLVM leaves out what nothing calls."""
+    waiting = dict(waiting)
+    while True:
+        missing = {function.name for function in module.functions if function.is_declaration}
+        called = [library for library in waiting if missing & library.code.names]
+        if not called:
+            return
+        for library in called:
+            module.link_in(library.own_module())
+            del waiting[library]
 
 
 class InnerLibrary(_Library):
     """Code to be linked into that of kernels."""
 
+    optimised = True
+
     def __init__(self, codegen: Any, name: str, inlined: bool = False) -> None:
         super().__init__(codegen, name)
-        self.small = inlined  # whatever its size
-        self.names: set[str] = set()
+        self._inlined = inlined  # whatever its size
+        self._sources: list[str] = []
+        self._job: Any = None
         self._with_larger: Any = None
 
+    def add_ir_module(self, module: Any) -> None:
+        """Add the code of a function."""
+        if not self.unrolled:
+            _mark_loops(module, self.vectors)
+        self._sources.append(cgutils.normalize_ir_text(str(module)))
+        _overhead.dissolve(module)
+
     def finalize(self) -> None:
-        """Optimise it; no machine code."""
-        self._link()
-        functions = [function for function in self._final_module.functions if not function.is_declaration]
-        self.names = {function.name for function in functions}
-        self.small = self.small or not self.optimised or sum(str(function).count("\n") for function in functions) <= SMALL
-        self._finalize_dynamic_globals()
+        """Have it optimised; no machine code."""
+        libraries = self._called()
+        others = {library: library._get_module_for_linking().as_bitcode() for library in libraries
+                  if not isinstance(library, InnerLibrary)}  # fmt: skip
+
+        sources, self._sources = self._sources, []
+
+        def job() -> tuple[_optimisation.Code, dict[InnerLibrary, None]]:
+            larger = _larger(libraries)
+            linked = [others.get(library) or library.code.bitcode for library in libraries if library not in larger]
+            return _optimisation.prepared(self._codegen, sources, linked, self.optimised), larger
+
+        self._job = _optimisation.submit(job)
         self._finalized = True
+
+    @property
+    def code(self) -> _optimisation.Code:
+        """What it is linked from, as soon as that has been optimised."""
+        return self._job.result()[0]
+
+    @property
+    def larger(self) -> dict[InnerLibrary, None]:
+        """The larger functions that it calls, directly or not, and does not contain."""
+        return self._job.result()[1]
+
+    @property
+    def small(self) -> bool:
+        """Whether it is linked before its caller is optimised."""
+        return self._inlined or not self.optimised or self.code.lines <= SMALL
 
     def own_module(self) -> Any:
         """Its code, to be linked into other code, without the larger functions that it calls."""
-        return super()._get_module_for_linking()
+        return llvm.parse_bitcode(self.code.bitcode)
 
     def _get_module_for_linking(self) -> Any:
         """All of its code: for functions of users, which Numba compiles."""
         if self._with_larger is None:
-            self._with_larger = self.own_module().clone()
-            self._link_larger(self._with_larger)
+            self._with_larger = self.own_module()
+            _link_larger(self._with_larger, self.larger)
         return self._with_larger
 
     def get_pointer_to_function(self, name: str) -> int:
@@ -207,8 +221,17 @@ class KernelLibrary(_Library):
         What it calls is its own: Numba numbers functions in the order in which a process compiles them, so kernels that two
         processes have kept on disk may call different functions of one name, and the linker would take one of them for both.
         """
-        self._link()
-        self._link_larger(self._final_module)
+        libraries = self._called()
+        larger = _larger(libraries)
+        for library in libraries:
+            if isinstance(library, InnerLibrary):
+                if library not in larger:
+                    self._final_module.link_in(library.own_module())
+            else:
+                self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        for passes, builder in _optimisation.pass_managers(self._codegen):
+            passes.run(self._final_module, builder)
+        _link_larger(self._final_module, larger)
         for function in self._final_module.functions:
             if function.linkage is llvm.Linkage.linkonce_odr and not function.is_declaration:
                 function.linkage = llvm.Linkage.internal
@@ -217,21 +240,32 @@ class KernelLibrary(_Library):
 
 
 class _ShortPipeline(Compiler):
-    """Numba's passes but for those that look for what our functions do not have: each finds all variables' lifetimes anew."""
+    """Numba's passes but for those that look for what our functions do not have: each finds all variables' lifetimes anew.
+
+    And but for that which keeps Numba's form of a function, to be printed: that is a third of the objects that the garbage
+    collector looks through after the digits net's kernels have been compiled.
+    """
 
     missing = (untyped_passes.WithLifting, untyped_passes.InlineClosureLikes, untyped_passes.InlineInlinables,
-               typed_passes.InlineOverloads)  # fmt: skip
+               typed_passes.InlineOverloads, typed_passes.AnnotateTypes)  # fmt: skip
 
     def define_pipelines(self) -> list[Any]:
         (complete,) = super().define_pipelines()
         if self.state.flags.auto_parallel.enabled:
             return [complete]
-        passes = PassManager(complete.pipeline_name)
+        passes: Any = PassManager(complete.pipeline_name)
+        passes._ENFORCING = False  # after each pass, lifetimes and the order of blocks would be found anew
         for each, description in complete.passes:
             if each not in self.missing:
                 passes.add_pass(each, description)
         passes.finalize()
         return [passes]
+
+    def compile_extra(self, function: Any) -> Any:
+        """Compile `function`, and forget the types of its variables, which only the compiler needs."""
+        compiled = super().compile_extra(function)
+        compiled.fndesc.typemap = compiled.fndesc.calltypes = None
+        return compiled
 
 
 class _InnerCompiler(_ShortPipeline):
@@ -275,34 +309,6 @@ def _numba_functions_linked(target_context: Any) -> Iterator[None]:
         del codegen.create_library
 
 
-_signatures: dict[tuple[Any, ...], Any] = {}  # (function, types of its arguments) -> signature
-
-
-@contextlib.contextmanager
-def _operators_remembered() -> Iterator[None]:
-    """A builtin function of numbers, mostly an operator, is resolved once for each combination of their types.
-
-    Numba does so for each call anew, and tries NumPy's rules first: a twelfth of the time of the digits net's kernels.
-    """
-    function: Any = types.BaseFunction
-    resolve = function.get_call_type
-
-    def get_call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
-        if kws or not all(isinstance(kind, (types.Number, types.Boolean)) for kind in args):
-            return resolve(self, context, args, kws)
-        key = (self, *args)
-        signature = _signatures.get(key)
-        if signature is None:
-            signature = _signatures[key] = resolve(self, context, args, kws)
-        return signature
-
-    function.get_call_type = get_call_type
-    try:
-        yield
-    finally:
-        function.get_call_type = resolve
-
-
 class _KernelPipeline(_ShortPipeline):
     def __init__(self, typing_context: Any, target_context: Any, library: Any, *rest: Any) -> None:
         library = KernelLibrary(target_context.codegen(), "kernel")
@@ -319,7 +325,7 @@ class KernelCompiler(_FunctionCompiler):  # type: ignore[misc]
     def _compile_core(self, args: Any, return_type: Any) -> Any:
         if self.targetoptions.get("parallel"):  # Numba looks for the machine code of its loops
             return super()._compile_core(args, return_type)
-        with _numba_functions_linked(self.targetdescr.target_context), _operators_remembered():
+        with _numba_functions_linked(self.targetdescr.target_context), _overhead.reduced(), _optimisation.beside():
             return super()._compile_core(args, return_type)
 
 

@@ -18,7 +18,6 @@ from numba.core.runtime.nrt import rtsys
 def store(compiled: Any) -> tuple[Any, ...]:
     """What `load` needs of a compiled kernel, to be pickled."""
     library, described = compiled.library, compiled.fndesc
-    described.typemap = described.calltypes = None  # for the compiler only, and some are not pickled
     names = (*library._final_module.functions, *library._final_module.global_variables)
     symbols = [value.name for value in names if not value.is_declaration and value.linkage is not Linkage.internal]
     # Code reads its environment for constants that are Python objects.

@@ -12,13 +12,17 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
-from lucid_kernels.cpu import _compile, _kernel, _parallel, combination, elementwise
+from llvmlite import ir
+from llvmlite.binding.ffi import lib
+from lucid_kernels.cpu import _compile, _kernel, _optimisation, _overhead, _parallel, combination, elementwise
 from lucid_kernels.cpu._compile import jit, jit_parallel
 from lucid_kernels.cpu._kernel import InnerLibrary
 from lucid_kernels.cpu._microkernels import VECTOR_BYTES
 from lucid_kernels.cpu.threads import THREADS
 from numba.core import types
+from numba.core.base import BaseContext
 from numba.core.caching import NullCache
+from numba.core.registry import cpu_target
 
 
 def _without_cache(kernel: Any) -> Any:
@@ -128,6 +132,10 @@ def _fill_twice(x: Any, y: Any) -> None:
     _squares(y, y, 0, np.minimum(x, np.zeros(x.shape)).argmin() + 1)
 
 
+def _unavailable(*arguments: Any) -> Any:
+    raise RuntimeError("cannot schedule new futures after shutdown")
+
+
 @pytest.mark.parametrize("small", [0, 1 << 30])
 def test_functions_are_linked_before_or_after_they_are_optimised(small: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_kernel, "SMALL", small)
@@ -152,6 +160,11 @@ def _follow(places: Any, steps: int) -> Any:
     return place
 
 
+def _code(compiled: Any) -> str:
+    library = compiled.library
+    return str(library.own_module() if isinstance(library, InnerLibrary) else library._final_module)
+
+
 def test_loops_that_llvm_may_unroll() -> None:
     """Those of `jit_unrolled` and of a user's functions, but no others."""
     places = np.array([2, 0, 1])
@@ -164,7 +177,7 @@ def test_loops_that_llvm_may_unroll() -> None:
             code = function.inner
             code.compile((numba.typeof(places), numba.int64))
         (compiled,) = code.overloads.values()
-        assert ("llvm.loop.unroll.runtime.disable" in str(compiled.library._final_module)) == forbidden
+        assert ("llvm.loop.unroll.runtime.disable" in _code(compiled)) == forbidden
 
 
 def test_loops_that_compute_four_vectors_in_turn() -> None:
@@ -175,7 +188,7 @@ def test_loops_that_compute_four_vectors_in_turn() -> None:
         code = compile_function(elementwise._silu.serial.py_func).inner
         code.compile((array, array))
         (compiled,) = code.overloads.values()
-        optimised = str(compiled.library._final_module)
+        optimised = _code(compiled)
         divisions.append(len(re.findall(rf"fdiv .*<{VECTOR_BYTES // 4} x float>", optimised)))
     assert divisions == [1, 4]
 
@@ -194,12 +207,64 @@ def test_operators_of_numbers_are_resolved_once(monkeypatch: pytest.MonkeyPatch)
         return resolve(self, context, args, kws)
 
     monkeypatch.setattr(types.BaseFunction, "get_call_type", get_call_type)
-    monkeypatch.setattr(_kernel, "_signatures", {})
+    monkeypatch.setattr(_overhead, "_signatures", {})
     kernel = _without_cache(_polynomial)
     assert kernel(3.0, 2) == 33 and kernel(3, 2) == 33
     assert types.BaseFunction.get_call_type is get_call_type
     products = [kinds for operation, *kinds in resolved if operation is operator.mul]
     assert sorted(products) == [["float64", "float64"], ["float64", "int64"], ["int64", "float64"], ["int64", "int64"]]
+
+
+def test_numba_is_as_it_was_after_a_compilation() -> None:
+    measure, lock = BaseContext.get_abi_sizeof, lib._lock
+    told = lock._cblist
+    assert told
+    with _overhead.reduced():
+        assert not lock._cblist and BaseContext.get_abi_sizeof is not measure
+        context = cpu_target.target_context
+        assert [context.get_abi_sizeof(ir.IntType(bits)) for bits in (32, 64, 32)] == [4, 8, 4]
+    assert lock._cblist is told and BaseContext.get_abi_sizeof is measure
+
+
+def test_functions_are_optimised_on_another_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If there is a processor for it, and Python still starts threads; an error is that of the kernel that calls the function."""
+    prepare, threads = _optimisation.prepared, []
+
+    def prepared(*arguments: Any) -> Any:
+        threads.append(threading.current_thread())
+        if broken:
+            raise MemoryError
+        return prepare(*arguments)
+
+    def compiled_kernel() -> Any:
+        for function in (_square, _squares):
+            monkeypatch.setattr(function, "inner", _kernel.inner(function.py_func, function.targetoptions))  # type: ignore[attr-defined]
+        threads.clear()
+        x, y = np.array([2.0, 3.0, -1.0, 4.0]), np.empty(4)
+        kernel = _without_cache(_fill_twice)
+        kernel(x, y)
+        assert y.tolist() == [16, 81, 1, 16]
+        return kernel
+
+    broken = False
+    monkeypatch.setattr(_optimisation, "prepared", prepared)
+    monkeypatch.setattr(_optimisation, "available_cpus", lambda: 2)
+    interval = sys.getswitchinterval()
+    compiled_kernel()
+    assert threads and threading.current_thread() not in threads
+    assert not any(thread.is_alive() for thread in threads) and sys.getswitchinterval() == interval
+    broken = True
+    with pytest.raises(MemoryError):
+        compiled_kernel()
+    assert sys.getswitchinterval() == interval
+    broken = False
+    monkeypatch.setattr(_optimisation, "available_cpus", lambda: 1)
+    compiled_kernel()
+    assert set(threads) == {threading.current_thread()}
+    monkeypatch.setattr(_optimisation, "available_cpus", lambda: 2)
+    monkeypatch.setattr(_optimisation.ThreadPoolExecutor, "submit", _unavailable)
+    compiled_kernel()
+    assert set(threads) == {threading.current_thread()}
 
 
 def _two_loops(x: Any) -> None:
