@@ -65,8 +65,9 @@ def slices_of(source: Sizes, target: Sizes, met: tuple[tuple[int, ...], ...]) ->
 
 
 def among_alike(together: int, samples: int, alike: int, least: int) -> int:
-    """`together` of `samples` images, or fewer, but `least`, which are parts of a run of `alike` ones: slices that some of them meet are computed
-    for all, which doubled the time of the input gradient of 3x3x3 taps with strides of 2.
+    """`together` of `samples` images, or fewer, but `least`, which are parts of a run of `alike` ones.
+
+    Slices that some of them meet are computed for all: twice the time for the input gradient of 3x3x3 taps with strides of 2.
     """
     if alike == samples:
         return together
