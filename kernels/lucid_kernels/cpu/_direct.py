@@ -16,7 +16,7 @@ import numpy as np
 from . import _pointwise
 from ._aligned import aligned_empty, whole_vectors
 from ._compile import jit, jit_parallel
-from ._images import Images, fill_images, meets, planes_of
+from ._images import Images, among_alike, fill_images, meets, planes_of
 from ._layout import Array
 from ._microkernels import ROWS, VECTOR_BYTES, VECTORS, multiply_block, multiply_narrow
 from ._packed_weight import first_row, packed_weight, turned_weight
@@ -49,6 +49,8 @@ _TASK_PRODUCTS = 1 << 17
 # Each tap has its own copy then: writing an element takes as long as so many products with it, more than groups of 16 save.
 _SMALL_PLANE = 256
 _COPY = 6
+# Blocks of positions that a few images fill which meet the same slices of a volume.
+ALIKE_BLOCKS = 2
 # Products that take as long as copying an element, of small planes with a stride.
 _COPIED = 20
 
@@ -163,7 +165,7 @@ def _convolve_bands(x, images, window, cut, rows, step, taps, weight, bias, spli
                           out_channels, copies, y)
 
 
-def _cut(samples: int, itemsize: int, channels: int, window: Window, out_channels: int, groups: int) -> _Cut:
+def _cut(samples: int, alike: int, itemsize: int, channels: int, window: Window, out_channels: int, groups: int) -> _Cut:
     """The tasks for some images with `channels` channels and `out_channels` results in a group."""
     height, width = window.out_height, window.out_width
     block = _BLOCK_BYTES // itemsize
@@ -178,6 +180,7 @@ def _cut(samples: int, itemsize: int, channels: int, window: Window, out_channel
         if groups == 1:  # two tasks or four, unless a block has room for more images
             some = {max(1, min(fitting, max(-(-samples // tasks), -(-block // positions)))) for tasks in (2, 4)}
             together = min(sorted(some), key=lambda count: _cost(samples, count, positions, out_channels, block))
+        together = among_alike(together, samples, alike, -(-ALIKE_BLOCKS * block // positions))
         saved = -(-positions // block) / positions - -(-together * positions // block) / (together * positions)
         copied = window.kw * (window.kh - least_period(window))
         if saved * block * out_channels * window.kh * window.kw > _COPY * copied:
@@ -206,13 +209,13 @@ def _splits(tasks: int, out_channels: int) -> int:
 
 @functools.lru_cache(maxsize=256)
 def plan_of(
-    samples: int, itemsize: int, channels: int, window: Window, out_channels: int, groups: int, turned: bool
+    samples: int, alike: int, itemsize: int, channels: int, window: Window, out_channels: int, groups: int, turned: bool
 ) -> tuple[_Cut, int, int, Array, int]:
     """The cut, the rows of copies of a band, what they are apart, where the taps start and the parts of the outputs.
 
     Kept: it takes 10 us, as long as a small convolution.
     """
-    cut = _cut(samples, itemsize, channels, window, out_channels, groups)
+    cut = _cut(samples, alike, itemsize, channels, window, out_channels, groups)
     rows = cut.band + extra_rows(window, cut.period)
     step = whole_vectors(cut.samples * rows * window.out_width, itemsize)
     tasks = -(-samples // cut.images) * -(-window.out_height // cut.band) * groups
@@ -252,7 +255,8 @@ def convolve_images(x: Array, images: Images, packed: Array, packed_bias: Array,
     first.
     """
     channels, out_channels = x.shape[1] // groups, y.shape[1] // groups
-    cut, rows, step, taps, splits = plan_of(len(images.targets), x.itemsize, channels, window, out_channels, groups, turned)
+    cut, rows, step, taps, splits = plan_of(len(images.targets), images.alike, x.itemsize, channels, window,
+                                             out_channels, groups, turned)
     _convolve_bands(x.reshape(-1), images, window, cut, rows, step, taps, packed, packed_bias, splits, groups, out_channels,
                     y.reshape(-1))
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from ._compile import jit, jit_parallel
 from ._copy_microkernels import interleave_rows, pick_columns
-from ._direct import whole_blocks
-from ._images import Images, fill_images, meets, planes_of
+from ._direct import ALIKE_BLOCKS, whole_blocks
+from ._images import Images, among_alike, fill_images, meets, planes_of
 from ._layout import Array
 from ._microkernels import ROWS, VECTOR_BYTES, VECTORS, multiply_block, multiply_narrow
 from ._pool import empty
@@ -211,8 +211,8 @@ def _axis(size: int, taps: int, stride: int, dilation: int, padding: int) -> _Ax
     return _Axis(matching, copies, (every[-1] - every[0]) // step + 1, every[0], step)
 
 
-def _cut(samples: int, itemsize: int, channels: int, window: Window, outputs: int, phases: int, groups: int
-         ) -> tuple[_Cut, int]:
+def _cut(samples: int, alike: int, itemsize: int, channels: int, window: Window, outputs: int, phases: int,
+         groups: int) -> tuple[_Cut, int]:
     """The tasks for some images with `channels` channels and `outputs` results in a group, and the parts of the outputs that
     they share; the window is that of the copies.
     """
@@ -225,6 +225,8 @@ def _cut(samples: int, itemsize: int, channels: int, window: Window, outputs: in
     if height * width < _SMALL_PLANE and samples > 1:
         fitting = min(sums // (row * height), _COPIES_BYTES // (each * copies_of(itemsize, window, window.kh, height)))
         together = max(1, min(fitting, -(-samples // 2)))
+        block = VECTORS * VECTOR_BYTES // itemsize
+        together = among_alike(together, samples, alike, -(-ALIKE_BLOCKS * block // (height * width)))
         cut = _Cut(window.kh, together, height, each, height, together * height * width)
     else:
         fitting = min(sums // row, _COPIES_BYTES // (each * copies_of(itemsize, window, 1, 1)) - extra_rows(window, 1))
@@ -239,7 +241,7 @@ def _cut(samples: int, itemsize: int, channels: int, window: Window, outputs: in
 
 
 @functools.lru_cache(maxsize=256)
-def _plan(samples: int, itemsize: int, channels: int, window: Window, shape: tuple[int, int, int], groups: int
+def _plan(samples: int, alike: int, itemsize: int, channels: int, window: Window, shape: tuple[int, int, int], groups: int
           ) -> tuple[Window, _Cut, int, Array, Array, Array, bool]:
     """The window of the copies, the cut, the parts of the outputs, the phases and their taps (`_spread_band`), the numbers of the
     taps, kh * KW + kw, and whether a task packs its own part of the weight.
@@ -251,7 +253,7 @@ def _plan(samples: int, itemsize: int, channels: int, window: Window, shape: tup
     across = _axis(width, window.kw, window.sw, window.dw, window.pw)
     copied = Window(down.number, across.number, 1, 1, -down.first, -across.first, down.step, across.step,
                     -(-height // window.sh), -(-width // window.sw))
-    cut, splits = _cut(samples, itemsize, channels, copied, outputs, window.sh * window.sw, groups)
+    cut, splits = _cut(samples, alike, itemsize, channels, copied, outputs, window.sh * window.sw, groups)
     starts = tap_starts(cut.channels, copied, cut.period, cut.step).reshape(cut.channels, down.number, across.number)
     kinds = [(row, column) for row in range(window.sh) for column in range(window.sw)]
     taps = [starts[:, down.copies[row]][:, :, across.copies[column]].reshape(-1) for row, column in kinds]
@@ -279,7 +281,8 @@ def spread_images(g: Array, images: Images, weight: Array, window: Window, dx: A
     """
     channels, outputs, slices = g.shape[1] // groups, dx.shape[1] // groups, images.sources.shape[1]
     shape = (outputs, *dx.shape[-2:])
-    copied, cut, splits, phases, taps, numbers, own = _plan(len(images.targets), g.itemsize, channels, window, shape, groups)
+    copied, cut, splits, phases, taps, numbers, own = _plan(len(images.targets), images.alike, g.itemsize, channels, window,
+                                                            shape, groups)
     packed, every = weight.reshape(-1), window.kh * window.kw
     if not own:
         packed = empty((groups * -(-outputs // ROWS) * ROWS * slices * channels * numbers.size,), g.dtype)

@@ -22,10 +22,11 @@ _WIDE = llvmlite.binding.get_host_cpu_features().get("avx512f", False) if _FEATU
 PROCESSOR = _config.CPU_NAME or llvmlite.binding.get_host_cpu_name()
 # Bytes of one vector register.
 VECTOR_BYTES = 64 if _WIDE else 32
-# `multiply_block` computes ROWS output channels at VECTORS vectors of positions: 16 (12) sums. Without AVX-512 two multiply-adds
-# start in a cycle and take four or five: 8 sums took 1.2 to 1.3 times as long for 1x1 taps and 7x7 taps.
+# `multiply_block` computes ROWS output channels at VECTORS vectors of positions: 24 (12) sums. With 16, which take more loads for
+# each multiply-add, convolutions took 1.05 to 1.25 times as long on a Zen 5. Without AVX-512 two multiply-adds start in a cycle
+# and take four or five: 8 sums took 1.2 to 1.3 times as long for 1x1 taps and 7x7 taps.
 ROWS = 8 if _WIDE else 4
-VECTORS = 2 if _WIDE else 3
+VECTORS = 3
 # `dot_block` computes the products of DOT_ROWS rows with DOT_TAPS rows: 24 (12) sums. The taps stay in the L1 cache from one
 # block of rows to the next; the rows come from the L2 cache, the more slowly the fewer taps share them.
 DOT_ROWS = 4

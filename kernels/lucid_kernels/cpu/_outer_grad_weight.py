@@ -16,7 +16,7 @@ from ._channels_last import LANES, gather_band
 from ._compile import jit_parallel
 from ._copy_microkernels import pack_block
 from ._layout import Array
-from ._microkernels import ROWS, VECTOR_BYTES, VECTORS, copy_rows, multiply_block
+from ._microkernels import ROWS, VECTOR_BYTES, VECTORS, copy_rows, multiply_block, multiply_narrow
 from ._packed_weight import first_row
 from ._row_copies import Window, enough_work, fill_copies
 
@@ -52,7 +52,8 @@ def _multiply(g, x, window, chunks, plan, dweight, dbias):
     outputs, length = dweight.shape
     each, channels = window.kh * window.kw, x.shape[1]
     width, height, plane = window.out_width, window.out_height, window.out_height * window.out_width
-    block = VECTORS * (VECTOR_BYTES // x.itemsize)
+    lanes = VECTOR_BYTES // x.itemsize
+    block = VECTORS * lanes
     blocks = (outputs + ROWS - 1) // ROWS
     for task in numba.prange(chunks):
         first = task * plan.channels
@@ -77,10 +78,14 @@ def _multiply(g, x, window, chunks, plan, dweight, dbias):
                         start = ((n + i) * outputs + first_row(b, outputs)) * plane + top * width
                         pack_block(g, start, plane, scales, (b * total + i * count) * ROWS, count)
                 starts = plan.places[:total]
-                for j in range(0, plan.pitch, block):
+                for j in range(0, taps + 1, block):
+                    narrow = taps + 1 - j <= lanes
                     for b in range(blocks):
-                        multiply_block(rows, j, starts, scales[b * total * ROWS : (b + 1) * total * ROWS], zeros, sums,
-                                       b * ROWS * plan.pitch + j, plan.pitch, n + top > 0)
+                        part, place = scales[b * total * ROWS : (b + 1) * total * ROWS], b * ROWS * plan.pitch + j
+                        if narrow:
+                            multiply_narrow(rows, j, starts, part, zeros, sums, place, plan.pitch, n + top > 0)
+                        else:
+                            multiply_block(rows, j, starts, part, zeros, sums, place, plan.pitch, n + top > 0)
         target = dweight.reshape(-1)
         for b in range(blocks):
             row = first_row(b, outputs)

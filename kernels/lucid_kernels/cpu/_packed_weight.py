@@ -10,6 +10,9 @@ from ._layout import PARALLEL_FROM, Array, contiguous
 from ._microkernels import ROWS
 from ._pool import empty
 
+# Blocks of an input gradient's weight that are packed at a time: of each output some cache lines in a row.
+_TURNED = 4
+
 
 @jit
 def first_row(block, outputs):
@@ -62,10 +65,9 @@ def _pack_turned(weight, groups, blocks, packed, each):
     outputs, channels, taps = weight.shape[0] // groups, weight.shape[1], weight.shape[2]
     source, target = weight.reshape(-1), packed.reshape(-1)
     for task in numba.prange((packed.shape[0] + each - 1) // each):
-        for b in range(task * each, min(packed.shape[0], (task + 1) * each)):
-            row = first_row(b % blocks, channels)
-            for o in range(outputs):
-                start = ((b // blocks * outputs + o) * channels + row) * taps
+        for o in range(outputs):
+            for b in range(task * each, min(packed.shape[0], (task + 1) * each)):
+                start = ((b // blocks * outputs + o) * channels + first_row(b % blocks, channels)) * taps
                 pack_block(source, start, taps, target, (b * outputs + o) * taps * ROWS, taps)
 
 
@@ -79,5 +81,5 @@ def turned_weight(weight: Array, groups: int) -> tuple[Array, Array]:
         taps = np.concatenate((taps, np.zeros((outputs, ROWS - channels, taps.shape[2]), taps.dtype)), 1)
     blocks, depth = -(-channels // ROWS), outputs // groups * taps.shape[2]
     packed = empty((groups * blocks, depth, ROWS), taps.dtype)
-    _pack_turned(taps, groups, blocks, packed, max(1, PARALLEL_FROM // (depth * ROWS)))
+    _pack_turned(taps, groups, blocks, packed, max(_TURNED, PARALLEL_FROM // (depth * ROWS)))
     return packed, np.zeros((groups * blocks, ROWS), taps.dtype)

@@ -53,7 +53,7 @@ def _plan_by_image(x: Array, weight: Array, window: Window, groups: int) -> tupl
     few = groups == 1 and weight.shape[1] * window.kh * window.kw <= _MOST_TAPS and results <= _RESULTS_BYTES
     if not few or not enough_work(x, window, weight.shape[0]):
         return None
-    plan = _direct.plan_of(x.shape[0], x.itemsize, weight.shape[1], window, weight.shape[0], 1, False)
+    plan = _direct.plan_of(x.shape[0], x.shape[0], x.itemsize, weight.shape[1], window, weight.shape[0], 1, False)
     cut, _, _, _, splits = plan
     return plan if (cut.samples, cut.band, splits) == (1, window.out_height, 1) and weight.shape[1] <= cut.channels else None
 

@@ -9,8 +9,16 @@ import numba
 import numpy as np
 import pytest
 from lucid_kernels.cpu import _panel_product, blas, gemm
-from lucid_kernels.cpu._microkernels import ROWS, VECTOR_BYTES, VECTORS
-from lucid_kernels.cpu._panels import EACH_STEP, ROW_BLOCK, ROW_PANEL_BYTES, multiply_block, multiply_near, pointer
+from lucid_kernels.cpu._microkernels import ROWS, VECTOR_BYTES
+from lucid_kernels.cpu._panels import (
+    EACH_STEP,
+    ROW_BLOCK,
+    ROW_PANEL_BYTES,
+    VECTORS,
+    multiply_block,
+    multiply_near,
+    pointer,
+)
 from lucid_kernels.cpu.threads import THREADS
 
 each_dtype = pytest.mark.parametrize("dtype", [np.float32, np.float64])

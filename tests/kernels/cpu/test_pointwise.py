@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 from lucid_kernels.cpu import _pointwise
-from lucid_kernels.cpu._microkernels import ROWS, VECTOR_BYTES, VECTORS
+from lucid_kernels.cpu._microkernels import ROWS
+from lucid_kernels.cpu._panels import COLUMN_PANEL_BYTES
 from lucid_kernels.cpu.conv2d import conv2d, conv2d_grad_input
 from lucid_kernels.cpu.threads import THREADS
 
@@ -83,7 +84,7 @@ def test_convolutions_of_whole_planes_go_here(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_planes_of_a_panel_and_whole_blocks_of_results() -> None:
-    panel = VECTORS * VECTOR_BYTES // 4
+    panel = COLUMN_PANEL_BYTES // 4
     assert _pointwise.suits(panel, ROWS, 4)
     assert not _pointwise.suits(panel - 1, ROWS, 4)
     assert not _pointwise.suits(panel, ROWS + 1, 4)
