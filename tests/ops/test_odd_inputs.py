@@ -137,3 +137,51 @@ def test_unsigned_ranks_wrap_around_before_the_margin(device: str) -> None:
     first, second, one = (lucid.tensor(n, dtype=lucid.uint8, device=device) for n in ([3, 7], [4, 2], [1, 1]))
     loss = lucid.nn.functional.margin_ranking_loss(first, second, one, margin=0.5, reduction="none")
     assert loss.tolist() == [1.5, 251.5]
+
+
+def test_ranks_of_integers_have_a_floating_point_loss(device: str) -> None:
+    x, y = lucid.tensor([[3, 1]], device=device), lucid.tensor([[1]], device=device)
+    loss = lucid.nn.functional.margin_ranking_loss(x, y, y, margin=1)
+    assert loss.dtype == lucid.float32 and loss.item() == 0.5
+
+
+def test_the_factor_of_a_product_of_integers_joins_a_sum_of_numbers_as_it_is(device: str) -> None:
+    x, two = lucid.ones(1, device=device), lucid.tensor([2], device=device)
+    assert lucid.addcmul(x, two, two, value=0.5).tolist() == [3.0]
+    assert lucid.addcmul(two, two, two, value=0.5).tolist() == [2]
+    assert lucid.addcmul(x, two, two, value=True).tolist() == [5.0]
+    assert lucid.addcdiv(x, two, x.double(), value=True).tolist() == [3.0]
+
+
+def test_the_loss_of_one_sample_has_the_shape_of_its_target(device: str) -> None:
+    x = lucid.ones(5, device=device)
+    for target in (lucid.tensor(1, device=device), lucid.tensor([1], device=device)):
+        assert lucid.nn.functional.multi_margin_loss(x, target, reduction="none").shape == target.shape
+
+
+def test_powers_in_place_need_the_dtype_of_the_result(device: str) -> None:
+    for dtype, exponent in ((lucid.float32, 2), (lucid.int64, 2), (lucid.complex64, 2), (lucid.float64, 1j)):
+        x = lucid.full((2,), 3, dtype=dtype, device=device)
+        with pytest.raises(RuntimeError, match="requires dtype"):
+            x.float_power_(exponent)
+        assert x.tolist() == [3, 3] and x._version == 0
+    assert lucid.full((1,), 3.0, dtype=lucid.float64, device=device).float_power_(2).tolist() == [9]
+
+
+def test_a_zero_in_the_diagonal_of_a_cholesky_factor_has_no_inverse(device: str) -> None:
+    factors = lucid.tensor([[[1.0, 0], [5, 2]], [[1, 0], [2, 0]]], device=device)
+    with pytest.raises(lucid.linalg.LinAlgError, match=r"Batch element 1.*diagonal element 2 is zero"):
+        lucid.cholesky_inverse(factors)
+    assert lucid.cholesky_inverse(factors[:0]).shape == (0, 2, 2)
+
+
+def test_a_number_is_reduced_in_place_with_a_gradient(device: str) -> None:
+    index, source = lucid.tensor([0, 0], device=device), lucid.tensor([2.0, 5.0], device=device)
+    for name in ("prod", "amax", "mean"):
+        x = lucid.tensor(3.0, device=device, requires_grad=True)
+        y = x.clone().scatter_reduce_(0, index, source, name)
+        expected = x.reshape(1).scatter_reduce(0, index, source, name)
+        assert y.item() == expected.item()
+        assert lucid.autograd.grad(y, x)[0].item() == lucid.autograd.grad(expected, x)[0].item()
+    y = x.clone().index_reduce_(0, index[0], source[0], "prod")
+    assert lucid.autograd.grad(y, x)[0].item() == 2
