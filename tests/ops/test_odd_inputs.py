@@ -185,3 +185,35 @@ def test_a_number_is_reduced_in_place_with_a_gradient(device: str) -> None:
         assert lucid.autograd.grad(y, x)[0].item() == lucid.autograd.grad(expected, x)[0].item()
     y = x.clone().index_reduce_(0, index[0], source[0], "prod")
     assert lucid.autograd.grad(y, x)[0].item() == 2
+
+
+def test_numbers_of_numpy_and_tensors_in_a_sequence_bring_their_dtype() -> None:
+    for data, dtype in (([np.float64(1)], "float64"), ([1.0, np.float64(2)], "float64"), ([np.float16(1), 2], "float16"),
+                        ([np.float16(1), 2.0], "float32"), ([[np.float64(1)], [2j]], "complex128"), ([np.uint8(1)], "uint8"),
+                        ([np.int8(1), 2], "int64"), ([np.array([1.0]), [2]], "float64"),
+                        ([lucid.tensor(1.0, dtype=lucid.float64), 2], "float64"), ([True, 2.0], "float32")):
+        assert lucid.tensor(data).dtype.name == lucid.as_tensor(data).dtype.name == dtype, data
+
+
+def test_ints_beyond_64_bits_do_not_wrap_around() -> None:
+    for data in (2**63, [2**63], -(2**63) - 1, [2**64]):
+        with pytest.raises(ValueError, match="Overflow"):
+            lucid.tensor(data)
+    assert lucid.tensor([1.0, 2**70]).tolist() == [1.0, 2.0**70]
+    assert lucid.tensor(2**70, dtype=lucid.float64).item() == 2.0**70
+    assert lucid.tensor([2**63 - 1, -(2**63)]).tolist() == [2**63 - 1, -(2**63)]
+
+
+def test_what_python_asks_of_a_tensor() -> None:
+    assert [10, 20][lucid.tensor(True)] == 20
+    for element in ("a", None, [1.0]):
+        with pytest.raises(RuntimeError, match="__contains__ only supports"):
+            element in lucid.ones(2)  # noqa: B015
+
+
+def test_a_complex_number_has_no_gradient_of_its_own(device: str) -> None:
+    z = lucid.tensor([1 + 1j], device=device, requires_grad=True)
+    with pytest.raises(RuntimeError, match="real scalar outputs"):
+        z.sum().backward()
+    (z * 2).sum().backward(lucid.tensor(1j, device=device))
+    assert z.grad.tolist() == [2j]
