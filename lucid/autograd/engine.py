@@ -106,6 +106,8 @@ def _upstream(tensor: Tensor, gradient: Any, number: int) -> Tensor:
     if gradient is None:
         if array.size != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        if array.dtype.kind == "c":
+            raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {tensor.dtype}")
         return wrap(backends.run("fill", (array,), {"value": 1}))
     if not isinstance(gradient, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")

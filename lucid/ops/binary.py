@@ -5,6 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _dtypes
+from ..autograd.errors import type_name
+from ..autograd.inplace import write
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor
 from ._large import fused_formula, fused_if_large
@@ -16,7 +18,7 @@ from .unary import exp, exp2, flat, log, log1p
 
 METHODS = ("float_power", "fmax", "fmin", "atan2", "arctan2", "hypot", "logaddexp", "logaddexp2", "xlogy", "copysign",
            "nextafter", "heaviside", "ldexp", "gcd", "lcm", "bitwise_left_shift", "bitwise_right_shift")
-INPLACE_METHODS = tuple(name for name in METHODS if name not in ("fmax", "fmin", "logaddexp", "logaddexp2"))
+INPLACE_METHODS = tuple(name for name in METHODS if name not in ("float_power", "fmax", "fmin", "logaddexp", "logaddexp2"))
 SINGLE = ("atan2", "arctan2", "ldexp")
 
 Operand = Any  # a Tensor or a Python number
@@ -252,3 +254,20 @@ def bitwise_left_shift(input: Operand, other: Operand) -> Tensor:
 def bitwise_right_shift(input: Operand, other: Operand) -> Tensor:
     """``input >> other``, which keeps the sign; all bits gone for negative counts and beyond the width."""
     return _shift("bitwise_right_shift", _right_shift, input, other)
+
+
+# ---- in place --------------------------------------------------------------------------------------------------------------
+def _float_power_(self: Tensor, exponent: Operand) -> Tensor:
+    """`float_power` into this tensor itself. Raises RuntimeError unless it has the dtype of the result."""
+    return write(self, _float_power_of_its_dtype, exponent)
+
+
+def _float_power_of_its_dtype(input: Tensor, exponent: Operand) -> Tensor:
+    result: Tensor = float_power(input, exponent)
+    if result.dtype != input.dtype:
+        raise RuntimeError(f"the base given to float_power_ has dtype {type_name(input.dtype)} but the operation's result "
+                           f"requires dtype {type_name(result.dtype)}")
+    return result
+
+
+SPECIAL_METHODS = {"float_power_": _float_power_}

@@ -86,6 +86,8 @@ def _axes(x: Tensor, s: Any, dim: Any) -> tuple[Axes, list[int]]:
             raise RuntimeError(f"Got shape with {len(s)} values but input tensor only has {x.ndim} dimensions.")
         axes: Axes = tuple(range(x.ndim - (x.ndim if s is None else len(s)), x.ndim))
     else:
+        if len(dim) and x.ndim == 0:
+            raise IndexError(f"Dimension specified as {dim[0]} but tensor has no dimensions")
         if len(dim) and len({canonical_dim(d, x.ndim) for d in dim}) != len(dim):
             raise RuntimeError("FFT dims must be unique")
         axes = canonical_dims(tuple(dim), x.ndim) if len(dim) else ()

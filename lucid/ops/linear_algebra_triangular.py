@@ -17,8 +17,9 @@ from ._matrices import (
 from ._operands import require_tensor
 from ._out import accepts_out
 from .broadcasting import broadcast_shapes
+from .comparison import where
 from .creation import eye
-from .diagonals import tril, triu
+from .diagonals import diagonal, tril, triu
 from .linear_algebra import check_batches
 from .linear_algebra_systems import matching_batches
 
@@ -26,6 +27,7 @@ METHODS = ("cholesky_inverse", "cholesky_solve", "triangular_solve")
 
 INDEFINITE = ("The factorization could not be completed because the input is not positive-definite (the leading minor of order "
               "{info} is not positive-definite).")
+SINGULAR = "The diagonal element {info} is zero, the inversion could not be completed because the input matrix is singular."
 
 
 class CholeskyEx(NamedTuple):
@@ -195,9 +197,15 @@ def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor
 
 @accepts_out
 def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
-    """The inverses of matrices given by their Cholesky factors `input` (..., n, n), `upper` or lower ones."""
+    """The inverses of matrices given by their Cholesky factors `input` (..., n, n), `upper` or lower ones.
+
+    Raises RuntimeError for a wrong shape or dtype, and LinAlgError, a RuntimeError, that names the first zero in a diagonal.
+    """
     require_equal_sides("cholesky_inverse", input)
     require_lapack_dtype("cholesky_inverse_out_cpu", input)
+    zero = diagonal(input.detach(), 0, -2, -1) == 0
+    if input.numel():
+        require_success("cholesky_inverse", where(zero.any(-1), zero.int().argmax(-1) + 1, 0), SINGULAR)
     lower = adjoint(input) if upper else input
     one = eye(input._array.shape[-1], dtype=input.dtype, device=input.device).expand(input._array.shape)
     inverse = solve_triangle(lower, one, upper=False)

@@ -37,7 +37,7 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
         raise RuntimeError("margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
                            f"{list(input1.shape)}, input2: {list(input2.shape)}, target: {list(target.shape)}")
     # In this order: unsigned integers wrap around before the margin makes them floating.
-    return _reduced(clip(-target * (input1 - input2) + margin, min=0), reduction)
+    return _reduced(clip(-target * (input1 - input2) + float(margin), min=0), reduction)
 
 
 @fused_formula
@@ -98,7 +98,7 @@ def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float =
         gaps = gaps * weight.index_select(0, labels).unsqueeze(1)
     others = arange(scores.shape[1], device=input.device) != column
     loss = where(others, gaps, 0.0).sum(1) / scores.shape[1]
-    return _reduced(loss if input.ndim > 1 else loss.squeeze(0), reduction)
+    return _reduced(loss if input.ndim > 1 or target.ndim else loss.squeeze(0), reduction)
 
 
 def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,

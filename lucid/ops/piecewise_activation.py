@@ -57,7 +57,8 @@ def _above(x: Tensor, threshold: float, value: float) -> Tensor:
 
 @fused_formula
 def _prelu(x: Tensor, weight: Tensor) -> Tensor:
-    return where(x > 0, x, x * weight)
+    positive = x > 0
+    return where(positive, x, where(positive, 0.0, x) * weight)  # an infinity in the branch not taken would make its gradient NaN
 
 
 @fused_formula

@@ -110,7 +110,8 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
         raise NotImplementedError("scatter_reduce(): no mean of Bool tensors")
     index = index_tensor("scatter_reduce", index, input)
     if input._array.ndim == 0:
-        whole = scatter_reduce(input.reshape(1), 0, index.reshape(-1), src.reshape(-1), reduce, include_self=include_self)
+        # Of a copy: the gradient rule keeps it, and where this is written into `input` that must not change it.
+        whole = scatter_reduce(input.clone().reshape(1), 0, index.reshape(-1), src.reshape(-1), reduce, include_self=include_self)
         return whole.reshape(())
     check_along("scatter_reduce", input, index, axis, src)
     source = src if src.shape == index.shape else src[tuple(slice(n) for n in index._array.shape)]
@@ -132,7 +133,7 @@ def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
     if reduce not in _REDUCTIONS[1:]:
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     if require_tensor("index_reduce", input)._array.ndim == 0 and source._array.ndim == 0:
-        return index_reduce(input.reshape(1), 0, index.reshape(-1), source.reshape(-1), reduce,
+        return index_reduce(input.clone().reshape(1), 0, index.reshape(-1), source.reshape(-1), reduce,
                             include_self=include_self).reshape(())
     index, axis = slices_arguments("index_reduce", input, dim, index, source)
     spread = index.reshape([-1 if d == axis else 1 for d in range(input.ndim)]).expand(source.shape)

@@ -157,7 +157,7 @@ def test_shifts(device: str) -> None:
 
 ERRORS: list[tuple[str, Any, dict[str, Any]]] = [
     ("fft", (2, 6), {"n": 0}), ("fft", (2, 6), {"n": -1}), ("fft", (2, 6), {"dim": 5}), ("fft", (2, 6), {"norm": "x"}),
-    ("fft", (), {}),
+    ("fft", (), {}), ("fftn", (), {"dim": 0}), ("rfftn", (), {"dim": (-1,)}), ("irfftn", (), {"dim": (0,)}),
     ("fft", (3, 0), {}), ("rfft", (3, 0), {}), ("irfft", (2, 1), {}), ("irfft", (2, 6), {"n": 0}), ("fft2", (3,), {}),
     ("fft2", (2, 6), {"s": (3,)}), ("fftn", (2, 6), {"s": (3, 4, 5)}), ("fftn", (2, 6), {"dim": (0, 0)}),
     ("fftn", (2, 6), {"dim": (0, -2)}),

@@ -137,3 +137,83 @@ def test_unsigned_ranks_wrap_around_before_the_margin(device: str) -> None:
     first, second, one = (lucid.tensor(n, dtype=lucid.uint8, device=device) for n in ([3, 7], [4, 2], [1, 1]))
     loss = lucid.nn.functional.margin_ranking_loss(first, second, one, margin=0.5, reduction="none")
     assert loss.tolist() == [1.5, 251.5]
+
+
+def test_ranks_of_integers_have_a_floating_point_loss(device: str) -> None:
+    x, y = lucid.tensor([[3, 1]], device=device), lucid.tensor([[1]], device=device)
+    loss = lucid.nn.functional.margin_ranking_loss(x, y, y, margin=1)
+    assert loss.dtype == lucid.float32 and loss.item() == 0.5
+
+
+def test_the_factor_of_a_product_of_integers_joins_a_sum_of_numbers_as_it_is(device: str) -> None:
+    x, two = lucid.ones(1, device=device), lucid.tensor([2], device=device)
+    assert lucid.addcmul(x, two, two, value=0.5).tolist() == [3.0]
+    assert lucid.addcmul(two, two, two, value=0.5).tolist() == [2]
+    assert lucid.addcmul(x, two, two, value=True).tolist() == [5.0]
+    assert lucid.addcdiv(x, two, x.double(), value=True).tolist() == [3.0]
+
+
+def test_the_loss_of_one_sample_has_the_shape_of_its_target(device: str) -> None:
+    x = lucid.ones(5, device=device)
+    for target in (lucid.tensor(1, device=device), lucid.tensor([1], device=device)):
+        assert lucid.nn.functional.multi_margin_loss(x, target, reduction="none").shape == target.shape
+
+
+def test_powers_in_place_need_the_dtype_of_the_result(device: str) -> None:
+    for dtype, exponent in ((lucid.float32, 2), (lucid.int64, 2), (lucid.complex64, 2), (lucid.float64, 1j)):
+        x = lucid.full((2,), 3, dtype=dtype, device=device)
+        with pytest.raises(RuntimeError, match="requires dtype"):
+            x.float_power_(exponent)
+        assert x.tolist() == [3, 3] and x._version == 0
+    assert lucid.full((1,), 3.0, dtype=lucid.float64, device=device).float_power_(2).tolist() == [9]
+
+
+def test_a_zero_in_the_diagonal_of_a_cholesky_factor_has_no_inverse(device: str) -> None:
+    factors = lucid.tensor([[[1.0, 0], [5, 2]], [[1, 0], [2, 0]]], device=device)
+    with pytest.raises(lucid.linalg.LinAlgError, match=r"Batch element 1.*diagonal element 2 is zero"):
+        lucid.cholesky_inverse(factors)
+    assert lucid.cholesky_inverse(factors[:0]).shape == (0, 2, 2)
+
+
+def test_a_number_is_reduced_in_place_with_a_gradient(device: str) -> None:
+    index, source = lucid.tensor([0, 0], device=device), lucid.tensor([2.0, 5.0], device=device)
+    for name in ("prod", "amax", "mean"):
+        x = lucid.tensor(3.0, device=device, requires_grad=True)
+        y = x.clone().scatter_reduce_(0, index, source, name)
+        expected = x.reshape(1).scatter_reduce(0, index, source, name)
+        assert y.item() == expected.item()
+        assert lucid.autograd.grad(y, x)[0].item() == lucid.autograd.grad(expected, x)[0].item()
+    y = x.clone().index_reduce_(0, index[0], source[0], "prod")
+    assert lucid.autograd.grad(y, x)[0].item() == 2
+
+
+def test_numbers_of_numpy_and_tensors_in_a_sequence_bring_their_dtype() -> None:
+    for data, dtype in (([np.float64(1)], "float64"), ([1.0, np.float64(2)], "float64"), ([np.float16(1), 2], "float16"),
+                        ([np.float16(1), 2.0], "float32"), ([[np.float64(1)], [2j]], "complex128"), ([np.uint8(1)], "uint8"),
+                        ([np.int8(1), 2], "int64"), ([np.array([1.0]), [2]], "float64"),
+                        ([lucid.tensor(1.0, dtype=lucid.float64), 2], "float64"), ([True, 2.0], "float32")):
+        assert lucid.tensor(data).dtype.name == lucid.as_tensor(data).dtype.name == dtype, data
+
+
+def test_ints_beyond_64_bits_do_not_wrap_around() -> None:
+    for data in (2**63, [2**63], -(2**63) - 1, [2**64]):
+        with pytest.raises(ValueError, match="Overflow"):
+            lucid.tensor(data)
+    assert lucid.tensor([1.0, 2**70]).tolist() == [1.0, 2.0**70]
+    assert lucid.tensor(2**70, dtype=lucid.float64).item() == 2.0**70
+    assert lucid.tensor([2**63 - 1, -(2**63)]).tolist() == [2**63 - 1, -(2**63)]
+
+
+def test_what_python_asks_of_a_tensor() -> None:
+    assert [10, 20][lucid.tensor(True)] == 20
+    for element in ("a", None, [1.0]):
+        with pytest.raises(RuntimeError, match="__contains__ only supports"):
+            element in lucid.ones(2)  # noqa: B015
+
+
+def test_a_complex_number_has_no_gradient_of_its_own(device: str) -> None:
+    z = lucid.tensor([1 + 1j], device=device, requires_grad=True)
+    with pytest.raises(RuntimeError, match="real scalar outputs"):
+        z.sum().backward()
+    (z * 2).sum().backward(lucid.tensor(1j, device=device))
+    assert z.grad.tolist() == [2j]

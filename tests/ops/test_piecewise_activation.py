@@ -58,6 +58,13 @@ def test_prelu(shape: tuple[int, ...], count: int, device: str) -> None:
     check_derivatives(lambda x, w: F.prelu(x, w), device, uniform(*shape), uniform(count, seed=1))
 
 
+def test_infinities_reach_the_gradients_of_prelu_only_where_they_count(device: str) -> None:
+    inf = float("inf")
+    x, weight = (lucid.tensor(v, device=device, requires_grad=True) for v in ([inf, -1.0, 2.0], [inf]))
+    assert lucid.autograd.grad(lucid.nn.functional.prelu(x, weight), (x, weight), lucid.ones(3, device=device))[0].tolist() == [1, inf, 1]
+    assert lucid.autograd.grad(lucid.nn.functional.prelu(x, weight), weight, lucid.ones(3, device=device))[0].tolist() == [-1]
+
+
 def test_rrelu_in_training(device: str) -> None:
     x = leaf(np.append(-np.ones(1000), 2.0), device)
     y = F.rrelu(x, 0.1, 0.4, training=True)
