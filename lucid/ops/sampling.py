@@ -85,13 +85,12 @@ def _draw(weights: Tensor, count: int, replacement: bool, generator: Any) -> Ten
             raise RuntimeError("invalid multinomial distribution (with replacement=False, not enough non-negative "
                                "category to sample)")
         # The largest of weight / exponential is each index with probability proportional to its weight.
-        race = random_floats("random_uniform", tuple(weights.shape), _dtypes.float64, weights.device, generator)
-        race = weights / -(1 - race).log()
+        race = weights / weights.clone().exponential_(generator=generator)
         return race.argmax(1, keepdim=True) if count == 1 else race.topk(count, 1).indices
     edges = weights.cumsum(1)
     numbers = random_floats("random_uniform", (weights.shape[0], count), _dtypes.float64, weights.device, generator)
     # Scaled by the last edge, not by the sum, whose rounding may differ; every number is below it.
-    return wrap(backends.run("search_rows", (edges._array, (numbers * edges[:, -1:])._array), {}))
+    return wrap(backends.run("searchsorted", (edges._array, (numbers * edges[:, -1:])._array), {"right": True}))
 
 
 def poisson(input: Tensor, generator: _random.Generator | None = None) -> Tensor:
