@@ -48,7 +48,7 @@ def draw_into(target: Tensor, name: str, generator: _random.Generator | None, *s
 
 
 def scaled(scale: Any, shift: Any) -> list[tuple[str, float]] | None:
-    """The steps of `draw_into` to ``numbers * scale + shift``; None unless these are numbers, of which `scale` is not negative."""
+    """The steps of `draw_into` to ``numbers * scale + shift``; None unless they are numbers, and `scale` not negative."""
     if scale.__class__ not in (float, int) or shift.__class__ not in (float, int) or not scale >= 0:
         return None
     return [] if scale == 1 and shift == 0 else [("mul", scale), ("add", shift)]

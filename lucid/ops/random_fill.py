@@ -53,9 +53,9 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: _random.Generator | Non
     """Fill with 1 with probability `p` (a number or a tensor that broadcasts), else 0. Not for complex tensors."""
     if self.is_complex():
         raise NotImplementedError(f'"bernoulli_scalar_cpu_" not implemented for \'{type_name(self.dtype)}\'')
-    if p.__class__ is float and 0 <= p <= 1 and self._array.size < LARGE and self._array.dtype == _dtypes.float32:
-        if draw_into(self, "random_uniform", generator, ("lt", p)):
-            return self
+    few = p.__class__ is float and 0 <= p <= 1 and self._array.size < LARGE and self._array.dtype == _dtypes.float32
+    if few and draw_into(self, "random_uniform", generator, ("lt", p)):
+        return self
     chance = p.detach().to(self.device).expand(self.shape) if isinstance(p, Tensor) else p
     return write(self, lambda old: flips(self, chance, generator))
 

@@ -39,7 +39,7 @@ import numba
 import numpy as np
 
 from ._compile import jit_parallel, jit_strict
-from ._layout import HALVES, Array, contiguous, deliver, result, upcast_half
+from ._layout import Array, contiguous, deliver, result, upcast_half
 from ._math import bits, fma, from_bits
 
 # Blocks made at once: their words (16 KiB) and the numbers made of them stay in the first-level cache.
