@@ -31,6 +31,7 @@ trunc where
 
 
 _LARGEST_HALF = 65504.0
+_SORTED = 512  # elements of an array that is sorted in less time than its largest are found and sorted
 
 
 def _representable(number: float, dtype: np.dtype) -> float:
@@ -207,6 +208,15 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
             index.append(indices if dim == axis else xp.arange(length).reshape(positions))
         return tuple(index)
 
+    def along(x: Array, indices: Array, axis: int) -> Array:
+        """`take_along_axis` for indices that may be shorter than `x` along the other axes."""
+        shape = indices.shape
+        if xp is not np or axis != x.ndim - 1 or axis > 1 or not x.size or not x.flags.c_contiguous:
+            return x[spot(indices, axis)]
+        if axis and shape[0] != 1:  # of a few rows, numbers in memory take half of the time
+            indices = indices + np.arange(0, shape[0] * x.shape[1], x.shape[1])[:, None]
+        return x.take(indices)
+
     @entry
     def getitem(x: Array, *, index: tuple[Any, ...]) -> Array:
         if len(index) == 1 and hasattr(index[0], "dtype") and index[0].dtype.kind != "b":
@@ -309,7 +319,7 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
     @entry
     def gather(x: Array, indices: Array, *, axis: int) -> Array:
         """`take_along_axis` for indices that may be shorter than `x` along the other axes."""
-        return x[spot(indices, axis)]
+        return along(x, indices, axis)
 
     @entry
     def gather_grad(g: Array, indices: Array, *, shape: tuple[int, ...], axis: int) -> Array:
@@ -352,26 +362,20 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
     @entry
     def sort(x: Array, *, axis: int, descending: bool) -> tuple[Array, Array]:
         indices = order(x, axis, descending)
-        return x[spot(indices, axis)], indices
+        return along(x, indices, axis), indices
 
     @entry
     def topk(x: Array, *, k: int, axis: int, largest: bool) -> tuple[Array, Array]:
         lead, length = (slice(None),) * axis, x.shape[axis]
-        if xp is np and 0 < 4 * k < length:  # CuPy partitions by sorting
+        if xp is np and 0 < 4 * k < length and x.size > _SORTED:  # CuPy partitions by sorting
             keys = wide(x)
             parts = (np.argpartition(keys, length - k, axis)[(*lead, slice(length - k, None))] if largest else
                      np.argpartition(keys, k - 1, axis)[(*lead, slice(k))])
             parts = np.sort(parts, axis)  # so that equal elements come in the order of their indices
-            best = order(x[spot(parts, axis)], axis, largest)
-            indices = parts[spot(best, axis)]
+            indices = along(parts, order(along(x, parts, axis), axis, largest), axis)
         else:
             indices = order(x, axis, largest)[(*lead, slice(k))]
-        return x[spot(indices, axis)], indices
-
-    @entry
-    def search_rows(edges: Array, values: Array) -> Array:
-        """For each row, where `values` (rows, n) belong among the sorted `edges` (rows, m): the first larger edge."""
-        return xp.stack([xp.searchsorted(row, wanted, side="right") for row, wanted in zip(edges, values, strict=True)])
+        return along(x, indices, axis), indices
 
     @entry
     def matmul(a: Array, b: Array, *, transpose_a: bool = False, transpose_b: bool = False) -> Array:

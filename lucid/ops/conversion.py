@@ -172,6 +172,8 @@ def to(input: Tensor, *args: Any, **keywords: Any) -> Tensor:
     if len(args) == 1 and not keywords:
         if args[0] is input._array.dtype:  # what layers ask at the end of mixed precision
             return input
+        if isinstance(args[0], np.dtype):
+            return _as(input, _dtypes.as_dtype(args[0]), preserve_format)
         if args[0].__class__ in (str, Device) and args[0] == "cpu" and input._array.__class__ is np.ndarray:
             return input
     return convert(input, destination(*args, **keywords))

@@ -30,9 +30,9 @@ def _draw(like: Tensor, p: float) -> dict[str, Any]:
 def _drop(input: Tensor, p: float) -> Tensor:
     dtype = input._array.dtype
     if dtype.kind in "biu":
-        if 0 < p < 1:
+        if p < 1:
             raise RuntimeError(f"result type Float can't be cast to the desired output type {type_name(dtype)}")
-        return input * int(1 - p) if dtype.kind != "b" else input & (p == 0)
+        return input * 0 if dtype.kind != "b" else input & False
     if not _dtypes.is_floating(dtype):
         return input * _dropout(ones_like(real(input.detach())), **_draw(input, p))
     return _dropout(input, **_draw(input, p))
@@ -55,20 +55,21 @@ def _check(p: float) -> None:
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """In training, zero each element of `input` with probability `p` and multiply the others by ``1 / (1 - p)``.
 
-    The random numbers come from the default generator and are the same on every device. Not in training, `input` itself.
+    The random numbers come from the default generator and are the same on every device. Not in training, and for a probability
+    of 0, which takes no numbers, `input` itself.
     Raises ValueError for a probability outside [0, 1] and RuntimeError for integers.
 
     Source: Srivastava et al., "Dropout", 2014.
     """
     _check(p)
     require_tensor("dropout", input)
-    if not training or input._array.size == 0:
+    if not training or not p or input._array.size == 0:
         return input
     return write(input, lambda old: _drop(old, p)) if inplace else _drop(input, p)
 
 
 def _feature_dropout(input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
-    if not training or input._array.size == 0:
+    if not training or not p or input._array.size == 0:
         return input
     return write(input, lambda old: _drop_features(old, p)) if inplace else _drop_features(input, p)
 

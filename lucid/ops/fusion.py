@@ -172,7 +172,9 @@ def fused(function: Callable[..., Any], by_steps: bool = False) -> Callable[...,
                 number = array.dtype.num  # not the dtype: its hash takes as long as the rest
                 key.append(number if array.ndim else ~number)
             else:
-                key.append((value.__class__, repr(value) if value.__class__ is float else value))  # -0.0 == 0.0
+                # -0.0 == 0.0, and NaN is unlike itself; for other numbers `repr` would take as long as the rest.
+                odd = value.__class__ is float and not (value < 0 or value > 0)
+                key.append((value.__class__, repr(value) if odd else value))
         if places != _ONLY_NUMPY:
             if not tensors or _symbols() in places:
                 return function(*arguments, **keywords)

@@ -16,7 +16,9 @@ INPLACE_METHODS = METHODS
 
 def _sum(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
     """``beta * input + alpha * product`` in the shape of `product`; for `beta` 0 `input` counts for nothing, not even NaN."""
-    input = input.expand(product._array.shape)
+    given, shape = input._array.shape, product._array.shape
+    if given != shape and given != shape[-1:]:  # what the sum below would not broadcast to that shape
+        input = input.expand(shape)
     if not _dtypes.is_differentiable(product._array.dtype):
         beta, alpha = int(beta), int(alpha)
     elif product._array.dtype.kind != "c" and (isinstance(beta, complex) or isinstance(alpha, complex)):

@@ -4,6 +4,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import numpy as np
+
 from .. import _dtypes
 from ..autograd.errors import type_name
 from ..autograd.function import Function
@@ -226,7 +228,8 @@ def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_a
     require_floating("nll_loss", input)
     dim = 1 if input._array.ndim > 1 else 0
     valid, classes = None, input._array.shape[dim]
-    if input.device.type != "cpu" or _any_ignored(target, ignore_index, classes):  # to ask a GPU would be to wait for it
+    # To ask a GPU would be to wait for it.
+    if input._array.__class__ is not np.ndarray or _any_ignored(target, ignore_index, classes):
         valid = target != ignore_index
         target = where(valid, target, 0)
         check_bounds(target._array, 0, classes, _OUT_OF_BOUNDS)

@@ -176,6 +176,8 @@ def _adaptive_sizes(function: str, input: Tensor, output_size: Any) -> tuple[int
 
 
 def _pair(function: str, name: str, value: Any) -> tuple[int, int]:
+    if value.__class__ is int:
+        return value, value
     if isinstance(value, (tuple, list)):
         if len(value) not in (1, 2):
             raise RuntimeError(f"{function}: {name} must either be a single int, or a tuple of two ints")

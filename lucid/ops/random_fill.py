@@ -9,8 +9,9 @@ import numpy as np
 from .. import _dtypes, _random
 from ..autograd.errors import type_name
 from ..autograd.inplace import write
+from ..backends import LARGE
 from ..tensor import Tensor
-from ._random_numbers import check_range, draw_into, float_dtype, random_floats, random_integers
+from ._random_numbers import check_range, draw_into, float_dtype, random_floats, random_integers, scaled
 from .random import normal
 from .sampling import flips
 
@@ -25,7 +26,8 @@ def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *,
     """Fill with numbers from the uniform distribution on [from_, to), the real and imaginary parts of complex ones alike."""
     if from_ > to:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={from_} > to={to}")
-    if draw_into(self, "random_uniform", to - from_, from_, generator):
+    steps = scaled(to - from_, from_)
+    if steps is not None and draw_into(self, "random_uniform", generator, *steps):
         return self
     dtype = float_dtype("check_uniform_bounds", self.dtype)
     start = complex(from_, from_) if dtype.kind == "c" else from_
@@ -39,7 +41,8 @@ def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *,
 
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: _random.Generator | None = None) -> Tensor:
     """Fill with normal numbers of `mean` and `std`."""
-    if draw_into(self, "random_normal", std, mean, generator):
+    steps = scaled(std, mean)
+    if steps is not None and draw_into(self, "random_normal", generator, *steps):
         return self
     dtype = float_dtype("normal_kernel_cpu", self.dtype)
     return write(self, lambda old: normal(mean, std, tuple(self.shape), generator=generator, dtype=dtype,
@@ -50,6 +53,9 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: _random.Generator | Non
     """Fill with 1 with probability `p` (a number or a tensor that broadcasts), else 0. Not for complex tensors."""
     if self.is_complex():
         raise NotImplementedError(f'"bernoulli_scalar_cpu_" not implemented for \'{type_name(self.dtype)}\'')
+    few = p.__class__ is float and 0 <= p <= 1 and self._array.size < LARGE and self._array.dtype == _dtypes.float32
+    if few and draw_into(self, "random_uniform", generator, ("lt", p)):
+        return self
     chance = p.detach().to(self.device).expand(self.shape) if isinstance(p, Tensor) else p
     return write(self, lambda old: flips(self, chance, generator))
 
@@ -61,6 +67,10 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: _random.Generat
                            f"floating point but you specified {type_name(self.dtype)}")
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
+
+    if lambd.__class__ in (float, int) and draw_into(self, "random_uniform", generator, ("neg",), ("add", 1), ("log",),
+                                                     ("div", -lambd)):
+        return self
 
     def numbers(old: Tensor) -> Tensor:
         unit = random_floats("random_uniform", tuple(self.shape), self.dtype, self.device, generator)

@@ -39,17 +39,16 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: _random.Gener
 
 def coins(like: Tensor, p: Any, generator: Any) -> Tensor:
     """1 with probability `p`, a number or a tensor, else 0, in the shape and dtype of `like`."""
-    return flips(like, p, generator).to(like.dtype)
+    return flips(like, p, generator).to(like._array.dtype)
 
 
 def flips(like: Tensor, p: Any, generator: Any) -> Tensor:
     """`coins` as bools."""
     if not isinstance(p, Tensor) and not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
-    wide = p.dtype == _dtypes.float64 if isinstance(p, Tensor) else False
-    numbers = random_floats("random_uniform", tuple(like.shape), _dtypes.float64 if wide else _dtypes.float32, like.device,
-                      generator)
-    return wrap(backends.run("lt", (numbers._array, p.to(numbers.dtype)._array if isinstance(p, Tensor) else float(p))))
+    dtype = _dtypes.float64 if isinstance(p, Tensor) and p._array.dtype == _dtypes.float64 else _dtypes.float32
+    numbers = random_floats("random_uniform", like._array.shape, dtype, like.device, generator)
+    return wrap(backends.run("lt", (numbers._array, p.to(dtype)._array if isinstance(p, Tensor) else float(p))))
 
 
 @accepts_out(warns=False)
@@ -85,13 +84,12 @@ def _draw(weights: Tensor, count: int, replacement: bool, generator: Any) -> Ten
             raise RuntimeError("invalid multinomial distribution (with replacement=False, not enough non-negative "
                                "category to sample)")
         # The largest of weight / exponential is each index with probability proportional to its weight.
-        race = random_floats("random_uniform", tuple(weights.shape), _dtypes.float64, weights.device, generator)
-        race = weights / -(1 - race).log()
+        race = weights / weights.clone().exponential_(generator=generator)
         return race.argmax(1, keepdim=True) if count == 1 else race.topk(count, 1).indices
     edges = weights.cumsum(1)
     numbers = random_floats("random_uniform", (weights.shape[0], count), _dtypes.float64, weights.device, generator)
     # Scaled by the last edge, not by the sum, whose rounding may differ; every number is below it.
-    return wrap(backends.run("search_rows", (edges._array, (numbers * edges[:, -1:])._array), {}))
+    return wrap(backends.run("searchsorted", (edges._array, (numbers * edges[:, -1:])._array), {"right": True}))
 
 
 def poisson(input: Tensor, generator: _random.Generator | None = None) -> Tensor:

@@ -29,13 +29,13 @@ def _resolve(shape: tuple[int, ...], size: int, given: Sequence[int]) -> tuple[i
     if -1 in shape:
         if shape.count(-1) > 1:
             raise RuntimeError("only one dimension can be inferred")
-        rest = math.prod(n for n in shape if n != -1)
+        rest = -math.prod(shape)  # of the other lengths
         if rest == 0:
             raise RuntimeError(f"cannot reshape tensor of {size} elements into shape {list(shape)} because the unspecified "
                                "dimension size -1 can be any value and is ambiguous")
         if size % rest:
             raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {size}")
-        return tuple(size // rest if n == -1 else n for n in shape)
+        return tuple([size // rest if n == -1 else n for n in shape])
     if shape and min(shape) < 0:
         raise RuntimeError(f"invalid shape dimension {min(shape)}")
     if math.prod(shape) != size:

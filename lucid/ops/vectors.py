@@ -59,8 +59,9 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     if not _dtypes.is_floating(common):
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {type_name(common)}")
     x1, x2 = x1.to(common), x2.to(common)
-    shape = broadcast_shapes(x1.shape, x2.shape)  # whose dimensions `dim` counts
-    x1, x2 = x1.expand(shape), x2.expand(shape)
+    if x1._array.shape != x2._array.shape:
+        shape = broadcast_shapes(x1.shape, x2.shape)  # whose dimensions `dim` counts
+        x1, x2 = x1.expand(shape), x2.expand(shape)
     # Divided before the product is summed, so that no square of a length can overflow or underflow.
     units = [x / x.norm(2, dim, keepdim=True).clamp(min=eps) for x in (x1, x2)]
     return (units[0] * units[1]).sum(dim)

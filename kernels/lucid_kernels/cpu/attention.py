@@ -22,7 +22,7 @@ from ._aligned import aligned
 from ._attention_backward import backward
 from ._attention_few import forward_few
 from ._attention_forward import forward
-from ._attention_tiles import KEYS, LOG2_E, place, whole_runs
+from ._attention_tiles import KEYS, LOG2_E, QUERIES, place, whole_runs
 from ._layout import Array, contiguous, deliver, outputs, result, upcast_half
 from ._microkernels import VECTOR_BYTES
 from ._pool import empty
@@ -114,7 +114,8 @@ def attention(q: Array, k: Array, v: Array, mask: Array | None, *, scale: float,
         if few:
             forward_few(*operands, place(y)[1], rows)
         else:
-            forward(*operands, is_causal, -(-_TASKS // (batch * heads)), place(y)[1], powers, rows)
+            tasks = min(-(-_TASKS // (batch * heads)), -(-queries // QUERIES))  # more would prepare keys for no queries
+            forward(*operands, is_causal, tasks, place(y)[1], powers, rows)
     return deliver(out_y, y), deliver(out_lse, lse), powers if keeps else None
 
 

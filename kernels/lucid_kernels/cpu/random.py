@@ -39,7 +39,7 @@ import numba
 import numpy as np
 
 from ._compile import jit_parallel, jit_strict
-from ._layout import HALVES, Array, contiguous, deliver, result, upcast_half
+from ._layout import Array, contiguous, deliver, result, upcast_half
 from ._math import bits, fma, from_bits
 
 # Blocks made at once: their words (16 KiB) and the numbers made of them stay in the first-level cache.
@@ -393,8 +393,11 @@ def _dropout_parallel(y: Any, count: int, seed: Any, offset: Any, x: Any, thresh
         _dropout(y, chunk, seed, offset, x, threshold, scale)
 
 
+_FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)  # compared by identity first: a tenth of the time of the classes
+
+
 def _uint64(number: int) -> np.uint64:
-    return np.uint64(int(number) & 0xFFFFFFFFFFFFFFFF)
+    return np.uint64(number & 0xFFFFFFFFFFFFFFFF)
 
 
 _seed = functools.lru_cache(maxsize=16)(_uint64)  # the same one for every call
@@ -418,13 +421,13 @@ def _fill(
 def random_uniform(*, shape: Sequence[int], dtype: Any, seed: int, offset: int, out: Array | None = None) -> Array:
     """Uniform numbers in [0, 1), of any floating dtype."""
     dtype = np.dtype(dtype)
-    if dtype == np.float64:
+    if dtype == _FLOAT64:
         y = result(out, tuple(shape), dtype)
         _fill(_uniform64_parallel, 2, y, seed, offset)
         return deliver(out, y)
-    y = result(out, tuple(shape), np.float32)
+    y = result(out, tuple(shape), _FLOAT32)
     _fill(_uniform32_parallel, 4, y, seed, offset)
-    if dtype in HALVES:
+    if dtype.itemsize == 2:
         steps = np.float32(2048 if dtype == np.float16 else 256)
         y = np.asarray(np.floor(y * steps) / steps).astype(dtype)  # of a 0-d array, NumPy makes a scalar
     return deliver(out, y)
@@ -433,11 +436,11 @@ def random_uniform(*, shape: Sequence[int], dtype: Any, seed: int, offset: int, 
 def random_normal(*, shape: Sequence[int], dtype: Any, seed: int, offset: int, out: Array | None = None) -> Array:
     """Numbers from the standard normal distribution, of any floating dtype."""
     dtype = np.dtype(dtype)
-    if dtype == np.float64:
+    if dtype == _FLOAT64:
         y = result(out, tuple(shape), dtype)
         _fill(_normal64_parallel, 2, y, seed, offset)
     else:
-        y = result(out, tuple(shape), np.float32)
+        y = result(out, tuple(shape), _FLOAT32)
         _fill(_normal32_parallel, 4, y, seed, offset)
     return deliver(out, y if y.dtype is dtype else y.astype(dtype, copy=False))
 

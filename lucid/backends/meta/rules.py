@@ -34,7 +34,7 @@ sqrt square tan trunc where sub mul div neg eq ne lt le gt ge
 cast copy fill clip lerp add_scaled addcmul addcdiv conj leaky_relu sign rsqrt round masked_fill
 sum mean prod nansum max min max_with_indices min_with_indices any all argmax argmin var std cumsum logsumexp norm2 norm
 matmul linear linear_grad euclidean_distances
-argsort sort roll take take_along_axis tril triu index_select index_add gather scatter search_rows
+argsort sort roll take take_along_axis tril triu index_select index_add gather scatter
 cumprod cummax cummin logcumsumexp median searchsorted scatter_reduce lexsort
 solve_ex inv_ex cholesky_ex det slogdet geqrf qr svd svdvals eigh eigvalsh eig eigvals pinv lstsq lu_factor solve_triangular
 fft_c2c
