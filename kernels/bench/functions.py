@@ -61,6 +61,13 @@ ARRAYS: dict[str, tuple[Callable[[], np.ndarray], Callable[..., Any], Callable[.
                             lambda x: np.linalg.svd(x, compute_uv=False)),
     "lstsq 256x64": (lambda: normal(256, 64), lambda lib, x: lib.linalg.lstsq(x, x[:, :4])[0],
                      lambda x: np.linalg.lstsq(x, x[:, :4])[0]),
+    "diff 1000x1000": (lambda: normal(1000, 1000), lambda lib, x: lib.diff(x), np.diff),
+    "glu 1000x1000": (lambda: normal(1000, 1000), lambda lib, x: lib.nn.functional.glu(x),
+                      lambda x: x[:, :500] / (1 + np.exp(-x[:, 500:]))),
+    "rfft2 1000x1000": (lambda: normal(1000, 1000), lambda lib, x: lib.view_as_real(lib.fft.rfft2(x)),
+                        lambda x: np.stack([(y := np.fft.rfft2(x)).real, y.imag], -1)),
+    "unique rows 100,000x4": (lambda: normal(100_000, 4).round(), lambda lib, x: lib.unique(x, dim=0),
+                              lambda x: np.unique(x, axis=0)),
 }
 
 

@@ -50,6 +50,13 @@ def test_not_in_training_it_is_the_input_itself():
     assert F.dropout2d(lucid.ones(1, 2, 3, 3), 0.5, training=False).sum() == 18
 
 
+def test_probability_zero_takes_no_numbers_and_gives_the_input_itself():
+    x, counts = lucid.ones(2, 3), lucid.arange(3)
+    before = lucid.get_rng_state()
+    assert F.dropout(x, 0.0) is x and F.dropout(x, 0.0, inplace=True) is x and F.dropout(counts, 0.0) is counts
+    assert lucid.equal(lucid.get_rng_state(), before)
+
+
 def test_probabilities_zero_and_one(device):
     x = lucid.tensor([1.0, -2.0], device=device)
     assert F.dropout(x, 0.0).tolist() == [1.0, -2.0] and F.dropout(x, 1.0).tolist() == [0.0, 0.0]

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lucid_kernels.cpu import _direct, _direct_transposed, _row_copies, direct3d
+from lucid_kernels.cpu import _direct, _direct_transposed, _images, _row_copies, direct3d
 
 from lucid.backends import convolution, cpu
 
@@ -82,3 +82,9 @@ def test_stacked_where_other_ways_are_faster() -> None:
     x, weight, bias, attributes = arrays_of(((1, 16, 4, 8, 8), (16, 16, 3, 3, 3), (1, 1, 1), (1, 1, 1), (1, 1, 1), 1))
     assert direct3d.convolve(x, weight, bias, **attributes) is None
     assert direct3d.grad_input(np.ones((1, 16, 4, 8, 8), np.float32), weight, input_shape=x.shape, **attributes) is None
+
+
+def test_images_that_meet_the_same_slices_are_taken_together() -> None:
+    assert _images.among_alike(4, samples=8, alike=8, least=2) == 4  # all are alike
+    assert _images.among_alike(4, samples=12, alike=6, least=2) == 3  # two tasks for each run of six
+    assert _images.among_alike(4, samples=10, alike=5, least=2) == 4  # one image would not fill the registers
