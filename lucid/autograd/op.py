@@ -183,7 +183,9 @@ class Op:
         if result.__class__ is tuple:
             out = tuple([None if array is None else wrap(array) for array in result])
         else:
-            out = wrap(result if result.__class__ in TABLES else as_array(result))
+            if result.__class__ not in TABLES:
+                result = as_array(result)
+            out = wrap(result)
         flags = grad_mode.get()
         if tracked and flags & GRAD and self.rule is not None:
             parents = [t._node if isinstance(t, Tensor) else None for t in inputs]

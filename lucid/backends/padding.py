@@ -63,7 +63,7 @@ def table(xp: Any, new: Kernel, copy: Kernel) -> dict[str, Kernel]:
         y = new((*x.shape[:lead], *(n + sum(pad) for n, pad in zip(x.shape[lead:], pads, strict=True))), x.dtype)
         pieces = _pieces(x.shape, pads, mode)
         value = 0 if fill is None else fill
-        if mode == "constant" and y.shape[-1] <= _SHORT_ROW and y.size <= _IN_CACHE and any(pads[-1]):
+        if mode == "constant" and pads and any(pads[-1]) and y.shape[-1] <= _SHORT_ROW and y.size <= _IN_CACHE:
             y[...] = value
             copy(y[next(pieces)[0]], x)
             return y

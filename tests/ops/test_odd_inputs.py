@@ -217,3 +217,16 @@ def test_a_complex_number_has_no_gradient_of_its_own(device: str) -> None:
         z.sum().backward()
     (z * 2).sum().backward(lucid.tensor(1j, device=device))
     assert z.grad.tolist() == [2j]
+
+
+@pytest.mark.parametrize("name", ["hypot", "copysign", "atan2"])
+def test_gradients_of_numbers(name: str, device: str) -> None:
+    x, y = (lucid.tensor(number, device=device, requires_grad=True) for number in (3.0, 4.0))
+    result = getattr(lucid, name)(x, y)
+    result.backward()
+    expected = {"hypot": (5.0, 0.6), "copysign": (3.0, 1.0), "atan2": (0.6435011, 0.16)}[name]
+    assert (result.item(), x.grad.item()) == pytest.approx(expected)
+
+
+def test_no_padding_at_all(device: str) -> None:
+    assert lucid.nn.functional.pad(lucid.ones(2, 2, device=device), ()).tolist() == [[1, 1], [1, 1]]
