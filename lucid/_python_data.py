@@ -1,0 +1,90 @@
+"""Arrays from Python's numbers and sequences, with the dtypes that PyTorch gives them."""
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from . import _dtypes
+
+_NUMBERS = frozenset((bool, int, float, complex))
+_OVERFLOW = "Overflow when unpacking long long: an int is beyond the range of int64"
+
+
+def from_python(data: Any, wanted: np.dtype | None, tensor: type[Any]) -> np.ndarray:
+    """A NumPy array of the dtype `wanted` from a number or nested sequences of numbers, arrays and objects of the class `tensor`.
+
+    Without a `wanted` dtype Python's numbers become the default float dtype, int64, bool or the default complex dtype, and what
+    has a dtype keeps it. Raises TypeError for data that is not numeric, ValueError for ragged sequences and ints beyond int64,
+    and RuntimeError for numbers that `wanted` does not hold.
+    """
+    others: set[Any] = set()  # the dtypes of tensors and arrays, and the classes of what is no number of Python's own
+
+    def plain(value: Any) -> Any:
+        if value.__class__ in _NUMBERS:
+            return value
+        if isinstance(value, (list, tuple)):
+            return [plain(item) for item in value]
+        others.add(value.dtype if isinstance(value, (tensor, np.ndarray)) else value.__class__)
+        return value.tolist() if isinstance(value, tensor) else value
+
+    try:
+        array = np.asarray(plain(data))
+    except ValueError as error:
+        raise ValueError(f"expected a sequence of equal length at every level: {error}") from None
+    if array.dtype.kind == "O" and not others:  # an int that no integer dtype holds
+        kinds = _classes(data)
+        if kinds <= {bool, int} and (wanted is None or wanted.kind in "biu"):
+            raise ValueError(_OVERFLOW)
+        array = array.astype(np.complex128 if complex in kinds else np.float64)
+    if array.dtype.kind not in "biufc":
+        raise TypeError(f"can't make a tensor of {type(data).__name__} (its elements have no numeric type)")
+    if wanted is not None:
+        _require_fit(array, wanted)
+        return array.astype(wanted, copy=False)
+    if others:
+        common = _common_dtype(others | (_classes(data) & _NUMBERS))
+        if common is not None:
+            return array.astype(common, copy=False)
+    if array.dtype.kind == "f" and not isinstance(data, np.generic):
+        return array.astype(_dtypes.get_default_dtype(), copy=False)
+    if array.dtype.kind == "c":
+        return array.astype(_dtypes.default_complex(), copy=False)
+    if array.dtype.kind == "u":
+        if array.size and array.max() >= 1 << 63:
+            raise ValueError(_OVERFLOW)
+        return array.astype(np.int64)
+    return array
+
+
+def _classes(data: Any) -> set[type]:
+    """The classes of what stands in nested sequences."""
+    return set().union(*map(_classes, data)) if isinstance(data, (list, tuple)) else {data.__class__}
+
+
+def _common_dtype(kinds: set[Any]) -> np.dtype | None:
+    """The dtype that numbers of these classes, and tensors and arrays of these dtypes, have together: those of NumPy keep theirs.
+    None if we have no such dtype."""
+    found: list[np.dtype] = []
+    for kind in kinds:
+        if isinstance(kind, np.dtype):
+            found.append(kind)
+        elif issubclass(kind, np.generic):
+            found.append(np.dtype(kind))
+        else:
+            found += [_dtypes.dtype_of_scalar(base(0)) for base in (bool, int, float, complex) if issubclass(kind, base)][:1]
+    if not found or not all(dtype in _dtypes.CATEGORY for dtype in found):
+        return None
+    return functools.reduce(_dtypes.promote_types, found)
+
+
+def _require_fit(array: np.ndarray, wanted: np.dtype) -> None:
+    """Raise RuntimeError for numbers that an integer dtype does not hold; negative ints wrap around in uint8, as in PyTorch."""
+    kind = array.dtype.kind
+    if wanted.kind not in "iu" or kind not in "iuf" or array.size == 0 or array.dtype == wanted:
+        return
+    limit = 1 << 8 * wanted.itemsize - (wanted.kind == "i")
+    low = -limit if wanted.kind == "i" else 0 if kind == "f" else 1 - limit
+    if not low <= array.min() <= array.max() < limit:  # nor are NaN
+        raise RuntimeError(f"value cannot be converted to type {wanted.name} without overflow")
