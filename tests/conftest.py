@@ -16,6 +16,7 @@ import pytest
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
 sys.path[:0] = [str(pathlib.Path(__file__).parents[1] / "kernels")]
 
+from lucid_kernels.numpy_warnings import pytest_runtest_setup  # noqa: E402, F401 - a hook; twice where lucid is installed
 
 _TORCH = importlib.util.find_spec("torch") is not None
 

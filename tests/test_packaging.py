@@ -4,6 +4,7 @@ from __future__ import annotations
 import configparser
 import email.message
 import email.parser
+import importlib
 import pathlib
 import re
 import shutil
@@ -91,6 +92,14 @@ def test_metadata(metadata: email.message.Message) -> None:
     required = [line for line in metadata.get_all("Requires-Dist", []) if "extra ==" not in line]
     assert {re.split("[<>;]", line)[0].strip() for line in required} == {
         "numpy", "numba", "tbb", "ml_dtypes", "safetensors"}
+
+
+def test_the_plugin_of_pytest_is_shipped(wheel: zipfile.ZipFile) -> None:
+    points = configparser.ConfigParser()
+    points.read_string(wheel.read(next(name for name in wheel.namelist() if name.endswith("entry_points.txt"))).decode())
+    module = "lucid_kernels.numpy_warnings"
+    assert dict(points["pytest11"]) == {module: module}
+    assert hasattr(importlib.import_module(module), "pytest_runtest_setup")
 
 
 def test_the_licence_is_shipped(wheel: zipfile.ZipFile) -> None:

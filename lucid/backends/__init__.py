@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
+from lucid_kernels import numpy_warnings
 
 from . import cpu, memory
 from .device import Device, chosen_device, default_device, set_default_device
@@ -26,10 +26,7 @@ __all__ = ["ARITHMETIC", "LARGE", "TABLES", "Device", "as_array", "available", "
            "device_of", "gpu_module", "meta_module", "observe", "row_major_copy", "run", "set_default_device", "symbolic_module",
            "synchronize", "to_device", "to_host"]
 
-# Division by zero and overflow give inf and nan silently, as in PyTorch. NumPy warns in the name of the module that calls it,
-# so this touches no warning of the user's own NumPy code, and costs nothing; np.errstate would cost 0.9 us a call. Small arrays
-# meet NumPy in the modules that look into `TABLES` themselves, products in those of the kernels.
-warnings.filterwarnings("ignore", r"[a-z ]+ encountered in ", RuntimeWarning, r"lucid(\.(backends|autograd|ops)|_kernels\.cpu)\b")
+numpy_warnings.ignore()
 
 Array = Any  # numpy.ndarray, cupy.ndarray or MetaArray: the tables decide
 Kernel = Callable[..., Any]
