@@ -302,6 +302,9 @@ def _numba_functions_linked(target_context: Any) -> Iterator[None]:
     """Numba's own functions compiled meanwhile get no machine code either. A user's functions link them as kernels do."""
     rtsys.initialize(target_context)  # it needs the machine code of its functions
     codegen = target_context.codegen()
+    if "create_library" in vars(codegen):  # compiling has imported a module, which compiles at import
+        yield
+        return
     codegen.create_library = lambda name: NumbaLibrary(codegen, name)
     try:
         yield

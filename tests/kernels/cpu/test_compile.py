@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import operator
+import pathlib
 import re
 import signal
 import sys
@@ -224,6 +225,22 @@ def test_numba_is_as_it_was_after_a_compilation() -> None:
         context = cpu_target.target_context
         assert [context.get_abi_sizeof(ir.IntType(bits)) for bits in (32, 64, 32)] == [4, 8, 4]
     assert lock._cblist is told and BaseContext.get_abi_sizeof is measure
+
+
+def test_a_module_that_compiling_imports_may_compile(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numba imports the module of a function that was made from text."""
+    (tmp_path / "lucid_imported_late.py").write_text(
+        "from lucid_kernels.cpu._compile import jit\n\n\n@jit\ndef double(x):\n    return 2 * x\n\n\nFOUR = double(2)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    scope: dict[str, Any] = {"__name__": "lucid_imported_late"}
+    exec(compile("def triple(x):\n    return 3 * x\n", __file__, "exec"), scope)
+    kernel = _without_cache(jit(scope["triple"]))
+    try:
+        assert kernel(2) == 6
+        assert sys.modules["lucid_imported_late"].FOUR == 4
+    finally:
+        sys.modules.pop("lucid_imported_late", None)
+    assert "create_library" not in vars(cpu_target.target_context.codegen())
 
 
 def test_functions_are_optimised_on_another_thread(monkeypatch: pytest.MonkeyPatch) -> None:
