@@ -1,7 +1,7 @@
 """Optimizers whose steps are composed of tensor operations, parameter by parameter."""
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from .. import _dtypes
@@ -66,19 +66,23 @@ class ComposedOptimizer(Optimizer):
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        with set_grad_enabled(bool(self.defaults.get("differentiable"))):
-            for group, pairs in self._ready():
-                for param, grad in pairs:
-                    state = self.state[param]
-                    if not state:
-                        state.update(self._begin(param, group))
-                    if group.get("differentiable"):  # what the graph has saved of the last step must not be written
-                        state.update({name: state[name].clone() for name in self._elementwise_state if name in state})
-                    if param.is_complex():
-                        self._update_parts(param, grad, state, group)
-                    else:
-                        self._update(param, -grad if group.get("maximize") else grad, state, group)
+        for group, pairs in self._ready():
+            self._update_group(group, pairs)
         return loss
+
+    def _update_group(self, group: Group, pairs: Sequence[tuple[Tensor, Tensor]]) -> None:
+        """Take a step with the parameters of `group` that have gradients: (parameter, gradient) pairs."""
+        with set_grad_enabled(bool(self.defaults.get("differentiable"))):
+            for param, grad in pairs:
+                state = self.state[param]
+                if not state:
+                    state.update(self._begin(param, group))
+                if group.get("differentiable"):  # what the graph has saved of the last step must not be written
+                    state.update({name: state[name].clone() for name in self._elementwise_state if name in state})
+                if param.is_complex():
+                    self._update_parts(param, grad, state, group)
+                else:
+                    self._update(param, -grad if group.get("maximize") else grad, state, group)
 
     def _update_parts(self, param: Tensor, grad: Tensor, state: State, group: Group) -> None:
         """`_update` of the real and imaginary parts."""

@@ -1,10 +1,9 @@
 """Adam: steps scaled by running estimates of the first and second moment of the gradient."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..autograd.grad_mode import enable_grad
 from ..ops.arithmetic import maximum
 from ..ops.creation import zeros_like
 from ..tensor import Tensor
@@ -60,40 +59,31 @@ class Adam(ComposedOptimizer):
         for group in self.param_groups:
             group.setdefault("amsgrad", False)
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Take a step against the gradients (along them with `maximize`); returns what `closure`, if given, returns.
-
-        Raises RuntimeError, with nothing changed, if a gradient does not fit its parameter.
-        """
+    def _update_group(self, group: Group, pairs: Sequence[tuple[Tensor, Tensor]]) -> None:
         if self.defaults["differentiable"]:
-            return super().step(closure)
-        loss = None
-        if closure is not None:
-            with enable_grad():
-                loss = closure()
-        for group, pairs in self._ready():
-            beta1, beta2 = group["betas"]
-            amsgrad = group["amsgrad"]
-            options = {"lr": float(group["lr"]), "beta1": float(beta1), "beta2": float(beta2), "eps": group["eps"],
-                       "weight_decay": float(group["weight_decay"]), "amsgrad": amsgrad, "maximize": group["maximize"],
-                       "decoupled_weight_decay": group["decoupled_weight_decay"]}
-            rows, steps = [], []
-            written: list[Tensor] = []
-            for param, grad in pairs:
-                state = self.state[param]
-                if not state:
-                    state.update(self._begin(param, group))
-                mean, square = state["exp_avg"], state["exp_avg_sq"]
-                row = [param._array, grad._array, mean._array, square._array]
-                written += (param, mean, square)
-                if amsgrad:
-                    largest = state["max_exp_avg_sq"]
-                    row.append(largest._array)
-                    written.append(largest)
-                rows.append(row)
-                steps.append(count(state))
-            step_together("adam", rows, {"steps": steps}, options, written)
-        return loss
+            super()._update_group(group, pairs)
+            return
+        beta1, beta2 = group["betas"]
+        amsgrad = group["amsgrad"]
+        options = {"lr": float(group["lr"]), "beta1": float(beta1), "beta2": float(beta2), "eps": group["eps"],
+                   "weight_decay": float(group["weight_decay"]), "amsgrad": amsgrad, "maximize": group["maximize"],
+                   "decoupled_weight_decay": group["decoupled_weight_decay"]}
+        rows, steps = [], []
+        written: list[Tensor] = []
+        for param, grad in pairs:
+            state = self.state[param]
+            if not state:
+                state.update(self._begin(param, group))
+            mean, square = state["exp_avg"], state["exp_avg_sq"]
+            row = [param._array, grad._array, mean._array, square._array]
+            written += (param, mean, square)
+            if amsgrad:
+                largest = state["max_exp_avg_sq"]
+                row.append(largest._array)
+                written.append(largest)
+            rows.append(row)
+            steps.append(count(state))
+        step_together("adam", rows, {"steps": steps}, options, written)
 
     def _begin(self, param: Tensor, group: Group) -> State:
         names = self._elementwise_state[:3 if group["amsgrad"] else 2]

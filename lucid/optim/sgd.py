@@ -1,10 +1,9 @@
 """Stochastic gradient descent."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..autograd.grad_mode import enable_grad
 from ..ops.creation import zeros_like
 from ..tensor import Tensor
 from ._composed import ComposedOptimizer, State, decayed
@@ -47,40 +46,31 @@ class SGD(ComposedOptimizer):
         for group in self.param_groups:
             group.setdefault("nesterov", False)
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Take a step against the gradients (along them with `maximize`); returns what `closure`, if given, returns.
-
-        Raises RuntimeError, with nothing changed, if a gradient does not fit its parameter.
-        """
+    def _update_group(self, group: Group, pairs: Sequence[tuple[Tensor, Tensor]]) -> None:
         if self.defaults["differentiable"]:
-            return super().step(closure)
-        loss = None
-        if closure is not None:
-            with enable_grad():
-                loss = closure()
-        for group, pairs in self._ready():
-            options = {"lr": float(group["lr"]), "momentum": group["momentum"], "dampening": group["dampening"],
-                       "weight_decay": float(group["weight_decay"]), "nesterov": group["nesterov"],
-                       "maximize": group["maximize"]}
-            has_momentum = group["momentum"] != 0
-            rows, first = [], []
-            written: list[Tensor] = []
-            for param, grad in pairs:
-                row: tuple[Any, ...] = (param._array, grad._array)
-                new = False
-                if has_momentum:
-                    state = self.state[param]
-                    buffer = state.get("momentum_buffer")
-                    new = buffer is None
-                    if buffer is None:
-                        buffer = state["momentum_buffer"] = zeros_like(param)
-                    row += (buffer._array,)
-                    written.append(buffer)
-                rows.append(row)
-                first.append(new)
-                written.append(param)
-            step_together("sgd", rows, {"first": first}, options, written)
-        return loss
+            super()._update_group(group, pairs)
+            return
+        options = {"lr": float(group["lr"]), "momentum": group["momentum"], "dampening": group["dampening"],
+                   "weight_decay": float(group["weight_decay"]), "nesterov": group["nesterov"],
+                   "maximize": group["maximize"]}
+        has_momentum = group["momentum"] != 0
+        rows, first = [], []
+        written: list[Tensor] = []
+        for param, grad in pairs:
+            row: tuple[Any, ...] = (param._array, grad._array)
+            new = False
+            if has_momentum:
+                state = self.state[param]
+                buffer = state.get("momentum_buffer")
+                new = buffer is None
+                if buffer is None:
+                    buffer = state["momentum_buffer"] = zeros_like(param)
+                row += (buffer._array,)
+                written.append(buffer)
+            rows.append(row)
+            first.append(new)
+            written.append(param)
+        step_together("sgd", rows, {"first": first}, options, written)
 
     def _begin(self, param: Tensor, group: Group) -> State:
         return {}
