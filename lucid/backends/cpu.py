@@ -21,6 +21,7 @@ from . import (
     lapack,
     large_elementwise,
     lazy,
+    likelihood,
     linear,
     masks,
     movement,
@@ -249,7 +250,7 @@ _small_angle, TABLE["angle"] = TABLE["angle"], _angle
 _small_nextafter, TABLE["nextafter"] = TABLE["nextafter"], _nextafter
 lazy.kernels("lucid_kernels.cpu", TABLE)
 TABLE |= poisson.table(np, TABLE["gammaincc"])
-TABLE |= small_formulas.table(TABLE)
+TABLE |= small_formulas.table(TABLE) | likelihood.table(np, TABLE)
 
 
 def _copy(target: np.ndarray, source: np.ndarray) -> None:
