@@ -414,6 +414,7 @@ def kl_div(input: Tensor, target: Tensor, size_average: bool | None = None, redu
                       "behave the same as 'batchmean' in the next major release.", stacklevel=2)
     batch_mean = reduction == "batchmean"
     reduction = _reduction("sum" if batch_mean else reduction, size_average, reduce)
-    input, target = broadcast_tensors(input, target)
+    if input._array.shape != target._array.shape:
+        input, target = broadcast_tensors(input, target)
     reduced = _reduced((_divergence_of_logarithms if log_target else _divergence)(input, target), reduction)
     return reduced / input._array.shape[0] if batch_mean and input._array.ndim else reduced
