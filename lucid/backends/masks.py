@@ -48,14 +48,17 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
     def where(condition: Array, a: Any, b: Any) -> Array:
         if condition.size < _LARGE and getattr(a, "size", 1) < _LARGE and getattr(b, "size", 1) < _LARGE:
             return plain_where(condition, a, b)
-        arrays = [value for value in (a, b) if isinstance(value, np.ndarray) and value.ndim]
-        dtype = np.result_type(a, b)
-        alike = all(array.dtype == dtype for array in arrays) and dtype.itemsize <= 8 and condition.dtype == np.bool_
-        if not alike or max((array.size for array in arrays), default=0) < _LARGE:
+        dtype = a.dtype if a.__class__ is b.__class__ and a.dtype is b.dtype else np.result_type(a, b)
+        shape, size = condition.shape, 0
+        for value in (a, b):
+            if isinstance(value, np.ndarray) and value.ndim:
+                if value.dtype != dtype:
+                    return plain_where(condition, a, b)
+                size = max(size, value.size)
+                if value.shape != shape:
+                    shape = np.broadcast_shapes(shape, value.shape)
+        if size < _LARGE or dtype.itemsize > 8 or condition.dtype != np.bool_:
             return plain_where(condition, a, b)
-        shape = condition.shape
-        if any(array.shape != shape for array in arrays):
-            shape = np.broadcast_shapes(shape, *[array.shape for array in arrays])
         sides = [np.asarray(value, dtype) for value in (a, b)]
         return _combination().where(spread(condition, shape), *[spread(side, shape) if side.ndim else side for side in sides])
 
