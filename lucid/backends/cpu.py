@@ -21,6 +21,7 @@ from . import (
     lapack,
     large_elementwise,
     lazy,
+    likelihood,
     linear,
     masks,
     movement,
@@ -72,7 +73,7 @@ _small_lerp, _small_add_scaled, _small_power = TABLE["lerp"], TABLE["add_scaled"
 _small_cast = TABLE["cast"]
 _NATIVE = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
 _CASTS = 1 << 12  # elements; Numba is imported with the first conversion of as many
-_STEPS = 1 << 12  # elements of which NumPy takes longer: 15 ns for each in `nextafter`, 13 in `cross`, 1 in `angle`
+_STEPS = 1 << 12  # elements of which NumPy takes longer: 15 ns for each in `nextafter`, 13 in `cross`, 1 in the others
 
 
 def _combined(*arrays: Any) -> bool:
@@ -110,7 +111,7 @@ def _with_two(name: str, small: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _leaky_relu(x: np.ndarray, *, slope: float, out: np.ndarray | None = None) -> Any:
-    if x.size < lazy.LARGE or not _combined(x):
+    if x.size < _STEPS or not _combined(x):
         return _small_leaky_relu(x, slope=slope, out=out)
     from lucid_kernels.cpu import combination as kernels
 
@@ -249,7 +250,7 @@ _small_angle, TABLE["angle"] = TABLE["angle"], _angle
 _small_nextafter, TABLE["nextafter"] = TABLE["nextafter"], _nextafter
 lazy.kernels("lucid_kernels.cpu", TABLE)
 TABLE |= poisson.table(np, TABLE["gammaincc"])
-TABLE |= small_formulas.table(TABLE)
+TABLE |= small_formulas.table(TABLE) | likelihood.table(np, TABLE)
 
 
 def _copy(target: np.ndarray, source: np.ndarray) -> None:

@@ -14,6 +14,7 @@ from . import (
     fractional_pooling,
     functions,
     lazy,
+    likelihood,
     linear,
     linear_algebra,
     movement,
@@ -69,7 +70,7 @@ TABLE |= poisson.table(cupy, TABLE["gammaincc"])
 TABLE |= convolution.table(cupy, TABLE, 1 << 28, cupy.copyto)
 TABLE |= resampling.table(cupy, TABLE, resampling.weigh(cupy))
 TABLE |= padding.table(cupy, cupy.empty, cupy.copyto) | assembly.table(cupy, cupy.empty, cupy.copyto)
-TABLE |= linear.table(TABLE)
+TABLE |= linear.table(TABLE) | likelihood.table(cupy, TABLE)
 
 
 def on(device: Device) -> Any:

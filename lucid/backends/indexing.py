@@ -16,6 +16,7 @@ _LARGE = 1 << 12  # elements; Numba is imported with the first as many
 # The same for the rows of bags: of 128 rows of 16 numbers NumPy's sums take ten times as long as the kernel's.
 _LARGE_BAGS = 1 << 8
 _FEW = 1 << 14  # numbers whose counts stay in the L2 cache, four times over
+_FEW_ROWS = 16  # to search, a call of NumPy's for each
 _ADDED = frozenset(np.dtype(kind) for kind in ("f4", "f8", "i4", "i8"))  # whose sums a kernel is compiled for
 
 
@@ -143,7 +144,8 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
 
     def searchsorted(edges: Array, values: Array, *, right: bool) -> Array:
         kind: Any = np.float32 if edges.dtype in HALVES else np.int64 if edges.dtype.kind == "i" else edges.dtype
-        if values.size < _LARGE or edges.dtype != values.dtype or np.dtype(kind).char not in "fdl":
+        few = values.size < _LARGE and (edges.ndim == 1 or len(edges) < _FEW_ROWS)
+        if few or edges.dtype != values.dtype or np.dtype(kind).char not in "fdl":
             return plain_search(edges, values, right=right)
         from lucid_kernels.cpu import searching
 

@@ -33,6 +33,11 @@ def _large_mask(index: tuple[Any, ...]) -> bool:
     return bool(index[0].size >= _LARGE and index[0].dtype.kind == "b")
 
 
+def spread(array: Array, shape: tuple[int, ...]) -> Array:
+    """np.broadcast_to, which takes 2 us, where that is anything else than `array` itself."""
+    return array if array.shape == shape else np.broadcast_to(array, shape)
+
+
 def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
     """Entries in the place of `plain` ones, which serve small arrays, several dtypes and those that no kernel knows."""
     plain = dict(plain)  # the caller puts the results into the table that it passes
@@ -43,20 +48,25 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
     def where(condition: Array, a: Any, b: Any) -> Array:
         if condition.size < _LARGE and getattr(a, "size", 1) < _LARGE and getattr(b, "size", 1) < _LARGE:
             return plain_where(condition, a, b)
-        arrays = [value for value in (a, b) if isinstance(value, np.ndarray) and value.ndim]
-        dtype = np.result_type(a, b)
-        alike = all(array.dtype == dtype for array in arrays) and dtype.itemsize <= 8 and condition.dtype == np.bool_
-        if not alike or max((array.size for array in arrays), default=0) < _LARGE:
+        dtype = a.dtype if a.__class__ is b.__class__ and a.dtype is b.dtype else np.result_type(a, b)
+        shape, size = condition.shape, 0
+        for value in (a, b):
+            if isinstance(value, np.ndarray) and value.ndim:
+                if value.dtype != dtype:
+                    return plain_where(condition, a, b)
+                size = max(size, value.size)
+                if value.shape != shape:
+                    shape = np.broadcast_shapes(shape, value.shape)
+        if size < _LARGE or dtype.itemsize > 8 or condition.dtype != np.bool_:
             return plain_where(condition, a, b)
-        shape = np.broadcast_shapes(condition.shape, *[array.shape for array in arrays])
-        sides = [value if np.ndim(value) == 0 else np.broadcast_to(value, shape) for value in (a, b)]
-        return _combination().where(np.broadcast_to(condition, shape), *[np.asarray(side, dtype) for side in sides])
+        sides = [np.asarray(value, dtype) for value in (a, b)]
+        return _combination().where(spread(condition, shape), *[spread(side, shape) if side.ndim else side for side in sides])
 
     def masked_fill(x: Array, mask: Array, value: Any, *, out: Array | None = None) -> Array:
         here = out is None or (out is x and x.flags.writeable)
         if x.size < _LARGE or x.itemsize > 8 or mask.dtype != np.bool_ or not here:
             return plain_fill(x, mask, value, out=out)
-        return _combination().masked_fill(x, np.broadcast_to(mask, x.shape), np.asarray(value, x.dtype), out=out)
+        return _combination().masked_fill(x, spread(mask, x.shape), np.asarray(value, x.dtype), out=out)
 
     def triangle(name: str) -> Kernel:
         def entry(x: Array, k: int = 0) -> Array:

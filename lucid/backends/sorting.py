@@ -22,11 +22,16 @@ def _kernels() -> Any:
     return sorting
 
 
+def _last(x: Array, axis: int) -> Array:
+    """`x` with `axis` last. NumPy's function takes 3 us even where it is."""
+    return x if axis == x.ndim - 1 else np.moveaxis(x, axis, -1)
+
+
 def _keys(x: Array, axis: int, descending: bool) -> tuple[Array, bool] | None:
     """Keys of the elements with `axis` last, and whether they are wide; None for what NumPy has to sort."""
     if x.size < _LARGE or x.shape[axis] >= _NARROW:
         return None
-    rows = np.moveaxis(wide(x), axis, -1)
+    rows = _last(wide(x), axis)
     if rows.dtype.kind == "f":
         return _kernels().float_keys(rows, descending), rows.itemsize > 4
     if rows.dtype.kind not in "iub":
@@ -40,10 +45,14 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
     names = ("argsort", "sort", "topk", "lexsort", "gather")
     plain_argsort, plain_sort, plain_topk, plain_lexsort, gather = (plain[name] for name in names)
 
+    def in_place(rows: Array, axis: int) -> Array:
+        """`rows` with their last axis as `axis`, in row-major order."""
+        return rows if axis == rows.ndim - 1 else np.ascontiguousarray(np.moveaxis(rows, -1, axis))
+
     def order(keys: Array, wide_keys: bool, axis: int) -> Array:
         """The places of the keys, which are overwritten, along their last axis, in the order of `axis`."""
         places = _kernels().order(keys.reshape(-1, keys.shape[-1]), wide_keys)
-        return np.ascontiguousarray(np.moveaxis(places.reshape(keys.shape), -1, axis))
+        return in_place(places.reshape(keys.shape), axis)
 
     def argsort(x: Array, axis: int) -> Array:
         found = _keys(x, axis, False)
@@ -65,7 +74,7 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
             indices = np.ascontiguousarray(order(keys, wide_keys, axis)[(*(slice(None),) * axis, slice(k))])
         else:
             places = _kernels().first(keys.reshape(-1, keys.shape[-1]), k)
-            indices = np.ascontiguousarray(np.moveaxis(places.reshape(*keys.shape[:-1], k), -1, axis))
+            indices = in_place(places.reshape(*keys.shape[:-1], k), axis)
         return gather(x, indices, axis=axis), indices
 
     def lexsort(rows: Array) -> Array:

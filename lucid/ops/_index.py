@@ -26,7 +26,7 @@ def check_bounds(index: Any, low: int, high: int, message: str) -> None:
 
     `message` may have the fields `{value}` (a wrong index) and `{limit}` (`high`).
     """
-    backends.run("check_bounds", (index,), {"low": low, "high": high, "message": message})
+    backends.TABLES[index.__class__]["check_bounds"](index, low=low, high=high, message=message)
 
 
 def check_dim(index: Any, dim: int, size: int, low: int = 0) -> None:

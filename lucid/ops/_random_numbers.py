@@ -14,8 +14,6 @@ from ..backends import ARITHMETIC, LARGE, Device
 from ..tensor import Tensor, version_box, wrap
 from .complex_parts import view_as_complex
 
-CPU = Device()
-
 
 def take_counters(generator: _random.Generator | None, count: int, per_block: int, device: Device) -> dict[str, int]:
     """Counters for `count` numbers, of which a block gives `per_block`; the device 'meta' takes none."""
@@ -26,8 +24,8 @@ def take_counters(generator: _random.Generator | None, count: int, per_block: in
 
 
 def draw_into(target: Tensor, name: str, generator: _random.Generator | None, *steps: tuple[Any, ...]) -> bool:
-    """Write the numbers of `random_floats` straight into `target`, and take `steps` there, operations with the numbers that
-    follow the elements, if that is all that there is to do; False, with nothing done, otherwise.
+    """Write the numbers of `random_floats` straight into `target`, and take `steps` there, operations with their operands, of
+    which None stands for the elements, if that is all that there is to do; False, with nothing done, otherwise.
 
     So it is for float32 and float64 on the CPU in row-major order, of which nothing is recorded.
     """
@@ -39,19 +37,20 @@ def draw_into(target: Tensor, name: str, generator: _random.Generator | None, *s
         return False
     size = array.size
     seed, offset = (generator or _random.default_generator).take(-(-size * dtype.itemsize // 16))
-    backends.create(name, CPU, {"shape": array.shape, "dtype": dtype, "seed": seed, "offset": offset, "out": array})
-    for operation, *numbers in steps:
-        backends.run(f"large_{operation}" if size >= LARGE and operation in ARITHMETIC else operation, (array, *numbers),
-                     {"out": array})
+    table = backends.TABLES[np.ndarray]
+    table[name](shape=array.shape, dtype=dtype, seed=seed, offset=offset, out=array)
+    for operation, *operands in steps:
+        kernel = table[f"large_{operation}" if size >= LARGE and operation in ARITHMETIC else operation]
+        kernel(*[array if operand is None else operand for operand in operands], out=array)
     (target._version_box or version_box(target)).bump()
     return True
 
 
-def scaled(scale: Any, shift: Any) -> list[tuple[str, float]] | None:
+def scaled(scale: Any, shift: Any) -> list[tuple[Any, ...]] | None:
     """The steps of `draw_into` to ``numbers * scale + shift``; None unless they are numbers, and `scale` not negative."""
     if scale.__class__ not in (float, int) or shift.__class__ not in (float, int) or not scale >= 0:
         return None
-    return [] if scale == 1 and shift == 0 else [("mul", scale), ("add", shift)]
+    return [] if scale == 1 and shift == 0 else [("mul", None, scale), ("add", None, shift)]
 
 
 def random_floats(name: str, shape: tuple[int, ...], dtype: np.dtype, device: Device, generator: Any) -> Tensor:

@@ -259,10 +259,11 @@ def elu(input: Tensor, alpha: float = 1.0) -> Tensor:
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """``log(1 + exp(beta * input)) / beta``; `input` itself where ``beta * input > threshold``."""
     require_floating("softplus", input)
-    scaled = input * beta
+    scaled = input if beta == 1 else input * beta
     linear = scaled > threshold
     # Not clip(): its gradient is 0 where the input is NaN.
-    return where(linear, input, log1p(exp(where(linear, 0.0, scaled))) / beta)
+    curve = log1p(exp(where(linear, 0.0, scaled)))
+    return where(linear, input, curve if beta == 1 else curve / beta)
 
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:

@@ -140,14 +140,19 @@ def _extremum_rule(larger: bool) -> Any:
     """The gradient goes to the larger (smaller) operand, half to each where they are equal."""
     def rule(needs: Any, a: Tensor, b: Tensor) -> Pull:
         a_shape, b_shape = shape_of(a), shape_of(b)
+        needs_a, needs_b = needs
 
         def pull(g: Tensor, y: Any) -> tuple[Any, Any]:
             from .comparison import where
 
-            # Shares, not masks of the values: with NaN in either operand both get the whole gradient, as in PyTorch.
-            to_a = where(a == b, g / 2, where((a < b) if larger else (a > b), 0.0, g))
-            to_b = where(a == b, g / 2, where((b < a) if larger else (b > a), 0.0, g))
-            return reduce_to(to_a, a_shape), reduce_to(to_b, b_shape)
+            equal, half = a == b, g / 2
+
+            def share(other_chosen: Tensor, shape: Any) -> Tensor:
+                """A share, not a mask of values: with NaN in either operand both get the whole gradient, as in PyTorch."""
+                return reduce_to(where(equal, half, where(other_chosen, 0.0, g)), shape)
+
+            return (share((a < b) if larger else (a > b), a_shape) if needs_a else None,
+                    share((b < a) if larger else (b > a), b_shape) if needs_b else None)
 
         return pull
 

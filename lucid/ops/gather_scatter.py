@@ -159,11 +159,12 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     if input._array.ndim != indices._array.ndim:
         raise RuntimeError("torch.take_along_dim(): input and indices should have the same number of dimensions, but "
                            f"got {input.ndim} dimensions for input, and {indices.ndim} dimensions for indices")
-    mine, theirs = list(input.shape), list(indices.shape)
-    mine[axis] = theirs[axis] = 1
-    together = list(broadcast_shapes(mine, theirs))
-    mine, theirs = together.copy(), together
-    mine[axis], theirs[axis] = input.shape[axis], indices.shape[axis]
-    length = input._array.shape[axis]
+    mine, theirs = list(input._array.shape), list(indices._array.shape)
+    length, count = mine[axis], theirs[axis]
     inside = indices.remainder(length) if length and indices._array.size else indices
-    return gather(input.expand(mine), axis, inside.expand(theirs))
+    mine[axis] = theirs[axis] = 1
+    if mine != theirs:
+        mine = list(broadcast_shapes(mine, theirs))
+        input = input.expand((*mine[:axis], length, *mine[axis + 1:]))
+        inside = inside.expand((*mine[:axis], count, *mine[axis + 1:]))
+    return gather(input, axis, inside)

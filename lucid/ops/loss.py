@@ -1,4 +1,4 @@
-"""Losses. Cross entropy of class indices has a fused kernel; the others are written with operations."""
+"""Losses. Those of class indices have kernels; the others are written with operations."""
 from __future__ import annotations
 
 import warnings
@@ -12,7 +12,7 @@ from ..autograd.function import Function
 from ..autograd.grad_mode import is_grad_enabled
 from ..autograd.op import Op, Pull
 from ..backends import run
-from ..tensor import Tensor, wrap
+from ..tensor import Tensor
 from ._index import check_bounds
 from ._large import fused_formula
 from ._operands import require_tensor
@@ -21,8 +21,6 @@ from .activation import log_softmax, log_softmax_grad, logsigmoid, require_float
 from .broadcasting import broadcast_tensors
 from .comparison import clip, where
 from .creation import arange
-from .gather_scatter import gather_op
-from .index_slices import index_select_op
 from .unary import log, log1p
 
 __all__ = ()  # functions of nn.functional only
@@ -133,7 +131,7 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
     _require_class_weight(input, weight)
     if target._array.shape == input._array.shape:
         return _cross_entropy_of_probabilities(input, target, weight, ignore_index, reduction, label_smoothing)
-    target = _class_indices(input, target)
+    target = _class_indices("cross_entropy", input, target, weight)
     require_floating("cross_entropy", input)
     # The kernel computes the gradient along with the loss, if there will be a backward.
     with_grad = input._node is not None and is_grad_enabled()
@@ -171,8 +169,13 @@ def _require_class_weight(input: Tensor, weight: Tensor | None) -> None:
         raise RuntimeError(f"expected scalar type {type_name(input.dtype)} but found {type_name(weight.dtype)}")
 
 
-def _class_indices(input: Tensor, target: Tensor) -> Tensor:
-    """`target` as int64. Raises if its dtype or shape do not fit `input` (C,) or (N, C, d1, …)."""
+def _class_indices(name: str, input: Tensor, target: Tensor, weight: Tensor | None) -> Tensor:
+    """`target` as int64. Raises if its dtype or shape do not fit `input` (C,) or (N, C, d1, …), and if `weight`, which is a
+    constant then, needs a gradient.
+    """
+    if weight is not None and weight._node is not None and is_grad_enabled():
+        raise RuntimeError(f"The function '{name}' is not differentiable with respect to argument 'weight'. This input cannot "
+                           "have requires_grad True.")
     shape, given = input._array.shape, target._array.shape
     if len(shape) == 1:
         if len(given) == 1 and given[0] != 1:
@@ -213,6 +216,20 @@ def _any_ignored(target: Tensor, ignore_index: int, classes: int) -> bool:
     return False
 
 
+def _nll_loss_rule(needs: Any, x: Tensor, target: Tensor, weight: Tensor | None, **options: Any) -> Pull:
+    shape = x._array.shape
+    return lambda g, y: (_nll_loss_grad(g, target, weight, shape=shape, **options), None, None)
+
+
+def _nll_loss_grad_rule(needs: Any, g: Tensor, target: Tensor, weight: Tensor | None, *, shape: Any, **options: Any) -> Pull:
+    return lambda gg, y: (_nll_loss(gg, target, weight, **options), None, None)
+
+
+# Both are linear, and each is the gradient of the other.
+_nll_loss = Op("nll_loss", _nll_loss_rule)
+_nll_loss_grad = Op("nll_loss_grad", _nll_loss_grad_rule)
+
+
 def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
              ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean") -> Tensor:
     """``-input`` at the class of each target: the negative log-likelihood if `input` holds log-probabilities.
@@ -221,35 +238,18 @@ def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_a
     """
     reduction = _reduction(reduction, size_average, reduce)
     _require_losses("nll_loss_nd", input, target)
-    if input._array.ndim == 0:
+    array = input._array
+    if array.ndim == 0:
         raise ValueError("Expected 1 or more dimensions (got 0)")
-    target = _class_indices(input, target)
+    target = _class_indices("nll_loss", input, target, weight)
     _require_class_weight(input, weight)
     require_floating("nll_loss", input)
-    dim = 1 if input._array.ndim > 1 else 0
-    valid, classes = None, input._array.shape[dim]
+    classes, ignored = array.shape[1 if array.ndim > 1 else 0], None
     # To ask a GPU would be to wait for it.
-    if input._array.__class__ is not np.ndarray or _any_ignored(target, ignore_index, classes):
-        valid = target != ignore_index
-        target = where(valid, target, 0)
-        check_bounds(target._array, 0, classes, _OUT_OF_BOUNDS)
-    if dim == 0:
-        picked = index_select_op(input, target.reshape(-1), axis=0).reshape(target.shape)
-    else:
-        picked = gather_op(input, wrap(target._array[:, None]), axis=1)
-        if valid is None and weight is None and reduction != "none":
-            return _reduced(-picked, reduction)
-        picked = picked.squeeze(1)
-    weights = None if valid is None else valid.to(input.dtype)
-    if weight is not None:
-        chosen = index_select_op(weight, target.reshape(-1), axis=0).reshape(target.shape)
-        weights = chosen if weights is None else weights * chosen
-    loss = -picked if weights is None else -picked * weights
-    if valid is not None:  # ignored elements are masked, not multiplied: they may be infinite
-        loss = where(valid, loss, 0.0)
-    if weights is None or reduction != "mean":
-        return _reduced(loss, reduction)
-    return loss.sum() / weights.sum()
+    if array.__class__ is not np.ndarray or _any_ignored(target, ignore_index, classes):
+        ignored = ignore_index
+        check_bounds(where(target != ignored, target, 0)._array, 0, classes, _OUT_OF_BOUNDS)
+    return _nll_loss(input, target, weight, reduction=reduction, ignore_index=ignored)
 
 
 # ---- regression ----------------------------------------------------------------------------------------------------------
@@ -414,6 +414,7 @@ def kl_div(input: Tensor, target: Tensor, size_average: bool | None = None, redu
                       "behave the same as 'batchmean' in the next major release.", stacklevel=2)
     batch_mean = reduction == "batchmean"
     reduction = _reduction("sum" if batch_mean else reduction, size_average, reduce)
-    input, target = broadcast_tensors(input, target)
+    if input._array.shape != target._array.shape:
+        input, target = broadcast_tensors(input, target)
     reduced = _reduced((_divergence_of_logarithms if log_target else _divergence)(input, target), reduction)
     return reduced / input._array.shape[0] if batch_mean and input._array.ndim else reduced

@@ -54,7 +54,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: _random.Generator | Non
     if self.is_complex():
         raise NotImplementedError(f'"bernoulli_scalar_cpu_" not implemented for \'{type_name(self.dtype)}\'')
     few = p.__class__ is float and 0 <= p <= 1 and self._array.size < LARGE and self._array.dtype == _dtypes.float32
-    if few and draw_into(self, "random_uniform", generator, ("lt", p)):
+    if few and draw_into(self, "random_uniform", generator, ("lt", None, p)):
         return self
     chance = p.detach().to(self.device).expand(self.shape) if isinstance(p, Tensor) else p
     return write(self, lambda old: flips(self, chance, generator))
@@ -68,8 +68,8 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: _random.Generat
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
 
-    if lambd.__class__ in (float, int) and draw_into(self, "random_uniform", generator, ("neg",), ("add", 1), ("log",),
-                                                     ("div", -lambd)):
+    if lambd.__class__ in (float, int) and draw_into(self, "random_uniform", generator, ("sub", 1, None), ("log", None),
+                                                     ("neg", None) if lambd == 1 else ("div", None, -lambd)):
         return self
 
     def numbers(old: Tensor) -> Tensor:

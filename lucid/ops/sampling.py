@@ -18,6 +18,7 @@ from .comparison import where
 
 METHODS = ("bernoulli", "multinomial")
 
+_SMALLEST = math.ulp(0.0)  # the smallest positive number
 _REAL = tuple(dtype for dtype in _dtypes.ALL if dtype.kind != "c")
 
 
@@ -77,19 +78,24 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
 
 def _draw(weights: Tensor, count: int, replacement: bool, generator: Any) -> Tensor:
     weights = weights.to(_dtypes.float64)
-    if refuted(weights.sum(1) > 0):
+    if replacement:
+        edges = weights.cumsum(1)
+        _require_sums(edges[:, -1:])
+        numbers = random_floats("random_uniform", (weights._array.shape[0], count), _dtypes.float64, weights.device, generator)
+        # Scaled by the last edge, not by the sum, whose rounding may differ; every number is below it.
+        return wrap(backends.run("searchsorted", (edges._array, (numbers * edges[:, -1:])._array), {"right": True}))
+    _require_sums(weights.sum(1))
+    if count > 1 and refuted((weights > 0).sum(1) >= count):
+        raise RuntimeError("invalid multinomial distribution (with replacement=False, not enough non-negative category to "
+                           "sample)")
+    # The largest of weight / exponential is each index with probability proportional to its weight.
+    race = weights / weights.clone().exponential_(generator=generator)
+    return race.argmax(1, keepdim=True) if count == 1 else race.topk(count, 1).indices
+
+
+def _require_sums(totals: Tensor) -> None:
+    if not (totals.is_meta or within(totals, _SMALLEST, math.inf)):
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
-    if not replacement:
-        if count > 1 and refuted((weights > 0).sum(1) >= count):
-            raise RuntimeError("invalid multinomial distribution (with replacement=False, not enough non-negative "
-                               "category to sample)")
-        # The largest of weight / exponential is each index with probability proportional to its weight.
-        race = weights / weights.clone().exponential_(generator=generator)
-        return race.argmax(1, keepdim=True) if count == 1 else race.topk(count, 1).indices
-    edges = weights.cumsum(1)
-    numbers = random_floats("random_uniform", (weights.shape[0], count), _dtypes.float64, weights.device, generator)
-    # Scaled by the last edge, not by the sum, whose rounding may differ; every number is below it.
-    return wrap(backends.run("searchsorted", (edges._array, (numbers * edges[:, -1:])._array), {"right": True}))
 
 
 def poisson(input: Tensor, generator: _random.Generator | None = None) -> Tensor:

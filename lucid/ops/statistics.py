@@ -12,7 +12,7 @@ from ._reduction import refuse_empty, refuse_unordered
 from ._selection import ValuesIndices
 from .comparison import where
 from .creation import arange, as_tensor
-from .gather_scatter import gather
+from .gather_scatter import gather, gather_op
 from .scan import cummax
 from .sorting import sort
 from .ternary import lerp
@@ -34,10 +34,9 @@ _median = UnaryOp("median", _median_rule, keeps=True)
 
 
 def _ranked(input: Tensor, axis: int, keepdim: bool, rank: Any) -> ValuesIndices:
-    """The elements along `axis` that ``rank(sorted elements)`` names in order, and where they are."""
-    order = sort(input.detach(), axis)
-    chosen = order.indices.gather(axis, rank(order.values))
-    values = gather(input, axis, chosen)
+    """The elements along `axis` in the places that ``rank(sorted elements, their places)`` chooses, and these places."""
+    chosen = rank(*sort(input.detach(), axis))
+    values = gather_op(input, chosen, axis=axis)
     return ValuesIndices(values, chosen) if keepdim else ValuesIndices(values.squeeze(axis), chosen.squeeze(axis))
 
 
@@ -53,10 +52,10 @@ def _middle(name: str, input: Tensor, dim: int | None, keepdim: bool, ignore_nan
     refuse_empty(name, input, axis)
     length = input._array.shape[axis]
 
-    def rank(ordered: Tensor) -> Tensor:
+    def rank(ordered: Tensor, places: Tensor) -> Tensor:
         missing = ordered.isnan().sum(axis, keepdim=True)
-        middle = (length - 1 - missing).clamp(min=0) // 2 if ignore_nan else missing * 0 + (length - 1) // 2
-        return middle if ignore_nan else where(missing > 0, length - missing, middle)
+        middle = (length - 1 - missing).clamp(min=0) // 2 if ignore_nan else (length - 1) // 2
+        return gather_op(places, middle if ignore_nan else where(missing > 0, length - missing, middle), axis=axis)
 
     return _ranked(input, axis, keepdim, rank)
 
@@ -92,8 +91,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Val
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
     if input.ndim == 0:
         return ValuesIndices(input.clone(), input.new_zeros((), dtype=_dtypes.int64))
-    return _ranked(input, axis, keepdim, lambda ordered: ordered.narrow(axis, 0, 1).new_full(
-        ordered.narrow(axis, 0, 1).shape, k - 1, dtype=_dtypes.int64))
+    return _ranked(input, axis, keepdim, lambda ordered, places: places.narrow(axis, k - 1, 1).clone())
 
 
 @accepts_out
@@ -106,14 +104,14 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> ValuesIndices:
         return ValuesIndices(input.clone(), input.new_zeros((), dtype=_dtypes.int64))
     refuse_empty("mode", input, axis)
     length = input._array.shape[axis]
-    places = arange(length, device=input.device).reshape([-1 if d == axis else 1 for d in range(input.ndim)])
+    steps = arange(length, device=input.device).reshape([-1 if d == axis else 1 for d in range(input.ndim)])
 
-    def rank(ordered: Tensor) -> Tensor:
+    def rank(ordered: Tensor, places: Tensor) -> Tensor:
         before = ordered.narrow(axis, 0, length - 1)
-        starts = places.expand(ordered.shape).clone()
+        starts = steps.expand(ordered.shape).clone()
         later = starts.narrow(axis, 1, length - 1)
         later.masked_fill_(ordered.narrow(axis, 1, length - 1) == before, 0)
-        return (places - cummax(starts, axis).values).argmax(axis, keepdim=True)
+        return gather_op(places, (steps - cummax(starts, axis).values).argmax(axis, keepdim=True), axis=axis)
 
     return _ranked(input, axis, keepdim, rank)
 

@@ -134,6 +134,38 @@ def test_nll(reduction, device):
     same_as_torch(lambda t, F, x, y: F.nll_loss(x, y, reduction=reduction), uniform(3), np.array(1))
 
 
+@each_reduction
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("labels", [LABELS, np.array([0, 2, 1, 1])])
+def test_derivatives_of_nll(reduction, weighted, labels, device):
+    weight = lucid.tensor(WEIGHT, device=device) if weighted else None
+    check_derivatives(lambda x: F.nll_loss(x, lucid.tensor(labels, device=device), weight, reduction=reduction), device,
+                      uniform(4, 3))
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_nll_of_halves_infinities_and_no_rows(dtype, device):
+    rows = np.array([[-np.inf, 1, 2], [0.3, -np.inf, 0.1], [np.inf, 2, 3], [0.5, 0.7, np.nan]])
+    for labels, ignored in (([0, 2, -100, 1], -100), ([1, 0, -100, 0], -100), ([-100] * 4, -100), ([1, 2, 0, 1], 1)):
+        for reduction in ("mean", "none"):
+            def loss(t, F, x, y, w, ignored=ignored, reduction=reduction):
+                kind = getattr(t, dtype)
+                return F.nll_loss(x.to(kind), y, w.detach().to(kind), ignore_index=ignored, reduction=reduction).double()
+
+            same_as_torch(loss, rows, np.array(labels), WEIGHT, device=device)
+    assert np.isnan(F.nll_loss(lucid.zeros(0, 3, device=device), lucid.zeros(0, dtype=int, device=device)).item())
+
+
+def test_class_weights_have_no_gradient():
+    x, weight = leaf(uniform(4, 3)), leaf(WEIGHT)
+    for loss in (F.nll_loss, F.cross_entropy):
+        with pytest.raises(RuntimeError, match="is not differentiable with respect to argument 'weight'"):
+            loss(x, lucid.tensor([0, 2, 1, 1]), weight)
+        with lucid.no_grad():
+            loss(x, lucid.tensor([0, 2, 1, 1]), weight)
+
+
 def test_one_target_of_a_single_row_may_have_one_dimension():
     """PyTorch takes it in the forward pass, but fails in backward or with label smoothing."""
     x = leaf(uniform(3))

@@ -549,6 +549,17 @@ def cross_entropy(x: MetaArray, target: MetaArray, weight: MetaArray | None, *, 
 
 
 @_entry
+def nll_loss(x: MetaArray, target: MetaArray, weight: MetaArray | None, *, reduction: str, ignore_index: int | None) -> MetaArray:
+    return blank(target.shape if reduction == "none" else (), x.dtype)
+
+
+@_entry
+def nll_loss_grad(g: MetaArray, target: MetaArray, weight: MetaArray | None, *, shape: tuple[int, ...], **options: Any
+                  ) -> MetaArray:
+    return blank(shape, g.dtype)
+
+
+@_entry
 def ctc_loss(x: MetaArray, labels: MetaArray, inputs: MetaArray, lengths: MetaArray, *, with_grad: bool, out: Any = None,
              **options: Any) -> tuple[Any, ...]:
     return delivered((blank(x.shape[1:2], x.dtype), x.copy() if with_grad else None), out)
