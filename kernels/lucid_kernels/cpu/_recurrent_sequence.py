@@ -38,8 +38,10 @@ _PARTS = 2
 _MOST_VECTORS = 8
 # Numbers between the flags of two parts, which two threads write: two cache lines.
 _APART = 16
-# Looks at a flag, some 100 us, before a thread computes what another one has begun.
-_PATIENCE = 1 << 17
+# Looks at a flag before a thread computes what another one has begun, 4 us and more, and multiply-adds of the part for each
+# further one: some four times as long as the part takes. To pack a weight takes as long as a step of so many rows. With threads
+# of the user's own, more than processors, a longer wait took up to three times as long.
+_PATIENCE, _PATIENCE_WORK, _PACKED_ROWS = 1 << 14, 4, 16
 
 
 @jit
@@ -118,8 +120,9 @@ def _make_walk(mode: str, units: Any) -> Any:
                         release(finished, part * _APART, step + 1)
             if step == len(times):
                 return
+            rows = times[step - 1, 1] if step > 0 else _PACKED_ROWS
             for part in range(parts):
-                patience = _PATIENCE
+                patience = _PATIENCE + rows * each * gate_count * features // _PATIENCE_WORK
                 while acquire(finished, part * _APART) <= step:
                     patience -= 1
                     if patience == 0:
