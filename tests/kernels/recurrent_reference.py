@@ -4,13 +4,16 @@ from __future__ import annotations
 import numpy as np
 
 GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
-# (mode, features, batch_sizes, reverse, bias): one row and many, sequences that end, a row of one vector and more.
+# (mode, features, batch_sizes, reverse, bias): one row and many, sequences that end, a row of one vector and more, few steps (which
+# the CPU computes one by one) and many.
 CASES = [
     ("LSTM", 5, (3, 3, 3), False, False), ("LSTM", 33, (4, 2, 2, 1), True, False), ("LSTM", 1, (1,), False, True),
     ("LSTM", 70, (150, 97), False, False),
     ("GRU", 5, (3, 3), True, True), ("GRU", 33, (4, 2, 1), False, True), ("GRU", 70, (150, 97), False, False),
     ("RNN_TANH", 5, (3, 2), False, False), ("RNN_TANH", 70, (4, 4, 4), True, True),
     ("RNN_RELU", 5, (3, 3), False, True), ("RNN_RELU", 33, (4, 1), True, False),
+    ("LSTM", 33, (9, 8, 7, 6, 5, 4, 3, 2, 1), False, True), ("GRU", 33, (5, 5, 3, 2, 1), True, True),
+    ("GRU", 20, (1, 1, 1, 1), False, False), ("RNN_TANH", 17, (7, 5, 1, 1), False, True), ("RNN_RELU", 33, (3, 2, 2, 1), True, False),
 ]  # fmt: skip
 
 

@@ -103,7 +103,11 @@ def fill_planes(pixels, start, pitch, height, width, channels, window, period, t
     """`fill_copies` for one image, whose planes begin at `start` of flat `pixels`, `pitch` elements apart; they go to `target`
     and what follows it in each copy. Planes without a `height` are zeros.
     """
-    if window.sh == 1 and window.sw == 1 and window.out_width == width:
+    if height > 0 and width == window.out_width == window.kw == 1 and window.pw == 0 and window.sh > 1:
+        # A column is copied as the row that it is: pixel by pixel 3 taps with a stride of 2 took 1.4 times as long.
+        row = Window(1, period, 1, window.sh, 0, window.ph - top * window.sh, 1, window.dh, 1, rows)
+        _fill_rows(pixels, start, pitch, 1, height, channels, row, 1, 0, 1, step, copies, target)
+    elif window.sh == 1 and window.sw == 1 and window.out_width == width:
         _fill_planes(pixels, start, pitch, height, width, channels, window, period, top, rows, step, copies, target)
     else:
         _fill_rows(pixels, start, pitch, height, width, channels, window, period, top, rows, step, copies, target)

@@ -21,6 +21,7 @@ from ._packed_weight import packed_weight
 from ._pool2d_windows import expanded, max_2x2, max_2x2_planes
 from ._row_copies import Window, enough_work
 from .conv2d import Pair, conv2d, conv2d_grad_input, conv2d_grad_parameters, window_of
+from .threads import THREADS
 
 # Products of a result: with more the convolution takes much longer than its memory.
 _MOST_TAPS = 64
@@ -53,7 +54,7 @@ def _plan_by_image(x: Array, weight: Array, window: Window, groups: int) -> tupl
     few = groups == 1 and weight.shape[1] * window.kh * window.kw <= _MOST_TAPS and results <= _RESULTS_BYTES
     if not few or not enough_work(x, window, weight.shape[0]):
         return None
-    plan = _direct.plan_of(x.shape[0], x.shape[0], x.itemsize, weight.shape[1], window, weight.shape[0], 1, False)
+    plan = _direct.plan_of(x.shape[0], x.shape[0], x.itemsize, weight.shape[1], window, weight.shape[0], 1, False, THREADS.value)
     cut, _, _, _, splits = plan
     return plan if (cut.samples, cut.band, splits) == (1, window.out_height, 1) and weight.shape[1] <= cut.channels else None
 

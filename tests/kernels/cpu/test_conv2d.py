@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from lucid_kernels.cpu import _columns, _direct, _direct_grad_weight, _direct_transposed, _row_copies
 from lucid_kernels.cpu.conv2d import conv2d, conv2d_grad_input, conv2d_grad_parameters, conv2d_grad_weight
+from lucid_kernels.cpu.threads import THREADS
 
 # (input shape, weight shape, stride, padding, dilation, groups)
 CASES = {
@@ -97,6 +98,10 @@ STRIDED = {
         (((3, 9, 15, 14), (5, 9, 4, 4)), (2, 2), (1, 1), (1, 1)),
         (((2, 17, 1, 70), (3, 17, 1, 5)), (1, 3), (0, 2), (1, 1)),
         (((2, 5, 1, 9), (4, 5, 3, 5)), (4, 3), (1, 2), (1, 1)),
+        (((2, 5, 1, 37), (9, 5, 1, 5)), (1, 2), (0, 2), (1, 1)),
+        (((1, 4, 1, 170), (8, 4, 1, 9)), (1, 4), (0, 3), (1, 2)),
+        (((2, 4, 1, 40), (8, 4, 1, 4)), (1, 1), (0, 5), (1, 3)),
+        (((1, 3, 120, 1), (4, 3, 7, 1)), (3, 1), (2, 0), (1, 1)),
         (((1, 5, 11, 12), (3, 5, 5, 3)), (4, 2), (0, 1), (2, 4)),
         (((1, 4, 2, 3), (3, 4, 4, 5)), (3, 4), (2, 3), (1, 1)),
     ]
@@ -208,17 +213,14 @@ def test_direct_against_columns(case, monkeypatch):
             np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-4)
 
 
-def test_direct_does_not_depend_on_threads(always_direct):
-    numba = pytest.importorskip("numba")
-    case = SAME["same ((17, 5, 8, 8), (9, 5, 3, 3))"]
+@pytest.mark.parametrize("shape", [(17, 5, 8, 8), (1, 5, 8, 30), (3, 5, 20, 20)])
+def test_direct_does_not_depend_on_threads(shape, always_direct, monkeypatch):
+    case = (shape, (33, 5, 3, 3), (1, 1), (1, 1), (1, 1), 1)
     whole = check(case, np.float32, 1e-4)
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
-    try:
+    for threads in (1, 2, 3, 16):
+        monkeypatch.setattr(THREADS, "value", threads)
         for got, wanted in zip(check(case, np.float32, 1e-4), whole):
             np.testing.assert_array_equal(got, wanted)
-    finally:
-        numba.set_num_threads(before)
 
 
 @pytest.mark.parametrize("name", ["plain", "grouped", "depthwise multiplied", "pointwise"])
