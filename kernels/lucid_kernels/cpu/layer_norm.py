@@ -14,7 +14,7 @@ import numba
 import numpy as np
 
 from ._compile import jit, jit_parallel
-from ._layout import PARALLEL_FROM, Array, contiguous, deliver, outputs, result, upcast_half
+from ._layout import GRAIN, PARALLEL_BYTES, PARALLEL_FROM, Array, contiguous, deliver, outputs, result, upcast_half
 from ._norm_microkernels import (
     ROWS,
     SUM_BLOCK,
@@ -94,8 +94,9 @@ def _stream_normalize(x, weight, bias, eps, y, mean, rstd):
 @jit_parallel
 def _normalize_parallel(x, weight, bias, eps, y, mean, rstd, streaming):
     rows = x.shape[0]
-    for chunk in numba.prange(CHUNKS):
-        part = slice(chunk * rows // CHUNKS, (chunk + 1) * rows // CHUNKS)
+    count = min(CHUNKS, max(1, x.size // GRAIN))
+    for chunk in numba.prange(count):
+        part = slice(chunk * rows // count, (chunk + 1) * rows // count)
         if streaming:
             _stream_normalize(x[part], weight, bias, eps, y[part], mean[part], rstd[part])
         else:
@@ -217,7 +218,7 @@ def layer_norm(
             contiguous(x).reshape(rows, width), flat_parameter(weight, 1.0, width, x.dtype),
             flat_parameter(bias, 0.0, width, x.dtype), float(eps), y.reshape(rows, width), mean.reshape(rows), rstd.reshape(rows),
         )
-        if x.size < PARALLEL_FROM:
+        if 2 * x.nbytes < PARALLEL_BYTES:
             _normalize(*arguments)
         else:
             _normalize_parallel(*arguments, y is not out_y and streams_norm(2, y, width))
