@@ -147,7 +147,7 @@ def _is_one_operation(input: Tensor, state: State, weights: Weights) -> bool:
     if weights.weight_hr is not None or not _dtypes.is_floating(dtype):
         return False
     parts = (*state, weights.weight_ih, weights.weight_hh, weights.bias_ih, weights.bias_hh)
-    return all([part is None or part._array.dtype == dtype for part in parts])
+    return all(part is None or part._array.dtype == dtype for part in parts)
 
 
 def _run(mode: str, input: Tensor, state: State, weights: Weights, batch_sizes: tuple[int, ...], reverse: bool

@@ -15,7 +15,8 @@ from ._attention_tiles import LOG2_E, add_mask, dots_of_rows, exponentials, row_
 from ._compile import jit_parallel
 from ._reduction_microkernels import maximum_of
 
-# Numbers of keys and values that a thread reads at least, 8 us: 8 heads of 128x32 took 12.6 us on two threads, on one they take 4.6.
+# Numbers of keys and values that a thread reads at least, 8 us: 8 heads of 128x32 took 12.6 us on two threads, on one they take
+# 4.6.
 _LEAST = 1 << 17
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from ._compile import jit, jit_parallel
+from ._compile import jit, jit_exact, jit_parallel
 from ._layout import GRAIN, PARALLEL_BYTES, PARALLEL_FROM, Array, contiguous, deliver, outputs, result, upcast_half
 from ._norm_microkernels import (
     ROWS,
@@ -91,10 +91,16 @@ def _stream_normalize(x, weight, bias, eps, y, mean, rstd):
     fence()
 
 
+@jit_exact
+def norm_chunks(x):
+    """The number of chunks that threads normalise the rows of x (R, W) in."""
+    return min(CHUNKS, max(1, x.size // GRAIN))
+
+
 @jit_parallel
 def _normalize_parallel(x, weight, bias, eps, y, mean, rstd, streaming):
     rows = x.shape[0]
-    count = min(CHUNKS, max(1, x.size // GRAIN))
+    count = norm_chunks(x)
     for chunk in numba.prange(count):
         part = slice(chunk * rows // count, (chunk + 1) * rows // count)
         if streaming:
