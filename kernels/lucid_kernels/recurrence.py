@@ -49,11 +49,12 @@ def forward(
     cells = None if cell is None else side.empty((rows, features), dtype)
     kept = side.empty((rows, KEPT[mode] * features), dtype)
     for part, size in _times(batch_sizes, reverse):
-        product = side.matmul(hidden[:size], columns)
+        state, memory = (hidden, cell) if size == len(hidden) else (hidden[:size], None if cell is None else cell[:size])
+        product = side.matmul(state, columns)
         if bias is not None:
             product += bias
         side.step(mode, gates[part], product, kept[part], before[part], None if cells is None else cells[part], output[part],
-                  hidden[:size], None if cell is None else cell[:size])  # fmt: skip
+                  state, memory)  # fmt: skip
     return output, hidden, cell, kept, before, cells
 
 

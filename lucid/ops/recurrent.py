@@ -127,13 +127,27 @@ def run_direction(mode: str, input: Tensor, state: State, weights: Weights, batc
         if time == 0:
             raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
         input, batch_sizes = input.reshape(time * batch, input.shape[2]), [batch] * time
-    parts = [input, *state, weights.weight_ih, weights.weight_hh, weights.bias_ih, weights.bias_hh]
-    alike = {part.dtype for part in parts if part is not None}
-    if weights.weight_hr is None and len(alike) == 1 and _dtypes.is_floating(input.dtype):
+    if _is_one_operation(input, state, weights):
         output, state = _run(mode, input, state, weights, tuple(batch_sizes), reverse)
     else:
         output, state = _run_steps(STEPS[mode], weights.of_input(input), state, weights, batch_sizes, reverse)
     return (output if time is None else output.reshape(time, batch, output.shape[1])), state
+
+
+def run_step(mode: str, input: Tensor, state: State, weights: Weights) -> State:
+    """The state after `input` (batch, features). An Elman network has no gates that one operation would save."""
+    if mode in ("LSTM", "GRU") and _is_one_operation(input, state, weights):
+        return _run(mode, input, state, weights, input._array.shape[:1], False)[1]
+    return STEPS[mode](weights.of_input(input), state, weights)
+
+
+def _is_one_operation(input: Tensor, state: State, weights: Weights) -> bool:
+    """Whether `_recurrence` computes it: floating-point tensors of one dtype, and no projection."""
+    dtype = input._array.dtype
+    if weights.weight_hr is not None or not _dtypes.is_floating(dtype):
+        return False
+    parts = (*state, weights.weight_ih, weights.weight_hh, weights.bias_ih, weights.bias_hh)
+    return all(part is None or part._array.dtype == dtype for part in parts)
 
 
 def _run(mode: str, input: Tensor, state: State, weights: Weights, batch_sizes: tuple[int, ...], reverse: bool

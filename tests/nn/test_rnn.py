@@ -107,6 +107,32 @@ def test_cells(name: str, bias: bool, batch: tuple[int, ...], device: str) -> No
     same_as_torch(script, GENERATOR.normal(size=(*batch, 3)), *arrays, device=device)
 
 
+@pytest.mark.parametrize("name", ["LSTMCell", "GRUCell"])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("batch", [0, 3])
+def test_a_cell_is_one_step_of_its_layer(name: str, dtype: str, batch: int) -> None:
+    """Its values and gradients, and gradients of those."""
+    kind = getattr(lucid, dtype)
+    layer, cell = getattr(nn, name.removesuffix("Cell"))(3, 4, dtype=kind), getattr(nn, name)(3, 4, dtype=kind)
+    layer.load_state_dict({f"{key}_l0": value for key, value in cell.state_dict().items()})
+    arrays = [GENERATOR.normal(size=(batch, size)) for size in (3, 4, 4)]
+    found = []
+    for module in (layer, cell):
+        x, *parts = (lucid.tensor(array, dtype=kind, requires_grad=True) for array in arrays)
+        state: Any = tuple(parts) if name == "LSTMCell" else parts[0]
+        if module is layer:
+            _, after = layer(x[None], tuple(part[None] for part in state) if name == "LSTMCell" else state[None])
+            results = tuple(part[0] for part in after) if name == "LSTMCell" else (after[0],)
+        else:
+            results = flat([cell(x, state)])
+        total = lucid.stack([(result * result).sum() for result in results]).sum()
+        first = lucid.autograd.grad(total, [x, parts[0], *module.parameters()], create_graph=True)
+        second = lucid.autograd.grad(lucid.stack([(g * g).sum() for g in first]).sum(), [x, *module.parameters()])
+        found.append([tensor.detach().float().numpy() for tensor in (*results, *first, *second)])
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 def test_a_cell_with_relu(device: str) -> None:
     def script(library: Any, x: Any) -> Any:
         cell = library.nn.RNNCell(3, 4, nonlinearity="relu", dtype=library.float64)

@@ -26,7 +26,7 @@ from ._channel_microkernels import (
 from ._channel_numbers import MEAN, finish, finish_grad
 from ._channels import RUN, SUM_BYTES
 from ._compile import jit, jit_exact, jit_parallel
-from ._layout import PARALLEL_FROM
+from ._layout import GRAIN, PARALLEL_BYTES
 from ._reduction_microkernels import sum_of
 from ._streaming import fence
 
@@ -41,7 +41,9 @@ def at_once(x):
 @jit_exact
 def each_of(x):
     """How many channels of x (N, C, S) a thread takes at least: all of a small array, which is not worth a launch."""
-    return x.shape[1] if x.size < PARALLEL_FROM else at_once(x)
+    if 2 * x.size * x.itemsize < PARALLEL_BYTES:
+        return x.shape[1]
+    return max(at_once(x), x.shape[1] * GRAIN // x.size)
 
 
 @jit_exact

@@ -17,7 +17,8 @@ import numpy as np
 
 from ._address import address_of
 from ._compile import jit_exact, jit_inline, jit_parallel
-from ._layout import PARALLEL_FROM, chunk, chunks
+from ._kernel import InterleavedKernel
+from ._layout import PARALLEL_BYTES, PARALLEL_FROM, chunk, chunks
 from ._parallel import syntax_of
 from ._streaming import ask_for, block_for, fence, piece, stream_block, streams
 
@@ -69,6 +70,9 @@ class Chunked:
         self.serial: Callable[..., None] = loop
         self._function = getattr(loop, "py_func", loop)  # itself where Numba is disabled
         self._numbers = numbers
+        arrays = self._function.__code__.co_argcount - numbers
+        #: Bytes of the result from which on threads share it.
+        self.parallel_from = 4 * PARALLEL_FROM if isinstance(loop, InterleavedKernel) else PARALLEL_BYTES // arrays
 
     @functools.cached_property
     def _parameters(self) -> tuple[str, ...]:
@@ -129,7 +133,7 @@ class Chunked:
         *read, y = arguments[self._numbers :]
         overlapping = () if fresh else [array for array in read if np.may_share_memory(array, y)]
         if not overlapping:
-            if y.size < PARALLEL_FROM:
+            if y.nbytes < self.parallel_from:
                 self.serial(*arguments)
                 return
             # While arrays are only a little more than the cache, it still has most of them in the next call of a loop: silu and

@@ -164,8 +164,10 @@ def numbers_to_train(
 
 def inverse_deviation(variance: Array, eps: float) -> Array:
     """1 / sqrt(variance + eps) in float64."""
-    deviation: Array = 1.0 / np.sqrt(variance.astype(np.float64) + eps)
-    return deviation
+    deviation = variance.astype(np.float64)
+    deviation += eps
+    np.sqrt(deviation, out=deviation)
+    return np.reciprocal(deviation, out=deviation)
 
 
 def deliver_running(out: Array | None, updated: Array, old: Array | None) -> Array | None:

@@ -13,7 +13,7 @@ import numpy as np
 from . import _batch_norm_columns as columns
 from . import _batch_norm_rows as rows
 from . import batch_norm as plain
-from ._channel_numbers import BIAS, DBIAS, DWEIGHT, MEAN, NEW_MEAN, NEW_VAR, OLD_MEAN, OLD_VAR, RSTD, WEIGHT
+from ._channel_numbers import BIAS, DBIAS, DWEIGHT, MEAN, NEW_MEAN, NEW_VAR, RSTD, WEIGHT
 from ._layout import Array, deliver, outputs, result, upcast_half
 from ._streaming import streams
 from .batch_norm import (
@@ -78,10 +78,11 @@ def numbers_of_mode(
     eps: float
 ) -> Array:  # fmt: skip
     """The rows of `_channel_numbers` for x (N, C, *): `numbers_to_train`, or without `training` those to apply."""
-    numbers = numbers_to_train(x, weight, bias, running_mean, running_var)
-    if not training:
-        numbers[MEAN], numbers[RSTD] = numbers[OLD_MEAN], inverse_deviation(numbers[OLD_VAR], eps)
-        numbers[NEW_MEAN], numbers[NEW_VAR] = numbers[OLD_MEAN], numbers[OLD_VAR]
+    if training:
+        return numbers_to_train(x, weight, bias, running_mean, running_var)
+    assert running_mean is not None and running_var is not None
+    numbers = numbers_of(x, weight, bias, running_mean, inverse_deviation(running_var, eps))
+    numbers[NEW_MEAN], numbers[NEW_VAR] = running_mean, running_var
     return numbers
 
 

@@ -25,7 +25,7 @@ def _unary(loop: Chunked, x: Array, out: Array | None) -> Array:
         loop.replacing("x")(flat, flat)
         return x
     y = np.empty(x.shape, x.dtype) if out is None and x.nbytes < SMALLEST else result(out, x.shape, x.dtype)
-    if x.size < PARALLEL_FROM and y is not out:  # as `run` would, which small arrays need not ask
+    if y.nbytes < loop.parallel_from and y is not out:  # as `run` would, which small arrays need not ask
         loop.serial(x.ravel(), y.ravel())
     else:
         loop.run(x.ravel(), y.ravel(), fresh=y is not out)
@@ -35,7 +35,7 @@ def _unary(loop: Chunked, x: Array, out: Array | None) -> Array:
 def _binary(loop: Chunked, a: Array, b: Array, out: Array | None) -> Array:
     """Apply a loop over the flat arrays `(a, b, y)`."""
     y = np.empty(a.shape, a.dtype) if out is None and a.nbytes < SMALLEST else result(out, a.shape, a.dtype)
-    if a.size < PARALLEL_FROM and y is not out:
+    if y.nbytes < loop.parallel_from and y is not out:
         loop.serial(a.ravel(), b.ravel(), y.ravel())
     else:
         loop.run(a.ravel(), b.ravel(), y.ravel(), fresh=y is not out)

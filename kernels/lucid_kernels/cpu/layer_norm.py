@@ -13,8 +13,8 @@ from typing import Any
 import numba
 import numpy as np
 
-from ._compile import jit, jit_parallel
-from ._layout import PARALLEL_FROM, Array, contiguous, deliver, outputs, result, upcast_half
+from ._compile import jit, jit_exact, jit_parallel
+from ._layout import GRAIN, PARALLEL_BYTES, PARALLEL_FROM, Array, contiguous, deliver, outputs, result, upcast_half
 from ._norm_microkernels import (
     ROWS,
     SUM_BLOCK,
@@ -91,11 +91,18 @@ def _stream_normalize(x, weight, bias, eps, y, mean, rstd):
     fence()
 
 
+@jit_exact
+def norm_chunks(x):
+    """The number of chunks that threads normalise the rows of x (R, W) in."""
+    return min(CHUNKS, max(1, x.size // GRAIN))
+
+
 @jit_parallel
 def _normalize_parallel(x, weight, bias, eps, y, mean, rstd, streaming):
     rows = x.shape[0]
-    for chunk in numba.prange(CHUNKS):
-        part = slice(chunk * rows // CHUNKS, (chunk + 1) * rows // CHUNKS)
+    count = norm_chunks(x)
+    for chunk in numba.prange(count):
+        part = slice(chunk * rows // count, (chunk + 1) * rows // count)
         if streaming:
             _stream_normalize(x[part], weight, bias, eps, y[part], mean[part], rstd[part])
         else:
@@ -217,7 +224,7 @@ def layer_norm(
             contiguous(x).reshape(rows, width), flat_parameter(weight, 1.0, width, x.dtype),
             flat_parameter(bias, 0.0, width, x.dtype), float(eps), y.reshape(rows, width), mean.reshape(rows), rstd.reshape(rows),
         )
-        if x.size < PARALLEL_FROM:
+        if 2 * x.nbytes < PARALLEL_BYTES:
             _normalize(*arguments)
         else:
             _normalize_parallel(*arguments, y is not out_y and streams_norm(2, y, width))

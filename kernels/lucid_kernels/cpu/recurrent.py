@@ -192,13 +192,15 @@ _SIDE = Side(
 def _operand(matrix: Array, batch_sizes: Sequence[int]) -> Array | PackedColumns:
     """What the steps multiply by: packed once if that is worth it; a copy by rows for OpenBLAS, which else turns it each time.
 
-    One row, and a few with a large matrix (`_few_rows`), are multiplied with it as it lies: 0.4 to 0.9 of the time.
+    One row, and a few with a large matrix (`_few_rows`), are multiplied with it as it lies: 0.4 to 0.9 of the time. So is the
+    input of a single step, which would turn it once anyway.
     """
     rows, many = batch_sizes[0], len(batch_sizes) >= _LEAST_STEPS
     if many and suits(matrix, rows):
         return PackedColumns(matrix)
     few = rows < LEAST_ROWS if many else rows <= blas.FEW_ROWS
-    return matrix if rows == 1 or (few and rows * matrix.size >= blas.FEW_ROWS_FROM) else contiguous(matrix)
+    as_it_lies = rows == 1 or len(batch_sizes) == 1 or (few and rows * matrix.size >= blas.FEW_ROWS_FROM)
+    return matrix if as_it_lies else contiguous(matrix)
 
 
 def _delivered(results: Sequence[Array | None], out: Sequence[Array | None]) -> tuple[Array | None, ...]:

@@ -12,10 +12,10 @@ import numba
 import numpy as np
 
 from ._compile import jit, jit_parallel
-from ._layout import PARALLEL_FROM, Array, contiguous, deliver, outputs, result, upcast_half
+from ._layout import PARALLEL_BYTES, Array, contiguous, deliver, outputs, result, upcast_half
 from ._norm_microkernels import SUM_BLOCK, stream_normalized
 from ._streaming import fence
-from .layer_norm import CHUNKS, flat_parameter, gradients, streams_norm
+from .layer_norm import flat_parameter, gradients, norm_chunks, streams_norm
 
 
 @jit
@@ -58,8 +58,9 @@ def _stream_normalize(x, weight, eps, y, rstd):
 @jit_parallel
 def _normalize_parallel(x, weight, eps, y, rstd, streaming):
     rows = x.shape[0]
-    for chunk in numba.prange(CHUNKS):
-        part = slice(chunk * rows // CHUNKS, (chunk + 1) * rows // CHUNKS)
+    count = norm_chunks(x)
+    for chunk in numba.prange(count):
+        part = slice(chunk * rows // count, (chunk + 1) * rows // count)
         if streaming:
             _stream_normalize(x[part], weight, eps, y[part], rstd[part])
         else:
@@ -84,7 +85,7 @@ def rms_norm(
     else:
         arguments = (contiguous(x).reshape(rows, width), flat_parameter(weight, 1.0, width, x.dtype), float(eps),
                      y.reshape(rows, width), rstd.reshape(rows))
-        if x.size < PARALLEL_FROM:
+        if 2 * x.nbytes < PARALLEL_BYTES:
             _normalize(*arguments)
         else:
             _normalize_parallel(*arguments, y is not out_y and streams_norm(2, y, width))

@@ -147,10 +147,12 @@ class RNNBase(Module):
     def _run(self, sequence: Tensor, state: State, batch_sizes: list[int] | None) -> tuple[Tensor, State]:
         outputs: list[Tensor] = []
         last: list[State] = []
-        for number, (layer, suffix) in enumerate(self._runs()):
-            given = {name.removesuffix(suffix): getattr(self, name) for name in self._names(suffix)}
-            output, end = run_direction(self.mode, sequence, tuple(part[number] for part in state), Weights(**given), batch_sizes,
-                                        reverse=suffix.endswith("_reverse"))
+        starts = zip(*[part.unbind() for part in state], strict=True)
+        for (layer, suffix), start in zip(self._runs(), starts, strict=True):
+            weight_ih, weight_hh, *more = self._tensors(*self._names(suffix))
+            biases, projection = (more[:2], more[2:]) if self.bias else ([None, None], more)
+            weights = Weights(weight_ih, weight_hh, *biases, *projection)
+            output, end = run_direction(self.mode, sequence, start, weights, batch_sizes, reverse=suffix.endswith("_reverse"))
             last.append(end)
             outputs.append(output)
             if len(outputs) == self._directions:

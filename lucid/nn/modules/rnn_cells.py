@@ -5,7 +5,7 @@ import math
 from typing import Any
 
 from ...ops.creation import empty, zeros
-from ...ops.recurrent import STEPS, State, Weights
+from ...ops.recurrent import State, Weights, run_step
 from ...tensor import Tensor
 from .. import init
 from ..parameter import Parameter
@@ -70,7 +70,7 @@ class RNNCellBase(Module):
         if not batched:
             input, parts = input.unsqueeze(0), tuple(part.unsqueeze(0) for part in parts)
         weights = Weights(self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
-        after = STEPS[self._mode](weights.of_input(input), parts, weights)
+        after = run_step(self._mode, input, parts, weights)
         return after if batched else tuple(part.squeeze(0) for part in after)
 
 

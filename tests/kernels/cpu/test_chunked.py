@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lucid_kernels.cpu import _chunked, _streaming
+from lucid_kernels.cpu import _streaming
 from lucid_kernels.cpu._chunked import Chunked
-from lucid_kernels.cpu._compile import jit_exact
-from lucid_kernels.cpu._layout import GRAIN
+from lucid_kernels.cpu._compile import jit_exact, jit_interleaved
+from lucid_kernels.cpu._layout import GRAIN, PARALLEL_BYTES, PARALLEL_FROM
 from lucid_kernels.cpu._microkernels import VECTOR_BYTES
 from numba.core.caching import NullCache
 
@@ -79,6 +79,20 @@ def test_in_place_in_registers() -> None:
     assert len(re.findall(rf"vfmadd\w+ps\s.*{register}|vmulps\s.*{register}", kernel.inspect_asm(kernel.signatures[0]))) >= 4
 
 
+def test_one_thread_for_small_arrays() -> None:
+    """Up to half of an L2 cache where little is computed; earlier a thread is no help even where much is."""
+    used: list[str] = []
+    light, heavy = Chunked(_sum_of_squares.serial), Chunked(jit_interleaved(_sum_of_squares._function))
+    for loop in (light, heavy):
+        loop.serial = lambda *arrays: used.append("serial")
+        loop.parallel = lambda *arrays: used.append("parallel")
+    for loop, size in ((light, PARALLEL_BYTES // 12), (heavy, PARALLEL_FROM)):
+        for count in (size, size + 1):
+            x = np.empty(count - (loop is heavy), np.float32)
+            loop.run(x, x, np.empty_like(x), fresh=True)
+    assert used == ["serial", "parallel"] * 2
+
+
 def test_which_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     """A new, aligned, large result is streamed."""
     used: list[str] = []
@@ -87,7 +101,7 @@ def test_which_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     loop.streaming = lambda *arrays: used.append("streaming")
     x, y = np.empty(GRAIN, np.float32), aligned(GRAIN, np.float32)
     loop.replacing = lambda *names: lambda *arrays: used.append(f"in the place of {names}")
-    monkeypatch.setattr(_chunked, "PARALLEL_FROM", 1000)
+    loop.parallel_from = 1000
     monkeypatch.setattr(_streaming, "_X86", True)
     monkeypatch.setattr(_streaming, "_streamed_from", lambda: 3 * x.nbytes * 4 // 5)
     loop.run(x, x, y, fresh=True)
