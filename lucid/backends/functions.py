@@ -239,9 +239,9 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
         if len(index) == 1 and hasattr(index[0], "dtype") and index[0].dtype.kind != "b":
             return x.take(index[0], axis=0)  # rows: a third of the time of x[index]
         *lead, last = index
-        whole = lead and x.flags.c_contiguous and builtins.all(item.__class__ is slice and item == slice(None) for item in lead)
-        if whole and hasattr(last, "dtype") and last.dtype.kind != "b":
-            return x.take(last, axis=len(lead))  # columns: a sixth
+        whole = lead and builtins.all(item.__class__ is slice and item == slice(None) for item in lead)
+        if whole and hasattr(last, "dtype") and last.dtype.kind != "b":  # columns: a sixth; of a view it would copy all first
+            return x.take(last, axis=len(lead)) if x.flags.c_contiguous else xp.ascontiguousarray(x[index])
         return x[index]
 
     @entry
