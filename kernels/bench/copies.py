@@ -25,7 +25,7 @@ PERMUTED = {
 
 
 def cases(side: Side) -> Iterator[Case]:
-    """Contiguous copies, a copy of a contiguous array, and two arrays joined along the channels."""
+    """Contiguous copies, a copy of a contiguous array, arrays joined, and padded ones."""
     for label, (shape, axes) in list(PERMUTED.items())[:1] if side.quick else PERMUTED.items():
         values = normal(*shape)
         yield _case(side, f"{label} contiguous", values, _permuted(axes), _permuted_in_numpy(axes))
@@ -34,6 +34,13 @@ def cases(side: Side) -> Iterator[Case]:
         yield _case(side, "clone 32x32x56x56", images, lambda library, x: x.clone(), np.copy)
         yield _case(side, "cat 2 of 32x32x56x56", images, lambda library, x: library.lib.cat([x, x], 1),
                     lambda x: np.concatenate([x, x], 1))
+        rows = normal(64, 16384)
+        yield _case(side, "cat 64 of 16384", rows, lambda library, x: library.lib.cat(list(x)), lambda x: np.concatenate(list(x)))
+        planes = normal(16, 16, 64, 64)
+        for mode, name in {"constant": "constant", "reflect": "reflect", "circular": "wrap"}.items():
+            yield _case(side, f"pad 2 {mode} 16x16x64x64", planes,
+                        lambda library, x, mode=mode: library.F.pad(x, (2, 2, 2, 2), mode=mode),
+                        lambda x, name=name: np.pad(x, ((0, 0), (0, 0), (2, 2), (2, 2)), name))
 
 
 def _permuted(axes: tuple[int, ...]) -> Callable[[Library, Any], Any]:

@@ -22,7 +22,7 @@ Kernel = Callable[..., Any]
 LARGE = 1 << 17  # bytes; Numba is imported with the first copy of as many
 _LARGE_JOIN = 1 << 21  # bytes of the result: NumPy's copies of whole rows are as fast up to there
 
-# Parts of so few bytes, each in runs of so many, are copied by NumPy: a kernel for each takes twice as long on one thread.
+# Parts in runs of so few and so many bytes are copied by one kernel, or by NumPy: a kernel for each takes twice as long.
 _LARGE_PART, _LONG_RUN = 1 << 20, 1 << 10
 
 
@@ -100,7 +100,10 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
     def stack(*arrays: Array, axis: int) -> Any:
         if sum(array.nbytes for array in arrays) < _LARGE_JOIN:
             return plain_stack(*arrays, axis=axis)
-        expanded = [np.expand_dims(array, axis) for array in arrays]
+        if not 0 <= axis <= arrays[0].ndim:
+            return plain_stack(*arrays, axis=axis)
+        place = (*(slice(None),) * axis, None)
+        expanded = [array[place] for array in arrays]  # a tenth of the time of `expand_dims`
         return _joined(expanded, axis) if _alike(expanded, axis) else plain_stack(*arrays, axis=axis)
 
     return {"copy": copy, "broadcast_to": broadcast_to, "fill": fill, "flip": flip, "empty": new_array, "full": full,
@@ -138,6 +141,8 @@ def _alike(arrays: Sequence[Array], axis: int) -> bool:
     """Whether the arrays have one dtype, one shape but for `axis`, and row-major order: NumPy keeps another one."""
     first = arrays[0]
     for array in arrays:
+        if array.shape == first.shape and array.dtype is first.dtype and array.flags.c_contiguous:
+            continue
         shape = array.shape[:axis] + first.shape[axis : axis + 1] + array.shape[axis + 1 :]
         steps = [step for step, length in zip(array.strides, array.shape) if length != 1]
         if array.dtype != first.dtype or shape != first.shape or steps != sorted(steps, reverse=True):
@@ -153,6 +158,9 @@ def _joined(arrays: Sequence[Array], axis: int) -> Array:
     length = sum(array.shape[axis] for array in arrays)
     result: Array = empty((*first.shape[:axis], length, *first.shape[axis + 1 :]), first.dtype)
     runs = [math.prod(array.shape[axis:]) * array.itemsize for array in arrays]
+    if min(runs) >= _LONG_RUN and max(runs) < _LARGE_PART and all(array.flags.c_contiguous for array in arrays):
+        strided_copy.join(arrays, axis, result)
+        return result
     if min(runs) >= _LONG_RUN and max(array.nbytes for array in arrays) < _LARGE_PART:
         return np.concatenate(arrays, axis=axis, out=result)
     start = 0

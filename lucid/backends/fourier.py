@@ -6,12 +6,13 @@ complex64 stay single precision.
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from lucid_kernels.cpu import threads
+
+from .threads import share
 
 Array = Any
 Kernel = Callable[..., Any]
@@ -34,30 +35,6 @@ def _parts(shape: tuple[int, ...], axes: Axes) -> list[tuple[slice, ...]]:
 def _in_steps(x: Array, axes: Axes) -> bool:
     """Whether the transform of all dimensions of a NumPy array is that of the last, then that of the others: parts to share."""
     return len(axes) == x.ndim > 1 and x.size >= _SHARED and isinstance(x, np.ndarray)
-
-
-def _share(compute: Callable[[tuple[slice, ...]], None], parts: list[tuple[slice, ...]]) -> None:
-    """Call `compute` for each part, all but the first in a thread of Python's own.
-
-    NumPy lets other threads run while it transforms. These end with the call: a process that has several threads when it forks
-    would get a child that computes on one.
-    """
-    failures: list[BaseException] = []
-
-    def guarded(part: tuple[slice, ...]) -> None:
-        try:
-            compute(part)
-        except BaseException as error:
-            failures.append(error)
-
-    started = [threading.Thread(target=guarded, args=(part,)) for part in parts[1:]]
-    for thread in started:
-        thread.start()
-    guarded(parts[0])
-    for thread in started:
-        thread.join()
-    if failures:
-        raise failures[0]
 
 
 def table(xp: Any, new: Kernel | None = None) -> dict[str, Kernel]:
@@ -85,7 +62,7 @@ def table(xp: Any, new: Kernel | None = None) -> dict[str, Kernel]:
                     numbers = target.view(np.float32)  # a product with a complex number takes 4 times as long
                     numbers *= np.float32(math.prod(lengths))
 
-        _share(compute, _parts(x.shape, axes))
+        share(compute, _parts(x.shape, axes))
         return y
 
     def fft_c2c(x: Array, *, axes: Axes, norm: str, forward: bool) -> Array:

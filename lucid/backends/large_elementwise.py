@@ -13,6 +13,7 @@ import numpy as np
 from lucid_kernels.cpu import _pool
 
 from .lazy import LARGE
+from .threads import get_num_threads, share
 
 Array = Any
 Kernel = Callable[..., Any]
@@ -22,6 +23,9 @@ _CHOICES = {"maximum": LARGE, "minimum": LARGE, "sqrt": LARGE, "fmod": LARGE, "h
             "neg": 1 << 19, "abs": 1 << 19}
 _POOLED = ("ceil cos cosh exp2 expm1 floor log log10 log1p log2 sin sinh square tan trunc arctan arcsin arccos arcsinh arccosh "
            "arctanh").split()
+# Of integers, and of float64, these take more than a nanosecond for each element: from so many on threads share them.
+_SLOW, _SLOW_DOUBLE = "floor_divide remainder fmod gcd lcm power".split(), "sin cos".split()
+_SHARED = 1 << 18
 _NEW_PAGES = 32 << 20  # bytes; malloc keeps less than that
 
 
@@ -44,6 +48,32 @@ def _by_kernel(name: str, function: Kernel, least: int) -> Kernel:
     return kernel
 
 
+def _shared(function: Kernel, kinds: str) -> Kernel:
+    """`function` of arrays of one dtype, of the `kinds`, and one shape, and numbers: flat parts of them on all threads."""
+    def kernel(*operands: Any, out: Array | None = None) -> Any:
+        like: Any = operands[0] if isinstance(operands[0], np.ndarray) else operands[1]
+        if like.size < _SHARED or out is not None or like.dtype.char not in kinds or get_num_threads() == 1:
+            return function(*operands, out=out)
+        for operand in operands:
+            if isinstance(operand, np.ndarray):
+                if operand.dtype != like.dtype or operand.shape != like.shape or not operand.flags.c_contiguous:
+                    return function(*operands)
+            elif operand.__class__ is not int and not (operand.__class__ is float and like.dtype.kind == "f"):
+                return function(*operands)  # of another dtype than the arrays
+        result: Array = _pool.empty(like.shape, like.dtype)
+        count, y = get_num_threads(), result.ravel()
+        flat = [operand.ravel() if isinstance(operand, np.ndarray) else operand for operand in operands]
+
+        def compute(part: slice) -> None:
+            with np.errstate(all="ignore"):  # each thread has its own
+                function(*[x[part] if isinstance(x, np.ndarray) else x for x in flat], out=y[part])
+
+        share(compute, [slice(y.size * n // count, y.size * (n + 1) // count) for n in range(count)])
+        return result
+
+    return kernel
+
+
 def _pooled(function: Kernel) -> Kernel:
     """`function` of one array, with its large results in the memory of the pool."""
     def kernel(x: Array, *, out: Array | None = None) -> Any:
@@ -56,12 +86,16 @@ def _pooled(function: Kernel) -> Kernel:
 
 def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
     """Entries in the place of `plain` ones."""
-    entries = {name: _by_kernel(name, plain[name], least) for name, least in _CHOICES.items()}
+    plain = plain | {name: _shared(plain[name], "bBhHiIlLqQ") for name in _SLOW}
+    plain |= {name: _shared(plain[name], "d") for name in _SLOW_DOUBLE}
+    entries = {name: plain[name] for name in _SLOW}
+    entries |= {name: _by_kernel(name, plain[name], least) for name, least in _CHOICES.items()}
     entries |= {name: _pooled(plain[name]) for name in _POOLED}
     plain_clip, plain_reciprocal = plain["clip"], plain["reciprocal"]
 
     def clip(x: Array, low: Array | None, high: Array | None, *, out: Array | None = None) -> Array:
-        if x.size < LARGE or out is not None or hasattr(low, "ndim") or hasattr(high, "ndim"):
+        bounds = [bound for bound in (low, high) if bound is not None]
+        if x.size < LARGE or out is not None or any(getattr(bound, "shape", x.shape) != x.shape for bound in bounds):
             return plain_clip(x, low, high, out=out)
         steps = {"maximum": low, "minimum": high}
         names = tuple([name for name, bound in steps.items() if bound is not None])

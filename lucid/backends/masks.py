@@ -91,7 +91,7 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
         return (rest, *reversed(found))
 
     def getitem(x: Array, *, index: tuple[Any, ...]) -> Array:
-        if len(index) != 1 or index[0].__class__ is not np.ndarray:  # views, which come often
+        if not index or index[-1].__class__ is not np.ndarray:  # views, which come often
             return x[index]
         if not _large_mask(index):
             return plain_getitem(x, index=index)

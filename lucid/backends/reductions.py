@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from lucid_kernels.cpu import blas
 
-from .functions import HALVES
+from .functions import HALVES, wide
 from .lazy import LARGE
 
 Array = Any
@@ -90,12 +90,16 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
             if (dtype or x.dtype) in HALVES:
                 return plain_sum(x, axis=axis, keepdims=keepdims, dtype=dtype, out=out)
             return _add_up(x, axis=axis, keepdims=keepdims, dtype=dtype, out=out)
+        if x.dtype in HALVES and out is None and (dtype is None or dtype == x.dtype):
+            return sum(wide(x), axis=axis, keepdims=keepdims).astype(x.dtype)  # rounded once
         total = _total(x, axis) if out is None and (dtype is None or dtype == x.dtype) else None
         if total is None:
             return plain_sum(x, axis=axis, keepdims=keepdims, dtype=dtype, out=out)
         return _shaped(total, x, axis, keepdims)
 
     def mean(x: Array, *, axis: Any, keepdims: bool) -> Array:
+        if x.size >= LARGE and x.dtype in HALVES:
+            return mean(wide(x), axis=axis, keepdims=keepdims).astype(x.dtype)
         total = _total(x, axis) if x.size >= LARGE else None
         if total is None:
             return plain_mean(x, axis=axis, keepdims=keepdims)

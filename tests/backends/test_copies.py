@@ -31,6 +31,10 @@ CALLS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "concatenate, first": lambda table: table["concatenate"](X[:3], X, axis=0),
     "concatenate, dtypes": lambda table: table["concatenate"](X, X.astype(np.float64), axis=2),
     "concatenate, transposed": lambda table: table["concatenate"](X.T, X.T, axis=2),
+    "concatenate, many": lambda table: table["concatenate"](*[X[:, :n] for n in range(1, 30)], axis=1),
+    "concatenate, many contiguous": lambda table: table["concatenate"](*[X[n] for n in range(40)], X[0, :7], axis=0),
+    "concatenate, many in rows": lambda table: table["concatenate"](*[X[:40, n : n + 9].copy() for n in range(9)], X[:40], axis=1),
+    "stack, many": lambda table: table["stack"](*[X[n] for n in range(40)], axis=1),
     "stack": lambda table: table["stack"](X, X[::-1], X, axis=2),
     "stack, last": lambda table: table["stack"](X, X, axis=3),
 }

@@ -102,3 +102,14 @@ def test_errors_are_those_of_numpy() -> None:
         TABLE["index_put"](x, np.ones((100, 70), "f4"), index=(np.full(100, 90),), accumulate=True)
     with pytest.raises(ValueError, match="broadcast|shape"):
         TABLE["index_put"](x, np.ones((99, 70), "f4"), index=(np.zeros(100, int),), accumulate=True)
+
+
+@pytest.mark.parametrize("axis", [1, 2])
+def test_indices_behind_whole_dimensions(axis: int) -> None:
+    x = np.arange(5 * 60 * 70, dtype=np.float32).reshape(5, 60, 70)
+    index = (*(slice(None),) * axis, np.array([[3, -1], [0, 4]]))
+    for array in (x, x[::2], x.transpose(2, 1, 0)):
+        found = TABLE["getitem"](array, index=index)
+        np.testing.assert_array_equal(found, array[index])
+    with pytest.raises(IndexError):
+        TABLE["getitem"](x, index=(slice(None), np.array([60])))

@@ -129,3 +129,63 @@ def test_next_numbers(dtype: str, integer: str) -> None:
         wanted = np.nextafter(x, y)
     check(lucid.nextafter(lucid.tensor(x), lucid.tensor(y)), wanted)
     check(lucid.angle(lucid.tensor(x)), np.where(np.isnan(x), x, np.where(x < 0, x.dtype.type(math.pi), x.dtype.type(0))))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "int64", "float64"])
+def test_slow_functions_that_threads_share(dtype: str) -> None:
+    generator = np.random.default_rng(1)
+    a, b = generator.integers(0, 100, 600_000).astype(dtype), generator.integers(1, 7, 600_000).astype(dtype)
+    if dtype[0] != "u":
+        a, b = a - a.dtype.type(50), b - b.dtype.type(8)
+    if dtype == "float64":
+        a[:5] = [np.nan, np.inf, -np.inf, -0.0, 0.0]
+        with np.errstate(all="ignore"):
+            check(lucid.from_numpy(a).cos(), np.cos(a))
+        return
+    for name in ("floor_divide", "remainder", "fmod", "gcd", "lcm"):
+        ufunc = getattr(np, name)
+        with np.errstate(all="ignore"):
+            check(getattr(lucid, name)(lucid.from_numpy(a), lucid.from_numpy(b)), ufunc(a, b))
+            if name not in ("gcd", "lcm"):
+                check(getattr(lucid, name)(lucid.from_numpy(a), 3), ufunc(a, np.asarray(3, dtype)))
+
+
+def test_failures_in_a_shared_function_are_raised() -> None:
+    with pytest.raises(ZeroDivisionError):
+        backends.threads.share(lambda part: 1 // part, [1, 2, 0])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_arithmetic_of_halves_is_rounded_once(name: str, dtype: str) -> None:
+    function, ufunc = FUNCTIONS[name]
+    a, b = (lucid.from_numpy(np.ascontiguousarray(x)).to(getattr(lucid, dtype)) for x in (WHOLE * 9, WHOLE[::-1] * 300))
+    with np.errstate(all="ignore"):
+        wanted = lucid.from_numpy(ufunc(a.float().numpy(), b.float().numpy())).to(a.dtype)
+        number = function(a[:1, :64], 1.7).float()
+    check(function(a, b).float(), wanted.float().numpy())
+    check(function(a, 1.7)[:1, :64].float(), number.numpy())  # as of few elements
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_sums_of_halves_are_rounded_once(dtype: str) -> None:
+    x = lucid.from_numpy(np.random.default_rng(2).standard_normal((400, 300))).to(getattr(lucid, dtype))
+    for function in (lucid.sum, lucid.mean):
+        for dim in (None, 0, 1):
+            wanted = function(x.double(), dim).to(x.dtype)
+            assert function(x, dim).dtype == x.dtype
+            check(function(x, dim).float(), wanted.float().numpy())
+
+
+def test_clamp_between_tensors() -> None:
+    low, high = np.flipud(WHOLE), np.fliplr(WHOLE)
+    x, a, b = (lucid.from_numpy(np.ascontiguousarray(array)) for array in (WHOLE, low, high))
+    check(x.clamp(a, b), np.minimum(np.maximum(WHOLE, low), high), signs=False)
+    check(x.clamp(a), np.maximum(WHOLE, low), signs=False)
+    check(x.clamp(max=b), np.minimum(WHOLE, high), signs=False)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64"])
+def test_sign_of_integers(dtype: str) -> None:
+    values = np.arange(-100, 100).astype(dtype)
+    check(lucid.sign(lucid.from_numpy(values)), np.sign(values))

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import lucid
-from lucid.backends import fourier
 from tests.ops.derivatives import check_derivatives
 
 RANDOM = np.random.default_rng(0)
@@ -120,8 +119,6 @@ def test_large_transforms_that_threads_share(name: str) -> None:
         found = getattr(lucid.fft, name)(lucid.tensor(x))
         expected = getattr(np.fft, name)(x.astype(np.float64))
         np.testing.assert_allclose(found.numpy(), expected, rtol=1e-4, atol=1e-5 * np.abs(expected).max())
-    with pytest.raises(TypeError):  # an error of another thread is raised
-        fourier._share(lambda part: None if part == (slice(None),) else len(1), [(slice(None),), (slice(1),)])  # type: ignore
 
 
 def test_no_dimension(device: str) -> None:

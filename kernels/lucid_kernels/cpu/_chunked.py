@@ -79,9 +79,10 @@ class Chunked:
         names: tuple[str, ...] = self._function.__code__.co_varnames[: self._function.__code__.co_argcount]
         return names
 
-    def _kernel(self, kind: str, loop: Any, streamed: bool = False) -> Callable[..., None]:
+    def _kernel(self, kind: str, loop: Any, streamed: bool = False, repeated: Sequence[str] = ()) -> Callable[..., None]:
         function = self._function
-        *cut, result = self._parameters[self._numbers :]
+        *read, result = self._parameters[self._numbers :]
+        cut = [name for name in read if name not in repeated]
         name = f"{function.__name__}_{kind}"
         scope = {"__name__": function.__module__, "loop": loop}
         if streamed:
@@ -98,6 +99,15 @@ class Chunked:
     def streaming(self) -> Callable[..., None]:
         """The loop in blocks; the result is aligned as a vector, and overlaps with no argument."""
         return self._kernel("streaming", self.serial, streamed=True)
+
+    @functools.cache  # noqa: B019 - loops live as long as their module
+    def repeating(self, *repeated: str, streamed: bool) -> Callable[..., None]:
+        """The loop in chunks or blocks, each of which gets the arguments of the parameters `repeated` from their beginning.
+
+        Those are chunks of one number. Written out, the gradient of a sum would be written to memory and read from there.
+        """
+        kind = "_".join(("repeating", "streaming" if streamed else "parallel", *repeated))
+        return self._kernel(kind, self.serial, streamed, repeated)
 
     @functools.cache  # noqa: B019 - loops live as long as their module
     def replacing(self, *replaced: str) -> Callable[..., None]:
@@ -129,7 +139,10 @@ class Chunked:
             self.streaming(*[one[0] for one in ones[: self._numbers]], *ones[self._numbers :])
 
     def run(self, *arguments: Any, fresh: bool) -> None:
-        """Apply the loop, on all threads if that pays. `fresh`: the result is a new array."""
+        """Apply the loop, on all threads if that pays. `fresh`: the result is a new array.
+
+        An argument that is shorter than the result, a chunk, is one number for all elements.
+        """
         *read, y = arguments[self._numbers :]
         overlapping = () if fresh else [array for array in read if np.may_share_memory(array, y)]
         if not overlapping:
@@ -138,8 +151,12 @@ class Chunked:
                 return
             # While arrays are only a little more than the cache, it still has most of them in the next call of a loop: silu and
             # relu of 16 MiB in a cache of 32 take 0.8 of the time with normal stores.
-            moved = (len(read) + 1) * y.nbytes * 4 // 5
-            (self.streaming if fresh and streams(moved, y) else self.parallel)(*arguments)
+            streamed = fresh and streams((sum(array.nbytes for array in read) + y.nbytes) * 4 // 5, y)
+            repeated = [name for name, array in zip(self._parameters[self._numbers :], read, strict=False) if array.size < y.size]
+            if repeated:
+                self.repeating(*repeated, streamed=streamed)(*arguments)
+            else:
+                (self.streaming if streamed else self.parallel)(*arguments)
         elif all(address_of(array) == address_of(y) for array in overlapping):
             self.in_place(*arguments)
         else:

@@ -131,18 +131,18 @@ def _run_upcast(
     halves = [array.dtype for array in arrays if array is not None and array.dtype in HALVES]
     if not halves:
         return function(*arrays, out=out, **attributes)
-    wide = [_widened(a) if a is not None and a.dtype in HALVES else a for a in arrays]
+    wide = [widened(a) if a is not None and a.dtype in HALVES else a for a in arrays]
     computed = function(*wide, **attributes)
     if not isinstance(computed, tuple):
-        return _round_to(computed, halves[0], out)
+        return round_to(computed, halves[0], out)
     if results is None:
         dtypes: list[Any] = [halves[0]] * len(computed)
     else:
         dtypes = [None if index is None else getattr(arrays[index], "dtype", halves[0]) for index in results]
-    return tuple(map(_round_to, computed, dtypes, outputs(out, len(computed))))
+    return tuple(map(round_to, computed, dtypes, outputs(out, len(computed))))
 
 
-def _round_to(computed: Array | None, dtype: Any, out: Array | None) -> Array | None:
+def round_to(computed: Array | None, dtype: Any, out: Array | None) -> Array | None:
     """Round to `dtype` (as it is where `dtype` is None), into `out` where that is given; None stays None."""
     if computed is None:
         return None
@@ -154,7 +154,7 @@ def _round_to(computed: Array | None, dtype: Any, out: Array | None) -> Array | 
     return deliver(out, computed if dtype is None else computed.astype(dtype, copy=False))
 
 
-def _widened(array: Array) -> Array:
+def widened(array: Array) -> Array:
     """Half-precision numbers as float32."""
     if array.size >= _CONVERTED_FROM:
         from . import half_precision

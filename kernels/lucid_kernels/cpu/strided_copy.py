@@ -5,6 +5,9 @@ one without gaps in the target and the one without gaps in the source are transp
 """
 from __future__ import annotations
 
+import itertools
+import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numba
@@ -130,6 +133,11 @@ def _counted(some: list[Dimension]) -> Array:
     return np.array(some, np.int64).reshape(-1, 3).T.copy()
 
 
+def _streams_rows(shortest: int, *places: int) -> bool:
+    """Whether rows of `shortest` bytes at least, which begin at sums of `places`, are streamed."""
+    return shortest >= (_LONG_RAGGED_ROW if any(place % _LINE for place in places) else _LONG_ROW)
+
+
 def _copy_whole_rows(source: int, target: int, given: list[Dimension], count: int, stream: bool) -> None:
     """Copy rows of `count` bytes between the addresses of two arrays; long ones in pieces, so that threads share them."""
     rest = count % _CHUNK
@@ -141,8 +149,7 @@ def _copy_whole_rows(source: int, target: int, given: list[Dimension], count: in
     *others, rows = given or [Dimension(1, count, count)]
     piece = min(rows.length, max(1, _CHUNK // count))
     each = max(1, _CHUNK // (piece * count))
-    whole = not any(place % _LINE for place in (target, count, *(dimension.target for dimension in given)))
-    stream = stream and count >= (_LONG_ROW if whole else _LONG_RAGGED_ROW)
+    stream = stream and _streams_rows(count, target, count, *(dimension.target for dimension in given))
     _copy_rows(source, target, _counted(others), rows, count, piece, each, stream)
 
 
@@ -178,6 +185,37 @@ def copy_into(target: Array, source: Array) -> None:
     _copy_transposed(
         _KINDS[size], *addresses, _counted(outer), last, dense, piece, width, tile, ahead, each, stream
     )  # fmt: skip
+
+
+@jit_parallel
+def _copy_parts(parts, target, pitch, rows, piece, each, stream):
+    """Copy the rows of some arrays, each without gaps, into rows of a target: of each array its address, the bytes of its rows
+    and where they begin in those of the target. Units are `piece` rows of an array, of which a thread takes `each` at least.
+    """
+    pieces = (rows + piece - 1) // piece
+    total = pieces * parts.shape[0]
+    for task in numba.prange((total + each - 1) // each):
+        for work in range(task * each, min(total, (task + 1) * each)):
+            address, count, place = parts[work // pieces]
+            first = work % pieces * piece
+            end = target + first * pitch + place
+            copy_bytes(address + first * count, count, end, pitch, min(piece, rows - first), count, stream)
+        if stream:
+            fence()
+
+
+def join(arrays: Sequence[Array], axis: int, target: Array) -> None:
+    """The arrays one after the other along `axis` of `target`: contiguous ones of one dtype, in one launch for all of them."""
+    rows = math.prod(target.shape[:axis])
+    counts = [array.nbytes // rows for array in arrays]
+    places = itertools.accumulate(counts, initial=0)
+    parts = np.array([(address_of(array), count, place) for array, count, place in zip(arrays, counts, places)], np.int64)
+    pitch = target.nbytes // rows
+    piece = min(rows, max(1, _CHUNK // max(counts)))
+    each = max(1, _CHUNK * len(arrays) // (piece * pitch))
+    start = address_of(target)
+    stream = streams(2 * target.nbytes) and _streams_rows(min(counts), start, pitch, *counts)
+    _copy_parts(parts, start, pitch, rows, piece, each, stream)
 
 
 def copy(source: Array) -> Array:

@@ -41,6 +41,14 @@ def test_all_elements(size: int, dtype: Any) -> None:
     assert z[size] == -1
 
 
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize("size", [GRAIN + 1, 3 * GRAIN + 100])
+def test_a_number_for_all_elements(size: int, streamed: bool) -> None:
+    chunk, x, y = np.full(GRAIN, 3, np.float32), np.arange(size, dtype=np.float32), aligned(size, np.float32)
+    _sum_of_squares.repeating("c", streamed=streamed)(chunk, x, y)
+    np.testing.assert_array_equal(y, 9 + x)
+
+
 def test_streamed_from_registers() -> None:
     if not _streaming._X86:
         pytest.skip("written for x86")

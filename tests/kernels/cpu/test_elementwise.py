@@ -2,6 +2,7 @@
 
 import math
 import re
+from typing import Any
 
 import ml_dtypes
 import numba
@@ -227,3 +228,19 @@ def test_tanh_of_float64():
     special = np.array([0.0, -0.0, 1e-310, np.inf, -np.inf, 1e308, np.nan])
     np.testing.assert_array_equal(elementwise.tanh(special), [0, 0, 1e-310, 1, -1, 1, np.nan])
     assert np.signbit(elementwise.tanh(special)[1])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+@pytest.mark.parametrize("name", ["relu_grad", "silu_grad", "mul"])
+def test_an_expanded_number_is_read_as_one(name: str, dtype: Any) -> None:
+    x = np.random.default_rng(0).standard_normal((300, 400)).astype(dtype)
+    number = np.broadcast_to(np.asarray(1.5, dtype), x.shape)
+    function = getattr(elementwise, name)
+    np.testing.assert_array_equal(function(number, x), function(number.copy(), x))
+    np.testing.assert_array_equal(function(number, x, out=np.empty_like(x)), function(number.copy(), x))
+
+
+def test_transposed_arrays() -> None:
+    x = np.random.default_rng(0).standard_normal((300, 400), dtype=np.float32)
+    np.testing.assert_array_equal(elementwise.tanh(x.T), elementwise.tanh(x).T)
+    np.testing.assert_array_equal(elementwise.add(x.T, x.T[::-1]), x.T + x.T[::-1])
