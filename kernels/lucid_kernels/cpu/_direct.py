@@ -18,8 +18,8 @@ from ._aligned import aligned_empty, whole_vectors
 from ._compile import jit, jit_parallel
 from ._images import Images, among_alike, fill_images, meets, planes_of
 from ._layout import Array
-from ._microkernels import ROWS, VECTOR_BYTES, VECTORS, multiply_block, multiply_narrow
-from ._packed_weight import first_row, packed_weight, turned_weight
+from ._microkernels import ROWS, RUN_SUMS, RUN_TAPS, VECTOR_BYTES, VECTORS, dot_run, multiply_block, multiply_narrow
+from ._packed_weight import Weight, first_row, turned_weight, weight_to_read
 from ._row_copies import (
     Window,
     copies_of,
@@ -30,6 +30,7 @@ from ._row_copies import (
     tap_starts,
     thinned,
 )
+from .threads import THREADS
 
 # Products that a sum in registers should have at most: the pixels of a block, 128 bytes for each, stay in the L1 cache then.
 _STEPS = 192
@@ -55,6 +56,9 @@ ALIKE_BLOCKS = 2
 _COPIED = 20
 
 
+# The most positions behind the last whole block for which dot products take less than a vector of them, which is as long as 5/12
+# of a block: one image of 512 channels of 7x7 takes 0.8 of the time.
+_FEW = 8
 # Bytes of the positions that are computed at once.
 _BLOCK_BYTES = VECTORS * VECTOR_BYTES
 
@@ -84,14 +88,15 @@ def suits_forward(x: Array, window: Window, groups: int, out_channels: int) -> b
 
 
 @jit
-def convolve_band(x, images, window, cut, n, samples, top, bottom, rows, step, taps, weight, bias, first_block, last_block,
-                  group, groups, out_channels, copies, y):
+def convolve_band(x, images, window, cut, n, samples, top, bottom, rows, step, taps, weight, first_block, last_block, group,
+                  groups, out_channels, copies, y):
     """Output rows top..bottom of some images, blocks first_block..last_block of the `out_channels` output channels of a group.
 
-    weight is (blocks, K, ROWS), bias (blocks, ROWS), x and y are flat (`Images`); `copies` is room for the copies.
+    x and y are flat (`Images`); `copies` is room for the copies.
     """
-    each, slices = window.kh * window.kw, images.sources.shape[1]
-    channels = weight.shape[1] // (slices * each)
+    each, slices, depth = window.kh * window.kw, images.sources.shape[1], weight.depth
+    channels = depth // (slices * each)
+    row_step, tap_step = (depth, 1) if weight.lies else (1, ROWS)
     plane = images.target_pitch
     lanes = VECTOR_BYTES // x.itemsize
     block = VECTORS * lanes
@@ -99,12 +104,15 @@ def convolve_band(x, images, window, cut, n, samples, top, bottom, rows, step, t
     total = samples * count
     padded = (total + block - 1) // block * block
     place = group * out_channels * plane + top * window.out_width
+    few = total % block if weight.lies and total > block and total % block <= _FEW else 0
     # Whole blocks are added up in y; planes a multiple of 4 KiB apart would compete for the same lines of the cache.
-    whole = total % block == 0 and out_channels % ROWS == 0 and plane * x.itemsize % 4096 != 0
+    whole = (total - few) % block == 0 and out_channels % ROWS == 0 and plane * x.itemsize % 4096 != 0
     direct = samples == 1 and total >= block and out_channels >= ROWS and (slices * channels <= cut.channels or whole)
     # Others are kept here until they have seen all channels.
     sums = copies[:0] if direct else np.empty((last_block - first_block) * ROWS * padded, x.dtype)
     target, start, pitch = (y, images.targets[n] + place, plane) if direct else (sums, -first_block * ROWS * padded, padded)
+    last_pixels = np.empty(few * min(channels, cut.channels) * each, x.dtype)
+    last_rows, last_sums = np.arange(RUN_TAPS) % ROWS * depth, np.empty(RUN_SUMS, x.dtype)
     added = False
     for s in range(slices):
         if not meets(images, n, samples, s) and (added or s < slices - 1):
@@ -114,19 +122,26 @@ def convolve_band(x, images, window, cut, n, samples, top, bottom, rows, step, t
             fill_images(x, images, n, samples, s, group * channels + first, last - first, window, cut.period, top, rows, step,
                         copies)
             tap = taps[: (last - first) * each]
+            _gather(copies, tap, total - few, few, last_pixels)
             for some in range(first_block, last_block, cut.blocks):
                 # The pixels of a block of positions stay in the L1 cache while the weights of these outputs stream by from L2.
                 for position in range(0, total, block):
                     narrow = total - position <= lanes
                     # The last block computes some sums again.
-                    j = min(position, total - (lanes if narrow else block)) if direct else position
+                    j = min(position, total - (lanes if narrow else block)) if direct and few == 0 else position
                     for b in range(some, min(last_block, some + cut.blocks)):
-                        row = first_row(b, out_channels) if direct else b * ROWS
-                        part = weight[b, (s * channels + first) * each : (s * channels + last) * each]
-                        if narrow:
-                            multiply_narrow(copies, j, tap, part, bias[b], target, start + row * pitch + j, pitch, added)
+                        row = first_row(b, out_channels)
+                        line = group * out_channels + row if weight.lies else (group * weight.blocks + b) * ROWS
+                        part = weight.taps[line * depth + (s * channels + first) * each * tap_step :]
+                        bias = weight.bias[line : line + ROWS]
+                        goal = start + (row if direct else b * ROWS) * pitch + j
+                        if few > 0 and position + few == total:
+                            _multiply_last(last_pixels, tap.shape[0], few, part, last_rows, bias, target, goal, pitch, added,
+                                           last_sums)
+                        elif narrow:
+                            multiply_narrow(copies, j, tap, part, row_step, tap_step, bias, target, goal, pitch, added)
                         else:
-                            multiply_block(copies, j, tap, part, bias[b], target, start + row * pitch + j, pitch, added)
+                            multiply_block(copies, j, tap, part, row_step, tap_step, bias, target, goal, pitch, added)
             added = True
     if not direct:
         for i in range(samples):
@@ -134,6 +149,28 @@ def convolve_band(x, images, window, cut, n, samples, top, bottom, rows, step, t
                 there = images.targets[n + i] + place + first_row(b, out_channels) * plane
                 _deliver(sums, (b - first_block) * ROWS * padded + i * count, padded, y, there, plane, min(ROWS, out_channels),
                          count)
+
+
+@jit
+def _gather(copies, taps, first, count, pixels):
+    """What the taps meet at `count` positions from `first` on: pixels (count, taps), flat."""
+    for position in range(count):
+        line = pixels[position * taps.shape[0] : (position + 1) * taps.shape[0]]
+        for k in range(taps.shape[0]):
+            line[k] = copies[taps[k] + first + position]
+
+
+@jit
+def _multiply_last(pixels, depth, count, weight, rows, bias, out, start, pitch, accumulate, sums):
+    """`multiply_block` for `count` positions, by dot products of their pixels (count, depth) with the rows of a weight that lies,
+    which start at `rows`. `sums` is room for them: a new array takes as long as the products.
+    """
+    for position in range(count):
+        sums[:] = 0
+        dot_run(pixels, position * depth, rows[:1], weight, 0, rows, 1, 0, 0, depth, sums)
+        for r in range(ROWS):
+            there = start + r * pitch + position
+            out[there] = sums[r] + (out[there] if accumulate else bias[r])
 
 
 @jit
@@ -147,21 +184,19 @@ def _deliver(sums, first, pitch, y, start, plane, rows, count):
 
 
 @jit_parallel
-def _convolve_bands(x, images, window, cut, rows, step, taps, weight, bias, splits, groups, out_channels, y):
+def _convolve_bands(x, images, window, cut, rows, step, taps, weight, splits, groups, out_channels, y):
     height, samples = window.out_height, images.targets.shape[0]
     bands = (height + cut.band - 1) // cut.band
-    blocks = weight.shape[0] // groups
     for task in numba.prange((samples + cut.images - 1) // cut.images * bands * groups * splits):
         split, group, place = task % splits, task // splits % groups, task // (splits * groups)
         first, top = place // bands * cut.images, place % bands * cut.band
         block = VECTORS * (VECTOR_BYTES // x.itemsize)
-        channels = weight.shape[1] // (window.kh * window.kw * images.sources.shape[1])
+        channels = weight.depth // (window.kh * window.kw * images.sources.shape[1])
         copies = aligned_empty(min(channels, cut.channels) * window.kw * cut.period * step + block, x)
         copies[copies.shape[0] - block :] = 0  # the last block reads on for up to a block of positions
-        some, added = weight[group * blocks : (group + 1) * blocks], bias[group * blocks : (group + 1) * blocks]
         for n in range(first, min(samples, first + cut.images), cut.samples):
             convolve_band(x, images, window, cut, n, min(cut.samples, samples - n), top, min(height, top + cut.band), rows, step,
-                          taps, some, added, split * blocks // splits, (split + 1) * blocks // splits, group, groups,
+                          taps, weight, split * weight.blocks // splits, (split + 1) * weight.blocks // splits, group, groups,
                           out_channels, copies, y)
 
 
@@ -199,17 +234,29 @@ def _cost(samples: int, together: int, positions: int, out_channels: int, block:
     """Products for each pixel of a copy, with `together` images at a time: those of whole vectors, and what copying takes."""
     count, lanes = together * positions, block // VECTORS
     products = out_channels * -(-count // lanes) * lanes / count
-    return products + _COPIED * _splits(-(-samples // together), out_channels)
+    return products + _COPIED * splits_of(-(-samples // together), out_channels)
 
 
-def _splits(tasks: int, out_channels: int) -> int:
-    """The parts of the outputs for each of `tasks`: each copies the pixels again."""
+def splits_of(tasks: int, out_channels: int) -> int:
+    """The parts of the outputs for each of `tasks` with which a few threads have enough to do, for what changes results, which
+    do not depend on the number of threads.
+    """
     return min(-(-out_channels // ROWS), -(-_TASKS // (2 * tasks)))
+
+
+def _parts(tasks: int, out_channels: int, threads: int) -> int:
+    """The parts of the outputs for each of `tasks`: each copies the pixels again, so no more than it takes for a multiple of the
+    threads, or half of _TASKS for each of them: on two threads one image with strides of 2 takes 0.92 to 1.0 of the time with
+    two parts that it takes with four.
+    """
+    most = min(-(-out_channels // ROWS), -(-_TASKS * threads // (2 * tasks)))
+    return next((parts for parts in range(1, most) if tasks * parts % threads == 0), most)
 
 
 @functools.lru_cache(maxsize=256)
 def plan_of(
-    samples: int, alike: int, itemsize: int, channels: int, window: Window, out_channels: int, groups: int, turned: bool
+    samples: int, alike: int, itemsize: int, channels: int, window: Window, out_channels: int, groups: int, turned: bool,
+    threads: int,
 ) -> tuple[_Cut, int, int, Array, int]:
     """The cut, the rows of copies of a band, what they are apart, where the taps start and the parts of the outputs.
 
@@ -219,7 +266,7 @@ def plan_of(
     rows = cut.band + extra_rows(window, cut.period)
     step = whole_vectors(cut.samples * rows * window.out_width, itemsize)
     tasks = -(-samples // cut.images) * -(-window.out_height // cut.band) * groups
-    splits = _splits(tasks, out_channels)
+    splits = _parts(tasks, out_channels, threads)
     taps = tap_starts(cut.channels, window, cut.period, step)
     if turned:
         taps = np.ascontiguousarray(taps.reshape(cut.channels, -1)[:, ::-1]).reshape(-1)
@@ -246,19 +293,16 @@ def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array, gro
         plain = window[2:6] == (1, 1, 0, 0) and x.shape[2:] == y.shape[2:]  # parts of an input gradient may have another size
         _pointwise.convolve(x if plain else thinned(x, window), weight, bias, y)
         return
-    convolve_images(x, planes_of(x.shape, y.shape), *packed_weight(weight, bias, groups), window, y, groups, False)
+    read = weight_to_read(weight, bias, groups, len(x) * positions)
+    convolve_images(x, planes_of(x.shape, y.shape), read, window, y, groups, False)
 
 
-def convolve_images(x: Array, images: Images, packed: Array, packed_bias: Array, window: Window, y: Array, groups: int,
-                    turned: bool) -> None:
-    """Fill y (N, O, ...) from the `images` of x (N, C, ...), and a packed weight; `turned` where its taps go from the last to the
-    first.
-    """
+def convolve_images(x: Array, images: Images, weight: Weight, window: Window, y: Array, groups: int, turned: bool) -> None:
+    """Fill y (N, O, ...) from the `images` of x (N, C, ...); `turned` where the weight's taps go from the last to the first."""
     channels, out_channels = x.shape[1] // groups, y.shape[1] // groups
     cut, rows, step, taps, splits = plan_of(len(images.targets), images.alike, x.itemsize, channels, window,
-                                             out_channels, groups, turned)
-    _convolve_bands(x.reshape(-1), images, window, cut, rows, step, taps, packed, packed_bias, splits, groups, out_channels,
-                    y.reshape(-1))
+                                             out_channels, groups, turned, THREADS.value)
+    _convolve_bands(x.reshape(-1), images, window, cut, rows, step, taps, weight, splits, groups, out_channels, y.reshape(-1))
 
 
 # ---- input gradient ------------------------------------------------------------------------------------------------
@@ -282,4 +326,4 @@ def grad_images(g: Array, images: Images, weight: Array, window: Window, dx: Arr
     """
     kh, kw, _, _, ph, pw, dh, dw, _, _ = window
     turned = Window(kh, kw, 1, 1, (kh - 1) * dh - ph, (kw - 1) * dw - pw, dh, dw, *dx.shape[-2:])
-    convolve_images(g, images, *turned_weight(weight, groups), turned, dx, groups, True)
+    convolve_images(g, images, turned_weight(weight, groups), turned, dx, groups, True)
