@@ -18,7 +18,17 @@ from ._aligned import aligned_empty, whole_vectors
 from ._compile import jit, jit_parallel
 from ._images import Images, among_alike, fill_images, meets, planes_of
 from ._layout import Array
-from ._microkernels import ROWS, RUN_SUMS, RUN_TAPS, VECTOR_BYTES, VECTORS, dot_run, multiply_block, multiply_narrow
+from ._microkernels import (
+    DOT_POSITIONS,
+    ROWS,
+    RUN_SUMS,
+    RUN_TAPS,
+    VECTOR_BYTES,
+    VECTORS,
+    dot_run,
+    multiply_block,
+    multiply_narrow,
+)
 from ._packed_weight import Weight, first_row, turned_weight, weight_to_read
 from ._row_copies import (
     Window,
@@ -56,9 +66,6 @@ ALIKE_BLOCKS = 2
 _COPIED = 20
 
 
-# The most positions behind the last whole block for which dot products take less than a vector of them, which is as long as 5/12
-# of a block: one image of 512 channels of 7x7 takes 0.8 of the time.
-_FEW = 8
 # Bytes of the positions that are computed at once.
 _BLOCK_BYTES = VECTORS * VECTOR_BYTES
 
@@ -104,7 +111,7 @@ def convolve_band(x, images, window, cut, n, samples, top, bottom, rows, step, t
     total = samples * count
     padded = (total + block - 1) // block * block
     place = group * out_channels * plane + top * window.out_width
-    few = total % block if weight.lies and total > block and total % block <= _FEW else 0
+    few = total % block if weight.lies and total > block and total % block <= DOT_POSITIONS else 0
     # Whole blocks are added up in y; planes a multiple of 4 KiB apart would compete for the same lines of the cache.
     whole = (total - few) % block == 0 and out_channels % ROWS == 0 and plane * x.itemsize % 4096 != 0
     direct = samples == 1 and total >= block and out_channels >= ROWS and (slices * channels <= cut.channels or whole)
@@ -289,7 +296,7 @@ def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array, gro
     """Fill y (N, O, OH, OW) from x (N, C, H, W), weight (O, C / G, KH, KW), of any strides, and bias (O,)."""
     out_channels = weight.shape[0] // groups
     positions = window.out_height * window.out_width
-    if groups == window.kh == window.kw == 1 and _pointwise.suits(positions, out_channels, x.itemsize):
+    if groups == window.kh == window.kw == 1 and _pointwise.suits(len(x), positions, out_channels, x.itemsize):
         plain = window[2:6] == (1, 1, 0, 0) and x.shape[2:] == y.shape[2:]  # parts of an input gradient may have another size
         _pointwise.convolve(x if plain else thinned(x, window), weight, bias, y)
         return

@@ -18,7 +18,7 @@ from ._pool import empty
 
 # The most positions of all images for which it is not packed: 0.65 of the time for 49 positions of 512 channels, 0.8 to 0.95 for
 # 196 and 784, 0.92 for 512, and 1.0 to 1.05 for several thousand.
-_MOST_POSITIONS = 1024
+MOST_POSITIONS = 1024
 # Blocks of an input gradient's weight that are packed at a time: of each output some cache lines in a row.
 _TURNED = 4
 
@@ -83,7 +83,7 @@ def packed_weight(weight: Array, bias: Array, groups: int) -> Weight:
 def weight_to_read(weight: Array, bias: Array, groups: int, positions: int) -> Weight:
     """The weight (O, C / G, KH, KW), of any strides, and the bias (O,) for so many positions of all images."""
     outputs = weight.shape[0] // groups
-    if positions > _MOST_POSITIONS or outputs < ROWS:
+    if positions > MOST_POSITIONS or outputs < ROWS:
         return packed_weight(weight, bias, groups)
     taps = contiguous(weight).reshape(-1)
     return Weight(taps, bias, -(-outputs // ROWS), taps.size // weight.shape[0], True)
