@@ -205,18 +205,21 @@ def _at(builder: ir.IRBuilder, pointer: Any, *offsets: Any) -> Any:
 
 def _make_multiply(row_count: int, vector_count: int) -> Any:
     @_intrinsic
-    def multiply(typing, columns, start, taps, weight, row_step, tap_step, bias, out, out_start, pitch, accumulate):
+    def multiply(typing, columns, start, taps, weight, first, row_step, tap_step, bias, first_bias, out, out_start, pitch,
+                 accumulate):
         """`row_count` rows of `out`, `pitch` elements apart from `out_start` on, each of `vector_count` vectors:
 
-        out[r, j] = bias[r] + sum over k of weight[k * tap_step + r * row_step] * columns[start + taps[k] + j], or with
-        `accumulate` the sum added to what is there; nothing is checked.
+        out[r, j] = bias[first_bias + r] + sum over k of columns[start + taps[k] + j] * weight[first + k * tap_step +
+        r * row_step], or with `accumulate` the sum added to what is there; nothing is checked.
         """
         integer = types.int64
-        signature = types.void(columns, integer, taps, weight, integer, integer, bias, out, integer, integer, types.boolean)
+        signature = types.void(columns, integer, taps, weight, integer, integer, integer, bias, integer, out, integer, integer,
+                               types.boolean)
 
         def emit(context, builder, signature, arguments):
-            columns, taps, weight, bias, out = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 2, 3, 6, 7))
-            start, row_step, tap_step, out_start, pitch, accumulate = (arguments[i] for i in (1, 4, 5, 8, 9, 10))
+            columns, taps, weight, bias, out = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 2, 3, 7, 9))
+            start, first, row_step, tap_step, first_bias = (arguments[i] for i in (1, 4, 5, 6, 8))
+            out_start, pitch, accumulate = arguments[10:]
             lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
             vectors = _Vectors(builder, columns.type.pointee, lanes)
             totals = [[cgutils.alloca_once(builder, vectors.type) for _ in range(vector_count)] for _ in range(row_count)]
@@ -226,11 +229,11 @@ def _make_multiply(row_count: int, vector_count: int) -> Any:
                 for v in range(vector_count):
                     vectors.prefetch(_at(builder, target, v * lanes))
             for r, row in enumerate(totals):
-                first = vectors.splat(builder.load(_at(builder, bias, r)))
-                first = builder.select(accumulate, vectors.zero, first)
+                added = vectors.splat(builder.load(_at(builder, bias, first_bias, r)))
+                added = builder.select(accumulate, vectors.zero, added)
                 for total in row:
-                    builder.store(first, total)
-            rows = [_at(builder, weight, builder.mul(row_step, ir.Constant(_INT, r))) for r in range(row_count)]
+                    builder.store(added, total)
+            rows = [_at(builder, weight, first, builder.mul(row_step, ir.Constant(_INT, r))) for r in range(row_count)]
             count = context.make_array(signature.args[2])(context, builder, arguments[2]).nitems
             with cgutils.for_range(builder, count) as loop:
                 source = _at(builder, columns, start, builder.load(_at(builder, taps, loop.index)))

@@ -39,8 +39,8 @@ _SIDE_BY_SIDE = 3
 
 @jit
 def run_of(index: int, runs: int, positions: int, width: int) -> tuple[int, int]:
-    """The first position of a run, and the one after its last: tasks, none of which writes what another one adds to. Two panels at
-    least, if there are several, so that the last panel overlaps only its own.
+    """The first position of a run, and the one after its last: tasks, none of which writes what another one adds to. Two panels
+    at least, if there are several, so that the last panel overlaps only its own.
     """
     panels = (positions + width - 1) // width
     return index * panels // runs * width, min(positions, (index + 1) * panels // runs * width)
@@ -59,8 +59,8 @@ def _shares(images: int, panels: int, out_channels: int, threads: int) -> tuple[
 
 
 @jit_parallel
-def _convolve(x: Any, channels: int, positions: int, weight: Any, bias: Any, block: int, runs: int, parts: int, y: Any
-              ) -> None:
+def _convolve(x: Any, channels: int, positions: int, weight: Any, bias: Any, block: int, runs: int, parts: int,
+              y: Any) -> None:
     """Flat y (N, O, P) from flat x (N, C, P), weight (O, C), and bias (O, panel width), or empty; `parts` tasks share O."""
     item, out_channels = x.itemsize, y.size * channels // x.size
     width, lanes = COLUMN_PANEL_BYTES // item, VECTOR_BYTES // item

@@ -29,13 +29,13 @@ from lucid_kernels.cpu._microkernels import (
 
 
 @numba.njit
-def multiply(columns, start, taps, weight, row_step, tap_step, bias, out, out_start, pitch, accumulate):
-    multiply_block(columns, start, taps, weight, row_step, tap_step, bias, out, out_start, pitch, accumulate)
+def multiply(columns, start, taps, weight, first, row_step, tap_step, bias, first_bias, out, out_start, pitch, accumulate):
+    multiply_block(columns, start, taps, weight, first, row_step, tap_step, bias, first_bias, out, out_start, pitch, accumulate)
 
 
 @numba.njit
-def multiply_by_few(columns, start, taps, weight, row_step, tap_step, bias, out, out_start, pitch, accumulate):
-    multiply_few(columns, start, taps, weight, row_step, tap_step, bias, out, out_start, pitch, accumulate)
+def multiply_by_few(columns, start, taps, weight, first, row_step, tap_step, bias, first_bias, out, out_start, pitch, accumulate):
+    multiply_few(columns, start, taps, weight, first, row_step, tap_step, bias, first_bias, out, out_start, pitch, accumulate)
 
 
 @numba.njit
@@ -78,7 +78,8 @@ def call_multiply(function: Any, dtype: Any, accumulate: bool = False, lies: boo
     steps = (6, 1) if lies else (1, rows)
     if lies:
         weight = np.pad(weight.T, ((0, 0), (0, 2)))
-    function(columns, 3, taps, np.ascontiguousarray(weight), *steps, bias, out, 5, 100, accumulate)
+    weight, bias = np.append(rng.normal(size=2), weight).astype(dtype), np.append(rng.normal(size=1), bias).astype(dtype)
+    function(columns, 3, taps, weight, 2, *steps, bias, 1, out, 5, 100, accumulate)
     return out, expected
 
 
