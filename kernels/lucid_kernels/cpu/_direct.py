@@ -103,7 +103,7 @@ def convolve_band(x, images, window, cut, n, samples, top, bottom, rows, step, t
     """
     each, slices, depth = window.kh * window.kw, images.sources.shape[1], weight.depth
     channels = depth // (slices * each)
-    row_step, tap_step = (depth, 1) if weight.lies else (1, ROWS)
+    tap_step = 1 if weight.lies else ROWS
     plane = images.target_pitch
     lanes = VECTOR_BYTES // x.itemsize
     block = VECTORS * lanes
@@ -118,8 +118,6 @@ def convolve_band(x, images, window, cut, n, samples, top, bottom, rows, step, t
     # Others are kept here until they have seen all channels.
     sums = copies[:0] if direct else np.empty((last_block - first_block) * ROWS * padded, x.dtype)
     target, start, pitch = (y, images.targets[n] + place, plane) if direct else (sums, -first_block * ROWS * padded, padded)
-    last_pixels = np.empty(few * min(channels, cut.channels) * each, x.dtype)
-    last_rows, last_sums = np.arange(RUN_TAPS) % ROWS * depth, np.empty(RUN_SUMS, x.dtype)
     added = False
     for s in range(slices):
         if not meets(images, n, samples, s) and (added or s < slices - 1):
@@ -129,7 +127,6 @@ def convolve_band(x, images, window, cut, n, samples, top, bottom, rows, step, t
             fill_images(x, images, n, samples, s, group * channels + first, last - first, window, cut.period, top, rows, step,
                         copies)
             tap = taps[: (last - first) * each]
-            _gather(copies, tap, total - few, few, last_pixels)
             for some in range(first_block, last_block, cut.blocks):
                 # The pixels of a block of positions stay in the L1 cache while the weights of these outputs stream by from L2.
                 for position in range(0, total - few, block):
@@ -141,22 +138,23 @@ def convolve_band(x, images, window, cut, n, samples, top, bottom, rows, step, t
                         line = group * out_channels + row if weight.lies else (group * weight.blocks + b) * ROWS
                         part = line * depth + (s * channels + first) * each * tap_step
                         goal = start + (row if direct else b * ROWS) * pitch + j
-                        if narrow:
-                            multiply_narrow(copies, j, tap, weight.taps, part, row_step, tap_step, weight.bias, line, target,
-                                            goal, pitch, added)
+                        # Steps that are not constants take up to 1.08 times as long.
+                        if narrow and weight.lies:
+                            multiply_narrow(copies, j, tap, weight.taps, part, depth, 1, weight.bias, line, target, goal, pitch,
+                                            added)
+                        elif narrow:
+                            multiply_narrow(copies, j, tap, weight.taps, part, 1, ROWS, weight.bias, line, target, goal, pitch,
+                                            added)
                         elif weight.lies:
                             multiply_block(copies, j, tap, weight.taps, part, depth, 1, weight.bias, line, target, goal, pitch,
                                            added)
-                        else:  # steps that are not constants take up to 1.05 times as long
+                        else:
                             multiply_block(copies, j, tap, weight.taps, part, 1, ROWS, weight.bias, line, target, goal, pitch,
                                            added)
-                # Within the loop above this made convolutions of 3 channels take up to twice as long.
-                for b in range(some, min(last_block, some + cut.blocks) if few > 0 else some):
-                    row = first_row(b, out_channels)
-                    line = group * out_channels + row
-                    _multiply_last(last_pixels, tap.shape[0], few, weight.taps, line * depth + (s * channels + first) * each,
-                                   last_rows, weight.bias, line, target,
-                                   start + (row if direct else b * ROWS) * pitch + total - few, pitch, added, last_sums)
+                if few > 0:  # for each block in the loop above it made convolutions of 3 channels take up to twice as long
+                    _multiply_last(copies, total - few, few, tap, weight, (s * channels + first) * each, some,
+                                   min(last_block, some + cut.blocks), group, out_channels, direct, target,
+                                   start + total - few, pitch, added)
             added = True
     if not direct:
         for i in range(samples):
@@ -167,25 +165,26 @@ def convolve_band(x, images, window, cut, n, samples, top, bottom, rows, step, t
 
 
 @jit
-def _gather(copies, taps, first, count, pixels):
-    """What the taps meet at `count` positions from `first` on: pixels (count, taps), flat."""
-    for position in range(count):
-        line = pixels[position * taps.shape[0] : (position + 1) * taps.shape[0]]
-        for k in range(taps.shape[0]):
-            line[k] = copies[taps[k] + first + position]
-
-
-@jit
-def _multiply_last(pixels, depth, count, weight, first, rows, bias, first_bias, out, start, pitch, accumulate, sums):
-    """`multiply_block` for `count` positions, by dot products of their pixels (count, depth) with the rows of a weight that lies,
-    which start at first + rows. `sums` is room for them: a new array takes as long as the products.
+def _multiply_last(copies, position, count, taps, weight, first, first_block, last_block, group, out_channels, direct, out,
+                   start, pitch, accumulate):
+    """`multiply_block` for `count` positions of some blocks, by dot products of what the taps meet there with the rows of a
+    weight that lies, from step `first` on.
     """
-    for position in range(count):
-        sums[:] = 0
-        dot_run(pixels, position * depth, rows, weight, first, rows, 1, 0, 0, depth, sums)
-        for r in range(ROWS):
-            there = start + r * pitch + position
-            out[there] = sums[r] + (out[there] if accumulate else bias[first_bias + r])
+    depth = taps.shape[0]
+    pixels, sums = np.empty(count * depth, copies.dtype), np.empty(RUN_SUMS, copies.dtype)
+    rows = np.arange(RUN_TAPS) % ROWS * weight.depth
+    for p in range(count):
+        for k in range(depth):
+            pixels[p * depth + k] = copies[taps[k] + position + p]
+    for b in range(first_block, last_block):
+        row = first_row(b, out_channels)
+        line, target = group * out_channels + row, start + (row if direct else b * ROWS) * pitch
+        for p in range(count):
+            sums[:] = 0
+            dot_run(pixels, p * depth, rows, weight.taps, line * weight.depth + first, rows, 1, 0, 0, depth, sums)
+            for r in range(ROWS):
+                there = target + r * pitch + p
+                out[there] = sums[r] + (out[there] if accumulate else weight.bias[line + r])
 
 
 @jit
@@ -268,10 +267,10 @@ def splits_of(tasks: int, out_channels: int) -> int:
 
 def _parts(tasks: int, out_channels: int, threads: int) -> int:
     """The parts of the outputs for each of `tasks`: each copies the pixels again, so no more than it takes for a multiple of the
-    threads, or half of _TASKS for each of them: on two threads one image with strides of 2 takes 0.92 to 1.0 of the time with
-    two parts that it takes with four.
+    threads, or a quarter of _TASKS for each of them: on two threads one image with strides of 2 takes 0.92 to 1.0 of the time
+    with two parts that it takes with four.
     """
-    most = min(-(-out_channels // ROWS), -(-_TASKS * threads // (2 * tasks)))
+    most = min(-(-out_channels // ROWS), -(-_TASKS * threads // (4 * tasks)))
     return next((parts for parts in range(1, most) if tasks * parts % threads == 0), most)
 
 
