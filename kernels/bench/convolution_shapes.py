@@ -98,6 +98,7 @@ LAYERS = (
     Layer("3x3 512@2", 8, 512, 512, (2, 2), (3, 3), padding=1),
     Layer("3x3 32 groups 512@14", 8, 512, 512, (14, 14), (3, 3), padding=1, groups=32),
     Layer("one image 1x1 2048->512@7", 1, 2048, 512, (7, 7), (1, 1)),
+    Layer("one image 3x3 512@7", 1, 512, 512, (7, 7), (3, 3), padding=1),
     Layer("one image 3x3 s2 512@14", 1, 512, 512, (14, 14), (3, 3), 2, 1),
     Layer("one image 1x1 s2 1024->2048@14", 1, 1024, 2048, (14, 14), (1, 1), 2),
     Layer("one image 3x3 32 groups 1024@7", 1, 1024, 1024, (7, 7), (3, 3), padding=1, groups=32),

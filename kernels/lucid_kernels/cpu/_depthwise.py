@@ -124,7 +124,7 @@ def _convolve_planes(x, weight, bias, window, slices, cut, images, taps, y, firs
                     plane = ((n * channels + o // each) * slices_in + number) * height * width
                     _deal(pixels, plane, width, window, cut, spans, place, dealt)
             for j in range(0, (rows - 1) * cut.pitch + out_width, block):
-                multiply_run(dealt, j, taps, weight[o], bias[o:], sums, j, 0, False)
+                multiply_run(dealt, j, taps, weight[o], 0, 0, 1, bias, o, sums, j, 0, False)
             copy_rows(sums, 0, cut.pitch, flat, (p * out_height + top) * out_width, out_width, rows, out_width)
 
 

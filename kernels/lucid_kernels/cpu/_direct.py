@@ -18,8 +18,18 @@ from ._aligned import aligned_empty, whole_vectors
 from ._compile import jit, jit_parallel
 from ._images import Images, among_alike, fill_images, meets, planes_of
 from ._layout import Array
-from ._microkernels import ROWS, VECTOR_BYTES, VECTORS, multiply_block, multiply_narrow
-from ._packed_weight import first_row, packed_weight, turned_weight
+from ._microkernels import (
+    DOT_POSITIONS,
+    ROWS,
+    RUN_SUMS,
+    RUN_TAPS,
+    VECTOR_BYTES,
+    VECTORS,
+    dot_run,
+    multiply_block,
+    multiply_narrow,
+)
+from ._packed_weight import Weight, first_row, turned_weight, weight_to_read
 from ._row_copies import (
     Window,
     copies_of,
@@ -85,14 +95,15 @@ def suits_forward(x: Array, window: Window, groups: int, out_channels: int) -> b
 
 
 @jit
-def convolve_band(x, images, window, cut, n, samples, top, bottom, rows, step, taps, weight, bias, first_block, last_block,
-                  group, groups, out_channels, copies, y):
+def convolve_band(x, images, window, cut, n, samples, top, bottom, rows, step, taps, weight, first_block, last_block, group,
+                  groups, out_channels, copies, y):
     """Output rows top..bottom of some images, blocks first_block..last_block of the `out_channels` output channels of a group.
 
-    weight is (blocks, K, ROWS), bias (blocks, ROWS), x and y are flat (`Images`); `copies` is room for the copies.
+    x and y are flat (`Images`); `copies` is room for the copies.
     """
-    each, slices = window.kh * window.kw, images.sources.shape[1]
-    channels = weight.shape[1] // (slices * each)
+    each, slices, depth = window.kh * window.kw, images.sources.shape[1], weight.depth
+    channels = depth // (slices * each)
+    tap_step = 1 if weight.lies else ROWS
     plane = images.target_pitch
     lanes = VECTOR_BYTES // x.itemsize
     block = VECTORS * lanes
@@ -100,8 +111,9 @@ def convolve_band(x, images, window, cut, n, samples, top, bottom, rows, step, t
     total = samples * count
     padded = (total + block - 1) // block * block
     place = group * out_channels * plane + top * window.out_width
+    few = total % block if weight.lies and total > block and total % block <= DOT_POSITIONS else 0
     # Whole blocks are added up in y; planes a multiple of 4 KiB apart would compete for the same lines of the cache.
-    whole = total % block == 0 and out_channels % ROWS == 0 and plane * x.itemsize % 4096 != 0
+    whole = (total - few) % block == 0 and out_channels % ROWS == 0 and plane * x.itemsize % 4096 != 0
     direct = samples == 1 and total >= block and out_channels >= ROWS and (slices * channels <= cut.channels or whole)
     # Others are kept here until they have seen all channels.
     sums = copies[:0] if direct else np.empty((last_block - first_block) * ROWS * padded, x.dtype)
@@ -117,17 +129,32 @@ def convolve_band(x, images, window, cut, n, samples, top, bottom, rows, step, t
             tap = taps[: (last - first) * each]
             for some in range(first_block, last_block, cut.blocks):
                 # The pixels of a block of positions stay in the L1 cache while the weights of these outputs stream by from L2.
-                for position in range(0, total, block):
+                for position in range(0, total - few, block):
                     narrow = total - position <= lanes
                     # The last block computes some sums again.
-                    j = min(position, total - (lanes if narrow else block)) if direct else position
+                    j = min(position, total - (lanes if narrow else block)) if direct and few == 0 else position
                     for b in range(some, min(last_block, some + cut.blocks)):
-                        row = first_row(b, out_channels) if direct else b * ROWS
-                        part = weight[b, (s * channels + first) * each : (s * channels + last) * each]
-                        if narrow:
-                            multiply_narrow(copies, j, tap, part, bias[b], target, start + row * pitch + j, pitch, added)
+                        row = first_row(b, out_channels)
+                        line = group * out_channels + row if weight.lies else (group * weight.blocks + b) * ROWS
+                        part = line * depth + (s * channels + first) * each * tap_step
+                        goal = start + (row if direct else b * ROWS) * pitch + j
+                        # Steps that are not constants take up to 1.08 times as long.
+                        if narrow and weight.lies:
+                            multiply_narrow(copies, j, tap, weight.taps, part, depth, 1, weight.bias, line, target, goal, pitch,
+                                            added)
+                        elif narrow:
+                            multiply_narrow(copies, j, tap, weight.taps, part, 1, ROWS, weight.bias, line, target, goal, pitch,
+                                            added)
+                        elif weight.lies:
+                            multiply_block(copies, j, tap, weight.taps, part, depth, 1, weight.bias, line, target, goal, pitch,
+                                           added)
                         else:
-                            multiply_block(copies, j, tap, part, bias[b], target, start + row * pitch + j, pitch, added)
+                            multiply_block(copies, j, tap, weight.taps, part, 1, ROWS, weight.bias, line, target, goal, pitch,
+                                           added)
+                if few > 0:  # for each block in the loop above it made convolutions of 3 channels take up to twice as long
+                    _multiply_last(copies, total - few, few, tap, weight, (s * channels + first) * each, some,
+                                   min(last_block, some + cut.blocks), group, out_channels, direct, target,
+                                   start + total - few, pitch, added)
             added = True
     if not direct:
         for i in range(samples):
@@ -135,6 +162,29 @@ def convolve_band(x, images, window, cut, n, samples, top, bottom, rows, step, t
                 there = images.targets[n + i] + place + first_row(b, out_channels) * plane
                 _deliver(sums, (b - first_block) * ROWS * padded + i * count, padded, y, there, plane, min(ROWS, out_channels),
                          count)
+
+
+@jit
+def _multiply_last(copies, position, count, taps, weight, first, first_block, last_block, group, out_channels, direct, out,
+                   start, pitch, accumulate):
+    """`multiply_block` for `count` positions of some blocks, by dot products of what the taps meet there with the rows of a
+    weight that lies, from step `first` on.
+    """
+    depth = taps.shape[0]
+    pixels, sums = np.empty(count * depth, copies.dtype), np.empty(RUN_SUMS, copies.dtype)
+    rows = np.arange(RUN_TAPS) % ROWS * weight.depth
+    for p in range(count):
+        for k in range(depth):
+            pixels[p * depth + k] = copies[taps[k] + position + p]
+    for b in range(first_block, last_block):
+        row = first_row(b, out_channels)
+        line, target = group * out_channels + row, start + (row if direct else b * ROWS) * pitch
+        for p in range(count):
+            sums[:] = 0
+            dot_run(pixels, p * depth, rows, weight.taps, line * weight.depth + first, rows, 1, 0, 0, depth, sums)
+            for r in range(ROWS):
+                there = target + r * pitch + p
+                out[there] = sums[r] + (out[there] if accumulate else weight.bias[line + r])
 
 
 @jit
@@ -148,26 +198,23 @@ def _deliver(sums, first, pitch, y, start, plane, rows, count):
 
 
 @jit_parallel
-def _convolve_bands(x, images, window, cut, rows, step, taps, weight, bias, splits, groups, out_channels, y):
+def _convolve_bands(x, images, window, cut, rows, step, taps, weight, splits, groups, out_channels, y):
     height, samples = window.out_height, images.targets.shape[0]
     bands = (height + cut.band - 1) // cut.band
-    blocks = weight.shape[0] // groups
     for task in numba.prange((samples + cut.images - 1) // cut.images * bands * groups * splits):
         split, group, place = task % splits, task // splits % groups, task // (splits * groups)
         first, top = place // bands * cut.images, place % bands * cut.band
         block = VECTORS * (VECTOR_BYTES // x.itemsize)
-        channels = weight.shape[1] // (window.kh * window.kw * images.sources.shape[1])
+        channels = weight.depth // (window.kh * window.kw * images.sources.shape[1])
         copies = aligned_empty(min(channels, cut.channels) * window.kw * cut.period * step + block, x)
         copies[copies.shape[0] - block :] = 0  # the last block reads on for up to a block of positions
-        some, added = weight[group * blocks : (group + 1) * blocks], bias[group * blocks : (group + 1) * blocks]
         for n in range(first, min(samples, first + cut.images), cut.samples):
             convolve_band(x, images, window, cut, n, min(cut.samples, samples - n), top, min(height, top + cut.band), rows, step,
-                          taps, some, added, split * blocks // splits, (split + 1) * blocks // splits, group, groups,
+                          taps, weight, split * weight.blocks // splits, (split + 1) * weight.blocks // splits, group, groups,
                           out_channels, copies, y)
 
 
-def _cut(samples: int, alike: int, itemsize: int, channels: int, window: Window, out_channels: int, groups: int, threads: int
-         ) -> _Cut:
+def _cut(samples: int, alike: int, itemsize: int, channels: int, window: Window, out_channels: int, groups: int) -> _Cut:
     """The tasks for some images with `channels` channels and `out_channels` results in a group."""
     height, width = window.out_height, window.out_width
     block = _BLOCK_BYTES // itemsize
@@ -181,7 +228,7 @@ def _cut(samples: int, alike: int, itemsize: int, channels: int, window: Window,
         together = max(1, min(samples, fitting))
         if groups == 1:  # two tasks or four, unless a block has room for more images
             some = {max(1, min(fitting, max(-(-samples // tasks), -(-block // positions)))) for tasks in (2, 4)}
-            together = min(sorted(some), key=lambda count: _cost(samples, count, positions, out_channels, block, threads))
+            together = min(sorted(some), key=lambda count: _cost(samples, count, positions, out_channels, block))
         together = among_alike(together, samples, alike, -(-ALIKE_BLOCKS * block // positions))
         saved = -(-positions // block) / positions - -(-together * positions // block) / (together * positions)
         copied = window.kw * (window.kh - least_period(window))
@@ -191,26 +238,40 @@ def _cut(samples: int, alike: int, itemsize: int, channels: int, window: Window,
     extra, row = extra_rows(window, period), copies_of(itemsize, window, period, 1)
     least = min(-(-_TASKS // (samples * groups)), max(1, positions // (_LEAST_BLOCKS * block)))
     fitting = max(1, _COPIES_BYTES // (each * row) - extra)
-    band = whole_blocks(-(-height // max(least, -(-height // fitting))), height, width, block)
+    band = whole_blocks(-(-height // max(least, -(-height // fitting))), height, width, block, _shares(samples * groups))
     products = channels * window.kh * window.kw * out_channels * band * width
     images = max(1, min(_TASK_PRODUCTS // max(1, products), samples // _TASKS))
     return _Cut(period, 1, images, band, each, blocks)
 
 
-def _cost(samples: int, together: int, positions: int, out_channels: int, block: int, threads: int) -> float:
+def _shares(images: int) -> int:
+    """The shares that bands of so many images make: those of a single one are the tasks of two threads, or of twice as many. One
+    of 3 channels of 224x224 takes 0.94 of the time with eight bands that are alike.
+    """
+    return 2 if images == 1 else 1
+
+
+def _cost(samples: int, together: int, positions: int, out_channels: int, block: int) -> float:
     """Products for each pixel of a copy, with `together` images at a time: those of whole vectors, and what copying takes."""
     count, lanes = together * positions, block // VECTORS
     products = out_channels * -(-count // lanes) * lanes / count
-    return products + _COPIED * _splits(-(-samples // together), out_channels, threads)
+    return products + _COPIED * splits_of(-(-samples // together), out_channels)
 
 
-def _splits(tasks: int, out_channels: int, threads: int) -> int:
-    """The parts of the outputs for each of `tasks`, no more than give each thread as many tasks: each copies the pixels again.
-
-    One image takes 0.8 to 0.96 of the time on two threads with two parts that it takes with four.
+def splits_of(tasks: int, out_channels: int) -> int:
+    """The parts of the outputs for each of `tasks` with which a few threads have enough to do, for what changes results, which
+    do not depend on the number of threads.
     """
-    even = threads // math.gcd(tasks, threads)
-    return min(-(-out_channels // ROWS), -(-_TASKS // (2 * tasks)), even)
+    return min(-(-out_channels // ROWS), -(-_TASKS // (2 * tasks)))
+
+
+def _parts(tasks: int, out_channels: int, threads: int) -> int:
+    """The parts of the outputs for each of `tasks`: each copies the pixels again, so no more than it takes for a multiple of the
+    threads, or a quarter of _TASKS for each of them: on two threads one image with strides of 2 takes 0.92 to 1.0 of the time
+    with two parts that it takes with four.
+    """
+    most = min(-(-out_channels // ROWS), -(-_TASKS * threads // (4 * tasks)))
+    return next((parts for parts in range(1, most) if tasks * parts % threads == 0), most)
 
 
 @functools.lru_cache(maxsize=256)
@@ -222,26 +283,30 @@ def plan_of(
 
     Kept: it takes 10 us, as long as a small convolution.
     """
-    cut = _cut(samples, alike, itemsize, channels, window, out_channels, groups, threads)
+    cut = _cut(samples, alike, itemsize, channels, window, out_channels, groups)
     rows = cut.band + extra_rows(window, cut.period)
     step = whole_vectors(cut.samples * rows * window.out_width, itemsize)
     tasks = -(-samples // cut.images) * -(-window.out_height // cut.band) * groups
-    splits = _splits(tasks, out_channels, threads)
+    splits = _parts(tasks, out_channels, threads)
     taps = tap_starts(cut.channels, window, cut.period, step)
     if turned:
         taps = np.ascontiguousarray(taps.reshape(cut.channels, -1)[:, ::-1]).reshape(-1)
     return cut, rows, step, taps, splits
 
 
-def whole_blocks(band: int, height: int, width: int, block: int) -> int:
-    """Rows of a band for `height` rows: about `band`, up to a quarter more or less, so that all bands make the fewest blocks."""
+def whole_blocks(band: int, height: int, width: int, block: int, shares: int = 1) -> int:
+    """Rows of a band for `height` rows: about `band`, up to a quarter more or less, so that all bands make the fewest blocks; in
+    the largest of `shares` shares of the bands, which are tasks in order.
+    """
     rows = block // math.gcd(block, width)  # make whole blocks
 
     def blocks_and_bands(band: int) -> tuple[int, int]:
-        bands, rest = divmod(height, band)
-        return bands * -(-band * width // block) + -(-rest * width // block), -(-height // band)
+        blocks = [-(-min(band, height - top) * width // block) for top in range(0, height, band)]
+        each = -(-len(blocks) // shares)
+        return max(sum(blocks[first : first + each]) for first in range(0, len(blocks), each)), len(blocks)
 
-    wanted = [band, band // rows * rows, min(height, -(-band // rows) * rows)]
+    bands = -(-height // band)
+    wanted = [band, -(-height // (bands + -bands % shares)), band // rows * rows, min(height, -(-band // rows) * rows)]
     return min((rows for rows in wanted if 3 * band <= 4 * rows <= 5 * band), key=blocks_and_bands)
 
 
@@ -249,12 +314,13 @@ def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array, gro
     """Fill y (N, O, OH, OW) from x (N, C, H, W), weight (O, C / G, KH, KW), of any strides, and bias (O,)."""
     out_channels = weight.shape[0] // groups
     positions = window.out_height * window.out_width
-    if groups == window.kh == window.kw == 1 and _pointwise.suits(positions, out_channels, x.itemsize):
+    if groups == window.kh == window.kw == 1 and _pointwise.suits(len(x), positions, out_channels, x.itemsize):
         plain = window[2:6] == (1, 1, 0, 0) and x.shape[2:] == y.shape[2:]  # parts of an input gradient may have another size
         _pointwise.convolve(x if plain else thinned(x, window), weight, bias, y)
         return
     x, weight, window, y = _as_column(x, weight, window, y)
-    convolve_images(x, planes_of(x.shape, y.shape), *packed_weight(weight, bias, groups), window, y, groups, False)
+    read = weight_to_read(weight, bias, groups, len(x) * positions)
+    convolve_images(x, planes_of(x.shape, y.shape), read, window, y, groups, False)
 
 
 def _as_column(x: Array, weight: Array, window: Window, y: Array) -> tuple[Array, Array, Window, Array]:
@@ -270,16 +336,12 @@ def _as_column(x: Array, weight: Array, window: Window, y: Array) -> tuple[Array
     return x.swapaxes(2, 3), weight.swapaxes(2, 3), turned, y.swapaxes(2, 3)
 
 
-def convolve_images(x: Array, images: Images, packed: Array, packed_bias: Array, window: Window, y: Array, groups: int,
-                    turned: bool) -> None:
-    """Fill y (N, O, ...) from the `images` of x (N, C, ...), and a packed weight; `turned` where its taps go from the last to the
-    first.
-    """
+def convolve_images(x: Array, images: Images, weight: Weight, window: Window, y: Array, groups: int, turned: bool) -> None:
+    """Fill y (N, O, ...) from the `images` of x (N, C, ...); `turned` where the weight's taps go from the last to the first."""
     channels, out_channels = x.shape[1] // groups, y.shape[1] // groups
     cut, rows, step, taps, splits = plan_of(len(images.targets), images.alike, x.itemsize, channels, window,
                                              out_channels, groups, turned, THREADS.value)
-    _convolve_bands(x.reshape(-1), images, window, cut, rows, step, taps, packed, packed_bias, splits, groups, out_channels,
-                    y.reshape(-1))
+    _convolve_bands(x.reshape(-1), images, window, cut, rows, step, taps, weight, splits, groups, out_channels, y.reshape(-1))
 
 
 # ---- input gradient ------------------------------------------------------------------------------------------------
@@ -304,4 +366,4 @@ def grad_images(g: Array, images: Images, weight: Array, window: Window, dx: Arr
     """
     kh, kw, _, _, ph, pw, dh, dw, _, _ = window
     turned = Window(kh, kw, 1, 1, (kh - 1) * dh - ph, (kw - 1) * dw - pw, dh, dw, *dx.shape[-2:])
-    convolve_images(g, images, *turned_weight(weight, groups), turned, dx, groups, True)
+    convolve_images(g, images, turned_weight(weight, groups), turned, dx, groups, True)

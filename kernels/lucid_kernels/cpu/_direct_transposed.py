@@ -164,9 +164,9 @@ def _spread_band(g, images, window, cut, n, samples, top, bottom, phases, taps, 
                         part = packed[begin : begin + (last - first) * each * ROWS]
                         target = phase * size + (b - first_block) * ROWS * pitch + j
                         if narrow:
-                            multiply_narrow(copies, j, tap, part, bias, sums, target, pitch, added)
+                            multiply_narrow(copies, j, tap, part, 0, 1, ROWS, bias, 0, sums, target, pitch, added)
                         else:
-                            multiply_block(copies, j, tap, part, bias, sums, target, pitch, added)
+                            multiply_block(copies, j, tap, part, 0, 1, ROWS, bias, 0, sums, target, pitch, added)
             added = True
     first_output, last_output = first_block * ROWS, min(outputs, last_block * ROWS)
     for i in range(samples):

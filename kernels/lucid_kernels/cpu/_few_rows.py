@@ -65,7 +65,7 @@ def _multiply_columns(a: Any, depth: int, b: int, pitch: int, bias: Any, c: Any)
             for r in range(have):
                 for k in range(depth):
                     lines[k * FEW_ROWS + r] = a[(i + r) * depth + k]
-            multiply_few(matrix, j, steps, lines, zeros, block, 0, width, False)
+            multiply_few(matrix, j, steps, lines, 0, 1, FEW_ROWS, zeros, 0, block, 0, width, False)
             for r in range(have):
                 for t in range(width):
                     c[i + r, j + t] = block[r * width + t] + (bias[j + t] if bias.size > 0 else 0)

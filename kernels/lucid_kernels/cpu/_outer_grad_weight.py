@@ -83,9 +83,9 @@ def _multiply(g, x, window, chunks, plan, dweight, dbias):
                     for b in range(blocks):
                         part, place = scales[b * total * ROWS : (b + 1) * total * ROWS], b * ROWS * plan.pitch + j
                         if narrow:
-                            multiply_narrow(rows, j, starts, part, zeros, sums, place, plan.pitch, n + top > 0)
+                            multiply_narrow(rows, j, starts, part, 0, 1, ROWS, zeros, 0, sums, place, plan.pitch, n + top > 0)
                         else:
-                            multiply_block(rows, j, starts, part, zeros, sums, place, plan.pitch, n + top > 0)
+                            multiply_block(rows, j, starts, part, 0, 1, ROWS, zeros, 0, sums, place, plan.pitch, n + top > 0)
         target = dweight.reshape(-1)
         for b in range(blocks):
             row = first_row(b, outputs)

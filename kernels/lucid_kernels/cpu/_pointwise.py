@@ -10,6 +10,7 @@ The weight gradient is a sum of products of matrices, one for each image.
 """
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numba
@@ -18,16 +19,18 @@ import numpy as np
 from . import blas
 from ._compile import jit, jit_parallel
 from ._layout import Array, contiguous
-from ._microkernels import VECTOR_BYTES
+from ._microkernels import DOT_POSITIONS, VECTOR_BYTES, VECTORS
+from ._packed_weight import MOST_POSITIONS
 from ._panels import COLUMN_PANEL_BYTES, EACH_STEP, ROW_BLOCK, moved, multiply_near, pack_columns, pointer
 from .threads import THREADS
 
 # Channels that are added up at a time: their panel, 32 KiB, stays in the L1 cache for all results.
 _DEPTH_BYTES = 1024
 _PANELS = 16  # of a task
-# Where images and runs make less tasks for each thread, channels are shared too, as many blocks of them at least by a task: each
-# packs the pixels anew.
-_TASKS_OF_A_THREAD, _BLOCKS = 4, 8
+# Threads take equal shares of the tasks, in order. Where images and runs make fewer of them for each thread, and no whole number,
+# there are more runs, if each thread has enough panels; else channels are shared too, as many blocks of them at least by a task:
+# each packs the pixels anew. One image of 28x28 takes 0.8 of the time with two equal runs on two threads.
+_TASKS_OF_A_THREAD, _PANELS_OF_A_THREAD, _BLOCKS = 4, 12, 8
 _LINE = 64  # bytes of a cache line
 # Elements of the weight for each of the planes of an image, from which on images are put side by side, for a single product: to
 # add a product to the sum takes longer then.
@@ -35,27 +38,36 @@ _SIDE_BY_SIDE = 3
 
 
 @jit
-def run_count(positions: int, width: int) -> int:
-    """How many runs of positions a plane makes: tasks, none of which writes what another one adds to."""
-    return (positions - width) // (_PANELS * width) + 1
+def run_of(index: int, runs: int, positions: int, width: int) -> tuple[int, int]:
+    """The first position of a run, and the one after its last: tasks, none of which writes what another one adds to. Two panels
+    at least, if there are several, so that the last panel overlaps only its own.
+    """
+    panels = (positions + width - 1) // width
+    return index * panels // runs * width, min(positions, (index + 1) * panels // runs * width)
 
 
-@jit
-def run_of(index: int, positions: int, width: int) -> tuple[int, int]:
-    """The first position of a run, and the one after its last; at least a panel, so that its last panel overlaps only its own."""
-    first = index * _PANELS * width
-    return first, positions if index == run_count(positions, width) - 1 else first + _PANELS * width
+def _shares(images: int, panels: int, out_channels: int, threads: int) -> tuple[int, int]:
+    """The runs of an image, and the parts of the channels."""
+    runs, most = max(1, min(-(-panels // _PANELS), panels // 2)), max(1, out_channels // (_BLOCKS * ROW_BLOCK))
+    if images * runs % threads == 0 or images * runs >= _TASKS_OF_A_THREAD * threads:
+        return runs, 1
+    if images * panels >= _PANELS_OF_A_THREAD * threads:
+        each = threads // math.gcd(threads, images)
+        return min(-(-runs // each) * each, panels // 2), 1
+    parts = min(threads // math.gcd(threads, images * runs), most)
+    return max(1, min(-(-threads // (images * parts)), panels // 2)), parts
 
 
 @jit_parallel
-def _convolve(x: Any, channels: int, positions: int, weight: Any, bias: Any, block: int, parts: int, y: Any) -> None:
+def _convolve(x: Any, channels: int, positions: int, weight: Any, bias: Any, block: int, runs: int, parts: int,
+              y: Any) -> None:
     """Flat y (N, O, P) from flat x (N, C, P), weight (O, C), and bias (O, panel width), or empty; `parts` tasks share O."""
     item, out_channels = x.itemsize, y.size * channels // x.size
     width, lanes = COLUMN_PANEL_BYTES // item, VECTOR_BYTES // item
-    runs, blocks = run_count(positions, width), out_channels // ROW_BLOCK
-    for task in numba.prange(x.size // (channels * positions) * runs * parts):
-        part, n = np.int64(task) % parts, np.int64(task) // (parts * runs)
-        first, last = run_of(np.int64(task) // parts % runs, positions, width)
+    images, blocks = x.size // (channels * positions), out_channels // ROW_BLOCK
+    for task in numba.prange(images * runs * parts):
+        part, n = np.int64(task) // (images * runs), np.int64(task) // runs % images
+        first, last = run_of(np.int64(task) % runs, runs, positions, width)
         first_block, last_block = part * blocks // parts, (part + 1) * blocks // parts
         room = np.empty(block * width + _LINE // item, x.dtype)
         for start in range(first, last, width):
@@ -85,9 +97,13 @@ def _convolve(x: Any, channels: int, positions: int, weight: Any, bias: Any, blo
                                   pace)  # fmt: skip
 
 
-def suits(positions: int, out_channels: int, itemsize: int) -> bool:
-    """Whether planes of `positions` and `out_channels` results fill whole blocks."""
-    return positions * itemsize >= COLUMN_PANEL_BYTES and out_channels % ROW_BLOCK == 0
+def suits(images: int, positions: int, out_channels: int, itemsize: int) -> bool:
+    """Whether planes of `positions` and `out_channels` results fill whole blocks. A few of 7x7 fill those of `_direct` better:
+    two vectors and two, where 15 lanes of 64 are empty, take 1.1 times as long as three and a dot product.
+    """
+    panel, block = COLUMN_PANEL_BYTES // itemsize, VECTORS * VECTOR_BYTES // itemsize
+    direct = panel < positions <= block + DOT_POSITIONS and images * positions <= MOST_POSITIONS
+    return positions >= panel and out_channels % ROW_BLOCK == 0 and not direct
 
 
 def convolve(x: Array, weight: Array, bias: Array, y: Array) -> None:
@@ -98,9 +114,8 @@ def convolve(x: Array, weight: Array, bias: Array, y: Array) -> None:
     block = -(-channels // -(-channels // (_DEPTH_BYTES // x.itemsize)))
     biases = np.repeat(bias, width) if bias.any() else bias[:0]
     positions = x.shape[2] * x.shape[3]
-    tasks, wanted = len(x) * run_count(positions, width), _TASKS_OF_A_THREAD * THREADS.value if THREADS.value > 1 else 1
-    parts = max(1, min(-(-wanted // tasks), out_channels // (_BLOCKS * ROW_BLOCK)))
-    _convolve(x.reshape(-1), channels, positions, rows, biases, block, parts, y.reshape(-1))
+    runs, parts = _shares(len(x), -(-positions // width), out_channels, THREADS.value)
+    _convolve(x.reshape(-1), channels, positions, rows, biases, block, runs, parts, y.reshape(-1))
 
 
 def grad_weight(g: Array, x: Array, dweight: Array) -> None:

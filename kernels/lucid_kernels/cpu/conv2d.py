@@ -116,7 +116,7 @@ def conv2d(
         return deliver(out, y)
     if _is_depthwise(weight.shape, groups):
         depthwise(contiguous(x), contiguous(weight), contiguous(bias), window, y)
-    elif _winograd.suits(x, window, groups, weight.shape[0]):
+    elif _winograd.suits_forward(x, window, groups, weight.shape[0]):
         _winograd.convolve(contiguous(x), contiguous(weight), contiguous(bias), window, y)
     elif _dilated.suits(x, window, groups, weight.shape[0]):
         _dilated.convolve(contiguous(x), contiguous(weight), contiguous(bias), window, y)

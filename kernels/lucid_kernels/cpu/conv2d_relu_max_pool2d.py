@@ -30,8 +30,8 @@ _RESULTS_BYTES = 1 << 20
 
 
 @jit_parallel
-def _convolve_and_pool(x, images, window, cut, rows, step, taps, weight, bias, y, winners):
-    """ReLU of the maxima y (N, O, OH, OW) of 2x2 results each, and the winners. weight (blocks, K, ROWS) and bias are packed.
+def _convolve_and_pool(x, images, window, cut, rows, step, taps, weight, y, winners):
+    """ReLU of the maxima y (N, O, OH, OW) of 2x2 results each, and the winners.
 
     A task takes `cut.images` images.
     """
@@ -44,7 +44,7 @@ def _convolve_and_pool(x, images, window, cut, rows, step, taps, weight, bias, y
         planes = results.reshape(channels, window.out_height, window.out_width)
         for n in range(task * cut.images, min(samples, (task + 1) * cut.images)):
             _direct.convolve_band(x, images, window, cut, n, 1, 0, window.out_height, rows, step, taps, weight,
-                                  bias, 0, weight.shape[0], 0, 1, channels, copies, results)
+                                  0, weight.blocks, 0, 1, channels, copies, results)
             max_2x2_planes(planes, y[n], winners[n], 0, channels)
 
 
@@ -55,8 +55,9 @@ def _plan_by_image(x: Array, weight: Array, window: Window, groups: int) -> tupl
     if not few or not enough_work(x, window, weight.shape[0]):
         return None
     plan = _direct.plan_of(x.shape[0], x.shape[0], x.itemsize, weight.shape[1], window, weight.shape[0], 1, False, THREADS.value)
-    cut, _, _, _, splits = plan
-    return plan if (cut.samples, cut.band, splits) == (1, window.out_height, 1) and weight.shape[1] <= cut.channels else None
+    cut = plan[0]
+    enough = _direct.splits_of(-(-x.shape[0] // cut.images), weight.shape[0]) == 1
+    return plan if (cut.samples, cut.band) == (1, window.out_height) and weight.shape[1] <= cut.channels and enough else None
 
 
 @upcast_half(results=(0, None))
@@ -92,7 +93,7 @@ def conv2d_relu_max_pool2d(
         # Each image goes to the same results, which are pooled before the next.
         images = planes_of(x.shape, shape)._replace(targets=np.zeros(len(x), np.int64),
                                                     target_pitch=window.out_height * window.out_width)
-        _convolve_and_pool(x.reshape(-1), images, window, cut, rows, step, taps, *packed_weight(weight, bias, 1), y, winners)
+        _convolve_and_pool(x.reshape(-1), images, window, cut, rows, step, taps, packed_weight(weight, bias, 1), y, winners)
     return deliver(out_y, y), deliver(out_winners, winners)
 
 

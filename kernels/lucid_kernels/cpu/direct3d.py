@@ -11,7 +11,7 @@ from ._direct_transposed import spread_images
 from ._images import slices_of
 from ._layout import Array, contiguous
 from ._microkernels import ROWS
-from ._packed_weight import packed_weight
+from ._packed_weight import weight_to_read
 from ._pool import empty
 from ._row_copies import Window, enough_work
 from ._volumes import Sizes, slices_met, window_of_slices
@@ -44,7 +44,8 @@ def convolve(x: Array, weight: Array, bias: Array | None, *, stride: Sizes, padd
     images = slices_of(x.shape, y.shape, met)
     bias = np.zeros(len(weight), x.dtype) if bias is None else contiguous(bias)
     taps = contiguous(weight.swapaxes(1, 2)).reshape(len(weight), -1, *kernel[1:])
-    _direct.convolve_images(contiguous(x), images, *packed_weight(taps, bias, groups), window, y, groups, False)
+    read = weight_to_read(taps, bias, groups, len(images.targets) * window.out_height * window.out_width)
+    _direct.convolve_images(contiguous(x), images, read, window, y, groups, False)
     return y
 
 

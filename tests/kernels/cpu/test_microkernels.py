@@ -29,13 +29,13 @@ from lucid_kernels.cpu._microkernels import (
 
 
 @numba.njit
-def multiply(columns, start, taps, weight, bias, out, out_start, pitch, accumulate):
-    multiply_block(columns, start, taps, weight, bias, out, out_start, pitch, accumulate)
+def multiply(columns, start, taps, weight, first, row_step, tap_step, bias, first_bias, out, out_start, pitch, accumulate):
+    multiply_block(columns, start, taps, weight, first, row_step, tap_step, bias, first_bias, out, out_start, pitch, accumulate)
 
 
 @numba.njit
-def multiply_by_few(columns, start, taps, weight, bias, out, out_start, pitch, accumulate):
-    multiply_few(columns, start, taps, weight, bias, out, out_start, pitch, accumulate)
+def multiply_by_few(columns, start, taps, weight, first, row_step, tap_step, bias, first_bias, out, out_start, pitch, accumulate):
+    multiply_few(columns, start, taps, weight, first, row_step, tap_step, bias, first_bias, out, out_start, pitch, accumulate)
 
 
 @numba.njit
@@ -64,7 +64,7 @@ def test_registers_are_those_of_the_processor_that_numba_compiles_for() -> None:
         assert run.stdout.strip() == expected
 
 
-def call_multiply(function: Any, dtype: Any, accumulate: bool = False) -> tuple[np.ndarray, np.ndarray]:
+def call_multiply(function: Any, dtype: Any, accumulate: bool = False, lies: bool = False) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
     rows, vectors = (ROWS, VECTORS) if function is multiply else (FEW_ROWS, FEW_VECTORS)
     block = vectors * VECTOR_BYTES // np.dtype(dtype).itemsize
@@ -75,15 +75,20 @@ def call_multiply(function: Any, dtype: Any, accumulate: bool = False) -> tuple[
         total = sum(weight[k, r] * columns[3 + tap : 3 + tap + block] for k, tap in enumerate(taps))
         target = expected[5 + 100 * r : 5 + 100 * r + block]
         target[:] = total + (target if accumulate else bias[r])
-    function(columns, 3, taps, weight, bias, out, 5, 100, accumulate)
+    steps = (6, 1) if lies else (1, rows)
+    if lies:
+        weight = np.pad(weight.T, ((0, 0), (0, 2)))
+    weight, bias = np.append(rng.normal(size=2), weight).astype(dtype), np.append(rng.normal(size=1), bias).astype(dtype)
+    function(columns, 3, taps, weight, 2, *steps, bias, 1, out, 5, 100, accumulate)
     return out, expected
 
 
 @each_dtype
+@pytest.mark.parametrize("lies", [False, True], ids=["packed", "as it lies"])
 @pytest.mark.parametrize("accumulate", [False, True])
 @pytest.mark.parametrize("function", [multiply, multiply_by_few], ids=["multiply_block", "multiply_few"])
-def test_multiply(function: Any, dtype: Any, accumulate: bool) -> None:
-    out, expected = call_multiply(function, dtype, accumulate)
+def test_multiply(function: Any, dtype: Any, accumulate: bool, lies: bool) -> None:
+    out, expected = call_multiply(function, dtype, accumulate, lies)
     np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-5)
 
 

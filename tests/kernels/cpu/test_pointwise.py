@@ -52,12 +52,22 @@ def test_bits_do_not_depend_on_threads(out_channels: int, dtype: Any, monkeypatc
 def test_tasks_never_write_the_same_results() -> None:
     """Runs follow one another, each with a whole panel: a last panel that is moved back stays in its run."""
     for width in (16, 32):
-        for positions in range(width, 40 * width):
-            count = _pointwise.run_count(positions, width)
-            runs = [_pointwise.run_of(index, positions, width) for index in range(count)]
-            assert [first for first, _ in runs] == [0, *(last for _, last in runs[:-1])]
-            assert runs[-1][1] == positions
-            assert all(last - first >= width for first, last in runs)
+        for positions in range(width, 40 * width, 3):
+            for threads in (1, 2, 3, 8):
+                count, _ = _pointwise._shares(1, -(-positions // width), 24, threads)
+                runs = [_pointwise.run_of(index, count, positions, width) for index in range(count)]
+                assert [first for first, _ in runs] == [0, *(last for _, last in runs[:-1])]
+                assert runs[-1][1] == positions
+                assert all(last - first >= width for first, last in runs)
+
+
+@pytest.mark.parametrize(("images", "positions", "out_channels", "threads", "expected"), [
+    (1, 56 * 56, 256, 1, (7, 1)), (1, 56 * 56, 256, 2, (8, 1)), (1, 28 * 28, 256, 2, (2, 1)), (1, 14 * 14, 256, 2, (1, 2)),
+    (1, 14 * 14, 256, 16, (3, 4)), (3, 14 * 14, 256, 2, (1, 2)), (8, 14 * 14, 256, 2, (1, 1)), (1, 32, 64, 8, (1, 1)),
+])
+def test_threads_have_equal_shares(images: int, positions: int, out_channels: int, threads: int, expected: Any) -> None:
+    """Of runs and parts of the channels."""
+    assert _pointwise._shares(images, -(-positions // 32), out_channels, threads) == expected
 
 
 def test_nan_and_inf_stay_where_they_are() -> None:
@@ -85,6 +95,8 @@ def test_convolutions_of_whole_planes_go_here(monkeypatch: pytest.MonkeyPatch) -
 
 def test_planes_of_a_panel_and_whole_blocks_of_results() -> None:
     panel = COLUMN_PANEL_BYTES // 4
-    assert _pointwise.suits(panel, ROWS, 4)
-    assert not _pointwise.suits(panel - 1, ROWS, 4)
-    assert not _pointwise.suits(panel, ROWS + 1, 4)
+    assert _pointwise.suits(1, panel, ROWS, 4)
+    assert not _pointwise.suits(1, panel - 1, ROWS, 4)
+    assert not _pointwise.suits(1, panel, ROWS + 1, 4)
+    assert not _pointwise.suits(2, panel + 1, ROWS, 4)
+    assert _pointwise.suits(40, panel + 1, ROWS, 4)
