@@ -296,8 +296,9 @@ def plan_of(
 
 def whole_blocks(band: int, height: int, width: int, block: int, shares: int = 1) -> int:
     """Rows of a band for `height` rows: about `band`, up to a quarter more or less, so that all bands make the fewest blocks; in
-    the largest of `shares` shares of the bands, which are tasks in order.
+    the largest of `shares` shares of the bands, which are tasks in order. A single band stays one: its tasks share the outputs.
     """
+    shares = shares if band < height else 1
     rows = block // math.gcd(block, width)  # make whole blocks
 
     def blocks_and_bands(band: int) -> tuple[int, int]:
