@@ -2,7 +2,7 @@
 import ml_dtypes
 import numpy as np
 import pytest
-from lucid_kernels.cpu import _columns, _direct, _direct_grad_weight, _direct_transposed, _row_copies
+from lucid_kernels.cpu import _columns, _direct, _direct_grad_weight, _direct_transposed, _packed_weight, _row_copies
 from lucid_kernels.cpu.conv2d import conv2d, conv2d_grad_input, conv2d_grad_parameters, conv2d_grad_weight
 from lucid_kernels.cpu.threads import THREADS
 
@@ -224,6 +224,25 @@ def test_direct_does_not_depend_on_threads(shape, always_direct, monkeypatch):
         monkeypatch.setattr(THREADS, "value", threads)
         for got, wanted in zip(check(case, np.float32, 1e-4), whole):
             np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("case", [*SAME.values(), *STRIDED.values()], ids=[*SAME, *STRIDED])
+def test_a_packed_weight_gives_what_it_gives_where_it_lies(case, always_direct, monkeypatch):
+    """Which way is taken depends on the number of positions."""
+    results = []
+    for positions in (0, 1 << 30):
+        monkeypatch.setattr(_packed_weight, "MOST_POSITIONS", positions)
+        results.append(check(case, np.float32, 1e-4))
+    for packed, lying in zip(*results):
+        np.testing.assert_allclose(packed, lying, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 16])
+@pytest.mark.parametrize("tasks", [1, 2, 5, 64])
+def test_outputs_are_cut_into_no_more_parts_than_threads_need(tasks, threads):
+    parts = _direct._parts(tasks, 512, threads)
+    assert parts == 1 or tasks * (parts - 1) % threads
+    assert tasks * parts % threads == 0 or parts == min(-(-512 // _direct.ROWS), -(-_direct._TASKS * threads // (4 * tasks)))
 
 
 @pytest.mark.parametrize("name", ["plain", "grouped", "depthwise multiplied", "pointwise"])

@@ -39,6 +39,8 @@ def always(monkeypatch):
     """Small convolutions take Winograd's way too."""
     for name in ("_LEAST_CHANNELS", "_LEAST_PAIRS", "_LEAST_TILES"):
         monkeypatch.setattr(_winograd, name, 1)
+    for name in ("_DIRECT", "_DIRECT_OF_LARGE_WEIGHT"):
+        monkeypatch.setattr(_winograd, name, 0)
 
 
 def data(case: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
@@ -256,6 +258,15 @@ def test_what_takes_this_way(monkeypatch):
     assert not taken(stride=(2, 2))
     assert not taken(dilation=(2, 1))
     assert not taken(groups=2)
+
+
+@pytest.mark.parametrize(("channels", "side", "forward"), [(64, 7, False), (64, 8, True), (512, 10, False), (512, 11, True)])
+def test_few_positions_go_directly_in_the_forward_pass(channels: int, side: int, forward: bool) -> None:
+    """Then the weight is read once, and where it lies."""
+    x = np.ones((1, channels, side, side), np.float32)
+    window = family.window_of(x.shape, (channels, channels, 3, 3), (1, 1), (1, 1), (1, 1))
+    assert _winograd.suits_forward(x, window, 1, channels) is forward
+    assert _winograd.suits(x, window, 1, channels)
 
 
 def test_halves_are_computed_in_float32():
