@@ -34,8 +34,8 @@ def _elementwise(dtype: Any, device: str, sizes: Sequence[int]) -> None:
     for size in sizes:
         x = _random(size, size, like=(dtype, device))
         for function in (F.relu, F.gelu, lambda x: F.gelu(x, approximate="tanh"), lucid.sigmoid, lucid.tanh, F.silu):
-            function(x).sum().backward()
-        for y in (x + x, x - x, x * x, x / x):
+            (function(x).sum() + function(x).square().sum()).backward()  # gradients that are one number, and others
+        for y in (x + x, x - x, x * x, x / x, x.exp()):
             del y
 
 
@@ -93,7 +93,14 @@ def _copies(dtype: Any, device: str, sizes: Sequence[int]) -> None:
         x = lucid.ones(4 * size, 4 * size, dtype=dtype, device=device)
         for part in (x.t(), x[:, 1:], x[:, ::2]):
             part.contiguous()
-        x.flip(1)
+        x.flip(1), lucid.cat((x, x), 1)
+
+
+def _padding(dtype: Any, device: str, sizes: Sequence[int]) -> None:
+    for size in sizes:
+        x = _random(1, 4, size, size, like=(dtype, device))
+        for mode in ("constant", "reflect"):
+            F.pad(x, (1, 2, 1, 1), mode=mode).square().sum().backward()
 
 
 def _indices(dtype: Any, device: str, sizes: Sequence[int]) -> None:
@@ -212,6 +219,8 @@ def _conv2d(dtype: Any, device: str, sizes: Sequence[int]) -> None:
             layer(_random(4, channels, side, side, like=(dtype, device))).square().sum().backward()
         stem = nn.Conv2d(3, channels, 3, padding=1).to(device=device, dtype=dtype)
         stem(lucid.randn(4, 3, side, side, dtype=dtype, device=device)).square().sum().backward()
+        last = nn.Conv2d(4 * channels, 8 * channels, 3, 2, 1).to(device=device, dtype=dtype)  # a large weight and few positions
+        last(_random(1, 4 * channels, 14, 14, like=(dtype, device))).square().sum().backward()
 
 
 def _conv2d_relu_max_pool2d(dtype: Any, device: str, sizes: Sequence[int]) -> None:
@@ -312,7 +321,8 @@ def _recurrent(dtype: Any, device: str, sizes: Sequence[int]) -> None:
     for size in sizes:
         x = _random(4, size, size, like=(dtype, device))
         for layer in (nn.LSTM(size, size), nn.GRU(size, size), nn.RNN(size, size), nn.RNN(size, size, nonlinearity="relu")):
-            layer.to(device=device, dtype=dtype)(x)[0].sum().backward()
+            layer.to(device=device, dtype=dtype)
+            (layer(x)[0].sum() + layer(x[:1])[0].sum()).backward()  # all steps in one call, and one step
 
 
 def _resampling(dtype: Any, device: str, sizes: Sequence[int]) -> None:
@@ -330,8 +340,8 @@ def _grid_sample(dtype: Any, device: str, sizes: Sequence[int]) -> None:
 #: What runs the kernels of a family: `recipe(dtype, device, sizes)`.
 RECIPES: dict[str, Recipe] = {
     "elementwise": _elementwise, "in_place": _in_place, "broadcast": _broadcast, "combination": _combination,
-    "half_precision": _half_precision, "streaming": _streaming, "copies": _copies, "indices": _indices, "masks": _masks,
-    "sorting": _sorting, "softmax": _softmax, "cross_entropy": _cross_entropy, "ctc_loss": _ctc_loss,
+    "half_precision": _half_precision, "streaming": _streaming, "copies": _copies, "padding": _padding, "indices": _indices,
+    "masks": _masks, "sorting": _sorting, "softmax": _softmax, "cross_entropy": _cross_entropy, "ctc_loss": _ctc_loss,
     "attention": _attention, "batch_norm": _batch_norm, "batch_norm_relu": _batch_norm_relu,
     "batch_norm_relu_max_pool2d": _batch_norm_relu_max_pool2d, "layer_norm": _layer_norm,
     "group_norm": _group_norm, "rms_norm": _rms_norm, "conv2d": _conv2d, "conv2d_relu_max_pool2d": _conv2d_relu_max_pool2d,

@@ -59,7 +59,8 @@ def test_formulas(monkeypatch: pytest.MonkeyPatch) -> None:
     assert names.count("fused") > 50
 
 
-@pytest.mark.parametrize("family", ["copies", "in_place", "broadcast", "combination", "half_precision", "indices", "masks", "sorting"])
+@pytest.mark.parametrize("family", ["copies", "padding", "in_place", "broadcast", "combination", "half_precision", "indices", "masks",
+                                    "sorting"])
 def test_other_recipes(family: str, device: str) -> None:
     warmup.RECIPES[family](lucid.float32, device, (warmup.SMALL,))
 

@@ -136,7 +136,10 @@ class Chunked:
         """Compile what large results take, without any, for `dtypes`: one of all parameters, or one of each. For a warm-up."""
         if streams(sys.maxsize):
             ones = [np.ones(1, dtype) for dtype in dtypes * (len(self._parameters) // len(dtypes))]
-            self.streaming(*[one[0] for one in ones[: self._numbers]], *ones[self._numbers :])
+            arguments = [*[one[0] for one in ones[: self._numbers]], *ones[self._numbers :]]
+            self.streaming(*arguments)
+            if self._parameters[0] == "g":  # a gradient may be one number for all elements
+                self.repeating("g", streamed=True)(*arguments)
 
     def run(self, *arguments: Any, fresh: bool) -> None:
         """Apply the loop, on all threads if that pays. `fresh`: the result is a new array.
