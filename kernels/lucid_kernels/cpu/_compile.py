@@ -41,8 +41,6 @@ fork.limit_children()
 
 
 def _compiled(function: Callable[..., Any], flags: Any, kernel: type[Kernel] = Kernel, **more: Any) -> Callable[..., Any]:
-    if _config.DISABLE_JIT:
-        return function
     options = {"nopython": True, "nogil": True, "fastmath": flags, "error_model": "numpy", "boundscheck": None, **more}
     compiled: Callable[..., Any] = kernel(function, targetoptions=options)
     return compiled

@@ -14,7 +14,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 from llvmlite import ir
-from numba.core import cgutils, dispatcher, typed_passes, types, untyped_passes
+from numba.core import cgutils, config, dispatcher, typed_passes, types, untyped_passes
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import PassManager
@@ -344,6 +344,20 @@ def _no_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
+@contextlib.contextmanager
+def _compilation_enabled() -> Iterator[None]:
+    """NUMBA_DISABLE_JIT is for the user's own functions: our kernels use what exists in compiled code only.
+
+    Numba's implementations of NumPy's functions, which a kernel calls, become functions that are not compiled where it is set.
+    """
+    settings: Any = config  # Numba adds its settings to this module when it is imported
+    disabled, settings.DISABLE_JIT = settings.DISABLE_JIT, False
+    try:
+        yield
+    finally:
+        settings.DISABLE_JIT = disabled
+
+
 def _with_room(function: Callable[[Any], Any], argument: Any) -> Any:
     """``function(argument)``, with a mebibyte for the frames of all that it calls.
 
@@ -394,7 +408,7 @@ class Kernel(CPUDispatcher):
         """
         before = len(self.overloads)
         kinds = tuple(map(_writable, signature))
-        with _signals.deferred(), _no_garbage_collection():
+        with _signals.deferred(), _no_garbage_collection(), _compilation_enabled():
             entry = _with_room(super().compile, kinds)
             if kinds != signature:
                 dispatcher: Any = self  # the method is written in C

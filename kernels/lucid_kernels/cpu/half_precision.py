@@ -23,7 +23,7 @@ from ._microkernels import _intrinsic
 _config: Any = config
 _FEATURES = _config.CPU_FEATURES  # what Numba is told to compile for, or None: this processor
 _F16C = llvmlite.binding.get_host_cpu_features().get("f16c", False) if _FEATURES is None else "+f16c" in _FEATURES
-AVAILABLE = not _config.DISABLE_JIT and (_F16C or platform.machine().lower() in ("aarch64", "arm64"))
+AVAILABLE = _F16C or platform.machine().lower() in ("aarch64", "arm64")
 
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
@@ -31,7 +31,7 @@ _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 
 def converts(dtype: Any) -> bool:
     """Whether numbers of `dtype`, float16 or bfloat16, are converted here."""
-    return not _config.DISABLE_JIT if dtype == _BFLOAT16 else AVAILABLE
+    return dtype == _BFLOAT16 or AVAILABLE
 
 
 @_intrinsic

@@ -336,9 +336,14 @@ def test_a_guarded_kernel_waits_for_its_turn() -> None:
     assert done.is_set() and np.array_equal(y, x**2)
 
 
-def test_switched_off_compilation_leaves_python_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_numba_disable_jit_is_for_the_functions_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(numba.config, "DISABLE_JIT", True)
-    assert _compile.jit_parallel(_two_loops) is _two_loops
+    x, y = np.arange(9.0), np.empty(9)
+    kernel = _without_cache(_compile.jit_parallel(_squares_parallel.py_func))  # type: ignore[attr-defined]
+    kernel(x, y, (0, 1.5), False)
+    assert np.array_equal(y, x**2) and len(kernel.overloads) == 1
+    assert numba.config.DISABLE_JIT
+    assert numba.njit(_two_loops) is _two_loops
 
 
 def test_the_compiler_runs_with_room_for_its_frames() -> None:
