@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from .lazy import LARGE
+from .lazy import LARGE, MANY
 
 Array = np.ndarray[Any, Any]
 Kernel = Callable[..., Any]
-
-_SLOW = 1 << 12  # elements from which a kernel is faster where NumPy takes 1 ns for each, or 15 in `nextafter`
 
 
 def _kernels() -> Any:
@@ -57,15 +55,15 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
         return _kernels().addcdiv(x, a, b, value=value, out=out)
 
     def leaky_relu(x: Array, *, slope: float, out: Array | None = None) -> Any:
-        if x.size < _SLOW or not _alike(x):
+        if x.size < MANY or not _alike(x):
             return plain_leaky_relu(x, slope=slope, out=out)
         return _kernels().leaky_relu(x, slope=slope, out=out)
 
     def angle(x: Array) -> Any:
-        return plain_angle(x) if x.size < _SLOW or not _alike(x) else _kernels().angle(x)
+        return plain_angle(x) if x.size < MANY or not _alike(x) else _kernels().angle(x)
 
     def nextafter(a: Array, b: Array) -> Any:
-        return plain_nextafter(a, b) if a.size < _SLOW or not _alike(a, b) else _kernels().nextafter(a, b)
+        return plain_nextafter(a, b) if a.size < MANY or not _alike(a, b) else _kernels().nextafter(a, b)
 
     entries: list[Kernel] = [lerp, add_scaled, addcmul, addcdiv, leaky_relu, angle, nextafter]
     return {function.__name__: function for function in entries}

@@ -13,16 +13,15 @@ from typing import Any
 import numpy as np
 from lucid_kernels.cpu._pool import empty
 
-from . import lazy
 from .bits import BITS, as_bits
 from .functions import HALVES
+from .lazy import LARGE, MANY
 from .memory_format import in_memory_order, inverse
 
 Array = np.ndarray[Any, Any]
 Kernel = Callable[..., Any]
 
-LARGE = 1 << 17  # bytes; Numba is imported with the first copy of as many
-_CASTS = 1 << 12  # elements; the same for conversions
+_LARGE_BYTES = 1 << 17  # bytes; Numba is imported with the first copy of as many
 _LARGE_JOIN = 1 << 21  # bytes of the result: NumPy's copies of whole rows are as fast up to there
 
 # Parts in runs of so few and so many bytes are copied by one kernel, or by NumPy: a kernel for each takes twice as long.
@@ -36,7 +35,7 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
     )
 
     def copy(x: Array, *, axes: tuple[int, ...] | None = None, out: Array | None = None) -> Any:
-        if x.nbytes < LARGE:
+        if x.nbytes < _LARGE_BYTES:
             return plain_copy(x, axes=axes, out=out)
         if out is not None:
             if x.nbytes < _LARGE_JOIN or not _apart(x, out):
@@ -47,7 +46,7 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
 
     def cast(x: Array, *, dtype: np.dtype, out: Array | None = None) -> Any:
         """By our kernel for many elements between half precision and float32."""
-        if x.size < _CASTS or out is not None or not x.flags.c_contiguous:
+        if x.size < MANY or out is not None or not x.flags.c_contiguous:
             return plain_cast(x, dtype=dtype, out=out)
         half, widened = (x.dtype, True) if x.dtype in HALVES else (dtype, False)
         if half not in HALVES or (dtype if widened else x.dtype) != np.float32:
@@ -63,7 +62,7 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
         outer = x.ndim
         while outer and outer - 1 in axis:
             outer -= 1
-        if x.nbytes < LARGE or not x.flags.c_contiguous or outer == x.ndim or not bits:
+        if x.nbytes < _LARGE_BYTES or not x.flags.c_contiguous or outer == x.ndim or not bits:
             return in_memory_order(np.flip(x, axis), copy)
         from lucid_kernels.cpu import reversal
 
@@ -82,10 +81,10 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
         return _filled(empty(tuple(shape), dtype), fill_value)
 
     def contiguous(x: Array) -> Array:
-        return plain_contiguous(x) if x.nbytes < LARGE or x.flags.c_contiguous else _row_major(x)
+        return plain_contiguous(x) if x.nbytes < _LARGE_BYTES or x.flags.c_contiguous else _row_major(x)
 
     def reshape(x: Array, *, shape: tuple[int, ...]) -> Array:
-        if x.nbytes < LARGE or x.flags.c_contiguous:
+        if x.nbytes < _LARGE_BYTES or x.flags.c_contiguous:
             return x.reshape(shape)
         try:
             return np.reshape(x, shape, copy=False)
@@ -130,7 +129,7 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
 
 
 def _filled(out: Array, value: Any) -> Array:
-    if out.nbytes >= LARGE and out.flags.c_contiguous and not any(np.asarray(value).tobytes()):
+    if out.nbytes >= _LARGE_BYTES and out.flags.c_contiguous and not any(np.asarray(value).tobytes()):
         out.view(np.uint8).fill(0)  # half of the time of other numbers
     else:
         out[...] = value
@@ -151,7 +150,7 @@ def _apart(x: Array, out: Array) -> bool:
 
 def copy_into(target: Array, source: Array) -> None:
     """target[...] = source, where they share no memory; by our kernel for large arrays."""
-    if source.size < lazy.LARGE:
+    if source.size < LARGE:
         np.copyto(target, source)
         return
     from lucid_kernels.cpu import strided_copy

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .functions import HALVES, wide
+from .lazy import MANY
 
 Array = Any
 Kernel = Callable[..., Any]
 Sizes = tuple[int, ...]
 # Keys' parameter ("Cubic convolution interpolation for digital image processing", 1981), and the one of antialiasing.
 _CUBIC, _SMOOTH_CUBIC = -0.75, -0.5
-_LARGE_PLANES = 1 << 12  # elements; Numba is imported with the first planes of as many
 
 
 class Band(NamedTuple):
@@ -120,7 +120,7 @@ def _weigh(xp: Any) -> Kernel:
         return total
 
     def on_planes(x: Array, rows: Band | None, columns: Band | None) -> Array:
-        if xp is np and x.size >= _LARGE_PLANES:
+        if xp is np and x.size >= MANY:
             from lucid_kernels.cpu import resampling as kernels
 
             return kernels.resample(x, *[band and kernels.Band(*band) for band in (rows, columns)])

@@ -8,18 +8,17 @@ from typing import Any
 import numpy as np
 
 from .functions import wide
+from .lazy import MANY
 
 Array = Any
 Kernel = Callable[..., Any]
-
-_MANY = 1 << 12  # elements, or differences, for each of which NumPy takes 13 ns in `cross` and 1 in distances
 
 
 def table(xp: Any, matmul: Kernel, scatter_add: Kernel) -> dict[str, Kernel]:
     """The operations on `xp` (numpy or cupy), with its product of matrices and its `scatter_add(array, index, values)`."""
 
     def by_kernel(x: Array, count: int) -> bool:
-        return xp is np and count >= _MANY and x.dtype.char in "fd"
+        return xp is np and count >= MANY and x.dtype.char in "fd"
 
     def many_pairs(x: Array, y: Array | None) -> bool:
         return by_kernel(x, x.size * (x if y is None else y).shape[1])
