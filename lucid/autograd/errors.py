@@ -40,7 +40,7 @@ def explain(op: str, inputs: Sequence[Any], error: Exception) -> Exception:
     return kind(f"op '{op}' failed on {describe(tensors)}: {error}")
 
 
-def run_again(kernel: str, arrays: Sequence[Any], attributes: dict[str, Any], op: str, inputs: Sequence[Any], error: Exception
+def recover(kernel: str, arrays: Sequence[Any], attributes: dict[str, Any], op: str, inputs: Sequence[Any], error: Exception
               ) -> Any:
     """The result of a `kernel` that had no memory, after emptying the cache. Raises what `explain` says of another `error`."""
     if isinstance(error, MemoryError):

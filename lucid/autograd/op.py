@@ -16,7 +16,7 @@ from .. import _clock as clock
 from .. import _dtypes
 from ..backends import ARITHMETIC, LARGE, TABLES, as_array
 from ..tensor import Tensor, Version, mark_inference, register_view, version_box, wrap
-from .errors import run_again
+from .errors import recover
 from .grad_mode import ANOMALY, GRAD, INFERENCE
 from .grad_mode import mode as grad_mode
 from .node import Node, Slot, check_inference
@@ -70,7 +70,7 @@ class Op:
             table = TABLES.get(arrays[0].__class__) or TABLES[arrays[1].__class__]
             result = table[self.kernel](*arrays, **attributes)
         except Exception as error:
-            result = run_again(self.kernel, arrays, attributes, self.name, inputs, error)
+            result = recover(self.kernel, arrays, attributes, self.name, inputs, error)
         out: Any
         if result.__class__ is tuple:
             out = tuple([None if array is None else wrap(array) for array in result])
@@ -154,7 +154,7 @@ class UnaryOp(Op):
         try:
             array = TABLES[source.__class__][self.kernel](source, **attributes)
         except Exception as error:
-            array = run_again(self.kernel, (source,), attributes, self.name, (a,), error)
+            array = recover(self.kernel, (source,), attributes, self.name, (a,), error)
         if array.__class__ is not source.__class__:
             array = as_array(array)
         out = wrap(array)
@@ -193,7 +193,7 @@ class ViewOp(Op):
         try:
             array = TABLES[source.__class__][self.kernel](source, **attributes)
         except Exception as error:
-            array = run_again(self.kernel, (source,), attributes, self.name, (a,), error)
+            array = recover(self.kernel, (source,), attributes, self.name, (a,), error)
         out, node, flags = wrap(array), a._node, grad_mode.get()
         if node is not None and flags & GRAD and self.rule is not None:
             if flags == GRAD and not a._replaceable:
@@ -243,7 +243,7 @@ def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating:
                         many = x.size >= LARGE or (y.size >= _FEW and x.shape != y.shape and x.size * y.size >= _PAIRS)
                         array = TABLES[kind][large if many else name](x, y)
                     except Exception as error:
-                        array = run_again(name, (x, y), {}, name, (input, other), error)
+                        array = recover(name, (x, y), {}, name, (input, other), error)
                     out = _new(Tensor)
                     out._array = array if array.__class__ is kind else as_array(array)
                     out._grad = out._version_box = out._view = None

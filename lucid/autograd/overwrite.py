@@ -11,7 +11,7 @@ from .. import _clock as clock
 from ..backends import ARITHMETIC, LARGE, TABLES
 from ..backends.destinations import OF_TENSORS, PLAIN_COMPLEX, TERNARY, entry_into, share_partly
 from ..tensor import Tensor, version_box, wrap
-from .errors import explain, run_again
+from .errors import explain, recover
 from .grad_mode import GRAD
 from .grad_mode import mode as grad_mode
 from .node import saved_tensors
@@ -127,7 +127,7 @@ class Overwriting(Tensor):
         try:
             TABLES[array.__class__][entry](*arrays, out=array, **attributes)
         except Exception as error:
-            run_again(entry, arrays, {**attributes, "out": array}, op.name, inputs, error)
+            recover(entry, arrays, {**attributes, "out": array}, op.name, inputs, error)
         box.bump()
         if result is not destination and result._node is not None and result._node.kept is not None:
             _follow(result._node, box)
