@@ -18,7 +18,7 @@ from .accumulation import Pieces, SlicePull, add_in_place, add_piece, add_second
 from .errors import describe_one, saved_from
 from .grad_mode import CHECK_NAN, GRAD
 from .grad_mode import mode as grad_mode
-from .op import Node, Slot, saved_tensors
+from .node import Node, Slot, saved_tensors
 
 Tensors = Tensor | Sequence[Tensor]
 _creation = operator.attrgetter("seq")

@@ -5,6 +5,7 @@ import weakref
 from collections.abc import Sequence
 from typing import Any
 
+from ..backends import run
 from ..tensor import Tensor
 
 _TYPE_NAMES = {"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "int64": "Long",
@@ -37,6 +38,14 @@ def explain(op: str, inputs: Sequence[Any], error: Exception) -> Exception:
     wrong_shape = isinstance(error, ValueError) or "boolean array indexing assignment" in str(error)  # NumPy's TypeError
     kind = RuntimeError if wrong_shape else type(error)
     return kind(f"op '{op}' failed on {describe(tensors)}: {error}")
+
+
+def recover(kernel: str, arrays: Sequence[Any], attributes: dict[str, Any], op: str, inputs: Sequence[Any], error: Exception
+              ) -> Any:
+    """The result of a `kernel` that had no memory, after emptying the cache. Raises what `explain` says of another `error`."""
+    if isinstance(error, MemoryError):
+        return run(kernel, arrays, attributes)
+    raise explain(op, inputs, error) from error
 
 
 def mismatch(tensors: Sequence[Tensor]) -> str:

@@ -17,7 +17,7 @@ from .errors import type_name
 from .grad_mode import GRAD, no_grad
 from .grad_mode import mode as grad_mode
 from .inplace import Unwritable, rebase, refuse_leaf
-from .op import Node, Slot
+from .node import Node, Slot
 
 _VIEW_WRITE = ("Output of {op} is a view and is being modified inplace. This view was created inside a custom Function and the "
                "autograd logic to handle view+inplace would override the custom backward associated with it. clone() the "

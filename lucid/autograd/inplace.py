@@ -12,7 +12,8 @@ from ..tensor import Leaf, Tensor, record_update, version_box, wrap
 from .errors import explain, type_name
 from .grad_mode import GRAD, enable_grad
 from .grad_mode import mode as grad_mode
-from .op import Node, Op, check_inference
+from .node import Node, check_inference
+from .op import Op
 from .overwrite import Overwriting, refuse_overlap
 
 

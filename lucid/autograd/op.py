@@ -8,19 +8,18 @@ closure ever holds its own output. Rules are written with operations, so gradien
 from __future__ import annotations
 
 import traceback
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any
 
 from .. import _clock as clock
 from .. import _dtypes
-from .._hooks import RemovableHandle
-from ..backends import ARITHMETIC, LARGE, TABLES, as_array, run
+from ..backends import ARITHMETIC, LARGE, TABLES, as_array
 from ..tensor import Tensor, Version, mark_inference, register_view, version_box, wrap
-from .errors import explain
+from .errors import recover
 from .grad_mode import ANOMALY, GRAD, INFERENCE
 from .grad_mode import mode as grad_mode
+from .node import Node, Slot, check_inference
 from .overwrite import Overwriting
 
 Pull = Callable[[Any, Any], Sequence[Any]]
@@ -30,111 +29,6 @@ _PAIRS = 1 << 19  # of elements: the least whose arrays, of different shapes, ar
 _FEW = _PAIRS // LARGE  # elements of the second array, with fewer of which there are not as many pairs
 _NEEDED = (True,)  # the `needs` of a rule for one input
 _differentiable = frozenset(dtype for dtype in _dtypes.ALL if _dtypes.is_differentiable(dtype))
-
-
-class Node:
-    """One recorded operation: where its gradient goes (`parents`) and how to pull it back."""
-
-    __slots__ = ("__weakref__", "hooks", "kept", "op", "parents", "post_hooks", "pre_hooks", "pull", "seq", "trace")
-    foreign = False  # user code sees the gradients and may hold on to their arrays
-    post_hooks: OrderedDict[int, Callable[..., Any]]  # set by `register_hook`, which makes the node foreign
-    pre_hooks: OrderedDict[int, Callable[..., Any]]  # and by `register_prehook`
-
-    def __init__(self, op: str, parents: Sequence[Any], pull: Pull, kept: Any = None) -> None:
-        self.seq = clock.tick()
-        self.op = op
-        self.parents = parents
-        self.pull = pull
-        # A list that `output` makes y of: outputs that are not differentiable, and (array, version, number) of the others, which
-        # refer to this node themselves. Else y itself: None, or the operands of `elementwise`.
-        self.kept = kept
-        self.hooks: OrderedDict[int, Callable[..., Any]] | None = None
-        self.trace: list[str] | None = None
-
-    def name(self) -> str:
-        """The name of the operation, as shown by `repr`."""
-        return self.op
-
-    @property
-    def next_functions(self) -> tuple[tuple[Any, int], ...]:
-        """The nodes that the gradient goes to next, as in PyTorch: pairs (node or None, output number)."""
-        return tuple((p.parents[0], p.index) if p.__class__ is Slot else (p, 0) for p in self.parents)
-
-    def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
-        """Call ``fn(grad_inputs, grad_outputs)`` when the gradients of the inputs are known; a returned tuple replaces them."""
-        return self._add_hook("post_hooks", fn)
-
-    def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
-        """Call ``fn(grad_outputs)`` before the operation computes its gradients, after the hooks of its output tensors; a
-        returned tuple takes the place of `grad_outputs`.
-        """
-        return self._add_hook("pre_hooks", fn)
-
-    def _add_hook(self, registry: str, fn: Callable[..., Any]) -> RemovableHandle:
-        if not self.foreign:
-            self.__class__ = HookedNode
-        if not hasattr(self, registry):
-            setattr(self, registry, OrderedDict())
-        return RemovableHandle.add(getattr(self, registry), fn)
-
-    def __repr__(self) -> str:
-        return f"<{self.op} node>"
-
-    def output(self) -> Any:
-        """y for `pull`: the kept outputs as tensors of the graph. A tuple if the operation has several outputs."""
-        outputs, number = [], None
-        for kept in self.kept:
-            if kept.__class__ is tuple:
-                array, box, number = kept
-                kept = wrap(array, self if number < 0 else Slot(self, number))
-                kept._version_box = box
-            outputs.append(kept)
-        return outputs[0] if number == -1 else tuple(outputs)
-
-
-class HookedNode(Node):
-    """A node with hooks of `register_hook` or `register_prehook`: a class of its own costs the engine nothing for other nodes."""
-
-    __slots__ = ()
-    foreign = True
-
-
-class Slot:
-    """The node of one output of an operation with several differentiable outputs."""
-
-    __slots__ = ("__weakref__", "hooks", "index", "parents", "seq")
-    pull: Any = None
-    foreign = False
-
-    def __init__(self, node: Node, index: int) -> None:
-        self.seq = clock.tick()
-        self.parents = (node,)
-        self.index = index
-        self.hooks = None
-
-    @property
-    def op(self) -> str:
-        """The name of the operation."""
-        return str(self.parents[0].op)
-
-    def name(self) -> str:
-        """The name of the operation, as shown by `repr`."""
-        return self.op
-
-    def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
-        """Call ``fn(grad_inputs, grad_outputs)`` for the operation; see `Node.register_hook`."""
-        handle: RemovableHandle = self.parents[0].register_hook(fn)
-        return handle
-
-    def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
-        """Call ``fn(grad_outputs)`` for the operation; see `Node.register_prehook`."""
-        handle: RemovableHandle = self.parents[0].register_prehook(fn)
-        return handle
-
-    @property
-    def next_functions(self) -> Any:
-        """The next nodes of the operation, as in PyTorch."""
-        return self.parents[0].next_functions
 
 
 class Op:
@@ -175,10 +69,8 @@ class Op:
         try:
             table = TABLES.get(arrays[0].__class__) or TABLES[arrays[1].__class__]
             result = table[self.kernel](*arrays, **attributes)
-        except MemoryError:
-            result = run(self.kernel, arrays, attributes)  # tries again after emptying the cache, and says what had no memory
         except Exception as error:
-            raise explain(self.name, inputs, error) from error
+            result = recover(self.kernel, arrays, attributes, self.name, inputs, error)
         out: Any
         if result.__class__ is tuple:
             out = tuple([None if array is None else wrap(array) for array in result])
@@ -261,10 +153,8 @@ class UnaryOp(Op):
         source = a._array
         try:
             array = TABLES[source.__class__][self.kernel](source, **attributes)
-        except MemoryError:
-            array = run(self.kernel, (source,), attributes)
         except Exception as error:
-            raise explain(self.name, (a,), error) from error
+            array = recover(self.kernel, (source,), attributes, self.name, (a,), error)
         if array.__class__ is not source.__class__:
             array = as_array(array)
         out = wrap(array)
@@ -302,10 +192,8 @@ class ViewOp(Op):
         source = a._array
         try:
             array = TABLES[source.__class__][self.kernel](source, **attributes)
-        except MemoryError:
-            array = run(self.kernel, (source,), attributes)
         except Exception as error:
-            raise explain(self.name, (a,), error) from error
+            array = recover(self.kernel, (source,), attributes, self.name, (a,), error)
         out, node, flags = wrap(array), a._node, grad_mode.get()
         if node is not None and flags & GRAD and self.rule is not None:
             if flags == GRAD and not a._replaceable:
@@ -354,10 +242,8 @@ def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating:
                     try:
                         many = x.size >= LARGE or (y.size >= _FEW and x.shape != y.shape and x.size * y.size >= _PAIRS)
                         array = TABLES[kind][large if many else name](x, y)
-                    except MemoryError:
-                        array = run(name, (x, y))  # tries again after emptying the cache, and says what had no memory
                     except Exception as error:
-                        raise explain(name, (input, other), error) from error
+                        array = recover(name, (x, y), {}, name, (input, other), error)
                     out = _new(Tensor)
                     out._array = array if array.__class__ is kind else as_array(array)
                     out._grad = out._version_box = out._view = None
@@ -392,27 +278,6 @@ def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating:
 
     apply.__name__ = name
     return apply
-
-
-def saved_tensors(pull: Any, kept: Any = None) -> list[Tensor]:
-    """The tensors in the closure of `pull`, also those in a tuple there, and the operands that its node has `kept`."""
-    found = [item for item in kept if isinstance(item, Tensor)] if kept.__class__ is tuple else []
-    for cell in pull.__closure__ or ():
-        content = cell.cell_contents
-        if content.__class__ is tuple:
-            found += [item for item in content if isinstance(item, Tensor)]
-        elif isinstance(content, Tensor):
-            found.append(content)
-    return found
-
-
-def check_inference(pull: Any, op: str, kept: Any = None) -> None:
-    """Raise RuntimeError if a tensor made in inference mode has been saved."""
-    for tensor in saved_tensors(pull, kept):
-        box = tensor._version_box
-        if box is not None and box.inference:
-            raise RuntimeError(f"Inference tensors cannot be saved for backward (by op '{op}'). To work around you can "
-                               "make a clone to get a normal tensor and use it in autograd.")
 
 
 def connect_view(view: Tensor, parent: Tensor, replay: Callable[[Tensor], Tensor]) -> None:

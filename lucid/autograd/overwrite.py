@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from .. import _clock as clock
-from ..backends import ARITHMETIC, LARGE, TABLES, run
+from ..backends import ARITHMETIC, LARGE, TABLES
 from ..backends.destinations import OF_TENSORS, PLAIN_COMPLEX, TERNARY, entry_into, share_partly
 from ..tensor import Tensor, version_box, wrap
-from .errors import explain
+from .errors import explain, recover
 from .grad_mode import GRAD
 from .grad_mode import mode as grad_mode
+from .node import saved_tensors
 
 _new = object.__new__
 
@@ -125,10 +126,8 @@ class Overwriting(Tensor):
             _record(self, op, result, inputs, attributes, flags)
         try:
             TABLES[array.__class__][entry](*arrays, out=array, **attributes)
-        except MemoryError:
-            run(entry, arrays, {**attributes, "out": array})  # tries again after emptying the cache, and says what had no memory
         except Exception as error:
-            raise explain(op.name, inputs, error) from error
+            recover(entry, arrays, {**attributes, "out": array}, op.name, inputs, error)
         box.bump()
         if result is not destination and result._node is not None and result._node.kept is not None:
             _follow(result._node, box)
@@ -146,7 +145,5 @@ def _record(old: Tensor, op: Any, result: Tensor, inputs: Sequence[Any], attribu
 
 def _follow(node: Any, box: Any) -> None:
     """Let `node`, which keeps its own result, come after the write of it; not if it has saved other tensors of that memory."""
-    from .op import saved_tensors
-
     if all(tensor._version_box is not box for tensor in saved_tensors(node.pull)):
         node.seq = clock.tick()

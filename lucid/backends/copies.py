@@ -14,12 +14,14 @@ import numpy as np
 from lucid_kernels.cpu._pool import empty
 
 from .bits import BITS, as_bits
+from .functions import HALVES
+from .lazy import LARGE, MANY
 from .memory_format import in_memory_order, inverse
 
 Array = np.ndarray[Any, Any]
 Kernel = Callable[..., Any]
 
-LARGE = 1 << 17  # bytes; Numba is imported with the first copy of as many
+_LARGE_BYTES = 1 << 17  # bytes; Numba is imported with the first copy of as many
 _LARGE_JOIN = 1 << 21  # bytes of the result: NumPy's copies of whole rows are as fast up to there
 
 # Parts in runs of so few and so many bytes are copied by one kernel, or by NumPy: a kernel for each takes twice as long.
@@ -28,23 +30,39 @@ _LARGE_PART, _LONG_RUN = 1 << 20, 1 << 10
 
 def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
     """Entries in the place of `plain` ones, which they use for small arrays."""
-    plain_copy, plain_contiguous, plain_concatenate, plain_stack = (
-        plain[name] for name in ("copy", "contiguous", "concatenate", "stack")
+    plain_copy, plain_contiguous, plain_concatenate, plain_stack, plain_cast = (
+        plain[name] for name in ("copy", "contiguous", "concatenate", "stack", "cast")
     )
 
     def copy(x: Array, *, axes: tuple[int, ...] | None = None, out: Array | None = None) -> Any:
-        if x.nbytes < LARGE:
+        if x.nbytes < _LARGE_BYTES:
             return plain_copy(x, axes=axes, out=out)
         if out is not None:
-            return _copy_into(out, x) if x.nbytes >= _LARGE_JOIN and _apart(x, out) else plain_copy(x, out=out)
+            if x.nbytes < _LARGE_JOIN or not _apart(x, out):
+                return plain_copy(x, out=out)
+            copy_into(out, x)
+            return out
         return _row_major(x) if axes is None else _row_major(x.transpose(axes)).transpose(inverse(axes))
+
+    def cast(x: Array, *, dtype: np.dtype, out: Array | None = None) -> Any:
+        """By our kernel for many elements between half precision and float32."""
+        if x.size < MANY or out is not None or not x.flags.c_contiguous:
+            return plain_cast(x, dtype=dtype, out=out)
+        half, widened = (x.dtype, True) if x.dtype in HALVES else (dtype, False)
+        if half not in HALVES or (dtype if widened else x.dtype) != np.float32:
+            return plain_cast(x, dtype=dtype)
+        from lucid_kernels.cpu import half_precision as kernels
+
+        if not kernels.converts(half):
+            return plain_cast(x, dtype=dtype)
+        return kernels.widen(x) if widened else kernels.narrow(x, half)
 
     def flip(x: Array, *, axis: Any) -> Any:
         bits = BITS.get(x.itemsize)
         outer = x.ndim
         while outer and outer - 1 in axis:
             outer -= 1
-        if x.nbytes < LARGE or not x.flags.c_contiguous or outer == x.ndim or not bits:
+        if x.nbytes < _LARGE_BYTES or not x.flags.c_contiguous or outer == x.ndim or not bits:
             return in_memory_order(np.flip(x, axis), copy)
         from lucid_kernels.cpu import reversal
 
@@ -63,10 +81,10 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
         return _filled(empty(tuple(shape), dtype), fill_value)
 
     def contiguous(x: Array) -> Array:
-        return plain_contiguous(x) if x.nbytes < LARGE or x.flags.c_contiguous else _row_major(x)
+        return plain_contiguous(x) if x.nbytes < _LARGE_BYTES or x.flags.c_contiguous else _row_major(x)
 
     def reshape(x: Array, *, shape: tuple[int, ...]) -> Array:
-        if x.nbytes < LARGE or x.flags.c_contiguous:
+        if x.nbytes < _LARGE_BYTES or x.flags.c_contiguous:
             return x.reshape(shape)
         try:
             return np.reshape(x, shape, copy=False)
@@ -107,11 +125,11 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
         return _joined(expanded, axis) if _alike(expanded, axis) else plain_stack(*arrays, axis=axis)
 
     return {"copy": copy, "broadcast_to": broadcast_to, "fill": fill, "flip": flip, "empty": new_array, "full": full,
-            "contiguous": contiguous, "reshape": reshape, "concatenate": concatenate, "stack": stack}
+            "cast": cast, "contiguous": contiguous, "reshape": reshape, "concatenate": concatenate, "stack": stack}
 
 
 def _filled(out: Array, value: Any) -> Array:
-    if out.nbytes >= LARGE and out.flags.c_contiguous and not any(np.asarray(value).tobytes()):
+    if out.nbytes >= _LARGE_BYTES and out.flags.c_contiguous and not any(np.asarray(value).tobytes()):
         out.view(np.uint8).fill(0)  # half of the time of other numbers
     else:
         out[...] = value
@@ -130,11 +148,14 @@ def _apart(x: Array, out: Array) -> bool:
     return x.shape == out.shape and x.dtype == out.dtype and out.flags.writeable and not np.may_share_memory(x, out)
 
 
-def _copy_into(out: Array, x: Array) -> Array:
+def copy_into(target: Array, source: Array) -> None:
+    """target[...] = source, where they share no memory; by our kernel for large arrays."""
+    if source.size < LARGE:
+        np.copyto(target, source)
+        return
     from lucid_kernels.cpu import strided_copy
 
-    strided_copy.copy_into(out, x)
-    return out
+    strided_copy.copy_into(target, source)
 
 
 def _alike(arrays: Sequence[Array], axis: int) -> bool:

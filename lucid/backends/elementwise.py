@@ -32,6 +32,26 @@ def table(xp: Any) -> dict[str, Kernel]:
         entries[function.__name__] = function
         return function
 
+    if xp is np:
+        @entry
+        def power(a: Array, b: Any, *, out: Array | None = None) -> Array:
+            """NumPy takes 140 ns for each negative base, so integer powers are those of the size, with the sign."""
+            if b.__class__ not in (int, float) or a.dtype.char not in "fd":
+                return np.power(a, b, out=out)
+            if b == 0.5:  # as in PyTorch, NaN of -inf
+                return np.sqrt(a, out=out)
+            if b == -0.5:
+                return np.reciprocal(np.sqrt(a, out=out), out=out)
+            if b != b // 1:
+                return np.power(a, b, out=out)
+            if b == 3:
+                square = np.asarray(a * a)
+                return np.multiply(square, a, out=square if out is None else out)
+            if b == -1:
+                return np.reciprocal(a, out=out)
+            size = np.power(np.abs(a), b, out=None if b % 2 else out)
+            return np.copysign(size, a, out=out) if b % 2 else size
+
     @entry
     def logaddexp(a: Array, b: Array) -> Array:
         if xp.result_type(a, b).kind != "c":

@@ -1,6 +1,7 @@
 """The GPU backend: op name -> CuPy function or CUDA kernel. Imported on first use; its import needs a usable GPU."""
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -23,6 +24,7 @@ from . import (
     poisson,
     probe,
     resampling,
+    vectors,
 )
 from .device import Device
 from .memory_format import in_memory_order
@@ -55,22 +57,16 @@ def _scatter_add(array: Array, index: Any, values: Array) -> None:
         cupyx.scatter_add(array, index, values)
 
 
-def _multiply(a: Array, b: Array) -> Array:
-    if a.dtype in functions.HALVES:
-        return (functions.wide(a) @ functions.wide(b)).astype(a.dtype)
-    return a @ b
-
-
-TABLE: dict[str, Callable[..., Any]] = functions.table(cupy, _scatter_add, _multiply)
-TABLE |= movement.table(cupy) | ordering.table(cupy) | fourier.table(cupy)
+TABLE: dict[str, Callable[..., Any]] = functions.table(cupy, _scatter_add, operator.matmul)
+TABLE |= vectors.table(cupy, TABLE["matmul"], _scatter_add) | movement.table(cupy) | ordering.table(cupy) | fourier.table(cupy)
 TABLE |= linear_algebra.table(cupy, lambda: cupyx.errstate(linalg="raise"))  # CuPy says nothing of singular matrices by itself
 TABLE |= elementwise.table(cupy) | fractional_pooling.table(cupy)
 lazy.kernels("lucid_kernels.cuda", TABLE)
 TABLE |= poisson.table(cupy, TABLE["gammaincc"])
 TABLE |= convolution.table(cupy, TABLE, 1 << 28, cupy.copyto)
-TABLE |= resampling.table(cupy, TABLE, resampling.weigh(cupy))
+TABLE |= resampling.table(cupy, TABLE)
 TABLE |= padding.table(cupy, cupy.empty, cupy.copyto) | assembly.table(cupy, cupy.empty, cupy.copyto)
-TABLE |= linear.table(TABLE) | likelihood.table(cupy, TABLE)
+TABLE |= linear.table(cupy, TABLE) | likelihood.table(cupy, TABLE)
 
 
 def on(device: Device) -> Any:

@@ -8,12 +8,12 @@ import numpy as np
 
 from .bits import BITS, as_bits
 from .functions import HALVES, wide
+from .lazy import MANY
 
 Array = np.ndarray[Any, Any]
 Kernel = Callable[..., Any]
 
-_LARGE = 1 << 12  # elements; Numba is imported with the first as many
-# The same for the rows of bags: of 128 rows of 16 numbers NumPy's sums take ten times as long as the kernel's.
+# As MANY, for the rows of bags: of 128 rows of 16 numbers NumPy's sums take ten times as long as the kernel's.
 _LARGE_BAGS = 1 << 8
 _FEW = 1 << 14  # numbers whose counts stay in the L2 cache, four times over
 _FEW_ROWS = 16  # to search, a call of NumPy's for each
@@ -29,7 +29,7 @@ def _kernels() -> Any:
 def scatter_add(array: Array, index: Any, values: Any) -> None:
     """Add `values` (or a number) at `index`, in place; many slices by our kernel: `add.at` takes 10 to 40 times as long."""
     slices = None
-    large = isinstance(values, np.ndarray) and values.size >= _LARGE
+    large = isinstance(values, np.ndarray) and values.size >= MANY
     if large and array.dtype in _ADDED and array.dtype == values.dtype and array.flags.c_contiguous:
         slices = _slices(array.shape, index if isinstance(index, tuple) else (index,))
     if slices is None:
@@ -73,7 +73,7 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
         if x.size and not any(x.strides):  # one number: the gradient of a sum
             return copy(np.broadcast_to(x.ravel()[0], indices.shape))
         bits = BITS.get(x.itemsize)
-        large = indices.size >= _LARGE and (x.flags.c_contiguous or x.size <= 4 * indices.size)
+        large = indices.size >= MANY and (x.flags.c_contiguous or x.size <= 4 * indices.size)
         view = _kernels().view_of(x.shape, indices.shape, axis) if large and bits else None
         if view is None:
             return plain_gather(x, indices, axis=axis)
@@ -81,7 +81,7 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
         return result.view(x.dtype)
 
     def gather_grad(g: Array, indices: Array, *, shape: tuple[int, ...], axis: int) -> Array:
-        if indices.size < _LARGE:
+        if indices.size < MANY:
             return plain_grad(g, indices, shape=shape, axis=axis)
         from lucid_kernels.cpu._pool import empty
 
@@ -90,7 +90,7 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
         return scatter(result, indices, g, axis=axis, accumulate=True, out=result)
 
     def scatter(x: Array, indices: Array, source: Any, *, axis: int, accumulate: bool = False, out: Array | None = None) -> Array:
-        if indices.size < _LARGE:
+        if indices.size < MANY:
             return plain_scatter(x, indices, source, axis=axis, accumulate=accumulate, out=out)
         if accumulate and x.dtype in HALVES:  # summed in float32, rounded once
             total = scatter(wide(x), indices, wide(np.asarray(source)), axis=axis, accumulate=True)
@@ -105,7 +105,7 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
         return result
 
     def scatter_reduce(x: Array, indices: Array, source: Array, *, axis: int, reduce: str) -> Array:
-        if indices.size >= _LARGE:
+        if indices.size >= MANY:
             kinds = {"prod": _kernels().MULTIPLY, "amax": _kernels().LARGEST, "amin": _kernels().SMALLEST}
             result = copy(wide(x))
             if _combined(result, indices, wide(source), axis, kinds[reduce]):
@@ -127,7 +127,7 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
         return kernels.find_maxima(weight, indices, offsets)
 
     def bincount(x: Array, weights: Array | None, *, minlength: int) -> Array:
-        if weights is None and x.size >= _LARGE and x.flags.c_contiguous:
+        if weights is None and x.size >= MANY and x.flags.c_contiguous:
             length = max(minlength, int(x.max()) + 1)
             if length <= _FEW:
                 from lucid_kernels.cpu import counting
@@ -136,7 +136,7 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
         return plain_bincount(x, weights, minlength=minlength)
 
     def count_bins(x: Array, edges: Array | None, *, low: float, high: float, bins: int) -> Array:
-        if x.size < _LARGE or bins > _FEW or x.dtype.char not in "fd":
+        if x.size < MANY or bins > _FEW or x.dtype.char not in "fd":
             return plain_bins(x, edges, low=low, high=high, bins=bins)
         from lucid_kernels.cpu import counting
 
@@ -144,7 +144,7 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
 
     def searchsorted(edges: Array, values: Array, *, right: bool) -> Array:
         kind: Any = np.float32 if edges.dtype in HALVES else np.int64 if edges.dtype.kind == "i" else edges.dtype
-        few = values.size < _LARGE and (edges.ndim == 1 or len(edges) < _FEW_ROWS)
+        few = values.size < MANY and (edges.ndim == 1 or len(edges) < _FEW_ROWS)
         if few or edges.dtype != values.dtype or np.dtype(kind).char not in "fdl":
             return plain_search(edges, values, right=right)
         from lucid_kernels.cpu import searching

@@ -13,12 +13,12 @@ import numpy as np
 from lucid_kernels.cpu import blas
 
 from . import linear_algebra
+from .lazy import MANY
 
 Array = np.ndarray
 Kernel = Callable[..., Any]
 _REAL = (np.dtype(np.float32), np.dtype(np.float64))
 _SMALL_ROWS = 8  # LAPACK is faster with more
-_MANY = 1 << 12  # elements; Numba is imported with the first stack of as many
 _LARGE = 1 << 9  # elements of which NumPy, which computes in float64, takes longer than a kernel
 
 
@@ -151,7 +151,7 @@ def _factorizations() -> SimpleNamespace:
 
 def _are_small(a: Array) -> bool:
     """Whether these are so many small matrices that several are eliminated at a time."""
-    return a.shape[-1] <= _SMALL_ROWS and a.size >= _MANY and a.dtype in _REAL
+    return a.shape[-1] <= _SMALL_ROWS and a.size >= MANY and a.dtype in _REAL
 
 
 def _small_kernels() -> Any:

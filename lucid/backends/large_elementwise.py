@@ -121,10 +121,17 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
     def logical_not(x: Array, *, out: Array | None = None) -> Array:
         return np.equal(x, 0, out=out) if x.size >= LARGE and x.dtype.kind in "iuf" else np.logical_not(x, out=out)
 
+    def exp(x: Array, *, out: Array | None = None) -> Array:
+        if x.size < LARGE:
+            return np.exp(x) if out is None else np.exp(x, out=out)
+        from lucid_kernels.cpu import elementwise as kernels  # NumPy's where that is more exact
+
+        return kernels.exp(x, out=out)
+
     entries |= {name: truth(name) for name in ("logical_and", "logical_or", "logical_xor")}
     entries["logical_not"] = logical_not
     entries |= {"deg2rad": _scaled(plain["deg2rad"], math.pi / 180), "rad2deg": _scaled(plain["rad2deg"], 180 / math.pi)}
-    return entries | {"clip": clip, "reciprocal": reciprocal}
+    return entries | {"clip": clip, "exp": exp, "reciprocal": reciprocal}
 
 
 def _scaled(function: Kernel, factor: float) -> Kernel:

@@ -32,11 +32,13 @@ FAMILIES = {
     "special": "erf erfc erfinv erfcx ndtr ndtri log_ndtr lgamma digamma polygamma i0 i0e i1 i1e zeta gammainc gammaincc",
 }
 
-
 # Operations that NumPy and CuPy have too. Theirs serve small arrays and mixed dtypes: a call costs 0.1 us less than through
 # Python. Ours serve `large_add` and so on: arrays of one dtype, or one and a number, with at least LARGE elements.
 ARITHMETIC = ("add", "sub", "mul", "div")
 LARGE = 1 << 16
+# Elements from which other kernels serve, of functions at which NumPy is slow: it takes 1 to 15 ns for each, and a kernel some
+# microseconds to be called. Numba is imported with the first array of as many.
+MANY = 1 << 12
 
 
 def kernels(package: str, table: dict[str, Callable[..., Any]]) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from .bits import BITS, as_bits
+from .lazy import MANY
 
 Array = np.ndarray[Any, Any]
 Kernel = Callable[..., Any]
 
-_LARGE = 1 << 12  # elements; Numba is imported with the first array of as many
 
 
 def _combination() -> Any:
@@ -30,7 +30,7 @@ def _large_mask(index: tuple[Any, ...]) -> bool:
     """Whether an index is one large mask. Slices, which come often, are told by their class alone."""
     if len(index) != 1 or index[0].__class__ is not np.ndarray:
         return False
-    return bool(index[0].size >= _LARGE and index[0].dtype.kind == "b")
+    return bool(index[0].size >= MANY and index[0].dtype.kind == "b")
 
 
 def spread(array: Array, shape: tuple[int, ...]) -> Array:
@@ -46,7 +46,7 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
     )
 
     def where(condition: Array, a: Any, b: Any) -> Array:
-        if condition.size < _LARGE and getattr(a, "size", 1) < _LARGE and getattr(b, "size", 1) < _LARGE:
+        if condition.size < MANY and getattr(a, "size", 1) < MANY and getattr(b, "size", 1) < MANY:
             return plain_where(condition, a, b)
         dtype = a.dtype if a.__class__ is b.__class__ and a.dtype is b.dtype else np.result_type(a, b)
         shape, size = condition.shape, 0
@@ -57,21 +57,21 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
                 size = max(size, value.size)
                 if value.shape != shape:
                     shape = np.broadcast_shapes(shape, value.shape)
-        if size < _LARGE or dtype.itemsize > 8 or condition.dtype != np.bool_:
+        if size < MANY or dtype.itemsize > 8 or condition.dtype != np.bool_:
             return plain_where(condition, a, b)
         sides = [np.asarray(value, dtype) for value in (a, b)]
         return _combination().where(spread(condition, shape), *[spread(side, shape) if side.ndim else side for side in sides])
 
     def masked_fill(x: Array, mask: Array, value: Any, *, out: Array | None = None) -> Array:
         here = out is None or (out is x and x.flags.writeable)
-        if x.size < _LARGE or x.itemsize > 8 or mask.dtype != np.bool_ or not here:
+        if x.size < MANY or x.itemsize > 8 or mask.dtype != np.bool_ or not here:
             return plain_fill(x, mask, value, out=out)
         return _combination().masked_fill(x, spread(mask, x.shape), np.asarray(value, x.dtype), out=out)
 
     def triangle(name: str) -> Kernel:
         def entry(x: Array, k: int = 0) -> Array:
             bits = BITS.get(x.itemsize)
-            if x.size < _LARGE or bits is None:
+            if x.size < MANY or bits is None:
                 return plain[name](x, k)
             from lucid_kernels.cpu import triangles
 
@@ -80,7 +80,7 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
         return entry
 
     def nonzero(x: Array) -> tuple[Array, ...]:
-        if x.size < _LARGE:
+        if x.size < MANY:
             return x.nonzero()
         rest = _compression().places(x if x.dtype == np.bool_ else x != 0)
         found = []

@@ -1,4 +1,4 @@
-"""Interpolation, once for NumPy and CuPy: `table(xp, weigh)`.
+"""Interpolation, once for NumPy and CuPy: `table(xp, kernels)`.
 
 Along each dimension a result is a weighted sum of neighbours: a matrix with a few non-zeros side by side in each row. So is its
 gradient, with the transposed matrix, in which nothing has to be scattered.
@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .functions import HALVES, wide
+from .lazy import MANY
 
 Array = Any
 Kernel = Callable[..., Any]
@@ -103,8 +104,8 @@ def _transposed(length: int, *arguments: Any) -> Band | None:
     return Band(np.where(counts > 0, starts, 0), counts, weights)
 
 
-def weigh(xp: Any) -> Kernel:
-    """`weigh(x, rows, columns)` on `xp`: the planes rows @ x[p] @ columns.T of x (P, H, W); None is the identity."""
+def _weigh(xp: Any) -> Kernel:
+    """`on_planes(x, rows, columns)` on `xp`: the planes rows @ x[p] @ columns.T of x (P, H, W); None is the identity."""
 
     def along(x: Array, band: Band | None, axis: int) -> Array:
         if band is None:
@@ -119,6 +120,10 @@ def weigh(xp: Any) -> Kernel:
         return total
 
     def on_planes(x: Array, rows: Band | None, columns: Band | None) -> Array:
+        if xp is np and x.size >= MANY:
+            from lucid_kernels.cpu import resampling as kernels
+
+            return kernels.resample(x, *[band and kernels.Band(*band) for band in (rows, columns)])
         y = along(along(x, rows, 1), columns, 2)
         return y.copy() if y is x else y
 
@@ -135,8 +140,9 @@ _SUMS = {"kernel_size": (2, 2), "stride": (2, 2), "padding": (0, 0), "ceil_mode"
          "divisor_override": 1}
 
 
-def table(xp: Any, kernels: dict[str, Kernel], on_planes: Kernel) -> dict[str, Kernel]:
-    """`resample` and its gradient on `xp` (numpy or cupy), with `on_planes` as `weigh(xp)` gives it, and the other `kernels`."""
+def table(xp: Any, kernels: dict[str, Kernel]) -> dict[str, Kernel]:
+    """`resample` and its gradient on `xp` (numpy or cupy), with the other `kernels`."""
+    on_planes = _weigh(xp)
 
     def apply(x: Array, lengths: Sizes, bands: list[Band | None]) -> Array:
         """x (N, C, *) weighed by a band for each of its 1 to 3 last dimensions."""

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from .functions import wide as single
+from .lazy import MANY
 
 Array = Any
 Kernel = Callable[..., Any]
 
-_LARGE = 1 << 12  # elements; Numba is imported with the first array of as many. NumPy takes 3 to 10 times as long
 _WIDER = {np.dtype("f4"): np.dtype("f8"), np.dtype("c8"): np.dtype("c16")}
 
 
@@ -29,7 +29,7 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
 
     def scan(name: str) -> Kernel:
         def entry(x: Array, *, axis: int, dtype: Any = None) -> Array:
-            if x.size < _LARGE or x.dtype.char not in "fd" or (dtype is not None and dtype != x.dtype):
+            if x.size < MANY or x.dtype.char not in "fd" or (dtype is not None and dtype != x.dtype):
                 return wide(name, x, axis, dtype or x.dtype, dtype=dtype)
             from lucid_kernels.cpu import scan  # compiles with Numba: imported with the first large array
 
@@ -41,8 +41,8 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
         ordinary = plain[name]
 
         def entry(x: Array, *, axis: int) -> tuple[Array, Array]:
-            numbers = single(x) if x.size >= _LARGE else x
-            if x.size < _LARGE or numbers.dtype.char not in "fdlqi":
+            numbers = single(x) if x.size >= MANY else x
+            if x.size < MANY or numbers.dtype.char not in "fdlqi":
                 values, places = ordinary(x, axis=axis)
                 return values, places
             from lucid_kernels.cpu import running_extremes

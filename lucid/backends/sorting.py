@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from .functions import wide
+from .lazy import MANY
 
 Array = np.ndarray[Any, Any]
 Kernel = Callable[..., Any]
 
-_LARGE = 1 << 12  # elements; Numba is imported with the first array of as many
 _NARROW = 1 << 32  # keys below are sorted in one go
 _SORTED_GROUPS = 8  # of columns of rows; rows of more are compared as strings of bytes
 
@@ -29,7 +29,7 @@ def _last(x: Array, axis: int) -> Array:
 
 def _keys(x: Array, axis: int, descending: bool) -> tuple[Array, bool] | None:
     """Keys of the elements with `axis` last, and whether they are wide; None for what NumPy has to sort."""
-    if x.size < _LARGE or x.shape[axis] >= _NARROW:
+    if x.size < MANY or x.shape[axis] >= _NARROW:
         return None
     rows = _last(wide(x), axis)
     if rows.dtype.kind == "f":

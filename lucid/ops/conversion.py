@@ -11,7 +11,8 @@ from ..autograd.errors import type_name
 from ..autograd.grad_mode import GRAD
 from ..autograd.grad_mode import mode as grad_mode
 from ..autograd.inplace import store, write
-from ..autograd.op import Node, Op, UnaryOp
+from ..autograd.node import Node
+from ..autograd.op import Op, UnaryOp
 from ..autograd.overwrite import refuse_shared
 from ..backends import Device
 from ..backends.memory_format import (

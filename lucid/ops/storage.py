@@ -12,7 +12,7 @@ from .. import backends
 from ..autograd.grad_mode import GRAD
 from ..autograd.grad_mode import mode as grad_mode
 from ..autograd.inplace import refuse_leaf
-from ..autograd.op import Node
+from ..autograd.node import Node
 from ..backends import Device, sharing
 from ..backends.memory_format import contiguous_format, inverse, memory_axes, preserve_format, require_format
 from ..tensor import Tensor, Version, version_box

@@ -6,11 +6,11 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from ._scheduler import LRScheduler, for_each_group, set_option
+from ._scheduler import MomentumScheduler, for_each_group, set_option
 from .optimizer import Optimizer
 
 
-class CyclicLR(LRScheduler):
+class CyclicLR(MomentumScheduler):
     """From `base_lr` to `max_lr` in `step_size_up` steps and back in `step_size_down` (as many, by default); call `step` after
     every batch.
 
@@ -43,9 +43,7 @@ class CyclicLR(LRScheduler):
         self.scale_mode = scale_mode if scale_fn is not None else "iterations" if mode == "exp_range" else "cycle"
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
-            if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
-                raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
-            self.use_beta1 = "betas" in optimizer.defaults
+            self._find_momentum(optimizer)
             self.base_momentums = for_each_group("base_momentum", optimizer, base_momentum)
             self.max_momentums = for_each_group("max_momentum", optimizer, max_momentum)
             if last_epoch == -1:
@@ -63,12 +61,6 @@ class CyclicLR(LRScheduler):
         if self.mode == "triangular":
             return 1.0
         return 1 / 2.0 ** (x - 1) if self.mode == "triangular2" else self.gamma**x
-
-    def _set_momentum(self, group: dict[str, Any], value: Any) -> None:
-        if self.use_beta1:
-            group["betas"] = (value, *group["betas"][1:])
-        else:
-            group["momentum"] = value
 
     def get_lr(self) -> list[Any]:
         """See the class. Also sets the momentum."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ._scheduler import LRScheduler, for_each_group
+from ._scheduler import MomentumScheduler, for_each_group
 from .optimizer import Optimizer
 
 
-class OneCycleLR(LRScheduler):
+class OneCycleLR(MomentumScheduler):
     """The 1cycle policy, stepped after every batch, as `torch.optim.lr_scheduler.OneCycleLR`.
 
     The learning rate rises from ``max_lr / div_factor`` to `max_lr` in the first `pct_start` of the steps and falls to
@@ -37,9 +37,7 @@ class OneCycleLR(LRScheduler):
         max_lrs = for_each_group("max_lr", optimizer, max_lr)
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
-            if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
-                raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
-            self.use_beta1 = "betas" in optimizer.defaults
+            self._find_momentum(optimizer)
             highest = for_each_group("max_momentum", optimizer, max_momentum)
             lowest = for_each_group("base_momentum", optimizer, base_momentum)
         if last_epoch == -1:
@@ -52,12 +50,6 @@ class OneCycleLR(LRScheduler):
                     group["max_momentum"] = highest[number]
                     group["base_momentum"] = lowest[number]
         super().__init__(optimizer, last_epoch)
-
-    def _set_momentum(self, group: dict[str, Any], value: Any) -> None:
-        if self.use_beta1:
-            group["betas"] = (value, *group["betas"][1:])
-        else:
-            group["momentum"] = value
 
     def get_lr(self) -> list[Any]:
         """See the class. Also sets the momentum."""

@@ -133,3 +133,21 @@ class LRScheduler:
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Load what `state_dict` gave. The learning rates themselves are in the optimizer's state_dict."""
         self.__dict__.update(state_dict)
+
+
+class MomentumScheduler(LRScheduler):
+    """What schedules share that set the momentum too: the option 'momentum' or the first of 'betas'."""
+
+    use_beta1: bool
+
+    def _find_momentum(self, optimizer: Optimizer) -> None:
+        """Say which option it is. Raises ValueError if there is none."""
+        if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
+            raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
+        self.use_beta1 = "betas" in optimizer.defaults
+
+    def _set_momentum(self, group: Group, value: Any) -> None:
+        if self.use_beta1:
+            group["betas"] = (value, *group["betas"][1:])
+        else:
+            group["momentum"] = value

@@ -1,6 +1,7 @@
 """Both tables of the dispatcher offer the same names with the same arguments."""
 from __future__ import annotations
 
+import fnmatch
 import importlib
 import inspect
 import pathlib
@@ -49,6 +50,13 @@ def documented() -> dict[str, set[str]]:
     """The kernels in the table of kernels/README.md, by family."""
     rows = re.findall(r"^\| `(\w+)` \| (.+) \|$", README.read_text(), re.MULTILINE)
     return {family: set(re.findall(r"`(\w+)\(", functions)) for family, functions in rows}
+
+
+def test_the_page_names_every_file() -> None:
+    names = set(re.findall(r"`([\w*]+)\.py`", README.read_text())) | set(documented())
+    files = {path.stem for path in (README.parent / "lucid_kernels" / "cpu").glob("*.py")} - {"__init__"}
+    assert not [file for file in files if not any(fnmatch.fnmatch(file, name) for name in names)]
+    assert not [name for name in names if name.startswith("_") and not fnmatch.filter(files, name)]
 
 
 def test_same_names(gpu: types.ModuleType) -> None:

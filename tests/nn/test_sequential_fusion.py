@@ -8,7 +8,7 @@ import pytest
 
 import lucid
 from lucid import nn
-from lucid.autograd.op import Node
+from lucid.autograd.node import Node
 
 SHAPES = {1: (4, 3, 9), 2: (4, 3, 6, 7), 3: (2, 3, 5, 4, 6)}
 

@@ -93,6 +93,33 @@ def stretch(index: int, inner: int, width: int) -> tuple[int, int, int]:
     return index // count, start, min(start + width, inner)
 
 
+def row_pitch(x: Array, inner: int) -> int:
+    """The elements from one of the rows of `x`, each of `inner` elements, to the next one; -1 if that is not the same for all."""
+    count, before = x.size, -1
+    steps: list[tuple[int, int]] = []  # how many rows, how far apart
+    for n, step in zip(x.shape, x.strides, strict=True):
+        if count > inner and n != 1:
+            steps.append((n, step))
+        count //= n
+    for n, step in reversed(steps):
+        if before >= 0 and step != before:
+            return -1
+        if before < 0:
+            if step < 0 or step % x.itemsize:
+                return -1
+            pitch = step // x.itemsize
+        before = step * n
+    return pitch
+
+
+def lies_in_rows(x: Array) -> bool:
+    """Whether `x` is contiguous, or long rows along its last dimension are, each as far from the one before it."""
+    if x.flags.c_contiguous:
+        return True
+    inner = x.shape[-1]
+    return x.strides[-1] == x.itemsize and inner >= SHORTEST_ROW and row_pitch(x, inner) >= 0
+
+
 @overload
 def upcast_half(function: Kernel) -> Kernel: ...
 @overload

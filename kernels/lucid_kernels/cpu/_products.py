@@ -87,11 +87,3 @@ def multiply(a: Any, b: Any, c: Any, rows: int, columns: int, count: int, accumu
     for column in range(0, columns, COLUMN_BLOCK_BYTES // a.itemsize):
         for row in range(0, rows, ROW_BLOCK):
             block(a, b, c, row, column, 0, count, accumulate)
-
-
-@jit
-def multiply_transposed(a: Any, b: Any, c: Any, rows: int, columns: int, count: int, accumulate: bool) -> None:
-    """c[:rows, :columns] = a[:count, :rows].T @ b[:count, :columns]; else as `multiply`."""
-    for column in range(0, columns, COLUMN_BLOCK_BYTES // a.itemsize):
-        for row in range(0, rows, ROW_BLOCK):
-            block_of_transposed(a, b, c, row, column, 0, count, accumulate)

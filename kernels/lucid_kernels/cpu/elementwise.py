@@ -18,10 +18,10 @@ from ._layout import (
     GRAIN,
     HALVES,
     PARALLEL_FROM,
-    SHORTEST_ROW,
     Array,
     contiguous,
     deliver,
+    lies_in_rows,
     result,
     round_to,
     upcast_half,
@@ -300,15 +300,6 @@ def _are_parts(a: Array, b: Array) -> bool:
     return a.shape[-1] >= _LEAST_ROW and all(array.strides[-1] == array.itemsize for array in (a, b))
 
 
-def _even_rows(x: Array) -> bool:
-    """Whether a formula reads `x` where it lies: rows of elements next to each other, all as far from each other."""
-    if x.flags.c_contiguous:
-        return True
-    if x.strides[-1] != x.itemsize or x.shape[-1] < SHORTEST_ROW:
-        return False
-    return all(x.strides[dim] == x.strides[dim + 1] * x.shape[dim + 1] for dim in range(x.ndim - 2))
-
-
 def _arithmetic(name: str, loop: Chunked, ufunc: np.ufunc, a: Any, b: Any, out: Array | None) -> Array:
     """Numba's loops for floating operands of one dtype, and numbers; else NumPy's, with its warnings off.
 
@@ -324,7 +315,7 @@ def _arithmetic(name: str, loop: Chunked, ufunc: np.ufunc, a: Any, b: Any, out: 
                 return _binary(loop, a, b, out)
             if a.size < _BROADCAST_FROM:
                 out = empty(a.shape, a.dtype)
-        if out is None and all(array.flags.c_contiguous or ((alike or number) and _even_rows(array)) for array in arrays):
+        if out is None and all(array.flags.c_contiguous or ((alike or number) and lies_in_rows(array)) for array in arrays):
             size = np.broadcast(a, b).size
             computed = _operation(name, a, b) if size >= (_WITH_NUMBER_FROM if number else _BROADCAST_FROM) else None
             if computed is not None:

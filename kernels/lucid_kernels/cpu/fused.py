@@ -20,7 +20,7 @@ from lucid_kernels.expression import Part, Program, Step, plan
 from . import _chunked, _formula_math, _math
 from ._address import address_of
 from ._compile import jit_interleaved, jit_strict
-from ._layout import SHORTEST_ROW, Array, contiguous, deliver, outputs, result, row_chunk
+from ._layout import SHORTEST_ROW, Array, contiguous, deliver, outputs, result, row_chunk, row_pitch
 from ._pool import SMALLEST
 from ._streaming import streams
 
@@ -112,7 +112,7 @@ def _parts(arrays: Sequence[Array], operands: Sequence[Any], shape: tuple[int, .
         return None
     rows = [_row(arrays[number]) for number in parts]
     inner = min(rows)
-    pitches = {number: _pitch(arrays[number], inner) for number in parts} if inner >= SHORTEST_ROW else {}
+    pitches = {number: row_pitch(arrays[number], inner) for number in parts} if inner >= SHORTEST_ROW else {}
     return (inner, pitches) if pitches and min(pitches.values()) >= 0 else None
 
 
@@ -123,25 +123,6 @@ def _row(x: Array) -> int:
         dim -= 1
         length *= x.shape[dim]
     return length
-
-
-def _pitch(x: Array, inner: int) -> int:
-    """The elements from one row of `inner` elements to the next one; -1 if that is not the same for all rows."""
-    count, before = x.size, -1
-    steps: list[tuple[int, int]] = []  # how many rows, how far apart
-    for n, step in zip(x.shape, x.strides, strict=True):
-        if count > inner and n != 1:
-            steps.append((n, step))
-        count //= n
-    for n, step in reversed(steps):
-        if before >= 0 and step != before:
-            return -1
-        if before < 0:
-            if step < 0 or step % x.itemsize:
-                return -1
-            pitch = step // x.itemsize
-        before = step * n
-    return pitch
 
 
 def _run_parts(part: Part, arrays: Sequence[Array], inner: int, pitches: dict[int, int]) -> list[Any]:

@@ -13,50 +13,32 @@ _MAX_DIMS = 6
 _LAYOUT = np.dtype(
     [("size", np.int64, _MAX_DIMS), ("a", np.int64, _MAX_DIMS), ("b", np.int64, _MAX_DIMS), ("dims", np.int64)]
 )
-
-
-def _unary(op: str, x: Any, out: Any) -> Any:
-    x = launch.contiguous(x)
-    y = launch.result(out, x.shape, x.dtype)
-    if x.size:
-        grid, block = launch.grid_1d(x.size)
-        launch.kernel("elementwise", f"unary<{launch.ctype(x.dtype)}, {op}>")(grid, block, (x, y, np.int64(x.size)))
-    return launch.deliver(y, out)
-
-
-def _same_shape(op: str, a: Any, b: Any, out: Any) -> Any:
-    a, b = launch.contiguous(a), launch.contiguous(b)
-    y = launch.result(out, a.shape, a.dtype)
-    if a.size:
-        grid, block = launch.grid_1d(a.size)
-        name = f"binary<{launch.ctype(a.dtype)}, {op}>"
-        launch.kernel("elementwise", name)(grid, block, (a, b, y, np.int64(a.size)))
-    return launch.deliver(y, out)
+_apply = functools.partial(launch.elementwise, "elementwise")
 
 
 # ------------------------------------------------------------------------------------------------------ activations
 @launch.upcast_half
 def relu(x: Any, *, out: Any = None) -> Any:
     """max(x, 0); NaN stays NaN."""
-    return _unary("Relu", x, out)
+    return _apply("Relu", out, x)
 
 
 @launch.upcast_half
 def relu_grad(g: Any, y: Any, *, out: Any = None) -> Any:
     """Gradient of `relu` from its result: g where y > 0 or y is NaN, else 0."""
-    return _same_shape("ReluGrad", g, y, out)
+    return _apply("ReluGrad", out, g, y)
 
 
 @launch.upcast_half
 def gelu(x: Any, *, approximate: str, out: Any = None) -> Any:
     """x times the normal distribution function, exactly (`'none'`) or by the tanh approximation (`'tanh'`)."""
-    return _unary(_gelu_form(approximate), x, out)
+    return _apply(_gelu_form(approximate), out, x)
 
 
 @launch.upcast_half
 def gelu_grad(g: Any, x: Any, *, approximate: str, out: Any = None) -> Any:
     """Gradient of `gelu` from its argument."""
-    return _same_shape(_gelu_form(approximate) + "Grad", g, x, out)
+    return _apply(_gelu_form(approximate) + "Grad", out, g, x)
 
 
 def _gelu_form(approximate: str) -> str:
@@ -68,37 +50,37 @@ def _gelu_form(approximate: str) -> str:
 @launch.upcast_half
 def sigmoid(x: Any, *, out: Any = None) -> Any:
     """1 / (1 + exp(-x))."""
-    return _unary("Sigmoid", x, out)
+    return _apply("Sigmoid", out, x)
 
 
 @launch.upcast_half
 def sigmoid_grad(g: Any, y: Any, *, out: Any = None) -> Any:
     """Gradient of `sigmoid` from its result: g * (1 - y) * y."""
-    return _same_shape("SigmoidGrad", g, y, out)
+    return _apply("SigmoidGrad", out, g, y)
 
 
 @launch.upcast_half
 def tanh(x: Any, *, out: Any = None) -> Any:
     """Hyperbolic tangent."""
-    return _unary("Tanh", x, out)
+    return _apply("Tanh", out, x)
 
 
 @launch.upcast_half
 def tanh_grad(g: Any, y: Any, *, out: Any = None) -> Any:
     """Gradient of `tanh` from its result: g * (1 - y * y)."""
-    return _same_shape("TanhGrad", g, y, out)
+    return _apply("TanhGrad", out, g, y)
 
 
 @launch.upcast_half
 def silu(x: Any, *, out: Any = None) -> Any:
     """x * sigmoid(x)."""
-    return _unary("Silu", x, out)
+    return _apply("Silu", out, x)
 
 
 @launch.upcast_half
 def silu_grad(g: Any, x: Any, *, out: Any = None) -> Any:
     """Gradient of `silu` from its argument."""
-    return _same_shape("SiluGrad", g, x, out)
+    return _apply("SiluGrad", out, g, x)
 
 
 # ------------------------------------------------------------------------------------------------------- arithmetic
@@ -133,7 +115,7 @@ def _broadcast(op: str, ufunc: Any, a: Any, b: Any, out: Any) -> Any:
 @launch.upcast_half
 def _broadcast_floats(a: Any, b: Any, *, op: str, out: Any = None) -> Any:
     if a.shape == b.shape and a.flags.c_contiguous and b.flags.c_contiguous:
-        return _same_shape(op, a, b, out)
+        return _apply(op, out, a, b)
     shape = np.broadcast_shapes(a.shape, b.shape)
     y = launch.result(out, shape, a.dtype)
     if y.size:
@@ -141,7 +123,7 @@ def _broadcast_floats(a: Any, b: Any, *, op: str, out: Any = None) -> Any:
         layout = _layout(shape, view_a.shape, view_a.strides, view_b.shape, view_b.strides, y.itemsize)
         if layout is None:  # rare: spell the broadcast out
             a, b = (cupy.ascontiguousarray(cupy.broadcast_to(view, shape)) for view in (view_a, view_b))
-            return launch.deliver(_same_shape(op, a, b, y), out)
+            return launch.deliver(_apply(op, y, a, b), out)
         grid, block = launch.grid_1d(y.size)
         name = f"broadcast<{launch.ctype(y.dtype)}, {op}>"
         launch.kernel("elementwise", name)(grid, block, (a, b, y, layout, np.int64(y.size)))

@@ -162,6 +162,17 @@ def deliver_all(arrays: tuple[Any, ...], out: tuple[Any, ...] | None) -> tuple[A
     return tuple(deliver(array, target) for array, target in zip(arrays, out, strict=True))
 
 
+def elementwise(file: str, op: str, out: Any, *arrays: Any) -> Any:
+    """What `op` of the kernel `unary` or `binary` of `<file>.cu` makes of one or two arrays of one shape and dtype."""
+    arrays = tuple(contiguous(array) for array in arrays)
+    x = arrays[0]
+    y = result(out, x.shape, x.dtype)
+    if x.size:
+        name = f"{('unary', 'binary')[len(arrays) - 1]}<{ctype(x.dtype)}, {op}>"
+        kernel(file, name)(*grid_1d(x.size), (*arrays, y, np.int64(x.size)))
+    return deliver(y, out)
+
+
 def is_half(array: Any) -> bool:
     """Whether `array` is a float16 or bfloat16 array."""
     return array is not None and array.dtype.name in _HALVES

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ... import backends
 from ...autograd.grad_mode import is_grad_enabled
 from ...autograd.inplace import Unwritable
-from ...autograd.op import Node, Slot
+from ...autograd.node import Node, Slot
 from ...tensor import Tensor, version_box, wrap
 
 Gradients = tuple[Tensor | None, ...]

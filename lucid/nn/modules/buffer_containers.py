@@ -1,13 +1,12 @@
 """Buffers in lists and dictionaries."""
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable, Iterator
 from typing import Any, Self
 
 from ...tensor import Tensor
 from ..parameter import Buffer, Parameter
-from .container import _pairs
+from .container import _pairs, place_in
 from .module import Module
 
 
@@ -56,23 +55,17 @@ class BufferList(_BufferContainer):
         if buffers is not None:
             self.extend(buffers)
 
-    def _key(self, index: Any) -> str:
-        index = operator.index(index)
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"index {index} is out of range")
-        return str(index % len(self))
-
     def __getitem__(self, index: int | slice) -> Any:
         if isinstance(index, slice):
             return self._of(self._entries()[index])
-        return self._buffers[self._key(index)]
+        return self._buffers[str(place_in(self, index))]
 
     def __setitem__(self, index: int, value: Tensor | None) -> None:
-        self._set(self._key(index), value)
+        self._set(str(place_in(self, index)), value)
 
     def __delitem__(self, index: int | slice) -> None:
         entries = self._entries()
-        del entries[index if isinstance(index, slice) else int(self._key(index))]
+        del entries[index if isinstance(index, slice) else place_in(self, index)]
         self._replace(entries)
 
     def __iter__(self) -> Iterator[Tensor | None]:

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import operator
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sized
 from typing import Any, Self
 
 from ...tensor import Tensor
@@ -12,17 +12,22 @@ from ._fusion import steps
 from .module import Module, indent
 
 
+def place_in(entries: Sized, index: Any) -> int:
+    """`index`, which may be negative, counted from the start. Raises IndexError for one outside of `entries`."""
+    index = operator.index(index)
+    if not -len(entries) <= index < len(entries):
+        raise IndexError(f"index {index} is out of range")
+    return int(index % len(entries))
+
+
 class _Numbered(Module):
     """Submodules named "0", "1", …: what Sequential and ModuleList share."""
 
     _modules: dict[str, Module]  # type: ignore[assignment]
 
     def _key(self, index: int) -> str:
-        """The name of the module at `index`, which may be negative. Raises IndexError if there is none."""
-        index = operator.index(index)
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"index {index} is out of range")
-        return list(self._modules)[index]
+        """The name of the module at `index`."""
+        return list(self._modules)[place_in(self, index)]
 
     def __setitem__(self, index: int, module: Module) -> None:
         setattr(self, self._key(index), module)
@@ -267,19 +272,13 @@ class ParameterList(Module):
         if values is not None:
             self.extend(values)
 
-    def _key(self, index: Any) -> str:
-        index = operator.index(index)
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"index {index} is out of range")
-        return str(index % len(self))
-
     def __getitem__(self, index: int | slice) -> Any:
         if isinstance(index, slice):
             return self.__class__([self[number] for number in range(len(self))[index]])
-        return getattr(self, self._key(index))
+        return getattr(self, str(place_in(self, index)))
 
     def __setitem__(self, index: int, param: Any) -> None:
-        setattr(self, self._key(index), _as_parameter(param))
+        setattr(self, str(place_in(self, index)), _as_parameter(param))
 
     def __len__(self) -> int:
         return self._size

@@ -8,7 +8,7 @@ import ml_dtypes
 import numba
 import numpy as np
 import pytest
-from lucid_kernels.cpu import _streaming, elementwise
+from lucid_kernels.cpu import _layout, _streaming, elementwise
 from lucid_kernels.cpu._compile import EXACT
 from lucid_kernels.cpu._microkernels import VECTOR_BYTES
 from lucid_kernels.cpu._pool import SMALLEST
@@ -244,3 +244,9 @@ def test_transposed_arrays() -> None:
     x = np.random.default_rng(0).standard_normal((300, 400), dtype=np.float32)
     np.testing.assert_array_equal(elementwise.tanh(x.T), elementwise.tanh(x).T)
     np.testing.assert_array_equal(elementwise.add(x.T, x.T[::-1]), x.T + x.T[::-1])
+
+
+def test_what_lies_in_rows():
+    x = np.zeros((4, 3, 80), np.float32)
+    assert all(_layout.lies_in_rows(part) for part in (x, x[0], x[..., 8:], x[:, :1], x[:2, 1:2, 8:72]))
+    assert not any(_layout.lies_in_rows(part) for part in (x[..., ::2], x[..., :63], x[:, 1:, 1:], x[::-1, :, 1:], x.T))
