@@ -48,7 +48,8 @@ def _multiply(a: np.ndarray, b: np.ndarray) -> Any:
 TABLE: dict[str, Callable[..., Any]] = functions.table(np, indexing.scatter_add, _multiply) | lapack.table()
 TABLE |= movement.table(np) | ordering.table(np) | fourier.table(np, _pool.empty)
 TABLE |= copies.table(TABLE)
-TABLE |= indexing.table(TABLE) | masks.table(TABLE)
+TABLE |= indexing.table(TABLE)
+TABLE |= masks.table(TABLE)
 TABLE |= sorting.table(TABLE)
 _INT64 = np.dtype(np.int64).num  # to compare a dtype with the class np.int64 makes a dtype of that first
 _plain_linear, _plain_increment = TABLE["linear"], TABLE["increment"]
