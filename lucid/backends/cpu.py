@@ -38,11 +38,25 @@ from .device import Device
 
 DEVICE = Device("cpu")
 
+_BLAS_SIDE = 16  # rows and columns of integers from which on it pays to convert them
+
 
 def _multiply(a: np.ndarray, b: np.ndarray) -> Any:
     if a.dtype in functions.HALVES:  # BLAS has none of them, and sums belong in float32
         return (functions.wide(a) @ functions.wide(b)).astype(a.dtype)
+    if a.dtype.kind in "iu" and _sums_exact(a, b):
+        return blas.matmul(a.astype(np.float64), b.astype(np.float64)).astype(np.int64).astype(a.dtype, copy=False)
     return blas.matmul(a, b)
+
+
+def _sums_exact(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether float64 holds all sums of this product of integers, so that BLAS computes it: NumPy's own loops take 12 times
+    as long for matrices of 100 rows and columns, 40 times for those of 500.
+    """
+    if min(a.ndim, b.ndim) < 2 or min(a.shape[-2], b.shape[-1]) < _BLAS_SIDE or a.shape[-1] < _BLAS_SIDE or not a.size * b.size:
+        return False
+    largest = [max(-int(x.min()), int(x.max())) for x in (a, b)]
+    return largest[0] * largest[1] * a.shape[-1] <= 1 << 53
 
 
 TABLE: dict[str, Callable[..., Any]] = functions.table(np, indexing.scatter_add, _multiply) | lapack.table()

@@ -38,6 +38,8 @@ def expand(input: Tensor, *sizes: Any) -> Tensor:
             raise RuntimeError(f"The expanded size of the tensor ({n}) must match the existing size ({own}) at "
                                f"non-singleton dimension {i}. Target sizes: {list(wanted)}. Tensor sizes: {list(shape)}")
         full.append(n)
+    if full == list(shape):
+        return input.view(full)  # nothing is shared: it may be written to
     return _broadcast_to(input, shape=tuple(full))
 
 
