@@ -44,8 +44,10 @@ def _cumprod_rule(needs: Any, x: Tensor, *, axis: int, dtype: Any) -> Pull:
         if not is_grad_enabled():  # behind the first zero all products have it as a factor, also without another one
             count = zero.cumsum(axis)
             first = zero & (count == 1)
-            before = _rest_sum(g * y.conj(), axis) / factors.masked_fill(zero, 1).conj()
-            without_it = _rest_sum(g * cumprod(factors.masked_fill(first, 1), axis).conj(), axis)
+            # Products are 0 from there on, unless they are NaN, which is not to reach what is before.
+            before = _rest_sum((g * y.conj()).masked_fill(count > 0, 0), axis) / factors.masked_fill(zero, 1).conj()
+            others = cumprod(factors.masked_fill(first, 1), axis).conj()
+            without_it = _rest_sum((g * others).masked_fill(count > 1, 0), axis)
             return (where(first, without_it, before.masked_fill(count > 0, 0)).to(own),)
         # To be differentiated again, the products without each single factor: n products of n factors.
         length = x._array.shape[axis]

@@ -99,3 +99,9 @@ def test_the_gradient_of_a_long_product_with_a_zero():
     x.requires_grad_()
     x.cumprod(0).sum().backward()
     assert x.grad[[0, 999, 1000, 1001]].tolist() == [1000.0, 1.0, 299_000.0, 0.0]
+
+
+def test_infinities_behind_a_zero_leave_the_gradients_before_it(device):
+    x = lucid.tensor([2.0, 3.0, 0.0, 5.0, 0.0, np.inf], device=device, requires_grad=True)
+    x.cumprod(0).sum().backward()
+    assert x.grad.tolist() == [4.0, 2.0, 36.0, 0.0, 0.0, 0.0]
