@@ -83,8 +83,9 @@ def test_products_of_integers_wrap_around_and_are_exact(device: str) -> None:
 def test_an_expanded_tensor_that_shares_nothing_is_written_to(device: str) -> None:
     x = lucid.zeros(2, 3, device=device)
     x.expand(2, 3).add_(1)
-    x.expand_as(x)[0] = 5
+    x.t().expand(1, 3, 2)[0, :, 0] = 5
     assert x.tolist() == [[5.0] * 3, [1.0] * 3]
+    assert x[:0].expand(4, 0, 3).add_(1).shape == x[:0, :1].expand(0, 3).mul_(2).expand(4, 0, 3).shape == (4, 0, 3)
     with pytest.raises(RuntimeError):
         x[:1].expand(2, 3).add_(1)
 
