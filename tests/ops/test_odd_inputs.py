@@ -28,6 +28,17 @@ def test_the_factor_of_integers_is_applied_in_the_dtype_of_the_sum(device: str) 
     assert total.dtype == lucid.float16 and total.tolist() == [-0.5]
 
 
+def test_a_number_times_a_factor_does_not_count_for_the_dtype(device: str) -> None:
+    for dtype in (lucid.bfloat16, lucid.float16, lucid.int32, lucid.uint8, lucid.float64):
+        for shape in ((), (2,)):
+            x = lucid.full(shape, 3, dtype=dtype, device=device)
+            found = lucid.add(x, 4, alpha=2)
+            assert found.dtype == dtype and found.flatten()[0].item() == 11
+    assert lucid.sub(lucid.tensor(3, dtype=lucid.bfloat16, device=device), 0.5, alpha=2).dtype == lucid.bfloat16
+    assert lucid.add(lucid.tensor(3, device=device), 0.5, alpha=2).dtype == lucid.float32
+    assert lucid.add(lucid.tensor(False, device=device), True, alpha=True).item() is True
+
+
 def test_differences_with_bools_are_refused_whatever_the_factor(device: str) -> None:
     x = lucid.ones(2, device=device)
     for alpha in (1, 2):
