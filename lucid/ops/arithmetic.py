@@ -216,7 +216,7 @@ def sub(input: Operand, other: Operand, *, alpha: Any = 1) -> Tensor:
         raise
 
 
-def _scaled(input: Operand, other: Operand, alpha: Any) -> Tensor:
+def _scaled(input: Operand, other: Operand, alpha: Any) -> Operand:
     """``alpha * other`` in the dtype of the sum with `input`. Raises RuntimeError for an `alpha` of another kind than that."""
     dtype = common_dtype([as_operand("add", value) for value in (input, other)])
     kind = dtype.kind
@@ -226,7 +226,10 @@ def _scaled(input: Operand, other: Operand, alpha: Any) -> Tensor:
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     if alpha.__class__ is complex and kind != "c":
         raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
-    return mul(other.to(dtype) if isinstance(other, Tensor) else other, bool(alpha) if kind == "b" else alpha)
+    alpha = bool(alpha) if kind == "b" else alpha
+    if isinstance(other, Tensor):
+        return mul(other.to(dtype), alpha)
+    return other and alpha if kind == "b" else other * alpha  # a number: as a tensor it would count for the dtype
 
 
 def _real_alike(a: Operand, b: Operand, alpha: Any) -> bool:

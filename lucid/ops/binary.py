@@ -217,8 +217,14 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """``input * 2 ** other``; of integers `other` the result has the dtype of a floating-point `input`."""
     dtype = require_tensor("ldexp", input)._array.dtype
     _require("ldexp", "other", other)
-    result = mul(input, pow(2.0, other))
-    return result.to(dtype) if _dtypes.is_floating(dtype) and not _dtypes.is_differentiable(other._array.dtype) else result
+    if not _dtypes.is_floating(dtype) or _dtypes.is_differentiable(other._array.dtype):
+        return mul(input, pow(2.0, other))
+    # In three steps: the power alone may be beyond the range of the dtype that holds the result.
+    result, exponent = input.double(), other.double().clamp(-3000, 3000)
+    third = (exponent / 3).trunc()
+    for part in (third, third, exponent - 2 * third):
+        result = result * pow(2.0, part)
+    return result.to(dtype)
 
 
 # ---- integers ----------------------------------------------------------------------------------------------------------

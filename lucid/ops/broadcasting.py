@@ -1,6 +1,7 @@
 """Dimensions of length 1 repeated without a copy, as views, and the shapes that tensors have together."""
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -38,6 +39,8 @@ def expand(input: Tensor, *sizes: Any) -> Tensor:
             raise RuntimeError(f"The expanded size of the tensor ({n}) must match the existing size ({own}) at "
                                f"non-singleton dimension {i}. Target sizes: {list(wanted)}. Tensor sizes: {list(shape)}")
         full.append(n)
+    if math.prod(full) == input._array.size:
+        return input.view(full)  # nothing is shared: it may be written to
     return _broadcast_to(input, shape=tuple(full))
 
 

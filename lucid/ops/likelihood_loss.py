@@ -19,7 +19,9 @@ __all__ = ()  # functions of nn.functional only
 def _huber(input: Tensor, target: Tensor, delta: float) -> Tensor:
     difference = require_floating("huber_loss", input - target)
     distance = difference.abs()
-    return where(distance <= delta, difference * difference * 0.5, (distance - 0.5 * delta) * delta)
+    far = distance > delta
+    near = where(far, 0.0, difference)  # the square of an infinite one would make the gradient NaN
+    return where(far, (distance - 0.5 * delta) * delta, near * near * 0.5)
 
 
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None

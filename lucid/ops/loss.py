@@ -270,7 +270,9 @@ def _smooth_distance(input: Tensor, target: Tensor, beta: float) -> Tensor:
     distance = difference.abs()
     if beta == 0:
         return distance
-    return where(distance < beta, difference * difference * (0.5 / beta), distance - 0.5 * beta)
+    far = distance >= beta
+    near = where(far, 0.0, difference)  # the square of an infinite one would make the gradient NaN
+    return where(far, distance - 0.5 * beta, near * near * (0.5 / beta))
 
 
 def mse_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,

@@ -8,6 +8,7 @@ from .. import _dtypes
 from ..autograd.errors import type_name
 from ..autograd.op import Pull, UnaryOp
 from ..tensor import Tensor
+from ._large import fused_if_large
 from ._operands import array_api_names, canonical_dims, require_tensor
 from ._out import accepts_out
 from ._reduction import Axes, kernel_axes, spread
@@ -18,12 +19,18 @@ from .reduction import sum
 METHODS = ("norm", "dist")
 
 
+@fused_if_large
+def _along(x: Tensor, length: Tensor, g: Tensor) -> Tensor:
+    """`g` times the unit vectors: ``g / length`` would overflow in half precision."""
+    return x / length * g
+
+
 def _norm2_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool) -> Pull:
     shape = x._array.shape
 
     def pull(g: Tensor, y: Tensor) -> tuple[Tensor]:
         g, y = spread(g, shape, axis, keepdims), spread(y, shape, axis, keepdims)
-        return (x * (g / y).masked_fill(y == 0, 0),)
+        return (_along(x, y.masked_fill(y == 0, 1), g),)  # where y is 0, x is
 
     return pull
 

@@ -43,6 +43,7 @@ def _prod_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool, dtype: Any)
 
 def _products_of_others(x: Tensor, axis: Axes) -> Tensor:
     """For each element, the product of all others along `axis`: right where elements are 0, and differentiable."""
+    from .creation import ones_like
     from .joining import cat
 
     if axis is None:
@@ -52,7 +53,7 @@ def _products_of_others(x: Tensor, axis: Axes) -> Tensor:
 
     def before(t: Tensor) -> Tensor:
         """The product of all elements before each one, by doubling the distance."""
-        t = cat([t.narrow(dim, 0, 1) * 0 + 1, t.narrow(dim, 0, n - 1)], dim)
+        t = cat([ones_like(t.narrow(dim, 0, 1)), t.narrow(dim, 0, n - 1)], dim)
         step = 1
         while step < n:
             t = cat([t.narrow(dim, 0, step), t.narrow(dim, step, n - step) * t.narrow(dim, 0, n - step)], dim)
@@ -185,4 +186,7 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any
     if not _dtypes.is_differentiable(require_tensor("nanmean", input).dtype):
         return mean(input, dim, keepdim, dtype=dtype)  # which says what is wrong
     count = sum(input.detach() == input.detach(), dim, keepdim)
+    wanted = input._array.dtype if dtype is None else _dtypes.as_dtype(dtype)
+    if wanted.itemsize == 2:  # half precision holds neither large counts nor sums of many
+        return (_sum_of_numbers(input, dim, keepdim, _dtypes.float32) / count).to(wanted)
     return _sum_of_numbers(input, dim, keepdim, dtype) / count

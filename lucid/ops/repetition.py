@@ -61,7 +61,7 @@ def _repeated(input: Tensor, repeats: Any, dim: int | None) -> Tensor:
         input, dim = ravel(input), 0
     dim = canonical_dim(dim, input.ndim)
     length = input._array.shape[dim]
-    if isinstance(repeats, Tensor) and repeats.numel() > 1:
+    if isinstance(repeats, Tensor) and repeats.numel() != 1:
         if repeats.numel() != length:
             raise RuntimeError("repeats must have the same size as input along dim, but got repeats.size(0) = "
                                f"{repeats.numel()} and input.size({dim}) = {length}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _dtypes
+from ..autograd.grad_mode import is_grad_enabled
 from ..autograd.op import Op, Pull, UnaryOp
 from ..tensor import Tensor
 from ._operands import array_api_names, canonical_dim, require_tensor
@@ -37,10 +38,18 @@ def _cumprod_rule(needs: Any, x: Tensor, *, axis: int, dtype: Any) -> Pull:
     own = x._array.dtype
 
     def pull(g: Tensor, y: Tensor) -> tuple[Tensor]:
-        factors = x.to(y.dtype)
-        if x.is_meta or not bool((x == 0).any()):
+        factors, zero = x.to(y.dtype), x == 0
+        if x.is_meta or not bool(zero.any()):
             return ((_rest_sum(g * y.conj(), axis) / factors.conj()).to(own),)
-        # Where there is a zero, the products without each single factor: n products of n factors.
+        if not is_grad_enabled():  # behind the first zero all products have it as a factor, also without another one
+            count = zero.cumsum(axis)
+            first = zero & (count == 1)
+            # Products are 0 from there on, unless they are NaN, which is not to reach what is before.
+            before = _rest_sum((g * y.conj()).masked_fill(count > 0, 0), axis) / factors.masked_fill(zero, 1).conj()
+            others = cumprod(factors.masked_fill(first, 1), axis).conj()
+            without_it = _rest_sum((g * others).masked_fill(count > 1, 0), axis)
+            return (where(first, without_it, before.masked_fill(count > 0, 0)).to(own),)
+        # To be differentiated again, the products without each single factor: n products of n factors.
         length = x._array.shape[axis]
         moved = factors.movedim(axis, -1).unsqueeze(-2)
         without = where(eye(length, dtype=_dtypes.bool_, device=x.device), 1.0, moved.expand(*moved.shape[:-2], length, length))

@@ -163,17 +163,19 @@ def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     check_bounds(index._array, -size, size, "out of range: tried to access index {value} on a tensor of {limit} elements.")
     if index.numel() == 0:
         return self
-    if self.ndim == 0:
-        self.reshape(1).put_(index, source, accumulate)
+    if self.ndim != 1 and self.is_contiguous():
+        self.reshape(-1).put_(index, source, accumulate)  # a view
         return self
-    rest, places = index.reshape(-1).to(_dtypes.int64), []
-    rest = where(rest < 0, rest + size, rest)
-    for length in reversed(self._array.shape):
-        places.append(rest % length)
-        rest = rest // length
+    places, source = [index.reshape(-1).to(_dtypes.int64)], source.reshape(-1)
+    if self.ndim > 1:  # not one vector in memory
+        rest = where(places[0] < 0, places[0] + size, places[0])
+        places = []
+        for length in reversed(self._array.shape):
+            places.insert(0, rest % length)
+            rest = rest // length
     if accumulate:
-        return index_put_(self, places[::-1], source.reshape(-1), True)
-    return write_at(self, tuple(place._array for place in reversed(places)), source.reshape(-1))
+        return index_put_(self, places, source, True)
+    return write_at(self, tuple(place._array for place in places), source)
 
 
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:

@@ -113,3 +113,40 @@ def test_indices_behind_whole_dimensions(axis: int) -> None:
         np.testing.assert_array_equal(found, array[index])
     with pytest.raises(IndexError):
         TABLE["getitem"](x, index=(slice(None), np.array([60])))
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", ml_dtypes.bfloat16, "i8", "u1", "?", "c8", "c16"], ids=str)
+def test_elements_of_the_last_dimensions_written_by_index(dtype: Any) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 5, (6, 40, 50)).astype(dtype)
+    full, last, row = slice(None), rng.integers(-50, 50, 60), rng.integers(0, 40, 60)
+    cases = [((full, full, last), (6, 40, 60)), ((full, full, last), (60,)), ((full, full, last), (40, 1)), ((full, full, last), ()),
+             ((full, row, last), (6, 60)), ((full, row[:, None], last), (6, 60, 60)), ((full, full, last), (1, 1, 6, 40, 60)),
+             ((row % 6, row, last), (60,)), ((full, full, last[:1].reshape(())), (6, 40)), ((row % 6, full, last), (60, 40))]
+    for index, shape in cases:
+        values = rng.integers(5, 9, shape).astype(dtype)
+        for target in (x, x.copy().transpose(0, 2, 1).copy().transpose(0, 2, 1), x.repeat(2, 1)[:, ::2]):
+            wanted = x.copy()
+            wanted[index] = values
+            np.testing.assert_array_equal(TABLE["index_put"](target, values, index=index), wanted, f"{shape}")
+            written = target.copy(order="K")
+            TABLE["index_put"](written, values, index=index, out=written)
+            np.testing.assert_array_equal(written, wanted, f"{shape}")
+
+
+def test_what_is_written_by_index_may_be_read_there() -> None:
+    x = np.random.default_rng(0).random((100, 60)).astype(np.float32)
+    wanted, index = x.copy(), (slice(None), np.arange(60)[::-1].copy())
+    wanted[index] = x.copy()
+    TABLE["index_put"](x, x, index=index, out=x)
+    np.testing.assert_array_equal(x, wanted)
+
+
+@pytest.mark.parametrize("index", [np.full(60, 60), np.full(60, -61)])
+def test_nothing_is_written_by_an_index_out_of_range(index: np.ndarray) -> None:
+    x = np.zeros((100, 60), np.float32)
+    with pytest.raises(IndexError):
+        TABLE["index_put"](x, 1.0, index=(slice(None), index), out=x)
+    with pytest.raises(ValueError, match="shape mismatch|could not be broadcast"):
+        TABLE["index_put"](x, np.ones(7, np.float32), index=(slice(None), index % 60), out=x)
+    assert not x.any()

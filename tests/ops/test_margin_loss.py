@@ -78,3 +78,12 @@ def test_derivatives(function: Any, arrays: list[np.ndarray], device: str) -> No
 ])
 def test_errors(call: Any, match: str) -> None:
     raises_like_torch(call, match)
+
+
+@pytest.mark.parametrize("size", [1, 5000])
+@pytest.mark.parametrize("name", ["huber_loss", "smooth_l1_loss"])
+def test_the_gradient_at_an_infinite_distance(name: str, size: int, device: str) -> None:
+    x = lucid.tensor([1.0, 2.0, np.inf, 1.0, np.nan, 1.25] * size, device=device, requires_grad=True)
+    target = lucid.tensor([np.inf, -np.inf, 1.0, -3e38, 1.0, 1.0] * size, device=device)
+    getattr(lucid.nn.functional, name)(x, target, reduction="sum").backward()
+    np.testing.assert_array_equal(x.grad[-6:].cpu().numpy(), [-1, 1, 1, 1, np.nan, 0.25])

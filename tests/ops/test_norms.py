@@ -59,3 +59,9 @@ def test_norms_of_general_orders_as_pytorch(order, device):
         agree(lambda lib, x: (x.norm(order, 1), x.norm(order, 1, True), x.norm(order)), np.array(data), device=device)
     half = lucid.full((3000,), 2.0, dtype=lucid.float16, device=device)
     assert half.norm(3).item() == pytest.approx(2 * 3000 ** (1 / 3), rel=1e-3) and half.norm(3).dtype == lucid.float16
+
+
+def test_the_gradient_of_a_short_vector_in_half_precision(device):
+    x = lucid.tensor([[2e-3, 1e-3], [0.0, 0.0]], dtype=lucid.float16, device=device, requires_grad=True)
+    x.norm(dim=1).backward(lucid.tensor([-400.0, 1.0], dtype=lucid.float16, device=device))
+    np.testing.assert_allclose(x.grad.float().cpu().numpy(), [[-357.8, -178.9], [0, 0]], rtol=2e-3)

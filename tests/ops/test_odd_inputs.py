@@ -28,6 +28,17 @@ def test_the_factor_of_integers_is_applied_in_the_dtype_of_the_sum(device: str) 
     assert total.dtype == lucid.float16 and total.tolist() == [-0.5]
 
 
+def test_a_number_times_a_factor_does_not_count_for_the_dtype(device: str) -> None:
+    for dtype in (lucid.bfloat16, lucid.float16, lucid.int32, lucid.uint8, lucid.float64):
+        for shape in ((), (2,)):
+            x = lucid.full(shape, 3, dtype=dtype, device=device)
+            found = lucid.add(x, 4, alpha=2)
+            assert found.dtype == dtype and found.flatten()[0].item() == 11
+    assert lucid.sub(lucid.tensor(3, dtype=lucid.bfloat16, device=device), 0.5, alpha=2).dtype == lucid.bfloat16
+    assert lucid.add(lucid.tensor(3, device=device), 0.5, alpha=2).dtype == lucid.float32
+    assert lucid.add(lucid.tensor(False, device=device), True, alpha=True).item() is True
+
+
 def test_differences_with_bools_are_refused_whatever_the_factor(device: str) -> None:
     x = lucid.ones(2, device=device)
     for alpha in (1, 2):
@@ -61,6 +72,40 @@ def test_ldexp_by_integers_has_the_dtype_of_the_number(device: str) -> None:
         assert scaled.dtype == dtype
         np.testing.assert_allclose(scaled.float().cpu().numpy(), [1048.576, 0.75], rtol=1e-3)
     assert lucid.tensor([1], device=device).ldexp(lucid.tensor([-1], device=device)).tolist() == [0.5]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_ldexp_by_powers_beyond_the_range_of_the_dtype(dtype: str, device: str) -> None:
+    numbers = np.array([0.0, -0.0, 1e-40, 1.5, -np.inf, np.nan, 1e30, 3.0, 3.0]).astype(dtype)
+    powers = np.array([1000, 2**31 - 1, 200, -130, -(2**31), 3, -1200, 2000, -2000])
+    scaled = lucid.from_numpy(numbers).to(device).ldexp(lucid.from_numpy(powers).to(device)).cpu().numpy()
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(scaled, np.ldexp(numbers, powers))
+
+
+def test_products_of_integers_wrap_around_and_are_exact(device: str) -> None:
+    rng = np.random.default_rng(0)
+    for dtype, top in (("i1", 127), ("u1", 255), ("i4", 2**31 - 1), ("i8", 100), ("i8", 2**40), ("i8", 2**62)):
+        a, b = (rng.integers(0 if dtype == "u1" else -top, top, size).astype(dtype) for size in ((3, 20, 50), (50, 30)))
+        product = lucid.from_numpy(a).to(device) @ lucid.from_numpy(b).to(device)
+        np.testing.assert_array_equal(product.cpu().numpy(), np.matmul(a, b), f"{dtype} {top}")
+
+
+def test_an_expanded_tensor_that_shares_nothing_is_written_to(device: str) -> None:
+    x = lucid.zeros(2, 3, device=device)
+    x.expand(2, 3).add_(1)
+    x.t().expand(1, 3, 2)[0, :, 0] = 5
+    assert x.tolist() == [[5.0] * 3, [1.0] * 3]
+    assert x[:0].expand(4, 0, 3).add_(1).shape == x[:0, :1].expand(0, 3).mul_(2).expand(4, 0, 3).shape == (4, 0, 3)
+    with pytest.raises(RuntimeError):
+        x[:1].expand(2, 3).add_(1)
+
+
+def test_no_repetitions_of_nothing(device: str) -> None:
+    none = lucid.zeros(0, dtype=lucid.int64, device=device)
+    assert lucid.zeros(0, 3, device=device).repeat_interleave(none, dim=0).shape == (0, 3)
+    with pytest.raises(RuntimeError):
+        lucid.zeros(2, 3, device=device).repeat_interleave(none, dim=0)
 
 
 def test_the_gradients_of_the_bounds_of_clamp() -> None:

@@ -105,6 +105,24 @@ def test_gradient_of_prod_with_zeros(zeros: int, device: str) -> None:
     assert gradgradcheck(lambda t: t.prod(1), (x,))
 
 
+def test_gradient_of_prod_with_a_zero_and_infinities(device: str) -> None:
+    x = lucid.tensor([[np.inf, 2.0, 3.0], [2.0, 3.0, np.nan], [1.0, 0.0, 5.0]], device=device, requires_grad=True)
+    x.prod(1).sum().backward()
+    np.testing.assert_array_equal(host(x.grad), [[6, np.inf, np.inf], [np.nan, np.nan, 6], [0, 5, 0]])
+
+
+@pytest.mark.parametrize("dtype", [lucid.float16, lucid.bfloat16])
+def test_nanmean_of_more_elements_than_a_half_counts(dtype: np.dtype, device: str) -> None:
+    x = lucid.ones(2, 70_000, device=device)
+    x[0, 0] = np.nan
+    assert x.to(dtype).nanmean().tolist() == 1 and x.nanmean(dtype=dtype).dtype == dtype
+    y = x.to(dtype).requires_grad_()
+    means = y.nanmean(1)
+    assert means.dtype == dtype and means.tolist() == [1, 1]
+    means.sum().backward()
+    assert y.grad.dtype == dtype and y.grad[0, 0].item() == 0 and y.grad[1, 0].item() > 1e-5
+
+
 def test_ties(device: str) -> None:
     x = lucid.tensor([[1.0, 2.0, 2.0], [3.0, 3.0, 3.0]], device=device, requires_grad=True)
     x.amax(1).sum().backward()

@@ -77,3 +77,31 @@ def test_out(device):
         lucid.cummax(x, 1, out=(values, values))
     with pytest.raises(RuntimeError, match="automatic differentiation"):
         lucid.cumprod(x.requires_grad_(), 1, out=out)
+
+
+@pytest.mark.parametrize("places", [[], [0], [7], [3, 4, 30], [199]])
+def test_the_gradient_of_products_with_zeros(places, device):
+    """Without and with `create_graph`, which compute it in different ways, also far more elements than factors fit in memory."""
+    rng = np.random.default_rng(0)
+    numbers, weights = rng.choice([-1.0, 1.0, 0.5, 2.0], (2, 200)), rng.standard_normal((2, 200))
+    numbers[0, places] = 0
+    slopes = []
+    for create_graph in (False, True):
+        x = lucid.from_numpy(numbers.copy()).to(device).requires_grad_()
+        total = (x.cumprod(1) * lucid.from_numpy(weights).to(device)).sum()
+        slopes.append(lucid.autograd.grad(total, x, create_graph=create_graph)[0].detach().cpu().numpy())
+    np.testing.assert_allclose(slopes[0], slopes[1], rtol=1e-9, atol=1e-9)
+
+
+def test_the_gradient_of_a_long_product_with_a_zero():
+    x = lucid.ones(300_000)
+    x[1000] = 0
+    x.requires_grad_()
+    x.cumprod(0).sum().backward()
+    assert x.grad[[0, 999, 1000, 1001]].tolist() == [1000.0, 1.0, 299_000.0, 0.0]
+
+
+def test_infinities_behind_a_zero_leave_the_gradients_before_it(device):
+    x = lucid.tensor([2.0, 3.0, 0.0, 5.0, 0.0, np.inf], device=device, requires_grad=True)
+    x.cumprod(0).sum().backward()
+    assert x.grad.tolist() == [4.0, 2.0, 36.0, 0.0, 0.0, 0.0]

@@ -60,6 +60,26 @@ def test_put(device):
     agree(lambda lib, x, i, s: lib.put(x, i[:1], s[:1]), np.array(1.0), i, s, device=device)
 
 
+@pytest.mark.parametrize("accumulate", [False, True])
+def test_put_of_many(accumulate):
+    rng = np.random.default_rng(0)
+    for x in (rng.random((70, 80)), rng.random((80, 70)).T, rng.random((70, 160))[:, ::2]):
+        index, source = rng.permutation(5600) - 2800, rng.random(5600)
+        wanted = x.copy()
+        np.add.at(wanted.reshape(-1), index, source) if accumulate else wanted.put(index, source)
+        found = lucid.from_numpy(x.copy(order="K")).put(lucid.from_numpy(index), lucid.from_numpy(source), accumulate)
+        np.testing.assert_allclose(found.numpy(), wanted)
+
+
+def test_put_into_a_tensor_that_needs_a_gradient():
+    x, source = lucid.zeros(2, 3, requires_grad=True), lucid.ones(2, requires_grad=True)
+    (x.put(lucid.tensor([4, 0]), source) * lucid.arange(6.0).reshape(2, 3)).sum().backward()
+    assert x.grad.tolist() == [[0, 1, 2], [3, 0, 5]]
+    assert source.grad.tolist() == [4, 0]
+    with pytest.raises(RuntimeError, match="leaf"):
+        x.put_(lucid.tensor([4, 0]), source)
+
+
 def test_masked_scatter(device):
     source = np.arange(20.0)
     agree(lambda lib, x, m, s: (x * 1).masked_scatter_(m, s), X, X > 0, source, device=device)
