@@ -240,8 +240,7 @@ def _grad_met_parameters(g: Array, x: Array, window: Window, groups: int, dweigh
         _dilated.grad_weight(g, x, window, dweight, dbias)
         return
     elif _outer_grad_weight.suits(x, window, groups, dweight.shape[0]):
-        _outer_grad_weight.grad_weight(g, x, window, dweight, dbias)
-        return
+        _outer_grad_weight.grad_weight(g, x, window, dweight)
     elif suits_grad_weight(x, window, groups, dweight.shape[0]):
         grad_weight(g, x, window, dweight, groups, dbias)
         return
