@@ -11,13 +11,15 @@ import numba
 import numpy as np
 
 from . import _direct_grad_weight, _winograd, _winograd_grad_weight
+from ._bands import share_met
 from ._compile import jit, jit_parallel
 from ._layout import PARALLEL_FROM, Array
 from ._pool import empty
 from ._row_copies import Window
 
-# The largest share of the products of direct convolution that those of Winograd may be, which compute tiles that are partly
-# empty: with 0.74 they take 0.93 of the time (phases of 5x5 pixels), with 0.94 1.2 times as long (3x3).
+# The largest share of the products of direct convolution, without rows of taps that meet only padding (`_bands`), that those of
+# Winograd may be, which compute tiles that are partly empty: with 0.74 they take 0.93 of the time (phases of 5x5 pixels), with
+# 0.94 1.2 times as long (3x3).
 _MOST_PRODUCTS = 0.75
 # With fewer channels it takes longer to deal and to gather than is saved: 32 -> 32 takes 0.9 to 1.1 of the time, 64 -> 64 0.7.
 _LEAST_CHANNELS = 32
@@ -38,7 +40,9 @@ def suits(x: Array, window: Window, groups: int, out_channels: int) -> bool:
     plain = _plain(window)
     products = phases * _winograd.products(plain)
     direct = window.kh * window.kw * window.out_height * window.out_width
-    return products <= _MOST_PRODUCTS * direct and _winograd.suits(x, plain, groups, out_channels, phases)
+    height = window.out_height + (window.kh - 1) * window.dh - 2 * window.ph  # of the images, with strides of 1
+    few = products <= _MOST_PRODUCTS * direct * share_met(window, height)
+    return few and _winograd.suits(x, plain, groups, out_channels, phases)
 
 
 @functools.lru_cache(maxsize=64)

@@ -15,6 +15,7 @@ import numpy as np
 
 from . import _pointwise
 from ._aligned import aligned_empty, whole_vectors
+from ._bands import Band, bands_of
 from ._compile import jit, jit_parallel
 from ._images import Images, among_alike, fill_images, meets, planes_of
 from ._layout import Array
@@ -235,6 +236,8 @@ def _cut(samples: int, alike: int, itemsize: int, channels: int, window: Window,
         if saved * block * out_channels * window.kh * window.kw > _COPY * copied:
             return _Cut(window.kh, together, together, height, each, blocks)
     period = least_period(window)
+    if 2 * extra_rows(window, period) * each * copies_of(itemsize, window, period, 1) > _COPIES_BYTES:
+        period = window.kh  # a band would copy more rows for taps further down than of its own
     extra, row = extra_rows(window, period), copies_of(itemsize, window, period, 1)
     least = min(-(-_TASKS // (samples * groups)), max(1, positions // (_LEAST_BLOCKS * block)))
     fitting = max(1, _COPIES_BYTES // (each * row) - extra)
@@ -320,8 +323,15 @@ def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array, gro
         _pointwise.convolve(x if plain else thinned(x, window), weight, bias, y)
         return
     x, weight, window, y = _as_column(x, weight, window, y)
-    read = weight_to_read(weight, bias, groups, len(x) * positions)
-    convolve_images(x, planes_of(x.shape, y.shape), read, window, y, groups, False)
+    images = planes_of(x.shape, y.shape)
+    for band in bands_of(window, x.shape[2]):
+        read = weight_to_read(weight[:, :, band.first : band.last], bias, groups, len(x) * positions)
+        convolve_images(x, _to_band(images, band, window), read, band.window(window), y, groups, False)
+
+
+def _to_band(images: Images, band: Band, window: Window) -> Images:
+    """The images whose results are those of a band."""
+    return images if band.top == 0 else images._replace(targets=images.targets + band.top * window.out_width)
 
 
 def _as_column(x: Array, weight: Array, window: Window, y: Array) -> tuple[Array, Array, Window, Array]:
@@ -367,4 +377,6 @@ def grad_images(g: Array, images: Images, weight: Array, window: Window, dx: Arr
     """
     kh, kw, _, _, ph, pw, dh, dw, _, _ = window
     turned = Window(kh, kw, 1, 1, (kh - 1) * dh - ph, (kw - 1) * dw - pw, dh, dw, *dx.shape[-2:])
-    convolve_images(g, images, turned_weight(weight, groups), turned, dx, groups, True)
+    for band in bands_of(turned, images.height):
+        read = turned_weight(weight[:, :, kh - band.last : kh - band.first], groups)
+        convolve_images(g, _to_band(images, band, turned), read, band.window(turned), dx, groups, True)

@@ -1,7 +1,8 @@
 """Weight gradient of a convolution as a product of matrices: of the gradient, and of what the taps meet at each position.
 
 The register blocks are those of the forward pass, with positions for taps and taps for positions: no sum is spread over the lanes
-of a register, which `_direct_grad_weight` adds up for every block.
+of a register, which `_direct_grad_weight` adds up for every block. They read images with the channels last, as Winograd's
+transforms do: what neighbouring columns of taps meet are neighbours in memory, a *run*, and each pixel is transposed once only.
 """
 from __future__ import annotations
 
@@ -11,116 +12,159 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from ._aligned import aligned_empty, whole_vectors
-from ._channels_last import LANES, gather_band
-from ._compile import jit_parallel
+from ._aligned import aligned_empty
+from ._channels_last import LANES, fill_band, places_of, scatter_band, whole
+from ._compile import jit, jit_parallel
 from ._copy_microkernels import pack_block
 from ._layout import Array
-from ._microkernels import ROWS, VECTOR_BYTES, VECTORS, copy_rows, multiply_block, multiply_narrow
+from ._microkernels import ROWS, VECTOR_BYTES, VECTORS, multiply_block, multiply_narrow
 from ._packed_weight import first_row
-from ._row_copies import Window, enough_work, fill_copies
+from ._row_copies import Window, enough_work
 
-# Positions that a sum in registers runs over at most: what they meet, 128 bytes each, stays in the L1 cache.
+# Positions that a sum in registers runs over at most: what they meet, 192 bytes each, stays in the L1 or L2 cache.
 _POSITIONS = 192
-# Bytes of the sums of a task, in a 1 MiB L2 cache, and the taps of a chunk of channels.
-_SUMS_BYTES, _TAPS = 1 << 19, 288
-# Results that share at least what a position meets, which is transposed first, and the positions of an image at most. With 512
-# channels an image of 7x7 takes 0.47 of the time of dot products; eight with 256 -> 512 of 7x7 take 0.93, 128 -> 256 of 14x14
-# 0.88, with 64 -> 128 of 28x28 1.2.
-_LEAST_OUTPUTS, _MOST_POSITIONS = 256, 256
+# Bytes of an image with the channels last, and of the sums of a task, in a 1 MiB L2 cache.
+_IMAGE_BYTES, _SUMS_BYTES = 1 << 18, 1 << 19
+# With fewer channels or results most of a vector or of a block is empty, or what is transposed is not paid back.
+_LEAST_CHANNELS, _LEAST_OUTPUTS = 16, 16
+# Positions of an image at most: of more, dot products have few sums to add up. This takes 0.75 of their time for 14x14, 0.82 for
+# 17x17, and 1.1 times as long for 56x56.
+_MOST_POSITIONS = 512
 # Work is cut into this many tasks at least.
-_TASKS = 4
+_TASKS = 8
+# Products that take as long as transposing an element.
+_TRANSPOSED = 32
+
+_BLOCK = VECTORS * VECTOR_BYTES // 4
 
 
 class _Plan(NamedTuple):
-    """Chunks of `channels` channels, `band` rows of `samples` images at a time, whose copies are `step` elements apart.
+    """Chunks of `channels` channels and `splits` parts of the outputs make tasks; `samples` images, or `band` rows of one, at a
+    time.
 
-    What a position meets is `pitch` elements further on than what the one before does; `places` says where.
+    An image has `lines` lines of `columns` pixels; `pixels` says where its pixels lie, `starts` where the positions of a band
+    meet the first tap. Run r, of `length` elements, begins `runs[r]` behind that, and its sums at r * `run_pitch`; `taps` says
+    where the sums of a tap begin.
     """
 
     channels: int
+    splits: int
     samples: int
     band: int
-    step: int
-    pitch: int
-    places: Array
+    lines: int
+    columns: int
+    pixels: Array
+    starts: Array
+    length: int
+    runs: Array
+    run_pitch: int
+    taps: Array
+
+
+@jit
+def _add_products(rows, first, starts, scales, total, blocks, plan, zeros, accumulate, sums):
+    """Add to the sums what `total` positions meet, for `blocks` blocks of results."""
+    pitch = plan.runs.shape[0] * plan.run_pitch
+    for r in range(plan.runs.shape[0]):
+        for j in range(0, plan.length, _BLOCK):
+            source = first + plan.runs[r] + j
+            for b in range(blocks):
+                part, place = b * total * ROWS, b * ROWS * pitch + r * plan.run_pitch + j
+                if plan.length - j <= LANES:
+                    multiply_narrow(rows, source, starts, scales, part, 1, ROWS, zeros, 0, sums, place, pitch, accumulate)
+                else:
+                    multiply_block(rows, source, starts, scales, part, 1, ROWS, zeros, 0, sums, place, pitch, accumulate)
 
 
 @jit_parallel
-def _multiply(g, x, window, chunks, plan, dweight, dbias):
-    """Fill dweight (O, C * KH * KW), and dbias unless it is empty, from flat g (N, O, P) and x (N, C, H, W)."""
+def _multiply(g, x, window, chunks, plan, dweight):
+    """Fill dweight (O, C * KH * KW) from flat g (N, O, P) and x (N, C, H, W)."""
     outputs, length = dweight.shape
-    each, channels = window.kh * window.kw, x.shape[1]
+    channels, each, all_blocks = x.shape[1], window.kh * window.kw, (outputs + ROWS - 1) // ROWS
     width, height, plane = window.out_width, window.out_height, window.out_height * window.out_width
-    lanes = VECTOR_BYTES // x.itemsize
-    block = VECTORS * lanes
-    blocks = (outputs + ROWS - 1) // ROWS
-    for task in numba.prange(chunks):
-        first = task * plan.channels
-        some = min(plan.channels, channels - first)
-        taps = some * each
-        most = plan.samples * plan.band * width
-        copies = aligned_empty((taps + 1) * plan.step, x)
-        copies[taps * plan.step :] = 1
-        rows = aligned_empty((most + 1) * plan.pitch, x)
-        scales = aligned_empty(blocks * most * ROWS, x)
-        sums = aligned_empty(blocks * ROWS * plan.pitch, x)
+    for task in numba.prange(chunks * plan.splits):
+        first, split = task // plan.splits * plan.channels, task % plan.splits
+        first_block, last_block = split * all_blocks // plan.splits, (split + 1) * all_blocks // plan.splits
+        some, blocks = min(plan.channels, channels - first), last_block - first_block
+        pixel = (plan.channels + LANES - 1) // LANES * LANES
+        line = plan.columns * pixel
+        size = plan.lines * line + pixel
+        rows = aligned_empty(plan.samples * size + _BLOCK, x)
+        rows[:] = 0
+        scales = aligned_empty(blocks * plan.starts.shape[0] * ROWS, x)
+        pitch = plan.runs.shape[0] * plan.run_pitch
+        sums = aligned_empty(blocks * ROWS * pitch + _BLOCK, x)
         zeros = np.zeros(ROWS, x.dtype)
         for n in range(0, x.shape[0], plan.samples):
             samples = min(plan.samples, x.shape[0] - n)
+            for i in range(samples):
+                fill_band(x, n + i, first, some, -window.ph, plan.lines, line, plan.pixels, rows[i * size : (i + 1) * size])
             for top in range(0, height, plan.band):
                 count = (min(height, top + plan.band) - top) * width
                 total = samples * count
-                fill_copies(x, n, samples, first, some, window, window.kh, top, plan.band, plan.step, copies)
-                gather_band(copies, 0, plan.step, taps + 1, total, plan.places, 0, rows)
                 for b in range(blocks):
                     for i in range(samples):
-                        start = ((n + i) * outputs + first_row(b, outputs)) * plane + top * width
+                        start = ((n + i) * outputs + first_row(first_block + b, outputs)) * plane + top * width
                         pack_block(g, start, plane, scales, (b * total + i * count) * ROWS, count)
-                starts = plan.places[:total]
-                for j in range(0, taps + 1, block):
-                    narrow = taps + 1 - j <= lanes
-                    for b in range(blocks):
-                        part, place = scales[b * total * ROWS : (b + 1) * total * ROWS], b * ROWS * plan.pitch + j
-                        if narrow:
-                            multiply_narrow(rows, j, starts, part, 0, 1, ROWS, zeros, 0, sums, place, plan.pitch, n + top > 0)
-                        else:
-                            multiply_block(rows, j, starts, part, 0, 1, ROWS, zeros, 0, sums, place, plan.pitch, n + top > 0)
+                _add_products(rows, top * window.sh * line, plan.starts[:total], scales, total, blocks, plan, zeros, n + top > 0,
+                              sums)
         target = dweight.reshape(-1)
-        for b in range(blocks):
-            row = first_row(b, outputs)
-            copy_rows(sums, b * ROWS * plan.pitch, plan.pitch, target, row * length + first * each, length, ROWS, taps)
-            for r in range(ROWS if task == 0 and dbias.shape[0] > 0 else 0):
-                dbias[row + r] = sums[(b * ROWS + r) * plan.pitch + taps]
+        for row in range(blocks * ROWS):
+            output = first_row(first_block + row // ROWS, outputs) + row % ROWS
+            scatter_band(sums[row * pitch :], plan.taps, some, each, target, output * length + first * each, each)
+
+
+def _cut(channels: int, pixels: int, outputs: int, positions: int, kh: int, kw: int, joined: bool) -> tuple[int, int]:
+    """The channels of a chunk and the parts of the outputs: each chunk transposes the gradient, each part the pixels."""
+    blocks = -(-outputs // ROWS)
+    best = None
+    for some in range(LANES, max(LANES, min(whole(channels), _IMAGE_BYTES // (4 * pixels))) + 1, LANES):
+        chunks, length = -(-channels // some), kw * some if joined else some
+        splits = min(blocks, max(-(-_TASKS // chunks), -(-outputs * kh * kw * some * 4 // _SUMS_BYTES)))
+        rest = length % _BLOCK
+        computed = chunks * kh * (1 if joined else kw) * (length - rest + (LANES if rest <= LANES else _BLOCK) * (rest > 0))
+        time = positions * outputs * (computed + _TRANSPOSED * chunks) + _TRANSPOSED * splits * chunks * some * pixels
+        if best is None or time < best[0]:
+            best = time, some, splits
+    assert best is not None
+    return best[1:]
 
 
 @functools.lru_cache(maxsize=256)
-def _plan(samples: int, itemsize: int, channels: int, window: Window, outputs: int) -> tuple[int, _Plan]:
+def _plan(samples: int, channels: int, width: int, window: Window, outputs: int) -> tuple[int, _Plan]:
     """The number of chunks, and how they are computed. Kept: it takes as long as a small convolution."""
-    height, width, each = window.out_height, window.out_width, window.kh * window.kw
-    block = VECTORS * VECTOR_BYTES // itemsize
-    fitting = min(_SUMS_BYTES // (outputs * itemsize), _TAPS) - 1
-    chunks = min(channels, max(_TASKS, -(-channels * each // max(each, fitting))))
-    some = -(-channels // chunks)
-    chunks = -(-channels // some)
-    together = max(1, min(samples, _POSITIONS // (height * width)))
+    kh, kw, sh, sw, _, pw, dh, dw, out_height, out_width = window
+    lines, columns = (out_height - 1) * sh + (kh - 1) * dh + 1, (out_width - 1) * sw + (kw - 1) * dw + 1
+    joined = dw == 1 or kw == 1
+    some, splits = _cut(channels, lines * columns, outputs, out_height * out_width, kh, kw, joined)
+    positions = out_height * out_width
+    together = max(1, min(samples, _POSITIONS // positions, _IMAGE_BYTES // (4 * lines * columns * some)))
     together = -(-samples // -(-samples // together))
-    band = height if height * width <= _POSITIONS else max(1, _POSITIONS // width)
-    band = -(-height // -(-height // band))
-    most = together * band * width
-    step = whole_vectors(most + LANES, itemsize)
-    pitch = -(-(some * each + 1) // block) * block
-    return chunks, _Plan(some, together, band, step, pitch, np.minimum(np.arange(most + LANES), most) * pitch)
+    band = max(1, min(out_height, _POSITIONS // out_width))
+    band = -(-out_height // -(-out_height // band))
+    row, column = np.arange(band).reshape(-1, 1) * (sh * columns), np.arange(out_width) * sw
+    images = np.arange(together).reshape(-1, 1) * ((lines * columns + 1) * some)
+    starts = (images + (row + column).reshape(-1) * some).reshape(-1)
+    length = kw * some if joined else some
+    a, b = np.indices((kh, 1 if joined else kw))
+    runs = ((a * dh * columns + b * dw) * some).reshape(-1)
+    run_pitch = -(-length // _BLOCK) * _BLOCK
+    a, b = np.indices((kh, kw))
+    taps = a * run_pitch + b * some if joined else (a * kw + b) * run_pitch
+    pixels, taps = places_of(lines, width, columns, pw, some), np.append(taps.reshape(-1), np.zeros(LANES, np.int64))
+    plan = _Plan(some, splits, together, band, lines, columns, pixels, starts, length, runs, run_pitch, taps)
+    return -(-channels // some), plan
 
 
 def suits(x: Array, window: Window, groups: int, outputs: int) -> bool:
-    """Whether to call `grad_weight`: for many results, of few positions each."""
-    few = groups == 1 and x.dtype == np.float32 and window.out_height * window.out_width <= _MOST_POSITIONS
-    return few and outputs >= _LEAST_OUTPUTS and enough_work(x, window, outputs)
+    """Whether to call `grad_weight`: for channels and results that fill vectors and blocks, of images that stay in the cache."""
+    if groups > 1 or x.dtype != np.float32 or min(x.shape[1] - _LEAST_CHANNELS, outputs - _LEAST_OUTPUTS) < 0:
+        return False
+    return window.out_height * window.out_width <= _MOST_POSITIONS and enough_work(x, window, outputs)
 
 
-def grad_weight(g: Array, x: Array, window: Window, dweight: Array, dbias: Array | None = None) -> None:
-    """Fill dweight (O, C, KH, KW) and dbias (O,) from g (N, O, OH, OW) and x (N, C, H, W)."""
+def grad_weight(g: Array, x: Array, window: Window, dweight: Array) -> None:
+    """Fill dweight (O, C, KH, KW) from g (N, O, OH, OW) and x (N, C, H, W)."""
     rows = dweight.reshape(len(dweight), -1)
-    chunks, plan = _plan(len(x), x.itemsize, x.shape[1], window, len(rows))
-    _multiply(g.reshape(-1), x, window, chunks, plan, rows, rows[0, :0] if dbias is None else dbias)
+    chunks, plan = _plan(len(x), x.shape[1], x.shape[3], window, len(rows))
+    _multiply(g.reshape(-1), x, window, chunks, plan, rows)

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from . import _dilated, _outer_grad_weight, _patches, _pointwise, _winograd, _winograd_grad_weight, blas, reduction
+from ._bands import rows_met
 from ._columns import convolve_by_tiles, grad_input_by_tiles, grad_weight_by_tiles
 from ._depthwise import depthwise, depthwise_grad_input, depthwise_grad_weight
 from ._direct import convolve, grad_input, suits, suits_forward
@@ -240,8 +241,12 @@ def _grad_met_parameters(g: Array, x: Array, window: Window, groups: int, dweigh
         _dilated.grad_weight(g, x, window, dweight, dbias)
         return
     elif _outer_grad_weight.suits(x, window, groups, dweight.shape[0]):
-        _outer_grad_weight.grad_weight(g, x, window, dweight, dbias)
-        return
+        _outer_grad_weight.grad_weight(g, x, window, dweight)
+    elif bands := rows_met(window, x.shape[2]):
+        for band in bands:
+            part, rows = empty((*dweight.shape[:2], 1, window.kw), dweight.dtype), contiguous(g[:, :, band.top : band.bottom])
+            _grad_met_parameters(rows, x, band.window(window), groups, part, None)
+            dweight[:, :, band.first : band.last] = part
     elif suits_grad_weight(x, window, groups, dweight.shape[0]):
         grad_weight(g, x, window, dweight, groups, dbias)
         return

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from lucid_kernels.cpu import _outer_grad_weight
-from lucid_kernels.cpu.conv2d import conv2d_grad_parameters, window_of
+from lucid_kernels.cpu.conv2d import conv2d_grad_weight, window_of
 
 # (input shape, weight shape, stride, padding, dilation)
 CASES: dict[str, tuple[Any, ...]] = {
@@ -15,6 +15,10 @@ CASES: dict[str, tuple[Any, ...]] = {
     "one image": ((1, 9, 14, 14), (8, 9, 3, 3), (2, 2), (1, 1), (1, 1)),
     "dilated": ((3, 4, 9, 9), (9, 4, 2, 3), (1, 3), (1, 2), (2, 1)),
     "one channel": ((2, 1, 6, 6), (8, 1, 5, 5), (1, 1), (2, 2), (1, 1)),
+    "several chunks of channels": ((3, 50, 7, 8), (24, 50, 5, 5), (1, 1), (2, 2), (1, 1)),
+    "several parts of the outputs": ((2, 33, 9, 5), (70, 33, 3, 1), (1, 1), (1, 0), (1, 2)),
+    "padding that the last outputs do not reach": ((2, 17, 8, 8), (16, 17, 3, 3), (2, 2), (0, 0), (1, 1)),
+    "negative padding": ((2, 16, 8, 9), (16, 16, 3, 3), (1, 1), (-1, -2), (1, 1)),
 }
 
 
@@ -28,28 +32,35 @@ def test_against_columns(case: tuple[Any, ...], positions: int, monkeypatch: pyt
     rng = np.random.default_rng(0)
     x, g = (rng.standard_normal(shape, dtype=np.float32)
             for shape in (x_shape, (x_shape[0], weight_shape[0], window.out_height, window.out_width)))
-    dweight, dbias = np.full(weight_shape, np.nan, np.float32), np.full(weight_shape[0], np.nan, np.float32)
-    _outer_grad_weight.grad_weight(g, x, window, dweight, dbias)
-    wanted = conv2d_grad_parameters(g.astype(np.float64), x.astype(np.float64), weight_shape=weight_shape, stride=stride,
-                                    padding=padding, dilation=dilation, groups=1)
-    np.testing.assert_allclose(dweight, wanted[0], rtol=1e-5, atol=1e-4)
-    np.testing.assert_allclose(dbias, wanted[1], rtol=1e-5, atol=1e-4)
-    again = np.full(weight_shape, np.nan, np.float32)
-    _outer_grad_weight.grad_weight(g, x, window, again)
-    np.testing.assert_array_equal(again, dweight)
+    dweight = np.full(weight_shape, np.nan, np.float32)
+    _outer_grad_weight.grad_weight(g, x, window, dweight)
+    wanted = conv2d_grad_weight(g.astype(np.float64), x.astype(np.float64), weight_shape=weight_shape, stride=stride,
+                                padding=padding, dilation=dilation, groups=1)
+    np.testing.assert_allclose(dweight, wanted, rtol=1e-5, atol=1e-4)
 
 
 def test_nan_and_inf_reach_what_they_meet() -> None:
     rng = np.random.default_rng(0)
     x, g = rng.standard_normal((2, 3, 6, 6), dtype=np.float32), rng.standard_normal((2, 8, 3, 3), dtype=np.float32)
     x[1, 1, 0, 0], g[0, 5, 2, 2] = np.inf, np.nan
-    dweight, dbias = np.empty((8, 3, 2, 2), np.float32), np.empty(8, np.float32)
+    dweight = np.empty((8, 3, 2, 2), np.float32)
     window = window_of(x.shape, dweight.shape, (2, 2), (0, 0), (1, 1))
     assert not _outer_grad_weight.suits(x, window, 1, 8)
-    _outer_grad_weight.grad_weight(g, x, window, dweight, dbias)
-    assert np.isnan(dbias).tolist() == [row == 5 for row in range(8)]
+    _outer_grad_weight.grad_weight(g, x, window, dweight)
     assert np.isnan(dweight[5]).all()
     others = dweight[np.arange(8) != 5]
     assert np.isinf(others[:, 1, 0, 0]).all()
     others[:, 1, 0, 0] = 0
     assert np.isfinite(others).all()
+
+
+def test_planes_of_few_positions_with_whole_vectors_of_channels() -> None:
+    def suits(channels: int, outputs: int, size: int, dtype: Any = np.float32) -> bool:
+        x, weight_shape = np.empty((8, channels, size, size), dtype), (outputs, channels, 5, 5)
+        return _outer_grad_weight.suits(x, window_of(x.shape, weight_shape, (1, 1), (2, 2), (1, 1)), 1, outputs)
+
+    assert suits(16, 16, 14)
+    assert not suits(15, 16, 14)
+    assert not suits(16, 15, 14)
+    assert not suits(16, 16, 23)
+    assert not suits(16, 16, 14, np.float64)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from lucid_kernels.cpu import _pointwise
 from lucid_kernels.cpu._microkernels import ROWS
+from lucid_kernels.cpu._packed_weight import MOST_POSITIONS
 from lucid_kernels.cpu._panels import COLUMN_PANEL_BYTES
 from lucid_kernels.cpu.conv2d import conv2d, conv2d_grad_input
 from lucid_kernels.cpu.threads import THREADS
@@ -61,13 +62,13 @@ def test_tasks_never_write_the_same_results() -> None:
                 assert all(last - first >= width for first, last in runs)
 
 
-@pytest.mark.parametrize(("images", "positions", "out_channels", "threads", "expected"), [
-    (1, 56 * 56, 256, 1, (7, 1)), (1, 56 * 56, 256, 2, (8, 1)), (1, 28 * 28, 256, 2, (2, 1)), (1, 14 * 14, 256, 2, (1, 2)),
-    (1, 14 * 14, 256, 16, (3, 4)), (3, 14 * 14, 256, 2, (1, 2)), (8, 14 * 14, 256, 2, (1, 1)), (1, 32, 64, 8, (1, 1)),
+@pytest.mark.parametrize(("images", "positions", "blocks", "threads", "expected"), [
+    (1, 56 * 56, 32, 1, (7, 1)), (1, 56 * 56, 32, 2, (8, 1)), (1, 28 * 28, 32, 2, (2, 1)), (1, 14 * 14, 32, 2, (1, 2)),
+    (1, 14 * 14, 32, 16, (3, 4)), (3, 14 * 14, 32, 2, (1, 2)), (8, 14 * 14, 32, 2, (1, 1)), (1, 32, 8, 8, (1, 1)),
 ])
-def test_threads_have_equal_shares(images: int, positions: int, out_channels: int, threads: int, expected: Any) -> None:
+def test_threads_have_equal_shares(images: int, positions: int, blocks: int, threads: int, expected: Any) -> None:
     """Of runs and parts of the channels."""
-    assert _pointwise._shares(images, -(-positions // 32), out_channels, threads) == expected
+    assert _pointwise._shares(images, -(-positions // 32), blocks * ROWS, threads) == expected
 
 
 def test_nan_and_inf_stay_where_they_are() -> None:
@@ -98,5 +99,6 @@ def test_planes_of_a_panel_and_whole_blocks_of_results() -> None:
     assert _pointwise.suits(1, panel, ROWS, 4)
     assert not _pointwise.suits(1, panel - 1, ROWS, 4)
     assert not _pointwise.suits(1, panel, ROWS + 1, 4)
-    assert not _pointwise.suits(2, panel + 1, ROWS, 4)
-    assert _pointwise.suits(40, panel + 1, ROWS, 4)
+    few = MOST_POSITIONS // (panel + 1)
+    assert not _pointwise.suits(few, panel + 1, ROWS, 4)
+    assert _pointwise.suits(few + 1, panel + 1, ROWS, 4)
