@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import copy
 import gc
+import itertools
+import math
 import os
 import pathlib
 import pickle
@@ -178,3 +180,13 @@ def any_gpu() -> None:
     reason = lucid.gpu.why_unavailable()
     if reason is not None:
         pytest.skip(reason)
+
+
+def test_linspace_of_numbers_is_that_of_numpy() -> None:
+    bounds = [0, 1, -1, -0.0, 1e308, -1e308, 5e-324, 1e-320, 7.5, 2**62, math.inf, -math.inf, math.nan]
+    linspace = backends.TABLES[np.ndarray]["linspace"]
+    for start, stop, count in itertools.product(bounds, bounds, (0, 1, 2, 3, 101)):
+        with np.errstate(all="ignore"):
+            expected, found = np.linspace(start, stop, count), linspace(start=start, stop=stop, num=count)
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)
