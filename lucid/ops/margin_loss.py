@@ -130,11 +130,16 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: bool | N
     return _reduced(loss if input.ndim > 1 else loss.squeeze(0), reduction)
 
 
+@fused_formula
+def _cross_entropy_of_labels(input: Tensor, target: Tensor) -> Tensor:
+    return -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
+
+
 def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
                                 reduce: bool | None = None, reduction: str = "mean") -> Tensor:
     """The mean over the last dimension of the binary cross entropy of logits; `weight` scales the classes."""
     reduction = _reduction(reduction, size_average, reduce)
-    loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
+    loss = _cross_entropy_of_labels(input, target)
     if weight is not None:
         loss = loss * weight
     return _reduced(loss.sum(-1) / input.shape[-1], reduction)
