@@ -19,7 +19,7 @@ Kernel = Callable[..., Any]
 
 WIDE = """
 arccos arccosh arcsin arcsinh arctanh deg2rad rad2deg copysign fmax fmin hypot logaddexp logaddexp2 sinc logit heaviside xlogy
-xlog1py entr trunc_divide leaky_relu
+xlog1py entr trunc_divide leaky_relu binary_cross_entropy
 """.split()
 
 
@@ -59,6 +59,11 @@ def table(xp: Any) -> dict[str, Kernel]:
         larger = a.real >= b.real
         peak = xp.where(larger, a, b)
         return peak + xp.log1p(xp.exp(xp.where(larger, b, a) - peak))
+
+    @entry
+    def binary_cross_entropy(x: Array, target: Array) -> Array:
+        """``-(target * log(x) + (1 - target) * log(1 - x))``, with logarithms bounded by -100."""
+        return (target - 1) * xp.maximum(xp.log1p(-x), -100) - target * xp.maximum(xp.log(x), -100)
 
     @entry
     def sinc(x: Array) -> Array:

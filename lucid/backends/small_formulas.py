@@ -32,7 +32,7 @@ def table(kernels: Mapping[str, Kernel]) -> dict[str, Kernel]:
             steps = program.kernels.get("steps")
             if steps is None:
                 steps = program.kernels["steps"] = _function(program, kernels)
-            return steps(*[arrays[number] for number in program.inputs])
+            return steps(*arrays)
         return _compiled()(*arrays, program=program, out=out)
 
     return {"fused": fused}
@@ -53,10 +53,12 @@ def _are_small(arrays: tuple[Array | None, ...]) -> bool:
 
 
 def _function(program: Program, kernels: Mapping[str, Kernel]) -> Kernel:
-    """The function of the arguments that `program` reads. It returns one array, or a tuple if there are several."""
+    """The function of the arguments of `program`. It returns one array, or a tuple if there are several."""
     scope: dict[str, Any] = {"__name__": __name__, "np": np}  # the name: warnings in the name of this module are silenced
     inputs = [f"x{place}" for place in range(len(program.inputs))]
-    lines = [f"def steps({', '.join(inputs)}):"]
+    names = dict(zip(program.inputs, inputs, strict=True))
+    arguments = [names.get(number, f"unread{number}") for number in range(max(program.inputs, default=-1) + 1)]
+    lines = [f"def steps({', '.join([*arguments, '*unread'])}):"]
     lines += [f"    {inputs[place]} = {inputs[place]}.astype(np.float32)" for place in program.halves]
     for place, (value, dtype) in enumerate(zip(program.constants, program.constant_dtypes, strict=True)):
         scope[f"k{place}"] = np.asarray(value, dtype)  # NumPy takes half of the time of a number

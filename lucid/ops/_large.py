@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ def _is_complex(value: Any) -> bool:
     return isinstance(value, Tensor) and value._array.dtype.kind == "c"
 
 
-def _floats(input: Any, arguments: tuple[Any, ...]) -> Any:
+def _floats(input: Any, arguments: Sequence[Any]) -> Any:
     """The array of the first argument of a formula; None if it does not serve, or another argument does not.
 
     What writes in place takes no second array.
@@ -56,16 +56,11 @@ def fused_formula(function: Callable[..., Any]) -> Callable[..., Any]:
     Other numbers among the arguments are another formula, which takes a millisecond: not for functions of a few operations
     that are called with many of them.
     """
-    formula = fused(function, by_steps=True)
+    def serves(values: Sequence[Any]) -> bool:
+        array = _floats(values[0], values[1:])
+        return array is not None and (array.__class__ is np.ndarray or array.size >= LARGE)
 
-    @functools.wraps(function)
-    def chosen(input: Tensor, *arguments: Any, **keywords: Any) -> Any:
-        array = _floats(input, arguments)
-        if array is not None and (array.__class__ is np.ndarray or array.size >= LARGE):
-            return formula(input, *arguments, **keywords)
-        return function(input, *arguments, **keywords)
-
-    return chosen
+    return fused(function, by_steps=True, serves=serves)
 
 
 Slope = Callable[[Tensor, Tensor], Tensor]

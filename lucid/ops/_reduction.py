@@ -40,20 +40,23 @@ def spread(t: Tensor, shape: tuple[int, ...], axis: Axes, keepdims: bool) -> Ten
     return t.reshape(tuple(1 if i in reduced else n for i, n in enumerate(shape)))
 
 
-def spread_over(t: Tensor, shape: tuple[int, ...], axis: Axes, keepdims: bool) -> Tensor:
-    """A reduced tensor repeated over the reduced dimensions: the gradient of a sum."""
+def spread_over(t: Tensor, shape: tuple[int, ...], axis: Axes, keepdims: bool, divisor: int | None = None) -> Tensor:
+    """A reduced tensor, divided by `divisor`, repeated over the reduced dimensions: the gradient of a sum, or of a mean."""
     array = t._array
     if array.__class__ is np.ndarray and not is_grad_enabled() and math.prod(shape) < _SMALL:
         if array.ndim and not keepdims:
             array = spread(t, shape, axis, keepdims)._array
+        if divisor is not None:  # not as an operation: that takes as long as the rest
+            array = TABLES[np.ndarray]["div"](array, divisor)
         return wrap(TABLES[np.ndarray]["full"](shape=shape, fill_value=array, dtype=array.dtype))
-    return spread(t, shape, axis, keepdims).expand(shape)
+    return spread(t if divisor is None else t / divisor, shape, axis, keepdims).expand(shape)
 
 
 def count_along(shape: tuple[int, ...], axis: Axes) -> int:
     """How many elements are reduced to one."""
-    axes = range(len(shape)) if axis is None else (axis,) if isinstance(axis, int) else axis
-    return math.prod(shape[a] for a in axes)
+    if axis is None:
+        return math.prod(shape)
+    return math.prod(shape[a] for a in ((axis,) if isinstance(axis, int) else axis))
 
 
 def total_dtype(input: Tensor, dtype: Any) -> Any:

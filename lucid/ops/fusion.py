@@ -12,13 +12,13 @@ from .. import _dtypes, backends
 from ..autograd.engine import grad
 from ..autograd.grad_mode import GRAD
 from ..autograd.grad_mode import mode as grad_mode
-from ..autograd.op import Op, Pull
+from ..autograd.op import Op, Pull, UnaryOp
+from ..autograd.overwrite import Overwriting
 from ..tensor import Tensor, wrap
 from ._operands import reduce_to, require_one_device
 
 Kind = tuple[Any, bool]  # of an argument of a formula: its dtype, and whether it has dimensions
 Function = Callable[..., Sequence[Tensor | None]]
-_ONLY_NUMPY = {np.ndarray}
 _MOST_FORMULAS = 256  # kept of one function; a new number among the arguments makes a new one
 
 
@@ -37,13 +37,14 @@ class Formula:
         self.program = Program([array.node for array in arrays], by_steps)
         self.results: list[Kind] = [(array.dtype, array.ndim > 0) for array in arrays]
         self.differentiable = tuple(i for i, (dtype, _) in enumerate(self.results) if _dtypes.is_differentiable(dtype))
-        self._op = Op("fused", self._rule if self.differentiable else None, outputs=self.differentiable)
+        kind = UnaryOp if len(self.kinds) == len(self.results) == 1 else Op
+        self._op = kind("fused", self._rule if self.differentiable else None, outputs=self.differentiable)
         self._gradients: dict[tuple[tuple[bool, ...], tuple[int, ...]], Formula] = {}
         self._saved: dict[tuple[bool, ...], tuple[bool, ...]] = {}
 
-    def __call__(self, *tensors: Tensor | None) -> tuple[Tensor, ...]:
-        results = self._op(*tensors, program=self.program)
-        return results if results.__class__ is tuple else (results,)
+    def __call__(self, *tensors: Tensor | None) -> Any:
+        """The only result, or a tuple of several."""
+        return self._op(*tensors, program=self.program)
 
     def _trace(self) -> Sequence[Tensor | None]:
         """What the function returns for symbols. Raises TypeError for what cannot be fused."""
@@ -119,8 +120,10 @@ class Formula:
             gradients: list[Tensor | None] = [None] * len(shapes)
             for present, parts in groups:
                 formula = self._gradient(needs, present)
-                values = formula(*parts, *saved) if formula.places else ()
-                for place, value in zip(formula.places, values):  # noqa: B905
+                if not formula.places:
+                    continue
+                values = formula(*parts, *saved)
+                for place, value in zip(formula.places, values if values.__class__ is tuple else (values,)):  # noqa: B905
                     own, before = reduce_to(value, shapes[place]), gradients[place]
                     gradients[place] = own if before is None else before + own
             return gradients
@@ -155,43 +158,58 @@ def fuse(function: Callable[..., Any] | None = None) -> Callable[..., Any]:
     return fuse if function is None else fused(function)
 
 
-def fused(function: Callable[..., Any], by_steps: bool = False) -> Callable[..., Any]:
-    """`fuse`; with `by_steps`, small arrays on the CPU take no kernel."""
+def fused(function: Callable[..., Any], by_steps: bool = False, serves: Callable[[Sequence[Any]], bool] | None = None
+          ) -> Callable[..., Any]:
+    """`fuse`; with `by_steps`, small arrays on the CPU take no kernel.
+
+    `serves` gets the arguments and says whether they are to be fused at all. For CPU tensors it is asked once for each
+    combination of dtypes and other values, so there it may look at nothing else.
+    """
     name = getattr(function, "__qualname__", repr(function))
-    formulas: dict[Any, tuple[Formula, Callable[..., Any]]] = {}
+    formulas: dict[Any, tuple[Formula, Callable[..., Any] | None] | None] = {}
 
     @functools.wraps(function)
     def computed(*arguments: Any, **keywords: Any) -> Any:
         tensors: list[Tensor] = []
-        key, places = list[Any](), set()
+        key, elsewhere = list[Any](), False
         for value in (*arguments, *keywords.values()) if keywords else arguments:
-            if isinstance(value, Tensor):
+            if value.__class__ is Tensor or isinstance(value, Tensor):
+                if value.__class__ is Overwriting:  # which takes no second array
+                    return function(*arguments, **keywords)
                 array = value._array
                 tensors.append(value)
-                places.add(array.__class__)
+                if array.__class__ is not np.ndarray:
+                    elsewhere = True
                 number = array.dtype.num  # not the dtype: its hash takes as long as the rest
                 key.append(number if array.ndim else ~number)
             else:
                 # -0.0 == 0.0, and NaN is unlike itself; for other numbers `repr` would take as long as the rest.
                 odd = value.__class__ is float and not (value < 0 or value > 0)
                 key.append((value.__class__, repr(value) if odd else value))
-        if places != _ONLY_NUMPY:
-            if not tensors or _symbols() in places:
+        if elsewhere or not tensors:
+            places = {tensor._array.__class__ for tensor in tensors}
+            if not tensors or _symbols() in places or not (serves is None or serves((*arguments, *keywords.values()))):
                 return function(*arguments, **keywords)
             if len(places) > 1:
                 tensors = _on_one_device(name, tensors)
         key.append(_dtypes.get_default_dtype().num)
         whole = (*key, *keywords) if keywords else tuple(key)
         try:
-            found = formulas.get(whole)
+            found = formulas[whole]
+        except KeyError:
+            if len(formulas) >= _MOST_FORMULAS:
+                formulas.clear()
+            wanted = serves is None or serves((*arguments, *keywords.values()))
+            found = formulas[whole] = _trace(name, function, arguments, keywords, by_steps) if wanted else None
         except TypeError as error:
             raise TypeError(f"lucid.fuse: {name}(): arguments that are no tensors must be hashable: {error}") from None
         if found is None:
-            if len(formulas) >= _MOST_FORMULAS:
-                formulas.clear()
-            found = formulas[whole] = _trace(name, function, arguments, keywords, by_steps)
+            return function(*arguments, **keywords)
         formula, assemble = found
-        return assemble(formula(*tensors))
+        results = formula(*tensors)
+        if assemble is None:
+            return results
+        return assemble(results if results.__class__ is tuple else (results,))
 
     return computed
 
@@ -211,9 +229,11 @@ def _on_one_device(name: str, tensors: list[Tensor]) -> list[Tensor]:
 
 
 def _trace(name: str, function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any], by_steps: bool
-           ) -> tuple[Formula, Callable[[tuple[Tensor, ...]], Any]]:
-    """The formula of a function for such arguments, and what makes its value of the results of the formula."""
-    assemble: Callable[[tuple[Tensor, ...]], Any] = tuple
+           ) -> tuple[Formula, Callable[[tuple[Tensor, ...]], Any] | None]:
+    """The formula of a function for such arguments, and what makes its value of the results of the formula; None if it returns
+    a single tensor.
+    """
+    assemble: Callable[[tuple[Tensor, ...]], Any] | None = tuple
     values = [*arguments, *keywords.values()]
 
     def flat(*symbols: Tensor) -> Sequence[Tensor]:
@@ -222,7 +242,7 @@ def _trace(name: str, function: Callable[..., Any], arguments: tuple[Any, ...], 
         filled = [next(replacements) if isinstance(value, Tensor) else value for value in template]
         value = function(*filled[:positional], **dict(zip(names, filled[positional:], strict=True)))
         if not isinstance(value, (tuple, list)):
-            assemble = _only
+            assemble = None
             return (value,)
         assemble = value.__class__._make if hasattr(value, "_make") else value.__class__
         return tuple(value)
@@ -232,7 +252,3 @@ def _trace(name: str, function: Callable[..., Any], arguments: tuple[Any, ...], 
     template = [wrap(None) if isinstance(value, Tensor) else value for value in values]
     kinds = [(value._array.dtype, value._array.ndim > 0) for value in values if isinstance(value, Tensor)]
     return Formula(name, flat, kinds, by_steps), assemble
-
-
-def _only(results: tuple[Tensor, ...]) -> Tensor:
-    return results[0]

@@ -8,7 +8,6 @@ import numpy as np
 
 from .. import _dtypes
 from ..autograd.errors import type_name
-from ..autograd.function import Function
 from ..autograd.grad_mode import is_grad_enabled
 from ..autograd.op import Op, Pull
 from ..backends import run
@@ -312,14 +311,14 @@ def _difference(name: str, input: Tensor, target: Tensor) -> Tensor:
 
 
 # ---- binary cross entropy --------------------------------------------------------------------------------------------------
-@fused_formula
-def _bounded_cross_entropy(input: Tensor, target: Tensor) -> Tensor:
-    return (target - 1) * clip(log1p(-input), min=-100) - target * clip(log(input), min=-100)
+def _binary_cross_entropy_rule(needs: Any, input: Tensor, target: Tensor) -> Pull:
+    """PyTorch's gradient, whose denominator is bounded by 1e-12."""
+    needs_input, needs_target = needs
+    return lambda g, y: (g * (input - target) / clip((1 - input) * input, min=1e-12) if needs_input else None,
+                         g * (log1p(-input) - log(input)) if needs_target else None)
 
 
-@fused_formula
-def _bounded_cross_entropy_grad(input: Tensor, target: Tensor, g: Tensor) -> Tensor:
-    return g * (input - target) / clip((1 - input) * input, min=1e-12)
+_binary_cross_entropy = fused_formula(Op("binary_cross_entropy", _binary_cross_entropy_rule))
 
 
 @fused_formula
@@ -330,22 +329,6 @@ def _cross_entropy_of_logits(input: Tensor, target: Tensor) -> Tensor:
 @fused_formula
 def _weighted_cross_entropy_of_logits(input: Tensor, target: Tensor, pos_weight: Tensor) -> Tensor:
     return (1 - target) * input - logsigmoid(input) * ((pos_weight - 1) * target + 1)
-
-
-class _BinaryCrossEntropy(Function):
-    """The loss with its logarithms bounded by -100, and PyTorch's gradient, whose denominator is bounded by 1e-12."""
-
-    @staticmethod
-    def forward(ctx: Any, input: Tensor, target: Tensor) -> Tensor:
-        ctx.save_for_backward(input, target)
-        return _bounded_cross_entropy(input, target)
-
-    @staticmethod
-    def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, Tensor | None]:
-        input, target = ctx.saved_tensors
-        needs_input, needs_target = ctx.needs_input_grad
-        return (_bounded_cross_entropy_grad(input, target, g) if needs_input else None,
-                g * (log1p(-input) - log(input)) if needs_target else None)
 
 
 def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
@@ -366,7 +349,7 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
     for name, tensor in (("input", input), ("target", target)):
         if not within(tensor, 0, 1):
             raise RuntimeError(f"all elements of {name} should be between 0 and 1")
-    loss = _BinaryCrossEntropy.apply(input, target)
+    loss = _binary_cross_entropy(input, target)
     if weight is not None:
         loss = loss * weight.expand(input.shape)
     return _reduced(loss, reduction)

@@ -16,14 +16,17 @@ from .vectors import pairwise_distance
 __all__ = ()  # functions of nn.functional only
 
 
+@fused_formula
+def _hinge_embedding(input: Tensor, target: Tensor, margin: float) -> Tensor:
+    return where(target == 1, 0.0, clip(margin - input, min=0)) + where(target == -1, 0.0, input)
+
+
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, size_average: bool | None = None,
                          reduce: bool | None = None, reduction: str = "mean") -> Tensor:
     """The distance `input` where `target` is 1, ``max(0, margin - input)`` where it is -1."""
     reduction = _reduction(reduction, size_average, reduce)
     require_tensor("hinge_embedding_loss", input)
-    far = where(target == 1, 0.0, clip(margin - input, min=0))
-    near = where(target == -1, 0.0, input)
-    return _reduced(far + near, reduction)
+    return _reduced(_hinge_embedding(input, target, margin), reduction)
 
 
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None,
@@ -72,6 +75,14 @@ def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin
     return _reduced(where(target == 1, 1 - cosine, 0.0) + where(target == -1, clip(cosine - margin, min=0), 0.0), reduction)
 
 
+@fused_formula
+def _gaps(scores: Tensor, wanted: Tensor, others: Tensor, margin: float, p: int, weight: Tensor | None) -> Tensor:
+    """What `margin` lacks between the `wanted` scores and the `others`, which a bool marks, to the power `p`."""
+    gaps = clip(margin - wanted + scores, min=0)
+    gaps = gaps if p == 1 else gaps * gaps
+    return where(others, gaps if weight is None else gaps * weight, 0.0)
+
+
 def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
                       size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> Tensor:
     """The mean over the other classes of ``max(0, margin - input[target] + input[class]) ** p`` for `input` (N, C) or (C,).
@@ -92,12 +103,9 @@ def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float =
     if labels.shape != scores.shape[:1]:
         raise RuntimeError(f"inconsistent target size, expected {scores.shape[0]} but got {list(labels.shape)}")
     column = labels.unsqueeze(1)
-    gaps = clip(margin - scores.gather(1, column) + scores, min=0)
-    gaps = gaps if p == 1 else gaps * gaps
-    if weight is not None:
-        gaps = gaps * weight.index_select(0, labels).unsqueeze(1)
     others = arange(scores.shape[1], device=input.device) != column
-    loss = where(others, gaps, 0.0).sum(1) / scores.shape[1]
+    scale = None if weight is None else weight.index_select(0, labels).unsqueeze(1)
+    loss = _gaps(scores, scores.gather(1, column), others, margin, p, scale).sum(1) / scores.shape[1]
     return _reduced(loss if input.ndim > 1 or target.ndim else loss.squeeze(0), reduction)
 
 
@@ -117,17 +125,21 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: bool | N
     safe = where(given, labels, 0)
     ones = given.to(input.dtype)
     is_label = scores.detach().new_zeros(scores.shape).scatter_add(1, safe, ones) > 0
-    gaps = clip(1 - scores.gather(1, safe).unsqueeze(2) + scores.unsqueeze(1), min=0)
     counted = given.unsqueeze(2) & (~is_label).unsqueeze(1)
-    loss = where(counted, gaps, 0.0).sum((1, 2)) / scores.shape[1]
+    loss = _gaps(scores.unsqueeze(1), scores.gather(1, safe).unsqueeze(2), counted, 1, 1, None).sum((1, 2)) / scores.shape[1]
     return _reduced(loss if input.ndim > 1 else loss.squeeze(0), reduction)
+
+
+@fused_formula
+def _cross_entropy_of_labels(input: Tensor, target: Tensor) -> Tensor:
+    return -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
 
 
 def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
                                 reduce: bool | None = None, reduction: str = "mean") -> Tensor:
     """The mean over the last dimension of the binary cross entropy of logits; `weight` scales the classes."""
     reduction = _reduction(reduction, size_average, reduce)
-    loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
+    loss = _cross_entropy_of_labels(input, target)
     if weight is not None:
         loss = loss * weight
     return _reduced(loss.sum(-1) / input.shape[-1], reduction)

@@ -26,7 +26,7 @@ def _sum_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool, dtype: Any) 
 
 def _mean_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool) -> Pull:
     shape = x._array.shape
-    return lambda g, y: (spread_over(g / count_along(shape, axis), shape, axis, keepdims),)
+    return lambda g, y: (spread_over(g, shape, axis, keepdims, count_along(shape, axis)),)
 
 
 def _prod_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool, dtype: Any) -> Pull:

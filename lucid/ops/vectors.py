@@ -7,8 +7,10 @@ from typing import Any
 from .. import _dtypes, backends
 from ..autograd.errors import type_name
 from ..tensor import Tensor
+from ._large import fused_formula
 from ._operands import require_tensor
 from .broadcasting import broadcast_shapes
+from .comparison import clip
 
 __all__ = ()  # functions of nn.functional only
 
@@ -62,9 +64,13 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     if x1._array.shape != x2._array.shape:
         shape = broadcast_shapes(x1.shape, x2.shape)  # whose dimensions `dim` counts
         x1, x2 = x1.expand(shape), x2.expand(shape)
-    # Divided before the product is summed, so that no square of a length can overflow or underflow.
-    units = [x / x.norm(2, dim, keepdim=True).clamp(min=eps) for x in (x1, x2)]
-    return (units[0] * units[1]).sum(dim)
+    return _unit_products(x1, x2, x1.norm(2, dim, keepdim=True), x2.norm(2, dim, keepdim=True), eps).sum(dim)
+
+
+@fused_formula
+def _unit_products(x1: Tensor, x2: Tensor, length1: Tensor, length2: Tensor, eps: float) -> Tensor:
+    """Divided before the products are summed, so that no square of a length can overflow or underflow."""
+    return x1 / clip(length1, min=eps) * (x2 / clip(length2, min=eps))
 
 
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:

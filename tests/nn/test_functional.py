@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 
 import numpy as np
 import pytest
@@ -100,3 +101,24 @@ def test_signatures_are_those_of_torch():
 ])
 def test_errors(call, match):
     raises_like_torch(call, match)
+
+
+@pytest.mark.parametrize("rows", [3, 700])  # step by step, and by a kernel
+def test_cosine_similarity_of_odd_vectors(rows, device):
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal((rows, 1, 5)).astype(np.float32), rng.standard_normal((2, 5)).astype(np.float32)
+    a[1] = 0
+    x, y = lucid.tensor(a, device=device, requires_grad=True), lucid.tensor(b, device=device)
+    result = F.cosine_similarity(x, y, -1)
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    lengths = np.sqrt((a * a).sum(-1) * (b * b).sum(-1))
+    expected = np.divide((a * b).sum(-1), lengths, out=np.zeros((rows, 2)), where=lengths > 0)
+    found = result.detach().cpu().numpy()
+    assert np.abs(found - expected).max() < 1e-6
+    result.sum().backward()
+    assert np.allclose(x.grad[1, 0].cpu().numpy(), 1e8 * (b / np.linalg.norm(b, axis=-1, keepdims=True)).sum(0), rtol=1e-5)
+    assert F.cosine_similarity(x[:, 0, :0], y[:1, :0]).tolist() == [0.0] * rows
+    assert F.cosine_similarity(lucid.tensor([math.nan, 1.0]), lucid.tensor([1.0, 1.0]), 0).isnan().item()
+    half = F.cosine_similarity(x[2:].to(lucid.bfloat16), y.to(lucid.bfloat16), -1)
+    assert half.dtype == lucid.bfloat16
+    assert np.abs(half.detach().float().cpu().numpy() - expected[2:]).max() < 0.02

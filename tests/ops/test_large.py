@@ -108,3 +108,32 @@ def test_complex_targets_and_meta(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_large, "LARGE", 1)
     assert F.l1_loss(lucid.zeros(3), lucid.full((3,), 3 + 4j)).item() == 5
     assert F.hardswish(lucid.empty(3, 4, device="meta")).shape == (3, 4)
+
+
+def test_what_is_fused_is_chosen_for_each_combination_of_arguments() -> None:
+    x = lucid.tensor([-1.0, 2.0])
+    for _ in range(2):  # first traced, or found not to be for formulas, then known
+        assert lucid.equal(F.elu(input=x, alpha=0.5), F.elu(x, 0.5))
+        assert lucid.equal(F.softplus(beta=2.0, input=x), F.softplus(x, 2.0))
+        assert F.mse_loss(x, x.to(lucid.complex64) * 1j, reduction="none").dtype == lucid.complex64
+        assert F.softsign(lucid.tensor([1, -3])).tolist() == [0.5, -0.75]
+        assert F.l1_loss(lucid.tensor([1, 5]), x, reduction="none").tolist() == [2.0, 3.0]
+        with pytest.raises(NotImplementedError):
+            F.elu(lucid.tensor([1, 2]))
+        out = lucid.empty(2)
+        assert lucid.hardshrink(x, 1.5, out=out) is out
+        assert out.tolist() == [0.0, 2.0]
+
+
+def test_a_formula_that_reads_only_later_arguments() -> None:
+    @lucid.fuse
+    def second(a: Any, b: Any, c: Any) -> Any:
+        return b * 2
+
+    a, b = lucid.tensor([1.0]), lucid.tensor([3.0, 4.0], requires_grad=True)
+    y = second(a, b, a)
+    y.sum().backward()
+    assert (y.tolist(), b.grad.tolist()) == ([6.0, 8.0], [2.0, 2.0])
+    x, slopes = lucid.tensor([-2.0, 3.0], requires_grad=True), lucid.tensor(0.5)
+    F.prelu(x, slopes.reshape(1)).sum().backward()  # the gradient reads the upstream one and x, then the slope
+    assert x.grad.tolist() == [0.5, 1.0]

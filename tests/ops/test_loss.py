@@ -1,6 +1,8 @@
 """Losses: values against their definitions, derivatives, reductions, labels out of range, errors, PyTorch."""
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -241,3 +243,23 @@ def test_warnings():
 ])
 def test_errors(call, match):
     raises_like_torch(call, match)
+
+
+def test_binary_cross_entropy_and_its_gradients(device):
+    """The logarithms are bounded by -100, the denominator of the gradient by 1e-12; gradients differentiate again."""
+    x = lucid.tensor([0.0, 1.0, 0.0, 0.25], device=device, requires_grad=True)
+    target = lucid.tensor([1.0, 0.0, 0.0, 0.5], device=device, requires_grad=True)
+    loss = F.binary_cross_entropy(x, target, reduction="none")
+    assert loss.tolist() == pytest.approx([100, 100, 0, -0.5 * math.log(0.25 * 0.75)])
+    loss.sum().backward()
+    assert x.grad.tolist() == pytest.approx([-1e12, 1e12, 0, -0.25 / (0.25 * 0.75)])
+    assert target.grad.tolist() == pytest.approx([math.inf, -math.inf, math.inf, math.log(3)])
+    for dtype, tolerance in ((lucid.bfloat16, 0.01), (lucid.float16, 0.001), (lucid.float64, 1e-12)):
+        nothing = lucid.zeros(2, 0, 3, dtype=dtype, device=device)
+        assert math.isnan(F.binary_cross_entropy(nothing, nothing).item())
+        half = F.binary_cross_entropy(lucid.tensor(0.25, dtype=dtype, device=device), lucid.tensor(1.0, dtype=dtype, device=device))
+        assert half.dtype == dtype and half.item() == pytest.approx(math.log(4), rel=tolerance)
+    probability = lucid.tensor([[0.2, 0.9]], dtype=lucid.float64, device=device, requires_grad=True)
+    wanted = lucid.tensor([[0.3, 0.7]], dtype=lucid.float64, device=device, requires_grad=True)
+    assert lucid.autograd.gradcheck(F.binary_cross_entropy, (probability, wanted))
+    assert lucid.autograd.gradgradcheck(F.binary_cross_entropy, (probability, wanted))

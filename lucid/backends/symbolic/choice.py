@@ -121,6 +121,11 @@ def xlogy(x: Operand, y: Operand) -> Array:
 
 
 @entry
+def binary_cross_entropy(x: Array, target: Array) -> Array:
+    return sub(mul(sub(target, 1), maximum(log1p(neg(x)), -100)), mul(target, maximum(log(x), -100)))
+
+
+@entry
 def logaddexp(a: Operand, b: Operand) -> Array:
     a, b = same(a, b)
     apart = log1p(exp(neg(abs(sub(a, b)))))
