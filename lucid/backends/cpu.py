@@ -17,6 +17,7 @@ from . import (
     fourier,
     fractional_pooling,
     functions,
+    half_formulas,
     indexing,
     lapack,
     large_elementwise,
@@ -83,6 +84,11 @@ def _combined(*arrays: Any) -> bool:
 
 
 def _lerp(x: np.ndarray, end: np.ndarray, weight: Any, *, out: np.ndarray | None = None) -> Any:
+    if x.itemsize == 2 and x.size >= lazy.LARGE:
+        numbers = {} if isinstance(weight, np.ndarray) else {"weight": weight}
+        computed = half_formulas.of_halves("lerp", x, end, *(() if numbers else (weight,)), out=out, **numbers)
+        if computed is not None:
+            return computed
     if x.size < lazy.LARGE or not _combined(x, end, weight):
         return _small_lerp(x, end, weight, out=out)
     from lucid_kernels.cpu import combination as kernels
@@ -91,6 +97,10 @@ def _lerp(x: np.ndarray, end: np.ndarray, weight: Any, *, out: np.ndarray | None
 
 
 def _add_scaled(a: np.ndarray, b: np.ndarray, *, alpha: float, out: np.ndarray | None = None) -> Any:
+    if a.itemsize == 2 and a.size >= lazy.LARGE:
+        computed = half_formulas.of_halves("add_scaled", a, b, out=out, alpha=alpha)
+        if computed is not None:
+            return computed
     if a.size < lazy.LARGE or not _combined(a, b):
         return _small_add_scaled(a, b, alpha=alpha, out=out)
     from lucid_kernels.cpu import combination as kernels
@@ -101,6 +111,10 @@ def _add_scaled(a: np.ndarray, b: np.ndarray, *, alpha: float, out: np.ndarray |
 def _with_two(name: str, small: Callable[..., Any]) -> Callable[..., Any]:
     """`addcmul` or `addcdiv` by our kernel for large arrays."""
     def kernel(x: np.ndarray, a: np.ndarray, b: np.ndarray, *, value: float, out: np.ndarray | None = None) -> Any:
+        if x.itemsize == 2 and x.size >= lazy.LARGE:
+            computed = half_formulas.of_halves(name, x, a, b, out=out, value=value)
+            if computed is not None:
+                return computed
         if x.size < lazy.LARGE or not _combined(x, a, b):
             return small(x, a, b, value=value, out=out)
         from lucid_kernels.cpu import combination as kernels
@@ -148,7 +162,14 @@ def _is_plain(shape: tuple[int, ...], *arrays: np.ndarray) -> bool:
 
 def _power(a: Any, b: Any, *, out: np.ndarray | None = None) -> Any:
     """NumPy's; it takes 140 ns for each negative base, so integer powers are those of the size, with the sign."""
-    if b.__class__ not in (int, float) or a.dtype not in _NATIVE:
+    number = b.__class__ in (int, float)
+    if isinstance(a, np.ndarray) and a.itemsize == 2 and a.size >= lazy.LARGE:
+        exponent = b if number else b.item() if b.ndim == 0 else None  # that of squares and roots takes no logarithm
+        computed = (half_formulas.of_halves("power", a, b, out=out) if exponent is None
+                    else half_formulas.of_halves("power", a, out=out, b=exponent))
+        if computed is not None:
+            return computed
+    if not number or a.dtype not in _NATIVE:
         return _small_power(a, b, out=out)
     if b == 0.5:  # as in PyTorch, NaN of -inf
         return np.sqrt(a, out=out)
@@ -166,17 +187,20 @@ def _power(a: Any, b: Any, *, out: np.ndarray | None = None) -> Any:
 
 
 def _cast(x: np.ndarray, *, dtype: np.dtype, out: np.ndarray | None = None) -> Any:
-    """NumPy's, or our kernel for many elements between half precision and float32."""
+    """NumPy's, or our kernels for many elements from and to half precision: through float32, as PyTorch does."""
+    if x.itemsize == 8 and dtype.itemsize == 2 and x.dtype.kind == "f":
+        x = x.astype(np.float32)
     if x.size < _CASTS or out is not None or not x.flags.c_contiguous:
         return _small_cast(x, dtype=dtype, out=out)
-    half, widened = (x.dtype, True) if x.dtype in functions.HALVES else (dtype, False)
-    if half not in functions.HALVES or (dtype if widened else x.dtype) != np.float32:
+    given = x.dtype
+    if given not in functions.HALVES and dtype not in functions.HALVES:
         return _small_cast(x, dtype=dtype)
     from lucid_kernels.cpu import half_precision as kernels
 
-    if not kernels.converts(half):
+    if any(kind in functions.HALVES and not kernels.converts(kind) for kind in (given, dtype)) or "c" in (given.kind, dtype.kind):
         return _small_cast(x, dtype=dtype)
-    return kernels.widen(x) if widened else kernels.narrow(x, half)
+    wide = kernels.widen(x) if given in functions.HALVES else x.astype(np.float32, copy=False)
+    return kernels.narrow(wide, dtype) if dtype in functions.HALVES else wide.astype(dtype, copy=False)
 
 
 def _increment(counter: np.ndarray) -> np.ndarray:
@@ -191,6 +215,9 @@ def _exp(x: np.ndarray, *, out: np.ndarray | None = None) -> Any:
     """NumPy's, or our kernel for large arrays."""
     if x.size < lazy.LARGE:
         return np.exp(x) if out is None else np.exp(x, out=out)
+    computed = half_formulas.of_halves("exp", x, out=out) if x.itemsize == 2 else None
+    if computed is not None:
+        return computed
     from lucid_kernels.cpu import elementwise as kernels  # Numba is imported with the first large array
 
     return kernels.exp(x, out=out)
@@ -217,7 +244,8 @@ TABLE |= linear.table(TABLE, _product_and_sums)
 TABLE |= scans.table(TABLE)
 TABLE |= elementwise.table(np) | fractional_pooling.table(np)
 TABLE |= large_elementwise.table(TABLE)
-_small_leaky_relu, TABLE["leaky_relu"] = TABLE["leaky_relu"], _leaky_relu
+_small_leaky_relu, TABLE["leaky_relu"] = TABLE["leaky_relu"], half_formulas.by_formula("leaky_relu", _leaky_relu)
+TABLE |= half_formulas.table(TABLE)
 
 
 def _pair_distances(x: np.ndarray, y: np.ndarray | None, *, p: int) -> Any:
@@ -248,7 +276,7 @@ _small_distances_grad, TABLE["pair_distances_grad"] = TABLE["pair_distances_grad
 _small_cross, TABLE["cross"] = TABLE["cross"], _cross
 _small_angle, TABLE["angle"] = TABLE["angle"], _angle
 _small_nextafter, TABLE["nextafter"] = TABLE["nextafter"], _nextafter
-lazy.kernels("lucid_kernels.cpu", TABLE)
+lazy.kernels("lucid_kernels.cpu", TABLE, half_formulas.by_formula)
 TABLE |= poisson.table(np, TABLE["gammaincc"])
 TABLE |= small_formulas.table(TABLE) | likelihood.table(np, TABLE)
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from lucid_kernels.cpu import _pool
 
+from .half_formulas import of_halves
 from .lazy import LARGE
 from .threads import get_num_threads, share
 
@@ -42,16 +43,24 @@ def _operation(names: tuple[str, ...], *operands: Any) -> Array | None:
 def _by_kernel(name: str, function: Kernel, least: int) -> Kernel:
     def kernel(*operands: Any, out: Array | None = None) -> Any:
         x = operands[0] if isinstance(operands[0], np.ndarray) else operands[1]
-        computed = _operation((name,), *operands) if x.size >= least and out is None else None
+        computed = None
+        if x.itemsize == 2:
+            computed = of_halves(name, *operands, out=out) if x.size >= LARGE else None
+        elif x.size >= least and out is None:
+            computed = _operation((name,), *operands)
         return function(*operands, out=out) if computed is None else computed
 
     return kernel
 
 
-def _shared(function: Kernel, kinds: str) -> Kernel:
+def _shared(name: str, function: Kernel, kinds: str) -> Kernel:
     """`function` of arrays of one dtype, of the `kinds`, and one shape, and numbers: flat parts of them on all threads."""
     def kernel(*operands: Any, out: Array | None = None) -> Any:
         like: Any = operands[0] if isinstance(operands[0], np.ndarray) else operands[1]
+        if like.itemsize == 2 and like.size >= LARGE:
+            computed = of_halves(name, *operands, out=out)
+            if computed is not None:
+                return computed
         if like.size < _SHARED or out is not None or like.dtype.char not in kinds or get_num_threads() == 1:
             return function(*operands, out=out)
         for operand in operands:
@@ -74,9 +83,13 @@ def _shared(function: Kernel, kinds: str) -> Kernel:
     return kernel
 
 
-def _pooled(function: Kernel) -> Kernel:
+def _pooled(name: str, function: Kernel) -> Kernel:
     """`function` of one array, with its large results in the memory of the pool."""
     def kernel(x: Array, *, out: Array | None = None) -> Any:
+        if x.itemsize == 2 and x.size >= LARGE:
+            computed = of_halves(name, x, out=out)
+            if computed is not None:
+                return computed
         if out is None and x.nbytes >= _NEW_PAGES and x.dtype.char in "fd" and x.flags.c_contiguous:
             out = _pool.empty(x.shape, x.dtype)
         return function(x, out=out)
@@ -86,14 +99,18 @@ def _pooled(function: Kernel) -> Kernel:
 
 def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
     """Entries in the place of `plain` ones."""
-    plain = plain | {name: _shared(plain[name], "bBhHiIlLqQ") for name in _SLOW}
-    plain |= {name: _shared(plain[name], "d") for name in _SLOW_DOUBLE}
+    plain = plain | {name: _shared(name, plain[name], "bBhHiIlLqQ") for name in _SLOW}
+    plain |= {name: _shared(name, plain[name], "d") for name in _SLOW_DOUBLE}
     entries = {name: plain[name] for name in _SLOW}
     entries |= {name: _by_kernel(name, plain[name], least) for name, least in _CHOICES.items()}
-    entries |= {name: _pooled(plain[name]) for name in _POOLED}
+    entries |= {name: _pooled(name, plain[name]) for name in _POOLED}
     plain_clip, plain_reciprocal = plain["clip"], plain["reciprocal"]
 
     def clip(x: Array, low: Array | None, high: Array | None, *, out: Array | None = None) -> Array:
+        if x.itemsize == 2 and x.size >= LARGE:
+            computed = of_halves("clip", x, low, high, out=out)
+            if computed is not None:
+                return computed
         bounds = [bound for bound in (low, high) if bound is not None]
         if x.size < LARGE or out is not None or any(getattr(bound, "shape", x.shape) != x.shape for bound in bounds):
             return plain_clip(x, low, high, out=out)
@@ -103,7 +120,11 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
         return plain_clip(x, low, high) if computed is None else computed
 
     def reciprocal(x: Array, *, out: Array | None = None) -> Array:
-        computed = _operation(("div",), 1, x) if x.size >= LARGE and out is None else None
+        computed = None
+        if x.itemsize == 2 and x.size >= LARGE:
+            computed = of_halves("reciprocal", x, out=out)
+        elif x.size >= LARGE and out is None:
+            computed = _operation(("div",), 1, x)
         return plain_reciprocal(x, out=out) if computed is None else computed
 
     def truth(name: str) -> Kernel:
@@ -111,6 +132,10 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
         function, of_bools = plain[name], getattr(np, f"bitwise_{name[8:]}")
 
         def kernel(a: Any, b: Any, *, out: Array | None = None) -> Array:
+            if isinstance(a, np.ndarray) and a.itemsize == 2 and a.size >= LARGE:
+                computed = of_halves(name, a, b, out=out)
+                if computed is not None:
+                    return computed
             for x in (a, b):
                 if not isinstance(x, np.ndarray) or x.dtype.kind not in "biuf" or x.size < LARGE:
                     return function(a, b, out=out)
@@ -119,7 +144,12 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
         return kernel
 
     def logical_not(x: Array, *, out: Array | None = None) -> Array:
-        return np.equal(x, 0, out=out) if x.size >= LARGE and x.dtype.kind in "iuf" else np.logical_not(x, out=out)
+        if x.size < LARGE:
+            return np.logical_not(x, out=out)
+        computed = of_halves("logical_not", x, out=out) if x.itemsize == 2 else None
+        if computed is not None:
+            return computed
+        return np.equal(x, 0, out=out) if x.dtype.kind in "iuf" else np.logical_not(x, out=out)
 
     entries |= {name: truth(name) for name in ("logical_and", "logical_or", "logical_xor")}
     entries["logical_not"] = logical_not
