@@ -141,7 +141,7 @@ def test_slow_functions_that_threads_share(dtype: str) -> None:
     if dtype == "float64":
         a[:5] = [np.nan, np.inf, -np.inf, -0.0, 0.0]
         with np.errstate(all="ignore"):
-            check(lucid.from_numpy(a).cos(), np.cos(a))
+            np.testing.assert_allclose(lucid.from_numpy(a).cos().numpy(), np.cos(a), rtol=1e-14)
         return
     for name in ("floor_divide", "remainder", "fmod", "gcd", "lcm"):
         ufunc = getattr(np, name)
