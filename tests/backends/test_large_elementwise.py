@@ -250,3 +250,19 @@ def test_clamp_between_tensors() -> None:
 def test_sign_of_integers(dtype: str) -> None:
     values = np.arange(-100, 100).astype(dtype)
     check(lucid.sign(lucid.from_numpy(values)), np.sign(values))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "int64"])
+def test_shifts_by_any_count(dtype: str) -> None:
+    """By negative counts and beyond the width, nothing is left but the sign; as of Python's integers."""
+    limits = np.iinfo(dtype)
+    a = np.random.default_rng(5).integers(limits.min, limits.max, 3000, dtype=dtype, endpoint=True)
+    b = np.random.default_rng(6).integers(max(limits.min, -70), 100, 3000).astype(dtype)
+    width = 8 * a.itemsize
+    for counts in (b, np.full_like(b, width), np.full_like(b, width - 1), np.full_like(b, limits.max)):
+        pairs = list(zip(a.tolist(), counts.tolist(), strict=True))
+        left = [x << n if 0 <= n < width else 0 for x, n in pairs]
+        right = [x >> (n if 0 <= n < width else width) for x, n in pairs]
+        given = lucid.from_numpy(a), lucid.from_numpy(counts)
+        check(lucid.bitwise_left_shift(*given), np.array([x & 2**64 - 1 for x in left], np.uint64).astype(dtype))
+        check(lucid.bitwise_right_shift(*given), np.array(right, dtype))
