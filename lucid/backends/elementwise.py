@@ -126,7 +126,7 @@ def table(xp: Any) -> dict[str, Kernel]:
         result = xp.where(start == end, b, moved)
         return xp.where((start != start) | (end != end), xp.asarray(math.nan, dtype=np.float32).astype(a.dtype), result)
 
-    # Shifts by a negative count or beyond the width: nothing of the number is left but its sign. C does not define them, NumPy does.
+    # Shifts by a negative count or beyond the width: nothing of the number is left but its sign. NumPy defines them so, C not.
     @entry
     def bitwise_left_shift(a: Array, b: Array) -> Array:
         if xp is np:

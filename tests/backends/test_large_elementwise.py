@@ -217,6 +217,18 @@ def test_halves_in_place_and_with_gradients(dtype: str) -> None:
     np.testing.assert_allclose(y.float().numpy(), (z + 2 * x.float()).numpy(), rtol=0.02, atol=0.05)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("exponent", [3, -1, -2, 0.5, -0.5, 2.5])
+def test_powers_of_halves(exponent: float, dtype: str) -> None:
+    x = lucid.linspace(0.5, 3, 70_000).to(getattr(lucid, dtype)).requires_grad_()
+    y, exact = x**exponent, x.detach().double() ** exponent
+    y.sum().backward()
+    eps = lucid.finfo(x.dtype).eps
+    np.testing.assert_allclose(y.detach().double().numpy(), exact.numpy(), rtol=eps / 2)
+    slope = exponent * x.detach().double() ** (exponent - 1)
+    np.testing.assert_allclose(x.grad.double().numpy(), slope.numpy(), rtol=2 * eps)
+
+
 @pytest.mark.parametrize("half", ["float16", "bfloat16"])
 @pytest.mark.parametrize("other", ["float64", "int64", "int32", "int16", "int8", "uint8", "bool"])
 def test_casts_from_and_to_halves(half: str, other: str) -> None:
