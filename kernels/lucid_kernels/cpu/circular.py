@@ -2,7 +2,7 @@
 
 x is reduced to r + tail, |r| <= pi / 4, by a quarter turn in three parts: n times the first leaves an exact rest, as both are
 multiples of 2^-53. That holds for |x| up to 2^30; libm takes larger ones, one by one. Polynomials: fdlibm, k_sin.c and k_cos.c.
-At most 0.8 units in the last place off, as PyTorch's.
+At most 0.74 units in the last place off where libm takes none; PyTorch's are 0.5 off.
 """
 from __future__ import annotations
 
