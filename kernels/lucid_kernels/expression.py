@@ -55,14 +55,14 @@ class Program:
     - `constants`: the values of k0, k1, ...; `constant_dtypes` as computed
     - `outputs`: the names of the results; `dtypes`: theirs, as stored; `output_dtypes`: as computed; `depends`: for each the
       arguments that its shape is of
-    - `halves`: the places of the inputs that hold half-precision numbers
+    - `halves`: the places of the inputs that hold half-precision numbers, with their dtypes
     - `by_steps`: whether a backend may compute small arrays step by step, without a kernel
     """
 
     def __init__(self, nodes: Sequence[Node], by_steps: bool = False) -> None:
         self.nodes = tuple(nodes)
         self.by_steps = by_steps
-        self.halves: list[int] = []
+        self.halves: dict[int, Any] = {}
         self.steps: list[Step] = []
         self.constants: list[Any] = []
         self.constant_dtypes: list[Any] = []
@@ -102,7 +102,7 @@ class Program:
             place = self.inputs.index(node.value)
             self.input_dtypes[place] = dtype
             if dtype != node.dtype:
-                self.halves.append(place)
+                self.halves[place] = node.dtype
             return f"x{place}"
         if node.operation == "constant":
             self.constants.append(node.value)

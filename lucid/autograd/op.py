@@ -274,7 +274,8 @@ def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating:
         elif other.__class__ in (float, int) and isinstance(input, Tensor) and input._array.dtype.kind == "f":
             return (general if input._array.size < LARGE else of_many)(input, other)
         a, b = prepare(name, input, other)
-        return (general if (a if isinstance(a, Tensor) else b)._array.size < LARGE else of_many)(a, b)
+        many = any(isinstance(x, Tensor) and x._array.size >= LARGE for x in (a, b))  # a number may be a tensor by now
+        return (of_many if many else general)(a, b)
 
     apply.__name__ = name
     return apply

@@ -45,17 +45,18 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
         return _row_major(x) if axes is None else _row_major(x.transpose(axes)).transpose(inverse(axes))
 
     def cast(x: Array, *, dtype: np.dtype, out: Array | None = None) -> Any:
-        """By our kernel for many elements between half precision and float32."""
-        if x.size < MANY or out is not None or not x.flags.c_contiguous:
+        """By our kernels for many elements from and to half precision: through float32, as in PyTorch."""
+        if x.itemsize == 8 and dtype.itemsize == 2 and x.dtype.kind == "f":
+            x = x.astype(np.float32)
+        given = x.dtype
+        if x.size < MANY or out is not None or not x.flags.c_contiguous or (given not in HALVES and dtype not in HALVES):
             return plain_cast(x, dtype=dtype, out=out)
-        half, widened = (x.dtype, True) if x.dtype in HALVES else (dtype, False)
-        if half not in HALVES or (dtype if widened else x.dtype) != np.float32:
-            return plain_cast(x, dtype=dtype)
         from lucid_kernels.cpu import half_precision as kernels
 
-        if not kernels.converts(half):
+        if any(kind in HALVES and not kernels.converts(kind) for kind in (given, dtype)) or "c" in (given.kind, dtype.kind):
             return plain_cast(x, dtype=dtype)
-        return kernels.widen(x) if widened else kernels.narrow(x, half)
+        wide = kernels.widen(x) if given in HALVES else x.astype(np.float32, copy=False)
+        return kernels.narrow(wide, dtype) if dtype in HALVES else wide.astype(dtype, copy=False)
 
     def flip(x: Array, *, axis: Any) -> Any:
         bits = BITS.get(x.itemsize)

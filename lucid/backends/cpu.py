@@ -17,6 +17,7 @@ from . import (
     fourier,
     fractional_pooling,
     functions,
+    half_formulas,
     indexing,
     lapack,
     large_elementwise,
@@ -63,7 +64,8 @@ TABLE |= reductions.table(TABLE)
 TABLE |= linear.table(np, TABLE)
 TABLE |= scans.table(TABLE)
 TABLE |= combination.table(TABLE) | large_elementwise.table(TABLE)
-lazy.kernels("lucid_kernels.cpu", TABLE)
+TABLE |= half_formulas.table(TABLE)
+lazy.kernels("lucid_kernels.cpu", TABLE, half_formulas.by_formula)
 TABLE |= poisson.table(np, TABLE["gammaincc"])
 TABLE |= small_formulas.table(TABLE) | likelihood.table(np, TABLE)
 # Slices that conv3d stacks stay in the L3 cache: 0.65 of the time of all at once, for 16 channels.

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .lazy import ARITHMETIC
+from .lazy import ARITHMETIC, LARGE
 from .memory_format import memory_axes
 from .sharing import has_memory, span
 
@@ -55,7 +55,8 @@ def entry_into(name: str, arguments: Sequence[Any], out: Array) -> str | None:
     if dtype.kind == "c":  # functions of complex numbers are often made of several operations
         return None
     if on_cpu:
-        large = out.nbytes >= _LARGE and name in ARITHMETIC and one_shape and _in_order(out, *arguments)
+        many = out.size >= LARGE if out.itemsize == 2 else out.nbytes >= _LARGE  # NumPy computes halves one by one
+        large = many and name in ARITHMETIC and one_shape and _in_order(out, *arguments)
         if (large or name in _OURS) and not out.flags.writeable:
             return None  # our kernels would not say so; a plain copy does
         if large:

@@ -5,6 +5,8 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+Kernel = Callable[..., Any]
+
 # Family module -> the op names that it serves; the same for `lucid_kernels.cpu` and `lucid_kernels.cuda`.
 FAMILIES = {
     "elementwise": "relu relu_grad gelu gelu_grad sigmoid sigmoid_grad tanh tanh_grad silu silu_grad",
@@ -41,18 +43,24 @@ LARGE = 1 << 16
 MANY = 1 << 12
 
 
-def kernels(package: str, table: dict[str, Callable[..., Any]]) -> None:
-    """Add every kernel of `package` to `table`; each entry replaces itself by the kernel when first called."""
+def kernels(package: str, table: dict[str, Kernel], elementwise: Callable[[str, Kernel], Kernel] | None = None) -> None:
+    """Add every kernel of `package` to `table`; each entry replaces itself by the kernel when first called.
+
+    `elementwise` gives, for the name and the kernel of an activation, what to put into the table instead.
+    """
     for family, names in FAMILIES.items():
         for name in names.split():
-            table[name] = _first_call(f"{package}.{family}", name, table, name)
+            wrap = elementwise if family == "elementwise" else None
+            table[name] = _first_call(f"{package}.{family}", name, table, name, wrap)
     for name in ARITHMETIC:
         table[f"large_{name}"] = _first_call(f"{package}.elementwise", name, table, f"large_{name}")
 
 
-def _first_call(module: str, name: str, table: dict[str, Callable[..., Any]], entry: str) -> Callable[..., Any]:
+def _first_call(module: str, name: str, table: dict[str, Kernel], entry: str,
+                wrap: Callable[[str, Kernel], Kernel] | None = None) -> Kernel:
     def first_call(*arrays: Any, **attributes: Any) -> Any:
-        table[entry] = getattr(importlib.import_module(module), name)
+        kernel = getattr(importlib.import_module(module), name)
+        table[entry] = kernel if wrap is None else wrap(name, kernel)
         return table[entry](*arrays, **attributes)
 
     first_call.module, first_call.kernel = module, name  # type: ignore[attr-defined]

@@ -22,6 +22,7 @@ SINGLE = METHODS
 
 Operand = Any  # a Tensor or a Python number
 _modes = grad_mode.get
+_NO_LOGARITHM = (3, -1, -2, 0.5, -0.5)  # exponents whose powers are products, quotients and roots
 
 
 def _add_rule(needs: Any, a: Operand, b: Operand) -> Pull:
@@ -297,6 +298,8 @@ def pow(input: Operand, exponent: Operand) -> Tensor:
             return square(input)
         if exponent == 1:
             return input.clone()
+        if exponent in _NO_LOGARITHM and input._array.size >= LARGE:  # as a tensor, which bfloat16 makes of it, it takes one
+            return _to_power(input, exponent)
     a, b = promote("pow", input, exponent)
     dtype = common_dtype([a, b])
     if not _dtypes.is_differentiable(dtype):

@@ -28,6 +28,7 @@ from ._layout import (
     widened,
 )
 from ._pool import SMALLEST, empty
+from .half_precision import converts
 
 
 def _unary(loop: Chunked, x: Array, out: Array | None) -> Array:
@@ -287,10 +288,10 @@ _WITH_NUMBER_FROM = 1 << 19
 _LEAST_ROW = 8
 
 
-def _operation(name: str, a: Any, b: Any) -> Array | None:
+def _operation(name: str, a: Any, b: Any, out: Array | None = None) -> Array | None:
     from .operation import operation  # with all functions that formulas may have
 
-    return operation((name,), a, b)
+    return operation((name,), a, b, out=out)
 
 
 def _are_parts(a: Array, b: Array) -> bool:
@@ -322,6 +323,10 @@ def _arithmetic(name: str, loop: Chunked, ufunc: np.ufunc, a: Any, b: Any, out: 
                 return computed
     elif arrays and arrays[0].dtype in HALVES and arrays[-1].dtype == arrays[0].dtype:  # NumPy's loops take 20 times as long
         dtype = arrays[0].dtype
+        if np.broadcast(a, b).size >= _BROADCAST_FROM and converts(dtype) and all(map(lies_in_rows, arrays)):
+            computed = _operation(name, a, b, out)
+            if computed is not None:
+                return computed
         with np.errstate(over="ignore"):  # numbers that are too large are infinite
             a, b = (widened(np.asarray(operand, dtype)) for operand in (a, b))
         return cast(Array, round_to(_arithmetic(name, loop, ufunc, a, b, None), dtype, out))

@@ -3,6 +3,9 @@
 A program becomes two functions: a serial loop over flat arrays, which LLVM vectorises, and a parallel kernel that hands it
 chunks (`_chunked.py`), or rows where arguments broadcast. Numbers in the formula are arguments of both, so another number
 needs no new compilation. The kernel is named after its source text, by which the cache on disk finds it again.
+
+Half-precision numbers are converted in registers, where they are read and written: a kernel gets their bits. Only where the
+processor does not convert float16 are there arrays of float32 before and after it.
 """
 from __future__ import annotations
 
@@ -17,10 +20,10 @@ from numpy.lib.stride_tricks import as_strided
 
 from lucid_kernels.expression import Part, Program, Step, plan
 
-from . import _chunked, _formula_math, _math
+from . import _chunked, _formula_math, _math, half_precision
 from ._address import address_of
 from ._compile import jit_interleaved, jit_strict
-from ._layout import SHORTEST_ROW, Array, contiguous, deliver, outputs, result, row_chunk, row_pitch
+from ._layout import HALVES, SHORTEST_ROW, Array, contiguous, deliver, outputs, result, row_chunk, row_pitch
 from ._pool import SMALLEST
 from ._streaming import streams
 
@@ -42,7 +45,11 @@ _TEMPLATES = {
 }  # fmt: skip
 _INTEGER = {"maximum": "max({0}, {1})", "minimum": "min({0}, {1})"}
 _GLOBALS = {"__name__": __name__, "numba": numba, "np": np, "math": math, "_math": _math, "_formula_math": _formula_math,
-            "row_chunk": row_chunk}  # fmt: skip
+            "half_precision": half_precision, "row_chunk": row_chunk}  # fmt: skip
+# How half-precision numbers are read and written, for a kernel that gets their bits.
+_READ = {"float16": "half_precision.extended({0})", "bfloat16": "half_precision.extended_from_bfloat16({0})"}
+_WRITTEN = {"float16": "half_precision.rounded({0})", "bfloat16": "half_precision.rounded_to_bfloat16({0})"}
+_BITS = np.dtype(np.uint16)
 Pairs = tuple[tuple[str, str], ...]  # names of arguments and of the results that are the same arrays
 _kernels: dict[str, Callable[..., None]] = {}
 
@@ -55,17 +62,53 @@ def fused(*arrays: Array, program: Program, out: Any = None) -> Any:
     """
     count = len(program.dtypes)
     parts = plan(program, tuple([() if array is None else array.shape for array in arrays]), SHORTEST_ROW)
-    if out is None and len(parts) == 1 and not program.rounds:  # nothing is left to do with the results
+    if out is None and len(parts) == 1:
         results = _run(parts[0], arrays, None)
+        if program.rounds:
+            results = list(map(_as_stored, results, program.dtypes))
         return tuple(results) if count > 1 else results[0]
     given, results = outputs(out if count > 1 else (out,), count), [None] * count
     for part in parts:
-        computed = _run(part, arrays, [given[place] for place in part.places])
-        for place, array in zip(part.places, computed, strict=True):
-            dtype, target = program.dtypes[place], given[place]
-            rounded = array if array.dtype is dtype or array.dtype == dtype else array.astype(dtype)
-            results[place] = rounded if target is None else deliver(target, rounded)
+        targets = [_bits(given[place]) for place in part.places]
+        computed = _run(part, arrays, targets)
+        for place, array, memory in zip(part.places, computed, targets, strict=True):
+            target = given[place]
+            if target is None:
+                results[place] = _as_stored(array, program.dtypes[place])
+            else:
+                results[place] = target if array is memory else deliver(target, _as_stored(array, program.dtypes[place]))
     return tuple(results) if count > 1 else results[0]
+
+
+def _converts(dtype: Any) -> bool:
+    """Whether kernels get the bits of numbers of `dtype`: half-precision ones that they convert."""
+    return dtype in HALVES and half_precision.converts(dtype)
+
+
+def _bits(array: Array | None) -> Array | None:
+    """The bits of half-precision numbers that kernels convert; other arrays, and None, as they are."""
+    return array.view(_BITS) if array is not None and _converts(array.dtype) else array
+
+
+def _as_read(array: Array, dtype: Any) -> Array:
+    """What a kernel gets for an argument that it computes with as `dtype`."""
+    if array.dtype is dtype or array.dtype == dtype:
+        return array
+    return array.view(_BITS) if _converts(array.dtype) else array.astype(dtype, order="C")
+
+
+def _as_stored(array: Array, dtype: Any) -> Array:
+    """What a kernel has written, as `dtype`."""
+    if array.dtype is dtype or array.dtype == dtype:
+        return array
+    return array.view(dtype) if _converts(dtype) else array.astype(dtype)
+
+
+def _written(program: Program) -> Sequence[Any]:
+    """The dtypes of the results as a kernel writes them."""
+    if not program.rounds:
+        return program.output_dtypes
+    return [_BITS if _converts(stored) else dtype for stored, dtype in zip(program.dtypes, program.output_dtypes, strict=True)]
 
 
 def _run(part: Part, arrays: Sequence[Array], out: Sequence[Array | None] | None) -> list[Any]:
@@ -78,18 +121,18 @@ def _run(part: Part, arrays: Sequence[Array], out: Sequence[Array | None] | None
             return _run_parts(part, arrays, *found)
     fresh = out is None or all(given is None for given in out)
     if small and fresh:
-        results = [np.empty(shape, dtype) for dtype in program.output_dtypes]
+        results = [np.empty(shape, dtype) for dtype in _written(program)]
     else:
         targets = outputs(out, len(program.outputs))
-        results = [result(given, shape, dtype) for given, dtype in zip(targets, program.output_dtypes, strict=True)]
+        results = [result(given, shape, dtype) for given, dtype in zip(targets, _written(program), strict=True)]
     if not outer * inner:
         return results
     rows = (outer, inner) if outer > 1 else (-1,)
     arguments: list[Any] = []
     for number, dtype, kind, expanded in operands:
         array = arrays[number] if expanded is None else np.broadcast_to(arrays[number], expanded)
-        if array.dtype is not dtype and array.dtype != dtype:
-            array = array.astype(dtype, order="C")
+        if array.dtype is not dtype:
+            array = _as_read(array, dtype)
         arguments.append(array.ravel() if outer == 1 or kind != "F" else contiguous(array).reshape(rows))
     streamed, replaced = _writing(arguments, kinds, results, fresh, small) if outer == 1 else (False, ())
     key = kinds, outer > 1, streamed, replaced
@@ -107,8 +150,8 @@ def _parts(arrays: Sequence[Array], operands: Sequence[Any], shape: tuple[int, .
     row to the next; None where all are contiguous, and where copies of them have to be read.
     """
     parts = [number for number, _, kind, _ in operands if kind == "F" and not arrays[number].flags.c_contiguous]
-    if not parts or any(kind == "F" and (expanded is not None or arrays[number].shape != shape or arrays[number].dtype != dtype)
-                        for number, dtype, kind, expanded in operands):
+    if not parts or any(kind == "F" and (expanded is not None or arrays[number].shape != shape)
+                        for number, _, kind, expanded in operands):
         return None
     rows = [_row(arrays[number]) for number in parts]
     inner = min(rows)
@@ -128,14 +171,14 @@ def _row(x: Array) -> int:
 def _run_parts(part: Part, arrays: Sequence[Array], inner: int, pitches: dict[int, int]) -> list[Any]:
     """`_run` for parts of arrays, which are read row by row where they lie."""
     program = part.program
-    results = [result(None, part.shape, dtype) for dtype in program.output_dtypes]
+    results = [result(None, part.shape, dtype) for dtype in _written(program)]
     rows = results[0].size // inner, inner
     arguments, kinds = list[Any](), ""
     for number, dtype, kind, _ in part.operands:
-        array, pitch = arrays[number], pitches.get(number)
+        array, pitch = _as_read(arrays[number], dtype), pitches.get(number)
         if pitch is None:
             kinds += kind
-            arguments.append(array.astype(dtype, copy=False).reshape(rows if kind == "F" else -1))
+            arguments.append(array.reshape(rows if kind == "F" else -1))
         else:  # all memory from the first element to the last one
             kinds += "P"
             arguments.append(as_strided(array, ((rows[0] - 1) * pitch + inner,), (array.itemsize,)))
@@ -154,7 +197,7 @@ def _writing(arguments: Sequence[Array], kinds: str, results: Sequence[Array], f
         places = [(f"x{place}", written.get(address_of(array))) for place, array in enumerate(arguments) if kinds[place] == "F"]
         return False, tuple([(argument, result) for argument, result in places if result is not None])
     dtype = results[0].dtype
-    streamed = not small and dtype.char in "fd" and all(array.dtype == dtype for array in results)
+    streamed = not small and dtype.char in "fdH" and all(array.dtype == dtype for array in results)
     return streamed and streams(sum(array.nbytes for array in (*arguments, *results)), *results), ()
 
 
@@ -190,12 +233,16 @@ def source(program: Program, kinds: str, rows: bool, streamed: bool = False, rep
     parameters = [*inputs, *constants, *results]
     lines = [f"def loop({', '.join(parameters)}):"]
     lines += [f"    k{i} = np.{dtype.type.__name__}(k{i})" for i, dtype in enumerate(program.constant_dtypes)]
-    lines += [f"    e{x} = {x}[0]" for x, kind in zip(inputs, kinds, strict=True) if kind in "CS"]
+    read = {f"x{place}": _READ[dtype.name] for place, dtype in program.halves.items() if _converts(dtype)}
+    lines += [f"    e{x} = {read.get(x, '{0}').format(f'{x}[0]')}" for x, kind in zip(inputs, kinds, strict=True) if kind in "CS"]
     lines += [f"    for i in range({results[0]}.shape[0]):"]
     names = dict(replaced)
-    lines += [f"        e{x} = {names.get(x, x)}[i]" for x, kind in zip(inputs, kinds, strict=True) if kind in "FRP"]
+    lines += [f"        e{x} = {read.get(x, '{0}').format(f'{names.get(x, x)}[i]')}"
+              for x, kind in zip(inputs, kinds, strict=True) if kind in "FRP"]
     lines += [f"        {step.name} = {_expression(step)}" for step in program.steps]
-    lines += [f"        {y}[i] = {_element(name)}" for y, name in zip(results, program.outputs, strict=True)]
+    written = [_WRITTEN[dtype.name] if _converts(dtype) else "{0}" for dtype in program.dtypes]
+    lines += [f"        {y}[i] = {form.format(_element(name))}"
+              for y, form, name in zip(results, written, program.outputs, strict=True)]
     if not rows:
         whole = [x for x, kind in zip(inputs, kinds, strict=True) if kind == "F"]
         return "\n".join([*lines, "", _chunked.source("kernel", parameters, whole, results, streamed)])

@@ -12,7 +12,8 @@ from lucid_kernels.expression import Node, Program, plan
 from ._layout import SHORTEST_ROW, Array
 from .fused import fused
 
-_LARGEST = 1e38  # numbers beyond may be infinite as float32
+_LARGEST = 65504.0  # numbers beyond may be infinite in half precision, or float32
+
 
 @functools.cache
 def _program(names: tuple[str, ...], dtype: Any, count: int) -> Program:
@@ -37,7 +38,7 @@ def operation(names: tuple[str, ...], *operands: Any, out: Array | None = None) 
     """The result of an operation of formulas, or of a few: ``("maximum", "minimum")`` of three operands moves the first between
     the others. Their results have the dtype of the operands. `out` may be one of them.
 
-    Those are C-contiguous arrays of one dtype, float32 or float64, and numbers. None where rows are so short that a copy of a
+    Those are C-contiguous arrays of one floating dtype, and numbers. None where rows are so short that a copy of a
     broadcast array would be read: NumPy's loops are as fast.
     """
     dtype = next(operand.dtype for operand in operands if isinstance(operand, np.ndarray))

@@ -78,6 +78,8 @@ def _integer_power(x: Array, exponent: int) -> Array:
 
 @entry
 def power(a: Operand, b: Operand) -> Array:
+    if b.__class__ is Array and b.node.operation == "constant":  # what promotion makes of a number for bfloat16
+        b = b.node.value
     if b.__class__ in (int, float) and b in _POWERS:
         return _POWERS[b](a)
     whole = b.__class__ is int and b >= 0

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from typing import Any
 
+import ml_dtypes
 import numba
 import numpy as np
 import pytest
@@ -237,3 +238,26 @@ def test_out_and_threads() -> None:
     several = Program([*formula().nodes, Node("input", FLOAT, (), 1)])
     assert fused.fused(x, y, program=several, out=(None, out))[1] is out
     np.testing.assert_array_equal(out, y)
+
+
+@pytest.mark.parametrize("dtype", [np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)])
+@pytest.mark.parametrize("streaming", [False, True])
+def test_every_half_precision_number(dtype: Any, streaming: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of new results, in the place of an argument, and of parts of arrays, which are read where they lie."""
+    if streaming:
+        monkeypatch.setattr(_streaming, "_streamed_from", lambda: 0)
+    x = np.tile(np.arange(1 << 16, dtype=np.uint16), 9).view(dtype)
+    y = np.roll(x, 12345)
+    a, b = Node("input", dtype, (), 0), Node("input", dtype, (), 1)
+    program = Program([Node("maximum", dtype, (Node("floor", dtype, (a,)), b))])
+    with np.errstate(all="ignore"):
+        wanted = np.maximum(np.floor(x.astype(np.float32)), y.astype(np.float32)).astype(dtype)
+    found = fused.fused(x, y, program=program)
+    assert found.dtype == dtype
+    np.testing.assert_array_equal(found.astype(np.float32), wanted.astype(np.float32))
+    place = x.copy()
+    assert fused.fused(place, y, program=program, out=place) is place
+    np.testing.assert_array_equal(place.view(np.uint16), found.view(np.uint16))
+    rows, others = x.reshape(-1, 512)[:, 3:400], y.reshape(-1, 512)[:, 3:400]
+    parts = fused.fused(rows, others, program=program)
+    np.testing.assert_array_equal(parts.view(np.uint16), found.view(np.uint16).reshape(-1, 512)[:, 3:400])

@@ -1,0 +1,143 @@
+"""Elementwise operations on large half-precision CPU arrays: formulas of one operation, which read and write them as they are.
+
+NumPy computes float16 and bfloat16 number by number, which takes up to 200 times as long. With an array of float32 for each
+argument and for the result, an addition takes 3 times as long, as it is all memory.
+"""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from lucid_kernels.expression import Node, Program
+
+from .functions import HALVES
+from .lazy import LARGE
+
+Array = Any
+Kernel = Callable[..., Any]
+
+# Those that have no entry of their own for large arrays.
+_COMPARISONS, _CLASSES = "eq ne lt le gt ge".split(), "isnan isinf isfinite".split()
+_NAMES = """
+sign round rsqrt nan_to_num fmax fmin logaddexp logaddexp2 xlogy trunc_divide leaky_relu lerp add_scaled addcmul addcdiv
+arccos arccosh arcsin arcsinh arctanh arctan2
+""".split()
+
+# Functions that formulas compute one number at a time, and NumPy with vectors of float32.
+_ONE_BY_ONE = frozenset("arccos arccosh arcsin arcsinh arctan arctan2 arctanh cosh sinh".split())
+# Last arguments that, as numbers, are not rounded to half precision; and squares and roots are not computed as powers.
+_NUMBERS = {"lerp": "weight", "power": "b"}
+_STEPS = ("copysign", "hypot")  # operations of kernels on a CPU that `lucid.fuse` does not offer
+_OF_SIGNS: dict[str, tuple[Kernel, np.uint16]] = {
+    "neg": (np.bitwise_xor, np.uint16(0x8000)), "abs": (np.bitwise_and, np.uint16(0x7FFF))}
+
+
+def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
+    """Entries in the place of `plain` ones."""
+    entries = {name: by_formula(name, plain[name]) for name in _NAMES}
+    entries |= {name: _comparison(name, plain[name]) for name in _COMPARISONS}
+    return entries | {name: _classification(name, plain[name]) for name in _CLASSES}
+
+
+def _comparison(name: str, function: Kernel) -> Kernel:
+    """`by_formula` for a NumPy function of two arguments. With fewer questions, as this stands before each small comparison."""
+    def kernel(a: Any, b: Any, *, out: Array | None = None) -> Any:
+        if a.__class__ is np.ndarray and a.itemsize == 2 and a.size >= LARGE:
+            computed = of_halves(name, a, b, out=out)
+            if computed is not None:
+                return computed
+        return function(a, b) if out is None else function(a, b, out=out)
+
+    return kernel
+
+
+def _classification(name: str, function: Kernel) -> Kernel:
+    """The same for one argument."""
+    def kernel(x: Array, *, out: Array | None = None) -> Any:
+        if x.itemsize == 2 and x.size >= LARGE:
+            computed = of_halves(name, x, out=out)
+            if computed is not None:
+                return computed
+        return function(x) if out is None else function(x, out=out)
+
+    return kernel
+
+
+def by_formula(name: str, function: Kernel) -> Kernel:
+    """`function`, and for large half-precision arrays the formula of the operation `name`."""
+    # A kernel that widens half-precision numbers asks for them as this does: once is enough.
+    plain = getattr(function, "__wrapped__", function)
+
+    @functools.wraps(function)
+    def kernel(*operands: Any, out: Array | None = None, **attributes: Any) -> Any:
+        first = operands[0] if isinstance(operands[0], np.ndarray) else operands[1]
+        if first.itemsize == 2:
+            computed = of_halves(name, *operands, out=out, **attributes) if first.size >= LARGE else None
+            if computed is not None:
+                return computed
+            return function(*operands, **attributes) if out is None else function(*operands, out=out, **attributes)
+        return plain(*operands, **attributes) if out is None else plain(*operands, out=out, **attributes)
+
+    return kernel
+
+
+def of_halves(name: str, *operands: Any, out: Array | None = None, **attributes: Any) -> Array | None:
+    """The operation `name` of arrays of one half-precision dtype, broadcast, of numbers, and of None where it may be absent.
+
+    None unless the arrays are row-major, or one number for all elements, and the processor converts their numbers.
+    """
+    like = next(operand for operand in operands if isinstance(operand, np.ndarray))
+    if like.dtype not in HALVES:
+        return None
+    from lucid_kernels.cpu import fused, half_precision  # compile with Numba: imported with the first large array
+
+    if not half_precision.converts(like.dtype):
+        return None
+    if name in _NUMBERS and np.ndim(operands[-1]) == 0:
+        number = operands[-1]
+        operands, attributes[_NUMBERS[name]] = operands[:-1], number.item() if isinstance(number, np.ndarray) else number
+    if name in _ONE_BY_ONE:
+        wide = [half_precision.widen(x) if isinstance(x, np.ndarray) and x.dtype == like.dtype else x for x in operands]
+        with np.errstate(all="ignore"):
+            computed = half_precision.narrow(getattr(np, name)(*wide), like.dtype)
+        if out is not None:
+            out[...] = computed
+        return computed if out is None else out
+    if name in _OF_SIGNS and operands[0].flags.c_contiguous and (out is None or out.dtype == like.dtype):
+        signs, mask = _OF_SIGNS[name]
+        bits = signs(like.view(np.uint16), mask, out=None if out is None else out.view(np.uint16))
+        return bits.view(like.dtype) if out is None else out
+    arrays: list[Array] = []
+    for operand in operands:
+        if isinstance(operand, np.ndarray):
+            if operand.dtype != like.dtype:
+                return None
+            if not operand.flags.c_contiguous:
+                if operand is like or any(operand.strides):
+                    return None
+                operand = operand[(0,) * operand.ndim]
+            arrays.append(operand)
+        elif operand is None:
+            arrays.append(None)
+        else:
+            with np.errstate(over="ignore"):  # numbers that are too large are infinite
+                arrays.append(np.asarray(operand, like.dtype))
+    present = tuple([array is not None for array in arrays])
+    program = _program(name, like.dtype, present, tuple(attributes.items()))
+    return None if program is None else fused.fused(*arrays, program=program, out=out)
+
+
+@functools.lru_cache(maxsize=1024)
+def _program(name: str, dtype: Any, present: tuple[bool, ...], attributes: tuple[tuple[str, Any], ...]) -> Program | None:
+    """The formula of an operation; None if there is none, as for some attributes."""
+    from . import symbolic
+
+    symbols = [symbolic.argument(number, dtype, True) if given else None for number, given in enumerate(present)]
+    if name in _STEPS:
+        return Program([Node(name, dtype, tuple([symbol.node for symbol in symbols if symbol is not None]))])
+    try:
+        return Program([symbolic.TABLE[name](*symbols, **dict(attributes)).node])
+    except symbolic.Untraceable:
+        return None
