@@ -12,6 +12,11 @@ from lucid_kernels.cpu import blas, threads
 __all__ = ["get_num_threads", "set_num_threads", "share"]
 _Part = TypeVar("_Part")
 
+if threads.affine_cpus() > 1:
+    # Numba chooses its threading layer when a parallel function first runs. That may be one of the user's own, before any kernel,
+    # and without TBB in the process the choice would be GNU OpenMP, which ends processes that fork.
+    threads.load_tbb()
+
 
 def set_num_threads(number: int, /) -> None:
     """Use `number` threads for kernels and matrix products on a CPU from now on, in the whole process.

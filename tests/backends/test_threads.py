@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lucid_kernels.cpu import threads
 
 import lucid
 
@@ -212,6 +213,44 @@ import numba
 print(numba.threading_layer(), [str(w.message) for w in caught if 'pip install tbb' in str(w.message)].__len__())
 """
     assert run(code) == "workqueue 1"
+
+
+_OWN_FUNCTION = """
+import os, sys, warnings
+import numba, numpy as np
+{first}
+@numba.njit(parallel=True)
+def increment(x):
+    for i in numba.prange(x.size):
+        x[i] += 1
+increment(np.ones(10))
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    import lucid
+    x = lucid.ones(1 << 18)
+    assert x.relu().sum().item() == 1 << 18
+print(numba.threading_layer(), *[str(warning.message) for warning in caught])
+"""
+
+
+@needs_fork
+@pytest.mark.parametrize("first", ["import lucid", "import lucid; lucid.set_num_threads(2)"])
+def test_a_parallel_function_of_the_user_runs_on_the_same_layer(first: str) -> None:
+    if threads.affine_cpus() == 1 or not threads.load_tbb():
+        pytest.skip("kernels do not run on TBB")
+    code = _OWN_FUNCTION.format(first=first) + """
+if (child := os.fork()) == 0:
+    os._exit(x.relu().sum().item() != 1 << 18)
+assert os.waitpid(child, 0)[1] == 0
+"""
+    assert run(code) == "tbb"
+
+
+def test_a_layer_that_numba_has_chosen_before_is_told() -> None:
+    if threads.affine_cpus() == 1 or not threads.load_tbb():
+        pytest.skip("kernels do not run on TBB")
+    layer, *message = run(_OWN_FUNCTION.format(first="")).split(maxsplit=1)
+    assert layer == "tbb" or "import lucid first" in message[0]
 
 
 @needs_fork

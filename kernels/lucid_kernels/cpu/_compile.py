@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -11,10 +12,9 @@ from llvmlite.binding.ffi import lib as llvm
 from numba.core.compiler_lock import global_compiler_lock
 
 from . import _pool as _pool  # holds its lock first: a thread that compiles may ask for memory
-from . import fork
+from . import fork, threads
 from ._kernel import InterleavedKernel, Kernel, UnrolledKernel
 from ._parallel import GuardedKernel, ParallelKernel
-from .threads import STARTED_THREADS, choose_layer, get_num_threads
 
 # Reassociation lets LLVM vectorise sums. `nnan` and `ninf` stay off: with them NaN and inf come out wrong. So do `arcp`
 # and `afn`: they allow a reciprocal estimate and a Newton step for a division, which turns 1 / inf into NaN.
@@ -27,13 +27,23 @@ llvmlite.binding.set_option("", "-runtime-memory-check-threshold=2000")
 
 _numba: Any = numba
 _config = _numba.config  # Numba adds its settings to this module when it is imported
-_config.THREADING_LAYER = choose_layer(_config.THREADING_LAYER)
+_config.THREADING_LAYER = threads.choose_layer(_config.THREADING_LAYER)
+
+
+def _tell_numba(number: int) -> None:
+    numba.set_num_threads(min(number, _config.NUMBA_NUM_THREADS))  # it starts no more
+
+
+threads.tell_numba = _tell_numba
 # Starts the layer: code that is loaded from disk needs the addresses of its functions.
-numba.set_num_threads(min(get_num_threads(), _config.NUMBA_NUM_THREADS))
+_tell_numba(threads.get_num_threads())
 _parallel_kernel: type[Kernel] = ParallelKernel
+if _numba.threading_layer() == "omp" and _config.THREADING_LAYER == "tbb":
+    warnings.warn("a parallel function ran before lucid was imported, for which Numba started GNU OpenMP: kernels start slowly, "
+                  "and processes that fork end; import lucid first", RuntimeWarning, stacklevel=2)  # fmt: skip
 if _numba.threading_layer() == "workqueue":
     _parallel_kernel = GuardedKernel
-    STARTED_THREADS.value = _config.NUMBA_NUM_THREADS
+    threads.STARTED_THREADS.value = _config.NUMBA_NUM_THREADS
 
 fork.hold(llvm._lock)  # around each call of LLVM, also of threads that load from the cache
 fork.hold(global_compiler_lock)

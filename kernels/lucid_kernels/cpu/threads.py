@@ -7,6 +7,7 @@ NUMBA_NUM_THREADS or OMP_NUM_THREADS say.
 from __future__ import annotations
 
 import ctypes
+import functools
 import math
 import os
 import pathlib
@@ -55,6 +56,12 @@ THREADS = ctypes.c_int32(default_threads())
 STARTED_THREADS = ctypes.c_int32((1 << 31) - 1)
 
 
+def tell_numba(number: int) -> None:
+    """For the loops that are left to Numba. `_compile` puts another function here when it has chosen the layer; Numba would start
+    one of its own choice before.
+    """
+
+
 def get_num_threads() -> int:
     """The threads that share the work of a kernel."""
     return THREADS.value
@@ -63,11 +70,10 @@ def get_num_threads() -> int:
 def set_num_threads(number: int) -> None:
     """Use `number` threads, at least 1, for kernels from now on, in the whole process."""
     THREADS.value = number
-    numba = sys.modules.get("numba")
-    if numba is not None:  # the loops that are left to Numba; it starts no more threads than NUMBA_NUM_THREADS
-        numba.set_num_threads(min(number, numba.config.NUMBA_NUM_THREADS))
+    tell_numba(number)
 
 
+@functools.cache
 def load_tbb() -> bool:
     """Load the TBB library of the `tbb` wheel, which lies where the loader does not look, before Numba asks for it."""
     names = ["libtbb.so.12", "libtbb.12.dylib", "tbb12.dll"]
