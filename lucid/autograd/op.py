@@ -274,8 +274,10 @@ def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating:
         elif other.__class__ in (float, int) and isinstance(input, Tensor) and input._array.dtype.kind == "f":
             return (general if input._array.size < LARGE else of_many)(input, other)
         a, b = prepare(name, input, other)
-        many = any(isinstance(x, Tensor) and x._array.size >= LARGE for x in (a, b))  # a number may be a tensor by now
-        return (of_many if many else general)(a, b)
+        for operand in (a, b):  # a number may be a tensor by now
+            if isinstance(operand, Tensor) and operand._array.size >= LARGE:
+                return of_many(a, b)
+        return general(a, b)
 
     apply.__name__ = name
     return apply

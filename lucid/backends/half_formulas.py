@@ -21,7 +21,7 @@ Kernel = Callable[..., Any]
 # Those that have no entry of their own for large arrays.
 _COMPARISONS, _CLASSES = "eq ne lt le gt ge".split(), "isnan isinf isfinite".split()
 _NAMES = """
-sign round rsqrt nan_to_num fmax fmin logaddexp logaddexp2 xlogy trunc_divide leaky_relu lerp add_scaled addcmul addcdiv
+sign round rsqrt nan_to_num fmax fmin logaddexp logaddexp2 xlogy trunc_divide
 arccos arccosh arcsin arcsinh arctanh arctan2
 """.split()
 
