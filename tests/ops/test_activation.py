@@ -84,7 +84,12 @@ def test_special_values_and_their_gradients_are_those_of_torch(name):
     # The limits of gelu and silu at infinity are NaN in PyTorch.
     if label in ("gelu", "silu"):
         values = values[np.isfinite(values)]
-    same_as_torch(lambda library, functional, x: getattr(functional, label)(x, **more), values)
+    # PyTorch's loops over vectors and over single elements differ at NaN; which one takes which element depends on the processor.
+    for value in values:
+        try:
+            same_as_torch(lambda library, functional, x: getattr(functional, label)(x, **more), np.array([value]))
+        except AssertionError:
+            same_as_torch(lambda library, functional, x: getattr(functional, label)(x, **more), np.full(64, value))
 
 
 def test_softmax_of_special_rows_is_that_of_torch():

@@ -60,6 +60,14 @@ def outcome(library, name, arrays, dtype, device="cpu"):
     return str(y.dtype).removeprefix("torch."), [plain(library, t) for t in [y, *gradients]]
 
 
+def outcome_of_each(library, name, arrays, dtype):
+    """`outcome` of one element at a time: which of them PyTorch computes in vectors, whose NaN and signs of zeros differ from those
+    of single ones, depends on the processor."""
+    dtypes, results = zip(*(outcome(library, name, [e[None] for e in elements], dtype) for elements in zip(*arrays, strict=True)),
+                          strict=True)
+    return dtypes[0], [np.concatenate(parts) for parts in zip(*results, strict=True)]
+
+
 def plain(library, tensor):
     tensor = tensor.detach().cpu()
     if tensor.dtype == library.bool:
@@ -76,7 +84,7 @@ def test_is_that_of_pytorch(name, dtype, device):
     if name == "special.zeta" or name.startswith("special.gammainc"):
         arrays = [a[~np.isnan(arrays[0])] for a in arrays]  # PyTorch looks at the other argument first
     try:
-        expected_dtype, expected = outcome(torch, name, arrays, dtype)
+        expected_dtype, expected = outcome_of_each(torch, name, arrays, dtype)
     except (RuntimeError, TypeError) as error:
         if name not in MORE_DTYPES:
             with pytest.raises(type(error)):
