@@ -10,12 +10,15 @@ from ._attention_ahead import PER_ROW, add_rows, ask, pending, rows_ahead
 from ._attention_microkernels import fill_hidden
 from ._attention_products import add_seeing, add_seen, score_products
 from ._attention_tiles import (
+    BEHIND,
     KEYS,
     LOG2_E,
     QUERIES,
     add_mask,
     ask_for,
     dots_of_rows,
+    filled,
+    heads_of,
     kept_row_gradients,
     kept_rows,
     room,
@@ -45,7 +48,7 @@ def _score_gradients(scores: Any, kept: bool, gradients: Any, rows: int, mask: A
     factor, asks = one if has_mask else scale, pending(ahead)
     for first in range(0, rows, lanes):
         last = min(first + lanes, rows)
-        length = whole_runs(min(seen, visible + (last - 1) * step))
+        length = filled(last - 1, visible, step, seen)
         for r in range(first, last):
             if kept:
                 kept_row_gradients(scores, gradients, r, length, dots[r], slope)
@@ -81,8 +84,8 @@ def _add_tile(q: Any, g: Any, query: int, rows: int, k: Any, k_tile: Any, v_tile
     else:
         score_products(q, k_tile, scores, rows, seen, k_tile.shape[0], visible, step, ahead)
         score_products(g, v_tile, gradients, rows, seen, v_tile.shape[0], visible, step, ahead)
-    _score_gradients(scores, kept, gradients, rows, mask, has_mask, scale, visible, step, query, key, seen, lse[query:],
-                     dots[query:], ahead)
+    _score_gradients(scores, kept, gradients, rows, mask, has_mask, scale, visible, step, query, key, min(keys, seen + BEHIND),
+                     lse[query:], dots[query:], ahead)
     add_seeing(scores, g, dv, seen, rows, visible, step)
     add_seeing(gradients, q, dk, seen, rows, visible, step)
     add_seen(gradients, k, dq[query:], rows, seen, visible, step, accumulate, ahead)
@@ -94,10 +97,12 @@ def backward(g: Any, q: Any, y: Any, heads: int, count: int, queries: int, width
              ) -> None:
     """dq is (tasks, heads, queries, width): each task of a group takes every so many tiles and has sums of its own.
 
-    `g`, `q`, `y`, `k` and `v` say where their rows lie. The rows and columns of dq are whole blocks; `count` counts the groups;
-    `scale` is for powers of two: log2(e) times that of the exponentials. `powers` is what the forward pass kept, or empty.
+    `g`, `q`, `y`, `k` and `v` say where their rows lie; `count` counts the groups; `scale` is for powers of two: log2(e) times
+    that of the exponentials. `powers` is what the forward pass kept, or empty.
     """
-    tasks, repeats, columns, v_columns = dq.shape[0], heads // groups, dq.shape[3], whole_columns(v_width, lse)
+    tasks, repeats = dq.shape[0], heads // groups
+    columns, v_columns = whole_columns(width, lse), whole_columns(v_width, lse)
+    whole = (queries + ROW_BLOCK - 1) // ROW_BLOCK * ROW_BLOCK
     for i in numba.prange(count * tasks):
         n, task = i // tasks, i % tasks
         first = n // groups * heads + n % groups * repeats
@@ -105,7 +110,6 @@ def backward(g: Any, q: Any, y: Any, heads: int, count: int, queries: int, width
         tile = room(0 if kept else QUERIES, KEYS, lse)
         gradients = room(QUERIES, KEYS, lse)
         k_tile = room(width, KEYS, lse)
-        whole = (queries + ROW_BLOCK - 1) // ROW_BLOCK * ROW_BLOCK
         g_rows = room(repeats * whole if kept else 0, v_columns, lse).reshape(repeats if kept else 0, whole, v_columns)
         v_tile = room(v_width, KEYS, lse)
         dk_tile = room(KEYS, columns, lse)
@@ -122,7 +126,12 @@ def backward(g: Any, q: Any, y: Any, heads: int, count: int, queries: int, width
             ask_for(ahead, 5, q, heads, after, width, queries, item)
         # The first tile of a task sets dq, but for the queries that see none of its keys.
         hidden = min(queries, task * KEYS // QUERIES * QUERIES) if is_causal else 0
-        dq[task, first : first + repeats, : hidden if keys > 0 else queries] = 0
+        in_place = queries == whole and width == columns
+        if in_place:
+            dq_sums = heads_of(dq, task, first, repeats)
+        else:
+            dq_sums = room(repeats * whole, columns, lse).reshape(repeats, whole, columns)
+        dq_sums[:, : hidden if keys > 0 else queries] = 0
         for repeat in range(repeats):
             g_row, y_row = row_of(g, heads, first + repeat, 0, lse), row_of(y, heads, first + repeat, 0, lse)
             dots_of_rows(g_row, g[3], y_row, y[3], queries, v_width, dots[repeat])
@@ -135,19 +144,21 @@ def backward(g: Any, q: Any, y: Any, heads: int, count: int, queries: int, width
             if not kept:
                 transpose(k, groups, n, key, part, k_tile)
             transpose(v, groups, n, key, part, v_tile)
-            k_rows = rows_of(k, groups, n, key, part, width, columns, lse)
+            k_rows = rows_of(k, groups, n, key, part, 1, width, columns, lse)
             dk_tile[:] = 0
             dv_tile[:] = 0
             for head in range(first, first + repeats):
                 for query in range(key // QUERIES * QUERIES if is_causal else 0, queries, QUERIES):
                     rows = min(QUERIES, queries - query)
+                    q_part = rows_of(q, heads, head, query, rows, 1 if kept else ROW_BLOCK, width, columns, lse)
                     if kept:
                         scores, g_part = kept_rows(powers, head, query, key), g_rows[head - first][query:]
                     else:
-                        scores, g_part = tile, rows_of(g, heads, head, query, rows, v_width, v_columns, lse)
-                    _add_tile(rows_of(q, heads, head, query, rows, width, columns, lse), g_part, query, rows, k_rows, k_tile,
-                              v_tile, mask[mask_of[head] if has_mask else 0], has_mask, scale, is_causal, key, part, lse[head],
-                              dots[head - first], dq[task, head], dk_tile, dv_tile, scores, kept, gradients,
-                              key > task * KEYS, ahead)
+                        scores, g_part = tile, rows_of(g, heads, head, query, rows, ROW_BLOCK, v_width, v_columns, lse)
+                    _add_tile(q_part, g_part, query, rows, k_rows, k_tile, v_tile, mask[mask_of[head] if has_mask else 0],
+                              has_mask, scale, is_causal, key, part, lse[head], dots[head - first], dq_sums[head - first],
+                              dk_tile, dv_tile, scores, kept, gradients, key > task * KEYS, ahead)
             copy_rows(dk_tile, 0, columns, dk[n], key * width, width, part, width)
             copy_rows(dv_tile, 0, v_columns, dv[n], key * v_width, v_width, part, v_width)
+        for repeat in range(0 if in_place else repeats):
+            copy_rows(dq_sums[repeat], 0, columns, dq[task, first + repeat], 0, width, queries, width)

@@ -19,6 +19,7 @@ from ._attention_tiles import (
     ask_for,
     columns_from,
     exponentials,
+    filled,
     keep,
     room,
     rows_of,
@@ -29,6 +30,7 @@ from ._attention_tiles import (
 )
 from ._compile import jit, jit_parallel
 from ._microkernels import VECTOR_BYTES
+from ._products import ROW_BLOCK
 
 
 @jit
@@ -72,7 +74,7 @@ def _softmax(scores: Any, rows: int, mask: Any, has_mask: bool, scale: Any, visi
 @jit
 def _length(first: int, rows: int, visible: int, step: int, seen: int) -> Any:
     """How much of `rows` rows from `first` on is computed, and whether all of them see all of that."""
-    length = whole_runs(min(seen, visible + (first + rows - 1) * step))
+    length = filled(first + rows - 1, visible, step, seen)
     return length, min(seen, visible + first * step) == length
 
 
@@ -118,7 +120,7 @@ def forward(q: Any, heads: int, count: int, queries: int, width: int, k: Any, v:
         tiles = room(parts * width, KEYS, lse).reshape(parts, width, KEYS)
         for t in range(parts):
             transpose(k, groups, group, t * KEYS, min(KEYS, keys - t * KEYS), tiles[t])
-        values = rows_of(v, groups, group, 0, keys, v_width, columns, lse)
+        values = rows_of(v, groups, group, 0, keys, 1, v_width, columns, lse)
         keep = powers.shape[0] > 0
         scores = room(QUERIES, powers.shape[2] if keep else KEYS, lse)
         out = room(QUERIES, columns, lse)
@@ -138,9 +140,9 @@ def forward(q: Any, heads: int, count: int, queries: int, width: int, k: Any, v:
             query = block * QUERIES
             rows = min(QUERIES, queries - query)
             place = (n * powers.shape[1] + query) * powers.shape[2]
-            _block(rows_of(q, heads, n, query, rows, width, width, lse), tiles, values, mask[mask_of[n] if has_mask else 0],
-                   has_mask, scale, is_causal, query, rows, keys, out, scores, keys if keep else KEYS, largest, total, kept,
-                   powers, place, ahead)
+            q_part = rows_of(q, heads, n, query, rows, ROW_BLOCK, width, width, lse)
+            _block(q_part, tiles, values, mask[mask_of[n] if has_mask else 0], has_mask, scale, is_causal, query, rows, keys, out,
+                   scores, keys if keep else KEYS, largest, total, kept, powers, place, ahead)
             for r in range(rows):
                 kept[r] = 1 / total[r]
                 lse[n, query + r] = largest[r] * ln2 + math.log(total[r])

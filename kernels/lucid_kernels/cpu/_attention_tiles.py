@@ -21,12 +21,15 @@ from ._microkernels import VECTOR_BYTES, copy_rows
 from ._panels import moved, pointer, transpose_block
 from ._products import COLUMN_BLOCK_BYTES, ROW_BLOCK
 
-# A tile of the scores is 64 x 128: 32 KiB in float32. Smaller ones spend their time on the edges of the products, larger
-# ones leave the L1 cache.
-QUERIES = 64
-KEYS = 128
+# A tile of the scores is 64 x 128 with AVX-512: 32 KiB in float32. Smaller ones spend their time on the edges of the products,
+# larger ones leave the L1 cache. Tiles are whole blocks, of 3 rows with AVX2. There 96 x 96 took 1.1 times as long under a causal
+# mask, 48 x 192 1.05 times without one.
+QUERIES, KEYS = (64, 128) if VECTOR_BYTES == 64 else (48, 96)
 LOG2_E = math.log2(math.e)  # exponentials are powers of two here: see `_math.exp2_nonpositive`
-_RUN = 64
+_RUN = VECTOR_BYTES  # elements: two vectors of AVX-512 or AVX2 at least, and a divisor of KEYS
+# Softmax takes as many rows at a time as a vector has lanes. A block of a product may begin in the rows before and ends so many
+# further on at most: it reads as many scores that a causal mask hides.
+BEHIND = 0 if VECTOR_BYTES == 64 else ROW_BLOCK - 1
 
 _carray: Any = carray
 #: Where the rows of an operand lie: the address, and the elements from one sample, head and row to the next.
@@ -75,14 +78,14 @@ def room(rows: int, columns: int, like: Any) -> Any:
 
 
 @jit
-def rows_of(place: Any, heads: int, n: int, start: int, count: int, width: int, columns: int, like: Any) -> Any:
-    """Rows of head `n` as a C-contiguous array with `columns` columns, zeros from `width` on, and whole blocks of rows.
+def rows_of(place: Any, heads: int, n: int, start: int, count: int, block: int, width: int, columns: int, like: Any) -> Any:
+    """Rows of head `n` as a C-contiguous array with `columns` columns, zeros from `width` on, and whole blocks of `block` rows.
 
     That is the memory itself where the rows lie so, else a copy.
     """
-    if place[3] == width == columns and count % ROW_BLOCK == 0:
+    if place[3] == width == columns and count % block == 0:
         return _carray(row_of(place, heads, n, start, like), (count, columns))
-    rows = room((count + ROW_BLOCK - 1) // ROW_BLOCK * ROW_BLOCK, columns, like)
+    rows = room((count + block - 1) // block * block, columns, like)
     rows[:] = 0
     copy_rows(_carray(row_of(place, heads, n, start, like), (1,)), 0, place[3], rows, 0, columns, count, width)
     return rows
@@ -136,6 +139,12 @@ def whole_runs(keys: int) -> int:
 
 
 @jit
+def filled(last: int, visible: int, step: int, seen: int) -> int:
+    """How many scores of the rows up to row `last` softmax computes: whole runs, with all that the products read of them."""
+    return whole_runs(min(seen, visible + (last + BEHIND) * step))
+
+
+@jit
 def columns_from(rows: Any, start: int) -> Any:
     """The columns from `start` on, in rows as far apart: an array that owns nothing, whose last row ends too late."""
     return _carray(pointer(rows, rows.ctypes.data + start * rows.itemsize), rows.shape)
@@ -147,6 +156,14 @@ def kept_rows(powers: Any, n: int, query: int, key: int) -> Any:
     rows, columns = powers.shape[1], powers.shape[2]
     place = (n * rows + query) * columns + key
     return _carray(pointer(powers, powers.ctypes.data + place * powers.itemsize), (rows - query, columns))
+
+
+@jit
+def heads_of(x: Any, task: int, first: int, count: int) -> Any:
+    """x[task, first : first + count] as an array that owns nothing."""
+    _, heads, rows, columns = x.shape
+    place = (task * heads + first) * rows * columns
+    return _carray(pointer(x, x.ctypes.data + place * x.itemsize), (count, rows, columns))
 
 
 @jit

@@ -26,7 +26,6 @@ from ._attention_tiles import KEYS, LOG2_E, QUERIES, place, whole_runs
 from ._layout import Array, contiguous, deliver, outputs, result, upcast_half
 from ._microkernels import VECTOR_BYTES
 from ._pool import empty
-from ._products import COLUMN_BLOCK_BYTES, ROW_BLOCK
 
 # With fewer heads than this, the queries of a head go to several tasks, and for the gradient the tiles of its keys, each with its
 # own sum of the gradient of q.
@@ -128,8 +127,7 @@ def attention_grad(g: Array, q: Array, k: Array, v: Array, mask: Array | None, y
     (g, g_place), (q, q_place), (y, y_place), (k, k_place), (v, v_place) = (place(x) for x in (g, q, y, k, v))
     count = batch * groups
     tasks = min(max(1, _TASKS // max(1, count)), max(1, -(-keys // KEYS)))
-    columns = _ceil(width, COLUMN_BLOCK_BYTES // q.itemsize)
-    sums = empty((tasks, batch * heads, _ceil(queries, ROW_BLOCK), columns), q.dtype)
+    sums = empty((tasks, batch * heads, queries, width), q.dtype)
     dk, dv = result(out_dk, k.shape, k.dtype), result(out_dv, v.shape, v.dtype)
     if count and heads:
         backward(g_place, q_place, y_place, heads, count, queries, width, k_place, v_place, groups, keys, v.shape[3],
@@ -137,5 +135,4 @@ def attention_grad(g: Array, q: Array, k: Array, v: Array, mask: Array | None, y
                  contiguous(lse).reshape(batch * heads, queries), _nothing(q.dtype) if powers is None else powers, sums,
                  dk.reshape(count, *k.shape[2:]), dv.reshape(count, *v.shape[2:]))
     total = sums[0] if tasks == 1 else sums.sum(0)
-    dq = contiguous(total[:, :queries, :width]).reshape(q.shape)
-    return deliver(out_dq, dq), deliver(out_dk, dk), deliver(out_dv, dv)
+    return deliver(out_dq, total.reshape(q.shape)), deliver(out_dk, dk), deliver(out_dv, dv)

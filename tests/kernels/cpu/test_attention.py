@@ -221,17 +221,17 @@ def multiply_transposed(a, b, c, rows, columns, count, accumulate):
 def test_products(dtype, function, transposed):
     rng = np.random.default_rng(0)
     columns = 2 * _products.COLUMN_BLOCK_BYTES // np.dtype(dtype).itemsize
-    a, b = rng.standard_normal((24, 24)).astype(dtype), rng.standard_normal((24, columns)).astype(dtype)
-    c = np.full((24, columns), 7, dtype)
+    a, b = rng.standard_normal((48, 48)).astype(dtype), rng.standard_normal((48, columns)).astype(dtype)
+    c = np.full((48, columns), 7, dtype)
     for count in (0, 1, 19):
-        function(a, b, c, 16, columns, count, False)
-        wanted = (a.T if transposed else a)[:16, :count].astype(np.float64) @ b[:count]
-        np.testing.assert_allclose(c[:16], wanted, rtol=1e-4, atol=1e-5)
+        function(a, b, c, 24, columns, count, False)  # whole blocks, of 3 rows or 8
+        wanted = (a.T if transposed else a)[:24, :count].astype(np.float64) @ b[:count]
+        np.testing.assert_allclose(c[:24], wanted, rtol=1e-4, atol=1e-5)
         function(a, b, c, 9, columns // 2 + 1, count, True)  # rounded up to whole blocks
         rounded = -(-9 // _products.ROW_BLOCK) * _products.ROW_BLOCK
         np.testing.assert_allclose(c[:rounded], 2 * wanted[:rounded], rtol=1e-4, atol=1e-5)
-        np.testing.assert_allclose(c[rounded:16], wanted[rounded:], rtol=1e-4, atol=1e-5)
-        assert (c[16:] == 7).all()
+        np.testing.assert_allclose(c[rounded:24], wanted[rounded:], rtol=1e-4, atol=1e-5)
+        assert (c[24:] == 7).all()
 
 
 @pytest.mark.parametrize("visible", [1, 5, 30, 90])
@@ -239,7 +239,7 @@ def test_products(dtype, function, transposed):
 def test_products_leave_out_what_is_hidden(dtype, visible):
     """Row r sees `visible` + r columns. What is hidden is NaN where it must not be read, and stays as it is in the result."""
     rng = np.random.default_rng(0)
-    rows, seen, block = 64, 64, _products.ROW_BLOCK
+    rows, seen, block = 96, 96, _products.ROW_BLOCK  # whole blocks, of 3 rows or 8
     columns = _products.COLUMN_BLOCK_BYTES // np.dtype(dtype).itemsize
     nothing = np.zeros((1, 4), np.int64)
     a, b, c = (rng.standard_normal(shape).astype(dtype) for shape in ((rows, 8), (8, seen), (seen, columns)))
