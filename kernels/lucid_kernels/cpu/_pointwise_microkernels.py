@@ -14,7 +14,7 @@ from numba import carray, types  # type: ignore[attr-defined]
 from numba.core import cgutils
 
 from ._compile import jit, jit_inline
-from ._microkernels import _INT, VECTOR_BYTES, _at, _intrinsic, _Vectors
+from ._microkernels import _INT, VECTOR_BYTES, _at, _for_steps, _intrinsic, _Vectors
 from ._panels import EACH_STEP, ROW_BLOCK, _make_copy, moved, multiply_near
 
 _IS_WIDE = VECTOR_BYTES == 64
@@ -70,20 +70,16 @@ def _make_multiply(row_count: int, columns: int) -> Any:
                     for total, value in zip(line, values):
                         vectors.add_product(total, value, scale)
 
+            def ask(step):
+                line = builder.udiv(builder.mul(step, pace), ir.Constant(_INT, EACH_STEP))
+                vectors.prefetch(_at(builder, later, builder.mul(line, later_step)), write=False, level=2)
+
             totals = [[cgutils.alloca_once(builder, vectors.type) for _ in range(columns)] for _ in range(row_count)]
             targets, starts = rows(c, pitch), rows(a, line_step)
             for line in totals:
                 for total in line:
                     builder.store(vectors.zero, total)
-            zero, one, steps = (ir.Constant(_INT, number) for number in (0, 1, _STEPS))
-            whole = builder.and_(count, ir.Constant(_INT, -_STEPS))
-            with cgutils.for_range_slice(builder, zero, whole, steps, intp=_INT) as (step, _):
-                line = builder.udiv(builder.mul(step, pace), ir.Constant(_INT, EACH_STEP))
-                vectors.prefetch(_at(builder, later, builder.mul(line, later_step)), write=False, level=2)
-                for number in range(_STEPS):
-                    multiply_step(builder.add(step, ir.Constant(_INT, number)))
-            with cgutils.for_range_slice(builder, whole, count, one, intp=_INT) as (step, _):
-                multiply_step(step)
+            _for_steps(builder, count, _STEPS, multiply_step, ask)
             with builder.if_then(add):
                 for line, row in zip(totals, rows(added, added_pitch)):
                     for v, total in enumerate(line):
