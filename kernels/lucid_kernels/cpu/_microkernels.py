@@ -6,6 +6,7 @@ few enough: the block sizes are chosen for 32 registers (AVX-512) or 16.
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import llvmlite.binding
@@ -201,6 +202,23 @@ def _at(builder: ir.IRBuilder, pointer: Any, *offsets: Any) -> Any:
     for offset in offsets:
         pointer = builder.gep(pointer, [ir.Constant(_INT, offset) if isinstance(offset, int) else offset])
     return pointer
+
+
+def _for_steps(builder: ir.IRBuilder, count: Any, together: int, body: Callable[[Any], None],
+               first: Callable[[Any], None] = lambda _: None) -> None:
+    """Emit body(step) for each of `count` steps, `together` of them in an iteration, and before these first(step) once."""
+    if together == 1:
+        with cgutils.for_range(builder, count) as loop:
+            first(loop.index)
+            body(loop.index)
+        return
+    whole = builder.and_(count, ir.Constant(_INT, -together))
+    with cgutils.for_range_slice(builder, ir.Constant(_INT, 0), whole, ir.Constant(_INT, together), intp=_INT) as (step, _):
+        first(step)
+        for number in range(together):
+            body(builder.add(step, ir.Constant(_INT, number)))
+    with cgutils.for_range_slice(builder, whole, count, ir.Constant(_INT, 1), intp=_INT) as (step, _):
+        body(step)
 
 
 def _make_multiply(row_count: int, vector_count: int) -> Any:

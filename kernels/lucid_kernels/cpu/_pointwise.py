@@ -21,7 +21,16 @@ from ._compile import jit, jit_parallel
 from ._layout import Array, contiguous
 from ._microkernels import DOT_POSITIONS, VECTOR_BYTES, VECTORS
 from ._packed_weight import MOST_POSITIONS
-from ._panels import COLUMN_PANEL_BYTES, EACH_STEP, ROW_BLOCK, moved, multiply_near, pack_columns, pointer
+from ._panels import EACH_STEP, moved, pointer
+from ._pointwise_microkernels import (
+    PANEL_BYTES,
+    ROWS,
+    block_count,
+    fills_blocks,
+    first_row,
+    multiply_pixels,
+    pack_pixels,
+)
 from .threads import THREADS
 
 # Channels that are added up at a time: their panel, 32 KiB, stays in the L1 cache for all results.
@@ -48,7 +57,7 @@ def run_of(index: int, runs: int, positions: int, width: int) -> tuple[int, int]
 
 def _shares(images: int, panels: int, out_channels: int, threads: int) -> tuple[int, int]:
     """The runs of an image, and the parts of the channels."""
-    runs, most = max(1, min(-(-panels // _PANELS), panels // 2)), max(1, out_channels // (_BLOCKS * ROW_BLOCK))
+    runs, most = max(1, min(-(-panels // _PANELS), panels // 2)), max(1, out_channels // (_BLOCKS * ROWS))
     if images * runs % threads == 0 or images * runs >= _TASKS_OF_A_THREAD * threads:
         return runs, 1
     if images * panels >= _PANELS_OF_A_THREAD * threads:
@@ -63,8 +72,8 @@ def _convolve(x: Any, channels: int, positions: int, weight: Any, bias: Any, blo
               y: Any) -> None:
     """Flat y (N, O, P) from flat x (N, C, P), weight (O, C), and bias (O, panel width), or empty; `parts` tasks share O."""
     item, out_channels = x.itemsize, y.size * channels // x.size
-    width, lanes = COLUMN_PANEL_BYTES // item, VECTOR_BYTES // item
-    images, blocks = x.size // (channels * positions), out_channels // ROW_BLOCK
+    width, lanes = PANEL_BYTES // item, VECTOR_BYTES // item
+    images, blocks = x.size // (channels * positions), block_count(out_channels)
     for task in numba.prange(images * runs * parts):
         part, n = np.int64(task) // (images * runs), np.int64(task) // runs % images
         first, last = run_of(np.int64(task) % runs, runs, positions, width)
@@ -79,37 +88,38 @@ def _convolve(x: Any, channels: int, positions: int, weight: Any, bias: Any, blo
                 address = np.int64(room.ctypes.data)
                 panel = pointer(x, address + (_LINE - address % _LINE))
                 pixels = pointer(x, x.ctypes.data + ((n * channels + c) * positions + j) * item)
-                pack_columns(pixels, 1, positions, have, count, have, lanes, panel)
+                pack_pixels(pixels, positions, narrow, count, panel)
                 following = moved(pixels, width if start + width < last else 0)
                 for b in range(last_block - first_block):
-                    # Both lines of aligned pixels; of others the last two of three: the first was the last of the panel before.
+                    # All lines of aligned pixels; of others the first was the last of the panel before.
                     first_asked = b * count // (last_block - first_block)
-                    asked = moved(following, first_asked * positions + lanes - 1)
-                    pace = 2 * ((b + 1) * count // (last_block - first_block) - first_asked) * EACH_STEP // count
-                    row = (first_block + b) * ROW_BLOCK
+                    asked = moved(following, first_asked * positions + _LINE // item - 1)
+                    lines = PANEL_BYTES // _LINE * ((b + 1) * count // (last_block - first_block) - first_asked)
+                    row = first_row(first_block + b, out_channels)
+                    rows = first_row(first_block + b + 1, out_channels) - row
                     taps = pointer(x, weight.ctypes.data + (row * channels + c) * item)
                     target = pointer(x, y.ctypes.data + ((n * out_channels + row) * positions + j) * item)
                     added, pitch = target, positions
                     if c == 0 and bias.size > 0:
                         added, pitch = pointer(x, bias.ctypes.data + row * width * item), width
                     add = c > 0 or bias.size > 0
-                    multiply_near(taps, channels, panel, narrow, count, target, positions, add, added, pitch, asked, positions,
-                                  pace)  # fmt: skip
+                    multiply_pixels(rows, taps, channels, panel, narrow, count, target, positions, add, added, pitch, asked,
+                                    positions, lines * EACH_STEP // count)  # fmt: skip
 
 
 def suits(images: int, positions: int, out_channels: int, itemsize: int) -> bool:
     """Whether planes of `positions` and `out_channels` results fill whole blocks. A few of 7x7 fill those of `_direct` better:
     two vectors and two, where 15 lanes of 64 are empty, take 1.1 times as long as three and a dot product.
     """
-    panel, block = COLUMN_PANEL_BYTES // itemsize, VECTORS * VECTOR_BYTES // itemsize
+    panel, block = PANEL_BYTES // itemsize, VECTORS * VECTOR_BYTES // itemsize
     direct = panel < positions <= block + DOT_POSITIONS and images * positions <= MOST_POSITIONS
-    return positions >= panel and out_channels % ROW_BLOCK == 0 and not direct
+    return positions >= panel and fills_blocks(out_channels) and not direct
 
 
 def convolve(x: Array, weight: Array, bias: Array, y: Array) -> None:
     """Fill y (N, O, H, W) from x (N, C, H, W), contiguous, weight (O, C, 1, 1), of any strides, and bias (O,)."""
     out_channels, channels = weight.shape[:2]
-    width = COLUMN_PANEL_BYTES // x.itemsize
+    width = PANEL_BYTES // x.itemsize
     rows = contiguous(weight.reshape(out_channels, channels))
     block = -(-channels // -(-channels // (_DEPTH_BYTES // x.itemsize)))
     biases = np.repeat(bias, width) if bias.any() else bias[:0]

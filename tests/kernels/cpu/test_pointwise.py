@@ -1,14 +1,26 @@
 """1x1 convolutions of whole planes: values at the edges of panels and of the channels added up at a time."""
 from __future__ import annotations
 
+import re
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 from lucid_kernels.cpu import _pointwise
-from lucid_kernels.cpu._microkernels import ROWS
+from lucid_kernels.cpu._microkernels import VECTOR_BYTES
 from lucid_kernels.cpu._packed_weight import MOST_POSITIONS
-from lucid_kernels.cpu._panels import COLUMN_PANEL_BYTES
+from lucid_kernels.cpu._panels import EACH_STEP, pointer
+from lucid_kernels.cpu._pointwise_microkernels import (
+    FEWER_ROWS,
+    PANEL_BYTES,
+    ROWS,
+    block_count,
+    fills_blocks,
+    first_row,
+    multiply_pixels,
+    pack_pixels,
+)
 from lucid_kernels.cpu.conv2d import conv2d, conv2d_grad_input
 from lucid_kernels.cpu.threads import THREADS
 
@@ -24,7 +36,7 @@ def normal(shape: tuple[int, ...], dtype: Any, seed: int = 0) -> np.ndarray:
 @pytest.mark.parametrize("plane", [(4, 8), (3, 11), (7, 9), (32, 32), (25, 41)], ids=str)
 @pytest.mark.parametrize("channels", [1, 5, 256, 257, 600])
 def test_values(plane: Any, channels: int, dtype: Any) -> None:
-    for out_channels in (8, 16, 24):
+    for out_channels in filter(fills_blocks, (4, 8, 10, 16, 24)):
         x, bias = normal((3, channels, *plane), dtype), normal((out_channels,), dtype, 2)
         weight = normal((out_channels, channels, 1, 1), dtype, 1)
         exact = np.einsum("ncij,oc->noij", x.astype(np.float64), weight[:, :, 0, 0].astype(np.float64))
@@ -95,10 +107,54 @@ def test_convolutions_of_whole_planes_go_here(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_planes_of_a_panel_and_whole_blocks_of_results() -> None:
-    panel = COLUMN_PANEL_BYTES // 4
+    panel = PANEL_BYTES // 4
     assert _pointwise.suits(1, panel, ROWS, 4)
     assert not _pointwise.suits(1, panel - 1, ROWS, 4)
-    assert not _pointwise.suits(1, panel, ROWS + 1, 4)
+    assert not _pointwise.suits(1, panel, FEWER_ROWS + 1, 4)
     few = MOST_POSITIONS // (panel + 1)
     assert not _pointwise.suits(few, panel + 1, ROWS, 4)
     assert _pointwise.suits(few + 1, panel + 1, ROWS, 4)
+
+
+@numba.njit
+def multiply(rows: int, a: Any, pixels: Any, panel: Any, narrow: bool, c: Any, add: bool, added: Any, pitch: int) -> None:
+    pack_pixels(pointer(c, pixels.ctypes.data), pixels.shape[1], narrow, a.shape[1], pointer(c, panel.ctypes.data))
+    multiply_pixels(rows, pointer(c, a.ctypes.data), a.shape[1], pointer(c, panel.ctypes.data), narrow, a.shape[1],
+                    pointer(c, c.ctypes.data), c.shape[1], add, pointer(c, added.ctypes.data), pitch,
+                    pointer(c, pixels.ctypes.data), pixels.shape[1], EACH_STEP // 3)
+
+
+@each_dtype
+@pytest.mark.parametrize("narrow", [True, False])
+@pytest.mark.parametrize("added", ["nothing", "itself", "rows"])
+@pytest.mark.parametrize("rows", sorted({FEWER_ROWS, ROWS}))
+@pytest.mark.parametrize("count", [1, 3, 4, 21])
+def test_register_blocks(count: int, rows: int, added: str, narrow: bool, dtype: Any) -> None:
+    width = (VECTOR_BYTES if narrow else PANEL_BYTES) // np.dtype(dtype).itemsize
+    a, pixels, more = normal((rows, count), dtype), normal((count, width + 5), dtype, 1), normal((rows, 40), dtype, 3)
+    panel, c = np.empty(count * width, dtype), normal((rows + 1, width + 3), dtype, 2)
+    expected = c.copy()
+    expected[:rows, :width] = a @ pixels[:, :width] + {"nothing": 0, "itself": c[:rows, :width], "rows": more[:, :width]}[added]
+    other = more if added == "rows" else c
+    multiply(rows, a, pixels, panel, narrow, c, added != "nothing", other, other.shape[1])
+    np.testing.assert_allclose(c, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_sums_stay_in_vector_registers() -> None:
+    test_register_blocks(21, ROWS, "nothing", False, np.float32)
+    assembly = multiply.inspect_asm(multiply.signatures[0])
+    loop = max(re.split(r"^\.L\w+:", assembly, flags=re.MULTILINE), key=lambda block: block.count("vfmadd"))
+    if "vfmadd" not in loop:
+        pytest.skip("written for x86")
+    register = "%zmm" if VECTOR_BYTES == 64 else "%ymm"
+    assert len(re.findall(rf"vfmadd\w+ps\s.*{register}", loop)) >= ROWS * PANEL_BYTES // VECTOR_BYTES
+    # A sum that did not find a register is stored to the stack in every step.
+    assert not re.findall(rf"vmov\w+\s+{register}\d+, -?\d*\(%r[sb]p", loop)
+
+
+@pytest.mark.parametrize("rows", range(1, 70))
+def test_blocks_have_all_rows(rows: int) -> None:
+    if fills_blocks(rows):
+        starts = [first_row(block, rows) for block in range(block_count(rows) + 1)]
+        assert (starts[0], starts[-1]) == (0, rows)
+        assert set(np.diff(starts)) <= {FEWER_ROWS, ROWS}

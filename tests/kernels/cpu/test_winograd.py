@@ -11,7 +11,7 @@ from lucid_kernels.cpu import _direct, _direct_grad_weight, _winograd, _winograd
 from lucid_kernels.cpu import conv2d as family
 from lucid_kernels.cpu._channels_last import LANES, gather_band, scatter_band
 from lucid_kernels.cpu._pool2d_windows import expanded
-from lucid_kernels.cpu._winograd_products import LINES, PANEL, multiply_panel
+from lucid_kernels.cpu._winograd_products import LINES, MORE_ROWS, PANEL, VECTORS, multiply_panel
 from lucid_kernels.cpu.conv2d import conv2d, conv2d_grad_input, conv2d_grad_parameters, conv2d_grad_weight
 from lucid_kernels.cpu.conv2d_relu_max_pool2d import conv2d_relu_max_pool2d_grad
 
@@ -307,9 +307,10 @@ def _product(a, b, c, rows, width, count, accumulate):
 
 @pytest.mark.parametrize("accumulate", [False, True])
 @pytest.mark.parametrize("width", [PANEL, LANES])
-def test_multiply_panel(width, accumulate):
+@pytest.mark.parametrize("blocks", [1, 2, 3])
+def test_multiply_panel(blocks, width, accumulate):
     rng = np.random.default_rng(0)
-    rows, count = 2 * LINES, 23
+    rows, count = blocks * LINES, 23
     a, b, c = (rng.standard_normal(size, dtype=np.float32) for size in (50 * rows + 50, 3 + width * count, 4 + 70 * rows))
     expected = c.astype(np.float64)
     for r in range(rows):
@@ -322,14 +323,15 @@ def test_multiply_panel(width, accumulate):
 
 @pytest.mark.parametrize("width", [PANEL, LANES])
 def test_sums_stay_in_vector_registers(width):
-    test_multiply_panel(width, False)
+    test_multiply_panel(2, width, False)
     assembly = _product.inspect_asm(_product.signatures[0])
     blocks = [block for block in re.split(r"^\.L\w+:", assembly, flags=re.MULTILINE) if len(re.findall("vfmadd", block)) >= 8]
     if not blocks:
         pytest.skip("written for x86")
     register = "%zmm" if LANES == 16 else "%ymm"
-    for block in blocks:  # one or several steps of the sum, in each of the two kernels
-        assert len(re.findall(rf"vfmadd\w+ps\s.*{register}", block)) % LINES == 0
+    for block in blocks:  # one or several steps of the sum, in each of the kernels
+        products = len(re.findall(rf"vfmadd\w+ps\s.*{register}", block))
+        assert products % LINES == 0 or products % (MORE_ROWS * VECTORS) == 0
         assert not re.findall(rf"vmov\w+\s+{register}\d+, -?\d*\(%r[sb]p", block)
 
 
