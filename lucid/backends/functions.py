@@ -30,6 +30,10 @@ trunc where
 """.split()
 
 
+#: What NumPy computes with vectors where there is AVX-512, else with libm, number by number.
+BY_LIBM = "arccos arccosh arcsin arcsinh arctan arctan2 arctanh cosh exp2 expm1 log log10 log1p log2 sinh tan".split()
+NUMPY_HAS_VECTORS = bool(np._core._multiarray_umath.__cpu_features__.get("AVX512_SKX"))  # type: ignore[attr-defined]
+
 _INT64 = np.dtype(np.int64).num  # to compare a dtype with the class np.int64 makes a dtype of that first
 _LARGEST_HALF = 65504.0
 _CONVERTED_FROM = 1 << 12  # half-precision numbers from which on our kernel converts them: NumPy's takes 8 to 20 times as long

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from lucid_kernels.expression import Node, Program
 
-from .functions import HALVES
+from .functions import HALVES, NUMPY_HAS_VECTORS
 from .lazy import LARGE
 
 Array = Any
@@ -25,8 +25,8 @@ sign round rsqrt nan_to_num fmax fmin logaddexp logaddexp2 xlogy trunc_divide
 arccos arccosh arcsin arcsinh arctanh arctan2
 """.split()
 
-# Functions that formulas compute one number at a time, and NumPy with vectors of float32.
-_ONE_BY_ONE = frozenset("arccos arccosh arcsin arcsinh arctan arctan2 arctanh cosh sinh".split())
+# Functions that NumPy has with vectors of float32, on some processors.
+_IN_VECTORS = frozenset("arccos arccosh arcsin arcsinh arctan arctan2 arctanh cosh sinh".split())
 # Last arguments that, as numbers, are not rounded to half precision; and squares and roots are not computed as powers.
 _NUMBERS = {"lerp": "weight", "power": "b"}
 _STEPS = ("copysign", "hypot")  # operations of kernels on a CPU that `lucid.fuse` does not offer
@@ -98,7 +98,7 @@ def of_halves(name: str, *operands: Any, out: Array | None = None, **attributes:
     if name in _NUMBERS and np.ndim(operands[-1]) == 0:
         number = operands[-1]
         operands, attributes[_NUMBERS[name]] = operands[:-1], number.item() if isinstance(number, np.ndarray) else number
-    if name in _ONE_BY_ONE:
+    if NUMPY_HAS_VECTORS and name in _IN_VECTORS:
         wide = [half_precision.widen(x) if isinstance(x, np.ndarray) and x.dtype == like.dtype else x for x in operands]
         with np.errstate(all="ignore"):
             computed = half_precision.narrow(getattr(np, name)(*wide), like.dtype)

@@ -11,6 +11,7 @@ from lucid_kernels.cpu import _pool
 
 import lucid
 from lucid import backends
+from lucid.backends.functions import BY_LIBM
 from lucid.nn import functional as F
 
 SPECIAL = np.array([0.0, -0.0, 1.5, -1.5, np.inf, -np.inf, np.nan, 1e-40], np.float32)
@@ -278,3 +279,23 @@ def test_shifts_by_any_count(dtype: str) -> None:
         given = lucid.from_numpy(a), lucid.from_numpy(counts)
         check(lucid.bitwise_left_shift(*given), np.array([x & 2**64 - 1 for x in left], np.uint64).astype(dtype))
         check(lucid.bitwise_right_shift(*given), np.array(right, dtype))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", BY_LIBM)
+def test_functions_that_numpy_may_leave_to_libm(name: str, dtype: Any) -> None:
+    """With special values; of a transposed array, in place and by half-precision numbers too."""
+    x = WHOLE.astype(dtype)
+    arguments = [x, np.roll(x, 3)] if name == "arctan2" else [x]
+    with np.errstate(all="ignore"):
+        wanted = getattr(np, name)(*arguments)
+    function = getattr(lucid, name)
+    tolerance = {"rtol": 3e-7 if dtype == np.float32 else 1e-15, "atol": 1e-45}
+    np.testing.assert_allclose(function(*map(given, arguments)).numpy(), wanted, **tolerance)
+    np.testing.assert_allclose(function(*[given(a.T) for a in arguments]).numpy(), wanted.T, **tolerance)
+    first, *others = map(given, arguments)
+    np.testing.assert_allclose(getattr(first, f"{name}_")(*others).numpy(), wanted, **tolerance)
+    halves = [lucid.tensor(a.astype(np.float16)) for a in arguments]
+    with np.errstate(all="ignore"):
+        rounded = getattr(np, name)(*[h.numpy().astype(np.float32) for h in halves]).astype(np.float16)
+    np.testing.assert_allclose(function(*halves).numpy(), rounded, rtol=1e-3, atol=1e-7)

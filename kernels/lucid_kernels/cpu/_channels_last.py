@@ -103,11 +103,11 @@ def _gather_maxima(typing, x, winners, start, plane, channels, count, corners, p
         wide = ir.VectorType(ir.IntType(32), LANES)
         offsets = [ir.Constant(_INT, 0), ir.Constant(_INT, 1), width, builder.add(width, ir.Constant(_INT, 1))]
 
-        def body(channel, pixel, masks, _):
+        def body(channel, pixel, masks, whole):
             source = [builder.add(start, builder.add(builder.mul(plane, builder.add(channel, ir.Constant(_INT, r))), pixel))
                       for r in range(LANES)]
             values = [vectors.load_masked(_at(builder, x, place), mask) for place, mask in zip(source, masks)]
-            which = [numbers.load_masked(_at(builder, winners, place), mask) for place, mask in zip(source, masks)]
+            which = [numbers.load_reached(_at(builder, winners, place), mask, whole) for place, mask in zip(source, masks)]
             which = [builder.bitcast(builder.zext(numbers, wide), vectors.type) for numbers in which]
             for j, (value, winner) in enumerate(zip(transposed(builder, values), transposed(builder, which))):
                 corner = _at(builder, places, first, builder.load(_at(builder, corners, pixel, j)))
@@ -162,11 +162,11 @@ def scatter_winners(typing, band, places, channels, count, y, start, plane):
         channels, count, start, plane = (arguments[i] for i in (2, 3, 5, 6))
         vectors, winners = _Vectors(builder, band.type.pointee, LANES), _Numbers(builder, LANES, ir.IntType(8))
 
-        def body(channel, pixel, masks, _):
+        def body(channel, pixel, masks, whole):
             target = _at(builder, y, start, builder.mul(channel, plane), pixel)
             for r, (row, mask) in enumerate(zip(_pixels(builder, vectors, band, places, channel, pixel), masks)):
                 number = builder.trunc(builder.fptosi(row, ir.VectorType(ir.IntType(32), LANES)), winners.type)
-                winners.store_masked(number, _at(builder, target, builder.mul(plane, ir.Constant(_INT, r))), mask)
+                winners.store_reached(number, _at(builder, target, builder.mul(plane, ir.Constant(_INT, r))), mask, whole)
 
         _square(builder, vectors, channels, count, body)
         return context.get_dummy_value()

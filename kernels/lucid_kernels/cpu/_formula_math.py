@@ -21,9 +21,9 @@ from ._special_single import _ROUND, _ROUND_BITS, _SQRT_HALF_BITS, polynomial, s
 from ._special_single import erf as single_erf
 from ._special_single import erfc as single_erfc
 
-__all__ = ["UNARY", "ceil", "cos", "erf", "erfc", "expm1", "floor", "fmod", "hypot", "log", "log1p", "log2", "log10", "maximum",
-           "minimum", "power", "rint", "sin", "tan", "trunc"]
-UNARY = ("ceil", "cos", "erf", "erfc", "expm1", "floor", "log", "log1p", "log2", "log10", "rint", "sin", "tan", "trunc")
+__all__ = ["UNARY", "ceil", "cos", "erf", "erfc", "exp2", "expm1", "floor", "fmod", "hypot", "log", "log1p", "log2", "log10",
+           "maximum", "minimum", "power", "rint", "sin", "tan", "trunc"]
+UNARY = ("ceil", "cos", "erf", "erfc", "exp2", "expm1", "floor", "log", "log1p", "log2", "log10", "rint", "sin", "tan", "trunc")
 
 
 # ---- LLVM's own ----------------------------------------------------------------------------------------------------------
@@ -275,6 +275,10 @@ def log1p(x: Any) -> Any:
     """log(1 + x)."""
 
 
+def exp2(x: Any) -> Any:
+    """2 to the power x."""
+
+
 def expm1(x: Any) -> Any:
     """exp(x) - 1."""
 
@@ -329,6 +333,7 @@ _vectorised(log, _log, _log64)
 _vectorised(log2, _log2, math.log2)
 _vectorised(log10, _log10, math.log10)
 _vectorised(log1p, _log1p, _log1p64)
+_vectorised(exp2, _math.exp2_32, np.exp2, native=True)
 _vectorised(expm1, _expm1, _expm1_64)
 _vectorised(erf, single_erf, math.erf)
 _vectorised(erfc, single_erfc, math.erfc)

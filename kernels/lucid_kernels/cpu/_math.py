@@ -97,6 +97,16 @@ def _exp_reduced32(r: Any) -> Any:
 
 
 @jit_exact
+def _scaled32(p: Any, shifted: Any) -> Any:
+    """p * 2^n, where `shifted` is n + 1.5 * 2^23."""
+    k = np.int32(bits(shifted) - _ROUND32_BITS)
+    half = np.int32(k >> _HALVE32)
+    low = from_bits(np.int32(np.int32(half + _BIAS32) << _EXPONENT_SHIFT32))
+    high = from_bits(np.int32(np.int32(np.int32(k - half) + _BIAS32) << _EXPONENT_SHIFT32))
+    return p * low * high
+
+
+@jit_exact
 def _exp32(x: Any) -> Any:
     x = max(x, _EXP_MIN32)
     x = min(x, _EXP_MAX32)
@@ -104,12 +114,7 @@ def _exp32(x: Any) -> Any:
     n = shifted - _ROUND32
     r = x - n * _LN2_HIGH32
     r = r - n * _LN2_LOW32
-    p = _exp_reduced32(r)
-    k = np.int32(bits(shifted) - _ROUND32_BITS)
-    half = np.int32(k >> _HALVE32)
-    low = from_bits(np.int32(np.int32(half + _BIAS32) << _EXPONENT_SHIFT32))
-    high = from_bits(np.int32(np.int32(np.int32(k - half) + _BIAS32) << _EXPONENT_SHIFT32))
-    return p * low * high
+    return _scaled32(_exp_reduced32(r), shifted)
 
 
 # exp for arguments that are not positive, as softmax has them. 2^n is made as 2^(n + 64), always a normal number, times 2^-64:
@@ -147,6 +152,21 @@ def _exp2_nonpositive32(x: Any) -> Any:
     r = x - (shifted - _ROUND_BIASED_EXPONENT32)
     p = (((((_X6 * r + _X5) * r + _X4) * r + _X3) * r + _X2) * r + _X1) * r + _ONE32
     return _ZERO32 if x < _SMALLEST_EXPONENT32 else p * from_bits(np.int32(bits(shifted) << _EXPONENT_SHIFT32))
+
+
+# The same for all x: 2^n is multiplied in two halves, as in `_exp32`.
+_EXPONENT_MIN32, _EXPONENT_MAX32 = np.float32(-151.0), np.float32(129.0)
+
+
+@jit_exact
+def exp2_32(x: Any) -> Any:
+    """2 to the power x, a float32; at most 1 ulp off."""
+    x = max(x, _EXPONENT_MIN32)
+    x = min(x, _EXPONENT_MAX32)
+    shifted = x + _ROUND32
+    r = x - (shifted - _ROUND32)
+    p = (((((_X6 * r + _X5) * r + _X4) * r + _X3) * r + _X2) * r + _X1) * r + _ONE32
+    return _scaled32(p, shifted)
 
 
 # Cephes exp.c: exp(r) = 1 + 2 r P(r^2) / (Q(r^2) - r P(r^2)).

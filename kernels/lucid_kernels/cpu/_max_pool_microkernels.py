@@ -10,8 +10,9 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from ._microkernels import _INT, VECTOR_BYTES, _at, _data, _intrinsic, _Vectors
+from ._microkernels import VECTOR_BYTES, _at, _data, _intrinsic, _Vectors
 from ._plane_microkernels import _constant, _for_steps, _Plane
+from ._pool_microkernels import _Numbers
 
 # Elements from those that are computed to those that are asked for. With masked loads the processor does not fetch ahead.
 _AHEAD = 512
@@ -45,7 +46,7 @@ def _make_max_row(stride: int) -> Any:
             results = _Plane(vectors, y, height, arguments[13])
             steps = ir.Constant(numbers, list(range(0, stride * lanes, stride)))
             sums = [(cgutils.alloca_once(builder, vectors.type), cgutils.alloca_once(builder, numbers)) for _ in range(_VECTORS)]
-            wide = ir.VectorType(_INT, lanes)
+            positions = _Numbers(builder, lanes)
 
             def look(row: Any, column: Any, best: Any, where: Any) -> None:
                 """Compare with the pixels of a row from `column` on."""
@@ -91,10 +92,8 @@ def _make_max_row(stride: int) -> Any:
                     mask = results.inside(j)
                     whole = builder.icmp_signed("<=", builder.add(j, _constant(lanes)), arguments[13])
                     vectors.store_reached(builder.load(best), _at(builder, y, arguments[12], j), mask, whole)
-                    pointer = builder.bitcast(_at(builder, indices, arguments[12], j), wide.as_pointer())
-                    store = ir.FunctionType(ir.VoidType(), [wide, pointer.type, _NUMBER, mask.type])
-                    function = cgutils.get_or_insert_function(builder.module, store, f"llvm.masked.store.v{lanes}i64.p0")
-                    builder.call(function, [builder.sext(builder.load(where), wide), pointer, ir.Constant(_NUMBER, 8), mask])
+                    place = builder.sext(builder.load(where), positions.type)
+                    positions.store_reached(place, _at(builder, indices, arguments[12], j), mask, whole)
             return context.get_dummy_value()
 
         return signature, emit

@@ -115,6 +115,23 @@ class _Vectors:
         """A whole vector where the mask is None, else its lanes."""
         return self.load(pointer) if mask is None else self.load_masked(pointer, mask)
 
+    def load_reached(self, pointer: Any, mask: Any, whole: Any) -> Any:
+        """`load_masked` of a mask that mostly has all lanes; `whole` says whether it has.
+
+        AVX2 has no masked load of bytes: LLVM makes a branch for each.
+        """
+        if _WIDE:
+            return self.load_masked(pointer, mask)
+        with self.builder.if_else(whole) as (then, otherwise):
+            with then:
+                from_whole = self.load(pointer), self.builder.block
+            with otherwise:
+                from_masked = self.load_masked(pointer, mask), self.builder.block
+        loaded = self.builder.phi(self.type)
+        for value, block in (from_whole, from_masked):
+            loaded.add_incoming(value, block)
+        return loaded
+
     def store_masked(self, vector: Any, pointer: Any, mask: Any) -> None:
         """Write the lanes of `mask`."""
         pointer = self.builder.bitcast(pointer, self.type.as_pointer())

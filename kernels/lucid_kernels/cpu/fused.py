@@ -20,7 +20,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from lucid_kernels.expression import Part, Program, Step, plan
 
-from . import _chunked, _formula_math, _math, half_precision
+from . import _chunked, _formula_arcs, _formula_math, _math, half_precision
 from ._address import address_of
 from ._compile import jit_interleaved, jit_strict
 from ._layout import HALVES, SHORTEST_ROW, Array, contiguous, deliver, outputs, result, row_chunk, row_pitch
@@ -30,22 +30,19 @@ from ._streaming import streams
 # How the operations of a program are written; {0}, {1} and {2} are the operands.
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
           "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"}
-# One element at a time.
-_LIBM = {"sinh": "sinh", "cosh": "cosh", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh",
-         "arccosh": "acosh", "arctanh": "atanh"}
 _TEMPLATES = {
     **{name: f"{{0}} {symbol} {{1}}" for name, symbol in _INFIX.items()},
-    **{name: f"math.{function}({{0}})" for name, function in _LIBM.items()},
     **{name: f"_math.{name}({{0}})" for name in ("exp", "tanh", "sigmoid", "gauss", "normal_cdf")},
     **{name: f"_formula_math.{name}({{0}})" for name in _formula_math.UNARY},
+    **{name: f"_formula_arcs.{name}({{0}})" for name in _formula_arcs.UNARY},
     **{name: f"_formula_math.{name}({{0}}, {{1}})" for name in ("maximum", "minimum", "power", "fmod", "hypot")},
     "neg": "-{0}", "abs": "abs({0})", "sqrt": "math.sqrt({0})",
-    "arctan2": "math.atan2({0}, {1})", "copysign": "math.copysign({0}, {1})", "bitwise_invert": "~{0}",
+    "arctan2": "_formula_arcs.arctan2({0}, {1})", "copysign": "math.copysign({0}, {1})", "bitwise_invert": "~{0}",
     "where": "{1} if {0} else {2}", "cast": "{0}",
 }  # fmt: skip
 _INTEGER = {"maximum": "max({0}, {1})", "minimum": "min({0}, {1})"}
-_GLOBALS = {"__name__": __name__, "numba": numba, "np": np, "math": math, "_math": _math, "_formula_math": _formula_math,
-            "half_precision": half_precision, "row_chunk": row_chunk}  # fmt: skip
+_GLOBALS = {"__name__": __name__, "numba": numba, "np": np, "math": math, "_math": _math, "_formula_arcs": _formula_arcs,
+            "_formula_math": _formula_math, "half_precision": half_precision, "row_chunk": row_chunk}  # fmt: skip
 # How half-precision numbers are read and written, for a kernel that gets their bits.
 _READ = {"float16": "half_precision.extended({0})", "bfloat16": "half_precision.extended_from_bfloat16({0})"}
 _WRITTEN = {"float16": "half_precision.rounded({0})", "bfloat16": "half_precision.rounded_to_bfloat16({0})"}
