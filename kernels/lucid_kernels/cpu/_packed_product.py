@@ -5,6 +5,7 @@ with zeros.
 """
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numba
@@ -21,6 +22,8 @@ from .blas import TILES_FROM
 Array = np.ndarray[Any, Any]
 # Fewer rows are multiplied with the matrix as it lies in less time than a block that is filled up.
 LEAST_ROWS = 4
+# Of more rows OpenBLAS takes no longer without AVX-512: with a matrix of 1024x256, 8 take 0.45 of its time, 16 as long.
+_MOST_ROWS = sys.maxsize if VECTOR_BYTES == WIDE else 15
 # Multiply-adds of one iteration of a parallel loop: 10 us.
 _SHARE = 1 << 19
 
@@ -55,7 +58,7 @@ def _multiply(a: int, rows: int, depth: int, packed: int, each: int, c: Any) -> 
 def suits(b: Array, rows: int) -> bool:
     """Whether products of `rows` rows with `b` are faster by `PackedColumns`; small ones of less than a block are not."""
     enough = rows >= ROW_BLOCK or (rows >= LEAST_ROWS and rows * b.size >= TILES_FROM)
-    return VECTOR_BYTES == WIDE and enough and b.size > 0 and b.dtype.char in "fd"
+    return enough and rows <= _MOST_ROWS and b.size > 0 and b.dtype.char in "fd"
 
 
 class PackedColumns:
