@@ -30,6 +30,8 @@ PAIRS: dict[str, Call] = {
     "elu": (lambda lib, x, y: lib.nn.functional.elu(x), lambda x, y: np.where(x > 0, x, np.expm1(np.minimum(x, 0)))),
     "elu float64": (lambda lib, x, y: lib.nn.functional.elu(x.double()),
                     lambda x, y: np.where(x > 0, x, np.expm1(np.minimum(x, 0))).astype("f8")),
+    "exp float64": (lambda lib, x, y: x.double().exp(), lambda x, y: np.exp(x.astype("f8"))),
+    "log1p float64": (lambda lib, x, y: (x.double() ** 2).log1p(), lambda x, y: np.log1p(x.astype("f8") ** 2)),
     "logaddexp2": (lambda lib, x, y: lib.logaddexp2(x, y), np.logaddexp2),
     "nextafter": (lambda lib, x, y: lib.nextafter(x, y), np.nextafter),
     "huber_loss": (lambda lib, x, y: lib.nn.functional.huber_loss(x, y), lambda x, y: _huber(x - y)),

@@ -1,4 +1,7 @@
-"""Stacks of many small matrices: inverses, linear systems, determinants. Rows without targets, of the whole library on a CPU."""
+"""Stacks of many small matrices: inverses, linear systems, determinants, products.
+
+Rows without targets, of the whole library on a CPU.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from bench.library import Library, target
 
 #: the function of `linalg` -> the same in NumPy, of a (n, k, k) and b (n, k, 1)
 CALLS: dict[str, Callable[..., Any]] = {"inv": lambda a, b: np.linalg.inv(a), "solve": np.linalg.solve,
-                                        "det": lambda a, b: np.linalg.det(a)}
+                                        "det": lambda a, b: np.linalg.det(a), "matmul": lambda a, b: np.matmul(a, a)}
 SHAPES = {"10000x3x3": (10000, 3), "2000x8x8": (2000, 8)}
 
 
@@ -28,8 +31,9 @@ def _case(side: Side, name: str, size: str) -> Case:
     a, b = normal(count, rows, rows) + 3 * np.eye(rows, dtype="f4"), normal(count, rows, 1, seed=1)
 
     def build(library: Library) -> Callable[[], Any]:
-        function, operands = getattr(library.lib.linalg, name), [library.tensor(a), library.tensor(b)]
-        return lambda: function(*operands[: 2 if name == "solve" else 1])
+        function, first, second = getattr(library.lib.linalg, name), library.tensor(a), library.tensor(b)
+        operands = {"solve": (first, second), "matmul": (first, first)}.get(name, (first,))
+        return lambda: function(*operands)
 
     return target(side, f"{name} {size}", None, build, numpy=lambda: lambda: CALLS[name](a, b), bytes=2 * a.nbytes,
                   exact=lambda: CALLS[name](a.astype("f8"), b.astype("f8")))

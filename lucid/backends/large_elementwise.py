@@ -28,6 +28,8 @@ if not NUMPY_HAS_VECTORS:
     _CHOICES |= dict.fromkeys(BY_LIBM, LARGE)
 _POOLED = ("ceil cos cosh exp2 expm1 floor log log10 log1p log2 sin sinh square tan trunc arctan arcsin arccos arcsinh arccosh "
            "arctanh").split()
+# Of float64 those that formulas compute with vectors; NumPy does with AVX-512 only.
+_VECTORISED = ("exp", "expm1", "log", "log1p")
 # Of integers these take more than a nanosecond for each element: from so many on threads share them.
 _SLOW = "floor_divide remainder fmod gcd lcm power".split()
 _SHARED = 1 << 18
@@ -95,6 +97,21 @@ def _circular(name: str, function: Kernel) -> Kernel:
         from lucid_kernels.cpu import circular
 
         return getattr(circular, name)(x, out=out)
+
+    return kernel
+
+
+def _vectorised(name: str, function: Kernel) -> Kernel:
+    """`function`, but of large float64 arrays without AVX-512 a formula: NumPy's takes 4 to 13 times as long then."""
+    def kernel(x: Array, *, out: Array | None = None) -> Any:
+        arrays = (x,) if out is None else (x, out)
+        if x.size < LARGE or any(a.dtype.char != "d" or not a.flags.c_contiguous or a.shape != x.shape for a in arrays):
+            return function(x, out=out)
+        from lucid_kernels.cpu import _microkernels, operation
+
+        if _microkernels.VECTOR_BYTES == 64:
+            return function(x, out=out)
+        return operation.operation((name,), x, out=out)
 
     return kernel
 
@@ -180,7 +197,8 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
     entries |= {name: truth(name) for name in ("logical_and", "logical_or", "logical_xor")}
     entries["logical_not"] = logical_not
     entries |= {"deg2rad": _scaled(plain["deg2rad"], math.pi / 180), "rad2deg": _scaled(plain["rad2deg"], 180 / math.pi)}
-    return entries | {"clip": clip, "exp": exp, "reciprocal": reciprocal}
+    entries |= {"clip": clip, "exp": exp, "reciprocal": reciprocal}
+    return entries | {name: _vectorised(name, entries[name]) for name in _VECTORISED}
 
 
 def _scaled(function: Kernel, factor: float) -> Kernel:

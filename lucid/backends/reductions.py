@@ -21,7 +21,6 @@ _add_up: Kernel = np.add.reduce  # not the method, for the reason that `function
 _DOT = 1 << 16  # elements of an inner product: few enough for float32 to lose few digits
 _ALONE = 10_000  # up to so many OpenBLAS computes one on one thread
 _ONE_EXTREME = 1 << 20  # elements; of fewer NumPy finds the largest of all in 0.3 to 0.8 of the time
-_LONG_ROW = 64  # numbers along a row that pay for the call of a loop
 _FEWEST = 16  # numbers that the first of two sums adds up: with fewer, the second has too much left
 
 
@@ -68,7 +67,7 @@ def _total(x: Array, axis: Any) -> Array | None:
 def _fold(x: Array, axis: Any, keepdims: bool, of: str) -> Array | None:
     """The rows of a large array folded by `reduction.fold`, rounded; None where NumPy has to do it."""
     view = _kernels().view_of(x, axis) if x.size >= LARGE else None
-    if view is None or view[2] != 1 or view[1] < _LONG_ROW:
+    if view is None or view[2] != 1 or view[1] < _kernels().LEAST_FOLDED:
         return None
     total = _kernels().fold(x, view, of)
     return _shaped(np.sqrt(total) if of == "squares" else total, x, axis, keepdims)

@@ -10,7 +10,7 @@ from .. import _dtypes, backends
 from ..autograd.errors import type_name
 from ..autograd.grad_mode import GRAD
 from ..autograd.grad_mode import mode as grad_mode
-from ..autograd.inplace import store, write
+from ..autograd.inplace import refuse_leaf, store, write
 from ..autograd.node import Node
 from ..autograd.op import Op, UnaryOp
 from ..autograd.overwrite import refuse_shared
@@ -307,9 +307,12 @@ def copy_(self: Tensor, src: Tensor, non_blocking: Any = False) -> Tensor:
     Raises RuntimeError where both share memory, but not element by element.
     """
     refuse_shared(self, (require_tensor("copy_", src),))
-    recording = grad_mode.get() & GRAD and not (src._node is self._node is self._view is None)
+    recording = grad_mode.get() & GRAD
     plain = src._array.dtype == self._array.dtype or src._array.dtype.kind != "c"
-    if plain and not recording and src._array.__class__ is self._array.__class__ and src.device == self.device:
+    plain = plain and src._array.__class__ is self._array.__class__ and src.device == self.device
+    if plain and not (recording and not (src._node is self._node is None)):
+        if recording and self._view is not None:
+            refuse_leaf(self)
         store(self, src._array if src._array.shape == self._array.shape else src.expand(self.shape)._array)
         return self
 

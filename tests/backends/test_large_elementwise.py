@@ -85,6 +85,26 @@ def test_truth_shifts_and_signs(dtype: Any) -> None:
         check(lucid.copysign(given(x), given(y)), np.copysign(x, y))
 
 
+@pytest.mark.parametrize("name", ["exp", "expm1", "log", "log1p"])
+def test_exponentials_and_logarithms_of_float64(name: str) -> None:
+    """Within two units in the last place of the exact ones, and in place."""
+    edges = [0.0, -0.0, math.inf, -math.inf, math.nan, 5e-324, -5e-324, 1e-310, 1e-20, -1e-20, 1.0, -1.0, -1.5, 708.0, 709.7, 710.0,
+             -708.0, -744.0, -746.0, 1e300, -1e300]  # fmt: skip
+    scale = np.geomspace(1e-12, 300, 100_000) * np.random.default_rng(0).choice([-1.0, 1.0], 100_000)
+    x = np.concatenate([edges, np.abs(scale) if name == "log" else scale])
+    with np.errstate(all="ignore"):
+        x = np.where((x < -1) & np.isfinite(x), 1 / x, x) if name == "log1p" else x
+        wanted = getattr(np, name)(x.astype(np.longdouble)).astype(np.float64)
+    result = getattr(lucid, name)(given(x)).numpy()
+    np.testing.assert_allclose(result, wanted, rtol=2 * np.finfo(np.float64).eps, atol=2 * 5e-324)
+    zeros = wanted == 0
+    np.testing.assert_array_equal(np.signbit(result[zeros]), np.signbit(wanted[zeros]))
+    t = given(x.copy())
+    getattr(t, f"{name}_")()
+    np.testing.assert_array_equal(t.numpy(), result)
+    np.testing.assert_allclose(getattr(lucid, name)(given(np.repeat(x, 2))[::2]).numpy(), wanted, rtol=1e-15, atol=2 * 5e-324)
+
+
 def test_parts_of_arrays() -> None:
     for a, b in ((WHOLE[:, 9:], WHOLE[:, :-9]), (WHOLE[1:, 9:], WHOLE[1:, 9:].copy()), (WHOLE[:, 9:], 0.3), (2.5, WHOLE[:, :1000])):
         with np.errstate(all="ignore"):

@@ -37,7 +37,7 @@ def test_values_shape_and_dtype(dtype: str, axis: Any, keepdims: bool) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("shape", [(3, 40_000), (2000, 50), (1000, 70)])
+@pytest.mark.parametrize("shape", [(3, 40_000), (2000, 50), (1000, 70), (9000, 8)])
 @pytest.mark.parametrize("axis", [None, 0, 1])
 def test_products_and_sums_of_numbers(dtype: str, shape: tuple[int, int], axis: int | None) -> None:
     random = np.random.default_rng(0)

@@ -221,8 +221,8 @@ def _at(builder: ir.IRBuilder, pointer: Any, *offsets: Any) -> Any:
     return pointer
 
 
-def _for_steps(builder: ir.IRBuilder, count: Any, together: int, body: Callable[[Any], None],
-               first: Callable[[Any], None] = lambda _: None) -> None:
+def _unrolled(builder: ir.IRBuilder, count: Any, together: int, body: Callable[[Any], None],
+              first: Callable[[Any], None] = lambda _: None) -> None:
     """Emit body(step) for each of `count` steps, `together` of them in an iteration, and before these first(step) once."""
     if together == 1:
         with cgutils.for_range(builder, count) as loop:

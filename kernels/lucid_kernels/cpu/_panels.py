@@ -14,7 +14,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from ._compile import jit
-from ._microkernels import PROCESSOR, ROWS, VECTOR_BYTES, _at, _Vectors
+from ._microkernels import PROCESSOR, ROWS, VECTOR_BYTES, _at, _unrolled, _Vectors
 
 ROW_BLOCK = ROWS  # rows of the result that are computed at a time
 # Vectors of a panel of columns. With three of 64 bytes products of 1024 rows take 0.9 of the time, but what is left of
@@ -113,11 +113,16 @@ def _make_multiply(packed: bool, columns: int, asks: bool = True) -> Any:
                 for total in line:
                     builder.store(vectors.zero, total)
 
-            def multiply_step(index, fetching):
+            def fetch_together(first):
+                with builder.if_then(builder.icmp_signed(">", pace, ir.Constant(_INT, 0))):
+                    for number in range(STEPS):
+                        fetch_later(builder.add(first, ir.Constant(_INT, number)))
+
+            def multiply_step(index):
                 source = _at(builder, b, builder.mul(index, ir.Constant(_INT, columns * lanes)))
                 values = [vectors.load(_at(builder, source, v * lanes)) for v in range(columns)]
                 step = builder.mul(index, ir.Constant(_INT, lanes if packed else 1))
-                if fetching:
+                if STEPS == 1:
                     fetch_later(index)
                     if asks:
                         fetch_next(index)
@@ -126,21 +131,10 @@ def _make_multiply(packed: bool, columns: int, asks: bool = True) -> Any:
                     for total, value in zip(line, values):
                         vectors.add_product(total, value, scale)
 
-            zero, one = ir.Constant(_INT, 0), ir.Constant(_INT, 1)
             if STEPS == 1:
-                with cgutils.for_range(builder, count) as loop:
-                    multiply_step(loop.index, fetching=True)
+                _unrolled(builder, count, 1, multiply_step)
             else:
-                whole, fetching = builder.and_(count, ir.Constant(_INT, -STEPS)), builder.icmp_signed(">", pace, zero)
-                with cgutils.for_range_slice(builder, zero, whole, ir.Constant(_INT, STEPS), intp=_INT) as (first, _):
-                    steps = [builder.add(first, ir.Constant(_INT, number)) for number in range(STEPS)]
-                    with builder.if_then(fetching):
-                        for step in steps:
-                            fetch_later(step)
-                    for step in steps:
-                        multiply_step(step, fetching=False)
-                with cgutils.for_range_slice(builder, whole, count, one, intp=_INT) as (step, _):
-                    multiply_step(step, fetching=False)
+                _unrolled(builder, count, STEPS, multiply_step, fetch_together)
             with builder.if_then(add):
                 for line, row in zip(totals, rows(added, added_pitch)):
                     for v, total in enumerate(line):

@@ -14,7 +14,7 @@ from numba import carray, types  # type: ignore[attr-defined]
 from numba.core import cgutils
 
 from ._compile import jit, jit_inline
-from ._microkernels import _INT, VECTOR_BYTES, _at, _for_steps, _intrinsic, _Vectors
+from ._microkernels import _INT, VECTOR_BYTES, _at, _unrolled, _intrinsic, _Vectors
 from ._panels import EACH_STEP, ROW_BLOCK, _make_copy, moved, multiply_near
 
 _IS_WIDE = VECTOR_BYTES == 64
@@ -79,7 +79,7 @@ def _make_multiply(row_count: int, columns: int) -> Any:
             for line in totals:
                 for total in line:
                     builder.store(vectors.zero, total)
-            _for_steps(builder, count, _STEPS, multiply_step, ask)
+            _unrolled(builder, count, _STEPS, multiply_step, ask)
             with builder.if_then(add):
                 for line, row in zip(totals, rows(added, added_pitch)):
                     for v, total in enumerate(line):

@@ -12,20 +12,65 @@ from ._compile import jit_exact, jit_inline
 from ._microkernels import VECTOR_BYTES, _at, _data, _Vectors
 
 # Rows of a block. Six with four gates are 24 sums in 32 registers: for each vector of the weight, which comes from the L2 cache,
-# that is enough to compute meanwhile. Of 16 registers two rows fill half.
-MOST_ROWS = 6 if VECTOR_BYTES == 64 else 2
+# that is enough to compute meanwhile. Of 16 registers six rows with two gates at a time fill 12.
+MOST_ROWS = 6
+_MOST_SUMS = 24 if VECTOR_BYTES == 64 else 12
 # As many sums hide the latency of a multiply-add: those of fewer rows and gates are computed in several parts.
-_SUMS = 16 if VECTOR_BYTES == 64 else 8
+_SUMS = 16 if VECTOR_BYTES == 64 else 12
 
 # Numba's type of what `intrinsic` returns has the typing context among the arguments of a call.
 _intrinsic: Any = intrinsic
 _INT = ir.IntType(64)
 
 
-def _make_multiply(row_count: int, gate_count: int) -> Any:
+def _gates_at_a_time(row_count: int, gate_count: int) -> list[range]:
+    """The gates whose sums are in registers together."""
+    passes = -(-row_count * gate_count // _MOST_SUMS)
+    each = -(-gate_count // passes)
+    return [range(first, min(gate_count, first + each)) for first in range(0, gate_count, each)]
+
+
+def _parts(sums: int) -> int:
     parts = 1
-    while 2 * parts * row_count * gate_count <= _SUMS:
+    while 2 * parts * sums <= _SUMS:
         parts *= 2
+    return parts
+
+
+def _make_multiply(row_count: int, gate_count: int) -> Any:
+
+    def add_up(builder, vectors, starts, weight, count, product, pitch, gates):
+        """The sums of some of the gates."""
+        lanes, parts, totals = vectors.type.count, _parts(row_count * len(gates)), []
+        for _ in starts:
+            totals.append([[cgutils.alloca_once(builder, vectors.type) for _ in gates] for _ in range(parts)])
+            for part, line in enumerate(totals[-1]):
+                for gate, total in zip(gates, line):
+                    builder.store(vectors.zero if part else vectors.load(_at(builder, weight, gate * lanes)), total)
+        weight = _at(builder, weight, gate_count * lanes)
+
+        def add(k, part):
+            source = _at(builder, weight, builder.mul(k, ir.Constant(_INT, gate_count * lanes)))
+            values = [vectors.load(_at(builder, source, gate * lanes)) for gate in gates]
+            for start, total in zip(starts, totals):
+                scale = vectors.splat(builder.load(_at(builder, start, k)))
+                for sum_, value in zip(total[part], values):
+                    vectors.add_product(sum_, value, scale)
+
+        whole = builder.and_(count, ir.Constant(_INT, -parts))
+        with cgutils.for_range_slice(builder, ir.Constant(_INT, 0), whole, ir.Constant(_INT, parts), intp=_INT) as (k, _):
+            for part in range(parts):
+                add(builder.add(k, ir.Constant(_INT, part)), part)
+        if parts > 1:
+            with cgutils.for_range_slice(builder, whole, count, ir.Constant(_INT, 1), intp=_INT) as (k, _):
+                add(k, 0)
+        for r, total in enumerate(totals):
+            for i, gate in enumerate(gates):
+                sums = [builder.load(line[i]) for line in total]
+                while len(sums) > 1:
+                    sums = [builder.fadd(*sums[at : at + 2]) for at in range(0, len(sums), 2)]
+                target = _at(builder, product, builder.mul(pitch, ir.Constant(_INT, r * gate_count + gate)))
+                vectors.store(sums[0], target)
 
     @_intrinsic
     def multiply(typing, lines, line_step, have, weight, count, product, pitch):
@@ -40,39 +85,13 @@ def _make_multiply(row_count: int, gate_count: int) -> Any:
             lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
             vectors = _Vectors(builder, lines.type.pointee, lanes)
             last = builder.sub(have, ir.Constant(_INT, 1))
-            starts, totals = [], []
+            starts = []
             for r in range(row_count):
                 row = ir.Constant(_INT, r)
                 row = builder.select(builder.icmp_signed("<", row, last), row, last)
                 starts.append(_at(builder, lines, builder.mul(row, line_step)))
-                totals.append([[cgutils.alloca_once(builder, vectors.type) for _ in range(gate_count)] for _ in range(parts)])
-                for part, line in enumerate(totals[-1]):
-                    for gate, total in enumerate(line):
-                        builder.store(vectors.zero if part else vectors.load(_at(builder, weight, gate * lanes)), total)
-            weight = _at(builder, weight, gate_count * lanes)
-
-            def add(k, part):
-                source = _at(builder, weight, builder.mul(k, ir.Constant(_INT, gate_count * lanes)))
-                values = [vectors.load(_at(builder, source, gate * lanes)) for gate in range(gate_count)]
-                for start, total in zip(starts, totals):
-                    scale = vectors.splat(builder.load(_at(builder, start, k)))
-                    for sum_, value in zip(total[part], values):
-                        vectors.add_product(sum_, value, scale)
-
-            whole = builder.and_(count, ir.Constant(_INT, -parts))
-            with cgutils.for_range_slice(builder, ir.Constant(_INT, 0), whole, ir.Constant(_INT, parts), intp=_INT) as (k, _):
-                for part in range(parts):
-                    add(builder.add(k, ir.Constant(_INT, part)), part)
-            if parts > 1:
-                with cgutils.for_range_slice(builder, whole, count, ir.Constant(_INT, 1), intp=_INT) as (k, _):
-                    add(k, 0)
-            for r, total in enumerate(totals):
-                for gate in range(gate_count):
-                    sums = [builder.load(line[gate]) for line in total]
-                    while len(sums) > 1:
-                        sums = [builder.fadd(*sums[at : at + 2]) for at in range(0, len(sums), 2)]
-                    target = _at(builder, product, builder.mul(pitch, ir.Constant(_INT, r * gate_count + gate)))
-                    vectors.store(sums[0], target)
+            for gates in _gates_at_a_time(row_count, gate_count):
+                add_up(builder, vectors, starts, weight, count, product, pitch, gates)
             return context.get_dummy_value()
 
         integer = types.int64
@@ -106,7 +125,7 @@ MULTIPLY = {count: _make_block(count) for count in (1, 3, 4)}
 @jit_inline
 def block_rows(left):
     """How many of `left` rows to compute at a time: of 8, the weight is read twice either way, and two rows wait for it."""
-    return 4 if MOST_ROWS == 6 and 6 < left <= 8 else min(MOST_ROWS, left)
+    return 4 if 6 < left <= 8 else min(MOST_ROWS, left)
 
 
 @_intrinsic

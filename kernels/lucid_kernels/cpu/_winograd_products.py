@@ -9,7 +9,7 @@ from numba.core import cgutils
 
 from ._channels_last import LANES
 from ._compile import jit
-from ._microkernels import _INT, ROWS, VECTOR_BYTES, _at, _data, _for_steps, _intrinsic, _Vectors
+from ._microkernels import _INT, ROWS, VECTOR_BYTES, _at, _data, _unrolled, _intrinsic, _Vectors
 
 # Vectors of a panel: three, which AVX2 has registers for, would leave a ninth of 64 channels empty.
 VECTORS = 2
@@ -58,7 +58,7 @@ def _make_outer(row_count: int, vector_count: int, together: int) -> Any:
                     for total, value in zip(row, values):
                         vectors.add_product(total, value, scale)
 
-            _for_steps(builder, count, together, multiply_step, ask)
+            _unrolled(builder, count, together, multiply_step, ask)
             # Added last: a sum over few steps has smaller errors than one that runs on from what is there.
             with builder.if_then(accumulate):
                 for row, target in zip(totals, targets):

@@ -24,6 +24,8 @@ FEW_ROWS_FROM, FEW_ROWS = 1 << 18, 8
 _OUTER_FROM = 1 << 10
 # Products of integers: NumPy's own loops take 12 times as long for matrices of 100 rows and columns, 40 times for those of 500.
 _INTEGERS_FROM = 1 << 12
+# Elements of a stack of small matrices that `small_products` may multiply.
+_STACK_FROM = 1 << 10
 SMALLEST = 32  # rows or columns of a product that threads share
 
 
@@ -125,9 +127,12 @@ def matmul(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None = None, out: np
                 return _gemm().matmul(a, b, bias, out)
             with one_thread:
                 return _plus(np.matmul(a, b, out=out), bias)
-    elif a.ndim > 1 and b.ndim > 1 and a.shape[-1] == b.shape[-2] == 1 and a.size * b.shape[-1] >= _OUTER_FROM:
-        # A stack of outer products: NumPy's takes 3 to 10 times as long.
-        return _plus(_outer(a.size * b.shape[-1])(a, b, out=out), bias)
+    elif a.ndim > 1 and b.ndim > 1:
+        if a.shape[-1] == b.shape[-2] == 1 and a.size * b.shape[-1] >= _OUTER_FROM:
+            # A stack of outer products: NumPy's takes 3 to 10 times as long.
+            return _plus(_outer(a.size * b.shape[-1])(a, b, out=out), bias)
+        if max(a.size, b.size) >= _STACK_FROM and _small_products().suits(a, b):
+            return _plus(_small_products().matmul(a, b, out), bias)
     return _plus(np.matmul(a, b, out=out), bias)
 
 
@@ -166,6 +171,11 @@ def _shared(a: np.ndarray, b: np.ndarray) -> bool:
 @functools.cache
 def _gemm() -> Any:
     return importlib.import_module(".gemm", __package__)
+
+
+@functools.cache
+def _small_products() -> Any:
+    return importlib.import_module(".small_products", __package__)
 
 
 @functools.cache

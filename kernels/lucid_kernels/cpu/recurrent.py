@@ -17,6 +17,7 @@ from lucid_kernels.recurrence import Side, backward, forward
 from . import _math, blas
 from ._compile import jit_exact, jit_inline, jit_parallel
 from ._layout import Array, contiguous, deliver, outputs, row_chunk, upcast_half
+from ._microkernels import VECTOR_BYTES
 from ._packed_product import LEAST_ROWS, PackedColumns, suits
 from ._pool import empty
 from ._recurrent_sequence import sequence
@@ -24,7 +25,9 @@ from ._recurrent_units import element, gru_units, lstm_units, rnn_relu_units, rn
 
 _LEAST_STEPS = 4  # for which a weight is packed
 # Rows for which `sequence` is faster than a product and a step after the other: 32 take 0.84 of the time, 64 1.04 to 1.09.
-_MOST_ROWS = 48
+# Without AVX-512 64 take 0.8 to 0.9, of 512 features as long.
+_MOST_ROWS = 48 if VECTOR_BYTES == 64 else 64
+
 
 @jit_exact
 def _note(state, noted):
