@@ -14,7 +14,7 @@ from numba import carray, types  # type: ignore[attr-defined]
 from numba.core import cgutils
 
 from ._compile import jit, jit_inline
-from ._microkernels import _INT, VECTOR_BYTES, _at, _unrolled, _intrinsic, _Vectors
+from ._microkernels import _INT, VECTOR_BYTES, _at, _intrinsic, _unrolled, _Vectors
 from ._panels import EACH_STEP, ROW_BLOCK, _make_copy, moved, multiply_near
 
 _IS_WIDE = VECTOR_BYTES == 64

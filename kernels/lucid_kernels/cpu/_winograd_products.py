@@ -9,7 +9,7 @@ from numba.core import cgutils
 
 from ._channels_last import LANES
 from ._compile import jit
-from ._microkernels import _INT, ROWS, VECTOR_BYTES, _at, _data, _unrolled, _intrinsic, _Vectors
+from ._microkernels import _INT, ROWS, VECTOR_BYTES, _at, _data, _intrinsic, _unrolled, _Vectors
 
 # Vectors of a panel: three, which AVX2 has registers for, would leave a ninth of 64 channels empty.
 VECTORS = 2
