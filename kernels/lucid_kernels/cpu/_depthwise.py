@@ -42,7 +42,7 @@ _BAND_BYTES = 28 << 10
 _BLOCK_BYTES = RUN_VECTORS * VECTOR_BYTES
 # Products that are added up at a time: a sum of 3072, as of the gradient of a pixel that 128 filters of 6x4 taps meet, had nine
 # times the largest error of PyTorch's.
-_PRODUCTS = 192 if VECTOR_BYTES == 32 else 1 << 30
+_PRODUCTS = 192
 # How wide results may be for `_depthwise_lanes`, in vectors, where the loops here read the planes as they are: those of up to 5x5
 # taps, of 7x7 taps, and those over several slices. Others take 1.4 to 2.3 times as long. The rows of 14 pixels of many networks
 # fill seven eighths of a vector, where the loops here are as fast, without AVX-512 those of 7, where they take 1.6 times as long.
