@@ -18,7 +18,17 @@ from numba.extending import intrinsic
 _config: Any = config  # Numba adds its settings to this module when it is imported
 # Those that Numba compiles for: NUMBA_CPU_FEATURES, or this processor's.
 _FEATURES = _config.CPU_FEATURES
-_WIDE = llvmlite.binding.get_host_cpu_features().get("avx512f", False) if _FEATURES is None else "+avx512f" in _FEATURES
+
+
+def _has(feature: str) -> bool:
+    if _FEATURES is None:
+        return bool(llvmlite.binding.get_host_cpu_features().get(feature, False))
+    return f"+{feature}" in _FEATURES
+
+
+_WIDE = _has("avx512f")
+# Whether registers of VECTOR_BYTES exist: elsewhere LLVM splits vectors, and blocks of products need too many registers.
+WHOLE_VECTORS = _WIDE or _has("avx2")
 # The name that LLVM has for the processor that Numba compiles for.
 PROCESSOR = _config.CPU_NAME or llvmlite.binding.get_host_cpu_name()
 # Bytes of one vector register.

@@ -12,7 +12,7 @@ import numpy as np
 
 from ._address import address_of
 from ._compile import jit_parallel
-from ._microkernels import VECTOR_BYTES
+from ._microkernels import VECTOR_BYTES, WHOLE_VECTORS
 from ._panel_product import LINE, multiply_panel
 from ._panels import COLUMN_PANEL_BYTES, ROW_BLOCK, pack_columns, pointer
 from ._pool import empty
@@ -55,7 +55,7 @@ def _multiply(a: int, rows: int, depth: int, packed: int, each: int, c: Any) -> 
 def suits(b: Array, rows: int) -> bool:
     """Whether products of `rows` rows with `b` are faster by `PackedColumns`; small ones of less than a block are not."""
     enough = rows >= ROW_BLOCK or (rows >= LEAST_ROWS and rows * b.size >= TILES_FROM)
-    return enough and b.size > 0 and b.dtype.char in "fd"
+    return WHOLE_VECTORS and enough and b.size > 0 and b.dtype.char in "fd"
 
 
 class PackedColumns:

@@ -20,7 +20,7 @@ from numba import carray  # type: ignore[attr-defined]
 
 from ._address import address_of
 from ._compile import jit, jit_parallel
-from ._microkernels import VECTOR_BYTES
+from ._microkernels import VECTOR_BYTES, WHOLE_VECTORS
 from ._panels import (
     COLUMN_PANEL_BYTES,
     EACH_STEP,
@@ -185,8 +185,8 @@ def _operands(a: Array, b: Array) -> Operands:
 
 
 def suits(a: Array, b: Array) -> bool:
-    """Whether this is faster than OpenBLAS: where most of the time goes into wanted products."""
-    if min(a.shape[0], b.shape[1]) < _LEAST_SIDE:
+    """Whether this is faster than OpenBLAS: with vectors of AVX2 or AVX-512, where most of the time goes into wanted products."""
+    if not WHOLE_VECTORS or min(a.shape[0], b.shape[1]) < _LEAST_SIDE:
         return False
     operands = _operands(a, b)
     return waste(operands) <= (_MOST_WASTE_CONTIGUOUS if operands.right_contiguous else _MOST_WASTE)
