@@ -191,6 +191,20 @@ class _Vectors:
         product = self.builder.fmul(a, b, flags=("contract",))
         self.builder.store(self.builder.fadd(self.builder.load(total), product, flags=("contract",)), total)
 
+    def store_sums(self, totals: list[list[Any]], targets: list[Any], add: Any, added: list[Any]) -> None:
+        """Store the stack slots `totals` of a block to the rows from `targets` on; with `add` plus those from `added` on.
+
+        Added last: a sum that goes on from what is there has larger rounding errors than one over few steps.
+        """
+        builder, lanes = self.builder, self.type.count
+        with builder.if_then(add):
+            for line, row in zip(totals, added):
+                for v, total in enumerate(line):
+                    builder.store(builder.fadd(builder.load(total), self.load(_at(builder, row, v * lanes))), total)
+        for line, target in zip(totals, targets):
+            for v, total in enumerate(line):
+                self.store(builder.load(total), _at(builder, target, v * lanes))
+
     def sums(self, vectors: list[Any]) -> list[Any]:
         """The sums of the lanes of each of `vectors`, in vectors: those of up to as many vectors as there are lanes in one.
 
@@ -288,13 +302,7 @@ def _make_multiply(row_count: int, vector_count: int) -> Any:
                     scale = vectors.splat(builder.load(_at(builder, scales, step)))
                     for total, value in zip(row, values):
                         vectors.add_product(total, value, scale)
-            with builder.if_then(accumulate):
-                for row, target in zip(totals, targets):
-                    for v, total in enumerate(row):
-                        builder.store(builder.fadd(builder.load(total), vectors.load(_at(builder, target, v * lanes))), total)
-            for row, target in zip(totals, targets):
-                for v, total in enumerate(row):
-                    vectors.store(builder.load(total), _at(builder, target, v * lanes))
+            vectors.store_sums(totals, targets, accumulate, targets)
             return context.get_dummy_value()
 
         return signature, emit

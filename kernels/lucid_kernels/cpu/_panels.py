@@ -135,13 +135,7 @@ def _make_multiply(packed: bool, columns: int, asks: bool = True) -> Any:
                 _unrolled(builder, count, 1, multiply_step)
             else:
                 _unrolled(builder, count, STEPS, multiply_step, fetch_together)
-            with builder.if_then(add):
-                for line, row in zip(totals, rows(added, added_pitch)):
-                    for v, total in enumerate(line):
-                        builder.store(builder.fadd(builder.load(total), vectors.load(_at(builder, row, v * lanes))), total)
-            for line, target in zip(totals, targets):
-                for v, total in enumerate(line):
-                    vectors.store(builder.load(total), _at(builder, target, v * lanes))
+            vectors.store_sums(totals, targets, add, rows(added, added_pitch))
             return context.get_dummy_value()
 
         integer = types.int64

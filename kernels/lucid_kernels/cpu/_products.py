@@ -68,13 +68,7 @@ def _block_product(transposed: bool) -> Any:
                     for line, factor in zip(totals, factors):
                         vectors.add_product(line[v], vector, factor)
         # Added at the end: a sum over many tiles that goes on from the last one has three times the rounding error.
-        with builder.if_then(accumulate):
-            for line, target in zip(totals, targets):
-                for v, total in enumerate(line):
-                    builder.store(builder.fadd(builder.load(total), vectors.load(_at(builder, target, v * lanes))), total)
-        for line, target in zip(totals, targets):
-            for v, total in enumerate(line):
-                vectors.store(builder.load(total), _at(builder, target, v * lanes))
+        vectors.store_sums(totals, targets, accumulate, targets)
         return context.get_dummy_value()
 
     def product(typing, a, b, c, row, column, first, last, accumulate):  # no annotations: Numba would read them

@@ -60,14 +60,7 @@ def _make_outer(row_count: int, vector_count: int, together: int) -> Any:
 
             _unrolled(builder, count, together, multiply_step, ask)
             # Added last: a sum over few steps has smaller errors than one that runs on from what is there.
-            with builder.if_then(accumulate):
-                for row, target in zip(totals, targets):
-                    for v, total in enumerate(row):
-                        there = vectors.load(_at(builder, target, v * LANES))
-                        builder.store(builder.fadd(builder.load(total), there), total)
-            for row, target in zip(totals, targets):
-                for v, total in enumerate(row):
-                    vectors.store(builder.load(total), _at(builder, target, v * LANES))
+            vectors.store_sums(totals, targets, accumulate, targets)
             return context.get_dummy_value()
 
         return signature, emit
