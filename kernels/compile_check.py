@@ -13,9 +13,14 @@ says.
 from __future__ import annotations
 
 import argparse
+import concurrent.futures
+import contextlib
 import ctypes
 import dataclasses
+import itertools
 import json
+import multiprocessing
+import os
 import pathlib
 import re
 import sys
@@ -188,32 +193,48 @@ def write_baseline(path: pathlib.Path, resources: dict[str, Resources]) -> None:
     path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
+def _compiled(architecture: str, family: str) -> tuple[dict[str, Resources], str | None, float]:
+    """The resources of the kernels of a file, why it does not compile, and the seconds that this took."""
+    start = time.perf_counter()
+    kernels: dict[str, Resources] = {}
+    failure = None
+    try:
+        kernels = compile_family(Nvrtc(), family, architecture)
+        if not kernels:
+            failure = f"{architecture} {family}.cu has no kernel: does it lack a line '// instantiate: ...'?"
+    except CompilationError as error:
+        failure = f"{architecture} {family}.cu does not compile:\n{error}"
+    return kernels, failure, time.perf_counter() - start
+
+
 def check(
-    families: Iterable[str], architectures: Iterable[str], report: Callable[[str], None] = print
+    families: Iterable[str], architectures: Iterable[str], processes: int = 1, report: Callable[[str], None] = print
 ) -> tuple[dict[str, Resources], list[str]]:
-    """Compile `families` for `architectures`: the resources by 'chip family kernel', and the failures."""
-    nvrtc = Nvrtc()
-    report(f"NVRTC {nvrtc.version}")
+    """Compile `families` for `architectures`: the resources by 'chip family kernel', and the failures.
+
+    NVRTC compiles one source at a time in a process, whatever its threads.
+    """
+    report(f"NVRTC {Nvrtc().version}")
     found: dict[str, Resources] = {}
     failures = []
-    for architecture in architectures:
-        for family in families:
-            start = time.perf_counter()
-            try:
-                kernels = compile_family(nvrtc, family, architecture)
-            except CompilationError as error:
-                failures.append(f"{architecture} {family}.cu does not compile:\n{error}")
+    jobs = list(itertools.product(architectures, families))
+    with contextlib.ExitStack() as stack:
+        compiled = itertools.starmap(_compiled, jobs)
+        if processes > 1:
+            context = multiprocessing.get_context("spawn")
+            pool = stack.enter_context(concurrent.futures.ProcessPoolExecutor(processes, context))
+            compiled = pool.map(_compiled, *zip(*jobs, strict=True))
+        for (architecture, family), (kernels, failure, seconds) in zip(jobs, compiled, strict=True):
+            if failure is not None:
+                failures.append(failure)
                 continue
             found |= {f"{architecture} {family} {name}": resources for name, resources in kernels.items()}
-            most = max((resources.registers for resources in kernels.values()), default=0)
+            most = max(resources.registers for resources in kernels.values())
             spilling = sum(resources.spills > 0 for resources in kernels.values())
-            seconds = time.perf_counter() - start
             report(
                 f"{architecture:7} {family:16} {len(kernels):3} kernels, at most {most:3} registers, "
                 f"{spilling} with spills, {seconds:.1f} s"
             )
-            if not kernels:
-                failures.append(f"{architecture} {family}.cu has no kernel: does it lack a line '// instantiate: ...'?")
     return found, failures
 
 
@@ -226,9 +247,12 @@ def main() -> int:
     options = parser.parse_args()
 
     families = [pathlib.PurePath(name).stem for name in options.families] or list(source.names())
+    unknown = ", ".join(sorted(set(families) - set(source.names())))
+    if unknown:
+        parser.error(f"no such family: {unknown}; there are {', '.join(source.names())}")
     architectures = options.arch.split(",")
     try:
-        found, failures = check(families, architectures)
+        found, failures = check(families, architectures, os.cpu_count() or 1)
     except RuntimeError as error:  # NVRTC or the headers are missing
         print(error, file=sys.stderr)
         return 2

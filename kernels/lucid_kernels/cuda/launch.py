@@ -64,6 +64,11 @@ def generated(text: str, name: str) -> Any:
     return found
 
 
+def loaded() -> set[tuple[str, str]]:
+    """The kernels that have run since `reload`: file and name."""
+    return set(_kernels)
+
+
 def reload() -> None:
     """Forget every compiled kernel, so that the next launch reads `source` again."""
     _modules.clear()

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import pathlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -70,6 +70,13 @@ def instantiations(text: str) -> tuple[str, ...]:
     for match in _INSTANTIATE.finditer(text):
         names += [part.strip() for part in re.split(r",(?![^<]*>)", match[1]) if part.strip()]
     return tuple(names)
+
+
+def with_instantiations(text: str, names: Iterable[str]) -> str:
+    """A source whose lines `// instantiate:` name those of its template instantiations alone that are in `names`."""
+    wanted = set(names)
+    lines = (", ".join(name for name in instantiations(match[0]) if name in wanted) for match in _INSTANTIATE.finditer(text))
+    return _INSTANTIATE.sub(lambda match: f"// instantiate: {line}" if (line := next(lines)) else "//", text)
 
 
 def names() -> tuple[str, ...]:

@@ -32,7 +32,7 @@
 #include <utility>
 #include <vector>
 #if defined(__x86_64__)
-#include <immintrin.h>
+#include <xmmintrin.h>
 #endif
 // NVIDIA's own headers have host versions of the 16-bit types: exact rounding, exact interface.
 #include <cuda_bf16.h>

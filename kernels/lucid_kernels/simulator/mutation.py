@@ -41,6 +41,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from lucid_kernels.cuda.source import with_instantiations
+
 from . import installation
 from .errors import CompileError
 from .scheduling import SCHEDULES, schedule
@@ -161,14 +163,14 @@ def run(mutations: Iterable[Mutation], keep_going: bool = False) -> Iterator[Out
 
     Each check runs first without a bug. Raises MutationError; with `keep_going` that becomes an outcome's `problem`.
     """
-    sound: set[Callable[[], None]] = set()
+    used: dict[Callable[[], None], set[tuple[str, str]]] = {}  # the kernels that a check runs, by file and name
     for mutation in mutations:
         try:
             with _stand_in() as launch:
-                if mutation.check not in sound:
+                if mutation.check not in used:
                     _check_without_bug(mutation, launch)
-                    sound.add(mutation.check)
-                yield from _plant(mutation, launch)
+                    used[mutation.check] = launch.loaded()
+                yield from _plant(mutation, launch, used[mutation.check])
         except MutationError as error:
             if not keep_going:
                 raise
@@ -176,6 +178,7 @@ def run(mutations: Iterable[Mutation], keep_going: bool = False) -> Iterator[Out
 
 
 def _check_without_bug(mutation: Mutation, launch: Any) -> None:
+    launch.reload()
     for chosen in SCHEDULES:
         with schedule(chosen):
             error = _attempt(mutation.check, launch)
@@ -183,10 +186,12 @@ def _check_without_bug(mutation: Mutation, launch: Any) -> None:
             raise MutationError(f"{mutation.file}, {mutation.label!r}: the check fails without the mutation") from error
 
 
-def _plant(mutation: Mutation, launch: Any) -> Iterator[Outcome]:
+def _plant(mutation: Mutation, launch: Any, used: set[tuple[str, str]]) -> Iterator[Outcome]:
     family = pathlib.PurePath(mutation.file).stem
     part = mutation.inside or f"{family}.cu"
-    text = f'#line 1 "{family}.cu"\n' + launch.source(family)
+    # Compiling takes most of the time: with each bug only what the check runs.
+    text = with_instantiations(launch.source(family), [name for file, name in used if file == family])
+    text = f'#line 1 "{family}.cu"\n' + text
     matches = places(text, part, mutation.pattern)
     if not matches:
         raise MutationError(f"{mutation.file}, {mutation.label!r}: {mutation.pattern!r} matches nowhere in {part}")

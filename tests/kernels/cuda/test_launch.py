@@ -34,6 +34,9 @@ def test_includes_are_inlined_once():
 def test_instantiations():
     text = "// instantiate: f<float>, g<float, true>\nint x;\n// instantiate: h\n"
     assert source.instantiations(text) == ("f<float>", "g<float, true>", "h")
+    fewer = source.with_instantiations(text, ["g<float, true>", "other"])
+    assert source.instantiations(fewer) == ("g<float, true>",)
+    assert len(fewer.splitlines()) == len(text.splitlines())
 
 
 @pytest.mark.parametrize("name", source.names())

@@ -1,4 +1,4 @@
-"""kernels/compile_check.py: every CUDA kernel compiles with NVRTC, and takes no more than its baseline."""
+"""kernels/compile_check.py: CUDA kernels compile with NVRTC, and take no more than their baseline."""
 
 from __future__ import annotations
 
@@ -51,11 +51,13 @@ def test_more_resources_are_a_problem_and_less_are_not(tool: ModuleType, tmp_pat
 
 
 @NEEDS_COMPILER
-def test_every_kernel_compiles_within_the_baseline(tool: ModuleType) -> None:
-    """For one architecture; `kernels/compile_check.py`, which CI runs too, takes all."""
-    found, failures = tool.check(tool.source.names(), ["sm_90"])
-    assert not failures
-    assert not tool.compare(found, tool.read_baseline(tool.BASELINE))
+def test_kernels_compile_within_the_baseline(tool: ModuleType) -> None:
+    """Two families for one architecture; `kernels/compile_check.py`, which CI runs too, takes all: a minute of the processor."""
+    found, failures = tool.check(["softmax", "embedding"], ["sm_90"])
+    assert not failures and found
+    baseline = tool.read_baseline(tool.BASELINE)
+    assert not tool.compare(found, baseline)
+    assert {key.split()[1] for key in baseline} == set(tool.source.names())
 
 
 @NEEDS_COMPILER

@@ -35,6 +35,7 @@ def family(monkeypatch: pytest.MonkeyPatch, cp: ModuleType) -> Iterator[Any]:
     launch: Any = ModuleType("lucid_kernels.cuda.launch")
     launch.cupy = cp
     launch.source = lambda name: SOURCE
+    launch.loaded = lambda: {("reverse", "reverse")}
     launch.reload = lambda: None
     launch.raise_pending = lambda: None
     launch.forget_pending = lambda: None
