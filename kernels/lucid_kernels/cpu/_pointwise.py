@@ -5,8 +5,6 @@ steps of the sums: the planes are far apart in memory, and nothing else would fe
 reading the pixels where they lie, for 64 and 256 channels of 56x56 pixels; with many lines asked for before each block of
 products it took 1.2 times as long for 256 channels. Planes a multiple of 4 KiB apart need no other way. The weight is read where
 it lies: packing it took a third to two fifths of the time for one image of 14x14 or 7x7.
-
-The weight gradient is a sum of products of matrices, one for each image.
 """
 from __future__ import annotations
 
@@ -16,7 +14,6 @@ from typing import Any
 import numba
 import numpy as np
 
-from . import blas
 from ._compile import jit, jit_parallel
 from ._layout import Array, contiguous
 from ._microkernels import DOT_POSITIONS, VECTOR_BYTES, VECTORS
@@ -41,9 +38,6 @@ _PANELS = 16  # of a task
 # each packs the pixels anew. One image of 28x28 takes 0.8 of the time with two equal runs on two threads.
 _TASKS_OF_A_THREAD, _PANELS_OF_A_THREAD, _BLOCKS = 4, 12, 8
 _LINE = 64  # bytes of a cache line
-# Elements of the weight for each of the planes of an image, from which on images are put side by side, for a single product: to
-# add a product to the sum takes longer then.
-_SIDE_BY_SIDE = 3
 
 
 @jit
@@ -126,17 +120,3 @@ def convolve(x: Array, weight: Array, bias: Array, y: Array) -> None:
     positions = x.shape[2] * x.shape[3]
     runs, parts = _shares(len(x), -(-positions // width), out_channels, THREADS.value)
     _convolve(x.reshape(-1), channels, positions, rows, biases, block, runs, parts, y.reshape(-1))
-
-
-def grad_weight(g: Array, x: Array, dweight: Array) -> None:
-    """Fill dweight (O, C, 1, 1) from g (N, O, H, W) and x (N, C, H, W), contiguous: 0.65 to 0.85 of the time of dot products of
-    the planes, which share fewer loads.
-    """
-    outputs, channels = dweight.shape[:2]
-    gradients, pixels = g.reshape(*g.shape[:2], -1), x.reshape(*x.shape[:2], -1)
-    if _SIDE_BY_SIDE * (gradients[0].size + pixels[0].size) < dweight.size:
-        gradients, pixels = (contiguous(planes.swapaxes(0, 1)).reshape(1, planes.shape[1], -1) for planes in (gradients, pixels))
-    total = dweight.reshape(outputs, channels)
-    blas.matmul(gradients[0], pixels[0].T, out=total)
-    for one, other in zip(gradients[1:], pixels[1:], strict=True):
-        total += blas.matmul(one, other.T)

@@ -12,7 +12,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from . import _dilated, _outer_grad_weight, _patches, _pointwise, _winograd, _winograd_grad_weight, blas, reduction
+from . import (
+    _dilated,
+    _outer_grad_weight,
+    _patches,
+    _pointwise_grad_weight,
+    _winograd,
+    _winograd_grad_weight,
+    blas,
+    reduction,
+)
 from ._bands import rows_met
 from ._columns import convolve_by_tiles, grad_input_by_tiles, grad_weight_by_tiles
 from ._depthwise import depthwise, depthwise_grad_input, depthwise_grad_weight
@@ -233,7 +242,7 @@ def _grad_met_parameters(g: Array, x: Array, window: Window, groups: int, dweigh
     elif _is_depthwise(dweight.shape, groups):
         depthwise_grad_weight(g, x, window, dweight)
     elif _is_pointwise(window, groups) and _is_large(g, x.shape[1]):
-        _pointwise.grad_weight(g, x if g.shape[2:] == x.shape[2:] else thinned(x, window), dweight)
+        _pointwise_grad_weight.grad_weight(g, x if g.shape[2:] == x.shape[2:] else thinned(x, window), dweight)
     elif _winograd.suits(x, window, groups, dweight.shape[0]):
         _winograd_grad_weight.grad_weight(g, x, window, dweight, dbias)
         return
