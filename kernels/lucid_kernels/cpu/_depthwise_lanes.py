@@ -26,6 +26,9 @@ from .strided_copy import transpose_panel
 
 # Bytes of the transposed planes of both arrays: half of an L2 cache of 1 MiB.
 _BLOCK_BYTES = 512 << 10
+# Products that a tap's gradient adds up one after the other, before float64 takes over: with the 2304 of planes of 48x48 its
+# largest error was five to eight times PyTorch's, now it is 0.5 to 1 times that.
+_SEQUENCE = 256
 
 #: For each slice of a result, the slice of what it is made of for each tap of the depth, -1 for none.
 Slices = tuple[tuple[int, ...], ...]
@@ -122,12 +125,14 @@ def _pixels(window: Window, slices: Slices, height: int, width: int, lanes: int,
 
 @functools.lru_cache(maxsize=64)
 def _taps(window: Window, height: int, width: int, lanes: int, longest: int) -> _Meetings:
-    """For the gradient of taps from pixels and that of results."""
+    """For the gradient of taps from pixels and that of results, which are those of pieces of a plane: one after the other."""
     kh, kw, sh, sw, ph, pw, dh, dw, out_height, out_width = window
     runs = []
-    for a, (first, size) in itertools.product(range(kh), _cut(kw, longest)):
-        rows = [(i * sh + a * dh - ph, i * out_width) for i in range(out_height) if 0 <= i * sh + a * dh - ph < height]
-        runs.append(_Run(a * kw + first, size, rows, [(j * sw + first * dw - pw, j) for j in range(out_width)]))
+    pieces = _cut(out_height, max(1, _SEQUENCE // out_width))
+    for (piece, (top, count)), a, (first, size) in itertools.product(enumerate(pieces), range(kh), _cut(kw, longest)):
+        rows = [(i * sh + a * dh - ph, i * out_width) for i in range(top, top + count) if 0 <= i * sh + a * dh - ph < height]
+        place = (piece * kh + a) * kw + first
+        runs.append(_Run(place, size, rows, [(j * sw + first * dw - pw, j) for j in range(out_width)]))
     return _meetings(runs, dw, 1, width, -pw, (out_width - 1) * sw + (kw - 1) * dw - pw, lanes)
 
 
@@ -209,7 +214,8 @@ def _correlate(g, x, meetings, dweight, block):
     lanes = VECTOR_BYTES // size
     vectors, upstream = aligned_empty(pixels * lanes, x), aligned_empty(results * lanes, x)
     widened = _room(vectors, meetings.width, meetings.margin, lanes)
-    sums, nothing = aligned_empty(taps * lanes, x), np.zeros(lanes, x.dtype)
+    last, nothing = meetings.runs[-1], np.zeros(lanes, x.dtype)
+    sums = aligned_empty((last[2] + last[3]) * lanes, x)
     totals = np.zeros(taps * lanes)
     channel = min(block * lanes, channels - lanes)
     for n in range(samples):
@@ -221,8 +227,9 @@ def _correlate(g, x, meetings, dweight, block):
                    channels * results * size)
         sum_products(widened, upstream, meetings.pairs, meetings.runs, meetings.step, meetings.pitch, nothing, sums,
                      sums.ctypes.data)
-        for i in range(totals.shape[0]):
-            totals[i] += sums[i]
+        for piece in range(0, sums.shape[0], totals.shape[0]):
+            for i in range(totals.shape[0]):
+                totals[i] += sums[piece + i]
     for lane in range(lanes):
         for tap in range(taps):
             dweight[channel + lane, tap] = totals[tap * lanes + lane]

@@ -411,3 +411,11 @@ def test_input_gradient_of_many_filters_of_a_channel_has_small_errors():
     attributes = {"input_shape": (2, 2, 34, 39), "stride": (1, 1), "padding": (3, 1), "dilation": (1, 1), "groups": 2}
     exact = conv2d_grad_input(g.astype(np.float64), weight.astype(np.float64), **attributes)
     assert np.abs(conv2d_grad_input(g, weight, **attributes) - exact).max() < 2e-4
+
+
+def test_depthwise_weight_gradients_of_large_planes_have_small_errors():
+    """With all products of a plane added up one after the other the largest error was 2.2 to 2.7 times PyTorch's."""
+    g, x = (np.random.default_rng(seed).random((1, 8, 48, 48), np.float32) for seed in range(2))
+    attributes = {"weight_shape": (8, 1, 5, 5), "stride": (1, 1), "padding": (2, 2), "dilation": (1, 1), "groups": 8}
+    exact = conv2d_grad_weight(g.astype(np.float64), x.astype(np.float64), **attributes)
+    np.testing.assert_allclose(conv2d_grad_weight(g, x, **attributes), exact, rtol=3e-7)

@@ -92,6 +92,18 @@ def test_multiply(function: Any, dtype: Any, accumulate: bool, lies: bool) -> No
     np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-5)
 
 
+def test_multiply_adds_up_many_products_in_parts() -> None:
+    rng = np.random.default_rng(0)
+    count, block = 1000, VECTORS * VECTOR_BYTES // 4
+    columns, taps = rng.random(count + block, np.float32), np.arange(count)
+    weight, bias = rng.random((count, ROWS), np.float32), np.arange(ROWS, dtype=np.float32)
+    out = np.empty(ROWS * block, np.float32)
+    multiply(columns, 0, taps, weight.reshape(-1), 0, 1, ROWS, bias, 0, out, 0, block, False)
+    products = np.lib.stride_tricks.sliding_window_view(columns, block)[:count, None] * weight[:, :, None].astype(np.float64)
+    error = np.abs(out.reshape(ROWS, block) - products.sum(0) - bias[:, None]).max()
+    assert error < (1e-3 if VECTOR_BYTES == 64 else 1e-4)
+
+
 @each_dtype
 @pytest.mark.parametrize("count", [1, 15, 16, 17, 49, 64])
 def test_dot_block(dtype: Any, count: int) -> None:
