@@ -115,6 +115,11 @@ def _widen_bfloat16(x: Any, y: Any) -> None:
         y[i] = extended_from_bfloat16(x[i])
 
 
+def loop_to_widen(dtype: Any) -> Any:
+    """The loop, for kernels, that writes the float32 of the bits of numbers of `dtype`."""
+    return (_widen_bfloat16 if dtype == _BFLOAT16 else _widen).serial
+
+
 def narrow(x: Array, dtype: Any = np.float16) -> Array:
     """A float32 array as `dtype`, float16 or bfloat16, in row-major order."""
     y = result(None, x.shape, np.uint16)

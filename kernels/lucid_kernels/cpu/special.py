@@ -2,7 +2,8 @@
 
 Everything is computed in float64 and rounded once to the dtype of the argument, so float32 results are the nearest numbers but
 for the last bit, also where a float32 formula would cancel. The formulas and their sources are in `_special_*.py`: those of
-`_special_single.py` serve float32, where they are less exact than float64 and make loops vectorise, at a tenth of the time.
+`_special_single.py` serve float32, where they are less exact than float64 and make loops vectorise, at a tenth of the time. Only
+erf, without AVX-512, is a float32 formula (`_math.erf32`).
 """
 from __future__ import annotations
 
@@ -16,6 +17,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
+from . import _formula_math as formula
 from . import _special_bessel as bessel
 from . import _special_gamma as gamma
 from . import _special_normal as normal
@@ -51,15 +53,12 @@ def _unary(loop: Callable[..., None], x: Array, out: Array | None, *attributes: 
     return deliver(out, y)
 
 
-_erf_of = _by_precision(single.erf, math.erf)
-
-
 @jit_parallel
 def _erf(x: Any, y: Any) -> None:
     for i in numba.prange(chunks(y.shape[0])):
         given, computed = chunk(x, i), chunk(y, i)
         for j in range(computed.shape[0]):
-            computed[j] = _erf_of(given[j])
+            computed[j] = formula.erf(given[j])
 
 
 @upcast_half

