@@ -13,7 +13,6 @@ from .activation import require_floating
 from .normalization import batch_norm, delivered, dtypes_of, layer_norm, per_channel, require_matching_dtypes, wide
 
 __all__ = ()  # functions of nn.functional only
-_LEAST_LENGTH = 16  # elements of a channel; the kernel has a loop for each of them
 
 
 def _rule(needs: Sequence[bool], x: Tensor, weight: Tensor | None, bias: Tensor | None, *, groups: int, eps: float) -> Pull:
@@ -73,7 +72,7 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
             raise RuntimeError(f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} "
                                f"of shape {list(parameter._array.shape)} and input of shape {list(shape)}")
     require_matching_dtypes("group_norm", input, [weight, bias])
-    if math.prod(rest) < _LEAST_LENGTH or not input._array.size:
+    if not input._array.size:
         return _composed(input, weight, bias, num_groups, eps)
     return _group_norm(input, weight, bias, groups=num_groups, eps=eps)[0]
 

@@ -7,7 +7,18 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from ._channel_numbers import BIAS, MEAN, RSTD, SHIFT, SLOPE, WEIGHT, finish, finish_grad
+from ._channel_numbers import (
+    BIAS,
+    MEAN,
+    RSTD,
+    SHIFT,
+    SLOPE,
+    WEIGHT,
+    finish,
+    finish_grad,
+    move_infinities,
+    restore_means,
+)
 from ._compile import jit, jit_parallel
 from ._layout import row_chunk
 
@@ -25,6 +36,8 @@ def _shift_of(first):
 @jit
 def _affine(x, numbers, y, first, last):
     """y = (x - mean) * rstd * weight + bias for the rows first..last of (N, C)."""
+    numbers = numbers.copy()
+    move_infinities(numbers, 0, x.shape[1])
     mean, bias = numbers[MEAN], numbers[BIAS]
     scale = numbers[RSTD] * numbers[WEIGHT]
     for n in range(first, last):
@@ -61,6 +74,7 @@ def _train(x, numbers, momentum, eps, y, first, last):
             sum2[j] += d * d
     for j in range(width):
         finish(numbers, first + j, sum1[j], sum2[j], shift[j], samples, momentum, eps)
+    move_infinities(numbers, first, last)
     mean, bias = numbers[MEAN, first:last], numbers[BIAS, first:last]
     scale = numbers[RSTD, first:last] * numbers[WEIGHT, first:last]
     for n in range(samples):
@@ -68,6 +82,7 @@ def _train(x, numbers, momentum, eps, y, first, last):
         target = y[n, first:last]
         for j in range(row.shape[0]):
             target[j] = (row[j] - mean[j]) * scale[j] + bias[j]
+    restore_means(numbers, first, last)
 
 
 @jit_parallel

@@ -23,7 +23,7 @@ from ._channel_microkernels import (
     recomputed_grad_sums,
     shifted_sums,
 )
-from ._channel_numbers import MEAN, finish, finish_grad
+from ._channel_numbers import MEAN, finish, finish_grad, move_infinities, restore_means
 from ._channels import RUN, SUM_BYTES
 from ._compile import jit, jit_exact, jit_parallel
 from ._layout import GRAIN, PARALLEL_BYTES
@@ -87,12 +87,14 @@ def forward_of(x, residual, numbers, training, relu, momentum, eps, y, stream, f
     if training is not None:
         memory = np.empty((last - first) * (SUM_BYTES // 8))
         _statistics(x, numbers, momentum, eps, memory, first, last)
+    move_infinities(numbers, first, last)
     if relu is None:
         normalize(x, x, first, last, numbers, y, stream)
     elif residual is None:
         normalize_relu(x, x, first, last, numbers, y, stream)
     else:
         normalize_add_relu(x, residual, first, last, numbers, y, stream)
+    restore_means(numbers, first, last)
 
 
 @jit_parallel

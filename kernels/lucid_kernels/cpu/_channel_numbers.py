@@ -27,6 +27,27 @@ def finish(numbers, c, sum1, sum2, shift, count, momentum, eps):
 
 
 @jit_exact
+def move_infinities(numbers, first, last):
+    """Where the scale of one of channels first..last is infinite, make its mean 0 and its bias that of x * scale + bias.
+
+    So PyTorch computes all channels: infinities of two signs make NaN. The means are kept in the row of the old ones.
+    """
+    for c in range(first, last):
+        product = numbers[MEAN, c] * (numbers[RSTD, c] * numbers[WEIGHT, c])
+        numbers[OLD_MEAN, c] = numbers[MEAN, c]
+        if not np.isfinite(product):
+            numbers[BIAS, c] -= product
+            numbers[MEAN, c] = 0.0
+
+
+@jit_exact
+def restore_means(numbers, first, last):
+    """The means before `move_infinities`."""
+    for c in range(first, last):
+        numbers[MEAN, c] = numbers[OLD_MEAN, c]
+
+
+@jit_exact
 def finish_grad(numbers, c, sum_g, sum_gx, count):
     """Turn the float64 sums of g and of g * (x - mean) into the gradients of channel `c` and what dx needs of them."""
     rstd = numbers[RSTD, c]

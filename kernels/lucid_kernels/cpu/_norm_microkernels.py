@@ -1,9 +1,10 @@
-"""Loops of layer and RMS normalisation in LLVM IR: rows that are streamed, and the gradients.
+"""Loops of layer and RMS normalisation in LLVM IR: rows that are streamed, short rows with AVX2, and the gradients.
 
 A gradient takes a block of rows at once, which share the loads of the weight, and the loads and stores of the sums for the
 parameters. Its second loop works on what is in the cache, and asks for the rows of the next block meanwhile; the first one asks
 for the lines of the result. Row by row it took 1.35 times as long for 1024x256, 1.75 times for 4096x64. The normalisation itself
-does not gain: reading and writing four rows at once it took 1.1 to 1.3 times as long where the cache holds them.
+does not gain with AVX-512: reading and writing four rows at once it took 1.1 to 1.3 times as long where the cache holds them.
+With AVX2 the sums of short rows, and their square roots, wait for each other: it takes the moments of four rows at once.
 """
 from __future__ import annotations
 
@@ -19,6 +20,8 @@ from ._streaming import emit_row
 
 # Rows of a block: 4 of the gradient have 16 numbers in registers, and 8 sums.
 ROWS = 4 if _WIDE else 2
+# Rows whose moments are taken at once. Of 2, twice as many cycles are spent waiting; 8 do not have all sums in registers.
+MOMENT_ROWS = 4
 # Elements summed in the row's own dtype before float64 takes over. float64 throughout costs 1.6x on 8192x256 float32.
 SUM_BLOCK = 4096
 
@@ -73,6 +76,31 @@ class Block:
             body(column, None)
         with self.builder.if_then(self.builder.icmp_signed(">", rest, ir.Constant(_INT, 0))):
             body(whole, self.vectors.first(rest))
+
+    def pairs_of_columns(self, body: Callable[[Any, Any, int], None], twice: bool = False) -> None:
+        """Emit body(column, mask, number) for the whole vectors, two at a time, with numbers 0 and 1, and for the rest.
+
+        With `twice` the last elements come again in a whole vector, if there are so many: AVX2's masked store is microcode on
+        AMD's processors.
+        """
+        builder, lanes, zero = self.builder, self.lanes, ir.Constant(_INT, 0)
+        paired = builder.and_(self.count, ir.Constant(_INT, -2 * self.vectors.type.count))
+        with cgutils.for_range_slice(builder, zero, paired, builder.mul(lanes, ir.Constant(_INT, 2)), intp=_INT) as (column, _):
+            body(column, None, 0)
+            body(builder.add(column, lanes), None, 1)
+        whole = builder.and_(self.count, ir.Constant(_INT, -self.vectors.type.count))
+        with builder.if_then(builder.icmp_signed(">", whole, paired)):
+            body(paired, None, 0)
+        rest = builder.sub(self.count, whole)
+        with builder.if_then(builder.icmp_signed(">", rest, zero)):
+            if not twice:
+                body(whole, self.vectors.first(rest), 1)
+                return
+            with builder.if_else(builder.icmp_signed(">", whole, zero)) as (then, otherwise):
+                with then:
+                    body(builder.sub(self.count, lanes), None, 1)
+                with otherwise:
+                    body(whole, self.vectors.first(rest), 1)
 
     def load(self, pointer: Any, column: Any, mask: Any) -> Any:
         return self.vectors.load_part(_at(self.builder, pointer, column), mask)
@@ -150,6 +178,102 @@ def stream_normalized(typing, x, start, count, weight, bias, mean, rstd, y):
             return fused(builder, normal, factor, vectors.load_part(_at(builder, bias, column), mask))
 
         emit_row(builder, vectors, y, count, value, [x])
+        return context.get_dummy_value()
+
+    return signature, emit
+
+
+def _make_moments(rows: int) -> Any:
+    @_intrinsic
+    def moments(typing, x, start, pitch, count, eps, mean, rstd, first):
+        """For row r: its mean to mean[first + r], and 1 / sqrt(variance + eps) to rstd[first + r]. Unchecked.
+
+        With None for `mean` it is taken to be 0.
+        """
+        integer = types.int64
+        signature = types.void(x, integer, integer, integer, types.float64, mean, rstd, integer)
+
+        def emit(context, builder, signature, arguments):
+            x, mean, rstd = (given(context, builder, signature, arguments, i) for i in (0, 5, 6))
+            count, eps, first = arguments[3], arguments[4], arguments[7]
+            rows_of_x = (signature.args[0], rows, *arguments[1:4])
+            block = Block(context, builder, *rows_of_x)
+            double = _Vectors(builder, ir.DoubleType(), rows)
+            size = doubles(builder, rows, count)
+
+            def mean_of(add: Callable[[Block, Any, Any, Any, int], None]) -> Any:
+                """The means of what add(part, total, value, mask, r) adds to the sums of the rows, in float64."""
+                result = cgutils.alloca_once(builder, double.type)
+                builder.store(double.zero, result)
+
+                def of_part(part: Block, _: Any) -> None:
+                    sources, totals = part.of(x), part.slots(2 * rows)
+
+                    def body(column: Any, mask: Any, number: int) -> None:
+                        for r in range(rows):
+                            add(part, totals[2 * r + number], part.load(sources[r], column, mask), mask, r)
+
+                    part.pairs_of_columns(body)
+                    for r in range(rows):
+                        part.add(totals[2 * r], builder.load(totals[2 * r + 1]))
+                    builder.store(builder.fadd(builder.load(result), part.sums(totals[::2])), result)
+
+                parts(context, builder, rows_of_x, of_part)
+                return builder.fdiv(builder.load(result), size)
+
+            means: list[Any] = []
+            if mean is not None:
+                block.put(mean_of(lambda part, total, value, mask, r: part.add(total, value)), mean, first)
+                means = block.numbers(mean, first)
+
+            def add_square(part: Block, total: Any, value: Any, mask: Any, r: int) -> None:
+                if means:
+                    value = builder.fsub(value, means[r])
+                    if mask is not None:
+                        value = builder.select(mask, value, part.vectors.zero)
+                part.vectors.add_product(total, value, value)
+
+            variance = builder.fadd(mean_of(add_square), double.splat(eps))
+            kind = ir.FunctionType(double.type, [double.type])
+            root = builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.sqrt.v{rows}f64"), [variance])
+            block.put(builder.fdiv(ir.Constant(double.type, [1.0] * rows), root), rstd, first)
+            return context.get_dummy_value()
+
+        return signature, emit
+
+    return moments
+
+
+@_intrinsic
+def normalized_row(typing, x, start, count, ahead, weight, bias, mean, rstd, number, y):
+    """y = (x - mean) * rstd * weight + bias for `count` elements from `start` on, with the mean and rstd at `number`. Unchecked.
+
+    mean and bias may be None. What comes `ahead` elements later in x is asked for.
+    """
+    integer = types.int64
+    signature = types.void(x, integer, integer, integer, weight, bias, mean, rstd, integer, y)
+
+    def emit(context, builder, signature, arguments):
+        x, weight, bias, mean, rstd, y = (given(context, builder, signature, arguments, i) for i in (0, 4, 5, 6, 7, 9))
+        start, count, ahead, number = (arguments[i] for i in (1, 2, 3, 8))
+        block = Block(context, builder, signature.args[0], 1, start, count, count)
+        (source,), (target,), (scale,) = block.of(x), block.of(y), block.numbers(rstd, number)
+        centre = None if mean is None else block.numbers(mean, number)[0]
+
+        def body(column: Any, mask: Any, number: int) -> None:
+            if number == 0:  # two vectors fill a line
+                block.vectors.prefetch(_at(builder, source, ahead, column), write=False)
+            value = block.load(source, column, mask)
+            if centre is not None:
+                value = builder.fsub(value, centre)
+            value, factor = builder.fmul(value, scale), block.load(weight, column, mask)
+            if bias is None:
+                value = builder.fmul(value, factor)
+            else:
+                value = fused(builder, value, factor, block.load(bias, column, mask))
+            block.store(value, target, column, mask)
+
+        block.pairs_of_columns(body, twice=True)
         return context.get_dummy_value()
 
     return signature, emit
@@ -273,6 +397,7 @@ def _make_grad(rows: int, streaming: bool) -> Any:
     return grad_rows
 
 
+moments_block, moments_row = _make_moments(MOMENT_ROWS), _make_moments(1)
 grad_means_block, grad_means_row = _make_grad_means(ROWS), _make_grad_means(1)
 grad_block, grad_row = _make_grad(ROWS, streaming=False), _make_grad(1, streaming=False)
 stream_grad = _make_grad(1, streaming=True)

@@ -15,13 +15,18 @@ import numpy as np
 
 from ._compile import jit, jit_exact, jit_parallel
 from ._layout import GRAIN, PARALLEL_BYTES, PARALLEL_FROM, Array, contiguous, deliver, outputs, result, upcast_half
+from ._microkernels import VECTOR_BYTES
 from ._norm_microkernels import (
+    MOMENT_ROWS,
     ROWS,
     SUM_BLOCK,
     grad_block,
     grad_means_block,
     grad_means_row,
     grad_row,
+    moments_block,
+    moments_row,
+    normalized_row,
     stream_grad,
     stream_normalized,
 )
@@ -33,6 +38,11 @@ CHUNKS = 32
 _LEAST_ROWS = 64
 # Elements of the longest rows that are taken in blocks: 4 of g, x and dx are then in the L2 cache.
 WIDEST = 1 << 14
+# Bytes of the longest rows whose moments are taken several at a time with AVX2: they stay in the L1 cache, of 32 KiB. On one
+# thread of a Zen 3 layer norm takes 0.55 of the time for rows of 64 float32, 0.75 for 256 and 0.9 for 768, RMS norm 0.7 to 0.95.
+LONGEST_OF_BLOCKS = 3 << 10
+# Bytes from a row to what is asked for meanwhile, at least.
+_AHEAD = 1 << 13
 
 
 @jit
@@ -63,8 +73,24 @@ def row_variance(row, centre):
 
 
 @jit
+def normalize_blocks(x, weight, bias, eps, y, mean, rstd):
+    """The same by blocks of rows; with None for bias and mean that of RMS normalisation."""
+    rows, width = x.shape
+    whole, ahead = rows - rows % MOMENT_ROWS, max(MOMENT_ROWS * width, _AHEAD // x.itemsize)
+    for r in range(rows):
+        if r >= whole:
+            moments_row(x, r * width, width, width, eps, mean, rstd, r)
+        elif r % MOMENT_ROWS == 0:
+            moments_block(x, r * width, width, width, eps, mean, rstd, r)
+        normalized_row(x, r * width, width, ahead, weight, bias, mean, rstd, r, y)
+
+
+@jit
 def _normalize(x, weight, bias, eps, y, mean, rstd):
     """Normalise each row of x (R, W): y = (x - mean) * rstd * weight + bias."""
+    if VECTOR_BYTES == 32 and x.shape[1] * x.itemsize <= LONGEST_OF_BLOCKS:
+        normalize_blocks(x, weight, bias, eps, y, mean, rstd)
+        return
     rows, width = x.shape
     for r in range(rows):
         row = x[r]
@@ -109,6 +135,20 @@ def _normalize_parallel(x, weight, bias, eps, y, mean, rstd, streaming):
             _normalize(x[part], weight, bias, eps, y[part], mean[part], rstd[part])
 
 
+@jit_exact
+def _grad_of_infinities(g, x, weight, mean, rstd, dx):
+    """dx of a row whose sums are not finite, by PyTorch's formula as it stands: NaN comes out where it does there."""
+    sum_g, sum_gx = 0.0, 0.0
+    for i in range(x.shape[0]):
+        product = g[i] * weight[i]
+        sum_g += product
+        sum_gx += product * x[i]
+    slope = (sum_g * mean - sum_gx) / x.shape[0] * rstd * rstd * rstd
+    shift = -slope * mean - sum_g / x.shape[0] * rstd
+    for i in range(x.shape[0]):
+        dx[i] = rstd * g[i] * weight[i] + slope * x[i] + shift
+
+
 @jit
 def _grad(g, x, weight, mean, rstd, dx, dweight, dbias, streaming):
     """Gradients of the rows of x (R, W); dweight and dbias (W,) are overwritten with the sums over these rows.
@@ -138,6 +178,10 @@ def _grad(g, x, weight, mean, rstd, dx, dweight, dbias, streaming):
             grad_block(g, x, start, width, width, weight, mean, rstd, r, offsets, slopes, 0, dx, dweight, dbias)
         else:
             grad_row(g, x, start, width, width, weight, mean, rstd, r, offsets, slopes, 0, dx, dweight, dbias)
+        if mean is not None:
+            for k in range(count):
+                if not np.isfinite(slopes[k]):
+                    _grad_of_infinities(g[r + k], x[r + k], weight, mean[r + k], rstd[r + k], dx[r + k])
         r += count
     if streaming:
         fence()

@@ -13,9 +13,10 @@ import numpy as np
 
 from ._compile import jit, jit_parallel
 from ._layout import PARALLEL_BYTES, Array, contiguous, deliver, outputs, result, upcast_half
+from ._microkernels import VECTOR_BYTES
 from ._norm_microkernels import SUM_BLOCK, stream_normalized
 from ._streaming import fence
-from .layer_norm import flat_parameter, gradients, norm_chunks, streams_norm
+from .layer_norm import LONGEST_OF_BLOCKS, flat_parameter, gradients, norm_chunks, normalize_blocks, streams_norm
 
 
 @jit
@@ -34,6 +35,9 @@ def _square_sum(row):
 @jit
 def _normalize(x, weight, eps, y, rstd):
     """Normalise each row of x (R, W): y = x * rstd * weight."""
+    if VECTOR_BYTES == 32 and x.shape[1] * x.itemsize <= LONGEST_OF_BLOCKS:
+        normalize_blocks(x, weight, None, eps, y, None, rstd)
+        return
     rows, width = x.shape
     for r in range(rows):
         row = x[r]

@@ -209,6 +209,24 @@ def test_nan_and_inf_like_torch(shape, position, bad):
         np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("shape", [(40, 7), (40, 7, 5)])
+@pytest.mark.parametrize("training", [True, False])
+def test_infinite_weights_make_nan_of_two_infinities(shape, training):
+    """As x * scale + shift does, PyTorch's formula; the mean is that of x all the same."""
+    x, _, weight, bias, mean, var = data(shape, np.float32)
+    weight[[1, 4]] = np.inf, -np.inf
+    if training:
+        y, mean, rstd, *_ = batch_norm(x, weight, bias, None, None, momentum=0.1, eps=EPS)
+        np.testing.assert_allclose(mean, x.mean(axes_of(x)), rtol=1e-4, atol=1e-5)
+    else:
+        y, rstd = batch_norm_eval(x, weight, bias, mean, var, eps=EPS), 1 / np.sqrt(var + EPS)
+    with np.errstate(invalid="ignore"):
+        scale = weight * rstd
+        want = x * spread(scale, x) + spread(bias - mean * scale, x)
+    np.testing.assert_allclose(y, want, rtol=1e-4, atol=1e-4)
+    assert np.isnan(y[:, 1]).any()
+
+
 @pytest.mark.parametrize("kind", ["outlier", "offset", "huge", "spike"])
 def test_float32_statistics_are_those_of_float64(kind):
     """Sums are float32 within stretches: an odd first element, a mean far from 0, and squares beyond float32 must not show."""

@@ -136,6 +136,25 @@ def test_like_torch(shape, ndim, bad):
         np.testing.assert_allclose(got, want, rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.torch
+@pytest.mark.parametrize("place", ["weight", "gradient"])
+@pytest.mark.parametrize("rows", [5, 700])
+def test_gradients_with_infinities_like_torch(rows, place):
+    torch = pytest.importorskip("torch")
+    x, g, weight, bias = data((rows, 50), 1, np.float32)
+    if place == "weight":
+        weight[7] = np.inf
+    else:
+        g[3, 9], g[4, 7] = np.inf, -np.inf
+    _, mean, rstd = layer_norm(x, weight, bias, normalized_ndim=1, eps=EPS)
+    ours = layer_norm_grad(g, x, weight, mean, rstd, normalized_ndim=1)
+    leaves = [torch.tensor(array, requires_grad=True) for array in (x, weight, bias)]
+    torch.nn.functional.layer_norm(leaves[0], (50,), *leaves[1:], eps=EPS).backward(torch.tensor(g))
+    assert np.isnan(ours[0]).any() and np.isfinite(ours[0]).any() == (place == "gradient")
+    for found, leaf in zip(ours, leaves, strict=True):
+        np.testing.assert_allclose(found, leaf.grad.numpy(), rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("width", [128, 131, 1000, WIDEST + 4])
 def test_streamed_is_the_same(width, dtype, monkeypatch):

@@ -1,6 +1,7 @@
-"""The loops of layer normalisation's gradient in LLVM IR: blocks and single rows, what they write, and where their sums are."""
+"""The loops of layer normalisation in LLVM IR: blocks and single rows, what they write, and where their sums are."""
 from __future__ import annotations
 
+import itertools
 import re
 from typing import Any
 
@@ -9,7 +10,15 @@ import numpy as np
 import pytest
 from lucid_kernels.cpu import _streaming, layer_norm
 from lucid_kernels.cpu._microkernels import VECTOR_BYTES
-from lucid_kernels.cpu._norm_microkernels import ROWS, grad_means_block, grad_means_row, stream_grad, stream_normalized
+from lucid_kernels.cpu._norm_microkernels import (
+    MOMENT_ROWS,
+    ROWS,
+    grad_means_block,
+    grad_means_row,
+    moments_block,
+    stream_grad,
+    stream_normalized,
+)
 
 
 def exact(g: np.ndarray, x: np.ndarray, weight: np.ndarray, mean: np.ndarray, rstd: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -43,6 +52,52 @@ def test_gradient(streaming: bool, rows: int, width: int, dtype: Any) -> None:
     np.testing.assert_allclose(dweight, (g * x * scale).sum(0), rtol=tolerance, atol=10 * tolerance)
     assert np.isnan(memory[:width]).all()
     assert np.isnan(memory[-width:]).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_short_rows(dtype: Any) -> None:
+    """Each remainder of rows and columns; a row gives the same in a block as alone, and nothing is written beside the rows."""
+    tolerance = 2e-5 if dtype == np.float32 else 1e-12
+    for rows, width in itertools.product(range(1, 10), (1, 3, 4, 7, 8, 9, 12, 16, 17, 31, 64, 100)):
+        rng = np.random.default_rng(rows * width)
+        x, (weight, bias) = rng.normal(1.0, 2.0, (rows, width)).astype(dtype), rng.normal(size=(2, width)).astype(dtype)
+        memory = np.full((rows + 2) * width, np.nan, dtype)
+        y, (mean, rstd) = memory[width:-width].reshape(rows, width), np.empty((2, rows), dtype)
+        layer_norm.normalize_blocks(x, weight, bias, 1e-5, y, mean, rstd)
+        wide = x.astype(np.float64)
+        scale = 1 / np.sqrt(wide.var(1) + 1e-5)
+        np.testing.assert_allclose(mean, wide.mean(1), rtol=tolerance, atol=tolerance)
+        np.testing.assert_allclose(rstd, scale, rtol=tolerance)
+        wanted = (wide - wide.mean(1, keepdims=True)) * scale[:, None] * weight + bias
+        np.testing.assert_allclose(y, wanted, rtol=10 * tolerance, atol=10 * tolerance)
+        alone = np.empty_like(x)
+        for r in range(rows):
+            part = slice(r, r + 1)
+            layer_norm.normalize_blocks(x[part], weight, bias, 1e-5, alone[part], mean[part], rstd[part])
+        np.testing.assert_array_equal(y, alone)
+        layer_norm.normalize_blocks(x, weight, None, 1e-5, y, None, rstd)
+        scale = 1 / np.sqrt((wide * wide).mean(1) + 1e-5)
+        np.testing.assert_allclose(rstd, scale, rtol=tolerance)
+        np.testing.assert_allclose(y, wide * scale[:, None] * weight, rtol=10 * tolerance, atol=10 * tolerance)
+        assert np.isnan(memory[:width]).all()
+        assert np.isnan(memory[-width:]).all()
+
+
+@numba.njit
+def block_moments(x, mean, rstd):
+    moments_block(x, 0, x.shape[1], x.shape[1], 1e-5, mean, rstd, 0)
+
+
+def test_moments_stay_in_vector_registers() -> None:
+    x, (mean, rstd) = np.ones((MOMENT_ROWS, 37), np.float32), np.empty((2, MOMENT_ROWS), np.float32)
+    block_moments(x, mean, rstd)
+    assembly = block_moments.inspect_asm(block_moments.signatures[0])
+    if "vfmadd" not in assembly:
+        pytest.skip("written for x86")
+    loop = max(re.split(r"^\.L\w+:", assembly, flags=re.MULTILINE), key=lambda block: len(re.findall("vfmadd", block)))
+    register = "%zmm" if VECTOR_BYTES == 64 else "%ymm"
+    assert len(re.findall(rf"vfmadd\w+ps\s.*{register}", loop)) >= 2 * MOMENT_ROWS
+    assert not re.findall(rf"vmov\w+\s+{register}\d+, -?\d*\(%r[sb]p", loop)
 
 
 @numba.njit
