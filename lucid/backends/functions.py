@@ -104,8 +104,17 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
     @entry
     def triangle_indices(*, rows: int, columns: int, offset: int, upper: bool, dtype: Any) -> Array:
         """The rows and columns (2, n) of the elements of a matrix on and above, or below, a diagonal, row by row."""
-        beyond = xp.arange(columns) - xp.arange(rows).reshape(-1, 1)
-        return xp.stack(xp.nonzero(beyond >= offset if upper else beyond <= offset)).astype(dtype, copy=False)
+        # A row after the other: a tenth of the time of asking for each element, which side it is on. By NumPy, as CuPy's `repeat`
+        # takes no array of counts.
+        numbers = np.arange(rows)
+        first = np.clip(numbers + offset, 0, columns) if upper else np.zeros(rows, np.int64)
+        counts = columns - first if upper else np.clip(numbers + offset + 1, 0, columns)
+        ends = counts.cumsum()
+        places = np.empty((2, counts.sum()), dtype)
+        places[0] = np.repeat(numbers, counts)
+        places[1] = np.arange(places.shape[1])
+        places[1] -= np.repeat(ends - counts - first, counts).astype(dtype, copy=False)
+        return xp.asarray(places)
 
     @entry
     def cast(x: Array, *, dtype: np.dtype, out: Array | None = None) -> Array:
@@ -548,7 +557,9 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
             real = wider.real if wider.dtype.kind == "c" else wider  # the sum's own logarithm has its principal value
             peak = real.max(axis=axis, keepdims=True)
             peak = xp.where(xp.isfinite(peak), peak, xp.zeros_like(peak))
-        result = xp.log(add_up(xp.exp(wider - peak), axis=axis, keepdims=keepdims))  # of 0 where all elements are -inf
+        exact = np.float64 if wider.dtype == np.float32 else None
+        total = add_up(xp.exp(wider - peak), axis=axis, keepdims=keepdims, dtype=exact)
+        result = xp.log(total)  # of 0 where all elements are -inf
         return (result + peak.reshape(result.shape)).astype(x.dtype, copy=False)
 
     @entry

@@ -11,13 +11,14 @@ is no CUDA twin.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
 import numba
 import numpy as np
 
-from . import _math, blas
+from . import _math, blas, half_precision
 from ._chunked import compile_source
 from ._compile import jit, jit_parallel
 from ._layout import GRAIN, Array
@@ -146,21 +147,33 @@ def _product_of_blocks(flat: Any, start: Any, stop: Any) -> float:
     return total
 
 
-def _rows(name: str, fold: Any) -> Any:
-    """The kernel that puts fold(flat, start, stop) of each unit into totals."""
+def _rows(name: str, fold: Any, widen: Any = None) -> Any:
+    """The kernel that puts fold(flat, start, stop) of each unit into totals; of numbers that `widen` makes float32 first."""
+    work = "totals[unit] = fold(flat, start, stop)"
+    if widen is not None:  # in the L2 cache
+        work = """size = np.int64(stop - start)
+            widen(flat[np.int64(start) : np.int64(stop)], room[:size])
+            totals[unit] = fold(room, np.uint64(0), np.uint64(size))"""
     text = f"""def {name}_rows(flat, length, pieces, totals):
     step = max(1, GRAIN // min(length, PIECE))
     for i in numba.prange((totals.shape[0] + step - 1) // step):
+        {"" if widen is None else "room = np.empty(min(length, PIECE), np.float32)"}
         for unit in range(i * step, min(totals.shape[0], (i + 1) * step)):
             start, stop = bounds(unit, length, pieces)
-            totals[unit] = fold(flat, start, stop)
+            {work}
 """
-    scope = {"__name__": __name__, "GRAIN": GRAIN, "PIECE": PIECE, "bounds": bounds, "fold": fold}
+    scope = {"__name__": __name__, "GRAIN": GRAIN, "PIECE": PIECE, "bounds": bounds, "fold": fold, "np": np, "widen": widen}
     return compile_source(text, f"{name}_rows", __file__, scope)
 
 
-_fold_rows = {"sum": _rows("number", _sum_of_numbers), "squares": _rows("square", _square_sum_of_blocks),
-              "product": _rows("product", _product_of_blocks)}  # fmt: skip
+_FOLDS = {"sum": _sum_of_numbers, "squares": _square_sum_of_blocks, "product": _product_of_blocks, "total": sum_of}
+
+
+@functools.cache
+def _fold_rows(of: str, dtype: Any) -> Any:
+    if dtype.itemsize > 2:
+        return _rows(of, _FOLDS[of])
+    return _rows(f"{of}_of_{dtype.name}", _FOLDS[of], half_precision.loop_to_widen(dtype))  # by its name it is found on disk
 
 
 @jit_parallel
@@ -275,12 +288,13 @@ def _moment_columns(flat: Any, outer: int, length: int, inner: int, rows: int, m
 View = tuple[int, int, int]
 
 
-def view_of(x: Array, axis: int | tuple[int, ...] | None) -> View | None:
+def view_of(x: Array, axis: int | tuple[int, ...] | None, halves: bool = False) -> View | None:
     """(outer, C, inner) for a reduction of `x` over `axis`; None where these kernels do not serve.
 
-    They take C-contiguous float32 and float64 arrays that are not empty, and adjacent axes, counted from the front.
+    They take C-contiguous arrays of float32 and float64, or of `halves`, that are not empty, and adjacent axes, counted from
+    the front.
     """
-    if x.dtype.char not in "fd" or not x.flags.c_contiguous or not x.size:
+    if (not halves and x.dtype.char not in "fd") or not x.flags.c_contiguous or not x.size:
         return None
     if axis is None:
         return 1, x.size, 1
@@ -331,13 +345,13 @@ def total(x: Array, view: View) -> Array:
 
 
 def fold(x: Array, view: View, of: str) -> Array:
-    """The 'sum' of numbers that are not NaN, the sum of 'squares' or the 'product' over C for `inner == 1`: (outer, 1), in
-    float64.
+    """The 'total' of all numbers, the 'sum' of those that are not NaN, the sum of 'squares' or the 'product' over C for
+    `inner == 1`: (outer, 1), in float64. x may have half precision.
     """
     outer, length, _ = view
     pieces = -(-length // PIECE)
     totals = np.empty(outer * pieces)
-    _fold_rows[of](x.reshape(-1), length, pieces, totals)
+    _fold_rows(of, x.dtype)(x.reshape(-1).view(np.uint16) if x.itemsize == 2 else x.reshape(-1), length, pieces, totals)
     rows = totals.reshape(outer, pieces)
     if pieces == 1:
         return rows

@@ -1,4 +1,5 @@
 """Reductions of large arrays on all threads, against NumPy in float64."""
+import ml_dtypes
 import numpy as np
 import pytest
 from lucid_kernels.cpu import reduction
@@ -75,3 +76,13 @@ def test_what_goes_to_numpy():
     assert reduction.view_of(x, 1) == (4, 5, 6) and reduction.view_of(x, None) == (1, 120, 1)
     for array, axis in ((x[:, ::2], 1), (x.T, 0), (x.astype(np.float16), 1), (x.astype(np.int64), 1), (x[:0], 1), (x, (0, 2)), (x, ())):
         assert reduction.view_of(array, axis) is None
+
+
+@pytest.mark.parametrize(("of", "dtype"), [("total", np.float16), ("total", ml_dtypes.bfloat16), ("product", np.float16)])
+def test_folds_of_half_precision_are_those_of_float32(of, dtype):
+    x = data((3, 33_000), np.float32, mean=1.0).astype(dtype)
+    x[1, 20_000] = np.nan
+    wide = x.astype(np.float32)
+    got, want = (reduction.fold(array, reduction.view_of(array, 1, True), of) for array in (x, wide))
+    np.testing.assert_array_equal(got, want)
+    assert reduction.view_of(x, 1) is None
