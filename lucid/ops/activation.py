@@ -251,8 +251,9 @@ def elu(input: Tensor, alpha: float = 1.0) -> Tensor:
     Source: Clevert, Unterthiner and Hochreiter, "Exponential Linear Units", 2015.
     """
     require_floating("elu", input)
-    # Clipped, because an overflow in the branch not taken would make its gradient NaN.
-    return where(input <= 0, expm1(clip(input, max=0)) * alpha, input)
+    positive = input > 0  # not of NaN, whose gradient is NaN
+    # An overflow in the branch not taken would make its gradient NaN.
+    return where(positive, input, expm1(where(positive, 0.0, input)) * alpha)
 
 
 @fused_formula

@@ -37,7 +37,8 @@ def _hardswish(x: Tensor) -> Tensor:
 
 @fused_formula
 def _celu(x: Tensor, alpha: float) -> Tensor:
-    return where(x <= 0, (clip(x, max=0) / alpha).expm1() * alpha, x)
+    positive = x > 0
+    return where(positive, x, (where(positive, 0.0, x) / alpha).expm1() * alpha)
 
 
 @fused_formula
@@ -124,7 +125,8 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     require_floating("softshrink", input)
     if lambd < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
-    return where(input > lambd, input - lambd, where(input < -lambd, input + lambd, input * 0))
+    within = (input >= -lambd) & (input <= lambd)
+    return where(within, input.detach() * 0, where(input > lambd, input - lambd, input + lambd))
 
 
 @accepts_out

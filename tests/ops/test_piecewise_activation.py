@@ -33,6 +33,20 @@ def test_the_gradient_of_hardswish_at_nan_and_infinity(device: str) -> None:
     np.testing.assert_array_equal(x.grad.cpu().numpy(), [np.nan, 1, 0])
 
 
+@pytest.mark.parametrize("function", [F.elu, F.celu, F.selu])
+def test_the_gradient_of_exponential_units_at_nan_and_infinity(function: Any, device: str) -> None:
+    x = leaf([np.nan, np.inf, -np.inf], device)
+    function(x).sum().backward()
+    np.testing.assert_array_equal(np.isnan(x.grad.cpu().numpy()), [True, False, False])
+    assert x.grad[2] == 0 and x.grad[1] >= 1
+
+
+def test_no_gradient_passes_where_softshrink_is_0(device: str) -> None:
+    x = leaf([0.1, 2.0, np.nan], device)
+    (F.softshrink(x) * lucid.tensor([np.nan, 3.0, 3.0], device=device)).sum().backward()
+    np.testing.assert_array_equal(x.grad.cpu().numpy(), [0, 3, 3])
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_derivatives(name: str, device: str) -> None:
     check_derivatives(lambda x: getattr(F, name)(x, **CASES[name]), device, uniform(4, 3, low=-4, high=4))
