@@ -104,7 +104,7 @@ def _pow_rule(needs: Any, a: Operand, b: Operand) -> Pull:
             else:
                 from .comparison import where
 
-                da = reduce_to(where(b == 0, g * 0, _mul(g, conjugate(b * pow(a, b - 1)))), a_shape)
+                da = reduce_to(where(b == 0, 0.0, _mul(g, conjugate(b * pow(a, b - 1)))), a_shape)
         if needs_b:
             from .comparison import where
             from .unary import log

@@ -14,7 +14,7 @@ from ._operands import as_operand, common_dtype, promote, reduce_to, require_ten
 from ._out import accepts_out
 from .arithmetic import mul, pow
 from .comparison import where
-from .unary import exp, exp2, flat, log, log1p
+from .unary import exp, exp2, flat
 
 METHODS = ("float_power", "fmax", "fmin", "atan2", "arctan2", "hypot", "logaddexp", "logaddexp2", "xlogy", "copysign",
            "nextafter", "heaviside", "ldexp", "gcd", "lcm", "bitwise_left_shift", "bitwise_right_shift")
@@ -85,15 +85,15 @@ _fmax = Op("fmax", _slopes(lambda g, a, b, y: where((a >= b) | (b != b), g, 0.0)
                            lambda g, a, b, y: where((a >= b) | (b != b), 0.0, g)))
 _fmin = Op("fmin", _slopes(lambda g, a, b, y: where((a <= b) | (b != b), g, 0.0),
                            lambda g, a, b, y: where((a <= b) | (b != b), 0.0, g)))
-_arctan2 = Op("arctan2", _slopes(lambda g, a, b, y: _over(g * b, a * a + b * b), lambda g, a, b, y: _over(-g * a, a * a + b * b)))
+_arctan2 = Op("arctan2", _slopes(lambda g, a, b, y: g * _over(b, a * a + b * b), lambda g, a, b, y: -g * _over(a, a * a + b * b)))
 _hypot = Op("hypot", _slopes(lambda g, a, b, y: g * (a / y), lambda g, a, b, y: g * (b / y)), keeps=True)
 _logaddexp = fused_formula(Op("logaddexp", _slopes(lambda g, a, b, y: g / (1 + exp(b - a)).conj(),
                                                    lambda g, a, b, y: g / (1 + exp(a - b)).conj())))
 _logaddexp2 = fused_formula(Op("logaddexp2", _slopes(lambda g, a, b, y: g / (1 + exp2(b - a)),
                                                      lambda g, a, b, y: g / (1 + exp2(a - b)))))
-_xlogy = fused_if_large(Op("xlogy", _slopes(lambda g, a, b, y: where((a == 0) & (b <= 0), 0.0, g * log(b)),
+_xlogy = fused_if_large(Op("xlogy", _slopes(lambda g, a, b, y: where((a == 0) & (b <= 0), 0.0, xlogy(g, b)),
                                             lambda g, a, b, y: g * a / b)))
-_xlog1py = Op("xlog1py", _slopes(lambda g, a, b, y: where((a == 0) & (b <= -1), 0.0, g * log1p(b)),
+_xlog1py = Op("xlog1py", _slopes(lambda g, a, b, y: where((a == 0) & (b <= -1), 0.0, xlog1py(g, b)),
                                  lambda g, a, b, y: g * a / (b + 1)))
 _copysign = Op("copysign", _slopes(lambda g, a, b, y: g * _over(y, a), lambda g, a, b, y: flat(g)), keeps=True)
 _nextafter = Op("nextafter", _slopes(lambda g, a, b, y: where(a == b, 0.0, g), lambda g, a, b, y: flat(g)))

@@ -76,9 +76,7 @@ def _nansum_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool) -> Pull:
     shape = x._array.shape
 
     def pull(g: Tensor, y: Any) -> tuple[Tensor]:
-        from .comparison import where
-
-        return (where(x.isnan(), 0.0, spread(g, shape, axis, keepdims)),)
+        return (spread(g, shape, axis, keepdims) * (x == x),)
 
     return pull
 

@@ -27,7 +27,7 @@ def _sinc_rule(needs: Any, a: Tensor) -> Pull:
 
         zero = a == 0
         slope = (cos(a * math.pi) - sinc(a)) / where(zero, 1.0, a)
-        return (g * where(zero, 0.0, slope).conj(),)
+        return (where(zero, 0.0, g * slope.conj()),)
 
     return pull
 

@@ -60,14 +60,12 @@ def _angle_pull(a: Tensor) -> Pull:
 
 
 def _nan_to_num_rule(needs: Any, a: Tensor, **fill: Any) -> Pull:
-    from .comparison import where
-
-    passes = a.isfinite() if a._array.dtype.kind != "c" else None
-    if passes is not None:
-        return lambda g, y: (where(passes, g, 0.0),)
+    if a._array.dtype.kind != "c":
+        passes = a.isfinite()
+        return lambda g, y: (g * passes,)
     from .conversion import imag, real
 
-    return lambda g, y: (where(real(a).isfinite(), real(g), 0.0) + 1j * where(imag(a).isfinite(), imag(g), 0.0),)
+    return lambda g, y: (real(g) * real(a).isfinite() + 1j * (imag(g) * imag(a).isfinite()),)
 
 
 _sign = UnaryOp("sign", _flat_rule)

@@ -169,6 +169,24 @@ def test_arguments_of_the_methods(device):
     assert lucid.nan_to_num(lucid.tensor([nan, inf, -inf], device=device), 1.0, 2.0, 3.0).tolist() == [1.0, 2.0, 3.0]
 
 
+@pytest.mark.parametrize(("function", "x", "gradient", "expected"), [
+    (lucid.nan_to_num, [nan, inf, 2.0], inf, [nan, nan, inf]),
+    (lucid.nansum, [nan, 1.0], nan, [nan, nan]),
+    (lucid.nansum, [nan, 1.0], 3.0, [0.0, 3.0]),
+    (lucid.sinc, [0.0, -0.0], nan, [0.0, 0.0]),
+    (lambda x: lucid.pow(x, lucid.zeros_like(x)), [nan, 0.0, 2.0], inf, [0.0, 0.0, 0.0]),
+    (lambda x: lucid.xlogy(x, lucid.full_like(x, inf)), [nan, 1.0], 0.0, [0.0, 0.0]),
+    (lambda x: lucid.special.xlog1py(x, lucid.full_like(x, inf)), [nan, 1.0], 0.0, [0.0, 0.0]),
+    (lambda x: lucid.atan2(x, lucid.zeros_like(x)), [0.0, nan], nan, [nan, nan]),
+])  # fmt: skip
+def test_gradients_that_are_not_finite(function, x, gradient, expected, device):
+    """What PyTorch's rules make of them: a product of a slope of 0 and infinity is NaN, what is left out is 0."""
+    x = lucid.tensor(x, dtype=lucid.float64, device=device, requires_grad=True)
+    y = function(x)
+    y.backward(lucid.full_like(y, gradient))
+    np.testing.assert_array_equal(x.grad.cpu().numpy(), expected)
+
+
 def test_numbers_beside_tensors(device):
     x = lucid.tensor([1.0, 2.0], device=device)
     assert lucid.xlogy(2, x).tolist() == pytest.approx([0.0, 1.3862944])
