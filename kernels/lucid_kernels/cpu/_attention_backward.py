@@ -44,8 +44,7 @@ def _score_gradients(scores: Any, kept: bool, gradients: Any, rows: int, mask: A
     Row r sees the first `visible` + r * `step` of the `seen` keys.
     """
     one, zero, lanes = scores.dtype.type(1), scores.dtype.type(0), VECTOR_BYTES // scores.itemsize
-    log2_e, slope = scores.dtype.type(LOG2_E), scale * scores.dtype.type(1 / LOG2_E)
-    factor, asks = one if has_mask else scale, pending(ahead)
+    factor, slope, asks = one if has_mask else scale, scale * scores.dtype.type(1 / LOG2_E), pending(ahead)
     for first in range(0, rows, lanes):
         last = min(first + lanes, rows)
         length = filled(last - 1, visible, step, seen)
@@ -56,7 +55,7 @@ def _score_gradients(scores: Any, kept: bool, gradients: Any, rows: int, mask: A
                 if has_mask:
                     row = scores[r][: min(seen, visible + r * step)]
                     add_mask(row, mask[min(query + r, mask.shape[0] - 1)][key:], scale)
-                row_gradients(scores, gradients, r, length, factor, lse[r] * log2_e, dots[r], slope)
+                row_gradients(scores, gradients, r, length, factor, lse[r], dots[r], slope)
             if asks:
                 ask(ahead, PER_ROW)
         if min(seen, visible + first * step) < length:

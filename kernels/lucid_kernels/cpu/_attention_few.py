@@ -11,7 +11,7 @@ import numba
 import numpy as np
 
 from ._attention_microkernels import weighted_sum
-from ._attention_tiles import LOG2_E, add_mask, dots_of_rows, exponentials, row_of, whole_runs
+from ._attention_tiles import add_mask, dots_of_rows, exponentials, row_of, whole_runs
 from ._compile import jit_parallel
 from ._reduction_microkernels import maximum_of
 
@@ -22,8 +22,8 @@ _LEAST = 1 << 17
 
 @jit_parallel
 def forward_few(q: Any, heads: int, count: int, queries: int, width: int, k: Any, v: Any, groups: int, keys: int, v_width: int,
-                mask: Any, mask_of: Any, scale: Any, y: Any, lse: Any) -> None:
-    """`y` and `lse` of `count` heads of queries without a causal mask; the arguments are those of `forward`."""
+                mask: Any, mask_of: Any, scale: Any, y: Any, powers: Any, lse: Any) -> None:
+    """`y`, `powers` and `lse` of `count` heads of queries without a causal mask; the arguments are those of `forward`."""
     repeats, has_mask, zero = heads // groups, mask_of.shape[0] > 0, lse.dtype.type(0)
     each = max(1, _LEAST // max(1, queries * keys * (width + v_width)))
     for task in numba.prange((count + each - 1) // each):
@@ -41,7 +41,11 @@ def forward_few(q: Any, heads: int, count: int, queries: int, width: int, k: Any
             # Nothing to see: exp(-inf - 0) is 0, exp(-inf + inf) is not.
             total = exponentials(scores, 0, keys, lse.dtype.type(1), largest if largest != -np.inf else zero)
             nothing = total == 0
-            lse[n, r] = np.inf if nothing else largest * lse.dtype.type(1 / LOG2_E) + math.log(total)
+            lse[n, r] = np.inf if nothing else largest + math.log2(total)
             values, to = row_of(v, groups, group, 0, lse), row_of(y, heads, n, r, lse)
-            weighted_sum(seen[:0] if nothing else seen, zero if nothing else 1 / total, values, v[3], v_width, to)
+            part = zero if nothing else 1 / total
+            weighted_sum(seen[:0] if nothing else seen, part, values, v[3], v_width, to)
+            if powers.shape[0] > 0:
+                powers[n, r, : scores.shape[1]] = scores[0]
+                powers[n, r, scores.shape[1]] = part
             scores[0, keys:] = -np.inf

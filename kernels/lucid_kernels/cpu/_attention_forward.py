@@ -13,7 +13,6 @@ from ._attention_microkernels import fill_hidden, row_maxima, scale_rows
 from ._attention_products import add_seen, score_products
 from ._attention_tiles import (
     KEYS,
-    LOG2_E,
     QUERIES,
     add_mask,
     ask_for,
@@ -128,7 +127,7 @@ def forward(q: Any, heads: int, count: int, queries: int, width: int, k: Any, v:
         total = np.empty(QUERIES, lse.dtype)
         kept = np.empty(QUERIES, lse.dtype)
         has_mask = mask_of.shape[0] > 0
-        ahead, item, ln2 = rows_ahead(4), lse.itemsize, lse.dtype.type(1 / LOG2_E)
+        ahead, item = rows_ahead(4), lse.itemsize
         m = n + 1
         if m < count and task == 0:
             after = m // heads * groups + m % heads // repeats
@@ -145,7 +144,7 @@ def forward(q: Any, heads: int, count: int, queries: int, width: int, k: Any, v:
                    scores, keys if keep else KEYS, largest, total, kept, powers, place, ahead)
             for r in range(rows):
                 kept[r] = 1 / total[r]
-                lse[n, query + r] = largest[r] * ln2 + math.log(total[r])
+                lse[n, query + r] = largest[r] + math.log2(total[r])
             scale_rows(out, 0, rows, kept)
             for r in range(rows):
                 if total[r] == 0:  # a query that sees nothing gets zeros, and so do its gradients

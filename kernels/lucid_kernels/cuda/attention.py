@@ -37,7 +37,7 @@ def _launch(name: str, x: Any, heads: int, rows: int, columns: int, arguments: t
 @launch.upcast_half(statistics=(1,))
 def attention(q: Any, k: Any, v: Any, mask: Any, *, scale: float, is_causal: bool, with_grad: bool,
               out: tuple[Any, ...] | None = None) -> tuple[Any, Any, None]:
-    """(softmax(scale q k^T + mask) v, log of the sum of exponentials, None); see the CPU kernel for the shapes.
+    """(softmax(scale q k^T + mask) v, natural log of the sum of exponentials, None); see the CPU kernel for the shapes.
 
     Nothing else is kept `with_grad`: a GPU computes exponentials faster than it reads them.
     """
