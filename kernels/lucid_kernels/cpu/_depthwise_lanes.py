@@ -27,8 +27,8 @@ from .strided_copy import transpose_panel
 # Bytes of the transposed planes of both arrays: half of an L2 cache of 1 MiB.
 _BLOCK_BYTES = 512 << 10
 # Products that a tap's gradient adds up one after the other, before float64 takes over: with the 2304 of planes of 48x48 its
-# largest error was five to eight times PyTorch's, now it is 0.5 to 1 times that.
-_SEQUENCE = 256
+# largest error was five to eight times PyTorch's, with 256 up to four times; now it is 0.5 to 1.6 times that.
+_SEQUENCE = 64
 
 #: For each slice of a result, the slice of what it is made of for each tap of the depth, -1 for none.
 Slices = tuple[tuple[int, ...], ...]
