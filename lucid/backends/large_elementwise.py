@@ -23,9 +23,9 @@ Kernel = Callable[..., Any]
 # Elements from which a kernel is faster: of functions at which NumPy is slow, and of others, as on one thread it gains nothing.
 _CHOICES = {"maximum": LARGE, "minimum": LARGE, "sqrt": LARGE, "fmod": LARGE, "hypot": LARGE, "copysign": LARGE,
             "neg": 1 << 19, "abs": 1 << 19}
-# Where NumPy takes libm's: with AVX2, on a Zen 3, a kernel takes 0.7 of the time of `log`, 0.07 to 0.33 of that of the others.
-if not NUMPY_HAS_VECTORS:
-    _CHOICES |= dict.fromkeys(BY_LIBM, LARGE)
+# Where NumPy takes libm's a kernel takes 0.07 to 0.5 of the time. NumPy's own, with AVX-512, are up to 3 units in the last place
+# off in float32, two to four times as far as PyTorch's; a kernel then takes 0.5 (`log`) to 3.5 (`tan`) times as long.
+_CHOICES |= dict.fromkeys(BY_LIBM, LARGE)
 _POOLED = ("ceil cos cosh exp2 expm1 floor log log10 log1p log2 sin sinh square tan trunc arctan arcsin arccos arcsinh arccosh "
            "arctanh").split()
 # Of float64 those that formulas compute with vectors; NumPy does with AVX-512 only.
@@ -47,12 +47,14 @@ def _operation(names: tuple[str, ...], *operands: Any) -> Array | None:
 
 
 def _by_kernel(name: str, function: Kernel, least: int) -> Kernel:
+    of_numpy = NUMPY_HAS_VECTORS and name in BY_LIBM
+
     def kernel(*operands: Any, out: Array | None = None) -> Any:
         x = operands[0] if isinstance(operands[0], np.ndarray) else operands[1]
         computed = None
         if x.itemsize == 2:
             computed = of_halves(name, *operands, out=out) if x.size >= LARGE else None
-        elif x.size >= least and out is None:
+        elif x.size >= least and out is None and not (of_numpy and x.dtype.char == "d"):
             computed = _operation((name,), *operands)
         return function(*operands, out=out) if computed is None else computed
 

@@ -13,6 +13,7 @@ from lucid_kernels.cpu import _pool
 import lucid
 from lucid import backends
 from lucid.backends.functions import BY_LIBM, NUMPY_HAS_VECTORS
+from lucid.backends.lazy import LARGE
 from lucid.nn import functional as F
 
 SPECIAL = np.array([0.0, -0.0, 1.5, -1.5, np.inf, -np.inf, np.nan, 1e-40], np.float32)
@@ -105,6 +106,19 @@ def test_exponentials_and_logarithms_of_float64(name: str) -> None:
     getattr(t, f"{name}_")()
     np.testing.assert_array_equal(t.numpy(), result)
     np.testing.assert_allclose(getattr(lucid, name)(given(np.repeat(x, 2))[::2]).numpy(), wanted, rtol=1e-15, atol=2 * 5e-324)
+
+
+@pytest.mark.parametrize("name", sorted(BY_LIBM))
+def test_float32_functions_are_within_a_unit_in_the_last_place(name: str) -> None:
+    x = np.random.default_rng(0).standard_normal(LARGE).astype(np.float32)
+    if name.startswith("log") or name == "arccosh":
+        x = np.abs(x) + np.float32(name == "arccosh")
+    elif name in ("arcsin", "arccos", "arctanh"):
+        x = np.tanh(x)
+    arguments = [x, np.roll(x, 1)] if name == "arctan2" else [x]
+    exact = getattr(np, name)(*[a.astype(np.float64) for a in arguments])
+    error = np.abs(getattr(lucid, name)(*map(given, arguments)).numpy() - exact)
+    assert (error <= 1.2 * np.spacing(np.abs(exact.astype(np.float32)))).all()
 
 
 def test_parts_of_arrays() -> None:

@@ -1,9 +1,9 @@
 """Functions for formulas beside those of `_math`.
 
 Those of float32 are computed in float64, without branches, so that LLVM vectorises the loops that call them, and rounded
-once: errors are at most 0.51 units in the last place (1 of `exp2`, and of `erf` without AVX-512). libm, one element at a time,
-takes 4 to 17 times as long. Of float64 there are `log`, `log1p` and `expm1`, which most activations and losses are made of; the
-others are left to it.
+once: errors are at most 0.51 units in the last place (1.2 of logarithms, `exp2`, `expm1`, and `erf` without AVX-512, which are
+computed in float32). libm, one element at a time, takes 4 to 17 times as long. Of float64 there are `log`, `log1p` and `expm1`,
+which most activations and losses are made of; the others are left to it.
 """
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from . import _math
+from . import _logarithms, _math
 from ._compile import EXACT, jit_inline
 from ._math import _real_intrinsic, bits, fma, from_bits, intrinsic, maximum
 from ._microkernels import VECTOR_BYTES
@@ -79,29 +79,6 @@ def _log_positive(x: float) -> float:
 def _log(x: float) -> float:
     value = select(x < math.inf, _log_positive(x), x)
     return select(x > 0.0, value, select(x == 0.0, -math.inf, math.nan))
-
-
-@jit_inline
-def _log2(x: float) -> float:
-    return _log(x) * (1.0 / _LN2)
-
-
-@jit_inline
-def _log10(x: float) -> float:
-    return _log(x) * (1.0 / math.log(10.0))
-
-
-@jit_inline
-def _log1p(x: float) -> float:
-    """By Kahan's quotient, which makes up for the rounding of 1 + x."""
-    u = 1.0 + x
-    rounded = u - 1.0
-    return select(rounded == 0.0, x, select(u < math.inf, _log(u) * (x / rounded), _log(u)))
-
-
-@jit_inline
-def _expm1(x: float) -> float:
-    return select(abs(x) < 1e-6, x + 0.5 * x * x, _math.exp(x) - 1.0)
 
 
 @jit_inline
@@ -331,12 +308,12 @@ def _vectorised(function: Any, single: Any, double: Any, native: bool = False) -
     overload(function, jit_options=_OPTIONS)(choose)
 
 
-_vectorised(log, _log, _log64)
-_vectorised(log2, _log2, math.log2)
-_vectorised(log10, _log10, math.log10)
-_vectorised(log1p, _log1p, _log1p64)
+_vectorised(log, _logarithms.log32, _log64, native=True)
+_vectorised(log2, _logarithms.log2_32, math.log2, native=True)
+_vectorised(log10, _logarithms.log10_32, math.log10, native=True)
+_vectorised(log1p, _logarithms.log1p32, _log1p64, native=True)
 _vectorised(exp2, _math.exp2_32, np.exp2, native=True)
-_vectorised(expm1, _expm1, _expm1_64)
+_vectorised(expm1, _math.expm1_32, _expm1_64, native=True)
 if VECTOR_BYTES == 64:
     _vectorised(erf, single_erf, math.erf)
 else:  # a quarter of the time

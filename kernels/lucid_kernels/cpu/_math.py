@@ -81,6 +81,7 @@ _EXP_MIN32 = np.float32(-104.0)
 _EXP_MAX32 = np.float32(89.0)
 _ZERO32 = np.float32(0.0)
 _ONE32 = np.float32(1.0)
+_HALF32 = np.float32(0.5)
 # exp(r) = 1 + r + r^2 P(r), P fitted to 3e-9 of the result for |r| <= ln2 / 2.
 _E4, _E3, _E2, _E1, _E0 = (np.float32(c) for c in (1.38145e-3, 8.36878e-3, 4.166839e-2, 1.666652e-1, 4.9999993e-1))
 _EXPONENT_SHIFT32 = np.int32(23)
@@ -167,6 +168,33 @@ def exp2_32(x: Any) -> Any:
     r = x - (shifted - _ROUND32)
     p = (((((_X6 * r + _X5) * r + _X4) * r + _X3) * r + _X2) * r + _X1) * r + _ONE32
     return _scaled32(p, shifted)
+
+
+# exp(r) - 1 = r + r^2 P(r), P fitted to 2.5e-10 of it for |r| <= ln2 / 2. 2^n expm1(r) + (2^n - 1), with what is rounded off r;
+# both halved, as 2^128 is infinite. At most 0.9 ulp from the exact value, 1.2 at 17; in float64, rounded once, it took 2.3 times
+# as long.
+_EXPM1_MIN32 = np.float32(-20.0)
+_HALF_BIAS32 = np.int32(126)
+_M5, _M4, _M3, _M2, _M1, _M0 = (
+    np.float32(c) for c in (1.98459020e-4, 1.39409269e-3, 8.33338965e-3, 4.16663587e-2, 1.66666657e-1, 5e-1)
+)
+
+
+@jit_exact
+def expm1_32(x: Any) -> Any:
+    """exp(x) - 1, a float32."""
+    within = min(max(x, _EXPM1_MIN32), _EXP_MAX32)
+    shifted = within * _LOG2_E32 + _ROUND32
+    n = shifted - _ROUND32
+    high = within - n * _LN2_HIGH32
+    r = high - n * _LN2_LOW32
+    p = fma(fma(fma(fma(fma(_M5, r, _M4), r, _M3), r, _M2), r, _M1), r, _M0)
+    small = fma(r * r, p, (high - r) - n * _LN2_LOW32)
+    half = from_bits(np.int32(np.int32(bits(shifted) - _ROUND32_BITS + _HALF_BIAS32) << _EXPONENT_SHIFT32))
+    near = r + small
+    value = fma(half, near, half - _HALF32) + half * (small - (near - r))
+    value = near if n == _ZERO32 else value + value
+    return value if abs(x) > _ZERO32 else x
 
 
 # Cephes exp.c: exp(r) = 1 + 2 r P(r^2) / (Q(r^2) - r P(r^2)).
@@ -264,7 +292,6 @@ def erf32(x: Any) -> Any:
     return fma(p, x, x) if size <= _ERF_NEAR32 else far
 
 
-_HALF32 = np.float32(0.5)
 _SQRT_HALF = math.sqrt(0.5)
 
 

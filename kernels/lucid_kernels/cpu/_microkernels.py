@@ -39,8 +39,8 @@ VECTOR_BYTES = 64 if _WIDE else 32
 ROWS = 8 if _WIDE else 4
 VECTORS = 3
 # Products that these add up at a time, and `multiply_run` too: with up to 256 in a row, gradients of convolutions had up to 3.3
-# times the largest error of PyTorch's, and grouped ones, up to 192, 2.4 times. Those of 7x7 taps of 3 channels are two parts; with
-# 64 they took 1.05 of the time without AVX-512.
+# times the largest error of PyTorch's, and grouped convolutions, up to 192, 2.4 times. Those of 7x7 taps of 3 channels are two
+# parts; with 64 they took 1.05 of the time without AVX-512.
 _PRODUCTS = 80
 # `dot_block` computes the products of DOT_ROWS rows with DOT_TAPS rows: 24 (12) sums. The taps stay in the L1 cache from one
 # block of rows to the next; the rows come from the L2 cache, the more slowly the fewer taps share them.
