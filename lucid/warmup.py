@@ -292,12 +292,13 @@ def _formulas(dtype: Any, device: str, sizes: Sequence[int]) -> None:
         "celu elu hardshrink hardsigmoid hardswish hardtanh leaky_relu logsigmoid mish selu softplus softshrink softsign "
         "tanhshrink").split()]
     functions += [getattr(lucid, name) for name in (
-        "abs asin asinh atan atanh acos erf erfc log10 log1p log2 reciprocal rsqrt sqrt square tan").split()]
+        "abs asin asinh atan atanh acos acosh cos cosh erf erfc exp2 expm1 log log10 log1p log2 reciprocal rsqrt sin sinh sqrt "
+        "square tan").split()]
     losses = [getattr(F, name) for name in (
         "binary_cross_entropy binary_cross_entropy_with_logits huber_loss l1_loss mse_loss smooth_l1_loss").split()]
     for function in functions:
         function(x).sum().backward()
-    for function in (*losses, lucid.div, lambda x, y: F.kl_div(x, y, reduction="sum")):
+    for function in (*losses, lucid.div, lucid.atan2, lambda x, y: F.kl_div(x, y, reduction="sum")):
         function(x, y).sum().backward()
 
 

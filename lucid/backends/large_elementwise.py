@@ -92,9 +92,11 @@ def _shared(name: str, function: Kernel) -> Kernel:
 
 
 def _circular(name: str, function: Kernel) -> Kernel:
-    """`function`, but of large float64 arrays our kernel: NumPy's takes 17 times as long."""
+    """`function`, but of large arrays our kernel: NumPy's takes 17 times as long in float64, in float32 1.5 times, and it is
+    up to 1.4 units in the last place off there.
+    """
     def kernel(x: Array, *, out: Array | None = None) -> Any:
-        if x.size < LARGE or x.dtype.char != "d" or not x.flags.c_contiguous:
+        if x.size < LARGE or x.dtype.char not in "fd" or not x.flags.c_contiguous:
             return function(x, out=out)
         from lucid_kernels.cpu import circular
 

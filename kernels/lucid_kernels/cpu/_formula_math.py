@@ -222,7 +222,7 @@ def _sine(turns: float, quarter: int) -> float:
 @jit_inline
 def _sin32(x: Any) -> Any:
     turns, quarter = _reduced(x)
-    return np.float32(_sine(turns, quarter))
+    return np.float32(select(x == 0.0, x, _sine(turns, quarter)))  # also of -0.0
 
 
 @jit_inline
@@ -234,7 +234,7 @@ def _cos32(x: Any) -> Any:
 @jit_inline
 def _tan32(x: Any) -> Any:
     turns, quarter = _reduced(x)
-    return np.float32(_sine(turns, quarter) / _sine(turns, quarter + 1))
+    return np.float32(select(x == 0.0, x, _sine(turns, quarter) / _sine(turns, quarter + 1)))
 
 
 # ---- by type -----------------------------------------------------------------------------------------------------------------
