@@ -140,7 +140,7 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
     plain |= {name: _circular(name, plain[name]) for name in ("sin", "cos")}
     entries = {name: plain[name] for name in _SLOW}
     entries |= {name: _pooled(name, plain[name]) for name in _POOLED}
-    entries |= {name: _by_kernel(name, plain[name], least) for name, least in _CHOICES.items()}
+    entries |= {name: _by_kernel(name, entries.get(name, plain[name]), least) for name, least in _CHOICES.items()}
     plain_clip, plain_reciprocal = plain["clip"], plain["reciprocal"]
 
     def clip(x: Array, low: Array | None, high: Array | None, *, out: Array | None = None) -> Array:

@@ -148,11 +148,12 @@ def test_the_operation_keeps_its_name() -> None:
     assert names == ["large_mul"] and y.grad_fn.name() == "mul"
 
 
-def test_results_of_many_pages_come_from_the_pool() -> None:
-    x = lucid.zeros(9 << 20)
-    lucid.floor(x)
+@pytest.mark.parametrize(("name", "dtype"), [("floor", lucid.float32), ("log2", lucid.float32), ("log2", lucid.float64)])
+def test_results_of_many_pages_come_from_the_pool(name: str, dtype: Any) -> None:
+    x, function = lucid.ones(9 << 20, dtype=dtype), getattr(lucid, name)
+    function(x)
     before = _pool.POOL.count().hits
-    assert not lucid.floor(x).numpy().any() and _pool.POOL.count().hits == before + 1
+    assert (function(x).numpy() == getattr(np, name)(1)).all() and _pool.POOL.count().hits == before + 1
 
 
 @pytest.mark.parametrize(("dtype", "integer"), [("f4", "u4"), ("f8", "u8")])

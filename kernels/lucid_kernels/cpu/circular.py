@@ -60,15 +60,16 @@ _COS_SHORT = tuple((-1.0) ** k / math.factorial(2 * k) for k in range(5, -1, -1)
 
 
 @jit_inline
-def _within32(x: float, quarters: int) -> float:
-    """`_within` to the precision of float32."""
-    shifted = x * _TURNS + _ROUND
+def _within32(x: Any, quarters: int) -> Any:
+    """`_within` of a float32."""
+    wide = np.float64(x)
+    shifted = wide * _TURNS + _ROUND
     n = shifted - _ROUND
-    r = fma(-n, _QUARTER[1], fma(-n, _QUARTER[0], x))
+    r = fma(-n, _QUARTER[1], fma(-n, _QUARTER[0], wide))
     turn = bits(shifted) + quarters
     value = select(turn & 1 == 1, polynomial(_COS_SHORT, r * r), r * polynomial(_SIN_SHORT, r * r))
     value = select(turn & 2 == 2, -value, value)
-    return select(x == 0.0 and quarters == 0, x, value)
+    return np.float32(select(wide == 0.0 and quarters == 0, wide, value))
 
 
 @jit_exact
@@ -106,10 +107,10 @@ def _cos(x: Any, y: Any) -> None:
 def _sin32(x: Any, y: Any) -> None:
     if _all_within(x):
         for i in range(y.shape[0]):
-            y[i] = np.float32(_within32(np.float64(x[i]), 0))
+            y[i] = _within32(x[i], 0)
     else:
         for i in range(y.shape[0]):
-            y[i] = np.float32(_within32(np.float64(x[i]), 0)) if abs(x[i]) <= _FARTHEST else _formula_math.sin(x[i])
+            y[i] = _within32(x[i], 0) if abs(x[i]) <= _FARTHEST else _formula_math.sin(x[i])
 
 
 @Chunked
@@ -117,10 +118,10 @@ def _sin32(x: Any, y: Any) -> None:
 def _cos32(x: Any, y: Any) -> None:
     if _all_within(x):
         for i in range(y.shape[0]):
-            y[i] = np.float32(_within32(np.float64(x[i]), 1))
+            y[i] = _within32(x[i], 1)
     else:
         for i in range(y.shape[0]):
-            y[i] = np.float32(_within32(np.float64(x[i]), 1)) if abs(x[i]) <= _FARTHEST else _formula_math.cos(x[i])
+            y[i] = _within32(x[i], 1) if abs(x[i]) <= _FARTHEST else _formula_math.cos(x[i])
 
 
 def _run(double: Chunked, single: Chunked, x: Array, out: Array | None) -> Array:
