@@ -233,7 +233,7 @@ class KernelLibrary(_Library):
             passes.run(self._final_module, builder)
         _link_larger(self._final_module, larger)
         for function in self._final_module.functions:
-            if function.linkage is llvm.Linkage.linkonce_odr and not function.is_declaration:
+            if function.linkage in (llvm.Linkage.linkonce_odr, llvm.Linkage.weak_odr) and not function.is_declaration:
                 function.linkage = llvm.Linkage.internal
         self._final_module.verify()
         self._finalize_final_module()

@@ -16,6 +16,7 @@ from numba.extending import intrinsic as numba_intrinsic
 from numba.extending import overload
 
 from ._compile import EXACT, jit_exact
+from ._vector_functions import AVAILABLE, Registers, vector_function
 
 intrinsic: Any = numba_intrinsic  # untyped: Numba declares the result with the typing context as an argument
 _OPTIONS: Any = {"fastmath": EXACT, "error_model": "numpy"}
@@ -362,6 +363,34 @@ def _sigmoid32(x: Any) -> Any:
     return half / (half + (q + r) * from_bits(np.int32(bits(shifted) << _EXPONENT_SHIFT32)))
 
 
+@jit_exact
+def _silu32(x: Any) -> Any:
+    return x * _sigmoid32(x)
+
+
+# With AVX-512, x / (1 + exp(-x)), exp(-x) = 2^n exp(r), n in units of 1/32 and |r| <= ln2 / 64: the powers of 2^(1/32) lie in two
+# registers, and the power of an integer is one instruction. r + r^2 / 2 misses exp(r) - 1 by 2e-7; a slope that is a little
+# larger leaves a quarter of that. Two thirds of the operations: 16 MiB take 0.83 of the time. At most 4 ulp from the exact value,
+# 1.7 times as far as PyTorch's.
+_POWERS = np.exp2(np.arange(32) / 32)
+_ROUND_TO_32ND = 1.5 * 2.0 ** (23 - 5)
+_SLOPE = 1.0 + (math.log(2.0) / 64) ** 2 / 8
+_SILU_MAX = 104.0  # exp of it is infinite, exp of its negative nothing beside 1
+
+
+@vector_function
+def _fast_silu32(registers: Registers, x: Any) -> Any:
+    constant, fma, builder = registers.constant, registers.multiply_add, registers.builder
+    within = registers.limited(x, _SILU_MAX)
+    shifted = fma(within, constant(-_LOG2_E32), constant(_ROUND_TO_32ND))
+    n = builder.fsub(shifted, constant(_ROUND_TO_32ND))
+    r = fma(n, constant(-_LN2_LOW32), fma(n, constant(-_LN2_HIGH32), builder.fneg(within)))
+    small = builder.fmul(r, fma(r, constant(0.5), constant(_SLOPE)))
+    power = registers.look_up(_POWERS, shifted)
+    exponential = registers.scaled(fma(power, small, power), n)
+    return builder.fdiv(x, builder.fadd(exponential, constant(1.0)))
+
+
 # tanh, float64: Cephes tanh.c, x + x z P(z) / Q(z), z = x^2, for |x| < 0.625; else as in float32. At most 1.1 ulp from the
 # exact value, as libm, which takes 14 times as long.
 _TANH_P64 = (-9.64399179425052238628e-1, -9.92877231001918586564e1, -1.61468768441708447952e3)
@@ -389,6 +418,11 @@ def _tanh64(x: Any) -> Any:
 @jit_exact
 def _sigmoid64(x: Any) -> Any:
     return 1.0 / (1.0 + _exp64(-x))
+
+
+@jit_exact
+def _silu64(x: Any) -> Any:
+    return x * _sigmoid64(x)
 
 
 # libm where no polynomial of full precision is at hand: not vectorised.
@@ -431,6 +465,10 @@ def sigmoid(x: Any) -> Any:
     """1 / (1 + exp(-x))."""
 
 
+def silu(x: Any) -> Any:
+    """x sigmoid(x)."""
+
+
 def gauss(x: Any) -> Any:
     """exp(-x^2 / 2)."""
 
@@ -453,5 +491,6 @@ _by_type(exp_nonpositive, _exp_nonpositive32, _exp64)
 _by_type(exp2_nonpositive, _exp2_nonpositive32, _exp2_nonpositive64)
 _by_type(tanh, _tanh32, _tanh64)
 _by_type(sigmoid, _sigmoid32, _sigmoid64)
+_by_type(silu, _fast_silu32 if AVAILABLE else _silu32, _silu64)
 _by_type(gauss, _gauss32, _gauss64)
 _by_type(normal_cdf, _normal_cdf32, _normal_cdf64)

@@ -207,7 +207,7 @@ def tanh_grad(g: Array, y: Array, *, out: Array | None = None) -> Array:
 @jit_interleaved
 def _silu(x: Any, y: Any) -> None:
     for i in range(y.shape[0]):
-        y[i] = x[i] * _math.sigmoid(x[i])
+        y[i] = _math.silu(x[i])
 
 
 @upcast_half
