@@ -1,9 +1,9 @@
 """Functions of a float32 for use inside kernels, written for whole vectors of AVX-512 in LLVM IR.
 
 LLVM makes vectors of what scalar code says, and no scalar code says that a table lies in two registers, or that a number is
-scaled by a power of two in one instruction. But for a call in a loop it takes the vector version of the function, if that names one
-("vector-function-abi-variant", https://llvm.org/docs/LangRef.html), and then inlines that. The function itself is one lane of
-it, so that results do not depend on where an element lies.
+scaled by a power of two in one instruction. But for a call in a loop it takes the vector version of the function, if that names
+one ("vector-function-abi-variant", https://llvm.org/docs/LangRef.html), and then inlines that. The function itself is one lane
+of it, so that results do not depend on where an element lies.
 """
 from __future__ import annotations
 
