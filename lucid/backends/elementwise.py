@@ -12,6 +12,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from . import in_float64
 from .functions import HALVES, wide
 
 Array = Any
@@ -26,7 +27,8 @@ xlog1py entr trunc_divide leaky_relu binary_cross_entropy
 def table(xp: Any) -> dict[str, Kernel]:
     """The functions of this module on `xp` (numpy or cupy)."""
     names = "arccos arccosh arcsin arcsinh arctanh deg2rad rad2deg copysign fmax fmin hypot logaddexp2 gcd lcm".split()
-    entries: dict[str, Kernel] = {name: getattr(xp, name) for name in names}
+    entries: dict[str, Kernel] = {name: in_float64.function(xp, name) for name in names}
+    log, log1p, sin = (in_float64.function(xp, name) for name in ("log", "log1p", "sin"))
 
     def entry(function: Kernel) -> Kernel:
         entries[function.__name__] = function
@@ -58,19 +60,19 @@ def table(xp: Any) -> dict[str, Kernel]:
             return xp.logaddexp(a, b)
         larger = a.real >= b.real
         peak = xp.where(larger, a, b)
-        return peak + xp.log1p(xp.exp(xp.where(larger, b, a) - peak))
+        return peak + log1p(xp.exp(xp.where(larger, b, a) - peak))
 
     @entry
     def binary_cross_entropy(x: Array, target: Array) -> Array:
         """``-(target * log(x) + (1 - target) * log(1 - x))``, with logarithms bounded by -100."""
-        return (target - 1) * xp.maximum(xp.log1p(-x), -100) - target * xp.maximum(xp.log(x), -100)
+        return (target - 1) * xp.maximum(log1p(-x), -100) - target * xp.maximum(log(x), -100)
 
     @entry
     def sinc(x: Array) -> Array:
         """sin(pi x) / (pi x), and 1 at 0."""
         zero = x == 0
         angle = xp.where(zero, x + 1, x) * math.pi
-        return xp.where(zero, xp.ones_like(x), xp.sin(angle) / angle)
+        return xp.where(zero, xp.ones_like(x), sin(angle) / angle)
 
     @entry
     def angle(x: Array) -> Array:
@@ -102,7 +104,7 @@ def table(xp: Any) -> dict[str, Kernel]:
     def logit(x: Array, *, eps: float | None) -> Array:
         """log(x / (1 - x)), of `x` moved into [eps, 1 - eps]."""
         z = x if eps is None else xp.clip(x, eps, 1 - eps)
-        return xp.log(z / (1 - z))
+        return log(z / (1 - z))
 
     @entry
     def leaky_relu(x: Array, *, slope: float, out: Array | None = None) -> Array:
@@ -120,7 +122,7 @@ def table(xp: Any) -> dict[str, Kernel]:
     @entry
     def entr(x: Array) -> Array:
         """-x log(x); 0 at 0 and -inf below."""
-        return xp.where(x == 0, xp.zeros_like(x), xp.where(x < 0, xp.full_like(x, -math.inf), -x * xp.log(xp.abs(x))))
+        return xp.where(x == 0, xp.zeros_like(x), xp.where(x < 0, xp.full_like(x, -math.inf), -x * log(xp.abs(x))))
 
     @entry
     def heaviside(x: Array, values: Array) -> Array:
@@ -130,12 +132,12 @@ def table(xp: Any) -> dict[str, Kernel]:
     @entry
     def xlogy(x: Array, y: Array) -> Array:
         """x log(y); 0 where x is 0 and y is not NaN."""
-        return xp.where((x == 0) & (y == y), xp.zeros_like(x), x * xp.log(y))
+        return xp.where((x == 0) & (y == y), xp.zeros_like(x), x * log(y))
 
     @entry
     def xlog1py(x: Array, y: Array) -> Array:
         """x log(1 + y); 0 where x is 0 and y is not NaN."""
-        return xp.where((x == 0) & (y == y), xp.zeros_like(x), x * xp.log1p(y))
+        return xp.where((x == 0) & (y == y), xp.zeros_like(x), x * log1p(y))
 
     @entry
     def nextafter(a: Array, b: Array) -> Array:

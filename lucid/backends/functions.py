@@ -14,6 +14,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from . import in_float64
 from .memory_format import in_memory_order, inverse
 
 Array = Any
@@ -28,11 +29,6 @@ log log10 log1p log2 logical_and logical_not logical_or logical_xor maximum mini
 arctan arctan2 power reciprocal remainder roll sin sinh sqrt square take take_along_axis tan tril triu
 trunc where
 """.split()
-
-
-#: What NumPy computes with vectors where there is AVX-512, else with libm, number by number.
-BY_LIBM = "arccos arccosh arcsin arcsinh arctan arctan2 arctanh cosh exp2 expm1 log log10 log1p log2 sinh tan".split()
-NUMPY_HAS_VECTORS = bool(np._core._multiarray_umath.__cpu_features__.get("AVX512_SKX"))  # type: ignore[attr-defined]
 
 _INT64 = np.dtype(np.int64).num  # to compare a dtype with the class np.int64 makes a dtype of that first
 _LARGEST_HALF = 65504.0
@@ -71,7 +67,7 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
     matrices, but for those in half precision.
     """
 
-    entries: dict[str, Kernel] = {name: getattr(xp, name) for name in SAME}
+    entries: dict[str, Kernel] = {name: in_float64.function(xp, name) for name in SAME}
     entries |= {"sub": xp.subtract, "mul": xp.multiply, "div": xp.true_divide, "neg": xp.negative, "eq": xp.equal,
                 "ne": xp.not_equal, "lt": xp.less, "le": xp.less_equal, "gt": xp.greater, "ge": xp.greater_equal}
 

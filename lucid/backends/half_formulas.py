@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from lucid_kernels.expression import Node, Program
 
-from .functions import HALVES, NUMPY_HAS_VECTORS
+from .functions import HALVES
+from .in_float64 import NUMPY_HAS_VECTORS
 from .lazy import LARGE
 
 Array = Any

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from lucid_kernels.cpu import _pool
 
-from .functions import BY_LIBM, NUMPY_HAS_VECTORS
 from .half_formulas import of_halves
-from .lazy import LARGE
+from .in_float64 import BY_LIBM, NUMPY_HAS_VECTORS
+from .lazy import LARGE, MANY
 from .threads import get_num_threads, share
 
 Array = Any
@@ -23,9 +23,13 @@ Kernel = Callable[..., Any]
 # Elements from which a kernel is faster: of functions at which NumPy is slow, and of others, as on one thread it gains nothing.
 _CHOICES = {"maximum": LARGE, "minimum": LARGE, "sqrt": LARGE, "fmod": LARGE, "hypot": LARGE, "copysign": LARGE,
             "neg": 1 << 19, "abs": 1 << 19}
-# Where NumPy takes libm's a kernel takes 0.07 to 0.5 of the time. NumPy's own, with AVX-512, are up to 3 units in the last place
-# off in float32, two to four times as far as PyTorch's; a kernel then takes 0.5 (`log`) to 3.5 (`tan`) times as long.
-_CHOICES |= dict.fromkeys(BY_LIBM, LARGE)
+# Where NumPy takes libm's a kernel takes 0.07 to 0.5 of the time. With AVX-512 those that are not exact in float32 are computed
+# in float64 (`in_float64`), of which a kernel takes 0.2 to 0.6.
+_CHOICES |= dict.fromkeys(BY_LIBM, MANY)
+if not NUMPY_HAS_VECTORS:
+    _CHOICES["log"] = 1 << 9  # also computed in float64, by libm
+# Those of exp, and of sin and cos, are called in 0.4 and 1 us.
+_FROM = {"exp": 1 << 8, "sin": 1 << 6, "cos": 1 << 6}
 _POOLED = ("ceil cos cosh exp2 expm1 floor log log10 log1p log2 sin sinh square tan trunc arctan arcsin arccos arcsinh arccosh "
            "arctanh").split()
 # Of float64 those that formulas compute with vectors; NumPy does with AVX-512 only.
@@ -36,26 +40,33 @@ _SHARED = 1 << 18
 _NEW_PAGES = 32 << 20  # bytes; malloc keeps less than that
 
 
-def _operation(names: tuple[str, ...], *operands: Any) -> Array | None:
-    """What a kernel makes of the operands by the operations `names`; None where NumPy has to do it."""
+def _operation(names: tuple[str, ...], *operands: Any, out: Array | None = None) -> Array | None:
+    """What a kernel makes of the operands by the operations `names`, in `out`; None where NumPy has to do it."""
     arrays = [operand for operand in operands if isinstance(operand, np.ndarray)]
     if arrays[0].dtype.char not in "fd" or any(x.dtype != arrays[0].dtype or not x.flags.c_contiguous for x in arrays):
         return None
     from lucid_kernels.cpu import operation as kernels  # compiles with Numba: imported with the first large array
 
-    return kernels.operation(names, *operands)
+    return kernels.operation(names, *operands, out=out)
+
+
+def _fits(out: Array, operands: tuple[Any, ...]) -> bool:
+    """Whether a kernel can write the result into `out`."""
+    alike = all(x.shape == out.shape and x.dtype == out.dtype for x in operands if isinstance(x, np.ndarray))
+    return alike and out.flags.c_contiguous and out.flags.writeable
 
 
 def _by_kernel(name: str, function: Kernel, least: int) -> Kernel:
-    of_numpy = NUMPY_HAS_VECTORS and name in BY_LIBM
+    ours = name in BY_LIBM
+    of_numpy = NUMPY_HAS_VECTORS and ours
 
     def kernel(*operands: Any, out: Array | None = None) -> Any:
         x = operands[0] if isinstance(operands[0], np.ndarray) else operands[1]
         computed = None
         if x.itemsize == 2:
             computed = of_halves(name, *operands, out=out) if x.size >= LARGE else None
-        elif x.size >= least and out is None and not (of_numpy and x.dtype.char == "d"):
-            computed = _operation((name,), *operands)
+        elif x.size >= least and (out is None or (ours and _fits(out, operands))) and not (of_numpy and x.dtype.char == "d"):
+            computed = _operation((name,), *operands, out=out)
         return function(*operands, out=out) if computed is None else computed
 
     return kernel
@@ -92,11 +103,9 @@ def _shared(name: str, function: Kernel) -> Kernel:
 
 
 def _circular(name: str, function: Kernel) -> Kernel:
-    """`function`, but of large arrays our kernel: NumPy's takes 17 times as long in float64, in float32 1.5 times, and it is
-    up to 1.4 units in the last place off there.
-    """
+    """`function`, but of more than a few elements our kernel: NumPy's takes 17 times as long in float64."""
     def kernel(x: Array, *, out: Array | None = None) -> Any:
-        if x.size < LARGE or x.dtype.char not in "fd" or not x.flags.c_contiguous:
+        if x.size < _FROM[name] or x.dtype.char not in "fd" or not x.flags.c_contiguous:
             return function(x, out=out)
         from lucid_kernels.cpu import circular
 
@@ -141,7 +150,7 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
     entries = {name: plain[name] for name in _SLOW}
     entries |= {name: _pooled(name, plain[name]) for name in _POOLED}
     entries |= {name: _by_kernel(name, entries.get(name, plain[name]), least) for name, least in _CHOICES.items()}
-    plain_clip, plain_reciprocal = plain["clip"], plain["reciprocal"]
+    plain_clip, plain_exp, plain_reciprocal = plain["clip"], plain["exp"], plain["reciprocal"]
 
     def clip(x: Array, low: Array | None, high: Array | None, *, out: Array | None = None) -> Array:
         if x.itemsize == 2 and x.size >= LARGE:
@@ -189,8 +198,8 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
         return np.equal(x, 0, out=out) if x.dtype.kind in "iuf" else np.logical_not(x, out=out)
 
     def exp(x: Array, *, out: Array | None = None) -> Array:
-        if x.size < LARGE:
-            return np.exp(x) if out is None else np.exp(x, out=out)
+        if x.size < _FROM["exp"] or (x.size < LARGE and x.dtype.char != "f"):
+            return plain_exp(x, out=out)
         computed = of_halves("exp", x, out=out) if x.itemsize == 2 else None
         if computed is not None:
             return computed

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from lucid_kernels.expression import Program
 
+from . import in_float64
+
 Array = Any
 Kernel = Callable[..., Any]
 
@@ -20,7 +22,7 @@ _NUMPY = """
 ceil cos cosh exp expm1 floor fmod log log10 log1p log2 maximum minimum power rint sin sinh sqrt tan trunc where
 arctan arctan2 arccos arccosh arcsin arcsinh arctanh bitwise_and bitwise_invert bitwise_or bitwise_xor
 """.split()
-_FUNCTIONS: dict[str, Kernel] = {name: getattr(np, name) for name in _NUMPY} | {
+_FUNCTIONS: dict[str, Kernel] = {name: in_float64.function(np, name) for name in _NUMPY} | {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.true_divide, "neg": np.negative, "abs": np.absolute,
     "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal}
 

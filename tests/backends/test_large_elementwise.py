@@ -12,7 +12,7 @@ from lucid_kernels.cpu import _pool
 
 import lucid
 from lucid import backends
-from lucid.backends.functions import BY_LIBM, NUMPY_HAS_VECTORS
+from lucid.backends.in_float64 import BY_LIBM, NUMPY_HAS_VECTORS
 from lucid.backends.lazy import LARGE
 from lucid.nn import functional as F
 

@@ -17,7 +17,6 @@ from ._compile import jit_exact, jit_interleaved
 from ._layout import (
     GRAIN,
     HALVES,
-    PARALLEL_FROM,
     Array,
     contiguous,
     deliver,
@@ -239,11 +238,8 @@ def _exp(x: Any, y: Any) -> None:
 
 
 def exp(x: Array, *, out: Array | None = None) -> Array:
-    """e to the power x: of large float32 arrays on all threads, else NumPy's, which is more exact in float64.
-
-    At most 1 ulp from the exact value in float32; NumPy's is up to 2.4 ulp off. CuPy has its own.
-    """
-    if x.dtype == np.float32 and x.size >= PARALLEL_FROM and (out is None or out.dtype == np.float32):
+    """e to the power x. NumPy's is more exact in float64; in float32 it is up to 2.4 ulp off, this one 0.9. CuPy has its own."""
+    if x.dtype == np.float32 and (out is None or out.dtype == np.float32):
         return _unary(_exp, x, out)
     return np.exp(x) if out is None else np.exp(x, out=out)
 
