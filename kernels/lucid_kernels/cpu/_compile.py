@@ -12,7 +12,7 @@ from llvmlite.binding.ffi import lib as llvm
 from numba.core.compiler_lock import global_compiler_lock
 
 from . import _pool as _pool  # holds its lock first: a thread that compiles may ask for memory
-from . import fork, threads
+from . import _team, fork, threads
 from ._kernel import InterleavedKernel, Kernel, UnrolledKernel
 from ._parallel import GuardedKernel, ParallelKernel
 
@@ -32,9 +32,11 @@ _config.THREADING_LAYER = threads.choose_layer(_config.THREADING_LAYER)
 
 def _tell_numba(number: int) -> None:
     numba.set_num_threads(min(number, _config.NUMBA_NUM_THREADS))  # it starts no more
+    _team.start(number - 1)
 
 
 threads.tell_numba = _tell_numba
+_team.open_team()
 # Starts the layer: code that is loaded from disk needs the addresses of its functions.
 _tell_numba(threads.get_num_threads())
 _parallel_kernel: type[Kernel] = ParallelKernel

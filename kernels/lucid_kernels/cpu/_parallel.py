@@ -1,8 +1,8 @@
 """`prange` loops without Numba's parallel transformation, which takes three to five times as long to compile.
 
 Numba makes a function of each `prange` loop, wraps it twice, and has LLVM optimise and emit the kernels called in it for every
-one of these. Here the loop becomes one function that each thread calls for its share of the iterations. Numba's threading layers
-run it.
+one of these. Here the loop becomes one function that each thread calls for its share of the iterations. The team's threads run it
+(`_team.py`), or those of Numba's threading layer.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
+from . import _team
 from ._kernel import Kernel, KernelCompiler, LoopCompiler, inner
 from .threads import STARTED_THREADS, THREADS
 
@@ -62,7 +63,8 @@ def launch(typing_context: Any, task: Any, count: Any, arguments: Any) -> Any:
                 parallel_for = cgutils.get_or_insert_function(
                     builder.module, ir.FunctionType(ir.VoidType(), parameters), "numba_parallel_for"
                 )
-                builder.call(parallel_for, (share, start, size, step, data, i64(0), i64(1), threads))
+                with builder.if_then(builder.not_(_taken_by_team(builder, share, count, data, threads))):
+                    builder.call(parallel_for, (share, start, size, step, data, i64(0), i64(1), threads))
         failed = builder.load(cgutils.gep_inbounds(builder, shared, 0, 1))
         with cgutils.if_unlikely(builder, cgutils.is_true(builder, failed)):
             message = "a parallel kernel failed in one of its threads, probably for want of memory"
@@ -70,6 +72,16 @@ def launch(typing_context: Any, task: Any, count: Any, arguments: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(task, count, arguments), codegen
+
+
+def _taken_by_team(builder: Any, share: Any, count: Any, data: Any, threads: Any) -> Any:
+    """Run the loop on the team's threads, unless they are busy; whether it did."""
+    if not _team.AVAILABLE:
+        return ir.Constant(ir.IntType(1), 0)
+    i64 = ir.IntType(64)
+    function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(i64, [i64] * 4), _team.SYMBOL)
+    arguments = [builder.ptrtoint(share, i64), count, builder.ptrtoint(data, i64), builder.sext(threads, i64)]
+    return cgutils.is_true(builder, builder.call(function, arguments))
 
 
 def _lent(context: Any, builder: Any, arguments: Any, values: Any) -> Any:

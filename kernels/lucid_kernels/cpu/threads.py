@@ -92,10 +92,11 @@ def load_tbb() -> bool:
 def choose_layer(chosen: str) -> str:
     """The threading layer for Numba, where the user's setting NUMBA_THREADING_LAYER is `chosen`; warns if that should be better.
 
-    TBB takes 1.6 us a launch. Without it, Numba's own workqueue takes 50 to 90 us, and two threads must not launch kernels at
-    once (`_parallel.GuardedKernel`). GNU OpenMP would stall for 8 ms between kernels and end processes that fork. On a single CPU
-    TBB has no thread of its own: after a fork the parent process never ends, since it waits at exit for a task of Numba's layer
-    that no thread has run. With nothing to share the workqueue costs nothing there.
+    It runs what the team does not (`_team.py`). TBB takes 9 us until all threads compute. Without it, Numba's own workqueue takes
+    50 to 90 us, and two threads must not launch kernels at once (`_parallel.GuardedKernel`). GNU OpenMP would stall for 8 ms
+    between kernels and end processes that fork. On a single CPU TBB has no thread of its own: after a fork the parent process
+    never ends, since it waits at exit for a task of Numba's layer that no thread has run. With nothing to share the workqueue
+    costs nothing there.
     """
     if chosen in ("default", "tbb") and affine_cpus() == 1:
         if chosen == "tbb":
@@ -108,6 +109,6 @@ def choose_layer(chosen: str) -> str:
     if loaded:
         return "tbb"
     if sys.platform.startswith("linux") and platform.machine() == "x86_64":
-        warnings.warn("TBB is not installed: each kernel starts some 50 times as slowly, and kernels of several Python threads "
-                      "wait for each other; pip install tbb", RuntimeWarning, stacklevel=2)  # fmt: skip
+        warnings.warn("TBB is not installed: kernels of several Python threads wait for each other, and those of forked "
+                      "processes start ten times as slowly; pip install tbb", RuntimeWarning, stacklevel=2)  # fmt: skip
     return "workqueue"
