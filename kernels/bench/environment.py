@@ -92,10 +92,11 @@ def libraries(side: str) -> dict[str, Any]:
         facts["blas"] = [{key: info.get(key) for key in ("internal_api", "version", "architecture", "num_threads")}
                          for info in threadpoolctl.threadpool_info() if info.get("user_api") == "blas"]
     if "numba" in sys.modules:
-        numba = sys.modules["numba"]
-        facts["threads"] = numba.get_num_threads()
+        from lucid_kernels.cpu.threads import get_num_threads
+
+        facts["threads"] = get_num_threads()
         try:
-            facts["threading_layer"] = numba.threading_layer()
+            facts["threading_layer"] = sys.modules["numba"].threading_layer()
         except ValueError:  # no parallel kernel has run
             facts["threading_layer"] = None
     return facts

@@ -17,6 +17,7 @@ from lucid_kernels.cpu._compile import jit, jit_parallel
 from lucid_kernels.cpu._microkernels import VECTOR_BYTES
 from lucid_kernels.cpu._pool import empty
 from lucid_kernels.cpu._streaming import streams
+from lucid_kernels.cpu.threads import get_num_threads
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
@@ -139,7 +140,7 @@ class Roofline:
             for array in self.arrays:
                 array.fill(1)
         a, b, c = (array[:each] for array in self.arrays)
-        threads = numba.get_num_threads()  # not inside the kernels: Numba does not cache a kernel that asks
+        threads = get_num_threads()  # not inside the kernels: Numba does not cache a kernel that asks
         ways: list[Callable[[], Any]] = [lambda: kernel(a, b, c, threads)]
         if traffic == "triad" and streams(each * count * 4, c):
             ways.append(lambda: _streamed_triad.streaming(a, b, c))
@@ -148,7 +149,7 @@ class Roofline:
 
     def peak(self, seconds: float = 0.03) -> float:
         """Single-precision operations a second: fused multiply-adds on all threads, two operations each."""
-        data = np.full((numba.get_num_threads(), 16), 1e-3, np.float32)
+        data = np.full((get_num_threads(), 16), 1e-3, np.float32)
         operations = len(data) * _STEPS * _SUMS * _LANES * 2
 
         def call() -> None:

@@ -21,6 +21,7 @@ from ._images import Images, among_alike, fill_images, meets, planes_of
 from ._layout import Array
 from ._microkernels import (
     DOT_POSITIONS,
+    PRODUCTS,
     ROWS,
     RUN_SUMS,
     RUN_TAPS,
@@ -114,8 +115,11 @@ def convolve_band(x, images, window, cut, n, samples, top, bottom, rows, step, t
     place = group * out_channels * plane + top * window.out_width
     few = total % block if weight.lies and total > block and total % block <= DOT_POSITIONS else 0
     # Whole blocks are added up in y; planes a multiple of 4 KiB apart would compete for the same lines of the cache.
-    whole = (total - few) % block == 0 and out_channels % ROWS == 0 and plane * x.itemsize % 4096 != 0
+    apart = out_channels % ROWS == 0  # no two blocks of outputs have a row in common
+    whole = (total - few) % block == 0 and apart and plane * x.itemsize % 4096 != 0
     direct = samples == 1 and total >= block and out_channels >= ROWS and (slices * channels <= cut.channels or whole)
+    # Parts of sums are read again: not where a block of another task has the row.
+    direct = direct and (apart or depth <= PRODUCTS or last_block - first_block == weight.blocks)
     # Others are kept here until they have seen all channels.
     sums = copies[:0] if direct else np.empty((last_block - first_block) * ROWS * padded, x.dtype)
     target, start, pitch = (y, images.targets[n] + place, plane) if direct else (sums, -first_block * ROWS * padded, padded)

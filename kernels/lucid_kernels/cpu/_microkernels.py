@@ -41,7 +41,7 @@ VECTORS = 3
 # Products that these add up at a time, and `multiply_run` too: with up to 256 in a row, gradients of convolutions had up to 3.3
 # times the largest error of PyTorch's, and grouped convolutions, up to 192, 2.4 times. Those of 7x7 taps of 3 channels are two
 # parts; with 64 they took 1.05 of the time without AVX-512.
-_PRODUCTS = 80
+PRODUCTS = 80
 # `dot_block` computes the products of DOT_ROWS rows with DOT_TAPS rows: 24 (12) sums. The taps stay in the L1 cache from one
 # block of rows to the next; the rows come from the L2 cache, the more slowly the fewer taps share them.
 DOT_ROWS = 4
@@ -311,7 +311,7 @@ def _make_multiply(row_count: int, vector_count: int) -> Any:
                             vectors.add_product(total, value, scale)
                 vectors.store_sums(totals, targets, accumulate, targets)
 
-            zero, most = ir.Constant(_INT, 0), ir.Constant(_INT, _PRODUCTS)
+            zero, most = ir.Constant(_INT, 0), ir.Constant(_INT, PRODUCTS)
             end = builder.select(builder.icmp_signed("<", count, most), most, count)  # without products there is the bias
             with cgutils.for_range_slice(builder, zero, end, most, intp=_INT) as (done, _):
                 left = builder.sub(count, done)

@@ -11,6 +11,7 @@ from lucid_kernels.cpu._attention_backward import backward
 from lucid_kernels.cpu._attention_forward import forward
 from lucid_kernels.cpu._compile import REDUCE
 from lucid_kernels.cpu.attention import attention, attention_grad
+from lucid_kernels.cpu.threads import get_num_threads, set_num_threads
 
 from tests.kernels import attention_reference as reference
 
@@ -185,13 +186,13 @@ def test_large_scores():
 def test_results_do_not_depend_on_the_number_of_threads():
     data = reference.data((1, 2, 1, 200, 700, 16, 16), None, np.float32)
     whole = forward_and_backward(*data)
-    threads = numba.get_num_threads()
-    numba.set_num_threads(1)
+    threads = get_num_threads()
+    set_num_threads(1)
     try:
         for got, wanted in zip(forward_and_backward(*data), whole, strict=True):
             np.testing.assert_array_equal(got, wanted)
     finally:
-        numba.set_num_threads(threads)
+        set_num_threads(threads)
 
 
 @pytest.mark.parametrize(("mask", "queries"), [*((mask, 256) for mask in reference.MASKS), (None, 1), ((1, 1, 1, 1), 1)], ids=str)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from lucid_kernels.cpu import _columns, _direct, _direct_grad_weight, _direct_transposed, _packed_weight, _row_copies
 from lucid_kernels.cpu.conv2d import conv2d, conv2d_grad_input, conv2d_grad_parameters, conv2d_grad_weight
-from lucid_kernels.cpu.threads import THREADS
+from lucid_kernels.cpu.threads import STARTED_THREADS, THREADS
 
 # (input shape, weight shape, stride, padding, dilation, groups)
 CASES = {
@@ -224,6 +224,18 @@ def test_direct_does_not_depend_on_threads(shape, always_direct, monkeypatch):
         monkeypatch.setattr(THREADS, "value", threads)
         for got, wanted in zip(check(case, np.float32, 1e-4), whole):
             np.testing.assert_array_equal(got, wanted)
+
+
+def test_tasks_add_to_no_result_of_another_one(monkeypatch):
+    """The second block of 9 results has 7 rows of the first one; sums of 102 products are added up in two parts."""
+    rng = np.random.default_rng(0)
+    g, weight = rng.normal(size=(1, 17, 16, 9)), rng.normal(size=(17, 9, 2, 3))
+    geometry = {"input_shape": (1, 9, 12, 9), "stride": (1, 1), "padding": (6, 1), "dilation": (8, 1), "groups": 1}
+    monkeypatch.setattr(THREADS, "value", 2)
+    results = [conv2d_grad_input(g, weight, **geometry) for _ in range(500)]
+    monkeypatch.setattr(STARTED_THREADS, "value", 1)
+    expected = conv2d_grad_input(g, weight, **geometry)
+    assert all(np.array_equal(result, expected) for result in results)
 
 
 @pytest.mark.parametrize("case", [*SAME.values(), *STRIDED.values()], ids=[*SAME, *STRIDED])

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from lucid_kernels.cpu import _depthwise, _depthwise_lanes, depthwise3d
+from lucid_kernels.cpu.threads import get_num_threads, set_num_threads
 
 # (samples, channels, slices, height, width), outputs of a channel, taps, strides, padding, dilation
 CASES = [((2, 3, 5, 7, 6), 1, (3, 3, 3), (1, 1, 1), (1, 1, 1), (1, 1, 1)),
@@ -90,14 +91,13 @@ def test_any_strides(channels: int) -> None:
 
 
 def test_results_do_not_depend_on_threads() -> None:
-    numba = pytest.importorskip("numba")
     x, weight, bias, attributes = data(((2, 5, 6, 40, 50), 1, (3, 3, 3), (1, 1, 1), (1, 1, 1), (1, 1, 1)), np.float32)
-    y, before = depthwise3d.convolve(x, weight, bias, **attributes), numba.get_num_threads()
-    numba.set_num_threads(1)
+    y, before = depthwise3d.convolve(x, weight, bias, **attributes), get_num_threads()
+    set_num_threads(1)
     try:
         np.testing.assert_array_equal(depthwise3d.convolve(x, weight, bias, **attributes), y)
     finally:
-        numba.set_num_threads(before)
+        set_num_threads(before)
 
 
 def test_planes_come_here_from_images() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from lucid_kernels.cpu import _layout, _streaming, elementwise
 from lucid_kernels.cpu._compile import EXACT
+from lucid_kernels.cpu._layout import PARALLEL_FROM
 from lucid_kernels.cpu._microkernels import VECTOR_BYTES
 from lucid_kernels.cpu._pool import SMALLEST
 
@@ -92,7 +93,7 @@ def test_values(name, dtype):
 @pytest.mark.parametrize("name", ["relu", "gelu_grad", "add"])
 def test_parallel_is_the_same_as_serial(name):
     kernel, _, attributes = ALL[name]
-    arrays = arguments(name, (elementwise.PARALLEL_FROM + 777,), np.float32)
+    arrays = arguments(name, (PARALLEL_FROM + 777,), np.float32)
     y = kernel(*arrays, **attributes)
     check(name, arrays, y)
     parts = [kernel(*(a[i : i + 16384] for a in arrays), **attributes) for i in range(0, y.size, 16384)]

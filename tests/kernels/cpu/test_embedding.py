@@ -2,10 +2,10 @@
 from __future__ import annotations
 
 import ml_dtypes
-import numba
 import numpy as np
 import pytest
 from lucid_kernels.cpu.embedding import embedding_grad
+from lucid_kernels.cpu.threads import get_num_threads, set_num_threads
 
 
 def reference(g: np.ndarray, indices: np.ndarray, rows: int, padding_idx: int | None) -> np.ndarray:
@@ -36,13 +36,13 @@ def test_sums_are_in_the_order_of_the_indices_for_any_number_of_threads(width):
     expected = np.zeros((5, width), "f4")
     for row, index in zip(g, indices, strict=True):
         expected[index] += row
-    threads = numba.get_num_threads()
+    threads = get_num_threads()
     try:
         for number in range(1, threads + 1):
-            numba.set_num_threads(number)
+            set_num_threads(number)
             np.testing.assert_array_equal(embedding_grad(g, indices, rows=5, padding_idx=None), expected)
     finally:
-        numba.set_num_threads(threads)
+        set_num_threads(threads)
 
 
 def test_strides_out_and_special_values():

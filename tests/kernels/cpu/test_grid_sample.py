@@ -4,10 +4,10 @@ from __future__ import annotations
 from typing import Any
 
 import ml_dtypes
-import numba
 import numpy as np
 import pytest
 from lucid_kernels.cpu.grid_sample import grid_sample, grid_sample_grad
+from lucid_kernels.cpu.threads import get_num_threads, set_num_threads
 
 from tests.kernels import grid_sample_reference as reference
 
@@ -57,13 +57,13 @@ def test_blocks_inside(dtype: str, points: int) -> None:
 
 def test_groups_of_channels_give_the_same_bits_for_any_number_of_threads() -> None:
     g, x, grid = inputs(2, 1.2, 500, channels=24)
-    threads, found = numba.get_num_threads(), []
+    threads, found = get_num_threads(), []
     try:
         for number in range(1, threads + 1):
-            numba.set_num_threads(number)
+            set_num_threads(number)
             found.append([grid_sample(x, grid, **HOW), *grid_sample_grad(g, x, grid, **HOW, with_input=True, with_grid=True)])
     finally:
-        numba.set_num_threads(threads)
+        set_num_threads(threads)
     parts = [grid_sample_grad(g[:, c], x[:, c], grid, **HOW, with_input=True, with_grid=True) for c in (slice(12), slice(12, 24))]
     np.testing.assert_allclose(found[0][1], np.concatenate([dx for dx, _ in parts], 1), atol=1e-12)
     np.testing.assert_allclose(found[0][2], sum(dgrid for _, dgrid in parts), atol=1e-12)

@@ -2,7 +2,6 @@
 import itertools
 
 import ml_dtypes
-import numba
 import numpy as np
 import pytest
 from lucid_kernels.cpu.pool2d import (
@@ -15,6 +14,7 @@ from lucid_kernels.cpu.pool2d import (
     max_pool2d_gather,
     max_pool2d_grad,
 )
+from lucid_kernels.cpu.threads import get_num_threads, set_num_threads
 
 # (input shape, kernel_size, stride, padding, dilation): odd sizes, 1xN, kernel as large as the padded input, strides 1-3.
 WINDOWS = [
@@ -223,14 +223,14 @@ def test_results_do_not_depend_on_the_number_of_threads():
             y = adaptive_avg_pool2d(x, output_size=size)
             yield from (y, adaptive_avg_pool2d_grad(y, input_shape=x.shape))
 
-    threads = numba.get_num_threads()
+    threads = get_num_threads()
     several = list(results())
-    numba.set_num_threads(1)
+    set_num_threads(1)
     try:
         for one, other in zip(results(), several):
             np.testing.assert_array_equal(one, other)
     finally:
-        numba.set_num_threads(threads)
+        set_num_threads(threads)
 
 
 def naive_average(x, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override):

@@ -3,10 +3,10 @@
 import math
 
 import ml_dtypes
-import numba
 import numpy as np
 import pytest
 from lucid_kernels.cpu import random as kernels
+from lucid_kernels.cpu.threads import get_num_threads, set_num_threads
 
 MASK = 0xFFFFFFFF
 
@@ -132,12 +132,12 @@ def test_results_do_not_depend_on_threads_or_size():
             kernels.dropout(x[:count], p=0.5, seed=1, offset=2),
         )
 
-    many = draw(x.size)
-    numba.set_num_threads(1)
+    many, before = draw(x.size), get_num_threads()
+    set_num_threads(1)
     try:
         alone = draw(x.size)
     finally:
-        numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
+        set_num_threads(before)
     for a, b, c in zip(many, alone, draw(999), strict=True):
         np.testing.assert_array_equal(a, b)
         np.testing.assert_array_equal(a[:999], c)

@@ -1,11 +1,11 @@
 """Running sums and products against NumPy's in float64, running extrema against its own."""
 from __future__ import annotations
 
-import numba
 import numpy as np
 import pytest
 from lucid_kernels.cpu.running_extremes import running_extremes
 from lucid_kernels.cpu.scan import cumprod, cumsum
+from lucid_kernels.cpu.threads import get_num_threads, set_num_threads
 
 RNG = np.random.default_rng(0)
 SHAPES = [(7,), (1,), (4, 5), (9, 3), (3, 1030, 5), (2, 7, 1500), (1, 3), (0, 3), (3, 0), (2, 0, 4), (5000, 9), (6, 20_000)]
@@ -42,13 +42,13 @@ def test_not_finite_numbers_reach_what_follows(axis):
 def test_results_do_not_depend_on_the_number_of_threads():
     x = RNG.standard_normal((30, 500, 40)).astype(np.float32)
     whole = [cumsum(x, axis=axis) for axis in range(3)]
-    threads = numba.get_num_threads()
-    numba.set_num_threads(1)
+    threads = get_num_threads()
+    set_num_threads(1)
     try:
         for axis in range(3):
             np.testing.assert_array_equal(cumsum(x, axis=axis), whole[axis])
     finally:
-        numba.set_num_threads(threads)
+        set_num_threads(threads)
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)

@@ -14,6 +14,7 @@ from lucid_kernels.cpu._pool2d_windows import expanded
 from lucid_kernels.cpu._winograd_products import LINES, MORE_ROWS, PANEL, VECTORS, multiply_panel
 from lucid_kernels.cpu.conv2d import conv2d, conv2d_grad_input, conv2d_grad_parameters, conv2d_grad_weight
 from lucid_kernels.cpu.conv2d_relu_max_pool2d import conv2d_relu_max_pool2d_grad
+from lucid_kernels.cpu.threads import get_num_threads, set_num_threads
 
 # (input shape, output channels, padding)
 CASES = {
@@ -97,13 +98,13 @@ def test_cuts_do_not_show(case, limits, always, monkeypatch):
 
 def test_does_not_depend_on_threads(always, monkeypatch):
     whole = check(CASES["several tasks"], monkeypatch)
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
+    before = get_num_threads()
+    set_num_threads(1)
     try:
         for got, want in zip(check(CASES["several tasks"], monkeypatch), whole):
             np.testing.assert_array_equal(got, want)
     finally:
-        numba.set_num_threads(before)
+        set_num_threads(before)
 
 
 def test_strides_and_out(always):
