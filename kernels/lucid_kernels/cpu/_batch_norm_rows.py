@@ -60,25 +60,36 @@ def _wide_sums(x, c, shift):
 
 
 @jit
-def _statistics(x, numbers, momentum, eps, memory, first, last):
-    """Mean, 1/std and new running statistics of channels first..last.
-
-    The sums are taken around the mean of the first sample, near enough that sums in the dtype of x lose nothing; 0 where it is
-    inf or NaN, so that only the mean has it. An inf or NaN of the sums comes from x or from a square that is too large for
-    float32: float64 tells.
+def choose_shifts(x, numbers, first, last):
+    """What the sums of channels first..last are taken around: the means of the first sample, near enough that sums in the dtype
+    of x lose nothing; 0 where it is inf or NaN, so that only the mean has it.
     """
     length = x.shape[2]
     for c in range(first, last):
         start = np.uint64(c * length)
         shift = sum_of(x, start, start + np.uint64(length)) / length
         numbers[MEAN, c] = shift if np.isfinite(shift) else 0.0
+
+
+@jit
+def finish_channel(x, numbers, c, sum1, sum2, momentum, eps):
+    """Mean, 1/std and new running statistics of channel c, from the sums of x - shift and of its square.
+
+    An inf or NaN of the sums comes from x or from a square that is too large for float32: float64 tells.
+    """
+    shift = np.float64(numbers[MEAN, c])
+    if not np.isfinite(sum2):
+        sum1, sum2 = _wide_sums(x, c, shift)
+    finish(numbers, c, sum1, sum2, shift, x.shape[0] * x.shape[2], momentum, eps)
+
+
+@jit
+def _statistics(x, numbers, momentum, eps, memory, first, last):
+    """Those of channels first..last."""
+    choose_shifts(x, numbers, first, last)
     shifted_sums(x, first, last, numbers, memory)
     for c in range(first, last):
-        shift = np.float64(numbers[MEAN, c])
-        sum1, sum2 = memory[2 * (c - first)], memory[2 * (c - first) + 1]
-        if not np.isfinite(sum2):
-            sum1, sum2 = _wide_sums(x, c, shift)
-        finish(numbers, c, sum1, sum2, shift, x.shape[0] * length, momentum, eps)
+        finish_channel(x, numbers, c, memory[2 * (c - first)], memory[2 * (c - first) + 1], momentum, eps)
 
 
 @jit

@@ -16,6 +16,7 @@ import numpy as np
 
 from . import _batch_norm_columns as columns
 from . import _batch_norm_rows as rows
+from . import _batch_norm_samples as by_samples
 from ._channel_numbers import BIAS, DBIAS, DWEIGHT, MEAN, NEW_MEAN, NEW_VAR, OLD_MEAN, OLD_VAR, ROWS, RSTD, WEIGHT
 from ._layout import Array, contiguous, deliver, outputs, result, upcast_half
 from ._streaming import streams
@@ -50,7 +51,8 @@ def batch_norm(
         if inputs.ndim == 2:
             columns.train(inputs, numbers, float(momentum), float(eps), target)
         else:
-            rows.forward(inputs, None, numbers, True, None, float(momentum), float(eps), target, streams(2 * x.nbytes))
+            kernels = by_samples if by_samples.suits(inputs, True) else rows
+            kernels.forward(inputs, None, numbers, True, None, float(momentum), float(eps), target, streams(2 * x.nbytes))
         ungroup(target, y)
     return (
         deliver(out_y, y),
@@ -189,7 +191,8 @@ def gradients(
         if inputs.ndim == 2:
             columns.gradient(grouped(g), inputs, numbers, training, target)
         else:
-            rows.gradient(grouped(g), inputs, None, numbers, training, None, target, None, streams(3 * x.nbytes))
+            kernels = by_samples if by_samples.suits(inputs, training) else rows
+            kernels.gradient(grouped(g), inputs, None, numbers, training, None, target, None, streams(3 * x.nbytes))
         ungroup(target, dx)
     else:
         numbers[DWEIGHT], numbers[DBIAS] = 0, 0

@@ -12,6 +12,7 @@ import numpy as np
 
 from . import _batch_norm_columns as columns
 from . import _batch_norm_rows as rows
+from . import _batch_norm_samples as by_samples
 from . import batch_norm as plain
 from ._channel_numbers import BIAS, DBIAS, DWEIGHT, MEAN, NEW_MEAN, NEW_VAR, RSTD, WEIGHT
 from ._layout import Array, deliver, outputs, result, upcast_half
@@ -54,7 +55,8 @@ def batch_norm_relu(
         inputs, added = grouped(x), None if residual is None else grouped(residual)
         target, moved = grouped_result(y, inputs), (2 if residual is None else 3) * x.nbytes
         if inputs.ndim == 3:
-            rows.forward(inputs, added, numbers, training or None, True, float(momentum), float(eps), target, streams(moved))
+            kernels = by_samples if by_samples.suits(inputs, training) else rows
+            kernels.forward(inputs, added, numbers, training or None, True, float(momentum), float(eps), target, streams(moved))
         else:
             if training:
                 columns.train(inputs, numbers, float(momentum), float(eps), target)
@@ -114,7 +116,8 @@ def batch_norm_relu_grad(
             results = None if y is None else grouped(y)
             masked = None if dresidual is None else grouped_result(dresidual, inputs)
             moved = (3 if y is None else 5) * x.nbytes
-            rows.gradient(grouped(g), inputs, results, numbers, training or None, True, target, masked, streams(moved))
+            kernels = by_samples if by_samples.suits(inputs, training) else rows
+            kernels.gradient(grouped(g), inputs, results, numbers, training or None, True, target, masked, streams(moved))
             ungroup(target, dx)
             if masked is not None and dresidual is not None:
                 ungroup(masked, dresidual)

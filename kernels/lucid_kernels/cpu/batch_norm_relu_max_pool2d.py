@@ -14,6 +14,7 @@ import numba
 import numpy as np
 
 from . import _batch_norm_rows as rows
+from . import _batch_norm_samples as by_samples
 from ._channel_numbers import DBIAS, DWEIGHT, MEAN, NEW_MEAN, NEW_VAR, RSTD
 from ._compile import jit_parallel
 from ._layout import Array, contiguous, deliver, outputs, result, upcast_half
@@ -89,8 +90,9 @@ def batch_norm_relu_max_pool2d(
     numbers = numbers_of_mode(x, weight, bias, running_mean, running_var, training, eps)
     if x.size:
         normalized = empty(x.shape, x.dtype)
-        _forward(_rows(x), numbers, training or None, float(momentum), float(eps), _planes(normalized), _planes(y),
-                 _planes(winners))  # fmt: skip
+        forward = by_samples.pooled_forward if by_samples.suits(_rows(x), training) else _forward
+        forward(_rows(x), numbers, training or None, float(momentum), float(eps), _planes(normalized), _planes(y),
+                _planes(winners))  # fmt: skip
     return (
         deliver(out_y, y),
         deliver(out_winners, winners),
@@ -118,7 +120,8 @@ def batch_norm_relu_max_pool2d_grad(
     dx = result(out_dx, x.shape, x.dtype)
     numbers = numbers_of(x, weight, None, mean, rstd)
     if x.size:
-        _gradient(_planes(contiguous(g)), _planes(contiguous(winners)), _rows(x), numbers, training or None, _planes(dx))
+        gradient = by_samples.pooled_gradient if by_samples.suits(_rows(x), training) else _gradient
+        gradient(_planes(contiguous(g)), _planes(contiguous(winners)), _rows(x), numbers, training or None, _planes(dx))
     else:
         numbers[DWEIGHT], numbers[DBIAS] = 0, 0
     return deliver(out_dx, dx), deliver(out_dweight, numbers[DWEIGHT]), deliver(out_dbias, numbers[DBIAS])
