@@ -270,7 +270,10 @@ def start(number: int) -> None:
     with _starting:
         while _started.value < wanted:
             _take_part.compile((types.int64, types.int64))
-            _thread.start_new_thread(_take_part, (_STATE, _started.value + 1))
+            try:
+                _thread.start_new_thread(_take_part, (_STATE, _started.value + 1))
+            except RuntimeError:  # the system allows no more
+                return
             _started.value += 1
 
 

@@ -85,6 +85,19 @@ def test_no_more_threads_than_processors() -> None:
     assert (visits == 1).all()
 
 
+def test_where_no_thread_can_be_started_the_layer_runs_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: Any) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(_team._started, "value", 0)
+    monkeypatch.setattr(_team._thread, "start_new_thread", refuse)
+    threads.set_num_threads(2)
+    assert _team._started.value == 0
+    visits = np.zeros(100, np.int64)
+    count(visits, 100)
+    assert (visits == 1).all()
+
+
 def test_a_busy_team_leaves_loops_to_the_layer() -> None:
     """Threads of the user's own: each gets its loops done, whoever has the team."""
     arrays = [np.zeros(1000 + number, np.int64) for number in range(4)]
