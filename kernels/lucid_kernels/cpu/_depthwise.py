@@ -30,6 +30,7 @@ from ._plane_microkernels import (
     correlate_planes_strided,
     filter_3,
     filter_3_strided,
+    filter_3x3,
     filter_5,
     filter_5_strided,
     filter_7,
@@ -50,6 +51,10 @@ _SEQUENCE = 64
 # taps, of 7x7 taps, and those over several slices. Others take 1.4 to 2.3 times as long. The rows of 14 pixels of many networks
 # fill seven eighths of a vector, where the loops here are as fast, without AVX-512 those of 7, where they take 1.6 times as long.
 _NARROW, _WHOLE, _WIDE = 0.75 if VECTOR_BYTES == 64 else 0.9, 1, 2
+
+
+# Whether there are registers for two vectors of results in seven rows.
+_BY_TWO = VECTOR_BYTES == 64
 
 
 class _Cut(NamedTuple):
@@ -144,6 +149,7 @@ def _filter_planes(x, weight, bias, window, slices, y, first, last):
     each, depth = out_channels // channels, slices.shape[1]
     pixels, flat, scales = x.reshape(-1), y.reshape(-1), weight.reshape(-1)
     spare = np.zeros(width + out_width, x.dtype)
+    by_two = _BY_TWO and kh == kw == 3 and stride == dilation == 1 and out_width * x.itemsize > VECTOR_BYTES
     for p in range(first, last):
         n, o = p // slices_out // out_channels, p // slices_out % out_channels
         target, more = p * out_height * out_width, False
@@ -152,7 +158,10 @@ def _filter_planes(x, weight, bias, window, slices, y, first, last):
                 continue
             plane = ((n * channels + o // each) * slices_in + number) * height * width
             start = (o * depth + d) * kh * kw
-            if kh == 3 and stride == 1:
+            if by_two:
+                filter_3x3(pixels, plane, height, width, scales, start, top, left, bias[o], flat, target, out_height, out_width,
+                           more, spare)
+            elif kh == 3 and stride == 1:
                 filter_3(pixels, plane, height, width, scales, start, kw, dilation, top, left, bias[o], flat, target, out_height,
                          out_width, more, spare)
             elif kh == 3:

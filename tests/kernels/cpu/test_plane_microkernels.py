@@ -14,6 +14,7 @@ from lucid_kernels.cpu._plane_microkernels import (
     correlate_planes_strided,
     filter_3,
     filter_3_strided,
+    filter_3x3,
     filter_5,
     filter_5_strided,
     filter_7,
@@ -35,6 +36,12 @@ def compiled(microkernel: Any) -> Any:
 
 
 FILTERS = {key: compiled(microkernel) for key, microkernel in MICROKERNELS.items()}
+
+
+@numba.njit
+def filter_by_two(x, height, width, weight, top, left, bias, y, y_height, y_width, accumulate):
+    spare = np.zeros(width + y_width, x.dtype)
+    filter_3x3(x, 5, height, width, weight, 1, top, left, bias, y, 5, y_height, y_width, accumulate, spare)
 
 
 def correlating(microkernel: Any) -> Any:
@@ -91,6 +98,23 @@ def test_filter_plane(dtype: Any, height: int, stride: int, shape: Any, columns:
     arguments = (*shape, np.append(dtype(np.nan), weight), columns, dilation, top, left, dtype(0.5), y, *result)
     for accumulate in (False, True):
         FILTERS[height, stride](surrounded(x), *arguments, accumulate)
+        wanted = 0.5 + expected * (2 if accumulate else 1)
+        np.testing.assert_allclose(y[OFFSET:-OFFSET].reshape(result), wanted, rtol=1e-4, atol=1e-4)
+        np.testing.assert_array_equal(y[:OFFSET], -7)
+        np.testing.assert_array_equal(y[-OFFSET:], -7)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("shape", "result", "top", "left"), [
+    ((1, 1), (1, 1), 1, 1), ((7, 7), (7, 7), 1, 1), ((9, 40), (9, 40), 1, 1), ((5, 17), (3, 15), 0, 0), ((3, 33), (6, 37), 3, 4),
+    ((15, 70), (16, 70), 2, 1)])
+def test_filter_plane_by_two_vectors(dtype: Any, shape: Any, result: Any, top: int, left: int) -> None:
+    rng = np.random.default_rng(0)
+    x, weight = rng.normal(size=shape).astype(dtype), rng.normal(size=(3, 3)).astype(dtype)
+    expected = filtered(x, weight, result, 1, 1, top, left)
+    y = np.full(result[0] * result[1] + 2 * OFFSET, -7, dtype)
+    for accumulate in (False, True):
+        filter_by_two(surrounded(x), *shape, np.append(dtype(np.nan), weight), top, left, dtype(0.5), y, *result, accumulate)
         wanted = 0.5 + expected * (2 if accumulate else 1)
         np.testing.assert_allclose(y[OFFSET:-OFFSET].reshape(result), wanted, rtol=1e-4, atol=1e-4)
         np.testing.assert_array_equal(y[:OFFSET], -7)
@@ -163,12 +187,13 @@ def test_inf_outside_of_the_taps_stays_away() -> None:
     np.testing.assert_array_equal(y[OFFSET:-OFFSET], 9)
 
 
-@pytest.mark.parametrize("function", [FILTERS[3, 1], *CORRELATIONS.values(), SPREADS[3]],
-                         ids=["filter_3", "correlate_planes", "correlate_planes_strided", "spread_3"])
+@pytest.mark.parametrize("function", [FILTERS[3, 1], filter_by_two, *CORRELATIONS.values(), SPREADS[3]],
+                         ids=["filter_3", "filter_3x3", "correlate_planes", "correlate_planes_strided", "spread_3"])
 def test_sums_stay_in_vector_registers(function: Any) -> None:
     for stride in CORRELATIONS:
         test_correlate_planes(np.float32, stride, (7, 7), 1, 1)
     test_filter_plane(np.float32, 3, 1, (7, 7), 3, 1, 1, 1)
+    test_filter_plane_by_two_vectors(np.float32, (7, 7), (7, 7), 1, 1)
     test_spread_plane(np.float32, 3, (7, 7), 1, 1)
     assembly = function.inspect_asm(next(s for s in function.signatures if s[0].dtype == numba.float32))
     loop = innermost(function)
