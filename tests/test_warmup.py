@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from lucid_kernels.cpu import _chunked, combination, elementwise
+from lucid_kernels.cpu import _batch_norm_samples, _chunked, combination, elementwise
 
 import lucid
 from lucid import backends, warmup
@@ -47,6 +47,19 @@ def test_streaming_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (elementwise._relu, lucid.float64) in compiled
     assert (elementwise._silu_grad, lucid.float64) in compiled
     assert (combination._select, np.uint8, np.uint64, np.uint64, np.uint64) in compiled
+
+
+def test_batch_normalisation_along_the_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its kernels too."""
+    called = []
+    for name in ("forward", "gradient", "pooled_forward", "pooled_gradient"):
+        function = getattr(_batch_norm_samples, name)
+        monkeypatch.setattr(_batch_norm_samples, name, lambda *given, name=name, function=function: called.append(name) or function(*given))
+    for dtype in (lucid.float32, lucid.float64):
+        called.clear()
+        for family in ("batch_norm", "batch_norm_relu", "batch_norm_relu_max_pool2d"):
+            warmup.RECIPES[family](dtype, "cpu", (warmup.SMALL, warmup.LARGE))
+        assert {"forward", "gradient", "pooled_forward", "pooled_gradient"} == set(called)
 
 
 def test_formulas(monkeypatch: pytest.MonkeyPatch) -> None:
