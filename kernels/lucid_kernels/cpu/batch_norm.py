@@ -1,8 +1,8 @@
 """Batch normalisation over (N, C, *S): one pass for the statistics, one for the result, some channels at a time.
 
-Channels must be walked along contiguous memory: `_batch_norm_rows` takes (N, C, S) and runs along S, `_batch_norm_columns` a
-large (N, C) and runs along a block of channels. A small (N, C) is copied to (1, C, N): that takes microseconds, compiling the
-columns half a second each way.
+Channels must be walked along contiguous memory: `_batch_norm_rows` takes (N, C, S) and runs along S, as `_batch_norm_samples`
+does where that fits into the caches of the threads, `_batch_norm_columns` a large (N, C) and runs along a block of channels. A
+small (N, C) is copied to (1, C, N): that takes microseconds, compiling the columns half a second each way.
 
 Statistics are summed around a shift, of (N, C, S) in the dtype of x within stretches and in float64 across them, of (N, C) in
 float64: so float32 inputs with a large mean stay exact. float16 and bfloat16 are computed in float32.
