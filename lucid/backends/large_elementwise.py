@@ -15,6 +15,7 @@ from lucid_kernels.cpu import _pool
 from .half_formulas import of_halves
 from .in_float64 import BY_LIBM, NUMPY_HAS_VECTORS
 from .lazy import LARGE, MANY
+from .memory_format import in_memory_order
 from .threads import get_num_threads, share
 
 Array = Any
@@ -205,7 +206,7 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
             return computed
         from lucid_kernels.cpu import elementwise as kernels  # NumPy's where that is more exact
 
-        return kernels.exp(x, out=out)
+        return in_memory_order(x, kernels.exp) if out is None else kernels.exp(x, out=out)
 
     entries |= {name: truth(name) for name in ("logical_and", "logical_or", "logical_xor")}
     entries["logical_not"] = logical_not
