@@ -161,6 +161,8 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
                 g = _call_hooks(node, g, handed_out)
             if wanted is not None and node in wanted:
                 found[node] = g
+                if reached is not None and reached.isdisjoint(node.parents):  # nothing beyond it is asked for
+                    continue
             foreign = False
             if node.__class__ is not Node:
                 if node.__class__ is Slot:

@@ -1,4 +1,4 @@
-"""Arrays made of parts of others, once for NumPy and CuPy: `table(xp, new, copy)`."""
+"""Arrays made of parts of others, once for NumPy and CuPy: `table(new, fill, copy, add)`."""
 from __future__ import annotations
 
 import math
@@ -14,8 +14,8 @@ Kernel = Callable[..., Any]
 _SMALL = 1 << 12  # elements of the result, of fewer of which zeros take less time than to see whether one part is all of it
 
 
-def table(xp: Any, new: Kernel, copy: Kernel) -> dict[str, Kernel]:
-    """`assemble` on `xp` (numpy or cupy); `new(shape, dtype)` is an array, `copy(target, source)` fills one."""
+def table(new: Kernel, fill: Kernel, copy: Kernel, add: Kernel) -> dict[str, Kernel]:
+    """`new(shape, dtype)` is an array, `fill(target, number)`, `copy(target, source)` and `add(target, source)` write one."""
 
     def assemble(*parts: Array, shape: tuple[int, ...], indices: Sequence[Any], axes: tuple[int, ...] | None) -> Array:
         """The sum of arrays of `shape`, each zero but for one of `parts` at the basic index of the same number.
@@ -30,7 +30,7 @@ def table(xp: Any, new: Kernel, copy: Kernel) -> dict[str, Kernel]:
             full = apart and sum(map(size_of, boxes)) == math.prod(shape)
         result = new(shape if axes is None else tuple(shape[a] for a in axes), parts[0].dtype)
         if not full:
-            result.fill(0)
+            fill(result, 0)
         if axes is not None:
             result = result.transpose(inverse(axes))
         for part, index in zip(parts, indices, strict=True):
@@ -38,13 +38,12 @@ def table(xp: Any, new: Kernel, copy: Kernel) -> dict[str, Kernel]:
             if apart:
                 copy(target, part)
             else:
-                xp.add(target, part, out=target)
+                add(target, part)
         return result
 
     def add_at(x: Array, part: Array, *, index: Any) -> Array:
         """Add `part` to `x`, in place, at a basic index."""
-        target = part_of(x, index)
-        xp.add(target, part, out=target)
+        add(part_of(x, index), part)
         return x
 
     return {"assemble": assemble, "add_at": add_at}

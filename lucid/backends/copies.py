@@ -22,7 +22,8 @@ Array = np.ndarray[Any, Any]
 Kernel = Callable[..., Any]
 
 _LARGE_BYTES = 1 << 17  # bytes; Numba is imported with the first copy of as many
-_LARGE_JOIN = 1 << 21  # bytes of the result: NumPy's copies of whole rows are as fast up to there
+_LARGE_JOIN = 1 << 20  # bytes of the result: NumPy's copies of whole rows are as fast up to there
+_LARGE_FILL = 1 << 19  # bytes from which on threads share an array that is filled
 
 # Parts in runs of so few and so many bytes are copied by one kernel, or by NumPy: a kernel for each takes twice as long.
 _LARGE_PART, _LONG_RUN = 1 << 20, 1 << 10
@@ -73,13 +74,13 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
         return copy(np.flip(rows, others)) if others else rows
 
     def fill(x: Array, *, value: Any, out: Array | None = None) -> Any:
-        return _filled(np.empty_like(x) if out is None else out, value)
+        return fill_with(np.empty_like(x) if out is None else out, value)
 
     def new_array(*, shape: Sequence[int], dtype: Any) -> Array:
         return empty(tuple(shape), dtype)
 
     def full(*, shape: Sequence[int], fill_value: Any, dtype: Any) -> Array:
-        return _filled(empty(tuple(shape), dtype), fill_value)
+        return fill_with(empty(tuple(shape), dtype), fill_value)
 
     def contiguous(x: Array) -> Array:
         return plain_contiguous(x) if x.nbytes < _LARGE_BYTES or x.flags.c_contiguous else _row_major(x)
@@ -129,9 +130,10 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
             "cast": cast, "contiguous": contiguous, "reshape": reshape, "concatenate": concatenate, "stack": stack}
 
 
-def _filled(out: Array, value: Any) -> Array:
-    if out.nbytes >= _LARGE_BYTES and out.flags.c_contiguous and not any(np.asarray(value).tobytes()):
-        out.view(np.uint8).fill(0)  # half of the time of other numbers
+def fill_with(out: Array, value: Any) -> Array:
+    """out[...] = value; by our kernel for large arrays."""
+    if out.nbytes >= _LARGE_FILL:
+        copy_into(out, np.broadcast_to(np.asarray(value, out.dtype), out.shape))
     else:
         out[...] = value
     return out
@@ -157,6 +159,16 @@ def copy_into(target: Array, source: Array) -> None:
     from lucid_kernels.cpu import strided_copy
 
     strided_copy.copy_into(target, source)
+
+
+def add_into(target: Array, source: Array) -> None:
+    """target += source, where they share no memory; by our kernel for large arrays of one dtype."""
+    if source.size < LARGE or source.dtype != target.dtype:
+        np.add(target, source, out=target)
+        return
+    from lucid_kernels.cpu import strided_sum
+
+    strided_sum.add_into(target, source)
 
 
 def _alike(arrays: Sequence[Array], axis: int) -> bool:

@@ -66,9 +66,10 @@ def entry_into(name: str, arguments: Sequence[Any], out: Array) -> str | None:
     return name if one_shape or _broadcast([array.shape for array in arguments if array.__class__ is kind]) == shape else None
 
 
-def _in_order(*arrays: Any) -> bool:
-    """Whether all are row-major arrays: our kernels make copies of others, NumPy's do not."""
-    return all(array.__class__ is np.ndarray and array.flags.c_contiguous for array in arrays)
+def _in_order(*operands: Any) -> bool:
+    """Whether all are row-major arrays, or numbers: our kernels make copies of other arrays, NumPy's do not."""
+    return all(operand.__class__ in (int, float) or (operand.__class__ is np.ndarray and operand.flags.c_contiguous)
+               for operand in operands)
 
 
 def _broadcast(shapes: list[tuple[int, ...]]) -> tuple[int, ...] | None:

@@ -65,7 +65,7 @@ lazy.kernels("lucid_kernels.cuda", TABLE)
 TABLE |= poisson.table(cupy, TABLE["gammaincc"])
 TABLE |= convolution.table(cupy, TABLE, 1 << 28, cupy.copyto)
 TABLE |= resampling.table(cupy, TABLE)
-TABLE |= padding.table(cupy, cupy.empty, cupy.copyto) | assembly.table(cupy, cupy.empty, cupy.copyto)
+TABLE |= padding.table(cupy, cupy.empty, cupy.copyto) | assembly.table(cupy.empty, cupy.ndarray.fill, cupy.copyto, operator.iadd)
 TABLE |= linear.table(cupy, TABLE) | likelihood.table(cupy, TABLE)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .bits import BITS, as_bits
+from .copies import fill_with
 from .functions import HALVES, wide
 from .lazy import MANY
 
@@ -16,6 +17,9 @@ Kernel = Callable[..., Any]
 
 # As MANY, for the rows of bags: of 128 rows of 16 numbers NumPy's sums take ten times as long as the kernel's.
 _LARGE_BAGS = 1 << 8
+# Bytes of slices that are selected, and of one of them, from which on a kernel is faster than NumPy.
+_LARGE_SELECTION, _LONG_SLICE = 1 << 19, 1 << 5
+_WHOLE = slice(None)
 _FEW = 1 << 14  # numbers whose counts stay in the L2 cache, four times over
 _FEW_ROWS = 16  # to search, a call of NumPy's for each
 _ADDED = frozenset(np.dtype(kind) for kind in ("f4", "f8", "i4", "i8"))  # whose sums a kernel is compiled for
@@ -37,10 +41,11 @@ def scatter_add(array: Array, index: Any, values: Any) -> None:
         np.add.at(array, index, values)
         return
     from lucid_kernels.cpu import scatter_add as kernels
+    from lucid_kernels.cpu._layout import contiguous
 
     first, last, places = slices
     lead, rest = array.shape[:first], array.shape[last:]
-    values = np.ascontiguousarray(np.broadcast_to(values, (*lead, *places.shape, *rest)))
+    values = contiguous(np.broadcast_to(values, (*lead, *places.shape, *rest)))
     kernels.scatter_add(array.reshape(*lead, -1, *rest), places.reshape(-1), values.reshape(*lead, places.size, *rest), first)
 
 
@@ -51,7 +56,7 @@ def _slices(shape: tuple[int, ...], index: tuple[Any, ...]) -> tuple[int, int, A
     """
     dims = [dim for dim, item in enumerate(index) if isinstance(item, np.ndarray)]
     others = [item for item in index if not isinstance(item, np.ndarray)]
-    if not dims or dims[-1] - dims[0] >= len(dims) or any(item != slice(None) for item in others):
+    if not dims or dims[-1] - dims[0] >= len(dims) or any(item != _WHOLE for item in others):
         return None
     places: Any = 0
     for dim in dims:
@@ -62,6 +67,24 @@ def _slices(shape: tuple[int, ...], index: tuple[Any, ...]) -> tuple[int, int, A
     return dims[0], dims[-1] + 1, places
 
 
+def _selected(x: Array, indices: Array, axis: int) -> Array | None:
+    """``x.take(indices, axis)`` by our kernels; None where NumPy's is as fast, and for indices out of range."""
+    slice_bytes = math.prod(x.shape[axis + 1 :]) * x.itemsize
+    if slice_bytes < _LONG_SLICE or math.prod(x.shape[:axis]) * indices.size * slice_bytes < _LARGE_SELECTION:
+        return None
+    one_number = not any(x.strides)  # the gradient of a sum
+    found = _slices(x.shape, (*(_WHOLE,) * axis, indices)) if one_number or x.flags.c_contiguous else None
+    if found is None:
+        return None
+    from lucid_kernels.cpu import _expanded, index_select
+
+    shape = (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
+    if one_number:
+        return _expanded.written_out(_expanded.distinct(x), shape)
+    selected: Array = index_select.index_select(x, np.ascontiguousarray(found[2].reshape(-1)), axis)
+    return selected.reshape(shape)
+
+
 def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
     """Entries in the place of `plain` ones, which serve few indices and unusual shapes and dtypes."""
     plain_gather, plain_grad, plain_scatter, plain_reduce, copy = (
@@ -69,6 +92,27 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
     )
     plain_sums, plain_maxima, plain_bincount = (plain[name] for name in ("bag_sums", "bag_maxima", "bincount"))
     plain_search, plain_bins, plain_put = (plain[name] for name in ("searchsorted", "count_bins", "index_put"))
+    plain_getitem, plain_select, plain_add, plain_embedding = (
+        plain[name] for name in ("getitem", "index_select", "index_add", "embedding")
+    )
+
+    def getitem(x: Array, *, index: tuple[Any, ...]) -> Array:
+        *lead, last = index
+        selected = None
+        if last.__class__ is np.ndarray and last.dtype.kind != "b" and all(item.__class__ is slice for item in lead):
+            selected = _selected(x, last, len(lead)) if all(item == _WHOLE for item in lead) else None
+        return plain_getitem(x, index=index) if selected is None else selected
+
+    def index_select(x: Array, indices: Array, *, axis: int) -> Array:
+        selected = _selected(x, indices, axis)
+        return plain_select(x, indices, axis=axis) if selected is None else selected
+
+    def index_add(x: Array, indices: Array, source: Array, *, axis: int, out: Array | None = None) -> Array:
+        return plain_add(x, indices, source, axis=axis, out=copy(x) if out is None else out)
+
+    def embedding(weight: Array, indices: Array, *, padding_idx: int | None) -> Array:
+        selected = _selected(weight, indices, 0)
+        return plain_embedding(weight, indices, padding_idx=padding_idx) if selected is None else selected
 
     def gather(x: Array, indices: Array, *, axis: int) -> Array:
         if x.size and not any(x.strides):  # one number: the gradient of a sum
@@ -87,7 +131,7 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
         from lucid_kernels.cpu._pool import empty
 
         result: Array = empty(shape, g.dtype)
-        result.fill(0)
+        fill_with(result, 0)
         return scatter(result, indices, g, axis=axis, accumulate=True, out=result)
 
     def scatter(x: Array, indices: Array, source: Any, *, axis: int, accumulate: bool = False, out: Array | None = None) -> Array:
@@ -161,8 +205,8 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
             lines, wanted = lines[None], wanted.reshape(1, -1)
         return searching.search(lines, wanted, right=right).reshape(values.shape)
 
-    entries: list[Kernel] = [count_bins, searchsorted, bincount, bag_sums, bag_maxima, gather, gather_grad, scatter,
-                             scatter_reduce, index_put]
+    entries: list[Kernel] = [getitem, index_select, index_add, embedding, count_bins, searchsorted, bincount, bag_sums,
+                             bag_maxima, gather, gather_grad, scatter, scatter_reduce, index_put]
     return {function.__name__: function for function in entries}
 
 

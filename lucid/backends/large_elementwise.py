@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from lucid_kernels.cpu import _pool
+from lucid_kernels.cpu import _expanded, _pool
 
 from .half_formulas import of_halves
 from .in_float64 import BY_LIBM, NUMPY_HAS_VECTORS
@@ -23,7 +23,7 @@ Kernel = Callable[..., Any]
 
 # Elements from which a kernel is faster: of functions at which NumPy is slow, and of others, as on one thread it gains nothing.
 _CHOICES = {"maximum": LARGE, "minimum": LARGE, "sqrt": LARGE, "fmod": LARGE, "hypot": LARGE, "copysign": LARGE,
-            "neg": 1 << 19, "abs": 1 << 19}
+            "neg": 1 << 17, "abs": 1 << 17}
 # Where NumPy takes libm's a kernel takes 0.07 to 0.5 of the time. With AVX-512 those that are not exact in float32 are computed
 # in float64 (`in_float64`), of which a kernel takes 0.2 to 0.6.
 _CHOICES |= dict.fromkeys(BY_LIBM, MANY)
@@ -64,6 +64,8 @@ def _by_kernel(name: str, function: Kernel, least: int) -> Kernel:
     def kernel(*operands: Any, out: Array | None = None) -> Any:
         x = operands[0] if isinstance(operands[0], np.ndarray) else operands[1]
         computed = None
+        if out is None and any(map(_expanded.repeats, operands)):
+            return _expanded.of_distinct(kernel, *operands)
         if x.itemsize == 2:
             computed = of_halves(name, *operands, out=out) if x.size >= LARGE else None
         elif x.size >= least and (out is None or (ours and _fits(out, operands))) and not (of_numpy and x.dtype.char == "d"):
@@ -152,6 +154,7 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
     entries |= {name: _pooled(name, plain[name]) for name in _POOLED}
     entries |= {name: _by_kernel(name, entries.get(name, plain[name]), least) for name, least in _CHOICES.items()}
     plain_clip, plain_exp, plain_reciprocal = plain["clip"], plain["exp"], plain["reciprocal"]
+    plain_square = entries["square"]
 
     def clip(x: Array, low: Array | None, high: Array | None, *, out: Array | None = None) -> Array:
         if x.itemsize == 2 and x.size >= LARGE:
@@ -165,6 +168,10 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
         names = tuple([name for name, bound in steps.items() if bound is not None])
         computed = _operation(names, x, *[steps[name] for name in names])
         return plain_clip(x, low, high) if computed is None else computed
+
+    def square(x: Array, *, out: Array | None = None) -> Array:
+        computed = _operation(("mul",), x, x) if x.size >= _CHOICES["neg"] and x.dtype.char in "fd" and out is None else None
+        return plain_square(x, out=out) if computed is None else computed
 
     def reciprocal(x: Array, *, out: Array | None = None) -> Array:
         computed = None
@@ -211,7 +218,7 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
     entries |= {name: truth(name) for name in ("logical_and", "logical_or", "logical_xor")}
     entries["logical_not"] = logical_not
     entries |= {"deg2rad": _scaled(plain["deg2rad"], math.pi / 180), "rad2deg": _scaled(plain["rad2deg"], 180 / math.pi)}
-    entries |= {"clip": clip, "exp": exp, "reciprocal": reciprocal}
+    entries |= {"clip": clip, "exp": exp, "reciprocal": reciprocal, "square": square}
     return entries | {name: _vectorised(name, entries[name]) for name in _VECTORISED}
 
 

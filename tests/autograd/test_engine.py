@@ -56,6 +56,23 @@ def test_scalar_needs_no_gradient_others_do():
     assert x.grad is None
 
 
+def test_nothing_beyond_the_inputs_is_computed_or_freed():
+    x = Tensor([1.0, 2.0], requires_grad=True)
+    visited = []
+    middle = x * x
+    middle.register_hook(visited.append)
+    before = x * 3
+    before.register_hook(lambda g: visited.append("before"))
+    y = before * 2
+    z = (y + middle).sum()
+    dy, dmiddle = grad(z, [y, middle], retain_graph=True)
+    assert dy.tolist() == dmiddle.tolist() == [1, 1]
+    assert len(visited) == 1  # the hook of an input, as in PyTorch
+    grad(z, y)
+    y.sum().backward()  # what leads to `y` is still there
+    assert x.grad.tolist() == [6, 6]
+
+
 def test_second_backward_raises_and_retain_graph_allows_it():
     x = leaf([3.0])
     y = (x * x).sum()

@@ -56,6 +56,23 @@ def test_full(shape: tuple[int, ...], value: float, dtype: Any) -> None:
     assert found.dtype == wanted.dtype and found.shape == wanted.shape and found.tobytes() == wanted.tobytes()
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i4"])
+def test_assembled_parts_that_overlap(dtype: str) -> None:
+    shape = (500, 400)
+    parts = [np.random.default_rng(n).integers(-9, 9, size).astype(dtype) for n, size in enumerate([(500, 399), (500, 399)])]
+    parts.append(np.broadcast_to(np.array(3, dtype), (499, 400)))
+    indices = [(slice(None), slice(1, None)), (slice(None), slice(None, -1)), (slice(1, None),)]
+    for axes in (None, (1, 0)):
+        found = TABLE["assemble"](*parts, shape=shape, indices=indices, axes=axes)
+        wanted = np.zeros(shape, dtype)
+        for part, index in zip(parts, indices, strict=True):
+            wanted[index] += part
+        np.testing.assert_array_equal(found, wanted)
+    found = TABLE["add_at"](found, parts[0], index=indices[0])
+    wanted[indices[0]] += parts[0]
+    np.testing.assert_array_equal(found, wanted)
+
+
 def test_new_arrays_begin_with_a_whole_vector() -> None:
     x = lucid.tensor(np.zeros((1 << 18) + 1, np.float32))
     if POOL.count().allocated == 0:

@@ -96,6 +96,30 @@ def test_slices_added_at_an_index(name: str, dtype: str) -> None:
         np.testing.assert_array_equal(TABLE["index_put"](x, given, index=index, accumulate=True), wanted)
 
 
+@pytest.mark.parametrize("dtype", ["f4", ml_dtypes.bfloat16, "?"], ids=str)
+def test_large_selections(dtype: Any) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 5, (30, 20, 64)).astype(dtype)
+    rows, columns = rng.integers(-30, 30, (90, 20)), rng.integers(0, 20, 900)
+    calls: dict[str, Any] = {
+        "rows": lambda table: table["getitem"](x, index=(rows,)),
+        "columns": lambda table: table["getitem"](x, index=(slice(None), columns)),
+        "both": lambda table: table["getitem"](x, index=(rows[:, 0, None], columns)),
+        "part": lambda table: table["getitem"](x, index=(slice(3, None), columns)),
+        "of a view": lambda table: table["getitem"](x.transpose(1, 0, 2), index=(columns,)),
+        "index_select": lambda table: table["index_select"](x, columns, axis=1),
+        "embedding": lambda table: table["embedding"](x.reshape(600, 64), rows + 30, padding_idx=None),
+        "int32": lambda table: table["embedding"](x.reshape(600, 64), rows.astype("i4"), padding_idx=None),
+    }
+    for name, call in calls.items():
+        found, wanted = call(TABLE), call(PLAIN)
+        np.testing.assert_array_equal(found, wanted, name)
+        assert found.dtype == wanted.dtype and found.flags.writeable and not np.may_share_memory(found, x)
+    for index in (np.full(5000, 30), np.full(5000, -31)):
+        with pytest.raises(IndexError):
+            TABLE["getitem"](x, index=(index,))
+
+
 def test_errors_are_those_of_numpy() -> None:
     x = np.zeros((90, 70), "f4")
     with pytest.raises(IndexError):

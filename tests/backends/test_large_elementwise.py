@@ -12,6 +12,7 @@ from lucid_kernels.cpu import _pool
 
 import lucid
 from lucid import backends
+from lucid.backends.cpu import TABLE
 from lucid.backends.in_float64 import BY_LIBM, NUMPY_HAS_VECTORS
 from lucid.backends.lazy import LARGE
 from lucid.nn import functional as F
@@ -136,6 +137,27 @@ def test_gradients_of_broadcast_arrays() -> None:
 
 
 @pytest.mark.filterwarnings("error")
+def test_gradients_of_sums_are_not_written_out() -> None:
+    """What is computed with them is that of arrays in full, and memory of its own."""
+    shape = (300, 400)
+    g, x = np.broadcast_to(np.float32(1.5), shape), np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    for name, operands in {"neg": (g,), "abs": (g,), "maximum": (g, x), "minimum": (x, g), "hypot": (x, g)}.items():
+        found = TABLE[name](*operands)
+        np.testing.assert_allclose(found, TABLE[name](*map(np.array, operands)), rtol=1e-6)
+        assert found.flags.c_contiguous and found.flags.writeable and found.strides == x.strides
+    np.testing.assert_array_equal(TABLE["square"](x), np.square(x))
+
+
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "div"])
+def test_arithmetic_with_a_number_in_place(name: str) -> None:
+    x = lucid.randn(600, 500)
+    wanted = getattr(np, {"add": "add", "sub": "subtract", "mul": "multiply", "div": "true_divide"}[name])(x.numpy(), np.float32(1.7))
+    address = x.data_ptr()
+    getattr(x, f"{name}_")(1.7)
+    np.testing.assert_array_equal(x.numpy(), wanted)
+    assert x.data_ptr() == address
+
+
 def test_numbers_beyond_the_dtype_are_infinite() -> None:
     ones = lucid.ones(ROWS, COLUMNS)
     assert (ones * 1e40).min().item() == math.inf == ones.clamp(1e300).min().item()

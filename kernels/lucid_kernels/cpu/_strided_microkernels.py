@@ -1,4 +1,5 @@
-"""Copies between addresses, in LLVM IR: rows of bytes, and tiles of a transposition, whose rows become columns in registers.
+"""Copies between addresses, in LLVM IR: rows of bytes, rows of one element each, and tiles of a transposition, whose rows become
+columns in registers.
 
 Nothing is checked. Addresses need not be multiples of anything; with `stream` whole vectors go past the caches.
 """
@@ -116,6 +117,52 @@ def copy_bytes(typing, source, source_pitch, target, target_pitch, rows, count, 
                     copy_long(start, end)
                 with otherwise:
                     copy_short(start, end, VECTOR_BYTES)
+        return context.get_dummy_value()
+
+    return signature, emit
+
+
+@_intrinsic
+def fill_rows(typing, kind, source, source_pitch, target, target_pitch, rows, count, stream):
+    """Fill `rows` rows of `count` bytes, `target_pitch` bytes apart from `target` on, each with its element of those at `source`,
+    `source_pitch` bytes apart and as large as those of the array `kind`.
+
+    With `stream`, elements of the target begin at multiples of their size.
+    """
+    signature = types.void(kind, *(types.int64,) * 6, types.boolean)
+
+    def emit(context, builder, signature, arguments):
+        kind, (_, source, source_pitch, target, target_pitch, rows, count, stream) = signature.args[0].dtype, arguments
+        size = kind.bitwidth // 8
+        element, lanes = ir.IntType(kind.bitwidth), VECTOR_BYTES // size
+        vector = ir.VectorType(element, lanes)
+
+        def store(value: Any, place: Any, aligned: bool = False) -> None:
+            stored = builder.store(value, _pointer(builder, place, value.type), align=VECTOR_BYTES if aligned else 1)
+            if aligned:
+                streamed(builder, stored)
+
+        def fill_vectors(target: Any, start: Any, value: Any, aligned: bool) -> None:
+            """The whole vectors from `start` on, and one at the end, which may overlap them."""
+            end = builder.sub(count, _number(VECTOR_BYTES - 1))
+            with cgutils.for_range_slice(builder, start, end, _number(VECTOR_BYTES), intp=_INT) as (at, _):
+                store(value, builder.add(target, at), aligned)
+            store(value, builder.add(target, builder.sub(count, _number(VECTOR_BYTES))))
+
+        with cgutils.for_range(builder, rows) as row:
+            begin = builder.add(target, builder.mul(row.index, target_pitch))
+            number = builder.load(_pointer(builder, builder.add(source, builder.mul(row.index, source_pitch)), element), align=1)
+            first = builder.insert_element(ir.Constant(vector, ir.Undefined), number, ir.Constant(ir.IntType(32), 0))
+            value = builder.shuffle_vector(first, first, ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes))
+            with builder.if_else(builder.icmp_signed(">=", count, _number(VECTOR_BYTES))) as (long, short):
+                with long, builder.if_else(stream) as (then, otherwise):
+                    with then:
+                        store(value, begin)
+                        fill_vectors(begin, builder.and_(builder.neg(begin), _number(VECTOR_BYTES - 1)), value, True)
+                    with otherwise:
+                        fill_vectors(begin, _number(0), value, False)
+                with short, cgutils.for_range_slice(builder, _number(0), count, _number(size), intp=_INT) as (at, _):
+                    store(number, builder.add(begin, at))
         return context.get_dummy_value()
 
     return signature, emit

@@ -14,6 +14,7 @@ import numpy as np
 from . import _math
 from ._chunked import Chunked
 from ._compile import jit_exact, jit_interleaved
+from ._expanded import of_distinct, repeats
 from ._layout import (
     GRAIN,
     HALVES,
@@ -276,10 +277,11 @@ def _div(a: Any, b: Any, y: Any) -> None:
 
 
 _NATIVE = (np.dtype(np.float32), np.dtype(np.float64))
-# Elements from which a kernel is faster than NumPy where arrays are broadcast, and where one is a number: NumPy's loops for those
-# are as fast on one thread, and the call of a formula takes 5 us.
+# Elements from which a kernel is faster than NumPy where arrays are broadcast; where one is a number, of a contiguous array, of
+# part of one and in place: NumPy's loops for those are as fast on one thread, and the call of a formula takes 4 to 8 us.
 _BROADCAST_FROM = 1 << 16
-_WITH_NUMBER_FROM = 1 << 19
+_WITH_NUMBER_FROM = 1 << 17
+_PART_WITH_NUMBER_FROM = 1 << 18
 # Elements of rows, without gaps in arrays that have some between them, from which on NumPy is faster than copies for a kernel.
 _LEAST_ROW = 8
 
@@ -304,19 +306,23 @@ def _arithmetic(name: str, loop: Chunked, ufunc: np.ufunc, a: Any, b: Any, out: 
     product 4 times as long. Differences of few neighbours along rows take 0.4 to 0.9 of the time by NumPy's.
     """
     arrays = [operand for operand in (a, b) if isinstance(operand, np.ndarray)]
+    if out is None and any(map(repeats, arrays)):
+        return of_distinct(lambda x, y: _arithmetic(name, loop, ufunc, x, y, None), a, b)
     if arrays and arrays[0].dtype in _NATIVE and arrays[-1].dtype == arrays[0].dtype:
         alike = len(arrays) == 2 and a.shape == b.shape
-        number = len(arrays) == 1 or not (a.ndim and b.ndim)
+        number = len(arrays) == 1 or 1 in (a.size, b.size)
         if alike:
             if out is not None or not _are_parts(a, b):
                 return _binary(loop, a, b, out)
             if a.size < _BROADCAST_FROM:
                 out = empty(a.shape, a.dtype)
-        if out is None and all(array.flags.c_contiguous or ((alike or number) and lies_in_rows(array)) for array in arrays):
-            size = np.broadcast(a, b).size
-            computed = _operation(name, a, b) if size >= (_WITH_NUMBER_FROM if number else _BROADCAST_FROM) else None
-            if computed is not None:
-                return computed
+        whole = all(array.flags.c_contiguous for array in arrays)
+        if (number and whole) if out is not None else whole or ((alike or number) and all(map(lies_in_rows, arrays))):
+            least = _WITH_NUMBER_FROM if out is None and whole else _PART_WITH_NUMBER_FROM
+            if np.broadcast(a, b).size >= (least if number else _BROADCAST_FROM):
+                computed = _operation(name, a, b, out)
+                if computed is not None:
+                    return computed
     elif arrays and arrays[0].dtype in HALVES and arrays[-1].dtype == arrays[0].dtype:  # NumPy's loops take 20 times as long
         dtype = arrays[0].dtype
         if np.broadcast(a, b).size >= _BROADCAST_FROM and converts(dtype) and all(map(lies_in_rows, arrays)):

@@ -1,13 +1,15 @@
-"""Copies of large arrays with any strides, on all threads: rows that are whole in both arrays, or tiles of a transposition.
+"""Copies of large arrays with any strides, on all threads: rows that are whole in both arrays, rows of one element each, or tiles
+of a transposition.
 
-Both arrays are described by the fewest dimensions that do. One of those that has no gaps in either array is the row; else the
-one without gaps in the target and the one without gaps in the source are transposed, tile by tile. The others are counted.
+Both arrays are described by the fewest dimensions that do. One of those that has no gaps in either array is the row, or one that
+has none in the target and repeats an element of the source; else the one without gaps in the target and the one without gaps in
+the source are transposed, tile by tile. The others are counted.
 """
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numba
@@ -17,10 +19,10 @@ from ._address import address_of
 from ._compile import jit, jit_parallel
 from ._pool import empty
 from ._streaming import fence, streams
-from ._strided_microkernels import copy_bytes, copy_elements, copy_tiles, side
+from ._strided_microkernels import copy_bytes, copy_elements, copy_tiles, fill_rows, side
 
 # Bytes from which on a copy is worth it: of a transposition, and of whole rows, which are NumPy's strength.
-_LARGE, _LARGE_ROWS = 1 << 17, 1 << 21
+_LARGE, _LARGE_ROWS = 1 << 17, 1 << 20
 # Bytes that a thread copies at least, and those of a unit of work.
 _CHUNK = 1 << 16
 # Elements of a piece of a transposition: 16 KiB of float32 in the L1 cache, twice.
@@ -66,8 +68,11 @@ def dimensions(target: Array, source: Array, size: int) -> list[Dimension]:
     return merged
 
 
+Launch = Callable[[int, int, list[Dimension], tuple[Any, ...]], None]
+
+
 @jit
-def _offset(unit, lengths, strides):
+def offset(unit, lengths, strides):
     """How far unit `unit` of the counted dimensions is from the first."""
     offset = 0
     for axis in range(lengths.shape[0] - 1, -1, -1):
@@ -85,9 +90,25 @@ def _copy_rows(source, target, counted, rows, count, piece, each, stream):
     for task in numba.prange((total + each - 1) // each):
         for work in range(task * each, min(total, (task + 1) * each)):
             unit, first = work // pieces, work % pieces * piece
-            start = source + _offset(unit, lengths, sources) + first * rows.source
-            end = target + _offset(unit, lengths, targets) + first * rows.target
+            start = source + offset(unit, lengths, sources) + first * rows.source
+            end = target + offset(unit, lengths, targets) + first * rows.target
             copy_bytes(start, rows.source, end, rows.target, min(piece, rows.length - first), count, stream)
+        if stream:
+            fence()
+
+
+@jit_parallel
+def _fill_rows(kind, source, target, counted, rows, count, piece, each, stream):
+    """`_copy_rows` for rows that repeat an element."""
+    lengths, targets, sources = counted[0], counted[1], counted[2]
+    pieces = (rows.length + piece - 1) // piece
+    total = pieces * lengths.prod()
+    for task in numba.prange((total + each - 1) // each):
+        for work in range(task * each, min(total, (task + 1) * each)):
+            unit, first = work // pieces, work % pieces * piece
+            start = source + offset(unit, lengths, sources) + first * rows.source
+            end = target + offset(unit, lengths, targets) + first * rows.target
+            fill_rows(kind, start, rows.source, end, rows.target, min(piece, rows.length - first), count, stream)
         if stream:
             fence()
 
@@ -119,8 +140,8 @@ def _copy_transposed(kind, source, target, counted, rows, columns, piece, width,
             unit, place = work // (down * across), work % (down * across)
             # The last panel has the width of all others, and shares columns with the one before it.
             column, row = min(place // down * width, columns.length - width), place % down * piece
-            start = source + _offset(unit, lengths, sources) + column * columns.source + row * rows.source
-            end = target + _offset(unit, lengths, targets) + column * columns.target + row * rows.target
+            start = source + offset(unit, lengths, sources) + column * columns.source + row * rows.source
+            end = target + offset(unit, lengths, targets) + column * columns.target + row * rows.target
             transpose_panel(
                 kind, start, rows.source, end, columns.target, min(piece, rows.length - row), width, tile, ahead, stream
             )  # fmt: skip
@@ -138,19 +159,36 @@ def _streams_rows(shortest: int, *places: int) -> bool:
     return shortest >= (_LONG_RAGGED_ROW if any(place % _LINE for place in places) else _LONG_ROW)
 
 
-def _copy_whole_rows(source: int, target: int, given: list[Dimension], count: int, stream: bool) -> None:
-    """Copy rows of `count` bytes between the addresses of two arrays; long ones in pieces, so that threads share them."""
+def in_rows(launch: Launch, source: int, target: int, given: list[Dimension], count: int, repeated: bool) -> None:
+    """Have `launch` do something for rows of `count` bytes between the addresses of two arrays; for long ones in pieces, so that
+    threads share them. `repeated`: a row of the source is one element.
+
+    `launch(source, target, given, work)` gets the dimensions of the rows, and as `work` what the kernels here take of that.
+    """
     rest = count % _CHUNK
     if count >= 2 * _CHUNK:
-        _copy_whole_rows(source, target, [*given, Dimension(count // _CHUNK, _CHUNK, _CHUNK)], _CHUNK, stream)
+        pieces = Dimension(count // _CHUNK, _CHUNK, 0 if repeated else _CHUNK)
+        in_rows(launch, source, target, [*given, pieces], _CHUNK, repeated)
         if rest:
-            _copy_whole_rows(source + count - rest, target + count - rest, given, rest, stream)
+            in_rows(launch, source + (0 if repeated else count - rest), target + count - rest, given, rest, repeated)
         return
     *others, rows = given or [Dimension(1, count, count)]
     piece = min(rows.length, max(1, _CHUNK // count))
     each = max(1, _CHUNK // (piece * count))
-    stream = stream and _streams_rows(count, target, count, *(dimension.target for dimension in given))
-    _copy_rows(source, target, _counted(others), rows, count, piece, each, stream)
+    launch(source, target, given, (_counted(others), rows, count, piece, each))
+
+
+def _copy_in_rows(target: Array, source: Array, given: list[Dimension], count: int, size: int, repeated: bool) -> None:
+    streams_any = streams(target.nbytes if repeated else 2 * target.nbytes)
+
+    def launch(source: int, target: int, given: list[Dimension], work: tuple[Any, ...]) -> None:
+        stream = streams_any and _streams_rows(work[2], target, work[2], *(dimension.target for dimension in given))
+        if repeated:
+            _fill_rows(_KINDS[size], source, target, *work, stream and target % size == 0)
+        else:
+            _copy_rows(source, target, *work, stream)
+
+    in_rows(launch, address_of(source), address_of(target), given, count, repeated)
 
 
 def copy_into(target: Array, source: Array) -> None:
@@ -160,12 +198,12 @@ def copy_into(target: Array, source: Array) -> None:
     if not given or target.size == 0 or size not in _SIZES or given[-1].target != size:
         np.copyto(target, source)
         return
-    addresses = address_of(source), address_of(target)
-    stream = streams(2 * source.nbytes)
     *outer, last = given
-    if last.source == size:
-        _copy_whole_rows(*addresses, outer, last.length * size, stream)
+    if last.source in (0, size):
+        _copy_in_rows(target, source, outer, last.length * size, size, repeated=last.source == 0)
         return
+    addresses = address_of(source), address_of(target)
+    stream = streams(2 * target.nbytes)
     dense = next((dimension for dimension in outer if dimension.source == size), None)
     if dense is None or last.length * dense.length < _SMALL_PANEL[dense.length < last.length]:
         np.copyto(target, source)

@@ -65,6 +65,17 @@ def test_addresses_that_are_no_multiples(offset: int) -> None:
     np.testing.assert_array_equal(target, x.T)
 
 
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_rows_of_one_element(dtype: Any, stream: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(strided_copy, "streams", lambda moved: stream)
+    numbers = filled((40, 1), dtype)
+    for length in (1, 2, 15, 16, 17, 63, 64, 65, 1000, 20000):
+        check(np.broadcast_to(numbers, (40, length)))
+    check(np.broadcast_to(numbers[3, 0], (300007,)))
+    check(np.broadcast_to(numbers[:2, None], (2, 150001, 1)).transpose(1, 0, 2))
+
+
 @pytest.mark.parametrize("axes", [(0, 1, 2), (1, 0, 2), (0, 2, 1), (2, 1, 0)])
 @pytest.mark.parametrize("shape", [(64, 48, 80), (63, 47, 81)])
 def test_streamed(axes: tuple[int, ...], shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:

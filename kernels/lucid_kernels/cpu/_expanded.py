@@ -1,0 +1,41 @@
+"""Elementwise functions of expanded arrays, as the gradient of a sum is one: what they repeat is computed once.
+
+NumPy's loops over a number with a stride of 0 are serial, and kernels that need contiguous arrays would write it out and read it
+again: the gradient of `lerp` and of `glu` of a million numbers took 3 to 4 times as long.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+# Elements of an array from which on that takes less time than writing it out.
+LARGE = 1 << 16
+
+
+def repeats(x: Any) -> bool:
+    """Whether `x` is a large array that repeats elements along a dimension."""
+    return isinstance(x, np.ndarray) and x.size >= LARGE and 0 in x.strides and distinct(x).size < x.size
+
+
+def distinct(x: Array) -> Array:
+    """`x` with one element along each dimension that it is expanded in."""
+    return x[tuple([slice(None) if stride else slice(1) for stride in x.strides])]
+
+
+def written_out(x: Array, shape: tuple[int, ...]) -> Array:
+    """`x` as an array of `shape`, which has memory for each element."""
+    if x.shape == shape:
+        return x
+    from .strided_copy import copy  # compiles with Numba: imported with the first large array
+
+    return copy(np.broadcast_to(x, shape))
+
+
+def of_distinct(function: Callable[..., Array], *operands: Any) -> Array:
+    """function(*operands), which broadcasts, for numbers and arrays some of which repeat elements."""
+    shape = np.broadcast_shapes(*[np.shape(operand) for operand in operands])
+    return written_out(function(*[distinct(x) if isinstance(x, np.ndarray) else x for x in operands]), shape)
