@@ -90,10 +90,12 @@ def _half_precision(dtype: Any, device: str, sizes: Sequence[int]) -> None:
 
 def _copies(dtype: Any, device: str, sizes: Sequence[int]) -> None:
     for size in sizes:
-        x = lucid.ones(4 * size, 4 * size, dtype=dtype, device=device)
+        x = lucid.ones(4 * size, 4 * size, dtype=dtype, device=device, requires_grad=True)  # filled by a kernel
+        (x[:, 1:] - x[:, :-1]).sum().backward()
+        x = x.detach()
         for part in (x.t(), x[:, 1:], x[:, ::2]):
             part.contiguous()
-        x.flip(1), lucid.cat((x, x), 1)
+        x.flip(1), lucid.cat((x, x), 1), x[lucid.arange(4 * size, device=device)]
 
 
 def _padding(dtype: Any, device: str, sizes: Sequence[int]) -> None:

@@ -8,7 +8,15 @@ import sys
 
 import numpy as np
 import pytest
-from lucid_kernels.cpu import _batch_norm_samples, _chunked, combination, elementwise
+from lucid_kernels.cpu import (
+    _batch_norm_samples,
+    _chunked,
+    combination,
+    elementwise,
+    index_select,
+    strided_copy,
+    strided_sum,
+)
 
 import lucid
 from lucid import backends, warmup
@@ -47,6 +55,16 @@ def test_streaming_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (elementwise._relu, lucid.float64) in compiled
     assert (elementwise._silu_grad, lucid.float64) in compiled
     assert (combination._select, np.uint8, np.uint64, np.uint64, np.uint64) in compiled
+
+
+def test_large_copies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fills, sums of overlapping parts and selections of slices too."""
+    called = set()
+    for module, name in ((strided_copy, "_fill_rows"), (strided_sum, "_add_rows"), (index_select, "_copy_slices")):
+        kernel = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda *given, name=name, kernel=kernel: called.add(name) or kernel(*given))
+    warmup.RECIPES["copies"](lucid.float32, "cpu", (warmup.LARGE,))
+    assert called == {"_fill_rows", "_add_rows", "_copy_slices"}
 
 
 def test_batch_normalisation_along_the_samples(monkeypatch: pytest.MonkeyPatch) -> None:

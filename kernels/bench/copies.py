@@ -25,7 +25,9 @@ PERMUTED = {
 
 
 def cases(side: Side) -> Iterator[Case]:
-    """Contiguous copies, a copy of a contiguous array, arrays joined, and padded ones."""
+    """Contiguous copies, a copy of a contiguous array, arrays joined, padded and filled ones, slices by index, and the gradient
+    of differences of neighbours, which adds parts that overlap.
+    """
     for label, (shape, axes) in list(PERMUTED.items())[:1] if side.quick else PERMUTED.items():
         values = normal(*shape)
         yield _case(side, f"{label} contiguous", values, _permuted(axes), _permuted_in_numpy(axes))
@@ -41,6 +43,33 @@ def cases(side: Side) -> Iterator[Case]:
             yield _case(side, f"pad 2 {mode} 16x16x64x64", planes,
                         lambda library, x, mode=mode: library.F.pad(x, (2, 2, 2, 2), mode=mode),
                         lambda x, name=name: np.pad(x, ((0, 0), (0, 0), (2, 2), (2, 2)), name))
+        yield _case(side, "expand 2048x1024", normal(2048, 1), lambda library, x: x.expand(2048, 1024).contiguous(),
+                    lambda x: np.repeat(x, 1024, 1), read=0)
+        yield _selection(side, normal(2048, 1024))
+        yield _differences(side, normal(2048, 1024))
+
+
+def _selection(side: Side, values: np.ndarray) -> Case:
+    places = np.random.default_rng(0).integers(0, len(values), 2 * len(values))
+
+    def build(library: Library) -> Callable[[], Any]:
+        x, index = library.tensor(values), library.tensor(places)
+        return lambda: x[index]
+
+    return target(side, "select 4096 of 2048x1024", None, build, numpy=lambda: lambda: values[places], bytes=4 * values.nbytes,
+                  exact=lambda: values[places])
+
+
+def _differences(side: Side, values: np.ndarray) -> Case:
+    """The gradient of x[:, 1:] - x[:, :-1]."""
+    g = normal(len(values), values.shape[1] - 1, seed=1)
+
+    def build(library: Library) -> Callable[[], Any]:
+        x = library.tensor(values, grad=True)
+        return library.backward(x[:, 1:] - x[:, :-1], [x], library.tensor(g))
+
+    return target(side, "differences 2048x1024 gradient", None, build, bytes=2 * values.nbytes,
+                  exact=lambda: np.pad(g.astype(float), ((0, 0), (1, 0))) - np.pad(g.astype(float), ((0, 0), (0, 1))))
 
 
 def _permuted(axes: tuple[int, ...]) -> Callable[[Library, Any], Any]:
@@ -52,10 +81,11 @@ def _permuted_in_numpy(axes: tuple[int, ...]) -> Callable[[np.ndarray], np.ndarr
 
 
 def _case(side: Side, label: str, values: np.ndarray, call: Callable[[Library, Any], Any],
-          in_numpy: Callable[[np.ndarray], np.ndarray]) -> Case:
+          in_numpy: Callable[[np.ndarray], np.ndarray], read: int = 1) -> Case:
+    """`read`: the numbers read for each one written."""
     def build(library: Library) -> Callable[[], Any]:
         x = library.tensor(values)
         return lambda: call(library, x)
 
-    return target(side, label, None, build, numpy=lambda: lambda: in_numpy(values), bytes=2 * in_numpy(values).nbytes,
+    return target(side, label, None, build, numpy=lambda: lambda: in_numpy(values), bytes=(1 + read) * in_numpy(values).nbytes,
                   exact=lambda: in_numpy(values))
