@@ -180,6 +180,8 @@ def in_rows(launch: Launch, source: int, target: int, given: list[Dimension], co
 
 def _copy_in_rows(target: Array, source: Array, given: list[Dimension], count: int, size: int, repeated: bool) -> None:
     streams_any = streams(target.nbytes if repeated else 2 * target.nbytes)
+    if not repeated and count >= _LONG_ROW:  # in the order of the source: 0.9 of the time, for heads of 256 bytes
+        given = sorted(given, key=lambda dimension: -abs(dimension.source))
 
     def launch(source: int, target: int, given: list[Dimension], work: tuple[Any, ...]) -> None:
         stream = streams_any and _streams_rows(work[2], target, work[2], *(dimension.target for dimension in given))
