@@ -9,6 +9,9 @@ processors. It needs Linux, for its way to sleep.
 The caller cuts the iterations into parts, one for each thread, so that a thread finds what it had in the last loop in its cache.
 A thread takes quarters of what is left of its part, then of the others': nobody waits for one that does not run. It enters
 through a gate, which the caller closes when nothing is left; then it waits for those who are inside.
+
+A loop of few iterations is no matter of all threads: those that have no part stay outside, and go on sleeping. The others wake
+each two more, so that the caller need not wake them one after the other.
 """
 from __future__ import annotations
 
@@ -42,7 +45,7 @@ _PATIENCE = 4000
 _IMPATIENCE = 1000
 
 # What all threads read and write, 8 bytes each. Those that one thread changes while others read have a cache line of their own.
-_GATE, _LOCK, _SLEEPING, _STARTED = 0, 64, 72, 80
+_GATE, _LOCK, _STARTED = 0, 64, 72
 _SHARE, _DATA, _PARTS = 128, 136, 144
 _FIRST_PART, _PART = 192, 64  # of each part the next iteration and the end
 _MOST_PARTS = 256
@@ -50,7 +53,8 @@ _MOST_PARTS = 256
 _INSIDE, _OPEN, _LOOP_BIT = (1 << 16) - 1, 1 << 16, 17
 _LOOP = 1 << _LOOP_BIT
 
-_SIZE = _FIRST_PART + _MOST_PARTS * _PART
+_FIRST_PARKED = _FIRST_PART + _MOST_PARTS * _PART  # whether a thread sleeps, or is about to
+_SIZE = _FIRST_PARKED + _MOST_PARTS * _PART
 _memory = (ctypes.c_char * (_SIZE + _PART))()
 ctypes.pythonapi.Py_IncRef(ctypes.py_object(_memory))  # threads look at it until the process ends
 _STATE = -(-ctypes.addressof(_memory) // _PART) * _PART
@@ -176,23 +180,35 @@ def _work(state: int, me: int) -> None:
 
 
 @_jit
+def _wake(state: int, me: int, parts: int) -> None:
+    """Wake the two threads that it is up to `me` to wake, if they have a part and sleep."""
+    for number in range(2 * me + 1, min(2 * me + 3, parts)):
+        parked = state + _FIRST_PARKED + number * _PART
+        if _load(parked) and _replace(parked, 1, 0):
+            _call_system(_FUTEX, parked, 129, 1)
+
+
+@_jit
 def _take_part(state: int, me: int) -> None:
     """What a thread of the team does, for ever; `me` is 1 for the first one."""
+    parked = state + _FIRST_PARKED + me * _PART
     while True:
         gate, pauses = _load(state + _GATE), 0
-        while not gate & _OPEN:
+        while not (gate & _OPEN and me < _load(state + _PARTS)):
             if pauses < _PATIENCE:
                 _pause()
                 pauses += 1
             else:
-                _add(state + _SLEEPING, 1)
-                _call_system(_FUTEX, state + _GATE, 128, gate)  # wait, unless the low half of the word has changed
-                _add(state + _SLEEPING, -1)
+                _store(parked, 1)
+                gate = _load(state + _GATE)  # who opens it from now on sees that
+                if not (gate & _OPEN and me < _load(state + _PARTS)):
+                    _call_system(_FUTEX, parked, 128, 1)  # wait, unless somebody has written there
+                _store(parked, 0)
                 pauses = 0
             gate = _load(state + _GATE)
-        if _replace(state + _GATE, gate, gate + 1):
-            if me < _load(state + _PARTS):
-                _work(state, me)
+        if _replace(state + _GATE, gate, gate + 1):  # the same loop as that of the number of parts
+            _wake(state, me, _load(state + _PARTS))
+            _work(state, me)
             now = _add(state + _GATE, -1)
             while now & _OPEN and now >> _LOOP_BIT == gate >> _LOOP_BIT:
                 _pause()
@@ -212,8 +228,7 @@ def _share_out(state: int, share: int, count: int, data: int, threads: int) -> b
         _store(state + _FIRST_PART + number * _PART, count * number // parts)
         _store(state + _FIRST_PART + number * _PART + 8, count * (number + 1) // parts)
     _add(state + _GATE, _LOOP + _OPEN)
-    if _load(state + _SLEEPING):
-        _call_system(_FUTEX, state + _GATE, 129, _MOST_PARTS)  # wake so many
+    _wake(state, 0, parts)
     _work(state, 0)
     gate, pauses = _add(state + _GATE, -_OPEN), 0
     while gate & _INSIDE:

@@ -137,3 +137,41 @@ def test_a_child_has_no_threads_until_it_asks_for_them() -> None:
     done = subprocess.run([sys.executable, "-c", _CHILD], capture_output=True, text=True, timeout=200,
                           env={**os.environ, "PYTHONPATH": os.pathsep.join(["kernels", "."])})
     assert done.stdout.strip() == "good", done.stderr
+
+
+_MANY = """
+import pathlib, time
+from lucid_kernels.cpu import _team
+_team.available_cpus = lambda: 64  # more than there are: they take turns
+from tests.kernels.cpu.test_team import count, np, threads
+threads.set_num_threads(8)
+assert _team._started.value == 7
+
+
+def switches():
+    tasks = pathlib.Path("/proc/self/task").iterdir()
+    return {task.name: (task / "status").read_text().split("\\nvoluntary_ctxt_switches:")[1].split()[0] for task in tasks}
+
+
+for n in (1, 2, 3, 5, 8, 9, 100, 1000):
+    visits = np.zeros(n, np.int64)
+    for turn in range(60):
+        count(visits, n)
+        if turn % 20 == 0:
+            time.sleep(0.02)
+    assert (visits == 60).all()
+time.sleep(0.3)
+before, visits = switches(), np.zeros(2, np.int64)
+for turn in range(30):
+    count(visits, 2)
+    time.sleep(0.01)
+after = switches()
+print(sum(after[task] != before[task] for task in before))
+"""
+
+
+def test_threads_without_a_part_go_on_sleeping() -> None:
+    """Eight threads run loops of any length; one of two iterations wakes one of the seven."""
+    done = subprocess.run([sys.executable, "-c", _MANY], capture_output=True, text=True, timeout=200,
+                          env={**os.environ, "NUMBA_NUM_THREADS": "8", "PYTHONPATH": os.pathsep.join(["kernels", "."])})
+    assert done.stdout.strip() in ("1", "2"), done.stderr
