@@ -88,6 +88,16 @@ def _half_precision(dtype: Any, device: str, sizes: Sequence[int]) -> None:
             lucid.ones(size, size, device=device).bfloat16().float()
 
 
+def _integers(dtype: Any, device: str, sizes: Sequence[int]) -> None:
+    """Arithmetic and sums of integers, and conversions from them."""
+    for size in sizes:
+        for kind in (lucid.bool, lucid.uint8, lucid.int32, lucid.int64):
+            x = lucid.ones(2 * size, 2 * size, dtype=kind, device=device)
+            x.to(dtype), x.long(), x.sum(), x.sum(0)
+            if kind in (lucid.int32, lucid.int64):
+                x + x, x - x, x * x, x + 1, x * 2
+
+
 def _copies(dtype: Any, device: str, sizes: Sequence[int]) -> None:
     for size in sizes:
         x = lucid.ones(4 * size, 4 * size, dtype=dtype, device=device, requires_grad=True)  # filled by a kernel
@@ -95,7 +105,7 @@ def _copies(dtype: Any, device: str, sizes: Sequence[int]) -> None:
         x = x.detach()
         for part in (x.t(), x[:, 1:], x[:, ::2]):
             part.contiguous()
-        x.flip(1), lucid.cat((x, x), 1), x[lucid.arange(4 * size, device=device)]
+        x.flip(1), lucid.cat((x, x), 1), x[lucid.arange(4 * size, device=device)], x.double(), x.float()
 
 
 def _padding(dtype: Any, device: str, sizes: Sequence[int]) -> None:
@@ -347,9 +357,9 @@ def _grid_sample(dtype: Any, device: str, sizes: Sequence[int]) -> None:
 #: What runs the kernels of a family: `recipe(dtype, device, sizes)`.
 RECIPES: dict[str, Recipe] = {
     "elementwise": _elementwise, "in_place": _in_place, "broadcast": _broadcast, "combination": _combination,
-    "half_precision": _half_precision, "streaming": _streaming, "copies": _copies, "padding": _padding, "indices": _indices,
-    "masks": _masks, "sorting": _sorting, "softmax": _softmax, "cross_entropy": _cross_entropy, "ctc_loss": _ctc_loss,
-    "attention": _attention, "batch_norm": _batch_norm, "batch_norm_relu": _batch_norm_relu,
+    "half_precision": _half_precision, "streaming": _streaming, "integers": _integers, "copies": _copies, "padding": _padding,
+    "indices": _indices, "masks": _masks, "sorting": _sorting, "softmax": _softmax, "cross_entropy": _cross_entropy,
+    "ctc_loss": _ctc_loss, "attention": _attention, "batch_norm": _batch_norm, "batch_norm_relu": _batch_norm_relu,
     "batch_norm_relu_max_pool2d": _batch_norm_relu_max_pool2d, "layer_norm": _layer_norm,
     "group_norm": _group_norm, "rms_norm": _rms_norm, "conv2d": _conv2d, "conv2d_relu_max_pool2d": _conv2d_relu_max_pool2d,
     "pool2d": _pool2d, "embedding": _embedding, "random": _random_numbers, "optimizer": _optimizer, "bounds": _bounds,

@@ -23,6 +23,7 @@ Kernel = Callable[..., Any]
 
 _LARGE_BYTES = 1 << 17  # bytes; Numba is imported with the first copy of as many
 _LARGE_JOIN = 1 << 20  # bytes of the result: NumPy's copies of whole rows are as fast up to there
+_LARGE_CAST = 1 << 17  # elements from which on a conversion is not NumPy's
 _LARGE_FILL = 1 << 19  # bytes from which on threads share an array that is filled
 
 # Parts in runs of so few and so many bytes are copied by one kernel, or by NumPy: a kernel for each takes twice as long.
@@ -46,7 +47,12 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
         return _row_major(x) if axes is None else _row_major(x.transpose(axes)).transpose(inverse(axes))
 
     def cast(x: Array, *, dtype: np.dtype, out: Array | None = None) -> Any:
-        """By our kernels for many elements from and to half precision: through float32, as in PyTorch."""
+        """By our kernels for many elements; from and to half precision through float32, as in PyTorch."""
+        if x.size >= _LARGE_CAST and out is None and x.flags.c_contiguous and x.dtype != dtype:
+            from lucid_kernels.cpu import conversion
+
+            if conversion.serves(x.dtype, dtype):
+                return conversion.convert(x, dtype)
         if x.itemsize == 8 and dtype.itemsize == 2 and x.dtype.kind == "f":
             x = x.astype(np.float32)
         given = x.dtype

@@ -26,6 +26,7 @@ _FEWEST = 16  # numbers that the first of two sums adds up: with fewer, the seco
 _LONGEST_SEQUENCE = 32  # float32 numbers that are added up one after the other
 _FEWEST_HALVED = 1 << 13  # elements; of fewer a sum in float64 takes less time than several of float32
 _FEWEST_HALVES = 64  # numbers of half precision along a row that are widened where they are folded, not all before
+_INTEGERS = 1 << 17  # elements; of fewer NumPy takes no longer
 
 
 @functools.cache
@@ -96,6 +97,18 @@ def _total(x: Array, axis: Any) -> Array | None:
     return kernels.total(x, view).reshape(left).sum(axis=outer)
 
 
+def _sum_of_integers(x: Array, axis: Any) -> Array | None:
+    """The sums (outer, inner) of integers, or of bools; None where NumPy has to do it."""
+    view = _kernels().view_of(x, axis, others=True)
+    if view is None or x.dtype == np.uint64:
+        return None
+    numbers = x.view(np.uint8) if x.dtype.kind == "b" else x
+    if view[2] == 1:
+        return _kernels().integer_total(numbers, view) if view[1] >= _FEWEST_HALVES else None
+    # Sums of columns are those of float64, which has each of so many numbers of 32 bits exactly.
+    return _kernels().total(numbers, view) if x.itemsize <= 4 and view[1] < 1 << 21 else None
+
+
 def _fold(x: Array, axis: Any, keepdims: bool, of: str) -> Array | None:
     """The rows of a large array folded by `reduction.fold`, rounded; None where NumPy has to do it."""
     if x.size < LARGE:
@@ -123,6 +136,10 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
         if axis is None and x.dtype.kind == "b" and dtype == np.int64 and out is None:
             count = np.asarray(np.count_nonzero(x))  # a word at a time: a fiftieth of the time
             return count.reshape((1,) * x.ndim) if keepdims else count
+        if x.size >= _INTEGERS and x.dtype.kind in "biu" and dtype == np.int64 and out is None:
+            integers = _sum_of_integers(x, axis)
+            if integers is not None:
+                return _shaped(integers, x, axis, keepdims, dtype)
         if x.size < LARGE:
             if (dtype or x.dtype) in HALVES:
                 return plain_sum(x, axis=axis, keepdims=keepdims, dtype=dtype, out=out)

@@ -148,6 +148,21 @@ def test_gradients_of_sums_are_not_written_out() -> None:
     np.testing.assert_array_equal(TABLE["square"](x), np.square(x))
 
 
+@pytest.mark.parametrize("dtype", ["i4", "i8"])
+def test_arithmetic_of_integers_wraps_around(dtype: str) -> None:
+    limits = np.iinfo(dtype)
+    a, b = np.random.default_rng(0).integers(limits.min, limits.max, (2, 600, 500)).astype(dtype)
+    for name, ufunc in {"add": np.add, "sub": np.subtract, "mul": np.multiply}.items():
+        for x, y in ((a, b), (a, b[0]), (a[:, :1].copy(), b), (a.T, b.T), (a[:, 1:], b[:, :-1]), (a, 3), (-7, b)):
+            found, wanted = TABLE[f"large_{name}"](x, y), ufunc(x, y)
+            assert found.dtype == wanted.dtype
+            np.testing.assert_array_equal(found, wanted)
+        x = a.copy()
+        np.testing.assert_array_equal(TABLE[f"large_{name}"](x, b, out=x), ufunc(a, b))
+        np.testing.assert_array_equal(TABLE[f"large_{name}"](b, 3, out=x), ufunc(b, 3))
+    np.testing.assert_array_equal(TABLE["large_div"](a, b), np.true_divide(a, b))
+
+
 @pytest.mark.parametrize("name", ["add", "sub", "mul", "div"])
 def test_arithmetic_with_a_number_in_place(name: str) -> None:
     x = lucid.randn(600, 500)

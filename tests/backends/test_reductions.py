@@ -82,3 +82,17 @@ def test_dtype_out_and_no_degree_of_freedom() -> None:
     assert run("sum", (x,), {"axis": 1, "keepdims": False, "out": out}) is out and out[0] == LARGE
     assert np.isnan(run("var", (x,), {"axis": 0, "keepdims": False, "correction": 1})).all()
     assert run("var", (x,), {"axis": 0, "keepdims": False, "correction": 0}).max() == 0
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "u1", "i2", "i4", "i8"])
+def test_sums_of_integers(dtype: str) -> None:
+    """In int64, where they wrap around; of rows, of columns, of all, and of arrays that our kernels do not take."""
+    limits = (0, 2) if dtype == "?" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    x = np.random.default_rng(0).integers(*limits, (30, 70, 90)).astype(dtype)
+    for array in (x, x.transpose(2, 0, 1), x[:, 1:]):
+        for axis in (None, 0, 1, 2, (0, 1), (1, 2), (0, 2)):
+            for keepdims in (False, True):
+                found = run("sum", (array,), {"axis": axis, "keepdims": keepdims, "dtype": np.dtype(np.int64)})
+                wanted = np.sum(array, axis=axis, keepdims=keepdims, dtype=np.int64)
+                assert found.dtype == np.int64 and np.shape(found) == wanted.shape
+                np.testing.assert_array_equal(found, wanted)

@@ -277,6 +277,9 @@ def _div(a: Any, b: Any, y: Any) -> None:
 
 
 _NATIVE = (np.dtype(np.float32), np.dtype(np.float64))
+_INTEGERS = (np.dtype(np.int32), np.dtype(np.int64))
+# Of fewer integers NumPy's loop takes as long.
+_INTEGERS_FROM = 1 << 18
 # Elements from which a kernel is faster than NumPy where arrays are broadcast; where one is a number, of a contiguous array, of
 # part of one and in place: NumPy's loops for those are as fast on one thread, and the call of a formula takes 4 to 8 us.
 _BROADCAST_FROM = 1 << 16
@@ -299,8 +302,18 @@ def _are_parts(a: Array, b: Array) -> bool:
     return a.shape[-1] >= _LEAST_ROW and all(array.strides[-1] == array.itemsize for array in (a, b))
 
 
+def _serves(name: str, arrays: list[Array], numbers: list[Any]) -> bool:
+    """Whether our loops compute with these operands: of one dtype, floating or, where the result is one, large integers."""
+    first = arrays[0]
+    if arrays[-1].dtype != first.dtype:
+        return False
+    if first.dtype in _INTEGERS:
+        return name != "div" and first.size >= _INTEGERS_FROM and all(isinstance(number, int) for number in numbers)
+    return first.dtype in _NATIVE
+
+
 def _arithmetic(name: str, loop: Chunked, ufunc: np.ufunc, a: Any, b: Any, out: Array | None) -> Array:
-    """Numba's loops for floating operands of one dtype, and numbers; else NumPy's, with its warnings off.
+    """Numba's loops for operands of one dtype, and numbers; else NumPy's, with its warnings off.
 
     Of large arrays and numbers NumPy's takes twice as long as ours on two threads, and of broadcast arrays on one, of an outer
     product 4 times as long. Differences of few neighbours along rows take 0.4 to 0.9 of the time by NumPy's.
@@ -308,7 +321,7 @@ def _arithmetic(name: str, loop: Chunked, ufunc: np.ufunc, a: Any, b: Any, out: 
     arrays = [operand for operand in (a, b) if isinstance(operand, np.ndarray)]
     if out is None and any(map(repeats, arrays)):
         return of_distinct(lambda x, y: _arithmetic(name, loop, ufunc, x, y, None), a, b)
-    if arrays and arrays[0].dtype in _NATIVE and arrays[-1].dtype == arrays[0].dtype:
+    if arrays and _serves(name, arrays, [operand for operand in (a, b) if not isinstance(operand, np.ndarray)]):
         alike = len(arrays) == 2 and a.shape == b.shape
         number = len(arrays) == 1 or 1 in (a.size, b.size)
         if alike:

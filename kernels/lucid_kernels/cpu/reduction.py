@@ -147,6 +147,14 @@ def _product_of_blocks(flat: Any, start: Any, stop: Any) -> float:
     return total
 
 
+@jit
+def _sum_of_integers(flat: Any, start: Any, stop: Any) -> Any:
+    total = np.int64(0)
+    for i in range(start, stop):
+        total += np.int64(flat[i])
+    return total
+
+
 def _rows(name: str, fold: Any, widen: Any = None) -> Any:
     """The kernel that puts fold(flat, start, stop) of each unit into totals; of numbers that `widen` makes float32 first."""
     work = "totals[unit] = fold(flat, start, stop)"
@@ -288,13 +296,13 @@ def _moment_columns(flat: Any, outer: int, length: int, inner: int, rows: int, m
 View = tuple[int, int, int]
 
 
-def view_of(x: Array, axis: int | tuple[int, ...] | None, halves: bool = False) -> View | None:
+def view_of(x: Array, axis: int | tuple[int, ...] | None, others: bool = False) -> View | None:
     """(outer, C, inner) for a reduction of `x` over `axis`; None where these kernels do not serve.
 
-    They take C-contiguous arrays of float32 and float64, or of `halves`, that are not empty, and adjacent axes, counted from
+    They take C-contiguous arrays of float32 and float64, or of `others`, that are not empty, and adjacent axes, counted from
     the front.
     """
-    if (not halves and x.dtype.char not in "fd") or not x.flags.c_contiguous or not x.size:
+    if (not others and x.dtype.char not in "fd") or not x.flags.c_contiguous or not x.size:
         return None
     if axis is None:
         return 1, x.size, 1
@@ -357,6 +365,20 @@ def fold(x: Array, view: View, of: str) -> Array:
         return rows
     with np.errstate(all="ignore"):
         return np.asarray((np.multiply if of == "product" else np.add).reduce(rows, axis=1, keepdims=True))
+
+
+@functools.cache
+def _integer_rows() -> Any:
+    return _rows("integer", _sum_of_integers)
+
+
+def integer_total(x: Array, view: View) -> Array:
+    """The sums of integers over C for `inner == 1`: (outer, 1), in int64, where numbers that are too large wrap around."""
+    outer, length, _ = view
+    pieces = -(-length // PIECE)
+    totals = np.empty(outer * pieces, np.int64)
+    _integer_rows()(x.reshape(-1), length, pieces, totals)
+    return totals.reshape(outer, pieces).sum(axis=1, keepdims=True)
 
 
 def square_total(x: Array, view: View) -> Array:
