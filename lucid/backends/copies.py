@@ -6,11 +6,13 @@ kernel takes lies across two lines of the cache: a step of Adam takes 1.1 to 1.2
 """
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from lucid_kernels.cpu import _expanded
 from lucid_kernels.cpu._pool import empty
 
 from .bits import BITS, as_bits
@@ -32,8 +34,8 @@ _LARGE_PART, _LONG_RUN = 1 << 20, 1 << 10
 
 def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
     """Entries in the place of `plain` ones, which they use for small arrays."""
-    plain_copy, plain_contiguous, plain_concatenate, plain_stack, plain_cast = (
-        plain[name] for name in ("copy", "contiguous", "concatenate", "stack", "cast")
+    plain_copy, plain_contiguous, plain_concatenate, plain_stack, plain_cast, plain_roll = (
+        plain[name] for name in ("copy", "contiguous", "concatenate", "stack", "cast", "roll")
     )
 
     def copy(x: Array, *, axes: tuple[int, ...] | None = None, out: Array | None = None) -> Any:
@@ -66,6 +68,8 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
         return kernels.narrow(wide, dtype) if dtype in HALVES else wide.astype(dtype, copy=False)
 
     def flip(x: Array, *, axis: Any) -> Any:
+        if _expanded.repeats(x):
+            return _expanded.of_distinct(lambda few: flip(few, axis=axis), x)
         bits = BITS.get(x.itemsize)
         outer = x.ndim
         while outer and outer - 1 in axis:
@@ -78,6 +82,19 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
         rows = reversal.reverse(as_bits(x, bits).reshape(*x.shape[:outer], -1)).view(x.dtype).reshape(x.shape)
         others = tuple([dim for dim in axis if dim < outer])
         return copy(np.flip(rows, others)) if others else rows
+
+    def roll(x: Array, *, shift: Sequence[int], axis: Sequence[int]) -> Any:
+        if x.nbytes < _LARGE_JOIN or not (x.flags.c_contiguous or 0 in x.strides):
+            return plain_roll(x, shift=shift, axis=axis)
+        halves: list[list[tuple[slice, slice]]] = [[(slice(None), slice(None))] for _ in x.shape]
+        for dim in set(axis):
+            length = x.shape[dim]
+            steps = sum(step for step, other in zip(shift, axis, strict=True) if other == dim) % length
+            halves[dim] = [(slice(steps, None), slice(None, length - steps)), (slice(None, steps), slice(length - steps, None))]
+        result: Array = empty(x.shape, x.dtype)
+        for parts in itertools.product(*halves):
+            copy_into(result[tuple([target for target, _ in parts])], x[tuple([source for _, source in parts])])
+        return result
 
     def fill(x: Array, *, value: Any, out: Array | None = None) -> Any:
         return fill_with(np.empty_like(x) if out is None else out, value)
@@ -132,8 +149,8 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
         expanded = [array[place] for array in arrays]  # a tenth of the time of `expand_dims`
         return _joined(expanded, axis) if _alike(expanded, axis) else plain_stack(*arrays, axis=axis)
 
-    return {"copy": copy, "broadcast_to": broadcast_to, "fill": fill, "flip": flip, "empty": new_array, "full": full,
-            "cast": cast, "contiguous": contiguous, "reshape": reshape, "concatenate": concatenate, "stack": stack}
+    return {"copy": copy, "broadcast_to": broadcast_to, "fill": fill, "flip": flip, "roll": roll, "empty": new_array,
+            "full": full, "cast": cast, "contiguous": contiguous, "reshape": reshape, "concatenate": concatenate, "stack": stack}
 
 
 def fill_with(out: Array, value: Any) -> Array:

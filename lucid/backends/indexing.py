@@ -116,7 +116,7 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
 
     def gather(x: Array, indices: Array, *, axis: int) -> Array:
         if x.size and not any(x.strides):  # one number: the gradient of a sum
-            return copy(np.broadcast_to(x.ravel()[0], indices.shape))
+            return copy(np.broadcast_to(x[(0,) * x.ndim], indices.shape))
         bits = BITS.get(x.itemsize)
         large = indices.size >= MANY and (x.flags.c_contiguous or x.size <= 4 * indices.size)
         view = _kernels().view_of(x.shape, indices.shape, axis) if large and bits else None

@@ -23,8 +23,12 @@ CALLS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "copy, out": lambda table: table["copy"](X.T, out=np.empty(X.shape[::-1], X.dtype)),
     **{f"flip {axes}": lambda table, axes=axes: table["flip"](X, axis=axes) for axes in ((), (0,), (2,), (0, 2), (0, 1, 2))},
     "flip of a view": lambda table: table["flip"](X.transpose(2, 0, 1), axis=(1,)),
+    "flip of columns": lambda table: table["flip"](np.broadcast_to(X[:, :1], X.shape), axis=(0, 1)),
     "flip of complex numbers": lambda table: table["flip"](X.astype("c16"), axis=(2,)),
     "flip of bytes": lambda table: table["flip"](X.astype("i1"), axis=(2,)),
+    **{f"roll {shift} {axis}": lambda table, shift=shift, axis=axis: table["roll"](X, shift=shift, axis=axis)
+       for shift, axis in (((3,), (0,)), ((-7, 200), (2, 1)), ((0,), (1,)), ((5, 4), (1, 1)), ((1, 2, 3), (0, 1, 2)), ((), ()))},
+    "roll of a view": lambda table: table["roll"](X.transpose(2, 0, 1), shift=(4,), axis=(1,)),
     "contiguous": lambda table: table["contiguous"](X[:, ::-1]),
     "reshape": lambda table: table["reshape"](X.transpose(1, 0, 2), shape=(-1, 90)),
     "concatenate": lambda table: table["concatenate"](X, X[::-1, :7], X, axis=1),

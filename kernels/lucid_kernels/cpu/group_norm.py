@@ -18,6 +18,7 @@ from ._compile import jit, jit_exact, jit_parallel
 from ._layout import Array, contiguous, deliver, outputs, result, upcast_half
 from ._norm_microkernels import SUM_BLOCK
 from .layer_norm import flat_parameter, row_mean, row_variance
+from .reduction import total
 
 
 @jit_exact
@@ -47,6 +48,37 @@ def _channel_grad(g, x, mean, scale, slope, shift, dx):
         dx[i] = scale * g[i] - ((x[i] - mean) * slope + shift)
 
 
+@jit_exact
+def _normalize_members(x, mean, rstd, weight, bias, y):
+    """A group of channels of a single element each."""
+    for i in range(x.shape[0]):
+        scale = rstd * weight[i]
+        product = mean * scale
+        centre, shift = (mean, bias[i]) if abs(product) < np.inf else (x.dtype.type(0), bias[i] - product)
+        y[i] = (x[i] - centre) * scale + shift
+
+
+@jit
+def _member_sums(g, x, weight, mean, rstd, dweight, dbias):
+    """For channels of a single element: what they add to the gradients of their parameters, and the sums of weight * g and of
+    weight * g * (x - mean).
+    """
+    sum_g, sum_gx = 0.0, 0.0
+    for i in range(x.shape[0]):
+        gx = g[i] * (x[i] - mean)
+        gx = gx if abs(gx) < np.inf else g[i] * x[i] - g[i] * mean
+        dweight[i], dbias[i] = gx * rstd, g[i]
+        sum_g += np.float64(weight[i] * g[i])
+        sum_gx += np.float64(weight[i] * gx)
+    return sum_g, sum_gx
+
+
+@jit_exact
+def _member_grad(g, x, mean, rstd, weight, slope, shift, dx):
+    for i in range(x.shape[0]):
+        dx[i] = rstd * weight[i] * g[i] - ((x[i] - mean) * slope + shift)
+
+
 @jit_parallel
 def _forward(x, groups, weight, bias, eps, y, mean, rstd):
     """x and y are (groups, channels of one, length), `groups` those of a sample; weight and bias have all its channels."""
@@ -58,6 +90,9 @@ def _forward(x, groups, weight, bias, eps, y, mean, rstd):
         mean[k] = m
         rstd[k] = q
         first = np.int64(k) % groups * members
+        if length == 1:
+            _normalize_members(row, m, q, weight[first : first + members], bias[first : first + members], y[k].reshape(members))
+            continue
         for c in range(members):
             centre, scale, shift = m, q * weight[first + c], bias[first + c]
             if not np.isfinite(m * scale):
@@ -74,14 +109,18 @@ def _gradient(g, x, groups, weight, mean, rstd, dx, sums):
         m, q = mean[k], rstd[k]
         centre, zero = m, x.dtype.type(0)
         shift, slope = 0.0, 0.0
-        for c in range(members):
-            sum_g, sum_gx = _channel_sums(g[k, c], x[k, c], m)
-            if not np.isfinite(sum_gx):
-                sum_gx = _channel_sums(g[k, c], x[k, c], zero)[1] - sum_g * m
-            sums[0, k, c] = sum_gx * q
-            sums[1, k, c] = sum_g
-            shift += weight[first + c] * sum_g
-            slope += weight[first + c] * sum_gx
+        if length == 1:
+            row_g, row_x, row_weight = g[k].reshape(members), x[k].reshape(members), weight[first : first + members]
+            shift, slope = _member_sums(row_g, row_x, row_weight, m, q, sums[0, k], sums[1, k])
+        else:
+            for c in range(members):
+                sum_g, sum_gx = _channel_sums(g[k, c], x[k, c], m)
+                if not np.isfinite(sum_gx):
+                    sum_gx = _channel_sums(g[k, c], x[k, c], zero)[1] - sum_g * m
+                sums[0, k, c] = sum_gx * q
+                sums[1, k, c] = sum_g
+                shift += weight[first + c] * sum_g
+                slope += weight[first + c] * sum_gx
         size = members * length
         shift = shift / size * q
         slope = slope / size * q * q * q
@@ -92,8 +131,12 @@ def _gradient(g, x, groups, weight, mean, rstd, dx, sums):
             centre = zero
             slope = (sum_gx / size * q - shift * m) * q * q
             shift -= slope * m
+        slope_of_x, shift_of_x = x.dtype.type(slope), x.dtype.type(shift)
+        if length == 1:
+            _member_grad(row_g, row_x, centre, q, row_weight, slope_of_x, shift_of_x, dx[k].reshape(members))
+            continue
         for c in range(members):
-            _channel_grad(g[k, c], x[k, c], centre, q * weight[first + c], x.dtype.type(slope), x.dtype.type(shift), dx[k, c])
+            _channel_grad(g[k, c], x[k, c], centre, q * weight[first + c], slope_of_x, shift_of_x, dx[k, c])
 
 
 @upcast_half(results=(0, None, None))
@@ -125,9 +168,10 @@ def group_norm_grad(
     samples, channels = x.shape[:2]
     dx = result(out_dx, x.shape, x.dtype)
     shape = (samples * groups, channels // groups, math.prod(x.shape[2:]))
-    sums = np.empty((2, *shape[:2]))
+    # Of a single element there is no sum to keep in float64.
+    sums = np.empty((2, *shape[:2]), x.dtype if shape[2] == 1 else np.float64)
     statistics = (flat_parameter(statistic, 1.0, samples * groups, x.dtype) for statistic in (mean, rstd))
     _gradient(contiguous(g).reshape(shape), contiguous(x).reshape(shape), groups, flat_parameter(weight, 1.0, channels, x.dtype),
               *statistics, dx.reshape(shape), sums)  # fmt: skip
-    dweight, dbias = sums.reshape(2, samples, channels).sum(1).astype(x.dtype)
+    dweight, dbias = total(sums, (2, samples, channels)).astype(x.dtype)
     return deliver(out_dx, dx), deliver(out_dweight, dweight), deliver(out_dbias, dbias)
