@@ -5,9 +5,10 @@ elements that were there. A part of the result is one of these along each dimens
 """
 from __future__ import annotations
 
+import functools
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,12 +53,17 @@ def _parts(length: int, before: int, after: int, mode: str) -> list[Part]:
     return parts
 
 
-def _pieces(shape: tuple[int, ...], pads: Pads, mode: str) -> Iterator[tuple[Any, Any]]:
-    """The indices of the parts of the result, and of what they are made of in the input, of `shape`: itself first."""
-    given = zip(shape[len(shape) - len(pads):], pads, strict=True)
+@functools.lru_cache(maxsize=256)  # 30 us for the nine parts of a plane
+def _pieces(lengths: tuple[int, ...], pads: Pads, mode: str) -> tuple[Any, list[tuple[Any, Any]]]:
+    """Of dimensions of these `lengths`: the index of the input in the result, and those of the other parts with those of what
+    they are made of in the input, None for constants.
+    """
+    pieces = list[tuple[Any, Any]]()
+    given = zip(lengths, pads, strict=True)
     for parts in itertools.product(*(_parts(length, before, after, mode) for length, (before, after) in given)):
         constant = any(part.source is None for part in parts)
-        yield (..., *(part.target for part in parts)), None if constant else (..., *(part.source for part in parts))
+        pieces.append(((..., *(part.target for part in parts)), None if constant else (..., *(part.source for part in parts))))
+    return pieces[0][0], pieces[1:]
 
 
 def _sources(length: int, before: int, after: int, mode: str) -> np.ndarray:
@@ -95,15 +101,15 @@ def table(xp: Any, new: Kernel, copy: Kernel) -> dict[str, Kernel]:
         """x with the numbers of elements `pads`, before and after, around its last dimensions; constants are `fill`, or 0."""
         lead = x.ndim - len(pads)
         y = new((*x.shape[:lead], *(n + sum(pad) for n, pad in zip(x.shape[lead:], pads, strict=True))), x.dtype)
-        pieces = _pieces(x.shape, pads, mode)
+        inside, pieces = _pieces(x.shape[lead:], pads, mode)
         value = 0 if fill is None else fill
         if xp is np and pads and pad_rows(x, y, value, pads, mode):
             return y
         if mode == "constant" and pads and any(pads[-1]) and y.shape[-1] <= _SHORT_ROW and y.size <= _IN_CACHE:
             y[...] = value
-            copy(y[next(pieces)[0]], x)
+            copy(y[inside], x)
             return y
-        copy(y[next(pieces)[0]], x)
+        copy(y[inside], x)
         for target, source in pieces:
             y[target] = x[source] if source else value
         return y
@@ -114,8 +120,8 @@ def table(xp: Any, new: Kernel, copy: Kernel) -> dict[str, Kernel]:
         if mode != "constant":
             g = wide(g)
         dx = new((*g.shape[:lead], *(n - sum(pad) for n, pad in zip(g.shape[lead:], pads, strict=True))), g.dtype)
-        pieces = _pieces(dx.shape, pads, mode)
-        copy(dx, g[next(pieces)[0]])
+        inside, pieces = _pieces(dx.shape[lead:], pads, mode)
+        copy(dx, g[inside])
         for target, source in pieces:
             if source:
                 part, share = dx[source], g[target]

@@ -15,6 +15,8 @@ from .lazy import MANY
 Array = Any
 Kernel = Callable[..., Any]
 
+# Elements from which sums and products are a kernel's: NumPy's take three times as long, and convert the numbers twice.
+_LARGE_SUM = 1 << 9
 _WIDER = {np.dtype("f4"): np.dtype("f8"), np.dtype("c8"): np.dtype("c16")}
 
 
@@ -29,7 +31,7 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
 
     def scan(name: str) -> Kernel:
         def entry(x: Array, *, axis: int, dtype: Any = None) -> Array:
-            if x.size < MANY or x.dtype.char not in "fd" or (dtype is not None and dtype != x.dtype):
+            if x.size < _LARGE_SUM or x.dtype.char not in "fd" or (dtype is not None and dtype != x.dtype):
                 return wide(name, x, axis, dtype or x.dtype, dtype=dtype)
             from lucid_kernels.cpu import scan  # compiles with Numba: imported with the first large array
 
