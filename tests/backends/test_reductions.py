@@ -96,3 +96,44 @@ def test_sums_of_integers(dtype: str) -> None:
                 wanted = np.sum(array, axis=axis, keepdims=keepdims, dtype=np.int64)
                 assert found.dtype == np.int64 and np.shape(found) == wanted.shape
                 np.testing.assert_array_equal(found, wanted)
+
+
+def _views(x: np.ndarray) -> dict[str, np.ndarray]:
+    return {"transposed": x.T, "reversed": x[::-1], "channels last": x.transpose(0, 2, 1).copy().transpose(0, 2, 1), "part": x[:, 1:],
+            "columns": x[..., ::2], "rows": np.broadcast_to(x[:1], x.shape), "numbers": np.broadcast_to(x[..., :1], x.shape),
+            "one number": np.broadcast_to(x[0, 0, 0], x.shape)}
+
+
+@pytest.mark.parametrize("size", [(40, 50, 60), (6, 50, 60)], ids=["large", "small"])
+@pytest.mark.parametrize("name", ["sum", "mean"])
+def test_sums_of_views_are_as_exact_as_others(name: str, size: tuple[int, ...]) -> None:
+    """Some units in the last place of a sum of positive numbers: NumPy adds one after the other along some axes."""
+    x = (np.random.default_rng(0).random(size) + 1).astype(np.float32)
+    for label, view in _views(x).items():
+        for axis in (None, 0, 1, 2, (0, 1), (1, 2), (0, 2), (0, 1, 2)):
+            for keepdims in (False, True):
+                found = run(name, (view,), {"axis": axis, "keepdims": keepdims})
+                wanted = getattr(np, name)(view, axis=axis, keepdims=keepdims, dtype=np.float64)
+                assert found.dtype == np.float32 and np.shape(found) == wanted.shape
+                np.testing.assert_allclose(found, wanted, rtol=5e-7, err_msg=f"{label} {axis}")
+
+
+@pytest.mark.parametrize("dtype", ["f2", "i4", "?", "c8", "f8"])
+@pytest.mark.parametrize("name", ["sum", "mean", "var", "std", "prod", "max", "min", "norm2", "logsumexp", "nansum"])
+def test_reductions_of_large_views(name: str, dtype: str) -> None:
+    x = np.random.default_rng(0).standard_normal((40, 50, 60))
+    x = (1 + x / 1000 if name == "prod" and dtype[0] == "f" else x * 3).astype(dtype)
+    served = {"c8": ("sum", "mean"), "i4": ("sum", "prod", "max", "min"), "?": ("sum", "prod", "max", "min")}
+    if name not in served.get(dtype, (name,)):
+        pytest.skip("not defined, or in another dtype")
+    options: dict[str, Any] = {"correction": 1} if name in ("var", "std") else {}
+    if name in ("sum", "prod") and dtype in "i4?":
+        options["dtype"] = np.dtype(np.int64)
+    for label, view in _views(x).items():
+        for axis in (None, 0, 1, (0, 2)):
+            given = {"axis": axis, "keepdims": False, **options}
+            with np.errstate(all="ignore"):
+                found, wanted = (run(name, (array,), given) for array in (view, np.ascontiguousarray(view)))
+            assert found.dtype == wanted.dtype and np.shape(found) == np.shape(wanted)
+            rtol, atol = (2e-3, 0.08) if dtype == "f2" else (1e-5, 4e-4)
+            np.testing.assert_allclose(np.asarray(found, wanted.dtype), wanted, rtol=rtol, atol=atol, err_msg=f"{label} {axis}")
