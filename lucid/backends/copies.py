@@ -155,7 +155,7 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
 
 def fill_with(out: Array, value: Any) -> Array:
     """out[...] = value; by our kernel for large arrays."""
-    if out.nbytes >= _LARGE_FILL:
+    if out.nbytes >= _LARGE_FILL and out.flags.writeable:
         copy_into(out, np.broadcast_to(np.asarray(value, out.dtype), out.shape))
     else:
         out[...] = value

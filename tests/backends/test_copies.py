@@ -60,6 +60,14 @@ def test_full(shape: tuple[int, ...], value: float, dtype: Any) -> None:
     assert found.dtype == wanted.dtype and found.shape == wanted.shape and found.tobytes() == wanted.tobytes()
 
 
+def test_what_is_read_only_is_not_filled() -> None:
+    x = np.zeros((600, 500), np.float32)
+    x.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        TABLE["fill"](x, value=1, out=x)
+    assert not x.any()
+
+
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i4"])
 def test_assembled_parts_that_overlap(dtype: str) -> None:
     shape = (500, 400)
