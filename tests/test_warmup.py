@@ -90,10 +90,15 @@ def test_formulas(monkeypatch: pytest.MonkeyPatch) -> None:
     assert names.count("fused") > 50
 
 
-@pytest.mark.parametrize("family", ["copies", "padding", "in_place", "broadcast", "combination", "half_precision", "indices", "masks",
-                                    "sorting"])
-def test_other_recipes(family: str, device: str) -> None:
-    warmup.RECIPES[family](lucid.float32, device, (warmup.SMALL,))
+@pytest.mark.parametrize(("family", "operation"), {
+    "copies": "concatenate", "padding": "pad_grad", "in_place": "silu", "broadcast": "clip", "combination": "lerp", "masks": "nonzero",
+    "half_precision": "cast", "integers": "sum", "indices": "gather_grad", "sorting": "topk"}.items())
+def test_other_recipes(family: str, operation: str, device: str) -> None:
+    """They run on any device what a family of operations is about."""
+    names = set()
+    with backends.observe(lambda name, *rest: names.add(name)):
+        warmup.RECIPES[family](lucid.float32, device, (warmup.SMALL,))
+    assert operation in names
 
 
 def test_the_state_of_random_numbers_is_kept() -> None:

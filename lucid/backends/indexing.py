@@ -71,8 +71,7 @@ def _slices(shape: tuple[int, ...], index: tuple[Any, ...]) -> tuple[int, int, A
 
 def _selected(x: Array, indices: Array, axis: int) -> Array | None:
     """``x.take(indices, axis)`` by our kernels; None where NumPy's is as fast, and for indices out of range."""
-    slice_bytes = math.prod(x.shape[axis + 1 :]) * x.itemsize
-    if slice_bytes < _LONG_SLICE or math.prod(x.shape[:axis]) * indices.size * slice_bytes < _LARGE_SELECTION:
+    if indices.size * x.nbytes < _LARGE_SELECTION * x.shape[axis] or math.prod(x.shape[axis + 1 :]) * x.itemsize < _LONG_SLICE:
         return None
     one_number = not any(x.strides)  # the gradient of a sum
     found = _slices(x.shape, (*(_WHOLE,) * axis, indices)) if one_number or x.flags.c_contiguous else None

@@ -64,7 +64,7 @@ def _by_kernel(name: str, function: Kernel, least: int) -> Kernel:
     def kernel(*operands: Any, out: Array | None = None) -> Any:
         x = operands[0] if isinstance(operands[0], np.ndarray) else operands[1]
         computed = None
-        if out is None and any(map(_expanded.repeats, operands)):
+        if x.size >= LARGE and out is None and any(map(_expanded.repeats, operands)):
             return _expanded.of_distinct(kernel, *operands)
         if x.itemsize == 2:
             computed = of_halves(name, *operands, out=out) if x.size >= LARGE else None

@@ -53,7 +53,7 @@ def _parts(length: int, before: int, after: int, mode: str) -> list[Part]:
     return parts
 
 
-@functools.lru_cache(maxsize=256)  # 30 us for the nine parts of a plane
+@functools.lru_cache(maxsize=256)  # 10 us for the nine parts of a plane
 def _pieces(lengths: tuple[int, ...], pads: Pads, mode: str) -> tuple[Any, list[tuple[Any, Any]]]:
     """Of dimensions of these `lengths`: the index of the input in the result, and those of the other parts with those of what
     they are made of in the input, None for constants.

@@ -1,7 +1,7 @@
 """Elementwise functions of expanded arrays, as the gradient of a sum is one: what they repeat is computed once.
 
 NumPy's loops over a number with a stride of 0 are serial, and kernels that need contiguous arrays would write it out and read it
-again: the gradient of `lerp` and of `glu` of a million numbers took 3 to 4 times as long.
+again: `lerp` and `glu` of a million numbers with their gradients took 2.7 and 1.6 times as long.
 """
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from lucid_kernels.expression import Part, Program, Step, plan
 from . import _chunked, _formula_arcs, _formula_math, _math, half_precision
 from ._address import address_of
 from ._compile import jit_interleaved, jit_strict
-from ._expanded import distinct, repeats, written_out
+from ._expanded import LARGE, distinct, repeats, written_out
 from ._layout import HALVES, SHORTEST_ROW, Array, contiguous, deliver, outputs, result, row_chunk, row_pitch
 from ._pool import SMALLEST
 from ._streaming import streams
@@ -59,13 +59,10 @@ def fused(*arrays: Array, program: Program, out: Any = None) -> Any:
     arguments.
     """
     count = len(program.dtypes)
-    if out is None and any(map(repeats, arrays)):
-        shapes = program.result_shapes([() if array is None else array.shape for array in arrays])
-        few: list[Any] = [array if array is None else distinct(array) for array in arrays]
-        computed = fused(*few, program=program)
-        full = tuple(map(written_out, computed if count > 1 else (computed,), shapes))
-        return full if count > 1 else full[0]
     parts = plan(program, tuple([() if array is None else array.shape for array in arrays]), SHORTEST_ROW)
+    layout = parts[0].layout
+    if out is None and layout.outer * layout.inner >= LARGE and any(map(repeats, arrays)):
+        return _of_distinct(arrays, program)
     if out is None and len(parts) == 1:
         results = _run(parts[0], arrays, None)
         if program.rounds:
@@ -82,6 +79,16 @@ def fused(*arrays: Array, program: Program, out: Any = None) -> Any:
             else:
                 results[place] = target if array is memory else deliver(target, _as_stored(array, program.dtypes[place]))
     return tuple(results) if count > 1 else results[0]
+
+
+def _of_distinct(arrays: Sequence[Array | None], program: Program) -> Any:
+    """`fused` of large arrays some of which repeat elements."""
+    shapes = program.result_shapes([() if array is None else array.shape for array in arrays])
+    few: list[Any] = [array if array is None else distinct(array) for array in arrays]
+    computed = fused(*few, program=program)
+    if len(shapes) == 1:
+        return written_out(computed, shapes[0])
+    return tuple(map(written_out, computed, shapes))
 
 
 def _converts(dtype: Any) -> bool:

@@ -72,7 +72,7 @@ Launch = Callable[[int, int, list[Dimension], tuple[Any, ...]], None]
 
 
 @jit
-def offset(unit, lengths, strides):
+def _offset(unit, lengths, strides):
     """How far unit `unit` of the counted dimensions is from the first."""
     offset = 0
     for axis in range(lengths.shape[0] - 1, -1, -1):
@@ -81,18 +81,30 @@ def offset(unit, lengths, strides):
     return offset
 
 
+@jit
+def units(counted, rows, piece):
+    """How many units of work the counted dimensions and pieces of `piece` rows make."""
+    return (rows.length + piece - 1) // piece * counted[0].prod()
+
+
+@jit
+def unit_of(counted, rows, piece, work):
+    """How far the first row of unit `work` is from the first in the source and in the target, and its number of rows."""
+    pieces = (rows.length + piece - 1) // piece
+    unit, first = work // pieces, work % pieces * piece
+    start = _offset(unit, counted[0], counted[2]) + first * rows.source
+    end = _offset(unit, counted[0], counted[1]) + first * rows.target
+    return start, end, min(piece, rows.length - first)
+
+
 @jit_parallel
 def _copy_rows(source, target, counted, rows, count, piece, each, stream):
     """Rows of `count` bytes: the dimension `rows` in pieces of `piece` rows, of which a thread takes `each` at least."""
-    lengths, targets, sources = counted[0], counted[1], counted[2]
-    pieces = (rows.length + piece - 1) // piece
-    total = pieces * lengths.prod()
+    total = units(counted, rows, piece)
     for task in numba.prange((total + each - 1) // each):
         for work in range(task * each, min(total, (task + 1) * each)):
-            unit, first = work // pieces, work % pieces * piece
-            start = source + offset(unit, lengths, sources) + first * rows.source
-            end = target + offset(unit, lengths, targets) + first * rows.target
-            copy_bytes(start, rows.source, end, rows.target, min(piece, rows.length - first), count, stream)
+            start, end, number = unit_of(counted, rows, piece, work)
+            copy_bytes(source + start, rows.source, target + end, rows.target, number, count, stream)
         if stream:
             fence()
 
@@ -100,15 +112,11 @@ def _copy_rows(source, target, counted, rows, count, piece, each, stream):
 @jit_parallel
 def _fill_rows(kind, source, target, counted, rows, count, piece, each, stream):
     """`_copy_rows` for rows that repeat an element."""
-    lengths, targets, sources = counted[0], counted[1], counted[2]
-    pieces = (rows.length + piece - 1) // piece
-    total = pieces * lengths.prod()
+    total = units(counted, rows, piece)
     for task in numba.prange((total + each - 1) // each):
         for work in range(task * each, min(total, (task + 1) * each)):
-            unit, first = work // pieces, work % pieces * piece
-            start = source + offset(unit, lengths, sources) + first * rows.source
-            end = target + offset(unit, lengths, targets) + first * rows.target
-            fill_rows(kind, start, rows.source, end, rows.target, min(piece, rows.length - first), count, stream)
+            start, end, number = unit_of(counted, rows, piece, work)
+            fill_rows(kind, source + start, rows.source, target + end, rows.target, number, count, stream)
         if stream:
             fence()
 
@@ -140,8 +148,8 @@ def _copy_transposed(kind, source, target, counted, rows, columns, piece, width,
             unit, place = work // (down * across), work % (down * across)
             # The last panel has the width of all others, and shares columns with the one before it.
             column, row = min(place // down * width, columns.length - width), place % down * piece
-            start = source + offset(unit, lengths, sources) + column * columns.source + row * rows.source
-            end = target + offset(unit, lengths, targets) + column * columns.target + row * rows.target
+            start = source + _offset(unit, lengths, sources) + column * columns.source + row * rows.source
+            end = target + _offset(unit, lengths, targets) + column * columns.target + row * rows.target
             transpose_panel(
                 kind, start, rows.source, end, columns.target, min(piece, rows.length - row), width, tile, ahead, stream
             )  # fmt: skip

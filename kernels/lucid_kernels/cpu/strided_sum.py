@@ -12,7 +12,7 @@ import numpy as np
 from ._address import address_of
 from ._compile import jit_exact, jit_parallel
 from ._tensor_list import part
-from .strided_copy import Dimension, dimensions, in_rows, offset
+from .strided_copy import Dimension, dimensions, in_rows, unit_of, units
 
 # Elements of an array, and of its rows, from which on that takes less time than NumPy's.
 _LARGE, _LONG_ROW = 1 << 16, 1 << 5
@@ -35,16 +35,13 @@ def _add_row(like: Any, source: int, target: int, count: int, repeated: bool) ->
 @jit_parallel
 def _add_rows(like, source, target, counted, rows, count, piece, each, repeated):
     """Rows of `count` bytes; the arguments are those of `_copy_rows`."""
-    lengths, targets, sources = counted[0], counted[1], counted[2]
-    pieces = (rows.length + piece - 1) // piece
-    total = pieces * lengths.prod()
+    total = units(counted, rows, piece)
     for task in numba.prange((total + each - 1) // each):
         for work in range(task * each, min(total, (task + 1) * each)):
-            unit, first = work // pieces, work % pieces * piece
-            for row in range(first, min(rows.length, first + piece)):
-                start = source + offset(unit, lengths, sources) + row * rows.source
-                end = target + offset(unit, lengths, targets) + row * rows.target
-                _add_row(like, start, end, count // like.itemsize, repeated)
+            start, end, number = unit_of(counted, rows, piece, work)
+            for row in range(number):
+                begin, place = source + start + row * rows.source, target + end + row * rows.target
+                _add_row(like, begin, place, count // like.itemsize, repeated)
 
 
 def add_into(target: Array, source: Array) -> None:
