@@ -104,7 +104,7 @@ def _copies(dtype: Any, device: str, sizes: Sequence[int]) -> None:
         (x[:, 1:] - x[:, :-1]).sum().backward()
         x = x.detach()
         for part in (x.t(), x[:, 1:], x[:, ::2]):
-            part.contiguous()
+            part.contiguous(), part.sum()
         x.flip(1), lucid.cat((x, x), 1), x[lucid.arange(4 * size, device=device)], x.double(), x.float()
 
 

@@ -14,6 +14,7 @@ from lucid_kernels.cpu import (
     combination,
     elementwise,
     index_select,
+    row_sums,
     strided_copy,
     strided_sum,
 )
@@ -58,13 +59,14 @@ def test_streaming_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_large_copies(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fills, sums of overlapping parts and selections of slices too."""
+    """Fills, sums of parts and of overlapping ones, and selections of slices too."""
     called = set()
-    for module, name in ((strided_copy, "_fill_rows"), (strided_sum, "_add_rows"), (index_select, "_copy_slices")):
+    kernels = ((strided_copy, "_fill_rows"), (strided_sum, "_add_rows"), (index_select, "_copy_slices"), (row_sums, "_sum_rows"))
+    for module, name in kernels:
         kernel = getattr(module, name)
         monkeypatch.setattr(module, name, lambda *given, name=name, kernel=kernel: called.add(name) or kernel(*given))
     warmup.RECIPES["copies"](lucid.float32, "cpu", (warmup.LARGE,))
-    assert called == {"_fill_rows", "_add_rows", "_copy_slices"}
+    assert called == {"_fill_rows", "_add_rows", "_copy_slices", "_sum_rows"}
 
 
 def test_batch_normalisation_along_the_samples(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,8 +25,8 @@ PERMUTED = {
 
 
 def cases(side: Side) -> Iterator[Case]:
-    """Contiguous copies, a copy of a contiguous array, arrays joined, padded and filled ones, slices by index, and the gradient
-    of differences of neighbours, which adds parts that overlap.
+    """Contiguous copies, a copy of a contiguous array, arrays joined, padded and filled ones, slices by index, the gradient of
+    differences of neighbours, which adds parts that overlap, and the sum of a part with gaps.
     """
     for label, (shape, axes) in list(PERMUTED.items())[:1] if side.quick else PERMUTED.items():
         values = normal(*shape)
@@ -47,6 +47,7 @@ def cases(side: Side) -> Iterator[Case]:
                     lambda x: np.repeat(x, 1024, 1), read=0)
         yield _selection(side, normal(2048, 1024))
         yield _differences(side, normal(2048, 1024))
+        yield _sum_of_part(side, normal(2048, 1024))
 
 
 def _selection(side: Side, values: np.ndarray) -> Case:
@@ -70,6 +71,17 @@ def _differences(side: Side, values: np.ndarray) -> Case:
 
     return target(side, "differences 2048x1024 gradient", None, build, bytes=2 * values.nbytes,
                   exact=lambda: np.pad(g.astype(float), ((0, 0), (1, 0))) - np.pad(g.astype(float), ((0, 0), (0, 1))))
+
+
+def _sum_of_part(side: Side, values: np.ndarray) -> Case:
+    part = values[:, 1:-1]
+
+    def build(library: Library) -> Callable[[], Any]:
+        x = library.tensor(values)[:, 1:-1]
+        return lambda: x.sum()
+
+    return target(side, "sum of a part 2048x1022", None, build, numpy=lambda: lambda: part.sum(), bytes=part.nbytes,
+                  exact=lambda: part.sum(dtype=float))
 
 
 def _permuted(axes: tuple[int, ...]) -> Callable[[Library, Any], Any]:

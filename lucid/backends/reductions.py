@@ -118,6 +118,17 @@ def _is_view(x: Array) -> bool:
     return not x.flags.c_contiguous and (x.itemsize in x.strides or 0 in x.strides)
 
 
+def _sum_of_gapped_rows(x: Array, axis: Any) -> Array | None:
+    """The sum in float64 over `axis`, its dimensions kept, of an array with gaps between its rows; None where a copy without them
+    has to be summed.
+    """
+    if x.flags.c_contiguous or (axis is not None and x.ndim - 1 not in axis):
+        return None
+    from lucid_kernels.cpu import row_sums
+
+    return row_sums.row_sums(x)[..., None].sum(axis=axis, keepdims=True) if row_sums.serves(x) else None
+
+
 def _of_view(function: Kernel, x: Array, axis: Any, keepdims: bool, **options: Any) -> Array:
     """A reduction for which the order of elements does not matter: of a large array that is not in row-major order, or has gaps,
     it gets one that is, or has none.
@@ -126,7 +137,8 @@ def _of_view(function: Kernel, x: Array, axis: Any, keepdims: bool, **options: A
     number after number.
     """
     axes = tuple(range(x.ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
-    if _expanded.repeats(x) and function.__name__ in ("sum", "mean") and x.dtype not in HALVES:
+    additive = function.__name__ in ("sum", "mean")
+    if _expanded.repeats(x) and additive and x.dtype not in HALVES:
         few = _expanded.distinct(x)
         result = function(few, axis=axis, keepdims=True, **options)
         if function.__name__ == "sum":
@@ -136,8 +148,14 @@ def _of_view(function: Kernel, x: Array, axis: Any, keepdims: bool, **options: A
         from lucid_kernels.cpu._layout import contiguous
 
         order = memory_axes(x)
+        in_order = x.transpose(order)
         places = None if axis is None else tuple([place for place, dim in enumerate(order) if dim in axes])
-        result = function(contiguous(x.transpose(order)), axis=places, keepdims=True, **options).transpose(inverse(order))
+        total = _sum_of_gapped_rows(in_order, places) if additive and options.get("dtype") in (None, x.dtype) else None
+        if total is None:
+            result = function(contiguous(in_order), axis=places, keepdims=True, **options)
+        else:
+            result = (total if function.__name__ == "sum" else total / (x.size // total.size)).astype(x.dtype)
+        result = result.transpose(inverse(order))
     return result if keepdims else result.reshape([n for dim, n in enumerate(x.shape) if dim not in axes])
 
 

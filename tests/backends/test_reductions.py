@@ -100,7 +100,7 @@ def test_sums_of_integers(dtype: str) -> None:
 
 def _views(x: np.ndarray) -> dict[str, np.ndarray]:
     return {"transposed": x.T, "reversed": x[::-1], "channels last": x.transpose(0, 2, 1).copy().transpose(0, 2, 1), "part": x[:, 1:],
-            "columns": x[..., ::2], "rows": np.broadcast_to(x[:1], x.shape), "numbers": np.broadcast_to(x[..., :1], x.shape),
+            "crop": x[1:, 2:-1, 3:-1], "every other": x[::2, ::2], "columns": x[..., ::2], "rows": np.broadcast_to(x[:1], x.shape), "numbers": np.broadcast_to(x[..., :1], x.shape),
             "one number": np.broadcast_to(x[0, 0, 0], x.shape)}
 
 

@@ -24,7 +24,7 @@ from ._strided_microkernels import copy_bytes, copy_elements, copy_tiles, fill_r
 # Bytes from which on a copy is worth it: of a transposition, and of whole rows, which are NumPy's strength.
 _LARGE, _LARGE_ROWS = 1 << 17, 1 << 20
 # Bytes that a thread copies at least, and those of a unit of work.
-_CHUNK = 1 << 16
+CHUNK = 1 << 16
 # Elements of a piece of a transposition: 16 KiB of float32 in the L1 cache, twice.
 _ELEMENTS = 1 << 12
 # Tiles from one that is read to one that is asked for: 16 took half the time of 4, for 25 MB of images.
@@ -173,16 +173,16 @@ def in_rows(launch: Launch, source: int, target: int, given: list[Dimension], co
 
     `launch(source, target, given, work)` gets the dimensions of the rows, and as `work` what the kernels here take of that.
     """
-    rest = count % _CHUNK
-    if count >= 2 * _CHUNK:
-        pieces = Dimension(count // _CHUNK, _CHUNK, 0 if repeated else _CHUNK)
-        in_rows(launch, source, target, [*given, pieces], _CHUNK, repeated)
+    rest = count % CHUNK
+    if count >= 2 * CHUNK:
+        pieces = Dimension(count // CHUNK, CHUNK, 0 if repeated else CHUNK)
+        in_rows(launch, source, target, [*given, pieces], CHUNK, repeated)
         if rest:
             in_rows(launch, source + (0 if repeated else count - rest), target + count - rest, given, rest, repeated)
         return
     *others, rows = given or [Dimension(1, count, count)]
-    piece = min(rows.length, max(1, _CHUNK // count))
-    each = max(1, _CHUNK // (piece * count))
+    piece = min(rows.length, max(1, CHUNK // count))
+    each = max(1, CHUNK // (piece * count))
     launch(source, target, given, (_counted(others), rows, count, piece, each))
 
 
@@ -224,7 +224,7 @@ def copy_into(target: Array, source: Array) -> None:
     # Panels as wide as a tile; where one dimension is short, element by element, as many of the other as make a piece.
     width = tile if tiles else min(dense.length, max(1, _ELEMENTS // last.length))
     piece = min(last.length, _ELEMENTS // width if tiles else max(1, _ELEMENTS // width))
-    each = max(1, _CHUNK // (width * piece * size))
+    each = max(1, CHUNK // (width * piece * size))
     # The next tiles of the same panel, or those of a panel that follows if it has only a few.
     long = piece >= 2 * _AHEAD * tile
     ahead = _AHEAD * tile * last.source if long else max(1, _AHEAD * tile // piece) * tile * size
@@ -259,8 +259,8 @@ def join(arrays: Sequence[Array], axis: int, target: Array) -> None:
     places = itertools.accumulate(counts, initial=0)
     parts = np.array([(address_of(array), count, place) for array, count, place in zip(arrays, counts, places)], np.int64)
     pitch = target.nbytes // rows
-    piece = min(rows, max(1, _CHUNK // max(counts)))
-    each = max(1, _CHUNK * len(arrays) // (piece * pitch))
+    piece = min(rows, max(1, CHUNK // max(counts)))
+    each = max(1, CHUNK * len(arrays) // (piece * pitch))
     start = address_of(target)
     stream = streams(2 * target.nbytes) and _streams_rows(min(counts), start, pitch, *counts)
     _copy_parts(parts, start, pitch, rows, piece, each, stream)
