@@ -291,7 +291,7 @@ def _optimizer(dtype: Any, device: str, sizes: Sequence[int]) -> None:
 
 def _bounds(dtype: Any, device: str, sizes: Sequence[int]) -> None:
     for size in sizes:
-        lucid.ones(3, dtype=dtype, device=device).take(lucid.zeros(size, dtype=lucid.int64, device=device))
+        lucid.ones(3, dtype=dtype, device=device).gather(0, lucid.zeros(size * size, dtype=lucid.int64, device=device))
 
 
 def _fused(dtype: Any, device: str, sizes: Sequence[int]) -> None:

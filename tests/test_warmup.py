@@ -11,6 +11,7 @@ import pytest
 from lucid_kernels.cpu import (
     _batch_norm_samples,
     _chunked,
+    _largest_index,
     combination,
     elementwise,
     index_select,
@@ -67,6 +68,14 @@ def test_large_copies(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, name, lambda *given, name=name, kernel=kernel: called.add(name) or kernel(*given))
     warmup.RECIPES["copies"](lucid.float32, "cpu", (warmup.LARGE,))
     assert called == {"_fill_rows", "_add_rows", "_copy_slices", "_sum_rows"}
+
+
+def test_many_indices(monkeypatch: pytest.MonkeyPatch) -> None:
+    called = []
+    largest = _largest_index.largest
+    monkeypatch.setattr(_largest_index, "largest", lambda indices: called.append(indices.size) or largest(indices))
+    warmup.RECIPES["bounds"](lucid.float32, "cpu", (warmup.SMALL, warmup.LARGE))
+    assert called == [warmup.LARGE**2]
 
 
 def test_batch_normalisation_along_the_samples(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,10 +1,19 @@
-"""Checking indices. NumPy's reductions are as fast as a loop of our own."""
+"""Checking indices: NumPy's reductions are as fast as a loop of our own, on one thread."""
 
 from __future__ import annotations
 
 import numpy as np
 
+_LARGE = 1 << 15  # indices that pay for a call of our own
 _UNSIGNED = {np.dtype(f"i{size}"): np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
+
+
+def _largest(indices: np.ndarray) -> int:
+    if indices.size < _LARGE or not indices.flags.c_contiguous or indices.dtype.kind != "u":
+        return np.maximum.reduce(indices, axis=None)
+    from ._largest_index import largest  # compiles with Numba: imported with the first many indices
+
+    return largest(indices.reshape(-1))
 
 
 def check_bounds(indices: np.ndarray, *, low: int, high: int, message: str) -> None:
@@ -15,7 +24,7 @@ def check_bounds(indices: np.ndarray, *, low: int, high: int, message: str) -> N
     if not indices.size:
         return
     # As unsigned numbers negative ones are too large as well: one question instead of two.
-    if low == 0 and np.maximum.reduce(indices.view(_UNSIGNED.get(indices.dtype, indices.dtype)), axis=None) < high:
+    if low == 0 and _largest(indices.view(_UNSIGNED.get(indices.dtype, indices.dtype))) < high:
         return
     smallest, largest = int(indices.min()), int(indices.max())
     if smallest < low or largest >= high:

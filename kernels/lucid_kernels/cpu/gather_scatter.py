@@ -44,17 +44,26 @@ def view_of(shape: tuple[int, ...], lengths: tuple[int, ...], axis: int) -> View
 
 
 @jit_unrolled
+def _read_column(x, indices, y, first, last, step, length):
+    """`_read` for lines of one index each."""
+    good = True
+    for line in range(np.uint64(first), np.uint64(last)):
+        index = np.uint64(indices[line])
+        inside = index < length
+        good &= inside
+        y[line] = x[(index if inside else np.uint64(0)) * step]
+    return good
+
+
+@jit_unrolled
 def _read(x, indices, y, first, last, view):
     """y = x at the indices of lines first..last, of `width` each, of a row of x. Whether all are in range; others count as 0."""
     step, length, width = np.uint64(view.step), np.uint64(view.length), np.uint64(view.width)
     good: Any = True
     if width == 1:
-        for line in range(np.uint64(first), np.uint64(last)):
-            index = np.uint64(indices[line])
-            inside = index < length
-            good &= inside
-            y[line] = x[(index if inside else np.uint64(0)) * step]
-        return good
+        if step == 1:  # without a multiplication: 0.8 of the time
+            return _read_column(x, indices, y, first, last, np.uint64(1), length)
+        return _read_column(x, indices, y, first, last, step, length)
     for line in range(np.uint64(first), np.uint64(last)):
         for c in range(width):
             i = line * width + c
@@ -93,21 +102,32 @@ def _combined(kind, old, new):
 
 
 @jit_unrolled
+def _write_column(target, indices, source, each, lines, step, length, kind):
+    """`_write` for lines of one index each."""
+    good = True
+    for line in range(np.uint64(lines)):
+        index = np.uint64(indices[line])
+        if index < length:
+            target[index * step] = _combined(kind, target[index * step], source[line * each])
+        else:
+            good = False
+    return good
+
+
+@jit_unrolled
 def _write(target, indices, source, each, left, right, view, kind):
     """Combine columns left..right of a row of indices with a row of the target, in their order. Whether all are in range.
 
     The source has an element for each index, or with `each` 0 one for all.
     """
     step, length, width, each = np.uint64(view.step), np.uint64(view.length), np.uint64(view.width), np.uint64(each)
-    good = True
     if width == 1:
-        for line in range(np.uint64(view.lines)):
-            index = np.uint64(indices[line])
-            if index < length:
-                target[index * step] = _combined(kind, target[index * step], source[line * each])
-            else:
-                good = False
-        return good
+        if step == each == 1 and kind == ADD:  # constants in the loop, not variables: 0.7 of the time
+            return _write_column(target, indices, source, np.uint64(1), view.lines, np.uint64(1), length, ADD)
+        if step == each == 1:
+            return _write_column(target, indices, source, np.uint64(1), view.lines, np.uint64(1), length, kind)
+        return _write_column(target, indices, source, each, view.lines, step, length, kind)
+    good = True
     for line in range(np.uint64(view.lines)):
         for c in range(np.uint64(left), np.uint64(right)):
             i = line * width + c

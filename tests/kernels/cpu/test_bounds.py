@@ -29,3 +29,21 @@ def test_nothing_is_always_in_range():
     check_bounds(np.zeros((0, 3), np.int64), low=0, high=0, message=MESSAGE)
     with pytest.raises(IndexError, match="index 0 is not below 0"):
         check_bounds(np.array(0), low=0, high=0, message=MESSAGE)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.int64, np.uint64])
+def test_many_indices(dtype):
+    """Of which the last one, the first one or none is out of range, with gaps and without."""
+    indices = np.full((300, 700), 3, dtype)
+    for view in (indices, indices.T, indices[:, ::3]):
+        assert check_bounds(view, low=0, high=4, message=MESSAGE) is None
+    for place in ((0, 0), (-1, -1), (299, 699)):
+        wrong = indices.copy()
+        wrong[place] = 4
+        for view in (wrong, wrong.T, wrong[:, ::3]):
+            with pytest.raises(IndexError, match="^index 4 is not below 4$"):
+                check_bounds(view, low=0, high=4, message=MESSAGE)
+        if np.dtype(dtype).kind == "i":
+            wrong[place] = -1
+            with pytest.raises(IndexError, match="^index -1 is not below 4$"):
+                check_bounds(wrong, low=0, high=4, message=MESSAGE)
