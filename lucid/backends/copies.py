@@ -6,7 +6,6 @@ kernel takes lies across two lines of the cache: a step of Adam takes 1.1 to 1.2
 """
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -34,8 +33,8 @@ _LARGE_PART, _LONG_RUN = 1 << 20, 1 << 10
 
 def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
     """Entries in the place of `plain` ones, which they use for small arrays."""
-    plain_copy, plain_contiguous, plain_concatenate, plain_stack, plain_cast, plain_roll = (
-        plain[name] for name in ("copy", "contiguous", "concatenate", "stack", "cast", "roll")
+    plain_copy, plain_contiguous, plain_concatenate, plain_stack, plain_cast, plain_flip, plain_roll = (
+        plain[name] for name in ("copy", "contiguous", "concatenate", "stack", "cast", "flip", "roll")
     )
 
     def copy(x: Array, *, axes: tuple[int, ...] | None = None, out: Array | None = None) -> Any:
@@ -70,11 +69,13 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
     def flip(x: Array, *, axis: Any) -> Any:
         if _expanded.repeats(x):
             return _expanded.of_distinct(lambda few: flip(few, axis=axis), x)
+        if x.nbytes < _LARGE_BYTES:
+            return plain_flip(x, axis=axis)
         bits = BITS.get(x.itemsize)
         outer = x.ndim
         while outer and outer - 1 in axis:
             outer -= 1
-        if x.nbytes < _LARGE_BYTES or not x.flags.c_contiguous or outer == x.ndim or not bits:
+        if not x.flags.c_contiguous or outer == x.ndim or not bits:
             return in_memory_order(np.flip(x, axis), copy)
         from lucid_kernels.cpu import reversal
 
@@ -84,16 +85,18 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
         return copy(np.flip(rows, others)) if others else rows
 
     def roll(x: Array, *, shift: Sequence[int], axis: Sequence[int]) -> Any:
-        if x.nbytes < _LARGE_JOIN or not (x.flags.c_contiguous or 0 in x.strides):
+        if not x.size or not (x.flags.c_contiguous or 0 in x.strides):
             return plain_roll(x, shift=shift, axis=axis)
-        halves: list[list[tuple[slice, slice]]] = [[(slice(None), slice(None))] for _ in x.shape]
-        for dim in set(axis):
-            length = x.shape[dim]
-            steps = sum(step for step, other in zip(shift, axis, strict=True) if other == dim) % length
-            halves[dim] = [(slice(steps, None), slice(None, length - steps)), (slice(None, steps), slice(length - steps, None))]
         result: Array = empty(x.shape, x.dtype)
-        for parts in itertools.product(*halves):
-            copy_into(result[tuple([target for target, _ in parts])], x[tuple([source for _, source in parts])])
+        parts = [(result, x)]
+        for dim in set(axis):
+            length, lead = x.shape[dim], (slice(None),) * dim
+            steps = sum([step for step, other in zip(shift, axis) if other == dim]) % length
+            halves = ((slice(steps, None), slice(length - steps)), (slice(steps), slice(length - steps, None)))
+            parts = [(to[(*lead, there)], given[(*lead, here)]) for to, given in parts for there, here in halves]
+        put = np.copyto if x.nbytes < _LARGE_JOIN else copy_into
+        for to, given in parts:
+            put(to, given)
         return result
 
     def fill(x: Array, *, value: Any, out: Array | None = None) -> Any:

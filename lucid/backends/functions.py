@@ -30,6 +30,7 @@ arctan arctan2 power reciprocal remainder roll sin sinh sqrt square take take_al
 trunc where
 """.split()
 
+_WHOLE, _BACKWARDS = slice(None), slice(None, None, -1)
 _INT64 = np.dtype(np.int64).num  # to compare a dtype with the class np.int64 makes a dtype of that first
 _LARGEST_HALF = 65504.0
 _CONVERTED_FROM = 1 << 12  # half-precision numbers from which on our kernel converts them: NumPy's takes 8 to 20 times as long
@@ -126,7 +127,8 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
 
     @entry
     def flip(x: Array, *, axis: Any) -> Array:
-        return in_memory_order(xp.flip(x, axis), lambda array: array.copy())
+        turned = x[tuple([_BACKWARDS if dim in axis else _WHOLE for dim in range(x.ndim)])]
+        return turned.copy() if x.flags.c_contiguous else in_memory_order(turned, lambda array: array.copy())
 
     @entry
     def fill(x: Array, *, value: Any, out: Array | None = None) -> Array:
