@@ -5,6 +5,8 @@ memory, whose pages the system has to clear: that takes 3 times as long as the f
 """
 from __future__ import annotations
 
+import functools
+import importlib
 import math
 from collections.abc import Callable
 from typing import Any
@@ -43,12 +45,20 @@ _NEW_PAGES = 32 << 20  # bytes; malloc keeps less than that
 
 def _operation(names: tuple[str, ...], *operands: Any, out: Array | None = None) -> Array | None:
     """What a kernel makes of the operands by the operations `names`, in `out`; None where NumPy has to do it."""
-    arrays = [operand for operand in operands if isinstance(operand, np.ndarray)]
-    if arrays[0].dtype.char not in "fd" or any(x.dtype != arrays[0].dtype or not x.flags.c_contiguous for x in arrays):
-        return None
-    from lucid_kernels.cpu import operation as kernels  # compiles with Numba: imported with the first large array
+    dtype = None
+    for x in operands:
+        if isinstance(x, np.ndarray):
+            if not x.flags.c_contiguous or (x.dtype != dtype if dtype is not None else x.dtype.char not in "fd"):
+                return None
+            dtype = x.dtype
+    computed: Array | None = _kernels().operation(names, *operands, out=out)
+    return computed
 
-    return kernels.operation(names, *operands, out=out)
+
+@functools.cache
+def _kernels() -> Any:
+    """What compiles with Numba: imported with the first large array."""
+    return importlib.import_module("lucid_kernels.cpu.operation")
 
 
 def _fits(out: Array, operands: tuple[Any, ...]) -> bool:
@@ -161,12 +171,11 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
             computed = of_halves("clip", x, low, high, out=out)
             if computed is not None:
                 return computed
+        names = ("maximum",) * (low is not None) + ("minimum",) * (high is not None)
         bounds = [bound for bound in (low, high) if bound is not None]
-        if x.size < LARGE or out is not None or any(getattr(bound, "shape", x.shape) != x.shape for bound in bounds):
+        if x.size < LARGE or out is not None or any([getattr(bound, "shape", x.shape) != x.shape for bound in bounds]):
             return plain_clip(x, low, high, out=out)
-        steps = {"maximum": low, "minimum": high}
-        names = tuple([name for name, bound in steps.items() if bound is not None])
-        computed = _operation(names, x, *[steps[name] for name in names])
+        computed = _operation(names, x, *bounds)
         return plain_clip(x, low, high) if computed is None else computed
 
     def square(x: Array, *, out: Array | None = None) -> Array:

@@ -146,17 +146,23 @@ class Chunked:
 
         An argument that is shorter than the result, a chunk, is one number for all elements.
         """
-        *read, y = arguments[self._numbers :]
+        read, y = arguments[self._numbers : -1], arguments[-1]
         overlapping = () if fresh else [array for array in read if np.may_share_memory(array, y)]
         if not overlapping:
-            if y.nbytes < self.parallel_from:
+            bytes_written, moved = y.nbytes, 0
+            if bytes_written < self.parallel_from:
                 self.serial(*arguments)
                 return
+            shorter = False
+            for array in read:
+                moved += array.nbytes
+                shorter = shorter or array.size < y.size
             # While arrays are only a little more than the cache, it still has most of them in the next call of a loop: silu and
             # relu of 16 MiB in a cache of 32 take 0.8 of the time with normal stores.
-            streamed = fresh and streams((sum(array.nbytes for array in read) + y.nbytes) * 4 // 5, y)
-            repeated = [name for name, array in zip(self._parameters[self._numbers :], read, strict=False) if array.size < y.size]
-            if repeated:
+            streamed = fresh and streams((moved + bytes_written) * 4 // 5, y)
+            if shorter:
+                names = zip(self._parameters[self._numbers :], read, strict=False)
+                repeated = [name for name, array in names if array.size < y.size]
                 self.repeating(*repeated, streamed=streamed)(*arguments)
             else:
                 (self.streaming if streamed else self.parallel)(*arguments)

@@ -8,6 +8,7 @@ which most activations and losses are made of; the others are left to it.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -17,7 +18,7 @@ from numba.extending import overload
 
 from . import _logarithms, _math
 from ._compile import EXACT, jit_inline
-from ._math import _real_intrinsic, bits, fma, from_bits, intrinsic, maximum
+from ._math import _real_intrinsic, bits, fma, from_bits, intrinsic
 from ._microkernels import VECTOR_BYTES
 from ._special_single import _ROUND, _ROUND_BITS, _SQRT_HALF_BITS, polynomial, select
 from ._special_single import erf as single_erf
@@ -28,13 +29,36 @@ __all__ = ["UNARY", "ceil", "cos", "erf", "erfc", "exp2", "expm1", "floor", "fmo
 UNARY = ("ceil", "cos", "erf", "erfc", "exp2", "expm1", "floor", "log", "log1p", "log2", "log10", "rint", "sin", "tan", "trunc")
 
 
-# ---- LLVM's own ----------------------------------------------------------------------------------------------------------
+# ---- choices -------------------------------------------------------------------------------------------------------------
+def _choice(comparison: str) -> Callable[..., Any]:
+    """`x` where it compares so to `y`, or is NaN, else `y`: three instructions. LLVM's own `maximum`, which also tells the zeros
+    apart, takes more; `clip` of 1M numbers took 1.4 times as long.
+    """
+
+    def typed(typing_context: Any, x: Any, y: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            x, y = values
+            chosen = builder.select(builder.fcmp_ordered(comparison, x, y), x, y)
+            return builder.select(builder.fcmp_unordered("uno", x, x), x, chosen)
+
+        return x(x, y), generate
+
+    return typed
+
+
+@intrinsic
+def maximum(typing_context: Any, x: Any, y: Any) -> Any:
+    """The larger one, NaN if either is NaN."""
+    return _choice(">")(typing_context, x, y)
+
+
 @intrinsic
 def minimum(typing_context: Any, x: Any, y: Any) -> Any:
     """The smaller one, NaN if either is NaN."""
-    return _real_intrinsic("llvm.minimum", 2)(x, y)
+    return _choice("<")(typing_context, x, y)
 
 
+# ---- LLVM's own ----------------------------------------------------------------------------------------------------------
 @intrinsic
 def floor(typing_context: Any, x: Any) -> Any:
     """The largest integer not above `x`."""

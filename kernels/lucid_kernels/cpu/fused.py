@@ -132,7 +132,7 @@ def _run(part: Part, arrays: Sequence[Array], out: Sequence[Array | None] | None
             return _run_parts(part, arrays, *found)
     fresh = out is None or all(given is None for given in out)
     if small and fresh:
-        results = [np.empty(shape, dtype) for dtype in _written(program)]
+        results = [np.empty(shape, dtype) for dtype in (_written(program) if program.rounds else program.output_dtypes)]
     else:
         targets = outputs(out, len(program.outputs))
         results = [result(given, shape, dtype) for given, dtype in zip(targets, _written(program), strict=True)]
@@ -145,7 +145,8 @@ def _run(part: Part, arrays: Sequence[Array], out: Sequence[Array | None] | None
         if array.dtype is not dtype:
             array = _as_read(array, dtype)
         arguments.append(array.ravel() if outer == 1 or kind != "F" else contiguous(array).reshape(rows))
-    streamed, replaced = _writing(arguments, kinds, results, fresh, small) if outer == 1 else (False, ())
+    plain = outer > 1 or (small and fresh)
+    streamed, replaced = (False, ()) if plain else _writing(arguments, kinds, results, fresh)
     key = kinds, outer > 1, streamed, replaced
     kernel = program.kernels.get(key)
     if kernel is None:
@@ -201,15 +202,17 @@ def _run_parts(part: Part, arrays: Sequence[Array], inner: int, pitches: dict[in
     return results
 
 
-def _writing(arguments: Sequence[Array], kinds: str, results: Sequence[Array], fresh: bool, small: bool) -> tuple[bool, Pairs]:
+def _writing(arguments: Sequence[Array], kinds: str, results: Sequence[Array], fresh: bool) -> tuple[bool, Pairs]:
     """How a loop over arrays of one length writes: whether it streams large new results, and which arguments are results."""
     if not fresh:
         written = {address_of(array): f"y{place}" for place, array in enumerate(results)}
         places = [(f"x{place}", written.get(address_of(array))) for place, array in enumerate(arguments) if kinds[place] == "F"]
         return False, tuple([(argument, result) for argument, result in places if result is not None])
     dtype = results[0].dtype
-    streamed = not small and dtype.char in "fdH" and all(array.dtype == dtype for array in results)
-    return streamed and streams(sum(array.nbytes for array in (*arguments, *results)), *results), ()
+    moved = 0
+    for array in (*arguments, *results):
+        moved += array.nbytes
+    return streams(moved, *results) and dtype.char in "fdH" and all(array.dtype == dtype for array in results), ()
 
 
 def _kernel(text: str) -> Callable[..., None]:

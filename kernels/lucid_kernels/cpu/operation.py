@@ -41,9 +41,11 @@ def operation(names: tuple[str, ...], *operands: Any, out: Array | None = None) 
     Those are C-contiguous arrays of one floating dtype, and numbers. None where rows are so short that a copy of a
     broadcast array would be read: NumPy's loops are as fast.
     """
-    dtype = next(operand.dtype for operand in operands if isinstance(operand, np.ndarray))
-    arrays = [operand if isinstance(operand, np.ndarray) else _as_array(operand, dtype) for operand in operands]
-    program = _served(names, dtype, *[array.shape for array in arrays])
+    first: Any = operands[0] if isinstance(operands[0], np.ndarray) else operands[1]
+    arrays = operands
+    if len(operands) > 1:
+        arrays = tuple([x if isinstance(x, np.ndarray) else _as_array(x, first.dtype) for x in operands])
+    program = _served(names, first.dtype, *[array.shape for array in arrays])
     if program is None:
         return None
     computed: Array = fused(*arrays, program=program, out=out)
