@@ -93,7 +93,7 @@ def _integers(dtype: Any, device: str, sizes: Sequence[int]) -> None:
     for size in sizes:
         for kind in (lucid.bool, lucid.uint8, lucid.int32, lucid.int64):
             x = lucid.ones(2 * size, 2 * size, dtype=kind, device=device)
-            x.to(dtype), x.long(), x.sum(), x.sum(0)
+            x.to(dtype), x.long(), x.int(), x.sum(), x.sum(0), x == x
             if kind in (lucid.int32, lucid.int64):
                 x + x, x - x, x * x, x + 1, x * 2
 

@@ -15,6 +15,7 @@ from lucid_kernels.cpu import (
     combination,
     elementwise,
     index_select,
+    numpy_loops,
     row_sums,
     strided_copy,
     strided_sum,
@@ -68,6 +69,15 @@ def test_large_copies(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, name, lambda *given, name=name, kernel=kernel: called.add(name) or kernel(*given))
     warmup.RECIPES["copies"](lucid.float32, "cpu", (warmup.LARGE,))
     assert called == {"_fill_rows", "_add_rows", "_copy_slices", "_sum_rows"}
+
+
+def test_integers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NumPy's loops, which need one kernel for all of them."""
+    called = []
+    kernel = numpy_loops._in_parts
+    monkeypatch.setattr(numpy_loops, "_in_parts", lambda *given: called.append(len(given)) or kernel(*given))
+    warmup.RECIPES["integers"](lucid.float32, "cpu", (warmup.LARGE,))
+    assert called
 
 
 def test_many_indices(monkeypatch: pytest.MonkeyPatch) -> None:

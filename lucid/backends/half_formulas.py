@@ -15,6 +15,7 @@ from lucid_kernels.expression import Node, Program
 from .functions import HALVES
 from .in_float64 import NUMPY_HAS_VECTORS
 from .lazy import LARGE
+from .numpy_loops import LOOPS_FROM, numpy_loops
 
 Array = Any
 Kernel = Callable[..., Any]
@@ -43,10 +44,13 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
 
 
 def _comparison(name: str, function: Kernel) -> Kernel:
-    """`by_formula` for a NumPy function of two arguments. With fewer questions, as this stands before each small comparison."""
+    """`by_formula` for a NumPy function of two arguments, and NumPy's loops for large arrays of other numbers.
+
+    With fewer questions, as this stands before each small comparison.
+    """
     def kernel(a: Any, b: Any, *, out: Array | None = None) -> Any:
-        if a.__class__ is np.ndarray and a.itemsize == 2 and a.size >= LARGE:
-            computed = of_halves(name, a, b, out=out)
+        if a.__class__ is np.ndarray and a.size >= LARGE and (a.itemsize == 2 or a.nbytes >= LOOPS_FROM):
+            computed = (of_halves if a.itemsize == 2 else numpy_loops)(name, a, b, out=out)
             if computed is not None:
                 return computed
         return function(a, b) if out is None else function(a, b, out=out)

@@ -18,7 +18,7 @@ from .half_formulas import of_halves
 from .in_float64 import BY_LIBM, NUMPY_HAS_VECTORS
 from .lazy import LARGE, MANY
 from .memory_format import in_memory_order
-from .threads import get_num_threads, share
+from .numpy_loops import LOOPS_FROM, numpy_loops
 
 Array = Any
 Kernel = Callable[..., Any]
@@ -37,9 +37,8 @@ _POOLED = ("ceil cos cosh exp2 expm1 floor log log10 log1p log2 sin sinh square 
            "arctanh").split()
 # Of float64 those that formulas compute with vectors; NumPy does with AVX-512 only.
 _VECTORISED = ("exp", "expm1", "log", "log1p")
-# Of integers these take more than a nanosecond for each element: from so many on threads share them.
-_SLOW = "floor_divide remainder fmod gcd lcm power".split()
-_SHARED = 1 << 18
+_BY_LOOPS = ("maximum minimum neg abs bitwise_and bitwise_or bitwise_xor bitwise_invert floor_divide remainder fmod gcd lcm "
+             "power").split()
 _NEW_PAGES = 32 << 20  # bytes; malloc keeps less than that
 
 
@@ -85,32 +84,18 @@ def _by_kernel(name: str, function: Kernel, least: int) -> Kernel:
     return kernel
 
 
-def _shared(name: str, function: Kernel) -> Kernel:
-    """`function` of integer arrays of one dtype and one shape, and numbers: flat parts of them on all threads."""
+def _on_threads(name: str, function: Kernel) -> Kernel:
+    """`function`, and for large arrays NumPy's loops on all threads."""
     def kernel(*operands: Any, out: Array | None = None) -> Any:
-        like: Any = operands[0] if isinstance(operands[0], np.ndarray) else operands[1]
-        if like.itemsize == 2 and like.size >= LARGE:
-            computed = of_halves(name, *operands, out=out)
+        x: Any = operands[0] if isinstance(operands[0], np.ndarray) else operands[1]
+        if x.size >= LARGE:
+            computed = of_halves(name, *operands, out=out) if x.itemsize == 2 else None
+            # Of other numbers than integers, powers are not NumPy's.
+            if computed is None and x.nbytes >= LOOPS_FROM and (name != "power" or x.dtype.kind in "iu"):
+                computed = numpy_loops(name, *operands, out=out)
             if computed is not None:
                 return computed
-        if like.size < _SHARED or out is not None or like.dtype.kind not in "iu" or get_num_threads() == 1:
-            return function(*operands, out=out)
-        for operand in operands:
-            if isinstance(operand, np.ndarray):
-                if operand.dtype != like.dtype or operand.shape != like.shape or not operand.flags.c_contiguous:
-                    return function(*operands)
-            elif operand.__class__ is not int:
-                return function(*operands)  # of another dtype than the arrays
-        result: Array = _pool.empty(like.shape, like.dtype)
-        count, y = get_num_threads(), result.ravel()
-        flat = [operand.ravel() if isinstance(operand, np.ndarray) else operand for operand in operands]
-
-        def compute(part: slice) -> None:
-            with np.errstate(all="ignore"):  # each thread has its own
-                function(*[x[part] if isinstance(x, np.ndarray) else x for x in flat], out=y[part])
-
-        share(compute, [slice(y.size * n // count, y.size * (n + 1) // count) for n in range(count)])
-        return result
+        return function(*operands, out=out)
 
     return kernel
 
@@ -158,9 +143,8 @@ def _pooled(name: str, function: Kernel) -> Kernel:
 
 def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
     """Entries in the place of `plain` ones."""
-    plain = plain | {name: _shared(name, plain[name]) for name in _SLOW}
-    plain |= {name: _circular(name, plain[name]) for name in ("sin", "cos")}
-    entries = {name: plain[name] for name in _SLOW}
+    entries = {name: _on_threads(name, plain[name]) for name in _BY_LOOPS}
+    plain = plain | entries | {name: _circular(name, plain[name]) for name in ("sin", "cos")}
     entries |= {name: _pooled(name, plain[name]) for name in _POOLED}
     entries |= {name: _by_kernel(name, entries.get(name, plain[name]), least) for name, least in _CHOICES.items()}
     plain_clip, plain_exp, plain_reciprocal = plain["clip"], plain["exp"], plain["reciprocal"]
@@ -173,9 +157,11 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
                 return computed
         names = ("maximum",) * (low is not None) + ("minimum",) * (high is not None)
         bounds = [bound for bound in (low, high) if bound is not None]
-        if x.size < LARGE or out is not None or any([getattr(bound, "shape", x.shape) != x.shape for bound in bounds]):
+        if x.size < LARGE or out is not None or any(getattr(bound, "shape", ()) not in ((), x.shape) for bound in bounds):
             return plain_clip(x, low, high, out=out)
         computed = _operation(names, x, *bounds)
+        if computed is None and x.nbytes >= LOOPS_FROM and x.dtype.kind in "iu":
+            computed = numpy_loops("clip" if len(names) > 1 else names[0], x, *bounds)
         return plain_clip(x, low, high) if computed is None else computed
 
     def square(x: Array, *, out: Array | None = None) -> Array:

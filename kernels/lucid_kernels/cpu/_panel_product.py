@@ -156,7 +156,7 @@ def _multiply(a: int, line_step: int, depth_step: int, b: int, b_step: int, colu
 
     The sums of the rows of a, if they are packed, are added to `row_sums` (m rounded up to whole vectors), unless that is empty.
 
-    Tiles are in such an order that a thread reads the part of a linear layer's weight, and computes that of its gradient, which it
+    Tiles are in such an order that a thread reads the part of a linear layer's weight, and computes that of its gradient, that it
     has in the optimizer's loop: lines that another core has written come late. A step of a perceptron of 784, 256 and 10 takes
     0.84 of the time.
     """

@@ -1,7 +1,7 @@
 """Large arrays in another dtype, on all threads: images of bytes as floating-point numbers, labels and flags as integers.
 
-NumPy's conversions run on one thread. Numbers that the new dtype may not hold are left to it, as C does not define what they
-become.
+NumPy's conversions run on one thread. Those of floating-point numbers to integers are left to it, as C does not define what
+becomes of numbers that do not fit.
 """
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def _convert(x: Any, y: Any) -> None:
 
 
 def serves(given: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
-    """Whether each number of the one dtype is one of the other, or rounded to one."""
+    """Whether each number of the one dtype is one of the other, is rounded to one, or loses bits, as an int64 for int32."""
     if wanted.char in "fd":
         return given.char in _INTEGERS or given.char in "fd"
-    return wanted.char in "il" and given.char in _INTEGERS and given.itemsize < wanted.itemsize
+    return wanted.char in "il" and given.char in _INTEGERS and given.char != wanted.char
 
 
 def convert(x: Array, dtype: np.dtype[Any]) -> Array:
