@@ -2,7 +2,7 @@
 
 A ufunc keeps the addresses of its loops, and they take what the team's tasks have at hand: where the operands begin, how many
 elements there are, the bytes from one to the next. Nothing is compiled for a function or a dtype, and NumPy's loops have the
-vectors of the processor. Of 4M bytes `maximum` takes 0.55 of NumPy's time on two threads, of 1M int64 0.4, as the pool has memory at hand.
+vectors of the processor. On two threads `maximum` of 4M bytes takes 0.55 of the time, of 1M int64 0.4: the pool has its memory.
 """
 from __future__ import annotations
 
