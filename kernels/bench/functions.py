@@ -1,5 +1,5 @@
-"""Divisions with rest, products and other functions that no target is set for, activations of small tensors, distances of pairs,
-searches, histograms, factorizations, and attention of one query.
+"""Divisions with rest, products and other functions that no target is set for, activations of small tensors, losses of margins,
+distances of pairs, searches, histograms, factorizations, and attention of one query.
 
 Rows without targets, of the whole library on a CPU.
 """
@@ -76,6 +76,23 @@ ARRAYS: dict[str, tuple[Callable[[], np.ndarray], Callable[..., Any], Callable[.
 }
 
 
+def _classes(count: int, *shape: int) -> np.ndarray:
+    return np.random.default_rng(0).integers(0, count, shape)
+
+
+def _rows_of_classes(rows: int, count: int) -> np.ndarray:
+    """A quarter of them, and -1 behind."""
+    return np.where(np.arange(count) < count // 4, _classes(count, rows, count), -1)
+
+
+#: name -> what makes the arrays of n samples of d numbers, and the loss of them; floating arrays need gradients
+LOSSES: dict[str, tuple[Callable[[int, int], list[np.ndarray]], Callable[..., Any]]] = {
+    "multi_margin_loss": (lambda n, d: [normal(n, d), _classes(d, n)], lambda F, x, y: F.multi_margin_loss(x, y)),
+    "multilabel_margin_loss": (lambda n, d: [normal(n, d), _rows_of_classes(n, d)],
+                               lambda F, x, y: F.multilabel_margin_loss(x, y)),
+}
+
+
 def cases(side: Side) -> Iterator[Case]:
     """Each function, at each length."""
     for size, length in list(LENGTHS.items())[:2] if side.quick else LENGTHS.items():
@@ -83,7 +100,27 @@ def cases(side: Side) -> Iterator[Case]:
             yield _case(side, f"{name} {size}", length, call, in_numpy)
     for label, (make, of, in_numpy) in list(ARRAYS.items())[:1] if side.quick else ARRAYS.items():
         yield _array_case(side, label, make(), of, in_numpy)
+    for name, (make, loss) in LOSSES.items():
+        for shape in ((8, 10),) if side.quick else ((8, 10), (128, 10), (128, 1000)):
+            yield _loss_case(side, f"{name} f+b of {shape[0]}x{shape[1]}", make(*shape), loss)
     yield _next_word(side, keys=1024)
+
+
+def _loss_case(side: Side, label: str, arrays: list[np.ndarray], loss: Callable[..., Any]) -> Case:
+    def build(library: Library) -> Callable[[], Any]:
+        given = [library.tensor(array, grad=array.dtype == np.float32) for array in arrays]
+        leaves = [tensor for tensor in given if tensor.requires_grad]
+
+        def step() -> Any:
+            value = loss(library.F, *given)
+            value.backward()
+            for leaf in leaves:
+                leaf.grad = None
+            return value.detach()
+
+        return step
+
+    return target(side, label, None, build, bytes=2 * sum(array.nbytes for array in arrays))
 
 
 def _array_case(side: Side, label: str, x: np.ndarray, call: Callable[..., Any], in_numpy: Callable[..., Any]) -> Case:

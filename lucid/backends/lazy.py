@@ -14,6 +14,7 @@ FAMILIES = {
     "attention": "attention attention_grad",
     "cross_entropy": "cross_entropy",
     "ctc_loss": "ctc_loss",
+    "margin_loss": "multi_margin_loss multilabel_margin_loss",
     "batch_norm": "batch_norm batch_norm_grad batch_norm_eval batch_norm_eval_grad",
     "batch_norm_relu": "batch_norm_relu batch_norm_relu_grad",
     "batch_norm_relu_max_pool2d": "batch_norm_relu_max_pool2d batch_norm_relu_max_pool2d_grad",

@@ -2,15 +2,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
+import numpy as np
+
+from .. import _dtypes
+from ..autograd.engine import grad
+from ..autograd.errors import type_name
+from ..autograd.grad_mode import is_grad_enabled
+from ..autograd.op import Op, Pull
 from ..tensor import Tensor
+from ._index import IndexBoundsError
 from ._large import fused_formula
 from ._operands import require_tensor
 from .activation import logsigmoid, require_floating
 from .arithmetic import minimum
 from .comparison import clip, where
 from .creation import arange
-from .loss import _reduced, _reduction
+from .loss import _reduced, _reduction, _require_losses
 from .vectors import pairwise_distance
 
 __all__ = ()  # functions of nn.functional only
@@ -75,59 +84,134 @@ def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin
     return _reduced(where(target == 1, 1 - cosine, 0.0) + where(target == -1, clip(cosine - margin, min=0), 0.0), reduction)
 
 
-@fused_formula
-def _gaps(scores: Tensor, wanted: Tensor, others: Tensor, margin: float, p: int, weight: Tensor | None) -> Tensor:
-    """What `margin` lacks between the `wanted` scores and the `others`, which a bool marks, to the power `p`."""
-    gaps = clip(margin - wanted + scores, min=0)
+# ---- scores of classes -----------------------------------------------------------------------------------------------------
+def _class_rule(composed: Callable[..., Tensor]) -> Callable[..., Pull]:
+    """The rule of a loss whose kernel gives the gradient too; `composed` is the same loss of rows (N,), by operations."""
+    def rule(needs: Any, x: Tensor, *others: Tensor | None, reduction: str, with_grad: bool, **options: Any) -> Pull:
+        constants = (None,) * len(others)
+
+        def pull(g: Tensor, kept: tuple[Tensor]) -> tuple[Any, ...]:
+            if not is_grad_enabled():
+                slopes = kept[0]
+                if reduction == "none":
+                    g = g.reshape(-1, 1) if slopes._array.ndim == 2 else g.reshape(())
+                elif g._array.__class__ is np.ndarray and g._array == 1:  # to ask a GPU would be to wait for it
+                    return slopes, *constants
+                return slopes * g, *constants
+            losses = composed(x, *others, **options)
+            loss = losses.reshape(g._array.shape) if reduction == "none" else _reduced(losses, reduction)
+            return *grad(loss, x, g, create_graph=True), *constants
+
+        return pull
+
+    return rule
+
+
+def _lacking(gaps: Tensor, counted: Tensor) -> Tensor:
+    """The `gaps` above 0 that are `counted`; NaN is not, and has no gradient, as in PyTorch."""
+    return where(counted & (gaps > 0), gaps, 0.0)
+
+
+def _margins_by_operations(x: Tensor, target: Tensor, weight: Tensor | None, *, p: int, margin: float) -> Tensor:
+    column = target.reshape(-1, 1)
+    scores = x.reshape(column._array.shape[0], -1)
+    others = arange(scores._array.shape[1], device=x.device) != column
+    gaps = _lacking(margin - scores.gather(1, column) + scores, others)
     gaps = gaps if p == 1 else gaps * gaps
-    return where(others, gaps if weight is None else gaps * weight, 0.0)
+    loss = (gaps if weight is None else gaps * weight[column]).sum(1)
+    return loss / scores._array.shape[1]
+
+
+def _label_margins_by_operations(x: Tensor, target: Tensor) -> Tensor:
+    classes = x._array.shape[-1] if x._array.ndim else 1
+    scores, labels = x.reshape(-1, classes), target.reshape(-1, classes)
+    given = (labels < 0).long().cumsum(1) == 0
+    safe = where(given, labels, 0)
+    is_label = scores.detach().new_zeros(scores._array.shape).scatter_add(1, safe, given.to(x.dtype)) > 0
+    counted = given.unsqueeze(2) & (~is_label).unsqueeze(1)
+    return _lacking(1 - scores.gather(1, safe).unsqueeze(2) + scores.unsqueeze(1), counted).sum((1, 2)) / classes
+
+
+_multi_margin = Op("multi_margin_loss", _class_rule(_margins_by_operations), keeps=(1,), outputs=(0,))
+_multilabel_margin = Op("multilabel_margin_loss", _class_rule(_label_margins_by_operations), keeps=(1,), outputs=(0,))
+
+
+def _require_scores(name: str, input: Tensor, target: Tensor) -> int:
+    """The number of classes. Raises for scores other than (N, C), (C,) and (), and for labels that are not int64."""
+    _require_losses(name, input, target)
+    require_floating(name, input)
+    shape = input._array.shape
+    if len(shape) > 2 or (shape and shape[-1] == 0):
+        raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(shape)}")
+    return shape[-1] if shape else 1
+
+
+def _require_long(target: Tensor) -> None:
+    if target._array.dtype != _dtypes.int64:
+        raise RuntimeError(f"expected scalar type Long but found {type_name(target.dtype)}")
 
 
 def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
                       size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> Tensor:
-    """The mean over the other classes of ``max(0, margin - input[target] + input[class]) ** p`` for `input` (N, C) or (C,).
+    """The mean over the classes of ``max(0, margin - input[target] + input[class]) ** p``, where that of the target is 0, for
+    `input` (N, C), (C,) or () and int64 `target` (N,) or ().
 
-    `weight` (C,) scales by the class of the target. Raises ValueError for other `p` than 1 and 2, RuntimeError for shapes
+    `weight` (C,), a constant of the dtype of `input`, scales by the class of the target. A difference that is NaN counts nothing.
+
+    Raises ValueError for other `p` than 1 and 2, IndexError for a target that is no class, RuntimeError for shapes and dtypes
     that do not fit.
     """
     reduction = _reduction(reduction, size_average, reduce)
-    require_floating("multi_margin_loss", input)
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
     if weight is not None and weight.ndim != 1:
         raise ValueError("weight must be one-dimensional")
-    scores, labels = (input, target) if input.ndim > 1 else (input.reshape(1, -1), target.reshape(1))
-    if scores.ndim != 2 or scores.shape[1] == 0:
-        raise RuntimeError("Expected non-empty vector or matrix with optional 0-dim batch size, but got: "
-                           f"{list(input.shape)}")
-    if labels.shape != scores.shape[:1]:
-        raise RuntimeError(f"inconsistent target size, expected {scores.shape[0]} but got {list(labels.shape)}")
-    column = labels.unsqueeze(1)
-    others = arange(scores.shape[1], device=input.device) != column
-    scale = None if weight is None else weight.index_select(0, labels).unsqueeze(1)
-    loss = _gaps(scores, scores.gather(1, column), others, margin, p, scale).sum(1) / scores.shape[1]
-    return _reduced(loss if input.ndim > 1 or target.ndim else loss.squeeze(0), reduction)
+    classes = _require_scores("multi_margin_loss", input, target)
+    shape, given = input._array.shape, target._array.shape
+    rows = shape[0] if len(shape) == 2 else 1
+    if len(given) > 1 or target._array.size != rows:
+        raise RuntimeError("multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch "
+                           f"size): inconsistent target size, expected [{rows}] but got {list(given)}. Input has shape "
+                           f"{list(shape)}.")
+    _require_long(target)
+    if weight is not None:
+        _require_constant(weight, input, classes)
+    with_grad = input._node is not None and is_grad_enabled()
+    try:
+        return _multi_margin(input, target, weight, p=int(p), margin=margin, reduction=reduction, with_grad=with_grad)[0]
+    except IndexError as error:
+        raise IndexBoundsError(*error.args) from None
+
+
+def _require_constant(weight: Tensor, input: Tensor, classes: int) -> None:
+    if weight._array.size != classes:
+        raise RuntimeError(f"inconsistent weight size, expected {classes} but got {list(weight.shape)}")
+    if weight._array.dtype != input._array.dtype:
+        raise RuntimeError(f"expected scalar type {type_name(input.dtype)} but found {type_name(weight.dtype)}")
+    if weight._node is not None and is_grad_enabled():
+        raise RuntimeError("The function 'multi_margin_loss' is not differentiable with respect to argument 'weight'. This input "
+                           "cannot have requires_grad True.")
 
 
 def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
                            reduction: str = "mean") -> Tensor:
     """The sum of ``max(0, 1 - input[label] + input[other])`` over the labels of a sample and its other classes, divided by C.
 
-    `input` and `target` are (N, C) or (C,); a row of `target` holds class numbers up to the first -1. Raises RuntimeError
-    for shapes that differ.
+    `input` and the int64 `target` are (N, C), (C,) or (); a row of `target` holds class numbers up to the first -1. A difference
+    that is NaN counts nothing. Raises IndexError for targets outside of [-1, C), RuntimeError for shapes and dtypes that do not
+    fit.
     """
     reduction = _reduction(reduction, size_average, reduce)
-    require_floating("multilabel_margin_loss", input)
-    if target.shape != input.shape:
-        raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
-    scores, labels = (input, target) if input.ndim > 1 else (input.reshape(1, -1), target.reshape(1, -1))
-    given = (labels < 0).long().cumsum(1) == 0
-    safe = where(given, labels, 0)
-    ones = given.to(input.dtype)
-    is_label = scores.detach().new_zeros(scores.shape).scatter_add(1, safe, ones) > 0
-    counted = given.unsqueeze(2) & (~is_label).unsqueeze(1)
-    loss = _gaps(scores.unsqueeze(1), scores.gather(1, safe).unsqueeze(2), counted, 1, 1, None).sum((1, 2)) / scores.shape[1]
-    return _reduced(loss if input.ndim > 1 else loss.squeeze(0), reduction)
+    classes = _require_scores("multilabel_margin_loss", input, target)
+    shape, given = input._array.shape, target._array.shape
+    if given != shape and (len(shape) == 2 or len(given) > 1 or target._array.size != classes):
+        raise RuntimeError(f"inconsistent target size: {list(given)} for input of size: {list(shape)}")
+    _require_long(target)
+    with_grad = input._node is not None and is_grad_enabled()
+    try:
+        return _multilabel_margin(input, target, reduction=reduction, with_grad=with_grad)[0]
+    except IndexError as error:
+        raise IndexBoundsError(*error.args) from None
 
 
 @fused_formula

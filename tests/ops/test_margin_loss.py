@@ -67,7 +67,25 @@ def test_derivatives(function: Any, arrays: list[np.ndarray], device: str) -> No
     (lambda t, F: F.cosine_embedding_loss(t.ones(3, 1), t.ones(3, 1), t.ones(3, 1)), "multi-target not supported"),
     (lambda t, F: F.multi_margin_loss(t.ones(3, 2), t.zeros(3).long(), p=3), "only p == 1 and p == 2"),
     (lambda t, F: F.multi_margin_loss(t.ones(3, 2), t.zeros(2).long()), "inconsistent target size"),
+    (lambda t, F: F.multi_margin_loss(t.ones(3, 2), t.zeros(3, 1).long()), "inconsistent target size"),
+    (lambda t, F: F.multi_margin_loss(t.ones(3, 0), t.zeros(3).long()), "non-empty vector or matrix"),
+    (lambda t, F: F.multi_margin_loss(t.ones(3, 2, 2), t.zeros(3).long()), "non-empty vector or matrix"),
+    (lambda t, F: F.multi_margin_loss(t.ones(3, 2), t.zeros(3).int()), "expected scalar type Long but found Int"),
+    (lambda t, F: F.multi_margin_loss(t.ones(3, 2), t.zeros(3).long() + 2), "target out of range"),
+    (lambda t, F: F.multi_margin_loss(t.ones(3, 2), t.zeros(3).long() - 1), "target out of range"),
+    (lambda t, F: F.multi_margin_loss(t.ones(3, 2), t.zeros(3).long(), weight=t.ones(3)), "inconsistent weight size, expected 2"),
+    (lambda t, F: F.multi_margin_loss(t.ones(3, 2), t.zeros(3).long(), weight=t.ones(2, 1)), "must be one-dimensional"),
+    (lambda t, F: F.multi_margin_loss(t.ones(3, 2), t.zeros(3).long(), weight=t.ones(2).double()), "expected scalar type Float"),
+    (lambda t, F: F.multi_margin_loss(t.ones(3, 2), t.zeros(3).long(), weight=t.ones(2, requires_grad=True)), "not differentiable"),
+    (lambda t, F: F.multi_margin_loss(t.ones(3, 2).long(), t.zeros(3).long()), "not implemented for 'Long'"),
+    (lambda t, F: F.multi_margin_loss(t.ones(3, 2), [0, 0, 0]), "must be Tensor, not list"),
     (lambda t, F: F.multilabel_margin_loss(t.ones(3, 2), t.zeros(2).long()), "inconsistent target size"),
+    (lambda t, F: F.multilabel_margin_loss(t.ones(1, 2), t.zeros(2).long()), "inconsistent target size"),
+    (lambda t, F: F.multilabel_margin_loss(t.ones(3, 0), t.zeros(3, 0).long()), "non-empty vector or matrix"),
+    (lambda t, F: F.multilabel_margin_loss(t.ones(3, 2, 2), t.zeros(3, 2, 2).long()), "non-empty vector or matrix"),
+    (lambda t, F: F.multilabel_margin_loss(t.ones(3, 2), t.zeros(3, 2)), "expected scalar type Long but found Float"),
+    (lambda t, F: F.multilabel_margin_loss(t.ones(1, 2), t.tensor([[-1, 2]])), "'target' is out of range"),
+    (lambda t, F: F.multilabel_margin_loss(t.ones(1, 2), t.tensor([[-1, -2]])), "'target' is out of range"),
     (lambda t, F: F.triplet_margin_loss(t.ones(3, 2), t.ones(3, 2), t.ones(3, 2), margin=0), "margin must be greater than 0"),
     (lambda t, F: F.triplet_margin_loss(t.ones(3, 2), t.ones(2), t.ones(3, 2)), "same number of dimensions"),
     (lambda t, F: F.huber_loss(t.ones(3), t.ones(3), delta=0), "non-positive values for delta"),
@@ -87,3 +105,54 @@ def test_the_gradient_at_an_infinite_distance(name: str, size: int, device: str)
     target = lucid.tensor([np.inf, -np.inf, 1.0, -3e38, 1.0, 1.0] * size, device=device)
     getattr(lucid.nn.functional, name)(x, target, reduction="sum").backward()
     np.testing.assert_array_equal(x.grad[-6:].cpu().numpy(), [-1, 1, 1, 1, np.nan, 0.25])
+
+
+NAN, INF = np.nan, np.inf
+ODD = np.array([[0, 1, 0, NAN], [NAN, 1, 2, 3], [1, INF, 2, INF], [0.1, -0.9, 0.3, -0.9]])
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("p", [1, 2])
+@pytest.mark.parametrize("labels", [[0, 0, 0, 0], [1, 3, 1, 2], [3, 2, 3, 1]])
+def test_scores_that_are_no_numbers_and_margins_that_are_met(p: int, labels: list[int], device: str) -> None:
+    same_as_torch(lambda t, F, x, y: F.multi_margin_loss(x, y, p=p, reduction="none"), ODD, np.array(labels), device=device)
+    rows = np.array([[label, 1, -1, 0] for label in labels])
+    same_as_torch(lambda t, F, x, y: F.multilabel_margin_loss(x, y, reduction="none"), ODD, rows, device=device)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("shapes", [((), ()), ((), (1,)), ((1,), ()), ((3,), (1,)), ((1, 3), ()), ((1, 3), (1,)), ((0, 3), (0,))])
+def test_shapes_of_scores_and_targets(shapes: Any, device: str) -> None:
+    scores, target = np.ones(shapes[0]), np.zeros(shapes[1], int)
+    same_as_torch(lambda t, F, x, y: F.multi_margin_loss(x, y, reduction="none"), scores, target, device=device)
+    labels = target if shapes[0] in ((), (1,)) else np.zeros(shapes[0], int)
+    same_as_torch(lambda t, F, x, y: F.multilabel_margin_loss(x, y, reduction="none"), scores, labels, device=device)
+
+
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+def test_second_gradients_of_one_row(reduction: str, device: str) -> None:
+    """Shapes of the upstream gradient that are not (N,)."""
+    for shape, target in (((3,), lucid.tensor([1], device=device)), ((1, 3), lucid.tensor(1, device=device))):
+        check_derivatives(lambda x, y=target: F.multi_margin_loss(x, y, p=2, reduction=reduction), device, uniform(*shape))
+    check_derivatives(lambda x: F.multilabel_margin_loss(x, lucid.tensor([1, -1, 0], device=device), reduction=reduction), device,
+                      uniform(3))
+
+
+def test_half_precision_scores(device: str) -> None:
+    for dtype in (lucid.float16, lucid.bfloat16):
+        x = lucid.tensor(ROWS, device=device).to(dtype)
+        for loss, target in ((F.multi_margin_loss, LABELS[:, 3]), (F.multilabel_margin_loss, LABELS)):
+            y = lucid.tensor(target, device=device)
+            found, expected = loss(x.requires_grad_(), y), loss(x.detach().float(), y)
+            assert found.dtype == dtype and found.item() == expected.to(dtype).item()
+            found.backward()
+            assert x.grad.dtype == dtype
+
+
+def test_classes_on_meta() -> None:
+    x, y = lucid.empty(5, 4, device="meta", requires_grad=True), lucid.empty(5, dtype=lucid.int64, device="meta")
+    labels = lucid.empty(5, 4, dtype=lucid.int64, device="meta")
+    for reduction, shape in (("none", (5,)), ("mean", ())):
+        for loss in (F.multi_margin_loss(x, y, reduction=reduction), F.multilabel_margin_loss(x, labels, reduction=reduction)):
+            assert loss.shape == shape
+            assert lucid.autograd.grad(loss.sum(), x)[0].shape == (5, 4)

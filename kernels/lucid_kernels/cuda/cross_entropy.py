@@ -39,7 +39,7 @@ def cross_entropy(
     grad = launch.result(out_grad, x.shape, x.dtype) if with_grad else None
     total = each  # a placeholder: a kernel argument is never null
     if reduction == "mean" and n:
-        total = _sum(_label_weights(x, target, weight, ignore_index, classes))
+        total = sum_of_all(_label_weights(x, target, weight, ignore_index, classes))
     if n:
         rows = inner == 1
         grid, block = launch.slices(n, classes) if rows else launch.grid_1d(n)
@@ -55,7 +55,7 @@ def cross_entropy(
     if reduction == "none":
         loss = each
     else:
-        loss = _sum(each, total if reduction == "mean" else None).reshape(())
+        loss = sum_of_all(each, total if reduction == "mean" else None).reshape(())
     return launch.deliver(loss, out_loss), None if grad is None else launch.deliver(grad, out_grad)
 
 
@@ -68,7 +68,7 @@ def _label_weights(x: Any, target: Any, weight: Any, ignore_index: int, classes:
     return weights
 
 
-def _sum(values: Any, divisor: Any = None) -> Any:
+def sum_of_all(values: Any, divisor: Any = None) -> Any:
     """The sum of `values` in an array of one element, over `divisor` if given; an order fixed by the size alone."""
     if not values.size:
         return cupy.full((1,), 0.0 if divisor is None else math.nan, values.dtype)
