@@ -21,7 +21,9 @@ def cases(side: Side) -> Iterator[Case]:
             yield _case(side, name, steps, batch, features)
     for steps, batch, features in ((16, 1, 64),) if side.quick else ((100, 1, 256), (50, 4, 256)):
         for name in ("LSTM", "GRU"):
-            yield _forward(side, name, steps, batch, features)
+            yield _forward(side, name, normal(steps, batch, features))
+    for name in ("LSTM", "GRU", "RNN"):
+        yield _forward(side, name, normal(1, 64))
     for shape in ((50, 4, 20, 10),) if side.quick else ((50, 4, 20, 10), (400, 8, 50, 60), (150, 16, 1000, 30)):
         yield _ctc_loss(side, *shape)
 
@@ -42,14 +44,14 @@ def _case(side: Side, name: str, steps: int, batch: int, features: int) -> Case:
     return target(side, f"{name} step of {steps}x{batch}x{features}", None, build, bytes=2 * values.nbytes)
 
 
-def _forward(side: Side, name: str, steps: int, batch: int, features: int) -> Case:
-    values = normal(steps, batch, features)
+def _forward(side: Side, name: str, values: np.ndarray) -> Case:
+    features = values.shape[-1]
 
     def build(library: Library) -> Callable[[], Any]:
         layer, x = getattr(library.nn, name)(features, features).requires_grad_(False), library.tensor(values)
         return lambda: layer(x)[0]
 
-    return target(side, f"{name} forward of {steps}x{batch}x{features}", None, build, bytes=2 * values.nbytes)
+    return target(side, f"{name} forward of {'x'.join(map(str, values.shape))}", None, build, bytes=2 * values.nbytes)
 
 
 def _ctc_loss(side: Side, frames: int, batch: int, classes: int, length: int) -> Case:

@@ -7,6 +7,7 @@ or, from the end, has not begun.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -30,6 +31,22 @@ class Side(NamedTuple):
     matmul: Callable[..., Any]
     step: Callable[..., None]
     step_grad: Callable[..., None]
+
+
+def rows_of(array: Any) -> Any:
+    """`array` (..., features) as a matrix; None stays None."""
+    if array is None or array.ndim == 2:
+        return array
+    return array.reshape(math.prod(array.shape[:-1]), array.shape[-1])
+
+
+def in_shape(results: tuple[Any, ...], gates: Any, hidden: Any) -> tuple[Any, ...]:
+    """What `forward` returns, of the shapes that `gates` and `hidden` were given in."""
+    if gates.ndim == hidden.ndim == 2:
+        return results
+    output, last, cell, *kept = results
+    output = output.reshape(*gates.shape[:-1], hidden.shape[-1])
+    return output, last.reshape(hidden.shape), None if cell is None else cell.reshape(hidden.shape), *kept
 
 
 def _times(batch_sizes: Sequence[int], reverse: bool) -> Iterator[tuple[slice, int]]:

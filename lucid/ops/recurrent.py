@@ -18,7 +18,7 @@ from .activation import relu, sigmoid, tanh
 from .joining import cat
 from .linear_algebra import linear
 
-State = tuple[Tensor, ...]  # (h,), for an LSTM (h, c), each (batch, features)
+State = tuple[Tensor, ...]  # (h,), for an LSTM (h, c), each (..., features) with a row for each sequence of the batch
 Step = Callable[[Tensor, State, "Weights"], State]
 
 
@@ -88,10 +88,16 @@ def _rule(needs: Sequence[bool], gates: Tensor, weight: Tensor, bias: Tensor | N
                                                                 batch_sizes=batch_sizes, reverse=reverse)
         d_product = d_gates if d_product is None else d_product
         found = (d_gates, d_product.T @ before if needs[1] else None, d_product.sum(0) if needs[2] else None, d_hidden, d_cell)
-        return [gradient.to(tensor.dtype) if need else None  # type: ignore[union-attr]
-                for gradient, need, tensor in zip(found, needs, inputs, strict=True)]
+        return [_as(gradient, tensor) if need else None for gradient, need, tensor in zip(found, needs, inputs, strict=True)]
 
     return pull
+
+
+def _as(gradient: Any, tensor: Any) -> Tensor:
+    """`gradient`, a matrix, with the dtype and the shape of `tensor`."""
+    converted: Tensor = gradient.to(tensor.dtype)
+    shape = tensor._array.shape
+    return converted if converted._array.shape == shape else converted.reshape(shape)
 
 
 _recurrence = Op("recurrence", _rule, keeps=(3, 4, 5), outputs=(0, 1, 2))
@@ -113,31 +119,26 @@ def _composed_gradients(g: Sequence[Tensor | None], needs: Sequence[bool], input
     return [next(found) if need else None for need in needs]
 
 
-def run_direction(mode: str, input: Tensor, state: State, weights: Weights, batch_sizes: Sequence[int] | None,
-                  reverse: bool) -> tuple[Tensor, State]:
-    """Run over a sequence, from its end if `reverse`: the hidden states of all steps, laid out as `input`, and the last state.
+def run_direction(mode: str, input: Tensor, state: State, weights: Weights, batch_sizes: tuple[int, ...], reverse: bool
+                  ) -> tuple[Tensor, State]:
+    """Run over a sequence, from its end if `reverse`: the hidden states of all steps, and the last state, shaped as `input` and
+    `state`; none of them shares memory with another.
 
-    `input` is (time, batch, features), or with `batch_sizes` (sum of them, features): at time t the first ``batch_sizes[t]``
-    sequences, which never get more, go on. The state of a sequence that has ended stays as it was then; from the end, a
-    sequence joins at its last element.
+    The rows of `input` (..., features) belong to one time after the other: at time t the first ``batch_sizes[t]`` sequences, of
+    which there are never more, go on. The state of a sequence that has ended stays as it was then; from the end, a sequence joins
+    at its last element.
     """
-    time = None
-    if batch_sizes is None:
-        time, batch = input.shape[:2]
-        if time == 0:
-            raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
-        input, batch_sizes = input.reshape(time * batch, input.shape[2]), [batch] * time
+    if not batch_sizes:
+        raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
     if _is_one_operation(input, state, weights):
-        output, state = _run(mode, input, state, weights, tuple(batch_sizes), reverse)
-    else:
-        output, state = _run_steps(STEPS[mode], weights.of_input(input), state, weights, batch_sizes, reverse)
-    return (output if time is None else output.reshape(time, batch, output.shape[1])), state
+        return _run(mode, input, state, weights, batch_sizes, reverse)
+    return _run_steps(STEPS[mode], weights.of_input(input), state, weights, batch_sizes, reverse)
 
 
 def run_step(mode: str, input: Tensor, state: State, weights: Weights) -> State:
-    """The state after `input` (batch, features). An Elman network has no gates that one operation would save."""
+    """The state after `input` (batch, features) or (features,). An Elman network has no gates that one operation would save."""
     if mode in ("LSTM", "GRU") and _is_one_operation(input, state, weights):
-        return _run(mode, input, state, weights, input._array.shape[:1], False)[1]
+        return _run(mode, input, state, weights, input._array.shape[:-1] or (1,), False)[1]
     return STEPS[mode](weights.of_input(input), state, weights)
 
 
@@ -146,8 +147,10 @@ def _is_one_operation(input: Tensor, state: State, weights: Weights) -> bool:
     dtype = input._array.dtype
     if weights.weight_hr is not None or not _dtypes.is_floating(dtype):
         return False
-    parts = (*state, weights.weight_ih, weights.weight_hh, weights.bias_ih, weights.bias_hh)
-    return all(part is None or part._array.dtype == dtype for part in parts)
+    for part in (*state, weights.weight_ih, weights.weight_hh, weights.bias_ih, weights.bias_hh):  # `all` takes twice as long
+        if part is not None and part._array.dtype != dtype:
+            return False
+    return True
 
 
 def _run(mode: str, input: Tensor, state: State, weights: Weights, batch_sizes: tuple[int, ...], reverse: bool
@@ -164,6 +167,12 @@ def _run(mode: str, input: Tensor, state: State, weights: Weights, batch_sizes: 
 def _run_steps(step: Step, gates: Tensor, state: State, weights: Weights, batch_sizes: Sequence[int], reverse: bool
                ) -> tuple[Tensor, State]:
     """The steps one by one, with `gates` for what the input contributes to all of them."""
+    (*times, width), shape = gates._array.shape, state[0]._array.shape
+    if len(times) != 1 or len(shape) != 2:
+        rows = tuple(part.reshape(batch_sizes[0], part._array.shape[-1]) for part in state)
+        output, end = _run_steps(step, gates.reshape(sum(batch_sizes), width), rows, weights, batch_sizes, reverse)
+        shaped = tuple(part.reshape(before._array.shape) for part, before in zip(end, state, strict=True))
+        return output.reshape(*times, shape[-1]), shaped
     steps = list(zip(gates.split(list(batch_sizes)), batch_sizes, strict=True))
     outputs, start = [], state
     if reverse:

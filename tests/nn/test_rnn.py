@@ -262,12 +262,13 @@ def test_dropout_between_layers_only_in_training() -> None:
 
 
 @pytest.mark.parametrize("name", ["RNN", "LSTM", "GRU"])
-@pytest.mark.parametrize("packed", [False, True])
-def test_gradients_of_gradients(name: str, packed: bool, device: str) -> None:
-    if device == "gpu" and packed:
+@pytest.mark.parametrize("form", ["batch", "packed", "one sequence"])
+def test_gradients_of_gradients(name: str, form: str, device: str) -> None:
+    packed, batch = form == "packed", () if form == "one sequence" else (3,)
+    if device == "gpu" and form != "batch":
         pytest.skip("the same operations as on the CPU, without kernels of their own")
     torch = pytest.importorskip("torch")
-    arrays = [GENERATOR.normal(size=(4, 3, 3)), GENERATOR.normal(size=(1, 3, 4))]
+    arrays = [GENERATOR.normal(size=(4, *batch, 3)), GENERATOR.normal(size=(1, *batch, 4))]
     weights: dict[str, Any] = {}
 
     def second(library: Any, on: dict[str, Any]) -> list[np.ndarray]:
@@ -301,6 +302,22 @@ def test_shapes_on_meta(name: str) -> None:
     assert output.shape == (5, 2, 8) and hidden.shape == (4, 2, 4) and output.is_meta
     output.sum().backward()
     assert all(parameter.grad.shape == parameter.shape for parameter in layer.parameters())
+
+
+@pytest.mark.parametrize("name", ["RNN", "LSTM", "GRU"])
+@pytest.mark.parametrize("shape", [(1, 3), (5, 3), (1, 1, 3), (5, 2, 3)], ids=str)
+@pytest.mark.parametrize("options", [{}, {"num_layers": 2}, {"proj_size": 2}], ids=str)
+def test_results_share_no_memory(name: str, shape: tuple[int, ...], options: dict[str, Any]) -> None:
+    if "proj_size" in options and name != "LSTM":
+        pytest.skip("only of an LSTM")
+    layer = getattr(nn, name)(3, 4, **options)
+    given = [lucid.randn(layer.num_layers, *shape[1:-1], size) for size in (options.get("proj_size", 4), 4)]
+    results = flat(layer(lucid.randn(*shape), tuple(given) if name == "LSTM" else given[0]))
+    for one, other in itertools.combinations([*results, *given], 2):
+        assert not np.shares_memory(one.detach().numpy(), other.detach().numpy())
+    before = [tensor.clone() for tensor in results[1:]]
+    results[0].detach().zero_()
+    assert all(map(lucid.equal, results[1:], before))
 
 
 def test_an_output_that_is_written_is_not_needed_by_the_gradient() -> None:

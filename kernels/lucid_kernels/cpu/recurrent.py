@@ -12,7 +12,7 @@ from typing import Any
 
 import numba
 
-from lucid_kernels.recurrence import Side, backward, forward
+from lucid_kernels.recurrence import Side, backward, forward, in_shape, rows_of
 
 from . import _math, blas
 from ._compile import jit_exact, jit_inline, jit_parallel
@@ -215,23 +215,23 @@ def recurrence(
     gates: Array, weight: Array, bias: Array | None, hidden: Array, cell: Array | None, *, mode: str,
     batch_sizes: Sequence[int], reverse: bool, out: Sequence[Array | None] | None = None,
 ) -> tuple[Array | None, ...]:  # fmt: skip
-    """Run a recurrent network: `gates` (N, G * H) are what the inputs contribute, with the biases, at the rows of each time.
+    """Run a recurrent network: `gates` (..., G * H) are what the inputs contribute, with the biases: N rows, time after time.
 
     `mode` is 'LSTM', 'GRU', 'RNN_TANH' or 'RNN_RELU', with G = 4, 3, 1 and 1 gates, in the order of PyTorch; `weight` (G * H, H)
-    and `bias` (G * H,), which may be None, belong to the hidden state. `hidden` and, of an LSTM, `cell` (B, H) are the state at
-    first. `batch_sizes` are those of each time, never growing, N in all; with `reverse` the last time comes first.
+    and `bias` (G * H,), which may be None, belong to the hidden state. `hidden` and, of an LSTM, `cell` (..., H) are the state at
+    first, of B rows. `batch_sizes` are those of each time, never growing, N in all; with `reverse` the last time comes first.
 
-    Returns the hidden states (N, H), the last `hidden` and `cell` (None but for an LSTM), and for the gradient the values of the
-    gates, and the hidden state and the cell before each step.
+    Returns the hidden states (..., H) and the last `hidden` and `cell` (None but for an LSTM), shaped as `gates` and `hidden`,
+    and for the gradient, as matrices, the values of the gates, and the hidden state and the cell before each step.
     """
-    gates, weight = contiguous(gates), contiguous(weight)
-    if len(batch_sizes) >= _LEAST_STEPS and len(hidden) <= _MOST_ROWS and hidden.size > 0:
+    weight, rows, state, memory = contiguous(weight), rows_of(contiguous(gates)), rows_of(hidden), rows_of(cell)
+    if len(batch_sizes) >= _LEAST_STEPS and len(state) <= _MOST_ROWS and state.size > 0:
         inner = None if bias is None else contiguous(bias)
-        results = sequence(mode, gates, weight, inner, hidden, cell, batch_sizes, reverse)
-        return _delivered(results, outputs(out, 6))
-    columns = _operand(weight.T, batch_sizes)
-    results = forward(_SIDE, gates, columns, bias, hidden, cell, mode, batch_sizes, reverse)
-    return _delivered(results, outputs(out, 6))
+        results = sequence(mode, rows, weight, inner, state, memory, batch_sizes, reverse)
+    else:
+        columns = _operand(weight.T, batch_sizes)
+        results = forward(_SIDE, rows, columns, bias, state, memory, mode, batch_sizes, reverse)
+    return _delivered(in_shape(results, gates, hidden), outputs(out, 6))
 
 
 @upcast_half(results=(None, None, None, None))
@@ -241,9 +241,10 @@ def recurrence_grad(
 ) -> tuple[Array | None, ...]:  # fmt: skip
     """The gradients of `recurrence` for those of its first three results, None for those without one.
 
-    Returns those of the gates, of the product of weight and hidden state (None where it is the same), of `hidden` and of `cell`.
+    Returns matrices: those of the gates, of the product of weight and hidden state (None where it is the same), of `hidden` and
+    of `cell`.
     """
-    g = None if g is None else contiguous(g)
+    g, g_hidden, g_cell = map(rows_of, (None if g is None else contiguous(g), g_hidden, g_cell))
     columns = _operand(contiguous(weight), batch_sizes)
     results = backward(_SIDE, g, g_hidden, g_cell, columns, kept, before, cells, mode, batch_sizes, reverse)
     return _delivered(results, outputs(out, 4))

@@ -8,7 +8,7 @@ import cupy
 import numpy as np
 
 from lucid_kernels.cuda import launch
-from lucid_kernels.recurrence import Side, backward, forward
+from lucid_kernels.recurrence import Side, backward, forward, in_shape, rows_of
 
 
 def _launch(name: str, arrays: Sequence[Any], state: Any, option: Any) -> None:
@@ -50,8 +50,9 @@ def recurrence(
     out: tuple[Any, ...] | None = None,
 ) -> tuple[Any, ...]:  # fmt: skip
     """(output, hidden, cell, kept, before, cells) of a recurrent network; see the CPU kernel."""
-    results = forward(_SIDE, launch.contiguous(gates), weight.T, bias, hidden, cell, mode, batch_sizes, reverse)
-    return _delivered(results, out)
+    rows, state, memory = map(rows_of, (launch.contiguous(gates), hidden, cell))
+    results = forward(_SIDE, rows, weight.T, bias, state, memory, mode, batch_sizes, reverse)
+    return _delivered(in_shape(results, gates, hidden), out)
 
 
 @launch.upcast_half(statistics=(0, 1, 2, 3))
@@ -60,9 +61,8 @@ def recurrence_grad(
     batch_sizes: Sequence[int], reverse: bool, out: tuple[Any, ...] | None = None,
 ) -> tuple[Any, ...]:  # fmt: skip
     """(d_gates, d_product, d_hidden, d_cell) of `recurrence`; see the CPU kernel."""
-    results = backward(
-        _SIDE, launch.contiguous(g), g_hidden, g_cell, weight, kept, before, cells, mode, batch_sizes, reverse
-    )
+    g, g_hidden, g_cell = map(rows_of, (launch.contiguous(g), g_hidden, g_cell))
+    results = backward(_SIDE, g, g_hidden, g_cell, weight, kept, before, cells, mode, batch_sizes, reverse)
     return _delivered(results, out)
 
 

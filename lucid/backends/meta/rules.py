@@ -514,10 +514,11 @@ def rms_norm_grad(g: MetaArray, x: MetaArray, weight: MetaArray | None, rstd: Me
 @_entry
 def recurrence(gates: MetaArray, weight: MetaArray, bias: MetaArray | None, hidden: MetaArray, cell: MetaArray | None, *,
                mode: str, batch_sizes: Sequence[int], reverse: bool, out: Any = None) -> tuple[Any, ...]:
-    each = blank((gates.shape[0], hidden.shape[1]), gates.dtype)
-    kept = blank((gates.shape[0], KEPT[mode] * hidden.shape[1]), gates.dtype)
-    last, cells = (None, None) if cell is None else (cell.copy(), each.copy())
-    return delivered((each, hidden.copy(), last, kept, each.copy(), cells), out)
+    rows, features = math.prod(gates.shape[:-1]), hidden.shape[-1]
+    before, kept = (blank((rows, count * features), gates.dtype) for count in (1, KEPT[mode]))
+    last, cells = (None, None) if cell is None else (cell.copy(), before.copy())
+    output = blank((*gates.shape[:-1], features), gates.dtype)
+    return delivered((output, hidden.copy(), last, kept, before, cells), out)
 
 
 @_entry

@@ -101,58 +101,58 @@ class RNNBase(Module):
 
     def forward(self, input: Tensor | PackedSequence, hx: Any = None) -> tuple[Any, Any]:
         """(output, state after the last step); see `LSTM`."""
-        packed = input if isinstance(input, PackedSequence) else None
-        sequence: Tensor = input if packed is None else packed.data  # type: ignore[assignment]
-        if packed is None and sequence.ndim not in (2, 3):
-            raise ValueError(f"{type(self).__name__}: Expected input to be 2D or 3D, got {sequence.ndim}D instead")
-        batched = packed is not None or sequence.ndim == 3
-        if packed is None:
-            if not batched:
-                sequence = sequence.unsqueeze(1)
-            elif self.batch_first:
-                sequence = sequence.transpose(0, 1)
-        if sequence.shape[-1] != self.input_size:
-            raise RuntimeError(f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got "
-                               f"{sequence.shape[-1]}")
-        batch_sizes = None if packed is None else packed.batch_sizes.tolist()
-        batch = sequence.shape[1] if batch_sizes is None else batch_sizes[0]
-        state = self._state(sequence, hx, batch, batched)
-        if packed is not None and packed.sorted_indices is not None and hx is not None:
-            state = tuple(part[:, packed.sorted_indices] for part in state)
-        sequence, state = self._run(sequence, state, batch_sizes)
-        if packed is not None:
-            if packed.unsorted_indices is not None:
-                state = tuple(part[:, packed.unsorted_indices] for part in state)
-            return packed._replace(data=sequence), self._shown(state)
-        if not batched:
-            return sequence.squeeze(1), self._shown(tuple(part.squeeze(1) for part in state))
+        if isinstance(input, PackedSequence):
+            return self._of_packed(input, hx)
+        shape = input._array.shape
+        if len(shape) not in (2, 3):
+            raise ValueError(f"{type(self).__name__}: Expected input to be 2D or 3D, got {len(shape)}D instead")
+        self._require_features(shape)
+        if len(shape) == 2:  # one sequence, whose steps are rows: nothing gets a dimension that it loses again
+            sequence, state = self._run(input, self._state(input, hx, ()), (1,) * shape[0])
+            return sequence, self._shown(state)
+        sequence, (batch, time) = (input.transpose(0, 1), shape[:2]) if self.batch_first else (input, shape[1::-1])
+        sequence, state = self._run(sequence, self._state(input, hx, (batch,)), (batch,) * time)
         return (sequence.transpose(0, 1) if self.batch_first else sequence), self._shown(state)
 
-    def _state(self, input: Tensor, hx: Any, batch: int, batched: bool) -> State:
-        """The state before the first step: each part (layers * directions, batch, features)."""
-        sizes = [self._out_size, self.hidden_size][:2 if self.mode == "LSTM" else 1]
+    def _of_packed(self, packed: PackedSequence, hx: Any) -> tuple[PackedSequence, Any]:
+        self._require_features(packed.data._array.shape)
+        batch_sizes = tuple(packed.batch_sizes.tolist())
+        state = self._state(packed.data, hx, batch_sizes[:1])
+        if packed.sorted_indices is not None and hx is not None:
+            state = tuple(part[:, packed.sorted_indices] for part in state)
+        sequence, state = self._run(packed.data, state, batch_sizes)
+        if packed.unsorted_indices is not None:
+            state = tuple(part[:, packed.unsorted_indices] for part in state)
+        return packed._replace(data=sequence), self._shown(state)
+
+    def _require_features(self, shape: tuple[int, ...]) -> None:
+        if shape[-1] != self.input_size:
+            raise RuntimeError(f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {shape[-1]}")
+
+    def _state(self, input: Tensor, hx: Any, batch: tuple[int, ...]) -> State:
+        """The state before the first step: each part (layers * directions, *batch, features), of one sequence without `batch`."""
+        sizes = (self._out_size, self.hidden_size) if self.mode == "LSTM" else (self._out_size,)
         layers = self.num_layers * self._directions
         if hx is None:
-            return tuple(zeros(layers, batch, size, dtype=input.dtype, device=input.device) for size in sizes)
+            return tuple([zeros((layers, *batch, size), dtype=input.dtype, device=input.device) for size in sizes])
         state: State = tuple(hx) if self.mode == "LSTM" else (hx,)
         for number, (part, size) in enumerate(zip(state, sizes, strict=True)):
-            if part.ndim != 2 + batched:
-                kind = "batched 3-D" if batched else "unbatched 2-D"
-                raise RuntimeError(f"For {kind} input, hx should also be {2 + batched}-D but got {part.ndim}-D tensor")
-            expected = (layers, batch, size) if batched else (layers, size)
-            if part.shape != expected:
-                raise RuntimeError(f"Expected hidden[{number}] size {expected}, got {list(part.shape)}")
-        return state if batched else tuple(part.unsqueeze(1) for part in state)
+            expected, given = (layers, *batch, size), part._array.shape
+            if len(given) != len(expected):
+                kind = "batched 3-D" if batch else "unbatched 2-D"
+                raise RuntimeError(f"For {kind} input, hx should also be {len(expected)}-D but got {len(given)}-D tensor")
+            if given != expected:
+                raise RuntimeError(f"Expected hidden[{number}] size {expected}, got {list(given)}")
+        return state
 
-    def _run(self, sequence: Tensor, state: State, batch_sizes: list[int] | None) -> tuple[Tensor, State]:
+    def _run(self, sequence: Tensor, state: State, batch_sizes: tuple[int, ...]) -> tuple[Tensor, State]:
+        if self.num_layers * self._directions == 1:
+            return self._run_one("_l0", sequence, state, batch_sizes)
         outputs: list[Tensor] = []
         last: list[State] = []
         starts = zip(*[part.unbind() for part in state], strict=True)
         for (layer, suffix), start in zip(self._runs(), starts, strict=True):
-            weight_ih, weight_hh, *more = self._tensors(*self._names(suffix))
-            biases, projection = (more[:2], more[2:]) if self.bias else ([None, None], more)
-            weights = Weights(weight_ih, weight_hh, *biases, *projection)
-            output, end = run_direction(self.mode, sequence, start, weights, batch_sizes, reverse=suffix.endswith("_reverse"))
+            output, end = self._run_one(suffix, sequence, start, batch_sizes)
             last.append(end)
             outputs.append(output)
             if len(outputs) == self._directions:
@@ -161,6 +161,13 @@ class RNNBase(Module):
                 if self.dropout and self.training and layer < self.num_layers - 1:
                     sequence = F.dropout(sequence, self.dropout)
         return sequence, tuple(stack(list(parts)) for parts in zip(*last, strict=True))
+
+    def _run_one(self, suffix: str, sequence: Tensor, start: State, batch_sizes: tuple[int, ...]) -> tuple[Tensor, State]:
+        """One direction of one layer, whose parameters' names have this end."""
+        weight_ih, weight_hh, *more = self._tensors(*self._names(suffix))
+        biases, projection = (more[:2], more[2:]) if self.bias else ([None, None], more)
+        weights = Weights(weight_ih, weight_hh, *biases, *projection)
+        return run_direction(self.mode, sequence, start, weights, batch_sizes, reverse=suffix.endswith("_reverse"))
 
     def _shown(self, state: State) -> Any:
         return state if self.mode == "LSTM" else state[0]

@@ -54,7 +54,6 @@ class RNNCellBase(Module):
             raise ValueError(f"{name}: Expected input to be 1D or 2D, got {len(given)}D instead")
         if given[-1] != self.input_size:
             raise RuntimeError(f"input has inconsistent input_size: got {given[-1]} expected {self.input_size}")
-        batched = len(given) == 2
         shape = (*given[:-1], self.hidden_size)
         if state is None:
             parts: State = (zeros(shape, dtype=input.dtype, device=input.device),) * (2 if self._mode == "LSTM" else 1)
@@ -67,11 +66,7 @@ class RNNCellBase(Module):
                 raise ValueError(f"{name}: Expected hx[{number}] to be 1D or 2D, got {part.ndim}D instead")
             if part.shape != shape:
                 raise RuntimeError(f"hidden{number} of shape {list(part.shape)} does not fit the input: expected {list(shape)}")
-        if not batched:
-            input, parts = input.unsqueeze(0), tuple(part.unsqueeze(0) for part in parts)
-        weights = Weights(self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
-        after = run_step(self._mode, input, parts, weights)
-        return after if batched else tuple(part.squeeze(0) for part in after)
+        return run_step(self._mode, input, parts, Weights(*self._tensors("weight_ih", "weight_hh", "bias_ih", "bias_hh")))
 
 
 class RNNCell(RNNCellBase):

@@ -39,6 +39,31 @@ def test_gradients(case, missing):
 
 
 @pytest.mark.parametrize("mode", ["LSTM", "GRU", "RNN_TANH", "RNN_RELU"])
+@pytest.mark.parametrize("steps", [2, 6])
+def test_other_shapes_of_the_same_rows(mode, steps):
+    arrays, attributes = data(mode, 5, (3,) * steps, False, True)
+    wide = [a if a is None else a.reshape(shape) for a, shape in zip(
+        arrays, [(steps, 3, -1), arrays[1].shape, (-1,), *[(1, 3, 5)] * 2], strict=True)]
+    expected, found = recurrence(*arrays, **attributes), recurrence(*wide, **attributes)
+    shapes = [(steps, 3, 5), (1, 3, 5), (1, 3, 5)]
+    for got, want, shape in zip(found[:3], expected[:3], shapes, strict=True):
+        if want is not None:
+            np.testing.assert_array_equal(got, want.reshape(shape))
+    one = [a if a is None else a[:1] if a.ndim == 2 and len(a) in (3, 3 * steps) else a for a in arrays]
+    vectors = [a if a is None or number in (1, 2) else a[0] for number, a in enumerate(one)]
+    for got, want in zip(recurrence(*vectors, mode=mode, batch_sizes=(1,), reverse=False)[:3],
+                         recurrence(*one, mode=mode, batch_sizes=(1,), reverse=False)[:3], strict=True):
+        if want is not None:
+            np.testing.assert_array_equal(got, want[0])
+    slopes = [a if a is None else np.cos(a) for a in found[:3]]
+    flat = [a if a is None else np.cos(a) for a in expected[:3]]
+    for got, want in zip(recurrence_grad(*slopes, arrays[1], *found[3:], **attributes),
+                         recurrence_grad(*flat, arrays[1], *expected[3:], **attributes), strict=True):
+        if want is not None:
+            np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("mode", ["LSTM", "GRU", "RNN_TANH", "RNN_RELU"])
 def test_single_precision_gradients_strides_and_out(mode):
     arrays, attributes = data(mode, 40, (6, 6, 5), False, mode == "GRU")
     small = [None if a is None else np.asfortranarray(a.astype(np.float32)) for a in arrays]

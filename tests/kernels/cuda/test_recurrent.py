@@ -40,6 +40,23 @@ def test_values_and_gradients(recurrent, cp, schedule, case, dtype, tolerance):
                 np.testing.assert_allclose(got.get(), want, rtol=tolerance, atol=tolerance)
 
 
+def test_other_shapes_of_the_same_rows(recurrent, cp):
+    for mode in ("LSTM", "GRU"):
+        arrays, attributes = data(mode, 5, (3, 3), False, True)
+        given = moved(cp, arrays)
+        wide = [a if a is None else a.reshape(shape) for a, shape in zip(
+            given, [(2, 3, -1), arrays[1].shape, (-1,), *[(1, 3, 5)] * 2], strict=True)]
+        expected, found = recurrent.recurrence(*given, **attributes), recurrent.recurrence(*wide, **attributes)
+        for got, want, shape in zip(found[:3], expected[:3], [(2, 3, 5), (1, 3, 5), (1, 3, 5)], strict=True):
+            if want is not None:
+                np.testing.assert_array_equal(got.get(), want.get().reshape(shape))
+        slopes = recurrent.recurrence_grad(*found[:3], given[1], *found[3:], **attributes)
+        flat = recurrent.recurrence_grad(*expected[:3], given[1], *expected[3:], **attributes)
+        for got, want in zip(slopes, flat, strict=True):
+            if want is not None:
+                np.testing.assert_array_equal(got.get(), want.get())
+
+
 def test_halves_out_and_nothing(recurrent, cp):
     arrays, attributes = data("LSTM", 9, (4, 4), False, False, np.float32)
     halves = [None if a is None else a.astype(np.float16) for a in arrays]
