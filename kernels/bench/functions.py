@@ -87,6 +87,10 @@ def _rows_of_classes(rows: int, count: int) -> np.ndarray:
 
 #: name -> what makes the arrays of n samples of d numbers, and the loss of them; floating arrays need gradients
 LOSSES: dict[str, tuple[Callable[[int, int], list[np.ndarray]], Callable[..., Any]]] = {
+    "cosine_embedding_loss": (lambda n, d: [normal(n, d), normal(n, d, seed=1), np.where(np.arange(n) % 2, 1, -1)],
+                              lambda F, x, y, sign: F.cosine_embedding_loss(x, y, sign, 0.1)),
+    "triplet_margin_loss": (lambda n, d: [normal(n, d, seed=seed) for seed in range(3)],
+                            lambda F, x, y, z: F.triplet_margin_loss(x, y, z, swap=True)),
     "multi_margin_loss": (lambda n, d: [normal(n, d), _classes(d, n)], lambda F, x, y: F.multi_margin_loss(x, y)),
     "multilabel_margin_loss": (lambda n, d: [normal(n, d), _rows_of_classes(n, d)],
                                lambda F, x, y: F.multilabel_margin_loss(x, y)),

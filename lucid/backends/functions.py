@@ -567,6 +567,14 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
         return result if x.dtype.kind == "c" else result.astype(x.dtype, copy=False)
 
     @entry
+    def norm2_grad(g: Array, x: Array, y: Array, *, axis: tuple[int, ...] | None, keepdims: bool) -> Array:
+        """The gradient `g` of the norms `y` of real `x` along it: 0 where `y` is, as `x` is there."""
+        if not keepdims and axis is not None:
+            places = tuple([None if number in axis else slice(None) for number in range(x.ndim)])
+            g, y = g[places], y[places]
+        return x / (y + (y == 0)) * g
+
+    @entry
     def norm(x: Array, *, axis: Any, keepdims: bool, order: float) -> Array:
         """The norm of an order that is neither 0 nor infinite."""
         size = wide(xp.abs(x))

@@ -241,9 +241,11 @@ def _clip_rule(needs: Any, x: Tensor, low: Any, high: Any) -> Pull:
 
     def pull(g: Tensor, y: Any) -> tuple[Any, Any, Any]:
         # As in PyTorch: the bounds belong to the interval, and NaN elements pass no gradient.
-        above = x >= low if low is not None else x == x
-        below = x <= high if high is not None else x == x
-        dx = _where(above & below, g, 0)
+        if high is None:
+            within = x >= low
+        else:
+            within = x <= high if low is None else (x >= low) & (x <= high)
+        dx = _where(within, g, 0)
         d_low = d_high = None
         if low_shape is not None and needs[1]:
             first = x < low if high is None else (x < low) & (low < high)

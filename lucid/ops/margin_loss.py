@@ -77,11 +77,17 @@ def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin
     if input1.ndim != target.ndim + 1 or input2.ndim != target.ndim + 1:
         raise RuntimeError(f"{target.ndim}D target tensor expects {target.ndim + 1}D input tensors, but found inputs with sizes "
                            f"{list(input1.shape)} and {list(input2.shape)}.")
+    dim = target.ndim
+    products, first, second = ((x * y).sum(dim) for x, y in ((input1, input2), (input1, input1), (input2, input2)))
+    return _reduced(_cosine_embedding(products, first, second, target, margin), reduction)
+
+
+@fused_formula
+def _cosine_embedding(products: Tensor, first: Tensor, second: Tensor, target: Tensor, margin: float) -> Tensor:
+    """The loss from the sums of the products of two vectors and of the squares of each."""
     # The lengths are kept from 0 inside the root, not outside of it as in `cosine_similarity`.
-    dim, eps = target.ndim, 1e-12
-    lengths = ((input1 * input1).sum(dim) + eps) * ((input2 * input2).sum(dim) + eps)
-    cosine = (input1 * input2).sum(dim) / lengths.sqrt()
-    return _reduced(where(target == 1, 1 - cosine, 0.0) + where(target == -1, clip(cosine - margin, min=0), 0.0), reduction)
+    cosine = products / ((first + 1e-12) * (second + 1e-12)).sqrt()
+    return where(target == 1, 1 - cosine, 0.0) + where(target == -1, clip(cosine - margin, min=0), 0.0)
 
 
 # ---- scores of classes -----------------------------------------------------------------------------------------------------
@@ -260,4 +266,9 @@ def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = minimum(far, distance(positive, negative))
-    return _reduced(clip(margin + near - far, min=0), reduction)
+    return _reduced(_hinge(near, far, margin), reduction)
+
+
+@fused_formula
+def _hinge(near: Tensor, far: Tensor, margin: float) -> Tensor:
+    return clip(margin + near - far, min=0)

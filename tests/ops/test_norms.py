@@ -65,3 +65,18 @@ def test_the_gradient_of_a_short_vector_in_half_precision(device):
     x = lucid.tensor([[2e-3, 1e-3], [0.0, 0.0]], dtype=lucid.float16, device=device, requires_grad=True)
     x.norm(dim=1).backward(lucid.tensor([-400.0, 1.0], dtype=lucid.float16, device=device))
     np.testing.assert_allclose(x.grad.float().cpu().numpy(), [[-357.8, -178.9], [0, 0]], rtol=2e-3)
+
+
+@pytest.mark.parametrize("dim", [None, 0, -1, (0, 2), (1, 2), (0, 1, 2)])
+@pytest.mark.parametrize("keepdim", [False, True])
+def test_the_gradient_is_that_which_differentiates_again(dim, keepdim, device):
+    """Which is composed of operations; the other is one of its own."""
+    data = np.random.default_rng(0).standard_normal((3, 4, 2))
+    data[:, 1], data[2] = 0, np.nan
+    for dtype in (lucid.float32, lucid.float64, lucid.complex64):
+        x = lucid.tensor(data, dtype=dtype, device=device, requires_grad=True)
+        y = x.norm(2, dim, keepdim)
+        slope = lucid.arange(1, y.numel() + 1, dtype=y.dtype, device=device).reshape(y.shape)
+        found, expected = (lucid.autograd.grad(y, x, slope, retain_graph=True, create_graph=again)[0] for again in (False, True))
+        assert found.dtype == dtype
+        np.testing.assert_allclose(found.cpu().numpy(), expected.detach().cpu().numpy(), rtol=1e-6)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 import numpy as np
@@ -106,6 +107,17 @@ def test_no_repetitions_of_nothing(device: str) -> None:
     assert lucid.zeros(0, 3, device=device).repeat_interleave(none, dim=0).shape == (0, 3)
     with pytest.raises(RuntimeError):
         lucid.zeros(2, 3, device=device).repeat_interleave(none, dim=0)
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.0, None), (None, 0.0), (-1.0, 0.0), (math.nan, None), (0.0, -1.0)])
+def test_the_gradient_of_clamp_at_its_bounds_and_of_nan(low: float | None, high: float | None, device: str) -> None:
+    torch = pytest.importorskip("torch")
+    found = []
+    for lib, where in ((lucid, {"device": device}), (torch, {})):
+        x = lib.tensor([-2.0, -1.0, -0.5, 0.0, 0.5, math.nan, math.inf, -math.inf], requires_grad=True, **where)
+        x.clamp(low, high).sum().backward()
+        found.append(x.grad.tolist())
+    assert found[0] == found[1]
 
 
 def test_the_gradients_of_the_bounds_of_clamp() -> None:
