@@ -57,11 +57,13 @@ class Program:
       arguments that its shape is of
     - `halves`: the places of the inputs that hold half-precision numbers, with their dtypes
     - `by_steps`: whether a backend may compute small arrays step by step, without a kernel
+    - `of_numbers`: whether no argument has dimensions, as far as is known
     """
 
-    def __init__(self, nodes: Sequence[Node], by_steps: bool = False) -> None:
+    def __init__(self, nodes: Sequence[Node], by_steps: bool = False, of_numbers: bool = False) -> None:
         self.nodes = tuple(nodes)
         self.by_steps = by_steps
+        self.of_numbers = of_numbers
         self.halves: dict[int, Any] = {}
         self.steps: list[Step] = []
         self.constants: list[Any] = []

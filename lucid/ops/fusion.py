@@ -34,7 +34,8 @@ class Formula:
         results = self._trace()
         self.places = tuple(place for place, result in enumerate(results) if result is not None)
         arrays = [result._array for result in results if result is not None]
-        self.program = Program([array.node for array in arrays], by_steps)
+        of_numbers = not any(dimensions for _, dimensions in self.kinds)
+        self.program = Program([array.node for array in arrays], by_steps, of_numbers)
         self.results: list[Kind] = [(array.dtype, array.ndim > 0) for array in arrays]
         self.differentiable = tuple(i for i, (dtype, _) in enumerate(self.results) if _dtypes.is_differentiable(dtype))
         kind = UnaryOp if len(self.kinds) == len(self.results) == 1 else Op

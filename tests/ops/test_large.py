@@ -104,6 +104,24 @@ def test_dtypes_devices_and_second_gradients(dtype: str, device: str, monkeypatc
         np.testing.assert_allclose(steps, plain, **tolerance)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+@pytest.mark.parametrize("name", [*ONE, "smooth_l1_loss", "huber_loss", "soft_margin_loss"])
+def test_numbers_are_as_vectors_of_one(name: str, dtype: str) -> None:
+    """Step by step they are computed as such; results have no dimensions, and memory of their own."""
+    function = ONE.get(name) or (lambda x: TWO[name](x, x * 0.5 + 0.25))
+    for value in SPECIAL:
+        found = []
+        for shape in ((), (1,)):
+            x = lucid.full(shape, float(value)).to(getattr(lucid, dtype)).requires_grad_()
+            y = function(x)
+            (first,) = lucid.autograd.grad(y, x, lucid.full_like(y, 2), create_graph=True)
+            again = lucid.autograd.grad(first, x, lucid.full_like(y, 3), allow_unused=True) if first.requires_grad else [None]
+            assert y.shape == first.shape == x.shape and y.dtype == first.dtype == x.dtype
+            assert not np.shares_memory(y.detach().numpy(), x.detach().numpy())
+            found.append([0.0 if tensor is None else tensor.item() for tensor in (y, first, *again)])
+        np.testing.assert_array_equal(*found)
+
+
 def test_complex_targets_and_meta(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_large, "LARGE", 1)
     assert F.l1_loss(lucid.zeros(3), lucid.full((3,), 3 + 4j)).item() == 5
