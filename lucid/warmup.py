@@ -340,6 +340,18 @@ def _products(dtype: Any, device: str, sizes: Sequence[int]) -> None:
     F.linear(_random(4, 1024, like=(dtype, device)), _random(256, 1024, like=(dtype, device))).square().sum().backward()
 
 
+def _small_matrices(dtype: Any, device: str, sizes: Sequence[int]) -> None:
+    """Factorizations of matrices of a few rows, and their gradients."""
+    linalg = lucid.linalg
+    lucid.randn(1, dtype=dtype, device=device)  # which imports the kernels: until then NumPy serves
+    for size in sizes:
+        diagonal = lucid.arange(1, 4, dtype=dtype, device=device).expand(2 * size, 3)
+        a = lucid.diag_embed(diagonal).requires_grad_()
+        (linalg.solve(a, a).sum() + linalg.inv(a).sum() + linalg.det(a).sum() + linalg.slogdet(a)[1].sum()).backward()
+        results = (*linalg.qr(a), linalg.cholesky(a.mT @ a), *linalg.eigh(a))
+        sum(result.square().sum() for result in results).backward()
+
+
 def _recurrent(dtype: Any, device: str, sizes: Sequence[int]) -> None:
     for size in sizes:
         x = _random(4, size, size, like=(dtype, device))
@@ -369,8 +381,8 @@ RECIPES: dict[str, Recipe] = {
     "batch_norm_relu": _batch_norm_relu, "batch_norm_relu_max_pool2d": _batch_norm_relu_max_pool2d, "layer_norm": _layer_norm,
     "group_norm": _group_norm, "rms_norm": _rms_norm, "conv2d": _conv2d, "conv2d_relu_max_pool2d": _conv2d_relu_max_pool2d,
     "pool2d": _pool2d, "embedding": _embedding, "random": _random_numbers, "optimizer": _optimizer, "bounds": _bounds,
-    "fused": _fused, "formulas": _formulas, "special": _special, "products": _products, "recurrent": _recurrent,
-    "resampling": _resampling, "grid_sample": _grid_sample,
+    "fused": _fused, "formulas": _formulas, "special": _special, "products": _products, "small_matrices": _small_matrices,
+    "recurrent": _recurrent, "resampling": _resampling, "grid_sample": _grid_sample,
 }
 
 

@@ -1,4 +1,4 @@
-"""Stacks of many small matrices: inverses, linear systems, determinants, products.
+"""Stacks of many small matrices: inverses, linear systems, determinants, products; and a few, forward and backward.
 
 Rows without targets, of the whole library on a CPU.
 """
@@ -17,13 +17,39 @@ from bench.library import Library, target
 CALLS: dict[str, Callable[..., Any]] = {"inv": lambda a, b: np.linalg.inv(a), "solve": np.linalg.solve,
                                         "det": lambda a, b: np.linalg.det(a), "matmul": lambda a, b: np.matmul(a, a)}
 SHAPES = {"10000x3x3": (10000, 3), "2000x8x8": (2000, 8)}
+#: Functions whose gradients are measured too, and of how many matrices of how many rows.
+FEW = ("det", "solve", "inv", "cholesky", "qr", "eigh")
+FEW_SHAPES = {"1x4x4": (1, 4), "100x4x4": (100, 4), "1x64x64": (1, 64)}
 
 
 def cases(side: Side) -> Iterator[Case]:
-    """Each function for each shape."""
+    """Each function for each shape, and gradients of few matrices."""
     for size in list(SHAPES)[:1] if side.quick else SHAPES:
         for name in CALLS:
             yield _case(side, name, size)
+    for size in list(FEW_SHAPES)[:1] if side.quick else FEW_SHAPES:
+        for name in FEW:
+            yield _gradient(side, name, size)
+
+
+def _gradient(side: Side, name: str, size: str) -> Case:
+    count, rows = FEW_SHAPES[size]
+    a, b = normal(count, rows, rows), normal(count, rows, 2, seed=1)
+    a = a @ a.swapaxes(-1, -2) + rows * np.eye(rows, dtype="f4")
+
+    def build(library: Library) -> Callable[[], Any]:
+        function, first, second = getattr(library.lib.linalg, name), library.tensor(a, grad=True), library.tensor(b)
+        operands = (first, second) if name == "solve" else (first,)
+
+        def call() -> Any:
+            first.grad = None
+            result = function(*operands)
+            results = list(result) if isinstance(result, tuple) else [result]
+            library.lib.autograd.backward(results, [r.detach() for r in results])
+
+        return call
+
+    return target(side, f"{name} {size} forward and backward", None, build, bytes=2 * a.nbytes)
 
 
 def _case(side: Side, name: str, size: str) -> Case:

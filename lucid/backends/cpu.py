@@ -14,6 +14,7 @@ from . import (
     convolution,
     copies,
     elementwise,
+    factor_gradients,
     fourier,
     fractional_pooling,
     functions,
@@ -57,6 +58,7 @@ def _volumes(module: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
 TABLE: dict[str, Callable[..., Any]] = functions.table(np, indexing.scatter_add, blas.matmul) | lapack.table()
 TABLE |= movement.table(np) | ordering.table(np) | fourier.table(np, _pool.empty)
 TABLE |= elementwise.table(np) | fractional_pooling.table(np) | vectors.table(np, TABLE["matmul"], indexing.scatter_add)
+TABLE |= factor_gradients.table(np, TABLE)
 TABLE |= copies.table(TABLE)
 TABLE |= indexing.table(TABLE)
 TABLE |= masks.table(TABLE)

@@ -11,6 +11,7 @@ from . import (
     assembly,
     convolution,
     elementwise,
+    factor_gradients,
     fourier,
     fractional_pooling,
     functions,
@@ -60,6 +61,7 @@ def _scatter_add(array: Array, index: Any, values: Array) -> None:
 TABLE: dict[str, Callable[..., Any]] = functions.table(cupy, _scatter_add, operator.matmul)
 TABLE |= vectors.table(cupy, TABLE["matmul"], _scatter_add) | movement.table(cupy) | ordering.table(cupy) | fourier.table(cupy)
 TABLE |= linear_algebra.table(cupy, lambda: cupyx.errstate(linalg="raise"))  # CuPy says nothing of singular matrices by itself
+TABLE |= factor_gradients.table(cupy, TABLE)
 TABLE |= elementwise.table(cupy) | fractional_pooling.table(cupy)
 lazy.kernels("lucid_kernels.cuda", TABLE)
 TABLE |= poisson.table(cupy, TABLE["gammaincc"])

@@ -5,6 +5,7 @@ Its threads are kept out: they spin after a call on the cores that kernels need,
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -18,7 +19,9 @@ from .lazy import MANY
 Array = np.ndarray
 Kernel = Callable[..., Any]
 _REAL = (np.dtype(np.float32), np.dtype(np.float64))
-_SMALL_ROWS = 8  # LAPACK is faster with more
+_SIDE_BY_SIDE = 8  # rows of matrices of which several are eliminated at a time; LAPACK is faster with more
+# Rows of matrices for our loops, and of those that are faster than LAPACK for stacks of more elements too.
+_MOST_ROWS, _FEW_ROWS, _FEW_ELEMENTS = 32, 16, 1 << 11
 _LARGE = 1 << 9  # elements of which NumPy, which computes in float64, takes longer than a kernel
 
 
@@ -39,8 +42,6 @@ def table() -> dict[str, Kernel]:
 
     def det(a: Array) -> Array:
         """The product of the pivots: NumPy's det is the exponential of the sum of their logarithms, and less exact."""
-        if _are_small(a):
-            return _small_kernels().determinants(a)
         compact, pivots, _ = lu_factor(a, pivot=True)
         swaps = (pivots != np.arange(1, a.shape[-1] + 1)).sum(-1)
         with np.errstate(all="ignore"):
@@ -68,25 +69,64 @@ def table() -> dict[str, Kernel]:
         x, ranks = _factors().lstsq(a, b, rcond=rcond)
         return x, ranks, np.empty((*ranks.shape, 0), a.dtype)
 
-    def solve_ex(a: Array, b: Array) -> tuple[Array, Array]:
-        """NumPy's, or by our kernel for many small matrices."""
-        if _are_small(a) and 0 < b.shape[-1] <= _SMALL_ROWS and b.dtype == a.dtype:
-            return _small_kernels().solve(a, b)
-        return plain["solve_ex"](a, b)
-
-    def inv_ex(a: Array) -> tuple[Array, Array]:
-        """NumPy's, or by our kernel for many small matrices."""
-        return _small_kernels().solve(a, None) if _are_small(a) else plain["inv_ex"](a)
-
     def lu_permutation(pivots: Array, *, rows: int) -> Array:
         """The order of rows, by a compiled loop."""
         from lucid_kernels.cpu import lapack
 
         return lapack.lu_permutation(pivots, rows=rows)
 
-    entries |= {function.__name__: function for function in (lu_factor, solve_triangular, slogdet, lstsq, solve_ex, inv_ex, det,
-                                                               lu_permutation)}
-    return {name: _on_one_thread(kernel) for name, kernel in entries.items()}
+    entries |= {function.__name__: function for function in (lu_factor, solve_triangular, slogdet, lstsq, det, lu_permutation)}
+    entries = {name: _on_one_thread(kernel) for name, kernel in entries.items()}
+    return entries | _small_table(entries)
+
+
+def _small_table(larger: dict[str, Kernel]) -> dict[str, Kernel]:
+    """Operations on matrices of a few rows by loops of our own, which take a third of the time of LAPACK's calls; on others they
+    are those of `larger`.
+    """
+    def det(a: Array) -> Array:
+        if _are_many(a):
+            return _many_kernels().determinants(a)
+        return _few_kernels().determinants(a) if small(a) else larger["det"](a)
+
+    def slogdet(a: Array) -> tuple[Array, Array]:
+        return _few_kernels().slogdet(a) if small(a) else larger["slogdet"](a)
+
+    def solve_ex(a: Array, b: Array) -> tuple[Array, Array]:
+        columns = b.shape[-1]
+        if b.dtype is a.dtype and columns:
+            if columns <= _SIDE_BY_SIDE and _are_many(a):
+                return _many_kernels().solve(a, b)
+            if columns <= _MOST_ROWS and small(a):
+                return _few_kernels().solve(a, b)
+        return larger["solve_ex"](a, b)
+
+    def inv_ex(a: Array) -> tuple[Array, Array]:
+        if _are_many(a):
+            return _many_kernels().solve(a, None)
+        return _few_kernels().solve(a, None) if small(a) else larger["inv_ex"](a)
+
+    def cholesky_ex(a: Array) -> tuple[Array, Array]:
+        return _few_kernels().cholesky(a) if small(a) else larger["cholesky_ex"](a)
+
+    def qr(x: Array, *, mode: str) -> tuple[Array, Array]:
+        return _few_kernels().qr(x, mode=mode) if small(x) else larger["qr"](x, mode=mode)
+
+    return {function.__name__: function for function in (det, slogdet, solve_ex, inv_ex, cholesky_ex, qr)}
+
+
+def small(a: Array) -> bool:
+    """Whether these are matrices of so few rows that our loops are faster than LAPACK.
+
+    Of few elements only where a kernel has been imported before: until then NumPy serves, as Numba's import takes as long as
+    thousands of such calls.
+    """
+    rows, columns = a.shape[-2:]
+    most = rows if rows > columns else columns
+    size = a.size
+    if not size or most > _MOST_ROWS or (most > _FEW_ROWS and size > _FEW_ELEMENTS) or a.dtype.char not in "fd":
+        return False
+    return size >= _LARGE or "lucid_kernels.cpu._compile" in sys.modules
 
 
 def _by_kernel(a: Array) -> bool:
@@ -149,15 +189,21 @@ def _factorizations() -> SimpleNamespace:
     return SimpleNamespace(**ours, det=numpy.det, slogdet=numpy.slogdet, eig=numpy.eig, eigvals=numpy.eigvals)
 
 
-def _are_small(a: Array) -> bool:
+def _are_many(a: Array) -> bool:
     """Whether these are so many small matrices that several are eliminated at a time."""
-    return a.shape[-1] <= _SMALL_ROWS and a.size >= MANY and a.dtype in _REAL
+    return a.size >= MANY and a.shape[-1] <= _SIDE_BY_SIDE and a.dtype in _REAL
 
 
-def _small_kernels() -> Any:
+def _many_kernels() -> Any:
     from lucid_kernels.cpu import small_matrices
 
     return small_matrices
+
+
+def _few_kernels() -> Any:
+    from lucid_kernels.cpu import small_factors
+
+    return small_factors
 
 
 @functools.cache

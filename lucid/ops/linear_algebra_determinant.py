@@ -4,16 +4,16 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+from ..autograd.grad_mode import is_grad_enabled
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor
-from ._matrices import adjoint, all_gradients, require_lapack_dtype, require_square, resolution
+from ._matrices import adjoint, all_gradients, require_lapack_dtype, require_square
 from ._out import accepts_out
 from .arithmetic import conjugate
 from .comparison import where
 from .conversion import imag
 from .creation import eye
 from .linear_algebra_factors import svd
-from .linear_algebra_lu import _lu_factor
 from .linear_algebra_systems import solve_columns
 
 METHODS = ("det", "logdet", "slogdet")
@@ -31,20 +31,14 @@ def _det_rule(needs: Any, a: Tensor) -> Pull:
     results for forward and reverse mode algorithmic differentiation", 2008), unless a matrix of the stack is nearly singular.
     """
     def pull(g: Tensor, y: Tensor) -> tuple[Tensor]:
+        if not is_grad_enabled():
+            return (_det_grad(a, y, g),)
         if a.is_meta or not _nearly_singular(a):
             one = eye(a._array.shape[-1], dtype=a.dtype, device=a.device)
             return (solve_columns(adjoint(a), _spread(g * conjugate(y)) * one),)
         return (_spread(g) * _cofactors(a),)
 
     return pull
-
-
-def _nearly_singular(a: Tensor) -> bool:
-    """Whether a pivot of some matrix says that its inverse has lost a third of the digits."""
-    if not a.numel():
-        return False
-    pivots = _lu_factor(a.detach(), pivot=True)[0].diagonal(dim1=-2, dim2=-1).abs()
-    return bool((pivots.amin(-1) <= resolution(a.dtype) ** (1 / 3) * pivots.amax(-1)).any())
 
 
 def _cofactors_rule(needs: Any, a: Tensor) -> Pull:
@@ -71,8 +65,6 @@ def _spread(numbers: Tensor) -> Tensor:
 
 def _slogdet_rule(needs: Any, a: Tensor) -> Pull:
     """Of log(det) = logabsdet + i angle, the differential is tr(A^-1 dA) (Giles, 2008, as above); the angle turns the sign."""
-    one = eye(a._array.shape[-1], dtype=a.dtype, device=a.device)
-
     def pull(g: Any, y: Any) -> tuple[Tensor]:
         to_sign, to_logarithm = all_gradients(g, 2)
         factor = 0.0 if to_logarithm is None else to_logarithm
@@ -80,6 +72,9 @@ def _slogdet_rule(needs: Any, a: Tensor) -> Pull:
             factor = factor - imag(conjugate(to_sign) * y[0]) * 1j
         if not isinstance(factor, Tensor):
             return (a * 0,)
+        if not is_grad_enabled():
+            return (_slogdet_grad(a, factor),)
+        one = eye(a._array.shape[-1], dtype=a.dtype, device=a.device)
         return (solve_columns(adjoint(a), _spread(factor).to(a.dtype) * one),)
 
     return pull
@@ -88,6 +83,7 @@ def _slogdet_rule(needs: Any, a: Tensor) -> Pull:
 _det: Op = Op("det", _det_rule, keeps=True)
 _cofactors: Op = Op("cofactors", _cofactors_rule)
 _slogdet = Op("slogdet", _slogdet_rule, keeps=(0,))
+_det_grad, _slogdet_grad, _nearly_singular = Op("det_grad"), Op("slogdet_grad"), Op("nearly_singular")
 
 
 @accepts_out

@@ -45,6 +45,8 @@ def _eigh_rule(needs: Any, a: Tensor, *, uplo: str) -> Pull:
     """Giles, "Collected matrix derivative results for forward and reverse mode algorithmic differentiation", 2008."""
     def pull(g: Any, y: Any) -> tuple[Tensor]:
         values, vectors = y
+        if not is_grad_enabled():
+            return (_eigh_grad(values, vectors, *all_gradients(g, 2)),)
         return (vectors @ _inner(g, values, vectors, False).to(a.dtype) @ adjoint(vectors),)
 
     return pull
@@ -65,7 +67,7 @@ def _eig_rule(needs: Any, a: Tensor) -> Pull:
 
 _eigh = Op("eigh", _eigh_rule, keeps=(0, 1))
 _eig = Op("eig", _eig_rule, keeps=(0, 1))
-_eigvalsh, _eigvals = Op("eigvalsh"), Op("eigvals")
+_eigh_grad, _eigvalsh, _eigvals = Op("eigh_grad"), Op("eigvalsh"), Op("eigvals")
 
 
 def _hermitian_side(input: Tensor, UPLO: str) -> str:

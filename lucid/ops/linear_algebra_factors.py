@@ -61,8 +61,10 @@ def _qr_rule(needs: Any, a: Tensor, *, mode: str) -> Pull:
                                "linalg.qr(A, mode='reduced') if you are going to differentiate through linalg.qr.")
         if mode == "complete" and rows > columns:
             raise RuntimeError("The QR decomposition is not differentiable when mode='complete' and nrows > ncols.")
-        q, r = y
-        to_q, to_r = (like * 0 if part is None else part for part, like in zip(all_gradients(g, 2), y, strict=True))
+        (q, r), (to_q, to_r) = y, all_gradients(g, 2)
+        if rows >= columns and not is_grad_enabled():
+            return (_qr_grad(q, r, to_q, to_r),)
+        to_q, to_r = (like * 0 if part is None else part for part, like in ((to_q, q), (to_r, r)))
         to_beyond = to_r.narrow(-1, rows, columns - rows) if columns > rows else None
         if to_beyond is not None:
             to_q = to_q + a.narrow(-1, rows, columns - rows) @ adjoint(to_beyond)
@@ -78,6 +80,7 @@ def _qr_rule(needs: Any, a: Tensor, *, mode: str) -> Pull:
 
 _geqrf = Op("geqrf", _geqrf_rule)
 _qr = Op("qr", _qr_rule, keeps=(0, 1))
+_qr_grad = Op("qr_grad")
 
 
 @accepts_out

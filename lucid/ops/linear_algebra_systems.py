@@ -4,6 +4,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+from ..autograd.grad_mode import is_grad_enabled
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor
 from ._matrices import (
@@ -47,6 +48,9 @@ def _solve_rule(needs: Any, a: Tensor, b: Tensor) -> Pull:
     needs_a, needs_b = needs
 
     def pull(g: Tensor, y: Any) -> tuple[Any, Any]:
+        if needs_a and not is_grad_enabled():
+            to_a, to_b = _solve_grad(a, y[0], g)
+            return to_a, to_b if needs_b else None
         to_b = solve_columns(adjoint(a), g)
         return -(to_b @ adjoint(y[0])) if needs_a else None, to_b if needs_b else None
 
@@ -56,6 +60,8 @@ def _solve_rule(needs: Any, a: Tensor, b: Tensor) -> Pull:
 def _inv_rule(needs: Any, a: Tensor) -> Pull:
     """Giles, 2008, as above."""
     def pull(g: Tensor, y: Any) -> tuple[Tensor]:
+        if not is_grad_enabled():
+            return (_inv_grad(y[0], g),)
         turned = adjoint(y[0])
         return (-(turned @ g @ turned),)
 
@@ -64,6 +70,7 @@ def _inv_rule(needs: Any, a: Tensor) -> Pull:
 
 _solve_ex = Op("solve_ex", _solve_rule, keeps=(0,), outputs=(0,))
 _inv_ex = Op("inv_ex", _inv_rule, keeps=(0,), outputs=(0,))
+_solve_grad, _inv_grad = Op("solve_grad"), Op("inv_grad")
 
 
 def solve_columns(a: Tensor, b: Tensor) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..autograd.errors import type_name
+from ..autograd.grad_mode import is_grad_enabled
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor
 from ._matrices import (
@@ -129,6 +130,8 @@ def _cholesky_rule(needs: Any, a: Tensor) -> Pull:
     """Murray, "Differentiation of the Cholesky decomposition", 2016; the gradient is Hermitian, as the matrices are."""
     def pull(g: Tensor, y: Any) -> tuple[Tensor]:
         factor = y[0]
+        if not is_grad_enabled():
+            return (_cholesky_grad(factor, g),)
         turned = adjoint(factor)
         product = turned @ g
         triangle = tril(product, -1) + tril(triu(product)) / 2
@@ -140,6 +143,7 @@ def _cholesky_rule(needs: Any, a: Tensor) -> Pull:
 
 
 _cholesky_ex = Op("cholesky_ex", _cholesky_rule, keeps=(0,), outputs=(0,))
+_cholesky_grad = Op("cholesky_grad")
 
 
 def _cholesky(name: str, A: Tensor, upper: bool) -> tuple[Tensor, Tensor]:

@@ -37,6 +37,7 @@ norm2_grad matmul linear linear_grad euclidean_distances
 argsort sort roll take take_along_axis tril triu index_select index_add gather scatter
 cumprod cummax cummin logcumsumexp median searchsorted scatter_reduce lexsort
 solve_ex inv_ex cholesky_ex det slogdet geqrf qr svd svdvals eigh eigvalsh eig eigvals pinv lstsq lu_factor solve_triangular
+nearly_singular det_grad slogdet_grad solve_grad inv_grad cholesky_grad qr_grad eigh_grad
 fft_c2c
 """.split()
 # Compiled kernels whose result is as the first argument, in row-major order.
