@@ -372,6 +372,12 @@ def _grid_sample(dtype: Any, device: str, sizes: Sequence[int]) -> None:
         F.grid_sample(x, F.affine_grid(theta, x.shape, align_corners=False), align_corners=False).square().sum().backward()
 
 
+def _fourier(dtype: Any, device: str, sizes: Sequence[int]) -> None:
+    for size in sizes:
+        x = _random(size, 64, like=(dtype, device))
+        (lucid.fft.rfft(x).abs().sum() + lucid.fft.fft(x).abs().sum()).backward()
+
+
 #: What runs the kernels of a family: `recipe(dtype, device, sizes)`.
 RECIPES: dict[str, Recipe] = {
     "elementwise": _elementwise, "in_place": _in_place, "broadcast": _broadcast, "combination": _combination,
@@ -382,7 +388,7 @@ RECIPES: dict[str, Recipe] = {
     "group_norm": _group_norm, "rms_norm": _rms_norm, "conv2d": _conv2d, "conv2d_relu_max_pool2d": _conv2d_relu_max_pool2d,
     "pool2d": _pool2d, "embedding": _embedding, "random": _random_numbers, "optimizer": _optimizer, "bounds": _bounds,
     "fused": _fused, "formulas": _formulas, "special": _special, "products": _products, "small_matrices": _small_matrices,
-    "recurrent": _recurrent, "resampling": _resampling, "grid_sample": _grid_sample,
+    "recurrent": _recurrent, "resampling": _resampling, "grid_sample": _grid_sample, "fourier": _fourier,
 }
 
 

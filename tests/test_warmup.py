@@ -114,7 +114,7 @@ def test_formulas(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(("family", "operation"), {
     "copies": "concatenate", "padding": "pad_grad", "in_place": "silu", "broadcast": "clip", "combination": "lerp", "masks": "nonzero",
     "half_precision": "cast", "integers": "sum", "indices": "gather_grad", "sorting": "topk",
-    "small_matrices": "qr_grad"}.items())
+    "small_matrices": "qr_grad", "fourier": "fft_c2r"}.items())
 def test_other_recipes(family: str, operation: str, device: str) -> None:
     """They run on any device what a family of operations is about."""
     names = set()

@@ -1,5 +1,5 @@
 """Divisions with rest, products and other functions that no target is set for, activations of small tensors, losses of margins,
-distances of pairs, searches, histograms, factorizations, and attention of one query.
+distances of pairs, searches, histograms, factorizations, Fourier transforms, and attention of one query.
 
 Rows without targets, of the whole library on a CPU.
 """
@@ -52,6 +52,10 @@ def _pdist(x: np.ndarray) -> np.ndarray:
     return np.linalg.norm(x[first] - x[second], axis=1)
 
 
+def _parts(x: np.ndarray) -> np.ndarray:
+    return np.stack([x.real, x.imag], -1)
+
+
 #: label -> what makes the array x, what is computed of it with the library, and the same in NumPy
 ARRAYS: dict[str, tuple[Callable[[], np.ndarray], Callable[..., Any], Callable[..., Any]]] = {
     "pdist 512x64": (lambda: normal(512, 64), lambda lib, x: lib.nn.functional.pdist(x), _pdist),
@@ -69,8 +73,13 @@ ARRAYS: dict[str, tuple[Callable[[], np.ndarray], Callable[..., Any], Callable[.
     "diff 1000x1000": (lambda: normal(1000, 1000), lambda lib, x: lib.diff(x), np.diff),
     "glu 1000x1000": (lambda: normal(1000, 1000), lambda lib, x: lib.nn.functional.glu(x),
                       lambda x: x[:, :500] / (1 + np.exp(-x[:, 500:]))),
+    "rfft 8x64": (lambda: normal(8, 64), lambda lib, x: lib.view_as_real(lib.fft.rfft(x)), lambda x: _parts(np.fft.rfft(x))),
+    "rfft 256x1024": (lambda: normal(256, 1024), lambda lib, x: lib.view_as_real(lib.fft.rfft(x)),
+                      lambda x: _parts(np.fft.rfft(x))),
+    "fft 8x1024": (lambda: normal(8, 1024, 2), lambda lib, x: lib.view_as_real(lib.fft.fft(lib.view_as_complex(x))),
+                   lambda x: _parts(np.fft.fft(x[..., 0] + 1j * x[..., 1]))),
     "rfft2 1000x1000": (lambda: normal(1000, 1000), lambda lib, x: lib.view_as_real(lib.fft.rfft2(x)),
-                        lambda x: np.stack([(y := np.fft.rfft2(x)).real, y.imag], -1)),
+                        lambda x: _parts(np.fft.rfft2(x))),
     "unique rows 100,000x4": (lambda: normal(100_000, 4).round(), lambda lib, x: lib.unique(x, dim=0),
                               lambda x: np.unique(x, axis=0)),
 }

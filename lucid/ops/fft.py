@@ -11,12 +11,11 @@ from typing import Any
 
 from .. import _dtypes
 from ..autograd.errors import type_name
-from ..autograd.op import Op, Pull
+from ..autograd.op import Pull, UnaryOp
 from ..tensor import Tensor
 from ._operands import canonical_dim, canonical_dims, require_tensor
 from ._out import accepts_out
 from .arithmetic import conjugate
-from .joining import cat
 from .padding import pad
 
 Axes = tuple[int, ...]
@@ -28,32 +27,27 @@ def _c2c_rule(needs: Any, x: Tensor, *, axes: Axes, norm: str, forward: bool) ->
     return lambda g, y: (_c2c(g, axes=axes, norm=REVERSED[norm], forward=not forward),)
 
 
-def _r2c_rule(needs: Any, x: Tensor, *, axes: Axes, norm: str) -> Pull:
+# A number of half a spectrum that stands for two has a `weight`: in a gradient it counts once on the way back to real numbers,
+# which counts it twice, and twice on the way there.
+def _r2c_rule(needs: Any, x: Tensor, *, axes: Axes, norm: str, weight: float = 1.0) -> Pull:
     length = x._array.shape[axes[-1]]
-    return lambda g, y: (_c2r(_weighted(g, axes[-1], length, 0.5), axes=axes, length=length, norm=REVERSED[norm]),)
+    return lambda g, y: (_c2r(g, axes=axes, length=length, norm=REVERSED[norm], weight=weight / 2),)
 
 
-def _c2r_rule(needs: Any, x: Tensor, *, axes: Axes, length: int, norm: str) -> Pull:
-    return lambda g, y: (_weighted(_r2c(g, axes=axes, norm=REVERSED[norm]), axes[-1], length, 2.0),)
+def _c2r_rule(needs: Any, x: Tensor, *, axes: Axes, length: int, norm: str, weight: float = 1.0) -> Pull:
+    return lambda g, y: (_r2c(g, axes=axes, norm=REVERSED[norm], weight=2 * weight),)
 
 
-def _weighted(half: Tensor, axis: int, length: int, weight: float) -> Tensor:
-    """`half` of a spectrum of `length` numbers along `axis`, with those that stand for two of them times `weight`."""
-    twice = (length - 1) // 2
-    parts = [half.narrow(axis, 0, 1), half.narrow(axis, 1, twice) * weight]
-    if length % 2 == 0:
-        parts.append(half.narrow(axis, length // 2, 1))
-    return cat(parts, axis)
-
-
-_c2c: Op = Op("fft_c2c", _c2c_rule)
-_r2c: Op = Op("fft_r2c", _r2c_rule)
-_c2r: Op = Op("fft_c2r", _c2r_rule)
+_c2c = UnaryOp("fft_c2c", _c2c_rule)
+_r2c = UnaryOp("fft_r2c", _r2c_rule)
+_c2r = UnaryOp("fft_c2r", _c2r_rule)
 
 
 # ---- arguments -----------------------------------------------------------------------------------------------------------
 def _number(name: str, input: Any, real: bool) -> Tensor:
     """`input` as floating-point numbers: real ones if `real`, else complex ones."""
+    if isinstance(input, Tensor) and input._array.dtype.char in ("fd" if real else "FD"):
+        return input
     x = require_tensor(f"fft_{name}", input)
     if x._array.dtype.kind in "biu":
         x = x.to(_dtypes.get_default_dtype())
@@ -111,12 +105,18 @@ def _resized(x: Tensor, axes: Axes, lengths: Sequence[int]) -> Tensor:
     return pad(x, missing) if any(missing) else x
 
 
-def _along(x: Tensor, n: int | None, dim: int) -> tuple[int, int]:
-    """The dimension of a transform of one, and its length."""
-    if x.ndim == 0:
+def _axis(x: Tensor, dim: int) -> int:
+    """The dimension of a transform of one."""
+    ndim = x._array.ndim
+    if ndim == 0:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    axis = canonical_dim(dim, x.ndim)
-    return axis, x._array.shape[axis] if n is None else n
+    return ndim - 1 if dim == -1 else canonical_dim(dim, ndim)
+
+
+def _line(x: Tensor, axis: int, n: int | None) -> Tensor:
+    """`x` with `n` elements along `axis`, or as many as it has."""
+    length = x._array.shape[axis]
+    return _resized(x, (axis,), [length if n is None else n]) if length == 0 or (n is not None and n != length) else x
 
 
 # ---- the transforms of any number of dimensions ---------------------------------------------------------------------------
@@ -231,36 +231,36 @@ def ihfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None =
 
 
 # ---- of one ---------------------------------------------------------------------------------------------------------------
+def _complex_line(name: str, input: Tensor, n: int | None, dim: int, norm: str | None, forward: bool) -> Tensor:
+    x = _number(name, input, False)
+    axis, mode = _axis(x, dim), _norm(norm)
+    return _c2c(_line(x, axis, n), axes=(axis,), norm=mode, forward=forward)
+
+
 @accepts_out
 def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The Fourier transform along `dim`, of the first `n` elements or filled up with zeros to as many. See `fftn`."""
-    x = _number("fft", input, False)
-    axis, length = _along(x, n, dim)
-    mode = _norm(norm)
-    return _c2c(_resized(x, (axis,), [length]), axes=(axis,), norm=mode, forward=True)
+    return _complex_line("fft", input, n, dim, norm, True)
 
 
 @accepts_out
 def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of `fft`."""
-    x = _number("ifft", input, False)
-    axis, length = _along(x, n, dim)
-    mode = _norm(norm)
-    return _c2c(_resized(x, (axis,), [length]), axes=(axis,), norm=mode, forward=False)
+    return _complex_line("ifft", input, n, dim, norm, False)
 
 
 def _real_line(name: str, input: Tensor, n: int | None, dim: int, mode: str) -> Tensor:
     x = _number(name, input, True)
-    axis, length = _along(x, n, dim)
-    return _r2c(_resized(x, (axis,), [length]), axes=(axis,), norm=mode)
+    axis = _axis(x, dim)
+    return _r2c(_line(x, axis, n), axes=(axis,), norm=mode)
 
 
 def _half_line(x: Tensor, n: int | None, dim: int, mode: str) -> Tensor:
-    axis, _ = _along(x, n, dim)
+    axis = _axis(x, dim)
     length = 2 * (x._array.shape[axis] - 1) if n is None else n
     if length < 1:
         raise RuntimeError(f"Invalid number of data points ({length}) specified")
-    return _c2r(_resized(x, (axis,), [length // 2 + 1]), axes=(axis,), length=length, norm=mode)
+    return _c2r(_line(x, axis, length // 2 + 1), axes=(axis,), length=length, norm=mode)
 
 
 @accepts_out

@@ -4,7 +4,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..autograd.op import Pull, UnaryOp
+from ..autograd.op import Op, Pull, UnaryOp
 from ..tensor import Tensor
 from ._large import fused_if_large, of_input, of_result
 from ._operands import as_floating, require_tensor
@@ -17,7 +17,8 @@ INPLACE_METHODS = METHODS[:METHODS.index("angle")]
 SINGLE = tuple(name for name in INPLACE_METHODS if name not in ("sgn", "frac"))
 
 
-_abs = UnaryOp("abs", of_input(lambda g, a: g * sgn(a)))
+_abs_slope = of_input(lambda g, a: g * sgn(a))
+_abs = UnaryOp("abs", lambda needs, a: _abs_slope(needs, a) if a._array.dtype.kind != "c" else lambda g, y: (_abs_grad(g, a),))
 _exp = UnaryOp("exp", lambda needs, a: lambda g, y: (g * y.conj(),), keeps=True)
 _exp2 = UnaryOp("exp2", lambda needs, a: lambda g, y: (g * y.conj() * math.log(2),), keeps=True)
 _expm1 = UnaryOp("expm1", lambda needs, a: lambda g, y: (g * (y + 1).conj(),), keeps=True)
@@ -29,6 +30,23 @@ _sqrt = UnaryOp("sqrt", of_result(lambda g, y: g / (y.conj() * 2)), keeps=True)
 _rsqrt = UnaryOp("rsqrt", of_result(lambda g, y: g * (y * y * y).conj() * -0.5), keeps=True)
 _reciprocal = UnaryOp("reciprocal", of_result(lambda g, y: -g * (y * y).conj()), keeps=True)
 _square = UnaryOp("square", of_input(lambda g, a: g * a.conj() * 2))
+
+
+def _abs_grad_rule(needs: Any, g: Tensor, a: Tensor) -> Pull:
+    """The gradient of ``g * a / abs(a)``: a direction changes with what is at right angles to it, the less the larger `a` is."""
+    def pull(gg: Tensor, y: Any) -> tuple[Tensor, Tensor]:
+        from .comparison import where
+        from .conversion import real
+
+        size, direction = a.abs(), sgn(a)
+        along = real(gg * direction.conj())
+        zero = size == 0
+        return along, where(zero, 0.0, g / where(zero, 1.0, size)) * (gg - along * direction)
+
+    return pull
+
+
+_abs_grad: Op = Op("abs_grad", _abs_grad_rule)  # of complex numbers
 
 
 def flat(g: Tensor) -> Tensor:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import lucid
+from tests.ops.derivatives import check_derivatives
 
 DATA = [[1 + 2j, 3 - 1j], [0.5 + 0.25j, -2 + 1j], [2 - 3j, 1j]]
 WEIGHTS = [[2 - 1j, 1j], [1 + 1j, 3 + 0j], [-1 + 2j, 0.5 - 1j]]
@@ -95,3 +96,26 @@ def test_gradients_through_writes_are_those_of_pytorch(program, device):
         found.append([y.item(), gradient.detach().cpu().numpy(), second.cpu().numpy()])
     for ours, theirs in zip(*found, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-10)
+
+
+def test_derivatives_of_the_size(device):
+    check_derivatives(lambda x: x.abs(), device, np.array(DATA))
+    check_derivatives(lambda x: x.t().abs(), device, np.array(DATA))
+    check_derivatives(lambda x: x.abs(), device, np.array(3 - 4j))
+
+
+@pytest.mark.parametrize("dtype", ["c8", "c16"])
+def test_the_gradient_of_the_size_is_that_of_pytorch(dtype, device):
+    """Also at 0, where it is 0, of tiny and huge numbers, infinities and NaN, and for a gradient that is one number."""
+    torch = pytest.importorskip("torch")
+    tiny, huge = (1e-42, 3e38) if dtype == "c8" else (1e-320, 1.5e308)
+    parts = np.array([0.0, 1.0, -2.5, tiny, huge, np.inf, np.nan])
+    array = np.empty((7, 7), np.complex128)
+    array.real, array.imag = parts[:, None], parts
+    array = array.astype(dtype)
+    ours, theirs = lucid.tensor(array, device=device, requires_grad=True), torch.tensor(array, requires_grad=True)
+    for x in (ours, theirs):
+        (x.abs() * 1.5).sum().backward()
+    wanted, found = theirs.grad.resolve_conj().numpy(), ours.grad.cpu().numpy()
+    np.testing.assert_array_equal(np.isnan(found.real) | np.isnan(found.imag), np.isnan(wanted.real) | np.isnan(wanted.imag))
+    np.testing.assert_allclose(np.nan_to_num(found), np.nan_to_num(wanted), rtol=2e-3 if dtype == "c8" else 1e-3)

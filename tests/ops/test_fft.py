@@ -121,6 +121,48 @@ def test_large_transforms_that_threads_share(name: str) -> None:
         np.testing.assert_allclose(found.numpy(), expected, rtol=1e-4, atol=1e-5 * np.abs(expected).max())
 
 
+@pytest.mark.torch
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("name", LINES)
+def test_lengths_that_kernels_transform(name: str, norm: str | None) -> None:
+    """Also filled up and cut off, along the last dimension and another one."""
+    for n in (None, 64, 128, 130):
+        compare(name, signal(name, (8, 64)), "cpu", n, norm=norm)
+        compare(name, signal(name, (3, 4, 100)), "cpu", n, norm=norm)
+    compare(name, signal(name, (64, 3)), "cpu", dim=0, norm=norm)
+    compare(name, signal(name, (2, 64, 8)).swapaxes(1, 2), "cpu", norm=norm)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", LINES)
+def test_single_precision_is_as_exact_as_pytorch(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    for n in (64, 256, 1024, 4096):
+        x = signal(name, (16, n), "f4")
+        length = 2 * n if name in ("irfft", "hfft") else n
+        exact = getattr(np.fft, name)(x.astype("c16" if x.dtype.kind == "c" else "f8"), length)
+        ours, theirs = (getattr(lib.fft, name)(lib.tensor(x), length) for lib in (lucid, torch))
+        errors = [np.abs(y.numpy() - exact).max() for y in (ours, theirs.resolve_conj())]
+        assert errors[0] < 2 * errors[1]
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", LINES)
+def test_gradients_of_what_kernels_transform(name: str) -> None:
+    """First and second ones."""
+    torch = pytest.importorskip("torch")
+    array, found = signal(name, (8, 64)), []
+    for lib in (lucid, torch):
+        x = lib.tensor(array, requires_grad=True)
+        y = getattr(lib.fft, name)(x, 64)
+        size = (y * y.conj()).real if y.is_complex() else y * y
+        first = lib.autograd.grad((size * size).sum(), x, create_graph=True)[0]
+        second = lib.autograd.grad((first * first.conj()).real.sum() if first.is_complex() else (first * first).sum(), x)[0]
+        found.append([first.detach().resolve_conj().numpy(), second.resolve_conj().numpy()])
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9 * np.abs(theirs).max())
+
+
 def test_no_dimension(device: str) -> None:
     compare("fftn", signal("fftn", (2, 3)), device, dim=())
     compare("fftn", np.array(2.0), device)

@@ -1,0 +1,183 @@
+"""Fourier transforms along the last dimension, of lengths that are powers of two.
+
+A row goes through steps of 8 numbers, or 4, that stay in registers (`_fourier_microkernels.py`), between two buffers in the L1
+cache; threads share the rows. Real numbers are taken as half as many complex ones. NumPy's pocketfft uses no vectors, and
+converts single precision to double and back unless it scales.
+"""
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numba
+import numpy as np
+from numba import carray  # type: ignore[attr-defined]
+
+from ._address import address_of
+from ._aligned import aligned_empty
+from ._compile import jit_exact, jit_parallel
+from ._fourier_microkernels import combine_halves, make_first, make_last, make_middle
+from ._layout import Array, contiguous
+from ._microkernels import VECTOR_BYTES
+from ._panels import moved, pointer
+from ._pool import empty
+
+_FORWARD, _INVERSE, _TO_HALF, _FROM_HALF = range(4)
+# Complex numbers of one iteration of a parallel loop: some 10 us.
+_SHARE = 1 << 12
+
+# By the bytes of a real number.
+_REAL: dict[int, np.dtype[Any]] = {4: np.dtype(np.float32), 8: np.dtype(np.float64)}
+_COMPLEX: dict[int, np.dtype[Any]] = {4: np.dtype(np.complex64), 8: np.dtype(np.complex128)}
+
+_first_four, _first_eight, _first = (make_first(8, most) for most in (4, 8, VECTOR_BYTES))
+_middle_four_of_eight, _middle_four = (make_middle(4, most) for most in (8, VECTOR_BYTES))
+_middle_eight_of_eight, _middle_eight = (make_middle(8, most) for most in (8, VECTOR_BYTES))
+_last_four_of_eight, _last_four = (make_last(4, most) for most in (8, VECTOR_BYTES))
+_last_eight_of_eight, _last_eight = (make_last(8, most) for most in (8, VECTOR_BYTES))
+
+
+@functools.lru_cache(maxsize=64)
+def _factors(size: int, itemsize: int, real: bool) -> Array:
+    """What the steps of a transform of `size` complex numbers multiply by, one step after the other, in their order.
+
+    For a `real` one, what `combine_halves` needs comes behind.
+    """
+    def turns(numbers: Array, n: int) -> Array:
+        return np.exp(-2j * np.pi / n * (numbers % n))
+
+    def apart(numbers: Array) -> Array:
+        return np.stack([numbers.real, numbers.imag], -2).ravel()
+
+    n, steps = size // 8, []
+    steps.append(apart(turns(np.arange(1, 8)[:, None] * np.arange(n), size)))
+    while n > 8:
+        radix = 4 if n == 16 else 8
+        steps.append(turns(np.arange(n // radix)[:, None] * np.arange(1, radix), n).ravel().view(np.float64))
+        n //= radix
+    if real:
+        steps.append(apart(-1j * turns(np.arange(size // 2), 2 * size)))
+    return np.concatenate(steps).astype(_REAL[itemsize])
+
+
+@jit_exact
+def _transform(source, target, room, factors, size, sign, scale, like):
+    """One row; a `sign` of -1 gives the inverse. The factors behind those of the steps."""
+    lanes, m = VECTOR_BYTES // like.itemsize, size // 8
+    here, there = room, moved(room, 2 * size)
+    if m >= lanes:
+        _first(source, here, factors, size, sign)
+    elif m == 8:
+        _first_eight(source, here, factors, size, sign)
+    else:
+        _first_four(source, here, factors, size, sign)
+    factors, s = moved(factors, 14 * m), 8
+    while m > 8:
+        if m == 16:
+            if s >= lanes:
+                _middle_four(here, there, factors, size, s, 4)
+            else:
+                _middle_four_of_eight(here, there, factors, size, s, 4)
+            factors, s, m = moved(factors, 24), 4 * s, 4
+        else:
+            m //= 8
+            if s >= lanes:
+                _middle_eight(here, there, factors, size, s, m)
+            else:
+                _middle_eight_of_eight(here, there, factors, size, s, m)
+            factors, s = moved(factors, 14 * m), 8 * s
+        here, there = there, here
+    if m == 4:
+        if s >= lanes:
+            _last_four(here, target, size, scale, sign * scale)
+        else:
+            _last_four_of_eight(here, target, size, scale, sign * scale)
+    elif s >= lanes:
+        _last_eight(here, target, size, scale, sign * scale)
+    else:
+        _last_eight_of_eight(here, target, size, scale, sign * scale)
+    return factors
+
+
+@jit_exact
+def _to_half(source, target, room, factors, size, scale, weight, like):
+    """One row of 2 `size` real numbers: `size` + 1 complex ones, those within times `weight`."""
+    one, half = like.dtype.type(1), like.dtype.type(0.5)
+    buffer = moved(room, 4 * size)
+    rest = _transform(source, buffer, room, factors, size, one, one, like)
+    z, y = carray(buffer, (2 * size + 2,)), carray(target, (2 * size + 2,))
+    z[2 * size], z[2 * size + 1] = z[0], z[1]
+    combine_halves(buffer, target, rest, size, half * scale * weight, one)
+    y[size], y[size + 1] = z[size] * scale * weight, -z[size + 1] * scale * weight
+    y[0], y[1] = (z[0] + z[1]) * scale, 0
+    y[2 * size], y[2 * size + 1] = (z[0] - z[1]) * scale, 0
+
+
+@jit_exact
+def _from_half(source, target, room, factors, size, scale, weight, like):
+    """The inverse of `_to_half`, but for what a transform there and back multiplies by."""
+    one, two = like.dtype.type(1), like.dtype.type(2)
+    buffer = moved(room, 4 * size)
+    combine_halves(source, buffer, moved(factors, like.shape[0] - size), size, weight, -one)
+    x, z = carray(source, (2 * size + 2,)), carray(buffer, (2 * size + 2,))
+    z[size], z[size + 1] = two * x[size] * weight, -two * x[size + 1] * weight
+    z[0], z[1] = x[0] + x[2 * size], x[0] - x[2 * size]
+    _transform(buffer, target, room, factors, size, -one, scale, like)
+
+
+@jit_parallel
+def _transform_rows(kind: int, source: int, target: int, rows: int, size: int, scale: float, weight: float, factors: Any) -> None:
+    """`rows` rows, one behind the other at an address, of `size` complex numbers or twice as many real ones."""
+    each = max(1, _SHARE // size)
+    for task in numba.prange((rows + each - 1) // each):
+        room = aligned_empty(6 * size + 2, factors)
+        space, table = pointer(factors, room.ctypes.data), pointer(factors, factors.ctypes.data)
+        x, y = pointer(factors, source), pointer(factors, target)
+        width, half = 2 * size, 2 * size + 2
+        number = factors.dtype.type
+        for row in range(task * each, min(rows, (task + 1) * each)):
+            if kind == _TO_HALF:
+                _to_half(moved(x, row * width), moved(y, row * half), space, table, size, number(scale), number(weight), factors)
+            elif kind == _FROM_HALF:
+                _from_half(moved(x, row * half), moved(y, row * width), space, table, size, number(scale), number(weight),
+                           factors)
+            else:
+                sign = number(1 if kind == _FORWARD else -1)
+                _transform(moved(x, row * width), moved(y, row * width), space, table, size, sign, number(scale), factors)
+
+
+def transform(x: Array, *, forward: bool, scale: float) -> Array:
+    """The transforms, times `scale`, of complex numbers along the last dimension, or the inverse without 1/n.
+
+    For lengths that are powers of two from 32 to 4096; complex64 or complex128, any strides.
+    """
+    x, n = contiguous(x), x.shape[-1]
+    y = empty(x.shape, x.dtype)
+    kind = _FORWARD if forward else _INVERSE
+    _transform_rows(kind, address_of(x), address_of(y), x.size // n, n, scale, 1.0, _factors(n, x.itemsize // 2, False))
+    return y
+
+
+def transform_to_half(x: Array, *, scale: float, weight: float) -> Array:
+    """The first n / 2 + 1 numbers of the transforms of real numbers along the last dimension, times `scale`; those that stand for
+    two of the transform also times `weight`.
+
+    For lengths that are powers of two from 64 to 8192; float32 or float64, any strides.
+    """
+    x, n = contiguous(x), x.shape[-1]
+    size, item = n // 2, x.itemsize
+    y = empty((*x.shape[:-1], size + 1), _COMPLEX[item])
+    _transform_rows(_TO_HALF, address_of(x), address_of(y), x.size // n, size, scale, weight, _factors(size, item, True))
+    return y
+
+
+def transform_from_half(x: Array, *, length: int, scale: float, weight: float) -> Array:
+    """The inverse without 1/n of `transform_to_half`, times `scale`: `length` real numbers of length / 2 + 1 complex ones.
+
+    Those that stand for two are multiplied by `weight` before; the imaginary parts of the first and the last do not count.
+    """
+    x, size = contiguous(x), length // 2
+    item = x.itemsize // 2
+    y = empty((*x.shape[:-1], length), _REAL[item])
+    _transform_rows(_FROM_HALF, address_of(x), address_of(y), y.size // length, size, scale, weight, _factors(size, item, True))
+    return y
