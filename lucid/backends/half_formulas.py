@@ -61,8 +61,8 @@ def _comparison(name: str, function: Kernel) -> Kernel:
 def _classification(name: str, function: Kernel) -> Kernel:
     """The same for one argument."""
     def kernel(x: Array, *, out: Array | None = None) -> Any:
-        if x.itemsize == 2 and x.size >= LARGE:
-            computed = of_halves(name, x, out=out)
+        if x.size >= LARGE and (x.itemsize == 2 or (x.nbytes >= LOOPS_FROM and x.__class__ is np.ndarray)):
+            computed = (of_halves if x.itemsize == 2 else numpy_loops)(name, x, out=out)
             if computed is not None:
                 return computed
         return function(x) if out is None else function(x, out=out)

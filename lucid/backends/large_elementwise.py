@@ -18,13 +18,14 @@ from .half_formulas import of_halves
 from .in_float64 import BY_LIBM, NUMPY_HAS_VECTORS
 from .lazy import LARGE, MANY
 from .memory_format import in_memory_order
-from .numpy_loops import LOOPS_FROM, numpy_loops
+from .numpy_loops import LOOPS_FROM, numpy_loops, ufunc
 
 Array = Any
 Kernel = Callable[..., Any]
 
 # Elements from which a kernel is faster: of functions at which NumPy is slow, and of others, as on one thread it gains nothing.
-_CHOICES = {"maximum": LARGE, "minimum": LARGE, "sqrt": LARGE, "fmod": LARGE, "hypot": LARGE, "copysign": LARGE,
+# For `fmod` and `hypot` it takes 4 to 7 ns an element.
+_CHOICES = {"maximum": LARGE, "minimum": LARGE, "sqrt": LARGE, "fmod": 1 << 11, "hypot": 1 << 11, "copysign": LARGE,
             "neg": 1 << 17, "abs": 1 << 17}
 # Where NumPy takes libm's a kernel takes 0.07 to 0.5 of the time. With AVX-512 those that are not exact in float32 are computed
 # in float64 (`in_float64`), of which a kernel takes 0.2 to 0.6.
@@ -33,12 +34,13 @@ if not NUMPY_HAS_VECTORS:
     _CHOICES["log"] = 1 << 9  # also computed in float64, by libm
 # Those of exp, and of sin and cos, are called in 0.4 and 1 us.
 _FROM = {"exp": 1 << 8, "sin": 1 << 6, "cos": 1 << 6}
-_POOLED = ("ceil cos cosh exp2 expm1 floor log log10 log1p log2 sin sinh square tan trunc arctan arcsin arccos arcsinh arccosh "
-           "arctanh").split()
+_POOLED = "cos cosh exp2 expm1 log log10 log1p log2 sin sinh square tan arctan arcsin arccos arcsinh arccosh arctanh".split()
 # Of float64 those that formulas compute with vectors; NumPy does with AVX-512 only.
 _VECTORISED = ("exp", "expm1", "log", "log1p")
-_BY_LOOPS = ("maximum minimum neg abs bitwise_and bitwise_or bitwise_xor bitwise_invert floor_divide remainder fmod gcd lcm "
-             "power").split()
+_BY_LOOPS = "bitwise_and bitwise_or bitwise_xor bitwise_invert ceil floor floor_divide gcd lcm power remainder trunc".split()
+# Elements from which on NumPy divides 1 by floats in half of the time of its `reciprocal`, and compares numbers with 0 in a
+# quarter of that of asking whether they are true.
+_DIVIDED = _ASKED = 1 << 10
 _NEW_PAGES = 32 << 20  # bytes; malloc keeps less than that
 
 
@@ -79,6 +81,8 @@ def _by_kernel(name: str, function: Kernel, least: int) -> Kernel:
             computed = of_halves(name, *operands, out=out) if x.size >= LARGE else None
         elif x.size >= least and (out is None or (ours and _fits(out, operands))) and not (of_numpy and x.dtype.char == "d"):
             computed = _operation((name,), *operands, out=out)
+        if computed is None and x.nbytes >= LOOPS_FROM and not (ours and x.dtype.char == "f"):
+            computed = numpy_loops(name, *operands, out=out)
         return function(*operands, out=out) if computed is None else computed
 
     return kernel
@@ -98,6 +102,12 @@ def _on_threads(name: str, function: Kernel) -> Kernel:
         return function(*operands, out=out)
 
     return kernel
+
+
+def _by_loops(name: str, *operands: Any, out: Array | None = None) -> Array:
+    """NumPy's function `name`, of large arrays by its loops on all threads."""
+    computed = numpy_loops(name, *operands, out=out) if operands[0].nbytes >= LOOPS_FROM else None
+    return ufunc(name)(*operands, out=out) if computed is None else computed
 
 
 def _circular(name: str, function: Kernel) -> Kernel:
@@ -148,7 +158,7 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
     entries |= {name: _pooled(name, plain[name]) for name in _POOLED}
     entries |= {name: _by_kernel(name, entries.get(name, plain[name]), least) for name, least in _CHOICES.items()}
     plain_clip, plain_exp, plain_reciprocal = plain["clip"], plain["exp"], plain["reciprocal"]
-    plain_square = entries["square"]
+    plain_square, plain_round = entries["square"], plain["round"]
 
     def clip(x: Array, low: Array | None, high: Array | None, *, out: Array | None = None) -> Array:
         if x.itemsize == 2 and x.size >= LARGE:
@@ -174,11 +184,17 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
             computed = of_halves("reciprocal", x, out=out)
         elif x.size >= LARGE and out is None:
             computed = _operation(("div",), 1, x)
+        if computed is None and x.size >= _DIVIDED and x.dtype.char in "fd":
+            return np.divide(1, x, out=out)
         return plain_reciprocal(x, out=out) if computed is None else computed
+
+    def round(x: Array, *, decimals: int = 0, out: Array | None = None) -> Array:
+        computed = numpy_loops("rint", x, out=out) if decimals == 0 and x.nbytes >= LOOPS_FROM and x.dtype.kind == "f" else None
+        return plain_round(x, decimals=decimals, out=out) if computed is None else computed
 
     def truth(name: str) -> Kernel:
         """Of numbers, NumPy asks whether they are 0 one at a time."""
-        function, of_bools = plain[name], getattr(np, f"bitwise_{name[8:]}")
+        function, of_bools = plain[name], entries[f"bitwise_{name[8:]}"]
 
         def kernel(a: Any, b: Any, *, out: Array | None = None) -> Array:
             if isinstance(a, np.ndarray) and a.itemsize == 2 and a.size >= LARGE:
@@ -186,19 +202,19 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
                 if computed is not None:
                     return computed
             for x in (a, b):
-                if not isinstance(x, np.ndarray) or x.dtype.kind not in "biuf" or x.size < LARGE:
+                if not isinstance(x, np.ndarray) or x.dtype.kind not in "biuf" or x.size < _ASKED:
                     return function(a, b, out=out)
-            return of_bools(*[x if x.dtype.kind == "b" else x != 0 for x in (a, b)], out=out)
+            return of_bools(*[x if x.dtype.kind == "b" else _by_loops("ne", x, 0) for x in (a, b)], out=out)
 
         return kernel
 
     def logical_not(x: Array, *, out: Array | None = None) -> Array:
-        if x.size < LARGE:
+        if x.size < _ASKED:
             return np.logical_not(x, out=out)
-        computed = of_halves("logical_not", x, out=out) if x.itemsize == 2 else None
+        computed = of_halves("logical_not", x, out=out) if x.itemsize == 2 and x.size >= LARGE else None
         if computed is not None:
             return computed
-        return np.equal(x, 0, out=out) if x.dtype.kind in "iuf" else np.logical_not(x, out=out)
+        return _by_loops("eq", x, 0, out=out) if x.dtype.kind in "iuf" else _by_loops("logical_not", x, out=out)
 
     def exp(x: Array, *, out: Array | None = None) -> Array:
         if x.size < _FROM["exp"] or (x.size < LARGE and x.dtype.char != "f"):
@@ -213,7 +229,7 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
     entries |= {name: truth(name) for name in ("logical_and", "logical_or", "logical_xor")}
     entries["logical_not"] = logical_not
     entries |= {"deg2rad": _scaled(plain["deg2rad"], math.pi / 180), "rad2deg": _scaled(plain["rad2deg"], 180 / math.pi)}
-    entries |= {"clip": clip, "exp": exp, "reciprocal": reciprocal, "square": square}
+    entries |= {"clip": clip, "exp": exp, "reciprocal": reciprocal, "round": round, "square": square}
     return entries | {name: _vectorised(name, entries[name]) for name in _VECTORISED}
 
 

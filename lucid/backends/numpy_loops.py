@@ -16,7 +16,7 @@ LOOPS_FROM = 1 << 19
 
 def numpy_loops(name: str, *operands: Any, out: Array | None = None) -> Array | None:
     """The operation `name` of large arrays and numbers; None where NumPy's function has to do it."""
-    computed: Array | None = _kernels().apply(_ufunc(name), *operands, out=out)
+    computed: Array | None = _kernels().apply(ufunc(name), *operands, out=out)
     return computed
 
 
@@ -27,6 +27,7 @@ def _kernels() -> Any:
 
 
 @functools.cache
-def _ufunc(name: str) -> np.ufunc:
+def ufunc(name: str) -> np.ufunc:
+    """NumPy's function for the operation `name`."""
     found: np.ufunc = np._core.umath.clip if name == "clip" else getattr(np, _NAMES.get(name, name))  # type: ignore[attr-defined]
     return found

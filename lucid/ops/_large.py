@@ -33,8 +33,9 @@ def _floats(input: Any, arguments: Sequence[Any]) -> Any:
     return None
 
 
-def fused_if_large(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function` of elementwise operations, by `fuse` if its first argument is large and floating, and no other is complex.
+def fused_if_large(function: Callable[..., Any], least: int = LARGE) -> Callable[..., Any]:
+    """`function` of elementwise operations, by `fuse` if its first argument is floating and has at `least` so many elements, and
+    no other is complex.
 
     One by one they read and write memory for each operation: a million elements take 5 to 25 times as long.
     """
@@ -43,7 +44,7 @@ def fused_if_large(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def chosen(input: Tensor, *arguments: Any, **keywords: Any) -> Any:
         # Symbols of a formula that is being traced have a single element.
-        if isinstance(input, Tensor) and input._array.size >= LARGE and _floats(input, arguments) is not None:
+        if isinstance(input, Tensor) and input._array.size >= least and _floats(input, arguments) is not None:
             return formula(input, *arguments, **keywords)
         return function(input, *arguments, **keywords)
 
