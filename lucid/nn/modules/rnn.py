@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
-from ...ops.creation import empty, zeros
+from ...ops.creation import empty
 from ...ops.joining import cat, stack
 from ...ops.recurrent import State, Weights, run_direction
 from ...tensor import Tensor
@@ -134,7 +134,7 @@ class RNNBase(Module):
         sizes = (self._out_size, self.hidden_size) if self.mode == "LSTM" else (self._out_size,)
         layers = self.num_layers * self._directions
         if hx is None:
-            return tuple([zeros((layers, *batch, size), dtype=input.dtype, device=input.device) for size in sizes])
+            return tuple([input.new_zeros((layers, *batch, size)) for size in sizes])
         state: State = tuple(hx) if self.mode == "LSTM" else (hx,)
         for number, (part, size) in enumerate(zip(state, sizes, strict=True)):
             expected, given = (layers, *batch, size), part._array.shape

@@ -4,7 +4,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...ops.creation import empty, zeros
+from ...ops.creation import empty
 from ...ops.recurrent import State, Weights, run_step
 from ...tensor import Tensor
 from .. import init
@@ -56,7 +56,7 @@ class RNNCellBase(Module):
             raise RuntimeError(f"input has inconsistent input_size: got {given[-1]} expected {self.input_size}")
         shape = (*given[:-1], self.hidden_size)
         if state is None:
-            parts: State = (zeros(shape, dtype=input.dtype, device=input.device),) * (2 if self._mode == "LSTM" else 1)
+            parts: State = (input.new_zeros(shape),) * (2 if self._mode == "LSTM" else 1)
         else:
             parts = tuple(state) if self._mode == "LSTM" else (state,)
         for number, part in enumerate(parts):
