@@ -68,7 +68,8 @@ def norm(input: Tensor, p: float | str | None = "fro", dim: Any = None, keepdim:
     """The vector norm of order `p` over `dim`: any number, inf, -inf, or 'fro', which is 2. 'nuc' is the matrix norm over two
     dimensions, the sum of the singular values.
 
-    Raises RuntimeError for integers and bools, and for 'nuc' over another number of dimensions.
+    Raises RuntimeError for integers and bools, for 'nuc' over another number of dimensions, and for no elements where the norm of
+    nothing is not defined (`p` inf or < 0).
     """
     if dtype is not None:
         input = input.to(_dtypes.as_dtype(dtype))
@@ -84,12 +85,23 @@ def norm(input: Tensor, p: float | str | None = "fro", dim: Any = None, keepdim:
     axis = kernel_axes(dim, input._array.ndim)
     if p == 2:
         return _norm2(input, axis=axis, keepdims=keepdim)
+    if p < 0 or p == math.inf:
+        _require_elements(input, p, axis)
     if p not in (0, 1, math.inf, -math.inf):
         return _norm(input, axis=axis, keepdims=keepdim, order=p)
     size = input.abs()
     if p == 0:
         return sum(where(size == 0, size * 0, 1.0), axis, keepdim)
     return (sum if p == 1 else amax if p > 0 else amin)(size, axis, keepdim)
+
+
+def _require_elements(input: Tensor, p: float, axis: Any) -> None:
+    """Raises RuntimeError where the norm is one of nothing, which has no value."""
+    shape = input._array.shape
+    for dim in range(len(shape)) if axis is None else axis:
+        if shape[dim] == 0:
+            raise RuntimeError(f"linalg.vector_norm cannot compute the {p:g} norm over dimension {dim}, which is empty: the "
+                               "operation does not have an identity")
 
 
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:

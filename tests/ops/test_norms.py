@@ -80,3 +80,22 @@ def test_the_gradient_is_that_which_differentiates_again(dim, keepdim, device):
         found, expected = (lucid.autograd.grad(y, x, slope, retain_graph=True, create_graph=again)[0] for again in (False, True))
         assert found.dtype == dtype
         np.testing.assert_allclose(found.cpu().numpy(), expected.detach().cpu().numpy(), rtol=1e-6)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("p", [math.inf, -math.inf, -1, -2.5, 0, 1, 2, 3])
+@pytest.mark.parametrize(("shape", "dim"), [((4, 0), 1), ((4, 0), 0), ((4, 0), None), ((0, 4, 2), (0, 1)), ((0, 4, 2), (1, 2))])
+def test_norms_of_nothing(p, shape, dim, device):
+    torch = pytest.importorskip("torch")
+    for name in ("norm", "linalg.vector_norm"):
+        try:
+            expected = operator.attrgetter(name)(torch)(torch.ones(shape), p, dim=dim).numpy()
+        except RuntimeError:
+            with pytest.raises(RuntimeError, match="does not have an identity"):
+                operator.attrgetter(name)(lucid)(lucid.ones(shape, device=device), p, dim=dim)
+        else:
+            np.testing.assert_array_equal(operator.attrgetter(name)(lucid)(lucid.ones(shape, device=device), p, dim=dim).cpu(), expected)
+    if shape == (4, 0) and dim == 1 and (p < 0 or p == math.inf):
+        for on in ("cpu", "meta"):
+            with pytest.raises(RuntimeError, match="does not have an identity"):
+                lucid.nn.functional.pairwise_distance(*[lucid.ones(shape, device=on)] * 2, p=p)
