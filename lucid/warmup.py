@@ -348,6 +348,7 @@ def _small_matrices(dtype: Any, device: str, sizes: Sequence[int]) -> None:
         diagonal = lucid.arange(1, 4, dtype=dtype, device=device).expand(2 * size, 3)
         a = lucid.diag_embed(diagonal).requires_grad_()
         (linalg.solve(a, a).sum() + linalg.inv(a).sum() + linalg.det(a).sum() + linalg.slogdet(a)[1].sum()).backward()
+        linalg.eigvalsh(a.detach()), linalg.svdvals(a.detach())
         results = (*linalg.qr(a), linalg.cholesky(a.mT @ a), *linalg.eigh(a))
         sum(result.square().sum() for result in results).backward()
 

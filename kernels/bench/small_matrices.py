@@ -19,17 +19,36 @@ CALLS: dict[str, Callable[..., Any]] = {"inv": lambda a, b: np.linalg.inv(a), "s
 SHAPES = {"10000x3x3": (10000, 3), "2000x8x8": (2000, 8)}
 #: Functions whose gradients are measured too, and of how many matrices of how many rows.
 FEW = ("det", "solve", "inv", "cholesky", "qr", "eigh")
+SPECTRA = ("eigvalsh", "svdvals")
 FEW_SHAPES = {"1x4x4": (1, 4), "100x4x4": (100, 4), "1x64x64": (1, 64)}
 
 
 def cases(side: Side) -> Iterator[Case]:
-    """Each function for each shape, and gradients of few matrices."""
+    """Each function for each shape; gradients and spectra of few matrices."""
     for size in list(SHAPES)[:1] if side.quick else SHAPES:
         for name in CALLS:
             yield _case(side, name, size)
     for size in list(FEW_SHAPES)[:1] if side.quick else FEW_SHAPES:
         for name in FEW:
             yield _gradient(side, name, size)
+        for name in SPECTRA:
+            yield _spectrum(side, name, size)
+
+
+def _spectrum(side: Side, name: str, size: str) -> Case:
+    count, rows = FEW_SHAPES[size]
+    a = normal(count, rows, rows)
+    a = a @ a.swapaxes(-1, -2)
+
+    def build(library: Library) -> Callable[[], Any]:
+        function, matrices = getattr(library.lib.linalg, name), library.tensor(a)
+        return lambda: function(matrices)
+
+    def exact() -> Any:
+        values = np.linalg.eigvalsh(a.astype("f8"))
+        return values if name == "eigvalsh" else values[..., ::-1]
+
+    return target(side, f"{name} {size}", None, build, bytes=a.nbytes, exact=exact)
 
 
 def _gradient(side: Side, name: str, size: str) -> Case:

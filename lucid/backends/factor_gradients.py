@@ -5,6 +5,7 @@ loops of our own serve matrices of a few rows. The rules in `lucid/ops` say wher
 """
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -117,8 +118,11 @@ def _spread(numbers: Array) -> Array:
 
 def _loops(xp: Any, a: Array) -> Any:
     """The kernels for matrices of a few rows; None for others."""
-    if xp is not np or not small(a):
-        return None
+    return _kernels() if xp is np and small(a) else None
+
+
+@functools.cache
+def _kernels() -> Any:
     from lucid_kernels.cpu import factor_gradients
 
     return factor_gradients

@@ -112,7 +112,21 @@ def _small_table(larger: dict[str, Kernel]) -> dict[str, Kernel]:
     def qr(x: Array, *, mode: str) -> tuple[Array, Array]:
         return _few_kernels().qr(x, mode=mode) if small(x) else larger["qr"](x, mode=mode)
 
-    return {function.__name__: function for function in (det, slogdet, solve_ex, inv_ex, cholesky_ex, qr)}
+    def eigvalsh(a: Array, *, uplo: str) -> Array:
+        if _has_small_spectrum(a):
+            values, info = _spectra().eigvalsh(a, uplo=uplo)
+            if not np.count_nonzero(info):  # else LAPACK tries, and says what is wrong
+                return values
+        return larger["eigvalsh"](a, uplo=uplo)
+
+    def svdvals(x: Array) -> Array:
+        if x.dtype.char == "f" and _has_small_spectrum(x):
+            values, info = _spectra().svdvals(x)
+            if not np.count_nonzero(info):
+                return values
+        return larger["svdvals"](x)
+
+    return {function.__name__: function for function in (det, slogdet, solve_ex, inv_ex, cholesky_ex, qr, eigvalsh, svdvals)}
 
 
 def small(a: Array) -> bool:
@@ -189,6 +203,18 @@ def _factorizations() -> SimpleNamespace:
     return SimpleNamespace(**ours, det=numpy.det, slogdet=numpy.slogdet, eig=numpy.eig, eigvals=numpy.eigvals)
 
 
+def _has_small_spectrum(a: Array) -> bool:
+    """Whether our loops find eigenvalues and singular values faster than LAPACK."""
+    return min(a.shape[-2:]) <= _FEW_ROWS and small(a)
+
+
+@functools.cache
+def _spectra() -> Any:
+    from lucid_kernels.cpu import small_spectra
+
+    return small_spectra
+
+
 def _are_many(a: Array) -> bool:
     """Whether these are so many small matrices that several are eliminated at a time."""
     return a.size >= MANY and a.shape[-1] <= _SIDE_BY_SIDE and a.dtype in _REAL
@@ -200,6 +226,7 @@ def _many_kernels() -> Any:
     return small_matrices
 
 
+@functools.cache
 def _few_kernels() -> Any:
     from lucid_kernels.cpu import small_factors
 
@@ -217,6 +244,8 @@ def _kernels() -> Any:
 def _on_one_thread(kernel: Kernel) -> Kernel:
     @functools.wraps(kernel)
     def run(*arrays: Array, **attributes: Any) -> Any:
+        if arrays[0].size + arrays[-1].size < _LARGE:  # OpenBLAS starts none; to change their number takes a microsecond
+            return kernel(*arrays, **attributes)
         with blas.one_thread:
             return kernel(*arrays, **attributes)
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from .. import _dtypes
 from ..autograd.errors import type_name
+from ..backends import to_host
 from ..backends.linear_algebra import LinAlgError
 from ..tensor import Tensor
 from ._operands import require_tensor
@@ -52,6 +53,9 @@ def require_equal_sides(name: str, input: Tensor) -> None:
 
 def require_square(name: str, input: Tensor) -> None:
     """Raise RuntimeError as `require_matrix` does, and for matrices that are not square."""
+    array = require_tensor(name, input)._array
+    if array.dtype.kind in "fc" and array.ndim > 1 and array.shape[-1] == array.shape[-2]:
+        return  # one question: those below take a microsecond
     require_matrix(name, input)
     require_equal_sides(name, input)
 
@@ -76,9 +80,12 @@ def all_gradients(gradients: list[Any], count: int) -> list[Any]:
 
 def require_success(name: str, info: Tensor, problem: str) -> None:
     """Raise LinAlgError for the first element of `info` that is not 0; it takes the place of `{info}` in `problem`."""
-    if info.is_meta or not info.any():
+    if info.is_meta:
         return
-    numbers = info.reshape(-1).tolist()
+    found = to_host(info._array)
+    if not (found.any() if found.ndim else found):
+        return
+    numbers = found.reshape(-1).tolist()
     element = next(index for index, number in enumerate(numbers) if number)
     where = f"(Batch element {element}): " if info.ndim else ""
     raise LinAlgError(f"{name}: {where}{problem.format(info=numbers[element])}")

@@ -167,6 +167,8 @@ def _svd_rule(needs: Any, a: Tensor, *, full_matrices: bool) -> Pull:
     def pull(g: Any, y: Any) -> tuple[Tensor]:
         u, s, vh = y[0].narrow(-1, 0, count), y[1], y[2].narrow(-2, 0, count)
         to_u, to_s, to_vh = all_gradients(g, 3)
+        if to_u is None and to_vh is None:
+            return ((u * to_s.unsqueeze(-2)) @ vh,)
         to_u = None if to_u is None else to_u.narrow(-1, 0, count)
         to_vh = None if to_vh is None else to_vh.narrow(-2, 0, count)
         one = eye(count, dtype=s.dtype, device=s.device)

@@ -101,6 +101,8 @@ def matching_batches(name: str, A: Tensor, B: Tensor, left: bool) -> tuple[Tenso
     if (rows if left else columns) != a[-1]:
         raise RuntimeError(f"{name}: Incompatible shapes of A and B for the equation {'AX' if left else 'XA'} = B "
                            f"({a[-2]}x{a[-1]} and {rows}x{columns})")
+    if a[:-2] == B._array.shape[:-2]:
+        return A, B
     check_batches(a[:-2], B._array.shape[:-2])
     batch = broadcast_shapes(a[:-2], B._array.shape[:-2])
     return A.expand(*batch, *a[-2:]), B.expand(*batch, rows, columns)

@@ -5,6 +5,7 @@ NumPy itself has no LU factorization and no triangular solver, and eliminating w
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ def lu_factor(a: Array) -> tuple[Array, Array, Array]:
     number of the first pivot that is zero, or 0, int32 (...).
     """
     batch, (rows, columns) = a.shape[:-2], a.shape[-2:]
-    k, count = min(rows, columns), int(np.prod(batch, dtype=np.int64))
+    k, count = min(rows, columns), math.prod(batch)
     by_columns = copy(a.swapaxes(-1, -2))
     getrf, integer = routine(LETTERS[a.dtype.char] + "getrf_")
     pivots, info = np.empty((*batch, k), integer), np.zeros(batch, integer)
