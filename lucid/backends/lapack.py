@@ -43,6 +43,8 @@ def table() -> dict[str, Kernel]:
     def det(a: Array) -> Array:
         """The product of the pivots: NumPy's det is the exponential of the sum of their logarithms, and less exact."""
         compact, pivots, _ = lu_factor(a, pivot=True)
+        if a.size and a.dtype in _REAL:
+            return _few_kernels().pivots_product(compact, pivots)[0]
         swaps = (pivots != np.arange(1, a.shape[-1] + 1)).sum(-1)
         with np.errstate(all="ignore"):
             product = np.diagonal(compact, axis1=-2, axis2=-1).prod(-1)
@@ -53,12 +55,13 @@ def table() -> dict[str, Kernel]:
         if not _by_kernel(a):
             return plain["slogdet"](a)
         compact, pivots, _ = lu_factor(a, pivot=True)
+        if a.dtype in _REAL:
+            return _few_kernels().pivots_product(compact, pivots)[1:]
         swaps = (pivots != np.arange(1, a.shape[-1] + 1)).sum(-1)
         diagonal = np.diagonal(compact, axis1=-2, axis2=-1)
         size = np.abs(diagonal)
         with np.errstate(all="ignore"):
-            signs = diagonal / size if a.dtype.kind == "c" else np.copysign(1, diagonal)
-            sign = np.where(size > 0, signs, 0).prod(-1)  # 0 for NaN too, as in PyTorch
+            sign = np.where(size > 0, diagonal / size, 0).prod(-1)  # 0 for NaN too, as in PyTorch
             logarithm = np.log(size).sum(-1, dtype=np.float64)
         return np.where(swaps % 2, -sign, sign).astype(a.dtype), np.asarray(logarithm, size.dtype)
 
@@ -69,13 +72,29 @@ def table() -> dict[str, Kernel]:
         x, ranks = _factors().lstsq(a, b, rcond=rcond)
         return x, ranks, np.empty((*ranks.shape, 0), a.dtype)
 
+    def solve_ex(a: Array, b: Array) -> tuple[Array, Array]:
+        if b.size and a.dtype == b.dtype and _by_kernel(a):
+            return _kernels().solve(a, b)
+        return plain["solve_ex"](a, b)
+
+    def inv_ex(a: Array) -> tuple[Array, Array]:
+        return _kernels().inverse(a) if _by_kernel(a) else plain["inv_ex"](a)
+
+    def cholesky_ex(a: Array) -> tuple[Array, Array]:
+        if not _by_kernel(a):
+            return plain["cholesky_ex"](a)
+        factor, info = _factors().cholesky(a)
+        linear_algebra.report_unknown_pivots(np, factor, info)
+        return factor, info
+
     def lu_permutation(pivots: Array, *, rows: int) -> Array:
         """The order of rows, by a compiled loop."""
         from lucid_kernels.cpu import lapack
 
         return lapack.lu_permutation(pivots, rows=rows)
 
-    entries |= {function.__name__: function for function in (lu_factor, solve_triangular, slogdet, lstsq, det, lu_permutation)}
+    ours = (lu_factor, solve_triangular, slogdet, lstsq, det, solve_ex, inv_ex, cholesky_ex, lu_permutation)
+    entries |= {function.__name__: function for function in ours}
     entries = {name: _on_one_thread(kernel) for name, kernel in entries.items()}
     return entries | _small_table(entries)
 
@@ -165,15 +184,6 @@ def _factorizations() -> SimpleNamespace:
             raise np.linalg.LinAlgError("the algorithm has failed")
         return results[0] if len(results) == 1 else tuple(results)
 
-    def solve(a: Array, b: Array) -> Array:
-        return checked(_kernels().solve(a, b)) if a.dtype == b.dtype and _by_kernel(a) else numpy.solve(a, b)
-
-    def inv(a: Array) -> Array:
-        return checked(_kernels().inverse(a)) if _by_kernel(a) else numpy.inv(a)
-
-    def cholesky(a: Array) -> Array:
-        return checked(_factors().cholesky(a)) if _by_kernel(a) else numpy.cholesky(a)
-
     def qr(x: Array, mode: str) -> Any:
         if not _by_kernel(x):
             return numpy.qr(x, mode=mode)
@@ -199,8 +209,9 @@ def _factorizations() -> SimpleNamespace:
             return numpy.eigvalsh(a, uplo)
         return checked(_factors().eigh(a, uplo=uplo, vectors=False))[0]
 
-    ours = {function.__name__: function for function in (solve, inv, cholesky, qr, svd, eigh, eigvalsh)}
-    return SimpleNamespace(**ours, det=numpy.det, slogdet=numpy.slogdet, eig=numpy.eig, eigvals=numpy.eigvals)
+    ours = {function.__name__: function for function in (qr, svd, eigh, eigvalsh)}
+    return SimpleNamespace(**ours, solve=numpy.solve, inv=numpy.inv, cholesky=numpy.cholesky, det=numpy.det,
+                           slogdet=numpy.slogdet, eig=numpy.eig, eigvals=numpy.eigvals)
 
 
 def _has_small_spectrum(a: Array) -> bool:

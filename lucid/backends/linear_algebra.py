@@ -20,6 +20,16 @@ class LinAlgError(RuntimeError):
     """A matrix for which the operation has no result, such as a singular one."""
 
 
+def report_unknown_pivots(xp: Any, factor: Array, info: Array) -> None:
+    """Make a Cholesky factor with a pivot that is NaN one that fails: OpenBLAS takes it for a positive one, LAPACK's own routine
+    reports it. All pivots behind it are NaN too.
+    """
+    if factor.size and xp.isnan(factor[..., -1, -1]).any():
+        unknown = xp.isnan(xp.diagonal(factor, axis1=-2, axis2=-1))
+        missed = unknown.any(-1) & (info == 0)
+        factor[missed], info[missed] = np.nan, unknown.argmax(-1)[missed] + 1
+
+
 def table(xp: Any, checked: Callable[[], contextlib.AbstractContextManager[Any]] = contextlib.nullcontext,
           linalg: Any = None) -> dict[str, Kernel]:
     """The operations on `xp` (numpy or cupy); `checked()` is the context in which `xp` reports singular matrices, and `linalg`
@@ -83,11 +93,7 @@ def table(xp: Any, checked: Callable[[], contextlib.AbstractContextManager[Any]]
     def cholesky_ex(a: Array) -> tuple[Array, Array]:
         """Lower Cholesky factors, of which the lower triangles are read, and `info`: the order of the first minor that fails."""
         factor, info = reporting(linalg.cholesky, indefinite_minor, a)
-        # OpenBLAS takes a pivot that is NaN for a positive one; LAPACK's own routine reports it.
-        unknown = xp.isnan(xp.diagonal(factor, axis1=-2, axis2=-1))
-        if unknown.any():
-            missed = unknown.any(-1) & (info == 0)
-            factor[missed], info[missed] = np.nan, unknown.argmax(-1)[missed] + 1
+        report_unknown_pivots(xp, factor, info)
         return factor, info
 
     def det(a: Array) -> Array:

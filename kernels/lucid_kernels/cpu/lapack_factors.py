@@ -11,13 +11,12 @@ from ._layout import Array, contiguous
 from .strided_copy import copy
 from .triangles import triangle
 
-_LARGE = 1 << 12  # elements from which on triangles are copied by a kernel
 _WORDS = {4: np.int32, 8: np.int64}  # that numbers are moved as, by their size
 
 
 def _triangle(x: Array, lower: bool) -> Array:
     """A contiguous copy of one triangle, with zeros beyond."""
-    if x.size < _LARGE or x.itemsize not in _WORDS:
+    if x.itemsize not in _WORDS:
         return np.ascontiguousarray(np.tril(x) if lower else np.triu(x))
     return triangle(contiguous(x).view(_WORDS[x.itemsize]), 0, lower).view(x.dtype)
 

@@ -79,20 +79,36 @@ def put_beside(work: Any, a: Any, transposed: bool) -> None:
 
 
 @jit_exact
+def _multiply_pivots(triangle: Any, turned: int) -> Any:
+    """The determinant, its sign and the logarithm of its size, from the diagonal and the sign of the permutation."""
+    product, sign, logarithm = np.float64(turned), np.float64(turned), 0.0
+    for k in range(triangle.shape[0]):
+        pivot = np.float64(triangle[k, k])
+        product *= pivot
+        if not pivot > 0:
+            sign = -sign if pivot < 0 else np.float64(0)  # 0 for NaN too, as in PyTorch
+        logarithm += np.log(abs(pivot))
+    return product, sign, logarithm
+
+
+@jit_exact
+def _multiply_each(triangles: Any, pivots: Any, y: Any, signs: Any, logarithms: Any) -> None:
+    for matrix in range(triangles.shape[0]):
+        turned = 1
+        for k in range(pivots.shape[1]):
+            if pivots[matrix, k] != k + 1:
+                turned = -turned
+        y[matrix], signs[matrix], logarithms[matrix] = _multiply_pivots(triangles[matrix], turned)
+
+
+@jit_exact
 def _determinants_of_some(a: Any, first: int, last: int, y: Any, signs: Any, logarithms: Any) -> None:
-    n, nan = a.shape[1], np.nan
+    n = a.shape[1]
     work = np.empty((n, n), a.dtype)
     for matrix in range(first, last):
         put_beside(work, a[matrix], False)
         turned, _ = eliminate(work)
-        product, sign, logarithm = np.float64(turned), np.float64(turned), 0.0
-        for k in range(n):
-            pivot = np.float64(work[k, k])
-            product *= pivot
-            if not pivot > 0:
-                sign = -sign if pivot < 0 else np.float64(0)  # 0 for NaN too, as in PyTorch
-            logarithm += np.log(abs(pivot)) if pivot == pivot else nan
-        y[matrix], signs[matrix], logarithms[matrix] = product, sign, logarithm
+        y[matrix], signs[matrix], logarithms[matrix] = _multiply_pivots(work, turned)
 
 
 @jit_parallel
@@ -250,6 +266,17 @@ def slogdet(a: Array) -> tuple[Array, Array]:
     """The signs of the determinants (...) of matrices (..., n, n), float32 or float64, and the logarithms of their sizes."""
     _, sign, logarithm = _pivots(a)
     return sign, logarithm
+
+
+def pivots_product(compact: Array, pivots: Array) -> tuple[Array, Array, Array]:
+    """The determinants (...), their signs and the logarithms of their sizes, of LU factors (..., n, n), float32 or float64, laid
+    out by columns, and the rows (..., n) that were swapped, from 1.
+    """
+    batch, n = compact.shape[:-2], compact.shape[-1]
+    y, sign, logarithm = (np.empty(batch, compact.dtype) for _ in range(3))
+    _multiply_each(matrices(compact.swapaxes(-1, -2)), contiguous(pivots).reshape(-1, n), y.reshape(-1), sign.reshape(-1),
+                   logarithm.reshape(-1))
+    return y, sign, logarithm
 
 
 def solve(a: Array, b: Array | None) -> tuple[Array, Array]:

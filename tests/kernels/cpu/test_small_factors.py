@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lucid_kernels.cpu.small_factors import cholesky, determinants, qr, slogdet, solve
+from lucid_kernels.cpu import lapack
+from lucid_kernels.cpu.small_factors import cholesky, determinants, pivots_product, qr, slogdet, solve
 
 import lucid
 
@@ -97,6 +98,17 @@ def test_strides_and_inputs_are_left_alone() -> None:
     q, r = qr(a, mode="reduced")
     np.testing.assert_allclose(q @ r, a, atol=1e-12)
     np.testing.assert_array_equal(a, kept)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(40, 40), (2, 3, 5, 5), (1, 1)])
+def test_determinants_of_factors(shape: tuple[int, ...], dtype: Any) -> None:
+    a = matrices(shape, dtype) / np.asarray(shape[-1] ** 0.5, dtype)
+    compact, pivots, _ = lapack.lu_factor(a)
+    (found, sign, logarithm), exact = pivots_product(compact, pivots), np.linalg.slogdet(a.astype(np.float64))
+    np.testing.assert_array_equal(sign, exact[0])
+    close(logarithm, exact[1], dtype, 10)
+    close(found, np.linalg.det(a.astype(np.float64)), dtype, 10)
 
 
 def test_a_determinant_beyond_float32_on_the_way() -> None:
