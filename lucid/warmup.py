@@ -377,6 +377,7 @@ def _fourier(dtype: Any, device: str, sizes: Sequence[int]) -> None:
     for size in sizes:
         x = _random(size, 64, like=(dtype, device))
         (lucid.fft.rfft(x).abs().sum() + lucid.fft.fft(x).abs().sum()).backward()
+        lucid.stft(x, 64, window=lucid.ones(64, dtype=dtype, device=device), center=False, return_complex=True)
 
 
 #: What runs the kernels of a family: `recipe(dtype, device, sizes)`.

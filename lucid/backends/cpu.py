@@ -56,7 +56,7 @@ def _volumes(module: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
 # NumPy's functions; then, in their place, those that choose one of our kernels by the size and the dtype of the arrays, and call
 # what they replace for others.
 TABLE: dict[str, Callable[..., Any]] = functions.table(np, indexing.scatter_add, blas.matmul) | lapack.table()
-TABLE |= movement.table(np) | ordering.table(np) | fourier.table(np, _pool.empty)
+TABLE |= movement.table(np) | ordering.table(np) | fourier.table(np, TABLE, _pool.empty)
 TABLE |= elementwise.table(np) | fractional_pooling.table(np) | vectors.table(np, TABLE["matmul"], indexing.scatter_add)
 TABLE |= factor_gradients.table(np, TABLE)
 TABLE |= copies.table(TABLE)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from lucid_kernels.cpu import threads
 
+from .lazy import LARGE
 from .threads import share
 
 Array = Any
@@ -53,8 +54,10 @@ def _in_steps(x: Array, axes: Axes) -> bool:
     return len(axes) == x.ndim > 1 and x.size >= _SHARED and isinstance(x, np.ndarray)
 
 
-def table(xp: Any, new: Kernel | None = None) -> dict[str, Kernel]:
-    """The operations on `xp` (numpy or cupy); `new(shape, dtype)` is memory for results of NumPy's, which CuPy's do not take."""
+def table(xp: Any, entries: dict[str, Kernel], new: Kernel | None = None) -> dict[str, Kernel]:
+    """The operations on `xp` (numpy or cupy) with its other `entries`, by the time of a call; `new(shape, dtype)` is memory for
+    results of NumPy's, which CuPy's do not take.
+    """
 
     def transform(function: Kernel, x: Array, axes: Axes, lengths: Axes, norm: str, forward: bool, dtype: Any) -> Array:
         """``function(x)``, of NumPy's `fftn` and the like, along `axes`: what is transformed has `lengths`, results have `dtype`.
@@ -141,4 +144,15 @@ def table(xp: Any, new: Kernel | None = None) -> dict[str, Kernel]:
             x = weigh(x.copy(), axes[-1], length, weight)
         return transform(xp.fft.irfftn, x, axes, lengths, norm, False, x.real.dtype)
 
-    return {"fft_c2c": fft_c2c, "fft_r2c": fft_r2c, "fft_c2r": fft_c2r}
+    def fft_windows(x: Array, window: Array, *, step: int, norm: str) -> Array:
+        """`fft_r2c` of the windows of the signals (batch, time), `step` apart, times `window`: (batch, windows, frequencies)."""
+        size, (batch, length) = window.shape[0], x.shape
+        if xp is np and size in _REAL_LENGTHS and batch * ((length - size) // step + 1) * size >= _FEW:
+            from lucid_kernels.cpu import fourier as kernels
+
+            return kernels.transform_windows(x, window, step=step, scale=_scale(norm, True, size))
+        windows = entries["windows"](x, dim=1, size=size, step=step)
+        product = entries["large_mul" if windows.size >= LARGE else "mul"](windows, window)
+        return fft_r2c(product, axes=(2,), norm=norm)
+
+    return {"fft_c2c": fft_c2c, "fft_r2c": fft_r2c, "fft_c2r": fft_c2r, "fft_windows": fft_windows}

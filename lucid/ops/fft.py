@@ -11,12 +11,13 @@ from typing import Any
 
 from .. import _dtypes
 from ..autograd.errors import type_name
-from ..autograd.op import Pull, UnaryOp
+from ..autograd.op import Op, Pull, UnaryOp
 from ..tensor import Tensor
 from ._operands import canonical_dim, canonical_dims, require_tensor
 from ._out import accepts_out
 from .arithmetic import conjugate
 from .padding import pad
+from .strides import overlap_add
 
 Axes = tuple[int, ...]
 REVERSED = {"backward": "forward", "forward": "backward", "ortho": "ortho"}  # the same scale in the other direction
@@ -38,9 +39,22 @@ def _c2r_rule(needs: Any, x: Tensor, *, axes: Axes, length: int, norm: str, weig
     return lambda g, y: (_r2c(g, axes=axes, norm=REVERSED[norm], weight=2 * weight),)
 
 
+def _windows_rule(needs: Any, x: Tensor, window: Tensor, *, step: int, norm: str) -> Pull:
+    length, size = x._array.shape[1], window._array.shape[0]
+    kept, factors = x if needs[1] else None, window if needs[0] else None
+
+    def pull(g: Tensor, y: Any) -> tuple[Tensor | None, Tensor | None]:
+        windows = _c2r(g, axes=(2,), length=size, norm=REVERSED[norm], weight=0.5)
+        return (None if factors is None else overlap_add(windows * factors, 1, length, step),
+                None if kept is None else (windows * kept.unfold(1, size, step)).sum((0, 1)))
+
+    return pull
+
+
 _c2c = UnaryOp("fft_c2c", _c2c_rule)
 _r2c = UnaryOp("fft_r2c", _r2c_rule)
 _c2r = UnaryOp("fft_c2r", _c2r_rule)
+_windows = Op("fft_windows", _windows_rule)
 
 
 # ---- arguments -----------------------------------------------------------------------------------------------------------
@@ -287,3 +301,12 @@ def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
 def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of `hfft`. Raises RuntimeError for complex numbers."""
     return conjugate(_real_line("ihfft", input, n, dim, REVERSED[_norm(norm)]))
+
+
+def rfft_of_windows(signals: Tensor, window: Tensor, step: int, norm: str) -> Tensor:
+    """`rfft` of the parts of signals (batch, time) that are as long as `window`, `step` apart, times that.
+
+    The result is (batch, parts, frequencies). Raises RuntimeError for half precision.
+    """
+    dtype = _dtypes.promote_types(signals._array.dtype, window._array.dtype)
+    return _windows(_number("rfft", signals.to(dtype), True), _number("rfft", window.to(dtype), True), step=step, norm=norm)

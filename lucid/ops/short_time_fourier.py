@@ -4,16 +4,15 @@ Fourier transform", 1977; Griffin and Lim, "Signal estimation from modified shor
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 from .. import _dtypes
 from ..tensor import Tensor
 from ._operands import require_tensor
 from .complex_parts import view_as_real
-from .creation import ones, zeros
-from .fft import fft, ifft, irfft, rfft
-from .joining import cat
+from .creation import ones
+from .fft import fft, ifft, irfft, rfft_of_windows
 from .padding import pad
+from .strides import overlap_add
 
 METHODS = ("stft", "istft")
 
@@ -89,8 +88,12 @@ def stft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: i
     if onesided is None:
         onesided = not complex_given
     _require(not (onesided and complex_given), "stft", "Cannot have onesided output if window or input is complex")
-    frames = signal.unfold(1, n_fft, hop) * shape
-    spectrum = (rfft if onesided else fft)(frames, norm="ortho" if normalized else None).transpose(1, 2)
+    norm = "ortho" if normalized else "backward"
+    if onesided:
+        spectrum = rfft_of_windows(signal, shape, hop, norm)
+    else:
+        spectrum = fft(signal.unfold(1, n_fft, hop) * shape, norm=norm)
+    spectrum = spectrum.transpose(1, 2)
     spectrum = spectrum if input.ndim == 2 else spectrum.squeeze(0)
     return spectrum if return_complex else view_as_real(spectrum)
 
@@ -134,8 +137,8 @@ def istft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: 
     covered = n_fft + hop * (count - 1)
     end = covered - (n_fft // 2 if center else 0) if length is None else start + length
     _require(end > start, "istft", f"expected a length of at least 1, but got {end - start}")
-    envelope = _overlap_add(shape.square().reshape(1, 1, n_fft).expand(1, count, n_fft), hop)
-    signal = _overlap_add(frames * shape, hop)
+    envelope = overlap_add(shape.square().reshape(1, 1, n_fft).expand(1, count, n_fft), 1, covered, hop)
+    signal = overlap_add(frames * shape, 1, covered, hop)
     signal, envelope = (t.narrow(1, start, min(end, covered) - start) for t in (signal, envelope))
     if not envelope.is_meta:
         lowest = envelope.detach().abs().min()
@@ -146,16 +149,3 @@ def istft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: 
                       "Please check your center and hop_length settings.", stacklevel=2)
         signal = pad(signal, (0, end - covered))
     return signal if input.ndim == 3 else signal.squeeze(0)
-
-
-def _overlap_add(frames: Tensor, hop: int) -> Tensor:
-    """The sums of frames (batch, frame, sample) that each begin `hop` samples after the one before: (batch, time)."""
-    batch, count, width = frames._array.shape
-    strips = -(-width // hop)  # of `hop` samples in a frame; strip s of frame t lies at (t + s) hop
-    if strips * hop > width:
-        frames = cat([frames, zeros(batch, count, strips * hop - width, dtype=frames.dtype, device=frames.device)], 2)
-    parts: Any = 0
-    for strip in range(strips):
-        part = frames.narrow(2, strip * hop, hop).reshape(batch, count * hop)
-        parts = pad(part, (strip * hop, (strips - 1 - strip) * hop)) + parts
-    return parts.narrow(1, 0, width + hop * (count - 1))

@@ -165,6 +165,11 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     return view if self.ndim else view.squeeze(0)
 
 
+def overlap_add(windows: Tensor, dim: int, length: int, step: int) -> Tensor:
+    """The sums of windows along `dim`, with their elements last, where `unfold` takes them from `length` elements."""
+    return _windows_grad(windows, dim=dim, length=length, step=step)
+
+
 def sum_to_size(self: Tensor, *size: Any) -> Tensor:
     """The sum over the dimensions in which a tensor of `size` would be broadcast to this one. Raises RuntimeError otherwise."""
     wanted = integers(size)

@@ -107,3 +107,28 @@ def test_warnings_and_errors(device):
         warnings.simplefilter("ignore")
         agree(lambda lib, x: lib.istft(lib.stft(x, 8, return_complex=True), 8), SIGNAL, device=device)
     assert lucid.stft(x.to("meta"), 8, window=window.to("meta"), return_complex=True).shape == (5, 16)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("batch", [(), (3,)])
+def test_windows_that_a_kernel_transforms(batch, dtype):
+    """Of the signal and of the window, first and second gradients too."""
+    torch = pytest.importorskip("torch")
+    data, shape, found = RANDOM.standard_normal((*batch, 200)).astype(dtype), RANDOM.uniform(0.5, 1, 64).astype(dtype), []
+    for lib in (lucid, torch):
+        x, window = lib.tensor(data, requires_grad=True), lib.tensor(shape, requires_grad=True)
+        y = lib.stft(x, 64, 20, window=window, return_complex=True, normalized=True)
+        size = y.abs()
+        first = lib.autograd.grad((size * size * size).sum(), (x, window), create_graph=True)
+        second = lib.autograd.grad(sum((g * g).sum() for g in first), (x, window))
+        back = lib.istft(y, 64, 20, window=window, normalized=True)
+        found.append([each.detach().resolve_conj().numpy() for each in (y, back, *first, *second)])
+    for ours, theirs in zip(*found, strict=True):
+        assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
+        np.testing.assert_allclose(ours, theirs, rtol=2e-4 if dtype == "f4" else 1e-10, atol=1e-5 * np.abs(theirs).max())
+
+
+def test_precision_of_windows():
+    assert lucid.stft(lucid.ones(100), 64, window=lucid.ones(64, dtype=lucid.float64), return_complex=True).dtype == lucid.complex128
+    with pytest.raises(RuntimeError, match="Unsupported dtype"):
+        lucid.stft(lucid.ones(100).half(), 64, window=lucid.ones(64).half(), return_complex=True)

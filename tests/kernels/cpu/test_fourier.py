@@ -66,6 +66,15 @@ def test_any_strides_and_dimensions(dtype: Any) -> None:
 
 
 @each_dtype
+@pytest.mark.parametrize(("n", "step"), [(64, 16), (64, 7), (128, 200), (2048, 512)])
+def test_windows_of_signals(n: int, step: int, dtype: Any) -> None:
+    x, window = signal(3, n + 5 * step + 2, dtype=dtype).real, signal(n, dtype=dtype).real
+    found = fourier.transform_windows(x, window, step=step, scale=0.5)
+    parts = np.lib.stride_tricks.sliding_window_view(x.astype(np.float64), n, 1)[:, ::step]
+    check(found, np.fft.rfft(parts * window) * 0.5)
+
+
+@each_dtype
 def test_threads_give_the_same(dtype: Any) -> None:
     x, before = signal(300, 128, dtype=dtype), threads.get_num_threads()
     found = []
