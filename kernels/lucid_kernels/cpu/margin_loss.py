@@ -9,7 +9,7 @@ and `multilabel_margin_loss`, with the labels of a row up to the first -1, the s
     max(0, 1 - x[t] + x[c]) / C
 
 What is not larger than 0 counts nothing: so does NaN, as in PyTorch, and a margin that is met exactly has no gradient.
-Sums over rows are taken in float64 in memory order.
+Sums over labels and rows are taken in float64 in memory order.
 """
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def _lacks_and_counts(base: Any, others: Any, counts: Any) -> tuple[Any, Any]:
 
 
 @jit_exact
-def _row_of_labels(x: Any, labels: Any, unit: Any, grad: Any, places: Any, others: Any, counts: Any) -> Any:
+def _row_of_labels(x: Any, labels: Any, unit: Any, grad: Any, places: Any, others: Any, counts: Any) -> float:
     """C times the loss of a row x (C,), and its gradient where `grad` is not empty; the last three, (C,), are written over."""
     classes, given, rest = x.shape[0], 0, 0
     places[:] = 0
@@ -156,7 +156,7 @@ def _row_of_labels(x: Any, labels: Any, unit: Any, grad: Any, places: Any, other
         places[rest] = c
         others[rest] = x[c]
         rest += 1 - label
-    total = x.dtype.type(0)
+    total = 0.0
     others, counts = others[:rest], counts[:rest]
     if not grad.size:
         for i in range(given):
@@ -181,7 +181,7 @@ def _rows_of_labels(x: Any, labels: Any, scale: float, losses: Any, grad: Any) -
     places, others, counts = np.empty(classes, np.int64), np.empty(classes, x.dtype), np.empty(classes, x.dtype)
     for r in range(x.shape[0]):
         slopes = grad[r] if grad.size else others[:0]
-        losses[r] = _row_of_labels(x[r], labels[r], x.dtype.type(scale), slopes, places, others, counts) / x.dtype.type(classes)
+        losses[r] = _row_of_labels(x[r], labels[r], x.dtype.type(scale), slopes, places, others, counts) / classes
 
 
 @jit_parallel
