@@ -134,6 +134,17 @@ def test_lengths_that_kernels_transform(name: str, norm: str | None) -> None:
 
 
 @pytest.mark.torch
+@pytest.mark.parametrize("name", [*PLANES, *SPACES])
+def test_dimensions_that_kernels_transform(name: str) -> None:
+    """The last one, and large ones before it."""
+    compare(name, signal(name, (3, 64, 65)), "cpu", norm="ortho")
+    compare(name, signal(name, (2, 64, 64)), "cpu", (64, 128), (1, 2))
+    compare(name, signal(name, (64, 3, 64)), "cpu", (32, 64), (0, 2), "forward")
+    compare(name, signal(name, (64, 2, 64)), "cpu", dim=(2, 0))
+    compare(name, signal(name, (5, 128), "f4"), "cpu", rtol=1e-4)
+
+
+@pytest.mark.torch
 @pytest.mark.parametrize("name", LINES)
 def test_single_precision_is_as_exact_as_pytorch(name: str) -> None:
     torch = pytest.importorskip("torch")

@@ -23,8 +23,8 @@ from ._panels import moved, pointer
 from ._pool import empty
 
 _FORWARD, _INVERSE, _TO_HALF, _FROM_HALF = range(4)
-# Complex numbers of one iteration of a parallel loop: some 10 us.
-_SHARE = 1 << 12
+# Complex numbers of one iteration of a parallel loop: 8 us and more. A thread that sleeps takes three times as long to come.
+_SHARE = 1 << 13
 
 # By the bytes of a real number.
 _REAL: dict[int, np.dtype[Any]] = {4: np.dtype(np.float32), 8: np.dtype(np.float64)}
@@ -125,10 +125,17 @@ def _from_half(source, target, room, factors, size, scale, weight, like):
     _transform(buffer, target, room, factors, size, -one, scale, like)
 
 
+@jit_exact
+def _each(rows, size):
+    """The rows of one iteration of a parallel loop, the same for all but the last."""
+    tasks = max(1, rows * size // _SHARE)
+    return (rows + tasks - 1) // tasks
+
+
 @jit_parallel
 def _transform_rows(kind: int, source: int, target: int, rows: int, size: int, scale: float, weight: float, factors: Any) -> None:
     """`rows` rows, one behind the other at an address, of `size` complex numbers or twice as many real ones."""
-    each = max(1, _SHARE // size)
+    each = _each(rows, size)
     for task in numba.prange((rows + each - 1) // each):
         room = aligned_empty(6 * size + 2, factors)
         space, table = pointer(factors, room.ctypes.data), pointer(factors, factors.ctypes.data)
@@ -157,7 +164,7 @@ def _multiply(x, window, product, count):
 def _transform_windows(source: int, length: int, step: int, count: int, window: int, target: int, rows: int, size: int,
                        scale: float, factors: Any) -> None:
     """`count` windows, `step` apart, of each of the signals of `length` at an address, times those at another one."""
-    each = max(1, _SHARE // size)
+    each = _each(rows, size)
     for task in numba.prange((rows + each - 1) // each):
         room = aligned_empty(8 * size + 2, factors)
         product, table = pointer(factors, room.ctypes.data), pointer(factors, factors.ctypes.data)
