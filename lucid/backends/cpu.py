@@ -11,6 +11,7 @@ from lucid_kernels.cpu import _pool, blas
 from . import (
     assembly,
     combination,
+    complex_parts,
     convolution,
     copies,
     elementwise,
@@ -57,6 +58,7 @@ def _volumes(module: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
 # what they replace for others.
 TABLE: dict[str, Callable[..., Any]] = functions.table(np, indexing.scatter_add, blas.matmul) | lapack.table()
 TABLE |= movement.table(np) | ordering.table(np) | fourier.table(np, TABLE, _pool.empty)
+TABLE |= complex_parts.table(np, TABLE)
 TABLE |= elementwise.table(np) | fractional_pooling.table(np) | vectors.table(np, TABLE["matmul"], indexing.scatter_add)
 TABLE |= factor_gradients.table(np, TABLE)
 TABLE |= copies.table(TABLE)

@@ -9,6 +9,7 @@ import numpy as np
 
 from . import (
     assembly,
+    complex_parts,
     convolution,
     elementwise,
     factor_gradients,
@@ -60,7 +61,7 @@ def _scatter_add(array: Array, index: Any, values: Array) -> None:
 
 TABLE: dict[str, Callable[..., Any]] = functions.table(cupy, _scatter_add, operator.matmul)
 TABLE |= vectors.table(cupy, TABLE["matmul"], _scatter_add) | movement.table(cupy) | ordering.table(cupy)
-TABLE |= fourier.table(cupy, TABLE)
+TABLE |= fourier.table(cupy, TABLE) | complex_parts.table(cupy, TABLE)
 TABLE |= linear_algebra.table(cupy, lambda: cupyx.errstate(linalg="raise"))  # CuPy says nothing of singular matrices by itself
 TABLE |= factor_gradients.table(cupy, TABLE)
 TABLE |= elementwise.table(cupy) | fractional_pooling.table(cupy)

@@ -32,21 +32,25 @@ _reciprocal = UnaryOp("reciprocal", of_result(lambda g, y: -g * (y * y).conj()),
 _square = UnaryOp("square", of_input(lambda g, a: g * a.conj() * 2))
 
 
-def _abs_grad_rule(needs: Any, g: Tensor, a: Tensor) -> Pull:
-    """The gradient of ``g * a / abs(a)``: a direction changes with what is at right angles to it, the less the larger `a` is."""
-    def pull(gg: Tensor, y: Any) -> tuple[Tensor, Tensor]:
-        from .comparison import where
-        from .conversion import real
+def _across(g: Tensor, a: Tensor, direction: Tensor) -> Tensor:
+    """The gradient of ``sgn(a)``, the `direction`: it changes with what is at right angles to it, the less the larger `a` is."""
+    from .comparison import where
 
-        size, direction = a.abs(), sgn(a)
-        along = real(gg * direction.conj())
-        zero = size == 0
-        return along, where(zero, 0.0, g / where(zero, 1.0, size)) * (gg - along * direction)
+    size = a.abs()
+    zero = size == 0
+    return where(zero, 0.0, (g - (g * direction.conj()).real * direction) / where(zero, 1.0, size))
+
+
+def _abs_grad_rule(needs: Any, g: Tensor, a: Tensor) -> Pull:
+    def pull(gg: Tensor, y: Any) -> tuple[Tensor, Tensor]:
+        direction = sgn(a)
+        return (gg * direction.conj()).real, g * _across(gg, a, direction)
 
     return pull
 
 
-_abs_grad: Op = Op("abs_grad", _abs_grad_rule)  # of complex numbers
+_abs_grad: Op = Op("abs_grad", _abs_grad_rule)  # of complex numbers, as the next
+_sgn = UnaryOp("sgn", lambda needs, a: lambda g, y: (_across(g, a, y),), keeps=True)
 
 
 def flat(g: Tensor) -> Tensor:
@@ -113,10 +117,7 @@ def sgn(input: Tensor) -> Tensor:
     """The sign of real elements; of complex ones, the number of modulus 1 with the same angle (0 for 0)."""
     if require_tensor("sgn", input)._array.dtype.kind != "c":
         return sign(input)
-    from .comparison import where
-
-    size = abs(input)
-    return where(size == 0, input * 0, input / where(size == 0, 1.0, size))
+    return _sgn(input)
 
 
 @accepts_out

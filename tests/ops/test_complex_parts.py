@@ -98,21 +98,43 @@ def test_gradients_through_writes_are_those_of_pytorch(program, device):
         np.testing.assert_allclose(ours, theirs, rtol=1e-10)
 
 
+def test_derivatives(device):
+    """Also of parts that are broadcast, and of negative sizes."""
+    data, angles = np.array(DATA), np.linspace(-4, 4, 6).reshape(3, 2)
+    check_derivatives(lambda x: lucid.sgn(x), device, data)
+    check_derivatives(lambda a, b: lucid.complex(a, b), device, data.real[:, :1], data.imag)
+    check_derivatives(lambda a, b: lucid.polar(a, b), device, data.real, angles)
+    check_derivatives(lambda x: lucid.view_as_complex(lucid.view_as_real(x.t())), device, data)
+
+
 def test_derivatives_of_the_size(device):
     check_derivatives(lambda x: x.abs(), device, np.array(DATA))
     check_derivatives(lambda x: x.t().abs(), device, np.array(DATA))
     check_derivatives(lambda x: x.abs(), device, np.array(3 - 4j))
 
 
-@pytest.mark.parametrize("dtype", ["c8", "c16"])
-def test_the_gradient_of_the_size_is_that_of_pytorch(dtype, device):
-    """Also at 0, where it is 0, of tiny and huge numbers, infinities and NaN, and for a gradient that is one number."""
-    torch = pytest.importorskip("torch")
+def special(dtype: str) -> np.ndarray:
+    """All pairs of parts that are 0, tiny, huge, infinite or NaN."""
     tiny, huge = (1e-42, 3e38) if dtype == "c8" else (1e-320, 1.5e308)
     parts = np.array([0.0, 1.0, -2.5, tiny, huge, np.inf, np.nan])
     array = np.empty((7, 7), np.complex128)
     array.real, array.imag = parts[:, None], parts
-    array = array.astype(dtype)
+    return array.astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["c8", "c16"])
+def test_directions_of_special_numbers(dtype, device):
+    torch = pytest.importorskip("torch")
+    found, wanted = (lib.sgn(x).cpu().numpy() for lib, x in ((lucid, lucid.tensor(special(dtype), device=device)),
+                                                             (torch, torch.tensor(special(dtype)))))
+    np.testing.assert_allclose(found, wanted, rtol=2e-3 if dtype == "c8" else 1e-3)
+
+
+@pytest.mark.parametrize("dtype", ["c8", "c16"])
+def test_the_gradient_of_the_size_is_that_of_pytorch(dtype, device):
+    """Also at 0, where it is 0, of tiny and huge numbers, infinities and NaN, and for a gradient that is one number."""
+    torch = pytest.importorskip("torch")
+    array = special(dtype)
     ours, theirs = lucid.tensor(array, device=device, requires_grad=True), torch.tensor(array, requires_grad=True)
     for x in (ours, theirs):
         (x.abs() * 1.5).sum().backward()

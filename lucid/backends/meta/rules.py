@@ -31,7 +31,7 @@ floor fmod floor_divide isfinite isinf isnan log log10 log1p log2 logical_and lo
 arctan arctan2 arccos arccosh arcsin arcsinh arctanh deg2rad rad2deg sinc copysign fmax fmin hypot logaddexp logaddexp2 gcd
 lcm angle signbit frexp trunc_divide nan_to_num logit entr heaviside xlogy xlog1py nextafter power reciprocal remainder sin sinh
 binary_cross_entropy sqrt square tan trunc where sub mul div neg eq ne lt le gt ge
-abs_grad cast copy fill clip lerp add_scaled addcmul addcdiv conj leaky_relu sign rsqrt round masked_fill
+abs_grad sgn join_parts polar cast copy fill clip lerp add_scaled addcmul addcdiv conj leaky_relu sign rsqrt round masked_fill
 sum mean prod nansum max min max_with_indices min_with_indices any all argmax argmin var std cumsum logsumexp norm2 norm
 norm2_grad matmul linear linear_grad euclidean_distances
 argsort sort roll take take_along_axis tril triu index_select index_add gather scatter
@@ -181,6 +181,16 @@ def imag(x: MetaArray) -> MetaArray:
 @_entry
 def view_dtype(x: MetaArray, *, dtype: np.dtype) -> MetaArray:
     return x.view(x.layout.view(dtype))
+
+
+@_entry
+def view_as_real(x: MetaArray) -> MetaArray:
+    return x.view(cpu.TABLE["view_as_real"](x.layout))
+
+
+@_entry
+def view_as_complex(x: MetaArray) -> MetaArray:
+    return x.view(cpu.TABLE["view_as_complex"](x.layout))
 
 
 @_entry
