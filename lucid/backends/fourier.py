@@ -83,8 +83,8 @@ def table(xp: Any, entries: dict[str, Kernel], new: Kernel | None = None) -> dic
     """The operations on `xp` (numpy or cupy) with its other `entries`, by the time of a call; `new(shape, dtype)` is memory for
     NumPy's results.
 
-    `fft_c2c(x, axes, norm, forward)` is the transform of complex numbers, or its inverse. `fft_r2c(x, axes, norm, weight)` is
-    that of real numbers, the half of it along the last of `axes` that tells the other one; what stands for two numbers is
+    `fft_c2c(x, axes, norm, forward)` is the transform of any numbers, or its inverse. `fft_r2c(x, axes, norm, weight)` is, for
+    real ones, the half along the last of `axes` that tells the other one, where what stands for two numbers is
     multiplied by `weight`. `fft_c2r(x, axes, length, norm, weight)` is its inverse, for a weight of 1, with `length` numbers
     along the last of `axes`; what stands for two numbers is multiplied before.
     """
@@ -107,7 +107,7 @@ def table(xp: Any, entries: dict[str, Kernel], new: Kernel | None = None) -> dic
 def _on_gpu(cupy: Any) -> tuple[Kernel, Kernel, Kernel]:
     def fft_c2c(x: Array, *, axes: Axes, norm: str, forward: bool) -> Array:
         if x.size == 0:
-            return x.copy()
+            return x.astype(np.result_type(x.dtype, np.complex64))
         return cupy.ascontiguousarray((cupy.fft.fftn if forward else cupy.fft.ifftn)(x, axes=axes, norm=norm))
 
     def fft_r2c(x: Array, *, axes: Axes, norm: str, weight: float = 1.0) -> Array:
@@ -129,8 +129,14 @@ def _on_gpu(cupy: Any) -> tuple[Kernel, Kernel, Kernel]:
 
 def _on_cpu(entries: dict[str, Kernel], new: Kernel) -> tuple[Kernel, Kernel, Kernel]:
     def line(x: Array, axis: int, norm: str, forward: bool) -> Array:
-        """The transform of complex numbers along one dimension."""
+        """The transform along one dimension."""
         length, last = x.shape[axis], axis == x.ndim - 1
+        if x.dtype.kind != "c":
+            if forward and last and length in _REAL_LENGTHS and x.size >= _FEW:
+                from lucid_kernels.cpu import fourier as kernels
+
+                return kernels.transform_to_whole(x, scale=_scale(norm, True, length))
+            x = entries["cast"](x, dtype=np.result_type(x.dtype, np.complex64))
         if length in _COMPLEX_LENGTHS and x.size >= (_FEW if last else MANY):
             from lucid_kernels.cpu import fourier as kernels  # compiles with Numba: imported with the first as many
 
@@ -142,7 +148,7 @@ def _on_cpu(entries: dict[str, Kernel], new: Kernel) -> tuple[Kernel, Kernel, Ke
 
     def fft_c2c(x: Array, *, axes: Axes, norm: str, forward: bool) -> Array:
         if x.size == 0:
-            return x.copy()
+            return x.astype(np.result_type(x.dtype, np.complex64))
         for axis in reversed(axes):
             x = line(x, axis, norm, forward)
         return x

@@ -25,7 +25,13 @@ REVERSED = {"backward": "forward", "forward": "backward", "ortho": "ortho"}  # t
 
 # ---- kernels and rules ---------------------------------------------------------------------------------------------------
 def _c2c_rule(needs: Any, x: Tensor, *, axes: Axes, norm: str, forward: bool) -> Pull:
-    return lambda g, y: (_c2c(g, axes=axes, norm=REVERSED[norm], forward=not forward),)
+    real = x._array.dtype.kind != "c"
+
+    def pull(g: Tensor, y: Any) -> tuple[Tensor]:
+        gradient = _c2c(g, axes=axes, norm=REVERSED[norm], forward=not forward)
+        return (gradient.real if real else gradient,)
+
+    return pull
 
 
 # A number of half a spectrum that stands for two has a `weight`: in a gradient it counts once on the way back to real numbers,
@@ -58,9 +64,9 @@ _windows = Op("fft_windows", _windows_rule)
 
 
 # ---- arguments -----------------------------------------------------------------------------------------------------------
-def _number(name: str, input: Any, real: bool) -> Tensor:
-    """`input` as floating-point numbers: real ones if `real`, else complex ones."""
-    if isinstance(input, Tensor) and input._array.dtype.char in ("fd" if real else "FD"):
+def _number(name: str, input: Any, real: bool | None) -> Tensor:
+    """`input` as floating-point numbers: real ones if `real`, complex ones if not, either if that is None."""
+    if isinstance(input, Tensor) and input._array.dtype.char in ("fdFD" if real is None else "fd" if real else "FD"):
         return input
     x = require_tensor(f"fft_{name}", input)
     if x._array.dtype.kind in "biu":
@@ -72,7 +78,7 @@ def _number(name: str, input: Any, real: bool) -> Tensor:
         several = ("rfftn expects a real-valued input tensor, but got" if name.startswith("r") else
                    "Only supports floating-point dtypes, but found:")
         raise RuntimeError(f"{whole.get(name, several)} {type_name(x.dtype)}")
-    if not real and not x.is_complex():
+    if real is False and not x.is_complex():
         return x.to(_dtypes.promote_types(x.dtype, _dtypes.complex64))
     return x
 
@@ -135,10 +141,12 @@ def _line(x: Tensor, axis: int, n: int | None) -> Tensor:
 
 # ---- the transforms of any number of dimensions ---------------------------------------------------------------------------
 def _complex_transform(name: str, input: Tensor, s: Any, dim: Any, norm: str | None, forward: bool) -> Tensor:
-    mode, x = _norm(norm), _number(name, input, False)
+    mode, x = _norm(norm), _number(name, input, None)
     axes, lengths = _axes(x, s, dim)
     x = _resized(x, axes, lengths)
-    return _c2c(x, axes=axes, norm=mode, forward=forward) if axes else x.clone()
+    if not axes:
+        return x.clone() if x.is_complex() else _number(name, x, False)
+    return _c2c(x, axes=axes, norm=mode, forward=forward)
 
 
 def _to_half(name: str, input: Tensor, s: Any, dim: Any, mode: str) -> Tensor:
@@ -246,7 +254,7 @@ def ihfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None =
 
 # ---- of one ---------------------------------------------------------------------------------------------------------------
 def _complex_line(name: str, input: Tensor, n: int | None, dim: int, norm: str | None, forward: bool) -> Tensor:
-    x = _number(name, input, False)
+    x = _number(name, input, None)
     axis, mode = _axis(x, dim), _norm(norm)
     return _c2c(_line(x, axis, n), axes=(axis,), norm=mode, forward=forward)
 

@@ -145,6 +145,24 @@ def test_dimensions_that_kernels_transform(name: str) -> None:
 
 
 @pytest.mark.torch
+@pytest.mark.parametrize("name", ["fft", "ifft", "fft2", "fftn", "ifftn"])
+def test_real_numbers_as_complex_ones(name: str, device: str) -> None:
+    """The whole spectrum; the gradient is real."""
+    for shape in ((8, 64), (3, 128, 2), (3, 5)):
+        array = RANDOM.standard_normal(shape)
+        compare(name, array, device, norm="ortho")
+        x = lucid.tensor(array, device=device, requires_grad=True)
+        y = lucid.tensor(array + 0j, device=device, requires_grad=True)
+        for each in (x, y):
+            z = getattr(lucid.fft, name)(each)
+            (z.real * z.real * z.imag).sum().backward()
+        assert x.grad.dtype == lucid.float64
+        np.testing.assert_allclose(x.grad.cpu().numpy(), y.grad.real.cpu().numpy(), rtol=1e-10, atol=1e-8)
+    empty = lucid.zeros(0, 4, 5, device=device)
+    assert getattr(lucid.fft, name)(empty, dim=(1, 2) if name[-1] in "2n" else 1).dtype == lucid.complex64
+
+
+@pytest.mark.torch
 @pytest.mark.parametrize("name", LINES)
 def test_single_precision_is_as_exact_as_pytorch(name: str) -> None:
     torch = pytest.importorskip("torch")

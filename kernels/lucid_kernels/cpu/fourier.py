@@ -22,7 +22,7 @@ from ._microkernels import VECTOR_BYTES
 from ._panels import moved, pointer
 from ._pool import empty
 
-_FORWARD, _INVERSE, _TO_HALF, _FROM_HALF = range(4)
+_FORWARD, _INVERSE, _TO_HALF, _TO_WHOLE, _FROM_HALF = range(5)
 # Complex numbers of one iteration of a parallel loop: 8 us and more. A thread that sleeps takes three times as long to come.
 _SHARE = 1 << 13
 
@@ -114,6 +114,16 @@ def _to_half(source, target, room, factors, size, scale, weight, like):
 
 
 @jit_exact
+def _to_whole(source, target, room, factors, size, scale, like):
+    """`_to_half`, and the conjugates of its numbers in the other half."""
+    _to_half(source, target, room, factors, size, scale, like.dtype.type(1), like)
+    y, n = carray(target, (4 * size,)), 2 * size
+    for k in range(1, size):
+        y[2 * (n - k)] = y[2 * k]
+        y[2 * (n - k) + 1] = -y[2 * k + 1]
+
+
+@jit_exact
 def _from_half(source, target, room, factors, size, scale, weight, like):
     """The inverse of `_to_half`, but for what a transform there and back multiplies by."""
     one, two = like.dtype.type(1), like.dtype.type(2)
@@ -145,6 +155,8 @@ def _transform_rows(kind: int, source: int, target: int, rows: int, size: int, s
         for row in range(task * each, min(rows, (task + 1) * each)):
             if kind == _TO_HALF:
                 _to_half(moved(x, row * width), moved(y, row * half), space, table, size, number(scale), number(weight), factors)
+            elif kind == _TO_WHOLE:
+                _to_whole(moved(x, row * width), moved(y, row * 2 * width), space, table, size, number(scale), factors)
             elif kind == _FROM_HALF:
                 _from_half(moved(x, row * half), moved(y, row * width), space, table, size, number(scale), number(weight),
                            factors)
@@ -198,6 +210,15 @@ def transform_to_half(x: Array, *, scale: float, weight: float) -> Array:
     size, item = n // 2, x.itemsize
     y = empty((*x.shape[:-1], size + 1), _COMPLEX[item])
     _transform_rows(_TO_HALF, address_of(x), address_of(y), x.size // n, size, scale, weight, _factors(size, item, True))
+    return y
+
+
+def transform_to_whole(x: Array, *, scale: float) -> Array:
+    """`transform_to_half` with all numbers of the transforms."""
+    x, n = contiguous(x), x.shape[-1]
+    item = x.itemsize
+    y = empty(x.shape, _COMPLEX[item])
+    _transform_rows(_TO_WHOLE, address_of(x), address_of(y), x.size // n, n // 2, scale, 1.0, _factors(n // 2, item, True))
     return y
 
 

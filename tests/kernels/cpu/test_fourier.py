@@ -48,6 +48,7 @@ def test_real_numbers(n: int, dtype: Any) -> None:
         weights[1:-1] = weight
         x = signal(3, n, dtype=dtype).real.copy()
         check(fourier.transform_to_half(x, scale=0.5, weight=weight), np.fft.rfft(x.astype(np.float64)) * 0.5 * weights)
+        check(fourier.transform_to_whole(x, scale=0.5), np.fft.fft(x.astype(np.float64)) * 0.5)
         half = signal(3, n // 2 + 1, dtype=dtype)
         expected = np.fft.irfft(half.astype(np.complex128) * weights) * n * 0.5
         half.imag[:, [0, -1]] = np.nan
