@@ -6,6 +6,7 @@ of two and there are not only few numbers, else by NumPy (pocketfft).
 """
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -25,6 +26,14 @@ _COMPLEX_LENGTHS = frozenset(1 << power for power in range(5, 13))  # those of t
 _REAL_LENGTHS = frozenset(2 * length for length in _COMPLEX_LENGTHS)
 _CONVERTED = 1 << 7  # elements from which on NumPy's conversions are avoided
 _SHARED = 1 << 17  # elements from which on threads share a transform: starting one takes 80 us, 2^17 elements 250 us
+
+
+@functools.cache
+def _kernels() -> Any:
+    """They compile with Numba: imported with the first as many numbers, once, as even the question takes 0.4 us."""
+    from lucid_kernels.cpu import fourier
+
+    return fourier
 
 
 def _parts(shape: tuple[int, ...], axis: int) -> list[tuple[slice, ...]]:
@@ -94,9 +103,7 @@ def table(xp: Any, entries: dict[str, Kernel], new: Kernel | None = None) -> dic
         """`fft_r2c` of the windows of the signals (batch, time), `step` apart, times `window`: (batch, windows, frequencies)."""
         size, (batch, length) = window.shape[0], x.shape
         if xp is np and size in _REAL_LENGTHS and batch * ((length - size) // step + 1) * size >= _FEW:
-            from lucid_kernels.cpu import fourier as kernels
-
-            return kernels.transform_windows(x, window, step=step, scale=_scale(norm, True, size))
+            return _kernels().transform_windows(x, window, step=step, scale=_scale(norm, True, size))
         windows = entries["windows"](x, dim=1, size=size, step=step)
         product = entries["large_mul" if windows.size >= LARGE else "mul"](windows, window)
         return r2c(product, axes=(2,), norm=norm)
@@ -133,16 +140,12 @@ def _on_cpu(entries: dict[str, Kernel], new: Kernel) -> tuple[Kernel, Kernel, Ke
         length, last = x.shape[axis], axis == x.ndim - 1
         if x.dtype.kind != "c":
             if forward and last and length in _REAL_LENGTHS and x.size >= _FEW:
-                from lucid_kernels.cpu import fourier as kernels
-
-                return kernels.transform_to_whole(x, scale=_scale(norm, True, length))
+                return _kernels().transform_to_whole(x, scale=_scale(norm, True, length))
             x = entries["cast"](x, dtype=np.result_type(x.dtype, np.complex64))
         if length in _COMPLEX_LENGTHS and x.size >= (_FEW if last else MANY):
-            from lucid_kernels.cpu import fourier as kernels  # compiles with Numba: imported with the first as many
-
             if last:
-                return kernels.transform(x, forward=forward, scale=_scale(norm, forward, length))
-            turned = kernels.transform(x.swapaxes(axis, -1), forward=forward, scale=_scale(norm, forward, length))
+                return _kernels().transform(x, forward=forward, scale=_scale(norm, forward, length))
+            turned = _kernels().transform(x.swapaxes(axis, -1), forward=forward, scale=_scale(norm, forward, length))
             return entries["contiguous"](turned.swapaxes(axis, -1))
         return _by_numpy(np.fft.fft if forward else np.fft.ifft, x, axis, length, norm, forward, new(x.shape, x.dtype))
 
@@ -157,9 +160,7 @@ def _on_cpu(entries: dict[str, Kernel], new: Kernel) -> tuple[Kernel, Kernel, Ke
         axis = axes[-1]
         length = x.shape[axis]
         if length in _REAL_LENGTHS and axis == x.ndim - 1 and x.size >= _FEW:
-            from lucid_kernels.cpu import fourier as kernels
-
-            half = kernels.transform_to_half(x, scale=_scale(norm, True, length), weight=weight)
+            half = _kernels().transform_to_half(x, scale=_scale(norm, True, length), weight=weight)
         else:
             half = new(_resized(x.shape, axis, length // 2 + 1), np.result_type(x.dtype, np.complex64))
             if x.size == 0:
@@ -176,9 +177,7 @@ def _on_cpu(entries: dict[str, Kernel], new: Kernel) -> tuple[Kernel, Kernel, Ke
             return np.zeros(_resized(x.shape, axis, length), x.real.dtype)
         half = fft_c2c(x, axes=axes[:-1], norm=norm, forward=False) if len(axes) > 1 else x
         if length in _REAL_LENGTHS and axis == x.ndim - 1 and x.size >= _FEW:
-            from lucid_kernels.cpu import fourier as kernels
-
-            return kernels.transform_from_half(half, length=length, scale=_scale(norm, False, length), weight=weight)
+            return _kernels().transform_from_half(half, length=length, scale=_scale(norm, False, length), weight=weight)
         if weight != 1:
             half = _weigh(half.copy() if half is x else half, axis, length, weight)
         return _by_numpy(np.fft.irfft, half, axis, length, norm, False, new(_resized(x.shape, axis, length), x.real.dtype))
