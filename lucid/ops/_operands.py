@@ -48,7 +48,7 @@ def _agree(operands: Sequence[Any], floating: bool) -> bool:
     """Whether these are tensors of one dtype and numbers that join them, with nothing to do: the answer takes a fifth of the
     time of what there may be to do.
     """
-    first, numbers = None, 0  # 1: whole ones, 2: others
+    first, numbers = None, 0  # 1: whole ones, 2: real ones, 4: others
     for value in operands:
         if isinstance(value, Tensor):
             array = value._array
@@ -60,13 +60,17 @@ def _agree(operands: Sequence[Any], floating: bool) -> bool:
             numbers |= 1
         elif value.__class__ is float:
             numbers |= 2
+        elif value.__class__ is complex:
+            numbers |= 4
         else:
             return False
     if first is None:
         return False
     kind = first.dtype.kind
+    if kind == "c":
+        return True
     if kind == "f":
-        return numbers == 0 or first.dtype.itemsize > 2
+        return numbers == 0 or (numbers < 4 and first.dtype.itemsize > 2)
     return not floating and (numbers == 0 or (numbers == 1 and kind == "i"))
 
 

@@ -141,3 +141,15 @@ def test_the_gradient_of_the_size_is_that_of_pytorch(dtype, device):
     wanted, found = theirs.grad.resolve_conj().numpy(), ours.grad.cpu().numpy()
     np.testing.assert_array_equal(np.isnan(found.real) | np.isnan(found.imag), np.isnan(wanted.real) | np.isnan(wanted.imag))
     np.testing.assert_allclose(np.nan_to_num(found), np.nan_to_num(wanted), rtol=2e-3 if dtype == "c8" else 1e-3)
+
+
+@pytest.mark.parametrize("number", [2, -1.5, 2 - 3j, 1e300])
+@pytest.mark.parametrize("dtype", ["c8", "c16", "f4", "i8"])
+def test_arithmetic_with_numbers(dtype, number, device):
+    """Numbers join complex tensors as they are, and make complex ones of others if they are complex."""
+    torch = pytest.importorskip("torch")
+    array = np.arange(1, 4).astype(dtype)
+    for function in (lambda x: x * number, lambda x: number - x, lambda x: number / x, lambda x: x == number):
+        ours, theirs = function(lucid.tensor(array, device=device)), function(torch.tensor(array))
+        assert ours.dtype == theirs.numpy().dtype
+        np.testing.assert_allclose(ours.cpu().numpy(), theirs.resolve_conj().numpy(), rtol=1e-6)
