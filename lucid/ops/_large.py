@@ -33,18 +33,18 @@ def _floats(input: Any, arguments: Sequence[Any]) -> Any:
     return None
 
 
-def fused_if_large(function: Callable[..., Any], least: int = LARGE) -> Callable[..., Any]:
-    """`function` of elementwise operations, by `fuse` if its first argument is floating and has at `least` so many elements, and
-    no other is complex.
+def fused_if_large(function: Callable[..., Any], least: int | None = None) -> Callable[..., Any]:
+    """`function` of elementwise operations, by `fuse` if its first argument is large and floating, and no other is complex.
 
-    One by one they read and write memory for each operation: a million elements take 5 to 25 times as long.
+    Large is one of LARGE elements, or of at `least` so many. One by one they read and write memory for each operation: a million
+    elements take 5 to 25 times as long.
     """
     formula = fused(function)
 
     @functools.wraps(function)
     def chosen(input: Tensor, *arguments: Any, **keywords: Any) -> Any:
         # Symbols of a formula that is being traced have a single element.
-        if isinstance(input, Tensor) and input._array.size >= least and _floats(input, arguments) is not None:
+        if isinstance(input, Tensor) and input._array.size >= (least or LARGE) and _floats(input, arguments) is not None:
             return formula(input, *arguments, **keywords)
         return function(input, *arguments, **keywords)
 
