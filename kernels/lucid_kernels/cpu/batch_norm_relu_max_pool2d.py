@@ -88,11 +88,11 @@ def batch_norm_relu_max_pool2d(
     shape = (*x.shape[:2], x.shape[2] // 2, x.shape[3] // 2)
     y, winners = result(out_y, shape, x.dtype), result(out_winners, shape, np.uint8)
     numbers = numbers_of_mode(x, weight, bias, running_mean, running_var, training, eps)
-    if x.size:
-        normalized = empty(x.shape, x.dtype)
-        forward = by_samples.pooled_forward if by_samples.suits(_rows(x), training) else _forward
-        forward(_rows(x), numbers, training or None, float(momentum), float(eps), _planes(normalized), _planes(y),
-                _planes(winners))  # fmt: skip
+    if x.size and by_samples.suits(_rows(x), training):
+        by_samples.pooled_forward(_rows(x), numbers, float(momentum), float(eps), x.shape[2], _planes(y), _planes(winners))
+    elif x.size:
+        _forward(_rows(x), numbers, training or None, float(momentum), float(eps), _planes(empty(x.shape, x.dtype)), _planes(y),
+                 _planes(winners))  # fmt: skip
     return (
         deliver(out_y, y),
         deliver(out_winners, winners),
