@@ -58,7 +58,7 @@ def _loop(ufunc: np.ufunc, dtype: Any) -> tuple[int, int, Any] | None:
     Those of other dtypes may need Python's lock, as objects do.
     """
     wanted = dtype.char * ufunc.nin + "->"
-    if not _KNOWN or ufunc.nout != 1 or dtype.kind not in "biuf":
+    if not _KNOWN or ufunc.nout != 1 or dtype.kind not in "biuf" or not dtype.isnative:
         return None
     fields = _UFunc.from_address(id(ufunc) + HEADER)
     for number, signature in enumerate(ufunc.types):

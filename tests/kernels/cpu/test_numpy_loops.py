@@ -98,6 +98,7 @@ def test_what_is_left_to_numpy() -> None:
     assert numpy_loops.apply(np.add, 1, 2) is None
     assert numpy_loops.apply(np.divmod, x, x) is None  # two results
     assert numpy_loops.apply(np.add, x.astype(object), x.astype(object)) is None
+    assert numpy_loops.apply(np.add, x.astype(">i4"), x.astype(">i4")) is None
     dates = np.zeros(SIZE, "M8[s]")
     assert numpy_loops.apply(np.equal, dates, dates) is None
 
