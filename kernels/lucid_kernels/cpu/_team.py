@@ -2,8 +2,7 @@
 
 TBB puts its threads to sleep after every loop, and Numba's layer makes an arena for each, which they have to join: the second
 thread began 7 us after a call, and the caller went on 2 us after the last one had ended. Here it takes 1 us. After `_PATIENCE`
-without work they sleep, and then a launch wakes them, which takes some 40 us: longer than the small loops of a training step,
-between which Python may need 0.2 ms. What the team does not take goes to Numba's layer: loops of another thread
+without work they sleep, and then a launch wakes them. What the team does not take goes to Numba's layer: loops of another thread
 of the user's while it is busy, those of a process that was forked, where no thread of it exists, and those of more threads than
 processors. It needs Linux, for its way to sleep.
 
@@ -41,10 +40,8 @@ _X86 = platform.machine() == "x86_64"
 #: The name that kernels have for `_share_out`.
 SYMBOL = "lucid_share_out"
 
-# Pauses, of 15 to 40 ns each, for which a thread waits awake for work, as libgomp's do that PyTorch has; after the first of them,
-# it lets the system run others now and then.
-_PATIENCE, _POLITE_FROM, _POLITE_EACH = 40000, 4000, 32
-# Pauses for which the caller waits for the others before it lets the system run them.
+# Pauses of 15 to 40 ns for which a thread waits awake: for work, and for the others before it lets the system run them.
+_PATIENCE = 4000
 _IMPATIENCE = 1000
 
 # What all threads read and write, 8 bytes each. Those that one thread changes while others read have a cache line of their own.
@@ -201,8 +198,6 @@ def _take_part(state: int, me: int) -> None:
             if pauses < _PATIENCE:
                 _pause()
                 pauses += 1
-                if pauses > _POLITE_FROM and pauses % _POLITE_EACH == 0:
-                    _give_way()
             else:
                 _store(parked, 1)
                 gate = _load(state + _GATE)  # who opens it from now on sees that
