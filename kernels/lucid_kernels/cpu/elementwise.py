@@ -18,6 +18,7 @@ from ._expanded import of_distinct, repeats
 from ._layout import (
     GRAIN,
     HALVES,
+    PARALLEL_BYTES,
     Array,
     contiguous,
     deliver,
@@ -285,9 +286,8 @@ _INTEGERS_FROM = 1 << 18
 _BROADCAST_FROM = 1 << 16
 _WITH_NUMBER_FROM = 1 << 17
 _PART_WITH_NUMBER_FROM = 1 << 18
-# Bytes of integers from which on NumPy's loops on all threads take less time than on one, and from which on ours, which stream
-# their results, take 0.75 of that.
-_LOOPS_FROM, _STREAMED_FROM = 1 << 19, 16 << 20
+# Bytes of integers from which on our loops, which stream their results, take 0.75 of the time of NumPy's on all threads.
+_STREAMED_FROM = 16 << 20
 # Elements of rows, without gaps in arrays that have some between them, from which on NumPy is faster than copies for a kernel.
 _LEAST_ROW = 8
 
@@ -324,7 +324,7 @@ def _arithmetic(name: str, loop: Chunked, ufunc: np.ufunc, a: Any, b: Any, out: 
     arrays = [operand for operand in (a, b) if isinstance(operand, np.ndarray)]
     if out is None and any(map(repeats, arrays)):
         return of_distinct(lambda x, y: _arithmetic(name, loop, ufunc, x, y, None), a, b)
-    if arrays and arrays[0].dtype.kind in "biu" and _LOOPS_FROM <= arrays[0].nbytes < _STREAMED_FROM:
+    if arrays and arrays[0].dtype.kind in "biu" and PARALLEL_BYTES <= arrays[0].nbytes < _STREAMED_FROM:
         computed = numpy_loops.apply(ufunc, a, b, out=out)
         if computed is not None:
             return computed
