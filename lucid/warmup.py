@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import concurrent.futures
+import itertools
 import multiprocessing
 import sys
 import time
@@ -241,6 +242,9 @@ def _conv2d(dtype: Any, device: str, sizes: Sequence[int]) -> None:
             layer(_random(4, channels, side, side, like=(dtype, device))).square().sum().backward()
         stem = nn.Conv2d(3, channels, 3, padding=1).to(device=device, dtype=dtype)
         stem(lucid.randn(4, 3, side, side, dtype=dtype, device=device)).square().sum().backward()
+        for few, stride in itertools.product((1, 2, 3, 4), (1, 2)):  # results of a group, and of its input gradient
+            layer = nn.Conv2d(2 * few, 2 * few, 3, stride, groups=2).to(device=device, dtype=dtype)
+            layer(_random(4, 2 * few, side, side, like=(dtype, device))).square().sum().backward()
         last = nn.Conv2d(4 * channels, 8 * channels, 3, 2, 1).to(device=device, dtype=dtype)  # a large weight and few positions
         last(_random(1, 4 * channels, 14, 14, like=(dtype, device))).square().sum().backward()
 

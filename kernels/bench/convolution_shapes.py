@@ -107,6 +107,11 @@ LAYERS = (
     Layer("transposed 4x4 100->512@1", 64, 512, 100, (4, 4), (4, 4), transposed=True),
     Layer("3x3 32 groups 128@56", 8, 128, 128, (56, 56), (3, 3), padding=1, groups=32),
     Layer("3x3 s2 32 groups 256@56", 8, 256, 256, (56, 56), (3, 3), 2, 1, groups=32),
+    Layer("3x3 64 groups 256@14", 16, 256, 256, (14, 14), (3, 3), padding=1, groups=64),
+    Layer("3x3 s2 64 groups 256@28", 16, 256, 256, (28, 28), (3, 3), 2, 1, groups=64),
+    Layer("3x3 3->64@56", 32, 3, 64, (56, 56), (3, 3), padding=1),
+    Layer("5x5 1@128", 32, 1, 1, (128, 128), (5, 5), padding=2),
+    Layer("1x1 64->1@112", 8, 64, 1, (112, 112), (1, 1)),
 )
 #: What a rough look measures.
 QUICK = ("transposed 2x2x2 s2 32->16@8x14x14", "depthwise 3x3 s2 256@14")

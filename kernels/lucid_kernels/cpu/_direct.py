@@ -13,12 +13,12 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from . import _pointwise
+from . import _direct_few, _pointwise
 from ._aligned import aligned_empty, whole_vectors
 from ._bands import Band, bands_of
 from ._compile import jit, jit_parallel
-from ._images import Images, among_alike, fill_images, meets, planes_of
-from ._layout import Array
+from ._images import Images, among_alike, deliver, fill_images, meets, planes_of
+from ._layout import Array, contiguous
 from ._microkernels import (
     DOT_POSITIONS,
     PRODUCTS,
@@ -35,7 +35,6 @@ from ._packed_weight import Weight, first_row, turned_weight, weight_to_read
 from ._row_copies import (
     Window,
     copies_of,
-    enough_work,
     extra_rows,
     grad_input_by_remainders,
     least_period,
@@ -83,17 +82,6 @@ class _Cut(NamedTuple):
     band: int
     channels: int
     blocks: int
-
-
-def suits(x: Array, window: Window, groups: int, out_channels: int) -> bool:
-    """Whether to call `convolve` or `grad_input`: enough work, and results of at least half a block of channels in a group."""
-    return 2 * out_channels >= ROWS * groups and enough_work(x, window, out_channels // groups)
-
-
-def suits_forward(x: Array, window: Window, groups: int, out_channels: int) -> bool:
-    """`suits` for `convolve`: with several taps also fewer results, for which columns take 1.5 to 9 times as long."""
-    few = groups == 1 and window.kh * window.kw > 1 and enough_work(x, window, out_channels)
-    return few or suits(x, window, groups, out_channels)
 
 
 @jit
@@ -165,7 +153,7 @@ def convolve_band(x, images, window, cut, n, samples, top, bottom, rows, step, t
         for i in range(samples):
             for b in range(first_block, last_block):
                 there = images.targets[n + i] + place + first_row(b, out_channels) * plane
-                _deliver(sums, (b - first_block) * ROWS * padded + i * count, padded, y, there, plane, min(ROWS, out_channels),
+                deliver(sums, (b - first_block) * ROWS * padded + i * count, padded, y, there, plane, min(ROWS, out_channels),
                          count)
 
 
@@ -190,16 +178,6 @@ def _multiply_last(copies, position, count, taps, weight, first, first_block, la
             for r in range(ROWS):
                 there = target + r * pitch + p
                 out[there] = sums[r] + (out[there] if accumulate else weight.bias[line + r])
-
-
-@jit
-def _deliver(sums, first, pitch, y, start, plane, rows, count):
-    """Copy `count` elements of the rows of flat `sums`, `pitch` apart from `first` on, to those of y, `plane` apart."""
-    for r in range(rows):
-        target = y[start + r * plane : start + r * plane + count]
-        values = sums[first + r * pitch :]
-        for i in range(target.shape[0]):
-            target[i] = values[i]
 
 
 @jit_parallel
@@ -329,8 +307,12 @@ def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array, gro
     x, weight, window, y = _as_column(x, weight, window, y)
     images = planes_of(x.shape, y.shape)
     for band in bands_of(window, x.shape[2]):
-        read = weight_to_read(weight[:, :, band.first : band.last], bias, groups, len(x) * positions)
-        convolve_images(x, _to_band(images, band, window), read, band.window(window), y, groups, False)
+        taps, some = weight[:, :, band.first : band.last], _to_band(images, band, window)
+        if _direct_few.suits(out_channels):
+            _direct_few.convolve_images(x, some, contiguous(taps), bias, band.window(window), y, groups, False)
+        else:
+            read = weight_to_read(taps, bias, groups, len(x) * positions)
+            convolve_images(x, some, read, band.window(window), y, groups, False)
 
 
 def _to_band(images: Images, band: Band, window: Window) -> Images:
@@ -362,6 +344,12 @@ def convolve_images(x: Array, images: Images, weight: Weight, window: Window, y:
 # ---- input gradient ------------------------------------------------------------------------------------------------
 
 
+def by_input(weight: Array, groups: int) -> Array:
+    """The weight (O, C / G, ...) of G groups by input channels: (C, O / G, ...)."""
+    by_group = weight.reshape(groups, -1, *weight.shape[1:]).swapaxes(1, 2)
+    return by_group.reshape(groups * weight.shape[1], -1, *weight.shape[2:])
+
+
 def grad_input(g: Array, weight: Array, window: Window, dx: Array, groups: int = 1) -> None:
     """Fill dx (N, C, H, W) from g (N, O, OH, OW) and weight (O, C / G, KH, KW)."""
     kh, kw, sh, sw = window[:4]
@@ -370,8 +358,8 @@ def grad_input(g: Array, weight: Array, window: Window, dx: Array, groups: int =
         grad_images(g, planes_of(g.shape, dx.shape), weight, window, dx, groups)
         return
     bias = np.zeros(dx.shape[1], g.dtype)
-    turned_taps = weight.reshape(groups, -1, *weight.shape[1:]).swapaxes(1, 2).reshape(dx.shape[1], -1, *weight.shape[2:])
-    grad_input_by_remainders(turned_taps, window, dx, lambda taps, single, part: convolve(g, taps, bias, single, part, groups))
+    grad_input_by_remainders(by_input(weight, groups), window, dx,
+                             lambda taps, single, part: convolve(g, taps, bias, single, part, groups))  # fmt: skip
 
 
 def grad_images(g: Array, images: Images, weight: Array, window: Window, dx: Array, groups: int) -> None:
@@ -382,5 +370,9 @@ def grad_images(g: Array, images: Images, weight: Array, window: Window, dx: Arr
     kh, kw, _, _, ph, pw, dh, dw, _, _ = window
     turned = Window(kh, kw, 1, 1, (kh - 1) * dh - ph, (kw - 1) * dw - pw, dh, dw, *dx.shape[-2:])
     for band in bands_of(turned, images.height):
-        read = turned_weight(weight[:, :, kh - band.last : kh - band.first], groups)
-        convolve_images(g, _to_band(images, band, turned), read, band.window(turned), dx, groups, True)
+        taps, some = weight[:, :, kh - band.last : kh - band.first], _to_band(images, band, turned)
+        if _direct_few.suits(weight.shape[1]):
+            by_channel, bias = contiguous(by_input(taps, groups)), np.zeros(dx.shape[1], g.dtype)
+            _direct_few.convolve_images(g, some, by_channel, bias, band.window(turned), dx, groups, True)
+        else:
+            convolve_images(g, some, turned_weight(taps, groups), band.window(turned), dx, groups, True)

@@ -15,7 +15,7 @@ from ._compile import jit, jit_parallel
 from ._layout import Array
 from ._microkernels import DOT_ROWS, DOT_SUMS, DOT_TAPS, VECTOR_BYTES, copy_rows, dot_block
 from ._pool import empty
-from ._row_copies import Window, copies_of, enough_work, extra_rows, fill_copies, least_period, tap_starts
+from ._row_copies import Window, copies_of, extra_rows, fill_copies, least_period, tap_starts
 
 # Bytes of copies, and of the rows of g beside them, in one pass: together they stay in a 1 MiB L2 cache.
 _PASS_BYTES = 3 << 17
@@ -33,11 +33,6 @@ _PARTS_BYTES = 1 << 26
 # Positions that a part of the samples has at least, and taps that a chunk has: with 8 positions each, 512 channels of 2x2 images
 # took twice as long.
 _PART, _LEAST_TAPS = 512, 8 * DOT_TAPS
-
-
-def suits_grad_weight(x: Array, window: Window, groups: int, out_channels: int) -> bool:
-    """Whether to call `grad_weight`: enough work."""
-    return enough_work(x, window, out_channels // groups)
 
 
 @jit

@@ -19,7 +19,7 @@ from ._copy_microkernels import interleave_rows, pick_columns
 from ._direct import ALIKE_BLOCKS, whole_blocks
 from ._images import Images, among_alike, fill_images, meets, planes_of
 from ._layout import Array
-from ._microkernels import ROWS, VECTOR_BYTES, VECTORS, multiply_block, multiply_narrow
+from ._microkernels import ROWS, VECTOR_BYTES, VECTORS_OF, multiply_rows, multiply_rows_narrow, rows_of
 from ._pool import empty
 from ._row_copies import Window, copies_of, extra_rows, matching_taps, tap_starts
 
@@ -83,60 +83,62 @@ def _interleave(sums, first, size, pitch, phases, window, strides, top, bottom, 
 
 
 @jit
-def _pack(weight, taps, first, channels, first_block, last_block, outputs, phases, numbers, place, pitch, size, packed):
+def _pack(weight, taps, first, channels, rows, first_block, last_block, outputs, phases, numbers, place, pitch, size, packed):
     """Blocks first_block..last_block of the outputs, of some channels from `first` on, of the flat weight (channels, outputs,
-    taps), for each phase: block number `place` and those behind it of packed (phases of (blocks, pitch * taps, ROWS), flat),
+    taps), for each phase: block number `place` and those behind it of packed (phases of (blocks, pitch * taps, rows), flat),
     which has `size` elements for a tap. Rows beyond the outputs are zeros.
 
     Channel by channel: what is read of one block is a few lines in each of many pages.
     """
     for channel in range(channels):
         for block in range(last_block - first_block):
-            row = (first_block + block) * ROWS
+            row = (first_block + block) * rows
             start = ((first + channel) * outputs + row) * taps
             for phase in range(phases.shape[0]):
                 each, number = phases[phase, 0], phases[phase, 2]
-                target = number * size + ((place + block) * pitch + channel) * each * ROWS
-                if row + ROWS <= outputs:
+                target = number * size + ((place + block) * pitch + channel) * each * rows
+                if rows == ROWS and row + ROWS <= outputs:
                     pick_columns(weight, start, taps, numbers, number, each, packed, target, outputs * taps)
                     continue
                 for k in range(each):
-                    for r in range(ROWS):
-                        packed[target + k * ROWS + r] = weight[start + r * taps + numbers[number + k]] if row + r < outputs else 0
+                    source = start + numbers[number + k]
+                    for r in range(rows):
+                        packed[target + k * rows + r] = weight[source + r * taps] if row + r < outputs else 0
 
 
 @jit_parallel
-def _pack_parallel(weight, taps, channels, outputs, phases, numbers, packed):
-    """packed (phases of (G, blocks, channels * taps, ROWS), flat) from flat weight (G * channels, outputs, taps)."""
-    blocks = (outputs + ROWS - 1) // ROWS
+def _pack_parallel(weight, taps, channels, rows, outputs, phases, numbers, packed):
+    """packed (phases of (G, blocks, channels * taps, rows), flat) from flat weight (G * channels, outputs, taps)."""
+    blocks = (outputs + rows - 1) // rows
     parts = (blocks + _PACKED - 1) // _PACKED
     for task in numba.prange(weight.shape[0] // (channels * outputs * taps) * parts):
         group, block = task // parts, task % parts * _PACKED
-        _pack(weight, taps, group * channels, channels, block, min(blocks, block + _PACKED), outputs, phases, numbers,
+        _pack(weight, taps, group * channels, channels, rows, block, min(blocks, block + _PACKED), outputs, phases, numbers,
               group * blocks + block, channels, packed.shape[0] // numbers.shape[0], packed)
 
 
 @jit
-def _spread_band(g, images, window, cut, n, samples, top, bottom, phases, taps, numbers, weight, own_taps, bias, channels, group,
-                 groups, first_block, last_block, strides, shape, x):
+def _spread_band(g, images, window, cut, n, samples, top, bottom, phases, taps, numbers, weight, block, own_taps, bias, channels,
+                 group, groups, first_block, last_block, strides, shape, x):
     """Rows top..bottom of all phases of some images of flat x (`Images`): some blocks of one group, of `channels` channels of g.
 
     phases (SH * SW, 3) has the taps that a phase has for a channel, where they begin in `taps`, and where their numbers do. The
-    weight is packed, or has `own_taps`, and this packs its part of it.
+    weight is packed, or has `own_taps`, and this packs its part of it, with the `block` of `rows_of`.
     """
     outputs, height, width = shape
-    slices, blocks = images.sources.shape[1], (outputs + ROWS - 1) // ROWS
+    rows = len(block)
+    slices, blocks = images.sources.shape[1], (outputs + rows - 1) // rows
     lanes = VECTOR_BYTES // g.itemsize
-    block = VECTORS * lanes
+    wide = VECTORS_OF[rows] * lanes
     count = (bottom - top) * window.out_width
     total = samples * count
-    pitch = (total + block - 1) // block * block
-    size = (last_block - first_block) * ROWS * pitch
+    pitch = (total + wide - 1) // wide * wide
+    size = (last_block - first_block) * rows * pitch
     # The last block reads on for up to a block of positions.
-    copies = np.empty(cut.channels * window.kw * cut.period * cut.step + block, g.dtype)
-    copies[copies.shape[0] - block :] = 0
+    copies = np.empty(cut.channels * window.kw * cut.period * cut.step + wide, g.dtype)
+    copies[copies.shape[0] - wide :] = 0
     sums = np.empty(phases.shape[0] * size, g.dtype)
-    some = (last_block - first_block) * ROWS * min(channels, cut.channels)
+    some = (last_block - first_block) * rows * min(channels, cut.channels)
     packed = np.empty(some * numbers.shape[0], g.dtype) if own_taps > 0 else weight
     each_tap = packed.shape[0] // max(1, numbers.shape[0])
     added = False
@@ -150,25 +152,27 @@ def _spread_band(g, images, window, cut, n, samples, top, bottom, phases, taps, 
             # Of a block of outputs the packed weight has `lines` channels, of which those from `line` on are taken.
             lines, line, zeroth = slices * channels, s * channels + first, group * blocks
             if own_taps > 0:
-                _pack(weight, own_taps, (group * slices + s) * channels + first, last - first, first_block, last_block, outputs,
-                      phases, numbers, 0, last - first, each_tap, packed)
+                _pack(weight, own_taps, (group * slices + s) * channels + first, last - first, rows, first_block, last_block,
+                      outputs, phases, numbers, 0, last - first, each_tap, packed)
                 lines, line, zeroth = last - first, 0, -first_block
             for phase in range(phases.shape[0]):
                 each = phases[phase, 0]
-                place = phases[phase, 2] * each_tap + line * each * ROWS
+                place = phases[phase, 2] * each_tap + line * each * rows
                 tap = taps[phases[phase, 1] : phases[phase, 1] + (last - first) * each]
-                for j in range(0, total if each > 0 else 0, block):
-                    narrow = total - j <= lanes
+                j = 0
+                while j < total and each > 0:
+                    narrow = total - j <= wide // 3
                     for b in range(first_block, last_block):
-                        begin = place + (zeroth + b) * lines * each * ROWS
-                        part = packed[begin : begin + (last - first) * each * ROWS]
-                        target = phase * size + (b - first_block) * ROWS * pitch + j
+                        begin = place + (zeroth + b) * lines * each * rows
+                        part = packed[begin : begin + (last - first) * each * rows]
+                        target = phase * size + (b - first_block) * rows * pitch + j
                         if narrow:
-                            multiply_narrow(copies, j, tap, part, 0, 1, ROWS, bias, 0, sums, target, pitch, added)
+                            multiply_rows_narrow(block, copies, j, tap, part, 0, 1, rows, bias, 0, sums, target, pitch, added)
                         else:
-                            multiply_block(copies, j, tap, part, 0, 1, ROWS, bias, 0, sums, target, pitch, added)
+                            multiply_rows(block, copies, j, tap, part, 0, 1, rows, bias, 0, sums, target, pitch, added)
+                    j += lanes if narrow else wide
             added = True
-    first_output, last_output = first_block * ROWS, min(outputs, last_block * ROWS)
+    first_output, last_output = first_block * rows, min(outputs, last_block * rows)
     for i in range(samples):
         start = images.targets[n + i] + (group * outputs + first_output) * images.target_pitch
         _interleave(sums, i * count, size, pitch, phases, window, strides, top, bottom, height, width,
@@ -176,15 +180,15 @@ def _spread_band(g, images, window, cut, n, samples, top, bottom, phases, taps, 
 
 
 @jit_parallel
-def _spread_bands(g, images, window, cut, phases, taps, numbers, weight, own_taps, bias, channels, groups, splits, strides,
-                  shape, x):
-    bands, blocks = (window.out_height + cut.band - 1) // cut.band, (shape[0] + ROWS - 1) // ROWS
+def _spread_bands(g, images, window, cut, phases, taps, numbers, weight, block, own_taps, bias, channels, groups, splits,
+                  strides, shape, x):
+    bands, blocks = (window.out_height + cut.band - 1) // cut.band, (shape[0] + len(block) - 1) // len(block)
     samples = images.targets.shape[0]
     for task in numba.prange((samples + cut.samples - 1) // cut.samples * bands * groups * splits):
         split, group, place = task % splits, task // splits % groups, task // (splits * groups)
         n, top = place // bands * cut.samples, place % bands * cut.band
         _spread_band(g, images, window, cut, n, min(cut.samples, samples - n), top, min(window.out_height, top + cut.band),
-                     phases, taps, numbers, weight, own_taps, bias, channels, group, groups, split * blocks // splits,
+                     phases, taps, numbers, weight, block, own_taps, bias, channels, group, groups, split * blocks // splits,
                      (split + 1) * blocks // splits, strides, shape, x)
 
 
@@ -219,22 +223,22 @@ def _cut(samples: int, alike: int, itemsize: int, channels: int, window: Window,
     height, width = window.out_height, window.out_width
     parts = -(-channels * window.kh * window.kw // _COPIES)
     each = -(-channels // parts)
-    blocks = -(-outputs // ROWS)
-    row = phases * blocks * ROWS * width * itemsize  # of sums
+    rows = len(rows_of(outputs))
+    blocks, block = -(-outputs // rows), VECTORS_OF[rows] * VECTOR_BYTES // itemsize
+    row = phases * blocks * rows * width * itemsize  # of sums
     sums = _SUMS_BYTES * max(1, outputs // _LEAST_OUTPUTS)  # of all parts
     if height * width < _SMALL_PLANE and samples > 1:
         fitting = min(sums // (row * height), _COPIES_BYTES // (each * copies_of(itemsize, window, window.kh, height)))
         together = max(1, min(fitting, -(-samples // 2)))
-        block = VECTORS * VECTOR_BYTES // itemsize
         together = among_alike(together, samples, alike, -(-ALIKE_BLOCKS * block // (height * width)))
         cut = _Cut(window.kh, together, height, each, height, together * height * width)
     else:
         fitting = min(sums // row, _COPIES_BYTES // (each * copies_of(itemsize, window, 1, 1)) - extra_rows(window, 1))
         wanted = min(-(-_TASKS // (samples * groups)), max(1, height * width // _LEAST_POSITIONS))
         bands = min(height, max(-(-height // max(1, fitting)), wanted))
-        band = whole_blocks(-(-height // bands), height, width, VECTORS * VECTOR_BYTES // itemsize)
-        rows = band + extra_rows(window, 1)
-        cut = _Cut(1, 1, band, each, rows, rows * width)
+        band = whole_blocks(-(-height // bands), height, width, block)
+        copied = band + extra_rows(window, 1)
+        cut = _Cut(1, 1, band, each, copied, copied * width)
     tasks = -(-samples // cut.samples) * -(-height // cut.band) * groups
     least = -(-row * cut.band * cut.samples // _SUMS_BYTES)
     return cut, min(blocks, max(least, -(-_TASKS // (2 * tasks))))  # each part copies the gradient again
@@ -262,8 +266,9 @@ def _plan(samples: int, alike: int, itemsize: int, channels: int, window: Window
     phases = np.stack([each, np.cumsum([0, *(some.size for some in taps[:-1])]), np.cumsum([0, *each[:-1]])], 1)
     own = -(-samples // cut.samples) * -(-copied.out_height // cut.band) == 1
     if own:
-        block = ROWS * min(channels, cut.channels) * window.kh * window.kw * itemsize
-        blocks = -(-outputs // ROWS)
+        rows = len(rows_of(outputs))
+        block = rows * min(channels, cut.channels) * window.kh * window.kw * itemsize
+        blocks = -(-outputs // rows)
         splits = max(splits, -(-blocks // max(1, _OWN_BYTES // block)))
     every = np.array([number for some in numbers for number in some], np.int64)
     return copied, cut, splits, phases, np.concatenate(taps), every, own
@@ -284,8 +289,11 @@ def spread_images(g: Array, images: Images, weight: Array, window: Window, dx: A
     copied, cut, splits, phases, taps, numbers, own = _plan(len(images.targets), images.alike, g.itemsize, channels, window,
                                                             shape, groups)
     packed, every = weight.reshape(-1), window.kh * window.kw
+    block = rows_of(outputs)
+    rows = len(block)
     if not own:
-        packed = empty((groups * -(-outputs // ROWS) * ROWS * slices * channels * numbers.size,), g.dtype)
-        _pack_parallel(weight.reshape(-1), every, slices * channels, outputs, phases, numbers, packed)
-    _spread_bands(g.reshape(-1), images, copied, cut, phases, taps, numbers, packed, every if own else 0,
-                  np.zeros(ROWS, g.dtype), channels, groups, splits, (window.sh, window.sw), shape, dx.reshape(-1))
+        padded = -(-outputs // rows) * rows
+        packed = empty((groups * padded * slices * channels * numbers.size,), g.dtype)
+        _pack_parallel(weight.reshape(-1), every, slices * channels, rows, outputs, phases, numbers, packed)
+    _spread_bands(g.reshape(-1), images, copied, cut, phases, taps, numbers, packed, block, every if own else 0,
+                  np.zeros(rows, g.dtype), channels, groups, splits, (window.sh, window.sw), shape, dx.reshape(-1))

@@ -92,3 +92,13 @@ def fill_images(x, images, n, samples, number, first_channel, channels, window, 
         height = images.height if source >= 0 else 0
         fill_planes(x, max(source, 0) + first_channel * images.source_pitch, images.source_pitch, height, images.width, channels,
                     window, period, top, rows, step, copies, i * rows * window.out_width)
+
+
+@jit
+def deliver(sums, first, pitch, y, start, plane, rows, count):
+    """Copy `count` elements of the rows of flat `sums`, `pitch` apart from `first` on, to those of y, `plane` apart."""
+    for r in range(rows):
+        target = y[start + r * plane : start + r * plane + count]
+        values = sums[first + r * pitch :]
+        for i in range(target.shape[0]):
+            target[i] = values[i]

@@ -50,6 +50,9 @@ DOT_TAPS = 6 if _WIDE else 3
 # `multiply_few` computes FEW_ROWS rows of FEW_VECTORS vectors: 24 (8) sums.
 FEW_ROWS = 4
 FEW_VECTORS = 6 if _WIDE else 2
+# The vectors of positions of a block with all results of a group that has few, by their number: sums that fill the registers, or
+# hide the latency of an addition. Other groups have blocks of ROWS.
+VECTORS_OF = (0, 8, 8, 7, FEW_VECTORS, 0, 0, 0, VECTORS) if _WIDE else (0, 8, 4, 3, VECTORS)
 
 # `multiply_run` computes one row of RUN_VECTORS vectors: as many sums as hide the latency of an addition. `dot_run` computes the
 # products of one row with RUN_TAPS rows: those of 3x3 taps.
@@ -267,7 +270,6 @@ def _unrolled(builder: ir.IRBuilder, count: Any, together: int, body: Callable[[
 
 
 def _make_multiply(row_count: int, vector_count: int) -> Any:
-    @_intrinsic
     def multiply(typing, columns, start, taps, weight, first, row_step, tap_step, bias, first_bias, out, out_start, pitch,
                  accumulate):
         """`row_count` rows of `out`, `pitch` elements apart from `out_start` on, each of `vector_count` vectors:
@@ -324,10 +326,34 @@ def _make_multiply(row_count: int, vector_count: int) -> Any:
     return multiply
 
 
-multiply_block = _make_multiply(ROWS, VECTORS)
-multiply_few = _make_multiply(FEW_ROWS, FEW_VECTORS)
-multiply_narrow = _make_multiply(ROWS, 1)  # for what is left of a plane: of 14x14 and 17x17 positions up to a vector
-multiply_run = _make_multiply(1, RUN_VECTORS)
+multiply_block = _intrinsic(_make_multiply(ROWS, VECTORS))
+multiply_few = _intrinsic(_make_multiply(FEW_ROWS, FEW_VECTORS))
+multiply_narrow = _intrinsic(_make_multiply(ROWS, 1))  # for what is left of a plane: of 14x14 and 17x17 positions up to a vector
+multiply_run = _intrinsic(_make_multiply(1, RUN_VECTORS))
+
+
+def rows_of(results: int) -> tuple[int, ...]:
+    """The rows of a block, 0 to ROWS, for groups of so many results: kernels are compiled for the length of the tuple."""
+    return tuple(range(results if results < len(VECTORS_OF) and VECTORS_OF[results] else ROWS))
+
+
+def _make_multiply_rows(narrow: bool) -> Any:
+    def multiply_rows(typing, rows, columns, start, taps, weight, first, row_step, tap_step, bias, first_bias, out, out_start,
+                      pitch, accumulate):
+        """The function of `_make_multiply` for as many rows as the tuple `rows` has, and VECTORS_OF them, or a single one."""
+        multiply = _make_multiply(rows.count, 1 if narrow else VECTORS_OF[rows.count])
+        signature, emit = multiply(typing, columns, start, taps, weight, first, row_step, tap_step, bias, first_bias, out,
+                                   out_start, pitch, accumulate)
+
+        def emit_rows(context, builder, _, values):
+            return emit(context, builder, signature, values[1:])
+
+        return signature.return_type(rows, *signature.args), emit_rows
+
+    return _intrinsic(multiply_rows)
+
+
+multiply_rows, multiply_rows_narrow = _make_multiply_rows(False), _make_multiply_rows(True)
 
 
 def _make_dot(row_count: int, tap_count: int) -> Any:

@@ -26,7 +26,7 @@ from ._microkernels import copy_every_second, copy_rows
 from ._pool import empty
 from ._sliding import valid_range
 
-# Below this many products the columns, which need no parallel launch, are as fast: about 20 us.
+# Below this many products, about 20 us, the ways of large convolutions save nothing.
 LEAST_PRODUCTS = 1 << 17
 
 
@@ -46,7 +46,7 @@ class Window(NamedTuple):
 
 
 def enough_work(x: Array, window: Window, out_channels: int) -> bool:
-    """Whether the convolution of x (N, C, H, W) is worth a parallel launch."""
+    """Whether the convolution of x (N, C, H, W) is large."""
     taps = x.shape[0] * x.shape[1] * window.kh * window.kw
     return taps * out_channels * window.out_height * window.out_width >= LEAST_PRODUCTS
 

@@ -1,9 +1,9 @@
 """2-d convolution and its gradients: each call goes to the way that suits its shape.
 
-`_winograd` serves 3x3 taps of 16 channels and more, `_dilated` those with a dilation, `_direct`, `_direct_grad_weight` and
-`_outer_grad_weight` most others, `_direct_transposed` the input gradient with strides, `_depthwise` one input channel a group,
-`_columns` groups of few results, gradients of few channels and what is too small for threads. Patches that do not overlap
-(`_patches`) and taps as large as the image are products of matrices. float16 and bfloat16 are computed in float32.
+`_winograd` serves 3x3 taps of 16 channels and more, `_dilated` those with a dilation, `_depthwise` one input channel a group,
+`_direct`, `_direct_grad_weight` and `_outer_grad_weight` the others, and `_direct_transposed` their input gradient with strides.
+Patches that do not overlap (`_patches`) and taps as large as the image are products of matrices. float16 and bfloat16 are
+computed in float32.
 """
 from __future__ import annotations
 
@@ -23,10 +23,9 @@ from . import (
     reduction,
 )
 from ._bands import rows_met
-from ._columns import convolve_by_tiles, grad_input_by_tiles, grad_weight_by_tiles
 from ._depthwise import depthwise, depthwise_grad_input, depthwise_grad_weight
-from ._direct import convolve, grad_input, suits, suits_forward
-from ._direct_grad_weight import grad_weight, suits_grad_weight
+from ._direct import convolve, grad_input
+from ._direct_grad_weight import grad_weight
 from ._direct_transposed import grad_input_strided
 from ._layout import PARALLEL_FROM, Array, contiguous, deliver, outputs, result, upcast_half
 from ._pool import empty
@@ -83,6 +82,11 @@ def _is_pointwise(window: Window, groups: int) -> bool:
     return groups == window.kh == window.kw == 1 and (window.ph, window.pw) == (0, 0)
 
 
+def _is_one_convolution(window: Window) -> bool:
+    """Whether the input gradient is a single convolution: all its elements meet the same taps."""
+    return (window.sh, window.sw) == (1, 1) or (window.kh, window.kw) == (1, 1)
+
+
 def _is_large(g: Array, channels: int) -> bool:
     """Whether the product of matrices that an image of g (N, O, H, W) makes for 1x1 taps is worth a call."""
     return g[0].size * channels >= blas.TILES_FROM
@@ -91,12 +95,6 @@ def _is_large(g: Array, channels: int) -> bool:
 def _flat(array: Array) -> Array:
     """A matrix whose rows are array[i]."""
     return contiguous(array).reshape(array.shape[0], -1)
-
-
-def _by_group(weight: Array, groups: int) -> Array:
-    """The weight (O, C/G, KH, KW) as matrices (G, O/G, C/G * KH * KW)."""
-    channels = weight.shape[0]
-    return contiguous(weight).reshape(groups, channels // groups, -1)
 
 
 @upcast_half
@@ -130,10 +128,8 @@ def conv2d(
         _winograd.convolve(contiguous(x), contiguous(weight), contiguous(bias), window, y)
     elif _dilated.suits(x, window, groups, weight.shape[0]):
         _dilated.convolve(contiguous(x), contiguous(weight), contiguous(bias), window, y)
-    elif suits_forward(x, window, groups, weight.shape[0]):
-        convolve(contiguous(x), weight, contiguous(bias), window, y, groups)
     else:
-        convolve_by_tiles(contiguous(x), _by_group(weight, groups), contiguous(bias), window, y)
+        convolve(contiguous(x), weight, contiguous(bias), window, y, groups)
     return deliver(out, y)
 
 
@@ -168,13 +164,10 @@ def conv2d_grad_input(
         _winograd.grad_input(g, contiguous(weight), window, dx)
     elif _dilated.suits(g, window, groups, weight.shape[1]):
         _dilated.grad_input(g, contiguous(weight), window, dx)
-    elif suits(g, window, groups, dx.shape[1]):
-        if (window.sh, window.sw) == (1, 1) or (window.kh, window.kw) == (1, 1):  # one convolution does it all
-            grad_input(g, weight, window, dx, groups)
-        else:
-            grad_input_strided(g, contiguous(weight), window, dx, groups)
+    elif _is_one_convolution(window):
+        grad_input(g, weight, window, dx, groups)
     else:
-        grad_input_by_tiles(g, _by_group(weight, groups), window, dx)
+        grad_input_strided(g, contiguous(weight), window, dx, groups)
     return deliver(out, dx)
 
 
@@ -256,11 +249,9 @@ def _grad_met_parameters(g: Array, x: Array, window: Window, groups: int, dweigh
             part, rows = empty((*dweight.shape[:2], 1, window.kw), dweight.dtype), contiguous(g[:, :, band.top : band.bottom])
             _grad_met_parameters(rows, x, band.window(window), groups, part, None)
             dweight[:, :, band.first : band.last] = part
-    elif suits_grad_weight(x, window, groups, dweight.shape[0]):
+    else:
         grad_weight(g, x, window, dweight, groups, dbias)
         return
-    else:
-        grad_weight_by_tiles(g, x, window, dweight.reshape(groups, dweight.shape[0] // groups, -1))
     if dbias is not None:
         _sum_channels(g, dbias)
 

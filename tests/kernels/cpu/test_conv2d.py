@@ -2,7 +2,7 @@
 import ml_dtypes
 import numpy as np
 import pytest
-from lucid_kernels.cpu import _columns, _direct, _direct_grad_weight, _direct_transposed, _packed_weight, _row_copies
+from lucid_kernels.cpu import _direct, _direct_few, _direct_grad_weight, _direct_transposed, _packed_weight, _row_copies
 from lucid_kernels.cpu.conv2d import conv2d, conv2d_grad_input, conv2d_grad_parameters, conv2d_grad_weight
 from lucid_kernels.cpu.threads import STARTED_THREADS, THREADS
 
@@ -109,6 +109,22 @@ STRIDED = {
         (((1, 4, 2, 3), (3, 4, 4, 5)), (3, 4), (2, 3), (1, 1)),
     ]
 }
+# Few results in a group, of the convolution or of its input gradient.
+FEW = {
+    f"{results} of {channels} in each of {groups} groups, {size} pixels, {taps} taps": (
+        (samples, channels * groups, *size), (results * groups, channels, *taps), stride, padding, (1, 1), groups)
+    for results, channels, groups, samples, size, taps, stride, padding in [
+        (1, 40, 1, 1, (30, 31), (1, 1), (1, 1), (0, 0)),
+        (3, 40, 1, 2, (29, 30), (1, 1), (1, 1), (0, 0)),
+        (2, 5, 3, 2, (12, 13), (1, 1), (1, 1), (0, 0)),
+        (4, 4, 8, 17, (7, 7), (3, 3), (1, 1), (1, 1)),
+        (4, 3, 5, 2, (14, 15), (3, 3), (2, 2), (1, 1)),
+        (2, 1, 7, 3, (9, 10), (5, 4), (1, 1), (2, 1)),
+        (16, 3, 1, 2, (40, 41), (7, 7), (2, 2), (3, 3)),
+        (20, 1, 1, 2, (30, 28), (3, 3), (1, 1), (1, 1)),
+        (9, 2, 1, 1, (30, 28), (5, 2), (3, 1), (1, 0)),
+    ]
+}
 each_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 
 
@@ -171,40 +187,30 @@ def test_against_loops(case):
     check(case)
 
 
-@pytest.mark.parametrize("tile_bytes", [1, 1500, 6000])
-@each_case
-def test_tiles_do_not_show(case, tile_bytes, monkeypatch):
-    """Single rows, single samples and several samples a tile give the same results."""
-    whole = check(case)
-    monkeypatch.setattr(_columns, "_TILE_BYTES", tile_bytes)
-    for got, want in zip(check(case), whole):
-        np.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-10)
-
-
 @pytest.mark.parametrize("case", LARGE.values(), ids=LARGE)
 def test_large_enough_for_threads(case):
     check(case)
 
 
 @pytest.fixture
-def always_direct(monkeypatch):
-    """Small convolutions take the direct kernels too."""
+def always_large(monkeypatch):
+    """Small convolutions take the ways of large ones too."""
     monkeypatch.setattr(_row_copies, "LEAST_PRODUCTS", 0)
 
 
-@pytest.mark.parametrize("case", [*CASES.values(), *SAME.values(), *STRIDED.values()], ids=[*CASES, *SAME, *STRIDED])
-def test_direct_against_loops(case, always_direct):
+@pytest.mark.parametrize("case", [*CASES.values(), *SAME.values(), *STRIDED.values(), *FEW.values()],
+                         ids=[*CASES, *SAME, *STRIDED, *FEW])
+def test_ways_of_large_ones_against_loops(case, always_large):
     check(case)
 
 
-@pytest.mark.parametrize("case", [*SAME.values(), *STRIDED.values()], ids=[*SAME, *STRIDED])
-def test_direct_against_columns(case, monkeypatch):
-    """The two ways agree, and so do bands of one row, chunks of one sample and a single partial sum."""
-    columns = check(case, np.float32, 1e-4)
+@pytest.mark.parametrize("case", [*SAME.values(), *STRIDED.values(), *FEW.values()], ids=[*SAME, *STRIDED, *FEW])
+def test_parts_do_not_show(case, monkeypatch):
+    """Bands of one row, chunks of one sample, a single partial sum and other ways to cut the work give the same results."""
+    whole = check(case, np.float32, 1e-4)
     monkeypatch.setattr(_row_copies, "LEAST_PRODUCTS", 0)
-    modules = (_direct, _direct_grad_weight, _direct_transposed)
-    for module in modules:
-        plan = "plan_of" if module is _direct else "_plan"
+    modules = {_direct: "plan_of", _direct_few: "_plan_of", _direct_grad_weight: "_plan", _direct_transposed: "_plan"}
+    for module, plan in modules.items():
         monkeypatch.setattr(module, plan, getattr(module, plan).__wrapped__)  # nothing that other limits led to
     for limits in ({}, {"_COPIES_BYTES": 1, "_PASS_BYTES": 1}, {"_TASKS": 100, "_PARTS_BYTES": 1}, {"_POSITIONS": 1},
                    {"_STEPS": 1, "_WEIGHT_BYTES": 1, "_SUMS_BYTES": 1}, {"_COPIES": 1}, {"_SMALL_PLANE": 0}, {"_COPY": 0},
@@ -212,13 +218,15 @@ def test_direct_against_columns(case, monkeypatch):
         for name, value in limits.items():
             for module in modules:
                 monkeypatch.setattr(module, name, value, raising=False)
-        for got, wanted in zip(check(case, np.float32, 1e-4), columns):
+        for got, wanted in zip(check(case, np.float32, 1e-4), whole):
             np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("shape", [(17, 5, 8, 8), (1, 5, 8, 30), (3, 5, 20, 20)])
-def test_direct_does_not_depend_on_threads(shape, always_direct, monkeypatch):
-    case = (shape, (33, 5, 3, 3), (1, 1), (1, 1), (1, 1), 1)
+@pytest.mark.parametrize("case", [
+    *[(shape, (33, 5, 3, 3), (1, 1), (1, 1), (1, 1), 1) for shape in [(17, 5, 8, 8), (1, 5, 8, 30), (3, 5, 20, 20)]],
+    *FEW.values(),
+])
+def test_results_do_not_depend_on_threads(case, always_large, monkeypatch):
     whole = check(case, np.float32, 1e-4)
     for threads in (1, 2, 3, 16):
         monkeypatch.setattr(THREADS, "value", threads)
@@ -239,7 +247,7 @@ def test_tasks_add_to_no_result_of_another_one(monkeypatch):
 
 
 @pytest.mark.parametrize("case", [*SAME.values(), *STRIDED.values()], ids=[*SAME, *STRIDED])
-def test_a_packed_weight_gives_what_it_gives_where_it_lies(case, always_direct, monkeypatch):
+def test_a_packed_weight_gives_what_it_gives_where_it_lies(case, always_large, monkeypatch):
     """Which way is taken depends on the number of positions."""
     results = []
     for positions in (0, 1 << 30):
@@ -329,7 +337,7 @@ def test_like_torch(case):
 @pytest.mark.parametrize("shapes", [
     ((8, 16, 9, 9), (32, 16, 3, 3)), ((64, 1, 28, 28), (32, 1, 3, 3)), ((16, 4, 16, 16), (8, 1, 3, 3)),
     ((2, 8, 7, 7), (4, 4, 3, 3)),
-], ids=["winograd", "direct", "depthwise", "columns"])
+], ids=["winograd", "direct", "depthwise", "grouped"])
 def test_errors_of_the_bias_gradient_are_at_most_twice_those_of_torch(shapes):
     """Sums of gradients around 1, where errors add up, and an infinite one and NaN go into the sum of their channel only."""
     torch = pytest.importorskip("torch")
@@ -356,7 +364,7 @@ def test_nan_and_inf_like_torch(bad):
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_direct_keeps_nan_and_inf_in_place(bad, always_direct):
+def test_direct_keeps_nan_and_inf_in_place(bad, always_large):
     """Neither the neighbouring image rows nor the other samples and channels see a bad pixel or a bad gradient."""
     x, weight, _, attributes = data(SAME["same ((2, 3, 7, 5), (7, 3, 3, 3))"], np.float32)
     x[0, 1, 6, 4] = bad
@@ -423,6 +431,29 @@ def test_input_gradient_of_many_filters_of_a_channel_has_small_errors():
     attributes = {"input_shape": (2, 2, 34, 39), "stride": (1, 1), "padding": (3, 1), "dilation": (1, 1), "groups": 2}
     exact = conv2d_grad_input(g.astype(np.float64), weight.astype(np.float64), **attributes)
     assert np.abs(conv2d_grad_input(g, weight, **attributes) - exact).max() < 2e-4
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("case", [((16, 128, 14, 14), (128, 4, 3, 3), 1, 32), ((8, 3, 40, 40), (256, 3, 5, 5), 1, 1),
+                                  ((8, 3, 40, 40), (64, 3, 7, 7), 2, 1), ((4, 512, 20, 20), (1, 512, 1, 1), 1, 1)])
+def test_errors_of_few_results_are_at_most_twice_those_of_torch(case):
+    torch = pytest.importorskip("torch")
+    x_shape, weight_shape, stride, groups = case
+    rng = np.random.default_rng(0)
+    x, weight = (rng.random(shape, np.float32) for shape in (x_shape, weight_shape))
+    padding = weight_shape[2] // 2
+    attributes = {"stride": (stride,) * 2, "padding": (padding,) * 2, "dilation": (1, 1), "groups": groups}
+
+    def in_torch(dtype):
+        inputs = [torch.tensor(array, dtype=dtype, requires_grad=True) for array in (x, weight)]
+        y = torch.nn.functional.conv2d(*inputs, **attributes)
+        g = torch.tensor(np.random.default_rng(1).random(y.shape, np.float32), dtype=dtype)
+        return [y.detach().numpy(), torch.autograd.grad(y, inputs[0], g)[0].numpy(), g.numpy()]
+
+    exact, theirs = in_torch(torch.float64), in_torch(torch.float32)
+    ours = conv2d(x, weight, None, **attributes), conv2d_grad_input(theirs[2], weight, input_shape=x_shape, **attributes)
+    for mine, other, true in zip(ours, theirs, exact):
+        assert np.abs(mine - true).max() <= 2 * np.abs(other - true).max()
 
 
 def test_depthwise_weight_gradients_of_large_planes_have_small_errors():
