@@ -415,7 +415,7 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
 
     def matrix_product(a: Array, b: Array) -> Array:
         if a.dtype in HALVES:  # BLAS has none of them, and sums belong in float32
-            return (wide(a) @ wide(b)).astype(a.dtype)
+            return multiply(wide(a), wide(b)).astype(a.dtype)
         return multiply(a, b)
 
     @entry

@@ -1,4 +1,5 @@
-"""Large matrix products: our own where they are faster, else tiles of the result, each by BLAS on one thread.
+"""Large matrix products: our own where they are faster, else tiles of the result, or matrices of a stack, each by BLAS on one
+thread.
 
 OpenBLAS's own threads spin for 25 ms after a product, on the cores that the kernels in between need; and where another process
 has one of the cores, a product of 256x256 takes 16 ms, because they wait for each other. Tiles take the time of OpenBLAS's
@@ -19,10 +20,13 @@ from . import _few_rows, _panel_product, blas
 from ._address import address_of
 from ._compile import jit_parallel
 from ._pool import empty
+from ._stacks import places
 from .threads import THREADS
 
 Array = np.ndarray[Any, Any]
 _ROW_MAJOR, _AS_IT_IS, _TRANSPOSED = 101, 111, 112  # cblas.h
+# Multiply-adds of one task of a stack, some 2 us; and its matrices for each thread from which on none is cut into tiles.
+_TASK, _MATRICES_OF_A_THREAD = 1 << 17, 4
 _SIDE = 16  # elements; the sides of a tile are multiples, which fill the registers of BLAS's kernels
 
 
@@ -65,9 +69,36 @@ def _tiles64(a, b, c, m, n, k, flag_a, lda, flag_b, ldb, across, rows, columns, 
                b_tile, ldb, 0.0, c + 8 * (row * n + column), n)  # fmt: skip
 
 
+@jit_parallel
+def _stack32(a, a_places, b, b_places, c, m, n, k, flag_a, lda, flag_b, ldb, each):
+    """c (count, m, n) = a @ b, `each` matrices a task, for addresses, and the bytes from there to each of the matrices."""
+    for task in numba.prange((a_places.shape[0] + each - 1) // each):
+        for i in range(task * each, min(a_places.shape[0], (task + 1) * each)):
+            _sgemm(_ROW_MAJOR, flag_a, flag_b, m, n, k, np.float32(1), a + a_places[i], lda, b + b_places[i], ldb, np.float32(0),
+                   c + 4 * i * m * n, n)  # fmt: skip
+
+
+@jit_parallel
+def _stack32(a, a_places, b, b_places, c, m, n, k, flag_a, lda, flag_b, ldb, each):
+    """c (count, m, n) = a @ b, `each` of them a task; a, b and c are addresses, the others so many bytes behind the first."""
+    for task in numba.prange((a_places.shape[0] + each - 1) // each):
+        for i in range(task * each, min(a_places.shape[0], (task + 1) * each)):
+            _sgemm(_ROW_MAJOR, flag_a, flag_b, m, n, k, np.float32(1), a + a_places[i], lda, b + b_places[i], ldb,
+                   np.float32(0), c + 4 * i * m * n, n)  # fmt: skip
+
+
+@jit_parallel
+def _stack64(a, a_places, b, b_places, c, m, n, k, flag_a, lda, flag_b, ldb, each):
+    """`_stack32` for float64."""
+    for task in numba.prange((a_places.shape[0] + each - 1) // each):
+        for i in range(task * each, min(a_places.shape[0], (task + 1) * each)):
+            _dgemm(_ROW_MAJOR, flag_a, flag_b, m, n, k, 1.0, a + a_places[i], lda, b + b_places[i], ldb, 0.0,
+                   c + 8 * i * m * n, n)  # fmt: skip
+
+
 def _layout(matrix: Array) -> tuple[Array, int, int]:
-    """`matrix` (a copy where BLAS cannot read it), its transposition flag and leading dimension."""
-    item, (rows, columns), (down, right) = matrix.itemsize, matrix.shape, matrix.strides
+    """`matrix`, or a stack of them (a copy where BLAS cannot read it), the transposition flag and leading dimension."""
+    item, (rows, columns), (down, right) = matrix.itemsize, matrix.shape[-2:], matrix.strides[-2:]
     if right == item and down >= columns * item and down % item == 0:
         return matrix, _AS_IT_IS, down // item
     if down == item and right >= rows * item and right % item == 0:
@@ -107,6 +138,23 @@ def matmul(a: Array, b: Array, bias: Array | None = None, out: Array | None = No
     if bias is not None:
         result += bias
     return result
+
+
+def matmul_stacks(a: Array, b: Array, out: Array | None = None) -> Array:
+    """``a @ b`` of stacks of float32 or float64 matrices, broadcast, not empty: a matrix a task, few large ones one by one."""
+    lead, m, k, n = np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), *a.shape[-2:], b.shape[-1]
+    c = empty((*lead, m, n), a.dtype) if out is None else out
+    results = c.reshape(-1, m, n)
+    if m * k * n >= blas.TILES_FROM and len(results) < _MATRICES_OF_A_THREAD * THREADS.value:
+        for index, result in zip(np.ndindex(lead), results):
+            blas.matmul(np.broadcast_to(a, (*lead, m, k))[index], np.broadcast_to(b, (*lead, k, n))[index], out=result)
+        return c
+    (a, flag_a, lda), (b, flag_b, ldb) = _layout(a), _layout(b)
+    stack = _stack32 if a.dtype == np.float32 else _stack64
+    with blas.one_thread:
+        stack(address_of(a), places(a, lead), address_of(b), places(b, lead), address_of(c), m, n, k, flag_a, lda, flag_b, ldb,
+              max(1, _TASK // (m * k * n)))  # fmt: skip
+    return c
 
 
 def matmul_and_sums(a: Array, b: Array) -> tuple[Array, Array | None]:

@@ -20,11 +20,13 @@ from ._layout import Array
 from ._microkernels import _INT, VECTOR_BYTES, _at, _Vectors
 from ._panels import moved, pointer, transpose_block
 from ._pool import empty
+from ._stacks import places
 
 # Rows and most vectors of a block: 12 sums in 16 registers.
 _ROWS, _MOST_VECTORS = 4, 3
-# Most multiply-adds of a matrix, and fewest matrices: 512 of 8x8 take 0.7 of NumPy's time, those of 16x16 as long.
-_MOST_WORK, _LEAST_COUNT = 1 << 11, 1 << 9
+# Most multiply-adds of a matrix, and fewest matrices: 512 of 16x16 take 0.7 of NumPy's time, and 0.35 of it if the right ones
+# are transposed.
+_MOST_WORK, _LEAST_COUNT = 1 << 12, 1 << 9
 # Multiply-adds of one iteration of a parallel loop: some 3 us; and what a matrix costs beside its own.
 _SHARE, _OVERHEAD = 1 << 17, 100
 
@@ -140,25 +142,16 @@ def _multiply(a: int, row_step: int, depth_step: int, a_places: Any, b: int, b_s
                     _one(left, row_step, depth_step, source, pitch, depth, m, rest, there, n, free)
 
 
-def _places(x: Array, lead: tuple[int, ...]) -> Array:
-    """The bytes from the first of the stacked matrices to each, row by row, where `x` is broadcast to the leading shape."""
-    missing = len(lead) + 2 - x.ndim
-    total: Any = np.zeros(1, np.int64)
-    for dim, length in enumerate(lead):
-        own = dim - missing
-        step = x.strides[own] if own >= 0 and x.shape[own] == length else 0
-        total = (total[:, None] + np.arange(0, length * step, step) if step else np.repeat(total[:, None], length, 1)).reshape(-1)
-    return total
-
-
 def suits(a: Array, b: Array) -> bool:
-    """Whether these stacks are of small matrices that a product exists of, and enough of them. Unmeasured with AVX-512."""
-    if VECTOR_BYTES != 32 or a.dtype != b.dtype or a.dtype.char not in "fd":
+    """Whether these stacks of float32 or float64 are of small matrices, and enough of them. Not for columns, and not for rows
+    times matrices that have to be turned, each for a single product.
+    """
+    (m, k), n, item = a.shape[-2:], b.shape[-1], a.itemsize
+    if m * k * n > _MOST_WORK or n == 1 or (m == 1 and b.strides[-1] != item):
         return False
-    (m, k), n = a.shape[-2:], b.shape[-1]
-    if k != b.shape[-2] or not 0 < m * k * n <= _MOST_WORK or max(a.size // (m * k), b.size // (k * n)) < _LEAST_COUNT:
+    if max(a.size // (m * k), b.size // (k * n)) < _LEAST_COUNT:
         return False
-    return not any(step % a.itemsize for step in a.strides + b.strides)
+    return not any(step % item for step in a.strides + b.strides)
 
 
 def matmul(a: Array, b: Array, out: Array | None = None) -> Array:
@@ -166,6 +159,6 @@ def matmul(a: Array, b: Array, out: Array | None = None) -> Array:
     lead, (m, k), n, item = np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2:], b.shape[-1], a.itemsize
     c = empty((*lead, m, n), a.dtype) if out is None else out
     each = max(1, _SHARE // (m * k * n + _OVERHEAD))
-    _multiply(address_of(a), a.strides[-2] // item, a.strides[-1] // item, _places(a, lead), address_of(b), b.strides[-2] // item,
-              1 if n == 1 else b.strides[-1] // item, _places(b, lead), k, each, c.reshape(math.prod(lead), m, n))  # fmt: skip
+    _multiply(address_of(a), a.strides[-2] // item, a.strides[-1] // item, places(a, lead), address_of(b), b.strides[-2] // item,
+              b.strides[-1] // item, places(b, lead), k, each, c.reshape(math.prod(lead), m, n))  # fmt: skip
     return c

@@ -35,6 +35,52 @@ def test_stacks_of_outer_products(shapes: tuple[tuple[int, ...], ...]) -> None:
     np.testing.assert_array_equal(blas.matmul(a, b), np.matmul(a, b))
 
 
+STACKS = {
+    "as many": ((9, 65, 70), (9, 70, 63)), "rows": ((40, 1, 300), (40, 300, 200)), "columns": ((40, 300, 200), (40, 200, 1)),
+    "broadcast": ((2, 1, 60, 80), (5, 80, 90)), "one matrix": ((64, 90), (7, 90, 60)), "few large": ((2, 3, 110, 130), (3, 130, 90)),
+    "small": ((600, 7, 9), (600, 9, 5)), "small, broadcast": ((5, 200, 3, 4), (200, 4, 4)),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("swapped", [(False, False), (True, False), (False, True), (True, True)])
+@pytest.mark.parametrize("shapes", STACKS.values(), ids=STACKS)
+def test_stacks(shapes: tuple[tuple[int, ...], ...], swapped: tuple[bool, bool], dtype: type) -> None:
+    pairs = [(_normal((*shape[:-2], *shape[:-3:-1]), dtype).swapaxes(-1, -2) if swap else _normal(shape, dtype))
+             for shape, swap in zip(shapes, swapped)]  # fmt: skip
+    exact = pairs[0].astype(np.float64) @ pairs[1].astype(np.float64)
+    y = blas.matmul(*pairs)
+    assert y.dtype == dtype
+    np.testing.assert_allclose(y, exact, rtol=0, atol=8 * np.finfo(dtype).eps * shapes[0][-1])
+    out = np.empty_like(y)
+    assert blas.matmul(*pairs, out=out) is out
+    np.testing.assert_array_equal(out, y)
+
+
+def test_stacks_that_blas_cannot_read() -> None:
+    """Permuted dimensions, every second column and rows in reverse."""
+    x = _normal((20, 40, 6, 64))
+    q, k = x.transpose(0, 2, 1, 3), x.transpose(0, 2, 3, 1)
+    for a, b in ((q, k), (q[..., ::2], k[..., ::2, :]), (q[..., ::-1, :], k[..., ::-1])):
+        np.testing.assert_allclose(blas.matmul(a, b), a @ b, rtol=0, atol=1e-12)
+
+
+def test_nan_and_inf_stay_in_their_matrices() -> None:
+    a, b = np.ones((64, 40, 30), np.float32), np.ones((64, 30, 40), np.float32)
+    a[3, 2, 5], b[7, 4, 9] = np.nan, np.inf
+    y = blas.matmul(a, b)
+    expected = np.full((64, 40, 40), 30, np.float32)
+    expected[3, 2], expected[7, :, 9] = np.nan, np.inf
+    np.testing.assert_array_equal(y, expected)
+
+
+@pytest.mark.parametrize("shapes", [((0, 90, 90), (0, 90, 90)), ((9, 0, 90), (9, 90, 90)), ((90, 90, 0), (90, 0, 90)),
+                                    ((1, 90, 90), (0, 90, 90))])
+def test_empty_stacks(shapes: tuple[tuple[int, ...], ...]) -> None:
+    a, b = map(np.ones, shapes)
+    np.testing.assert_array_equal(blas.matmul(a, b), a @ b)
+
+
 def test_threads_are_set_back_also_after_an_error_and_when_nested():
     get, _ = blas.one_thread._threads
     before = get()
