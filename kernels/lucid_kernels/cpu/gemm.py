@@ -71,15 +71,6 @@ def _tiles64(a, b, c, m, n, k, flag_a, lda, flag_b, ldb, across, rows, columns, 
 
 @jit_parallel
 def _stack32(a, a_places, b, b_places, c, m, n, k, flag_a, lda, flag_b, ldb, each):
-    """c (count, m, n) = a @ b, `each` matrices a task, for addresses, and the bytes from there to each of the matrices."""
-    for task in numba.prange((a_places.shape[0] + each - 1) // each):
-        for i in range(task * each, min(a_places.shape[0], (task + 1) * each)):
-            _sgemm(_ROW_MAJOR, flag_a, flag_b, m, n, k, np.float32(1), a + a_places[i], lda, b + b_places[i], ldb, np.float32(0),
-                   c + 4 * i * m * n, n)  # fmt: skip
-
-
-@jit_parallel
-def _stack32(a, a_places, b, b_places, c, m, n, k, flag_a, lda, flag_b, ldb, each):
     """c (count, m, n) = a @ b, `each` of them a task; a, b and c are addresses, the others so many bytes behind the first."""
     for task in numba.prange((a_places.shape[0] + each - 1) // each):
         for i in range(task * each, min(a_places.shape[0], (task + 1) * each)):
@@ -142,7 +133,7 @@ def matmul(a: Array, b: Array, bias: Array | None = None, out: Array | None = No
 
 def matmul_stacks(a: Array, b: Array, out: Array | None = None) -> Array:
     """``a @ b`` of stacks of float32 or float64 matrices, broadcast, not empty: a matrix a task, few large ones one by one."""
-    lead, m, k, n = np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), *a.shape[-2:], b.shape[-1]
+    lead, (m, k), n = np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2:], b.shape[-1]
     c = empty((*lead, m, n), a.dtype) if out is None else out
     results = c.reshape(-1, m, n)
     if m * k * n >= blas.TILES_FROM and len(results) < _MATRICES_OF_A_THREAD * THREADS.value:
