@@ -7,6 +7,7 @@ closure ever holds its own output. Rules are written with operations, so gradien
 """
 from __future__ import annotations
 
+import math
 import traceback
 from collections.abc import Callable, Sequence
 from types import FunctionType
@@ -25,8 +26,6 @@ from .overwrite import Overwriting
 Pull = Callable[[Any, Any], Sequence[Any]]
 Rule = Callable[..., Pull]
 _new = object.__new__
-_PAIRS = 1 << 19  # of elements: the least whose arrays, of different shapes, are looked at as large ones
-_FEW = _PAIRS // LARGE  # elements of the second array, with fewer of which there are not as many pairs
 _NEEDED = (True,)  # the `needs` of a rule for one input
 _differentiable = frozenset(dtype for dtype in _dtypes.ALL if _dtypes.is_differentiable(dtype))
 
@@ -214,6 +213,14 @@ class ViewOp(Op):
         return out
 
 
+def _broadcast_size(a: tuple[int, ...], b: tuple[int, ...]) -> int:
+    """How many elements arrays of these shapes have together, if they can be broadcast."""
+    if len(a) < len(b):
+        a, b = b, a
+    lead = len(a) - len(b)
+    return math.prod(a[:lead]) * math.prod(map(max, a[lead:], b))
+
+
 def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating: bool = False,
                 alike: Pull | None = None, saves: bool = False) -> Callable[[Any, Any], Tensor]:
     """A binary operation as a function: the hot path of arithmetic.
@@ -240,7 +247,8 @@ def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating:
                 flags = modes()
                 if flags <= GRAD:
                     try:
-                        many = x.size >= LARGE or (y.size >= _FEW and x.shape != y.shape and x.size * y.size >= _PAIRS)
+                        many = x.size >= LARGE or (x.shape != y.shape and x.size * y.size >= LARGE and
+                                                   _broadcast_size(x.shape, y.shape) >= LARGE)
                         array = TABLES[kind][large if many else name](x, y)
                     except Exception as error:
                         array = recover(name, (x, y), {}, name, (input, other), error)
