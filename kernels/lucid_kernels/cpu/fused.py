@@ -48,6 +48,9 @@ _GLOBALS = {"__name__": __name__, "numba": numba, "np": np, "math": math, "_math
 _READ = {"float16": "half_precision.extended({0})", "bfloat16": "half_precision.extended_from_bfloat16({0})"}
 _WRITTEN = {"float16": "half_precision.rounded({0})", "bfloat16": "half_precision.rounded_to_bfloat16({0})"}
 _BITS = np.dtype(np.uint16)
+# Elements from which on parts of arrays are read where they lie: halves of 32,768 take 0.75 of the time that copies take, those
+# of 131,072 half of it.
+_PARTS_FROM = 1 << 15
 Pairs = tuple[tuple[str, str], ...]  # names of arguments and of the results that are the same arrays
 _kernels: dict[str, Callable[..., None]] = {}
 
@@ -126,7 +129,7 @@ def _run(part: Part, arrays: Sequence[Array], out: Sequence[Array | None] | None
     program, _, shape, layout, operands = part
     outer, inner, kinds, _ = layout
     small = outer * inner * 8 < SMALLEST  # these take most of their time around the loop
-    if outer == 1 and not small and out is None:
+    if outer == 1 and out is None and inner >= _PARTS_FROM:
         found = _parts(arrays, operands, shape)
         if found is not None:
             return _run_parts(part, arrays, *found)
