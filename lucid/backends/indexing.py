@@ -69,20 +69,37 @@ def _slices(shape: tuple[int, ...], index: tuple[Any, ...]) -> tuple[int, int, A
     return dims[0], dims[-1] + 1, places
 
 
-def _selected(x: Array, indices: Array, axis: int) -> Array | None:
-    """``x.take(indices, axis)`` by our kernels; None where NumPy's is as fast, and for indices out of range."""
+def _slices_of(indices: Array, axis: int, *shapes: tuple[int, ...]) -> Array | None:
+    """The vector of `indices` that are the same for all elements of a slice along `axis`, of arrays with these shapes: an index
+    (n, 1) expanded to (n, m). None for others.
+    """
+    for dim, (step, length) in enumerate(zip(indices.strides, indices.shape)):
+        if dim != axis and (step or any(shape[dim] != length for shape in shapes)):
+            return None
+    return indices[tuple(_WHOLE if dim == axis else 0 for dim in range(indices.ndim))]
+
+
+def _selected(x: Array, indices: Array, axis: int, checked: bool = True) -> Array | None:
+    """``x.take(indices, axis)`` by our kernels; None where NumPy's is as fast, and for indices out of range; `checked` ones are
+    none, and not negative.
+    """
     if indices.size * x.nbytes < _LARGE_SELECTION * x.shape[axis] or math.prod(x.shape[axis + 1 :]) * x.itemsize < _LONG_SLICE:
         return None
     one_number = not any(x.strides)  # the gradient of a sum
-    found = _slices(x.shape, (*(_WHOLE,) * axis, indices)) if one_number or x.flags.c_contiguous else None
-    if found is None:
+    if not one_number and not x.flags.c_contiguous:
         return None
+    if not checked:
+        found = _slices(x.shape, (*(_WHOLE,) * axis, indices))
+        if found is None:
+            return None
+        indices = found[2]
     from lucid_kernels.cpu import _expanded, index_select
 
     shape = (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
     if one_number:
         return _expanded.written_out(_expanded.distinct(x), shape)
-    selected: Array = index_select.index_select(x, np.ascontiguousarray(found[2].reshape(-1)), axis)
+    places = np.ascontiguousarray(indices.reshape(-1), np.int64)
+    selected: Array = index_select.index_select(x, places, axis)
     return selected.reshape(shape)
 
 
@@ -101,7 +118,7 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
         *lead, last = index
         selected = None
         if last.__class__ is np.ndarray and last.dtype.kind != "b" and all(item.__class__ is slice for item in lead):
-            selected = _selected(x, last, len(lead)) if all(item == _WHOLE for item in lead) else None
+            selected = _selected(x, last, len(lead), checked=False) if all(item == _WHOLE for item in lead) else None
         return plain_getitem(x, index=index) if selected is None else selected
 
     def index_select(x: Array, indices: Array, *, axis: int) -> Array:
@@ -118,6 +135,10 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
     def gather(x: Array, indices: Array, *, axis: int) -> Array:
         if x.size and not any(x.strides):  # one number: the gradient of a sum
             return copy(np.broadcast_to(x[(0,) * x.ndim], indices.shape))
+        if indices.ndim > 1:
+            slices = _slices_of(indices, axis, x.shape)
+            if slices is not None:
+                return index_select(x, slices, axis=axis)
         bits = BITS.get(x.itemsize)
         large = indices.size >= MANY and (x.flags.c_contiguous or x.size <= 4 * indices.size)
         view = _kernels().view_of(x.shape, indices.shape, axis) if large and bits else None
@@ -144,8 +165,13 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
                 return total.astype(x.dtype)
             out[...] = total
             return out
-        kind = _kernels().ADD if accumulate else _kernels().WRITE
         result = copy(x) if out is None else out
+        if accumulate and isinstance(source, np.ndarray) and source.shape == indices.shape:
+            slices = _slices_of(indices, axis, x.shape)
+            if slices is not None:
+                scatter_add(result, (*(_WHOLE,) * axis, slices), source)
+                return result
+        kind = _kernels().ADD if accumulate else _kernels().WRITE
         if not _combined(result, indices, source, axis, kind):
             plain_scatter(result, indices, source, axis=axis, accumulate=accumulate, out=result)
         return result

@@ -99,3 +99,36 @@ def test_function_errors(device: str) -> None:
             call()
     with pytest.raises(IndexError, match="supposed to be a vector"):
         x.index_select(0, on(device, ROWS))
+
+
+@pytest.mark.parametrize("dtype", [np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int64)])
+@pytest.mark.parametrize(("shape", "axis", "count"), [((40, 30), 0, 300), ((30, 40), 1, 300), ((5, 40, 30), 1, 60), ((40, 3), 0, 2)])
+def test_an_expanded_index_is_one_of_slices(shape: tuple[int, ...], axis: int, count: int, dtype: Any) -> None:
+    """As graph networks have it: the values, and both gradients, are those of the index written out."""
+    generator = np.random.default_rng(0)
+    lengths = tuple(count if dim == axis else length for dim, length in enumerate(shape))
+    vector = generator.integers(0, shape[axis], count).reshape([count if dim == axis else 1 for dim in range(len(shape))])
+    results = []
+    for index in (lucid.tensor(vector).expand(lengths), lucid.tensor(np.broadcast_to(vector, lengths).copy())):
+        x, source = (lucid.tensor(np.random.default_rng(1).integers(-9, 9, size), dtype=dtype) for size in (shape, lengths))
+        if dtype.kind == "f":
+            x.requires_grad_(), source.requires_grad_()
+        added, taken = x.scatter_add(axis, index, source), x.gather(axis, index)
+        results.append([added, taken])
+        if dtype.kind == "f":
+            results[-1] += lucid.autograd.grad((added * added).sum() + (taken**3).sum(), (x, source))
+    for expanded, written in zip(*results):
+        np.testing.assert_array_equal(expanded.detach().numpy(), written.detach().numpy())
+
+
+def test_an_expanded_index_out_of_range_is_refused() -> None:
+    index = lucid.tensor([[3], [7]]).expand(2, 4)
+    with pytest.raises(IndexError, match="index 7 is out of bounds for dimension 0 with size 7"):
+        lucid.zeros(7, 4).scatter_add(0, index, lucid.ones(2, 4))
+
+
+def test_an_expanded_index_of_fewer_columns() -> None:
+    """An index that is shorter than the tensor takes its first columns only."""
+    x, index = lucid.arange(28.0).reshape(7, 4), lucid.tensor([[3], [1]]).expand(2, 3)
+    np.testing.assert_array_equal(x.gather(0, index).numpy(), [[12, 13, 14], [4, 5, 6]])
+    np.testing.assert_array_equal(x.scatter_add(0, index, lucid.ones(2, 3)).numpy()[[1, 3]], [[5, 6, 7, 7], [13, 14, 15, 15]])

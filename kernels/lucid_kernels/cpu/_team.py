@@ -41,9 +41,9 @@ _X86 = platform.machine() == "x86_64"
 SYMBOL = "lucid_share_out"
 
 # Pauses of 15 to 40 ns for which a thread waits awake: for work, about a millisecond, which is longer than what lies between the
-# loops of small networks (with a tenth of it, steps of a perceptron and of the digits net took 1.07 to 1.1 times as long), and for
-# the others, before it lets the system run them. One that waits for work does so, too, after each `_PAUSES` more: a thread of
-# OpenBLAS, say, may wait for its processor.
+# loops of small networks (with a tenth of it, steps of a perceptron and of the digits net took 1.07 to 1.1 times as long), and
+# for the others, before it lets the system run them. One that waits for work does so, too, after each `_PAUSES` more: a thread
+# of OpenBLAS, say, may wait for its processor.
 _PATIENCE = 40000
 _IMPATIENCE, _PAUSES = 4000, 2000
 
