@@ -6,6 +6,7 @@ functions of `lucid.ops` translate PyTorch's.
 from __future__ import annotations
 
 import builtins
+import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
@@ -16,6 +17,7 @@ import numpy as np
 
 from . import in_float64
 from .memory_format import in_memory_order, inverse
+from .numpy_loops import ufunc
 
 Array = Any
 HALVES = frozenset({np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)})
@@ -32,7 +34,7 @@ trunc where
 
 _WHOLE, _BACKWARDS = slice(None), slice(None, None, -1)
 _INT64 = np.dtype(np.int64).num  # to compare a dtype with the class np.int64 makes a dtype of that first
-_LARGEST_HALF = 65504.0
+_NUMBERS = (float, int)
 _CONVERTED_FROM = 1 << 12  # half-precision numbers from which on our kernel converts them: NumPy's takes 8 to 20 times as long
 _SORTED = 512  # elements of an array that is sorted in less time than its largest are found and sorted
 
@@ -42,6 +44,12 @@ def _representable(number: float, dtype: np.dtype) -> float:
     if dtype.kind != "f" or number != number or abs(number) <= float(np.finfo(dtype).max):
         return number
     return math.copysign(math.inf, number)
+
+
+@functools.lru_cache(maxsize=256)
+def _bound(number: float, dtype: np.dtype) -> Array:
+    """`number` as an array, with which NumPy's functions take half of the time that they take with a number."""
+    return np.asarray(_representable(number, dtype), dtype)
 
 
 def wide(x: Array) -> Array:
@@ -135,14 +143,22 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
         """`value`, a number, in the shape of `x`."""
         return write(value, xp.empty_like(x) if out is None else out)
 
+    clip_between: Any = ufunc("clip")
+
     @entry
     def clip(x: Array, low: Array | None, high: Array | None, *, out: Array | None = None) -> Array:
-        if low.__class__ is float and not -_LARGEST_HALF < low < _LARGEST_HALF:
+        if xp is np and x.dtype.kind == "f":  # the function that NumPy's method comes to, after as much time again
+            if low is None or low.__class__ in _NUMBERS:
+                low = _bound(-math.inf if low is None else low, x.dtype)
+            if high is None or high.__class__ in _NUMBERS:
+                high = _bound(math.inf if high is None else high, x.dtype)
+            return clip_between(x, low, high, out=out)  # of one bound in a third of the time of `maximum`
+        if low.__class__ is float:
             low = _representable(low, x.dtype)
-        if high.__class__ is float and not -_LARGEST_HALF < high < _LARGEST_HALF:
+        if high.__class__ is float:
             high = _representable(high, x.dtype)
         if x.dtype.kind != "V":
-            return x.clip(low, high, out=out)  # half of the time of xp.clip, which comes to this
+            return x.clip(low, high, out=out)
         return write(x.clip(low, high).astype(x.dtype), out)  # the result for bfloat16 is float32
 
     @entry

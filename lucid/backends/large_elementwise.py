@@ -41,6 +41,7 @@ _BY_LOOPS = "bitwise_and bitwise_or bitwise_xor bitwise_invert ceil floor floor_
 # Elements from which on NumPy divides 1 by floats in half of the time of its `reciprocal`, and compares numbers with 0 in a
 # quarter of that of asking whether they are true.
 _DIVIDED = _ASKED = 1 << 10
+_BOUNDS = {float, int, None.__class__}  # of `clip`, if they are no arrays
 _NEW_PAGES = 32 << 20  # bytes; malloc keeps less than that
 
 
@@ -49,7 +50,7 @@ def _operation(names: tuple[str, ...], *operands: Any, out: Array | None = None)
     dtype = None
     for x in operands:
         if isinstance(x, np.ndarray):
-            if not x.flags.c_contiguous or (x.dtype != dtype if dtype is not None else x.dtype.char not in "fd"):
+            if not x.flags.c_contiguous or (x.dtype is not dtype if dtype is not None else x.dtype.char not in "fd"):
                 return None
             dtype = x.dtype
     computed: Array | None = _kernels().operation(names, *operands, out=out)
@@ -60,6 +61,21 @@ def _operation(names: tuple[str, ...], *operands: Any, out: Array | None = None)
 def _kernels() -> Any:
     """What compiles with Numba: imported with the first large array."""
     return importlib.import_module("lucid_kernels.cpu.operation")
+
+
+@functools.cache
+def _arithmetic() -> Any:
+    return importlib.import_module("lucid_kernels.cpu.elementwise")
+
+
+@functools.cache
+def _combination() -> Any:
+    return importlib.import_module("lucid_kernels.cpu.combination")
+
+
+def _is_plain(x: Array) -> bool:
+    """Whether this is a contiguous floating-point array."""
+    return x.dtype.char in "fd" and bool(x.flags.c_contiguous)
 
 
 def _fits(out: Array, operands: tuple[Any, ...]) -> bool:
@@ -161,13 +177,22 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
     plain_square, plain_round = entries["square"], plain["round"]
 
     def clip(x: Array, low: Array | None, high: Array | None, *, out: Array | None = None) -> Array:
-        if x.itemsize == 2 and x.size >= LARGE:
+        if x.size < LARGE:
+            return plain_clip(x, low, high, out=out)
+        if x.itemsize == 2:
             computed = of_halves("clip", x, low, high, out=out)
             if computed is not None:
                 return computed
-        names = ("maximum",) * (low is not None) + ("minimum",) * (high is not None)
-        bounds = [bound for bound in (low, high) if bound is not None]
-        if x.size < LARGE or out is not None or any(getattr(bound, "shape", ()) not in ((), x.shape) for bound in bounds):
+        if low.__class__ in _BOUNDS and high.__class__ in _BOUNDS and x.dtype.char in "fd":
+            if low == low and high == high and x.flags.c_contiguous:
+                return _combination().clip(x, -math.inf if low is None else low, math.inf if high is None else high, out=out)
+            return plain_clip(x, low, high, out=out)
+        names, bounds = ("maximum", "minimum"), (low, high)
+        if low is None:
+            names, bounds = names[1:], bounds[1:]
+        elif high is None:
+            names, bounds = names[:1], bounds[:1]
+        if out is not None or any([isinstance(bound, np.ndarray) and bound.shape not in ((), x.shape) for bound in bounds]):
             return plain_clip(x, low, high, out=out)
         computed = _operation(names, x, *bounds)
         if computed is None and x.nbytes >= LOOPS_FROM and x.dtype.kind in "iu":
@@ -175,15 +200,16 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
         return plain_clip(x, low, high) if computed is None else computed
 
     def square(x: Array, *, out: Array | None = None) -> Array:
-        computed = _operation(("mul",), x, x) if x.size >= _CHOICES["neg"] and x.dtype.char in "fd" and out is None else None
-        return plain_square(x, out=out) if computed is None else computed
+        if x.size >= LARGE and out is None and _is_plain(x):
+            return _arithmetic().mul(x, x)
+        return plain_square(x, out=out)
 
     def reciprocal(x: Array, *, out: Array | None = None) -> Array:
         computed = None
         if x.itemsize == 2 and x.size >= LARGE:
             computed = of_halves("reciprocal", x, out=out)
-        elif x.size >= LARGE and out is None:
-            computed = _operation(("div",), 1, x)
+        elif x.size >= LARGE and out is None and _is_plain(x):
+            computed = _arithmetic().div(1, x)
         if computed is None and x.size >= _DIVIDED and x.dtype.char in "fd":
             return np.divide(1, x, out=out)
         return plain_reciprocal(x, out=out) if computed is None else computed
@@ -236,7 +262,8 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
 def _scaled(function: Kernel, factor: float) -> Kernel:
     """`function`, which multiplies by `factor`, at which NumPy is slow."""
     def kernel(x: Array, *, out: Array | None = None) -> Any:
-        computed = _operation(("mul",), x, factor) if x.size >= LARGE and out is None else None
-        return function(x, out=out) if computed is None else computed
+        if x.size >= LARGE and out is None and _is_plain(x):
+            return _arithmetic().mul(x, factor)
+        return function(x, out=out)
 
     return kernel

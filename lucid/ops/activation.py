@@ -276,6 +276,8 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tens
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
     kind = require_tensor("hardtanh", input)._array.dtype.kind
+    if kind == "f" and min_val.__class__ is max_val.__class__ is float:
+        return _hardtanh(input, min_val, max_val)  # as it comes out below, after as much time again
     if kind == "b":
         raise RuntimeError("Bool inputs not supported for hardtanh")
     if kind == "c":

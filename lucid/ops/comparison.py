@@ -272,7 +272,8 @@ def clip(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """
     if min is None and max is None:
         raise RuntimeError("clamp: At least one of 'min' or 'max' must not be None")
-    if require_tensor("clamp", input)._array.dtype.kind == "f" and {min.__class__, max.__class__} <= _PLAIN_BOUNDS:
+    floating = require_tensor("clamp", input)._array.dtype.kind == "f"
+    if floating and min.__class__ in _PLAIN_BOUNDS and max.__class__ in _PLAIN_BOUNDS:
         return _clip(input, min, max)  # as they are: the questions below take twice as long as the rest of the call
     given = [value for value in (input, min, max) if value is not None]
     if any(value.__class__ is complex or (isinstance(value, Tensor) and value._array.dtype.kind == "c") for value in given):

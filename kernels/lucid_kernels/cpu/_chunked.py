@@ -1,8 +1,9 @@
 """Serial loops over flat arrays, and the kernels that give them pieces of large arrays on all threads.
 
 Those kernels all look alike, so their text is written here and compiled where a loop first meets arrays of that size. Each
-loop has three kinds: `parallel` hands it chunks, `streaming` inlines it for small blocks, which go past the caches
-(`_streaming.py`), and `replacing` has one name for the result and what that takes the place of.
+loop has four kinds: `parallel` hands it chunks, `streaming` inlines it for small blocks, which go past the caches
+(`_streaming.py`), `with_numbers` reads one number where there was an array, and `replacing` has one name for the result and what
+that takes the place of.
 """
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ import numba
 import numpy as np
 
 from ._address import address_of
-from ._compile import jit_exact, jit_inline, jit_parallel
+from ._compile import jit_exact, jit_inline, jit_interleaved, jit_parallel
 from ._kernel import InterleavedKernel
 from ._layout import PARALLEL_BYTES, PARALLEL_FROM, chunk, chunks
 from ._parallel import syntax_of
@@ -60,6 +61,29 @@ def compile_source(text: str, name: str, file: str, scope: dict[str, Any]) -> Ca
     return jit_parallel(scope[name])
 
 
+class _Numbers(ast.NodeTransformer):
+    """Read numbers in the place of elements of the arrays `names`."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
+        """The number itself for an element of one of them."""
+        self.generic_visit(node)
+        return node.value if isinstance(node.value, ast.Name) and node.value.id in self._names else node
+
+
+class _Renamed(ast.NodeTransformer):
+    """Call the variables `names` by another name."""
+
+    def __init__(self, names: Sequence[str], name: str) -> None:
+        self._names, self._name = names, name
+
+    def visit_Name(self, node: ast.Name) -> Any:
+        """The variable with its new name."""
+        return ast.copy_location(ast.Name(self._name, node.ctx), node) if node.id in self._names else node
+
+
 class Chunked:
     """A serial loop over flat arrays of one length, the last of which it writes, and its parallel kernels.
 
@@ -79,14 +103,14 @@ class Chunked:
         names: tuple[str, ...] = self._function.__code__.co_varnames[: self._function.__code__.co_argcount]
         return names
 
-    def _kernel(self, kind: str, loop: Any, streamed: bool = False, repeated: Sequence[str] = ()) -> Callable[..., None]:
+    def _kernel(self, kind: str, loop: Any, streamed: bool = False, numbers: Sequence[str] = ()) -> Callable[..., None]:
         function = self._function
         *read, result = self._parameters[self._numbers :]
-        cut = [name for name in read if name not in repeated]
+        cut = [name for name in read if name not in numbers]
         name = f"{function.__name__}_{kind}"
         scope = {"__name__": function.__module__, "loop": loop}
         if streamed:
-            scope["inlined"] = jit_inline(function)
+            scope["inlined"] = jit_inline(getattr(loop, "py_func", loop))
         text = source(name, self._parameters, cut, [result], streamed)
         return compile_source(text, name, function.__code__.co_filename, scope)
 
@@ -101,13 +125,15 @@ class Chunked:
         return self._kernel("streaming", self.serial, streamed=True)
 
     @functools.cache  # noqa: B019 - loops live as long as their module
-    def repeating(self, *repeated: str, streamed: bool) -> Callable[..., None]:
-        """The loop in chunks or blocks, each of which gets the arguments of the parameters `repeated` from their beginning.
+    def with_numbers(self, *names: str, streamed: bool) -> Callable[..., None]:
+        """The loop in chunks or blocks, for one number in the place of each of the arrays `names`.
 
-        Those are chunks of one number. Written out, the gradient of a sum would be written to memory and read from there.
+        As with a number added to an array: NumPy's loops for that are serial. Or a gradient of a sum, which is one number for all
+        elements; written out, it would be written to memory and read from there.
         """
-        kind = "_".join(("repeating", "streaming" if streamed else "parallel", *repeated))
-        return self._kernel(kind, self.serial, streamed, repeated)
+        loop = (jit_interleaved if isinstance(self.serial, InterleavedKernel) else jit_exact)(self._rewritten(_Numbers(names)))
+        kind = "_".join(("streaming" if streamed else "parallel", "with", *names))
+        return self._kernel(kind, loop, streamed, names)
 
     @functools.cache  # noqa: B019 - loops live as long as their module
     def replacing(self, *replaced: str) -> Callable[..., None]:
@@ -117,14 +143,17 @@ class Chunked:
         changed it: gelu took 15 times as long. So the text of the loop gets one name for them. (Blocks that were copied back
         made relu take 2.5 times as long in the L2 cache.)
         """
-        node = syntax_of(self._function)
+        loop = jit_exact(self._rewritten(_Renamed(replaced, self._parameters[-1])))
+        return self._kernel("_".join(("replacing", *replaced)), loop)
+
+    def _rewritten(self, change: ast.NodeTransformer) -> Callable[..., None]:
+        """The function of the loop, with its text changed."""
+        node = change.visit(syntax_of(self._function))
         node.decorator_list = []
-        for name in ast.walk(node):
-            if isinstance(name, ast.Name) and name.id in replaced:
-                name.id = self._parameters[-1]
         scope = dict(self._function.__globals__)
         exec(compile(ast.Module([node], []), self._function.__code__.co_filename, "exec"), scope)
-        return self._kernel("_".join(("replacing", *replaced)), jit_exact(scope[node.name]))
+        function: Callable[..., None] = scope[node.name]
+        return function
 
     def in_place(self, *arguments: Any) -> None:
         """Apply the loop; the result is one of the arguments, or several, and overlaps with no other."""
@@ -139,33 +168,30 @@ class Chunked:
             arguments = [*[one[0] for one in ones[: self._numbers]], *ones[self._numbers :]]
             self.streaming(*arguments)
             if self._parameters[0] == "g":  # a gradient may be one number for all elements
-                self.repeating("g", streamed=True)(*arguments)
+                self.with_numbers("g", streamed=True)(arguments[0][0], *arguments[1:])
 
     def run(self, *arguments: Any, fresh: bool) -> None:
         """Apply the loop, on all threads if that pays. `fresh`: the result is a new array.
 
-        An argument that is shorter than the result, a chunk, is one number for all elements.
+        An argument in the place of an array, of a new result, may be one number for all elements, of the dtype that an array has.
         """
         read, y = arguments[self._numbers : -1], arguments[-1]
         overlapping = () if fresh else [array for array in read if np.may_share_memory(array, y)]
         if not overlapping:
-            bytes_written, moved = y.nbytes, 0
-            if bytes_written < self.parallel_from:
-                self.serial(*arguments)
-                return
-            shorter = False
+            moved, numbers = y.nbytes, False
+            small = moved < self.parallel_from
             for array in read:
                 moved += array.nbytes
-                shorter = shorter or array.size < y.size
+                numbers = numbers or array.__class__ is not np.ndarray
             # While arrays are only a little more than the cache, it still has most of them in the next call of a loop: silu and
             # relu of 16 MiB in a cache of 32 take 0.8 of the time with normal stores.
-            streamed = fresh and streams((moved + bytes_written) * 4 // 5, y)
-            if shorter:
+            streamed = fresh and streams(moved * 4 // 5, y)
+            if numbers:
                 names = zip(self._parameters[self._numbers :], read, strict=False)
-                repeated = [name for name, array in names if array.size < y.size]
-                self.repeating(*repeated, streamed=streamed)(*arguments)
+                named = [name for name, value in names if not isinstance(value, np.ndarray)]
+                self.with_numbers(*named, streamed=streamed)(*arguments)
             else:
-                (self.streaming if streamed else self.parallel)(*arguments)
+                (self.serial if small else self.streaming if streamed else self.parallel)(*arguments)
         elif all(address_of(array) == address_of(y) for array in overlapping):
             self.in_place(*arguments)
         else:

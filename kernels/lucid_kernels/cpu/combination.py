@@ -1,5 +1,5 @@
 """Large arrays combined element by element with numbers, masks and one another: `lerp`, `add_scaled`, `addcmul`, `addcdiv`,
-`leaky_relu`, `angle`, `nextafter`, and choices by a mask.
+`leaky_relu`, `clip`, `angle`, `nextafter`, and choices by a mask.
 
 NumPy does each in several passes, or asks a branch for each element, which takes ten times as long where a mask has no pattern.
 CuPy fuses the first and chooses without branches: its own functions serve there.
@@ -17,6 +17,7 @@ from ._chunked import Chunked
 from ._compile import jit_exact
 from ._layout import Array, deliver, result
 from ._math import bits
+from ._pool import empty
 
 _numbers_first = functools.partial(Chunked, numbers=1)
 
@@ -24,7 +25,7 @@ _numbers_first = functools.partial(Chunked, numbers=1)
 def _apply(loop: Chunked, *arguments: Any, out: Array | None) -> Array:
     """Apply `loop` to numbers and arrays of one shape, the last of which has the dtype of the result."""
     like = arguments[-1]
-    y = result(out, like.shape, like.dtype)
+    y = empty(like.shape, like.dtype) if out is None else result(out, like.shape, like.dtype)
     flat = [argument.ravel() if isinstance(argument, np.ndarray) else argument for argument in arguments]
     loop.run(*flat, y.ravel(), fresh=y is not out)
     return y if out is None else deliver(out, y)
@@ -113,6 +114,20 @@ def _leaky_relu(slope: Any, x: Any, y: Any) -> None:
 def leaky_relu(x: Array, *, slope: float, out: Array | None = None) -> Array:
     """`x`, of a floating-point dtype, where it is positive, else ``slope * x``. `out` may be `x`."""
     return _apply(_leaky_relu, x.dtype.type(slope), x, out=out)
+
+
+@functools.partial(Chunked, numbers=2)
+@jit_exact
+def _clip(low: Any, high: Any, x: Any, y: Any) -> None:
+    for i in range(y.shape[0]):
+        raised = low if low > x[i] else x[i]  # this way round NaN stays, and each of these is one instruction
+        y[i] = high if high < raised else raised
+
+
+def clip(x: Array, low: float, high: float, *, out: Array | None = None) -> Array:
+    """`x`, of a floating-point dtype, moved into [low, high], neither of which is NaN; NaN stays NaN. `out` may be `x`."""
+    real = x.dtype.type
+    return _apply(_clip, real(low), real(high), x, out=out)
 
 
 @Chunked
@@ -204,7 +219,7 @@ def masked_fill(x: Array, mask: Array, value: Array, *, out: Array | None = None
 
 def compile_streaming(dtype: Any) -> None:
     """Compile what large results of `dtype` take: for a warm-up."""
-    for loop in (_add_scaled, _lerp_near, _lerp_far, _lerp_each, _leaky_relu):
+    for loop in (_add_scaled, _lerp_near, _lerp_far, _lerp_each, _leaky_relu, _clip):
         loop.compile_streaming(dtype)
     bits, truth = _BITS[np.dtype(dtype).itemsize], _BITS[1]
     _select.compile_streaming(truth, bits, bits, bits)

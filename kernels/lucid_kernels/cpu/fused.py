@@ -25,7 +25,7 @@ from ._address import address_of
 from ._compile import jit_interleaved, jit_strict
 from ._expanded import LARGE, distinct, repeats, written_out
 from ._layout import HALVES, SHORTEST_ROW, Array, contiguous, deliver, outputs, result, row_chunk, row_pitch
-from ._pool import SMALLEST
+from ._pool import SMALLEST, empty
 from ._streaming import streams
 
 # How the operations of a program are written; {0}, {1} and {2} are the operands.
@@ -63,9 +63,10 @@ def fused(*arrays: Array, program: Program, out: Any = None) -> Any:
     """
     count = len(program.dtypes)
     parts = plan(program, tuple([() if array is None else array.shape for array in arrays]), SHORTEST_ROW)
-    layout = parts[0].layout
-    if out is None and layout.outer * layout.inner >= LARGE and any(map(repeats, arrays)):
-        return _of_distinct(arrays, program)
+    if out is None:
+        for array in arrays:
+            if array is not None and not array.flags.c_contiguous and _are_large(parts[0]) and any(map(repeats, arrays)):
+                return _of_distinct(arrays, program)
     if out is None and len(parts) == 1:
         results = _run(parts[0], arrays, None)
         if program.rounds:
@@ -82,6 +83,11 @@ def fused(*arrays: Array, program: Program, out: Any = None) -> Any:
             else:
                 results[place] = target if array is memory else deliver(target, _as_stored(array, program.dtypes[place]))
     return tuple(results) if count > 1 else results[0]
+
+
+def _are_large(part: Part) -> bool:
+    """Whether its results have so many elements that what is read is not to be written out."""
+    return part.layout.outer * part.layout.inner >= LARGE
 
 
 def _of_distinct(arrays: Sequence[Array | None], program: Program) -> Any:
@@ -125,32 +131,35 @@ def _written(program: Program) -> Sequence[Any]:
     return [_BITS if _converts(stored) else dtype for stored, dtype in zip(program.dtypes, program.output_dtypes, strict=True)]
 
 
-def _run(part: Part, arrays: Sequence[Array], out: Sequence[Array | None] | None) -> list[Any]:
+def _run(part: Part, arrays: Sequence[Any], out: Sequence[Array | None] | None) -> list[Any]:
     program, _, shape, layout, operands = part
     outer, inner, kinds, _ = layout
     small = outer * inner * 8 < SMALLEST  # these take most of their time around the loop
-    if outer == 1 and out is None and inner >= _PARTS_FROM:
-        found = _parts(arrays, operands, shape)
-        if found is not None:
-            return _run_parts(part, arrays, *found)
     fresh = out is None or all(given is None for given in out)
-    if small and fresh:
-        results = [np.empty(shape, dtype) for dtype in (_written(program) if program.rounds else program.output_dtypes)]
+    written = _written(program) if program.rounds else program.output_dtypes
+    if fresh:
+        make = np.empty if small else empty
+        results = [make(shape, dtype) for dtype in written]
     else:
         targets = outputs(out, len(program.outputs))
-        results = [result(given, shape, dtype) for given, dtype in zip(targets, _written(program), strict=True)]
+        results = [result(given, shape, dtype) for given, dtype in zip(targets, written, strict=True)]
     if not outer * inner:
         return results
     rows = (outer, inner) if outer > 1 else (-1,)
     arguments: list[Any] = []
     for number, dtype, kind, expanded in operands:
         array = arrays[number]
+        if outer == 1 and inner >= _PARTS_FROM and out is None and not array.flags.c_contiguous:
+            found = _parts(arrays, operands, shape)
+            if found is not None:
+                return _run_parts(part, arrays, results, *found)
         if expanded is not None:
             array = _copied_out(array, expanded) if small else np.broadcast_to(array, expanded)
         if array.dtype is not dtype:
             array = _as_read(array, dtype)
         arguments.append(array.ravel() if outer == 1 or kind != "F" else contiguous(array).reshape(rows))
-    plain = outer > 1 or (small and fresh)
+    # Of fewer bytes than these are none are streamed, as numbers have 8 at most.
+    plain = outer > 1 or (fresh and not streams(8 * inner * (len(operands) + len(results))))
     streamed, replaced = (False, ()) if plain else _writing(arguments, kinds, results, fresh)
     key = kinds, outer > 1, streamed, replaced
     kernel = program.kernels.get(key)
@@ -192,10 +201,9 @@ def _row(x: Array) -> int:
     return length
 
 
-def _run_parts(part: Part, arrays: Sequence[Array], inner: int, pitches: dict[int, int]) -> list[Any]:
-    """`_run` for parts of arrays, which are read row by row where they lie."""
+def _run_parts(part: Part, arrays: Sequence[Array], results: list[Any], inner: int, pitches: dict[int, int]) -> list[Any]:
+    """`_run` for parts of arrays, which are read row by row where they lie, into new `results`."""
     program = part.program
-    results = [result(None, part.shape, dtype) for dtype in _written(program)]
     rows = results[0].size // inner, inner
     arguments, kinds = list[Any](), ""
     for number, dtype, kind, _ in part.operands:

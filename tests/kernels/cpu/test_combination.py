@@ -1,6 +1,7 @@
 """Arrays combined with numbers, masks and one another: against NumPy, for serial, parallel, streaming and in-place kernels."""
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import ml_dtypes
@@ -84,6 +85,18 @@ def test_leaky_relu(length: int, dtype: Any, slope: float, streaming: None) -> N
         wanted = np.where(x > 0, x, x * dtype(slope))
     np.testing.assert_array_equal(combination.leaky_relu(x, slope=slope), wanted)
     assert combination.leaky_relu(x, slope=slope, out=x) is x
+    np.testing.assert_array_equal(x, wanted)
+
+
+@pytest.mark.parametrize("dtype", NATIVE)
+@pytest.mark.parametrize("length", LENGTHS)
+@pytest.mark.parametrize(("low", "high"), [(-0.5, 0.7), (0.7, -0.5), (-math.inf, 0.1), (0, math.inf), (-1e300, 1e300)])
+def test_clip(length: int, dtype: Any, low: float, high: float, streaming: None) -> None:
+    x = numbers(length, dtype)
+    with np.errstate(over="ignore"):
+        wanted = np.clip(x, dtype(low), dtype(high))
+    np.testing.assert_array_equal(combination.clip(x, low, high), wanted)
+    assert combination.clip(x, low, high, out=x) is x
     np.testing.assert_array_equal(x, wanted)
 
 

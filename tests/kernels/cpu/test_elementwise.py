@@ -241,6 +241,21 @@ def test_an_expanded_number_is_read_as_one(name: str, dtype: Any) -> None:
     np.testing.assert_array_equal(function(number, x, out=np.empty_like(x)), function(number.copy(), x))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("number", [1.5, 3, -0.0, 1e300, math.inf, math.nan])
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "div"])
+def test_a_number_and_a_large_array(name: str, number: float, dtype: Any) -> None:
+    """The number may come first or last. One that is too large for float32 is infinite."""
+    x = np.random.default_rng(0).standard_normal((3, 50_000)).astype(dtype)
+    x[0, :4] = 0, -0.0, np.nan, np.inf
+    kernel, expected, _ = ALL[name]
+    with np.errstate(all="ignore"):
+        rounded = dtype(number)
+        for found, wanted in ((kernel(x, number), expected(x, rounded)), (kernel(number, x), expected(rounded, x))):
+            assert found.dtype == dtype
+            np.testing.assert_array_equal(found, wanted)
+
+
 def test_transposed_arrays() -> None:
     x = np.random.default_rng(0).standard_normal((300, 400), dtype=np.float32)
     np.testing.assert_array_equal(elementwise.tanh(x.T), elementwise.tanh(x).T)
