@@ -192,7 +192,7 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
             names, bounds = names[1:], bounds[1:]
         elif high is None:
             names, bounds = names[:1], bounds[:1]
-        if out is not None or any([isinstance(bound, np.ndarray) and bound.shape not in ((), x.shape) for bound in bounds]):
+        if out is not None or any(isinstance(bound, np.ndarray) and bound.shape not in ((), x.shape) for bound in bounds):
             return plain_clip(x, low, high, out=out)
         computed = _operation(names, x, *bounds)
         if computed is None and x.nbytes >= LOOPS_FROM and x.dtype.kind in "iu":

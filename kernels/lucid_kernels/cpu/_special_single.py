@@ -81,15 +81,6 @@ def _scaled_erfc(size: float) -> float:
 
 
 @jit_inline
-def erf(x: float) -> float:
-    """The error function."""
-    size = abs(x)
-    far = 1.0 - _math.exp(-size * size) * _scaled_erfc(size)
-    near = x * polynomial(single.ERF, x * x)
-    return select(not size > 0.85, near, select(x < 0.0, -far, far))
-
-
-@jit_inline
 def erfc(x: float) -> float:
     """1 - erf(x)."""
     size = abs(x)

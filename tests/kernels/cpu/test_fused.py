@@ -79,19 +79,24 @@ def test_kernels_that_other_processes_kept_do_not_share_functions(tmp_path: path
         assert done.stdout.strip() == expected, done.stderr
 
 
-@pytest.mark.parametrize("name", [*_formula_math.UNARY, *_formula_arcs.UNARY, "arctan2", "power", "exp", "tanh", "sigmoid", "normal_cdf", "maximum", "sqrt"])
-def test_loops_are_vector_instructions(name: str) -> None:
-    program = single(name)
+SINGLE_LOOPS = [*_formula_math.UNARY, *_formula_arcs.UNARY, "arctan2", "power", "exp", "tanh", "sigmoid", "normal_cdf", "maximum",
+                "sqrt", "hypot"]
+DOUBLE_LOOPS = ["log", "log1p", "expm1", "erf", "hypot"]
+
+
+@pytest.mark.parametrize(("name", "dtype"), [*[(name, FLOAT) for name in SINGLE_LOOPS], *[(name, DOUBLE) for name in DOUBLE_LOOPS]])
+def test_loops_are_vector_instructions(name: str, dtype: Any) -> None:
+    program = single(name, dtype)
     scope: dict[str, Any] = dict(fused._GLOBALS)
     exec(fused.source(program, "F" * len(program.inputs), False), scope)
     loop = numba.njit(error_model="numpy")(scope["loop"])  # a kernel from the cache shows no assembly
-    x = np.linspace(0.1, 3, 64, dtype=np.float32)
+    x = np.linspace(0.1, 3, 64, dtype=dtype)
     loop(*[x] * len(program.inputs), np.empty_like(x))
     assembly = loop.inspect_asm(loop.signatures[0])
-    if "vmovups" not in assembly:
+    if "vmovup" not in assembly:
         pytest.skip("written for x86 with AVX")
-    assert re.search(r"vmovups\s+%[yz]mm", assembly)
-    assert not re.search(r"\b(log|log1p|log2|log10|exp|exp2|expm1|erfc?|pow|sincos|a?(sin|cos|tan)h?|atan2)f?\b", assembly)
+    assert re.search(r"vmovup[sd]\s+%[yz]mm", assembly)
+    assert not re.search(r"\b(log|log1p|log2|log10|exp|exp2|expm1|erfc?|hypot|pow|sincos|a?(sin|cos|tan)h?|atan2)f?\b", assembly)
 
 
 @pytest.mark.parametrize("name", [*IN_FLOAT32, "sin", "cos", "tan", *_formula_arcs.UNARY])
@@ -130,6 +135,21 @@ def test_float64_functions_are_right_to_a_unit(name: str) -> None:
         special = ~np.isfinite(expected) | (expected == 0)
         np.testing.assert_array_equal(y[special], expected[special])
         np.testing.assert_array_equal(np.signbit(y)[expected == 0], np.signbit(expected)[expected == 0])
+
+
+def test_float64_distances_are_right_to_three_quarters_of_a_unit() -> None:
+    """Also where squares are too large or too small, and of subnormal numbers."""
+    random = np.random.default_rng(0)
+    odd = np.array([0, -0.0, 1, np.inf, -np.inf, np.nan, 5e-324, 1e-310, 1.7e308])
+    sizes = 10.0 ** np.concatenate([random.uniform(-2, 2, 1 << 14), random.choice([-310, -160, -150, 150, 160, 306], 1 << 14)])
+    x, y = np.concatenate([random.uniform(-1, 1, (2, sizes.size)) * sizes, np.array(np.meshgrid(odd, odd)).reshape(2, -1)], axis=1)
+    with np.errstate(all="ignore"):
+        exact = np.hypot(x.astype(np.longdouble), y.astype(np.longdouble))
+        expected = exact.astype(np.float64)
+        found = fused.fused(x, y, program=single("hypot", DOUBLE))
+        units = np.abs(found - exact) / np.spacing(expected)
+    assert np.max(units[np.isfinite(expected)]) <= 0.76
+    np.testing.assert_array_equal(found[~np.isfinite(expected)], expected[~np.isfinite(expected)])
 
 
 def test_powers_are_those_of_c99() -> None:
