@@ -24,7 +24,7 @@ Kernel = Callable[..., Any]
 
 _LARGE_BYTES = 1 << 17  # bytes; Numba is imported with the first copy of as many
 _LARGE_JOIN = 1 << 20  # bytes of the result: NumPy's copies of whole rows are as fast up to there
-_LARGE_CAST = 1 << 17  # elements from which on a conversion is not NumPy's
+_LARGE_CAST = 1 << 16  # elements from which on a conversion is not NumPy's
 _LARGE_FILL = 1 << 19  # bytes from which on threads share an array that is filled
 
 # Parts in runs of so few and so many bytes are copied by one kernel, or by NumPy: a kernel for each takes twice as long.

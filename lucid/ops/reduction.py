@@ -3,6 +3,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .. import _dtypes
 from ..autograd.errors import type_name
 from ..autograd.op import Op, Pull, UnaryOp
@@ -86,6 +88,7 @@ _mean = UnaryOp("mean", _mean_rule)
 _prod = UnaryOp("prod", _prod_rule, keeps=True)
 _nansum = UnaryOp("nansum", _nansum_rule)
 _any, _all = UnaryOp("any"), UnaryOp("all")
+_UINT8 = np.dtype(np.uint8).num
 _logsumexp = UnaryOp("logsumexp", _logsumexp_rule, keeps=True)
 
 
@@ -122,8 +125,14 @@ def _truth(op: Op, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
     # No dimensions, given as (), means just that here, unlike in `sum`.
     axis = () if dim == () else kernel_axes(dim, require_tensor(op.name, input)._array.ndim)
     result = op(input, axis=axis, keepdims=keepdim)
-    # uint8 was PyTorch's bool once, and stays uint8.
-    return result.to(_dtypes.uint8) if input._array.dtype == _dtypes.uint8 else result
+    if input._array.dtype.num != _UINT8:
+        return result
+    # uint8 was PyTorch's bool once, and stays uint8. A conversion takes as long as the rest.
+    array = result._array
+    if array.__class__ is not np.ndarray:
+        return result.to(_dtypes.uint8)
+    result._array = array.view(np.uint8)
+    return result
 
 
 @accepts_out(also=(_dtypes.uint8,))

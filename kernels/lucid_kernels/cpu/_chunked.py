@@ -95,8 +95,8 @@ class Chunked:
         self._function = getattr(loop, "py_func", loop)  # itself where Numba is disabled
         self._numbers = numbers
         arrays = self._function.__code__.co_argcount - numbers
-        #: Bytes of the result from which on threads share it.
-        self.parallel_from = 4 * PARALLEL_FROM if isinstance(loop, InterleavedKernel) else PARALLEL_BYTES // arrays
+        #: Bytes read and written from which on threads share them.
+        self.parallel_from = 4 * PARALLEL_FROM * arrays if isinstance(loop, InterleavedKernel) else PARALLEL_BYTES
 
     @functools.cached_property
     def _parameters(self) -> tuple[str, ...]:
@@ -179,7 +179,6 @@ class Chunked:
         overlapping = () if fresh else [array for array in read if np.may_share_memory(array, y)]
         if not overlapping:
             moved, numbers = y.nbytes, False
-            small = moved < self.parallel_from
             for array in read:
                 moved += array.nbytes
                 numbers = numbers or array.__class__ is not np.ndarray
@@ -191,7 +190,7 @@ class Chunked:
                 named = [name for name, value in names if not isinstance(value, np.ndarray)]
                 self.with_numbers(*named, streamed=streamed)(*arguments)
             else:
-                (self.serial if small else self.streaming if streamed else self.parallel)(*arguments)
+                (self.serial if moved < self.parallel_from else self.streaming if streamed else self.parallel)(*arguments)
         elif all(address_of(array) == address_of(y) for array in overlapping):
             self.in_place(*arguments)
         else:

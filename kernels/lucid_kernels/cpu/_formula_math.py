@@ -1,9 +1,9 @@
 """Functions for formulas beside those of `_math`.
 
 Those of float32 are computed in float64, without branches, so that LLVM vectorises the loops that call them, and rounded
-once: errors are at most 0.51 units in the last place (1.2 of logarithms, `exp2`, `expm1` and `erf`, which are computed in float32).
-libm, one element at a time, takes 4 to 17 times as long. Of float64 there are `log`, `log1p`, `expm1` and `erf`, which most
-activations and losses are made of, and `hypot`; the others are left to it.
+once: errors are at most 0.51 units in the last place (1.2 of logarithms, `exp2`, `expm1` and `erf`, which are computed in
+float32). libm, one element at a time, takes 4 to 17 times as long. Of float64 there are `log`, `log1p`, `expm1` and `erf`, which
+most activations and losses are made of, and `hypot`; the others are left to it.
 """
 from __future__ import annotations
 

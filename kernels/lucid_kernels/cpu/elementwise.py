@@ -38,7 +38,7 @@ def _unary(loop: Chunked, x: Array, out: Array | None) -> Array:
         loop.replacing("x")(flat, flat)
         return x
     y = np.empty(x.shape, x.dtype) if out is None and x.nbytes < SMALLEST else result(out, x.shape, x.dtype)
-    if y.nbytes < loop.parallel_from and y is not out:  # as `run` would, which small arrays need not ask
+    if 2 * y.nbytes < loop.parallel_from and y is not out:  # as `run` would, which small arrays need not ask
         loop.serial(x.ravel(), y.ravel())
     else:  # NumPy's copy of a transposed array takes 20 times as long
         loop.run(contiguous(x).ravel(), y.ravel(), fresh=y is not out)
@@ -48,7 +48,7 @@ def _unary(loop: Chunked, x: Array, out: Array | None) -> Array:
 def _binary(loop: Chunked, a: Array, b: Array, out: Array | None) -> Array:
     """Apply a loop over the flat arrays `(a, b, y)`. An expanded number `a`, as the gradient of a sum is, is not written out."""
     y = np.empty(a.shape, a.dtype) if out is None and a.nbytes < SMALLEST else result(out, a.shape, a.dtype)
-    if y.nbytes < loop.parallel_from and y is not out:
+    if 3 * y.nbytes < loop.parallel_from and y is not out:
         loop.serial(a.ravel(), b.ravel(), y.ravel())
     elif a.flags.c_contiguous:
         loop.run(a.ravel(), contiguous(b).ravel(), y.ravel(), fresh=y is not out)

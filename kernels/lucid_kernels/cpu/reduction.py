@@ -205,6 +205,20 @@ def _logsumexp_rows(flat: Any, length: int, pieces: int, peaks: Any, totals: Any
         _logsumexp_units(flat, length, pieces, peaks, totals, i * step, min(peaks.shape[0], (i + 1) * step))
 
 
+@jit_parallel
+def _sum_of_all(flat: Any) -> float:
+    """The sum of all numbers, in pieces that are added up in order."""
+    size = flat.shape[0]
+    pieces = (size + PIECE - 1) // PIECE
+    totals = np.empty(pieces)
+    for i in numba.prange(pieces):
+        totals[i] = sum_of(flat, np.uint64(i * PIECE), np.uint64(min(size, (i + 1) * PIECE)))
+    total = 0.0
+    for number in totals:
+        total += number
+    return total
+
+
 # --- stretches of columns ---
 
 
@@ -350,6 +364,12 @@ def total(x: Array, view: View) -> Array:
     if pieces == joined == 1:
         return totals[:, 0]
     return totals.reshape(outer, pieces * joined, inner).sum(axis=1)
+
+
+def total_of_all(x: Array) -> float:
+    """The sum of all numbers of a C-contiguous array of float32 or float64, in float64."""
+    total: float = _sum_of_all(x.ravel())
+    return total
 
 
 def fold(x: Array, view: View, of: str) -> Array:
