@@ -3,9 +3,9 @@ CuPy: `table(xp, kernels)`.
 
 conv3d: the slices of the input that one output slice meets are stacked as channels of an image, 2-d convolutions take some of
 these images at a time, and a copy puts the channels in front of the slices again. A kernel that spans only the depth needs no
-copies: the volumes are images of D rows and H * W columns. One input channel a group is left to kernels of its own where there
-are such; stacked, its slices would be groups of a few channels, which took 20 to 60 times as long. So is what the direct kernels
-compute, which read the slices where they lie: strided ones took 1.25 to 1.4 times as long.
+copies: the volumes are images of D rows and H * W columns. Kernels for whole volumes, where there are such, read the slices where
+they lie: stacked, one input channel a group, which makes groups of a few channels, took 20 to 60 times as long, strided taps 1.25
+to 1.4 times, and 3x3x3 taps 1.2 to 1.6 times.
 """
 from __future__ import annotations
 
@@ -68,15 +68,18 @@ def _tiled(images: Array, kernel_size: Sizes) -> Array:
     return images.reshape(samples, channels, height // down, down, width // across, across).transpose(0, 1, 3, 5, 2, 4)
 
 
-def table(xp: Any, kernels: dict[str, Kernel], window_bytes: int, copy: Kernel, depthwise: tuple[Kernel, Kernel] | None = None,
-          direct: tuple[Kernel, Kernel] | None = None) -> dict[str, Kernel]:
+def table(xp: Any, kernels: dict[str, Kernel], window_bytes: int, copy: Kernel, *volumes: Kernel) -> dict[str, Kernel]:
     """`conv3d`, its gradients, `unfold` and `fold` on `xp` (numpy or cupy), with the 2-d kernels in the table `kernels`, and
     `copy(target, source)`.
 
-    conv3d stacks slices of up to about `window_bytes` at a time, or of a few times the bytes of the weight. `depthwise` is a
-    kernel for one input channel a group and its input gradient, `direct` one for others, which may return None; both where there
-    are such.
+    conv3d stacks slices of up to about `window_bytes` at a time, or of a few times the bytes of the weight. `volumes` are kernels
+    for volumes and both gradients where there are such, which may return None.
     """
+    whole_volumes = dict(zip(("conv3d", "conv3d_grad_input", "conv3d_grad_weight"), volumes))
+
+    def at_once(name: str, *arrays: Array, **attributes: Any) -> Array | None:
+        """What a kernel for whole volumes computes."""
+        return whole_volumes[name](*arrays, **attributes) if whole_volumes else None
 
     def parts(samples: int, outputs: int, slice_bytes: int, weight_bytes: int) -> Iterator[tuple[slice, range]]:
         """The samples and the output slices that are computed together; the windows of an output slice have `slice_bytes`."""
@@ -161,12 +164,9 @@ def table(xp: Any, kernels: dict[str, Kernel], window_bytes: int, copy: Kernel, 
         met = thin(kernel, stride, padding)
         if met:
             return conv3d(x[met], weight, bias, stride=(1, 1, 1), padding=padding, dilation=dilation, groups=groups)
-        if depthwise and is_depthwise(weight.shape, groups, x, weight):
-            return depthwise[0](x, weight, bias, stride=stride, padding=padding, dilation=dilation)
-        if direct and x.size and weight.size:
-            found = direct[0](x, weight, bias, stride=stride, padding=padding, dilation=dilation, groups=groups)
-            if found is not None:
-                return found
+        found = at_once("conv3d", x, weight, bias, stride=stride, padding=padding, dilation=dilation, groups=groups)
+        if found is not None:
+            return found
         y, taps = xp.empty(shape, x.dtype), stacked(weight)
         for some, part in parts(shape[0], lengths[0], kernel[0] * x[0, :, 0].nbytes if x.size else 0, taps.nbytes):
             found = kernels["conv2d"](windows(x[some], part, kernel[0], *geometry), taps, bias, **planar(*geometry, groups))
@@ -189,13 +189,10 @@ def table(xp: Any, kernels: dict[str, Kernel], window_bytes: int, copy: Kernel, 
             result[met] = conv3d_grad_input(g, weight, input_shape=(*input_shape[:2], *g.shape[2:]), stride=(1, 1, 1),
                                             padding=padding, dilation=dilation, groups=groups)
             return result
-        if depthwise and is_depthwise(weight.shape, groups, g, weight):
-            return depthwise[1](g, weight, input_shape=input_shape, stride=stride, padding=padding, dilation=dilation)
-        if direct and g.size and weight.size:
-            found = direct[1](g, weight, input_shape=input_shape, stride=stride, padding=padding, dilation=dilation,
-                              groups=groups)
-            if found is not None:
-                return found
+        found = at_once("conv3d_grad_input", g, weight, input_shape=input_shape, stride=stride, padding=padding,
+                        dilation=dilation, groups=groups)
+        if found is not None:
+            return found
         result, turned = xp.zeros(input_shape, g.dtype), stacked(weight)
         for some, part in parts(samples, g.shape[2], taps * channels * height * width * g.itemsize, turned.nbytes):
             upstream = images(g[some], part)
@@ -218,6 +215,10 @@ def table(xp: Any, kernels: dict[str, Kernel], window_bytes: int, copy: Kernel, 
         if met:
             return conv3d_grad_weight(g, x[met], weight_shape=weight_shape, stride=(1, 1, 1), padding=padding, dilation=dilation,
                                       groups=groups)
+        found = at_once("conv3d_grad_weight", g, x, weight_shape=weight_shape, stride=stride, padding=padding, dilation=dilation,
+                        groups=groups)
+        if found is not None:
+            return found
         if is_depthwise(weight_shape, groups, g, x):
             return depthwise_grad_weight(g, x, weight_shape, geometry, groups)
         shape = (outputs, channels * taps, *weight_shape[3:])

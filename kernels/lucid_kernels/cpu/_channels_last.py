@@ -175,27 +175,28 @@ def scatter_winners(typing, band, places, channels, count, y, start, plane):
 
 
 @jit
-def fill_band(x, n, first_channel, channels, top, rows, row_size, places, band):
-    """Rows top..top + rows of some channels of image n of x (N, C, H, W), zeros outside; a row of the band has `row_size`.
+def fill_band(x, n, depth, first_channel, channels, top, rows, row_size, places, band):
+    """Rows top..top + rows of some channels of slice `depth` of sample n of x (N, C, D, H, W), zeros outside; a row of the band
+    has `row_size`.
 
     What is beside the image is not written.
     """
-    _, all_channels, height, width = x.shape
+    _, all_channels, slices, height, width = x.shape
     first = min(rows, max(0, -top))
     last = max(first, min(rows, height - top))
     band[: first * row_size] = 0
     band[last * row_size : rows * row_size] = 0
-    start = ((n * all_channels + first_channel) * height + top + first) * width
-    gather_band(x.reshape(-1), start, height * width, channels, (last - first) * width, places, first * width, band)
+    start = (((n * all_channels + first_channel) * slices + depth) * height + top + first) * width
+    gather_band(x.reshape(-1), start, slices * height * width, channels, (last - first) * width, places, first * width, band)
 
 
 @jit
 def fill_band_of_maxima(x, winners, n, first_channel, channels, top, rows, row_size, width, corners, places, band):
-    """`fill_band` of an image of `width` columns that is x (N, C, OH, OW) at the winners of 2x2 windows, and else 0.
+    """`fill_band` of an image of `width` columns that is x (N, C, 1, OH, OW) at the winners of 2x2 windows, and else 0.
 
     `places` have a row more, before the others; with `corners` they go on for a vector of windows.
     """
-    _, all_channels, height, columns = x.shape
+    _, all_channels, _, height, columns = x.shape
     first = min(rows, max(0, -top))
     last = max(first, min(rows, 2 * height - top))
     band[: first * row_size] = 0

@@ -78,7 +78,7 @@ def _add_products(rows, first, starts, scales, total, blocks, plan, zeros, accum
 
 @jit_parallel
 def _multiply(g, x, window, chunks, plan, dweight):
-    """Fill dweight (O, C * KH * KW) from flat g (N, O, P) and x (N, C, H, W)."""
+    """Fill dweight (O, C * KH * KW) from flat g (N, O, P) and x (N, C, 1, H, W)."""
     outputs, length = dweight.shape
     channels, each, all_blocks = x.shape[1], window.kh * window.kw, (outputs + ROWS - 1) // ROWS
     width, height, plane = window.out_width, window.out_height, window.out_height * window.out_width
@@ -98,7 +98,7 @@ def _multiply(g, x, window, chunks, plan, dweight):
         for n in range(0, x.shape[0], plan.samples):
             samples = min(plan.samples, x.shape[0] - n)
             for i in range(samples):
-                fill_band(x, n + i, first, some, -window.ph, plan.lines, line, plan.pixels, rows[i * size : (i + 1) * size])
+                fill_band(x, n + i, 0, first, some, -window.ph, plan.lines, line, plan.pixels, rows[i * size : (i + 1) * size])
             for top in range(0, height, plan.band):
                 count = (min(height, top + plan.band) - top) * width
                 total = samples * count
@@ -167,4 +167,4 @@ def grad_weight(g: Array, x: Array, window: Window, dweight: Array) -> None:
     """Fill dweight (O, C, KH, KW) from g (N, O, OH, OW) and x (N, C, H, W)."""
     rows = dweight.reshape(len(dweight), -1)
     chunks, plan = _plan(len(x), x.shape[1], x.shape[3], window, len(rows))
-    _multiply(g.reshape(-1), x, window, chunks, plan, rows)
+    _multiply(g.reshape(-1), x[:, :, np.newaxis], window, chunks, plan, rows)

@@ -23,7 +23,9 @@ from ._pool2d_windows import expanded, max_2x2
 from ._row_copies import Window
 from ._winograd_products import LINES, PANEL, multiply_panel
 from ._winograd_tiles import (
+    FLAT,
     TAP_PLACES,
+    Depth,
     Source,
     Tiles,
     band_size,
@@ -72,12 +74,16 @@ _TURNED_TAP_PLACES = np.concatenate([TAP_PLACES[8::-1], TAP_PLACES[9:]])
 
 
 class Cut(NamedTuple):
-    """A task is `rows` rows of tiles; products are computed for `lines` tiles, a multiple of LINES.
+    """A task is `rows` rows of tiles of all samples, in `slices` slices of the result; products are computed for `lines` tiles, a
+    multiple of LINES. `taps` and `padding` are those of the depth (`Depth`).
 
     Panels of pixels are `width` channels wide; entries of the pixels and of the sums lie `pixels_step` and `sums_step` apart.
     """
 
     rows: int
+    slices: int
+    taps: int
+    padding: int
     lines: int
     width: int
     pixels_step: int
@@ -89,22 +95,24 @@ def products(window: Window) -> int:
     return PRODUCTS * -(-window.out_height // 2) * -(-window.out_width // 2)
 
 
-def suits(x: Array, window: Window, groups: int, out_channels: int, images: int = 1) -> bool:
-    """Whether to call `convolve`, `grad_input` or `_winograd_grad_weight`, for x or g (N, C, H, W), each of `images` images."""
+def suits(x: Array, window: Window, groups: int, out_channels: int, images: int = 1, taps: int = 1) -> bool:
+    """Whether to call `convolve`, `grad_input` or `_winograd_grad_weight`, for x or g (N, C, H, W), each of `images` images, and
+    `taps` slices of taps.
+    """
     channels = x.shape[1]
     return (
         groups == 1 and x.dtype == np.float32 and window[:4] == (3, 3, 1, 1) and (window.dh, window.dw) == (1, 1)
         and min(channels, out_channels) >= _LEAST_CHANNELS
-        and _LEAST_PAIRS <= channels * out_channels <= _WEIGHT_BYTES // (PRODUCTS * x.itemsize)
+        and _LEAST_PAIRS <= taps * channels * out_channels <= _WEIGHT_BYTES // (PRODUCTS * x.itemsize)
         and x.shape[0] * images * products(window) >= PRODUCTS * _LEAST_TILES
     )
 
 
-def suits_forward(x: Array, window: Window, groups: int, out_channels: int) -> bool:
+def suits_forward(x: Array, window: Window, groups: int, out_channels: int, images: int = 1, taps: int = 1) -> bool:
     """`suits` for `convolve`: not with few positions."""
-    positions = x.shape[0] * window.out_height * window.out_width
-    direct = _DIRECT_OF_LARGE_WEIGHT if _is_large(x.shape[1], out_channels) else _DIRECT
-    return positions > direct and suits(x, window, groups, out_channels)
+    positions = x.shape[0] * images * window.out_height * window.out_width
+    direct = _DIRECT_OF_LARGE_WEIGHT if _is_large(taps * x.shape[1], out_channels) else _DIRECT
+    return positions > direct and suits(x, window, groups, out_channels, images, taps)
 
 
 def _is_large(channels: int, outputs: int) -> bool:
@@ -113,96 +121,131 @@ def _is_large(channels: int, outputs: int) -> bool:
 
 
 @jit_parallel
-def _transform_weight(weight, by_output, by_channel, outputs, channels, together, places, transformed):
-    """transformed is (PRODUCTS, panels of outputs, C, width), the last panel as wide as its whole vectors, and a vector more for
-    each of the PRODUCTS: else the same tap of all would compete for one set of a cache.
+def _transform_weight(weight, by_output, by_channel, outputs, channels, depth, turned, together, places, transformed):
+    """transformed is (PRODUCTS, panels of outputs, KD * C, width), the last panel as wide as its whole vectors, and a vector more
+    for each of the PRODUCTS: else the same tap of all would compete for one set of a cache.
 
-    The taps of an output and a channel are 9 elements of the flat weight; `places` says where those of `together` channels, which
-    lie one after the other, go in a band.
+    The taps of an output and a channel are 9 elements of the flat weight for each tap of the depth, which are `turned` or not;
+    `places` says where those of `together` slices of taps, which lie one after the other, go in a band.
     """
     step = transformed.shape[0] // PRODUCTS
     for panel in numba.prange((outputs + PANEL - 1) // PANEL):
         first = panel * PANEL
         some = min(PANEL, outputs - first)
         band = aligned_empty((9 * together + 1) * PANEL, weight)
-        for channel in range(0, channels, together):
-            count = min(together, channels - channel)
-            gather_band(weight, first * by_output + channel * by_channel, by_output, some, 9 * count, places, 0, band)
+        for number in range(0, channels * depth, together):
+            count = min(together, channels * depth - number)
+            start = first * by_output + number // depth * by_channel + number % depth * 9
+            gather_band(weight, start, by_output, some, 9 * count, places, 0, band)
             for c in range(count):
-                place = channels * first + (channel + c) * padded(some)
-                transform_taps(band, 9 * c * PANEL, 3 * PANEL, PANEL, 1, some, transformed, place, 0, step)
+                channel, tap = (number + c) // depth, (number + c) % depth
+                line = (depth - 1 - tap if turned else tap) * channels + channel
+                transform_taps(band, 9 * c * PANEL, 3 * PANEL, PANEL, 1, some, transformed,
+                               depth * channels * first + line * padded(some), 0, step)
 
 
 @jit
-def _multiply(pixels, channels, weight, cut, first, last, sums):
-    """The panels of sums of the outputs first..last: the products of panels of pixels with those of the weight."""
-    step = weight.shape[0] // PRODUCTS
+def _extent(x, tiles, cut, slices, part):
+    """The first and last rows of tiles, and slices of the result, of a part of the work."""
+    groups = (slices + cut.slices - 1) // cut.slices
+    row, depth = part // groups * cut.rows, part % groups * cut.slices
+    return row, min(x.shape[0] * tiles.down, row + cut.rows), depth, min(slices, depth + cut.slices)
+
+
+@jit
+def _transform_panel(x, source, tiles, cut, slices, part, panel, places, band, out):
+    """The pixels that a part of the work needs of a panel of channels: slice by slice."""
+    first, last, upper, lower = _extent(x, tiles, cut, slices, part)
+    channel, end = panel * cut.width, min(x.shape[1], (panel + 1) * cut.width)
+    size = (last - first) * tiles.across * padded(end - channel)
+    for number in range(lower - upper + cut.taps - 1):
+        transform_rows(x, source, tiles, upper - cut.padding + number, first, last, channel, end, places, band,
+                       out[number * size :], cut.pixels_step)
+
+
+@jit
+def _multiply(pixels, x, weight, cut, upper, slices, tiles_of_slice, first, last, sums):
+    """The panels of sums of the outputs first..last, in `slices` slices from `upper` on: the products of panels of pixels with
+    those of the weight.
+    """
+    channels, length, step = x.shape[1], x.shape[2], weight.shape[0] // PRODUCTS
     one = np.int64(1)  # a literal would have `multiply_panel` compiled once more
+    start = max(0, min(cut.padding, cut.taps - 1))  # a tap that meets slices mostly: the first one fills all sums
     for e in range(PRODUCTS):
         for output in range(first, last, PANEL):
             pitch = padded(min(PANEL, last - output))
             place = ((output - first) // PANEL * PRODUCTS + e) * cut.sums_step
-            for channel in range(0, channels, cut.width):
-                some = min(cut.width, channels - channel)
-                multiply_panel(
-                    pixels, (channel // cut.width * PRODUCTS + e) * cut.pixels_step, padded(some), one, cut.lines,
-                    weight, e * step + channels * output + channel * pitch, pitch, some, sums, place, pitch, channel > 0,
-                )
+            for number in range(cut.taps):
+                tap = (start + number) % cut.taps
+                met = upper - cut.padding + tap
+                above = min(slices, max(0, -met)) if number > 0 else 0
+                below = max(above, min(slices, length - met)) if number > 0 else slices
+                if above == below:
+                    continue
+                # Whole blocks of rows: beyond the slices that the tap meets, pixels are zeros.
+                line = above * tiles_of_slice // LINES * LINES
+                lines = (below * tiles_of_slice + LINES - 1) // LINES * LINES - line
+                for channel in range(0, channels, cut.width):
+                    some = min(cut.width, channels - channel)
+                    width = padded(some)
+                    source = (channel // cut.width * PRODUCTS + e) * cut.pixels_step + (tap * tiles_of_slice + line) * width
+                    taps = e * step + cut.taps * channels * output + (tap * channels + channel) * pitch
+                    multiply_panel(pixels, source, width, one, lines, weight, taps, pitch, some, sums, place + line * pitch,
+                                   pitch, number + channel > 0)
 
 
 @jit
-def _convolve_rows(pixels, channels, tiles, cut, first, last, weight, bias, first_output, last_output, places, pooling, y,
-                   finite):
-    """Some outputs of rows first..last of the tiles from their transformed pixels, or their maxima."""
+def _convolve_part(pixels, x, tiles, cut, part, weight, bias, first_output, last_output, places, pooling, y, finite):
+    """Some outputs of a part of the work from its transformed pixels, or their maxima."""
+    first, last, upper, lower = _extent(x, tiles, cut, y.shape[2], part)
     sums = aligned_empty((last_output - first_output + PANEL - 1) // PANEL * PRODUCTS * cut.sums_step, pixels)
-    _multiply(pixels, channels, weight, cut, first_output, last_output, sums)
+    count = (last - first) * tiles.across
+    _multiply(pixels, x, weight, cut, upper, lower - upper, count, first_output, last_output, sums)
     band = aligned_empty(band_size(tiles, 0), pixels)
     if pooling.winners.size > 0:
         numbers = aligned_empty(band.size, pixels)
         deliver_maxima(sums, cut.sums_step, tiles, first, last, first_output, last_output, bias, pooling, band, numbers, y,
                        finite)
     else:
-        deliver_rows(sums, cut.sums_step, tiles, first, last, first_output, last_output, bias, places, band, y, finite)
+        for number in range(lower - upper):
+            deliver_rows(sums, number * count, cut.sums_step, tiles, upper + number, first, last, first_output, last_output,
+                         bias, places, band, y, finite)
 
 
 @jit_parallel
-def _convolve_parallel(x, source, tiles, cut, places, weight, bias, out_places, pooling, y, finite):
+def _convolve_parallel(x, source, tiles, cut, parts, places, weight, bias, out_places, pooling, y, finite):
     """Tasks of `cut.rows` rows of tiles."""
-    channels, rows = x.shape[1], x.shape[0] * tiles.down
-    for task in numba.prange((rows + cut.rows - 1) // cut.rows):
-        first, last = task * cut.rows, min(rows, (task + 1) * cut.rows)
-        pixels = aligned_empty((channels + cut.width - 1) // cut.width * PRODUCTS * cut.pixels_step, x)
+    panels = (x.shape[1] + cut.width - 1) // cut.width
+    for part in numba.prange(parts):
+        pixels = aligned_empty(panels * PRODUCTS * cut.pixels_step, x)
         band = aligned_empty(band_size(tiles, 2), x)
         band[:] = 0
-        for channel in range(0, channels, cut.width):
-            transform_rows(x, source, tiles, first, last, channel, min(channels, channel + cut.width), places, band,
-                           pixels[channel // cut.width * PRODUCTS * cut.pixels_step :], cut.pixels_step)
-        _convolve_rows(pixels, channels, tiles, cut, first, last, weight, bias, 0, y.shape[1], out_places, pooling, y,
-                       finite)
+        for panel in range(panels):
+            _transform_panel(x, source, tiles, cut, y.shape[2], part, panel, places, band,
+                             pixels[panel * PRODUCTS * cut.pixels_step :])
+        _convolve_part(pixels, x, tiles, cut, part, weight, bias, 0, y.shape[1], out_places, pooling, y, finite)
 
 
 @jit_parallel
-def _transform_parallel(x, source, tiles, cut, places, pixels):
-    """pixels (tasks, panels, PRODUCTS * cut.pixels_step) for `_convolve_shared`."""
-    channels, rows, panels = x.shape[1], x.shape[0] * tiles.down, pixels.shape[1]
+def _transform_parallel(x, source, tiles, cut, slices, places, pixels):
+    """pixels (parts, panels, PRODUCTS * cut.pixels_step) for `_convolve_shared`."""
+    panels = pixels.shape[1]
     for task in numba.prange(pixels.shape[0] * panels):
         part, panel = task // panels, task % panels
         band = aligned_empty(band_size(tiles, 2), x)
         band[:] = 0
-        transform_rows(x, source, tiles, part * cut.rows, min(rows, (part + 1) * cut.rows), panel * cut.width,
-                       min(channels, (panel + 1) * cut.width), places, band, pixels[part, panel], cut.pixels_step)
+        _transform_panel(x, source, tiles, cut, slices, part, panel, places, band, pixels[part, panel])
 
 
 @jit_parallel
-def _convolve_shared(pixels, channels, tiles, cut, splits, weight, bias, places, pooling, y, finite):
+def _convolve_shared(pixels, x, tiles, cut, splits, weight, bias, places, pooling, y, finite):
     """Tasks of `cut.rows` rows of tiles and of a part of the outputs."""
-    outputs, rows = y.shape[1], y.shape[0] * tiles.down
+    outputs = y.shape[1]
     panels = (outputs + PANEL - 1) // PANEL
     for task in numba.prange(pixels.shape[0] * splits):
         part, split = task // splits, task % splits
-        _convolve_rows(pixels[part].reshape(-1), channels, tiles, cut, part * cut.rows, min(rows, (part + 1) * cut.rows),
-                       weight, bias, split * panels // splits * PANEL, min(outputs, (split + 1) * panels // splits * PANEL),
-                       places, pooling, y, finite)
+        _convolve_part(pixels[part].reshape(-1), x, tiles, cut, part, weight, bias, split * panels // splits * PANEL,
+                       min(outputs, (split + 1) * panels // splits * PANEL), places, pooling, y, finite)
 
 
 class _Plan(NamedTuple):
@@ -217,56 +260,69 @@ class _Plan(NamedTuple):
 
 
 @functools.lru_cache(maxsize=256)
-def _plan(samples: int, channels: int, width: int, outputs: int, window: Window, maxima: int) -> _Plan:
-    """For images of `width` columns, which are made of `maxima` maxima if that is not 0.
+def _plan(samples: int, channels: int, width: int, outputs: int, window: Window, depth: Depth, slices: int, maxima: int) -> _Plan:
+    """For images of `width` columns, which are made of `maxima` maxima if that is not 0, and `slices` slices of the result.
 
     All tasks are alike, of whole blocks of rows of the products if they have several. Kept: it takes 10 us.
     """
     across, rows = -(-window.out_width // 2), samples * -(-window.out_height // 2)
-    large = _is_large(channels, outputs)
+    large = _is_large(depth.taps * channels, outputs)
     most = max(_LEAST_TASK_OF_LARGE_WEIGHT if large else _LEAST_TASK, _TASK_BYTES // (PRODUCTS * 4 * (channels + outputs)))
-    unit = LINES // math.gcd(LINES, across)
-    least = max(unit, _LEAST_SHARE_OF_LARGE_WEIGHT // across) if large else unit
-    tasks = max(-(-rows // max(1, most // across)), min(_TASKS, rows // least))
+    together = -(-slices // -(-slices // max(1, min(slices, most // across))))
+    across_all, groups = across * together, -(-slices // together)
+    unit = LINES // math.gcd(LINES, across_all)
+    least = max(unit, _LEAST_SHARE_OF_LARGE_WEIGHT // across_all) if large else unit
+    tasks = max(-(-rows // max(1, most // across_all)), min(-(-_TASKS // groups), rows // least))
     each = min(rows, -(-rows // (tasks * unit)) * unit)
-    lines = -(-each * across // LINES) * LINES
+    lines = -(-each * across_all // LINES) * LINES
     panel = -(-channels // (-(-channels // _CHANNELS) * PANEL)) * PANEL
-    cut = Cut(each, lines, panel, entry_step(lines, panel), entry_step(lines, PANEL))
-    tiles, parts = tiles_of(window, each), -(-rows // each)
+    pixels_step = entry_step(lines + (depth.taps - 1) * each * across, panel)
+    cut = Cut(each, together, *depth, lines, panel, pixels_step, entry_step(lines, PANEL))
+    tiles, parts = tiles_of(window, each), -(-rows // each) * groups
     splits = min(-(-outputs // PANEL), -(-_TASKS // (2 * parts)))
     places = pixel_places(tiles, width, window.pw)
     places = places_of_maxima(places, tiles, width, maxima) if maxima else places
     return _Plan(tiles, cut, parts, splits, places, output_places(tiles, window.out_width))
 
 
-def _convolve(x: Array, weight: Array, turned: bool, bias: Array, window: Window, y: Array, won: Array | None = None,
-              maxima: tuple[Array, int] | None = None) -> Array | None:
-    """Fill y; the numbers of the images where some of it is not finite, and perhaps wrong.
+def convolve_volumes(x: Array, weight: Array, turned: bool, bias: Array, window: Window, depth: Depth, y: Array,
+                     won: Array | None = None, maxima: tuple[Array, int] | None = None) -> Array | None:
+    """Fill y (N, O, OD, OH, OW) from x (N, C, D, H, W); the numbers of the samples where some of it is not finite, and perhaps
+    wrong.
 
-    The weight (O, C, 3, 3) is that of the convolution, or if `turned` that of the convolution whose input gradient y is. With
-    `won`, y is ReLU of the maxima, and these are their winners. With `maxima`, x are such maxima, of these winners in images of
-    as many columns.
+    The weight (O, C, KD, 3, 3) is that of the convolution, or if `turned` that of the convolution whose input gradient y is.
+    With `won`, y is ReLU of the maxima, and these are their winners. With `maxima`, x are such maxima, of these winners in images
+    of as many columns.
     """
     (samples, channels), outputs = x.shape[:2], bias.size
-    winners, width = maxima or (None, x.shape[3])
-    plan = _plan(samples, channels, width, outputs, window, 0 if winners is None else x.shape[3])
-    tiles, cut, parts, splits, places, out_places = plan
-    transformed = aligned(PRODUCTS * entry_step(channels, whole(outputs)), x.dtype)
+    winners, width = maxima or (None, x.shape[4])
+    tiles, cut, parts, splits, places, out_places = _plan(
+        samples, channels, width, outputs, window, depth, y.shape[2], 0 if winners is None else x.shape[4])
+    taps = depth.taps
+    transformed = aligned(PRODUCTS * entry_step(taps * channels, whole(outputs)), x.dtype)
     if turned:
-        _transform_weight(weight.reshape(-1), 9, 9 * outputs, outputs, channels, 1, _TURNED_TAP_PLACES, transformed)
+        _transform_weight(weight.reshape(-1), 9 * taps, 9 * taps * outputs, outputs, channels, taps, True, 1, _TURNED_TAP_PLACES,
+                          transformed)
     else:
-        _transform_weight(weight.reshape(-1), 9 * channels, 9, outputs, channels, _TOGETHER, _CHANNELS_TAP_PLACES, transformed)
+        _transform_weight(weight.reshape(-1), 9 * taps * channels, 9 * taps, outputs, channels, taps, False, _TOGETHER,
+                          _CHANNELS_TAP_PLACES, transformed)
     padded_bias = np.zeros(whole(outputs), x.dtype)
     padded_bias[:outputs] = bias
     finite, source = np.ones(samples, np.bool_), Source(-window.ph, 4, maxima_of(winners, tiles, width))
     pooling = pooling_of(won, tiles)
     if splits == 1:
-        _convolve_parallel(x, source, tiles, cut, places, transformed, padded_bias, out_places, pooling, y, finite)
+        _convolve_parallel(x, source, tiles, cut, parts, places, transformed, padded_bias, out_places, pooling, y, finite)
     else:  # few tiles: tasks share their pixels
         pixels = empty((parts, -(-channels // cut.width), PRODUCTS * cut.pixels_step), x.dtype)
-        _transform_parallel(x, source, tiles, cut, places, pixels)
-        _convolve_shared(pixels, channels, tiles, cut, splits, transformed, padded_bias, out_places, pooling, y, finite)
+        _transform_parallel(x, source, tiles, cut, y.shape[2], places, pixels)
+        _convolve_shared(pixels, x, tiles, cut, splits, transformed, padded_bias, out_places, pooling, y, finite)
     return None if np.count_nonzero(finite) == samples else np.flatnonzero(~finite)
+
+
+def _convolve(x: Array, weight: Array, turned: bool, bias: Array, window: Window, y: Array, won: Array | None = None,
+              maxima: tuple[Array, int] | None = None) -> Array | None:
+    """`convolve_volumes` of images: x (N, C, H, W), weight (O, C, 3, 3) and y (N, O, OH, OW)."""
+    return convolve_volumes(x[:, :, np.newaxis], weight, turned, bias, window, FLAT, y[:, :, np.newaxis], won, maxima)
 
 
 def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array) -> None:

@@ -25,8 +25,10 @@ from ._pool2d_windows import expanded
 from ._row_copies import Window
 from ._winograd_products import PANEL, multiply_panel
 from ._winograd_tiles import (
+    FLAT,
     NO_MAXIMA,
     TAP_PLACES,
+    Depth,
     Source,
     Tiles,
     band_size,
@@ -67,8 +69,10 @@ class _Sides(NamedTuple):
 
 
 @jit
-def _multiply(left, right, step, rows, columns, count, sums, lines, accumulate):
-    """The products of `count` tiles: sums (panels of columns, PRODUCTS, lines, PANEL), flat; with `accumulate` added to it."""
+def _multiply(left, left_first, right, right_first, step, rows, columns, count, sums, lines, accumulate):
+    """The products of `count` tiles, from others on of each side: sums (panels of columns, PRODUCTS, lines, PANEL), flat; with
+    `accumulate` added to it.
+    """
     one, pitch = np.int64(1), np.int64(PANEL)  # literals would have `multiply_panel` compiled once more
     for e in range(PRODUCTS):
         for column in range(0, columns, PANEL):
@@ -77,18 +81,43 @@ def _multiply(left, right, step, rows, columns, count, sums, lines, accumulate):
                 for row in range(0, rows, PANEL):
                     line = padded(min(PANEL, rows - row))
                     multiply_panel(
-                        left, (row // PANEL * PRODUCTS + e) * step + tile * line, one, line, line,
-                        right, panel * step + tile * width, width, min(_TILES, count - tile),
+                        left, (row // PANEL * PRODUCTS + e) * step + (left_first + tile) * line, one, line, line,
+                        right, panel * step + (right_first + tile) * width, width, min(_TILES, count - tile),
                         sums, (panel * lines + row) * PANEL, pitch, accumulate or tile > 0,
                     )
 
 
 @jit
-def _transform_panels(x, source, tiles, first, last, channel, end, places, band, out, step):
-    """Channels channel..end of x at some rows of tiles in panels of PANEL."""
+def _multiply_taps(left, right, step, rows, columns, size, depth, upper, lower, length, turned, sums, lines, accumulate):
+    """`_multiply` for each tap of the depth, of slices upper..lower of the gradients, `size` tiles each, and the slices of the
+    `length` of the pixels that these meet. The pixels are on the left if `turned`.
+    """
+    each = sums.shape[0] // depth.taps
+    for tap in range(depth.taps):
+        part, met = sums[tap * each : (tap + 1) * each], upper - depth.padding + tap
+        above = min(lower - upper, max(0, -met))
+        below = max(above, min(lower - upper, length - met))
+        gradients, pixels = above * size, (above + tap) * size
+        if above < below:
+            _multiply(left, pixels if turned else gradients, right, gradients if turned else pixels, step, rows, columns,
+                      (below - above) * size, part, lines, accumulate)
+        elif not accumulate:
+            part[:] = 0
+
+
+@jit
+def _transform_panels(x, source, tiles, depth, upper, lower, first, last, channel, end, places, band, out, step):
+    """Channels channel..end of x at some rows of tiles in panels of PANEL: slices upper..lower of gradients, or the pixels that
+    these meet.
+    """
+    if source.side == 4:
+        upper, lower = upper - depth.padding, lower - depth.padding + depth.taps - 1
     for some in range(channel, end, PANEL):
-        transform_rows(x, source, tiles, first, last, some, min(end, some + PANEL), places, band,
-                       out[(some - channel) // PANEL * PRODUCTS * step :], step)
+        last_channel = min(end, some + PANEL)
+        size = (last - first) * tiles.across * padded(last_channel - some)
+        for number in range(lower - upper):
+            transform_rows(x, source, tiles, upper + number, first, last, some, last_channel, places, band,
+                           out[(some - channel) // PANEL * PRODUCTS * step + number * size :], step)
 
 
 @jit
@@ -114,11 +143,11 @@ def _add_totals(gradients, step, channels, count, totals):
 
 
 @jit
-def _untransform(sums, sides, block, first, last, by_row, by_column, places, dweight):
-    """The taps of rows first..last of a block of rows, and of its columns, 9 elements of dweight from row * by_row + column *
-    by_column on. Whether all are finite.
+def _untransform(sums, sides, block, first, last, by_row, by_column, depth, places, dweight):
+    """The taps of rows first..last of a block of rows, and of its columns, 9 elements of dweight for each tap of the depth from
+    row * by_row + column * by_column on. Whether all are finite.
     """
-    lines = sides.row_block
+    lines, each = sides.row_block, sums.shape[0] // depth.taps
     row, column = block // sides.blocks * lines, block % sides.blocks * sides.column_block
     zeros, band = np.zeros(PANEL, sums.dtype), np.empty(10 * PANEL, sums.dtype)
     good = True
@@ -126,21 +155,23 @@ def _untransform(sums, sides, block, first, last, by_row, by_column, places, dwe
         for left in range(column, min(sides.columns, column + sides.column_block), PANEL):
             some = min(PANEL, sides.columns - left)
             start = ((left - column) // PANEL * PRODUCTS * lines + line) * PANEL
-            good &= transform_tap_sums(sums, start, 0, lines * PANEL, zeros, 1, some, band, 0, 3 * PANEL, PANEL)
-            scatter_band(band, places, some, 9, dweight, (row + line) * by_row + left * by_column, by_column)
+            for tap in range(depth.taps):
+                good &= transform_tap_sums(sums, tap * each + start, 0, lines * PANEL, zeros, 1, some, band, 0, 3 * PANEL, PANEL)
+                scatter_band(band, places, some, 9, dweight, (row + line) * by_row + left * by_column + 9 * tap, by_column)
     return good
 
 
 @jit_parallel
-def _sum_blocks(rows, columns, row_source, column_source, sides, tiles, each, step, row_places, column_places, parts, totals,
-                by_row, by_column, places, dweight, finite):
+def _sum_blocks(rows, columns, row_source, column_source, sides, tiles, each, slices, step, row_places, column_places, parts,
+                totals, by_row, by_column, depth, places, dweight, finite):
     """parts (parts of the tiles, blocks, sums as `_multiply` makes them); a single part has no room for sums, its taps go to
     dweight (`_untransform`), and `finite` is filled as by `_untransform_parallel`. totals (parts of the tiles, channels of the
     gradient in whole panels) are added up, or not if it is empty.
 
-    A task takes `each` rows of tiles at a time.
+    A task takes `each` rows of tiles in `slices` slices at a time.
     """
-    all_rows = rows.shape[0] * tiles.down
+    all_rows, turned = rows.shape[0] * tiles.down, row_source.side == 4
+    all_slices, length = (columns.shape[2], rows.shape[2]) if turned else (rows.shape[2], columns.shape[2])
     for task in numba.prange(parts.shape[0] * parts.shape[1]):
         part, block = task // parts.shape[1], task % parts.shape[1]
         row, column = block // sides.blocks * sides.row_block, block % sides.blocks * sides.column_block
@@ -150,27 +181,32 @@ def _sum_blocks(rows, columns, row_source, column_source, sides, tiles, each, st
         right = aligned_empty(sides.column_block // PANEL * PRODUCTS * step, rows)
         sums = parts[part, block]
         if parts.shape[0] == 1:
-            sums = aligned_empty(PRODUCTS * sides.row_block * sides.column_block, rows)
+            sums = aligned_empty(depth.taps * PRODUCTS * sides.row_block * sides.column_block, rows)
         # The larger band is that of the pixels. Each has zeros beside its image.
         row_band, column_band = aligned_empty(band_size(tiles, 2), rows), aligned_empty(band_size(tiles, 2), rows)
         row_band[:], column_band[:] = 0, 0
         for line in range(first, last, each):
             end = min(last, line + each)
-            _transform_panels(rows, row_source, tiles, line, end, row, row_end, row_places, row_band, left, step)
-            _transform_panels(columns, column_source, tiles, line, end, column, column_end, column_places, column_band, right,
-                              step)
-            count = (end - line) * tiles.across
-            if totals.shape[1] > 0 and row_source.side == 2 and column == 0:
-                _add_totals(left, step, row_end - row, count, totals[part, row:])
-            elif totals.shape[1] > 0 and row_source.side == 4 and row == 0:
-                _add_totals(right, step, column_end - column, count, totals[part, column:])
-            _multiply(left, right, step, row_end - row, column_end - column, count, sums, sides.row_block, line > first)
+            size = (end - line) * tiles.across
+            for upper in range(0, all_slices, slices):
+                lower = min(all_slices, upper + slices)
+                count = (lower - upper) * size
+                _transform_panels(rows, row_source, tiles, depth, upper, lower, line, end, row, row_end, row_places, row_band,
+                                  left, step)
+                _transform_panels(columns, column_source, tiles, depth, upper, lower, line, end, column, column_end,
+                                  column_places, column_band, right, step)
+                if totals.shape[1] > 0 and not turned and column == 0:
+                    _add_totals(left, step, row_end - row, count, totals[part, row:])
+                elif totals.shape[1] > 0 and turned and row == 0:
+                    _add_totals(right, step, column_end - column, count, totals[part, column:])
+                _multiply_taps(left, right, step, row_end - row, column_end - column, size, depth, upper, lower, length, turned,
+                               sums, sides.row_block, line > first or upper > 0)
         if parts.shape[0] == 1:
-            finite[block] = _untransform(sums, sides, block, 0, sides.row_block, by_row, by_column, places, dweight)
+            finite[block] = _untransform(sums, sides, block, 0, sides.row_block, by_row, by_column, depth, places, dweight)
 
 
 @jit_parallel
-def _untransform_parallel(parts, sides, by_row, by_column, places, dweight, finite):
+def _untransform_parallel(parts, sides, by_row, by_column, depth, places, dweight, finite):
     """`_untransform` of the sum of the parts.
 
     A task takes some rows of a block; finite[block, task] says whether all of it is.
@@ -182,7 +218,8 @@ def _untransform_parallel(parts, sides, by_row, by_column, places, dweight, fini
         for part in range(1, parts.shape[0]):
             for start in range(first * PANEL, parts.shape[2], lines * PANEL):
                 _add(sums[start : start + _ROWS * PANEL], parts[part, block, start : start + _ROWS * PANEL])
-        finite[block, task % tasks] = _untransform(sums, sides, block, first, first + _ROWS, by_row, by_column, places, dweight)
+        finite[block, task % tasks] = _untransform(sums, sides, block, first, first + _ROWS, by_row, by_column, depth, places,
+                                                   dweight)
 
 
 @jit
@@ -212,15 +249,16 @@ def _block(channels: int) -> int:
 
 
 class _Plan(NamedTuple):
-    """Whether the pixels are the rows, the factors, the tiles, how many rows of them a task takes at a time, how far apart
-    entries lie, the shapes of the sums of parts and of what says whether the taps are finite, places of the pixels and gradients
-    of a band.
+    """Whether the pixels are the rows, the factors, the tiles, how many rows of them and slices a task takes at a time, how far
+    apart entries lie, the shapes of the sums of parts and of what says whether the taps are finite, places of the pixels and
+    gradients of a band.
     """
 
     turned: bool
     sides: _Sides
     tiles: Tiles
     each: int
+    slices: int
     step: int
     shape: tuple[int, ...]
     finite_shape: tuple[int, ...]
@@ -229,8 +267,8 @@ class _Plan(NamedTuple):
 
 
 @functools.lru_cache(maxsize=256)
-def _plan(samples: int, channels: int, width: int, outputs: int, window: Window, maxima: int) -> _Plan:
-    """For gradients of `maxima` maxima a row, if that is not 0. Kept: it takes 15 us."""
+def _plan(samples: int, channels: int, width: int, outputs: int, window: Window, depth: Depth, slices: int, maxima: int) -> _Plan:
+    """For gradients of `slices` slices, or of `maxima` maxima a row, if that is not 0. Kept: it takes 15 us."""
     across, all_rows = -(-window.out_width // 2), samples * -(-window.out_height // 2)
     # Half a panel is as many loads as a whole one: the columns are the side that leaves less of its last one empty.
     turned = -channels % PANEL > -outputs % PANEL
@@ -240,34 +278,43 @@ def _plan(samples: int, channels: int, width: int, outputs: int, window: Window,
     blocks = -(-rows // row_block) * sides.blocks
     tasks = min(all_rows, -(-_TASKS // blocks))
     bytes_of_row = PRODUCTS * 4 * across * (min(whole(rows), row_block) + min(whole(columns), column_block))
+    together = -(-slices // -(-slices // max(1, min(slices, _TILES_BYTES // bytes_of_row))))
     each = -(-all_rows // tasks)
-    each = -(-each // -(-each // max(1, _TILES_BYTES // bytes_of_row)))
-    tiles, step = tiles_of(window, each), entry_step(each * across, PANEL)
-    shape = (tasks, blocks, PRODUCTS * row_block * column_block if tasks > 1 else 0)
+    each = -(-each // -(-each // max(1, _TILES_BYTES // (together * bytes_of_row))))
+    tiles, step = tiles_of(window, each), entry_step((together + depth.taps - 1) * each * across, PANEL)
+    shape = (tasks, blocks, depth.taps * PRODUCTS * row_block * column_block if tasks > 1 else 0)
     finite_shape = (blocks, row_block // _ROWS)
     places, out_places = pixel_places(tiles, width, window.pw), output_places(tiles, window.out_width)
     out_places = places_of_maxima(out_places, tiles, window.out_width, maxima) if maxima else out_places
-    return _Plan(turned, sides, tiles, each, step, shape, finite_shape, places, out_places)
+    return _Plan(turned, sides, tiles, each, together, step, shape, finite_shape, places, out_places)
 
 
-def fill_if_finite(
-    g: Array, x: Array, window: Window, dweight: Array, dbias: Array | None, winners: Array | None = None
-) -> bool:
-    """Fill dweight and dbias (`grad_weight`); whether all of dweight is finite, else they may be wrong."""
+def fill_volumes_if_finite(g: Array, x: Array, window: Window, depth: Depth, dweight: Array, dbias: Array | None,
+                           winners: Array | None = None) -> bool:
+    """Fill dweight (O, C, KD, 3, 3) and dbias (O,) from g (N, O, OD, OH, OW) and x (N, C, D, H, W), as `grad_weight`; whether all
+    of dweight is finite, else they may be wrong.
+    """
     (samples, channels), outputs = x.shape[:2], g.shape[1]
-    turned, sides, tiles, each, step, shape, finite_shape, places, out_places = _plan(
-        samples, channels, x.shape[3], outputs, window, 0 if winners is None else g.shape[3])
+    turned, sides, tiles, each, slices, step, shape, finite_shape, places, out_places = _plan(
+        samples, channels, x.shape[4], outputs, window, depth, g.shape[2], 0 if winners is None else g.shape[4])
     parts, finite = empty(shape, x.dtype), np.empty(finite_shape, np.bool_)
     totals = np.zeros((shape[0], 0 if dbias is None else -(-outputs // PANEL) * PANEL), x.dtype)
     pixels, gradients = Source(-window.ph, 4, NO_MAXIMA), Source(0, 2, maxima_of(winners, tiles, window.out_width))
-    by_row, by_column = (9, 9 * channels) if turned else (9 * channels, 9)
-    taps = by_row, by_column, TAP_PLACES, dweight.reshape(-1), finite
+    by_row, by_column = (channel * 9 * depth.taps for channel in ((1, channels) if turned else (channels, 1)))
+    taps = by_row, by_column, depth, TAP_PLACES, dweight.reshape(-1), finite
     if turned:
-        _sum_blocks(x, g, pixels, gradients, sides, tiles, each, step, places, out_places, parts, totals, *taps)
+        _sum_blocks(x, g, pixels, gradients, sides, tiles, each, slices, step, places, out_places, parts, totals, *taps)
     else:
-        _sum_blocks(g, x, gradients, pixels, sides, tiles, each, step, out_places, places, parts, totals, *taps)
+        _sum_blocks(g, x, gradients, pixels, sides, tiles, each, slices, step, out_places, places, parts, totals, *taps)
     if dbias is not None:
         totals[:, :outputs].sum(0, out=dbias)
     if shape[0] > 1:
         _untransform_parallel(parts, sides, *taps)
     return np.count_nonzero(finite) == finite.size
+
+
+def fill_if_finite(
+    g: Array, x: Array, window: Window, dweight: Array, dbias: Array | None, winners: Array | None = None
+) -> bool:
+    """`fill_volumes_if_finite` of images: g (N, O, OH, OW), x (N, C, H, W) and dweight (O, C, 3, 3)."""
+    return fill_volumes_if_finite(g[:, :, np.newaxis], x[:, :, np.newaxis], window, FLAT, dweight, dbias, winners)

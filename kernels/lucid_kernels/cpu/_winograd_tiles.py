@@ -1,5 +1,7 @@
 """Rows of tiles for Winograd's convolution: their pixels, transformed, in panels of channels, and their outputs from such.
 
+Images are slices of volumes (N, C, D, H, W), of one slice each where there is no depth.
+
 Panels are what the products read in one sweep: (panels, PRODUCTS, tiles, width), flat, of `width` channels each; the last one
 is as wide as its whole vectors. Entries lie `step` apart, a little more than they need (`entry_step`). Pixels and outputs pass
 through a band of PANEL channels, which stays in the L1 cache.
@@ -36,6 +38,17 @@ class Tiles(NamedTuple):
     down: int
     across: int
     band: int
+
+
+class Depth(NamedTuple):
+    """The taps of a volume's depth, and the slices of zeros before its first slice: of an image, one tap."""
+
+    taps: int
+    padding: int
+
+
+# Of images.
+FLAT = Depth(1, 0)
 
 
 class Maxima(NamedTuple):
@@ -126,22 +139,28 @@ def padded(channels):
 
 
 @jit
-def _prefetch_planes(x, n, channel, channels, top, rows, part, parts):
-    """Ask for rows of some channels of image n of x, those that are part of the image; one of several parts of them."""
-    _, all_channels, height, width = x.shape
+def _prefetch_planes(x, n, depth, channel, channels, top, rows, part, parts):
+    """Ask for rows of some channels of a slice of x, those that are part of the image; one of several parts of them."""
+    _, all_channels, slices, height, width = x.shape
     first, last = max(0, top), min(height, top + rows)
     lines = ((last - first) * width + LANES) // LANES
     for c in range(channel + part * channels // parts, channel + (part + 1) * channels // parts):
-        prefetch_to_read(x.reshape(-1), ((n * all_channels + c) * height + first) * width, lines)
+        prefetch_to_read(x.reshape(-1), (((n * all_channels + c) * slices + depth) * height + first) * width, lines)
 
 
 @jit
-def transform_rows(x, source, tiles, first, last, first_channel, last_channel, places, band, out, step):
-    """Rows first..last of the tiles of all images of x (N, C, H, W), of some channels, transformed into a panel `out`."""
+def transform_rows(x, source, tiles, depth, first, last, first_channel, last_channel, places, band, out, step):
+    """Rows first..last of the tiles of slice `depth` of all samples of x (N, C, D, H, W), of some channels, transformed into a
+    panel `out`; zeros for a slice beside the volume.
+    """
     extra, pooled = source.side - 2, source.maxima.winners.size > 0
     row = (2 * tiles.across + extra) * PANEL
     pitch = padded(last_channel - first_channel)
     near = x.size <= _NEAR
+    if depth < 0 or depth >= x.shape[2]:
+        for e in range(PRODUCTS):
+            out[e * step : e * step + (last - first) * tiles.across * pitch] = 0
+        return
     for channel in range(first_channel, last_channel, PANEL):
         some = min(PANEL, last_channel - channel)
         at = first
@@ -152,18 +171,20 @@ def transform_rows(x, source, tiles, first, last, first_channel, last_channel, p
                 fill_band_of_maxima(x, source.maxima.winners, n, channel, some, source.top + 2 * line, 2 * count + extra, row,
                                     source.maxima.width, source.maxima.corners, places, band)
             else:
-                fill_band(x, n, channel, some, source.top + 2 * line, 2 * count + extra, row, places, band)
+                fill_band(x, n, depth, channel, some, source.top + 2 * line, 2 * count + extra, row, places, band)
             # What comes next, at the end what the next call is likely to take: the processor does not foresee so many planes.
-            after, ahead = at + count, channel
+            after, ahead, there = at + count, channel, depth
             if after >= last:
-                more = channel + PANEL < last_channel
+                more, deeper = channel + PANEL < last_channel, depth + 1 < x.shape[2]
                 after, ahead = (first, min(channel + PANEL, last_channel - some)) if more else (last, first_channel)
+                if deeper and not more:
+                    after, there = first, depth + 1
             top, rows = source.top + 2 * (after % tiles.down), 2 * count + extra
             if pooled:
                 top, rows = top >> 1, (rows >> 1) + 1
             for i in range(count):
                 if not near:
-                    _prefetch_planes(x, after // tiles.down, ahead, some, top, rows, i, count)
+                    _prefetch_planes(x, after // tiles.down, there, ahead, some, top, rows, i, count)
                 place = (at - first + i) * tiles.across * pitch + channel - first_channel
                 if extra > 0:
                     transform_pixels(band, 2 * i * row, row, PANEL, tiles.across, some, out, place, pitch, step)
@@ -173,12 +194,13 @@ def transform_rows(x, source, tiles, first, last, first_channel, last_channel, p
 
 
 @jit
-def deliver_rows(sums, step, tiles, first, last, first_output, last_output, bias, places, band, y, finite):
-    """Some outputs of the rows first..last of tiles from panels of PANEL sums, plus bias.
+def deliver_rows(sums, sums_first, step, tiles, depth, first, last, first_output, last_output, bias, places, band, y, finite):
+    """Some outputs of the rows first..last of tiles of slice `depth` from panels of PANEL sums, plus bias; its first tile has the
+    number `sums_first`.
 
-    finite[n] becomes False for an image n of y (N, O, OH, OW) with a result that is not finite.
+    finite[n] becomes False for a sample n of y (N, O, OD, OH, OW) with a result that is not finite.
     """
-    _, outputs, height, width = y.shape
+    _, outputs, slices, height, width = y.shape
     flat = y.reshape(-1)
     row = 2 * tiles.across * PANEL
     for output in range(first_output, last_output, PANEL):
@@ -189,24 +211,24 @@ def deliver_rows(sums, step, tiles, first, last, first_output, last_output, bias
             n, line = at // tiles.down, at % tiles.down
             count = min(tiles.band, last - at, tiles.down - line)
             good = True
-            start = ((n * outputs + output) * height + 2 * line) * width
+            start = (((n * outputs + output) * slices + depth) * height + 2 * line) * width
             size = min(2 * count, height - 2 * line) * width
             for i in range(count):
                 for plane in range(i * some // count, (i + 1) * some // count):
-                    prefetch_to_write(flat, start + plane * height * width, (size + LANES - 1) // LANES)
-                place = panel * PRODUCTS * step + (at - first + i) * tiles.across * pitch
+                    prefetch_to_write(flat, start + plane * slices * height * width, (size + LANES - 1) // LANES)
+                place = panel * PRODUCTS * step + (sums_first + (at - first + i) * tiles.across) * pitch
                 good &= transform_sums(sums, place, pitch, step, bias[output:], tiles.across, some, band, 2 * i * row, row,
                                        PANEL)
             if not good:
                 finite[n] = False
-            scatter_band(band, places, some, size, flat, start, height * width)
+            scatter_band(band, places, some, size, flat, start, slices * height * width)
             at += count
 
 
 @jit
 def deliver_maxima(sums, step, tiles, first, last, first_output, last_output, bias, pooling, band, numbers, y, finite):
-    """`deliver_rows` for ReLU of the maxima of the tiles, y (N, O, OH, OW), and their winners."""
-    _, outputs, height, width = y.shape
+    """`deliver_rows` for ReLU of the maxima of the tiles of images, y (N, O, 1, OH, OW), and their winners."""
+    _, outputs, _, height, width = y.shape
     flat, winners = y.reshape(-1), pooling.winners.reshape(-1)
     row = tiles.across * PANEL
     for output in range(first_output, last_output, PANEL):

@@ -29,16 +29,25 @@ def _stacked(images: Array, outputs: int, channels: int, results: int, input_sha
     return not enough_work(some, window, results // groups)
 
 
-def convolve(x: Array, weight: Array, bias: Array | None, *, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
-             ) -> Array | None:
-    """y (N, O, OD, OH, OW) of x (N, C, D, H, W) with weight (O, C / G, KD, KH, KW), plus bias (O,), none of them empty; or None
-    where 2-d convolutions of stacked slices are faster.
-    """
+def suits(x: Array, weight_shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> bool:
+    """Whether `convolve` is faster than 2-d convolutions of stacked slices, for arrays that are not empty."""
+    outputs, window = window_of_slices(x.shape, weight_shape[2:], stride, padding, dilation)
+    channels = x.shape[1] * weight_shape[2]
+    return weight_shape[0] >= ROWS * groups and not _stacked(x, outputs, channels, weight_shape[0], x.shape, window, groups)
+
+
+def suits_backward(g: Array, input_shape: Sizes, weight_shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+                   ) -> bool:
+    """Whether `grad_input` is faster."""
+    _, window = window_of_slices(input_shape, weight_shape[2:], stride, padding, dilation)
+    results = input_shape[1] * weight_shape[2]
+    return weight_shape[1] >= ROWS and not _stacked(g, g.shape[2], g.shape[1], results, input_shape, window, groups)
+
+
+def convolve(x: Array, weight: Array, bias: Array | None, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Array:
+    """y (N, O, OD, OH, OW) of x (N, C, D, H, W) with weight (O, C / G, KD, KH, KW), plus bias (O,), none of them empty."""
     kernel = weight.shape[2:]
     outputs, window = window_of_slices(x.shape, kernel, stride, padding, dilation)
-    channels = x.shape[1] * kernel[0]
-    if len(weight) < ROWS * groups or _stacked(x, outputs, channels, len(weight), x.shape, window, groups):
-        return None
     y = empty((len(x), len(weight), outputs, window.out_height, window.out_width), x.dtype)
     met = slices_met(x.shape[2], kernel[0], stride[0], padding[0], dilation[0], outputs, False)
     images = slices_of(x.shape, y.shape, met)
@@ -49,14 +58,10 @@ def convolve(x: Array, weight: Array, bias: Array | None, *, stride: Sizes, padd
     return y
 
 
-def grad_input(g: Array, weight: Array, *, input_shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
-               ) -> Array | None:
-    """Gradient (N, C, D, H, W) of `convolve` for x, from g (N, O, OD, OH, OW), or None as there."""
+def grad_input(g: Array, weight: Array, input_shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Array:
+    """Gradient (N, C, D, H, W) of `convolve` for x, from g (N, O, OD, OH, OW)."""
     kernel = weight.shape[2:]
     _, window = window_of_slices(input_shape, kernel, stride, padding, dilation)
-    results = input_shape[1] * kernel[0]
-    if weight.shape[1] < ROWS or _stacked(g, g.shape[2], g.shape[1], results, input_shape, window, groups):
-        return None
     dx = empty(tuple(input_shape), g.dtype)
     met = slices_met(input_shape[2], kernel[0], stride[0], padding[0], dilation[0], g.shape[2], True)
     images = slices_of(g.shape, dx.shape, met)

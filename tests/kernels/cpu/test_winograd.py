@@ -27,7 +27,7 @@ CASES = {
     "paddings beyond the taps": ((2, 3, 3, 4), 8, (4, 3)),
     "paddings of two kinds": ((2, 3, 6, 5), 8, (0, 2)),
     "rows longer than a vector": ((2, 3, 5, 79), 8, (1, 1)),
-    "one column": ((2, 3, 40, 1), 8, (1, 1)),
+    "two columns": ((2, 3, 40, 2), 8, (1, 1)),
     "tiles of many images in a block": ((70, 2, 2, 3), 3, (1, 1)),
     "several sums of channels": ((2, 70, 9, 8), 24, (1, 1)),
     "several tasks": ((4, 33, 28, 27), 40, (1, 1)),

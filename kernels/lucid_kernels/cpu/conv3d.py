@@ -1,0 +1,54 @@
+"""3-d convolution and its gradients by kernels for whole volumes: each call goes to the way that suits its shape.
+
+None is returned where 2-d convolutions of slices that are stacked as channels are faster, or where arrays are empty.
+`winograd3d` serves planes of 3x3 taps with 16 channels and more, `depthwise3d` one input channel a group, `direct3d` others.
+"""
+from __future__ import annotations
+
+from . import depthwise3d, direct3d, winograd3d
+from ._layout import Array
+from ._volumes import Sizes
+
+
+def _is_depthwise(weight_shape: Sizes, groups: int) -> bool:
+    return groups > 1 and weight_shape[1] == 1
+
+
+def convolve(x: Array, weight: Array, bias: Array | None, *, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+             ) -> Array | None:
+    """y (N, O, OD, OH, OW) of x (N, C, D, H, W) with weight (O, C / G, KD, KH, KW), plus bias (O,), or None."""
+    if not x.size or not weight.size:
+        return None
+    if _is_depthwise(weight.shape, groups):
+        return depthwise3d.convolve(x, weight, bias, stride=stride, padding=padding, dilation=dilation)
+    geometry = stride, padding, dilation
+    if winograd3d.suits(x.dtype, x.shape, weight.shape, *geometry, groups, forward=True):
+        return winograd3d.convolve(x, weight, bias, padding)
+    if direct3d.suits(x, weight.shape, *geometry, groups):
+        return direct3d.convolve(x, weight, bias, *geometry, groups)
+    return None
+
+
+def grad_input(g: Array, weight: Array, *, input_shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+               ) -> Array | None:
+    """Gradient (N, C, D, H, W) of `convolve` for x, from g (N, O, OD, OH, OW), or None."""
+    if not g.size or not weight.size:
+        return None
+    if _is_depthwise(weight.shape, groups):
+        return depthwise3d.grad_input(g, weight, input_shape=input_shape, stride=stride, padding=padding, dilation=dilation)
+    geometry = stride, padding, dilation
+    if winograd3d.suits(g.dtype, input_shape, weight.shape, *geometry, groups):
+        return winograd3d.grad_input(g, weight, input_shape, padding)
+    if direct3d.suits_backward(g, input_shape, weight.shape, *geometry, groups):
+        return direct3d.grad_input(g, weight, input_shape, *geometry, groups)
+    return None
+
+
+def grad_weight(g: Array, x: Array, *, weight_shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+                ) -> Array | None:
+    """Gradient (O, C / G, KD, KH, KW) of `convolve` for its weight, from g (N, O, OD, OH, OW) and x (N, C, D, H, W), or None,
+    also where some of it is not finite, which Winograd's transforms may have caused.
+    """
+    if g.size and winograd3d.suits(g.dtype, x.shape, weight_shape, stride, padding, dilation, groups):
+        return winograd3d.grad_weight(g, x, weight_shape, padding)
+    return None
