@@ -129,7 +129,7 @@ def _multiply_tile(a: int, line_step: int, depth_step: int, b: int, b_step: int,
 
 
 @jit
-def _turn(sums: Any, pitch: int, rows: int, columns: int, skipped: int, bias: Any, target: Any, step: int) -> None:
+def turn(sums: Any, pitch: int, rows: int, columns: int, skipped: int, bias: Any, target: Any, step: int) -> None:
     """target[j, i] = sums[i, j] + bias[i] for rows `step` apart.
 
     In the sums the last `rows` % ROW_BLOCK rows come after `skipped` others.
@@ -183,7 +183,7 @@ def _multiply(a: int, line_step: int, depth_step: int, b: int, b_step: int, colu
                        row_sums[row : row + lines] if column == 0 else row_sums[:0])  # fmt: skip
         if turned:
             skipped = 0 if packed else -rows % ROW_BLOCK
-            _turn(sums, padded, rows, columns, skipped, bias[row : row + rows], there, c.shape[1])
+            turn(sums, padded, rows, columns, skipped, bias[row : row + rows], there, c.shape[1])
 
 
 def _operands(a: Array, b: Array) -> Operands:

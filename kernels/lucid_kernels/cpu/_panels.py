@@ -295,7 +295,7 @@ def _make_copy(count: int) -> Any:
     return copy
 
 
-_copy_narrow, _copy_wide = _make_copy(1), _make_copy(VECTORS)
+copy_narrow, _copy_wide = _make_copy(1), _make_copy(VECTORS)
 
 
 @jit
@@ -305,7 +305,7 @@ def pack_rows(source: Any, depth_step: int, rows: int, depth: int, width: int, t
     for first in range(0, whole, _ROW_PANELS * width):
         for step in range(depth):
             for row in range(first, min(whole, first + _ROW_PANELS * width), width):
-                _copy_narrow(moved(source, step * depth_step + row), moved(target, row * depth + step * width))
+                copy_narrow(moved(source, step * depth_step + row), moved(target, row * depth + step * width))
     if rows > whole:
         x = _carray(source, (rows + depth * depth_step,))
         y = _carray(target, ((whole + width) * depth,))[whole * depth :]
@@ -324,14 +324,17 @@ def pack_columns(source: Any, step_of_columns: int, depth_step: int, columns: in
             for step in range(depth):
                 line, there = moved(source, step * depth_step + column), moved(target, column * depth + step * width)
                 if width == lanes:
-                    _copy_narrow(line, there)
+                    copy_narrow(line, there)
                 else:
                     _copy_wide(line, there)
+    elif depth < lanes:
+        whole = 0
     else:
-        whole = depth - depth % lanes
+        whole_columns = columns - columns % lanes
         for column in range(0, whole_columns, lanes):
             start = column // width * panel + column % width
-            for step in range(0, whole, lanes):
+            for first in range(0, depth, lanes):
+                step = min(first, depth - lanes)  # the last block may copy some steps again
                 block = moved(source, column * step_of_columns + step)
                 transpose_block(block, step_of_columns, moved(target, start + step * width), width)
     padded = (columns + width - 1) // width * width

@@ -26,9 +26,14 @@ FEWER_ROWS = ROWS if _IS_WIDE else 4
 _STEPS = 4  # of the sum in each iteration of a loop
 
 
+def filled(rows: int) -> int:
+    """The least number from `rows` on of rows that blocks can have together."""
+    return max(FEWER_ROWS, rows + -rows % (ROWS - FEWER_ROWS or ROWS))
+
+
 def fills_blocks(rows: int) -> bool:
     """Whether blocks can have that many rows together."""
-    return rows >= FEWER_ROWS and rows % (ROWS - FEWER_ROWS or ROWS) == 0
+    return filled(rows) == rows
 
 
 @jit
