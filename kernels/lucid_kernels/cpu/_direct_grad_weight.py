@@ -12,10 +12,12 @@ import numpy as np
 
 from ._aligned import aligned_empty, whole_vectors
 from ._compile import jit, jit_parallel
+from ._images import Images, Sizes, fill_images, planes_of, slices_of
 from ._layout import Array
 from ._microkernels import DOT_ROWS, DOT_SUMS, DOT_TAPS, VECTOR_BYTES, copy_rows, dot_block
 from ._pool import empty
-from ._row_copies import Window, copies_of, extra_rows, fill_copies, least_period, tap_starts
+from ._row_copies import Window, copies_of, extra_rows, least_period, tap_starts
+from ._volumes import Slices
 
 # Bytes of copies, and of the rows of g beside them, in one pass: together they stay in a 1 MiB L2 cache.
 _PASS_BYTES = 3 << 17
@@ -36,20 +38,26 @@ _PART, _LEAST_TAPS = 512, 8 * DOT_TAPS
 
 
 @jit
-def _sum_products(g, g_first, g_step, x, window, period, first_sample, last_sample, first_channel, channels, band, chunk, taps,
-                  g_rows, rows_each, step, copies, sums):
-    """Add to sums (blocks of g_rows, blocks of taps, DOT_SUMS) the products of the gradient with x.
+def _sum_products(g, g_first, g_step, x, images, batch, number, window, period, first_image, last_image, first_channel, channels,
+                  band, chunk, taps, g_rows, rows_each, step, copies, sums):
+    """Add to sums (blocks of g_rows, blocks of taps, DOT_SUMS) the products of the gradient with what slice `number` of the taps
+    meets of x.
 
-    `g` is flat; from `g_first` on its samples are `g_step` elements apart and the rows of a sample start at `g_rows`.
+    `g` and `x` are flat; from `g_first` on images of g lie at their targets, `g_step` elements apart within a batch, and the rows
+    of one start at `g_rows`.
     """
     width, height = window.out_width, window.out_height
     rows = band + (window.kh - 1) // period * (period * window.dh // window.sh)
-    for n in range(first_sample, last_sample, chunk):
-        samples = min(chunk, last_sample - n)
+    n = first_image
+    while n < last_image:
+        samples = min(chunk, last_image - n, batch - n % batch)
+        n += samples
+        if images.sources[n - samples, number] < 0:
+            continue
         for top in range(0, height, band):
             count = (min(height, top + band) - top) * width
-            fill_copies(x, n, samples, first_channel, channels, window, period, top, rows, step, copies)
-            g_start = g_first + n * g_step + top * width
+            fill_images(x, images, n - samples, samples, number, first_channel, channels, window, period, top, rows, step, copies)
+            g_start = g_first + images.targets[n - samples] + top * width
             # Where neither side has anything between one sample and the next, they are one run.
             runs, length = (1, samples * count) if g_step == count and rows * width == count else (samples, count)
             for first in range(0, sums.shape[0], rows_each):
@@ -78,28 +86,30 @@ def _deliver(sums, taps, chunk, first, dweight, dbias):
 
 
 @jit_parallel
-def _sum_parts(g, g_group, g_step, x, groups, window, period, channels_each, chunks, band, chunk, taps, g_rows, rows_each, step,
-               ones, dweight, dbias):
-    """Fill dweight (parts, O, C / G * KH * KW), and dbias (parts, O) unless that is empty, each part from some of the samples.
+def _sum_parts(g, g_group, g_step, x, images, batch, groups, window, period, channels, channels_each, chunks, band, chunk, taps,
+               g_rows, rows_each, step, ones, dweight, dbias):
+    """Fill dweight (KD, parts, O, C / G * KH * KW), and dbias (parts, O) unless that is empty, each part from some of the images.
 
-    A task has a chunk of channels of a group; its sums stay in the cache until they are delivered.
+    A task has a chunk of `channels` channels of a group and a slice of the taps; its sums stay in the cache until they are
+    delivered.
 
     Groups of g are `g_group` apart. Behind the copies are `ones` ones, for the tap of the bias.
     """
-    samples, channels = x.shape[0], x.shape[1] // groups
-    each, outputs = (samples + dweight.shape[0] - 1) // dweight.shape[0], dweight.shape[1] // groups
-    for task in numba.prange(dweight.shape[0] * groups * chunks):
-        part, place = task // (groups * chunks), task % (groups * chunks)
+    samples, slices, parts = images.targets.shape[0], dweight.shape[0], dweight.shape[1]
+    each, outputs = (samples + parts - 1) // parts, dweight.shape[2] // groups
+    for task in numba.prange(slices * parts * groups * chunks):
+        number, rest = task // (parts * groups * chunks), task % (parts * groups * chunks)
+        part, place = rest // (groups * chunks), rest % (groups * chunks)
         group, first = place // chunks, place % chunks * channels_each
         size = channels_each * window.kw * period * step
         copies = aligned_empty(size + ones, x)
         copies[size:] = 1
         sums = np.zeros((g_rows.shape[0], taps.shape[0], DOT_SUMS), x.dtype)
-        _sum_products(g, group * g_group, g_step, x, window, period, part * each, min(samples, (part + 1) * each),
-                      group * channels + first, min(channels_each, channels - first), band, chunk, taps, g_rows, rows_each,
-                      step, copies, sums)
+        _sum_products(g, group * g_group, g_step, x, images, batch, number, window, period, part * each,
+                      min(samples, (part + 1) * each), group * channels + first, min(channels_each, channels - first), band,
+                      chunk, taps, g_rows, rows_each, step, copies, sums)
         _deliver(sums, channels_each * window.kh * window.kw, place % chunks, group * outputs,
-                 dweight[part, group * outputs : (group + 1) * outputs], dbias[part])
+                 dweight[number, part, group * outputs : (group + 1) * outputs], dbias[part])
 
 
 def _blocks(starts: Array, size: int) -> Array:
@@ -109,9 +119,12 @@ def _blocks(starts: Array, size: int) -> Array:
 
 
 class _Plan(NamedTuple):
-    """What `_sum_parts` needs to know, and the shapes of its sums."""
+    """What `_sum_parts` needs to know, the `order` of the axes of g in which samples lie side by side, if they shall, and the
+    shape of its sums: slices of taps, parts of the images, results and other taps.
+    """
 
-    side_by_side: bool
+    order: Sizes
+    images: Images
     g_group: int
     g_step: int
     period: int
@@ -123,31 +136,42 @@ class _Plan(NamedTuple):
     rows_each: int
     step: int
     ones: int
-    parts: int
+    shape: tuple[int, int, int, int]
     chunks: int
 
 
 @functools.lru_cache(maxsize=256)
-def _plan(samples: int, itemsize: int, channels: int, window: Window, out_channels: int, groups: int, bias: bool) -> _Plan:
-    """For `channels` channels and `out_channels` results in a group. Kept: it takes 15 us, as long as a small convolution."""
+def _plan(source: Sizes, target: Sizes, met: Slices | None, itemsize: int, window: Window, groups: int, bias: bool) -> _Plan:
+    """For x and g of the shapes `source` and `target`: images, or volumes of which slices of g meet slices `met` of x.
+
+    Kept: it takes 15 us, as long as a small convolution.
+    """
+    images = slices_of(source, target, met) if met else planes_of(source, target)
+    depth, slices = (len(met[0]), target[2]) if met else (1, 1)
+    channels, out_channels, batch, samples = source[1] // groups, target[1] // groups, source[0], images.targets.size
     height, width = window.out_height, window.out_width
     positions = height * width
     lanes = VECTOR_BYTES // itemsize
     surplus = (-(-positions // lanes) + 0.25) * lanes / positions - 1
     side_by_side = positions < _SMALL_PLANE and channels * window.kh * window.kw * surplus > _COPY
+    order: Sizes = ()
     if side_by_side:
         row, g_step, period, band = samples * positions, positions, window.kh, height
+        order = (1, 2, 0, 3, 4) if met else (1, 0, 2, 3)
+        sample, place = np.divmod(images.targets, target[1] * slices * positions)
+        images = images._replace(targets=(place // positions * batch + sample) * positions)
     else:
-        row, g_step, period = positions, groups * out_channels * positions, least_period(window)
+        row, g_step, period = slices * positions, groups * out_channels * slices * positions, least_period(window)
         band = min(height, max(1, -(-_POSITIONS // width)))
         band = -(-height // -(-height // band))
     rows = band + extra_rows(window, period)
-    chunk = 1 if band < height else max(1, min(samples, _POSITIONS // positions))
+    chunk = 1 if band < height else max(1, min(batch, _POSITIONS // positions))
     channel_bytes = chunk * copies_of(itemsize, window, period, rows)
     chunks = -(-channels // max(1, min(channels, _PASS_BYTES // channel_bytes)))
     weight_bytes = groups * out_channels * channels * window.kh * window.kw * itemsize
-    parts = max(1, min(-(-_TASKS // (groups * chunks)), samples, _PARTS_BYTES // weight_bytes, samples * positions // _PART))
-    wanted = min(-(-_TASKS // (groups * parts)), channels * window.kh * window.kw // _LEAST_TAPS)
+    parts = max(1, min(-(-_TASKS // (depth * groups * chunks)), samples, _PARTS_BYTES // weight_bytes,
+                       samples * positions // _PART))
+    wanted = min(-(-_TASKS // (depth * groups * parts)), channels * window.kh * window.kw // _LEAST_TAPS)
     channels_each = -(-channels // max(chunks, wanted))
     chunks = -(-channels // channels_each)
     chunk = min(chunk, -(-samples // parts))
@@ -159,25 +183,33 @@ def _plan(samples: int, itemsize: int, channels: int, window: Window, out_channe
     g_rows = _blocks(np.arange(out_channels) * row, DOT_ROWS)
     rows_each = max(1, _PASS_BYTES // (DOT_ROWS * chunk * band * width * itemsize))
     rows_each = -(-len(g_rows) // -(-len(g_rows) // rows_each))
-    return _Plan(side_by_side, out_channels * row, g_step, period, channels_each, band, chunk, taps, g_rows, rows_each, step,
-                 step if bias else 0, parts, chunks)
+    return _Plan(order, images, out_channels * row, g_step, period, channels_each, band, chunk, taps, g_rows, rows_each, step,
+                 step if bias else 0, (depth, parts, target[1], channels * window.kh * window.kw), chunks)
 
 
-def grad_weight(g: Array, x: Array, window: Window, dweight: Array, groups: int = 1, dbias: Array | None = None) -> None:
-    """Fill dweight (O, C / G, KH, KW) and dbias (O,) from g (N, O, OH, OW) and x (N, C, H, W)."""
-    out_channels = g.shape[1] // groups
-    plan = _plan(x.shape[0], x.itemsize, dweight.shape[1], window, out_channels, groups, dbias is not None)
-    if plan.side_by_side:
-        g = np.ascontiguousarray(g.transpose(1, 0, 2, 3))
-    rows = dweight.reshape(1, groups * out_channels, -1)
-    biases = rows[:, :0, 0] if dbias is None else dbias.reshape(1, -1)
-    parts, bias_parts = rows, biases
-    if plan.parts > 1:
-        parts, bias_parts = (empty((plan.parts, *whole.shape[1:]), x.dtype) for whole in (rows, biases))
+def grad_weight(g: Array, x: Array, window: Window, dweight: Array, groups: int = 1, dbias: Array | None = None,
+                met: Slices | None = None) -> None:
+    """Fill dweight (O, C / G, KH, KW) and dbias (O,) from g (N, O, OH, OW) and x (N, C, H, W).
+
+    With `met`, dweight (O, C / G, KD, KH, KW), without a bias, from volumes: slices of g (N, O, OD, OH, OW) meet these of
+    x (N, C, D, H, W).
+    """
+    plan = _plan(x.shape, g.shape, met, x.itemsize, window, groups, dbias is not None)
+    if plan.order:
+        g = np.ascontiguousarray(g.transpose(plan.order))
+    rows, depth = dweight.reshape(1, len(dweight), -1), plan.shape[0]
+    biases = np.empty((1, 0), x.dtype) if dbias is None else dbias.reshape(1, -1)
+    parts, bias_parts, apart = rows[np.newaxis], biases, plan.shape[0] * plan.shape[1] > 1
+    if apart:
+        parts, bias_parts = empty(plan.shape, x.dtype), empty((plan.shape[1], biases.shape[1]), x.dtype)
     _sum_parts(
-        g.reshape(-1), plan.g_group, plan.g_step, x, groups, window, plan.period, plan.channels_each, plan.chunks, plan.band,
-        plan.chunk, plan.taps, plan.g_rows, plan.rows_each, plan.step, plan.ones, parts, bias_parts,
+        g.reshape(-1), plan.g_group, plan.g_step, x.reshape(-1), plan.images, len(x), groups, window, plan.period,
+        dweight.shape[1], plan.channels_each, plan.chunks, plan.band, plan.chunk, plan.taps, plan.g_rows, plan.rows_each,
+        plan.step, plan.ones, parts, bias_parts,
     )
-    if plan.parts > 1:
-        parts.sum(0, out=rows[0])
-        bias_parts.sum(0, out=biases[0])
+    if apart and dbias is not None:
+        bias_parts.sum(0, out=dbias)
+    if apart and depth == 1:
+        parts.sum(1, out=rows)
+    elif apart:
+        dweight.transpose(2, 0, 1, 3, 4)[:] = parts.sum(1).reshape(depth, *dweight.shape[:2], *window[:2])

@@ -49,6 +49,11 @@ def grad_weight(g: Array, x: Array, *, weight_shape: Sizes, stride: Sizes, paddi
     """Gradient (O, C / G, KD, KH, KW) of `convolve` for its weight, from g (N, O, OD, OH, OW) and x (N, C, D, H, W), or None,
     also where some of it is not finite, which Winograd's transforms may have caused.
     """
-    if g.size and winograd3d.suits(g.dtype, x.shape, weight_shape, stride, padding, dilation, groups):
+    if not g.size or not x.size or _is_depthwise(weight_shape, groups):
+        return None
+    geometry = stride, padding, dilation
+    if winograd3d.suits(g.dtype, x.shape, weight_shape, *geometry, groups):
         return winograd3d.grad_weight(g, x, weight_shape, padding)
+    if direct3d.suits_weight(x, weight_shape, *geometry, groups):
+        return direct3d.grad_weight(g, x, weight_shape, *geometry, groups)
     return None

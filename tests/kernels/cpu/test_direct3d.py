@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lucid_kernels.cpu import _direct, _direct_transposed, _images, _row_copies, conv3d, direct3d
+from lucid_kernels.cpu import _direct, _direct_grad_weight, _direct_transposed, _images, _row_copies, conv3d, direct3d
+from lucid_kernels.cpu.threads import get_num_threads, set_num_threads
 
 from lucid.backends import convolution, cpu
 
@@ -17,6 +18,7 @@ CASES: dict[str, tuple[Any, ...]] = {
     "wide taps": ((1, 9, 3, 8, 10), (17, 9, 2, 5, 5), (1, 1, 1), (1, 2, 2), (1, 1, 1), 1),
     "slices that meet no tap": ((1, 8, 9, 5, 5), (8, 8, 2, 3, 3), (4, 2, 2), (0, 1, 1), (1, 1, 1), 1),
     "taps that meet no slice": ((1, 8, 1, 5, 6), (8, 8, 3, 3, 3), (1, 2, 2), (3, 1, 1), (1, 1, 1), 1),
+    "small planes, grouped": ((5, 32, 4, 5, 6), (16, 16, 2, 3, 3), (1, 1, 1), (1, 1, 1), (1, 1, 1), 2),
     "rows that meet no tap": ((2, 8, 3, 1, 7), (8, 8, 3, 2, 2), (2, 3, 3), (1, 1, 0), (1, 1, 1), 1),
 }
 
@@ -37,7 +39,7 @@ def arrays_of(case: tuple[Any, ...], dtype: Any = np.float32) -> tuple[np.ndarra
                          ids=["as measured", "small tasks"])
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_against_stacked_slices(case: tuple[Any, ...], limits: dict[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
-    for module, plan in ((_direct, "plan_of"), (_direct_transposed, "_plan")):
+    for module, plan in ((_direct, "plan_of"), (_direct_transposed, "_plan"), (_direct_grad_weight, "_plan")):
         monkeypatch.setattr(module, plan, getattr(module, plan).__wrapped__)  # nothing that other limits led to
         for name, value in limits.items():
             monkeypatch.setattr(module, name, value, raising=False)
@@ -53,6 +55,9 @@ def test_against_stacked_slices(case: tuple[Any, ...], limits: dict[str, int], m
     wanted = stacked["conv3d_grad_input"](g.astype(np.float64), weight.astype(np.float64), input_shape=x.shape, **attributes)
     assert dx is not None
     np.testing.assert_allclose(dx, wanted, rtol=1e-5, atol=1e-4)
+    dweight = direct3d.grad_weight(g, x, weight.shape, **attributes)
+    wanted = stacked["conv3d_grad_weight"](g.astype(np.float64), x.astype(np.float64), weight_shape=weight.shape, **attributes)
+    np.testing.assert_allclose(dweight, wanted, rtol=1e-5, atol=1e-4)
 
 
 def test_any_strides_and_slices_without_taps() -> None:
@@ -60,6 +65,8 @@ def test_any_strides_and_slices_without_taps() -> None:
     wanted = conv3d.convolve(x, weight, bias, **attributes)
     turned = [np.asfortranarray(array) for array in (x, weight)]
     np.testing.assert_array_equal(conv3d.convolve(*turned, np.repeat(bias, 2)[::2], **attributes), wanted)
+    dweight = direct3d.grad_weight(wanted, x, weight.shape, **attributes)
+    np.testing.assert_array_equal(direct3d.grad_weight(np.asfortranarray(wanted), turned[0], weight.shape, **attributes), dweight)
     # What no tap of the depth meets: bias forward, zeros backward.
     x, weight, bias, attributes = arrays_of(CASES["taps that meet no slice"])
     y = conv3d.convolve(x, weight, bias, **attributes)
@@ -73,15 +80,53 @@ def test_nan_reaches_the_slices_that_meet_it() -> None:
     x, weight, bias, attributes = arrays_of(CASES["strided"])
     x[0, 0, 0, 0, 0] = np.nan
     y = conv3d.convolve(x, weight, bias, **attributes)
+    dweight = direct3d.grad_weight(np.ones_like(y), x, weight.shape, **attributes)
+    assert np.isnan(dweight[:, 0, 1, 1, 1]).all()  # the tap that meets it
+    assert np.count_nonzero(np.isnan(dweight)) == len(weight)
     assert np.isnan(y[0, :, 0, 0, 0]).all()
     assert not np.isnan(y[0, :, 1:]).any()
     assert not np.isnan(y[1]).any()
+
+
+@pytest.mark.parametrize("case", ["strided", "small planes"])
+def test_the_weight_gradient_does_not_depend_on_threads(case: str) -> None:
+    x, weight, bias, attributes = arrays_of(CASES[case])
+    y = conv3d.convolve(x, weight, bias, **attributes)
+    whole, before = direct3d.grad_weight(y, x, weight.shape, **attributes), get_num_threads()
+    set_num_threads(1)
+    try:
+        np.testing.assert_array_equal(direct3d.grad_weight(y, x, weight.shape, **attributes), whole)
+    finally:
+        set_num_threads(before)
+
+
+@pytest.mark.torch
+def test_errors_of_the_weight_gradient_are_at_most_twice_those_of_torch() -> None:
+    torch = pytest.importorskip("torch")
+    x, weight, _, attributes = arrays_of(((2, 8, 6, 40, 40), (32, 8, 3, 3, 3), (2, 2, 2), (1, 1, 1), (1, 1, 1), 1))
+    g = np.random.default_rng(1).standard_normal((2, 32, 3, 20, 20)).astype(np.float32)
+
+    def of_torch(dtype: Any) -> Any:
+        leaf = torch.tensor(weight, dtype=dtype, requires_grad=True)
+        y = torch.nn.functional.conv3d(torch.tensor(x, dtype=dtype), leaf, None, **attributes)
+        return torch.autograd.grad(y, leaf, torch.tensor(g, dtype=dtype))[0]
+
+    exact = of_torch(torch.float64)
+    ours = direct3d.grad_weight(g, x, weight.shape, **attributes) - exact.numpy()
+    theirs = (of_torch(torch.float32) - exact).numpy()
+    assert np.sqrt(np.square(ours).mean()) <= 2 * np.sqrt(np.square(theirs).mean())
+    assert np.abs(ours).max() <= 2 * np.abs(theirs).max()
 
 
 def test_stacked_where_other_ways_are_faster() -> None:
     x, weight, _, attributes = arrays_of(((1, 16, 4, 8, 8), (16, 16, 3, 3, 3), (1, 1, 1), (1, 1, 1), (1, 1, 1), 1))
     assert not direct3d.suits(x, weight.shape, **attributes)
     assert not direct3d.suits_backward(np.ones_like(x), x.shape, weight.shape, **attributes)
+    assert not direct3d.suits_weight(x, weight.shape, **attributes)
+    small, large = np.empty((1, 32, 4, 14, 14), np.float32), np.empty((1, 32, 4, 28, 28), np.float32)
+    attributes["stride"] = (1, 2, 2)
+    assert not direct3d.suits_weight(small, (32, 32, 3, 3, 3), **attributes)
+    assert direct3d.suits_weight(large, (32, 32, 3, 3, 3), **attributes)
 
 
 def test_images_that_meet_the_same_slices_are_taken_together() -> None:
