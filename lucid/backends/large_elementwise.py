@@ -187,11 +187,8 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
             if low == low and high == high and x.flags.c_contiguous:
                 return _combination().clip(x, -math.inf if low is None else low, math.inf if high is None else high, out=out)
             return plain_clip(x, low, high, out=out)
-        names, bounds = ("maximum", "minimum"), (low, high)
-        if low is None:
-            names, bounds = names[1:], bounds[1:]
-        elif high is None:
-            names, bounds = names[:1], bounds[:1]
+        given = [(name, bound) for name, bound in (("maximum", low), ("minimum", high)) if bound is not None]
+        names, bounds = tuple(name for name, _ in given), [bound for _, bound in given]
         if out is not None or any(isinstance(bound, np.ndarray) and bound.shape not in ((), x.shape) for bound in bounds):
             return plain_clip(x, low, high, out=out)
         computed = _operation(names, x, *bounds)

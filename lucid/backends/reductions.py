@@ -20,6 +20,8 @@ Array = Any
 Kernel = Callable[..., Any]
 
 _add_up: Kernel = np.add.reduce  # not the method, for the reason that `functions` gives
+_largest: Kernel = np.maximum.reduce
+_smallest: Kernel = np.minimum.reduce
 _DOT = 1 << 16  # elements of an inner product: few enough for float32 to lose few digits
 _ALONE = 10_000  # up to so many OpenBLAS computes one on one thread
 _ONE_EXTREME = 1 << 20  # elements; of fewer NumPy finds the largest of all in 0.3 to 0.8 of the time
@@ -312,12 +314,12 @@ def _truths(plain: dict[str, Kernel]) -> dict[str, Kernel]:
 
     def any(x: Array, *, axis: Any, keepdims: bool) -> Array:
         if axis is None and x.size >= _ASKED and x.dtype.kind in "iu":
-            return np.maximum.reduce(x.view(_UNSIGNED[x.itemsize]), axis=None, keepdims=keepdims) != 0
+            return _largest(x.view(_UNSIGNED[x.itemsize]), axis=None, keepdims=keepdims) != 0
         return plain_any(x, axis=axis, keepdims=keepdims)
 
     def all(x: Array, *, axis: Any, keepdims: bool) -> Array:
         if axis is None and x.size >= _ASKED and x.dtype.kind in "iu":
-            return np.minimum.reduce(x.view(_UNSIGNED[x.itemsize]), axis=None, keepdims=keepdims) != 0
+            return _smallest(x.view(_UNSIGNED[x.itemsize]), axis=None, keepdims=keepdims) != 0
         return plain_all(x, axis=axis, keepdims=keepdims)
 
     return {"any": any, "all": all}
