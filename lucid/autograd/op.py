@@ -15,7 +15,7 @@ from typing import Any
 
 from .. import _clock as clock
 from .. import _dtypes
-from ..backends import ARITHMETIC, LARGE, TABLES, as_array
+from ..backends import ARITHMETIC, LARGE, MIDDLE, TABLES, as_array
 from ..tensor import Tensor, Version, mark_inference, register_view, version_box, wrap
 from .errors import recover
 from .grad_mode import ANOMALY, GRAD, INFERENCE
@@ -213,6 +213,12 @@ class ViewOp(Op):
         return out
 
 
+def _are_many(x: Any) -> bool:
+    """Whether kernels of large arrays serve `x`."""
+    size: int = x.size
+    return size >= MIDDLE and (size >= LARGE or x.itemsize == 2)
+
+
 def _broadcast_size(a: tuple[int, ...], b: tuple[int, ...]) -> int:
     """How many elements arrays of these shapes have together, if they can be broadcast."""
     if len(a) < len(b):
@@ -247,8 +253,9 @@ def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating:
                 flags = modes()
                 if flags <= GRAD:
                     try:
-                        many = x.size >= LARGE or (x.shape != y.shape and x.size * y.size >= LARGE and
-                                                   _broadcast_size(x.shape, y.shape) >= LARGE)
+                        size = x.size
+                        many = (size >= MIDDLE and (size >= LARGE or x.itemsize == 2)) or (
+                            x.shape != y.shape and size * y.size >= LARGE and _broadcast_size(x.shape, y.shape) >= LARGE)
                         array = TABLES[kind][large if many else name](x, y)
                     except Exception as error:
                         array = recover(name, (x, y), {}, name, (input, other), error)
@@ -280,10 +287,10 @@ def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating:
                         out._node = None
                     return out
         elif other.__class__ in (float, int) and isinstance(input, Tensor) and input._array.dtype.kind == "f":
-            return (general if input._array.size < LARGE else of_many)(input, other)
+            return (of_many if _are_many(input._array) else general)(input, other)
         a, b = prepare(name, input, other)
         for operand in (a, b):  # a number may be a tensor by now
-            if isinstance(operand, Tensor) and operand._array.size >= LARGE:
+            if isinstance(operand, Tensor) and _are_many(operand._array):
                 return of_many(a, b)
         return general(a, b)
 

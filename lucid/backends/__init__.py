@@ -20,11 +20,11 @@ from lucid_kernels import numpy_warnings
 
 from . import cpu, memory
 from .device import Device, chosen_device, default_device, set_default_device
-from .lazy import ARITHMETIC, LARGE
+from .lazy import ARITHMETIC, LARGE, MIDDLE
 
-__all__ = ["ARITHMETIC", "LARGE", "TABLES", "Device", "as_array", "available", "chosen_device", "create", "default_device",
-           "device_of", "gpu_module", "meta_module", "observe", "row_major_copy", "run", "set_default_device", "symbolic_module",
-           "synchronize", "to_device", "to_host"]
+__all__ = ["ARITHMETIC", "LARGE", "MIDDLE", "TABLES", "Device", "as_array", "available", "chosen_device", "create",
+           "default_device", "device_of", "gpu_module", "meta_module", "observe", "row_major_copy", "run", "set_default_device",
+           "symbolic_module", "synchronize", "to_device", "to_host"]
 
 numpy_warnings.ignore()
 

@@ -36,9 +36,10 @@ FAMILIES = {
 }
 
 # Operations that NumPy and CuPy have too. Theirs serve small arrays and mixed dtypes: a call costs 0.1 us less than through
-# Python. Ours serve `large_add` and so on: arrays of one dtype, or one and a number, with at least LARGE elements.
+# Python. Ours serve `large_add` and so on: arrays of one dtype, or one and a number, with at least LARGE elements, or MIDDLE of
+# half precision, which NumPy converts one by one.
 ARITHMETIC = ("add", "sub", "mul", "div")
-LARGE = 1 << 16
+LARGE, MIDDLE = 1 << 16, 1 << 13
 # Elements from which other kernels serve, of functions at which NumPy is slow: it takes 1 to 15 ns for each, and a kernel some
 # microseconds to be called. Numba is imported with the first array of as many.
 MANY = 1 << 12

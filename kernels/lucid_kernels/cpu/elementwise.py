@@ -288,6 +288,8 @@ _BROADCAST_FROM = _WITH_NUMBER_FROM = 1 << 16
 _PART_WITH_NUMBER_FROM = 1 << 18
 # Bytes of integers from which on our loops, which stream their results, take 0.75 of the time of NumPy's on all threads.
 _STREAMED_FROM = 16 << 20
+# Numbers of half precision from which on a kernel is faster than NumPy, which converts them one by one.
+_HALVES_FROM = 1 << 13
 # Elements of rows, without gaps in arrays that have some between them, from which on NumPy is faster than copies for a kernel.
 _LEAST_ROW = 8
 
@@ -376,7 +378,7 @@ def _arithmetic(name: str, loop: Chunked, ufunc: np.ufunc, a: Any, b: Any, out: 
                     return computed
     elif arrays and arrays[0].dtype in HALVES and arrays[-1].dtype == arrays[0].dtype:  # NumPy's loops take 20 times as long
         dtype = arrays[0].dtype
-        if np.broadcast(a, b).size >= _BROADCAST_FROM and converts(dtype) and all(map(lies_in_rows, arrays)):
+        if np.broadcast(a, b).size >= _HALVES_FROM and converts(dtype) and all(map(lies_in_rows, arrays)):
             computed = _operation(name, a, b, out)
             if computed is not None:
                 return computed
