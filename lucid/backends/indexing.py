@@ -73,6 +73,8 @@ def _slices_of(indices: Array, axis: int, *shapes: tuple[int, ...]) -> Array | N
     """The vector of `indices` that are the same for all elements of a slice along `axis`, of arrays with these shapes: an index
     (n, 1) expanded to (n, m). None for others.
     """
+    if not indices.size:
+        return None
     for dim, (step, length) in enumerate(zip(indices.strides, indices.shape)):
         if dim != axis and (step or any(shape[dim] != length for shape in shapes)):
             return None
