@@ -3,7 +3,7 @@
 Those of float32 are computed in float64, without branches, so that LLVM vectorises the loops that call them, and rounded
 once: errors are at most 0.51 units in the last place (1.2 of logarithms, `exp2`, `expm1` and `erf`, which are computed in
 float32). libm, one element at a time, takes 4 to 17 times as long. Of float64 there are `log`, `log1p`, `expm1` and `erf`, which
-most activations and losses are made of, and `hypot`; the others are left to it.
+most activations and losses are made of, `power` and `hypot`; the others are left to it.
 """
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from numba.extending import overload
 from . import _logarithms, _math
 from ._compile import EXACT, jit_inline
 from ._math import _real_intrinsic, bits, fma, from_bits, intrinsic
+from ._powers import power_of_size
 from ._special_normal import erf as double_erf
 from ._special_single import _ROUND, _ROUND_BITS, _SQRT_HALF_BITS, polynomial, select
 from ._special_single import erfc as single_erfc
@@ -105,12 +106,9 @@ def _log(x: float) -> float:
 
 
 @jit_inline
-def _power(x: float, y: float) -> float:
-    """x to the power y with the exceptions of C99, annex F.9.4.4."""
-    size = abs(x)
-    logarithm = select(size == 0.0, -math.inf, select(size < math.inf, _log_positive(size), size))
-    value = _math.exp(y * logarithm)
-    value = select(size == 1.0, 1.0, value)
+def _power_of_signed(x: float, y: float, value: float) -> float:
+    """x to the power y, `value` for the size of x, with the exceptions of C99, annex F.9.4.4."""
+    value = select(abs(x) == 1.0, 1.0, value)
     half = 0.5 * y
     odd = rint(half) != half
     negative = bits(x) < 0
@@ -118,6 +116,18 @@ def _power(x: float, y: float) -> float:
     value = select(x < 0.0 and rint(y) != y and x > -math.inf, math.nan, select(rint(y) != y, abs(value), value))
     value = select(x != x or y != y, math.nan, value)
     return select(x == 1.0 or y == 0.0, 1.0, value)
+
+
+@jit_inline
+def _power(x: float, y: float) -> float:
+    size = abs(x)
+    logarithm = select(size == 0.0, -math.inf, select(size < math.inf, _log_positive(size), size))
+    return _power_of_signed(x, y, _math.exp(y * logarithm))
+
+
+@jit_inline
+def _power64(x: float, y: float) -> float:
+    return _power_of_signed(x, y, power_of_size(abs(x), y))
 
 
 # ---- the same of float64, at most 1.3 units in the last place off ------------------------------------------------------------
@@ -370,6 +380,6 @@ def _vectorised_pair(function: Any, single: Any, double: Any) -> None:
     overload(function, jit_options=_OPTIONS)(choose)
 
 
-_vectorised_pair(power, _power, math.pow)
+_vectorised_pair(power, _power, _power64)
 _vectorised_pair(fmod, _fmod, np.fmod)
 _vectorised_pair(hypot, _hypot, _hypot64)

@@ -81,7 +81,7 @@ def test_kernels_that_other_processes_kept_do_not_share_functions(tmp_path: path
 
 SINGLE_LOOPS = [*_formula_math.UNARY, *_formula_arcs.UNARY, "arctan2", "power", "exp", "tanh", "sigmoid", "normal_cdf", "maximum",
                 "sqrt", "hypot"]
-DOUBLE_LOOPS = ["log", "log1p", "expm1", "erf", "hypot"]
+DOUBLE_LOOPS = ["log", "log1p", "expm1", "erf", "power", "hypot"]
 
 
 @pytest.mark.parametrize(("name", "dtype"), [*[(name, FLOAT) for name in SINGLE_LOOPS], *[(name, DOUBLE) for name in DOUBLE_LOOPS]])
@@ -152,15 +152,29 @@ def test_float64_distances_are_right_to_three_quarters_of_a_unit() -> None:
     np.testing.assert_array_equal(found[~np.isfinite(expected)], expected[~np.isfinite(expected)])
 
 
-def test_powers_are_those_of_c99() -> None:
-    numbers = np.array([np.nan, np.inf, 0.0, 1.0, 0.5, 2.0, 3.0, 1e30, 1e-40, 2.5, 16777217.0], np.float32)
-    x, y = np.array(np.meshgrid(*[np.concatenate([numbers, -numbers])] * 2), np.float32).reshape(2, -1)
+@pytest.mark.parametrize("dtype", [FLOAT, DOUBLE])
+def test_powers_are_those_of_c99(dtype: Any) -> None:
+    numbers = np.array([np.nan, np.inf, 0.0, 1.0, 0.5, 2.0, 3.0, 1e30, 1e-40, 2.5, 16777217.0, 1e300, 5e-324, 2.0**53 + 2])
     with np.errstate(all="ignore"):
+        x, y = np.array(np.meshgrid(*[np.concatenate([numbers, -numbers])] * 2)).astype(dtype).reshape(2, -1)
         expected = np.power(x, y)
-    found = fused.fused(x, y, program=single("power"))
-    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    found = fused.fused(x, y, program=single("power", dtype))
+    np.testing.assert_allclose(found, expected, rtol=1e-6 if dtype == FLOAT else 3e-16)
     number = ~np.isnan(expected)
     assert np.array_equal(np.signbit(found)[number], np.signbit(expected)[number])
+
+
+def test_float64_powers_are_right_to_a_unit() -> None:
+    """Also of bases near 1, of which the logarithm is small, and to exponents that make it large."""
+    random = np.random.default_rng(0)
+    size = 1 << 13
+    x = np.concatenate([random.uniform(0.5, 2, size), 1 + random.uniform(-1e-6, 1e-6, size), 10 ** random.uniform(-300, 300, size),
+                        random.uniform(0.6, 1.5, size), 10 ** random.uniform(-323, -308, size)])
+    y = np.concatenate([random.uniform(-5, 5, size), random.uniform(-5e8, 5e8, size), random.uniform(-1, 1, size),
+                        random.uniform(-1300, 1300, size), random.uniform(-0.9, 0.9, size)])
+    exact = np.power(x.astype(np.longdouble), y.astype(np.longdouble))
+    found = fused.fused(x, y, program=single("power", DOUBLE))
+    assert np.max(np.abs(found - exact) / np.spacing(exact.astype(np.float64))) <= 1.05
 
 
 @pytest.mark.parametrize("name", ["fmod", "hypot"])
