@@ -27,6 +27,10 @@ Operand = Any  # a Tensor or a Python number
 # ---- operands ----------------------------------------------------------------------------------------------------------
 def _tensors(name: str, a: Operand, b: Operand, *, floating: bool = False) -> tuple[Tensor, Tensor]:
     """Both operands as tensors of their common dtype."""
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
+        x, y = a._array, b._array
+        if x.dtype is y.dtype and x.__class__ is y.__class__ and (x.dtype.kind == "f" or not floating):
+            return a, b  # as they come out below, after as much time as a small array takes
     operands = promote(name, a, b, floating=floating)
     like = next(t for t in operands if isinstance(t, Tensor))
     first, second = (t if isinstance(t, Tensor) else like.new_full((), t) for t in operands)
