@@ -47,12 +47,14 @@ _PRODUCTS = 192
 # Vectors of products that a weight's gradient adds up one after the other, before float64 takes over: with those of a band,
 # several hundred, its largest error was 2.2 to 2.7 times PyTorch's.
 _SEQUENCE = 64
-# How wide results may be for `_depthwise_lanes`, in vectors, where the loops here read the planes as they are: those of up to 5x5
-# taps, of 7x7 taps, and those over several slices. Others take 1.4 to 2.3 times as long. The rows of 14 pixels of many networks
-# fill seven eighths of a vector, where the loops here are as fast, without AVX-512 those of 7, where they take 1.6 times as long.
-_NARROW, _WHOLE, _WIDE = 0.75 if VECTOR_BYTES == 64 else 0.9, 1, 2
-
-
+# How wide results may be for `_depthwise_lanes`, in vectors, by the rows of taps, where the loops here read the planes as they
+# are: these take 1.1 to 2.8 times as long up to there, and 0.6 to 0.9 of the time beyond, where more of each vector is used. The
+# width of a spread gradient is that of what it is made of.
+_WIDEST_FILTERED = {3: 1.25, 5: 4, 7: math.inf} if VECTOR_BYTES == 64 else {3: 2, 5: math.inf, 7: math.inf}
+_WIDEST_SPREAD = {3: 1.25, 4: 0.75, 5: 0.75} if VECTOR_BYTES == 64 else {3: 2, 4: 2, 5: 2}
+_WIDEST_CORRELATED = 0.75 if VECTOR_BYTES == 64 else 1.25
+# The least of these for several slices, whose sums these loops take from memory.
+_WIDEST_SLICES = 2
 # Whether there are registers for two vectors of results in seven rows.
 _BY_TWO = VECTOR_BYTES == 64
 
@@ -241,13 +243,9 @@ def _is_correlated(window: Window) -> bool:
     return window[:4] in {(3, 3, 1, 1), (3, 3, 2, 2)} and (window.dh, window.dw) == (1, 1)
 
 
-def _widest(window: Window, depth: int, read_as_they_are: bool) -> float:
-    """How many vectors wide results of `depth` slices may be for `_depthwise_lanes`."""
-    if not read_as_they_are:
-        return math.inf
-    if depth > 1:
-        return _WIDE
-    return _WHOLE if window.kh == 7 else _NARROW
+def _suits_lanes(x: Array, y: Array, depth: int, widest: float) -> bool:
+    """Whether `_depthwise_lanes` is faster for x (N, C, D, H, W) and y (N, O, OD, OH, OW), whose slices meet `depth` others."""
+    return lanes.suits(x.shape, y.shape, x.itemsize, max(widest, _WIDEST_SLICES) if depth > 1 else widest)
 
 
 @jit_parallel
@@ -339,7 +337,7 @@ def convolve_volumes(x: Array, weight: Array, bias: Array, window: Window, slice
 
     slices (OD, KD) are those of the input that the taps of a slice of the result meet, -1 for none.
     """
-    if lanes.suits(x.shape, y.shape, x.itemsize, _widest(window, weight.shape[1], _is_filter(window))):
+    if _suits_lanes(x, y, weight.shape[1], _WIDEST_FILTERED[window.kh] if _is_filter(window) else math.inf):
         lanes.convolve(x, weight, bias, window, slices, y)
         return
     # Tasks are large enough for a launch; a single one is none.
@@ -358,8 +356,8 @@ def grad_input_volumes(g: Array, weight: Array, window: Window, slices: Slices, 
 
     slices (D, KD) are those of g that the taps of a slice of dx meet, -1 for none.
     """
-    widest = _widest(window, weight.shape[1], _is_filter(window) or _is_spread(window))
-    if lanes.suits(dx.shape, g.shape, g.itemsize, widest):
+    widest = _WIDEST_SPREAD if _is_spread(window) else _WIDEST_FILTERED if _is_filter(window) else {window.kh: math.inf}
+    if _suits_lanes(dx, g, weight.shape[1], widest[window.kh]):
         lanes.grad_input(g, weight, window, slices, dx)
         return
     if _is_spread(window):
@@ -400,8 +398,8 @@ def depthwise_grad_input(g: Array, weight: Array, window: Window, dx: Array) -> 
 
 def depthwise_grad_weight(g: Array, x: Array, window: Window, dweight: Array) -> None:
     """Fill dweight (O, 1, KH, KW) from g (N, O, OH, OW) and x (N, C, H, W)."""
-    volumes, upstream = ((*array.shape[:2], 1, *array.shape[2:]) for array in (x, g))
-    if lanes.suits(volumes, upstream, x.itemsize, _widest(window, 1, _is_correlated(window))):
+    widest = _WIDEST_CORRELATED if _is_correlated(window) else math.inf
+    if _suits_lanes(_volumes(x, 1)[0], _volumes(g, 1)[0], 1, widest):
         lanes.grad_weight(g, x, window, dweight)
         return
     each = max(1, PARALLEL_FROM // (g.size // g.shape[1]))

@@ -8,19 +8,20 @@ import numba
 import numpy as np
 import pytest
 from lucid_kernels.cpu import _depthwise, _depthwise_lanes
-from lucid_kernels.cpu._lane_microkernels import RUN, sum_products
+from lucid_kernels.cpu._lane_microkernels import FACTORS, RUN, add_products, sum_products
 from lucid_kernels.cpu._microkernels import VECTOR_BYTES
 from lucid_kernels.cpu.conv2d import conv2d, conv2d_grad_input, conv2d_grad_weight
 
 from tests.kernels.cpu.test_conv2d import check
-from tests.kernels.cpu.test_microkernels import innermost
 
 # (samples, channels, height, width), taps, strides, padding, dilation
 CASES = [((2, 16, 7, 7), (3, 3), (1, 1), (1, 1), (1, 1)), ((3, 40, 14, 13), (3, 3), (2, 2), (1, 1), (1, 1)),
          ((2, 19, 5, 8), (5, 5), (2, 2), (2, 2), (1, 1)), ((2, 33, 7, 6), (7, 7), (1, 1), (3, 3), (1, 1)),
          ((1, 17, 9, 10), (3, 2), (2, 3), (2, 1), (2, 1)), ((3, 20, 3, 3), (3, 3), (1, 1), (0, 0), (1, 1)),
          ((2, 16, 2, 1), (3, 3), (1, 1), (3, 4), (2, 3)), ((40, 100, 4, 4), (3, 3), (1, 1), (1, 1), (1, 1)),
-         ((2, 18, 1, 25), (1, 9), (1, 1), (0, 4), (1, 1))]
+         ((2, 18, 1, 25), (1, 9), (1, 1), (0, 4), (1, 1)), ((2, 17, 9, 30), (3, 5), (2, 2), (1, 4), (1, 3)),
+         ((1, 16, 4, 40), (2, 31), (1, 1), (0, 15), (1, 1)), ((1, 16, 6, 31), (3, 4), (1, 4), (1, 3), (2, 2)),
+         ((2, 16, 28, 28), (3, 3), (2, 2), (1, 1), (1, 1)), ((2, 16, 15, 15), (7, 7), (1, 1), (3, 3), (1, 1))]
 
 
 @pytest.fixture(autouse=True)
@@ -28,8 +29,9 @@ def only_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_convolve_planes_parallel", "_filter_planes_parallel", "_correlate_channels_parallel",
                  "_grad_weight_channels_parallel", "_spread_planes_parallel"):
         monkeypatch.setattr(_depthwise, name, None)
-    for name in ("_NARROW", "_WHOLE", "_WIDE"):
-        monkeypatch.setattr(_depthwise, name, 100)
+    for name in ("_WIDEST_FILTERED", "_WIDEST_SPREAD"):
+        monkeypatch.setattr(_depthwise, name, dict.fromkeys((3, 4, 5, 7), 100))
+    monkeypatch.setattr(_depthwise, "_WIDEST_CORRELATED", 100)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -85,33 +87,48 @@ def test_small_planes_come_here() -> None:
 
 
 @numba.njit
-def sum_lists(a, b, pairs, runs, first, results):
-    lanes = first.size
-    sum_products(a, b, pairs, runs, 2 * lanes, 3, first, results, results.ctypes.data)
+def sum_lists(a, b, meetings, runs, first, results):
+    sum_products(a, b, meetings, runs, 2, 11, 3, 3, first, results, a.ctypes.data, 2, results.ctypes.data, 1)
 
 
+@numba.njit
+def add_lists(a, b, meetings, runs, first, totals):
+    add_products(a, b, meetings, runs, 2, 11, 3, 3, first, totals, a.ctypes.data, 2, b.ctypes.data, 1)
+
+
+@pytest.mark.parametrize("adds", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_sum_products(dtype: Any) -> None:
-    """Runs of 1 to 8 results, of 0 to 7 pairs; beyond the results nothing is written."""
+def test_sum_products(dtype: Any, adds: bool) -> None:
+    """Runs of 1 to 8 results, of 0 to 7 meetings, with columns outside of a row of 11; beyond the results nothing is written."""
     lanes, rng = VECTOR_BYTES // np.dtype(dtype).itemsize, np.random.default_rng(0)
-    a, b, first = (rng.standard_normal((n, lanes)).astype(dtype) for n in (2 * RUN + 9, 7, 1))
+    # Vectors that are not in the row are not read: those before and behind a row of a are NaN.
+    a, b, first = (rng.standard_normal((n, lanes)).astype(dtype) for n in (3 * 40, 30, 1))
+    rows = a.reshape(3, 40, lanes)
+    rows[:, :15] = rows[:, 26:] = np.nan
     ends = np.cumsum([0, *range(RUN)])
-    pairs = np.stack([rng.integers(0, 9, ends[-1]), rng.integers(0, 7, ends[-1])], 1)
+    columns, counts = rng.integers(-12, 11, ends[-1]), rng.choice(FACTORS, ends[-1])
+    meetings = np.stack([40 * rng.integers(0, 3, ends[-1]) + 15 + columns, columns, rng.integers(0, 10, ends[-1]), counts], 1)
     runs = [(ends[i], ends[i + 1], 3 * i * RUN + i % 3, i + 1) for i in range(RUN)]
-    results, wanted = (np.full((3 * RUN * RUN + 1, lanes), 7, kind) for kind in (dtype, np.float64))
-    sum_lists(a.reshape(-1), b.reshape(-1), (pairs * lanes).astype(np.uint32), np.array(runs), first.reshape(-1), results.reshape(-1))
-    for begin, end, place, count in runs:
-        for r in range(count):
-            met = pairs[begin:end]
-            wanted[place + 3 * r] = first[0] + (a[met[:, 0] + 2 * r] * b[met[:, 1]].astype(np.float64)).sum(0)
-    np.testing.assert_allclose(results, wanted, rtol=0, atol=20 * np.finfo(dtype).eps)
+    results, wanted = (np.full((3 * RUN * RUN + 1, lanes), 7, kind) for kind in (np.float64 if adds else dtype, np.float64))
+    lists = add_lists if adds else sum_lists
+    lists(a.reshape(-1), b.reshape(-1), meetings.astype(np.int32), np.array(runs), first.reshape(-1), results.reshape(-1))
+    for begin, end, place, size in runs:
+        for r in range(size):
+            total = first[0].astype(np.float64)
+            for start, column, factor, count in meetings[begin:end]:
+                for t in range(count):
+                    if 0 <= column + 2 * (r + t) < 11:
+                        total = total + a[start + 2 * (r + t)] * b[factor + 3 * t].astype(np.float64)
+            wanted[place + 3 * r] = total + 7 if adds else total
+    np.testing.assert_allclose(results, wanted, rtol=0, atol=40 * np.finfo(dtype).eps)
 
 
 def test_sums_stay_in_vector_registers() -> None:
-    test_sum_products(np.float32)
-    loop = innermost(sum_lists)
-    if "vfmadd" not in loop:
+    test_sum_products(np.float32, False)
+    assembly = sum_lists.inspect_asm(sum_lists.signatures[0])
+    if "vfmadd" not in assembly:
         pytest.skip("written for x86")
     register = "%zmm" if VECTOR_BYTES == 64 else "%ymm"
-    assert len(re.findall(rf"vfmadd\w+ps\s.*{register}", loop)) >= RUN
-    assert not re.findall(rf"vmov\w+\s+{register}\d+, -?\d*\(%r[sb]p", loop)
+    assert len(re.findall(rf"vfmadd\w+ps\s.*{register}", assembly)) >= sum(FACTORS) * RUN
+    # With 16 registers the most results and the most factors are one vector too many.
+    assert len(re.findall(rf"vmov\w+\s+-?\d*\(%r[sb]p\), {register}", assembly)) <= (0 if VECTOR_BYTES == 64 else 2 * RUN)
