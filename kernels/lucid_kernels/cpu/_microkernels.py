@@ -333,7 +333,7 @@ multiply_run = _intrinsic(_make_multiply(1, RUN_VECTORS))
 
 
 def rows_of(results: int) -> tuple[int, ...]:
-    """The rows of a block, 0 to ROWS, for groups of so many results: kernels are compiled for the length of the tuple."""
+    """The rows of a block, from 0 on, for groups of so many results: kernels are compiled for the length of the tuple."""
     return tuple(range(results if results < len(VECTORS_OF) and VECTORS_OF[results] else ROWS))
 
 

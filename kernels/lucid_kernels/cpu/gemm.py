@@ -137,8 +137,9 @@ def matmul_stacks(a: Array, b: Array, out: Array | None = None) -> Array:
     c = empty((*lead, m, n), a.dtype) if out is None else out
     results = c.reshape(-1, m, n)
     if m * k * n >= blas.TILES_FROM and len(results) < _MATRICES_OF_A_THREAD * THREADS.value:
+        left, right = np.broadcast_to(a, (*lead, m, k)), np.broadcast_to(b, (*lead, k, n))
         for index, result in zip(np.ndindex(lead), results):
-            blas.matmul(np.broadcast_to(a, (*lead, m, k))[index], np.broadcast_to(b, (*lead, k, n))[index], out=result)
+            blas.matmul(left[index], right[index], out=result)
         return c
     (a, flag_a, lda), (b, flag_b, ldb) = _layout(a), _layout(b)
     stack = _stack32 if a.dtype == np.float32 else _stack64

@@ -433,6 +433,19 @@ def test_input_gradient_of_many_filters_of_a_channel_has_small_errors():
     assert np.abs(conv2d_grad_input(g, weight, **attributes) - exact).max() < 2e-4
 
 
+@pytest.mark.parametrize(("results", "calls"), [(1, 2), (_direct.ROWS, 0)])
+def test_few_results_have_blocks_of_their_own(results, calls, monkeypatch):
+    """Forward, and the input gradient, in groups that have as many channels."""
+    seen, convolve_images = [], _direct_few.convolve_images
+    monkeypatch.setattr(_direct_few, "convolve_images", lambda *arguments: (seen.append(1), convolve_images(*arguments)))
+    x, weight = np.ones((2, 3 * results, 9, 9)), np.ones((3 * results, results, 5, 3))
+    attributes = {"stride": (1, 1), "padding": (2, 1), "dilation": (1, 1), "groups": 3 if results > 1 else 1}
+    x, weight = (x, weight) if results > 1 else (x[:, :1], weight[:1])
+    y = conv2d(x, weight, None, **attributes)
+    conv2d_grad_input(y, weight, input_shape=x.shape, **attributes)
+    assert len(seen) == calls
+
+
 @pytest.mark.torch
 @pytest.mark.parametrize("case", [((16, 128, 14, 14), (128, 4, 3, 3), 1, 32), ((8, 3, 40, 40), (256, 3, 5, 5), 1, 1),
                                   ((8, 3, 40, 40), (64, 3, 7, 7), 2, 1), ((4, 512, 20, 20), (1, 512, 1, 1), 1, 1)])

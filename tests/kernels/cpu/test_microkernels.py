@@ -20,11 +20,14 @@ from lucid_kernels.cpu._microkernels import (
     ROWS,
     VECTOR_BYTES,
     VECTORS,
+    VECTORS_OF,
     copy_every_second,
     copy_rows,
     dot_block,
     multiply_block,
     multiply_few,
+    multiply_rows,
+    rows_of,
 )
 
 
@@ -36,6 +39,25 @@ def multiply(columns, start, taps, weight, first, row_step, tap_step, bias, firs
 @numba.njit
 def multiply_by_few(columns, start, taps, weight, first, row_step, tap_step, bias, first_bias, out, out_start, pitch, accumulate):
     multiply_few(columns, start, taps, weight, first, row_step, tap_step, bias, first_bias, out, out_start, pitch, accumulate)
+
+
+def make_multiply_rows(results: int) -> Any:
+    block = rows_of(results)
+
+    @numba.njit
+    def multiply_all(columns, start, taps, weight, first, row_step, tap_step, bias, first_bias, out, out_start, pitch, accumulate):
+        multiply_rows(block, columns, start, taps, weight, first, row_step, tap_step, bias, first_bias, out, out_start, pitch,
+                      accumulate)
+
+    return multiply_all
+
+
+# Functions with the rows of their blocks and the vectors of these.
+BLOCKS: dict[str, tuple[Any, int, int]] = {
+    "multiply_block": (multiply, ROWS, VECTORS), "multiply_few": (multiply_by_few, FEW_ROWS, FEW_VECTORS),
+    **{f"multiply_rows {rows}": (make_multiply_rows(rows), rows, vectors) for rows, vectors in enumerate(VECTORS_OF) if vectors},
+}
+each_block = pytest.mark.parametrize("block", BLOCKS.values(), ids=BLOCKS)
 
 
 @numba.njit
@@ -64,31 +86,32 @@ def test_registers_are_those_of_the_processor_that_numba_compiles_for() -> None:
         assert run.stdout.strip() == expected
 
 
-def call_multiply(function: Any, dtype: Any, accumulate: bool = False, lies: bool = False) -> tuple[np.ndarray, np.ndarray]:
+def call_multiply(block: tuple[Any, int, int], dtype: Any, accumulate: bool = False, lies: bool = False
+                  ) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
-    rows, vectors = (ROWS, VECTORS) if function is multiply else (FEW_ROWS, FEW_VECTORS)
-    block = vectors * VECTOR_BYTES // np.dtype(dtype).itemsize
-    columns, taps = rng.normal(size=200).astype(dtype), np.array([0, 7, 31, 90])
-    weight, bias, out = (rng.normal(size=s).astype(dtype) for s in ((4, rows), rows, rows * 100 + 64))
+    function, rows, vectors = block
+    width = vectors * VECTOR_BYTES // np.dtype(dtype).itemsize
+    columns, taps = rng.normal(size=300).astype(dtype), np.array([0, 7, 31, 90])
+    weight, bias, out = (rng.normal(size=s).astype(dtype) for s in ((4, rows), rows, rows * 150 + 64))
     expected = out.copy()
     for r in range(rows):
-        total = sum(weight[k, r] * columns[3 + tap : 3 + tap + block] for k, tap in enumerate(taps))
-        target = expected[5 + 100 * r : 5 + 100 * r + block]
+        total = sum(weight[k, r] * columns[3 + tap : 3 + tap + width] for k, tap in enumerate(taps))
+        target = expected[5 + 150 * r : 5 + 150 * r + width]
         target[:] = total + (target if accumulate else bias[r])
     steps = (6, 1) if lies else (1, rows)
     if lies:
         weight = np.pad(weight.T, ((0, 0), (0, 2)))
     weight, bias = np.append(rng.normal(size=2), weight).astype(dtype), np.append(rng.normal(size=1), bias).astype(dtype)
-    function(columns, 3, taps, weight, 2, *steps, bias, 1, out, 5, 100, accumulate)
+    function(columns, 3, taps, weight, 2, *steps, bias, 1, out, 5, 150, accumulate)
     return out, expected
 
 
 @each_dtype
 @pytest.mark.parametrize("lies", [False, True], ids=["packed", "as it lies"])
 @pytest.mark.parametrize("accumulate", [False, True])
-@pytest.mark.parametrize("function", [multiply, multiply_by_few], ids=["multiply_block", "multiply_few"])
-def test_multiply(function: Any, dtype: Any, accumulate: bool, lies: bool) -> None:
-    out, expected = call_multiply(function, dtype, accumulate, lies)
+@each_block
+def test_multiply(block: tuple[Any, int, int], dtype: Any, accumulate: bool, lies: bool) -> None:
+    out, expected = call_multiply(block, dtype, accumulate, lies)
     np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-5)
 
 
@@ -145,13 +168,14 @@ def innermost(function: Any) -> str:
     return max(blocks, key=lambda block: len(re.findall(r"vfmadd|fmla", block)))
 
 
-@pytest.mark.parametrize(("function", "products"), [(multiply, ROWS * VECTORS), (multiply_by_few, FEW_ROWS * FEW_VECTORS),
-                                                    (dot, DOT_ROWS * DOT_TAPS)], ids=["multiply_block", "multiply_few", "dot_block"])
-def test_sums_stay_in_vector_registers(function: Any, products: int) -> None:
+@pytest.mark.parametrize("name", [*BLOCKS, "dot_block"])
+def test_sums_stay_in_vector_registers(name: str) -> None:
+    function, rows, vectors = BLOCKS.get(name, (dot, DOT_ROWS, DOT_TAPS))
+    products = rows * vectors
     if function is dot:
         test_dot_block(np.float32, 17)
     else:
-        call_multiply(function, np.float32)
+        call_multiply(BLOCKS[name], np.float32)
     loop = innermost(function)
     if "vfmadd" not in loop:
         pytest.skip("written for x86")
