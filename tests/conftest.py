@@ -58,7 +58,7 @@ _LONG = """
 parity/test_op_samples ops/test_table ops/test_fuse nn/test_sequential_fusion ops/test_large kernels/cpu/test_cache
 backends/test_threads kernels/cpu/test_fused kernels/bench/test_targets backends/test_large_elementwise kernels/cpu/test_conv2d
 backends/test_meta kernels/cpu/test_attention test_warmup ops/test_grid_sampling examples/test_digits kernels/cuda/test_fused
-kernels/cpu/test_combination kernels/cpu/test_fourier kernels/bench/test_bench optim/test_composed kernels/cpu/test_panel_product
+kernels/cpu/test_combination kernels/cpu/test_fourier kernels/bench/test_bench optim/test_composed kernels/cpu/test_matrix_product
 """
 
 

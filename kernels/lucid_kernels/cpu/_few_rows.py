@@ -14,18 +14,18 @@ from numba import carray  # type: ignore[attr-defined]
 from ._address import address_of
 from ._compile import jit_parallel
 from ._layout import Array, contiguous
-from ._microkernels import DOT_ROWS, DOT_SUMS, DOT_TAPS, FEW_ROWS, FEW_VECTORS, VECTOR_BYTES, dot_block, multiply_few
+from ._microkernels import DOT_ROWS, DOT_SUMS, DOT_TAPS, dot_block
 from ._panels import pointer
 from ._pool import empty
 
-# Of more rows packing the matrix pays, sooner where its rows are contiguous: these blocks take less from each line.
-_MOST_FOR_COLUMNS, _MOST_FOR_ROWS = 12, 8
+# Of more rows, and of steps fewer than so many for each row, it pays to turn the matrix.
+_MOST_ROWS, _STEPS_OF_A_ROW = 12, 16
 # Elements of the matrix of a task: 10 us in the caches.
 _SHARE = 1 << 17
 
 
 @jit_parallel
-def _multiply_lines(a: Any, depth: int, b: int, pitch: int, each: int, bias: Any, c: Any) -> None:
+def _multiply(a: Any, depth: int, b: int, pitch: int, each: int, bias: Any, c: Any) -> None:
     """c (m, n) = flat a (m, depth) @ b + bias, or without one if that is empty. At the address `b` columns are contiguous and
     `pitch` elements apart; a task takes `each` of them.
     """
@@ -48,43 +48,14 @@ def _multiply_lines(a: Any, depth: int, b: int, pitch: int, each: int, bias: Any
                         c[i + r, j + t] = sums[r * DOT_TAPS + t] + (bias[j + t] if bias.size > 0 else 0)
 
 
-@jit_parallel
-def _multiply_columns(a: Any, depth: int, b: int, pitch: int, bias: Any, c: Any) -> None:
-    """The same where the rows of b are contiguous and `pitch` elements apart, and no shorter than what a task takes."""
-    m, n = c.shape
-    width = FEW_VECTORS * VECTOR_BYTES // c.itemsize
-    for task in numba.prange((n + width - 1) // width):
-        j = min(np.int64(task) * width, n - width)  # the last task may compute some results again
-        matrix = carray(pointer(a, b), (1,))
-        steps, lines = np.empty(depth, np.int64), np.zeros(depth * FEW_ROWS, a.dtype)
-        zeros, block = np.zeros(FEW_ROWS, a.dtype), np.empty(FEW_ROWS * width, a.dtype)
-        for k in range(depth):
-            steps[k] = k * pitch
-        for i in range(0, m, FEW_ROWS):
-            have = min(FEW_ROWS, m - i)
-            for r in range(have):
-                for k in range(depth):
-                    lines[k * FEW_ROWS + r] = a[(i + r) * depth + k]
-            multiply_few(matrix, j, steps, lines, 0, 1, FEW_ROWS, zeros, 0, block, 0, width, False)
-            for r in range(have):
-                for t in range(width):
-                    c[i + r, j + t] = block[r * width + t] + (bias[j + t] if bias.size > 0 else 0)
-
-
 def suits(a: Array, b: Array) -> bool:
-    """Whether `a` has few rows, and `b`, with unit steps along columns or rows, is no narrower than a block of the latter."""
-    if b.strides[0] == b.itemsize:
-        return len(a) <= _MOST_FOR_COLUMNS
-    return len(a) <= _MOST_FOR_ROWS and b.shape[1] * b.itemsize >= FEW_VECTORS * VECTOR_BYTES
+    """Whether `a` has few rows, and `b` long contiguous columns."""
+    return b.strides[0] == b.itemsize and len(a) <= min(_MOST_ROWS, len(b) // _STEPS_OF_A_ROW)
 
 
 def matmul(a: Array, b: Array, bias: Array | None = None, out: Array | None = None) -> Array:
     """``a @ b + bias``, bit for bit the same on any number of threads, for matrices that suit, not empty; `out` is contiguous."""
     result, depth = empty((len(a), b.shape[1]), a.dtype) if out is None else out, a.shape[1]
-    lines, added = contiguous(a).reshape(-1), result[0, :0] if bias is None else bias
-    down, across = (step // b.itemsize for step in b.strides)
-    if down == 1:
-        _multiply_lines(lines, depth, address_of(b), across, max(1, _SHARE // depth), added, result)
-    else:
-        _multiply_columns(lines, depth, address_of(b), down, added, result)
+    _multiply(contiguous(a).reshape(-1), depth, address_of(b), b.strides[1] // b.itemsize, max(1, _SHARE // depth),
+              result[0, :0] if bias is None else bias, result)  # fmt: skip
     return result

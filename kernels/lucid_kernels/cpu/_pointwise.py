@@ -18,7 +18,7 @@ from ._compile import jit, jit_parallel
 from ._layout import Array, contiguous
 from ._microkernels import DOT_POSITIONS, VECTOR_BYTES, VECTORS
 from ._packed_weight import MOST_POSITIONS
-from ._panels import EACH_STEP, moved, pointer
+from ._panels import moved, pointer
 from ._pointwise_microkernels import (
     PANEL_BYTES,
     ROWS,
@@ -28,6 +28,7 @@ from ._pointwise_microkernels import (
     multiply_pixels,
     pack_pixels,
 )
+from ._pointwise_wide import EACH_STEP
 from .threads import THREADS
 
 # Channels that are added up at a time: their panel, 32 KiB, stays in the L1 cache for all results.

@@ -1,7 +1,7 @@
 """The register blocks of 1x1 convolutions: rows of the weight where it lies, times a panel of pixels.
 
-With 32 registers they are those of matrix products. With the 16 of AVX2 a block has 6 rows, or 4, of two vectors, and a panel is
-as wide as a cache line: 4 rows of three vectors, which share the loads as well, take 1.05 to 1.15 times as long. Four steps of
+With 32 registers they are those of `_pointwise_wide`. With the 16 of AVX2 a block has 6 rows, or 4, of two vectors, and a panel
+is as wide as a cache line: 4 rows of three vectors, which share the loads as well, take 1.05 to 1.15 times as long. Four steps of
 the sum share the question for a line of the next panel and what else a loop needs: with that for each of them, and questions for
 the next block, a Zen 3 has no room for all multiply-adds and reaches four fifths of its peak.
 """
@@ -15,12 +15,12 @@ from numba.core import cgutils
 
 from ._compile import jit, jit_inline
 from ._microkernels import _INT, VECTOR_BYTES, _at, _intrinsic, _unrolled, _Vectors
-from ._panels import EACH_STEP, ROW_BLOCK, _make_copy, moved, multiply_near
+from ._panels import VECTORS, _make_copy, moved
+from ._pointwise_wide import EACH_STEP, WIDE_ROWS, multiply_wide, multiply_wide_narrow
 
 _IS_WIDE = VECTOR_BYTES == 64
-_VECTORS = 2  # of a panel
-PANEL_BYTES = _VECTORS * VECTOR_BYTES  # of one step of the sum
-ROWS = ROW_BLOCK if _IS_WIDE else 6
+PANEL_BYTES = VECTORS * VECTOR_BYTES  # of one step of the sum
+ROWS = WIDE_ROWS if _IS_WIDE else 6
 # The last blocks may have fewer rows, so that together they have all: an even number, with 16 registers.
 FEWER_ROWS = ROWS if _IS_WIDE else 4
 _STEPS = 4  # of the sum in each iteration of a loop
@@ -94,8 +94,8 @@ def _make_multiply(row_count: int, columns: int) -> Any:
     return multiply
 
 
-_multiply, _multiply_narrow = (_make_multiply(ROWS, columns) for columns in (_VECTORS, 1))
-_multiply_fewer, _multiply_narrow_fewer = (_make_multiply(FEWER_ROWS, columns) for columns in (_VECTORS, 1))
+_multiply, _multiply_narrow = (_make_multiply(ROWS, columns) for columns in (VECTORS, 1))
+_multiply_fewer, _multiply_narrow_fewer = (_make_multiply(FEWER_ROWS, columns) for columns in (VECTORS, 1))
 
 
 @jit_inline
@@ -118,13 +118,16 @@ def _multiply_with_few_registers(rows: int, a: Any, line_step: int, b: Any, narr
 @jit
 def _multiply_with_many_registers(rows: int, a: Any, line_step: int, b: Any, narrow: bool, count: int, c: Any, pitch: int,
                                   add: bool, added: Any, added_pitch: int, later: Any, later_step: int, pace: int) -> None:
-    multiply_near(a, line_step, b, narrow, count, c, pitch, add, added, added_pitch, later, later_step, pace)
+    if narrow:
+        multiply_wide_narrow(a, line_step, b, count, c, pitch, add, added, added_pitch, later, later_step, pace)
+    else:
+        multiply_wide(a, line_step, b, count, c, pitch, add, added, added_pitch, later, later_step, pace)
 
 
 multiply_pixels = _multiply_with_many_registers if _IS_WIDE else _multiply_with_few_registers
 
 
-_copy_narrow, _copy_line = _make_copy(1), _make_copy(_VECTORS)
+_copy_narrow, _copy_line = _make_copy(1), _make_copy(VECTORS)
 
 
 @jit
@@ -135,4 +138,4 @@ def pack_pixels(source: Any, pitch: int, narrow: bool, count: int, panel: Any) -
         if narrow:
             _copy_narrow(moved(source, step * pitch), moved(panel, step * lanes))
         else:
-            _copy_line(moved(source, step * pitch), moved(panel, step * _VECTORS * lanes))
+            _copy_line(moved(source, step * pitch), moved(panel, step * VECTORS * lanes))

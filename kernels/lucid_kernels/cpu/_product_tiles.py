@@ -4,42 +4,62 @@ from __future__ import annotations
 import functools
 from typing import NamedTuple
 
-from ._microkernels import ROWS, VECTOR_BYTES
-from ._panels import COLUMN_PANEL_BYTES
+from ._microkernels import VECTOR_BYTES
+from ._product_microkernels import MOST_VECTORS
 
-# Nanoseconds on one core, of which only the ratios count: a product of two float32, and an element that is packed or, for a left
-# operand whose rows are read where they lie, fetched into the L2 cache. A result that is turned is written and read once more.
+# Rows of the register blocks, and of those at the lower edge; and bytes of their columns.
+BLOCK_ROWS, FEW_ROWS = (8 if VECTOR_BYTES == 64 else 4), 4
+STRIP_BYTES = MOST_VECTORS * VECTOR_BYTES
+# Nanoseconds on one core, of which only the ratios count: a product of two float32, and an element that is packed, copied or
+# fetched into the L2 cache. A result that is turned is written and read once more.
 _PRODUCT = 0.0085
-_PACKED_COLUMNS, _PACKED_ROWS, _READ_ROWS, _TURNED = 0.12, 0.12, 0.01, 0.25
+_PACKED, _COPIED, _READ, _TURNED = 0.12, 0.06, 0.015, 0.25
 _TILE = 300.0
 # At the end a thread waits for the others, on a busy machine for a good part of a tile.
 _WAITING = 0.125
 # The longest sides of a tile, in bytes of a column or row. Packed rows, 1 KiB of each at a time, and the sums of a turned tile
-# have a quarter of the L2 cache. Rows that are read where they lie may come from L3: more of them for a packed panel save 3 %.
-_PACKED_ROWS_SIDE, _READ_ROWS_SIDE, _COLUMNS_SIDE = 1024, 4096, 4096
+# have a quarter of the L2 cache.
+_PACKED_SIDE, _READ_SIDE = 1024, 4096
+# Bytes: steps of rows and of columns this far apart push each other out of the caches. And the rows from which on that costs
+# more than a copy of the columns, which four rows of AVX2 read so much faster from the L1 cache that most are copied.
+_FAR_ROWS, _FAR_COLUMNS, _OFTEN = 2048, 4096 if VECTOR_BYTES == 64 else 256, 128
 
 
-class Tiles(NamedTuple):
-    """The sides of the tiles of a result (m, n), or of its transpose (n, m) where that is computed: `turned`."""
+class Plan(NamedTuple):
+    """How a product (m, n) is computed, or its transpose (n, m) where that is `turned`: the sides of the tiles, and whether the
+    rows of its left operand are packed and the columns of its right one copied.
+    """
 
     turned: bool
     rows: int
     columns: int
+    packs_rows: bool
+    copies_columns: bool
 
 
 class Operands(NamedTuple):
-    """A product of (m, k) and (k, n), and whether the steps of a sum are contiguous in the left and the right operand."""
+    """A product of (m, k) and (k, n), and the strides of both in bytes, one of each that of an element."""
 
     m: int
     k: int
     n: int
-    left_contiguous: bool
-    right_contiguous: bool
+    left: tuple[int, int]
+    right: tuple[int, int]
     itemsize: int
 
     def turned(self) -> Operands:
         """Those of the transposed product."""
-        return Operands(self.n, self.k, self.m, self.right_contiguous, self.left_contiguous, self.itemsize)
+        return Operands(self.n, self.k, self.m, self.right[::-1], self.left[::-1], self.itemsize)
+
+    @property
+    def packs_rows(self) -> bool:
+        """Whether the left operand's rows are packed: those whose steps lie far apart, for more than a strip of columns."""
+        return self.left[1] >= _FAR_ROWS and self.n * self.itemsize > STRIP_BYTES
+
+    @property
+    def copies_columns(self) -> bool:
+        """Whether the right operand's columns are copied: those with contiguous steps, or steps far apart that are read often."""
+        return self.right[1] != self.itemsize or (self.right[0] >= _FAR_COLUMNS and self.m >= _OFTEN)
 
 
 def _up(length: int, side: int) -> int:
@@ -52,40 +72,37 @@ def _sides(length: int, unit: int, most: int) -> list[int]:
     return sorted({side for part in parts if (side := _up(-(-length // part), unit)) <= most})
 
 
-def _best(operands: Operands, turned: bool, threads: int) -> tuple[float, Tiles]:
-    """(time, tiles) of the fastest cut; the time is in nanoseconds of float32."""
-    m, k, n, packed, scale = operands.m, operands.k, operands.n, not operands.left_contiguous, operands.itemsize / 4
+def _best(operands: Operands, turned: bool, threads: int) -> tuple[float, Plan]:
+    """(time, plan) of the fastest cut; the time is in nanoseconds of float32."""
+    m, k, n, item = operands.m, operands.k, operands.n, operands.itemsize
+    packs, copies, lanes = operands.packs_rows, operands.copies_columns, VECTOR_BYTES // item
+    row_cost = _PACKED if packs else _READ
+    column_cost = _READ if not copies else _COPIED if operands.right[1] == item else _PACKED
+    longest = (_PACKED_SIDE if packs or turned else _READ_SIDE) // item
+    widest = (_PACKED_SIDE if turned else _READ_SIDE) // item
     best = None
-    lanes = VECTOR_BYTES // operands.itemsize
-    longest = (_PACKED_ROWS_SIDE if packed or turned else _READ_ROWS_SIDE) // operands.itemsize
-    widest = (_PACKED_ROWS_SIDE if turned else _COLUMNS_SIDE) // operands.itemsize
     for rows in _sides(m, lanes, longest):
-        for columns in _sides(n, COLUMN_PANEL_BYTES // operands.itemsize, widest):
+        for columns in _sides(n, lanes, widest):
             tiles = -(-m // rows) * -(-n // columns)
-            computed = _up(min(rows, m), ROWS) * _up(min(columns, n), lanes)
-            steps = computed * _PRODUCT + columns * _PACKED_COLUMNS + rows * (_PACKED_ROWS if packed else _READ_ROWS)
-            tile = scale * (k * steps + (computed * _TURNED if turned else 0)) + _TILE
-            time = (-(-tiles // threads) + (_WAITING if threads > 1 else 0)) * tile
+            computed = _up(min(rows, m), FEW_ROWS) * _up(min(columns, n), lanes)
+            tile = k * (computed * _PRODUCT + rows * row_cost + columns * column_cost) + (computed * _TURNED if turned else 0)
+            time = (-(-tiles // threads) + (_WAITING if threads > 1 else 0)) * (tile * item / 4 + _TILE)
             if best is None or time < best[0]:
-                best = time, Tiles(turned, rows, columns)
+                best = time, Plan(turned, rows, columns, packs, copies)
     assert best is not None
     return best
 
 
-def _ways(operands: Operands) -> list[tuple[Operands, bool]]:
-    """The product itself, and the transposed one where its left operand has rows enough that need not be packed."""
-    return [(operands, False)] + ([(operands.turned(), True)] if operands.right_contiguous and operands.n >= ROWS else [])
-
-
 @functools.lru_cache(maxsize=1024)
-def tiles_of(operands: Operands, threads: int) -> Tiles:
-    """The tiles for `threads` threads. Whether the result is turned depends on the operands only: the bits of a sum do."""
-    way = min(_ways(operands), key=lambda way: _best(way[0], way[1], 1)[0])
-    return _best(way[0], way[1], threads)[1]
+def plan_of(left_shape: tuple[int, int], n: int, left: tuple[int, int], right: tuple[int, int], itemsize: int, threads: int
+            ) -> Plan:
+    """The plan for `threads` threads of a product with n columns, for the strides of both operands.
 
-
-@functools.lru_cache(maxsize=1024)
-def waste(operands: Operands) -> float:
-    """The share of the time, on one thread, in which something else than wanted products is computed."""
-    time = min(_best(of, turned, 1)[0] for of, turned in _ways(operands))
-    return 1 - operands.m * operands.k * operands.n * _PRODUCT * operands.itemsize / 4 / time
+    Whether the result is turned depends on the operands only: the bits of a sum do.
+    """
+    operands = Operands(*left_shape, n, left, right, itemsize)
+    ways = [(operands, False)]
+    if right[1] != itemsize and n >= BLOCK_ROWS:
+        ways.append((operands.turned(), True))
+    chosen, turned = min(ways, key=lambda way: _best(way[0], way[1], 1)[0])
+    return _best(chosen, turned, threads)[1]

@@ -16,8 +16,8 @@ from numba import carray  # type: ignore[attr-defined]
 from ._aligned import aligned_empty, whole_vectors
 from ._compile import jit, jit_parallel
 from ._layout import Array
+from ._matrix_product import turn
 from ._microkernels import VECTOR_BYTES
-from ._panel_product import turn
 from ._panels import moved, pack_columns, pointer
 from ._patch_panels import pack_runs_of_columns
 from ._pointwise_microkernels import PANEL_BYTES, block_count, filled, first_row, multiply_pixels
@@ -101,7 +101,7 @@ def _sum_parts(left: Any, right: Any, columns_of: Any, depth: int, rows: int, co
         place = part * rows * columns + (first * step + top if turned else top * step + first)
         target = pointer(left, result.ctypes.data + place * item)
         if turned:
-            turn(sums, pitch, bottom - top, last - first, 0, left[:0], target, step)
+            turn(sums, pitch, bottom - top, last - first, left[:0], target, step)
         else:
             for row in range(bottom - top):
                 line = carray(moved(target, row * step), (last - first,))

@@ -22,6 +22,9 @@ TILES_FROM = 1 << 20
 FEW_ROWS_FROM, FEW_ROWS = 1 << 18, 8
 # Sums of one product each: from here on BLAS takes 3 to 5 times as long as a multiplication.
 _OUTER_FROM = 1 << 10
+# Results of a few products each, as of a layer with two inputs: OpenBLAS takes 2 to 4 times as long where the columns are
+# contiguous, and a multiplication twice as long for one product each, unless it writes large results past the caches.
+_FEW_STEPS, _FEW_STEPS_FROM, _PAST_CACHES_FROM, _SHORTEST_ROW = 8, 1 << 15, 1 << 19, 64
 # Products of integers: NumPy's own loops take 12 times as long for matrices of 100 rows and columns, 40 times for those of 500.
 _INTEGERS_FROM = 1 << 12
 # Elements of a stack of small matrices that `small_products` may multiply, and multiply-adds of one for which OpenBLAS is called
@@ -120,6 +123,8 @@ def matmul(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None = None, out: np
         work = a.size * b.shape[1]
         if work >= _INTEGERS_FROM and a.dtype.kind in "iu" and out is bias is None and _exact_in_float64(a, b):
             return matmul(a.astype(np.float64), b.astype(np.float64)).astype(np.int64).astype(a.dtype, copy=False)
+        if a.shape[1] <= _FEW_STEPS and len(a) * b.shape[1] >= _FEW_STEPS_FROM and _has_few_steps(a, b, bias is not None):
+            return _gemm().matmul(a, b, bias, out)
         if a.shape[1] == b.shape[0] == 1 and work >= _OUTER_FROM:
             return _plus(_outer(work)(a, b, out=out), bias)
         if work > THREADS_IN_OPENBLAS_FROM:
@@ -173,6 +178,15 @@ def _plus(result: Any, bias: np.ndarray | None) -> Any:
     if bias is not None:
         result += bias
     return result
+
+
+def _has_few_steps(a: np.ndarray, b: np.ndarray, with_bias: bool) -> bool:
+    """Whether `gemm` is faster for a product of a few steps: with contiguous columns, or of one."""
+    if not 0 < a.shape[1] == b.shape[0] or not _shared(a, b):
+        return False
+    if len(b) == 1:
+        return with_bias or b.size < _SHORTEST_ROW or a.size * b.size < _PAST_CACHES_FROM
+    return b.strides[0] == b.itemsize
 
 
 def _shared(a: np.ndarray, b: np.ndarray) -> bool:

@@ -16,7 +16,7 @@ import numba
 import numpy as np
 from numba import types
 
-from . import _few_rows, _panel_product, blas
+from . import _few_rows, _matrix_product, blas
 from ._address import address_of
 from ._compile import jit_parallel
 from ._pool import empty
@@ -113,13 +113,13 @@ def matmul(a: Array, b: Array, bias: Array | None = None, out: Array | None = No
     (a, flag_a, lda), (b, flag_b, ldb) = _layout(a), _layout(b)
     if _few_rows.suits(a, b):
         return _few_rows.matmul(a, b, bias, out)
-    if b.shape[1] == 1 and _few_rows.suits(b.T, a.T):
-        row = _few_rows.matmul(b.T, a.T, None, None if out is None else out.T)
+    if b.shape[1] == 1 < len(a):
+        row = matmul(b.T, a.T, None, None if out is None else out.T)
         if bias is not None:
             row += bias
         return row.T
-    if _panel_product.suits(a, b):
-        return _panel_product.matmul(a, b, bias, out)
+    if _matrix_product.suits(b):
+        return _matrix_product.matmul(a, b, bias, out)
     result: Array
     if THREADS.value == 1:
         with blas.one_thread:
@@ -152,8 +152,8 @@ def matmul_stacks(a: Array, b: Array, out: Array | None = None) -> Array:
 def matmul_and_sums(a: Array, b: Array) -> tuple[Array, Array | None]:
     """``a @ b``, and the sums of the rows of `a` where our own product packs them, else None."""
     a, b = _layout(a)[0], _layout(b)[0]
-    if _panel_product.suits(a, b):
-        return _panel_product.matmul_and_sums(a, b)
+    if _matrix_product.suits(b):
+        return _matrix_product.matmul_and_sums(a, b)
     return matmul(a, b), None
 
 

@@ -9,87 +9,36 @@ from typing import Any
 
 import numba
 import numpy as np
-from llvmlite import ir
-from numba import carray, types  # type: ignore[attr-defined]
-from numba.core import cgutils
-from numba.extending import intrinsic
+from numba import carray  # type: ignore[attr-defined]
 
 from ._address import address_of
 from ._compile import jit, jit_parallel
 from ._layout import Array
-from ._microkernels import _INT, VECTOR_BYTES, _at, _Vectors
+from ._microkernels import VECTOR_BYTES
 from ._panels import moved, pointer, transpose_block
 from ._pool import empty
+from ._product_microkernels import MOST_VECTORS, make_multiply
 from ._stacks import places
 
-# Rows and most vectors of a block: 12 sums in 16 registers.
-_ROWS, _MOST_VECTORS = 4, 3
+_ROWS = 4  # of a block
 # Most multiply-adds of a matrix, and fewest matrices: 512 of 16x16 take 0.7 of NumPy's time, and 0.35 of it if the right ones
 # are transposed.
 _MOST_WORK, _LEAST_COUNT = 1 << 12, 1 << 9
 # Multiply-adds of one iteration of a parallel loop: some 3 us; and what a matrix costs beside its own.
 _SHARE, _OVERHEAD = 1 << 17, 100
 
-# Numba's type of what `intrinsic` returns has the typing context among the arguments of a call.
-_intrinsic: Any = intrinsic
-
-
-def _make_multiply(row_count: int, vector_count: int) -> Any:
-    @_intrinsic
-    def multiply(typing, a, row_step, depth_step, b, pitch, count, rows, columns, c, c_pitch, free):
-        """`rows`, at most `row_count`, and `columns` of c are a @ b for `count` steps of the sum, for pointers, unchecked.
-
-        Missing rows are the last one again; the columns fill `vector_count` vectors, the last one in part. With `free`, what
-        follows a row may be written.
-        """
-
-        def emit(context, builder, signature, arguments):
-            a, row_step, depth_step, b, pitch, count, rows, columns, c, c_pitch, free = arguments
-            lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
-            vectors = _Vectors(builder, a.type.pointee, lanes)
-            last = vectors.between((vector_count - 1) * lanes, columns)
-            whole = builder.or_(free, builder.icmp_signed("==", columns, ir.Constant(_INT, vector_count * lanes)))
-            starts, targets, totals = [], [], []
-            limit = builder.sub(rows, ir.Constant(_INT, 1))
-            for r in range(row_count):
-                row = ir.Constant(_INT, r)
-                row = builder.select(builder.icmp_signed("<", row, limit), row, limit)
-                starts.append(_at(builder, a, builder.mul(row, row_step)))
-                targets.append(_at(builder, c, builder.mul(row, c_pitch)))
-                totals.append([cgutils.alloca_once_value(builder, vectors.zero) for _ in range(vector_count)])
-            with cgutils.for_range(builder, count, intp=_INT) as loop:
-                line = _at(builder, b, builder.mul(loop.index, pitch))
-                step = builder.mul(loop.index, depth_step)
-                places = [_at(builder, line, v * lanes) for v in range(vector_count)]
-                values = [*map(vectors.load, places[:-1]), vectors.load_masked(places[-1], last)]
-                for start, total in zip(starts, totals):
-                    scale = vectors.splat(builder.load(_at(builder, start, step)))
-                    for sum_, value in zip(total, values):
-                        vectors.add_product(sum_, value, scale)
-            for target, total in zip(targets, totals):
-                for v, sum_ in enumerate(total[:-1]):
-                    vectors.store(builder.load(sum_), _at(builder, target, v * lanes))
-                vectors.store_reached(builder.load(total[-1]), _at(builder, target, (vector_count - 1) * lanes), last, whole)
-            return context.get_dummy_value()
-
-        integer = types.int64
-        return types.void(a, integer, integer, b, integer, integer, integer, integer, c, integer, types.boolean), emit
-
-    return multiply
-
-
 def _make_strip(vector_count: int) -> Any:
-    one, several = (_make_multiply(rows, vector_count) for rows in (1, _ROWS))
+    one, several = (make_multiply(rows, vector_count) for rows in (1, _ROWS))
 
     @jit
     def strip(a, row_step, depth_step, b, pitch, count, rows, columns, c, c_pitch, free):
         """All rows of some columns."""
         if rows == 1:
-            one(a, row_step, depth_step, b, pitch, count, rows, columns, c, c_pitch, free)
+            one(a, row_step, depth_step, b, pitch, count, rows, columns, c, c_pitch, False, c, 0, free)
             return
         for row in range(0, rows, _ROWS):
             several(moved(a, row * row_step), row_step, depth_step, b, pitch, count, min(_ROWS, rows - row), columns,
-                    moved(c, row * c_pitch), c_pitch, free)  # fmt: skip
+                    moved(c, row * c_pitch), c_pitch, False, c, 0, free)  # fmt: skip
 
     return strip
 
@@ -130,11 +79,11 @@ def _multiply(a: int, row_step: int, depth_step: int, a_places: Any, b: int, b_s
                 right, pitch = pointer(c, room.ctypes.data), n
             target = pointer(c, c.ctypes.data + i * m * n * c.itemsize)
             # A store with a mask takes 20 ns. Without, it changes what follows the row, which this task writes later.
-            free = n <= _MOST_VECTORS * lanes and (last - i - 1) * m * n >= lanes
-            for column in range(0, n, _MOST_VECTORS * lanes):
+            free = n <= MOST_VECTORS * lanes and (last - i - 1) * m * n >= lanes
+            for column in range(0, n, MOST_VECTORS * lanes):
                 rest, source, there = n - column, moved(right, column), moved(target, column)
                 if rest > 2 * lanes:
-                    rest = min(rest, _MOST_VECTORS * lanes)
+                    rest = min(rest, MOST_VECTORS * lanes)
                     _three(left, row_step, depth_step, source, pitch, depth, m, rest, there, n, free)
                 elif rest > lanes:
                     _two(left, row_step, depth_step, source, pitch, depth, m, rest, there, n, free)

@@ -138,10 +138,10 @@ def test_nothing_is_set_on_other_systems(monkeypatch):
 @pytest.mark.parametrize("shape", [(128, 300, 200), (33, 2000, 40), (1, 3000, 4000), (3000, 400, 1), (257, 129, 513), (64, 784, 256)])
 @pytest.mark.parametrize("threads", [2, 3, 4])
 def test_tiles(shape: tuple[int, int, int], dtype: type, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    from lucid_kernels.cpu import _panel_product, gemm
+    from lucid_kernels.cpu import _matrix_product, gemm
 
     monkeypatch.setattr(THREADS, "value", threads)
-    monkeypatch.setattr(_panel_product, "suits", lambda a, b: False)
+    monkeypatch.setattr(_matrix_product, "suits", lambda b: False)
     m, k, n = shape
     a, b = _normal((m, k), dtype), _normal((k, n), dtype)
     exact = a.astype(np.float64) @ b.astype(np.float64)
@@ -174,9 +174,9 @@ def test_large_products_leave_the_threads_of_openblas_asleep(monkeypatch: pytest
     get, _ = blas.one_thread._threads
     seen = []
     original = np.ndarray.__matmul__
-    from lucid_kernels.cpu import _panel_product, gemm
+    from lucid_kernels.cpu import _matrix_product, gemm
 
-    monkeypatch.setattr(_panel_product, "suits", lambda a, b: False)
+    monkeypatch.setattr(_matrix_product, "suits", lambda b: False)
     tiles = gemm._tiles64
     monkeypatch.setattr(gemm, "_tiles64", lambda *arguments: (seen.append(get()), tiles(*arguments)))
     a = _normal((300, 300))

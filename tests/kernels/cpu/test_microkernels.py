@@ -15,8 +15,6 @@ from lucid_kernels.cpu._microkernels import (
     DOT_ROWS,
     DOT_SUMS,
     DOT_TAPS,
-    FEW_ROWS,
-    FEW_VECTORS,
     ROWS,
     VECTOR_BYTES,
     VECTORS,
@@ -25,7 +23,6 @@ from lucid_kernels.cpu._microkernels import (
     copy_rows,
     dot_block,
     multiply_block,
-    multiply_few,
     multiply_rows,
     rows_of,
 )
@@ -34,11 +31,6 @@ from lucid_kernels.cpu._microkernels import (
 @numba.njit
 def multiply(columns, start, taps, weight, first, row_step, tap_step, bias, first_bias, out, out_start, pitch, accumulate):
     multiply_block(columns, start, taps, weight, first, row_step, tap_step, bias, first_bias, out, out_start, pitch, accumulate)
-
-
-@numba.njit
-def multiply_by_few(columns, start, taps, weight, first, row_step, tap_step, bias, first_bias, out, out_start, pitch, accumulate):
-    multiply_few(columns, start, taps, weight, first, row_step, tap_step, bias, first_bias, out, out_start, pitch, accumulate)
 
 
 def make_multiply_rows(results: int) -> Any:
@@ -54,7 +46,7 @@ def make_multiply_rows(results: int) -> Any:
 
 # Functions with the rows of their blocks and the vectors of these.
 BLOCKS: dict[str, tuple[Any, int, int]] = {
-    "multiply_block": (multiply, ROWS, VECTORS), "multiply_few": (multiply_by_few, FEW_ROWS, FEW_VECTORS),
+    "multiply_block": (multiply, ROWS, VECTORS),
     **{f"multiply_rows {rows}": (make_multiply_rows(rows), rows, vectors) for rows, vectors in enumerate(VECTORS_OF) if vectors},
 }
 each_block = pytest.mark.parametrize("block", BLOCKS.values(), ids=BLOCKS)
