@@ -50,7 +50,9 @@ def _operation(names: tuple[str, ...], *operands: Any, out: Array | None = None)
     dtype = None
     for x in operands:
         if isinstance(x, np.ndarray):
-            if not x.flags.c_contiguous or (x.dtype is not dtype if dtype is not None else x.dtype.char not in "fd"):
+            if x.dtype is not dtype if dtype is not None else x.dtype.char not in "fd":
+                return None
+            if not x.flags.c_contiguous and (out is not None or not _lies_in_rows(x)):
                 return None
             dtype = x.dtype
     computed: Array | None = _kernels().operation(names, *operands, out=out)
@@ -73,6 +75,12 @@ def _combination() -> Any:
     return importlib.import_module("lucid_kernels.cpu.combination")
 
 
+def _lies_in_rows(x: Array) -> bool:
+    from lucid_kernels.cpu._layout import lies_in_rows  # compiles with Numba
+
+    return lies_in_rows(x)
+
+
 def _is_plain(x: Array) -> bool:
     """Whether this is a contiguous floating-point array."""
     return x.dtype.char in "fd" and bool(x.flags.c_contiguous)
@@ -86,6 +94,7 @@ def _fits(out: Array, operands: tuple[Any, ...]) -> bool:
 
 def _by_kernel(name: str, function: Kernel, least: int) -> Kernel:
     ours = name in BY_LIBM
+    part_least = min(least, LARGE)  # NumPy takes twice as long for rows with gaps between them
     of_numpy = NUMPY_HAS_VECTORS and ours
 
     def kernel(*operands: Any, out: Array | None = None) -> Any:
@@ -95,7 +104,8 @@ def _by_kernel(name: str, function: Kernel, least: int) -> Kernel:
             return _expanded.of_distinct(kernel, *operands)
         if x.itemsize == 2:
             computed = of_halves(name, *operands, out=out) if x.size >= LARGE else None
-        elif x.size >= least and (out is None or (ours and _fits(out, operands))) and not (of_numpy and x.dtype.char == "d"):
+        elif (x.size >= least or (x.size >= part_least and not x.flags.c_contiguous)) and not (
+                of_numpy and x.dtype.char == "d") and (out is None or (ours and _fits(out, operands))):
             computed = _operation((name,), *operands, out=out)
         if computed is None and x.nbytes >= LOOPS_FROM and not (ours and x.dtype.char == "f"):
             computed = numpy_loops(name, *operands, out=out)

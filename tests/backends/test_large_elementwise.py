@@ -377,3 +377,13 @@ def test_functions_that_numpy_may_leave_to_libm(name: str, dtype: Any) -> None:
     with np.errstate(all="ignore"):
         rounded = getattr(np, name)(*[h.numpy().astype(np.float32) for h in halves]).astype(np.float16)
     np.testing.assert_allclose(function(*halves).numpy(), rounded, rtol=1e-3, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", ["neg", "abs", "sqrt", "maximum"])
+def test_signs_and_roots_of_parts(name: str) -> None:
+    x = np.random.default_rng(0).standard_normal((300, 640)).astype(np.float32)
+    for part in (x[:, 320:], x[:, ::2], x[::-1, :320]):
+        operands = (part, x[:, :320]) if name == "maximum" else (part,)
+        found = backends.run(name, operands)
+        np.testing.assert_array_equal(found, backends.run(name, tuple(map(np.ascontiguousarray, operands))))
+        assert found.flags.c_contiguous

@@ -1,9 +1,9 @@
 """Serial loops over flat arrays, and the kernels that give them pieces of large arrays on all threads.
 
 Those kernels all look alike, so their text is written here and compiled where a loop first meets arrays of that size. Each
-loop has four kinds: `parallel` hands it chunks, `streaming` inlines it for small blocks, which go past the caches
-(`_streaming.py`), `with_numbers` reads one number where there was an array, and `replacing` has one name for the result and what
-that takes the place of.
+loop has five kinds: `parallel` hands it chunks, `rows` rows of parts of larger arrays where those lie, `streaming` inlines it for
+small blocks, which go past the caches (`_streaming.py`), `with_numbers` reads one number where there was an array, and
+`replacing` has one name for the result and what that takes the place of.
 """
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ import numpy as np
 from ._address import address_of
 from ._compile import jit_exact, jit_inline, jit_interleaved, jit_parallel
 from ._kernel import InterleavedKernel
-from ._layout import PARALLEL_BYTES, PARALLEL_FROM, chunk, chunks
+from ._layout import PARALLEL_BYTES, PARALLEL_FROM, chunk, chunks, common_rows, row_chunk
 from ._parallel import syntax_of
 from ._streaming import ask_for, block_for, fence, piece, stream_block, streams
+from ._tensor_list import part
 
-_GLOBALS = {"numba": numba, "chunk": chunk, "chunks": chunks, "piece": piece, "ask_for": ask_for,
+_GLOBALS = {"numba": numba, "np": np, "part": part, "chunk": chunk, "chunks": chunks, "piece": piece, "ask_for": ask_for,
             "block_for": block_for, "stream_block": stream_block, "fence": fence}  # fmt: skip
 
 
@@ -51,6 +52,22 @@ def source(name: str, parameters: Sequence[str], cut: Sequence[str], results: Se
     lines += [f"            stream_block({y}_block, {y}_chunk, _s)" for y in results]
     rest = "piece({0}_chunk, _whole, _size - _whole)"
     return "\n".join([*lines, f"        loop({arguments(rest, rest)})", "        fence()"]) + "\n"
+
+
+def _source_of_rows(name: str, parameters: Sequence[str], numbers: Sequence[str]) -> str:
+    """The Python text of a kernel that calls `loop` with rows of `_inner` elements, `_each` of them one after the other.
+
+    It gets `numbers` as they are; where the other arrays begin, and the bytes from one row of theirs to the next; the result is
+    the last of its `parameters`.
+    """
+    *read, whole = parameters
+    given = ", ".join(x if x in numbers else f"{x}, _{x}" for x in read)
+    passed = ", ".join(x if x in numbers else f"part({x} + _r * _{x}, 0, _inner, {whole})" for x in read)
+    lines = [f"def {name}(_inner, _each, {given}, {whole}):", f"    _rows = {whole}.shape[0] // _inner",
+             "    for _c in numba.prange((_rows + _each - 1) // _each):",
+             "        for _r in range(np.int64(_c) * _each, min(_rows, (np.int64(_c) + 1) * _each)):",
+             f"            loop({passed}, {whole}[_r * _inner : (_r + 1) * _inner])"]  # fmt: skip
+    return "\n".join(lines) + "\n"
 
 
 def compile_source(text: str, name: str, file: str, scope: dict[str, Any]) -> Callable[..., None]:
@@ -131,9 +148,23 @@ class Chunked:
         As with a number added to an array: NumPy's loops for that are serial. Or a gradient of a sum, which is one number for all
         elements; written out, it would be written to memory and read from there.
         """
-        loop = (jit_interleaved if isinstance(self.serial, InterleavedKernel) else jit_exact)(self._rewritten(_Numbers(names)))
+        loop = self._of_numbers(*names)
         kind = "_".join(("streaming" if streamed else "parallel", "with", *names))
         return self._kernel(kind, loop, streamed, names)
+
+    @functools.cache  # noqa: B019 - loops live as long as their module
+    def rows(self, *numbers: str) -> Callable[..., None]:
+        """The loop over rows of arrays that are given by their addresses, with one number in the place of each of `numbers`."""
+        name = "_".join((self._function.__name__, "rows", *numbers))
+        scope = {"__name__": self._function.__module__, "loop": self._of_numbers(*numbers) if numbers else self.serial}
+        text = _source_of_rows(name, self._parameters, numbers)
+        return compile_source(text, name, self._function.__code__.co_filename, scope)
+
+    @functools.cache  # noqa: B019 - loops live as long as their module
+    def _of_numbers(self, *names: str) -> Any:
+        """The serial loop with one number in the place of each of the arrays `names`."""
+        compiled = jit_interleaved if isinstance(self.serial, InterleavedKernel) else jit_exact
+        return compiled(self._rewritten(_Numbers(names)))
 
     @functools.cache  # noqa: B019 - loops live as long as their module
     def replacing(self, *replaced: str) -> Callable[..., None]:
@@ -169,6 +200,25 @@ class Chunked:
             self.streaming(*arguments)
             if self._parameters[0] == "g":  # a gradient may be one number for all elements
                 self.with_numbers("g", streamed=True)(arguments[0][0], *arguments[1:])
+
+    def run_rows(self, *arguments: Any) -> bool:
+        """Apply a loop without numbers to arrays of one shape and dtype, not empty, numbers in the place of some, and a new,
+        contiguous result, row by row where those lie. False, with nothing done, if rows are short or not evenly apart.
+        """
+        *read, y = arguments
+        arrays = [x for x in read if isinstance(x, np.ndarray)]
+        found = common_rows(y.shape, *[(array.strides, array.itemsize) for array in arrays])
+        if found is None:
+            return False
+        inner, pitches = found
+        given, steps = list[Any](), iter(pitches)
+        for x in read:
+            given += (address_of(x), next(steps) * x.itemsize) if isinstance(x, np.ndarray) else (x,)
+        names = () if len(arrays) == len(read) else [
+            name for name, x in zip(self._parameters, read, strict=False) if not isinstance(x, np.ndarray)]  # fmt: skip
+        each = row_chunk(inner) if (len(arrays) + 1) * y.nbytes >= self.parallel_from else y.size // inner
+        self.rows(*names)(inner, each, *given, y.ravel())
+        return True
 
     def run(self, *arguments: Any, fresh: bool) -> None:
         """Apply the loop, on all threads if that pays. `fresh`: the result is a new array.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, overload
 
@@ -93,11 +94,11 @@ def stretch(index: int, inner: int, width: int) -> tuple[int, int, int]:
     return index // count, start, min(start + width, inner)
 
 
-def row_pitch(x: Array, inner: int) -> int:
-    """The elements from one of the rows of `x`, each of `inner` elements, to the next one; -1 if that is not the same for all."""
-    count, before = x.size, -1
+def _row_pitch(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int, inner: int) -> int:
+    """The elements from one row of `inner` elements to the next one; -1 if that is not the same for all rows."""
+    count, before, pitch = math.prod(shape), -1, inner
     steps: list[tuple[int, int]] = []  # how many rows, how far apart
-    for n, step in zip(x.shape, x.strides, strict=True):
+    for n, step in zip(shape, strides, strict=True):
         if count > inner and n != 1:
             steps.append((n, step))
         count //= n
@@ -105,19 +106,38 @@ def row_pitch(x: Array, inner: int) -> int:
         if before >= 0 and step != before:
             return -1
         if before < 0:
-            if step < 0 or step % x.itemsize:
+            if step < 0 or step % itemsize:
                 return -1
-            pitch = step // x.itemsize
+            pitch = step // itemsize
         before = step * n
     return pitch
 
 
+def _row_length(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> int:
+    """The elements that are next to each other in rows."""
+    length, dim = 1, len(shape)
+    while dim and (shape[dim - 1] == 1 or strides[dim - 1] == length * itemsize):
+        dim -= 1
+        length *= shape[dim]
+    return length
+
+
+@functools.lru_cache(maxsize=1024)  # to find them takes 3 us, a third of the time of 16,384 elements
+def common_rows(shape: tuple[int, ...], *arrays: tuple[tuple[int, ...], int]) -> tuple[int, list[int]] | None:
+    """The length of the longest rows that lie without gaps in each of some arrays that have one `shape`, not empty, and are given
+    by their strides and item sizes, and for each the elements from one such row to the next; None where they are short, or not
+    evenly apart.
+    """
+    inner = min([_row_length(shape, *array) for array in arrays])
+    if inner < SHORTEST_ROW:
+        return None
+    pitches = [_row_pitch(shape, *array, inner) for array in arrays]
+    return (inner, pitches) if min(pitches) >= 0 else None
+
+
 def lies_in_rows(x: Array) -> bool:
-    """Whether `x` is contiguous, or long rows along its last dimension are, each as far from the one before it."""
-    if x.flags.c_contiguous:
-        return True
-    inner = x.shape[-1]
-    return x.strides[-1] == x.itemsize and inner >= SHORTEST_ROW and row_pitch(x, inner) >= 0
+    """Whether `x` is contiguous, or long rows of it are, each as far from the one before it."""
+    return x.flags.c_contiguous or common_rows(x.shape, (x.strides, x.itemsize)) is not None
 
 
 @overload

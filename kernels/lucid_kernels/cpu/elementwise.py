@@ -30,13 +30,30 @@ from ._layout import (
 from ._pool import SMALLEST, empty
 from .half_precision import converts
 
+# Elements from which on rows of parts of arrays are read where they lie: below, NumPy's copies of them take no longer.
+_PARTS_FROM = 1 << 14
+
+
+def _in_rows(loop: Chunked, like: Array, *operands: Any) -> Array | None:
+    """Apply a loop to arrays as `like`, not all of which are contiguous, and numbers, row by row; None where that takes longer
+    than copies of them.
+    """
+    if like.size < _PARTS_FROM:
+        return None
+    y = empty(like.shape, like.dtype)
+    return y if loop.run_rows(*operands, y) else None
+
 
 def _unary(loop: Chunked, x: Array, out: Array | None) -> Array:
-    """Apply a loop over the flat arrays `(x, y)`; a contiguous copy is read where `x` is not contiguous."""
+    """Apply a loop over the flat arrays `(x, y)`; a contiguous copy is read where `x` has no rows."""
     if out is x and x.flags.c_contiguous:
         flat = x.ravel()
         loop.replacing("x")(flat, flat)
         return x
+    if out is None and not x.flags.c_contiguous:
+        computed = _in_rows(loop, x, x)
+        if computed is not None:
+            return computed
     y = np.empty(x.shape, x.dtype) if out is None and x.nbytes < SMALLEST else result(out, x.shape, x.dtype)
     if 2 * y.nbytes < loop.parallel_from and y is not out:  # as `run` would, which small arrays need not ask
         loop.serial(x.ravel(), y.ravel())
@@ -47,6 +64,10 @@ def _unary(loop: Chunked, x: Array, out: Array | None) -> Array:
 
 def _binary(loop: Chunked, a: Array, b: Array, out: Array | None) -> Array:
     """Apply a loop over the flat arrays `(a, b, y)`. An expanded number `a`, as the gradient of a sum is, is not written out."""
+    if out is None and not (a.flags.c_contiguous and b.flags.c_contiguous):
+        computed = _in_rows(loop, a, a, b)
+        if computed is not None:
+            return computed
     y = np.empty(a.shape, a.dtype) if out is None and a.nbytes < SMALLEST else result(out, a.shape, a.dtype)
     if 3 * y.nbytes < loop.parallel_from and y is not out:
         loop.serial(a.ravel(), b.ravel(), y.ravel())
@@ -282,10 +303,10 @@ _NATIVE = (np.dtype(np.float32), np.dtype(np.float64))
 _INTEGERS = (np.dtype(np.int32), np.dtype(np.int64))
 # Of fewer integers NumPy's loop takes as long.
 _INTEGERS_FROM = 1 << 18
-# Elements from which a kernel is faster than NumPy where arrays are broadcast, or one is a number; and where one is a number, of
-# part of an array and in place: NumPy's loops for those are as fast on one thread, and the call of a formula takes 4 to 8 us.
+# Elements from which a kernel is faster than NumPy where arrays are broadcast, or one is a number; and where one is a number, in
+# place: NumPy's loops for that are as fast on one thread, and the call of a formula takes 4 to 8 us.
 _BROADCAST_FROM = _WITH_NUMBER_FROM = 1 << 16
-_PART_WITH_NUMBER_FROM = 1 << 18
+_IN_PLACE_WITH_NUMBER_FROM = 1 << 18
 # Bytes of integers from which on our loops, which stream their results, take 0.75 of the time of NumPy's on all threads.
 _STREAMED_FROM = 16 << 20
 # Numbers of half precision from which on a kernel is faster than NumPy, which converts them one by one.
@@ -301,29 +322,28 @@ def _operation(name: str, a: Any, b: Any, out: Array | None = None) -> Array | N
 
 
 def _are_alike(a: Any, b: Any) -> bool:
-    """Whether these are contiguous floating-point arrays of one shape and dtype, with nothing to ask: 3 us less of 8 to 9 that
-    65,536 numbers take.
+    """Whether these are floating-point arrays of one shape and dtype, with nothing more to ask: 3 us less of 8 to 9 that 65,536
+    numbers take.
     """
     if a.__class__ is not np.ndarray or b.__class__ is not np.ndarray or a.dtype is not b.dtype or a.dtype.char not in "fd":
         return False
-    return bool(a.shape == b.shape and a.flags.c_contiguous and b.flags.c_contiguous)
+    return bool(a.shape == b.shape)
 
 
 def _takes_number(array: Any, number: Any) -> bool:
-    """Whether these are a large contiguous floating-point array and a number of Python's."""
+    """Whether these are a large floating-point array and a number of Python's."""
     if array.__class__ is not np.ndarray or number.__class__ not in (float, int) or array.size < _WITH_NUMBER_FROM:
         return False
-    return array.dtype.char in "fd" and bool(array.flags.c_contiguous)
+    return bool(array.dtype.char in "fd" and (array.flags.c_contiguous or 0 not in array.strides))
 
 
-def _with_number(loop: Chunked, a: Any, b: Any) -> Array:
-    """Apply a loop over the flat arrays `(a, b, y)` to one of them, and a number in the place of the other."""
-    if isinstance(a, np.ndarray):
-        y = empty(a.shape, a.dtype)
-        loop.run(a.ravel(), a.dtype.type(b), y.ravel(), fresh=True)
-    else:
-        y = empty(b.shape, b.dtype)
-        loop.run(b.dtype.type(a), b.ravel(), y.ravel(), fresh=True)
+def _with_number(loop: Chunked, x: Array, *operands: Any) -> Array | None:
+    """Apply a loop over the flat arrays `(a, b, y)` to `x` and a number in the place of the other; None if `x` has no rows."""
+    operands = tuple([operand if operand is x else x.dtype.type(operand) for operand in operands])
+    if not x.flags.c_contiguous:
+        return _in_rows(loop, x, *operands)
+    y = empty(x.shape, x.dtype)
+    loop.run(*[operand.ravel() if operand is x else operand for operand in operands], y.ravel(), fresh=True)
     return y
 
 
@@ -351,9 +371,15 @@ def _arithmetic(name: str, loop: Chunked, ufunc: np.ufunc, a: Any, b: Any, out: 
     product 4 times as long. Differences of few neighbours along rows take 0.4 to 0.9 of the time by NumPy's.
     """
     if out is None and _are_alike(a, b):
-        return _binary(loop, a, b, None)
+        if a.flags.c_contiguous and b.flags.c_contiguous:
+            return _binary(loop, a, b, None)
+        computed = None if 0 in a.strides or 0 in b.strides else _in_rows(loop, a, a, b)
+        if computed is not None:
+            return computed
     if out is None and (_takes_number(a, b) or _takes_number(b, a)):
-        return _with_number(loop, a, b)
+        computed = _with_number(loop, a if isinstance(a, np.ndarray) else b, a, b)
+        if computed is not None:
+            return computed
     arrays = [operand for operand in (a, b) if isinstance(operand, np.ndarray)]
     if out is None and any(map(repeats, arrays)):
         return of_distinct(lambda x, y: _arithmetic(name, loop, ufunc, x, y, None), a, b)
@@ -367,12 +393,10 @@ def _arithmetic(name: str, loop: Chunked, ufunc: np.ufunc, a: Any, b: Any, out: 
         if alike:
             if out is not None or not _are_parts(a, b):
                 return _binary(loop, a, b, out)
-            if a.size < _BROADCAST_FROM:
-                out = empty(a.shape, a.dtype)
-        whole = all(array.flags.c_contiguous for array in arrays)
-        if (number and whole) if out is not None else whole or ((alike or number) and all(map(lies_in_rows, arrays))):
-            least = _WITH_NUMBER_FROM if out is None and whole else _PART_WITH_NUMBER_FROM
-            if np.broadcast(a, b).size >= (least if number else _BROADCAST_FROM):
+            out = empty(a.shape, a.dtype)
+        elif all(array.flags.c_contiguous for array in arrays) and (number or out is None):
+            least = _BROADCAST_FROM if out is None else _IN_PLACE_WITH_NUMBER_FROM
+            if np.broadcast(a, b).size >= least:
                 computed = _operation(name, a, b, out)
                 if computed is not None:
                     return computed

@@ -16,15 +16,14 @@ from typing import Any
 
 import numba
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 from lucid_kernels.expression import Part, Program, Step, plan
 
-from . import _chunked, _formula_arcs, _formula_math, _math, half_precision
+from . import _chunked, _formula_arcs, _formula_math, _math, _tensor_list, half_precision
 from ._address import address_of
 from ._compile import jit_interleaved, jit_strict
 from ._expanded import LARGE, distinct, repeats, written_out
-from ._layout import HALVES, SHORTEST_ROW, Array, contiguous, deliver, outputs, result, row_chunk, row_pitch
+from ._layout import HALVES, SHORTEST_ROW, Array, common_rows, contiguous, deliver, outputs, result, row_chunk
 from ._pool import SMALLEST, empty
 from ._streaming import streams
 
@@ -43,7 +42,11 @@ _TEMPLATES = {
 }  # fmt: skip
 _INTEGER = {"maximum": "max({0}, {1})", "minimum": "min({0}, {1})"}
 _GLOBALS = {"__name__": __name__, "numba": numba, "np": np, "math": math, "_math": _math, "_formula_arcs": _formula_arcs,
-            "_formula_math": _formula_math, "half_precision": half_precision, "row_chunk": row_chunk}  # fmt: skip
+            "_formula_math": _formula_math, "half_precision": half_precision, "row_chunk": row_chunk,
+            "_tensor_list": _tensor_list}  # fmt: skip
+# Arrays of the dtypes that kernels read, to say which one is at an address.
+_GLOBALS |= {f"like_{name}": np.empty(0, name)
+             for name in "bool uint8 int8 int16 uint16 int32 uint32 int64 uint64 float32 float64".split()}
 # How half-precision numbers are read and written, for a kernel that gets their bits.
 _READ = {"float16": "half_precision.extended({0})", "bfloat16": "half_precision.extended_from_bfloat16({0})"}
 _WRITTEN = {"float16": "half_precision.rounded({0})", "bfloat16": "half_precision.rounded_to_bfloat16({0})"}
@@ -182,43 +185,39 @@ def _parts(arrays: Sequence[Array], operands: Sequence[Any], shape: tuple[int, .
     """The length of the rows of those arguments that are parts of other arrays, and for each of them the elements from one
     row to the next; None where all are contiguous, and where copies of them have to be read.
     """
-    parts = [number for number, _, kind, _ in operands if kind == "F" and not arrays[number].flags.c_contiguous]
-    if not parts or any(kind == "F" and (expanded is not None or arrays[number].shape != shape)
-                        for number, _, kind, expanded in operands):
-        return None
-    rows = [_row(arrays[number]) for number in parts]
-    inner = min(rows)
-    pitches = {number: row_pitch(arrays[number], inner) for number in parts} if inner >= SHORTEST_ROW else {}
-    return (inner, pitches) if pitches and min(pitches.values()) >= 0 else None
-
-
-def _row(x: Array) -> int:
-    """The elements of `x` that are next to each other in its rows."""
-    length, dim = 1, x.ndim
-    while dim and (x.shape[dim - 1] == 1 or x.strides[dim - 1] == length * x.itemsize):
-        dim -= 1
-        length *= x.shape[dim]
-    return length
+    parts: dict[int, Array] = {}
+    for number, dtype, kind, expanded in operands:
+        array = arrays[number]
+        if array.dtype is not dtype and not (array.dtype == dtype or _converts(array.dtype)):
+            return None
+        if kind == "F":
+            if expanded is not None or array.shape != shape:
+                return None
+            if not array.flags.c_contiguous:
+                parts[number] = array
+    found = common_rows(shape, *[(array.strides, array.itemsize) for array in parts.values()]) if parts else None
+    return None if found is None else (found[0], dict(zip(parts, found[1], strict=True)))
 
 
 def _run_parts(part: Part, arrays: Sequence[Array], results: list[Any], inner: int, pitches: dict[int, int]) -> list[Any]:
     """`_run` for parts of arrays, which are read row by row where they lie, into new `results`."""
     program = part.program
     rows = results[0].size // inner, inner
-    arguments, kinds = list[Any](), ""
+    arguments, distances, kinds = list[Any](), list[int](), ""
     for number, dtype, kind, _ in part.operands:
         array, pitch = _as_read(arrays[number], dtype), pitches.get(number)
         if pitch is None:
             kinds += kind
             arguments.append(array.reshape(rows if kind == "F" else -1))
-        else:  # all memory from the first element to the last one
+        else:
             kinds += "P"
-            arguments.append(as_strided(array, ((rows[0] - 1) * pitch + inner,), (array.itemsize,)))
+            arguments.append(address_of(array))
+            distances.append(pitch * array.itemsize)
     key = kinds, True, False, ()
     kernel = program.kernels.get(key)
     if kernel is None:
         kernel = program.kernels[key] = _kernel(source(program, *key))
-    kernel(*arguments, *program.constants, *pitches.values(), *[array.reshape(rows) for array in results])
+    kernel(*arguments, *program.constants, *distances, *[array.reshape(rows) for array in results])
     return results
 
 
@@ -258,7 +257,7 @@ def _compile(text: str) -> Callable[..., None]:
 def source(program: Program, kinds: str, rows: bool, streamed: bool = False, replaced: Pairs = ()) -> str:
     """The Python text of a kernel for arguments of these `kinds` (see `Layout`), with rows, or as `_chunked.source` says.
 
-    Of the kind P are rows of a larger array: of its memory as a flat array, with their distance as another argument.
+    Of the kind P are rows of a larger array: the address of the first one, with the bytes to the next as another argument.
 
     Arguments that are `replaced` are read by the names of those results, so that LLVM sees that an element depends on no other.
     """
@@ -280,8 +279,11 @@ def source(program: Program, kinds: str, rows: bool, streamed: bool = False, rep
     if not rows:
         whole = [x for x, kind in zip(inputs, kinds, strict=True) if kind == "F"]
         return "\n".join([*lines, "", _chunked.source("kernel", parameters, whole, results, streamed)])
-    taken = {"F": "{0}[r]", "R": "{0}", "C": "{0}[r : r + 1]", "S": "{0}", "P": "{0}[r * p{0} : r * p{0} + inner]"}
-    passed = [*[taken[kind].format(x) for x, kind in zip(inputs, kinds, strict=True)], *constants, *[f"{y}[r]" for y in results]]
+    taken = {"F": "{0}[r]", "R": "{0}", "C": "{0}[r : r + 1]", "S": "{0}",
+             "P": "_tensor_list.part({0} + r * p{0}, 0, inner, like_{1})"}  # fmt: skip
+    dtypes = [_BITS if x in read else dtype for x, dtype in zip(inputs, program.input_dtypes, strict=True)]
+    passed = [taken[kind].format(x, dtype.name) for x, kind, dtype in zip(inputs, kinds, dtypes, strict=True)]
+    passed += [*constants, *[f"{y}[r]" for y in results]]
     pitches = [f"p{x}" for x, kind in zip(inputs, kinds, strict=True) if kind == "P"]
     lines += ["", f"def kernel({', '.join([*inputs, *constants, *pitches, *results])}):",
               f"    rows, inner = {results[0]}.shape", "    step = row_chunk(inner)",

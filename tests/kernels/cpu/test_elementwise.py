@@ -262,6 +262,37 @@ def test_transposed_arrays() -> None:
     np.testing.assert_array_equal(elementwise.add(x.T, x.T[::-1]), x.T + x.T[::-1])
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", ["relu", "tanh", "silu_grad", "sub"])
+def test_parts_are_read_where_they_lie(name: str, dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows with gaps, of several dimensions, lengths and pitches, on one thread and on all; other parts are copied."""
+    kernel, _, attributes = ALL[name]
+    x = (3 * RNG.standard_normal((4, 130, 2, 200))).astype(dtype)
+    x[0, 0, 0, :4] = np.nan, np.inf, -np.inf, -0.0
+    alike = np.ascontiguousarray(x[:, :, 1, :100])
+    in_rows = [(x[..., 50:], x[..., :-50]), (x[:, :, 0, 7:107], alike), (x[:, :, 1], x[:, :, 0]),
+               (np.broadcast_to(x[0, 0, 0], x.shape), x)]  # fmt: skip
+    copied = [(x[:2, :100, 1], x[2:, 30:, 0]), (x[..., ::2], x[..., 1::2]), (x[::-1, :, 0], x[:, :, 1]), (x[..., :60], x[..., 60:120]), (x.T, x.T)]
+    with np.errstate(all="ignore"):
+        for number, pair in enumerate([*in_rows, *copied]):
+            arrays = pair[: 1 if name in UNARY else 2]
+            expected = kernel(*[array.copy() for array in arrays], **attributes)
+            with monkeypatch.context() as patch:
+                if number < 3 and name != "relu":
+                    patch.setattr(elementwise, "contiguous", None)
+                np.testing.assert_array_equal(kernel(*arrays, **attributes), expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", ["add", "div"])
+def test_a_number_and_a_part(name: str, dtype: Any) -> None:
+    x = (3 * RNG.standard_normal((300, 600))).astype(dtype)
+    kernel, expected, _ = ALL[name]
+    for part in (x[:, 100:], x[:, ::2], x[::-1, 40:], np.broadcast_to(x[0], x.shape)):
+        np.testing.assert_array_equal(kernel(part, 1.5), expected(part, dtype(1.5)))
+        np.testing.assert_array_equal(kernel(1.5, part), expected(dtype(1.5), part))
+
+
 def test_what_lies_in_rows():
     x = np.zeros((4, 3, 80), np.float32)
     assert all(_layout.lies_in_rows(part) for part in (x, x[0], x[..., 8:], x[:, :1], x[:2, 1:2, 8:72]))

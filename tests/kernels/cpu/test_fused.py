@@ -259,15 +259,16 @@ def test_results_in_the_place_of_arguments(size: int) -> None:
 
 def test_parts_of_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows with gaps are read where they lie, also of several dimensions, other pitches and of no pitch; other parts are copied."""
-    monkeypatch.setattr(fused, "SMALLEST", 0)
-    monkeypatch.setattr(fused, "contiguous", None)  # nothing is copied
+    monkeypatch.setattr(fused, "_PARTS_FROM", 0)
+    run_parts, calls = fused._run_parts, list[Any]()
+    monkeypatch.setattr(fused, "_run_parts", lambda *arguments: calls.append(0) or run_parts(*arguments))
     x = np.random.default_rng(0).standard_normal((4, 6, 200)).astype(np.float32)
     y, row = np.ascontiguousarray(x[:, 1:4]), np.broadcast_to(x[0, 0, :150], (4, 6, 150))
     for a, b in [(x[..., 50:], x[..., :-50]), (x[:, :3], x[:, 3:]), (x[:, 2:5], y), (x[:, :3, :100], y[:, :, 100:]),
                  (row, x[..., 50:]), (x[::2], x[1::2]), (x[:1, :, 7:], x[3:, :, :-7])]:
         expected = np.ascontiguousarray(a) * b + np.tanh(a) * np.float32(0.5)
         np.testing.assert_allclose(fused.fused(a, b, program=formula()), expected, rtol=1e-5, atol=1e-6)
-    monkeypatch.undo()
+    assert len(calls) == 6  # one has rows that are not evenly apart
     wide = np.resize(x, (400, 200))
     for a in (wide[1:-1, ::2], wide[::-1, :100], np.resize(wide, (8, 60, 150))[:, 3:-2, 4:]):
         expected = a * a + np.tanh(a) * np.float32(0.5)
