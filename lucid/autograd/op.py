@@ -286,8 +286,11 @@ def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating:
                     else:
                         out._node = None
                     return out
-        elif other.__class__ in (float, int) and isinstance(input, Tensor) and input._array.dtype.kind == "f":
-            return (of_many if _are_many(input._array) else general)(input, other)
+        elif other.__class__ in (float, int) and isinstance(input, Tensor):
+            x = input._array
+            many = _are_many(x)
+            if x.dtype.kind == "f" or (many and x.dtype.char == "E"):  # of few bfloat16 NumPy knows no such sums
+                return (of_many if many else general)(input, other)
         a, b = prepare(name, input, other)
         for operand in (a, b):  # a number may be a tensor by now
             if isinstance(operand, Tensor) and _are_many(operand._array):

@@ -1,6 +1,7 @@
 """The CPU backend: op name -> NumPy function or Numba kernel."""
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Callable
 from typing import Any
@@ -67,7 +68,8 @@ TABLE |= linear.table(np, TABLE)
 TABLE |= scans.table(TABLE)
 TABLE |= combination.table(TABLE) | large_elementwise.table(TABLE)
 TABLE |= half_formulas.table(TABLE)
-lazy.kernels("lucid_kernels.cpu", TABLE, half_formulas.by_formula)
+# Activations are kernels for arrays of any size.
+lazy.kernels("lucid_kernels.cpu", TABLE, functools.partial(half_formulas.by_formula, least=0))
 TABLE |= poisson.table(np, TABLE["gammaincc"])
 TABLE |= small_formulas.table(TABLE) | likelihood.table(np, TABLE)
 # Slices that conv3d stacks stay in the L3 cache: 0.65 of the time of all at once, for 16 channels.

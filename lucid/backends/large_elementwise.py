@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from lucid_kernels.cpu import _expanded, _pool
 
-from .half_formulas import of_halves
+from .half_formulas import are_many, of_halves
 from .in_float64 import BY_LIBM, NUMPY_HAS_VECTORS
-from .lazy import LARGE, MANY
+from .lazy import LARGE, MANY, MIDDLE
 from .memory_format import in_memory_order
 from .numpy_loops import LOOPS_FROM, numpy_loops, ufunc
 
@@ -103,7 +103,7 @@ def _by_kernel(name: str, function: Kernel, least: int) -> Kernel:
         if x.size >= LARGE and out is None and any(map(_expanded.repeats, operands)):
             return _expanded.of_distinct(kernel, *operands)
         if x.itemsize == 2:
-            computed = of_halves(name, *operands, out=out) if x.size >= LARGE else None
+            computed = of_halves(name, *operands, out=out) if are_many(name, x) else None
         elif (x.size >= least or (x.size >= part_least and not x.flags.c_contiguous)) and not (
                 of_numpy and x.dtype.char == "d") and (out is None or (ours and _fits(out, operands))):
             computed = _operation((name,), *operands, out=out)
@@ -118,7 +118,7 @@ def _on_threads(name: str, function: Kernel) -> Kernel:
     """`function`, and for large arrays NumPy's loops on all threads."""
     def kernel(*operands: Any, out: Array | None = None) -> Any:
         x: Any = operands[0] if isinstance(operands[0], np.ndarray) else operands[1]
-        if x.size >= LARGE:
+        if x.size >= MIDDLE and (x.size >= LARGE or x.itemsize == 2):
             computed = of_halves(name, *operands, out=out) if x.itemsize == 2 else None
             # Of other numbers than integers, powers are not NumPy's.
             if computed is None and x.nbytes >= LOOPS_FROM and (name != "power" or x.dtype.kind in "iu"):
@@ -166,7 +166,7 @@ def _vectorised(name: str, function: Kernel) -> Kernel:
 def _pooled(name: str, function: Kernel) -> Kernel:
     """`function` of one array, with its large results in the memory of the pool."""
     def kernel(x: Array, *, out: Array | None = None) -> Any:
-        if x.itemsize == 2 and x.size >= LARGE:
+        if x.itemsize == 2 and are_many(name, x):
             computed = of_halves(name, x, out=out)
             if computed is not None:
                 return computed
@@ -187,7 +187,7 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
     plain_square, plain_round = entries["square"], plain["round"]
 
     def clip(x: Array, low: Array | None, high: Array | None, *, out: Array | None = None) -> Array:
-        if x.size < LARGE:
+        if x.size < LARGE and (x.itemsize > 2 or x.size < MIDDLE):
             return plain_clip(x, low, high, out=out)
         if x.itemsize == 2:
             computed = of_halves("clip", x, low, high, out=out)
@@ -213,7 +213,7 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
 
     def reciprocal(x: Array, *, out: Array | None = None) -> Array:
         computed = None
-        if x.itemsize == 2 and x.size >= LARGE:
+        if x.itemsize == 2 and x.size >= MIDDLE:
             computed = of_halves("reciprocal", x, out=out)
         elif x.size >= LARGE and out is None and _is_plain(x):
             computed = _arithmetic().div(1, x)
@@ -230,7 +230,7 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
         function, of_bools = plain[name], entries[f"bitwise_{name[8:]}"]
 
         def kernel(a: Any, b: Any, *, out: Array | None = None) -> Array:
-            if isinstance(a, np.ndarray) and a.itemsize == 2 and a.size >= LARGE:
+            if isinstance(a, np.ndarray) and a.itemsize == 2 and a.size >= MIDDLE:
                 computed = of_halves(name, a, b, out=out)
                 if computed is not None:
                     return computed
@@ -244,17 +244,17 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
     def logical_not(x: Array, *, out: Array | None = None) -> Array:
         if x.size < _ASKED:
             return np.logical_not(x, out=out)
-        computed = of_halves("logical_not", x, out=out) if x.itemsize == 2 and x.size >= LARGE else None
+        computed = of_halves("logical_not", x, out=out) if x.itemsize == 2 and x.size >= MIDDLE else None
         if computed is not None:
             return computed
         return _by_loops("eq", x, 0, out=out) if x.dtype.kind in "iuf" else _by_loops("logical_not", x, out=out)
 
     def exp(x: Array, *, out: Array | None = None) -> Array:
+        if x.itemsize == 2:
+            computed = of_halves("exp", x, out=out) if are_many("exp", x) else None
+            return plain_exp(x, out=out) if computed is None else computed
         if x.size < _FROM["exp"] or (x.size < LARGE and x.dtype.char != "f"):
             return plain_exp(x, out=out)
-        computed = of_halves("exp", x, out=out) if x.itemsize == 2 else None
-        if computed is not None:
-            return computed
         from lucid_kernels.cpu import elementwise as kernels  # NumPy's where that is more exact
 
         return in_memory_order(x, kernels.exp) if out is None else kernels.exp(x, out=out)

@@ -39,7 +39,7 @@ FAMILIES = {
 # Python. Ours serve `large_add` and so on: arrays of one dtype, or one and a number, with at least LARGE elements, or MIDDLE of
 # half precision, which NumPy converts one by one.
 ARITHMETIC = ("add", "sub", "mul", "div")
-LARGE, MIDDLE = 1 << 16, 1 << 13
+LARGE, MIDDLE = 1 << 16, 1 << 11
 # Elements from which other kernels serve, of functions at which NumPy is slow: it takes 1 to 15 ns for each, and a kernel some
 # microseconds to be called. Numba is imported with the first array of as many.
 MANY = 1 << 12

@@ -14,7 +14,7 @@ import lucid
 from lucid import backends
 from lucid.backends.cpu import TABLE
 from lucid.backends.in_float64 import BY_LIBM, NUMPY_HAS_VECTORS
-from lucid.backends.lazy import LARGE
+from lucid.backends.lazy import LARGE, MIDDLE
 from lucid.nn import functional as F
 
 SPECIAL = np.array([0.0, -0.0, 1.5, -1.5, np.inf, -np.inf, np.nan, 1e-40], np.float32)
@@ -294,6 +294,28 @@ def test_halves_in_place_and_with_gradients(dtype: str) -> None:
     z = x.float()
     z = lucid.lerp(((z + z).to(x.dtype) * x).to(x.dtype).clamp(-2, 2).abs().float().exp().to(x.dtype).float(), x.float(), 0.25)
     np.testing.assert_allclose(y.float().numpy(), (z + 2 * x.float()).numpy(), rtol=0.02, atol=0.05)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("name", ["exp", "sigmoid", "tanh", "gelu", "sqrt", "neg"])
+def test_few_halves_and_parts_of_them(name: str, dtype: str) -> None:
+    """On either side of the numbers of elements from which on there are kernels; each half is the result in float32, rounded."""
+    function: Any = getattr(lucid, name, None) or getattr(F, name)
+    x = lucid.from_numpy(WHOLE[:, :200] * 2).to(getattr(lucid, dtype))
+    for part in (x[0, 0], x[:0], x[0, :64], x[:8], x[:12], x[:12, 100:], x[:, 100:], x[:, ::2], x[:12].t(), x[0].expand(300, 200)):
+        result, wanted = function(part), function(part.float()).to(part.dtype)
+        assert result.dtype == part.dtype and result.shape == part.shape
+        np.testing.assert_allclose(result.float().numpy(), wanted.float().numpy(), rtol=lucid.finfo(part.dtype).eps, atol=1e-7)
+
+
+@pytest.mark.parametrize("size", [64, MIDDLE - 1, MIDDLE, LARGE])
+def test_a_number_and_halves(size: int) -> None:
+    """The number is rounded to the dtype of the array, as is one without dimensions."""
+    x = lucid.linspace(-3, 3, size).to(lucid.bfloat16)
+    for number in (0.3, 2, 3e38, -math.inf):
+        other = lucid.tensor(number).to(x.dtype)
+        for result, wanted in ((x * number, x.float() * other.float()), (number - x, other.float() - x.float()), (x + other, x + number)):
+            np.testing.assert_array_equal(result.float().numpy(), wanted.to(x.dtype).float().numpy())
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])

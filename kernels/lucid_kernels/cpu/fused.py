@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -65,6 +65,10 @@ def fused(*arrays: Array, program: Program, out: Any = None) -> Any:
     arguments.
     """
     count = len(program.dtypes)
+    if out is None:
+        results = _run_alike(arrays, program)
+        if results is not None:
+            return tuple(results) if count > 1 else results[0]
     parts = plan(program, tuple([() if array is None else array.shape for array in arrays]), SHORTEST_ROW)
     if out is None:
         for array in arrays:
@@ -86,6 +90,65 @@ def fused(*arrays: Array, program: Program, out: Any = None) -> Any:
             else:
                 results[place] = target if array is memory else deliver(target, _as_stored(array, program.dtypes[place]))
     return tuple(results) if count > 1 else results[0]
+
+
+class _Alike(NamedTuple):
+    """How a program computes contiguous arrays of one shape: the number and the dtype of each argument, and the dtype of each
+    result, with what a kernel sees them as, if that is another; and whether all results depend on all arguments.
+    """
+
+    operands: tuple[tuple[int, Any, Any], ...]
+    results: tuple[tuple[Any, Any], ...]
+    together: bool
+
+
+def _alike(program: Program) -> _Alike | None:
+    """None where there are half-precision numbers that kernels do not convert, and results that depend on no argument."""
+    stored = [program.halves.get(place, dtype) for place, dtype in enumerate(program.input_dtypes)]
+    if not all(program.depends) or any(dtype in HALVES and not _converts(dtype) for dtype in (*stored, *program.dtypes)):
+        return None
+    seen = [_BITS if dtype in HALVES else None for dtype in (*stored, *program.dtypes)]
+    operands, results = zip(program.inputs, stored, seen, strict=False), zip(program.dtypes, seen[len(stored):], strict=True)
+    return _Alike(tuple(operands), tuple(results), all(numbers == program.inputs for numbers in program.depends))
+
+
+def _run_alike(arrays: Sequence[Array | None], program: Program) -> list[Any] | None:
+    """The results for contiguous arrays of one shape, and others without dimensions, that are not large, with as few questions as
+    that takes: 64 numbers take 1.5 us, through `_run` 2.5, and in half precision 5. None for others.
+    """
+    alike: Any = program.kernels.get("alike")
+    if alike is None:
+        alike = program.kernels["alike"] = _alike(program) or False
+    if not alike:
+        return None
+    shape, kinds, arguments = (), "", list[Any]()
+    for number, dtype, seen in alike.operands:
+        array: Any = arrays[number]
+        own = array.shape
+        if array.dtype is not dtype or not array.flags.c_contiguous:
+            return None
+        if not own:
+            kinds += "S"
+        elif not shape or own == shape:
+            kinds += "F"
+            shape, size = own, array.size
+        else:
+            return None
+        arguments.append((array if seen is None else array.view(seen)).ravel())
+    if not shape or size * 8 >= SMALLEST or ("S" in kinds and not alike.together):
+        return None
+    results = []
+    arguments += program.constants
+    for dtype, seen in alike.results:
+        y = np.empty(shape, dtype)
+        results.append(y)
+        arguments.append((y if seen is None else y.view(seen)).ravel())
+    key = kinds, False, False, ()
+    kernel = program.kernels.get(key)
+    if kernel is None:
+        kernel = program.kernels[key] = _kernel(source(program, *key))
+    kernel(*arguments)
+    return results
 
 
 def _are_large(part: Part) -> bool:

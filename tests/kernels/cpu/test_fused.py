@@ -257,6 +257,23 @@ def test_results_in_the_place_of_arguments(size: int) -> None:
     np.testing.assert_array_equal(y, expected[1])
 
 
+def test_alike_and_numbers() -> None:
+    """Small arrays of one shape, and numbers without dimensions, also where a result depends on those only."""
+    x, number = np.random.default_rng(0).standard_normal((2, 3, 50)).astype(np.float32)[0], np.asarray(0.7, np.float32)
+    expected = x * number + np.tanh(x) * np.float32(0.5)
+    np.testing.assert_allclose(fused.fused(x, number, program=formula()), expected, rtol=1e-6)
+    np.testing.assert_allclose(fused.fused(x[:, ::2], number, program=formula()), expected[:, ::2], rtol=1e-6)
+    np.testing.assert_allclose(fused.fused(x, x[:1], program=formula()), x * x[:1] + np.tanh(x) * np.float32(0.5), rtol=1e-6)
+    assert fused.fused(x[:0], number, program=formula()).shape == (0, 50)
+    assert fused.fused(number, number, program=formula()).shape == ()
+    a, b = (Node("input", FLOAT, (), place) for place in (0, 1))
+    two = Program([Node("add", FLOAT, (a, b)), Node("neg", FLOAT, (b,))])
+    total, negative = fused.fused(x, number, program=two)
+    assert total.shape == x.shape and negative.shape == () and negative == -number
+    total, negative = fused.fused(x, x, program=two)
+    np.testing.assert_array_equal((total, negative), (x + x, -x))
+
+
 def test_parts_of_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows with gaps are read where they lie, also of several dimensions, other pitches and of no pitch; other parts are copied."""
     monkeypatch.setattr(fused, "_PARTS_FROM", 0)
