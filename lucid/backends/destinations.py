@@ -16,13 +16,13 @@ Array = Any
 _ALIKE = frozenset("""
 abs add add_scaled addcdiv addcmul arccos arccosh arcsin arcsinh arctan arctan2 arctanh bitwise_and bitwise_invert bitwise_or
 bitwise_xor ceil clip cos cosh deg2rad div exp exp2 expm1 floor fmod leaky_relu lerp log log10 log1p log2 maximum minimum mul
-neg power rad2deg reciprocal remainder round rsqrt sin sinh sqrt square sub tan trunc
+neg power rad2deg reciprocal remainder round rsqrt sign sin sinh sqrt square sub tan trunc
 """.split())
 TERNARY = frozenset({"addcmul", "addcdiv"})  # those that take two tensors and the keyword `value`
 # Those of which a public function has the name, and hands them floating-point operands as they are: tensors, ints and floats.
 PLAIN = frozenset("""
 abs add ceil clip cos cosh div exp exp2 expm1 floor fmod lerp log log10 log1p log2 mul neg reciprocal relu remainder round rsqrt
-sigmoid sin sinh sqrt square sub tan tanh trunc
+sigmoid sign sin sinh sqrt square sub tan tanh trunc
 """.split())
 OF_TENSORS = frozenset({"lerp"})  # those that take no number as their second argument
 SCALED = {"add": 1, "sub": -1}  # those that are `add_scaled` with the keyword `alpha`, and the sign of that

@@ -70,9 +70,8 @@ def table(xp: Any) -> dict[str, Kernel]:
     @entry
     def sinc(x: Array) -> Array:
         """sin(pi x) / (pi x), and 1 at 0."""
-        zero = x == 0
-        angle = xp.where(zero, x + 1, x) * math.pi
-        return xp.where(zero, xp.ones_like(x), sin(angle) / angle)
+        angle = x * math.pi
+        return xp.where(x == 0, x + 1, sin(angle) / angle)
 
     @entry
     def angle(x: Array) -> Array:
@@ -93,12 +92,13 @@ def table(xp: Any) -> dict[str, Kernel]:
         if x.dtype.kind == "c":
             return nan_to_num(x.real, nan=nan, posinf=posinf, neginf=neginf) + 1j * nan_to_num(x.imag, nan=nan, posinf=posinf,
                                                                                                neginf=neginf)
-        limits: Any = ml_dtypes.finfo(x.dtype)  # type: ignore[no-untyped-call]
-        fill = [xp.asarray(float(limit if value is None else value), dtype=np.float64).astype(x.dtype)
-                for value, limit in ((nan, math.nan), (posinf, limits.max), (neginf, limits.min))]
+        # Their texts: 0.0 and -0.0 are equal, and NaN is unlike itself.
+        fill = list(map(xp.asarray, _replacements(x.dtype, repr(nan), repr(posinf), repr(neginf))))
         wider = wide(x)
-        finite = xp.where(wider == math.inf, fill[1], xp.where(wider == -math.inf, fill[2], x))
-        return xp.where(wider != wider, fill[0], finite).astype(x.dtype, copy=False)
+        numbers = xp.asarray(xp.where(wider != wider, fill[0], x))
+        xp.copyto(numbers, fill[1], where=wider == math.inf)  # as short as the copy that `where` would make
+        xp.copyto(numbers, fill[2], where=wider == -math.inf)
+        return numbers
 
     @entry
     def logit(x: Array, *, eps: float | None) -> Array:
@@ -122,7 +122,8 @@ def table(xp: Any) -> dict[str, Kernel]:
     @entry
     def entr(x: Array) -> Array:
         """-x log(x); 0 at 0 and -inf below."""
-        return xp.where(x == 0, xp.zeros_like(x), xp.where(x < 0, xp.full_like(x, -math.inf), -x * log(xp.abs(x))))
+        size = xp.abs(x)
+        return xp.where(x == 0, size, xp.where(x < 0, xp.asarray(-math.inf, x.dtype), -x * log(size)))
 
     @entry
     def heaviside(x: Array, values: Array) -> Array:
@@ -132,12 +133,12 @@ def table(xp: Any) -> dict[str, Kernel]:
     @entry
     def xlogy(x: Array, y: Array) -> Array:
         """x log(y); 0 where x is 0 and y is not NaN."""
-        return xp.where((x == 0) & (y == y), xp.zeros_like(x), x * log(y))
+        return xp.where((x == 0) & (y == y), xp.abs(x), x * log(y))
 
     @entry
     def xlog1py(x: Array, y: Array) -> Array:
         """x log(1 + y); 0 where x is 0 and y is not NaN."""
-        return xp.where((x == 0) & (y == y), xp.zeros_like(x), x * log1p(y))
+        return xp.where((x == 0) & (y == y), xp.abs(x), x * log1p(y))
 
     @entry
     def nextafter(a: Array, b: Array) -> Array:
@@ -179,16 +180,25 @@ def table(xp: Any) -> dict[str, Kernel]:
     return entries | {name: _through_float32(entries[name]) for name in WIDE}
 
 
+@functools.lru_cache(maxsize=256)
+def _replacements(dtype: Any, *values: str) -> tuple[np.ndarray, ...]:
+    """What `nan_to_num` replaces NaN, infinity and minus infinity by."""
+    limits: Any = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
+    replacements = [float(limit) if value == "None" else float(value)
+                    for value, limit in zip(values, (math.nan, limits.max, limits.min), strict=True)]
+    return tuple([np.asarray(number, np.float64).astype(dtype) for number in replacements])
+
+
 def _through_float32(function: Kernel) -> Kernel:
     @functools.wraps(function)
     def kernel(*arrays: Array, out: Array | None = None, **attributes: Any) -> Array:
-        half = next((array.dtype for array in arrays if hasattr(array, "dtype") and array.dtype in HALVES), None)
-        if half is None:
-            return function(*arrays, **attributes) if out is None else function(*arrays, out=out, **attributes)
-        result = function(*[wide(a) if hasattr(a, "dtype") else a for a in arrays], **attributes).astype(half)
-        if out is None:
-            return result
-        out[...] = result
-        return out
+        for array in arrays:
+            if getattr(array, "itemsize", 4) == 2 and array.dtype in HALVES:
+                result = function(*[wide(a) if hasattr(a, "dtype") else a for a in arrays], **attributes).astype(array.dtype)
+                if out is None:
+                    return result
+                out[...] = result
+                return out
+        return function(*arrays, **attributes) if out is None else function(*arrays, out=out, **attributes)
 
     return kernel

@@ -201,17 +201,17 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
         return x.imag
 
     @entry
-    def sign(x: Array) -> Array:
-        """0 for NaN, as in PyTorch; NumPy's is NaN."""
+    def sign(x: Array, *, out: Array | None = None) -> Array:
+        """0 for NaN, as in PyTorch; NumPy's is NaN. `out` may be `x`."""
         if x.dtype.kind == "i":  # a fifth of the time
-            return xp.sign(x)
+            return xp.sign(x, out=out)
         if x.dtype.kind == "u":
-            return (x > 0).astype(x.dtype)
+            return write((x > 0).astype(x.dtype), out)
         if x.dtype.char in "fd" and x.ndim:
-            signs = xp.sign(x)
+            signs = xp.sign(x, out=out)
             xp.copyto(signs, 0, where=signs != signs)  # small arrays take 0.7 of the time of the line below
             return signs
-        return (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)
+        return write((x > 0).astype(x.dtype) - (x < 0).astype(x.dtype), out)
 
     @entry
     def rsqrt(x: Array, *, out: Array | None = None) -> Array:

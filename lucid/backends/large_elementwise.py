@@ -34,7 +34,7 @@ if not NUMPY_HAS_VECTORS:
     _CHOICES["log"] = 1 << 9  # also computed in float64, by libm
 # Those of exp, and of sin and cos, are called in 0.4 and 1 us.
 _FROM = {"exp": 1 << 8, "sin": 1 << 6, "cos": 1 << 6}
-_POOLED = "cos cosh exp2 expm1 log log10 log1p log2 sin sinh square tan arctan arcsin arccos arcsinh arccosh arctanh".split()
+_POOLED = "cosh exp2 expm1 log log10 log1p log2 sinh square tan arctan arcsin arccos arcsinh arccosh arctanh".split()
 # Of float64 those that formulas compute with vectors; NumPy does with AVX-512 only.
 _VECTORISED = ("exp", "expm1", "log", "log1p")
 _BY_LOOPS = "bitwise_and bitwise_or bitwise_xor bitwise_invert ceil floor floor_divide gcd lcm power remainder trunc".split()
@@ -73,6 +73,11 @@ def _arithmetic() -> Any:
 @functools.cache
 def _combination() -> Any:
     return importlib.import_module("lucid_kernels.cpu.combination")
+
+
+@functools.cache
+def _circles() -> Any:
+    return importlib.import_module("lucid_kernels.cpu.circular")
 
 
 def _lies_in_rows(x: Array) -> bool:
@@ -138,12 +143,17 @@ def _by_loops(name: str, *operands: Any, out: Array | None = None) -> Array:
 
 def _circular(name: str, function: Kernel) -> Kernel:
     """`function`, but of more than a few elements our kernel: NumPy's takes 17 times as long in float64."""
-    def kernel(x: Array, *, out: Array | None = None) -> Any:
-        if x.size < _FROM[name] or x.dtype.char not in "fd" or not x.flags.c_contiguous:
-            return function(x, out=out)
-        from lucid_kernels.cpu import circular
+    least = _FROM[name]
 
-        return getattr(circular, name)(x, out=out)
+    def kernel(x: Array, *, out: Array | None = None) -> Any:
+        if x.size < least:
+            return function(x, out=out)
+        if x.itemsize == 2:
+            computed = of_halves(name, x, out=out) if are_many(name, x) else None
+            return function(x, out=out) if computed is None else computed
+        if x.dtype.char not in "fd" or not x.flags.c_contiguous:
+            return function(x, out=out)
+        return getattr(_circles(), name)(x, out=out)
 
     return kernel
 
@@ -180,7 +190,8 @@ def _pooled(name: str, function: Kernel) -> Kernel:
 def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
     """Entries in the place of `plain` ones."""
     entries = {name: _on_threads(name, plain[name]) for name in _BY_LOOPS}
-    plain = plain | entries | {name: _circular(name, plain[name]) for name in ("sin", "cos")}
+    plain = plain | entries
+    entries |= {name: _circular(name, plain[name]) for name in ("sin", "cos")}
     entries |= {name: _pooled(name, plain[name]) for name in _POOLED}
     entries |= {name: _by_kernel(name, entries.get(name, plain[name]), least) for name, least in _CHOICES.items()}
     plain_clip, plain_exp, plain_reciprocal = plain["clip"], plain["exp"], plain["reciprocal"]

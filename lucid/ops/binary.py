@@ -9,7 +9,7 @@ from ..autograd.errors import type_name
 from ..autograd.inplace import write
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor
-from ._large import fused_formula, fused_if_large
+from ._large import fused_if_large
 from ._operands import as_operand, common_dtype, promote, reduce_to, require_tensor, shape_of
 from ._out import accepts_out
 from .arithmetic import mul, pow
@@ -90,11 +90,12 @@ _fmax = Op("fmax", _slopes(lambda g, a, b, y: where((a >= b) | (b != b), g, 0.0)
 _fmin = Op("fmin", _slopes(lambda g, a, b, y: where((a <= b) | (b != b), g, 0.0),
                            lambda g, a, b, y: where((a <= b) | (b != b), 0.0, g)))
 _arctan2 = Op("arctan2", _slopes(lambda g, a, b, y: g * _over(b, a * a + b * b), lambda g, a, b, y: -g * _over(a, a * a + b * b)))
+_SUMMED = 1 << 10  # elements from which on a kernel adds exponentials: NumPy takes 12 ns for each
 _hypot = Op("hypot", _slopes(lambda g, a, b, y: g * (a / y), lambda g, a, b, y: g * (b / y)), keeps=True)
-_logaddexp = fused_formula(Op("logaddexp", _slopes(lambda g, a, b, y: g / (1 + exp(b - a)).conj(),
-                                                   lambda g, a, b, y: g / (1 + exp(a - b)).conj())))
-_logaddexp2 = fused_formula(Op("logaddexp2", _slopes(lambda g, a, b, y: g / (1 + exp2(b - a)),
-                                                     lambda g, a, b, y: g / (1 + exp2(a - b)))))
+_logaddexp = fused_if_large(Op("logaddexp", _slopes(lambda g, a, b, y: g / (1 + exp(b - a)).conj(),
+                                                   lambda g, a, b, y: g / (1 + exp(a - b)).conj())), _SUMMED)
+_logaddexp2 = fused_if_large(Op("logaddexp2", _slopes(lambda g, a, b, y: g / (1 + exp2(b - a)),
+                                                     lambda g, a, b, y: g / (1 + exp2(a - b)))), _SUMMED)
 _xlogy = fused_if_large(Op("xlogy", _slopes(lambda g, a, b, y: where((a == 0) & (b <= 0), 0.0, xlogy(g, b)),
                                             lambda g, a, b, y: g * a / b)))
 _xlog1py = Op("xlog1py", _slopes(lambda g, a, b, y: where((a == 0) & (b <= -1), 0.0, xlog1py(g, b)),

@@ -63,7 +63,8 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     """`masked_fill` into this tensor itself."""
     value = _fill_value(self, value)
     mask = index_tensor("masked_fill", mask, self, "b")
-    if broadcast_shapes(self.shape, mask.shape) != self._array.shape:
+    shape = self._array.shape
+    if mask._array.shape != shape and broadcast_shapes(shape, mask._array.shape) != shape:
         raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the mask of shape {list(mask.shape)}")
     return update(self, _masked_fill, mask, value)
 

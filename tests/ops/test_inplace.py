@@ -1,6 +1,7 @@
 """Operations that write straight into a tensor, in place or with `out`: the numbers, gradients and errors of the others."""
 from __future__ import annotations
 
+import math
 import tracemalloc
 from collections.abc import Callable
 from typing import Any
@@ -299,3 +300,17 @@ def test_large_bfloat16(device: str) -> None:
     x.add_(y)
     assert x.dtype == lucid.bfloat16
     assert_same(x.float(), expected.float())
+
+
+@pytest.mark.parametrize("dtype", [lucid.float32, lucid.float64, lucid.bfloat16, lucid.float16])
+def test_signs_circles_and_replacements_in_place(dtype: Any) -> None:
+    """Those that write where they read give what they give elsewhere, also of what is no number."""
+    x = lucid.linspace(-4, 4, 101).to(dtype)
+    x[:4] = lucid.tensor([math.nan, math.inf, -math.inf, -0.0]).to(dtype)
+    for name, arguments in (("sign", ()), ("sin", ()), ("cos", ()), ("sinc", ()), ("nan_to_num", ()), ("nan_to_num", (-0.0, 3.0))):
+        expected, y = getattr(x, name)(*arguments), x.clone()
+        assert getattr(y, f"{name}_")(*arguments) is y and y._version == 1
+        np.testing.assert_array_equal(y.float().numpy(), expected.float().numpy())
+    assert lucid.equal(x[:4].nan_to_num(7.0, 8.0, -8.0), lucid.tensor([7.0, 8.0, -8.0, -0.0]).to(dtype))
+    assert x[:1].nan_to_num(-0.0).signbit().item() and not x[:1].nan_to_num(0.0).signbit().item()
+    assert lucid.equal(x[:4].sign(), lucid.tensor([0.0, 1.0, -1.0, 0.0]).to(dtype))

@@ -17,9 +17,10 @@ import numpy as np
 from . import _formula_math
 from ._chunked import Chunked
 from ._compile import jit_exact, jit_inline
-from ._layout import Array, deliver, result
+from ._layout import Array
 from ._math import bits, fma
 from ._special_single import _ROUND, polynomial, select
+from .elementwise import unary
 
 _FARTHEST = 2.0**30
 _TURNS = 2.0 / math.pi
@@ -125,10 +126,7 @@ def _cos32(x: Any, y: Any) -> None:
 
 
 def _run(double: Chunked, single: Chunked, x: Array, out: Array | None) -> Array:
-    y = result(out, x.shape, x.dtype)
-    loop = double if x.dtype == np.float64 else single
-    loop.run(x.ravel(), y.ravel(), fresh=y is not out)
-    return deliver(out, y)
+    return unary(double if x.dtype == np.float64 else single, x, out)
 
 
 def sin(x: Array, *, out: Array | None = None) -> Array:

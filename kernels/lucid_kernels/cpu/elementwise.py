@@ -46,7 +46,7 @@ def _in_rows(loop: Chunked, like: Array, *operands: Any) -> Array | None:
     return y if loop.run_rows(*operands, y) else None
 
 
-def _unary(loop: Chunked, x: Array, out: Array | None) -> Array:
+def unary(loop: Chunked, x: Array, out: Array | None) -> Array:
     """Apply a loop over the flat arrays `(x, y)`; a contiguous copy is read where `x` has no rows."""
     if out is x and x.flags.c_contiguous:
         flat = x.ravel()
@@ -93,7 +93,7 @@ def _relu(x: Any, y: Any) -> None:
 @upcast_half
 def relu(x: Array, *, out: Array | None = None) -> Array:
     """The larger of `x` and 0; NaN stays NaN."""
-    return _unary(_relu, x, out)
+    return unary(_relu, x, out)
 
 
 @Chunked
@@ -162,8 +162,8 @@ def _gelu_tanh_grad(g: Any, x: Any, dx: Any) -> None:
 def gelu(x: Array, *, approximate: str, out: Array | None = None) -> Array:
     """`x` times the normal distribution function of `x`; with `approximate='tanh'` the usual formula for that."""
     if approximate == "tanh":
-        return _unary(_gelu_tanh, x, out)
-    return _unary(_gelu_erf, x, out)
+        return unary(_gelu_tanh, x, out)
+    return unary(_gelu_erf, x, out)
 
 
 @upcast_half
@@ -184,7 +184,7 @@ def _sigmoid(x: Any, y: Any) -> None:
 @upcast_half
 def sigmoid(x: Array, *, out: Array | None = None) -> Array:
     """1 / (1 + exp(-x))."""
-    return _unary(_sigmoid, x, out)
+    return unary(_sigmoid, x, out)
 
 
 @Chunked
@@ -211,7 +211,7 @@ def _tanh(x: Any, y: Any) -> None:
 @upcast_half
 def tanh(x: Array, *, out: Array | None = None) -> Array:
     """Hyperbolic tangent."""
-    return _unary(_tanh, x, out)
+    return unary(_tanh, x, out)
 
 
 @Chunked
@@ -238,7 +238,7 @@ def _silu(x: Any, y: Any) -> None:
 @upcast_half
 def silu(x: Array, *, out: Array | None = None) -> Array:
     """x sigmoid(x)."""
-    return _unary(_silu, x, out)
+    return unary(_silu, x, out)
 
 
 @Chunked
@@ -266,7 +266,7 @@ def _exp(x: Any, y: Any) -> None:
 def exp(x: Array, *, out: Array | None = None) -> Array:
     """e to the power x. NumPy's is more exact in float64; in float32 it is up to 2.4 ulp off, this one 0.9. CuPy has its own."""
     if x.dtype == np.float32 and (out is None or out.dtype == np.float32):
-        return _unary(_exp, x, out)
+        return unary(_exp, x, out)
     return np.exp(x) if out is None else np.exp(x, out=out)
 
 
