@@ -16,7 +16,7 @@ Array = Any
 _ALIKE = frozenset("""
 abs add add_scaled addcdiv addcmul arccos arccosh arcsin arcsinh arctan arctan2 arctanh bitwise_and bitwise_invert bitwise_or
 bitwise_xor ceil clip cos cosh deg2rad div exp exp2 expm1 floor fmod leaky_relu lerp log log10 log1p log2 maximum minimum mul
-neg power rad2deg reciprocal remainder round rsqrt sign sin sinh sqrt square sub tan trunc
+nan_to_num neg power rad2deg reciprocal remainder round rsqrt sign sin sinh sqrt square sub tan trunc
 """.split())
 TERNARY = frozenset({"addcmul", "addcdiv"})  # those that take two tensors and the keyword `value`
 # Those of which a public function has the name, and hands them floating-point operands as they are: tensors, ints and floats.

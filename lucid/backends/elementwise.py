@@ -87,18 +87,22 @@ def table(xp: Any) -> dict[str, Kernel]:
         return x < 0 if x.dtype.kind in "iu" else xp.signbit(wide(x))
 
     @entry
-    def nan_to_num(x: Array, *, nan: float, posinf: float | None, neginf: float | None) -> Array:
-        """NaN and infinities replaced; None stands for the largest and the smallest number."""
+    def nan_to_num(x: Array, *, nan: float, posinf: float | None, neginf: float | None, out: Array | None = None) -> Array:
+        """NaN and infinities replaced; None stands for the largest and the smallest number. `out`, of real ones, may be `x`."""
         if x.dtype.kind == "c":
             return nan_to_num(x.real, nan=nan, posinf=posinf, neginf=neginf) + 1j * nan_to_num(x.imag, nan=nan, posinf=posinf,
                                                                                                neginf=neginf)
         # Their texts: 0.0 and -0.0 are equal, and NaN is unlike itself.
-        fill = list(map(xp.asarray, _replacements(x.dtype, repr(nan), repr(posinf), repr(neginf))))
+        fill = _replacements(x.dtype, repr(nan), repr(posinf), repr(neginf))
         wider = wide(x)
-        numbers = xp.asarray(xp.where(wider != wider, fill[0], x))
-        xp.copyto(numbers, fill[1], where=wider == math.inf)  # as short as the copy that `where` would make
-        xp.copyto(numbers, fill[2], where=wider == -math.inf)
-        return numbers
+        places = wider != wider, wider == math.inf, wider == -math.inf
+        if out is None:
+            out = xp.array(x)
+        elif out is not x:
+            xp.copyto(out, x)
+        for value, where in zip(fill, places, strict=True):
+            xp.copyto(out, xp.asarray(value), where=where)
+        return out
 
     @entry
     def logit(x: Array, *, eps: float | None) -> Array:

@@ -344,13 +344,15 @@ def _takes_number(array: Any, number: Any) -> bool:
     return bool(array.dtype.char in "fd" and (array.flags.c_contiguous or 0 not in array.strides))
 
 
-def _with_number(loop: Chunked, x: Array, *operands: Any) -> Array | None:
-    """Apply a loop over the flat arrays `(a, b, y)` to `x` and a number in the place of the other; None if `x` has no rows."""
-    operands = tuple([operand if operand is x else x.dtype.type(operand) for operand in operands])
+def _with_number(loop: Chunked, x: Array, a: Any, b: Any) -> Array | None:
+    """Apply a loop over the flat arrays `(a, b, y)`, one of which is `x`, and the other a number; None if `x` has no rows."""
+    first = a is x
+    number = x.dtype.type(b if first else a)
     if not x.flags.c_contiguous:
-        return _in_rows(loop, x, *operands)
-    y = empty(x.shape, x.dtype)
-    loop.run(*[operand.ravel() if operand is x else operand for operand in operands], y.ravel(), fresh=True)
+        return _in_rows(loop, x, *((x, number) if first else (number, x)))
+    y = np.empty(x.shape, x.dtype) if x.nbytes < SMALLEST else empty(x.shape, x.dtype)
+    flat = x.ravel()
+    loop.run(*((flat, number) if first else (number, flat)), y.ravel(), fresh=True)
     return y
 
 
