@@ -1,6 +1,7 @@
 """Operations that write their result straight into the tensor that is given for it."""
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -9,7 +10,7 @@ import numpy as np
 
 from .. import _clock as clock
 from ..backends import ARITHMETIC, LARGE, TABLES
-from ..backends.destinations import OF_TENSORS, PLAIN_COMPLEX, TERNARY, entry_into, share_partly
+from ..backends.destinations import FORMULAS, OF_TENSORS, PLAIN_COMPLEX, TERNARY, entry_into, share_partly
 from ..tensor import Tensor, version_box, wrap
 from .errors import explain, recover
 from .grad_mode import GRAD
@@ -46,7 +47,7 @@ def overwrite(target: Tensor, name: str, operands: Sequence[Any], **attributes: 
     """
     array = target._array
     dtype, shape = array.dtype, array.shape
-    large = array.size >= LARGE and name in ARITHMETIC  # another entry of the table does those
+    large = array.size >= (LARGE if name in ARITHMETIC else FORMULAS.get(name, math.inf))  # other entries of the table do those
     if (dtype.kind != "f" or large) and (dtype.kind != "c" or name not in PLAIN_COMPLEX):
         return False
     if array.__class__ is not np.ndarray or array.base is not None:
@@ -111,7 +112,7 @@ class Overwriting(Tensor):
                     tracked = True
             else:
                 arrays.append(t)
-        entry = entry_into(op.name, arrays, array)
+        entry = entry_into(op.name, arrays, array, attributes.get("program"))
         if entry is None:
             computed: Tensor = op(*inputs, **attributes)
             return computed

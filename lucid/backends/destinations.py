@@ -24,6 +24,7 @@ PLAIN = frozenset("""
 abs add ceil clip cos cosh div exp exp2 expm1 floor fmod lerp log log10 log1p log2 mul neg reciprocal relu remainder round rsqrt
 sigmoid sign sin sinh sqrt square sub tan tanh trunc
 """.split())
+FORMULAS = {"remainder": 1 << 11, "rsqrt": 1 << 15, "sign": 1 << 14}  # those that from so many elements on are formulas
 OF_TENSORS = frozenset({"lerp"})  # those that take no number as their second argument
 SCALED = {"add": 1, "sub": -1}  # those that are `add_scaled` with the keyword `alpha`, and the sign of that
 PLAIN_COMPLEX = frozenset("add div mul neg sub".split())  # those that do the same with complex ones
@@ -33,13 +34,17 @@ _ALIKE_ON_CPU = _ALIKE | _OURS  # CUDA kernels rely on a result of its own
 _TRUTHS = frozenset("eq ge gt le logical_and logical_not logical_or logical_xor lt ne".split())  # with a bool result
 
 
-def entry_into(name: str, arguments: Sequence[Any], out: Array) -> str | None:
+def entry_into(name: str, arguments: Sequence[Any], out: Array, program: Any = None) -> str | None:
     """The entry of the table of `out` that computes operation `name` in its memory; None where the result must be a new array.
 
-    Any arguments of any operation will do: arrays of several shapes, dtypes and devices, numbers and None.
+    Any arguments of any operation will do: arrays of several shapes, dtypes and devices, numbers and None. `program` is that of a
+    formula.
     """
     kind, dtype, shape = out.__class__, out.dtype, out.shape
     on_cpu = kind is np.ndarray
+    if program is not None:
+        serves = on_cpu and program.dtypes == (dtype,) and out.flags.c_contiguous and out.flags.writeable
+        return name if serves and all(array is None or _is_read_in_step(array, out) for array in arguments) else None
     alike = name in (_ALIKE_ON_CPU if on_cpu else _ALIKE)
     if not alike and (dtype.kind != "b" or name not in _TRUTHS):
         return None
@@ -64,6 +69,13 @@ def entry_into(name: str, arguments: Sequence[Any], out: Array) -> str | None:
     elif not has_memory(out):
         return None
     return name if one_shape or _broadcast([array.shape for array in arguments if array.__class__ is kind]) == shape else None
+
+
+def _is_read_in_step(array: Array, out: Array) -> bool:
+    """Whether a formula that writes `out` reads no element of `array` that it has written before."""
+    if array is out:
+        return True
+    return array.__class__ is np.ndarray and (array.shape == out.shape or not array.ndim) and not np.may_share_memory(array, out)
 
 
 def _in_order(*operands: Any) -> bool:

@@ -30,11 +30,14 @@ _FUNCTIONS: dict[str, Kernel] = {name: in_float64.function(np, name) for name in
 def table(kernels: Mapping[str, Kernel]) -> dict[str, Kernel]:
     """`fused` for small and large arrays; `kernels` is the table of all operations."""
     def fused(*arrays: Array, program: Program, out: Any = None) -> Any:
-        if program.by_steps and out is None and _are_small(arrays):
+        if program.by_steps and _are_small(arrays):
             steps = program.kernels.get("steps")
             if steps is None:
                 steps = program.kernels["steps"] = _function(program, kernels)
-            return steps(*arrays)
+            if out is None:
+                return steps(*arrays)
+            np.copyto(out, steps(*arrays))  # of the only result
+            return out
         return _compiled()(*arrays, program=program, out=out)
 
     return {"fused": fused}

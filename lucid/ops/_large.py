@@ -9,7 +9,6 @@ import numpy as np
 
 from .. import _dtypes
 from ..autograd.op import Pull
-from ..autograd.overwrite import Overwriting
 from ..tensor import Tensor
 from .fusion import fused
 
@@ -22,11 +21,8 @@ def _is_complex(value: Any) -> bool:
 
 
 def _floats(input: Any, arguments: Sequence[Any]) -> Any:
-    """The array of the first argument of a formula; None if it does not serve, or another argument does not.
-
-    What writes in place takes no second array.
-    """
-    if isinstance(input, Tensor) and input.__class__ is not Overwriting:
+    """The array of the first argument of a formula; None if it does not serve, or another argument does not."""
+    if isinstance(input, Tensor):
         array = input._array
         if _dtypes.is_floating(array.dtype) and not (arguments and any(map(_is_complex, arguments))):
             return array

@@ -13,7 +13,6 @@ from ..autograd.engine import grad
 from ..autograd.grad_mode import GRAD
 from ..autograd.grad_mode import mode as grad_mode
 from ..autograd.op import Op, Pull, UnaryOp
-from ..autograd.overwrite import Overwriting
 from ..tensor import Tensor, wrap
 from ._operands import reduce_to, require_one_device
 
@@ -175,8 +174,6 @@ def fused(function: Callable[..., Any], by_steps: bool = False, serves: Callable
         key, elsewhere = list[Any](), False
         for value in (*arguments, *keywords.values()) if keywords else arguments:
             if value.__class__ is Tensor or isinstance(value, Tensor):
-                if value.__class__ is Overwriting:  # which takes no second array
-                    return function(*arguments, **keywords)
                 array = value._array
                 tensors.append(value)
                 if array.__class__ is not np.ndarray:

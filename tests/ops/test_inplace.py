@@ -314,3 +314,37 @@ def test_signs_circles_and_replacements_in_place(dtype: Any) -> None:
     assert lucid.equal(x[:4].nan_to_num(7.0, 8.0, -8.0), lucid.tensor([7.0, 8.0, -8.0, -0.0]).to(dtype))
     assert x[:1].nan_to_num(-0.0).signbit().item() and not x[:1].nan_to_num(0.0).signbit().item()
     assert lucid.equal(x[:4].sign(), lucid.tensor([0.0, 1.0, -1.0, 0.0]).to(dtype))
+
+
+@pytest.mark.parametrize("dtype", [lucid.float32, lucid.float64, lucid.bfloat16])
+@pytest.mark.parametrize("size", [64, 3000, 70_000])
+def test_formulas_write_where_they_read(size: int, dtype: Any) -> None:
+    """At any size, with numbers and tensors, and with gradients."""
+    x = (lucid.rand(size) * 6 - 3).to(dtype)
+    y = lucid.rand(size).to(dtype) + 1
+    functions: list[Callable[[Tensor], Tensor]] = [
+        lambda t: t.remainder_(0.7), lambda t: t.remainder_(y), lambda t: t.remainder_(y[:1]), lambda t: t.floor_divide_(y),
+        lambda t: t.sign_(), lambda t: t.rsqrt_(), lambda t: t.pow_(1.5), lambda t: t.pow_(y[3]), lambda t: t.nan_to_num_(),
+        lambda t: lucid.nn.functional.elu_(t), lambda t: lucid.nn.functional.hardswish(t, inplace=True)]
+    elsewhere: list[Callable[[Tensor], Tensor]] = [
+        lambda t: t.remainder(0.7), lambda t: t.remainder(y), lambda t: t.remainder(y[:1]), lambda t: t.floor_divide(y),
+        lambda t: t.sign(), lambda t: t.rsqrt(), lambda t: t.pow(1.5), lambda t: t.pow(y[3]), lambda t: t.nan_to_num(),
+        lambda t: lucid.nn.functional.elu(t), lambda t: lucid.nn.functional.hardswish(t)]
+    for inside, outside in zip(functions, elsewhere, strict=True):
+        a, b = x.clone().requires_grad_(), x.clone().requires_grad_()
+        z = a * 1
+        assert inside(z) is z and z._version >= 1
+        expected = outside(b * 1)
+        np.testing.assert_allclose(z.detach().float().numpy(), expected.detach().float().numpy(), rtol=lucid.finfo(dtype).eps * 4)
+        if z.requires_grad and expected.requires_grad:
+            z.backward(y), expected.backward(y)
+            np.testing.assert_allclose(a.grad.float().numpy(), b.grad.float().numpy(), rtol=lucid.finfo(dtype).eps * 8, atol=1e-6)
+
+
+def test_a_formula_reads_no_element_that_it_has_written() -> None:
+    """Where a part with gaps lies in what is written, a new array is computed first."""
+    base = lucid.arange(1.0, 200_001.0)
+    whole, part = base[:100_000], base[::2]
+    expected = whole.remainder(part)
+    whole.remainder_(part)
+    assert lucid.equal(whole, expected)
