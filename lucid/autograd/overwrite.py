@@ -42,13 +42,15 @@ def overwrite(target: Tensor, name: str, operands: Sequence[Any], **attributes: 
     `target`, if that is all that there is to do; False, with nothing done, otherwise.
 
     So it is for floating-point or complex arrays of one shape and dtype on the CPU, each with memory of its own, and numbers, of
-    which nothing is recorded, but for arithmetic of large ones. This takes a third of the time of `Overwriting`, which can do
-    everything.
+    which nothing is recorded, but for arithmetic of large ones and numbers, and large formulas. This takes a third of the time of
+    `Overwriting`, which can do everything.
     """
     array = target._array
     dtype, shape = array.dtype, array.shape
-    large = array.size >= (LARGE if name in ARITHMETIC else FORMULAS.get(name, math.inf))  # other entries of the table do those
-    if (dtype.kind != "f" or large) and (dtype.kind != "c" or name not in PLAIN_COMPLEX):
+    if array.size >= FORMULAS.get(name, math.inf):
+        return False
+    large = array.size >= LARGE and name in ARITHMETIC
+    if dtype.kind != "f" and (dtype.kind != "c" or name not in PLAIN_COMPLEX):
         return False
     if array.__class__ is not np.ndarray or array.base is not None:
         return False
@@ -70,8 +72,13 @@ def overwrite(target: Tensor, name: str, operands: Sequence[Any], **attributes: 
             return False
     if (tracked and grad_mode.get() & GRAD) or not array.flags.writeable:
         return False
+    entry = name
+    if large:  # of two row-major arrays; others are not simple
+        if dtype.kind != "f" or arrays[-1].__class__ is not np.ndarray or not all(x.flags.c_contiguous for x in arrays):
+            return False
+        entry = f"large_{name}"
     try:
-        TABLES[np.ndarray][name](*arrays, out=array, **attributes)
+        TABLES[np.ndarray][entry](*arrays, out=array, **attributes)
     except Exception as error:
         raise explain(name, (target, *operands), error) from error
     (target._version_box or version_box(target)).bump()

@@ -284,6 +284,20 @@ def test_parts_are_read_where_they_lie(name: str, dtype: Any, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", ["sub", "div"])
+def test_in_the_place_of_the_first(name: str, dtype: Any) -> None:
+    """Also where that is the second too, or overlaps with it."""
+    kernel, expected, _ = ALL[name]
+    x = RNG.standard_normal((2, 50_001)).astype(dtype)
+    for first, second in ((x[0], x[1]), (x[0], x[0]), (x[0, 1:], x[0, :-1]), (x[0, :-1], x[0, 1:]), (x[0, :20_000], x[0, ::2][:20_000])):
+        memory = x.copy()
+        wanted = expected(first, second)
+        assert kernel(first, second, out=first) is first
+        np.testing.assert_array_equal(first, wanted)
+        x[:] = memory
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", ["add", "div"])
 def test_a_number_and_a_part(name: str, dtype: Any) -> None:
     x = (3 * RNG.standard_normal((300, 600))).astype(dtype)
