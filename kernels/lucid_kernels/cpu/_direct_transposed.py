@@ -229,7 +229,9 @@ def _cut(samples: int, alike: int, itemsize: int, channels: int, window: Window,
     sums = _SUMS_BYTES * max(1, outputs // _LEAST_OUTPUTS)  # of all parts
     if height * width < _SMALL_PLANE and samples > 1:
         fitting = min(sums // (row * height), _COPIES_BYTES // (each * copies_of(itemsize, window, window.kh, height)))
-        together = max(1, min(fitting, -(-samples // 2)))
+        # All images in tasks that share the outputs, which pack their own parts of the weight: 0.7 to 0.95 of the time of two
+        # tasks for 2 to 16 images of 4x4 to 14x14, at most 1.06 where more of the blocks is empty.
+        together = samples if blocks > 1 and samples <= fitting else max(1, min(fitting, -(-samples // 2)))
         together = among_alike(together, samples, alike, -(-ALIKE_BLOCKS * block // (height * width)))
         cut = _Cut(window.kh, together, height, each, height, together * height * width)
     else:
