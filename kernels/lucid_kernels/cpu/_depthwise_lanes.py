@@ -174,7 +174,7 @@ def _lines_each(vectors, meetings):
 
 
 @jit
-def _transpose(kind, source, pitch, size, lanes, target):
+def transpose(kind, source, pitch, size, lanes, target):
     """Rows of `size` elements, `pitch` bytes apart from an address on, one for each lane, to vectors."""
     step, rest = kind.itemsize, size % lanes
     one_by_one = rest if size < lanes or rest <= _FEW_ELEMENTS else 0
@@ -187,7 +187,7 @@ def _transpose(kind, source, pitch, size, lanes, target):
 
 
 @jit
-def _transpose_back(kind, source, size, lanes, target, pitch):
+def transpose_back(kind, source, size, lanes, target, pitch):
     """Vectors to rows of `size` elements, one for each lane, which begin `pitch` bytes apart from an address on."""
     step, rest = kind.itemsize, size % lanes
     one_by_one = rest if size < lanes or rest <= _FEW_ELEMENTS else 0
@@ -210,7 +210,7 @@ def _scales(weight):
     scales = aligned_empty(blocks * taps * lanes, weight)
     for block in range(blocks):
         first = weight.ctypes.data + min(block * lanes, channels - lanes) * taps * size
-        _transpose(weight, first, taps * size, taps, lanes, scales.ctypes.data + block * taps * lanes * size)
+        transpose(weight, first, taps * size, taps, lanes, scales.ctypes.data + block * taps * lanes * size)
     return scales.reshape(blocks, taps * lanes)
 
 
@@ -226,11 +226,11 @@ def _convolve(source, scales, bias, meetings, target, first, last):
         channel = min(block * lanes, channels - lanes)
         plane, result = (n * channels + channel) * pixels * size, (n * channels + channel) * results * size
         planes, here = source.ctypes.data + plane, target.ctypes.data + result
-        _transpose(source, planes, pixels * size, pixels, lanes, vectors.ctypes.data)
+        transpose(source, planes, pixels * size, pixels, lanes, vectors.ctypes.data)
         sum_products(vectors, scales[block], meetings.meetings, meetings.runs, meetings.step, meetings.width,
                      meetings.factor_step, meetings.pitch, bias[channel:], sums, planes + pixels * VECTOR_BYTES,
                      _lines_each(pixels, meetings), here, _lines_each(results, meetings))
-        _transpose_back(source, sums.ctypes.data, results, lanes, here, results * size)
+        transpose_back(source, sums.ctypes.data, results, lanes, here, results * size)
 
 
 @jit_parallel
@@ -254,8 +254,8 @@ def _correlate(g, x, meetings, dweight, block):
     for n in range(samples):
         plane = n * channels + channel
         planes, here = x.ctypes.data + plane * pixels * size, g.ctypes.data + plane * results * size
-        _transpose(x, planes, pixels * size, pixels, lanes, vectors.ctypes.data)
-        _transpose(x, here, results * size, results, lanes, upstream.ctypes.data)
+        transpose(x, planes, pixels * size, pixels, lanes, vectors.ctypes.data)
+        transpose(x, here, results * size, results, lanes, upstream.ctypes.data)
         add_products(vectors, upstream, meetings.meetings, meetings.runs, meetings.step, meetings.width, meetings.factor_step,
                      meetings.pitch, nothing, totals, planes + to_next * pixels, _lines_each(pixels, meetings),
                      here + to_next * results, _lines_each(results, meetings))

@@ -40,6 +40,7 @@ from ._row_copies import (
     least_period,
     tap_starts,
     thinned,
+    turned_window,
 )
 from .threads import THREADS
 
@@ -367,8 +368,7 @@ def grad_images(g: Array, images: Images, weight: Array, window: Window, dx: Arr
 
     The weight of a group is that of all its channels for the first slice of the taps, then for the next: (KD * O, C / G, KH, KW).
     """
-    kh, kw, _, _, ph, pw, dh, dw, _, _ = window
-    turned = Window(kh, kw, 1, 1, (kh - 1) * dh - ph, (kw - 1) * dw - pw, dh, dw, *dx.shape[-2:])
+    turned, kh = turned_window(window, dx.shape), window.kh
     for band in bands_of(turned, images.height):
         taps, some = weight[:, :, kh - band.last : kh - band.first], _to_band(images, band, turned)
         if _direct_few.suits(weight.shape[1]):

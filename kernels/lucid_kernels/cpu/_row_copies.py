@@ -45,6 +45,12 @@ class Window(NamedTuple):
     out_width: int
 
 
+def turned_window(window: Window, shape: tuple[int, ...]) -> Window:
+    """That of the convolution with turned taps that is the input gradient (..., H, W), for strides of 1."""
+    kh, kw, _, _, ph, pw, dh, dw, _, _ = window
+    return Window(kh, kw, 1, 1, (kh - 1) * dh - ph, (kw - 1) * dw - pw, dh, dw, *shape[-2:])
+
+
 def enough_work(x: Array, window: Window, out_channels: int) -> bool:
     """Whether the convolution of x (N, C, H, W) is large."""
     taps = x.shape[0] * x.shape[1] * window.kh * window.kw

@@ -1,7 +1,8 @@
 """2-d convolution and its gradients: each call goes to the way that suits its shape.
 
 `_winograd` serves 3x3 taps of 16 channels and more, `_dilated` those with a dilation, `_depthwise` one input channel a group,
-`_direct`, `_direct_grad_weight` and `_outer_grad_weight` the others, and `_direct_transposed` their input gradient with strides.
+`_result_lanes` small planes and groups, `_direct`, `_direct_grad_weight` and `_outer_grad_weight` the others, and
+`_direct_transposed` their input gradient with strides.
 Patches that do not overlap (`_patches`) and taps as large as the image are products of matrices. float16 and bfloat16 are
 computed in float32.
 """
@@ -17,6 +18,7 @@ from . import (
     _outer_grad_weight,
     _patches,
     _pointwise_grad_weight,
+    _result_lanes,
     _winograd,
     _winograd_grad_weight,
     blas,
@@ -128,6 +130,8 @@ def conv2d(
         _winograd.convolve(contiguous(x), contiguous(weight), contiguous(bias), window, y)
     elif _dilated.suits(x, window, groups, weight.shape[0]):
         _dilated.convolve(contiguous(x), contiguous(weight), contiguous(bias), window, y)
+    elif _result_lanes.suits(x, y, window, groups):
+        _result_lanes.convolve(contiguous(x), contiguous(weight), contiguous(bias), window, y, groups)
     else:
         convolve(contiguous(x), weight, contiguous(bias), window, y, groups)
     return deliver(out, y)
@@ -164,6 +168,8 @@ def conv2d_grad_input(
         _winograd.grad_input(g, contiguous(weight), window, dx)
     elif _dilated.suits(g, window, groups, weight.shape[1]):
         _dilated.grad_input(g, contiguous(weight), window, dx)
+    elif _result_lanes.suits_backward(g, dx, window, groups):
+        _result_lanes.grad_input(g, contiguous(weight), window, dx, groups)
     elif _is_one_convolution(window):
         grad_input(g, weight, window, dx, groups)
     else:

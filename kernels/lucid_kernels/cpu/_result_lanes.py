@@ -1,0 +1,208 @@
+"""Convolution of small planes and in groups, as a ResNeXt has, with the results as lanes: no copies for each tap.
+
+A pixel is multiplied by the weights of a vector of results, from where it lies; its planes are copied once, with their padding
+and dealt out by the strides, and the sums are transposed on the way to memory. `_direct` copies them for each column of taps,
+with strides and for several small images for each tap: a group of 16 or 32 results is too few to pay for that, and small planes
+leave parts of its blocks of positions empty, where a row of 7 or 14 positions is a block here. In 0.65 to 0.95 of its time; from
+some 300 positions on they take as long, and for rows of 4, too few sums to hide an addition's latency, this takes 1.07.
+"""
+from __future__ import annotations
+
+import functools
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+
+from ._aligned import aligned_empty, whole_vectors
+from ._bands import rows_met
+from ._compile import jit, jit_parallel
+from ._depthwise_lanes import transpose, transpose_back
+from ._layout import PARALLEL_FROM, Array
+from ._microkernels import _INT, PRODUCTS, VECTOR_BYTES, _at, _data, _intrinsic, _Vectors
+from ._packed_weight import MOST_POSITIONS
+from ._pool import empty
+from ._row_copies import Window, fill_planes, turned_window
+
+# Neighbouring results whose sums are in registers: rows of 14 and 28 in most networks for images of 224 pixels. Of 16 registers
+# the weights and a pixel take two.
+_RUN = 14 if VECTOR_BYTES == 64 else 12
+# Bytes of the copies of a band of output rows, which stay in an L1 cache of 32 KiB while the weights stream by.
+_BAND_BYTES = 24 << 10
+# Positions of an image at most, and of a row at least.
+_MOST_POSITIONS, _LEAST_WIDTH = 320, 5
+# Products of a task.
+_TASK_PRODUCTS = 1 << 18
+
+
+class _Cut(NamedTuple):
+    """`band` output rows are computed at once, from copies of a channel that have `rows` rows and lie `step` elements apart."""
+
+    band: int
+    rows: int
+    step: int
+
+
+@functools.lru_cache(maxsize=64)
+def _plan(window: Window, channels: int, turned: bool, itemsize: int) -> tuple[Window, _Cut, Array]:
+    """The window of the copies, as if there were one tap for each remainder by the strides, the cut, and where each tap
+    (channels, KH, KW) starts, `turned` those of each channel from the last to the first.
+    """
+    kh, kw, sh, sw, _, _, dh, dw, height, width = window
+    (down, below), (across, beside) = ((min(stride, reach + 1), reach // stride)
+                                       for stride, reach in ((sh, (kh - 1) * dh), (sw, (kw - 1) * dw)))
+    pitch = width + beside
+    copied = window._replace(kh=down, kw=across, dh=1, dw=1, out_width=pitch)
+    fitting = _BAND_BYTES // (channels * down * across * pitch * itemsize) - below
+    band = -(-height // -(-height // max(1, below, fitting)))
+    step = whole_vectors((band + below) * pitch, itemsize)
+    starts = np.array([[((c * down + a % sh) * across + b % sw) * step + a // sh * pitch + b // sw
+                        for a in range(0, kh * dh, dh) for b in range(0, kw * dw, dw)] for c in range(channels)])
+    return copied, _Cut(band, band + below, step), np.ascontiguousarray(starts[:, ::-1] if turned else starts).reshape(-1)
+
+
+@_intrinsic
+def _sum_run(typing, size, pixels, start, taps, first, last, weight, sums, place, bias, more,
+             y, asked):
+    """For r < size <= _RUN the vector `place` + r of `sums` = the vector `bias`, or with `more` what is there, plus the sum of
+    pixels[start + taps[k] + r] * vector k of weight over first <= k < last. Nothing is checked. It asks for `size`
+    vectors of y, from the element `asked` on, to be written: a store waits for its line.
+    """
+    integer = types.int64
+    signature = types.void(integer, pixels, integer, taps, integer, integer, weight, sums, integer, bias, types.boolean, y,
+                           integer)
+
+    def emit(context, builder, signature, arguments):
+        pixels, taps, weight, sums, bias = (_data(context, builder, signature.args[i], arguments[i]) for i in (1, 3, 6, 7, 9))
+        ahead = _at(builder, _data(context, builder, signature.args[11], arguments[11]), arguments[12])
+        size, start, first, last, place, more = (arguments[i] for i in (0, 2, 4, 5, 8, 10))
+        lanes = VECTOR_BYTES // (signature.args[1].dtype.bitwidth // 8)
+        vectors = _Vectors(builder, pixels.type.pointee, lanes)
+        totals = [cgutils.alloca_once(builder, vectors.type) for _ in range(_RUN)]
+        vector = ir.Constant(_INT, lanes)
+        results = _at(builder, sums, builder.mul(place, vector))
+        before = builder.select(more, results, bias)
+        step = builder.select(more, vector, ir.Constant(_INT, 0))
+        source = _at(builder, pixels, start)
+
+        def sum_run(some: list[Any]) -> None:
+            for r, total in enumerate(some):
+                builder.store(vectors.zero, total)
+                vectors.prefetch(_at(builder, ahead, r * lanes))
+            with cgutils.for_range_slice(builder, first, last, ir.Constant(_INT, 1), intp=_INT) as (k, _):
+                met = _at(builder, source, builder.load(_at(builder, taps, k)))
+                scales = vectors.load(_at(builder, weight, builder.mul(k, vector)))
+                for r, total in enumerate(some):
+                    vectors.add_product(total, vectors.splat(builder.load(_at(builder, met, r))), scales)
+            # Added last: a sum over few steps has smaller errors than one that runs on from what is there.
+            for r, total in enumerate(some):
+                added = vectors.load(_at(builder, before, builder.mul(step, ir.Constant(_INT, r))))
+                vectors.store(builder.fadd(builder.load(total), added), _at(builder, results, r * lanes))
+
+        behind = builder.append_basic_block("summed")
+        choice = builder.switch(size, behind)
+        for count in range(1, _RUN + 1):
+            block = builder.append_basic_block(f"run{count}")
+            choice.add_case(ir.Constant(_INT, count), block)
+            builder.position_at_end(block)
+            sum_run(totals[:count])
+            builder.branch(behind)
+        builder.position_at_end(behind)
+        return context.get_dummy_value()
+
+    return signature, emit
+
+
+@jit
+def _convolve(x, weight, bias, groups, copied, cut, taps, y, first, last):
+    """Units first..last ((group * N + n) * bands + band) of y (N, O, OH, OW), from x (N, C, H, W), weight (blocks, K * lanes) and
+    bias (O,).
+    """
+    samples, channels, height, width = x.shape
+    outputs, out_height, out_width = y.shape[1:]
+    each, blocks, depth, size = channels // groups, weight.shape[0] // groups, taps.shape[0], x.itemsize
+    lanes, plane, pixels, results = VECTOR_BYTES // size, out_height * out_width, x.reshape(-1), y.reshape(-1)
+    runs, pieces = (out_width + _RUN - 1) // _RUN, (depth + PRODUCTS - 1) // PRODUCTS
+    bands = (out_height + cut.band - 1) // cut.band
+    copies = aligned_empty(each * copied.kh * copied.kw * cut.step, x)
+    sums = aligned_empty(cut.band * out_width * lanes, x)
+    for unit in range(first, last):
+        top, n, group = unit % bands * cut.band, unit // bands % samples, unit // (bands * samples)
+        rows = min(cut.band, out_height - top)
+        source = (n * channels + group * each) * height * width
+        fill_planes(pixels, source, height * width, height, width, each, copied, copied.kh, top, cut.rows, cut.step, copies, 0)
+        for block in range(group * blocks, (group + 1) * blocks):
+            target = (n * outputs + block * lanes) * plane
+            for r in range(rows):
+                for run in range(runs):
+                    j = run * out_width // runs
+                    length = (run + 1) * out_width // runs - j
+                    for piece in range(pieces):
+                        _sum_run(length, copies, r * copied.out_width + j, taps, piece * depth // pieces,
+                                 (piece + 1) * depth // pieces, weight[block], sums, r * out_width + j, bias[block * lanes :],
+                                 piece > 0, results, target + ((top + r) * out_width + j) * lanes)
+            transpose_back(y, sums.ctypes.data, rows * out_width, lanes, y.ctypes.data + (target + top * out_width) * size,
+                           plane * size)
+
+
+@jit_parallel
+def _pack(weight, groups, parts, results, taps, packed, each):
+    """packed (G, blocks, parts, taps, lanes), flat, from the flat weight (G, parts, results, taps), `each` blocks at a time."""
+    size = weight.itemsize
+    lanes = VECTOR_BYTES // size
+    blocks = results // lanes
+    for task in numba.prange((groups * blocks + each - 1) // each):
+        for block in range(task * each, min(groups * blocks, (task + 1) * each)):
+            for part in range(parts):
+                source = ((block // blocks * parts + part) * results + block % blocks * lanes) * taps
+                transpose(weight, weight.ctypes.data + source * size, taps * size, taps, lanes,
+                          packed.ctypes.data + (block * parts + part) * taps * lanes * size)
+
+
+@jit_parallel
+def _convolve_parallel(x, weight, bias, groups, copied, cut, taps, y, each):
+    units = groups * x.shape[0] * ((y.shape[2] + cut.band - 1) // cut.band)
+    for task in numba.prange((units + each - 1) // each):
+        _convolve(x, weight, bias, groups, copied, cut, taps, y, task * each, min(units, (task + 1) * each))
+
+
+def suits(x: Array, y: Array, window: Window, groups: int) -> bool:
+    """Whether `convolve` is faster than `_direct` for x (N, C, H, W) and y (N, O, OH, OW): for whole vectors of results of a
+    group, without rows of taps that meet only padding, and not for few positions, for which that packs no weight.
+    """
+    results, positions = y.shape[1] // groups, window.out_height * window.out_width
+    if x.size == 0 or (groups == 1 and (window.kh == window.kw == 1 or len(x) * positions <= MOST_POSITIONS)):
+        return False
+    small = window.out_width >= _LEAST_WIDTH and positions <= _MOST_POSITIONS
+    return small and results % (VECTOR_BYTES // x.itemsize) == 0 and not rows_met(window, x.shape[2])
+
+
+def suits_backward(g: Array, dx: Array, window: Window, groups: int) -> bool:
+    """Whether `grad_input` is faster for dx (N, C, H, W) and g (N, O, OH, OW)."""
+    return (window.sh, window.sw) == (1, 1) and suits(g, dx, turned_window(window, dx.shape), groups)
+
+
+def _sum_products(x: Array, weight: Array, parts: int, bias: Array, window: Window, turned: bool, y: Array, groups: int) -> None:
+    """Fill y from x and the weight (G, parts, results, taps), whose taps are `turned` or not."""
+    channels, results = x.shape[1] // groups, y.shape[1] // groups
+    copied, cut, taps = _plan(window, channels, turned, x.itemsize)
+    rows = y.shape[1] * x.itemsize // VECTOR_BYTES
+    packed = empty((rows, taps.size * VECTOR_BYTES // x.itemsize), x.dtype)
+    _pack(weight.reshape(-1), groups, parts, results, taps.size // parts, packed.reshape(-1),
+          max(1, PARALLEL_FROM // packed.shape[1]))
+    products = results * taps.size * cut.band * window.out_width
+    _convolve_parallel(x, packed, bias, groups, copied, cut, taps, y, max(1, _TASK_PRODUCTS // products))
+
+
+def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array, groups: int) -> None:
+    """Fill y (N, O, OH, OW) from x (N, C, H, W), weight (O, C / G, KH, KW) and bias (O,), all contiguous."""
+    _sum_products(x, weight, 1, bias, window, False, y, groups)
+
+
+def grad_input(g: Array, weight: Array, window: Window, dx: Array, groups: int) -> None:
+    """Fill dx (N, C, H, W) from g (N, O, OH, OW) and weight (O, C / G, KH, KW), all contiguous, for strides of 1."""
+    none = np.zeros(dx.shape[1], g.dtype)
+    _sum_products(g, weight, len(weight) // groups, none, turned_window(window, dx.shape), True, dx, groups)
