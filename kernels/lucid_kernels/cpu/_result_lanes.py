@@ -5,6 +5,9 @@ and dealt out by the strides, and the sums are transposed on the way to memory. 
 with strides and for several small images for each tap: a group of 16 or 32 results is too few to pay for that, and small planes
 leave parts of its blocks of positions empty, where a row of 7 or 14 positions is a block here. In 0.65 to 0.95 of its time; from
 some 300 positions on they take as long, and for rows of 4, too few sums to hide an addition's latency, this takes 1.07.
+
+Without AVX-512 two multiply-adds start in a cycle, and to load a pixel for each is what bounds this: 0.5 to 0.8 of the time of
+`_direct` in groups with strides, 1.0 to 1.2 otherwise.
 """
 from __future__ import annotations
 
@@ -28,8 +31,8 @@ from ._pool import empty
 from ._row_copies import Window, fill_planes, turned_window
 
 # Neighbouring results whose sums are in registers: rows of 14 and 28 in most networks for images of 224 pixels. Of 16 registers
-# the weights and a pixel take two.
-_RUN = 14 if VECTOR_BYTES == 64 else 12
+# the weights and a pixel have two.
+_RUN = 14
 # Bytes of the copies of a band of output rows, which stay in an L1 cache of 32 KiB while the weights stream by.
 _BAND_BYTES = 24 << 10
 # Positions of an image at most, and of a row at least.
@@ -175,6 +178,8 @@ def suits(x: Array, y: Array, window: Window, groups: int) -> bool:
     """
     results, positions = y.shape[1] // groups, window.out_height * window.out_width
     if x.size == 0 or (groups == 1 and (window.kh == window.kw == 1 or len(x) * positions <= MOST_POSITIONS)):
+        return False
+    if VECTOR_BYTES < 64 and (groups == 1 or (window.sh, window.sw) == (1, 1)):
         return False
     small = window.out_width >= _LEAST_WIDTH and positions <= _MOST_POSITIONS
     return small and results % (VECTOR_BYTES // x.itemsize) == 0 and not rows_met(window, x.shape[2])

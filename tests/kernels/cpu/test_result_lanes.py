@@ -25,11 +25,12 @@ CASES = [((3, 64, 7, 7), (64, 16, 3, 3), (1, 1), (1, 1), (1, 1), 4), ((2, 96, 14
 
 @pytest.fixture
 def only_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Winograd's way and the direct one would serve some."""
-    for name in ("_winograd", "_dilated"):
-        monkeypatch.setattr(getattr(conv2d, name), "_LEAST_CHANNELS", 10**6)
-    for name in ("convolve", "grad_input"):
-        monkeypatch.setattr(conv2d, name, None)
+    """Other ways would serve some."""
+    for name in ("suits", "suits_forward"):
+        monkeypatch.setattr(conv2d._winograd, name, lambda *arguments: False)
+    monkeypatch.setattr(conv2d._dilated, "suits", lambda *arguments: False)
+    monkeypatch.setattr(_result_lanes, "suits", lambda *arguments: True)
+    monkeypatch.setattr(conv2d, "convolve", None)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -57,12 +58,14 @@ def test_nan_and_inf_stay_where_they_are_met(bad: float) -> None:
 
 
 def test_small_planes_of_whole_vectors_come_here() -> None:
-    def suits(samples: int, results: int, side: int, groups: int, taps: int = 3) -> bool:
-        window = Window(taps, taps, 1, 1, 1, 1, 1, 1, side, side)
+    def suits(samples: int, results: int, side: int, groups: int, taps: int = 3, stride: int = 1) -> bool:
+        window = Window(taps, taps, stride, stride, 1, 1, 1, 1, side, side)
         return _result_lanes.suits(np.zeros((samples, 4 * groups, side, side)), np.zeros((samples, results * groups, side, side)),
                                    window, groups)
 
-    assert suits(1, 16, 14, 2) and suits(1, 16, 14, 2, 1) and suits(100, 16, 14, 1)
+    assert suits(1, 16, 14, 2, stride=2) and suits(1, 16, 14, 2, 1, 2)
+    wide = VECTOR_BYTES == 64
+    assert suits(1, 16, 14, 2) == suits(1, 16, 14, 2, 1) == suits(100, 16, 14, 1) == suits(100, 16, 14, 1, stride=2) == wide
     assert not suits(1, 16, 14, 1) and not suits(100, 16, 14, 1, 1)
     assert not suits(1, 17, 14, 2) and not suits(1, 16, 4, 2) and not suits(1, 16, 28, 2)
 
