@@ -24,11 +24,12 @@ from ._aligned import aligned_empty, whole_vectors
 from ._bands import rows_met
 from ._compile import jit, jit_parallel
 from ._depthwise_lanes import transpose, transpose_back
+from ._images import Images, fill_images, meets, planes_of
 from ._layout import PARALLEL_FROM, Array
 from ._microkernels import _INT, PRODUCTS, VECTOR_BYTES, _at, _data, _intrinsic, _Vectors
 from ._packed_weight import MOST_POSITIONS
 from ._pool import empty
-from ._row_copies import Window, fill_planes, turned_window
+from ._row_copies import Window, turned_window
 
 # Neighbouring results whose sums are in registers: rows of 14 and 28 in most networks for images of 224 pixels. Of 16 registers
 # the weights and a pixel have two.
@@ -42,8 +43,9 @@ _TASK_PRODUCTS = 1 << 18
 
 
 class _Cut(NamedTuple):
-    """`band` output rows are computed at once, from copies of a channel that have `rows` rows and lie `step` elements apart."""
+    """`band` output rows are computed at once, from copies of `channels` channels that have `rows` rows and lie `step` apart."""
 
+    channels: int
     band: int
     rows: int
     step: int
@@ -64,7 +66,8 @@ def _plan(window: Window, channels: int, turned: bool, itemsize: int) -> tuple[W
     step = whole_vectors((band + below) * pitch, itemsize)
     starts = np.array([[((c * down + a % sh) * across + b % sw) * step + a // sh * pitch + b // sw
                         for a in range(0, kh * dh, dh) for b in range(0, kw * dw, dw)] for c in range(channels)])
-    return copied, _Cut(band, band + below, step), np.ascontiguousarray(starts[:, ::-1] if turned else starts).reshape(-1)
+    starts = np.ascontiguousarray(starts[:, ::-1] if turned else starts)
+    return copied, _Cut(channels, band, band + below, step), starts.reshape(-1)
 
 
 @_intrinsic
@@ -120,35 +123,42 @@ def _sum_run(typing, size, pixels, start, taps, first, last, weight, sums, place
 
 
 @jit
-def _convolve(x, weight, bias, groups, copied, cut, taps, y, first, last):
-    """Units first..last ((group * N + n) * bands + band) of y (N, O, OH, OW), from x (N, C, H, W), weight (blocks, K * lanes) and
-    bias (O,).
+def _convolve(x, images, weight, bias, groups, window, copied, cut, taps, y, first, last):
+    """Units first..last ((group * images + n) * bands + band) of flat y from some `images` of flat x, weight (blocks, K * lanes),
+    where K is slice after slice, and bias (O,).
     """
-    samples, channels, height, width = x.shape
-    outputs, out_height, out_width = y.shape[1:]
-    each, blocks, depth, size = channels // groups, weight.shape[0] // groups, taps.shape[0], x.itemsize
-    lanes, plane, pixels, results = VECTOR_BYTES // size, out_height * out_width, x.reshape(-1), y.reshape(-1)
+    samples, slices = images.sources.shape
+    size, out_height, out_width = x.itemsize, window.out_height, window.out_width
+    lanes, each, blocks, depth = VECTOR_BYTES // size, cut.channels, weight.shape[0] // groups, taps.shape[0]
     runs, pieces = (out_width + _RUN - 1) // _RUN, (depth + PRODUCTS - 1) // PRODUCTS
     bands = (out_height + cut.band - 1) // cut.band
     copies = aligned_empty(each * copied.kh * copied.kw * cut.step, x)
-    sums = aligned_empty(cut.band * out_width * lanes, x)
+    sums = aligned_empty(blocks * cut.band * out_width * lanes, x)
     for unit in range(first, last):
         top, n, group = unit % bands * cut.band, unit // bands % samples, unit // (bands * samples)
-        rows = min(cut.band, out_height - top)
-        source = (n * channels + group * each) * height * width
-        fill_planes(pixels, source, height * width, height, width, each, copied, copied.kh, top, cut.rows, cut.step, copies, 0)
-        for block in range(group * blocks, (group + 1) * blocks):
-            target = (n * outputs + block * lanes) * plane
-            for r in range(rows):
-                for run in range(runs):
-                    j = run * out_width // runs
-                    length = (run + 1) * out_width // runs - j
-                    for piece in range(pieces):
-                        _sum_run(length, copies, r * copied.out_width + j, taps, piece * depth // pieces,
-                                 (piece + 1) * depth // pieces, weight[block], sums, r * out_width + j, bias[block * lanes :],
-                                 piece > 0, results, target + ((top + r) * out_width + j) * lanes)
-            transpose_back(y, sums.ctypes.data, rows * out_width, lanes, y.ctypes.data + (target + top * out_width) * size,
-                           plane * size)
+        rows, added = min(cut.band, out_height - top), False
+        for s in range(slices):
+            if not meets(images, n, 1, s) and (added or s < slices - 1):
+                continue
+            fill_images(x, images, n, 1, s, group * each, each, copied, copied.kh, top, cut.rows, cut.step, copies)
+            for block in range(blocks):
+                there = group * blocks + block
+                asked = images.targets[n] + there * lanes * images.target_pitch + top * out_width * lanes
+                scales = weight[there, s * depth * lanes :]
+                for r in range(rows):
+                    for run in range(runs):
+                        j = run * out_width // runs
+                        length = (run + 1) * out_width // runs - j
+                        place = r * out_width + j
+                        for piece in range(pieces):
+                            _sum_run(length, copies, r * copied.out_width + j, taps, piece * depth // pieces,
+                                     (piece + 1) * depth // pieces, scales, sums, block * rows * out_width + place,
+                                     bias[there * lanes :], added or piece > 0, y, asked + place * lanes)
+            added = True
+        for block in range(blocks):
+            target = images.targets[n] + (group * blocks + block) * lanes * images.target_pitch + top * out_width
+            transpose_back(y, sums.ctypes.data + block * rows * out_width * lanes * size, rows * out_width, lanes,
+                           y.ctypes.data + target * size, images.target_pitch * size)
 
 
 @jit_parallel
@@ -166,23 +176,30 @@ def _pack(weight, groups, parts, results, taps, packed, each):
 
 
 @jit_parallel
-def _convolve_parallel(x, weight, bias, groups, copied, cut, taps, y, each):
-    units = groups * x.shape[0] * ((y.shape[2] + cut.band - 1) // cut.band)
+def _convolve_parallel(x, images, weight, bias, groups, window, copied, cut, taps, y, each):
+    units = groups * images.targets.shape[0] * ((window.out_height + cut.band - 1) // cut.band)
     for task in numba.prange((units + each - 1) // each):
-        _convolve(x, weight, bias, groups, copied, cut, taps, y, task * each, min(units, (task + 1) * each))
+        _convolve(x, images, weight, bias, groups, window, copied, cut, taps, y, task * each, min(units, (task + 1) * each))
+
+
+def fills_vectors(height: int, itemsize: int, results: int, window: Window, groups: int) -> bool:
+    """Whether images of `height` rows have small planes and whole vectors of `results`, without rows of taps that meet only
+    padding.
+    """
+    if groups == 1 and (VECTOR_BYTES < 64 or window.kh == window.kw == 1):
+        return False
+    if VECTOR_BYTES < 64 and (window.sh, window.sw) == (1, 1):
+        return False
+    small = window.out_width >= _LEAST_WIDTH and window.out_height * window.out_width <= _MOST_POSITIONS
+    return small and results // groups % (VECTOR_BYTES // itemsize) == 0 and not rows_met(window, height)
 
 
 def suits(x: Array, y: Array, window: Window, groups: int) -> bool:
-    """Whether `convolve` is faster than `_direct` for x (N, C, H, W) and y (N, O, OH, OW): for whole vectors of results of a
-    group, without rows of taps that meet only padding, and not for few positions, for which that packs no weight.
+    """Whether `convolve` is faster than `_direct` for x (N, C, H, W) and y (N, O, OH, OW): not for few positions, for which that
+    packs no weight.
     """
-    results, positions = y.shape[1] // groups, window.out_height * window.out_width
-    if x.size == 0 or (groups == 1 and (window.kh == window.kw == 1 or len(x) * positions <= MOST_POSITIONS)):
-        return False
-    if VECTOR_BYTES < 64 and (groups == 1 or (window.sh, window.sw) == (1, 1)):
-        return False
-    small = window.out_width >= _LEAST_WIDTH and positions <= _MOST_POSITIONS
-    return small and results % (VECTOR_BYTES // x.itemsize) == 0 and not rows_met(window, x.shape[2])
+    few = groups == 1 and len(x) * window.out_height * window.out_width <= MOST_POSITIONS
+    return x.size > 0 and not few and fills_vectors(x.shape[2], x.itemsize, y.shape[1], window, groups)
 
 
 def suits_backward(g: Array, dx: Array, window: Window, groups: int) -> bool:
@@ -190,24 +207,31 @@ def suits_backward(g: Array, dx: Array, window: Window, groups: int) -> bool:
     return (window.sh, window.sw) == (1, 1) and suits(g, dx, turned_window(window, dx.shape), groups)
 
 
-def _sum_products(x: Array, weight: Array, parts: int, bias: Array, window: Window, turned: bool, y: Array, groups: int) -> None:
-    """Fill y from x and the weight (G, parts, results, taps), whose taps are `turned` or not."""
-    channels, results = x.shape[1] // groups, y.shape[1] // groups
+def _sum_products(x: Array, images: Images, weight: Array, parts: int, bias: Array, window: Window, turned: bool, y: Array,
+                  groups: int) -> None:
+    """Fill y from the `images` of x and the weight (G, parts, results, taps), whose taps are `turned` or not."""
+    channels, results, lanes = x.shape[1] // groups, y.shape[1] // groups, VECTOR_BYTES // x.itemsize
     copied, cut, taps = _plan(window, channels, turned, x.itemsize)
-    rows = y.shape[1] * x.itemsize // VECTOR_BYTES
-    packed = empty((rows, taps.size * VECTOR_BYTES // x.itemsize), x.dtype)
-    _pack(weight.reshape(-1), groups, parts, results, taps.size // parts, packed.reshape(-1),
+    depth = taps.size * images.sources.shape[1]
+    packed = empty((y.shape[1] // lanes, depth * lanes), x.dtype)
+    _pack(weight.reshape(-1), groups, parts, results, depth // parts, packed.reshape(-1),
           max(1, PARALLEL_FROM // packed.shape[1]))
-    products = results * taps.size * cut.band * window.out_width
-    _convolve_parallel(x, packed, bias, groups, copied, cut, taps, y, max(1, _TASK_PRODUCTS // products))
+    products = results * depth * cut.band * window.out_width
+    _convolve_parallel(x.reshape(-1), images, packed, bias, groups, window, copied, cut, taps, y.reshape(-1),
+                       max(1, _TASK_PRODUCTS // products))
+
+
+def convolve_images(x: Array, images: Images, weight: Array, bias: Array, window: Window, y: Array, groups: int) -> None:
+    """Fill y (N, O, ...) from the `images` of x (N, C, ...), weight (O, K), contiguous, and bias (O,)."""
+    _sum_products(x, images, weight, 1, bias, window, False, y, groups)
 
 
 def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array, groups: int) -> None:
     """Fill y (N, O, OH, OW) from x (N, C, H, W), weight (O, C / G, KH, KW) and bias (O,), all contiguous."""
-    _sum_products(x, weight, 1, bias, window, False, y, groups)
+    convolve_images(x, planes_of(x.shape, y.shape), weight, bias, window, y, groups)
 
 
 def grad_input(g: Array, weight: Array, window: Window, dx: Array, groups: int) -> None:
     """Fill dx (N, C, H, W) from g (N, O, OH, OW) and weight (O, C / G, KH, KW), all contiguous, for strides of 1."""
-    none = np.zeros(dx.shape[1], g.dtype)
-    _sum_products(g, weight, len(weight) // groups, none, turned_window(window, dx.shape), True, dx, groups)
+    images, none = planes_of(g.shape, dx.shape), np.zeros(dx.shape[1], g.dtype)
+    _sum_products(g, images, weight, len(weight) // groups, none, turned_window(window, dx.shape), True, dx, groups)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import _dilated, _direct, _direct_grad_weight, _outer_grad_weight, _patches, _winograd
+from . import _dilated, _direct, _direct_grad_weight, _outer_grad_weight, _patches, _result_lanes, _winograd
 from ._bands import rows_met
 from ._direct_transposed import spread_images
 from ._images import slices_of
@@ -73,6 +73,9 @@ def convolve(x: Array, weight: Array, bias: Array | None, stride: Sizes, padding
     images = slices_of(x.shape, y.shape, met)
     bias = np.zeros(len(weight), x.dtype) if bias is None else contiguous(bias)
     taps = contiguous(weight.swapaxes(1, 2)).reshape(len(weight), -1, *kernel[1:])
+    if _result_lanes.fills_vectors(x.shape[3], x.itemsize, len(weight), window, groups):
+        _result_lanes.convolve_images(contiguous(x), images, taps, bias, window, y, groups)
+        return y
     read = weight_to_read(taps, bias, groups, len(images.targets) * window.out_height * window.out_width)
     _direct.convolve_images(contiguous(x), images, read, window, y, groups, False)
     return y
