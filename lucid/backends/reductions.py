@@ -10,11 +10,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from lucid_kernels.cpu import _expanded, blas
+from lucid_kernels.cpu import _expanded
 
 from .functions import HALVES, wide
 from .lazy import LARGE
 from .memory_format import inverse, memory_axes
+from .vectors import inner_product
 
 Array = Any
 Kernel = Callable[..., Any]
@@ -22,8 +23,6 @@ Kernel = Callable[..., Any]
 _add_up: Kernel = np.add.reduce  # not the method, for the reason that `functions` gives
 _largest: Kernel = np.maximum.reduce
 _smallest: Kernel = np.minimum.reduce
-_DOT = 1 << 16  # elements of an inner product: few enough for float32 to lose few digits
-_ALONE = 10_000  # up to so many OpenBLAS computes one on one thread
 _ONE_EXTREME = 1 << 20  # elements; of fewer NumPy finds the largest of all in 0.3 to 0.8 of the time
 _ALL = 1 << 8  # elements; the sum of as many by a kernel takes 0.4 us, by NumPy 1
 _ASKED = 1 << 10  # integers from which on their extremes tell sooner whether any, or all, are not 0
@@ -195,7 +194,7 @@ def _fold(x: Array, axis: Any, keepdims: bool, of: str) -> Array | None:
 def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
     """`sum`, `mean`, `var`, `std`, `logsumexp`, `norm2`, `prod` and `nansum` for NumPy arrays; `plain` has those for all arrays.
 
-    A norm of all elements is a sum of inner products by BLAS, with no array of squares: 0.4 of the time.
+    A norm of all elements is an inner product, with no array of squares.
     """
     names = ("sum", "mean", "var", "logsumexp", "norm2", "prod", "nansum")
     plain_sum, plain_mean, plain_var, plain_logsumexp, plain_norm2, plain_prod, plain_nansum = (plain[name] for name in names)
@@ -277,12 +276,8 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
                     found = np.sqrt(sum(x * x, axis=axis, keepdims=keepdims))
             return plain_norm2(x, axis=axis, keepdims=keepdims) if found is None else found
         flat = x.reshape(-1)
-        if x.size <= _ALONE:
-            norm = np.sqrt(np.dot(flat, flat))
-            return _shaped(norm, x, None, True) if keepdims else norm
-        with blas.one_thread:  # OpenBLAS would take threads, which spin afterwards; squares that are too large are inf
-            squares = [np.dot(part, part) for part in (flat[i:i + _DOT] for i in range(0, x.size, _DOT))]
-        return _shaped(np.sqrt(np.sum(squares, dtype=np.float64)), x, None, keepdims)
+        square = np.dot(flat, flat) if x.size < _ALL else inner_product().dot(flat, flat)  # inf where that is too large
+        return _one(math.sqrt(square), x, keepdims)
 
     def prod(x: Array, *, axis: Any, keepdims: bool, dtype: Any = None) -> Array:
         if x.size >= LARGE and _is_view(x):

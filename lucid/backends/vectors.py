@@ -1,6 +1,7 @@
-"""Cross products and distances of vectors on either backend: of many, on a CPU, by our kernels."""
+"""Inner and cross products and distances of vectors on either backend: of many numbers, on a CPU, by our kernels."""
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -13,6 +14,16 @@ from .lazy import MANY
 Array = Any
 Kernel = Callable[..., Any]
 
+_LONG = 1 << 8  # elements of an inner product that take less time by our kernel than a call of NumPy's
+
+
+@functools.cache
+def inner_product() -> Any:
+    """Our kernel for them, which compiles with Numba: imported with the first long vectors."""
+    from lucid_kernels.cpu import inner_product as kernels
+
+    return kernels
+
 
 def table(xp: Any, matmul: Kernel, scatter_add: Kernel) -> dict[str, Kernel]:
     """The operations on `xp` (numpy or cupy), with its product of matrices and its `scatter_add(array, index, values)`."""
@@ -22,6 +33,14 @@ def table(xp: Any, matmul: Kernel, scatter_add: Kernel) -> dict[str, Kernel]:
 
     def many_pairs(x: Array, y: Array | None) -> bool:
         return by_kernel(x, x.size * (x if y is None else y).shape[1])
+
+    def dot(a: Array, b: Array) -> Array:
+        """The sum of the products of the elements of two vectors of one length and dtype."""
+        if xp is not np or a.dtype.char not in "fd":
+            return matmul(a, b)
+        if a.size < _LONG:
+            return np.dot(a, b)
+        return np.asarray(inner_product().dot(a, b), a.dtype)
 
     def cross(a: Array, b: Array, *, axis: int) -> Array:
         """The cross products of the vectors along `axis`, of length 3, of two arrays of one shape; row-major."""
@@ -83,5 +102,5 @@ def table(xp: Any, matmul: Kernel, scatter_add: Kernel) -> dict[str, Kernel]:
                 scatter_add(total[batch], xp.asarray(places), sign * parts[batch])
         return total.astype(x.dtype, copy=False)
 
-    entries: list[Kernel] = [cross, euclidean_distances, pair_distances, pair_distances_grad]
+    entries: list[Kernel] = [dot, cross, euclidean_distances, pair_distances, pair_distances_grad]
     return {function.__name__: function for function in entries}

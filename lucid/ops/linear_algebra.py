@@ -50,6 +50,12 @@ def _as_matrices(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[tuple[int, ...
     return a if len(a) > 1 else (1, *a), b if len(b) > 1 else (*b, 1)
 
 
+def _dot_rule(needs: Any, a: Tensor, b: Tensor) -> Pull:
+    needs_a, needs_b = needs
+    a, b = a if needs_b else None, b if needs_a else None  # type: ignore[assignment]
+    return lambda g, y: (g * conjugate(b) if needs_a else None, g * conjugate(a) if needs_b else None)
+
+
 def _linear_rule(needs: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Pull:
     needs_x, needs_weight, needs_bias = needs
     x, weight = x if needs_weight else None, weight if needs_x else None  # type: ignore[assignment]
@@ -67,6 +73,7 @@ def _linear_rule(needs: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> 
 
 
 _matmul = Op("matmul", _matmul_rule)
+_dot = Op("dot", _dot_rule)
 _linear = Op("linear", _linear_rule)
 _linear_grad = Op("linear_grad")
 
@@ -195,7 +202,7 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
         raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {type_name(input.dtype)} and "
                            f"{type_name(tensor.dtype)}")
     _check("dot", input, tensor)
-    return _matmul(input, tensor)
+    return _dot(input, tensor)
 
 
 @accepts_out

@@ -33,7 +33,7 @@ lcm angle signbit frexp trunc_divide nan_to_num logit entr heaviside xlogy xlog1
 binary_cross_entropy sqrt square tan trunc where sub mul div neg eq ne lt le gt ge
 abs_grad sgn join_parts polar cast copy fill clip lerp add_scaled addcmul addcdiv conj leaky_relu sign rsqrt round masked_fill
 sum mean prod nansum max min max_with_indices min_with_indices any all argmax argmin var std cumsum logsumexp norm2 norm
-norm2_grad matmul linear linear_grad euclidean_distances
+norm2_grad matmul dot linear linear_grad euclidean_distances
 argsort sort roll take take_along_axis tril triu index_select index_add gather scatter
 cumprod cummax cummin logcumsumexp median searchsorted scatter_reduce lexsort
 solve_ex inv_ex cholesky_ex det slogdet geqrf qr svd svdvals eigh eigvalsh eig eigvals pinv lstsq lu_factor solve_triangular

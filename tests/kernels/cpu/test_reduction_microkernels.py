@@ -8,12 +8,17 @@ import numba
 import numpy as np
 import pytest
 from lucid_kernels.cpu._microkernels import VECTOR_BYTES
-from lucid_kernels.cpu._reduction_microkernels import maximum_of, sum_of
+from lucid_kernels.cpu._reduction_microkernels import maximum_of, product_sum_of, sum_of
 
 
 @numba.njit
 def between(flat, start, stop):
     return sum_of(flat, start, stop)
+
+
+@numba.njit
+def products_between(a, b, start, stop):
+    return product_sum_of(a, b, start, stop)
 
 
 @numba.njit
@@ -33,6 +38,14 @@ def test_sum_of(dtype: Any) -> None:
     for bad in (np.nan, np.inf, -np.inf):
         flat[150] = bad
         np.testing.assert_equal(float(between(flat, 0, 200)), bad)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_product_sum_of(dtype: Any) -> None:
+    for size in (*range(70), 127, 128, 129, 1000, 1024, 1025, 3000):
+        a, b = np.full((2, size + 10), np.nan, dtype)
+        a[5 : 5 + size], b[5 : 5 + size] = np.arange(size) % 8, np.arange(size) % 5
+        assert products_between(a, b, 5, 5 + size) == (a * b)[5 : 5 + size].sum(dtype=np.float64)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
