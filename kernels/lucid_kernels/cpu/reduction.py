@@ -5,8 +5,8 @@ NumPy's reductions run on one thread, `var` and `logsumexp` through temporaries 
 of `inner` and a piece of C, along which the loops are contiguous. The pieces depend on the shape only, and are combined in
 order: so the result does not depend on the number of threads.
 
-Everything but exponentials is accumulated in float64, the sums of rows by blocks. CuPy has fast reductions of its own, so there
-is no CUDA twin.
+Everything but exponentials is accumulated in float64, sums by blocks: of a row, or of eight numbers of a column. CuPy has fast
+reductions of its own, so there is no CUDA twin.
 """
 
 from __future__ import annotations
@@ -224,7 +224,7 @@ def _sum_of_all(flat: Any) -> float:
 
 @jit
 def _add_rows(flat: Any, start: Any, step: Any, rows: int, totals: Any) -> None:
-    """Add `rows` rows of the flat array, which begin at `start` and lie `step` apart, to totals."""
+    """Add `rows` rows of the flat array, which begin at `start` and lie `step` apart, to totals, each number in float64."""
     width = np.uint64(totals.shape[0])
     r = 0
     while r + 4 <= rows:  # four at a time: the sums are loaded and stored a quarter as often
@@ -239,6 +239,21 @@ def _add_rows(flat: Any, start: Any, step: Any, rows: int, totals: Any) -> None:
         base = start + np.uint64(last) * step
         for j in range(width):
             totals[j] += np.float64(flat[base + j])
+
+
+@jit
+def _add_blocks(flat: Any, start: Any, step: Any, rows: int, totals: Any) -> None:
+    """As `_add_rows`, eight rows at a time pair by pair in their dtype: in 0.55 to 0.8 of the time."""
+    four, whole = np.uint64(4) * step, rows - rows % 8
+    for r in range(0, whole, 8):
+        a = start + np.uint64(r) * step
+        b, c, d = a + step, a + np.uint64(2) * step, a + np.uint64(3) * step
+        e, f, g, h = a + four, b + four, c + four, d + four
+        for j in range(np.uint64(totals.shape[0])):
+            one = (flat[a + j] + flat[b + j]) + (flat[c + j] + flat[d + j])
+            other = (flat[e + j] + flat[f + j]) + (flat[g + j] + flat[h + j])
+            totals[j] += np.float64(one + other)
+    _add_rows(flat, start + np.uint64(whole) * step, step, rows - whole, totals)
 
 
 @jit
@@ -286,7 +301,7 @@ def _sum_columns(flat: Any, outer: int, length: int, inner: int, rows: int, tota
         target = totals[o, first // rows, left : left + _STRETCH]
         target[:] = 0.0
         start = np.uint64((o * length + first) * inner + left)
-        _add_rows(flat, start, np.uint64(inner), min(rows, length - first), target)
+        _add_blocks(flat, start, np.uint64(inner), min(rows, length - first), target)
 
 
 @jit_parallel
@@ -398,7 +413,8 @@ def integer_total(x: Array, view: View) -> Array:
     pieces = -(-length // PIECE)
     totals = np.empty(outer * pieces, np.int64)
     _integer_rows()(x.reshape(-1), length, pieces, totals)
-    return totals.reshape(outer, pieces).sum(axis=1, keepdims=True)
+    rows = totals.reshape(outer, pieces)
+    return rows if pieces == 1 else rows.sum(axis=1, keepdims=True)
 
 
 def square_total(x: Array, view: View) -> Array:

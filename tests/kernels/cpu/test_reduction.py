@@ -18,15 +18,25 @@ def data(shape, dtype, mean=100.0):
 @pytest.mark.parametrize(("shape", "axis"), CASES)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_sums_and_squares(shape, axis, dtype):
-    """To float64's precision also for float32, but for sums of rows, which are float32 within blocks."""
+    """To float64's precision also for float32, but for sums, which are float32 within blocks."""
     x = data(shape, dtype)
     view = reduction.view_of(x, axis)
     exact = x.astype(np.float64)
-    rtol = 2e-7 if view[2] == 1 and dtype == np.float32 else 1e-12
+    rtol = 2e-7 if dtype == np.float32 else 1e-12
     np.testing.assert_allclose(reduction.total(x, view).reshape(-1), exact.sum(axis).reshape(-1), rtol=rtol)
     squares = reduction.square_total(x, view)
     assert squares.shape == (view[0], view[2])
     np.testing.assert_allclose(squares.reshape(-1), exact.var(axis).reshape(-1) * view[1], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.int32, np.int64])
+@pytest.mark.parametrize("shape", [(9, 1), (300, 8), (3, 40_000), (700, 65)])
+def test_sums_of_integers(shape, dtype):
+    """Of the largest ones, whose sums are not of their dtype."""
+    x = np.full(shape, np.iinfo(dtype).max // (1 if dtype != np.int64 else 1 << 20), dtype)
+    np.testing.assert_array_equal(reduction.integer_total(x, (*shape, 1))[:, 0], x.sum(1, dtype=np.int64))
+    if x.itemsize <= 4 and shape[1] > 1:
+        np.testing.assert_array_equal(reduction.total(x, (1, *shape)).reshape(-1), x.sum(0, dtype=np.int64))
 
 
 @pytest.mark.parametrize("mean", [0.0, 1e4])
