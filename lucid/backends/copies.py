@@ -23,11 +23,12 @@ Array = np.ndarray[Any, Any]
 Kernel = Callable[..., Any]
 
 _LARGE_BYTES = 1 << 17  # bytes; Numba is imported with the first copy of as many
-_LARGE_JOIN = 1 << 20  # bytes of the result: NumPy's copies of whole rows are as fast up to there
+_LARGE_WRITE = 1 << 20  # bytes of rows that are written somewhere: NumPy's copies of whole rows are as fast up to there
+# Bytes of arrays that are joined, or runs of theirs that are one after the other in the result, from which on NumPy takes longer.
+_LARGE_JOIN, _MANY_RUNS = 1 << 18, 1 << 10
 _LARGE_CAST = 1 << 16  # elements from which on a conversion is not NumPy's
 _LARGE_FILL = 1 << 19  # bytes from which on threads share an array that is filled
-
-# Parts in runs of so few and so many bytes are copied by one kernel, or by NumPy: a kernel for each takes twice as long.
+# Arrays with gaps of so few bytes, in runs of so many, are joined by NumPy: a kernel for each takes twice as long.
 _LARGE_PART, _LONG_RUN = 1 << 20, 1 << 10
 
 
@@ -41,7 +42,7 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
         if x.nbytes < _LARGE_BYTES:
             return plain_copy(x, axes=axes, out=out)
         if out is not None:
-            if x.nbytes < _LARGE_JOIN or not _apart(x, out):
+            if x.nbytes < _LARGE_WRITE or not _apart(x, out):
                 return plain_copy(x, out=out)
             copy_into(out, x)
             return out
@@ -94,7 +95,7 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
             steps = sum([step for step, other in zip(shift, axis) if other == dim]) % length
             halves = ((slice(steps, None), slice(length - steps)), (slice(steps), slice(length - steps, None)))
             parts = [(to[(*lead, there)], given[(*lead, here)]) for to, given in parts for there, here in halves]
-        put = np.copyto if x.nbytes < _LARGE_JOIN else copy_into
+        put = np.copyto if x.nbytes < _LARGE_WRITE else copy_into
         for to, given in parts:
             put(to, given)
         return result
@@ -136,17 +137,12 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
         return result
 
     def concatenate(*arrays: Array, axis: int) -> Any:
-        total = 0
-        for array in arrays:
-            total += array.nbytes
-        if total < _LARGE_JOIN or not _alike(arrays, axis):
+        if not _pay_for_join(arrays, axis) or not _alike(arrays, axis):
             return plain_concatenate(*arrays, axis=axis)
         return _joined(arrays, axis)
 
     def stack(*arrays: Array, axis: int) -> Any:
-        if sum(array.nbytes for array in arrays) < _LARGE_JOIN:
-            return plain_stack(*arrays, axis=axis)
-        if not 0 <= axis <= arrays[0].ndim:
+        if not 0 <= axis <= arrays[0].ndim or not _pay_for_join(arrays, axis):
             return plain_stack(*arrays, axis=axis)
         place = (*(slice(None),) * axis, None)
         expanded = [array[place] for array in arrays]  # a tenth of the time of `expand_dims`
@@ -210,22 +206,33 @@ def _alike(arrays: Sequence[Array], axis: int) -> bool:
     return 0 <= axis < first.ndim
 
 
+def _pay_for_join(arrays: Sequence[Array], axis: int) -> bool:
+    """Whether a kernel joins arrays in less time than NumPy, which takes 5 ns for each run of more than one element."""
+    total = 0
+    for array in arrays:
+        total += array.nbytes
+    if total >= _LARGE_JOIN:
+        return True
+    runs = len(arrays) * math.prod(arrays[0].shape[:axis])
+    return runs >= _MANY_RUNS and total > runs * arrays[0].itemsize
+
+
 def _joined(arrays: Sequence[Array], axis: int) -> Array:
     """The arrays one after the other along `axis`."""
-    from lucid_kernels.cpu import strided_copy
+    if all(array.flags.c_contiguous and array.size for array in arrays):
+        from lucid_kernels.cpu import joining
 
+        joined: Array = joining.join(arrays, axis)
+        return joined
     first = arrays[0]
     length = sum(array.shape[axis] for array in arrays)
     result: Array = empty((*first.shape[:axis], length, *first.shape[axis + 1 :]), first.dtype)
     runs = [math.prod(array.shape[axis:]) * array.itemsize for array in arrays]
-    if min(runs) >= _LONG_RUN and max(runs) < _LARGE_PART and all(array.flags.c_contiguous for array in arrays):
-        strided_copy.join(arrays, axis, result)
-        return result
     if min(runs) >= _LONG_RUN and max(array.nbytes for array in arrays) < _LARGE_PART:
         return np.concatenate(arrays, axis=axis, out=result)
     start = 0
     for array in arrays:
         stop = start + array.shape[axis]
-        strided_copy.copy_into(result[(slice(None),) * axis + (slice(start, stop),)], array)
+        copy_into(result[(slice(None),) * axis + (slice(start, stop),)], array)
         start = stop
     return result

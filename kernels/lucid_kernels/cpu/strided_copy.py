@@ -7,9 +7,7 @@ the source are transposed, tile by tile. The others are counted.
 """
 from __future__ import annotations
 
-import itertools
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numba
@@ -162,7 +160,7 @@ def _counted(some: list[Dimension]) -> Array:
     return np.array(some, np.int64).reshape(-1, 3).T.copy()
 
 
-def _streams_rows(shortest: int, *places: int) -> bool:
+def streams_rows(shortest: int, *places: int) -> bool:
     """Whether rows of `shortest` bytes at least, which begin at sums of `places`, are streamed."""
     return shortest >= (_LONG_RAGGED_ROW if any(place % _LINE for place in places) else _LONG_ROW)
 
@@ -192,7 +190,7 @@ def _copy_in_rows(target: Array, source: Array, given: list[Dimension], count: i
         given = sorted(given, key=lambda dimension: -abs(dimension.source))
 
     def launch(source: int, target: int, given: list[Dimension], work: tuple[Any, ...]) -> None:
-        stream = streams_any and _streams_rows(work[2], target, work[2], *(dimension.target for dimension in given))
+        stream = streams_any and streams_rows(work[2], target, work[2], *(dimension.target for dimension in given))
         if repeated:
             _fill_rows(_KINDS[size], source, target, *work, stream and target % size == 0)
         else:
@@ -233,37 +231,6 @@ def copy_into(target: Array, source: Array) -> None:
     _copy_transposed(
         _KINDS[size], *addresses, _counted(outer), last, dense, piece, width, tile, ahead, each, stream
     )  # fmt: skip
-
-
-@jit_parallel
-def _copy_parts(parts, target, pitch, rows, piece, each, stream):
-    """Copy the rows of some arrays, each without gaps, into rows of a target: of each array its address, the bytes of its rows
-    and where they begin in those of the target. Units are `piece` rows of an array, of which a thread takes `each` at least.
-    """
-    pieces = (rows + piece - 1) // piece
-    total = pieces * parts.shape[0]
-    for task in numba.prange((total + each - 1) // each):
-        for work in range(task * each, min(total, (task + 1) * each)):
-            address, count, place = parts[work // pieces]
-            first = work % pieces * piece
-            end = target + first * pitch + place
-            copy_bytes(address + first * count, count, end, pitch, min(piece, rows - first), count, stream)
-        if stream:
-            fence()
-
-
-def join(arrays: Sequence[Array], axis: int, target: Array) -> None:
-    """The arrays one after the other along `axis` of `target`: contiguous ones of one dtype, in one launch for all of them."""
-    rows = math.prod(target.shape[:axis])
-    counts = [array.nbytes // rows for array in arrays]
-    places = itertools.accumulate(counts, initial=0)
-    parts = np.array([(address_of(array), count, place) for array, count, place in zip(arrays, counts, places)], np.int64)
-    pitch = target.nbytes // rows
-    piece = min(rows, max(1, CHUNK // max(counts)))
-    each = max(1, CHUNK * len(arrays) // (piece * pitch))
-    start = address_of(target)
-    stream = streams(2 * target.nbytes) and _streams_rows(min(counts), start, pitch, *counts)
-    _copy_parts(parts, start, pitch, rows, piece, each, stream)
 
 
 def copy(source: Array) -> Array:
