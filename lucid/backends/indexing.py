@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from lucid_kernels.cpu._pool import empty
 
 from .bits import BITS, as_bits
 from .copies import fill_with
@@ -15,7 +16,11 @@ from .lazy import MANY
 Array = np.ndarray[Any, Any]
 Kernel = Callable[..., Any]
 
-# As MANY, for elements that are added: NumPy's `add.at` takes 8 ns for each.
+# As MANY, for elements of arrays of several dimensions that are read, and combined: NumPy gets an index for each dimension.
+_MANY_READ, _MANY_COMBINED = 1 << 10, 1 << 8
+# The same for elements of vectors, at which NumPy's `take` and `add.at` are good.
+_LONG_READ, _LONG_ADDED = 1 << 13, 1 << 15
+# As MANY, for numbers in slices that are added: of a thousand slices of 8 numbers `add.at` takes six times as long.
 _MANY_ADDED = 1 << 10
 # As MANY, for the rows of bags: of 128 rows of 16 numbers NumPy's sums take ten times as long as the kernel's.
 _LARGE_BAGS = 1 << 8
@@ -36,19 +41,33 @@ def _kernels() -> Any:
 def scatter_add(array: Array, index: Any, values: Any) -> None:
     """Add `values` (or a number) at `index`, in place; many slices by our kernel: `add.at` takes 10 to 40 times as long."""
     slices = None
-    large = isinstance(values, np.ndarray) and values.size >= MANY
-    if large and array.dtype in _ADDED and array.dtype == values.dtype and array.flags.c_contiguous:
+    if isinstance(values, np.ndarray) and _are_added(values, array.ndim, array.dtype) and array.flags.c_contiguous:
         slices = _slices(array.shape, index if isinstance(index, tuple) else (index,))
     if slices is None:
         np.add.at(array, index, values)
         return
+    first, last, places = slices
+    lead, rest = array.shape[:first], array.shape[last:]
+    shape = (*lead, *places.shape, *rest)
+    if values.shape != shape:
+        values = np.broadcast_to(values, shape)
+    _add_slices(array.reshape(*lead, -1, *rest), places.reshape(-1), values.reshape(*lead, places.size, *rest), first)
+
+
+def _are_added(values: Array, ndim: int, dtype: np.dtype) -> bool:
+    """Whether our kernels add `values` to slices of a contiguous array of `ndim` dimensions."""
+    return values.size >= (_LONG_ADDED if ndim == 1 else _MANY_ADDED) and dtype in _ADDED and values.dtype == dtype
+
+
+def _add_slices(array: Array, indices: Array, values: Array, axis: int) -> None:
+    """Add `values` to the slices along `axis` that `indices` name, none negative or out of range, in place."""
+    if array.ndim == 1:
+        _combined(array, indices, values, axis, _kernels().ADD)
+        return
     from lucid_kernels.cpu import scatter_add as kernels
     from lucid_kernels.cpu._layout import contiguous
 
-    first, last, places = slices
-    lead, rest = array.shape[:first], array.shape[last:]
-    values = contiguous(np.broadcast_to(values, (*lead, *places.shape, *rest)))
-    kernels.scatter_add(array.reshape(*lead, -1, *rest), places.reshape(-1), values.reshape(*lead, places.size, *rest), first)
+    kernels.scatter_add(array, indices, contiguous(values), axis)
 
 
 def _slices(shape: tuple[int, ...], index: tuple[Any, ...]) -> tuple[int, int, Array] | None:
@@ -63,10 +82,20 @@ def _slices(shape: tuple[int, ...], index: tuple[Any, ...]) -> tuple[int, int, A
     places: Any = 0
     for dim in dims:
         given, length = index[dim], shape[dim]
-        if given.dtype.kind not in "iu" or not given.size or not -length <= (low := given.min()) <= given.max() < length:
+        if given.dtype.kind not in "iu" or not given.size:
             return None
-        places = places * length + (np.where(given < 0, given + length, given) if low < 0 else given).astype(np.int64, copy=False)
+        if not _are_below(length, given):
+            if not -length <= given.min() <= given.max() < length:
+                return None
+            given = np.where(given < 0, given + length, given)
+        given = given.astype(np.int64, copy=False)
+        places = places * length + given if dim != dims[0] else given
     return dims[0], dims[-1] + 1, places
+
+
+def _are_below(length: int, indices: Array) -> bool:
+    """Whether all indices are from 0 to below `length`: as unsigned numbers, negative ones are too large as well."""
+    return bool(np.maximum.reduce(indices.view(f"u{indices.itemsize}"), axis=None) < length)
 
 
 def _slices_of(indices: Array, axis: int, *shapes: tuple[int, ...]) -> Array | None:
@@ -112,9 +141,12 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
     )
     plain_sums, plain_maxima, plain_bincount = (plain[name] for name in ("bag_sums", "bag_maxima", "bincount"))
     plain_search, plain_bins, plain_put = (plain[name] for name in ("searchsorted", "count_bins", "index_put"))
-    plain_getitem, plain_select, plain_add, plain_embedding = (
-        plain[name] for name in ("getitem", "index_select", "index_add", "embedding")
+    plain_getitem, plain_select, plain_select_grad, plain_add, plain_embedding = (
+        plain[name] for name in ("getitem", "index_select", "index_select_grad", "index_add", "embedding")
     )
+
+    def zeros(shape: tuple[int, ...], dtype: Any) -> Array:
+        return fill_with(empty(shape, dtype), 0)
 
     def getitem(x: Array, *, index: tuple[Any, ...]) -> Array:
         *lead, last = index
@@ -128,7 +160,18 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
         return plain_select(x, indices, axis=axis) if selected is None else selected
 
     def index_add(x: Array, indices: Array, source: Array, *, axis: int, out: Array | None = None) -> Array:
-        return plain_add(x, indices, source, axis=axis, out=copy(x) if out is None else out)
+        result = copy(x) if out is None else out
+        if not _are_added(source, x.ndim, x.dtype) or not result.flags.c_contiguous:
+            return plain_add(x, indices, source, axis=axis, out=result)
+        _add_slices(result, indices, source, axis)
+        return result
+
+    def index_select_grad(g: Array, indices: Array, *, shape: tuple[int, ...], axis: int) -> Array:
+        if not _are_added(g, len(shape), g.dtype):
+            return plain_select_grad(g, indices, shape=shape, axis=axis)
+        result = zeros(shape, g.dtype)
+        _add_slices(result, indices, g, axis)
+        return result
 
     def embedding(weight: Array, indices: Array, *, padding_idx: int | None) -> Array:
         selected = _selected(weight, indices, 0)
@@ -142,7 +185,8 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
             if slices is not None:
                 return index_select(x, slices, axis=axis)
         bits = BITS.get(x.itemsize)
-        large = indices.size >= MANY and (x.flags.c_contiguous or x.size <= 4 * indices.size)
+        many = indices.size >= (_LONG_READ if x.ndim == 1 else _MANY_READ)
+        large = many and (x.flags.c_contiguous or x.size <= 4 * indices.size)
         view = _kernels().view_of(x.shape, indices.shape, axis) if large and bits else None
         if view is None:
             return plain_gather(x, indices, axis=axis)
@@ -150,16 +194,13 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
         return result.view(x.dtype)
 
     def gather_grad(g: Array, indices: Array, *, shape: tuple[int, ...], axis: int) -> Array:
-        if indices.size < _MANY_ADDED:
+        if indices.size < _least(indices):
             return plain_grad(g, indices, shape=shape, axis=axis)
-        from lucid_kernels.cpu._pool import empty
-
-        result: Array = empty(shape, g.dtype)
-        fill_with(result, 0)
+        result = zeros(shape, g.dtype)
         return scatter(result, indices, g, axis=axis, accumulate=True, out=result)
 
     def scatter(x: Array, indices: Array, source: Any, *, axis: int, accumulate: bool = False, out: Array | None = None) -> Array:
-        if indices.size < (_MANY_ADDED if accumulate else MANY):
+        if indices.size < _least(indices):
             return plain_scatter(x, indices, source, axis=axis, accumulate=accumulate, out=out)
         if accumulate and x.dtype in HALVES:  # summed in float32, rounded once
             total = scatter(wide(x), indices, wide(np.asarray(source)), axis=axis, accumulate=True)
@@ -168,7 +209,7 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
             out[...] = total
             return out
         result = copy(x) if out is None else out
-        if accumulate and isinstance(source, np.ndarray) and source.shape == indices.shape:
+        if accumulate and indices.ndim > 1 and isinstance(source, np.ndarray) and source.shape == indices.shape:
             slices = _slices_of(indices, axis, x.shape)
             if slices is not None:
                 scatter_add(result, (*(_WHOLE,) * axis, slices), source)
@@ -179,7 +220,7 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
         return result
 
     def scatter_reduce(x: Array, indices: Array, source: Array, *, axis: int, reduce: str) -> Array:
-        if indices.size >= MANY:
+        if indices.size >= _least(indices):
             kinds = {"prod": _kernels().MULTIPLY, "amax": _kernels().LARGEST, "amin": _kernels().SMALLEST}
             result = copy(wide(x))
             if _combined(result, indices, wide(source), axis, kinds[reduce]):
@@ -234,9 +275,14 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
             lines, wanted = lines[None], wanted.reshape(1, -1)
         return searching.search(lines, wanted, right=right).reshape(values.shape)
 
-    entries: list[Kernel] = [getitem, index_select, index_add, embedding, count_bins, searchsorted, bincount, bag_sums,
-                             bag_maxima, gather, gather_grad, scatter, scatter_reduce, index_put]
+    entries: list[Kernel] = [getitem, index_select, index_select_grad, index_add, embedding, count_bins, searchsorted, bincount,
+                             bag_sums, bag_maxima, gather, gather_grad, scatter, scatter_reduce, index_put]
     return {function.__name__: function for function in entries}
+
+
+def _least(indices: Array) -> int:
+    """The number of indices from which on a kernel combines elements."""
+    return MANY if indices.ndim == 1 else _MANY_COMBINED
 
 
 def _put_elements(result: Array, values: Any, index: Any) -> bool:

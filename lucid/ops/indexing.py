@@ -151,7 +151,8 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     index = index_tensor("take", index, require_tensor("take", input))
     size = input._array.size
     check_bounds(index._array, -size, size, "out of range: tried to access index {value} on a tensor of {limit} elements.")
-    return _pick(input.reshape(-1), index=own((index._array,), input)).reshape(index.shape)
+    flat = input if input._array.ndim == 1 else input.reshape(-1)
+    return _pick(flat, index=own((index._array,), input))
 
 
 SPECIAL_METHODS = {"__getitem__": getitem, "__setitem__": setitem}

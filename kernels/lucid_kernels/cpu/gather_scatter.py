@@ -44,47 +44,50 @@ def view_of(shape: tuple[int, ...], lengths: tuple[int, ...], axis: int) -> View
 
 
 @jit_unrolled
-def _read_column(x, indices, y, first, last, step, length):
+def _read_elements(x, indices, y, rows, lines, view, step):
     """`_read` for lines of one index each."""
+    pitch, length, count = np.uint64(view.pitch), np.uint64(view.length), np.uint64(view.lines)
     good = True
-    for line in range(np.uint64(first), np.uint64(last)):
-        index = np.uint64(indices[line])
-        inside = index < length
-        good &= inside
-        y[line] = x[(index if inside else np.uint64(0)) * step]
+    for n in range(np.uint64(rows[0]), np.uint64(rows[1])):
+        for line in range(np.uint64(lines[0]), np.uint64(lines[1])):
+            i = n * count + line
+            index = np.uint64(indices[i])
+            inside = index < length
+            good &= inside
+            y[i] = x[n * pitch + (index if inside else np.uint64(0)) * step]
     return good
 
 
 @jit_unrolled
-def _read(x, indices, y, first, last, view):
-    """y = x at the indices of lines first..last, of `width` each, of a row of x. Whether all are in range; others count as 0."""
-    step, length, width = np.uint64(view.step), np.uint64(view.length), np.uint64(view.width)
+def _read(x, indices, y, rows, lines, view):
+    """y = x at the indices of a range of rows, and in these of lines of `width` each. Whether all are in range; others count as 0."""
+    pitch, step, length = np.uint64(view.pitch), np.uint64(view.step), np.uint64(view.length)
+    count, width = np.uint64(view.lines), np.uint64(view.width)
     good: Any = True
     if width == 1:
         if step == 1:  # without a multiplication: 0.8 of the time
-            return _read_column(x, indices, y, first, last, np.uint64(1), length)
-        return _read_column(x, indices, y, first, last, step, length)
-    for line in range(np.uint64(first), np.uint64(last)):
-        for c in range(width):
-            i = line * width + c
-            index = np.uint64(indices[i])
-            inside = index < length
-            good &= inside
-            y[i] = x[(index if inside else np.uint64(0)) * step + c]
+            return _read_elements(x, indices, y, rows, lines, view, np.uint64(1))
+        return _read_elements(x, indices, y, rows, lines, view, step)
+    for n in range(np.uint64(rows[0]), np.uint64(rows[1])):
+        for line in range(np.uint64(lines[0]), np.uint64(lines[1])):
+            for c in range(width):
+                i = (n * count + line) * width + c
+                index = np.uint64(indices[i])
+                inside = index < length
+                good &= inside
+                y[i] = x[n * pitch + (index if inside else np.uint64(0)) * step + c]
     return good
 
 
 @jit_parallel
-def _read_parallel(x, indices, y, view, each, parts):
-    size = view.lines * view.width
+def _read_parallel(x, indices, y, pitch, step, length, rows, lines, width, each, parts):
+    view = View(pitch, step, length, rows, lines, width)
     good = np.ones(1, np.bool_)
-    for task in numba.prange((view.rows + each - 1) // each * parts):
+    for task in numba.prange((rows + each - 1) // each * parts):
         row, part = task // parts * each, task % parts
-        first, last = part * view.lines // parts, (part + 1) * view.lines // parts
-        for n in range(row, min(view.rows, row + each)):
-            start = n * size
-            if not _read(x[n * view.pitch :], indices[start : start + size], y[start : start + size], first, last, view):
-                good[0] = False
+        some = part * lines // parts, (part + 1) * lines // parts
+        if not _read(x, indices, y, (row, min(rows, row + each)), some, view):
+            good[0] = False
     return good[0]
 
 
@@ -102,56 +105,60 @@ def _combined(kind, old, new):
 
 
 @jit_unrolled
-def _write_column(target, indices, source, each, lines, step, length, kind):
+def _write_elements(target, indices, source, each, rows, view, step, kind):
     """`_write` for lines of one index each."""
+    pitch, length, count = np.uint64(view.pitch), np.uint64(view.length), np.uint64(view.lines)
     good = True
-    for line in range(np.uint64(lines)):
-        index = np.uint64(indices[line])
-        if index < length:
-            target[index * step] = _combined(kind, target[index * step], source[line * each])
-        else:
-            good = False
-    return good
-
-
-@jit_unrolled
-def _write(target, indices, source, each, left, right, view, kind):
-    """Combine columns left..right of a row of indices with a row of the target, in their order. Whether all are in range.
-
-    The source has an element for each index, or with `each` 0 one for all.
-    """
-    step, length, width, each = np.uint64(view.step), np.uint64(view.length), np.uint64(view.width), np.uint64(each)
-    if width == 1:
-        if step == each == 1 and kind == ADD:  # constants in the loop, not variables: 0.7 of the time
-            return _write_column(target, indices, source, np.uint64(1), view.lines, np.uint64(1), length, ADD)
-        if step == each == 1:
-            return _write_column(target, indices, source, np.uint64(1), view.lines, np.uint64(1), length, kind)
-        return _write_column(target, indices, source, each, view.lines, step, length, kind)
-    good = True
-    for line in range(np.uint64(view.lines)):
-        for c in range(np.uint64(left), np.uint64(right)):
-            i = line * width + c
+    for n in range(np.uint64(rows[0]), np.uint64(rows[1])):
+        for line in range(count):
+            i = n * count + line
             index = np.uint64(indices[i])
             if index < length:
-                place = index * step + c
+                place = n * pitch + index * step
                 target[place] = _combined(kind, target[place], source[i * each])
             else:
                 good = False
     return good
 
 
+@jit_unrolled
+def _write(target, indices, source, each, rows, columns, view, kind):
+    """Combine a range of columns of a range of rows of indices with those rows of the target, in their order. Whether all are in
+    range.
+
+    The source has an element for each index, or with `each` 0 one for all.
+    """
+    pitch, step, length = np.uint64(view.pitch), np.uint64(view.step), np.uint64(view.length)
+    count, width, each = np.uint64(view.lines), np.uint64(view.width), np.uint64(each)
+    if width == 1:
+        if step == each == 1 and kind == ADD:  # constants in the loop, not variables: 0.7 of the time
+            return _write_elements(target, indices, source, np.uint64(1), rows, view, np.uint64(1), ADD)
+        if step == each == 1:
+            return _write_elements(target, indices, source, np.uint64(1), rows, view, np.uint64(1), kind)
+        return _write_elements(target, indices, source, each, rows, view, step, kind)
+    good = True
+    for n in range(np.uint64(rows[0]), np.uint64(rows[1])):
+        for line in range(count):
+            for c in range(np.uint64(columns[0]), np.uint64(columns[1])):
+                i = (n * count + line) * width + c
+                index = np.uint64(indices[i])
+                if index < length:
+                    place = n * pitch + index * step + c
+                    target[place] = _combined(kind, target[place], source[i * each])
+                else:
+                    good = False
+    return good
+
+
 @jit_parallel
-def _write_parallel(target, indices, source, each, view, kind, rows, parts):
-    size = view.lines * view.width
+def _write_parallel(target, indices, source, each, pitch, step, length, rows, lines, width, kind, some, parts):
+    view = View(pitch, step, length, rows, lines, width)
     good = np.ones(1, np.bool_)
-    for task in numba.prange((view.rows + rows - 1) // rows * parts):
-        first, part = task // parts * rows, task % parts
-        left, right = part * view.width // parts, (part + 1) * view.width // parts
-        for n in range(first, min(view.rows, first + rows)):
-            start = n * size
-            values = source[start * each :]
-            if not _write(target[n * view.pitch :], indices[start : start + size], values, each, left, right, view, kind):
-                good[0] = False
+    for task in numba.prange((rows + some - 1) // some * parts):
+        first, part = task // parts * some, task % parts
+        columns = part * width // parts, (part + 1) * width // parts
+        if not _write(target, indices, source, each, (first, min(rows, first + some)), columns, view, kind):
+            good[0] = False
     return good[0]
 
 
@@ -170,7 +177,7 @@ def gather(x: Array, indices: Array, view: View) -> Array:
         rows = max(1, GRAIN // (view.lines * view.width))
         parts = max(1, view.lines * view.width // GRAIN) if rows == 1 else 1
         arguments = contiguous(x).reshape(-1), contiguous(indices).reshape(-1), y.reshape(-1)
-        _require(_read_parallel(*arguments, view, rows, min(parts, view.lines)), view)
+        _require(_read_parallel(*arguments, *view, rows, min(parts, view.lines)), view)
     return y
 
 
@@ -185,4 +192,4 @@ def scatter(target: Array, indices: Array, source: Array, view: View, kind: int)
     rows = max(1, GRAIN // (view.lines * view.width))
     parts = max(1, view.width // _COLUMNS) if view.rows < 8 and rows == 1 else 1
     flat = contiguous(indices).reshape(-1), contiguous(source).reshape(-1)
-    _require(_write_parallel(target.reshape(-1), *flat, int(source.ndim > 0), view, kind, rows, parts), view)
+    _require(_write_parallel(target.reshape(-1), *flat, int(source.ndim > 0), *view, kind, rows, parts), view)

@@ -25,10 +25,13 @@ def _copy_slices(source, target, indices, lead, length, count, stream):
     each = max(1, _CHUNK // count)
     total = lead * indices.shape[0]
     for task in numba.prange((total + each - 1) // each):
-        for row in range(task * each, min(total, (task + 1) * each)):
-            block, place = row // indices.shape[0], row % indices.shape[0]
-            start = source + (block * length + indices[place]) * count
-            copy_bytes(start, 0, target + row * count, 0, 1, count, stream)
+        first = task * each
+        block, place = first // indices.shape[0] * length, first % indices.shape[0]
+        for row in range(first, min(total, first + each)):
+            copy_bytes(source + (block + indices[place]) * count, 0, target + row * count, 0, 1, count, stream)
+            place += 1
+            if place == indices.shape[0]:  # not a division for each slice
+                block, place = block + length, 0
         if stream:
             fence()
 
