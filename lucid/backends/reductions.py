@@ -35,6 +35,7 @@ _FEWEST_HALVES = 64  # numbers of half precision along a row that are widened wh
 # variances, extremes of columns. Of 6,000 rows of ten numbers they take 0.1 to 0.2 of the time, of 128 of 64 0.7 to 0.95.
 _SUMS, _LOGARITHMS, _SQUARES, _COLUMNS = 1 << 13, 1 << 12, 1 << 11, 1 << 15
 _SHORT = 32  # elements of rows for whose sums NumPy takes three times as long as ours
+_FEWEST_COMPARED, _MOST_COMPARED = 4, 24  # elements of rows whose largest NumPy takes up to 3 times as long to find
 _INTEGERS = 1 << 13  # elements; of fewer NumPy takes no longer, of as many in rows of 8 or of 64 it takes 5 times as long
 
 
@@ -349,9 +350,11 @@ def _extremes(plain: dict[str, Kernel]) -> dict[str, Kernel]:
             return plain[name](x, axis=axis, keepdims=keepdims) if both is None else _shaped(both[0], x, axis, keepdims)
 
         def position(x: Array, *, axis: int | None, keepdims: bool) -> Array:
-            # Along rows NumPy on one thread is as fast as ours on two: it compares and remembers in one pass.
+            # Along rows NumPy on one thread is as fast as ours on two: it compares and remembers in one pass; but it needs some
+            # time for each.
             rows = axis is None or axis == x.ndim - 1
-            both = None if rows else found(x, axis, smallest, True)
+            by_numpy = rows and (axis is None or not _FEWEST_COMPARED <= x.shape[-1] <= _MOST_COMPARED)
+            both = None if by_numpy else found(x, axis, smallest, True)
             if both is None:
                 return plain[f"arg{name}"](x, axis=axis, keepdims=keepdims)
             return _shaped(both[1], x, axis, keepdims, np.int64)

@@ -73,7 +73,10 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where `mask` is True, in one dimension; `input` and `mask` are broadcast together."""
     mask = index_tensor("masked_select", mask, require_tensor("masked_select", input), "b")
-    shape = broadcast_shapes(input.shape, mask.shape)
+    shape = input._array.shape
+    if shape and shape == mask._array.shape:
+        return getitem(input, mask)
+    shape = broadcast_shapes(shape, mask._array.shape)
     if shape == ():
         input, mask, shape = input.reshape(1), mask.reshape(1), (1,)
     return getitem(input.expand(shape), mask.expand(shape))
@@ -113,7 +116,9 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
         found = _nonzero(x.reshape(1))
         return found if as_tuple else wrap(found[0]._array.reshape(-1, 1)[:, :0])
     found = _nonzero(x)
-    return found if as_tuple else stack(found, 1)
+    if as_tuple:
+        return found
+    return found[0].reshape(-1, 1) if len(found) == 1 else stack(found, 1)
 
 
 @accepts_out

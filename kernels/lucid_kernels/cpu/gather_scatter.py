@@ -47,7 +47,7 @@ def view_of(shape: tuple[int, ...], lengths: tuple[int, ...], axis: int) -> View
 def _read_elements(x, indices, y, rows, lines, view, step):
     """`_read` for lines of one index each."""
     pitch, length, count = np.uint64(view.pitch), np.uint64(view.length), np.uint64(view.lines)
-    good = True
+    good: Any = True
     for n in range(np.uint64(rows[0]), np.uint64(rows[1])):
         for line in range(np.uint64(lines[0]), np.uint64(lines[1])):
             i = n * count + line
@@ -60,7 +60,9 @@ def _read_elements(x, indices, y, rows, lines, view, step):
 
 @jit_unrolled
 def _read(x, indices, y, rows, lines, view):
-    """y = x at the indices of a range of rows, and in these of lines of `width` each. Whether all are in range; others count as 0."""
+    """y = x at the indices of a range of rows, and of a range of lines, `width` each, in these. Whether all are in range; others
+    count as 0.
+    """
     pitch, step, length = np.uint64(view.pitch), np.uint64(view.step), np.uint64(view.length)
     count, width = np.uint64(view.lines), np.uint64(view.width)
     good: Any = True

@@ -25,7 +25,7 @@ Array = np.ndarray[Any, Any]
 
 @jit_parallel
 def _join_rows(parts, target, pitch, rows, piece, stream):
-    """Rows of the target, `pitch` bytes each, in units of `piece` rows, from parts: of each its address and the bytes of its rows."""
+    """Rows of the target, `pitch` bytes each, in units of `piece` rows, from parts: of each its address and its rows' bytes."""
     for task in numba.prange((rows + piece - 1) // piece):
         first = task * piece
         number, end = min(piece, rows - first), target + first * pitch
