@@ -301,7 +301,7 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
 
     @entry
     def index_select(x: Array, indices: Array, *, axis: int) -> Array:
-        return xp.take(x, indices, axis=axis)
+        return x.take(indices, axis=axis)  # the module's function takes 0.5 us more
 
     @entry
     def index_select_grad(g: Array, indices: Array, *, shape: tuple[int, ...], axis: int) -> Array:

@@ -289,9 +289,21 @@ def _moments_of_columns(flat: Any, start: Any, step: Any, rows: int, means: Any,
             squares[j] = squares[j] + block_squares[j] + d * d * (first * share) if first else block_squares[j]
 
 
+@jit
+def _add_up(parts: Any, result: Any) -> None:
+    """result (outer, columns): the sums of parts (outer, rows, several times as many columns), in order."""
+    for o in range(result.shape[0]):
+        for j in range(result.shape[1]):
+            result[o, j] = 0.0
+        for piece in range(parts.shape[1]):
+            for start in range(0, parts.shape[2], result.shape[1]):
+                for j in range(result.shape[1]):
+                    result[o, j] += parts[o, piece, start + j]
+
+
 @jit_parallel
-def _sum_columns(flat: Any, outer: int, length: int, inner: int, rows: int, totals: Any) -> None:
-    """totals (outer, pieces, inner): the sums over pieces of `rows` rows."""
+def _sum_columns(flat: Any, outer: int, length: int, inner: int, rows: int, totals: Any, result: Any) -> None:
+    """totals (outer, pieces, inner): the sums over pieces of `rows` rows; and those of them, where they are not the result."""
     stretches = (inner + _STRETCH - 1) // _STRETCH
     pieces = totals.shape[1]
     for unit in numba.prange(outer * pieces * stretches):
@@ -302,6 +314,8 @@ def _sum_columns(flat: Any, outer: int, length: int, inner: int, rows: int, tota
         target[:] = 0.0
         start = np.uint64((o * length + first) * inner + left)
         _add_blocks(flat, start, np.uint64(inner), min(rows, length - first), target)
+    if result.size < totals.size:
+        _add_up(totals, result)
 
 
 @jit_parallel
@@ -375,10 +389,9 @@ def total(x: Array, view: View) -> Array:
     length, width = length // joined, joined * inner
     rows, pieces = _rows_of_pieces((outer, length, width))
     totals = np.empty((outer, pieces, width))
-    _sum_columns(flat, outer, length, width, rows, totals)
-    if pieces == joined == 1:
-        return totals[:, 0]
-    return totals.reshape(outer, pieces * joined, inner).sum(axis=1)
+    result = totals[:, 0] if pieces == joined == 1 else np.empty((outer, inner))
+    _sum_columns(flat, outer, length, width, rows, totals, result)
+    return result
 
 
 def total_of_all(x: Array) -> float:
