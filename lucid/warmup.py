@@ -106,7 +106,7 @@ def _copies(dtype: Any, device: str, sizes: Sequence[int]) -> None:
         x = x.detach()
         for part in (x.t(), x[:, 1:], x[:, ::2]):
             part.contiguous(), part.sum()
-        x.flip(1), lucid.cat((x, x), 1), x[lucid.arange(4 * size, device=device)], x.double(), x.float()
+        x.flip(1), lucid.cat((x, x), 1), lucid.cat((x, x)), x[lucid.arange(4 * size, device=device)], x.double(), x.float()
 
 
 def _padding(dtype: Any, device: str, sizes: Sequence[int]) -> None:
