@@ -202,7 +202,7 @@ def _operand(matrix: Array, batch_sizes: Sequence[int]) -> Array | PackedColumns
     if many and suits(matrix, rows):
         return PackedColumns(matrix)
     few = rows < LEAST_ROWS if many else rows <= blas.FEW_ROWS
-    as_it_lies = rows == 1 or len(batch_sizes) == 1 or (few and rows * matrix.size >= blas.FEW_ROWS_FROM)
+    as_it_lies = rows == 1 or len(batch_sizes) == 1 or (few and rows * matrix.size >= blas.TURNED_FROM)
     return matrix if as_it_lies else contiguous(matrix)
 
 

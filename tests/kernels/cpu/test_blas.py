@@ -181,7 +181,7 @@ def test_large_products_leave_the_threads_of_openblas_asleep(monkeypatch: pytest
     monkeypatch.setattr(gemm, "_tiles64", lambda *arguments: (seen.append(get()), tiles(*arguments)))
     a = _normal((300, 300))
     assert np.allclose(blas.matmul(a, a), original(a, a))
-    stack, stacked = gemm._stack64, _normal((32, 60, 64))
+    stack, stacked = gemm._stack64, _normal((8, 40, 520))
     monkeypatch.setattr(gemm, "_stack64", lambda *arguments: (seen.append(get()), stack(*arguments)))
     assert np.allclose(blas.matmul(stacked, stacked.swapaxes(1, 2)), original(stacked, stacked.swapaxes(1, 2)))
     assert seen == [1, 1]

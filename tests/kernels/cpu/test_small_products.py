@@ -16,7 +16,7 @@ def _stack(rng, shape, dtype, layout):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("layout", ["rows", "turned", "apart"])
 @pytest.mark.parametrize(("m", "k", "n"), [(1, 1, 1), (3, 3, 3), (4, 4, 1), (1, 9, 26), (5, 17, 8), (9, 2, 16), (4, 33, 24),
-                                           (13, 8, 33), (6, 20, 49)])  # fmt: skip
+                                           (13, 8, 33), (6, 20, 49), (66, 70, 100)])  # fmt: skip
 def test_values(m, k, n, layout, dtype, monkeypatch):
     rng = np.random.default_rng(0)
     a, b = _stack(rng, (7, m, k), dtype, layout), _stack(rng, (7, k, n), dtype, layout)
@@ -56,7 +56,9 @@ def test_what_suits():
         return small_products.suits(np.ones(left, np.float32), np.ones(right, np.float32))
 
     assert suits((1000, 3, 3), (1000, 3, 3)) and suits((600, 12, 8), (8, 12)) and suits((4, 150, 1, 4), (150, 4, 5))
-    assert not suits((100, 3, 3), (100, 3, 3)) and not suits((1000, 17, 16), (1000, 16, 16))
+    assert not suits((100, 3, 3), (100, 3, 3)) and not suits((3, 64, 64), (3, 64, 64))
+    assert not suits((100, 33, 33), (100, 33, 33)) and not suits((8, 16, 600), (8, 600, 64))
+    assert suits((16, 64, 64), (16, 64, 64)) == small_products._WIDE == suits((1000, 17, 16), (1000, 16, 16))
     assert not suits((1000, 3, 4), (1000, 4, 1))
     turned = np.ones((1000, 5, 4), np.float32).swapaxes(1, 2)
     assert not small_products.suits(np.ones((1000, 1, 4), np.float32), turned)
