@@ -1,8 +1,8 @@
 """Fourier transforms: `table(xp, entries, new)` binds them to NumPy and our kernels, or to CuPy (cuFFT).
 
 `norm` is NumPy's: the direction that is scaled by 1/n ('forward' or 'backward'), or 'ortho' for both by 1/sqrt(n). float32 and
-complex64 stay single precision. On a CPU one dimension is transformed after the other: by a kernel, where its length is a power
-of two and there are not only few numbers, else by NumPy (pocketfft).
+complex64 stay single precision. On a CPU one dimension is transformed after the other: by a kernel, where its length is a product
+of 4 and powers of 2, 3 and 5 and there are not only few numbers, else by NumPy (pocketfft).
 """
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ Kernel = Callable[..., Any]
 Axes = tuple[int, ...]
 # Elements from which on a kernel transforms the last dimension, which imports Numba. Others, which are transposed, take MANY.
 _FEW = 1 << 8
-_COMPLEX_LENGTHS = frozenset(1 << power for power in range(5, 13))  # those of the kernels
+_COMPLEX_LENGTHS = frozenset(n for twos in range(2, 13) for threes in range(8) for fives in range(6)
+                             if 32 <= (n := 2**twos * 3**threes * 5**fives) <= 4096)  # those of the kernels
 _REAL_LENGTHS = frozenset(2 * length for length in _COMPLEX_LENGTHS)
 _CONVERTED = 1 << 7  # elements from which on NumPy's conversions are avoided
 _SHARED = 1 << 17  # elements from which on threads share a transform: starting one takes 80 us, 2^17 elements 250 us
