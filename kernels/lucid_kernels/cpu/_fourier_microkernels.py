@@ -95,7 +95,9 @@ class _Numbers(_Vectors):
             if weight != 1:
                 factor = ir.Constant(self.type, [weight] * self.type.count)
                 parts = tuple([self.builder.fmul(part, factor, flags=("contract",)) for part in number])
-            total = parts if total is None else tuple([self.builder.fadd(*both, flags=("contract",)) for both in zip(total, parts)])
+            if total is not None:
+                parts = tuple([self.builder.fadd(a, b, flags=("contract",)) for a, b in zip(total, parts)])
+            total = parts
         assert total is not None
         return total
 

@@ -47,7 +47,8 @@ _last_three, _last_five = (make_last(radix, 8) for radix in (3, 5))
 
 def _radices(size: int) -> list[int]:
     """How many numbers each step adds up: 8 as long as it goes, but 4 twice instead of 8 and 2, then 5 and 3."""
-    found, rest = [], size
+    found: list[int] = []
+    rest = size
     for radix in (8, 4, 2, 5, 3):
         while rest % radix == 0:
             if radix == 8 and found and rest % 16 == 0 and rest % 32:
@@ -207,11 +208,12 @@ def _transform_rows(kind: int, source: int, target: int, rows: int, size: int, s
             elif kind == _TO_WHOLE:
                 _to_whole(moved(x, row * width), moved(y, 2 * row * width), space, table, radices, size, number(scale), factors)
             elif kind == _FROM_HALF:
-                _from_half(moved(x, row * half), moved(y, row * width), space, table, radices, size, number(scale), number(weight),
-                           factors)
+                _from_half(moved(x, row * half), moved(y, row * width), space, table, radices, size, number(scale),
+                           number(weight), factors)
             else:
                 sign = number(1 if kind == _FORWARD else -1)
-                _transform(moved(x, row * width), moved(y, row * width), space, table, radices, size, sign, number(scale), factors)
+                _transform(moved(x, row * width), moved(y, row * width), space, table, radices, size, sign, number(scale),
+                           factors)
 
 
 @jit_exact

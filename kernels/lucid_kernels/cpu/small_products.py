@@ -1,8 +1,8 @@
 """Products of stacks of small matrices: register blocks over the operands where they lie, with masks at the edges.
 
 NumPy calls BLAS for one matrix after the other, 0.13 us each on one thread: 10,000 3x3 matrices take a third of its time here.
-With AVX-512 those of some 100 rows and columns need no packing either: stacks of them take 0.85 to 0.95 of the time of BLAS on all
-threads (`gemm.matmul_stacks`), 0.65 to 0.8 where the right ones are transposed, as in attention by hand.
+With AVX-512 those of some 100 rows and columns need no packing either: stacks of them take 0.85 to 0.95 of the time of BLAS on
+all threads (`gemm.matmul_stacks`), 0.65 to 0.8 where the right ones are transposed, as in attention by hand.
 """
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _ROWS = 4  # of a block
 # Most multiply-adds of a matrix, and fewest matrices: 512 of 16x16 take 0.7 of NumPy's time, and 0.35 of it if the right ones
 # are transposed.
 _MOST_WORK, _LEAST_COUNT = 1 << 12, 1 << 9
-# The same with AVX-512, and the fewest multiply-adds of such a stack; a long sum one by one has larger errors than BLAS's. With AVX2,
-# where sums and masks need more registers than there are, these blocks take twice the time of BLAS.
+# The same with AVX-512, and the fewest multiply-adds of such a stack; a long sum one by one has larger errors than BLAS's. With
+# AVX2, where sums and masks need more registers than there are, these blocks take twice the time of BLAS.
 _MOST_LARGE_WORK, _LEAST_LARGE_COUNT, _MOST_DEPTH = 1 << 22, 4, 1 << 9
 _LEAST_STACK, _LEAST_TURNED_STACK = 1 << 20, 1 << 19
 # The share of the lanes that has columns of the result, below which BLAS is faster, unless matrices are turned: of 33 or 49.
