@@ -57,7 +57,7 @@ def _of_volumes(name: str) -> Callable[..., Any]:
 TABLE: dict[str, Callable[..., Any]] = functions.table(np, indexing.scatter_add, blas.matmul) | lapack.table()
 TABLE |= movement.table(np) | ordering.table(np) | fourier.table(np, TABLE, _pool.empty)
 TABLE |= complex_parts.table(np, TABLE)
-TABLE |= elementwise.table(np) | fractional_pooling.table(np) | vectors.table(np, TABLE["matmul"], indexing.scatter_add)
+TABLE |= elementwise.table(np) | fractional_pooling.table(np) | vectors.table(np, TABLE, indexing.scatter_add)
 TABLE |= factor_gradients.table(np, TABLE)
 TABLE |= copies.table(TABLE)
 TABLE |= indexing.table(TABLE)

@@ -60,7 +60,7 @@ def _scatter_add(array: Array, index: Any, values: Array) -> None:
 
 
 TABLE: dict[str, Callable[..., Any]] = functions.table(cupy, _scatter_add, operator.matmul)
-TABLE |= vectors.table(cupy, TABLE["matmul"], _scatter_add) | movement.table(cupy) | ordering.table(cupy)
+TABLE |= vectors.table(cupy, TABLE, _scatter_add) | movement.table(cupy) | ordering.table(cupy)
 TABLE |= fourier.table(cupy, TABLE) | complex_parts.table(cupy, TABLE)
 TABLE |= linear_algebra.table(cupy, lambda: cupyx.errstate(linalg="raise"))  # CuPy says nothing of singular matrices by itself
 TABLE |= factor_gradients.table(cupy, TABLE)

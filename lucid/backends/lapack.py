@@ -5,7 +5,6 @@ Its threads are kept out: they spin after a call on the cores that kernels need,
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +13,7 @@ import numpy as np
 from lucid_kernels.cpu import blas
 
 from . import linear_algebra
-from .lazy import MANY
+from .lazy import MANY, compiler_is_loaded
 
 Array = np.ndarray
 Kernel = Callable[..., Any]
@@ -67,7 +66,7 @@ def table() -> dict[str, Kernel]:
 
     def lstsq(a: Array, b: Array, *, rcond: float, driver: str) -> tuple[Array, Array, Array]:
         """By a QR factorization for 'gelsy', without singular values: a sixth of the time."""
-        if driver != "gelsy" or a.dtype not in _REAL or not b.size or not _by_kernel(a):
+        if driver != "gelsy" or a.dtype not in _REAL or not a.size * b.size or not (_by_kernel(a) or _few_by_kernel()):
             return plain["lstsq"](a, b, rcond=rcond, driver=driver)
         x, ranks = _factors().lstsq(a, b, rcond=rcond)
         return x, ranks, np.empty((*ranks.shape, 0), a.dtype)
@@ -125,6 +124,14 @@ def _small_table(larger: dict[str, Kernel]) -> dict[str, Kernel]:
             return _many_kernels().solve(a, None)
         return _few_kernels().solve(a, None) if small(a) else larger["inv_ex"](a)
 
+    def lu_factor(a: Array, *, pivot: bool) -> tuple[Array, Array, Array]:
+        return _few_kernels().lu_factor(a) if pivot and small(a) else larger["lu_factor"](a, pivot=pivot)
+
+    def solve_triangular(t: Array, b: Array, *, upper: bool, unitriangular: bool) -> Array:
+        if b.dtype is t.dtype and 0 < b.shape[-1] <= _MOST_ROWS and small(t):
+            return _few_kernels().solve_triangular(t, b, upper=upper, unitriangular=unitriangular)
+        return larger["solve_triangular"](t, b, upper=upper, unitriangular=unitriangular)
+
     def cholesky_ex(a: Array) -> tuple[Array, Array]:
         return _few_kernels().cholesky(a) if small(a) else larger["cholesky_ex"](a)
 
@@ -145,26 +152,31 @@ def _small_table(larger: dict[str, Kernel]) -> dict[str, Kernel]:
                 return values
         return larger["svdvals"](x)
 
-    return {function.__name__: function for function in (det, slogdet, solve_ex, inv_ex, cholesky_ex, qr, eigvalsh, svdvals)}
+    ours = (det, slogdet, lu_factor, solve_ex, inv_ex, solve_triangular, cholesky_ex, qr, eigvalsh, svdvals)
+    return {function.__name__: function for function in ours}
 
 
 def small(a: Array) -> bool:
     """Whether these are matrices of so few rows that our loops are faster than LAPACK.
 
-    Of few elements only where a kernel has been imported before: until then NumPy serves, as Numba's import takes as long as
-    thousands of such calls.
+    Of few elements only where the compiler is loaded.
     """
     rows, columns = a.shape[-2:]
     most = rows if rows > columns else columns
     size = a.size
     if not size or most > _MOST_ROWS or (most > _FEW_ROWS and size > _FEW_ELEMENTS) or a.dtype.char not in "fd":
         return False
-    return size >= _LARGE or "lucid_kernels.cpu._compile" in sys.modules
+    return size >= _LARGE or compiler_is_loaded()
 
 
 def _by_kernel(a: Array) -> bool:
     """Whether our calls of LAPACK factorize these matrices."""
     return a.size >= _LARGE and a.dtype.char in "fdFD" and _kernels() is not None
+
+
+def _few_by_kernel() -> bool:
+    """Whether our calls of LAPACK are ready for small matrices too."""
+    return compiler_is_loaded() and _kernels() is not None
 
 
 def _factors() -> Any:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -67,3 +68,10 @@ def _first_call(module: str, name: str, table: dict[str, Kernel], entry: str,
 
     first_call.module, first_call.kernel = module, name  # type: ignore[attr-defined]
     return first_call
+
+
+def compiler_is_loaded() -> bool:
+    """Whether a kernel has been imported: until then NumPy serves few elements, as Numba's import takes as long as thousands of
+    such calls.
+    """
+    return "lucid_kernels.cpu._compile" in sys.modules

@@ -1,7 +1,8 @@
-"""Inner and cross products and distances of vectors on either backend: of many numbers, on a CPU, by our kernels."""
+"""Inner, cross and Kronecker products and distances of vectors on either backend; on a CPU by our kernels, but for very few."""
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -9,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from .functions import wide
-from .lazy import MANY
+from .lazy import LARGE, MANY, compiler_is_loaded
 
 Array = Any
 Kernel = Callable[..., Any]
-
+_FEW = 1 << 6  # elements that NumPy handles as fast as a kernel
 _LONG = 1 << 8  # elements of an inner product that take less time by our kernel than a call of NumPy's
 
 
@@ -25,11 +26,14 @@ def inner_product() -> Any:
     return kernels
 
 
-def table(xp: Any, matmul: Kernel, scatter_add: Kernel) -> dict[str, Kernel]:
-    """The operations on `xp` (numpy or cupy), with its product of matrices and its `scatter_add(array, index, values)`."""
+def table(xp: Any, entries: dict[str, Kernel], scatter_add: Kernel) -> dict[str, Kernel]:
+    """The operations on `xp` (numpy or cupy), with its other `entries`, by the time of a call, and its `scatter_add(array, index,
+    values)`.
+    """
+    matmul = entries["matmul"]
 
     def by_kernel(x: Array, count: int) -> bool:
-        return xp is np and count >= MANY and x.dtype.char in "fd"
+        return xp is np and x.dtype.char in "fd" and (count >= MANY or (count >= _FEW and compiler_is_loaded()))
 
     def many_pairs(x: Array, y: Array | None) -> bool:
         return by_kernel(x, x.size * (x if y is None else y).shape[1])
@@ -53,6 +57,26 @@ def table(xp: Any, matmul: Kernel, scatter_add: Kernel) -> dict[str, Kernel]:
             return xp.roll(x, steps, axis)
 
         return xp.ascontiguousarray(turned(a, -1) * turned(b, 1) - turned(a, 1) * turned(b, -1))
+
+    def kron(a: Array, b: Array) -> Array:
+        """The Kronecker product of two arrays of one dtype, from lines as long as those of the result: where the innermost loop
+        is as long as those of `b`, NumPy takes 2 to 6 times as long.
+        """
+        rank = max(a.ndim, b.ndim)
+        if not rank:
+            return entries["mul"](a, b)
+        n, m = ((1,) * (rank - x.ndim) + x.shape for x in (a, b))
+        shape = [i * j for i, j in zip(n, m, strict=True)]
+        left, right = xp.empty((*n, m[-1]), a.dtype), xp.empty((*m[:-1], n[-1], m[-1]), b.dtype)
+        left[...], right[...] = a.reshape(n)[..., None], b.reshape(m)[..., None, :]
+        if xp is np and rank < 3 and a.size * b.size >= LARGE and a.dtype.char in "fd":
+            from lucid_kernels.cpu import kronecker
+
+            return kronecker.products_of_rows(left.reshape(-1, shape[-1]), right.reshape(-1, shape[-1])).reshape(shape)
+        left = left.reshape([*itertools.chain(*[(length, 1) for length in n[:-1]]), shape[-1]])
+        right = right.reshape([*itertools.chain(*[(1, length) for length in m[:-1]]), shape[-1]])
+        product = entries["large_mul" if a.size * b.size >= LARGE else "mul"](left, right)
+        return product.reshape(shape)
 
     def euclidean_distances(x: Array, y: Array) -> Array:
         """The distances of the rows of `x` (..., P, M) and `y` (..., R, M) by a product of matrices."""
@@ -102,5 +126,5 @@ def table(xp: Any, matmul: Kernel, scatter_add: Kernel) -> dict[str, Kernel]:
                 scatter_add(total[batch], xp.asarray(places), sign * parts[batch])
         return total.astype(x.dtype, copy=False)
 
-    entries: list[Kernel] = [dot, cross, euclidean_distances, pair_distances, pair_distances_grad]
-    return {function.__name__: function for function in entries}
+    ours: list[Kernel] = [dot, cross, kron, euclidean_distances, pair_distances, pair_distances_grad]
+    return {function.__name__: function for function in ours}

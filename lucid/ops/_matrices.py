@@ -1,6 +1,7 @@
 """What operations of linear algebra share: the conjugate transpose, checks of arguments, reports of matrices without a result."""
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from .. import _dtypes
@@ -91,11 +92,13 @@ def require_success(name: str, info: Tensor, problem: str) -> None:
     raise LinAlgError(f"{name}: {where}{problem.format(info=numbers[element])}")
 
 
+@functools.cache  # the name of a dtype takes 3 us
 def real_dtype(dtype: Any) -> Any:
     """The dtype of sizes: float32 for complex64, float64 for complex128, else the same."""
     return {"complex64": _dtypes.float32, "complex128": _dtypes.float64}.get(dtype.name, dtype)
 
 
+@functools.cache
 def resolution(dtype: Any) -> float:
     """The distance from 1 to the next larger number."""
     return {"float16": 2.0 ** -10, "bfloat16": 2.0 ** -7, "float32": 2.0 ** -23}.get(real_dtype(dtype).name, 2.0 ** -52)

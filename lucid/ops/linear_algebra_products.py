@@ -11,7 +11,7 @@ from ..autograd.errors import type_name
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor
 from ._matrices import require_equal_sides, require_inexact
-from ._operands import canonical_dim, canonical_dims, require_tensor
+from ._operands import canonical_dim, canonical_dims, promote, require_tensor
 from ._out import accepts_out
 from .arithmetic import conjugate
 from .broadcasting import broadcast_shapes
@@ -79,16 +79,29 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     return mm(rows, columns).reshape(*lengths_a, *lengths_b)
 
 
+def _kron_rule(needs: Sequence[bool], a: Tensor, b: Tensor) -> Pull:
+    shapes = a._array.shape, b._array.shape
+    rank = max(map(len, shapes))
+    n, m = ((1,) * (rank - len(shape)) + shape for shape in shapes)
+    sizes = math.prod(n), math.prod(m)
+    first, second = (conjugate(t).reshape(-1) if need else None for t, need in zip((a, b), reversed(needs), strict=True))
+
+    def pull(g: Tensor, y: Any) -> tuple[Tensor | None, Tensor | None]:
+        apart = g.reshape([length for pair in zip(n, m, strict=True) for length in pair])
+        outer = apart.permute([*range(0, 2 * rank, 2), *range(1, 2 * rank, 2)]).reshape(sizes)
+        return (None if second is None else matmul(outer, second).reshape(shapes[0]),
+                None if first is None else matmul(first, outer).reshape(shapes[1]))
+
+    return pull
+
+
+_kron = Op("kron", _kron_rule)
+
+
 @accepts_out
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """The Kronecker product: each element of `input` in turn times all of `other`. Missing dimensions are 1, in front."""
-    rank = max(require_tensor("kron", input).ndim, require_tensor("kron", other).ndim)
-    a = (1,) * (rank - input.ndim) + input._array.shape
-    b = (1,) * (rank - other.ndim) + other._array.shape
-    # An outer product, whose rows are longer than those of `other`, and a copy with the dimensions beside each other.
-    product = (input.reshape(-1, 1) * other.reshape(-1)).reshape(*a, *b).permute([axis + side for axis in range(rank)
-                                                                                   for side in (0, rank)])
-    return product.reshape([n * m for n, m in zip(a, b, strict=True)])
+    return _kron(*promote("kron", require_tensor("kron", input), require_tensor("kron", other)))
 
 
 def _cross_rule(needs: Sequence[bool], a: Tensor, b: Tensor, *, axis: int) -> Pull:

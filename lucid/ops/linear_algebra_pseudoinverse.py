@@ -43,6 +43,11 @@ def _default_tolerance(input: Tensor) -> float:
 def _tolerances(name: str, input: Tensor, atol: Any, rtol: Any) -> tuple[Tensor, Tensor]:
     """`atol` and `rtol` as tensors that broadcast with the batch: `rtol` is the default where no `atol` is above 0."""
     dtype = real_dtype(input.dtype)
+    if not isinstance(atol, Tensor) and not isinstance(rtol, Tensor):
+        least = atol or 0.0
+        share = rtol if rtol is not None else 0.0 if least > 0 else _default_tolerance(input)
+        plain = input.detach()
+        return plain.new_full((), least, dtype=dtype), plain.new_full((), share, dtype=dtype)
     given = []
     for label, value in (("atol", atol), ("rtol", rtol)):
         if isinstance(value, Tensor) and value.is_complex():
@@ -148,7 +153,9 @@ def pinv(input: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any
     require_lapack_dtype("linalg_svd_cpu", input)
     absolute, relative = _tolerances("torch.linalg.pinv", input, atol, rtol)
     batch = input._array.shape[:-2]
-    return _pinv(input, absolute.expand(batch), relative.expand(batch), hermitian=bool(hermitian))
+    if batch:
+        absolute, relative = absolute.expand(batch), relative.expand(batch)
+    return _pinv(input, absolute, relative, hermitian=bool(hermitian))
 
 
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
@@ -209,13 +216,15 @@ def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str |
     if not _dtypes.is_differentiable(input._array.dtype):
         raise RuntimeError("This function doesn't handle types other than float and double")
     require_lapack_dtype("linalg_lstsq_cpu", input)
-    check_batches(lead, b._array.shape[:-2])
-    batch = broadcast_shapes(lead, b._array.shape[:-2])
-    b = b.expand(*batch, *b._array.shape[-2:])
-    limit = _default_tolerance(input) if rcond is None else rcond
-    solution, rank, values = _lstsq(input.expand(*batch, rows, columns), b, rcond=limit, driver=driver)
-    own = tuple(slice(n) for n in lead)
-    rank, values = rank[own], values[own]  # of the matrices as they were given
+    limit, given = _default_tolerance(input) if rcond is None else rcond, input
+    if lead != b._array.shape[:-2]:
+        check_batches(lead, b._array.shape[:-2])
+        batch = broadcast_shapes(lead, b._array.shape[:-2])
+        given, b = input.expand(*batch, rows, columns), b.expand(*batch, *b._array.shape[-2:])
+    solution, rank, values = _lstsq(given, b, rcond=limit, driver=driver)
+    if given is not input:
+        own = tuple(slice(n) for n in lead)
+        rank, values = rank[own], values[own]  # of the matrices as they were given
     full = rank.is_meta or bool((rank == min(rows, columns)).all())
     if driver == "gels" and not full:
         number = next(number for number in rank.reshape(-1).tolist() if number < min(rows, columns))
@@ -225,7 +234,6 @@ def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str |
     if rows > columns and full and driver != "gelsy":
         error = (input @ solution - b).abs()
         residuals = (error * error).sum(-2)
-    nothing = rank.new_empty(0)
     return LeastSquares(solution.squeeze(-1) if vector else solution, residuals,
-                        nothing if driver == "gels" else rank,
+                        rank.new_empty(0) if driver == "gels" else rank,
                         values if driver in ("gelsd", "gelss") else values.new_empty(0))

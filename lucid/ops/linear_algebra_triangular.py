@@ -120,6 +120,8 @@ def _system(name: str, b: Tensor, A: Tensor) -> tuple[Tensor, Tensor]:
     if A._array.dtype != b._array.dtype:
         raise RuntimeError(f"Expected b and A to have the same dtype, but found b of type {type_name(b.dtype)} and A of type "
                            f"{type_name(A.dtype)} instead.")
+    if A._array.shape[:-2] == b._array.shape[:-2]:
+        return b, A
     check_batches(A._array.shape[:-2], b._array.shape[:-2])
     batch = broadcast_shapes(A._array.shape[:-2], b._array.shape[:-2])
     return b.expand(*batch, rows, width), A.expand(*batch, n, n)

@@ -1,4 +1,4 @@
-"""Determinants, linear systems, Cholesky and QR factors of matrices of a few rows, one after the other, by rows.
+"""Determinants, systems, triangles, LU, Cholesky and QR factors of matrices of a few rows, one after the other, by rows.
 
 A call of LAPACK takes 10 us and more from Python; these loops take 3 us for one matrix of 4 rows, and up to 32 rows no longer
 than LAPACK does. Of many matrices of up to 8 rows `small_matrices` handles several at a time.
@@ -172,6 +172,58 @@ def _cholesky(a: Any, each: int, y: Any, info: Any) -> None:
         _cholesky_of_some(a, task * each, min(a.shape[0], (task + 1) * each), y, info)
 
 
+@jit_exact
+def _solve_triangle(t: Any, x: Any, upper: bool, unitriangular: bool) -> None:
+    n = t.shape[0]
+    for step in range(n):
+        k = n - 1 - step if upper else step
+        row = x[k]
+        for j in range(k + 1 if upper else 0, n if upper else k):
+            add_multiple(row, -t[k, j], x[j], 0)
+        if not unitriangular:
+            for j in range(row.shape[0]):
+                row[j] /= t[k, k]
+
+
+@jit_parallel
+def _solve_triangles(t: Any, each: int, upper: bool, unitriangular: bool, x: Any) -> None:
+    for task in numba.prange((t.shape[0] + each - 1) // each):
+        for matrix in range(task * each, min(t.shape[0], (task + 1) * each)):
+            _solve_triangle(t[matrix], x[matrix], upper, unitriangular)
+
+
+@jit_exact
+def _lu_of_one(work: Any, pivots: Any) -> int:
+    """The factors in the place of a matrix, and the number of the first pivot that is zero, or 0."""
+    rows, failed = work.shape[0], 0
+    for k in range(pivots.shape[0]):
+        best, size = k, abs(work[k, k])
+        for i in range(k + 1, rows):
+            other = abs(work[i, k])
+            if other > size or (other != other and size == size):
+                best, size = i, other
+        pivots[k] = best + 1
+        upper = work[k]
+        if best != k:
+            lower = work[best]
+            for j in range(work.shape[1]):
+                upper[j], lower[j] = lower[j], upper[j]
+        if upper[k] == 0:
+            failed = failed if failed else k + 1
+            continue
+        for i in range(k + 1, rows):
+            work[i, k] /= upper[k]
+            add_multiple(work[i], -work[i, k], upper, k + 1)
+    return failed
+
+
+@jit_parallel
+def _lu(work: Any, each: int, pivots: Any, info: Any) -> None:
+    for task in numba.prange((work.shape[0] + each - 1) // each):
+        for matrix in range(task * each, min(work.shape[0], (task + 1) * each)):
+            info[matrix] = _lu_of_one(work[matrix], pivots[matrix])
+
+
 @jit
 def _norm_below(work: Any, k: int) -> float:
     """The norm of column k below the diagonal."""
@@ -289,6 +341,26 @@ def solve(a: Array, b: Array | None) -> tuple[Array, Array]:
     y, info = empty((len(flat), n, columns), a.dtype), np.empty(a.shape[:-2], np.int32)
     _solve(flat, given, b is None, share(n * n * (n // 3 + columns)), y, info.reshape(-1))
     return y.reshape(*a.shape[:-1], columns), info
+
+
+def solve_triangular(t: Array, b: Array, *, upper: bool, unitriangular: bool) -> Array:
+    """X with ``t @ X = b`` for triangles (..., n, n) and (..., n, k), float32 or float64, of one batch; zeros on the diagonal
+    give inf and NaN. The rest of `t` is not read, nor with `unitriangular` its diagonal.
+    """
+    x, n = b.copy(order="C"), t.shape[-1]
+    _solve_triangles(matrices(t), share(n * n * b.shape[-1] // 2), upper, unitriangular, x.reshape(-1, *b.shape[-2:]))
+    return x
+
+
+def lu_factor(a: Array) -> tuple[Array, Array, Array]:
+    """L below the diagonal and U of matrices (..., m, n), float32 or float64; the rows that were swapped, from 1, int32 (..., k),
+    k = min(m, n); and the number of the first pivot that is zero, or 0, int32 (...).
+    """
+    work, batch, (rows, columns) = a.copy(order="C"), a.shape[:-2], a.shape[-2:]
+    pivots, info = np.empty((*batch, min(rows, columns)), np.int32), np.empty(batch, np.int32)
+    _lu(work.reshape(-1, rows, columns), share(rows * columns * pivots.shape[-1] // 3), pivots.reshape(-1, pivots.shape[-1]),
+        info.reshape(-1))  # fmt: skip
+    return work, pivots, info
 
 
 def cholesky(a: Array) -> tuple[Array, Array]:

@@ -98,6 +98,13 @@ for _name in ("zeta", "gammainc", "gammaincc"):
 
 
 @_entry
+def kron(a: MetaArray, b: MetaArray) -> MetaArray:
+    rank = max(a.ndim, b.ndim)
+    n, m = ((1,) * (rank - x.ndim) + x.shape for x in (a, b))
+    return blank([i * j for i, j in zip(n, m, strict=True)], a.dtype)
+
+
+@_entry
 def increment(counter: MetaArray) -> MetaArray:
     return counter
 

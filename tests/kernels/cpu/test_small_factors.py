@@ -8,7 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 from lucid_kernels.cpu import lapack
-from lucid_kernels.cpu.small_factors import cholesky, determinants, pivots_product, qr, slogdet, solve
+from lucid_kernels.cpu.small_factors import (
+    cholesky,
+    determinants,
+    lu_factor,
+    pivots_product,
+    qr,
+    slogdet,
+    solve,
+    solve_triangular,
+)
 
 import lucid
 
@@ -45,6 +54,53 @@ def test_square_matrices(shape: tuple[int, ...], dtype: Any) -> None:
     factor, info = cholesky(np.tril(definite).astype(dtype) + np.triu(np.full_like(a, 9), 1))
     assert not info.any()
     close(factor, np.linalg.cholesky(definite), dtype, 10)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [*SQUARE, (3, 7, 4), (2, 4, 9), (5, 1), (2, 9)])
+def test_lu_factors(shape: tuple[int, ...], dtype: Any) -> None:
+    """As LAPACK's, whose pivots are the same."""
+    a = matrices(shape, dtype)
+    compact, pivots, info = lu_factor(a)
+    exact, expected, _ = lapack.lu_factor(a.astype(np.float64))
+    close(compact, exact, dtype, 10)
+    assert pivots.dtype == info.dtype == np.int32 and info.shape == shape[:-2] and not info.any()
+    np.testing.assert_array_equal(pivots, expected)
+    for result, same in zip(lu_factor(a.swapaxes(-1, -2).copy().swapaxes(-1, -2)), (compact, pivots, info)):
+        np.testing.assert_array_equal(result, same)
+
+
+def test_lu_factors_of_singular_matrices() -> None:
+    stack = np.array([[[1.0, 2], [2, 4]], [[0, 1], [0, 1]], [[1, 0], [0, 1]]])
+    compact, pivots, info = lu_factor(stack)
+    for found, expected in zip((compact, pivots, info), lapack.lu_factor(stack)):
+        np.testing.assert_array_equal(found, expected)
+    assert info.tolist() == [2, 1, 0]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", SQUARE)
+@pytest.mark.parametrize("columns", [1, 5])
+@pytest.mark.parametrize(("upper", "unitriangular"), [(True, False), (True, True), (False, False), (False, True)])
+def test_triangular_systems(shape: tuple[int, ...], columns: int, upper: bool, unitriangular: bool, dtype: Any) -> None:
+    """Of which the rest is not read."""
+    n, how = shape[-1], {"upper": upper, "unitriangular": unitriangular}
+    t, b = (matrices(shape, dtype) / n + 2 * np.eye(n)).astype(dtype), matrices((*shape[:-1], columns), dtype)
+    triangle = (np.triu if upper else np.tril)(t, 0 if not unitriangular else 1 if upper else -1).astype(np.float64)
+    triangle += np.eye(n) * unitriangular
+    t[..., (np.tri(n, k=-1) if upper else np.tri(n, k=-1).T).astype(bool)] = np.nan
+    given = b.copy()
+    close(solve_triangular(t, b, **how), np.linalg.solve(triangle, b), dtype, np.linalg.cond(triangle))
+    turned = t.swapaxes(-1, -2).copy().swapaxes(-1, -2)
+    np.testing.assert_array_equal(solve_triangular(turned, b, **how), solve_triangular(t, b, **how))
+    np.testing.assert_array_equal(b, given)
+
+
+def test_zeros_on_the_diagonal_of_triangles() -> None:
+    t, b = np.array([[1.0, 1], [0, 0]]), np.array([[1.0], [1]])
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(solve_triangular(t, b, upper=True, unitriangular=False), [[-np.inf], [np.inf]])
+        np.testing.assert_array_equal(solve_triangular(t, b * 0, upper=True, unitriangular=False), [[np.nan], [np.nan]])
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
