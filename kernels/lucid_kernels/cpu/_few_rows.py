@@ -49,8 +49,8 @@ def _multiply(a: Any, depth: int, b: int, pitch: int, each: int, bias: Any, c: A
 
 
 def suits(a: Array, b: Array) -> bool:
-    """Whether `a` has few rows, and `b` long contiguous columns."""
-    return b.strides[0] == b.itemsize and len(a) <= min(_MOST_ROWS, len(b) // _STEPS_OF_A_ROW)
+    """Whether `a` has few rows, and `b` long contiguous columns, of real numbers."""
+    return b.strides[0] == b.itemsize and b.dtype.kind == "f" and len(a) <= min(_MOST_ROWS, len(b) // _STEPS_OF_A_ROW)
 
 
 def matmul(a: Array, b: Array, bias: Array | None = None, out: Array | None = None) -> Array:

@@ -198,8 +198,8 @@ def _multiply(a: int, row_step: int, depth_step: int, packed: bool, b: int, b_st
 
 
 def suits(b: Array) -> bool:
-    """Whether this is faster than OpenBLAS for so many columns: with vectors of AVX2 or AVX-512, which they fill in part."""
-    return WHOLE_VECTORS and (b.shape[1] >= _FEWEST_COLUMNS or b.strides[1] != b.itemsize)
+    """Whether this is faster than OpenBLAS: for real numbers and columns that fill vectors of AVX2 or AVX-512 in part."""
+    return WHOLE_VECTORS and b.dtype.kind == "f" and (b.shape[1] >= _FEWEST_COLUMNS or b.strides[1] != b.itemsize)
 
 
 def matmul(a: Array, b: Array, bias: Array | None = None, out: Array | None = None) -> Array:

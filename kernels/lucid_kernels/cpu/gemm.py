@@ -31,7 +31,7 @@ _SIDE = 16  # elements; the sides of a tile are multiples, which fill the regist
 
 
 def _external(name: str, number: Any) -> Any:
-    """BLAS's product of matrices of `number`, callable from kernels; addresses are passed as integers."""
+    """BLAS's product of matrices, callable from kernels, with factors of the type `number`; addresses are integers."""
     routine = blas.routine(name)
     if routine is None:
         return None
@@ -45,6 +45,10 @@ def _external(name: str, number: Any) -> Any:
 
 
 _sgemm, _dgemm = _external("cblas_sgemm", types.float32), _external("cblas_dgemm", types.float64)
+_cgemm, _zgemm = _external("cblas_cgemm", types.uintp), _external("cblas_zgemm", types.uintp)
+# The factors of complex products, which are passed by their addresses, and the bytes of a number of single precision.
+_FACTORS = np.array([1, 0], np.complex64), np.array([1, 0], np.complex128)
+_SINGLE = 8
 
 
 @jit_parallel
@@ -70,6 +74,21 @@ def _tiles64(a, b, c, m, n, k, flag_a, lda, flag_b, ldb, across, rows, columns, 
 
 
 @jit_parallel
+def _tiles_complex(a, b, c, m, n, k, flag_a, lda, flag_b, ldb, across, rows, columns, tiles, item, one):
+    """`_tiles32` for complex numbers of `item` bytes; at the address `one` 1 and 0."""
+    for tile in numba.prange(tiles):
+        row, column = np.int64(tile) // across * rows, np.int64(tile) % across * columns
+        down, right = min(rows, m - row), min(columns, n - column)
+        a_tile = a + item * row * (lda if flag_a == _AS_IT_IS else 1)
+        b_tile = b + item * column * (1 if flag_b == _AS_IT_IS else ldb)
+        c_tile = c + item * (row * n + column)
+        if item == _SINGLE:
+            _cgemm(_ROW_MAJOR, flag_a, flag_b, down, right, k, one, a_tile, lda, b_tile, ldb, one + item, c_tile, n)
+        else:
+            _zgemm(_ROW_MAJOR, flag_a, flag_b, down, right, k, one, a_tile, lda, b_tile, ldb, one + item, c_tile, n)
+
+
+@jit_parallel
 def _stack32(a, a_places, b, b_places, c, m, n, k, flag_a, lda, flag_b, ldb, each):
     """c (count, m, n) = a @ b, `each` of them a task; a, b and c are addresses, the others so many bytes behind the first."""
     for task in numba.prange((a_places.shape[0] + each - 1) // each):
@@ -85,6 +104,27 @@ def _stack64(a, a_places, b, b_places, c, m, n, k, flag_a, lda, flag_b, ldb, eac
         for i in range(task * each, min(a_places.shape[0], (task + 1) * each)):
             _dgemm(_ROW_MAJOR, flag_a, flag_b, m, n, k, 1.0, a + a_places[i], lda, b + b_places[i], ldb, 0.0,
                    c + 8 * i * m * n, n)  # fmt: skip
+
+
+@jit_parallel
+def _stack_complex(a, a_places, b, b_places, c, m, n, k, flag_a, lda, flag_b, ldb, each, item, one):
+    """`_stack32` for complex numbers of `item` bytes; at the address `one` 1 and 0."""
+    for task in numba.prange((a_places.shape[0] + each - 1) // each):
+        for i in range(task * each, min(a_places.shape[0], (task + 1) * each)):
+            left, right, result = a + a_places[i], b + b_places[i], c + item * i * m * n
+            if item == _SINGLE:
+                _cgemm(_ROW_MAJOR, flag_a, flag_b, m, n, k, one, left, lda, right, ldb, one + item, result, n)
+            else:
+                _zgemm(_ROW_MAJOR, flag_a, flag_b, m, n, k, one, left, lda, right, ldb, one + item, result, n)
+
+
+def _call(of_single: Any, of_double: Any, of_complex: Any, dtype: Any, *arguments: Any) -> None:
+    """The kernel of a dtype, while BLAS uses one thread."""
+    with blas.one_thread:
+        if dtype.kind == "c":
+            of_complex(*arguments, dtype.itemsize, address_of(_FACTORS[dtype.itemsize != _SINGLE]))
+        else:
+            (of_single if dtype.itemsize == 4 else of_double)(*arguments)
 
 
 def _layout(matrix: Array) -> tuple[Array, int, int]:
@@ -109,7 +149,7 @@ def _side(length: int, parts: int) -> int:
 
 
 def matmul(a: Array, b: Array, bias: Array | None = None, out: Array | None = None) -> Array:
-    """``a @ b + bias`` of float32 or float64 matrices and a contiguous vector, on all threads; `out` is contiguous."""
+    """``a @ b + bias`` of real or complex matrices and a contiguous vector, on all threads; `out` is contiguous."""
     (a, flag_a, lda), (b, flag_b, ldb) = _layout(a), _layout(b)
     if _few_rows.suits(a, b):
         return _few_rows.matmul(a, b, bias, out)
@@ -132,7 +172,7 @@ def matmul(a: Array, b: Array, bias: Array | None = None, out: Array | None = No
 
 
 def matmul_stacks(a: Array, b: Array, out: Array | None = None) -> Array:
-    """``a @ b`` of stacks of float32 or float64 matrices, broadcast, not empty: a matrix a task, few large ones one by one."""
+    """``a @ b`` of stacks of real or complex matrices, broadcast, not empty: a matrix a task, few large ones one by one."""
     lead, (m, k), n = np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2:], b.shape[-1]
     c = empty((*lead, m, n), a.dtype) if out is None else out
     results = c.reshape(-1, m, n)
@@ -142,10 +182,8 @@ def matmul_stacks(a: Array, b: Array, out: Array | None = None) -> Array:
             blas.matmul(left[index], right[index], out=result)
         return c
     (a, flag_a, lda), (b, flag_b, ldb) = _layout(a), _layout(b)
-    stack = _stack32 if a.dtype == np.float32 else _stack64
-    with blas.one_thread:
-        stack(address_of(a), places(a, lead), address_of(b), places(b, lead), address_of(c), m, n, k, flag_a, lda, flag_b, ldb,
-              max(1, _TASK // (m * k * n)))  # fmt: skip
+    _call(_stack32, _stack64, _stack_complex, a.dtype, address_of(a), places(a, lead), address_of(b), places(b, lead),
+          address_of(c), m, n, k, flag_a, lda, flag_b, ldb, max(1, _TASK // (m * k * n)))  # fmt: skip
     return c
 
 
@@ -165,8 +203,6 @@ def _tiled(a: Array, b: Array, flag_a: int, lda: int, flag_b: int, ldb: int, out
     rows = _side(m, down)
     columns = _side(n, across)
     down, across = -(-m // rows), -(-n // columns)
-    tiles = _tiles32 if a.dtype == np.float32 else _tiles64
-    with blas.one_thread:
-        tiles(address_of(a), address_of(b), address_of(result), m, n, k, flag_a, lda, flag_b, ldb, across, rows, columns,
-              down * across)  # fmt: skip
+    _call(_tiles32, _tiles64, _tiles_complex, a.dtype, address_of(a), address_of(b), address_of(result), m, n, k, flag_a, lda,
+          flag_b, ldb, across, rows, columns, down * across)  # fmt: skip
     return result

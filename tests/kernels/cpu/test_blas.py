@@ -57,6 +57,30 @@ def test_stacks(shapes: tuple[tuple[int, ...], ...], swapped: tuple[bool, bool],
     np.testing.assert_array_equal(out, y)
 
 
+def _complex(shape: tuple[int, ...], dtype: type, swapped: bool) -> np.ndarray:
+    """Numbers whose last two axes are swapped in memory on request."""
+    rng = np.random.default_rng(shape[-1])
+    given = (*shape[:-2], *shape[:-3:-1]) if swapped else shape
+    x = (rng.standard_normal(given) + 1j * rng.standard_normal(given)).astype(dtype)
+    return x.swapaxes(-1, -2) if swapped else x
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("swapped", [(False, False), (True, False), (False, True), (True, True)])
+@pytest.mark.parametrize("shapes", [((130, 120), (120, 150)), ((7, 500), (500, 400)), ((900, 400), (400, 3)), ((700, 600), (600, 1)),
+                                    ((64, 16, 16), (64, 16, 18)), ((2, 1, 60, 80), (5, 80, 90)), ((3, 110, 130), (130, 90))], ids=str)
+def test_complex_numbers(shapes: tuple[tuple[int, ...], ...], swapped: tuple[bool, bool], dtype: type) -> None:
+    a, b = (_complex(shape, dtype, swap) for shape, swap in zip(shapes, swapped))
+    bias = _complex(shapes[1][-1:], dtype, False)
+    exact = a.astype(np.complex128) @ b.astype(np.complex128) + bias
+    y = blas.matmul(a, b, bias)
+    assert y.dtype == dtype and y.flags.c_contiguous
+    np.testing.assert_allclose(y, exact, rtol=0, atol=8 * np.finfo(dtype).eps * shapes[0][-1])
+    out = np.empty_like(y)
+    assert blas.matmul(a, b, out=out) is out
+    np.testing.assert_allclose(out, y - bias, rtol=0, atol=8 * np.finfo(dtype).eps * shapes[0][-1])
+
+
 def test_stacks_that_blas_cannot_read() -> None:
     """Permuted dimensions, every second column and rows in reverse."""
     x = _normal((20, 40, 6, 64))
