@@ -16,6 +16,7 @@ import ml_dtypes
 import numpy as np
 
 from . import in_float64
+from .lazy import LARGE
 from .memory_format import in_memory_order, inverse
 from .numpy_loops import ufunc
 
@@ -444,6 +445,8 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
         for a row as `a`, for a column as `b`, whose axis the result does not have.
         """
         if a.ndim == 1 or b.ndim == 1:
+            if a.ndim < 3 and b.ndim < 3 and a.size < LARGE and b.size < LARGE:
+                return matrix_product(a.T if transpose_a else a, b.T if transpose_b else b)
             product = matmul(a[None] if a.ndim == 1 else a, b[:, None] if b.ndim == 1 else b,
                              transpose_a=transpose_a and a.ndim > 1, transpose_b=transpose_b and b.ndim > 1)
             rows, columns = product.shape[-2:-1] if a.ndim > 1 else (), product.shape[-1:] if b.ndim > 1 else ()

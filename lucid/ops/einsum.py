@@ -8,7 +8,7 @@ import functools
 import math
 import string
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..autograd.errors import type_name
 from ..tensor import Tensor
@@ -215,27 +215,43 @@ def _contract(a: Term, b: Term, kept: set[Any]) -> Term:
     """The product of two terms, summed over the labels that are not in `kept`."""
     a, b = _without_broadcast(a, b), _without_broadcast(b, a)
     a, b = _reduced(a, kept | set(b.labels)), _reduced(b, kept | set(a.labels))
-    shared = [label for label in a.labels if label in b.labels]
-    batch = [label for label in shared if label in kept]
-    summed = [label for label in shared if label not in kept]
-    left = [label for label in a.labels if label not in shared]
-    right = [label for label in b.labels if label not in shared]
-    labels = [*batch, *left, *right]
-    if not summed:
-        x = _arranged(a, [*batch, *left])
-        y = _arranged(b, [*batch, *right])
-        x = x.reshape(*x._array.shape, *[1] * len(right))
-        y = y.reshape(*y._array.shape[:len(batch)], *[1] * len(left), *y._array.shape[len(batch):])
-        return Term(x * y, labels)
-    count, rows, columns, inner = (math.prod(term.size(label) for label in group) for term, group in
-                                   ((a, batch), (a, left), (b, right), (a, summed)))
-    stack = [] if count == 1 else [count]
-    x = _reshaped(_arranged(a, [*batch, *left, *summed]), (*stack, rows, inner))
-    y = _reshaped(_arranged(b, [*batch, *summed, *right]), (*stack, inner, columns))
+    plan = _plan(tuple(a.labels), tuple(b.labels), frozenset(kept), a.tensor._array.shape, b.tensor._array.shape)
+    x, y = (_reshaped(_arranged(term, order), shape) for term, (order, shape) in ((a, plan.left), (b, plan.right)))
+    if not plan.summed:
+        return Term(x * y, plan.labels)
     x, y = promote("einsum", x, y)  # integers that have been summed over, and others
-    product = bmm(x, y) if stack else mm(x, y)
-    shape = (*[a.size(label) for label in [*batch, *left]], *[b.size(label) for label in right])
-    return Term(_reshaped(product, shape), labels)
+    product = bmm(x, y) if len(plan.left[1]) > 2 else mm(x, y)
+    return Term(_reshaped(product, plan.shape), plan.labels)
+
+
+class Plan(NamedTuple):
+    """How two terms are multiplied: the order of the labels and the shape that each factor takes, whether sums are taken, by a
+    product of matrices or stacks of them, and the shape and the labels of the result.
+    """
+
+    left: tuple[Labels, tuple[int, ...]]
+    right: tuple[Labels, tuple[int, ...]]
+    summed: bool
+    shape: tuple[int, ...]
+    labels: Labels
+
+
+@functools.lru_cache(maxsize=1024)  # an eighth of the time of small matrices
+def _plan(a: tuple[Any, ...], b: tuple[Any, ...], kept: frozenset[Any], a_shape: tuple[int, ...], b_shape: tuple[int, ...]
+          ) -> Plan:
+    sizes = dict(zip(a + b, a_shape + b_shape, strict=True))
+    batch = [label for label in a if label in b and label in kept]
+    summed = [label for label in a if label in b and label not in kept]
+    left, right = [label for label in a if label not in b], [label for label in b if label not in a]
+    lengths, rows, columns, depth = ([sizes[label] for label in group] for group in (batch, left, right, summed))
+    labels = [*batch, *left, *right]
+    shape = (*lengths, *rows, *columns)
+    if not summed:
+        return Plan(([*batch, *left], (*lengths, *rows, *[1] * len(right))),
+                    ([*batch, *right], (*lengths, *[1] * len(left), *columns)), False, shape, labels)
+    m, k, n, count = map(math.prod, (rows, depth, columns, lengths))
+    stack = [] if count == 1 else [count]
+    return Plan(([*batch, *left, *summed], (*stack, m, k)), ([*batch, *summed, *right], (*stack, k, n)), True, shape, labels)
 
 
 def _reshaped(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:

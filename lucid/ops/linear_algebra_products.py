@@ -17,7 +17,7 @@ from .arithmetic import conjugate
 from .broadcasting import broadcast_shapes
 from .creation import eye, ones
 from .joining import cat
-from .linear_algebra import check_batches, matmul, mm
+from .linear_algebra import check_batches, linear, matmul, mm
 from .linear_algebra_systems import inv
 from .reordering import flip
 from .scan import cumprod
@@ -34,6 +34,8 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     if a[-1] != b[-1]:
         raise RuntimeError("inner() the last dimension must match on both input tensors but got shapes "
                            f"{list(a)} and {list(b)}")
+    if len(b) == 2 and input._array.dtype == other._array.dtype:
+        return linear(input, other)
     return tensordot(input, other, ([-1], [-1]))
 
 

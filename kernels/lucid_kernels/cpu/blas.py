@@ -33,6 +33,9 @@ _INTEGERS_FROM = 1 << 12
 _STACK_FROM, _STACK_WORK = 1 << 10, 1 << 21
 # The same for complex numbers, of which a multiply-add is four: 64 products of 16x16 take 0.6 of the time.
 _COMPLEX_STACK_WORK = 1 << 18
+# Elements of a complex matrix from which on OpenBLAS uses threads for its product with a vector: 2.4 us become 8 ms where another
+# process has one of the cores.
+_COMPLEX_VECTORS_FROM = 1 << 12
 SMALLEST = 32  # rows or columns of a product that threads share
 
 
@@ -146,6 +149,9 @@ def matmul(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None = None, out: np
                 return _plus(_small_products().matmul(a, b, out), bias)
             if not one_thread.unknown and _stack_work(a, b) >= (_STACK_WORK if real else _COMPLEX_STACK_WORK):
                 return _plus(_gemm().matmul_stacks(a, b, out), bias)
+    if a.dtype.kind == "c" and max(a.size, b.size) >= _COMPLEX_VECTORS_FROM:
+        with one_thread:
+            return _plus(np.matmul(a, b, out=out), bias)
     return _plus(np.matmul(a, b, out=out), bias)
 
 

@@ -209,3 +209,15 @@ def test_large_products_leave_the_threads_of_openblas_asleep(monkeypatch: pytest
     monkeypatch.setattr(gemm, "_stack64", lambda *arguments: (seen.append(get()), stack(*arguments)))
     assert np.allclose(blas.matmul(stacked, stacked.swapaxes(1, 2)), original(stacked, stacked.swapaxes(1, 2)))
     assert seen == [1, 1]
+
+
+@needs_openblas
+def test_complex_vectors_leave_the_threads_of_openblas_asleep(monkeypatch: pytest.MonkeyPatch) -> None:
+    get, _ = blas.one_thread._threads
+    seen = []
+    product = np.matmul
+    monkeypatch.setattr(np, "matmul", lambda *operands, out: (seen.append(get()), product(*operands, out=out))[1])
+    a = _complex((100, 100), np.complex64, False)
+    for left, right in ((a, a[0]), (a[0], a), (a, a[:, :1]), (a[:1], a)):
+        np.testing.assert_allclose(blas.matmul(left, right), product(left, right), rtol=0, atol=1e-4)
+    assert seen == [1] * 4
