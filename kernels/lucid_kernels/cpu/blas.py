@@ -134,7 +134,8 @@ def matmul(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None = None, out: np
         if a.shape[1] == b.shape[0] == 1 and work >= _OUTER_FROM:
             return _plus(_outer(work)(a, b, out=out), bias)
         if work > THREADS_IN_OPENBLAS_FROM:
-            turned = b.strides[0] == b.itemsize and (len(a) <= FEW_ROWS or a.strides[1] == a.itemsize)
+            turned = b.strides[0] == b.itemsize and (
+                len(a) <= FEW_ROWS or (b.shape[1] >= SMALLEST and a.strides[1] == a.itemsize and _gemm().TURNS_FAST))
             if work >= (TURNED_FROM if turned else TILES_FROM) and a.shape[1] == b.shape[0] and _shared(a, b):
                 return _gemm().matmul(a, b, bias, out)
             with one_thread:
