@@ -134,8 +134,7 @@ def matmul(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None = None, out: np
         if a.shape[1] == b.shape[0] == 1 and work >= _OUTER_FROM:
             return _plus(_outer(work)(a, b, out=out), bias)
         if work > THREADS_IN_OPENBLAS_FROM:
-            turned = b.strides[0] == b.itemsize and (
-                len(a) <= FEW_ROWS or (b.shape[1] >= SMALLEST and a.strides[1] == a.itemsize and _gemm().TURNS_FAST))
+            turned = b.strides[0] == b.itemsize and (len(a) <= FEW_ROWS or a.strides[1] == a.itemsize)
             if work >= (TURNED_FROM if turned else TILES_FROM) and a.shape[1] == b.shape[0] and _shared(a, b):
                 return _gemm().matmul(a, b, bias, out)
             with one_thread:
@@ -193,7 +192,7 @@ def _plus(result: Any, bias: np.ndarray | None) -> Any:
 
 def _has_few_steps(a: np.ndarray, b: np.ndarray, with_bias: bool) -> bool:
     """Whether `gemm` is faster for a product of a few steps: with contiguous columns, or of one."""
-    if not 0 < a.shape[1] == b.shape[0] or not _shared(a, b):
+    if not 0 < a.shape[1] == b.shape[0] or not _shared(a, b) or a.dtype.kind == "c":
         return False
     if len(b) == 1:
         return with_bias or b.size < _SHORTEST_ROW or a.size * b.size < _PAST_CACHES_FROM

@@ -19,7 +19,6 @@ from numba import types
 from . import _few_rows, _matrix_product, blas
 from ._address import address_of
 from ._compile import jit_parallel
-from ._microkernels import _WIDE
 from ._pool import empty
 from ._stacks import places
 from .threads import THREADS
@@ -28,9 +27,6 @@ Array = np.ndarray[Any, Any]
 _ROW_MAJOR, _AS_IT_IS, _TRANSPOSED = 101, 111, 112  # cblas.h
 # Multiply-adds of one task of a stack, some 2 us; and its matrices for each thread from which on none is cut into tiles.
 _TASK, _MATRICES_OF_A_THREAD = 1 << 17, 4
-# Whether products of middle size whose right operand has contiguous columns are faster by our panels: 0.5 to 0.9 of the time of
-# OpenBLAS with AVX-512, up to 1.3 of it with AVX2.
-TURNS_FAST = _WIDE
 _SIDE = 16  # elements; the sides of a tile are multiples, which fill the registers of BLAS's kernels
 
 
