@@ -34,7 +34,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     if a[-1] != b[-1]:
         raise RuntimeError("inner() the last dimension must match on both input tensors but got shapes "
                            f"{list(a)} and {list(b)}")
-    if len(b) == 2 and input._array.dtype == other._array.dtype:
+    if len(b) == 2 and input._array.dtype == other._array.dtype and input._array.dtype.kind in "fc":
         return linear(input, other)
     return tensordot(input, other, ([-1], [-1]))
 

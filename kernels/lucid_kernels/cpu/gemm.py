@@ -153,7 +153,7 @@ def matmul(a: Array, b: Array, bias: Array | None = None, out: Array | None = No
     (a, flag_a, lda), (b, flag_b, ldb) = _layout(a), _layout(b)
     if _few_rows.suits(a, b):
         return _few_rows.matmul(a, b, bias, out)
-    if b.shape[1] == 1 < len(a):
+    if b.shape[1] == 1 < len(a) and b.dtype.kind == "f":
         row = matmul(b.T, a.T, None, None if out is None else out.T)
         if bias is not None:
             row += bias
