@@ -52,7 +52,7 @@ from bench.report import header, row, target_table  # noqa: E402
 KERNELS = ("elementwise", "softmax", "cross_entropy", "batch_norm", "layer_norm", "conv2d", "pool2d", "embedding", "random",
            "optimizer", "products")
 #: Of the whole library on a CPU, without targets.
-SHAPES = ("convolution_shapes", "functions", "copies", "interpolation", "scans", "in_place", "recurrent", "selection",
+SHAPES = ("convolution_shapes", "functions", "copies", "interpolation", "scans", "in_place", "networks", "recurrent", "selection",
           "small_matrices")
 #: The families of the targets, of the whole library on a CPU.
 TARGETS = tuple(f"targets.{name}" for name in targets.FAMILIES)

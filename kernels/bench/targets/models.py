@@ -126,6 +126,7 @@ class Model:
     layers: tuple[int, ...]  # multiplications of each layer for one input, the first layer first
     target: float
     needs: tuple[str, ...] = ()
+    criterion: str = "CrossEntropyLoss"
 
     @property
     def flops(self) -> int:

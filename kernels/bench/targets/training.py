@@ -25,13 +25,13 @@ def cases(side: Side) -> Iterator[Case]:
         yield target(side, f"training step {name}", model.target, build, needs=model.needs, flops=model.flops)
 
 
-def training_step(library: Library, model: Model, layout: str = "NCHW") -> Callable[[], Any]:
-    """A call that takes one step and returns the loss, always on the same batch."""
+def training_step(library: Library, model: Any, layout: str = "NCHW") -> Callable[[], Any]:
+    """A call that takes one step of a `Model`, or of what has its `build`, `data` and `criterion`, and returns the loss."""
     library.lib.manual_seed(0)
     network = library.in_layout(model.build(library), layout)
     values, labels = model.data()
     inputs, goal = library.in_layout(library.tensor(values), layout), library.tensor(labels)
-    criterion = library.nn.CrossEntropyLoss()
+    criterion = getattr(library.nn, model.criterion)()
     optimizer = library.optim.Adam(network.parameters(), lr=1e-4, fused=True)
 
     def step() -> Any:
