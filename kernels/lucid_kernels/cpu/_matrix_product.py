@@ -36,7 +36,7 @@ _FEWEST_COLUMNS = 5  # of contiguous rows; OpenBLAS takes 0.7 of the time for fo
 
 
 def _make_strip(vector_count: int) -> Any:
-    block = make_multiply(BLOCK_ROWS, vector_count, filled=not _IS_WIDE, asks=_IS_WIDE and ASKS_WITHIN)
+    block = make_multiply(BLOCK_ROWS, vector_count, filled=not _IS_WIDE, asks=ASKS_WITHIN)
     few = make_multiply(FEW_ROWS, vector_count, filled=not _IS_WIDE)
 
     @jit

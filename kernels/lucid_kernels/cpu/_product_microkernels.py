@@ -13,6 +13,7 @@ from ._microkernels import _INT, VECTOR_BYTES, _at, _unrolled, _Vectors
 MOST_VECTORS = 3  # of a block: with four rows 12 sums in 16 registers, with AVX-512 and eight rows 24 in 32
 # Steps of a sum in one iteration: the bookkeeping of each takes as many instructions as its multiply-adds with AVX2.
 _STEPS = 1 if VECTOR_BYTES == 64 else 4
+_LINE_BYTES = 64  # of a cache line
 
 # Numba's type of what `intrinsic` returns has the typing context among the arguments of a call.
 _intrinsic: Any = intrinsic
@@ -50,11 +51,12 @@ def make_multiply(row_count: int, vector_count: int, *, filled: bool = False, as
                 return [*map(vectors.load, places[:-1]), vectors.load_part(places[-1], None if whole else last)]
 
             def ask(index):
-                """For a line of each row of the next block in turn: read to the L2 cache, as L1 may have room for one block."""
-                row = builder.add(builder.urem(index, ir.Constant(_INT, row_count)), ir.Constant(_INT, row_count))
-                line = builder.mul(builder.and_(index, ir.Constant(_INT, -lanes)), depth_step)
+                """For a line of each row of the next block in turn; read to the L2 cache, as L1 may have room for one block."""
+                turn = builder.udiv(index, ir.Constant(_INT, _STEPS))
+                row = builder.add(builder.urem(turn, ir.Constant(_INT, row_count)), ir.Constant(_INT, row_count))
+                line = builder.mul(builder.and_(index, ir.Constant(_INT, -(_LINE_BYTES * lanes // VECTOR_BYTES))), depth_step)
                 vectors.prefetch(_at(builder, a, builder.mul(row, row_step), line), write=False, level=2)
-                vector = builder.urem(builder.udiv(index, ir.Constant(_INT, row_count)), ir.Constant(_INT, vector_count))
+                vector = builder.urem(builder.udiv(turn, ir.Constant(_INT, row_count)), ir.Constant(_INT, vector_count))
                 vectors.prefetch(_at(builder, c, builder.mul(row, c_pitch), builder.mul(vector, ir.Constant(_INT, lanes))))
 
             starts, targets = lines(a, row_step), lines(c, c_pitch)
@@ -63,14 +65,12 @@ def make_multiply(row_count: int, vector_count: int, *, filled: bool = False, as
             def multiply_step(index):
                 values = load(_at(builder, b, builder.mul(index, pitch)), filled)
                 step = builder.mul(index, depth_step)
-                if asks:
-                    ask(index)
                 for start, total in zip(starts, totals):
                     scale = vectors.splat(builder.load(_at(builder, start, step)))
                     for sum_, value in zip(total, values):
                         vectors.add_product(sum_, value, scale)
 
-            _unrolled(builder, count, _STEPS, multiply_step)
+            _unrolled(builder, count, _STEPS, multiply_step, ask if asks else lambda _: None)
             with builder.if_then(add):
                 for line, total in zip(lines(added, added_pitch), totals):
                     for sum_, value in zip(total, load(line)):
