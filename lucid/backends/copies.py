@@ -26,6 +26,8 @@ _LARGE_BYTES = 1 << 17  # bytes; Numba is imported with the first copy of as man
 _LARGE_WRITE = 1 << 20  # bytes of rows that are written somewhere: NumPy's copies of whole rows are as fast up to there
 # Bytes of arrays that are joined, or runs of theirs that are one after the other in the result, from which on NumPy takes longer.
 _LARGE_JOIN, _MANY_RUNS = 1 << 18, 1 << 10
+# Bytes of an array, or runs of its, for which the microsecond pays that a kernel needs for each array.
+_JOINED_BYTES, _JOINED_RUNS = 1 << 11, 1 << 7
 _LARGE_CAST = 1 << 16  # elements from which on a conversion is not NumPy's
 _LARGE_FILL = 1 << 19  # bytes from which on threads share an array that is filled
 # Arrays with gaps of so few bytes, in runs of so many, are joined by NumPy: a kernel for each takes twice as long.
@@ -211,10 +213,11 @@ def _pay_for_join(arrays: Sequence[Array], axis: int) -> bool:
     total = 0
     for array in arrays:
         total += array.nbytes
-    if total >= _LARGE_JOIN:
-        return True
-    runs = len(arrays) * math.prod(arrays[0].shape[:axis])
-    return runs >= _MANY_RUNS and total > runs * arrays[0].itemsize
+    lines = math.prod(arrays[0].shape[:axis])
+    if lines < _JOINED_RUNS and total < len(arrays) * _JOINED_BYTES:
+        return False
+    runs = len(arrays) * lines
+    return total >= _LARGE_JOIN or (runs >= _MANY_RUNS and total > runs * arrays[0].itemsize)
 
 
 def _joined(arrays: Sequence[Array], axis: int) -> Array:

@@ -38,17 +38,20 @@ def _join_rows(parts, target, pitch, rows, piece, stream):
 
 
 @jit_parallel
-def _join_pieces(parts, target, pitch, rows, pieces, stream):
-    """The same in units of CHUNK bytes of a row of a part: a row has `pieces` of them in all parts."""
+def _join_pieces(parts, ends, target, pitch, rows, stream):
+    """The same in units of CHUNK bytes of a row of the target, in which the parts end at `ends`."""
+    pieces = (pitch + CHUNK - 1) // CHUNK
     for task in numba.prange(rows * pieces):
-        row, piece, end, part = task // pieces, task % pieces, target + task // pieces * pitch, 0
-        while piece * CHUNK >= parts[part, 1]:
-            piece -= (parts[part, 1] + CHUNK - 1) // CHUNK
-            end += parts[part, 1]
+        row, begin = np.int64(task) // pieces, np.int64(task) % pieces * CHUNK
+        stop: Any = min(pitch, begin + CHUNK)
+        part = np.searchsorted(ends, begin, side="right")
+        while begin < stop:
+            address, count = parts[part]
+            length = min(stop, ends[part]) - begin
+            start = address + row * count + begin - (ends[part] - count)
+            copy_bytes(start, length, target + row * pitch + begin, length, 1, length, stream)
+            begin += length
             part += 1
-        count = parts[part, 1]
-        start, length = parts[part, 0] + row * count + piece * CHUNK, min(CHUNK, count - piece * CHUNK)
-        copy_bytes(start, length, end + piece * CHUNK, length, 1, length, stream)
         if stream:
             fence()
 
@@ -64,7 +67,7 @@ def join(arrays: Sequence[Array], axis: int) -> Array:
     counts = parts[:, 1].tolist()
     stream = streams(2 * result.nbytes) and streams_rows(min(counts), start, pitch, *counts)
     if pitch > CHUNK:
-        _join_pieces(parts, start, pitch, rows, sum([-(-count // CHUNK) for count in counts]), stream)
+        _join_pieces(parts, np.cumsum(parts[:, 1]), start, pitch, rows, stream)
     else:
         _join_rows(parts, start, pitch, rows, CHUNK // pitch, stream)
     return result
