@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .half_formulas import by_formula
-from .lazy import LARGE, MANY, MIDDLE
+from .lazy import MANY, are_few
 
 Array = np.ndarray[Any, Any]
 Kernel = Callable[..., Any]
@@ -40,22 +40,22 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
 
     # Their arguments are named: passing on any took 1.05 of the time of small arrays.
     def lerp(x: Array, end: Array, weight: Any, *, out: Array | None = None) -> Any:
-        if x.size < MIDDLE or (x.size < LARGE and x.itemsize > 2):
+        if are_few(x):
             return plain_lerp(x, end, weight, out=out)
         return (_kernels().lerp if _alike(x, end, weight) else half_lerp)(x, end, weight, out=out)
 
     def add_scaled(a: Array, b: Array, *, alpha: float, out: Array | None = None) -> Any:
-        if a.size < MIDDLE or (a.size < LARGE and a.itemsize > 2):
+        if are_few(a):
             return plain_add_scaled(a, b, alpha=alpha, out=out)
         return (_kernels().add_scaled if _alike(a, b) else half_add_scaled)(a, b, alpha=alpha, out=out)
 
     def addcmul(x: Array, a: Array, b: Array, *, value: float, out: Array | None = None) -> Any:
-        if x.size < MIDDLE or (x.size < LARGE and x.itemsize > 2):
+        if are_few(x):
             return plain_addcmul(x, a, b, value=value, out=out)
         return (_kernels().addcmul if _alike(x, a, b) else half_addcmul)(x, a, b, value=value, out=out)
 
     def addcdiv(x: Array, a: Array, b: Array, *, value: float, out: Array | None = None) -> Any:
-        if x.size < MIDDLE or (x.size < LARGE and x.itemsize > 2):
+        if are_few(x):
             return plain_addcdiv(x, a, b, value=value, out=out)
         return (_kernels().addcdiv if _alike(x, a, b) else half_addcdiv)(x, a, b, value=value, out=out)
 

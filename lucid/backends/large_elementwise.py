@@ -16,7 +16,7 @@ from lucid_kernels.cpu import _expanded, _pool
 
 from .half_formulas import are_many, of_halves
 from .in_float64 import BY_LIBM, NUMPY_HAS_VECTORS
-from .lazy import LARGE, MANY, MIDDLE
+from .lazy import LARGE, MANY, MIDDLE, are_few
 from .memory_format import in_memory_order
 from .numpy_loops import LOOPS_FROM, numpy_loops, ufunc
 
@@ -198,7 +198,7 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
     plain_square, plain_round = entries["square"], plain["round"]
 
     def clip(x: Array, low: Array | None, high: Array | None, *, out: Array | None = None) -> Array:
-        if x.size < LARGE and (x.itemsize > 2 or x.size < MIDDLE):
+        if are_few(x):
             return plain_clip(x, low, high, out=out)
         if x.itemsize == 2:
             computed = of_halves("clip", x, low, high, out=out)

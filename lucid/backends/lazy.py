@@ -70,6 +70,12 @@ def _first_call(module: str, name: str, table: dict[str, Kernel], entry: str,
     return first_call
 
 
+def are_few(x: Any) -> bool:
+    """Whether NumPy serves the array `x` of real numbers as well as a kernel of elementwise arithmetic does."""
+    size: int = x.size
+    return size < MIDDLE or (size < LARGE and x.itemsize > 2)
+
+
 def compiler_is_loaded() -> bool:
     """Whether a kernel has been imported: until then NumPy serves few elements, as Numba's import takes as long as thousands of
     such calls.

@@ -9,6 +9,7 @@ from ..autograd.errors import type_name
 from ..autograd.grad_mode import mode as grad_mode
 from ..autograd.op import Op, Pull, UnaryOp, elementwise
 from ..backends import LARGE, TABLES
+from ..backends.destinations import FORMULAS
 from ..tensor import Tensor, wrap
 from ._large import fused_if_large
 from ._operands import as_operand, common_dtype, promote, reduce_to, shape_of
@@ -168,7 +169,7 @@ mul = accepts_out(_mul, castable=True)
 _div = elementwise("div", _div_rule, functools.partial(promote, floating=True), floating=True)
 _power = elementwise("power", _pow_rule, promote)
 _floor_divide = Op("floor_divide")
-_DIVIDED = 1 << 11  # elements from which on a kernel divides with a rest: NumPy takes 7 ns for each
+_DIVIDED = FORMULAS["remainder"]  # elements from which on a kernel divides with a rest: NumPy takes 7 ns for each
 _div_floor, _div_trunc = (fused_if_large(Op(name, _step_rule), _DIVIDED) for name in ("floor_divide", "trunc_divide"))
 _remainder = fused_if_large(elementwise("remainder", _remainder_rule, promote), _DIVIDED)
 _trunc_remainder = elementwise("fmod", lambda needs, a, b: _fmod_pull(needs, a, b), promote)

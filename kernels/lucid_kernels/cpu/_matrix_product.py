@@ -1,10 +1,10 @@
 """Matrix products of our own, which read the operands where they lie: faster than OpenBLAS, which packs both.
 
 The result is cut into tiles (`_product_tiles`), which the threads share. A tile is computed in strips of three vectors' columns
-and some hundred steps of the sum, which blocks of rows read from the L2 cache faster than they can multiply. What lies where a
-cache has little room for it is copied for a tile first: columns whose steps are contiguous, and rows or steps a power of two or
-several KiB apart. Products of 64 to 128 rows and columns take 0.6 to 0.8 of the time with everything packed into panels, large
-ones 0.95. Where that saves copies the transposed product is computed, and turned.
+and some hundred steps of the sum, which blocks of rows read from the L2 cache faster than they can multiply. What would not be
+read in whole lines, or push itself out of the caches, is copied for a tile first: columns whose steps are contiguous, and steps
+that lie KiB apart. Products of 64 to 256 rows and columns take 0.75 to 0.95 of the time with everything packed into panels, large
+ones 0.95 to 1.03; with AVX2 these take 1.0 to 1.1. Where that saves copies the transposed product is computed, and turned.
 
 The order of each sum depends on the shape and layout of the operands only, not on tiles or threads.
 """
@@ -21,7 +21,7 @@ from ._aligned import aligned_empty
 from ._compile import jit, jit_parallel
 from ._layout import Array
 from ._microkernels import ASKS_WITHIN, VECTOR_BYTES, WHOLE_VECTORS
-from ._panels import copy_narrow, moved, pack_rows, pointer, transpose_block, transpose_rows
+from ._panels import copy_strip, moved, pack_rows, pointer, transpose_block
 from ._pool import empty
 from ._product_microkernels import MOST_VECTORS, make_multiply
 from ._product_tiles import BLOCK_ROWS, FEW_ROWS, Plan, plan_of
@@ -30,13 +30,14 @@ from .threads import THREADS
 # Steps of a sum that are added up at a time: of more in a row rounding errors grow to more than twice PyTorch's.
 STEPS = 256
 # With AVX-512 the loads of a block are masked at the edge, in registers of their own. With AVX2 a mask would take a register of
-# the sums, so columns at the edge are copied into strips that are filled up.
+# the sums, so columns at the edge are copied into strips that are filled up; so would asking for what the next block needs.
 _IS_WIDE = VECTOR_BYTES == 64
 _FEWEST_COLUMNS = 5  # of contiguous rows; OpenBLAS takes 0.7 of the time for four
+_NO_SUMS = np.empty(0)
 
 
 def _make_strip(vector_count: int) -> Any:
-    block = make_multiply(BLOCK_ROWS, vector_count, filled=not _IS_WIDE, asks=ASKS_WITHIN)
+    block = make_multiply(BLOCK_ROWS, vector_count, filled=not _IS_WIDE, asks=_IS_WIDE and ASKS_WITHIN)
     few = make_multiply(FEW_ROWS, vector_count, filled=not _IS_WIDE)
 
     @jit
@@ -58,7 +59,7 @@ _one, _two, _three = map(_make_strip, (1, 2, 3))
 
 @jit
 def multiply_strip(a: Any, row_step: int, depth_step: int, b: Any, pitch: int, count: int, rows: int, columns: int, c: Any,
-                    c_pitch: int, add: bool, added: Any, added_pitch: int, free: bool, lanes: int) -> None:
+                   c_pitch: int, add: bool, added: Any, added_pitch: int, free: bool, lanes: int) -> None:
     """`rows` and `columns`, at most those of a strip, of c are a @ b, and with `add` plus `added`, as in `make_multiply`."""
     if columns > 2 * lanes:
         _three(a, row_step, depth_step, b, pitch, count, rows, columns, c, c_pitch, add, added, added_pitch, free)
@@ -66,30 +67,6 @@ def multiply_strip(a: Any, row_step: int, depth_step: int, b: Any, pitch: int, c
         _two(a, row_step, depth_step, b, pitch, count, rows, columns, c, c_pitch, add, added, added_pitch, free)
     else:
         _one(a, row_step, depth_step, b, pitch, count, rows, columns, c, c_pitch, add, added, added_pitch, free)
-
-
-@jit
-def copy_strip(source: Any, column_step: int, depth_step: int, columns: int, depth: int, lanes: int, target: Any,
-               width: int) -> None:
-    """target[step, column] = source, whose columns or steps are contiguous, for rows of the target that are `width` apart."""
-    if column_step == 1:
-        whole = columns - columns % lanes
-        for column in range(0, whole, lanes):
-            for step in range(depth):
-                copy_narrow(moved(source, step * depth_step + column), moved(target, step * width + column))
-    elif depth >= lanes:
-        whole = columns
-        for column in range(0, columns, lanes):
-            for first in range(0, depth, lanes):
-                step = min(first, depth - lanes)  # the last block may copy some steps again
-                line, there = moved(source, column * column_step + step), moved(target, step * width + column)
-                transpose_rows(line, column_step, there, width, columns - column)
-    else:
-        whole = 0
-    x, y = carray(source, (columns * column_step + depth * depth_step,)), carray(target, (depth * width,))
-    for column in range(whole, columns):
-        for step in range(depth):
-            y[step * width + column] = x[column * column_step + step * depth_step]
 
 
 @jit
@@ -207,7 +184,7 @@ def matmul(a: Array, b: Array, bias: Array | None = None, out: Array | None = No
 
     `a` (m, k) and `b` (k, n) have unit steps along rows or columns. `bias` (n,) and `out` are contiguous.
     """
-    return _product(a, b, _plan(a, b), bias, np.empty(0), out)
+    return _product(a, b, _plan(a, b), bias, _NO_SUMS, out)
 
 
 def matmul_and_sums(a: Array, b: Array) -> tuple[Array, Array | None]:
@@ -216,7 +193,7 @@ def matmul_and_sums(a: Array, b: Array) -> tuple[Array, Array | None]:
     """
     plan = _plan(a, b)
     if a.strides[1] == a.itemsize or plan.turned:
-        return _product(a, b, plan, None, np.empty(0), None), None
+        return _product(a, b, plan, None, _NO_SUMS, None), None
     sums = np.zeros(a.shape[0])
     return _product(a, b, plan, None, sums, None), sums.astype(a.dtype)
 

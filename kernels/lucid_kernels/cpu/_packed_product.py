@@ -12,9 +12,9 @@ import numpy as np
 from ._address import address_of
 from ._aligned import aligned
 from ._compile import jit_parallel
-from ._matrix_product import STEPS, copy_strip, multiply_strip
+from ._matrix_product import STEPS, multiply_strip
 from ._microkernels import VECTOR_BYTES, WHOLE_VECTORS
-from ._panels import pointer
+from ._panels import copy_strip, pointer
 from ._pool import empty
 from ._product_microkernels import MOST_VECTORS
 from ._product_tiles import BLOCK_ROWS

@@ -141,7 +141,7 @@ def _make_copy(count: int) -> Any:
     return copy
 
 
-copy_narrow, _copy_wide = _make_copy(1), _make_copy(VECTORS)
+copy_narrow = _make_copy(1)
 
 
 @jit
@@ -161,32 +161,26 @@ def pack_rows(source: Any, depth_step: int, rows: int, depth: int, width: int, t
 
 
 @jit
-def pack_columns(source: Any, step_of_columns: int, depth_step: int, columns: int, depth: int, width: int, lanes: int,
-                 target: Any) -> None:
-    """Columns in panels of `width`, the last one filled up with zeros; a vector has `lanes` elements, one of the steps is 1."""
-    panel, whole_columns, whole = width * depth, columns - columns % width, depth
-    if step_of_columns == 1:
-        for column in range(0, whole_columns, width):
+def copy_strip(source: Any, column_step: int, depth_step: int, columns: int, depth: int, lanes: int, target: Any,
+               width: int) -> None:
+    """target[step, column] = source, for rows of the target that are `width` apart, whole vectors of `lanes`.
+
+    Where the steps are contiguous, the last column fills up its vector.
+    """
+    whole = 0
+    if column_step == 1:
+        whole = columns - columns % lanes
+        for column in range(0, whole, lanes):
             for step in range(depth):
-                line, there = moved(source, step * depth_step + column), moved(target, column * depth + step * width)
-                if width == lanes:
-                    copy_narrow(line, there)
-                else:
-                    _copy_wide(line, there)
-    elif depth < lanes:
-        whole = 0
-    else:
-        whole_columns = columns - columns % lanes
-        for column in range(0, whole_columns, lanes):
-            start = column // width * panel + column % width
+                copy_narrow(moved(source, step * depth_step + column), moved(target, step * width + column))
+    elif depth_step == 1 and depth >= lanes:
+        whole = columns
+        for column in range(0, columns, lanes):
             for first in range(0, depth, lanes):
                 step = min(first, depth - lanes)  # the last block may copy some steps again
-                block = moved(source, column * step_of_columns + step)
-                transpose_block(block, step_of_columns, moved(target, start + step * width), width)
-    padded = (columns + width - 1) // width * width
-    x = _carray(source, (columns * step_of_columns + depth * depth_step,))
-    y = _carray(target, (padded * depth,))
-    for column in range(padded):
-        start = column // width * panel + column % width
-        for step in range(whole if column < whole_columns else 0, depth):
-            y[start + step * width] = x[column * step_of_columns + step * depth_step] if column < columns else y.dtype.type(0)
+                line, there = moved(source, column * column_step + step), moved(target, step * width + column)
+                transpose_rows(line, column_step, there, width, columns - column)
+    x, y = _carray(source, (columns * column_step + depth * depth_step,)), _carray(target, (depth * width,))
+    for column in range(whole, columns):
+        for step in range(depth):
+            y[step * width + column] = x[column * column_step + step * depth_step]

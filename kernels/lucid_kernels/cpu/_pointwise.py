@@ -20,6 +20,7 @@ from ._microkernels import DOT_POSITIONS, VECTOR_BYTES, VECTORS
 from ._packed_weight import MOST_POSITIONS
 from ._panels import moved, pointer
 from ._pointwise_microkernels import (
+    EACH_STEP,
     PANEL_BYTES,
     ROWS,
     block_count,
@@ -28,7 +29,6 @@ from ._pointwise_microkernels import (
     multiply_pixels,
     pack_pixels,
 )
-from ._pointwise_wide import EACH_STEP
 from .threads import THREADS
 
 # Channels that are added up at a time: their panel, 32 KiB, stays in the L1 cache for all results.

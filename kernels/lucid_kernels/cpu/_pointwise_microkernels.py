@@ -1,9 +1,10 @@
 """The register blocks of 1x1 convolutions: rows of the weight where it lies, times a panel of pixels.
 
-With 32 registers they are those of `_pointwise_wide`. With the 16 of AVX2 a block has 6 rows, or 4, of two vectors, and a panel
-is as wide as a cache line: 4 rows of three vectors, which share the loads as well, take 1.05 to 1.15 times as long. Four steps of
-the sum share the question for a line of the next panel and what else a loop needs: with that for each of them, and questions for
-the next block, a Zen 3 has no room for all multiply-adds and reaches four fifths of its peak.
+With the 32 registers of AVX-512 they have 8 rows of two vectors. Three would take 0.9 of the time for many positions, but what is
+left of 64 fills a third of them: 56x56 positions take up to 1.24. With the 16 of AVX2 a block has 6 rows, or 4, of two vectors,
+and a panel is as wide as a cache line: 4 rows of three vectors, which share the loads as well, take 1.05 to 1.15 times as long.
+Four steps of the sum share the question for a line of the next panel and what else a loop needs: with that for each of them, and
+questions for the next block, a Zen 3 has no room for all multiply-adds and reaches four fifths of its peak.
 """
 from __future__ import annotations
 
@@ -14,16 +15,16 @@ from numba import carray, types  # type: ignore[attr-defined]
 from numba.core import cgutils
 
 from ._compile import jit, jit_inline
-from ._microkernels import _INT, VECTOR_BYTES, _at, _intrinsic, _unrolled, _Vectors
+from ._microkernels import _INT, ASKS_WITHIN, VECTOR_BYTES, _at, _intrinsic, _unrolled, _Vectors
 from ._panels import VECTORS, _make_copy, moved
-from ._pointwise_wide import EACH_STEP, WIDE_ROWS, multiply_wide, multiply_wide_narrow
 
 _IS_WIDE = VECTOR_BYTES == 64
 PANEL_BYTES = VECTORS * VECTOR_BYTES  # of one step of the sum
-ROWS = WIDE_ROWS if _IS_WIDE else 6
+ROWS = 8 if _IS_WIDE else 6
 # The last blocks may have fewer rows, so that together they have all: an even number, with 16 registers.
 FEWER_ROWS = ROWS if _IS_WIDE else 4
-_STEPS = 4  # of the sum in each iteration of a loop
+_STEPS = 1 if _IS_WIDE else 4  # of the sum in each iteration of a loop
+EACH_STEP = 1 << 16  # the `pace` of a line with each step of a sum
 
 
 def filled(rows: int) -> int:
@@ -55,8 +56,9 @@ def _make_multiply(row_count: int, columns: int) -> Any:
         """`row_count` rows of c, `pitch` elements apart and `columns` vectors wide, are a @ b, and with `add` that plus `added`.
 
         `b` is a panel of pixels of `count` steps; the rows of `a` lie `line_step` apart, those of `added`, which may be those of
-        c, `added_pitch`. Meanwhile it asks for the line of each step at `later` and `later_step` elements apart: `pace` /
-        EACH_STEP lines with each step of the sum, one in an iteration at most. Nothing is checked.
+        c, `added_pitch`. Meanwhile it asks for the lines of each step of what will be packed next, at `later` and `later_step`
+        elements apart: `pace` / EACH_STEP lines with each step of the sum, one in an iteration at most; with many registers also
+        for what the next block needs. Nothing is checked.
         """
 
         def emit(context, builder, signature, arguments):
@@ -64,11 +66,14 @@ def _make_multiply(row_count: int, columns: int) -> Any:
             lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
             vectors = _Vectors(builder, a.type.pointee, lanes)
 
+            def number(value):
+                return ir.Constant(_INT, value)
+
             def rows(start, step):
-                return [_at(builder, start, builder.mul(step, ir.Constant(_INT, r))) for r in range(row_count)]
+                return [_at(builder, start, builder.mul(step, number(r))) for r in range(row_count)]
 
             def multiply_step(step):
-                source = _at(builder, b, builder.mul(step, ir.Constant(_INT, columns * lanes)))
+                source = _at(builder, b, builder.mul(step, number(columns * lanes)))
                 values = [vectors.load(_at(builder, source, v * lanes)) for v in range(columns)]
                 for line, start in zip(totals, starts):
                     scale = vectors.splat(builder.load(_at(builder, start, step)))
@@ -76,14 +81,30 @@ def _make_multiply(row_count: int, columns: int) -> Any:
                         vectors.add_product(total, value, scale)
 
             def ask(step):
-                line = builder.udiv(builder.mul(step, pace), ir.Constant(_INT, EACH_STEP))
-                vectors.prefetch(_at(builder, later, builder.mul(line, later_step)), write=False, level=2)
+                """Of many lines at once the processor drops some, and the others keep it from reading what it needs at once."""
+                line = builder.udiv(builder.mul(step, pace), number(EACH_STEP))
+                place = builder.mul(line, later_step)
+                if _IS_WIDE:  # a step of a panel is two lines
+                    half = builder.mul(builder.and_(line, number(1)), number((columns - 1) * lanes))
+                    place = builder.add(builder.mul(builder.lshr(line, number(1)), later_step), half)
+                vectors.prefetch(_at(builder, later, place), write=False, level=2)
+                if _IS_WIDE and ASKS_WITHIN:
+                    ask_next(step)
 
-            totals = [[cgutils.alloca_once(builder, vectors.type) for _ in range(columns)] for _ in range(row_count)]
+            def ask_next(step):
+                """For a line of what the next block of rows writes, and for one of what it reads.
+
+                What is read goes to the L2 cache: rows may lie 4 KiB apart, where the L1 cache has room for those of one block
+                only.
+                """
+                row = builder.add(builder.and_(step, number(row_count - 1)), number(row_count))
+                vector = builder.and_(builder.udiv(step, number(row_count)), number(columns - 1))
+                vectors.prefetch(_at(builder, c, builder.mul(row, pitch), builder.mul(vector, number(lanes))))
+                line = builder.and_(step, number(-lanes))
+                vectors.prefetch(_at(builder, a, builder.mul(row, line_step), line), write=False, level=2)
+
+            totals = [[cgutils.alloca_once_value(builder, vectors.zero) for _ in range(columns)] for _ in range(row_count)]
             targets, starts = rows(c, pitch), rows(a, line_step)
-            for line in totals:
-                for total in line:
-                    builder.store(vectors.zero, total)
             _unrolled(builder, count, _STEPS, multiply_step, ask)
             vectors.store_sums(totals, targets, add, rows(added, added_pitch))
             return context.get_dummy_value()
@@ -119,9 +140,9 @@ def _multiply_with_few_registers(rows: int, a: Any, line_step: int, b: Any, narr
 def _multiply_with_many_registers(rows: int, a: Any, line_step: int, b: Any, narrow: bool, count: int, c: Any, pitch: int,
                                   add: bool, added: Any, added_pitch: int, later: Any, later_step: int, pace: int) -> None:
     if narrow:
-        multiply_wide_narrow(a, line_step, b, count, c, pitch, add, added, added_pitch, later, later_step, pace)
+        _multiply_narrow(a, line_step, b, count, c, pitch, add, added, added_pitch, later, later_step, pace)
     else:
-        multiply_wide(a, line_step, b, count, c, pitch, add, added, added_pitch, later, later_step, pace)
+        _multiply(a, line_step, b, count, c, pitch, add, added, added_pitch, later, later_step, pace)
 
 
 multiply_pixels = _multiply_with_many_registers if _IS_WIDE else _multiply_with_few_registers

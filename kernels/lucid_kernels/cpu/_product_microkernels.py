@@ -13,7 +13,6 @@ from ._microkernels import _INT, VECTOR_BYTES, _at, _unrolled, _Vectors
 MOST_VECTORS = 3  # of a block: with four rows 12 sums in 16 registers, with AVX-512 and eight rows 24 in 32
 # Steps of a sum in one iteration: the bookkeeping of each takes as many instructions as its multiply-adds with AVX2.
 _STEPS = 1 if VECTOR_BYTES == 64 else 4
-_LINE_BYTES = 64  # of a cache line
 
 # Numba's type of what `intrinsic` returns has the typing context among the arguments of a call.
 _intrinsic: Any = intrinsic
@@ -52,11 +51,10 @@ def make_multiply(row_count: int, vector_count: int, *, filled: bool = False, as
 
             def ask(index):
                 """For a line of each row of the next block in turn; read to the L2 cache, as L1 may have room for one block."""
-                turn = builder.udiv(index, ir.Constant(_INT, _STEPS))
-                row = builder.add(builder.urem(turn, ir.Constant(_INT, row_count)), ir.Constant(_INT, row_count))
-                line = builder.mul(builder.and_(index, ir.Constant(_INT, -(_LINE_BYTES * lanes // VECTOR_BYTES))), depth_step)
+                row = builder.add(builder.urem(index, ir.Constant(_INT, row_count)), ir.Constant(_INT, row_count))
+                line = builder.mul(builder.and_(index, ir.Constant(_INT, -lanes)), depth_step)
                 vectors.prefetch(_at(builder, a, builder.mul(row, row_step), line), write=False, level=2)
-                vector = builder.urem(builder.udiv(turn, ir.Constant(_INT, row_count)), ir.Constant(_INT, vector_count))
+                vector = builder.urem(builder.udiv(index, ir.Constant(_INT, row_count)), ir.Constant(_INT, vector_count))
                 vectors.prefetch(_at(builder, c, builder.mul(row, c_pitch), builder.mul(vector, ir.Constant(_INT, lanes))))
 
             starts, targets = lines(a, row_step), lines(c, c_pitch)

@@ -8,7 +8,8 @@ from ._microkernels import VECTOR_BYTES
 from ._product_microkernels import MOST_VECTORS
 
 # Rows of the register blocks, and of those at the lower edge; and bytes of their columns.
-BLOCK_ROWS, FEW_ROWS = (8 if VECTOR_BYTES == 64 else 4), 4
+BLOCK_ROWS = 8 if VECTOR_BYTES == 64 else 4
+FEW_ROWS = BLOCK_ROWS // 2
 STRIP_BYTES = MOST_VECTORS * VECTOR_BYTES
 # Nanoseconds on one core, of which only the ratios count: a product of two float32, and an element that is packed, copied or
 # fetched into the L2 cache. A result that is turned is written and read once more.

@@ -18,7 +18,7 @@ from ._compile import jit, jit_parallel
 from ._layout import Array
 from ._matrix_product import turn
 from ._microkernels import VECTOR_BYTES
-from ._panels import moved, pack_columns, pointer
+from ._panels import copy_strip, moved, pointer
 from ._patch_panels import pack_runs_of_columns
 from ._pointwise_microkernels import PANEL_BYTES, block_count, filled, first_row, multiply_pixels
 from ._pool import empty
@@ -64,7 +64,7 @@ def _add_images(left: int, left_step: int, right: int, first_column: int, column
                     pack_runs_of_columns(pixels, starts, taps, rest, columns_of.run, wide, panel)
                 else:
                     planes = pointer(sums, right + (place + columns_of.taps[number] + start) * item)
-                    pack_columns(planes, positions, 1, have, count, wide, lanes, panel)
+                    copy_strip(planes, positions, 1, have, count, lanes, panel, wide)
             for block in range(block_count(rows)):
                 row = first_row(block, rows)
                 lines = pointer(sums, left + (n * left_step + row * positions + start) * item)

@@ -11,13 +11,12 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba import carray  # type: ignore[attr-defined]
 
 from ._address import address_of
 from ._compile import jit, jit_parallel
 from ._layout import Array
 from ._microkernels import _WIDE, VECTOR_BYTES
-from ._panels import moved, pointer, transpose_block
+from ._panels import copy_strip, moved, pointer
 from ._pool import empty
 from ._product_microkernels import MOST_VECTORS, make_multiply
 from ._stacks import places
@@ -54,22 +53,6 @@ def _make_strip(vector_count: int) -> Any:
 _one, _two, _three = map(_make_strip, (1, 2, 3))
 
 
-@jit
-def _turn(b: Any, column_step: int, depth_step: int, depth: int, columns: int, lanes: int, target: Any) -> None:
-    """The right operand row by row: squares of vectors where its columns are contiguous."""
-    whole_depth, whole_columns = 0, 0
-    if depth_step == 1:
-        whole_depth, whole_columns = depth - depth % lanes, columns - columns % lanes
-    for column in range(0, whole_columns, lanes):
-        for step in range(0, whole_depth, lanes):
-            transpose_block(moved(b, column * column_step + step), column_step, moved(target, step * columns + column), columns)
-    for step in range(depth):
-        first = whole_columns if step < whole_depth else 0
-        source, line = carray(moved(b, step * depth_step), (1,)), carray(moved(target, step * columns), (columns,))
-        for column in range(first, columns):
-            line[column] = source[column * column_step]
-
-
 @jit_parallel
 def _multiply(a: int, row_step: int, depth_step: int, a_places: Any, b: int, b_step: int, column_step: int, b_places: Any,
               depth: int, each: int, c: Any) -> None:
@@ -78,13 +61,16 @@ def _multiply(a: int, row_step: int, depth_step: int, a_places: Any, b: int, b_s
     lanes = VECTOR_BYTES // c.itemsize
     for task in numba.prange((count + each - 1) // each):
         first = np.int64(task) * each
-        room = np.empty(depth * n if column_step != 1 else 0, c.dtype)
+        width = (n + lanes - 1) // lanes * lanes
+        room = np.empty(depth * width if column_step != 1 else 0, c.dtype)
         last: Any = min(count, first + each)
         for i in range(first, last):
             left, right, pitch = pointer(c, a + a_places[i]), pointer(c, b + b_places[i]), b_step
             if column_step != 1:
-                _turn(right, column_step, b_step, depth, n, lanes, pointer(c, room.ctypes.data))
-                right, pitch = pointer(c, room.ctypes.data), n
+                turned, pitch = pointer(c, room.ctypes.data), width
+                if i == first or b_places[i] != b_places[i - 1]:
+                    copy_strip(right, column_step, b_step, n, depth, lanes, turned, width)
+                right = turned
             target = pointer(c, c.ctypes.data + i * m * n * c.itemsize)
             # A store with a mask takes 20 ns. Without, it changes what follows the row, which this task writes later.
             free = n <= MOST_VECTORS * lanes and (last - i - 1) * m * n >= lanes

@@ -136,8 +136,8 @@ BLOCKS = [(rows, vectors) for rows in sorted({FEW_ROWS, BLOCK_ROWS}) for vectors
 each_block = pytest.mark.parametrize(("rows", "vectors"), BLOCKS)
 
 
-def make_block(rows: int, vectors: int, filled: bool = False) -> Any:
-    block = make_multiply(rows, vectors, filled=filled)
+def make_block(rows: int, vectors: int, **kinds: bool) -> Any:
+    block = make_multiply(rows, vectors, **kinds)
 
     @numba.njit
     def multiply(a: Any, b: Any, have: int, columns: int, c: Any, add: bool, added: Any, pitch: int, free: bool) -> None:
@@ -168,7 +168,7 @@ def test_register_blocks(rows: int, vectors: int, dtype: Any) -> None:
 
 @each_block
 def test_sums_stay_in_vector_registers(rows: int, vectors: int) -> None:
-    multiply, lanes = make_block(rows, vectors, filled=VECTOR_BYTES != 64), VECTOR_BYTES // 4
+    multiply, lanes = make_block(rows, vectors, filled=VECTOR_BYTES != 64, asks=rows == 8), VECTOR_BYTES // 4
     a, b, c = normal((rows, 4), np.float32), normal((4, vectors * lanes), np.float32), np.empty((rows, vectors * lanes), np.float32)
     multiply(a, b, rows, vectors * lanes, c, False, c, 0, False)
     blocks = re.split(r"^\.L\w+:", multiply.inspect_asm(multiply.signatures[0]), flags=re.MULTILINE)

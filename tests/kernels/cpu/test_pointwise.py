@@ -12,6 +12,7 @@ from lucid_kernels.cpu._microkernels import VECTOR_BYTES
 from lucid_kernels.cpu._packed_weight import MOST_POSITIONS
 from lucid_kernels.cpu._panels import pointer
 from lucid_kernels.cpu._pointwise_microkernels import (
+    EACH_STEP,
     FEWER_ROWS,
     PANEL_BYTES,
     ROWS,
@@ -21,7 +22,6 @@ from lucid_kernels.cpu._pointwise_microkernels import (
     multiply_pixels,
     pack_pixels,
 )
-from lucid_kernels.cpu._pointwise_wide import EACH_STEP
 from lucid_kernels.cpu.conv2d import conv2d, conv2d_grad_input
 from lucid_kernels.cpu.threads import THREADS
 
