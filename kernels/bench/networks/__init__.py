@@ -18,14 +18,14 @@ from bench.targets.training import training_step
 
 NETWORKS = {**SEQUENCES, **IMAGES, **OTHERS}
 INFERENCE = ("character LSTM", "Llama", "ViT", "U-Net", "MobileNetV2 blocks")
-QUICK = ("LSTM classifier", "autoencoder", "tabular embeddings")
+QUICK = ("tabular embeddings",)
 
 
 def cases(side: Side) -> Iterator[Case]:
     """Networks in the sizes of tutorials and small experiments."""
     for name in QUICK if side.quick else NETWORKS:
         yield _case(side, f"step {name}", NETWORKS[name], training_step)
-    for name in QUICK[:1] if side.quick else INFERENCE:
+    for name in QUICK if side.quick else INFERENCE:
         yield _case(side, f"inference {name}, one sample", NETWORKS[name], _inference)
 
 
