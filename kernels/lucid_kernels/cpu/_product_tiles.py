@@ -16,6 +16,8 @@ STRIP_BYTES = MOST_VECTORS * VECTOR_BYTES
 _PRODUCT = 0.0085
 _PACKED, _COPIED, _READ, _TURNED = 0.12, 0.06, 0.015, 0.25
 _TILE = 300.0
+# Vectors of a strip that take as long as one vector: four rows of one are too few sums to hide the latency of an addition.
+_LEAST_VECTORS = 1 if VECTOR_BYTES == 64 else 2
 # At the end a thread waits for the others, on a busy machine for a good part of a tile.
 _WAITING = 0.125
 # The longest sides of a tile, in bytes of a column or row. Packed rows, 1 KiB of each at a time, and the sums of a turned tile
@@ -85,7 +87,7 @@ def _best(operands: Operands, turned: bool, threads: int) -> tuple[float, Plan]:
     for rows in _sides(m, lanes, longest):
         for columns in _sides(n, lanes, widest):
             tiles = -(-m // rows) * -(-n // columns)
-            computed = _up(min(rows, m), FEW_ROWS) * _up(min(columns, n), lanes)
+            computed = _up(min(rows, m), FEW_ROWS) * max(_up(min(columns, n), lanes), _LEAST_VECTORS * lanes)
             tile = k * (computed * _PRODUCT + rows * row_cost + columns * column_cost) + (computed * _TURNED if turned else 0)
             time = (-(-tiles // threads) + (_WAITING if threads > 1 else 0)) * (tile * item / 4 + _TILE)
             if best is None or time < best[0]:
