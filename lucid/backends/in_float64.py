@@ -18,10 +18,9 @@ Kernel = Callable[..., Any]
 #: What NumPy computes with vectors where there is AVX-512, else with libm, number by number.
 BY_LIBM = "arccos arccosh arcsin arcsinh arctan arctan2 arctanh cosh exp2 expm1 log log10 log1p log2 sinh tan".split()
 NUMPY_HAS_VECTORS = bool(np._core._multiarray_umath.__cpu_features__.get("AVX512_SKX"))  # type: ignore[attr-defined]
-# For these NumPy has vectors of its own. Libm's functions are exact enough.
+# For these NumPy has vectors of its own. Most of libm's functions are exact enough.
 _NAMES = {"exp", "log", "sin", "cos"}
-if NUMPY_HAS_VECTORS:
-    _NAMES |= {*BY_LIBM} - {"exp2", "arccosh", "arcsinh"}
+_NAMES |= {*BY_LIBM} - {"exp2", "arccosh", "arcsinh"} if NUMPY_HAS_VECTORS else {"arctanh", "log10", "sinh"}
 
 
 def _of_one(function: Kernel) -> Kernel:

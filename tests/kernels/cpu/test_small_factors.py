@@ -120,7 +120,7 @@ def test_qr(shape: tuple[int, ...], mode: Any, dtype: Any) -> None:
 
 
 def test_columns_that_qr_need_not_reflect() -> None:
-    for a in (np.zeros((3, 3)), np.eye(3), np.diag([1e-200, 1e200, 1.0])[:, [1, 0, 2]], np.full((4, 2), 1e-300)):
+    for a in (np.zeros((3, 3)), np.eye(3), np.diag([1e-200, 1e200, 1.0])[:, [1, 0, 2]], 1e-300 * np.arange(1.0, 9).reshape(4, 2)):
         q, r = qr(a, mode="reduced")
         expected = np.linalg.qr(a)
         np.testing.assert_allclose(q, expected[0], atol=1e-14)
