@@ -94,11 +94,9 @@ def test_batch_normalisation_along_the_samples(monkeypatch: pytest.MonkeyPatch) 
     for name in ("forward", "gradient", "pooled_forward", "pooled_gradient"):
         function = getattr(_batch_norm_samples, name)
         monkeypatch.setattr(_batch_norm_samples, name, lambda *given, name=name, function=function: called.append(name) or function(*given))
-    for dtype in (lucid.float32, lucid.float64):
-        called.clear()
-        for family in ("batch_norm", "batch_norm_relu", "batch_norm_relu_max_pool2d"):
-            warmup.RECIPES[family](dtype, "cpu", (warmup.SMALL, warmup.LARGE))
-        assert {"forward", "gradient", "pooled_forward", "pooled_gradient"} == set(called)
+    for family in ("batch_norm", "batch_norm_relu", "batch_norm_relu_max_pool2d"):
+        warmup.RECIPES[family](lucid.float32, "cpu", (warmup.SMALL, warmup.LARGE))
+    assert {"forward", "gradient", "pooled_forward", "pooled_gradient"} == set(called)
 
 
 def test_formulas(monkeypatch: pytest.MonkeyPatch) -> None:
