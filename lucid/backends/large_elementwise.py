@@ -25,7 +25,7 @@ Kernel = Callable[..., Any]
 
 # Elements from which a kernel is faster: of functions at which NumPy is slow, and of others, as on one thread it gains nothing.
 # For `fmod` and `hypot` it takes 4 to 7 ns an element.
-_CHOICES = {"maximum": LARGE, "minimum": LARGE, "sqrt": LARGE, "fmod": 1 << 11, "hypot": 1 << 11, "copysign": LARGE,
+_CHOICES = {"maximum": 1 << 17, "minimum": 1 << 17, "sqrt": LARGE, "fmod": 1 << 11, "hypot": 1 << 11, "copysign": LARGE,
             "neg": 1 << 17, "abs": 1 << 17}
 # Where NumPy takes libm's a kernel takes 0.07 to 0.5 of the time. With AVX-512 those that are not exact in float32 are computed
 # in float64 (`in_float64`), of which a kernel takes 0.2 to 0.6.

@@ -347,12 +347,14 @@ def view_of(x: Array, axis: int | tuple[int, ...] | None, others: bool = False) 
     """
     if (not others and x.dtype.char not in "fd") or not x.flags.c_contiguous or not x.size:
         return None
-    if axis is None:
-        return 1, x.size, 1
+    return (1, x.size, 1) if axis is None else _view_of_shape(x.shape, axis)
+
+
+@functools.lru_cache(maxsize=1024)
+def _view_of_shape(shape: tuple[int, ...], axis: int | tuple[int, ...]) -> View | None:
     axes = (axis,) if isinstance(axis, int) else tuple(sorted(axis))
     if not axes or axes[-1] - axes[0] + 1 != len(axes):
         return None
-    shape = x.shape
     return math.prod(shape[: axes[0]]), math.prod(shape[axes[0] : axes[-1] + 1]), math.prod(shape[axes[-1] + 1 :])
 
 
@@ -373,6 +375,14 @@ def joined_rows(length: int, inner: int) -> int:
     return joined
 
 
+@functools.lru_cache(maxsize=1024)
+def _joined_columns(view: View) -> tuple[int, int, int, int]:
+    """(length, width, rows, pieces) of rows that are summed as one, and of the pieces that C is cut in."""
+    outer, length, inner = view
+    joined = joined_rows(length, inner)
+    return length // joined, joined * inner, *_rows_of_pieces((outer, length // joined, joined * inner))
+
+
 def total(x: Array, view: View) -> Array:
     """The sums (outer, inner), in float64 but for those of short rows, which have the dtype of `x`."""
     outer, length, inner = view
@@ -385,11 +395,9 @@ def total(x: Array, view: View) -> Array:
         totals = np.empty(outer * pieces)
         _sum_rows(flat, length, pieces, totals)
         return totals.reshape(outer, pieces, 1)[:, 0] if pieces == 1 else totals.reshape(outer, pieces, 1).sum(axis=1)
-    joined = joined_rows(length, inner)
-    length, width = length // joined, joined * inner
-    rows, pieces = _rows_of_pieces((outer, length, width))
+    length, width, rows, pieces = _joined_columns(view)
     totals = np.empty((outer, pieces, width))
-    result = totals[:, 0] if pieces == joined == 1 else np.empty((outer, inner))
+    result = totals[:, 0] if pieces == 1 and width == inner else np.empty((outer, inner))
     _sum_columns(flat, outer, length, width, rows, totals, result)
     return result
 
