@@ -77,7 +77,8 @@ def make_multiply(row_count: int, vector_count: int, *, filled: bool = False, as
                     for sum_, value in zip(total, values):
                         vectors.add_product(sum_, value, scale)
                 builder.store(_at(builder, line, pitch), line_slot)
-                builder.store(_opaque(builder, builder.add(step, depth_step)), step_slot)
+                after = builder.add(step, depth_step)
+                builder.store(_opaque(builder, after) if _STEPS > 1 else after, step_slot)
 
             _unrolled(builder, count, _STEPS, multiply_step, ask if asks else lambda _: None)
             with builder.if_then(add):
