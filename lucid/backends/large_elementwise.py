@@ -31,7 +31,7 @@ _CHOICES = {"maximum": 1 << 17, "minimum": 1 << 17, "sqrt": LARGE, "fmod": 1 << 
 # in float64 (`in_float64`), of which a kernel takes 0.2 to 0.6.
 _CHOICES |= dict.fromkeys(BY_LIBM, MANY)
 if not NUMPY_HAS_VECTORS:
-    _CHOICES["log"] = 1 << 9  # also computed in float64, by libm
+    _CHOICES |= dict.fromkeys(("arctanh", "log", "log10", "sinh"), 1 << 9)  # also computed in float64, by libm
 # Those of exp, and of sin and cos, are called in 0.4 and 1 us.
 _FROM = {"exp": 1 << 8, "sin": 1 << 6, "cos": 1 << 6}
 _POOLED = "cosh exp2 expm1 log log10 log1p log2 sinh square tan arctan arcsin arccos arcsinh arccosh arctanh".split()

@@ -48,11 +48,11 @@ def _kernels() -> Any:
 
 def _shaped(result: Array, x: Array, axis: Any, keepdims: bool, dtype: Any = None) -> Array:
     """A result (outer, inner) in `dtype`, that of `x` by default, and the shape of the reduction."""
-    return result.reshape(_reduced(x.shape, axis, keepdims)).astype(x.dtype if dtype is None else dtype, copy=False)
+    return result.reshape(_reduced_shape(x.shape, axis, keepdims)).astype(x.dtype if dtype is None else dtype, copy=False)
 
 
 @functools.lru_cache(maxsize=1024)
-def _reduced(shape: tuple[int, ...], axis: Any, keepdims: bool) -> tuple[int, ...]:
+def _reduced_shape(shape: tuple[int, ...], axis: Any, keepdims: bool) -> tuple[int, ...]:
     """The shape of a reduction."""
     axes = range(len(shape)) if axis is None else (axis,) if isinstance(axis, int) else axis
     return tuple(1 if i in axes else n for i, n in enumerate(shape) if keepdims or i not in axes)

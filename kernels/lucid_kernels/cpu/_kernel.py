@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
-import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -387,7 +386,6 @@ class Kernel(CPUDispatcher):
         self, function: Callable[..., Any], locals: Any = None, targetoptions: Any = None, pipeline_class: Any = _KernelPipeline
     ) -> None:
         options = {**targetoptions, "no_cfunc_wrapper": True}
-        function.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]  # Numba asks three times
         super().__init__(function, locals, options, pipeline_class)
         self._compiler = self.function_compiler(function, self.targetdescr, self.targetoptions, self.locals, pipeline_class)
         self._inner_options = targetoptions

@@ -4,8 +4,8 @@ The result is cut into tiles (`_product_tiles`), which the threads share. A tile
 and some hundred steps of the sum, which blocks of rows read from the L2 cache faster than they can multiply. What would not be
 read in whole lines, or push itself out of the caches, is copied for a tile first: columns whose steps are contiguous, and steps
 that lie KiB apart. Products of 64 to 256 rows and columns take 0.75 to 0.95 of the time with everything packed into panels, large
-ones 0.95 to 1.03; with AVX2, on a Zen 3, all of these take 0.85 to 1.1 of MKL's time. Where that saves copies the transposed
-product is computed, and turned.
+ones 0.95 to 1.03; with AVX2, on a Zen 3, those of 256 rows and more take 0.85 to 1.2 of MKL's time. Where that saves copies the
+transposed product is computed, and turned.
 
 The order of each sum depends on the shape and layout of the operands only, not on tiles or threads.
 """

@@ -465,7 +465,8 @@ def test_errors_of_few_results_are_at_most_twice_those_of_torch(case):
 
     exact, theirs = in_torch(torch.float64), in_torch(torch.float32)
     ours = conv2d(x, weight, None, **attributes), conv2d_grad_input(theirs[2], weight, input_shape=x_shape, **attributes)
-    for mine, other, true in zip(ours, theirs, exact):  # not the largest, which differs by a quarter between orders of 36 products
+    # Not the largest error, which with 36 products one after the other is 2.08 times that of PyTorch's input gradient with AVX2.
+    for mine, other, true in zip(ours, theirs, exact):
         assert np.square(mine - true).mean() ** 0.5 <= 2 * np.square(other - true).mean() ** 0.5
 
 

@@ -50,6 +50,11 @@ def test_what_is_copied():
     assert not plan((1024, 300, 10), (False, False), 4, 1).packs_rows
 
 
+def test_threads_share_rows_where_columns_are_few():
+    found = plan((128, 784, 10), (True, True), 4, 2)
+    assert found.rows == 64 and found.columns >= 10
+
+
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)
 @pytest.mark.parametrize("threads", [2, 8])
 def test_all_threads_have_a_share_of_large_products(layout, threads):
