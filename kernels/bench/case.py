@@ -95,18 +95,20 @@ def largest_error(side: Side, case: Case) -> float | None:
     return float(np.max(np.abs(result - exact) / np.maximum(1, np.abs(exact)), initial=0.0))
 
 
-def fastest(variants: dict[str, Callable[[], Any]], seconds: float = 0.15) -> str:
+def fastest(variants: dict[str, Callable[[], Any]], synchronize: Callable[[], None], seconds: float = 0.15) -> str:
     """The name of the fastest of several ways to compute the same: medians of calls in turns, for about `seconds` each."""
     if len(variants) == 1:
         return next(iter(variants))
     times: dict[str, list[float]] = {name: [] for name in variants}
     for call in variants.values():
         call()  # memory, compilation
+        synchronize()
     start = time.perf_counter()
     while len(times[name := next(iter(variants))]) < 2 or time.perf_counter() - start < seconds * len(variants):
         for name, call in variants.items():
             begin = time.perf_counter()
             call()
+            synchronize()
             times[name].append(time.perf_counter() - begin)
     return min(variants, key=lambda name: statistics.median(times[name]))
 

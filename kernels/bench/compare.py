@@ -123,20 +123,26 @@ def _samples(document: dict[str, Any]) -> dict[tuple[str, str, str, str], list[f
     return samples
 
 
+def _machine(about: dict[str, Any]) -> str:
+    """The machine of an environment: its GPU where that was measured, its CPU, and the instructions that libraries may use."""
+    only = f" ({about['instructions']} only)" if about.get("instructions") else ""
+    gpu = f"{about['gpu']}, " if "gpu" in about else ""
+    return f"{gpu}{about.get('cpu')} with {about.get('cpus')} CPUs{only}"
+
+
 def compare(old: dict[str, Any], new: dict[str, Any], *, tolerance: float = TOLERANCE, confidence: float = CONFIDENCE,
             across_machines: bool = False) -> list[Row]:
     """The rows that both documents have.
 
-    Raises CannotCompare if there is none, or if the CPUs or devices differ or one run was quick (CPUs may differ with
+    Raises CannotCompare if there is none, or if the machines or devices differ or one run was quick (machines may differ with
     `across_machines`: then the ratios say something, the raw times nothing).
     """
     if old["device"] != new["device"]:
         raise CannotCompare(f"the old results are from the device {old['device']}, the new ones from {new['device']}")
     if old["quick"] != new["quick"]:
         raise CannotCompare("one of the files is from a --quick run, which has smaller arrays under the same names")
-    machines = [tuple(document["environment"].get(fact) for fact in ("cpu", "cpus", "instructions")) for document in (old, new)]
-    if machines[0] != machines[1] and not across_machines:
-        one, other = (f"{cpu} with {cpus} CPUs" + (f" ({only} only)" if only else "") for cpu, cpus, only in machines)
+    one, other = (_machine(document["environment"]) for document in (old, new))
+    if one != other and not across_machines:
         raise CannotCompare(f"the old results are from {one}, the new ones from {other}: pass --across-machines to compare them "
                             "all the same")
     before, after = _samples(old), _samples(new)

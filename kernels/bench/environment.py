@@ -39,6 +39,21 @@ def cpu_name() -> str:
     return f"{name} (family {facts['cpu family']}, model {facts['model']})" if {"cpu family", "model"} <= facts.keys() else name
 
 
+def gpu() -> dict[str, Any]:
+    """The name of the current GPU, its compute capability and memory, and the versions of its driver and of CUDA."""
+    import cupy
+
+    runtime, device = cupy.cuda.runtime, cupy.cuda.Device()
+    try:
+        query = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader", f"--id={device.pci_bus_id}"]
+        driver = subprocess.run(query, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        driver = "unknown"
+    return {"gpu": runtime.getDeviceProperties(device.id)["name"].decode(), "compute_capability": device.compute_capability,
+            "gpu_memory": device.mem_info[1], "driver": driver, "cuda_driver": runtime.driverGetVersion(),
+            "cuda_runtime": runtime.runtimeGetVersion(), "nvrtc": ".".join(map(str, cupy.cuda.nvrtc.getVersion()))}
+
+
 def commit() -> str:
     """The commit of the working tree, with a + when files differ from it."""
     def git(*arguments: str) -> str:
@@ -102,11 +117,11 @@ def libraries(side: str) -> dict[str, Any]:
     return facts
 
 
-def describe() -> dict[str, Any]:
-    """The machine and the commit."""
+def describe(device: str = "cpu") -> dict[str, Any]:
+    """The machine, with its GPU where that is measured, and the commit."""
     settings = {name: value for name, value in sorted(os.environ.items()) if name.startswith(SETTINGS)}
     core = os.environ.get("OPENBLAS_CORETYPE")
-    return {"cpu": cpu_name(), "cpus": cpu_count(), "machine": platform.machine(), "system": platform.system(),
-            "libc": " ".join(platform.libc_ver()), "python": platform.python_version(), "commit": commit(),
-            "settings": settings, "instructions": restricted(),
+    return {**(gpu() if device == "gpu" else {}), "cpu": cpu_name(), "cpus": cpu_count(), "machine": platform.machine(),
+            "system": platform.system(), "libc": " ".join(platform.libc_ver()), "python": platform.python_version(),
+            "commit": commit(), "settings": settings, "instructions": restricted(),
             "OPENBLAS_CORETYPE": f"{core} (not used)" if core and not restricted() else core}

@@ -17,9 +17,10 @@ Calls = Callable[[], Any] | dict[str, Callable[[], Any]]
 
 
 class Library:
-    """lucid or torch: `lib`, its `nn`, `F` (`nn.functional`) and `optim`, and what the cases need of them."""
+    """lucid or torch: `lib`, its `nn`, `F` (`nn.functional`) and `optim`, and what the cases need of them on `device`."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, device: str = "cpu") -> None:
+        self.device = "cuda" if device == "gpu" else device  # PyTorch's name, which lucid knows too
         self.is_torch = name == "torch"
         self.lib: Any = importlib.import_module(name)
         self.nn: Any = importlib.import_module(f"{name}.nn")
@@ -29,7 +30,7 @@ class Library:
     @classmethod
     def of(cls, side: Side) -> Library:
         """The library of the side 'ours' or 'torch'."""
-        return cls("torch" if side.name == "torch" else "lucid")
+        return cls("torch" if side.name == "torch" else "lucid", side.device)
 
     def lacks(self, names: Sequence[str]) -> str:
         """Those of the dotted `names` that the library does not have, as text; empty if it has all."""
@@ -44,8 +45,8 @@ class Library:
         return value is not None
 
     def tensor(self, values: np.ndarray, grad: bool = False) -> Any:
-        """A copy of `values`, with `grad` a leaf that requires its gradient."""
-        return self.lib.tensor(values, requires_grad=grad)
+        """A copy of `values` on the device, with `grad` a leaf that requires its gradient."""
+        return self.lib.tensor(values, device=self.device, requires_grad=grad)
 
     def backward(self, output: Any, inputs: Sequence[Any], g: Any) -> Callable[[], Any]:
         """A call that computes the gradients of `output` for the upstream gradient `g`, and nothing else."""
@@ -70,8 +71,10 @@ def target(side: Side, name: str, bound: float | None, build: Callable[[Library]
     """A case of both libraries: `build` prepares it on one of them, `numpy` on plain NumPy.
 
     `needs` are dotted names; lucid without one of them makes the case 'missing' instead of an error. A `build` that raises
-    is this case's failure; the next cases still run.
+    is this case's failure; the next cases still run. On a GPU there are no targets, and nothing beside PyTorch.
     """
+    if side.device != "cpu":
+        bound = numpy = None
     if side.name == "numpy":
         return Case(name, None if numpy is None else numpy(), target=bound, **facts)
     library = Library.of(side)
@@ -82,7 +85,7 @@ def target(side: Side, name: str, bound: float | None, build: Callable[[Library]
         calls = build(library)
         if callable(calls):
             return Case(name, calls, target=bound, **facts)
-        variant = fastest(calls)
+        variant = fastest(calls, side.synchronize)
     except Exception as error:
         traceback.print_exc()
         return Case(name, None, target=bound, failure=f"{type(error).__name__}: {error}", **facts)

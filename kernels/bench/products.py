@@ -30,18 +30,19 @@ SIZES = {
 
 
 def cases(side: Side) -> Iterator[Case]:
-    """On a CPU: CuPy's products are cuBLAS's."""
-    if side.device != "gpu":
-        for label, (sizes, transposed) in list(SIZES.items())[:1] if side.quick else SIZES.items():
-            yield _case(side, label, sizes, transposed)
+    """In float32; on a GPU, where cuBLAS computes them, a large one in float16 too."""
+    for label, (sizes, transposed) in list(SIZES.items())[:1] if side.quick else SIZES.items():
+        yield _case(side, label, sizes, transposed)
+    if side.device == "gpu":
+        yield _case(side, "square 4096, float16", (4096, 4096, 4096), (False, False), np.float16)
 
 
-def _case(side: Side, label: str, sizes: tuple[int, int, int], transposed: tuple[bool, bool]) -> Case:
-    k, torch, (m, terms, n) = side.kernels("blas"), side.torch, sizes
-    a, b = normal(m, terms), normal(terms, n, seed=1)
+def _case(side: Side, label: str, sizes: tuple[int, int, int], transposed: tuple[bool, bool], dtype: type = np.float32) -> Case:
+    k, torch, (m, terms, n) = side.kernels("products" if side.device == "gpu" else "blas"), side.torch, sizes
+    a, b = normal(m, terms).astype(dtype), normal(terms, n, seed=1).astype(dtype)
     x, y = (side.array(np.ascontiguousarray(one.T)).T if swapped else side.array(one)
             for one, swapped in zip((a, b), transposed, strict=True))  # fmt: skip
     return side.case(
         label, bytes=a.nbytes + b.nbytes + m * n * a.itemsize, flops=2 * m * terms * n,
-        ours=lambda: k.matmul(x, y), torch=lambda: torch.matmul(x, y), numpy=lambda: a @ b,
+        ours=lambda: k.matmul(x, y), torch=lambda: torch.matmul(x, y), numpy=lambda: x @ y,
         exact=lambda: a.astype(np.float64) @ b.astype(np.float64))

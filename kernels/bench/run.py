@@ -8,7 +8,7 @@
     python kernels/bench/run.py --output new.json --plot new.png
     python kernels/bench/run.py --compare old.json new.json
     python kernels/bench/run.py --instructions avx2 # as on a CPU without AVX-512, both libraries
-    python kernels/bench/run.py --device gpu        # the kernels, on a real GPU
+    python kernels/bench/run.py --device gpu        # the kernels and the cases of the targets, on a real GPU
 
 PyTorch is optional: without it our times stand alone. Nothing is ever timed on the simulator.
 
@@ -67,14 +67,12 @@ def families(names: list[str], device: str, only_targets: bool = False) -> list[
     """The families to run: those named (with or without folder and suffix), or all that the device has."""
     everything = (*TARGETS, PEAK) if only_targets else (*KERNELS, *SHAPES, *ALONE, *TARGETS)
     if device == "gpu":
-        everything = tuple(name for name in everything if name in KERNELS)
+        everything = tuple(name for name in everything if name in (*KERNELS, *TARGETS))
     short = {family.rpartition(".")[2]: family for family in everything}
     chosen = [pathlib.PurePath(name.removeprefix("targets.")).stem for name in names]
     unknown = sorted(set(chosen) - set(short))
     if unknown:
         raise SystemExit(f"no such family on {device}: {', '.join(unknown)}; there are {', '.join(short)}")
-    if not everything:
-        raise SystemExit(f"there are no targets for {device}")
     return [family for name, family in short.items() if name in chosen or not chosen]
 
 
@@ -91,9 +89,10 @@ def check_device(device: str) -> None:
 
 
 def default_path(about: dict[str, Any], device: str) -> pathlib.Path:
-    """The result file of today, this CPU and `device`."""
-    cpu = re.sub(r"[^a-z0-9]+", "-", " ".join(filter(None, (about["cpu"], about.get("instructions")))).lower()).strip("-")
-    return RESULTS / f"{datetime.date.today().isoformat()}-{cpu}-{device}.json"
+    """The result file of today and this `device`."""
+    words = (about[device], about.get("instructions"))
+    name = re.sub(r"[^a-z0-9]+", "-", " ".join(filter(None, words)).lower()).strip("-")
+    return RESULTS / f"{datetime.date.today().isoformat()}-{name}-{device}.json"
 
 
 def save(document: dict[str, Any], path: pathlib.Path) -> None:
@@ -124,9 +123,9 @@ def show(text: str) -> None:
 
 def measure(names: list[str], device: str, quick: bool) -> tuple[dict[str, Any], list[str]]:
     """Run the families and print their lines; the document of the results, and the failures."""
-    about = environment.describe()
+    about = environment.describe(device)
     only = f", {about['instructions']} only" if about["instructions"] else ""
-    show(f"{about['cpu']}{only}, {about['cpus']} CPUs, Python {about['python']}, commit {about['commit']}")
+    show(f"{about[device]}{only}, {about['cpus']} CPUs, Python {about['python']}, commit {about['commit']}")
     results: list[dict[str, Any]] = []
     alone: dict[str, Any] = {}
     failures = []
@@ -203,7 +202,7 @@ def main() -> int:
         save(document, path)
         show(f"saved {path}")
     if options.plot and any(result["ratio_to_torch"] for result in document["results"]):
-        plot.draw(document["results"], f"{about['cpu']}, {document['date']}, commit {about['commit']}", options.plot)
+        plot.draw(document["results"], f"{about[options.device]}, {document['date']}, commit {about['commit']}", options.plot)
         show(f"drew {options.plot}")
     elif options.plot:
         show("nothing to plot: no case has a ratio to PyTorch")

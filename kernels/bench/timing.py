@@ -38,13 +38,18 @@ def _waited_seconds() -> float:
     return total * 1e-9
 
 
-def measure_block(call: Callable[[], Any], synchronize: Callable[[], None], seconds: float) -> dict[str, float]:
+#: Short calls are timed in groups of so many seconds, so that reading the clock does not count, nor, on a GPU, waiting for it:
+#: calls follow each other as in training.
+GROUP = {"cpu": 50e-6, "gpu": 1e-3}
+
+
+def measure_block(call: Callable[[], Any], synchronize: Callable[[], None], seconds: float,
+                  device: str = "cpu") -> dict[str, float]:
     """Call for about `seconds`, at least once, after a warm-up.
 
-    Returns the median and the shortest time of one call, and the cores that other processes used meanwhile. Short calls are
-    timed in groups, so that reading the clock does not count. /proc/stat counts in ticks of 10 ms, so two of them are no
-    evidence in a short block; the time that our threads waited for a CPU is exact, but says nothing of a neighbour on a core
-    that we leave free.
+    Returns the median and the shortest time of one call, and the cores that other processes used meanwhile. /proc/stat counts in
+    ticks of 10 ms, so two of them are no evidence in a short block; the time that our threads waited for a CPU is exact, but
+    says nothing of a neighbour on a core that we leave free.
     """
     start = time.perf_counter()
     warm_up = 0
@@ -52,7 +57,7 @@ def measure_block(call: Callable[[], Any], synchronize: Callable[[], None], seco
         call()
         synchronize()
         warm_up += 1
-    group = max(1, int(50e-6 / ((time.perf_counter() - start) / warm_up)))
+    group = max(1, int(GROUP[device] / ((time.perf_counter() - start) / warm_up)))
     times: list[float] = []
     waited = _waited_seconds()
     machine, own = _cpu_seconds()

@@ -32,6 +32,10 @@ class Worker:
     @functools.cached_property
     def roofline(self) -> Any:
         """The kernels of the roofline, which the side of PyTorch never imports."""
+        if self.side.device != "cpu":
+            from bench.gpu_roofline import GpuRoofline
+
+            return GpuRoofline()
         from bench.roofline import Roofline
 
         return Roofline()
@@ -69,19 +73,15 @@ class Worker:
         """Time the current case."""
         assert self.case is not None
         assert self.case.call is not None
-        return measure_block(self.case.call, self.side.synchronize, seconds)
+        return measure_block(self.case.call, self.side.synchronize, seconds, self.side.device)
 
     def floor(self, seconds: float) -> dict[str, Any]:
         """The time that the roofline's kernels need for the traffic and the arithmetic of the current case."""
         assert self.case is not None
-        if self.side.device != "cpu":
-            return {"seconds": None}
         return {"seconds": self.roofline.floor(self.case.bytes, self.case.traffic, self.case.flops, seconds)}
 
     def ceilings(self, seconds: float) -> dict[str, Any]:
         """The bandwidth of memory, beyond all caches, and the peak of arithmetic at the moment."""
-        if self.side.device != "cpu":
-            return {}
         size = 288 << 20
         return {"gigabytes_per_second": size / self.roofline.stream(size, "triad", seconds) / 1e9,
                 "gigaflops": self.roofline.peak(seconds) / 1e9}

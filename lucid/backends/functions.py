@@ -47,6 +47,11 @@ def _representable(number: float, dtype: np.dtype) -> float:
     return math.copysign(math.inf, number)
 
 
+def _is_plain(bound: Any) -> bool:
+    """Whether `bound` is None or a number other than NaN."""
+    return bound is None or (bound.__class__ in _NUMBERS and bound == bound)
+
+
 @functools.lru_cache(maxsize=256)
 def _bound(number: float, dtype: np.dtype) -> Array:
     """`number` as an array, with which NumPy's functions take half of the time that they take with a number."""
@@ -74,7 +79,7 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
     """The shared operations on `xp` (numpy or cupy).
 
     `scatter_add(array, index, values)` adds in place with repeated indices, `multiply(a, b)` is the product of
-    matrices, but for those in half precision.
+    matrices, on a CPU but for those in half precision.
     """
 
     entries: dict[str, Kernel] = {name: in_float64.function(xp, name) for name in SAME}
@@ -158,9 +163,13 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
             low = _representable(low, x.dtype)
         if high.__class__ is float:
             high = _representable(high, x.dtype)
-        if x.dtype.kind != "V":
+        if x.dtype.kind == "V":  # the result for bfloat16 is float32
+            return write(clip(wide(x), low, high).astype(x.dtype), out)
+        if xp is np or (_is_plain(low) and _is_plain(high)):
             return x.clip(low, high, out=out)
-        return write(x.clip(low, high).astype(x.dtype), out)  # the result for bfloat16 is float32
+        # CuPy's `clip` passes over bounds that are NaN.
+        at_least = x if low is None else xp.maximum(x, low)
+        return write((at_least if high is None else xp.minimum(at_least, high)).astype(x.dtype, copy=False), out)
 
     @entry
     def lerp(x: Array, end: Array, weight: Any, *, out: Array | None = None) -> Array:
@@ -435,7 +444,7 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
         return along(x, indices, axis), indices
 
     def matrix_product(a: Array, b: Array) -> Array:
-        if a.dtype in HALVES:  # BLAS has none of them, and sums belong in float32
+        if xp is np and a.dtype in HALVES:  # BLAS has none of them, and sums belong in float32
             return multiply(wide(a), wide(b)).astype(a.dtype)
         return multiply(a, b)
 

@@ -5,6 +5,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from . import (
@@ -41,15 +42,20 @@ if probe.simulated():
 
 import cupy  # noqa: E402
 import cupyx  # noqa: E402
-from lucid_kernels.cuda import launch  # noqa: E402
+from lucid_kernels.cuda import elementwise as cuda_elementwise  # noqa: E402
+from lucid_kernels.cuda import launch, products  # noqa: E402
 
 Array = Any
 ndarray = cupy.ndarray
+_BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 _DEVICES = [Device("gpu", index) for index in range(cupy.cuda.runtime.getDeviceCount())]
 
 
 def _scatter_add(array: Array, index: Any, values: Array) -> None:
-    if array.dtype == np.int64:  # no atomics, but two's complement adds like unsigned
+    if array.dtype.kind == "c":  # no atomics: the parts, one after the other
+        cupyx.scatter_add(array.real, index, values.real)
+        cupyx.scatter_add(array.imag, index, values.imag)
+    elif array.dtype == np.int64:  # no atomics, but two's complement adds like unsigned
         cupyx.scatter_add(array.view(np.uint64), index, values.view(np.uint64))
     elif array.dtype.itemsize < 4:
         wide = array.astype(np.int32)
@@ -59,13 +65,24 @@ def _scatter_add(array: Array, index: Any, values: Array) -> None:
         cupyx.scatter_add(array, index, values)
 
 
-TABLE: dict[str, Callable[..., Any]] = functions.table(cupy, _scatter_add, operator.matmul)
+def _where(condition: Array, a: Any, b: Any) -> Array:
+    """CuPy's `where`, whose result for bfloat16 would be float32: their bits are chosen instead."""
+    dtypes = {value.dtype for value in (a, b) if hasattr(value, "dtype")}
+    if dtypes != {_BFLOAT16}:
+        return cupy.where(condition, a, b)
+    a, b = (cupy.asarray(value, _BFLOAT16).view(np.uint16) for value in (a, b))
+    return cupy.where(condition, a, b).view(_BFLOAT16)
+
+
+TABLE: dict[str, Callable[..., Any]] = functions.table(cupy, _scatter_add, products.matmul) | {"where": _where}
 TABLE |= vectors.table(cupy, TABLE, _scatter_add) | movement.table(cupy) | ordering.table(cupy)
 TABLE |= fourier.table(cupy, TABLE) | complex_parts.table(cupy, TABLE)
 TABLE |= linear_algebra.table(cupy, lambda: cupyx.errstate(linalg="raise"))  # CuPy says nothing of singular matrices by itself
 TABLE |= factor_gradients.table(cupy, TABLE)
 TABLE |= elementwise.table(cupy) | fractional_pooling.table(cupy)
 lazy.kernels("lucid_kernels.cuda", TABLE)
+# CuPy's round a quotient down: infinite divisors and large quotients give something else. And its roots are powers.
+TABLE |= {name: getattr(cuda_elementwise, name) for name in ("floor_divide", "remainder", "power")}
 TABLE |= poisson.table(cupy, TABLE["gammaincc"])
 TABLE |= convolution.table(cupy, TABLE, 1 << 28, cupy.copyto)
 TABLE |= resampling.table(cupy, TABLE)

@@ -17,11 +17,11 @@ def step_together(name: str, rows: Sequence[Row], each: dict[str, list[Any]], op
 
     `each` holds attributes with one entry for each row, `written` the tensors that the kernel writes.
     """
-    devices = {row[0].device for row in rows}
-    for device in devices:
+    devices = [getattr(row[0].device, "id", None) for row in rows]  # CuPy's devices have no hash
+    for device in set(devices):
         copies: Copies = []
         arrays: list[Any] = []
-        numbers = [number for number, row in enumerate(rows) if row[0].device == device] if len(devices) > 1 else range(len(rows))
+        numbers = [number for number, other in enumerate(devices) if other == device]
         for number in numbers:
             arrays += rows[number] if rows[number][0].dtype.kind != "c" else in_real_numbers(rows[number], copies)
         chosen = {key: [values[number] for number in numbers] for key, values in each.items()}

@@ -48,7 +48,7 @@ def cases(side: Side) -> Iterator[Case]:
 
         def both(library: Library, start: np.ndarray = start, factor: np.ndarray = factor) -> Callable[[], Any]:
             leaves = [library.tensor(values, grad=True) for values in (start, factor)]
-            g = library.lib.ones(len(start))
+            g = library.tensor(np.ones_like(start))
 
             def call() -> Any:
                 for leaf in leaves:

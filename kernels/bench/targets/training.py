@@ -28,7 +28,7 @@ def cases(side: Side) -> Iterator[Case]:
 def training_step(library: Library, model: Any, layout: str = "NCHW") -> Callable[[], Any]:
     """A call that takes one step of a `Model`, or of what has its `build`, `data` and `criterion`, and returns the loss."""
     library.lib.manual_seed(0)
-    network = library.in_layout(model.build(library), layout)
+    network = library.in_layout(model.build(library).to(library.device), layout)
     values, labels = model.data()
     inputs, goal = library.in_layout(library.tensor(values), layout), library.tensor(labels)
     criterion = getattr(library.nn, model.criterion)()

@@ -9,6 +9,9 @@
 // instantiate: binary<double, SigmoidGrad>, binary<double, TanhGrad>, binary<double, SiluGrad>
 // instantiate: binary<float, Add>, binary<float, Sub>, binary<float, Mul>, binary<float, Div>
 // instantiate: binary<double, Add>, binary<double, Sub>, binary<double, Mul>, binary<double, Div>
+// instantiate: binary<float, FloorDivide>, binary<float, Remainder>, binary<double, FloorDivide>, binary<double, Remainder>
+// instantiate: broadcast<float, FloorDivide>, broadcast<float, Remainder>
+// instantiate: broadcast<double, FloorDivide>, broadcast<double, Remainder>
 // instantiate: broadcast<float, Add>, broadcast<float, Sub>, broadcast<float, Mul>, broadcast<float, Div>
 // instantiate: broadcast<double, Add>, broadcast<double, Sub>, broadcast<double, Mul>, broadcast<double, Div>
 #include "common.cuh"
@@ -66,6 +69,23 @@ BINARY(Add, a, b, a + b)
 BINARY(Sub, a, b, a - b)
 BINARY(Mul, a, b, a * b)
 BINARY(Div, a, b, a / b)
+
+// As Python's: the remainder has the sign of the divisor, and the quotient is the largest whole number below. From the exact
+// remainder, since a / b may be rounded up to a whole number, and an infinite divisor leaves nothing of a - floor(a / b) * b.
+template <typename T> __device__ __forceinline__ T remainder_(T a, T b) {
+  const T rest = fmod(a, b);
+  if (rest == T(0)) return copysign(T(0), b);
+  return (rest < T(0)) != (b < T(0)) ? rest + b : rest;
+}
+template <typename T> __device__ __forceinline__ T floor_divide_(T a, T b) {
+  if (b == T(0)) return a / b;
+  const T rest = fmod(a, b);
+  const T below = rest != T(0) && (rest < T(0)) != (b < T(0)) ? T(1) : T(0);
+  const T quotient = (a - rest) / b - below;  // a whole number, but for rounding
+  return quotient == T(0) ? copysign(T(0), a / b) : rint(quotient);
+}
+BINARY(FloorDivide, a, b, floor_divide_(a, b))
+BINARY(Remainder, a, b, remainder_(a, b))
 
 template <typename T, typename Op>
 __global__ void __launch_bounds__(256) unary(const T* __restrict__ x, T* __restrict__ y, i64 n) {

@@ -104,10 +104,35 @@ def div(a: Any, b: Any, *, out: Any = None) -> Any:
     return _broadcast("Div", cupy.true_divide, a, b, out)
 
 
+def floor_divide(a: Any, b: Any, *, out: Any = None) -> Any:
+    """The largest whole number up to a / b, broadcast together; one may be a number. a / 0 is infinite or NaN."""
+    return _broadcast("FloorDivide", cupy.floor_divide, *_as_arrays(a, b), out)
+
+
+def remainder(a: Any, b: Any, *, out: Any = None) -> Any:
+    """What `floor_divide` leaves, with the sign of b, broadcast together; one may be a number."""
+    return _broadcast("Remainder", cupy.remainder, *_as_arrays(a, b), out)
+
+
+def power(a: Any, b: Any, *, out: Any = None) -> Any:
+    """a to the power b, broadcast together; one may be a number. One half is the root: NaN of -inf, whose `pow` is inf."""
+    if b.__class__ is float and abs(b) == 0.5 and a.dtype.kind == "f":
+        root = cupy.sqrt(a, out=out)
+        return root if b > 0 else cupy.reciprocal(root, out=out)
+    return cupy.power(a, b, out=out)
+
+
+def _as_arrays(a: Any, b: Any) -> tuple[Any, Any]:
+    """`a` and `b`, a number as an array of the other's dtype."""
+    if not hasattr(a, "dtype"):
+        return cupy.asarray(a, b.dtype), b
+    return a, b if hasattr(b, "dtype") else cupy.asarray(b, a.dtype)
+
+
 def _broadcast(op: str, ufunc: Any, a: Any, b: Any, out: Any) -> Any:
     """Our kernel for two floating arrays of one dtype; CuPy's ufunc for everything else (numbers, integers, bool, complex)."""
-    kinds = {operand.dtype.name if hasattr(operand, "dtype") else "number" for operand in (a, b)}
-    if len(kinds) > 1 or not kinds <= {"float16", "bfloat16", "float32", "float64"}:
+    kinds = {operand.dtype.char if hasattr(operand, "dtype") else "number" for operand in (a, b)}
+    if len(kinds) > 1 or not kinds <= {*"eEfd"}:
         return launch.deliver(ufunc(a, b), out)
     return _broadcast_floats(a, b, op=op, out=out)
 

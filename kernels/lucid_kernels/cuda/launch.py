@@ -23,7 +23,6 @@ OPTIONS = ("-std=c++17",)
 BLOCK = 256
 #: Blocks per multiprocessor of a grid-stride kernel: four full waves of 256 threads on a chip with 2048 per SM.
 _BLOCKS_PER_SM = 32
-_HALVES = ("float16", "bfloat16")
 
 _modules: dict[str, Any] = {}
 _kernels: dict[tuple[str, str], Any] = {}
@@ -75,7 +74,7 @@ def reload() -> None:
     _kernels.clear()
 
 
-ctype = _source.ctype
+ctype = functools.cache(_source.ctype)  # a launch asks for it: NumPy takes 1 us for a dtype's name
 
 
 # ------------------------------------------------------------------------------------------------------- geometry
@@ -180,7 +179,7 @@ def elementwise(file: str, op: str, out: Any, *arrays: Any) -> Any:
 
 def is_half(array: Any) -> bool:
     """Whether `array` is a float16 or bfloat16 array."""
-    return array is not None and array.dtype.name in _HALVES
+    return array is not None and array.dtype.char in "eE"  # in a tenth of the time of the dtype's name
 
 
 def _float32(array: Any) -> Any:

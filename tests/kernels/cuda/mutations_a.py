@@ -37,6 +37,12 @@ def check_arithmetic() -> None:
         tests.test_broadcasting(elementwise, cupy, None, name, np.float32)
 
 
+def check_division() -> None:
+    tests, elementwise, cupy = _family("elementwise")
+    for name in tests.DIVISIONS:
+        tests.test_division_with_rest(elementwise, cupy, None, name, np.float32)
+
+
 def check_softmax() -> None:
     tests, softmax, cupy = _family("softmax")
     for name in tests.NAMES:
@@ -112,6 +118,11 @@ MUTATIONS = [
     Mutation("elementwise.cu", "strides of the other operand", r"layout\.b\[d\]", "layout.a[d]", check_arithmetic),
     Mutation("elementwise.cu", "index not reduced", r"rest = quotient;", ";", check_arithmetic),
     Mutation("elementwise.cu", "a dimension too few", r"d >= layout\.dims", "d >= layout.dims - 1", check_arithmetic),
+    # floor_divide, remainder
+    Mutation("elementwise.cu", "sign of the dividend", r"\? rest \+ b : rest", "? rest : rest", check_division),
+    Mutation("elementwise.cu", "quotient rounded to zero", r" - below;", ";", check_division),
+    Mutation("elementwise.cu", "division by zero", r"if \(b == T\(0\)\) return a / b;", "", check_division),
+    Mutation("elementwise.cu", "a zero's sign", r"copysign\(T\(0\), b\)", "T(0)", check_division),
     # softmax, softmax_grad
     *_reductions("softmax.cu", check_softmax),
     Mutation("softmax.cu", "maximum of one thread", r"top = S::reduce\(top.*$", "", check_softmax),

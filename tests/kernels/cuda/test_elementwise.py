@@ -155,10 +155,41 @@ def test_broadcasting_of_views(elementwise, cp, name):
         np.testing.assert_allclose(out.get(), expected, rtol=1e-6)
 
 
+DIVISIONS = {"floor_divide": np.floor_divide, "remainder": np.remainder}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", DIVISIONS)
+def test_division_with_rest(elementwise, cp, schedule, name, dtype):
+    """NaN, infinities, zeros with their signs, and quotients that division rounds up to a whole number; broadcast."""
+    numbers = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1, -1, 2.5, -3, 0.1, -0.7, 1e30, -1e-3], dtype)
+    function = getattr(elementwise, name)
+    with np.errstate(all="ignore"):
+        for a, b in ((numbers[:, None], numbers), (*np.broadcast_arrays(numbers, numbers[:, None]),),
+                     (data((257,), dtype, 1)[0] * 9, numbers[9:10]), (numbers, dtype(0.3)), (dtype(7), numbers)):
+            found, expected = function(*map(cp.asarray, (a, b))), DIVISIONS[name](a, b)
+            assert found.dtype == dtype
+            np.testing.assert_array_equal(found.get(), expected)
+            np.testing.assert_array_equal(np.signbit(found.get()[expected == 0]), np.signbit(expected[expected == 0]))
+        for number in (0.3, -2, 0):
+            np.testing.assert_array_equal(function(cp.asarray(numbers), number).get(), DIVISIONS[name](numbers, dtype(number)))
+            np.testing.assert_array_equal(function(number, cp.asarray(numbers)).get(), DIVISIONS[name](dtype(number), numbers))
+
+
 def test_other_dtypes_go_to_cupy(elementwise, cp):
     a = cp.asarray(np.arange(6).reshape(2, 3))
     assert elementwise.add(a, a[:1]).dtype == np.int64
     np.testing.assert_array_equal(elementwise.mul(a, a[:1]).get(), [[0, 1, 4], [0, 4, 10]])
+
+
+@pytest.mark.parametrize("name", DIVISIONS)
+def test_division_with_rest_of_integers_and_halves(elementwise, cp, name):
+    a, b = np.array([7, -7, 6, 0]), np.array([2, 2, -4, 5])
+    np.testing.assert_array_equal(getattr(elementwise, name)(cp.asarray(a), cp.asarray(b)).get(), DIVISIONS[name](a, b))
+    for dtype in HALVES:
+        found = getattr(elementwise, name)(cp.asarray(a.astype(dtype)), cp.asarray(b.astype(dtype)))
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(found.get().astype(np.int64), DIVISIONS[name](a, b))
 
 
 @pytest.mark.parametrize("name", [*CASES, *ARITHMETIC])

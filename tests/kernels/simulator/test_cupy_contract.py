@@ -175,7 +175,23 @@ def test_accumulation_at_repeated_indices(cp: ModuleType) -> None:
     cp.add.at(x, cp.asarray([1, 1, 3]), cp.asarray([1, 2, 4], dtype=np.float32))
     assert x.get().tolist() == [0, 3, 0, 4]
     with pytest.raises(TypeError):  # there is no atomicAdd for it
-        cp.add.at(cp.zeros(4, np.int64), cp.asarray([1, 1]), 1)
+        cp.add.at(cp.zeros(4, np.int16), cp.asarray([1, 1]), 1)
+    with pytest.raises(TypeError):
+        cp.add.at(cp.zeros(4, np.complex64), cp.asarray([1, 1]), 1)
+
+
+def test_what_differs_from_numpy(cp: ModuleType) -> None:
+    x = cp.asarray([np.inf, 1.0, -1.0])
+    assert cp.floor_divide(x, -np.inf).get()[1:].tolist() == [0, 0]
+    assert np.isnan(cp.remainder(x, np.inf).get()).all()
+    assert cp.clip(x, cp.asarray(np.nan), cp.asarray(0.5)).get().tolist() == [0.5, 0.5, -1]
+    assert cp.power(-x, 0.5).get()[0] == np.inf
+    half = cp.asarray([1.0, 2.0]).astype(ml_dtypes.bfloat16)
+    assert cp.where(half > 1, half, half).dtype == half.clip(half, half).dtype == np.float32
+    with pytest.raises(TypeError):
+        half.clip(half, None)
+    with pytest.raises(TypeError):
+        hash(half.device)
 
 
 def test_bfloat16(cp: ModuleType) -> None:

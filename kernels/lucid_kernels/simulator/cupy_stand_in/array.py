@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import memory
+from .differences import UFUNCS, clip
 from .memory import Allocation, MemoryPointer
 from .streams import Stream, get_current_stream, refuse_in_capture, synchronize
 
@@ -313,7 +314,7 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # CuPy's name
             if isinstance(value, np.ndarray):
                 raise TypeError(f"Unsupported type {type(value)}")
             return NotImplemented
-        function = ufunc if method == "__call__" else getattr(ufunc, method)
+        function = UFUNCS.get(ufunc, ufunc) if method == "__call__" else getattr(ufunc, method)
         if method == "at":
             return run_in_place(_at(ufunc), ufunc.__name__, inputs)
         return run(function, ufunc.__name__, inputs, kwargs)
@@ -585,7 +586,7 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # CuPy's name
     def __getattr__(self, name: str) -> Any:  # sum, reshape, argmax, ...
         if name not in _METHODS:
             raise AttributeError(f"'cupy.ndarray' object has no attribute {name!r}")
-        method = take if name == "take" else getattr(np.ndarray, name)
+        method: Callable[..., Any] = _OWN_METHODS.get(name) or getattr(np.ndarray, name)
 
         def call(*args: Any, **kwargs: Any) -> Any:
             if name in _WAITING_METHODS:
@@ -595,9 +596,10 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # CuPy's name
         return call
 
 
-#: CuPy's scatter functions use atomicAdd and its kin, which not every type has: int64 and bfloat16 do not.
+_OWN_METHODS: dict[str, Callable[..., Any]] = {"clip": clip, "take": take}
+#: CuPy's scatter functions use atomicAdd and its kin, which not every type has: bfloat16 and complex numbers do not.
 _SCATTER_TYPES = {
-    "add": ["int32", "uint32", "uint64", "float16", "float32", "float64", "complex64", "complex128"],
+    "add": ["int32", "int64", "uint32", "uint64", "float16", "float32", "float64"],
     "maximum": ["int32", "uint32", "uint64", "float32", "float64"],
     "minimum": ["int32", "uint32", "uint64", "float32", "float64"],
 }

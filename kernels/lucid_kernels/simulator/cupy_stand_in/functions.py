@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import reference
+from . import differences, reference
 from .array import ndarray, run, scatter, take, take_along_axis
 from .streams import synchronize
 
@@ -16,14 +16,9 @@ from .streams import synchronize
 _WAITING = frozenset(["allclose", "argwhere", "array_equal", "extract", "flatnonzero", "nonzero", "unique"])
 _UFUNC_KEYWORDS = frozenset({"casting", "dtype", "out"})
 #: Where CuPy does something else than NumPy.
-def _diagonal(a: np.ndarray, *args: Any, **kwargs: Any) -> np.ndarray:
-    """A view that can be written, as CuPy's; NumPy's is read-only."""
-    view = np.diagonal(a, *args, **kwargs)
-    view.flags.writeable = True
-    return view
-
-
-_DIFFERENT: dict[str, Callable[..., Any]] = {"diagonal": _diagonal, "take": take, "take_along_axis": take_along_axis}
+_DIFFERENT: dict[str, Callable[..., Any]] = {
+    "take": take, "take_along_axis": take_along_axis, "linalg.svd": differences.svd, "clip": differences.clip,
+    "diagonal": differences.diagonal, "where": differences.where}  # fmt: skip
 #: The ufuncs whose `at` CuPy has.
 _SCATTERING = frozenset(["add", "subtract", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor"])
 
@@ -33,6 +28,7 @@ class Ufunc:
 
     def __init__(self, ufunc: np.ufunc) -> None:
         self._ufunc = ufunc
+        self._compute = differences.UFUNCS.get(ufunc, ufunc)
         self.__name__ = self.name = ufunc.__name__
         self.nin = ufunc.nin
         self.nout = ufunc.nout
@@ -44,7 +40,7 @@ class Ufunc:
             raise TypeError(f"cupy.{self.name} does not take {', '.join(unknown)}")
         if len(args) > self.nin:  # a positional output
             args, kwargs = args[: self.nin], {**kwargs, "out": args[self.nin]}
-        return run(self._ufunc, self.name, args, kwargs)
+        return run(self._compute, self.name, args, kwargs)
 
     def at(self, a: ndarray, indices: Any, b: Any = None) -> None:
         """The operation in place at an index, repeated indices accumulating. Raises TypeError, NotImplementedError."""

@@ -1,0 +1,82 @@
+"""Products of matrices by cuBLAS against float64 NumPy."""
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+SHAPES = [((5, 3), (3, 4)), ((1, 7), (7, 1)), ((1, 1), (1, 1)), ((33, 65), (65, 17)), ((4, 5, 3), (4, 3, 2)),
+          ((2, 3, 5, 4), (2, 3, 4, 6)), ((3, 1, 5, 4), (2, 4, 6)), ((5, 4), (7, 4, 2)), ((1, 5, 4), (3, 4, 2)), ((6, 2, 3), (1, 3, 5))]
+TOLERANCE = {np.float32: 1e-5, np.float64: 1e-13, np.float16: 2e-3, ml_dtypes.bfloat16: 1e-2}
+
+
+@pytest.fixture
+def matmul(cp):
+    from lucid_kernels.cuda import products
+
+    return products.matmul
+
+
+def data(shape, dtype, seed=0):
+    return np.random.default_rng(seed).standard_normal(shape).astype(dtype)
+
+
+def check(found, a, b, dtype):
+    expected = np.matmul(a.astype(np.float64), b.astype(np.float64))
+    assert found.dtype == dtype and found.shape == expected.shape and found.flags.c_contiguous
+    largest = np.abs(a.astype(np.float64)).max(initial=1) * np.abs(b.astype(np.float64)).max(initial=1) * max(a.shape[-1], 1) ** 0.5
+    np.testing.assert_allclose(found.get().astype(np.float64), expected, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype] * largest)
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE)
+@pytest.mark.parametrize(("shape_a", "shape_b"), SHAPES)
+def test_values(matmul, cp, shape_a, shape_b, dtype):
+    a, b = data(shape_a, dtype), data(shape_b, dtype, 1)
+    check(matmul(cp.asarray(a), cp.asarray(b)), a, b, dtype)
+
+
+#: Of stacks (6, 5, 4) and (6, 4, 5): transposed, sliced and reversed matrices, stacks in another order, and one for all of a stack.
+VIEWS = [
+    lambda a, b: (a[0], a[1].T), lambda a, b: (a[0].T, a[1]), lambda a, b: (a[0].T, b[0].T), lambda a, b: (a[0, :, 1:3], b[0, 1:3]),
+    lambda a, b: (a[0, ::2], b[0, :, ::2]), lambda a, b: (a[0, :, ::2], b[0, ::2]), lambda a, b: (a[0, ::-1], b[0, :, ::-1]),
+    lambda a, b: (a.swapaxes(1, 2), a), lambda a, b: (a, a.swapaxes(1, 2)), lambda a, b: (a[::2], b[::2]),
+    lambda a, b: (a[::-1], b[::-1]), lambda a, b: (a.reshape(2, 3, 5, 4).swapaxes(0, 1), b.reshape(3, 2, 4, 5)),
+    lambda a, b: (a[:, 2:3], b[:, :, 3:4]), lambda a, b: (a[:, :, 2:3], b[:, 1:2]), lambda a, b: (a, b[:1]), lambda a, b: (a[:1], b),
+    lambda a, b: (a.transpose(1, 0, 2), b[:5]), lambda a, b: (a.reshape(6, 5, 2, 2).transpose(0, 2, 1, 3), b.reshape(6, 2, 2, 5)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE)
+def test_views(matmul, cp, dtype):
+    a, b = data((6, 5, 4), dtype), data((6, 4, 5), dtype, 1)
+    for view in VIEWS:
+        check(matmul(*view(cp.asarray(a), cp.asarray(b))), *view(a, b), dtype)
+    np.testing.assert_array_equal(matmul(cp.broadcast_to(cp.asarray(a[0]), a.shape), cp.asarray(b)).get()[5:],
+                                  matmul(cp.asarray(a[:1]), cp.asarray(b[5:])).get())
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE)
+def test_nothing_to_add_or_to_compute(matmul, cp, dtype):
+    for shape_a, shape_b in (((3, 0), (0, 4)), ((0, 3), (3, 4)), ((2, 3, 0), (2, 0, 4)), ((0, 2, 3), (0, 3, 2)), ((0, 2, 3), (3, 2))):
+        a, b = data(shape_a, dtype), data(shape_b, dtype)
+        check(matmul(cp.asarray(a), cp.asarray(b)), a, b, dtype)
+
+
+def test_what_cupy_computes(matmul, cp):
+    """Vectors, integers, complex numbers, and the error of shapes that do not fit."""
+    a, b = data((5, 4), np.float32), data((4,), np.float32)
+    np.testing.assert_allclose(matmul(cp.asarray(a), cp.asarray(b)).get(), a @ b, rtol=1e-5)
+    half = matmul(cp.asarray(a.astype(np.float16)), cp.asarray(b.astype(np.float16)))
+    assert half.dtype == np.float16
+    integers = np.arange(20).reshape(5, 4)
+    np.testing.assert_array_equal(matmul(cp.asarray(integers), cp.asarray(integers.T)).get(), integers @ integers.T)
+    x, y = a * np.complex64(1j), a.T * np.complex64(1 + 2j)
+    np.testing.assert_allclose(matmul(cp.asarray(x), cp.asarray(y)).get(), x @ y, rtol=1e-4, atol=1e-5)
+    with pytest.raises(ValueError):
+        matmul(cp.asarray(a), cp.asarray(a))
+
+
+def test_nan_and_infinity(matmul, cp):
+    a = np.array([[np.nan, 1], [np.inf, 2]], np.float32)
+    b = np.array([[1, 0], [2, 3]], np.float32)
+    np.testing.assert_array_equal(matmul(cp.asarray(a), cp.asarray(b)).get(), [[np.nan, np.nan], [np.inf, np.nan]])
