@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._dtypes import int64
+from ..autograd.asked import asked
 from ..autograd.grad_mode import is_grad_enabled
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor
@@ -39,17 +40,18 @@ def indices_of(winners: Tensor, shape: Sizes) -> Tensor:
 def _rule(needs: Any, x: Tensor, weight: Tensor, bias: Tensor | None, **geometry: Any) -> Pull:
     input_shape, weight_shape = x._array.shape, weight._array.shape
     shape = (input_shape[0], weight_shape[0], *_lengths(input_shape, weight_shape, Geometry(**geometry)))
-    needs_x, *parameters = needs
-    x, weight = x if any(parameters) else None, weight if needs_x else None  # type: ignore[assignment]
+    needs_x, *needs_parameters = needs
+    x, weight = x if any(needs_parameters) else None, weight if needs_x else None  # type: ignore[assignment]
 
     def pull(g: Tensor, kept: Any) -> tuple[Any, Any, Any]:
         y, winners = kept
+        asked_x, *parameters = asked(needs)
         if not is_grad_enabled():
-            gradients: tuple[Any, Any, Any] = _grad(g, winners, x, weight, input_shape=input_shape, weight_shape=weight_shape,
-                                                    **geometry)
+            gradients: tuple[Any, Any, Any] = _grad(g, winners, x if any(parameters) else None, weight if asked_x else None,
+                                                    input_shape=input_shape, weight_shape=weight_shape, **geometry)
             return gradients
         full = max_pool2d_grad(relu_grad(g, y), indices_of(winners, shape), input_shape=shape)
-        dx = OPS[2].grad_input(full, weight, input_shape=input_shape, **geometry) if needs_x else None
+        dx = OPS[2].grad_input(full, weight, input_shape=input_shape, **geometry) if asked_x else None
         if not any(parameters):
             return dx, None, None
         return (dx, *OPS[2].grad_parameters(full, x, weight_shape=weight_shape, **geometry))

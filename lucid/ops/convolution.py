@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from .. import _dtypes
+from ..autograd.asked import asked
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor
 from ._convolution_arguments import (
@@ -40,48 +41,49 @@ def _ops(name: str) -> _Ops:
     """The operations `name`, `name`_grad_input, `name`_grad_weight, and `name`_grad_parameters for weight and bias."""
     def convolve_rule(needs: Any, x: Tensor, weight: Tensor, bias: Tensor | None, **geometry: Any) -> Pull:
         input_shape, weight_shape = x._array.shape, weight._array.shape
-        needs_x, needs_weight, needs_bias = needs
+        needs_x, needs_weight, _ = needs
         x, weight = x if needs_weight else None, weight if needs_x else None  # type: ignore[assignment]
 
         def pull(g: Tensor, y: Any) -> tuple[Any, Any, Any]:
-            dx = ops.grad_input(g, weight, input_shape=input_shape, **geometry) if needs_x else None
-            if needs_weight and needs_bias:
+            asked_x, asked_weight, asked_bias = asked(needs)
+            dx = ops.grad_input(g, weight, input_shape=input_shape, **geometry) if asked_x else None
+            if asked_weight and asked_bias:
                 return (dx, *ops.grad_parameters(g, x, weight_shape=weight_shape, **geometry))
-            return (dx, ops.grad_weight(g, x, weight_shape=weight_shape, **geometry) if needs_weight else None,
-                    g.sum((0, *range(2, len(input_shape)))) if needs_bias else None)
+            return (dx, ops.grad_weight(g, x, weight_shape=weight_shape, **geometry) if asked_weight else None,
+                    g.sum((0, *range(2, len(input_shape)))) if asked_bias else None)
 
         return pull
 
     def grad_input_rule(needs: Any, g: Tensor, weight: Tensor, *, input_shape: Sizes, **geometry: Any) -> Pull:
         weight_shape = weight._array.shape
-        needs_g, needs_weight = needs
 
         def pull(gg: Tensor, y: Any) -> tuple[Any, Any]:
-            return (ops.convolve(gg, weight, None, **geometry) if needs_g else None,
-                    ops.grad_weight(g, gg, weight_shape=weight_shape, **geometry) if needs_weight else None)
+            asked_g, asked_weight = asked(needs)
+            return (ops.convolve(gg, weight, None, **geometry) if asked_g else None,
+                    ops.grad_weight(g, gg, weight_shape=weight_shape, **geometry) if asked_weight else None)
 
         return pull
 
     def grad_weight_rule(needs: Any, g: Tensor, x: Tensor, *, weight_shape: Sizes, **geometry: Any) -> Pull:
         input_shape = x._array.shape
-        needs_g, needs_x = needs
 
         def pull(gg: Tensor, y: Any) -> tuple[Any, Any]:
-            return (ops.convolve(x, gg, None, **geometry) if needs_g else None,
-                    ops.grad_input(g, gg, input_shape=input_shape, **geometry) if needs_x else None)
+            asked_g, asked_x = asked(needs)
+            return (ops.convolve(x, gg, None, **geometry) if asked_g else None,
+                    ops.grad_input(g, gg, input_shape=input_shape, **geometry) if asked_x else None)
 
         return pull
 
     def grad_parameters_rule(needs: Any, g: Tensor, x: Tensor, *, weight_shape: Sizes, **geometry: Any) -> Pull:
         g_shape, input_shape = g._array.shape, x._array.shape
-        needs_g, needs_x = needs
 
         def pull(gg: Any, y: Any) -> tuple[Any, Any]:
+            asked_g, asked_x = asked(needs)
             weight, bias = (*gg, None)[:2]  # without one for the bias the list ends before
             if weight is None:
-                return bias.reshape(-1, *(1,) * (len(g_shape) - 2)).expand(g_shape) if needs_g else None, None
-            return (ops.convolve(x, weight, bias, **geometry) if needs_g else None,
-                    ops.grad_input(g, weight, input_shape=input_shape, **geometry) if needs_x else None)
+                return bias.reshape(-1, *(1,) * (len(g_shape) - 2)).expand(g_shape) if asked_g else None, None
+            return (ops.convolve(x, weight, bias, **geometry) if asked_g else None,
+                    ops.grad_input(g, weight, input_shape=input_shape, **geometry) if asked_x else None)
 
         return pull
 
