@@ -20,8 +20,7 @@ def asked(needs: Sequence[bool]) -> Sequence[bool]:
 
 
 def asks(pull: Any) -> bool:
-    """Whether `pull` calls `asked`, by the names in its code. Chains of small operations took 1.2 times as long when all were told.
-    """
+    """Whether `pull` calls `asked`, by the names in its code: telling all made chains of small operations a fifth slower."""
     code = getattr(pull, "__code__", None)
     return code is not None and "asked" in code.co_names
 
