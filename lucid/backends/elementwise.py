@@ -154,9 +154,10 @@ def table(xp: Any) -> dict[str, Kernel]:
         bits = a.view(np.int16)
         step = xp.where((end > start) == (start > 0), 1, -1).astype(np.int16)
         smallest = xp.where(end > 0, 1, -0x7FFF).astype(np.int16)
-        moved = xp.where(start == 0, smallest, bits + step).view(a.dtype)
-        result = xp.where(start == end, b, moved)
-        return xp.where((start != start) | (end != end), xp.asarray(math.nan, dtype=np.float32).astype(a.dtype), result)
+        moved = xp.where(start == 0, smallest, bits + step)
+        nan = np.asarray(math.nan, a.dtype).view(np.int16)[()]
+        chosen = xp.where(start == end, b.view(np.int16), moved)
+        return xp.where((start != start) | (end != end), nan, chosen).view(a.dtype)
 
     # Shifts by a negative count or beyond the width: nothing of the number is left but its sign. NumPy defines them so, C not.
     @entry

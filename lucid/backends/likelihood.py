@@ -15,14 +15,14 @@ _ALL = {"axis": None, "keepdims": False}
 
 def table(xp: Any, plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
     """The entries on `xp` (numpy or cupy), by the entries `plain` of the same backend."""
-    gather, scatter = plain["gather"], plain["scatter"]
+    gather, scatter, where = (plain[name] for name in ("gather", "scatter", "where"))
 
     def weighted(target: Array, weight: Array | None, ignore_index: int | None, dtype: Any) -> tuple[Array, Any, Any]:
         """The class of each target, 0 of ignored ones; which are not ignored, and what they weigh: None where all, and 1."""
         if ignore_index is None:
             return target, None, None if weight is None else weight.take(target)
         valid = target != ignore_index
-        classes = xp.where(valid, target, 0)
+        classes = where(valid, target, 0)
         return classes, valid, valid.astype(dtype) if weight is None else weight.take(classes) * valid
 
     def nll_loss(x: Array, target: Array, weight: Array | None, *, reduction: str, ignore_index: int | None) -> Array:
@@ -39,7 +39,7 @@ def table(xp: Any, plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
             weights = weights[:, None]
             losses = losses * weights
         if valid is not None:  # ignored elements are masked, not multiplied: they may be infinite
-            losses = xp.where(valid[:, None], losses, losses.dtype.type(0))
+            losses = where(valid[:, None], losses, losses.dtype.type(0))
         if reduction == "none":
             return losses.reshape(shape)
         if weights is None or reduction == "sum":
@@ -58,7 +58,7 @@ def table(xp: Any, plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
         if weights is not None:
             slopes = slopes * weights
         if valid is not None:
-            slopes = xp.where(valid, slopes, slopes.dtype.type(0))
+            slopes = where(valid, slopes, slopes.dtype.type(0))
         result = xp.zeros(shape if len(shape) > 1 else (1, *shape), g.dtype)
         scatter(result, classes[:, None], slopes[:, None] if slopes.ndim else slopes, axis=1, out=result)
         return result.reshape(shape)
