@@ -4,7 +4,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import _dtypes
@@ -38,7 +38,7 @@ def accepts_out(function: Any = None, *, castable: bool = False, in_its_dtype: b
     def accepting(*args: Any, out: Any = None, **keywords: Any) -> Any:
         if out is None:
             return function(*args, **keywords)
-        if grad_mode.get() & GRAD and not leaf and any(t.requires_grad for t in _tensors((args, tuple(keywords.values()), out))):
+        if grad_mode.get() & GRAD and not leaf and _require_grad((*args, *keywords.values(), out)):
             raise RuntimeError(f"{function.__name__}(): functions with out=... arguments don't support automatic "
                                "differentiation, but one of the arguments requires grad.")
         if in_its_dtype and isinstance(out, Tensor) and keywords.get("dtype") is None:
@@ -126,12 +126,15 @@ def deliver(result: Any, out: Any, castable: bool = False, refusal: type[Excepti
     return _write(result, out, warns)
 
 
-def _tensors(value: Any) -> Iterator[Tensor]:
-    if isinstance(value, Tensor):
-        yield value
-    elif isinstance(value, (tuple, list)):
-        for item in value:
-            yield from _tensors(item)
+def _require_grad(values: Sequence[Any]) -> bool:
+    """Whether a tensor among `values`, or in tuples and lists among them, requires grad."""
+    for value in values:
+        if isinstance(value, Tensor):
+            if value.requires_grad:
+                return True
+        elif isinstance(value, (tuple, list)) and _require_grad(value):
+            return True
+    return False
 
 
 def _check(result: Tensor, out: Any, castable: bool = False, refusal: type[Exception] = RuntimeError) -> None:
