@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import lucid
 from lucid.backends import run
 from lucid.backends.lazy import LARGE
 
@@ -139,3 +140,38 @@ def test_reductions_of_large_views(dtype: str, name: str) -> None:
             assert found.dtype == wanted.dtype and np.shape(found) == np.shape(wanted)
             rtol, atol = (2e-3, 0.08) if dtype == "f2" else (1e-5, 4e-4)
             np.testing.assert_allclose(np.asarray(found, wanted.dtype), wanted, rtol=rtol, atol=atol, err_msg=f"{label} {axis}")
+
+
+# ---- a few long columns ----------------------------------------------------------------------------------------------------
+NARROW = [((128, 2), 0), ((1000, 3), 0), ((2000, 4), (0,)), ((300, 1), 0), ((20, 50, 3), (0, 1)), ((20, 50, 3), (1, 0)),
+          ((256, 32), 0), ((150, 2, 3), 0), ((127, 2), 0), ((200, 33), 0), ((130, 0), 0), ((0, 3), 0)]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "float16"])
+@pytest.mark.parametrize(("shape", "axis"), NARROW)
+def test_columns_that_are_reduced_as_rows(shape: tuple[int, ...], axis: Any, dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    array = (rng.standard_normal(shape) * 100).astype(dtype)
+    if array.size and array.dtype.kind == "f":
+        array[5 % len(array), ..., 0] = np.nan
+    for x in (array, np.asfortranarray(array), np.repeat(array, 2, axis=-1)[..., ::2]):
+        tensor = lucid.from_numpy(x)
+        for keepdim in (False, True):
+            expected = x.astype(np.float64).sum(axis, keepdims=keepdim)
+            found = tensor.sum(axis, keepdim)
+            assert found.shape == expected.shape
+            np.testing.assert_allclose(found.numpy(), expected, rtol=2e-3 if dtype == "float16" else 1e-5, atol=1e-2)
+            if shape[0]:
+                for name in ("amax", "amin"):
+                    found = getattr(tensor, name)(axis, keepdim)
+                    np.testing.assert_array_equal(found.numpy(), getattr(x, name[1:])(axis, keepdims=keepdim))
+                if axis == 0:
+                    values, places = tensor.max(0, keepdim)
+                    np.testing.assert_array_equal(values.numpy(), x.max(0, keepdims=keepdim))
+                    np.testing.assert_array_equal(places.numpy(), x.argmax(0, keepdims=keepdim))
+
+
+def test_sums_of_long_columns_are_as_exact_as_those_of_rows() -> None:
+    x = np.random.default_rng(0).random((4000, 2), np.float32)
+    error = np.abs(lucid.from_numpy(x).sum(0).numpy() - x.astype(np.float64).sum(0)).max()
+    assert error <= 4 * np.spacing(np.float32(2000))

@@ -14,10 +14,9 @@ import numpy as np
 from . import _math
 from ._compile import jit, jit_exact, jit_parallel
 from ._layout import GRAIN, Array
-from .reduction import PIECE, View, bounds, joined_rows
+from .reduction import PIECE, View, bounds, joined_rows, rows_of_pieces
 
 _STRETCH = 512  # columns of a unit of work: what is known of them stays in the L1 cache
-_UNITS = 8  # C is cut in pieces where there would be fewer units of work than these
 _SCAN = 64  # elements that are compared at once in the search for a position
 _NARROWEST = 32  # columns; of fewer, vectors stay empty
 
@@ -142,20 +141,12 @@ def _largest_columns(flat: Any, outer: int, length: int, inner: int, rows: int, 
         _largest_of_rows(flat, start, np.uint64(inner), min(rows, length - piece * rows), sign, target)
 
 
-def _rows_of_pieces(view: View) -> tuple[int, int]:
-    """The length of the pieces that C is cut in where inner > 1, and their number."""
-    outer, length, inner = view
-    units = outer * -(-inner // _STRETCH)
-    rows = -(-length // (1 if units >= _UNITS else min(_UNITS, length)))
-    return rows, -(-length // rows)
-
-
 def extreme_values(x: Array, view: View, *, smallest: bool) -> Array:
     """The largest (smallest) elements (outer, inner) over C, for inner > 1; a few columns are read as wide rows."""
     outer, length, inner = view
     joined = joined_rows(length, inner)
     length, width = length // joined, joined * inner
-    rows, pieces = _rows_of_pieces((outer, length, width))
+    rows, pieces = rows_of_pieces((outer, length, width), _STRETCH)
     values = np.empty((outer, pieces, width), x.dtype)
     _largest_columns(x.reshape(-1), outer, length, width, rows, x.dtype.type(-1 if smallest else 1), values)
     values = values.reshape(outer, pieces * joined, inner)
@@ -178,7 +169,7 @@ def extremes(x: Array, view: View, *, smallest: bool, located: bool = True) -> t
         values, positions = np.empty((outer, pieces, 1), x.dtype), np.empty((outer, pieces, 1), np.int64)
         _rows(flat, length, pieces, sign, located, values.reshape(-1), positions.reshape(-1))
     else:
-        rows, pieces = _rows_of_pieces(view)
+        rows, pieces = rows_of_pieces(view, _STRETCH)
         values, positions = np.empty((outer, pieces, inner), x.dtype), np.empty((outer, pieces, inner), np.int32)
         _columns(flat, outer, length, inner, rows, sign, values, positions)
         positions = positions + (rows * np.arange(pieces))[:, None]

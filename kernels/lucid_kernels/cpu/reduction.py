@@ -358,10 +358,10 @@ def _view_of_shape(shape: tuple[int, ...], axis: int | tuple[int, ...]) -> View 
     return math.prod(shape[: axes[0]]), math.prod(shape[axes[0] : axes[-1] + 1]), math.prod(shape[axes[-1] + 1 :])
 
 
-def _rows_of_pieces(view: View) -> tuple[int, int]:
-    """The length of the pieces that C is cut in where inner > 1, and their number."""
+def rows_of_pieces(view: View, stretch: int) -> tuple[int, int]:
+    """The length of the pieces that C is cut in where inner > 1, and their number; `stretch` columns are a unit of work."""
     outer, length, inner = view
-    units = outer * -(-inner // _STRETCH)
+    units = outer * -(-inner // stretch)
     pieces = 1 if units >= _UNITS else max(1, min(_UNITS, length * inner // GRAIN))
     rows = -(-length // pieces)
     return rows, -(-length // rows)
@@ -380,7 +380,7 @@ def _joined_columns(view: View) -> tuple[int, int, int, int]:
     """(length, width, rows, pieces) of rows that are summed as one, and of the pieces that C is cut in."""
     outer, length, inner = view
     joined = joined_rows(length, inner)
-    return length // joined, joined * inner, *_rows_of_pieces((outer, length // joined, joined * inner))
+    return length // joined, joined * inner, *rows_of_pieces((outer, length // joined, joined * inner), _STRETCH)
 
 
 def total(x: Array, view: View) -> Array:
@@ -445,7 +445,7 @@ def square_total(x: Array, view: View) -> Array:
     if inner == 1:
         rows, pieces = PIECE, -(-length // PIECE)
     else:
-        rows, pieces = _rows_of_pieces(view)
+        rows, pieces = rows_of_pieces(view, _STRETCH)
     means, squares = np.empty((2, outer, pieces, inner))
     if inner == 1:
         _moment_rows(flat, length, pieces, means.reshape(-1), squares.reshape(-1))
