@@ -15,7 +15,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from . import in_float64
+from . import in_float64, narrow
 from .lazy import LARGE
 from .memory_format import in_memory_order, inverse
 from .numpy_loops import ufunc
@@ -486,12 +486,9 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
         lead = (slice(None),) * axis
         return tuple([x[(*lead, place, ...)] for place in range(x.shape[axis])])  # with Ellipsis: an element is a view, too
 
-    # NumPy warns of inf - inf in the name of the module that calls its ufuncs: this one, where that is ignored. Its methods call
-    # them from a module of NumPy's.
-    ufuncs: Any = np
-    add_up, multiply_up = (ufuncs.add.reduce, ufuncs.multiply.reduce) if xp is np else (xp.sum, xp.prod)
-    any_of, all_of = (ufuncs.logical_or.reduce, ufuncs.logical_and.reduce) if xp is np else (xp.any, xp.all)
-    largest_of, smallest_of = (ufuncs.maximum.reduce, ufuncs.minimum.reduce) if xp is np else (xp.max, xp.min)
+    add_up, multiply_up, any_of, all_of, largest_of, smallest_of = map(narrow.reduction, (
+        np.add, np.multiply, np.logical_or, np.logical_and, np.maximum, np.minimum)) if xp is np else (
+        xp.sum, xp.prod, xp.any, xp.all, xp.max, xp.min)
 
     # Sums of half-precision numbers are accumulated in float32 and rounded once.
     @entry

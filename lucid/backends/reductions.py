@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from lucid_kernels.cpu import _expanded
 
+from . import narrow
 from .functions import HALVES, wide
 from .lazy import LARGE
 from .memory_format import inverse, memory_axes
@@ -20,9 +21,7 @@ from .vectors import inner_product
 Array = Any
 Kernel = Callable[..., Any]
 
-_add_up: Kernel = np.add.reduce  # not the method, for the reason that `functions` gives
-_largest: Kernel = np.maximum.reduce
-_smallest: Kernel = np.minimum.reduce
+_add_up, _largest, _smallest = map(narrow.reduction, (np.add, np.maximum, np.minimum))
 _ONE_EXTREME = 1 << 20  # elements; of fewer NumPy finds the largest of all in 0.3 to 0.8 of the time
 _ALL = 1 << 8  # elements; the sum of as many by a kernel takes 0.4 us, by NumPy 1
 _ASKED = 1 << 10  # integers from which on their extremes tell sooner whether any, or all, are not 0
@@ -30,8 +29,6 @@ _UNSIGNED = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 _FEWEST = 16  # numbers that the first of two sums adds up: with fewer, the second has too much left
 _LONGEST_SEQUENCE = 32  # float32 numbers that are added up one after the other
 _FEWEST_HALVED = 1 << 13  # elements; of fewer a sum in float64 takes less time than several of float32
-# Columns that NumPy reduces row by row, in up to twelve times as long as the rows of the transposed matrix, if they are so long.
-_FEW_COLUMNS, _LONG_COLUMN = 32, 128
 _FEWEST_HALVES = 64  # numbers of half precision along a row that are widened where they are folded, not all before
 # Contiguous elements from which on our kernels reduce some of the axes: sums, norms and extremes of rows, logarithms of sums,
 # variances, extremes of columns. Of 6,000 rows of ten numbers they take 0.1 to 0.2 of the time, of 128 of 64 0.7 to 0.95.
@@ -72,27 +69,14 @@ def _in_sequence(x: Array, axis: Any) -> bool:
     return math.prod([x.shape[a] for a in axes if a != innermost]) > _LONGEST_SEQUENCE
 
 
-def _columns_as_rows(x: Array, axis: Any) -> Array | None:
-    """The few columns of a small array, over whose first dimensions `axis` goes, one after the other; None for other arrays."""
-    axes = (axis,) if axis.__class__ is int else axis
-    if x.size >= _FEWEST_HALVED or (len(axes) == 1 and (axes[0] != 0 or x.shape[0] < _LONG_COLUMN)):
-        return None
-    columns = math.prod(x.shape[len(axes) :])
-    if not 0 < columns <= _FEW_COLUMNS or x.size < _LONG_COLUMN * columns or not x.flags.c_contiguous:
-        return None
-    if len(axes) > 1 and sorted(axes) != list(range(len(axes))):
-        return None
-    return np.ascontiguousarray(x.reshape(-1, columns).T)
-
-
 def _sum_of_rows(x: Array, axis: Any, keepdims: bool) -> Array:
     """The float32 sum where `_in_sequence`: halves of the rows are added to each other until few are left.
 
     In 0.1 to 0.7 of the time of a sum in float64 (1.2 of 256x128), which few elements and other axes than the first ones get.
     """
-    columns = _columns_as_rows(x, axis)
-    if columns is not None:
-        return _shaped(_add_up(columns, axis=1), x, axis, keepdims)
+    columns = narrow.turned(x, axis) if x.size < _FEWEST_HALVED else None
+    if columns is not None and columns[1] == 1:
+        return _shaped(_add_up(columns[0], axis=1), x, axis, keepdims)
     axes = (axis,) if isinstance(axis, int) else tuple(sorted(axis))
     if x.size < _FEWEST_HALVED or not x.flags.c_contiguous or axes != tuple(range(len(axes))):
         return _add_up(x, axis=axis, keepdims=keepdims, dtype=np.float64).astype(x.dtype)
@@ -370,12 +354,7 @@ def _extremes(plain: dict[str, Kernel]) -> dict[str, Kernel]:
             if x.size >= LARGE and _is_view(x):
                 return _of_view(value, x, axis, keepdims)
             both = found(x, axis, smallest, False)
-            if both is not None:
-                return _shaped(both[0], x, axis, keepdims)
-            columns = None if axis is None or x.size < _LONG_COLUMN or x.dtype in HALVES else _columns_as_rows(x, axis)
-            if columns is None:
-                return plain[name](x, axis=axis, keepdims=keepdims)
-            return _shaped((_smallest if smallest else _largest)(columns, axis=1), x, axis, keepdims)
+            return plain[name](x, axis=axis, keepdims=keepdims) if both is None else _shaped(both[0], x, axis, keepdims)
 
         def position(x: Array, *, axis: int | None, keepdims: bool) -> Array:
             # Along rows NumPy on one thread is as fast as ours on two: it compares and remembers in one pass; but it needs some
@@ -389,7 +368,7 @@ def _extremes(plain: dict[str, Kernel]) -> dict[str, Kernel]:
 
         def both(x: Array, *, axis: int, keepdims: bool) -> tuple[Array, Array]:
             pair = found(x, axis, smallest, True)
-            if pair is None and x.size < _SUMS and x.shape[axis] < _LONG_COLUMN:
+            if pair is None and x.size < LARGE:
                 return plain[f"{name}_with_indices"](x, axis=axis, keepdims=keepdims)
             if pair is None:  # of few columns NumPy finds the places in a tenth of the time that it needs for the values
                 values, places = (of(x, axis=axis, keepdims=keepdims) for of in (value, position))
