@@ -15,11 +15,11 @@ from .. import backends
 from ..backends import LARGE, TABLES
 from ..tensor import Leaf, Tensor, version_box, wrap
 from .accumulation import Pieces, SlicePull, add_in_place, add_piece, add_second
-from .asked import asked_anew, asks, is_asked, pull_asked
 from .errors import describe_one, saved_from
 from .grad_mode import CHECK_NAN, GRAD
 from .grad_mode import mode as grad_mode
 from .node import Node, Slot, saved_tensors
+from .pruning import can_prune, is_pruned, pruned, unpruned
 
 Tensors = Tensor | Sequence[Tensor]
 _creation = operator.attrgetter("seq")
@@ -130,8 +130,8 @@ def _input_node(tensor: Tensor) -> Any:
 def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool, wanted: dict[Any, Tensor] | None
          ) -> dict[Any, Tensor]:
     """Push gradients from `roots` to the leaves, or to the `wanted` nodes, whose gradients are returned."""
-    if is_asked():  # by a run for some inputs, in one of whose operations this one is
-        with asked_anew():
+    if is_pruned():  # by a run for some inputs, in one of whose operations this one is
+        with unpruned():
             return _run(roots, create_graph, retain_graph, wanted)
     grads: dict[Any, Any] = {}
     heap: list[tuple[int, Any]] = []
@@ -199,10 +199,10 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
                 continue
             kept = node.kept
             y = node.output() if kept.__class__ is list else kept
-            if reached is None or not asks(pull) or reached.issuperset(node.parents):
+            if reached is None or not can_prune(pull) or reached.issuperset(node.parents):
                 results = pull(g, y)
             else:
-                results = pull_asked(pull, g, y, [parent in reached for parent in node.parents])
+                results = pruned(pull, g, y, [parent in reached for parent in node.parents])
             if retain_graph and y is not kept:
                 results = _apart(results, kept)
             if check_nan:

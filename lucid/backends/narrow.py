@@ -18,7 +18,7 @@ Kernel = Callable[..., Any]
 _ROW_BYTES, _ROWS = 64, 128
 
 
-def turned(x: Array, axis: Any) -> tuple[Array, int] | None:
+def transposed(x: Array, axis: Any) -> tuple[Array, int] | None:
     """The transposed matrix of few columns that the row-major `x` is, if `axis` is its first or its last dimensions, and which
     axis of the matrix that is; None for other arrays.
     """
@@ -49,7 +49,7 @@ def reduction(ufunc: np.ufunc) -> Kernel:
     reduce: Kernel = ufunc.reduce
 
     def reduced(x: Array, axis: Any = 0, keepdims: bool = False, dtype: Any = None, out: Array | None = None) -> Any:
-        found = None if axis is None or x.size < _ROWS or out is not None else turned(x, axis)
+        found = None if axis is None or x.size < _ROWS or out is not None else transposed(x, axis)
         if found is None:
             return reduce(x, axis=axis, keepdims=keepdims, dtype=dtype, out=out)
         result = reduce(found[0], axis=found[1], dtype=dtype)

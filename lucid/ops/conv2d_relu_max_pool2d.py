@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from .._dtypes import int64
-from ..autograd.asked import asked
 from ..autograd.grad_mode import is_grad_enabled
 from ..autograd.op import Op, Pull
+from ..autograd.pruning import needed
 from ..tensor import Tensor
 from ._convolution_arguments import Geometry, Sizes, check_channels, check_sizes, geometry_of, require_operands
 from .activation import relu_grad
@@ -45,13 +45,13 @@ def _rule(needs: Any, x: Tensor, weight: Tensor, bias: Tensor | None, **geometry
 
     def pull(g: Tensor, kept: Any) -> tuple[Any, Any, Any]:
         y, winners = kept
-        asked_x, *parameters = asked(needs)
+        needs_x, *parameters = needed(needs)
         if not is_grad_enabled():
-            gradients: tuple[Any, Any, Any] = _grad(g, winners, x if any(parameters) else None, weight if asked_x else None,
+            gradients: tuple[Any, Any, Any] = _grad(g, winners, x if any(parameters) else None, weight if needs_x else None,
                                                     input_shape=input_shape, weight_shape=weight_shape, **geometry)
             return gradients
         full = max_pool2d_grad(relu_grad(g, y), indices_of(winners, shape), input_shape=shape)
-        dx = OPS[2].grad_input(full, weight, input_shape=input_shape, **geometry) if asked_x else None
+        dx = OPS[2].grad_input(full, weight, input_shape=input_shape, **geometry) if needs_x else None
         if not any(parameters):
             return dx, None, None
         return (dx, *OPS[2].grad_parameters(full, x, weight_shape=weight_shape, **geometry))

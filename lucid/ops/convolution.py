@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from .. import _dtypes
-from ..autograd.asked import asked
 from ..autograd.op import Op, Pull
+from ..autograd.pruning import needed
 from ..tensor import Tensor
 from ._convolution_arguments import (
     Geometry,
@@ -45,12 +45,12 @@ def _ops(name: str) -> _Ops:
         x, weight = x if needs_weight else None, weight if needs_x else None  # type: ignore[assignment]
 
         def pull(g: Tensor, y: Any) -> tuple[Any, Any, Any]:
-            asked_x, asked_weight, asked_bias = asked(needs)
-            dx = ops.grad_input(g, weight, input_shape=input_shape, **geometry) if asked_x else None
-            if asked_weight and asked_bias:
+            needs_x, needs_weight, needs_bias = needed(needs)
+            dx = ops.grad_input(g, weight, input_shape=input_shape, **geometry) if needs_x else None
+            if needs_weight and needs_bias:
                 return (dx, *ops.grad_parameters(g, x, weight_shape=weight_shape, **geometry))
-            return (dx, ops.grad_weight(g, x, weight_shape=weight_shape, **geometry) if asked_weight else None,
-                    g.sum((0, *range(2, len(input_shape)))) if asked_bias else None)
+            return (dx, ops.grad_weight(g, x, weight_shape=weight_shape, **geometry) if needs_weight else None,
+                    g.sum((0, *range(2, len(input_shape)))) if needs_bias else None)
 
         return pull
 
@@ -58,9 +58,9 @@ def _ops(name: str) -> _Ops:
         weight_shape = weight._array.shape
 
         def pull(gg: Tensor, y: Any) -> tuple[Any, Any]:
-            asked_g, asked_weight = asked(needs)
-            return (ops.convolve(gg, weight, None, **geometry) if asked_g else None,
-                    ops.grad_weight(g, gg, weight_shape=weight_shape, **geometry) if asked_weight else None)
+            needs_g, needs_weight = needed(needs)
+            return (ops.convolve(gg, weight, None, **geometry) if needs_g else None,
+                    ops.grad_weight(g, gg, weight_shape=weight_shape, **geometry) if needs_weight else None)
 
         return pull
 
@@ -68,9 +68,9 @@ def _ops(name: str) -> _Ops:
         input_shape = x._array.shape
 
         def pull(gg: Tensor, y: Any) -> tuple[Any, Any]:
-            asked_g, asked_x = asked(needs)
-            return (ops.convolve(x, gg, None, **geometry) if asked_g else None,
-                    ops.grad_input(g, gg, input_shape=input_shape, **geometry) if asked_x else None)
+            needs_g, needs_x = needed(needs)
+            return (ops.convolve(x, gg, None, **geometry) if needs_g else None,
+                    ops.grad_input(g, gg, input_shape=input_shape, **geometry) if needs_x else None)
 
         return pull
 
@@ -78,12 +78,12 @@ def _ops(name: str) -> _Ops:
         g_shape, input_shape = g._array.shape, x._array.shape
 
         def pull(gg: Any, y: Any) -> tuple[Any, Any]:
-            asked_g, asked_x = asked(needs)
+            needs_g, needs_x = needed(needs)
             weight, bias = (*gg, None)[:2]  # without one for the bias the list ends before
             if weight is None:
-                return bias.reshape(-1, *(1,) * (len(g_shape) - 2)).expand(g_shape) if asked_g else None, None
-            return (ops.convolve(x, weight, bias, **geometry) if asked_g else None,
-                    ops.grad_input(g, weight, input_shape=input_shape, **geometry) if asked_x else None)
+                return bias.reshape(-1, *(1,) * (len(g_shape) - 2)).expand(g_shape) if needs_g else None, None
+            return (ops.convolve(x, weight, bias, **geometry) if needs_g else None,
+                    ops.grad_input(g, weight, input_shape=input_shape, **geometry) if needs_x else None)
 
         return pull
 

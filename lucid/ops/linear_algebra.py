@@ -3,10 +3,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..autograd.asked import asked
 from ..autograd.errors import type_name
 from ..autograd.grad_mode import is_grad_enabled
 from ..autograd.op import Op, Pull
+from ..autograd.pruning import needed
 from ..tensor import Tensor
 from ._operands import reduce_to, require_tensor
 from ._out import accepts_out
@@ -22,18 +22,18 @@ def _matmul_rule(needs: Any, a: Tensor, b: Tensor, *, transpose_a: bool = False,
     a, b = a if needs_b else None, b if needs_a else None  # type: ignore[assignment]
 
     def pull(g: Tensor, y: Any) -> tuple[Any, Any]:
-        asked_a, asked_b = asked(needs)
+        needs_a, needs_b = needed(needs)
         to_a = to_b = None
         if rows is not a_shape or columns is not b_shape:
             batch = g._array.ndim - (rows is a_shape) - (columns is b_shape)
             g = g.reshape(*g._array.shape[:batch], rows[-2], columns[-1])
-        if asked_a:
+        if needs_a:
             other = conjugate(b if columns is b_shape else b.reshape(columns))
             to_a = (_matmul(other, g, transpose_a=transpose_b, transpose_b=True) if transpose_a else
                     _matmul(g, other, transpose_b=not transpose_b))
             to_a = reduce_to(to_a, rows)
             to_a = to_a if rows is a_shape else to_a.reshape(a_shape)
-        if asked_b:
+        if needs_b:
             other, upstream = conjugate(a if rows is a_shape else a.reshape(rows)), g
             if len(columns) == 2 and len(rows) > 2 and not transpose_a:
                 # One product over all rows instead of a sum of products.
@@ -63,15 +63,15 @@ def _linear_rule(needs: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> 
     x, weight = x if needs_weight else None, weight if needs_x else None  # type: ignore[assignment]
 
     def pull(g: Tensor, y: Any) -> tuple[Any, Any, Any]:
-        asked_x, asked_weight, asked_bias = asked(needs)
+        needs_x, needs_weight, needs_bias = needed(needs)
         if not is_grad_enabled():
-            gradients: tuple[Any, Any, Any] = _linear_grad(g, x if asked_weight else None, weight if asked_x else None,
-                                                           with_bias=asked_bias)
+            gradients: tuple[Any, Any, Any] = _linear_grad(g, x if needs_weight else None, weight if needs_x else None,
+                                                           with_bias=needs_bias)
             return gradients
         rows = g if g._array.ndim == 2 else _rows(g)
-        return (_matmul(g, conjugate(weight)) if asked_x else None,
-                _matmul(rows, conjugate(_rows(x)), transpose_a=True) if asked_weight else None,
-                rows.sum(0) if asked_bias else None)
+        return (_matmul(g, conjugate(weight)) if needs_x else None,
+                _matmul(rows, conjugate(_rows(x)), transpose_a=True) if needs_weight else None,
+                rows.sum(0) if needs_bias else None)
 
     return pull
 

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import _dtypes
-from ..autograd.asked import asked
 from ..autograd.engine import grad
 from ..autograd.grad_mode import is_grad_enabled
 from ..autograd.op import Op, Pull
+from ..autograd.pruning import needed
 from ..tensor import Tensor
 from .activation import relu, sigmoid, tanh
 from .joining import cat
@@ -81,7 +81,7 @@ def _rule(needs: Sequence[bool], gates: Tensor, weight: Tensor, bias: Tensor | N
     inputs = gates, weight, bias, hidden, cell
 
     def pull(g: Sequence[Tensor | None], y: Any) -> Sequence[Tensor | None]:
-        wanted = asked(needs)
+        wanted = needed(needs)
         if is_grad_enabled():
             return _composed_gradients(g, wanted, inputs, mode, batch_sizes, reverse)
         kept, before, cells = y

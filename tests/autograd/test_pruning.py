@@ -1,4 +1,4 @@
-"""`grad` for some inputs, and `backward(inputs=...)`, compute no gradient that nobody reads."""
+"""`grad` for some inputs, and `backward(inputs=...)`, compute no gradient of an operation that leads to none of them."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -109,8 +109,8 @@ def test_fused_layers_of_a_sequential() -> None:
         np.testing.assert_allclose(grad(y, [leaf], g, retain_graph=True)[0].numpy(), expected.numpy(), rtol=1e-5, atol=1e-6)
 
 
-def test_a_run_inside_a_gradient_is_asked_for_its_own() -> None:
-    """`backward` in a Function's gradient fills all leaves, though the outer run asks for one."""
+def test_a_run_inside_a_gradient_is_not_pruned() -> None:
+    """`backward` in a Function's gradient fills all leaves, though the outer run needs one gradient only."""
     weight = lucid.tensor([[2.0, 1.0], [0.0, 3.0]], requires_grad=True)
 
     class Inner(Function):
