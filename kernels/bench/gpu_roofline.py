@@ -6,6 +6,7 @@ from typing import Any
 
 import cupy
 
+from bench.ceilings import Ceilings
 from bench.timing import measure_block
 
 #: The largest array in bytes: larger cases take proportionally longer, no cache holds them.
@@ -17,7 +18,7 @@ def _synchronize() -> None:
     cupy.cuda.Device().synchronize()
 
 
-class GpuRoofline:
+class GpuRoofline(Ceilings):
     """Measures the ceilings as `roofline.Roofline` does on a CPU; keeps the products' peak, which takes much memory."""
 
     def __init__(self) -> None:
@@ -39,12 +40,3 @@ class GpuRoofline:
             call: Any = lambda: cupy.matmul(a, b, out=c)  # noqa: E731
             self._peak = 2 * _WIDTH**3 / measure_block(call, _synchronize, seconds, "gpu")["seconds"]
         return self._peak
-
-    def floor(self, bytes: int, traffic: str, flops: int, seconds: float = 0.03) -> float | None:
-        """Seconds that a case with so much traffic and arithmetic takes at least; None if it names neither."""
-        times = []
-        if bytes:
-            times.append(self.stream(bytes, traffic, seconds))
-        if flops:
-            times.append(flops / self.peak(seconds))
-        return max(times, default=None)

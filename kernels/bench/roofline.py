@@ -22,6 +22,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from bench.ceilings import Ceilings
 from bench.timing import measure_block
 
 #: The largest array in bytes: larger cases take proportionally longer, no cache holds them.
@@ -125,7 +126,7 @@ def _multiply_add_all(data, steps):
 _STEPS = 200_000
 
 
-class Roofline:
+class Roofline(Ceilings):
     """Measures the ceilings; keeps its arrays."""
 
     def __init__(self) -> None:
@@ -157,12 +158,3 @@ class Roofline:
             _multiply_add_all(data, _STEPS)
 
         return operations / measure_block(call, lambda: None, seconds)["seconds"]
-
-    def floor(self, bytes: int, traffic: str, flops: int, seconds: float = 0.03) -> float | None:
-        """Seconds that a case with so much traffic and arithmetic takes at least; None if it names neither."""
-        times = []
-        if bytes:
-            times.append(self.stream(bytes, traffic, seconds))
-        if flops:
-            times.append(flops / self.peak(seconds))
-        return max(times, default=None)

@@ -19,7 +19,7 @@ from .errors import describe_one, saved_from
 from .grad_mode import CHECK_NAN, GRAD
 from .grad_mode import mode as grad_mode
 from .node import Node, Slot, saved_tensors
-from .pruning import can_prune, is_pruned, pruned, unpruned
+from .pruning import can_prune, is_pruned, with_needs
 
 Tensors = Tensor | Sequence[Tensor]
 _creation = operator.attrgetter("seq")
@@ -130,9 +130,9 @@ def _input_node(tensor: Tensor) -> Any:
 def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool, wanted: dict[Any, Tensor] | None
          ) -> dict[Any, Tensor]:
     """Push gradients from `roots` to the leaves, or to the `wanted` nodes, whose gradients are returned."""
-    if is_pruned():  # by a run for some inputs, in one of whose operations this one is
-        with unpruned():
-            return _run(roots, create_graph, retain_graph, wanted)
+    if is_pruned():  # inside an operation of another run, whose needs are not those of the operations here
+        found_inside: dict[Any, Tensor] = with_needs(None, _run, roots, create_graph, retain_graph, wanted)
+        return found_inside
     grads: dict[Any, Any] = {}
     heap: list[tuple[int, Any]] = []
     found: dict[Any, Tensor] = {}
@@ -202,7 +202,7 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
             if reached is None or not can_prune(pull) or reached.issuperset(node.parents):
                 results = pull(g, y)
             else:
-                results = pruned(pull, g, y, [parent in reached for parent in node.parents])
+                results = with_needs([parent in reached for parent in node.parents], pull, g, y)
             if retain_graph and y is not kept:
                 results = _apart(results, kept)
             if check_nan:

@@ -30,12 +30,13 @@ def arguments(shapes: list[tuple[int, ...]], device: str) -> list[Tensor]:
     return [lucid.tensor(rng.standard_normal(shape), device=device, requires_grad=True) for shape in shapes]
 
 
-def operations(function: Callable[[], Any]) -> list[str]:
-    """The names of the kernels that a call runs."""
-    names: list[str] = []
-    with observe(lambda name, arrays, attributes, result: names.append(name)):
+def operations(function: Callable[[], Any]) -> list[Any]:
+    """The kernels that a call runs: their names, the shapes of their arguments, and what is asked of them."""
+    calls: list[Any] = []
+    with observe(lambda name, arrays, attributes, result: calls.append(
+            (name, [getattr(array, "shape", None) for array in arrays], attributes.get("with_bias")))):
         function()
-    return names
+    return calls
 
 
 @pytest.mark.parametrize("create_graph", [False, True])
@@ -107,6 +108,8 @@ def test_fused_layers_of_a_sequential() -> None:
     leaves = [x, *net.parameters()]
     for leaf, expected in zip(leaves, grad(y, leaves, g, retain_graph=True), strict=True):
         np.testing.assert_allclose(grad(y, [leaf], g, retain_graph=True)[0].numpy(), expected.numpy(), rtol=1e-5, atol=1e-6)
+    (_, arguments_, _), *_ = operations(lambda: grad(y, [x], g, retain_graph=True))
+    assert arguments_[2] is None  # the images, which only the gradient of the weight reads
 
 
 def test_a_run_inside_a_gradient_is_not_pruned() -> None:

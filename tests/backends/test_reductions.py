@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import lucid
-from lucid.backends import run
+from lucid.backends import narrow, run
 from lucid.backends.lazy import LARGE
 
 
@@ -169,6 +169,20 @@ def test_columns_that_are_reduced_as_rows(shape: tuple[int, ...], axis: Any, dty
                     values, places = tensor.max(0, keepdim)
                     np.testing.assert_array_equal(values.numpy(), x.max(0, keepdims=keepdim))
                     np.testing.assert_array_equal(places.numpy(), x.argmax(0, keepdims=keepdim))
+
+
+@pytest.mark.parametrize(("shape", "axis", "expected"), [
+    ((128, 2), 0, 1), ((128, 2), 1, 0), ((128, 16), (0,), 1), ((20, 50, 3), (1, 0), 1), ((20, 50, 3), 2, 0), ((200, 2, 3), (1, 2), 0),
+    ((128, 17), 0, None), ((127, 2), 0, None), ((20, 50, 3), 1, None), ((20, 50, 3), (0, 2), None), ((128, 2), (0, 1), None),
+    ((128, 0), 0, None), ((128,), 0, None),
+])  # fmt: skip
+def test_which_matrices_are_transposed(shape: tuple[int, ...], axis: Any, expected: int | None) -> None:
+    x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    found = narrow.transposed(x, axis)
+    assert (None if found is None else found[1]) == expected
+    if found is not None:
+        assert found[0].flags.c_contiguous and found[0].base is None
+        assert narrow.transposed(np.asfortranarray(x), axis) is None
 
 
 def test_sums_of_long_columns_are_as_exact_as_those_of_rows() -> None:

@@ -1,6 +1,7 @@
 """Every row of the table of targets is there by name, has its target, and computes the right result."""
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ from bench.library import Library, target
 from bench.report import row, status, target_table
 from bench.targets import adam, models
 from bench.targets.training import training_step
+from lucid.backends.probe import gpu_problem
 
 SQUARE = ("3x3 64@56", "3x3 128@28", "3x3 256@14", "3x3 512@7")
 OTHERS = ("1x1 64->256@56", "7x7 stem 3->64@224", "depthwise 3x3 64@56", "3x3 1->32@28")
@@ -48,6 +50,25 @@ def test_every_row_of_the_table_is_there() -> None:
     # The side of NumPy prepares nothing, so the full sizes cost little.
     found = {case.name: case.target for family in run.TARGETS for case in load(family, Side("numpy"))}
     assert {name: bound for name, bound in found.items() if bound is not None} == TABLE
+
+
+@pytest.mark.parametrize("family", ["targets.chain", "targets.reductions", "targets.softmax_rows"])
+def test_cases_on_a_gpu(family: str) -> None:
+    """The same cases on a GPU, here the simulator: on its arrays, right, and without targets."""
+    problem = gpu_problem()
+    if problem is not None:
+        pytest.skip(problem)
+    importlib.import_module("lucid.backends.gpu")  # the simulator takes CuPy's place
+    here, seen = Side("ours", "gpu", quick=True), 0
+    for case in load(family, here):
+        assert not case.failure and not case.missing and case.target is None
+        if case.call is not None:
+            result = case.call()
+            assert (result[0] if isinstance(result, tuple) else result).is_gpu
+            error = largest_error(here, case)
+            assert error is None or error < 1e-3
+            seen += 1
+    assert seen > 2
 
 
 @pytest.mark.parametrize("side", ["ours", "torch"])

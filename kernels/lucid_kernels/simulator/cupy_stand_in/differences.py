@@ -29,7 +29,7 @@ def clip(a: np.ndarray, a_min: Any = None, a_max: Any = None, out: Any = None) -
     """
     if a.dtype.name == "bfloat16" and (a_min is None or a_max is None):
         raise TypeError("Unsupported type <class 'NoneType'>")
-    result = np.clip(a, *(None if bound is None else _or(bound, infinite, a.dtype)
+    result = np.clip(a, *(None if bound is None else _or(bound, infinite)
                           for bound, infinite in ((a_min, -np.inf), (a_max, np.inf))))  # fmt: skip
     if out is None:
         return _without_bfloat16(result)
@@ -37,7 +37,7 @@ def clip(a: np.ndarray, a_min: Any = None, a_max: Any = None, out: Any = None) -
     return out
 
 
-def _or(bound: Any, infinite: float, dtype: np.dtype) -> Any:
+def _or(bound: Any, infinite: float) -> Any:
     """`bound`, and `infinite` where it is NaN."""
     missing = np.asarray(bound != bound)
     return np.where(missing, np.asarray(bound).dtype.type(infinite), bound) if missing.any() else bound
