@@ -12,12 +12,13 @@ _NUMBERS = frozenset((bool, int, float, complex))
 _OVERFLOW = "Overflow when unpacking long long: an int is beyond the range of int64"
 
 
-def from_python(data: Any, wanted: np.dtype | None, tensor: type[Any]) -> np.ndarray:
+def from_python(data: Any, wanted: np.dtype | None, tensor: type[Any], floating: bool = False) -> np.ndarray:
     """A NumPy array of the dtype `wanted` from a number or nested sequences of numbers, arrays and objects of the class `tensor`.
 
     Without a `wanted` dtype Python's numbers become the default float dtype, int64, bool or the default complex dtype, and what
-    has a dtype keeps it. Raises TypeError for data that is not numeric, ValueError for ragged sequences and ints beyond int64,
-    and RuntimeError for numbers that `wanted` does not hold.
+    has a dtype keeps it; with `floating` all become the default float dtype, or the complex one if some are complex.
+    Raises TypeError for data that is not numeric, ValueError for ragged sequences and ints beyond int64, and RuntimeError for
+    numbers that `wanted` does not hold.
     """
     others: set[Any] = set()  # the dtypes of tensors and arrays, and the classes of what is no number of Python's own
 
@@ -35,11 +36,13 @@ def from_python(data: Any, wanted: np.dtype | None, tensor: type[Any]) -> np.nda
         raise ValueError(f"expected a sequence of equal length at every level: {error}") from None
     if array.dtype.kind == "O" and not others:  # an int that no integer dtype holds
         kinds = _classes(data)
-        if kinds <= {bool, int} and (wanted is None or wanted.kind in "biu"):
+        if kinds <= {bool, int} and not floating and (wanted is None or wanted.kind in "biu"):
             raise ValueError(_OVERFLOW)
         array = array.astype(np.complex128 if complex in kinds else np.float64)
     if array.dtype.kind not in "biufc":
         raise TypeError(f"can't make a tensor of {type(data).__name__} (its elements have no numeric type)")
+    if floating:
+        wanted = _dtypes.default_complex() if array.dtype.kind == "c" else _dtypes.get_default_dtype()
     if wanted is not None:
         _require_fit(array, wanted)
         return array.astype(wanted, copy=False)

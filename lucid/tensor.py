@@ -1,6 +1,7 @@
 """Tensor: an array plus its graph node. Operations are attached by `lucid.ops`, gradients by `lucid.autograd`."""
 from __future__ import annotations
 
+import operator
 import sys
 import weakref
 from collections import OrderedDict
@@ -69,9 +70,20 @@ class Leaf:
 class Tensor:
     """A multi-dimensional array on one device, with automatic differentiation.
 
-    `Tensor(data)` copies a number, a nested sequence, a NumPy or CuPy array or another tensor. Floats become the default
-    dtype, integers int64, unless `dtype` says otherwise; arrays keep theirs. The names and behaviour of methods are
-    PyTorch's (https://docs.pytorch.org/docs/2.13/tensors.html).
+    The arguments are read as those of PyTorch's constructor: ``Tensor(2, 3)`` and ``Tensor(Size([2, 3]))`` are memory as it is
+    found, of that shape; ``Tensor([1, 2])``, of a nested sequence or an array, holds these numbers in the default dtype (complex
+    ones stay complex), and shares the memory of an array that has it; ``Tensor(tensor)`` is a view of all of a tensor.
+
+    What PyTorch refuses is read as by lucid 2.x, ``Tensor(data, requires_grad=False, dtype=None, device=None)``: a number,
+    `requires_grad` or `dtype` beside data, and a tensor with a device. It makes a leaf with a copy of `data`, in which numbers
+    and tensors keep their dtypes. `lucid.tensor` keeps them all.
+
+    The names and behaviour of methods are PyTorch's (https://docs.pytorch.org/docs/2.13/tensors.html). Raises TypeError for
+    data that is not numeric, ValueError for ragged sequences, and RuntimeError for negative sizes and for a dtype that cannot
+    require grad.
+
+    >>> Tensor([1, 2])
+    Tensor([1.0, 2.0], requires_grad=False)
     """
 
     __slots__ = ("__dict__", "__weakref__", "_array", "_grad", "_node", "_version_box", "_view")
@@ -118,12 +130,31 @@ class Tensor:
         def __le__(self, other: Any) -> Tensor: ...
         def numpy(self, *, force: bool = False) -> np.ndarray: ...
 
-    def __init__(self, data: Any = (), requires_grad: bool = False, dtype: Any = None,
+    def __init__(self, data: Any = (), *more: Any, requires_grad: bool | None = None, dtype: Any = None,
                  device: str | backends.Device | None = None) -> None:
-        self._array = as_array(data, dtype, device, copy=True)
         self._node = self._grad = self._version_box = self._view = None
-        if requires_grad:
-            self.requires_grad = True
+        plain = requires_grad is dtype is None
+        shape = _sizes(data, more) if plain else None
+        if shape is not None:
+            self._array = _empty(shape, device)
+        elif plain and not more and device is None and isinstance(data, Tensor):
+            self._become(data[...])
+        else:
+            if more:
+                requires_grad, dtype, device = _in_order(more, requires_grad, dtype, device)
+                plain = False
+            if dtype is None and not isinstance(data, (Tensor, *_NUMBERS)):
+                data, dtype = _collected(data)
+            self._array = as_array(data, dtype, device, copy=not (plain and isinstance(data, np.ndarray)))
+            if requires_grad:
+                self.requires_grad = True
+
+    def _become(self, view: Tensor) -> None:
+        """Take the place of `view`, a tensor that nobody else has."""
+        self._array, self._node, self._version_box, self._view = view._array, view._node, view._version_box, view._view
+        box = view._version_box
+        if box is not None and any(reference() is view for reference in box.views or ()):
+            register_view(box, self)
 
     # ---- what it is ----------------------------------------------------------------------------------------------
     @property
@@ -590,6 +621,45 @@ def record_update(state: Tensor) -> None:
         box.stamp = clock.tick()
     else:
         box.bump()
+
+
+_NUMBERS = (bool, int, float, complex, np.generic)  # single ones keep the kinds of their own
+
+
+def _sizes(data: Any, more: tuple[Any, ...]) -> tuple[int, ...] | None:
+    """The shape that the arguments of `Tensor` ask for: a Size, or integers of any class. None if they are data."""
+    if isinstance(data, Size):
+        return None if more else tuple(data)
+    if isinstance(data, (bool, np.bool_)) or (isinstance(data, Tensor) and not more):
+        return None
+    try:
+        sizes = tuple(map(operator.index, (data, *more)))
+    except TypeError:
+        return None
+    for size in sizes:
+        if size < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {size}: {list(sizes)}")
+    return sizes
+
+
+def _empty(shape: tuple[int, ...], device: Any) -> Any:
+    place = backends.default_device() if device is None else backends.Device(device)
+    return backends.create("empty", place, {"shape": shape, "dtype": _dtypes.get_default_dtype()})
+
+
+def _in_order(given: tuple[Any, ...], requires_grad: Any, dtype: Any, device: Any) -> list[Any]:
+    """`requires_grad`, `dtype` and `device`, of which the first ones are `given` by position."""
+    named = [requires_grad, dtype, device]
+    if len(given) > len(named) or any(value is not None for value in named[:len(given)]) or not isinstance(given[0], bool):
+        raise TypeError("Tensor() takes sizes, or data, requires_grad, dtype and device")
+    return [*given, *named[len(given):]]
+
+
+def _collected(data: Any) -> tuple[Any, np.dtype]:
+    """An array or sequence, and the dtype that a tensor of it has by default."""
+    if not hasattr(data, "dtype"):
+        data = from_python(data, None, Tensor, floating=True)
+    return data, _dtypes.default_complex() if np.dtype(data.dtype).kind == "c" else _dtypes.get_default_dtype()
 
 
 def mark_inference(tensor: Tensor) -> None:

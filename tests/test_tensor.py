@@ -13,13 +13,13 @@ from lucid import Tensor
 
 
 def test_construction_and_default_dtypes():
-    assert Tensor([1.0, 2.0]).dtype == lucid.float32
-    assert Tensor([1, 2]).dtype == lucid.int64
-    assert Tensor([True]).dtype == lucid.bool
-    assert Tensor([1j]).dtype == lucid.complex64
-    assert Tensor(np.ones(2)).dtype == lucid.float64
-    assert Tensor(3.5).shape == () and Tensor(3.5).item() == 3.5
-    assert Tensor([[1, 2], [3, 4]], dtype=lucid.float64).tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    assert lucid.tensor([1.0, 2.0]).dtype == lucid.float32
+    assert lucid.tensor([1, 2]).dtype == lucid.int64
+    assert lucid.tensor([True]).dtype == lucid.bool
+    assert lucid.tensor([1j]).dtype == lucid.complex64
+    assert lucid.tensor(np.ones(2)).dtype == lucid.float64
+    assert lucid.tensor(3.5).shape == () and lucid.tensor(3.5).item() == 3.5
+    assert lucid.tensor([[1, 2], [3, 4]], dtype=lucid.float64).tolist() == [[1.0, 2.0], [3.0, 4.0]]
     assert lucid.tensor([Tensor(1.0), Tensor(2.0)]).tolist() == [1.0, 2.0]
     assert lucid.tensor([]).shape == (0,) and lucid.tensor([]).dtype == lucid.float32
     assert lucid.tensor((1, 2.5)).tolist() == [1.0, 2.5]
@@ -75,9 +75,9 @@ def test_properties(device):
 def test_repr():
     assert repr(Tensor([1.0, 2.0, 3.0])) == "Tensor([1.0, 2.0, 3.0], requires_grad=False)"
     assert repr(Tensor([1.0], requires_grad=True)) == "Tensor([1.0], requires_grad=True)"
-    assert repr(Tensor([1, 2])) == "Tensor([1, 2], requires_grad=False)"
+    assert repr(lucid.tensor([1, 2])) == "Tensor([1, 2], requires_grad=False)"
     assert repr(Tensor(2.5)) == "Tensor(2.5, requires_grad=False)"
-    assert repr(Tensor([True])) == "Tensor([True], requires_grad=False)"
+    assert repr(lucid.tensor([True])) == "Tensor([True], requires_grad=False)"
     assert repr(Tensor([1.0], dtype=lucid.float64)) == "Tensor([1.0], dtype=float64, requires_grad=False)"
     assert repr(Tensor([[1.0, 2.0], [3.0, 4.0]])) == "Tensor([[1.0, 2.0],\n        [3.0, 4.0]], requires_grad=False)"
     assert repr(Tensor([1 / 3, 1e10, float("nan"), float("-inf")])) == "Tensor([0.3333, 1.0e+10, nan, -inf], requires_grad=False)"

@@ -118,7 +118,7 @@ class DataLoader:
             batches = self._workers
         return self._counted(batches) if isinstance(self.dataset, IterableDataset) else batches
 
-    def _start_workers(self, base_seed: int) -> WorkerIterator:
+    def _start_workers(self, base_seed: int) -> Any:
         from .workers import WorkerIterator  # as in _context
 
         return WorkerIterator(self, base_seed)

@@ -9,14 +9,12 @@ import time
 import weakref
 from collections.abc import Iterator
 from multiprocessing.connection import Connection, wait
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import _dtypes
+from .dataloader import DataLoader
 from .worker import Failure, Finished, Job, Packed, Task
 from .worker import main as worker_main
-
-if TYPE_CHECKING:
-    from .dataloader import DataLoader
 
 # Seconds that workers get, all together, to end by themselves when they are no longer needed.
 GRACE = 5.0

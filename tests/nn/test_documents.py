@@ -39,7 +39,7 @@ def test_custom_module_with_a_buffer() -> None:
 @pytest.mark.parametrize("data", [Tensor([1.0, 2.0]), 3, 2.5, 1 + 2j, [1.0, 2.0, 3.0], np.arange(3.0)],
                          ids=["tensor", "int", "float", "complex", "list", "numpy"])
 def test_buffer_from_anything_numeric(data: object, device: str) -> None:
-    expected = Tensor(data)
+    expected = lucid.tensor(data)
     made = nn.Buffer(data)
     assert made.dtype == expected.dtype
     assert made.tolist() == expected.tolist()
