@@ -26,7 +26,7 @@ def test_integers_are_sizes(device: str) -> None:
 
 
 @pytest.mark.parametrize("data", [[1, 2], (1, 2), [True, False], range(3), np.arange(2), np.arange(2.0), [[1, 2], [3, 4]],
-                                  array.array("d", [1, 2]), [1 << 70], [np.float64(1), 2], []], ids=repr)
+                                  array.array("d", [1, 2]), [1 << 70], [np.float64(1), 2], []], ids=str)
 def test_data_have_the_default_dtype(data: Any, device: str) -> None:
     made = Tensor(data, device=device)
     assert made.dtype == lucid.float32

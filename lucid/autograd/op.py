@@ -233,7 +233,8 @@ def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating:
 
     Two tensors of one dtype on one device go straight to the kernel and the graph, in one Python frame: a chain of them on
     tiny arrays costs half of what it costs through `Op`. Everything else (Python scalars, promotion, anomaly mode) takes
-    `Op` after `prepare(name, a, b)`, which returns operands that the kernel can take; with `floating`, integers do too.
+    `Op` after `prepare(name, a, b)`, which returns operands that the kernel can take; with `floating`, integers do too. For an
+    operator it may return NotImplemented, which is the result then.
 
     `alike` is the pull for two real operands of one shape that both need their gradients. If it `saves` them, the node keeps
     them, and it gets both as `y`: a closure for each call, and the questions of `rule`, take a third of the time of recording.
@@ -291,7 +292,10 @@ def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating:
             many = _are_many(x)
             if x.dtype.kind == "f" or (many and x.dtype.char == "E"):  # of few bfloat16 NumPy knows no such sums
                 return (of_many if many else general)(input, other)
-        a, b = prepare(name, input, other)
+        operands = prepare(name, input, other)
+        if operands is NotImplemented:
+            return operands
+        a, b = operands
         for operand in (a, b):  # a number may be a tensor by now
             if isinstance(operand, Tensor) and _are_many(operand._array):
                 return of_many(a, b)

@@ -88,6 +88,7 @@ from . import (
     unary,
     vectors,
 )
+from ._operands import operator, reflected
 from ._out import method as as_method
 
 FAMILIES = (activation, arithmetic, bilinear, binary, broadcasting, buffers, comparison, complex_parts, conversion, convolution,
@@ -100,17 +101,14 @@ FAMILIES = (activation, arithmetic, bilinear, binary, broadcasting, buffers, com
             sorting, special, splitting, statistics, storage, strides, ternary, trigonometry, unary, vectors,
             distances, properties, python_functions)
 
+UNARY_OPERATORS = {"__neg__": arithmetic.neg, "__abs__": unary.abs, "__invert__": comparison.bitwise_not,
+                   "__pos__": unary.positive}
 OPERATORS: dict[str, Callable[..., Any]] = {
-    "__add__": arithmetic.plain_add, "__radd__": arithmetic.plain_add, "__sub__": arithmetic.sub, "__rsub__": arithmetic.rsub,
-    "__mul__": arithmetic.mul, "__rmul__": arithmetic.mul, "__truediv__": arithmetic.div,
-    "__floordiv__": arithmetic.floor_divide, "__mod__": arithmetic.remainder, "__pow__": arithmetic.pow,
-    "__neg__": arithmetic.neg, "__abs__": unary.abs, "__eq__": comparison.operator_eq, "__ne__": comparison.operator_ne,
-    "__lt__": comparison.lt, "__le__": comparison.le, "__gt__": comparison.gt, "__ge__": comparison.ge,
-    "__and__": comparison.bitwise_and, "__or__": comparison.bitwise_or, "__xor__": comparison.bitwise_xor,
-    "__rand__": comparison.bitwise_and, "__ror__": comparison.bitwise_or, "__rxor__": comparison.bitwise_xor,
-    "__invert__": comparison.bitwise_not, "__pos__": unary.positive,
-    "__lshift__": binary.bitwise_left_shift, "__rshift__": binary.bitwise_right_shift,
-}
+    "__rsub__": arithmetic.rsub, "__floordiv__": arithmetic.floor_divide, "__mod__": arithmetic.remainder,
+    "__pow__": arithmetic.pow, "__and__": comparison.bitwise_and, "__or__": comparison.bitwise_or,
+    "__xor__": comparison.bitwise_xor, "__rand__": comparison.bitwise_and, "__ror__": comparison.bitwise_or,
+    "__rxor__": comparison.bitwise_xor, "__lshift__": binary.bitwise_left_shift, "__rshift__": binary.bitwise_right_shift,
+}  # beside those among the SPECIAL_METHODS of a family
 REFLECTED = {"__rtruediv__": arithmetic.div, "__rfloordiv__": arithmetic.floor_divide, "__rmod__": arithmetic.remainder,
              "__rpow__": arithmetic.pow, "__rlshift__": binary.bitwise_left_shift, "__rrshift__": binary.bitwise_right_shift}
 INPLACE_OPERATORS = {"__iadd__": arithmetic.add, "__isub__": arithmetic.sub, "__imul__": arithmetic.mul,
@@ -120,8 +118,9 @@ INPLACE_OPERATORS = {"__iadd__": arithmetic.add, "__isub__": arithmetic.sub, "__
                      "__ilshift__": binary.bitwise_left_shift, "__irshift__": binary.bitwise_right_shift}
 
 
-def inplace(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """The method that writes the result of `function` into the tensor itself and returns it."""
+def inplace(function: Callable[..., Tensor], operator: bool = False) -> Callable[..., Tensor]:
+    """The method that writes the result of `function` into the tensor itself and returns it; as an `operator`, NotImplemented
+    for what is no number, array or tensor."""
     single = getattr(function, "single", False)
     name = function.__name__
     plain = {"value": 1} if name in TERNARY else {}
@@ -142,15 +141,16 @@ def inplace(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
             return self
         if single:
             refuse_shared(self, (*args, *keywords.values()) if keywords else args)
-        return write(self, function, *args, single=single, **keywords)
+        try:
+            return write(self, function, *args, single=single, **keywords)
+        except TypeError:
+            if not operator or isinstance(args[0], Tensor):
+                raise
+            return NotImplemented
 
     method.__name__ = f"{function.__name__}_"
     method.__doc__ = f"`{function.__name__}`, written into this tensor. See there."
     return method
-
-
-def _reflect(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    return lambda self, other: function(other, self)
 
 
 def _attach() -> None:
@@ -165,12 +165,14 @@ def _attach() -> None:
             setattr(Tensor, f"{name}_", inplace(as_method(getattr(family, name))))
         for name, method in getattr(family, "SPECIAL_METHODS", {}).items():
             setattr(Tensor, name, method)
-    for name, function in OPERATORS.items():
+    for name, function in UNARY_OPERATORS.items():
         setattr(Tensor, name, as_method(function))
+    for name, function in OPERATORS.items():
+        setattr(Tensor, name, operator(as_method(function)))
     for name, function in REFLECTED.items():
-        setattr(Tensor, name, _reflect(as_method(function)))
+        setattr(Tensor, name, reflected(as_method(function)))
     for name, function in INPLACE_OPERATORS.items():
-        setattr(Tensor, name, inplace(as_method(function)))
+        setattr(Tensor, name, inplace(as_method(function), operator=True))
     methods: Any = Tensor  # for type checkers, which know no attributes to come
     methods.real = property(conversion.real, conversion.set_real)
     methods.imag = property(conversion.imag, conversion.set_imag)

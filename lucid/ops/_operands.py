@@ -74,6 +74,39 @@ def _agree(operands: Sequence[Any], floating: bool) -> bool:
     return not floating and (numbers == 0 or (numbers == 1 and kind == "i"))
 
 
+def promote_if_known(name: str, *operands: Any) -> Any:
+    """`promote` for operators: NotImplemented for what is no number, array or tensor."""
+    try:
+        return promote(name, *operands)
+    except TypeError:
+        if all(isinstance(value, Tensor) for value in operands):
+            raise
+        return NotImplemented
+
+
+def operator(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """`function` as an operator: NotImplemented, so that Python asks the other class, for what is no number, array or tensor."""
+    @functools.wraps(function)
+    def method(self: Any, other: Any) -> Any:
+        try:
+            return function(self, other)
+        except TypeError:
+            if isinstance(other, Tensor):
+                raise
+            return NotImplemented
+
+    return method
+
+
+def reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """The `operator` of `function` for a tensor on the right."""
+    @functools.wraps(function)
+    def swapped(self: Any, other: Any) -> Any:
+        return function(other, self)
+
+    return operator(swapped)
+
+
 def require_one_device(name: str, values: Sequence[Any]) -> None:
     """Raise RuntimeError if tensors are on several devices; one of no dimensions on the CPU joins any."""
     kinds = {v._array.__class__ for v in values if isinstance(v, Tensor)

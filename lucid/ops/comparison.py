@@ -1,6 +1,7 @@
 """Comparisons, logic and selection. Comparisons are not differentiable; `where`, `clip` and masks are."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -70,7 +71,7 @@ def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
     return result
 
 
-SPECIAL_METHODS = {"where": _where_method}
+SPECIAL_METHODS: dict[str, Callable[..., Any]] = {"where": _where_method}
 
 
 def _compare(op: Op, a: Any, b: Any) -> Tensor:
@@ -127,20 +128,22 @@ def ge(input: Tensor, other: Any) -> Tensor:
 greater, greater_equal, less, less_equal, not_equal = gt, ge, lt, le, ne
 
 
-def operator_eq(self: Tensor, other: Any) -> Any:
-    """``==``: elementwise; False for operands that are not numeric, so that tensors can be compared with None."""
-    try:
-        return _compare(_eq, self, other)
-    except TypeError:
-        return NotImplemented
+def _operator(compare: Callable[[Op, Any, Any], Tensor], op: Op) -> Callable[[Tensor, Any], Any]:
+    """The comparison as an operator, which leaves what is no number, array or tensor to Python: ``x == None`` is False."""
+    def compared(self: Tensor, other: Any) -> Any:
+        try:
+            return compare(op, self, other)
+        except TypeError:
+            if isinstance(other, Tensor):
+                raise
+            return NotImplemented
+
+    compared.__name__ = compared.__qualname__ = f"__{op.name}__"
+    return compared
 
 
-def operator_ne(self: Tensor, other: Any) -> Any:
-    """``!=``: elementwise; True for operands that are not numeric."""
-    try:
-        return _compare(_ne, self, other)
-    except TypeError:
-        return NotImplemented
+SPECIAL_METHODS |= {f"__{op.name}__": _operator(compare, op) for compare, ops in (
+    (_compare, (_eq, _ne)), (_order, (_lt, _le, _gt, _ge))) for op in ops}
 
 
 def equal(input: Tensor, other: Tensor) -> bool:

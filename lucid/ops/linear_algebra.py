@@ -8,7 +8,7 @@ from ..autograd.grad_mode import is_grad_enabled
 from ..autograd.op import Op, Pull
 from ..autograd.pruning import needed
 from ..tensor import Tensor
-from ._operands import reduce_to, require_tensor
+from ._operands import operator, reduce_to, reflected, require_tensor
 from ._out import accepts_out
 from .arithmetic import conjugate
 
@@ -250,4 +250,4 @@ def _unusual_linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tenso
     return result + bias.expand(result.shape)
 
 
-SPECIAL_METHODS = {"__matmul__": matmul.without_out, "__rmatmul__": lambda self, other: matmul(other, self)}
+SPECIAL_METHODS = {"__matmul__": operator(matmul.without_out), "__rmatmul__": reflected(matmul.without_out)}
