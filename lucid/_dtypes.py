@@ -25,6 +25,8 @@ _BY_NAME = {dtype.name: dtype for dtype in ALL} | {
     "half": float16, "float": float32, "double": float64, "short": int16, "int": int32, "long": int64,
     "cfloat": complex64, "cdouble": complex128}
 _PYTHON = {bool: bool_, int: int64}
+_NUMBERS = frozenset((bool, int, float, complex))
+_CANONICAL = {dtype: dtype for dtype in ALL}  # of equal dtypes, such as those of C's long and long long, the one that we have
 # bool < integers < floats < complex: a Python scalar, or a 0-d tensor, raises only the category of a tensor's dtype.
 CATEGORY = {dtype: {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}[dtype.kind] for dtype in ALL}
 
@@ -68,7 +70,16 @@ def as_dtype(dtype: Any) -> np.dtype:
             raise TypeError(f"dtype must be a lucid dtype such as lucid.float32, not {dtype!r}") from None
     if found not in CATEGORY:
         raise TypeError(f"dtype {found} is not supported; the dtypes are {', '.join(d.name for d in ALL)}")
-    return found
+    return _CANONICAL[found]
+
+
+def canonical(array: Any) -> Any:
+    """The memory of `array` with the object that we have for its dtype. Raises TypeError where we have none."""
+    dtype = array.dtype
+    known = _CANONICAL.get(dtype)
+    if known is None:
+        raise TypeError(f"can't convert an array of dtype {dtype} to a tensor; the dtypes are {', '.join(d.name for d in ALL)}")
+    return array if dtype is known else array.view(known)
 
 
 def is_floating(dtype: np.dtype) -> bool:
@@ -81,8 +92,28 @@ def is_differentiable(dtype: np.dtype) -> bool:
     return CATEGORY[dtype] >= 2
 
 
+def number(value: Any) -> Any:
+    """A number of NumPy's, or of a class derived from Python's, as Python's own number, whatever its width; else `value`."""
+    if value.__class__ in _NUMBERS:
+        return value
+    if isinstance(value, np.generic):
+        kind = value.dtype.kind
+        if kind == "b":
+            return bool(value)
+        if kind in ("i", "u"):
+            return int(value)
+        if kind == "c":
+            return complex(value)
+        return float(value) if kind == "f" or value.dtype == bfloat16 else value
+    for base in (int, float, complex):
+        if isinstance(value, base):
+            return base(value)
+    return value
+
+
 def dtype_of_scalar(value: Any) -> np.dtype:
-    """The dtype of the tensor that a Python scalar makes by itself."""
+    """The dtype of the tensor that a number makes by itself."""
+    value = number(value)
     if isinstance(value, bool):
         return bool_
     if isinstance(value, int):

@@ -471,13 +471,27 @@ class Tensor:
         return bool(self.item())
 
     def __int__(self) -> int:
-        return int(self.item())
+        return int(self._real_number("int64"))
 
     def __float__(self) -> float:
-        return float(self.item())
+        return float(self._real_number("float64"))
 
     def __complex__(self) -> complex:
-        return complex(self.item())
+        return complex(self._number())
+
+    def _number(self) -> Any:
+        """The only element, for Python's conversions: those of libraries try others after a ValueError, not a RuntimeError."""
+        if self._array.size != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        return self.item()
+
+    def _real_number(self, kind: str) -> Any:
+        number = self._number()
+        if number.__class__ is complex:
+            if number.imag:
+                raise RuntimeError(f"value cannot be converted to type {kind} without overflow: {number}")
+            return number.real
+        return number
 
     def __index__(self) -> int:
         if self._array.dtype.kind not in "biu" or self._array.size != 1:
@@ -671,8 +685,9 @@ def mark_inference(tensor: Tensor) -> None:
 def as_array(data: Any, dtype: Any = None, device: Any = None, copy: bool = False) -> Any:
     """An array made of `data` with `dtype` on `device`; None keeps what an array or tensor has.
 
-    Numbers and sequences become the default float dtype, int64, bool or the default complex dtype. Raises TypeError for
-    data that is not numeric and ValueError for ragged sequences.
+    Numbers and sequences become the default float dtype, int64, bool or the default complex dtype. Raises TypeError for data that
+    is not numeric, and without a `dtype` for arrays of one that we do not have, such as those of unsigned 64-bit integers and of
+    C's long double; ValueError for ragged sequences.
     """
     wanted = None if dtype is None else _dtypes.as_dtype(dtype)
     if isinstance(data, Tensor):
@@ -687,16 +702,12 @@ def as_array(data: Any, dtype: Any = None, device: Any = None, copy: bool = Fals
         array, copy = from_python(data, wanted, Tensor), False
         if device is None:
             device = backends.default_device()
-    if array.dtype not in _dtypes.CATEGORY:
-        if array.dtype.kind in "ui" and wanted is None:
-            raise TypeError(f"arrays of dtype {array.dtype} are not supported; convert to one of "
-                            f"{', '.join(d.name for d in _dtypes.ALL)}")
-        if array.dtype.kind not in "uifcb":
-            raise TypeError(f"can't convert an array of dtype {array.dtype} to a tensor")
-    if wanted is not None and array.dtype != wanted:
-        array, copy = array.astype(wanted), False
-    elif not array.dtype.isnative:
+    if not array.dtype.isnative:
         array, copy = array.astype(array.dtype.newbyteorder("=")), False
+    if wanted is not None and array.dtype != wanted and (array.dtype.kind in "biufc" or array.dtype == _dtypes.bfloat16):
+        array, copy = array.astype(wanted), False
+    else:
+        array = _dtypes.canonical(array)
     if device is not None:
         target = backends.Device(device)
         moved = backends.to_device(array, target)

@@ -88,7 +88,7 @@ from . import (
     unary,
     vectors,
 )
-from ._operands import operator, reflected
+from ._operands import is_operand, operator, reflected
 from ._out import method as as_method
 
 FAMILIES = (activation, arithmetic, bilinear, binary, broadcasting, buffers, comparison, complex_parts, conversion, convolution,
@@ -144,7 +144,7 @@ def inplace(function: Callable[..., Tensor], operator: bool = False) -> Callable
         try:
             return write(self, function, *args, single=single, **keywords)
         except TypeError:
-            if not operator or isinstance(args[0], Tensor):
+            if not operator or is_operand(args[0]):
                 raise
             return NotImplemented
 

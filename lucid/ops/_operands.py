@@ -74,12 +74,17 @@ def _agree(operands: Sequence[Any], floating: bool) -> bool:
     return not floating and (numbers == 0 or (numbers == 1 and kind == "i"))
 
 
+def is_operand(value: Any) -> bool:
+    """Whether operators are about `value`: a tensor, a number or an array, if not necessarily of a dtype that we have."""
+    return isinstance(value, (Tensor, *SCALARS, np.number, np.bool_, np.ndarray)) or hasattr(value, "__cuda_array_interface__")
+
+
 def promote_if_known(name: str, *operands: Any) -> Any:
     """`promote` for operators: NotImplemented for what is no number, array or tensor."""
     try:
         return promote(name, *operands)
     except TypeError:
-        if all(isinstance(value, Tensor) for value in operands):
+        if all(map(is_operand, operands)):
             raise
         return NotImplemented
 
@@ -91,7 +96,7 @@ def operator(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
         try:
             return function(self, other)
         except TypeError:
-            if isinstance(other, Tensor):
+            if is_operand(other):
                 raise
             return NotImplemented
 
@@ -128,11 +133,20 @@ def as_operand(name: str, value: Any) -> Any:
     """A tensor or a Python scalar; NumPy arrays become tensors. Raises TypeError, naming the op, for anything else."""
     if isinstance(value, Tensor) or value.__class__ in SCALARS:
         return value
-    if isinstance(value, np.generic):
-        return value.item()
+    number = _dtypes.number(value)
+    if number.__class__ in SCALARS:
+        return number
     if isinstance(value, np.ndarray) or hasattr(value, "__cuda_array_interface__"):
         return wrap(as_array(value))
     raise TypeError(f"op '{name}' needs tensors or numbers, not {type(value).__name__}")
+
+
+def require_number(name: str, argument: str, value: Any) -> Any:
+    """`value` as Python's number, or the only element of a tensor. Raises TypeError that names the function otherwise."""
+    number = value.item() if isinstance(value, Tensor) else _dtypes.number(value)
+    if number.__class__ not in SCALARS:
+        raise TypeError(f"{name}(): argument '{argument}' must be Number, not {type(value).__name__}")
+    return number
 
 
 def fitted(value: Any, dtype: np.dtype, halves: bool = True) -> Any:
@@ -141,6 +155,7 @@ def fitted(value: Any, dtype: np.dtype, halves: bool = True) -> Any:
     Raises RuntimeError for a number out of range, for NaN and inf in an integer dtype, and for an imaginary part in a real one;
     OverflowError for an int of more than 64 bits. Without `halves`, what is too large for a float16 or bfloat16 becomes inf.
     """
+    value = _dtypes.number(value)
     kind = value.__class__
     if kind is complex and dtype.kind not in "cb":
         if value.imag:

@@ -241,7 +241,7 @@ def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     """`input` where it is positive, else ``negative_slope * input``."""
-    return _leaky_relu(require_floating("leaky_relu", input), slope=negative_slope)
+    return _leaky_relu(require_floating("leaky_relu", input), slope=_dtypes.number(negative_slope))
 
 
 @fused_formula

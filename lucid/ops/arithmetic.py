@@ -12,7 +12,7 @@ from ..backends import LARGE, TABLES
 from ..backends.destinations import FORMULAS
 from ..tensor import Tensor, wrap
 from ._large import fused_if_large
-from ._operands import as_operand, common_dtype, operator, promote, promote_if_known, reduce_to, shape_of
+from ._operands import as_operand, common_dtype, is_operand, operator, promote, promote_if_known, reduce_to, shape_of
 from ._out import accepts_out
 from .unary import square
 
@@ -228,7 +228,7 @@ def _minus(self: Tensor, other: Operand) -> Any:
         return _sub(self, other)
     except TypeError:
         _refuse_bool(self, other)
-        if isinstance(other, Tensor):
+        if is_operand(other):
             raise
         return NotImplemented
 
@@ -236,7 +236,7 @@ def _minus(self: Tensor, other: Operand) -> Any:
 def _scaled(input: Operand, other: Operand, alpha: Any) -> Operand:
     """``alpha * other`` in the dtype of the sum with `input`. Raises RuntimeError for an `alpha` of another kind than that."""
     dtype = common_dtype([as_operand("add", value) for value in (input, other)])
-    kind = dtype.kind
+    kind, alpha = dtype.kind, _dtypes.number(alpha)
     if alpha.__class__ is bool and kind != "b":
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
     if alpha.__class__ is float and kind in "biu":

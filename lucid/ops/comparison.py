@@ -10,7 +10,7 @@ from .. import _dtypes
 from ..autograd.op import Op, Pull
 from ..backends import run
 from ..tensor import Tensor
-from ._operands import as_operand, promote, reduce_to, require_tensor, shape_of
+from ._operands import as_operand, is_operand, promote, reduce_to, require_tensor, shape_of
 from ._out import accepts_out
 
 METHODS = ("eq", "ne", "lt", "le", "gt", "ge", "greater", "greater_equal", "less", "less_equal", "not_equal", "equal",
@@ -134,7 +134,7 @@ def _operator(compare: Callable[[Op, Any, Any], Tensor], op: Op) -> Callable[[Te
         try:
             return compare(op, self, other)
         except TypeError:
-            if isinstance(other, Tensor):
+            if is_operand(other):
                 raise
             return NotImplemented
 

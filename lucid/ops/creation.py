@@ -14,7 +14,7 @@ from ..autograd.grad_mode import mode as grad_mode
 from ..backends import Device
 from ..backends.memory_format import contiguous_format, inverse, memory_axes, preserve_format, require_format
 from ..tensor import Tensor, as_array, mark_inference, wrap
-from ._operands import fitted, integers
+from ._operands import fitted, integers, require_number
 from ._out import fills_out
 
 METHODS = ("new_tensor", "new_empty", "new_zeros", "new_ones", "new_full")
@@ -57,10 +57,7 @@ def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_gra
 
     Raises TypeError for what is no number, RuntimeError for a complex one in a real dtype.
     """
-    value = s.item() if isinstance(s, Tensor) and s.numel() == 1 else s
-    if not isinstance(value, (bool, int, float, complex, np.generic)):
-        raise TypeError(f"scalar_tensor(): argument 's' (position 1) must be Number, not {type(s).__name__}")
-    return full((), value, dtype=_float_dtype(dtype), device=device, requires_grad=requires_grad)
+    return full((), require_number("scalar_tensor", "s", s), dtype=_float_dtype(dtype), device=device, requires_grad=requires_grad)
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
@@ -86,15 +83,21 @@ def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | Non
         return result
     array = as_array(obj, dtype, _chosen(device), copy=bool(copy))
     source = obj._array if isinstance(obj, Tensor) else obj
-    if copy is False and array is not source:
+    if copy is False and array is not source and array.base is not source:
         raise ValueError("can't alias the data of obj: its dtype, device or type requires a copy")
     return _finish(array, bool(requires_grad))
 
 
 def from_numpy(ndarray: np.ndarray) -> Tensor:
-    """A tensor that shares the memory of a NumPy array. Raises TypeError for anything else."""
+    """A tensor that shares the memory of a NumPy array.
+
+    Raises TypeError for anything else and for a dtype that we do not have, ValueError for another byte order than the machine's.
+    """
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    if not ndarray.dtype.isnative:
+        raise ValueError("given numpy array has byte order different from the native byte order. Conversion between byte orders "
+                         "is currently not supported: use lucid.tensor, which copies.")
     return _finish(as_array(ndarray), False)
 
 
@@ -108,8 +111,9 @@ def from_dlpack(external: Any) -> Tensor:
 @fills_out
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A tensor of shape `size` filled with a number, whose type gives the default dtype."""
-    if isinstance(fill_value, Tensor):
-        dtype, fill_value = fill_value.dtype if dtype is None else dtype, fill_value.item()
+    if isinstance(fill_value, Tensor) and dtype is None:
+        dtype = fill_value.dtype
+    fill_value = require_number("full", "fill_value", fill_value)
     chosen = _dtypes.dtype_of_scalar(fill_value) if dtype is None else _dtypes.as_dtype(dtype)
     shape = integers((size,) if isinstance(size, (tuple, list)) else ((size,),))
     return _filled(shape, fitted(fill_value, chosen), chosen, device, requires_grad)
@@ -177,7 +181,7 @@ def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any 
     """`full` with the shape, and by default the dtype, device and memory format, of `input`."""
     chosen = input.dtype if dtype is None else _dtypes.as_dtype(dtype)
     device = input.device if device is None else device
-    number = fitted(fill_value.item() if isinstance(fill_value, Tensor) else fill_value, chosen)
+    number = fitted(require_number("full_like", "fill_value", fill_value), chosen)
     return like(input, memory_format, lambda shape: _filled(tuple(shape), number, chosen, device, requires_grad))
 
 

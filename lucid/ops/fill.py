@@ -6,7 +6,7 @@ from typing import Any
 from ..autograd.inplace import update, write
 from ..autograd.op import Op
 from ..tensor import Tensor
-from ._operands import fitted
+from ._operands import fitted, require_number
 
 _fill = Op("fill", lambda needs, x, *, value: lambda g, y: (g.new_zeros(g.shape),))
 
@@ -14,11 +14,11 @@ _fill = Op("fill", lambda needs, x, *, value: lambda g, y: (g.new_zeros(g.shape)
 def fill_(self: Tensor, value: Any) -> Tensor:
     """Write a number, or the only element of a tensor, which gets the gradient, into every element.
 
-    Raises RuntimeError for a number that the dtype cannot hold.
+    Raises TypeError for what is neither, and RuntimeError for a number that the dtype cannot hold.
     """
     if isinstance(value, Tensor):
         return write(self, lambda old: value.to(old.device, old.dtype).expand(old.shape))
-    return update(self, _fill, value=fitted(value, self._array.dtype))
+    return update(self, _fill, value=fitted(require_number("fill_", "value", value), self._array.dtype))
 
 
 def zero_(self: Tensor) -> Tensor:

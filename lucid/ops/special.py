@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .. import _dtypes
 from ..autograd.op import Op, Pull, UnaryOp
 from ..tensor import Tensor
 from ._large import fused_if_large, of_input, of_result
@@ -149,4 +150,4 @@ def entr(input: Tensor) -> Tensor:
 @accepts_out(castable=True)
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
     """``log(input / (1 - input))``, of the elements moved into [eps, 1 - eps] if `eps` is given; else NaN outside [0, 1]."""
-    return _logit(real_floating("logit", input), eps=eps)
+    return _logit(real_floating("logit", input), eps=_dtypes.number(eps))

@@ -4,6 +4,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .. import _dtypes
 from ..autograd.op import Op, Pull, UnaryOp
 from ..tensor import Tensor
 from ._large import fused_if_large, of_input, of_result
@@ -316,7 +317,8 @@ def nan_to_num(input: Tensor, nan: float | None = None, posinf: float | None = N
     """
     if require_tensor("nan_to_num", input)._array.dtype.kind in "biu":
         return input.clone()
-    return _nan_to_num(input, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
+    nan, posinf, neginf = (_dtypes.number(value) for value in (0.0 if nan is None else nan, posinf, neginf))
+    return _nan_to_num(input, nan=nan, posinf=posinf, neginf=neginf)
 
 
 @accepts_out(castable=True)
