@@ -17,21 +17,32 @@ def from_python(data: Any, wanted: np.dtype | None, tensor: type[Any], floating:
 
     Without a `wanted` dtype Python's numbers become the default float dtype, int64, bool or the default complex dtype, and what
     has a dtype keeps it; with `floating` all become the default float dtype, or the complex one if some are complex.
+    Tensors beside each other are numbers, and must have one element each: `stack` joins others.
     Raises TypeError for data that is not numeric, ValueError for ragged sequences and ints beyond int64, and RuntimeError for
     numbers that `wanted` does not hold.
     """
     others: set[Any] = set()  # the dtypes of tensors and arrays, and the classes of what is no number of Python's own
 
-    def plain(value: Any) -> Any:
+    def plain(value: Any, number: bool = False) -> Any:
+        """`value` without tensors; `number` says that one of several elements has no place here."""
         if value.__class__ in _NUMBERS:
             return value
         if isinstance(value, (list, tuple)):
-            return [plain(item) for item in value]
+            # As in PyTorch the first one decides: after a number or tensor all are numbers.
+            numbers = bool(value) and isinstance(value[0], (tensor, np.generic, *_NUMBERS))
+            return [plain(item, numbers) for item in value]
         others.add(value.dtype if isinstance(value, (tensor, np.ndarray)) else value.__class__)
-        return value.tolist() if isinstance(value, tensor) else value
+        if not isinstance(value, tensor):
+            return value
+        if not number:
+            return value.tolist()
+        if value.numel() != 1 and (value.dtype if wanted is None else wanted).kind in "biu":
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return complex(value) if value.is_complex() else value.reshape(()).tolist() if value.numel() == 1 else float(value)
 
+    values = plain(data)
     try:
-        array = np.asarray(plain(data))
+        array = np.asarray(values)
     except ValueError as error:
         raise ValueError(f"expected a sequence of equal length at every level: {error}") from None
     if array.dtype.kind == "O" and not others:  # an int that no integer dtype holds

@@ -443,6 +443,8 @@ class Tensor:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         array = self.numpy()
         if dtype is not None and array.dtype != dtype:
+            if copy is False:
+                raise ValueError(f"Unable to avoid copy: a tensor of dtype {array.dtype} has no array of dtype {np.dtype(dtype)}")
             return array.astype(dtype)
         return array.copy() if copy else array
 

@@ -292,3 +292,37 @@ def test_result_dtypes_of_scalars_match_pytorch(other):
             assert result.dtype.name == str(expected.dtype).split(".")[1], (name, dtype, other)
             if dtype != lucid.bfloat16:
                 assert result.tolist() == expected.tolist(), (name, dtype, other)
+
+
+def test_sequences_of_tensors_are_numbers(device):
+    one = lucid.tensor([1.0], device=device)
+    for data in ([one, one], (one, lucid.tensor([[1.0]], device=device)), [one, 1.0], [1.0, one]):
+        assert lucid.tensor(data).tolist() == [1.0, 1.0]
+        assert lucid.as_tensor(data).shape == lucid.asarray(data).shape == one.new_tensor(data).shape == (2,)
+    assert lucid.tensor([[one, 2], [3, 4]]).tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    assert lucid.tensor([lucid.tensor([1 + 2j], device=device)]).tolist() == [1 + 2j]
+    assert lucid.tensor([one.half(), one.bfloat16()]).dtype == lucid.float32
+    assert lucid.tensor([one.bfloat16()]).dtype == lucid.bfloat16
+    assert lucid.tensor([np.ones(2), lucid.ones(2, device=device)]).tolist() == [[1, 1], [1, 1]]
+    for several in ([lucid.ones(2, device=device)], [lucid.ones(2), lucid.ones(2)], [lucid.ones(0)], [1.0, lucid.ones(2)]):
+        with pytest.raises(ValueError, match="only one element tensors"):
+            lucid.tensor(several)
+    with pytest.raises(TypeError, match="only integer tensors of a single element"):
+        lucid.tensor([lucid.tensor([1, 2], device=device)])
+
+
+def test_array_without_a_copy():
+    x = lucid.ones(2)
+    assert np.shares_memory(np.array(x, copy=False), x.numpy())
+    assert not np.shares_memory(np.array(x, copy=True), x.numpy())
+    assert np.asarray(x, dtype=np.float64).dtype == np.float64
+    with pytest.raises(ValueError, match="avoid copy"):
+        np.array(x, dtype=np.float64, copy=False)
+
+
+def test_dlpack_of_dtypes_without_one(device):
+    if device == "cpu":
+        with pytest.raises(BufferError):
+            lucid.ones(2, dtype=lucid.bfloat16).__dlpack__()
+    with pytest.raises(BufferError, match="require gradient"):
+        lucid.ones(2, device=device, requires_grad=True).__dlpack__()

@@ -193,6 +193,22 @@ def require_tensor(name: str, value: Any) -> Tensor:
     return value
 
 
+def require_tensors(name: str, tensors: Any) -> list[Tensor]:
+    """The tensors in a tuple or list. Raises TypeError that names the function, or the place of what is no tensor."""
+    if not isinstance(tensors, (tuple, list)):
+        raise TypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {class_name(tensors)}")
+    for position, tensor in enumerate(tensors):
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"expected Tensor as element {position} in argument 0, but got {class_name(tensor)}")
+    return list(tensors)
+
+
+def class_name(value: Any) -> str:
+    """The name of the class of `value`, with the module unless that is ours or Python's: ``numpy.ndarray``, ``float``."""
+    cls = value.__class__
+    return cls.__name__ if cls.__module__.partition(".")[0] in ("builtins", "lucid") else f"{cls.__module__}.{cls.__name__}"
+
+
 def as_floating(name: str, input: Any) -> Tensor:
     """`input`, or its conversion to the default float dtype if it holds integers. Raises TypeError unless it is a tensor."""
     if require_tensor(name, input)._array.dtype.kind in "biu":

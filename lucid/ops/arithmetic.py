@@ -305,7 +305,9 @@ def fmod(input: Operand, other: Operand) -> Tensor:
 
 @accepts_out(castable=True)
 def pow(input: Operand, exponent: Operand) -> Tensor:
-    """``input ** exponent``. Raises RuntimeError for integers to a negative number, and NotImplementedError for bools.
+    """``input ** exponent``.
+
+    Raises RuntimeError for integers to a negative number, and NotImplementedError for bools to a tensor of bools.
 
     Of integers to negative elements of a tensor, 1 and -1 have integer powers; the others give 0.
     """
@@ -316,12 +318,15 @@ def pow(input: Operand, exponent: Operand) -> Tensor:
             return input.clone()
         if exponent in _NO_LOGARITHM and input._array.size >= LARGE:  # as a tensor, which bfloat16 makes of it, it takes one
             return _to_power(input, exponent)
+    exponent = as_operand("pow", exponent)
     a, b = promote("pow", input, exponent)
     dtype = common_dtype([a, b])
     if not _dtypes.is_differentiable(dtype):
         if not isinstance(exponent, Tensor) and exponent < 0:
             raise RuntimeError("Integers to negative integer powers are not allowed.")
         if dtype == _dtypes.bool_:
+            if not isinstance(exponent, Tensor):
+                return input.clone() if exponent else input.new_ones(input.shape)
             raise NotImplementedError("\"pow\" not implemented for 'Bool'")
         if _anywhere(b < 0):
             return _with_negative_exponents(a, b).to(dtype)

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..autograd.op import Pull, ViewOp
 from ..tensor import Tensor
-from ._operands import integers, reduce_to
+from ._operands import integers, reduce_to, require_tensors
 
 METHODS = ("expand", "expand_as", "broadcast_to")
 
@@ -57,7 +57,7 @@ def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """All tensors expanded to the shape that they have together."""
     given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
-    shape = broadcast_shapes(*[t.shape for t in given])
+    shape = broadcast_shapes(*[t.shape for t in require_tensors("broadcast_tensors", given)])
     return tuple(expand(t, shape) for t in given)
 
 

@@ -1,6 +1,7 @@
 """Comparisons, logic and selection. Comparisons are not differentiable; `where`, `clip` and masks are."""
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -49,7 +50,11 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """
     if input is None and other is None:
         return condition.nonzero(as_tuple=True)
-    if require_tensor("where", condition)._array.dtype != _dtypes.bool_:
+    if require_tensor("where", condition)._array.dtype == _dtypes.uint8:
+        warnings.warn("where received a uint8 condition tensor. This behavior is deprecated. Use a bool condition instead.",
+                      stacklevel=2)
+        condition = condition.bool()
+    if condition._array.dtype != _dtypes.bool_:
         raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype "
                            f"{condition.dtype.name}")
     a, b = as_operand("where", input), as_operand("where", other)

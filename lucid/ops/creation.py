@@ -57,7 +57,8 @@ def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_gra
 
     Raises TypeError for what is no number, RuntimeError for a complex one in a real dtype.
     """
-    return full((), require_number("scalar_tensor", "s", s), dtype=_float_dtype(dtype), device=device, requires_grad=requires_grad)
+    value = require_number("scalar_tensor", "s", s)
+    return full((), value, dtype=_float_dtype(dtype), device=device, requires_grad=requires_grad)
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:

@@ -123,14 +123,18 @@ def index_put_(self: Tensor, indices: Sequence[Tensor], values: Tensor, accumula
     if values._array.dtype != self._array.dtype:
         raise RuntimeError("Index put requires the source and destination dtypes match, got "
                            f"{type_name(self.dtype)} for the destination and {type_name(values.dtype)} for the source.")
-    basic, advanced = split_index(self, tuple(indices))
-    if basic is not None or advanced is None:
+    if not all(isinstance(index, Tensor) for index in indices) or not indices:
         raise TypeError("index_put_(): indices must be tensors")
+    # Indices without dimensions are arrays here, not numbers: those give views, to which nothing can be added at an index.
+    arrays = tuple([i.reshape(1) if i._array.ndim == 0 and i._array.dtype.kind == "i" else i for i in indices])
+    basic, advanced = split_index(self, arrays)
+    target = self if basic is None else _slice(self, index=basic)  # a bool without dimensions has made a new one
     if accumulate:
-        advanced = tuple(expand_masks(advanced))
+        advanced = tuple(expand_masks(advanced))  # type: ignore[arg-type]
         if values._array.ndim == 0 or values.is_gpu:  # adding at an index does not broadcast on every backend
-            values = values.expand(_slice_shape(self, advanced))
-    return write_at(self, advanced, values, accumulate)
+            values = values.expand(_slice_shape(target, advanced))
+    write_at(target, advanced, values, accumulate)  # type: ignore[arg-type]
+    return self
 
 
 def _slice_shape(x: Tensor, index: tuple[Any, ...]) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor
-from ._operands import canonical_dim, common_dtype
+from ._operands import canonical_dim, common_dtype, require_tensor, require_tensors
 from ._out import accepts_out
 from .creation import tensor as make_tensor
 from .splitting import select, split_op
@@ -34,13 +34,11 @@ _stack = Op("stack", _stack_rule)
 @accepts_out(castable=True, refusal=TypeError)
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors joined along an existing dimension; dtypes are promoted, 1-d empty tensors skipped, as in PyTorch."""
-    given = list(tensors)
+    given = require_tensors("cat", tensors)
     if not given:
         raise ValueError("expected a non-empty list of Tensors")
     empty = False
     for position, tensor in enumerate(given):
-        if not isinstance(tensor, Tensor):
-            raise TypeError(f"expected Tensor as element {position} in argument 0, but got {type(tensor).__name__}")
         shape = tensor._array.shape
         if not shape:
             raise RuntimeError(f"zero-dimensional tensor (at position {position}) cannot be concatenated")
@@ -68,7 +66,7 @@ concat = concatenate = cat
 @accepts_out(castable=True, refusal=TypeError)
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors of one shape joined along a new dimension."""
-    given = list(tensors)
+    given = require_tensors("stack", tensors)
     if not given:
         raise RuntimeError("stack expects a non-empty TensorList")
     first = given[0]._array.shape
@@ -89,22 +87,22 @@ def _of_one_dtype(tensors: list[Tensor]) -> list[Tensor]:
     return tensors
 
 
-def _each(tensors: tuple[Any, ...], change: Any) -> Any:
+def _each(name: str, tensors: tuple[Any, ...], change: Any) -> Any:
     """`change` of one tensor, or a tuple of it for each of several."""
     if len(tensors) == 1 and not isinstance(tensors[0], (tuple, list)):
-        return change(tensors[0])
-    given = tensors[0] if len(tensors) == 1 else tensors
+        return change(require_tensor(name, tensors[0]))
+    given = require_tensors(name, tensors[0] if len(tensors) == 1 else tensors)
     return tuple(change(t) for t in given)
 
 
 def atleast_1d(*tensors: Any) -> Any:
     """0-d tensors with one dimension, others as they are: one tensor, or a tuple for several."""
-    return _each(tensors, lambda t: t.reshape(1) if t.ndim == 0 else t)
+    return _each("atleast_1d", tensors, lambda t: t.reshape(1) if t.ndim == 0 else t)
 
 
 def atleast_2d(*tensors: Any) -> Any:
     """Tensors of fewer than two dimensions as rows, others as they are: one tensor, or a tuple for several."""
-    return _each(tensors, lambda t: t.reshape(1, -1) if t.ndim < 2 else t)
+    return _each("atleast_2d", tensors, lambda t: t.reshape(1, -1) if t.ndim < 2 else t)
 
 
 def atleast_3d(*tensors: Any) -> Any:
@@ -114,7 +112,7 @@ def atleast_3d(*tensors: Any) -> Any:
             return t.reshape(1, -1, 1)
         return t.unsqueeze(-1) if t.ndim == 2 else t
 
-    return _each(tensors, change)
+    return _each("atleast_3d", tensors, change)
 
 
 @accepts_out(castable=True, refusal=TypeError)
@@ -146,7 +144,7 @@ def column_stack(tensors: Sequence[Tensor]) -> Tensor:
 
 
 def _some(name: str, tensors: Sequence[Tensor], change: Any) -> Any:
-    given = list(tensors)
+    given = require_tensors(name, tensors)
     if not given:
         raise RuntimeError(f"{name} expects a non-empty TensorList")
     return change(given)

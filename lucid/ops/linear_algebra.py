@@ -105,7 +105,7 @@ def _check(name: str, a: Tensor, b: Tensor) -> None:
 
 def _c_name(dtype: Any) -> str:
     name = type_name(dtype)
-    return {"Half": "c10::Half", "BFloat16": "c10::BFloat16", "Char": "signed char", "Byte": "unsigned char",
+    return {"Half": "c10::Half", "BFloat16": "c10::BFloat16", "Char": "signed char", "Byte": "unsigned char", "Long": "long int",
             "ComplexFloat": "c10::complex<float>", "ComplexDouble": "c10::complex<double>"}.get(name, name.lower())
 
 
@@ -241,12 +241,14 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 def _unusual_linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """`linear` of a vector as weight, and the errors of arguments that do not fit."""
+    if bias is not None:
+        for one, other, names in ((input, weight, "mat1 and mat2"), (bias, input, "self and mat2")):
+            if one._array.dtype != other._array.dtype:
+                raise RuntimeError(f"{names} must have the same dtype, but got {type_name(one.dtype)} and "
+                                   f"{type_name(other.dtype)}")
     result = matmul(input, weight if weight.ndim < 2 else weight.t())
     if bias is None:
         return result
-    if bias._array.dtype != result._array.dtype:
-        raise RuntimeError(f"mat1 and bias must have the same dtype, but got {type_name(result.dtype)} and "
-                           f"{type_name(bias.dtype)}")
     return result + bias.expand(result.shape)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import lucid
 from tests.ops.agreement import agree
 
 V, W = np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0])
@@ -76,3 +77,16 @@ def test_complex_parts(device):
     agree(lambda lib, a: lib.view_as_complex(a), X, device=device)
     agree(lambda lib, a: lib.view_as_complex(a.t()), np.zeros((2, 3)), device=device)
     agree(lambda lib, a: lib.view_as_real(a), X, device=device)
+
+
+@pytest.mark.parametrize("name", ["cat", "stack", "hstack", "vstack", "dstack", "column_stack", "broadcast_tensors", "atleast_1d",
+                                  "atleast_2d", "atleast_3d"])
+def test_what_is_no_tensor_is_refused_by_its_place(name):
+    function, x = getattr(lucid, name), lucid.ones(2)
+    for other, kind in ((np.ones(2), "numpy.ndarray"), ([1.0, 2.0], "list"), (1.0, "float"), (None, "NoneType")):
+        with pytest.raises(TypeError, match=f"expected Tensor as element 1 in argument 0, but got {kind}"):
+            function([x, other])
+    if "stack" in name or name == "cat":
+        for single in (x, 5, None):
+            with pytest.raises(TypeError, match=r"argument 'tensors' \(position 1\) must be tuple of Tensors, not"):
+                function(single)

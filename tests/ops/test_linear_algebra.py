@@ -130,3 +130,16 @@ def test_as_torch(shapes: tuple[tuple[int, ...], ...], device: str) -> None:
             lucid.matmul(*ours)
         return
     np.testing.assert_allclose(host(lucid.matmul(*ours)), expected.numpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_linear_names_the_dtypes_that_differ(device):
+    x, weight = lucid.ones(2, 3, device=device), lucid.ones(4, 3, dtype=lucid.float64, device=device)
+    for input in (x, x[0], x[None]):
+        with pytest.raises(RuntimeError, match="mat1 and mat2 must have the same dtype, but got Float and Double"):
+            linear(input, weight, weight[:, 0])
+        with pytest.raises(RuntimeError, match="expected m1 and m2 to have the same dtype, but got: float != double"):
+            linear(input, weight)
+        with pytest.raises(RuntimeError, match="expected m1 and m2 to have the same dtype, but got: long int != double"):
+            linear(input.long(), weight)
+        with pytest.raises(RuntimeError, match="self and mat2 must have the same dtype, but got Double and Float"):
+            linear(input, weight.float(), weight[:, 0])

@@ -135,7 +135,7 @@ def test_python_s_conversions_of_several_elements(device: str) -> None:
             with pytest.raises(ValueError, match="only one element tensors"):
                 convert(x)
         with pytest.raises(ValueError, match="only one element tensors"):
-            "%.1f" % x  # noqa: B018, UP031
+            "%.1f" % x  # noqa: UP031
         for convert in (operator.index, range, hex):
             with pytest.raises(TypeError):
                 convert(x)

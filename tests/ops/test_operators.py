@@ -92,3 +92,14 @@ def test_errors_of_two_tensors_stay() -> None:
         lucid.ones(2, 2) @ lucid.ones(2, 2, dtype=lucid.float64)
     with pytest.raises(TypeError, match="needs tensors or numbers"):
         lucid.add(lucid.ones(2), "a")
+
+
+def test_powers_of_bools(device: str) -> None:
+    x = lucid.tensor([True, False], device=device)
+    for exponent, expected in ((True, [True, False]), (False, [True, True])):
+        for result in (x ** exponent, x.pow(exponent), x.clone().pow_(exponent), lucid.pow(x, exponent)):
+            assert result.tolist() == expected
+            assert result.dtype == lucid.bool
+    assert (x ** 2).tolist() == [1, 0]
+    with pytest.raises(NotImplementedError, match="Bool"):
+        x ** x
