@@ -2,7 +2,9 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import sys
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
@@ -45,22 +47,21 @@ def set_printoptions(precision: int | None = None, threshold: int | None = None,
 
 
 def format_tensor(tensor: Any) -> str:
-    """`Tensor(values, requires_grad=…)`, with the device if it is not the cpu and the dtype if it is not a default.
+    """`Tensor(values, requires_grad=…)` in columns, with the device if it is not the cpu and the dtype if it is not a default.
 
     A tensor on the device 'meta' has its shape in the place of values: ``Tensor(..., device='meta', shape=(2, 3), …)``.
     """
     name = "Tensor"
     if tensor.is_meta:
         dtype = [] if tensor.dtype == _dtypes.get_default_dtype() else [f"dtype={tensor.dtype.name}"]
-        parts = ["...", "device='meta'", f"shape={tuple(tensor.shape)}", *dtype, _history(tensor)]
+        parts = ["...", "device='meta'", f"shape={tuple(tensor.shape)}", *dtype, f"requires_grad={tensor.requires_grad}"]
         return f"{name}({', '.join(parts)})"
     values = backends.to_host(tensor._array)
-    if values.dtype == _dtypes.bfloat16:
-        values = values.astype(np.float32)
     options = _options.get()
+    shown = _ends(values, options.edgeitems) if values.size > options.threshold else values
     text = np.array2string(values, separator=", ", prefix=name + "(", threshold=options.threshold,
                            edgeitems=options.edgeitems, max_line_width=options.linewidth,
-                           formatter={"bool": str, "float_kind": _real, "complex_kind": _complex})
+                           formatter={"all": _column_of(shown.ravel().tolist(), values.dtype, options)})
     parts = [text]
     if values.size == 0 and values.ndim > 1:
         parts.append(f"shape={tuple(values.shape)}")
@@ -69,24 +70,43 @@ def format_tensor(tensor: Any) -> str:
         parts.append(f"dtype={tensor.dtype.name}")
     if tensor.device != "cpu":
         parts.append(f"device='{tensor.device}'")
-    return f"{name}({', '.join([*parts, _history(tensor)])})"
+    return f"{name}({', '.join([*parts, f'requires_grad={tensor.requires_grad}'])})"
 
 
-def _history(tensor: Any) -> str:
-    return f"requires_grad={tensor.requires_grad}" if tensor.is_leaf else f"grad_fn=<{tensor.grad_fn.name()}>"
+def _ends(values: np.ndarray, count: int) -> np.ndarray:
+    """The first and last `count` elements along each dimension: those that are printed where the middle is left out."""
+    for axis, length in enumerate(values.shape):
+        if length > 2 * count:
+            values = np.take(values, [*range(count), *range(length - count, length)], axis)
+    return values
 
 
-def _real(value: Any) -> str:
-    if not np.isfinite(value):
-        return str(value)
-    options = _options.get()
-    magnitude = abs(float(value))  # float16 has no 1e8 to compare with
-    extreme = bool(magnitude) and not 1e-4 <= magnitude < 1e8
-    if extreme if options.sci_mode is None else options.sci_mode:
-        return np.format_float_scientific(value, precision=options.precision, trim="0")
-    return np.format_float_positional(value, precision=options.precision, trim="0")
+def _column_of(shown: list[Any], dtype: np.dtype, options: Options) -> Callable[[Any], str]:
+    """What prints an element as wide as the widest of those that are `shown`, and floats with digits alike."""
+    if _dtypes.CATEGORY[dtype] < 2:
+        plain: Callable[[Any], str] = str
+    elif dtype.kind == "c":
+        real, imag = _float_format([z.real for z in shown], options), _float_format([abs(z.imag) for z in shown], options)
+
+        def plain(z: Any) -> str:
+            z = complex(z)
+            return f"{z.real:{real}}{'-' if math.copysign(1, z.imag) < 0 else '+'}{abs(z.imag):{imag}}j"
+    else:
+        form = _float_format([float(x) for x in shown], options)
+
+        def plain(x: Any) -> str:
+            return f"{float(x):{form}}"
+
+    width = max([len(plain(x)) for x in shown], default=0)
+    return lambda x: plain(x).rjust(width)
 
 
-def _complex(value: Any) -> str:
-    sign = "-" if np.signbit(value.imag) else "+"
-    return f"{_real(value.real)}{sign}{_real(abs(value.imag))}j"
+def _float_format(numbers: list[float], options: Options) -> str:
+    """The format for `numbers`: scientific if one of them is very large or small, with as many digits as they need."""
+    finite = [x for x in numbers if math.isfinite(x)]
+    scientific = options.sci_mode
+    if scientific is None:
+        scientific = any(x and not 1e-4 <= abs(x) < 1e8 for x in finite)
+    kind = "e" if scientific else "f"
+    digits = [f"{x:.{options.precision}{kind}}".partition("e")[0].partition(".")[2].rstrip("0") for x in finite]
+    return f".{max(map(len, digits), default=0) or min(1, options.precision)}{kind}"

@@ -80,14 +80,42 @@ def test_repr():
     assert repr(lucid.tensor([True])) == "Tensor([True], requires_grad=False)"
     assert repr(Tensor([1.0], dtype=lucid.float64)) == "Tensor([1.0], dtype=float64, requires_grad=False)"
     assert repr(Tensor([[1.0, 2.0], [3.0, 4.0]])) == "Tensor([[1.0, 2.0],\n        [3.0, 4.0]], requires_grad=False)"
-    assert repr(Tensor([1 / 3, 1e10, float("nan"), float("-inf")])) == "Tensor([0.3333, 1.0e+10, nan, -inf], requires_grad=False)"
+    assert repr(Tensor([1 / 3, 1e10, float("nan"), float("-inf")])) == (
+        "Tensor([3.3333e-01, 1.0000e+10,        nan,       -inf], requires_grad=False)")
     assert "..." in repr(lucid.zeros(2000)) and len(repr(lucid.zeros(2000))) < 200
-    assert repr(Tensor([1.0], requires_grad=True) * 2) == "Tensor([2.0], grad_fn=<mul>)"
+    computed = Tensor([1.0], requires_grad=True) * 2
+    assert repr(computed) == "Tensor([2.0], requires_grad=True)" and computed.grad_fn.name() == "mul"
     assert repr(lucid.zeros(0, 3)) == "Tensor([], shape=(0, 3), requires_grad=False)"
     assert "bfloat16" in repr(lucid.zeros(1, dtype=lucid.bfloat16))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert repr(lucid.tensor([60000.0], dtype=lucid.float16)) == "Tensor([60000.0], dtype=float16, requires_grad=False)"
+
+
+@pytest.mark.parametrize(("data", "dtype", "text"), [
+    ([[1.0, -2.5], [300.0, 0.001]], "float32", "[[  1.000,  -2.500],\n        [300.000,   0.001]]"),
+    ([65504.0, 0.5], "float16", "[65504.0,     0.5]"), (65504.0, "float16", "65504.0"), ([0.1, 2.0], "bfloat16", "[0.1001, 2.0000]"),
+    ([1e-5, -1.0], "float64", "[ 1.0e-05, -1.0e+00]"), ([float("nan"), 1.5, float("-inf")], "float32", "[ nan,  1.5, -inf]"),
+    ([True, False], "bool", "[ True, False]"), ([1, -20, 300], "int64", "[  1, -20, 300]"), ([7, -128], "int8", "[   7, -128]"),
+    ([1 + 2j, -3.25 - 40j], "complex64", "[  1.00+2.0j, -3.25-40.0j]"),
+    ([complex(0, -0.0)], "complex128", "[0.0-0.0j]"), ([-0.0], "float32", "[-0.0]"), ([9999999.0, 0.25], "float32", "[9999999.00,       0.25]")])
+def test_columns_are_aligned(data, dtype, text):
+    x = lucid.tensor(data, dtype=getattr(lucid, dtype))
+    plain = dtype in ("float32", "int64", "bool", "complex64")
+    assert repr(x) == f"Tensor({text}, {'' if plain else f'dtype={dtype}, '}requires_grad=False)"
+
+
+def test_columns_of_a_summary_are_as_wide_as_what_is_shown():
+    x = lucid.ones(3000)
+    x[1500] = 1e20
+    x[-1] = -12.25
+    assert repr(x) == "Tensor([  1.00,   1.00,   1.00, ...,   1.00,   1.00, -12.25], requires_grad=False)"
+
+
+def test_the_document_of_buffers_prints_its_output(capsys):
+    buffer = lucid.nn.Buffer(Tensor([0.0, 0.0, 0.0]))
+    print(Tensor([1.0, 2.0, 3.0], requires_grad=True) + buffer)
+    assert capsys.readouterr().out == "Tensor([1.0, 2.0, 3.0], requires_grad=True)\n"
 
 
 def test_repr_shows_a_device_that_is_not_the_cpu(device):

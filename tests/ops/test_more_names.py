@@ -147,8 +147,8 @@ def test_print_options():
         return repr(x)
 
     plain = repr(x)
-    assert "[1.23, " in in_a_context(lambda: shown(precision=2)) and "1.23456" in in_a_context(lambda: shown(precision=6))
-    assert "e+00" in in_a_context(lambda: shown(sci_mode=True)) and "[1.23, " in in_a_context(lambda: shown(profile="short"))
+    assert "  1.23, " in in_a_context(lambda: shown(precision=2)) and "1.23456" in in_a_context(lambda: shown(precision=6))
+    assert "e+00" in in_a_context(lambda: shown(sci_mode=True)) and "  1.23, " in in_a_context(lambda: shown(profile="short"))
     assert repr(x) == plain
 
     def of_many() -> tuple[str, str]:
