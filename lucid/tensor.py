@@ -554,7 +554,7 @@ class Tensor:
 
 
 class Size(tuple[int, ...]):
-    """A tensor's shape: a tuple with `numel()`, as in PyTorch."""
+    """A tensor's shape: a tuple with `numel()`, as in PyTorch. Slices, sums and multiples of it are of its class too."""
 
     __slots__ = ()
 
@@ -571,6 +571,20 @@ class Size(tuple[int, ...]):
     def __getitem__(self, index: Any) -> Any:
         part = tuple.__getitem__(self, index)
         return Size(part) if isinstance(index, slice) else part
+
+    def __add__(self, other: Any) -> Size:  # type: ignore[override]
+        return Size((*self, *other)) if isinstance(other, tuple) else NotImplemented
+
+    def __radd__(self, other: Any) -> Size:
+        return Size((*other, *self)) if isinstance(other, tuple) else NotImplemented
+
+    def __mul__(self, other: Any) -> Size:
+        try:
+            return Size(tuple(self) * operator.index(other))
+        except TypeError:
+            return NotImplemented
+
+    __rmul__ = __mul__
 
 
 _new = object.__new__

@@ -354,3 +354,21 @@ def test_dlpack_of_dtypes_without_one(device):
             lucid.ones(2, dtype=lucid.bfloat16).__dlpack__()
     with pytest.raises(BufferError, match="require gradient"):
         lucid.ones(2, device=device, requires_grad=True).__dlpack__()
+
+
+def test_sizes_stay_sizes():
+    shape = lucid.ones(2, 3).shape
+    parts = {(2, 3, 4): shape + (4,), (4, 2, 3): (4,) + shape, (2, 3, 2, 3): shape + shape, (3,): shape[1:],  # noqa: RUF005
+             (3, 2): shape[::-1], (): shape * 0, (2, 3, 2, 3, 2, 3): 3 * shape, (2, 3, 2, 3, 2): shape * lucid.tensor(2) + (2,)}  # noqa: RUF005
+    for expected, part in parts.items():
+        assert type(part) is lucid.Size and part == expected and hash(part) == hash(expected)
+        assert lucid.zeros(part).shape == expected and part.numel() == lucid.zeros(expected).numel()
+    grown = shape
+    grown += (1,)
+    grown *= 2
+    assert type(grown) is lucid.Size and grown == (2, 3, 1, 2, 3, 1)
+    for again in (pickle.loads(pickle.dumps(shape)), copy.copy(shape), copy.deepcopy(shape), sum([shape], lucid.Size())):
+        assert type(again) is lucid.Size and again == shape
+    for wrong in (lambda: shape + [1], lambda: shape + None, lambda: shape * 1.5, lambda: shape * lucid.ones(2), lambda: [1] + shape):  # noqa: RUF005
+        with pytest.raises(TypeError):
+            wrong()
