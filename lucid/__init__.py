@@ -7,6 +7,7 @@ from builtins import bool as _bool
 from math import e, inf, nan, pi
 
 from . import autograd, gpu
+from ._builtins import PYTHON, publish
 from ._determinism import (
     are_deterministic_algorithms_enabled,
     is_deterministic_algorithms_warn_only_enabled,
@@ -390,3 +391,6 @@ def is_tensor(obj: object) -> _bool:
     """Whether `obj` is a Tensor."""
     return isinstance(obj, Tensor)
 
+
+publish(globals(), [name for name in dir() if not name.startswith("_") and name not in (*PYTHON, "publish")])
+del PYTHON, publish

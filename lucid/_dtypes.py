@@ -105,10 +105,8 @@ def number(value: Any) -> Any:
         if kind == "c":
             return complex(value)
         return float(value) if kind == "f" or value.dtype == bfloat16 else value
-    for base in (int, float, complex):
-        if isinstance(value, base):
-            return base(value)
-    return value
+    bases: tuple[Any, ...] = (int, float, complex)
+    return next((base(value) for base in bases if isinstance(value, base)), value)
 
 
 def dtype_of_scalar(value: Any) -> np.dtype:

@@ -1,4 +1,5 @@
 """Discrete Fourier transforms, under the names of `torch.fft` (https://docs.pytorch.org/docs/2.13/fft.html)."""
+from ._builtins import publish
 from .ops.fft import (
     fft,
     fft2,
@@ -23,3 +24,5 @@ from .ops.fft_frequencies import fftfreq, fftshift, ifftshift, rfftfreq
 
 __all__ = ["fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft",
            "ihfft2", "ihfftn", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn"]
+
+publish(globals(), __all__)

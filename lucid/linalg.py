@@ -1,4 +1,5 @@
 """Linear algebra, under the names of `torch.linalg` (https://docs.pytorch.org/docs/2.13/linalg.html)."""
+from ._builtins import publish
 from .backends.linear_algebra import LinAlgError
 from .ops.diagonals import diagonal as _diagonal
 from .ops.linear_algebra import matmul
@@ -28,3 +29,5 @@ __all__ = ["LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "di
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """`lucid.diagonal`, by default of the last two dimensions."""
     return _diagonal(A, offset, dim1, dim2)
+
+publish(globals(), __all__)

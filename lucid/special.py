@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._builtins import publish
 from .ops.activation import log_softmax as _log_softmax
 from .ops.activation import sigmoid as expit
 from .ops.activation import softmax as _softmax
@@ -32,3 +33,5 @@ def softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
 def log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """`lucid.log_softmax`; here `dtype` is given by keyword only."""
     return _log_softmax(input, dim, dtype=dtype)
+
+publish(globals(), __all__)

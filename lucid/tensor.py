@@ -572,7 +572,7 @@ class Size(tuple[int, ...]):
         part = tuple.__getitem__(self, index)
         return Size(part) if isinstance(index, slice) else part
 
-    def __add__(self, other: Any) -> Size:  # type: ignore[override]
+    def __add__(self, other: Any) -> Size:
         return Size((*self, *other)) if isinstance(other, tuple) else NotImplemented
 
     def __radd__(self, other: Any) -> Size:

@@ -359,7 +359,7 @@ def test_dlpack_of_dtypes_without_one(device):
 def test_sizes_stay_sizes():
     shape = lucid.ones(2, 3).shape
     parts = {(2, 3, 4): shape + (4,), (4, 2, 3): (4,) + shape, (2, 3, 2, 3): shape + shape, (3,): shape[1:],  # noqa: RUF005
-             (3, 2): shape[::-1], (): shape * 0, (2, 3, 2, 3, 2, 3): 3 * shape, (2, 3, 2, 3, 2): shape * lucid.tensor(2) + (2,)}  # noqa: RUF005
+             (3, 2): shape[::-1], (): shape * 0, (2, 3, 2, 3, 2, 3): 3 * shape, (2, 3, 2, 3, 2): shape * lucid.tensor(2) + (2,)}
     for expected, part in parts.items():
         assert type(part) is lucid.Size and part == expected and hash(part) == hash(expected)
         assert lucid.zeros(part).shape == expected and part.numel() == lucid.zeros(expected).numel()

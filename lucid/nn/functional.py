@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from .._builtins import publish
 from ..autograd.inplace import write
 from ..backends.memory_format import contiguous_format
 from ..ops import activation as _activation
@@ -224,3 +225,10 @@ def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None)
     """`interpolate` in mode 'bilinear' with `align_corners`, with a UserWarning."""
     warnings.warn("nn.functional.upsample_bilinear is deprecated. Use nn.functional.interpolate instead.", stacklevel=2)
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
+
+
+publish(globals(), """
+    adaptive_avg_pool1d avg_pool1d avg_pool2d avg_pool3d bilinear celu_ channel_shuffle conv1d conv2d conv3d conv_transpose1d
+    conv_transpose2d conv_transpose3d cosine_similarity elu_ gelu hardshrink hardtanh_ leaky_relu_ linear logsigmoid one_hot
+    pairwise_distance pdist pixel_shuffle pixel_unshuffle prelu relu_ rrelu_ scaled_dot_product_attention selu_ softplus
+    softshrink threshold_""".split())  # the others are written in Python there

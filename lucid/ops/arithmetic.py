@@ -165,6 +165,7 @@ _neg: Op = UnaryOp("neg", lambda needs, a: lambda g, y: (_neg(g),))
 _add = elementwise("add", _add_rule, promote, alike=_alike_add)
 _sub = elementwise("sub", _sub_rule, lambda name, *operands: promote(name, *_refuse_bool(*operands)), alike=_alike_sub)
 _mul = elementwise("mul", _mul_rule, promote, alike=_alike_mul, saves=True)
+_mul.__doc__ = "``input * other``, elementwise with broadcasting and type promotion."
 mul = accepts_out(_mul, castable=True)
 _div = elementwise("div", _div_rule, functools.partial(promote, floating=True), floating=True)
 _power = elementwise("power", _pow_rule, promote)
