@@ -4,6 +4,7 @@ from __future__ import annotations
 import enum
 import math
 import operator
+import pathlib
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 
 import lucid
 from lucid.nn import functional as F
+from lucid.serialization import LoadError
 
 REAL = [np.float16(2), np.float32(2), np.float64(2), np.longdouble(2), np.int8(2), np.int32(2), np.uint8(2), np.uint64(2)]
 ARITHMETIC = [operator.add, operator.sub, operator.mul, operator.truediv, operator.pow, operator.mod, operator.floordiv]
@@ -151,3 +153,10 @@ def test_python_s_conversions_of_complex_elements(device: str) -> None:
     for convert in (float, int, math.sqrt):
         with pytest.raises(RuntimeError, match="without overflow"):
             convert(imaginary)
+
+
+def test_files_with_foreign_dtypes_are_refused(tmp_path: pathlib.Path) -> None:
+    for dtype in ("longdouble", "clongdouble", "uint64"):
+        np.savez(tmp_path / "foreign.npz", x=np.ones(2, dtype))
+        with pytest.raises(LoadError, match="'x'"):
+            lucid.load(tmp_path / "foreign.npz")
