@@ -60,10 +60,9 @@ def make(folder: str, mode: int = 0o755, above: bool = True) -> str:
     """
     if above:
         _check_above(folder)
-    for path in (*reversed(pathlib.Path(folder).parents), folder):
+    for path in (*reversed(pathlib.Path(folder).parents), pathlib.Path(folder)):
         if not os.path.lexists(path):
-            with contextlib.suppress(FileExistsError):  # by another process meanwhile
-                os.mkdir(path, mode)
+            path.mkdir(mode, exist_ok=True)  # another process may have made it
     if above:
         _check_above(folder)  # those that were missing
     folder = os.path.join(os.path.realpath(os.path.dirname(folder)), os.path.basename(folder))

@@ -95,8 +95,8 @@ _refused: set[str] = set()
 def _warn_refused(folder: str, reason: str) -> None:
     if folder not in _refused:
         _refused.add(folder)
-        warnings.warn(f"compiled kernels in {folder} are not used: {reason}; remove it, or set {VARIABLE} to a folder of your own",
-                      RuntimeWarning, stacklevel=3)  # fmt: skip
+        advice = f"remove it, or set {VARIABLE} to a folder of your own"
+        warnings.warn(f"compiled kernels in {folder} are not used: {reason}; {advice}", RuntimeWarning, stacklevel=3)
 
 
 def folder() -> str | None:
@@ -122,9 +122,10 @@ class KernelCache:
         return self._folders[1]
 
     def _file_of(self, signature: Any, codegen: Any) -> tuple[str, bytes] | None:
-        """(name of the file with the version for `signature`, what its checksum depends on); None if another process has no such."""
-        code, cells = self._function.__code__, self._function.__closure__ or ()
-        version = repr((signature, codegen.magic_tuple(), code.co_code, dumps([cell.cell_contents for cell in cells]) if cells else b""))
+        """(name, key) of the file with the version for `signature`; None if another process has no such types."""
+        code, cells = self._function.__code__, self._function.__closure__
+        closure = dumps([cell.cell_contents for cell in cells]) if cells else b""
+        version = repr((signature, codegen.magic_tuple(), code.co_code, closure))
         if " at 0x" in version:  # a type of an object of this process
             return None
         digest = hashlib.sha256(version.encode()).digest()
@@ -162,7 +163,7 @@ class KernelCache:
     def _can_be_kept(self, compiled: Any) -> bool:
         """Whether it has no addresses of this process; warns otherwise."""
         if compiled.library.has_dynamic_globals or compiled.lifted:
-            warnings.warn(f"{self._function.__qualname__} is compiled in each process: it uses ctypes pointers, large global arrays or "
-                          "lifted loops", RuntimeWarning, stacklevel=2)  # fmt: skip
+            warnings.warn(f"{self._function.__qualname__} is compiled in each process: it uses ctypes pointers, large global "
+                          "arrays or lifted loops", RuntimeWarning, stacklevel=2)  # fmt: skip
             return False
         return True
