@@ -17,6 +17,8 @@ import subprocess
 import sysconfig
 from collections.abc import Sequence
 
+from lucid_kernels import extras
+
 from . import cache
 from .errors import CompileError
 
@@ -25,9 +27,6 @@ SHIM = "cuda_on_cpu.h"
 #: Bounds and shift checks in the kernels, and debug information to name the line of a fault.
 DEBUG = os.environ.get("LUCID_SIMULATOR_DEBUG", "1") != "0"
 _REQUIRED_HEADERS = ("cuda_fp16.h", "nv/target", "crt/host_defines.h")
-_MISSING_HEADERS = (
-    'the CUDA header {header} was not found: pip install "lucid-xp[simulator]", or set CUDA_PATH to a toolkit'
-)
 _DEBUG_FLAGS = (
     "-g1",
     "-fsanitize=bounds,shift,integer-divide-by-zero,vla-bound",
@@ -57,7 +56,8 @@ def cuda_include_dirs() -> tuple[pathlib.Path, ...]:
     for header in _REQUIRED_HEADERS:
         folder = next((folder for folder in candidates if (folder / header).exists()), None)
         if folder is None:
-            raise CompileError(_MISSING_HEADERS.format(header=header))
+            install = extras.command("simulator")
+            raise CompileError(f"the CUDA header {header} was not found: {install}, or set CUDA_PATH to a toolkit")
         folders[folder] = None
     return tuple(folders)
 
