@@ -76,3 +76,20 @@ def test_sparse_gradients_are_refused() -> None:
                  lambda: lucid.nn.EmbeddingBag(3, 2, sparse=True)(indices, lucid.tensor([0]))):
         with pytest.raises(NotImplementedError, match="sparse gradients are not supported"):
             call()
+
+
+def test_what_the_page_called_missing_or_different_and_is_not() -> None:
+    page = missing.PAGE.read_text(encoding="utf-8")
+    assert "complex convolution" not in page and "`x.eq_(y)`" not in page and "x ** 0.5" not in page
+    x, w = (lucid.randn(*shape, dtype=lucid.complex128) for shape in ((1, 2, 4, 4), (3, 2, 2, 2)))
+    y = lucid.nn.functional.conv2d(x, w)
+    for row in range(3):
+        for column in range(3):
+            expected = (x[0, :, row:row + 2, column:column + 2] * w).sum((1, 2, 3))
+            assert lucid.allclose(y[0, :, row, column], expected)
+    z = lucid.ones(2, requires_grad=True) * 1
+    z.eq_(lucid.ones(2))
+    assert z.requires_grad  # as in PyTorch
+    z = lucid.tensor([-0.0, -float("inf")], requires_grad=True)
+    (z ** 0.5).sum().backward()
+    assert z.grad[0].item() == -float("inf") and z.grad[1].isnan()
