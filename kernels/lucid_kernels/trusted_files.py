@@ -14,6 +14,7 @@ import os
 import pathlib
 import secrets
 import stat
+import warnings
 from collections.abc import Iterator
 
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
@@ -83,6 +84,17 @@ def _opened(folder: str) -> Iterator[int]:
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+#: Folders that a warning has named.
+warned: set[str] = set()
+
+
+def warn_once(folder: str, message: str) -> None:
+    """Warn of `folder`, unless that has been done."""
+    if folder not in warned:
+        warned.add(folder)
+        warnings.warn(message, RuntimeWarning, stacklevel=4)
 
 
 def _checksum(key: bytes, contents: bytes | memoryview) -> bytes:

@@ -69,7 +69,7 @@ def folders(sources: str) -> tuple[tuple[str, ...], str | None]:
             # Whoever can exchange the folders above `__pycache__` can exchange the sources as well.
             usable = trusted_files.make(folder, above=bool(name))
         except trusted_files.UntrustedError as error:
-            _warn_refused(folder, str(error))
+            _warn_refused(folder, error)
             continue
         except OSError:
             if variable == VARIABLE:
@@ -89,14 +89,9 @@ def _warn_once(tried: tuple[str, ...]) -> None:
                   f"{', '.join(tried)}; set {VARIABLE} to one that can", RuntimeWarning, stacklevel=3)  # fmt: skip
 
 
-_refused: set[str] = set()
-
-
-def _warn_refused(folder: str, reason: str) -> None:
-    if folder not in _refused:
-        _refused.add(folder)
-        advice = f"remove it, or set {VARIABLE} to a folder of your own"
-        warnings.warn(f"compiled kernels in {folder} are not used: {reason}; {advice}", RuntimeWarning, stacklevel=3)
+def _warn_refused(folder: str, error: trusted_files.UntrustedError) -> None:
+    advice = f"remove it, or set {VARIABLE} to a folder of your own"
+    trusted_files.warn_once(folder, f"compiled kernels in {folder} are not used: {error}; {advice}")
 
 
 def folder() -> str | None:
@@ -125,10 +120,10 @@ class KernelCache:
         """(name, key) of the file with the version for `signature`; None if another process has no such types."""
         code, cells = self._function.__code__, self._function.__closure__
         closure = dumps([cell.cell_contents for cell in cells]) if cells else b""
-        version = repr((signature, codegen.magic_tuple(), code.co_code, closure))
-        if " at 0x" in version:  # a type of an object of this process
+        types = repr(signature)
+        if " at 0x" in types:  # that of an object of this process
             return None
-        digest = hashlib.sha256(version.encode()).digest()
+        digest = hashlib.sha256(repr((types, codegen.magic_tuple(), code.co_code, closure)).encode()).digest()
         module, _ = os.path.splitext(os.path.basename(self._file))
         name = self._function.__qualname__.replace("<", "").replace(">", "")
         tag = sys.implementation.cache_tag
@@ -145,7 +140,7 @@ class KernelCache:
                 if contents is not None:
                     return _object_code.load(target_context, pickle.loads(contents))
             except trusted_files.UntrustedError as error:
-                _warn_refused(folder, str(error))
+                _warn_refused(folder, error)
             except Exception:  # unreadable, or made of objects that this process lacks, for which pickle has errors of many kinds
                 pass
         return None

@@ -6,6 +6,7 @@ A kernel contains the functions that it calls, so an edit of theirs makes it sta
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import hashlib
 import os
@@ -33,7 +34,8 @@ def _imports(text: str) -> list[ast.Import | ast.ImportFrom]:
             nodes += ast.parse(match).body
         except SyntaxError:  # a line of a docstring, unless a parenthesis has ended too early, in a comment
             if "(" in match:
-                nodes = list(ast.walk(ast.parse(text)))
+                with contextlib.suppress(SyntaxError):  # of a file for another version of Python
+                    nodes += ast.walk(ast.parse(text))
                 break
     return [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
 
@@ -105,7 +107,7 @@ def _source(file: str) -> tuple[bytes, tuple[str, ...]] | None:
     with open(file, "rb") as source:
         text = source.read()
     folder = os.path.dirname(file)
-    imported = {path for statement in _imports(text.decode()) for path in _imported_by(statement, folder)}
+    imported = {path for statement in _imports(text.decode(errors="replace")) for path in _imported_by(statement, folder)}
     return hashlib.sha256(text).digest(), tuple(imported)
 
 

@@ -12,17 +12,11 @@ import os
 import pathlib
 import shutil
 import tempfile
-import warnings
 from collections.abc import Callable
 
 from lucid_kernels import trusted_files
 
 VARIABLE = "LUCID_SIMULATOR_CACHE"
-
-
-@functools.cache
-def _warn_once(message: str) -> None:
-    warnings.warn(message, RuntimeWarning, stacklevel=3)
 
 
 @functools.cache
@@ -45,7 +39,8 @@ def _shared_folder() -> str | None:
     try:
         return trusted_files.make(folder, 0o700)
     except OSError as error:
-        _warn_once(f"kernels built for the simulator are not kept in {folder}: {error}; set {VARIABLE} to a folder of your own")
+        message = f"kernels built for the simulator are not kept in {folder}: {error}; set {VARIABLE} to a folder of your own"
+        trusted_files.warn_once(folder, message)
         return None
 
 
@@ -61,7 +56,7 @@ def built(name: str, build: Callable[[pathlib.Path], None]) -> pathlib.Path:
             if trusted_files.read(str(path.parent), path.name, key) is not None:
                 return path
         except OSError as error:
-            _warn_once(f"a kernel that was built for the simulator is not used: {error}")
+            trusted_files.warn_once(shared, f"kernels built for the simulator are built anew: {error}")
     if name in _own:
         return _own[name]
     with tempfile.TemporaryDirectory() as scratch:

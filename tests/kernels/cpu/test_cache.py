@@ -125,7 +125,7 @@ def test_a_folder_without_write_permission_is_still_read(installed: pathlib.Path
 def fresh() -> Iterator[None]:
     """Folders are looked for anew, and those that are refused warned of."""
     _cache.folders.cache_clear()
-    _cache._refused.clear()
+    trusted_files.warned.clear()
     yield
     _cache.folders.cache_clear()
 

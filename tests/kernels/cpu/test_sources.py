@@ -86,6 +86,13 @@ def test_no_statement_is_missed() -> None:
         assert expected <= set(map(ast.dump, _sources._imports(text))), path
 
 
+def test_a_file_that_is_no_python_of_today(tmp_path: pathlib.Path) -> None:
+    """Beside a script, which need not import it."""
+    (tmp_path / "old.py").write_bytes(b"import helper\nprint 'caf\xe9'\nfrom (\n")
+    (tmp_path / "helper.py").touch()
+    assert set(_sources._imported(str(tmp_path / "old.py"))) == {str(tmp_path / "old.py"), str(tmp_path / "helper.py")}
+
+
 def test_an_edit_in_another_folder_is_compiled(tmp_path: pathlib.Path) -> None:
     package(tmp_path, "from ..arithmetic.inner import value", "value")
     path = os.pathsep.join([str(tmp_path), str(PACKAGE.parent)])

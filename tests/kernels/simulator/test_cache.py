@@ -21,7 +21,7 @@ def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.P
     """The chosen folder, which does not exist yet; folders of this process alone lie beside it."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(cache, "_own", {})
-    cache._warn_once.cache_clear()
+    trusted_files.warned.clear()
     cache._own_folder.cache_clear()
     monkeypatch.setenv("LUCID_SIMULATOR_CACHE", str(tmp_path / "chosen" / "folder"))
     return tmp_path / "chosen" / "folder"
