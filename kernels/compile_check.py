@@ -4,7 +4,7 @@
     python kernels/compile_check.py softmax --arch sm_90     # some families, some chips
     python kernels/compile_check.py --update                 # accept what is there now
 
-Needs neither a GPU nor a driver, only the packages of ``pip install "lucid-xp[simulator]"``. The kernels of a file are
+Needs neither a GPU nor a driver, only the packages of the extra `simulator`. The kernels of a file are
 its `extern "C"` kernels and the instances in its line `// instantiate: softmax<float>, softmax<double>`. A kernel is
 worse when it spills more, uses more stack or shared memory, or over a tenth (and two) more registers than the baseline
 says.
@@ -31,6 +31,7 @@ from collections.abc import Callable, Iterable, Sequence
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "kernels"))
 
+from lucid_kernels import extras  # noqa: E402
 from lucid_kernels.cuda import source  # noqa: E402
 from lucid_kernels.simulator.build import cuda_include_dirs  # noqa: E402
 
@@ -38,7 +39,6 @@ BASELINE = ROOT / "kernels" / "resources.json"
 ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
 #: What lucid_kernels.cuda.launch asks for and what CuPy 14 adds.
 CUPY_OPTIONS = ("-std=c++17", "-ftz=true", "--device-as-default-execution-space")
-_MISSING = 'NVRTC was not found: pip install "lucid-xp[simulator]"'
 
 _ENTRY = re.compile(r"Compiling entry function '(\w+)'")
 _STACK = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
@@ -131,7 +131,7 @@ def _load_nvrtc() -> ctypes.CDLL:
     try:
         return ctypes.CDLL("libnvrtc.so")  # of a toolkit
     except OSError:
-        raise RuntimeError(_MISSING) from None
+        raise RuntimeError(f"NVRTC was not found: {extras.command('simulator')}") from None
 
 
 def parse_log(log: str) -> dict[str, Resources]:

@@ -7,6 +7,7 @@ from builtins import bool as _bool
 from math import e, inf, nan, pi
 
 from . import autograd, gpu
+from ._absent import explain as _explain
 from ._builtins import PYTHON, publish
 from ._determinism import (
     are_deterministic_algorithms_enabled,
@@ -379,6 +380,7 @@ from .tensor import Size, Tensor
 from . import data, fft, linalg, nn, optim, func, special, einops, random  # isort: skip  (they import the functions above)
 
 __version__ = "0.1.0"
+_explain(__name__, autograd.__name__, data.__name__, func.__name__, nn.__name__, optim.__name__)
 
 cuda = gpu
 newaxis = None

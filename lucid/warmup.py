@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import argparse
 import concurrent.futures
+import importlib.util
 import itertools
 import multiprocessing
+import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import lucid as _lucid
@@ -410,23 +412,35 @@ def warm_up(family: str, dtype: str, device: str = "cpu") -> float:
     return time.perf_counter() - start
 
 
-def _progress(tasks: Iterable[Any], total: int) -> Iterable[Any]:
-    """`tasks` with a progress bar on a terminal, if tqdm is installed."""
-    try:
+def _show(done: Iterable[tuple[str, str]], total: int) -> None:
+    """Say what `done` yields: as a bar of tqdm on a terminal, else in a line each."""
+    if sys.stderr.isatty() and importlib.util.find_spec("tqdm") is not None:
         from tqdm import tqdm
-    except ImportError:
-        return tasks
-    bar: Iterable[Any] = tqdm(tasks, total=total, desc="compiling", unit="family", disable=None)
-    return bar
+
+        with tqdm(total=total, desc="compiling", unit="family") as bar:
+            for task in done:
+                bar.set_postfix_str(" ".join(task), refresh=False)
+                bar.update()
+    else:
+        for number, task in enumerate(done, 1):
+            print(f"compiled {number} of {total}: {' '.join(task)}", file=sys.stderr, flush=True)
 
 
-def _cpu(tasks: list[tuple[str, str]], processes: int) -> None:
+def _cpu(tasks: list[tuple[str, str]], processes: int) -> Iterator[tuple[str, str]]:
+    """Run the tasks for the CPU; yields each that is done."""
     # A compiler runs on one thread: processes of their own, not forks, which would share the state of threads and CUDA.
     context = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(min(processes, len(tasks)), mp_context=context) as pool:
-        futures = [pool.submit(warm_up, *task) for task in tasks]
-        for future in _progress(concurrent.futures.as_completed(futures), len(futures)):
+        futures = {pool.submit(warm_up, *task): task for task in tasks}
+        for future in concurrent.futures.as_completed(futures):
             future.result()
+            yield futures[future]
+
+
+def _gpu(tasks: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    for task in tasks:
+        warm_up(*task, "gpu")
+        yield task
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -446,14 +460,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"--gpu: {lucid.gpu.why_unavailable()}")
     tasks = [(family, dtype) for family in options.families or RECIPES for dtype in options.dtypes]
     start = time.perf_counter()
-    _cpu(tasks, max(1, options.processes))
+    os.environ.setdefault("LUCID_VERBOSE", "0")  # what is slow is told here
+    _show(_cpu(tasks, max(1, options.processes)), len(tasks))
     folder = _cache.folder()
     print(f"{len(tasks)} families and dtypes for the CPU in {time.perf_counter() - start:.1f} s, "
           + (f"kept in {folder}" if folder else f"not kept: set {_cache.VARIABLE} to a folder that can be written"))
     if options.gpu:
         start = time.perf_counter()
-        for family, dtype in _progress(tasks, len(tasks)):
-            warm_up(family, dtype, "gpu")
+        _show(_gpu(tasks), len(tasks))
         print(f"{len(tasks)} families and dtypes for the GPU in {time.perf_counter() - start:.1f} s, kept by CuPy")
     return 0 if folder else 1
 

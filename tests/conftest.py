@@ -14,6 +14,7 @@ import pytest
 # NumPy's OpenBLAS: its threads look for the next product for 2**26 cycles before they sleep, on the processors that the other
 # worker of pytest needs. With 2**4 the same threads compute the same.
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
+os.environ.setdefault("LUCID_VERBOSE", "0")  # what compiles for long depends on the other processes of the machine
 sys.path[:0] = [str(pathlib.Path(__file__).parents[1] / "kernels")]
 
 from lucid_kernels.numpy_warnings import pytest_runtest_setup  # noqa: E402, F401 - a hook; twice where lucid is installed

@@ -4,7 +4,8 @@ from __future__ import annotations
 import configparser
 import email.message
 import email.parser
-import importlib
+import importlib.util
+import os
 import pathlib
 import re
 import shutil
@@ -37,6 +38,9 @@ def distributions(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     pytest.importorskip("build")
     source = tmp_path_factory.mktemp("source") / "lucid"
     shutil.copytree(ROOT, source, ignore=shutil.ignore_patterns(".*", "build", "dist", "*.egg-info", "__pycache__", "output"))
+    for path in ("kernels/__pycache__/lucid_kernels.cpu/relu.kernel", "tests/__pycache__/test_import.pyc"):
+        (source / path).parent.mkdir(parents=True)
+        (source / path).touch()
     out = tmp_path_factory.mktemp("distributions")
     done = subprocess.run([sys.executable, "-m", "build", "--no-isolation", "--outdir", str(out), str(source)],
                           capture_output=True, text=True)
@@ -106,8 +110,36 @@ def test_the_licence_is_shipped(wheel: zipfile.ZipFile) -> None:
     assert any(name.endswith("LICENSE") for name in wheel.namelist())
 
 
-def test_the_sdist_holds_the_cuda_sources(distributions: pathlib.Path) -> None:
+def test_the_sdist_holds_all_that_is_in_the_repository(distributions: pathlib.Path) -> None:
+    """So the tests run from it, and need what is here: their conftest, the bench, the documents."""
     with tarfile.open(next(distributions.glob("*.tar.gz"))) as archive:
         names = {name.split("/", 1)[-1] for name in archive.getnames()}
-    for path in files(".cu", ".cuh", ".h"):
-        assert f"kernels/{path}" in names
+    folders = [ROOT / name for name in ("lucid", "kernels", "tests", "docs", "examples")]
+    paths = [path.relative_to(ROOT) for folder in folders for path in folder.rglob("*") if path.is_file()]
+    paths += [path.relative_to(ROOT) for path in ROOT.glob("*.*") if path.is_file()]
+    wanted = {path.as_posix() for path in paths if "__pycache__" not in path.parts and not path.name.startswith(".")}
+    assert {"tests/conftest.py", "kernels/bench/run.py", "MANIFEST.in", "README.md"} <= wanted
+    missing = sorted(wanted - names)
+    assert not missing, f"not in the sdist (see MANIFEST.in): {missing}"
+    assert not [name for name in names if name.endswith((".pyc", ".kernel"))]
+
+
+def test_an_editable_install_is_found_from_the_folder_above(tmp_path: pathlib.Path) -> None:
+    """Where the clone is a folder `lucid` without modules of its own, which Python would take for a namespace package."""
+    for needed in ("pip", "setuptools"):  # not imported: setuptools exchanges distutils
+        if importlib.util.find_spec(needed) is None:
+            pytest.skip(f"{needed} is not installed")
+    clone, prefix = tmp_path / "lucid", tmp_path / "prefix"
+    names = ("pyproject.toml", "build_backend.py", "setup.cfg", "README.md", "LICENSE", "lucid", "kernels/lucid_kernels")
+    for name in names:
+        (clone / name).parent.mkdir(parents=True, exist_ok=True)
+        (clone / name).symlink_to(ROOT / name)
+    done = subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--no-build-isolation",
+                           "--ignore-installed", "--no-warn-script-location", "--prefix", str(prefix), "-e", str(clone)],
+                          capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (site,) = prefix.rglob("site-packages")
+    code = f"import site; site.addsitedir({str(site)!r}); import lucid, lucid_kernels; print(lucid.__file__, lucid_kernels.__file__)"
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, env=environment)
+    assert done.stdout.split() == [str(clone / "lucid/__init__.py"), str(clone / "kernels/lucid_kernels/__init__.py")], done.stderr

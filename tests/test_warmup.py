@@ -1,6 +1,8 @@
 """`python -m lucid.warmup`: every family has a recipe that runs its kernels, and what it compiles is found by the next process."""
 from __future__ import annotations
 
+import importlib.util
+import io
 import os
 import pathlib
 import subprocess
@@ -133,7 +135,9 @@ def test_the_next_process_compiles_nothing(tmp_path: pathlib.Path) -> None:
     done = run(tmp_path, "-m", "lucid.warmup", "half_precision", "bounds", "--dtypes", "float32", "--processes", "1")
     assert done.returncode == 0, done.stderr
     assert "2 families and dtypes" in done.stdout and str(tmp_path) in done.stdout
-    assert done.stderr == ""  # no progress bar where there is no terminal
+    lines = [line.partition(": ") for line in done.stderr.splitlines()]  # where there is no terminal
+    assert [start for start, _, _ in lines] == ["compiled 1 of 2", "compiled 2 of 2"]
+    assert {task for _, _, task in lines} == {"half_precision float32", "bounds float32"}
     code = """
 import lucid
 from lucid import warmup
@@ -149,6 +153,30 @@ print([name for name in compiled if name in vars(half_precision)])
 """
     done = run(tmp_path, "-c", code)
     assert done.stdout.strip() == "[]", done.stderr
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_progress_on_a_terminal(installed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bar where tqdm is installed, else lines."""
+    if installed:
+        pytest.importorskip("tqdm")
+    else:
+        monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    shown = io.StringIO()
+    monkeypatch.setattr(shown, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stderr", shown)
+    warmup._show(iter([("softmax", "float32"), ("softmax", "float64")]), 2)
+    if installed:
+        assert "compiling" in shown.getvalue() and "2/2" in shown.getvalue() and "softmax float64" in shown.getvalue()
+    else:
+        assert shown.getvalue() == "compiled 1 of 2: softmax float32\ncompiled 2 of 2: softmax float64\n"
+
+
+def test_progress_of_a_gpu(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    calls: list[tuple[str, ...]] = []
+    monkeypatch.setattr(warmup, "warm_up", lambda *task: calls.append(task))
+    warmup._show(warmup._gpu([("softmax", "float32")]), 1)
+    assert calls == [("softmax", "float32", "gpu")] and capsys.readouterr().err == "compiled 1 of 1: softmax float32\n"
 
 
 @pytest.mark.parametrize(("arguments", "message"), [

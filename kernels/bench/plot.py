@@ -6,6 +6,8 @@ import pathlib
 from collections.abc import Sequence
 from typing import Any
 
+from lucid_kernels import extras
+
 from bench.report import status
 
 #: The outcome of a case -> its color.
@@ -21,7 +23,7 @@ def pyplot() -> Any:
     try:
         import matplotlib
     except ImportError as error:
-        raise NoMatplotlib("a plot needs matplotlib: pip install 'lucid-xp[examples]'") from error
+        raise NoMatplotlib(f"a plot needs matplotlib: {extras.command('examples')}") from error
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 

@@ -5,7 +5,8 @@ import functools
 import importlib.util
 import os
 
-INSTALL = 'pip install "lucid-xp[cuda13]" (CUDA 13 driver) or "lucid-xp[cuda12]" (CUDA 12 driver)'
+from lucid_kernels import extras
+
 SIMULATE = "LUCID_GPU=simulated runs the GPU path on the CPU, slowly, for tests"
 
 
@@ -38,9 +39,10 @@ def gpu_problem() -> str | None:
         if simulator.available():
             return None
         return ("LUCID_GPU=simulated needs g++ and the CUDA headers: install g++ with the system's package manager and "
-                'run pip install "lucid-xp[simulator]"')
+                f"run {extras.command('simulator')}")
     if importlib.util.find_spec("cupy") is None:
-        return f"device 'gpu' needs CuPy: {INSTALL}; {SIMULATE}"
+        return (f"device 'gpu' needs CuPy: {extras.command('cuda13')} (CUDA 13 driver) or {extras.command('cuda12')} "
+                f"(CUDA 12 driver); {SIMULATE}")
     import cupy
 
     try:

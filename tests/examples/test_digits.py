@@ -69,7 +69,7 @@ def test_gpu_without_a_gpu_says_what_to_install(tmp_path):
     run = subprocess.run([sys.executable, str(SCRIPT), "--device", "gpu"], env=environment, capture_output=True, text=True,
                          check=False)
     assert run.returncode == 2
-    assert 'pip install "lucid-xp[cuda13]"' in run.stderr and "LUCID_GPU=simulated" in run.stderr
+    assert f'pip install -e "{root}[cuda13]"' in run.stderr and "LUCID_GPU=simulated" in run.stderr
     assert "Traceback" not in run.stderr
 
 

@@ -6,9 +6,10 @@ that can only be read, such as a layer of a container image, serves what `python
 kernels are compiled in each process anew, and one warning says so. Beside the package, not inside it: an uninstaller leaves
 what it has not installed, and a folder with the package's name but without its files would hide a later editable install.
 
-Numba finds an entry by signature, CPU and its features, and replaces entries whose stamp is another: here the versions and the
-sources that a file imports from this package, since a kernel contains the functions that it calls. Files are written under
-another name and renamed, so several processes can share a folder.
+A folder or file that another user owns or can write is not used, with a warning: to load a kernel is to run it (`trusted_files`).
+Each compiled version is a file, whose name has a digest of the types, the CPU and its features. Its checksum covers the versions
+and the sources that it depends on (`_sources.py`). Files are written under another name and renamed, so several processes can
+share a folder.
 """
 
 from __future__ import annotations
@@ -16,67 +17,21 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
-import re
+import pickle
 import sys
-import tempfile
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from typing import Any
 
-import llvmlite
-import numba
-from numba.core import caching
+from numba.core.serialize import dumps
 from numba.misc.appdirs import AppDirs
 
+from lucid_kernels import trusted_files
+
 from . import _object_code
+from ._sources import stamp
 
 VARIABLE = "LUCID_CACHE_DIR"
-_caching: Any = caching
-# Numba 0.61 has the name with an underscore.
-_Locator: Any = getattr(_caching, "InTreeCacheLocator", None) or _caching._InTreeCacheLocator
-
-
-@functools.cache
-def _versions() -> str:
-    return f"{sys.version} {numba.__version__} {llvmlite.__version__}"
-
-
-@functools.cache
-def _source(file: str) -> tuple[bytes, tuple[str, ...]] | None:
-    """The digest of a file, and the files of its folder that it imports; None if there is none.
-
-    Kept, as most are imported by many: for the kernels of a small conv net 85 files were read and searched 1,500 times.
-    """
-    if not os.path.isfile(file):
-        return None
-    with open(file, "rb") as source:
-        text = source.read()
-    folder, names = os.path.dirname(file), list[str]()
-    for module, listed in re.findall(r"^from \.(\w*) import (\([^)]*\)|.*)$", text.decode(), re.MULTILINE):
-        names += [module] if module else re.findall(r"\w+", listed)
-    return hashlib.sha256(text).digest(), tuple(os.path.join(folder, f"{name}.py") for name in names)
-
-
-def _imported(path: str) -> dict[str, bytes]:
-    """The digests of `path` and of the files of its folder that it imports, directly or not."""
-    found, waiting = dict[str, bytes](), [path]
-    while waiting:
-        file = waiting.pop()
-        source = None if file in found else _source(file)
-        if source is not None:
-            found[file], imports = source
-            waiting += imports
-    return found
-
-
-@functools.cache
-def stamp(path: str) -> str:
-    """What the compiled kernels of the file `path` depend on: versions, its sources, and those of what compiles and keeps it."""
-    compiler = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_compile.py")
-    digest = hashlib.sha256(_versions().encode())
-    for _, of_file in sorted((_imported(path) | _imported(compiler)).items()):
-        digest.update(of_file)
-    return digest.hexdigest()
 
 
 def _beside(sources: str) -> str:
@@ -88,25 +43,16 @@ def _beside(sources: str) -> str:
     return os.path.join(sources, "__pycache__", ".".join(names)) if names else os.path.join(sources, "__pycache__")
 
 
-def _candidates(sources: str) -> Iterator[tuple[str, str]]:
-    """(who asks for it, folder) for functions of files in the folder `sources`, best first."""
+def _candidates(sources: str) -> Iterator[tuple[str, str, str]]:
+    """(who asks for it, folder, the name of the one in it that is used) for files in the folder `sources`, best first."""
     name = "_".join((os.path.basename(sources), hashlib.sha256(sources.encode()).hexdigest()[:12]))
     for variable in (VARIABLE, "NUMBA_CACHE_DIR"):
         if os.environ.get(variable):
-            yield variable, os.path.join(os.path.abspath(os.environ[variable]), name)
-    yield "", _beside(sources)
+            yield variable, os.path.abspath(os.environ[variable]), name
+    yield "", _beside(sources), ""
     own = AppDirs("lucid", appauthor=False).user_cache_dir
     if os.path.isabs(own):  # without a home folder it begins with ~
-        yield "", os.path.join(own, name)
-
-
-def _writable(folder: str) -> bool:
-    try:
-        os.makedirs(folder, exist_ok=True)
-        tempfile.TemporaryFile(dir=folder).close()
-    except OSError:
-        return False
-    return True
+        yield "", own, name
 
 
 @functools.cache
@@ -114,15 +60,25 @@ def folders(sources: str) -> tuple[tuple[str, ...], str | None]:
     """(folders to read, the folder to write or None) for functions of files in the folder `sources`; warns where it must."""
     readable: list[str] = []
     tried: list[str] = []
-    for variable, folder in _candidates(sources):
-        if _writable(folder):
-            return (*readable, folder), folder
+    for variable, asked_for, name in _candidates(sources):
+        folder = os.path.join(asked_for, name) if name else asked_for
         tried.append(folder)
-        if os.path.isdir(folder):
-            readable.append(folder)
-        elif variable == VARIABLE:
-            warnings.warn(f"{VARIABLE}={os.environ[VARIABLE]} cannot be written; compiled kernels are kept elsewhere",
-                          RuntimeWarning, stacklevel=2)  # fmt: skip
+        try:
+            if os.path.islink(asked_for):
+                raise trusted_files.UntrustedError(f"{asked_for} is a symbolic link")
+            # Whoever can exchange the folders above `__pycache__` can exchange the sources as well.
+            usable = trusted_files.make(folder, above=bool(name))
+        except trusted_files.UntrustedError as error:
+            _warn_refused(folder, error)
+            continue
+        except OSError:
+            if variable == VARIABLE:
+                warnings.warn(f"{VARIABLE}={os.environ[VARIABLE]} cannot be written; compiled kernels are kept elsewhere",
+                              RuntimeWarning, stacklevel=2)  # fmt: skip
+            continue
+        readable.append(usable)
+        if os.access(usable, os.W_OK):
+            return tuple(readable), usable
     _warn_once(tuple(tried))
     return tuple(readable), None
 
@@ -133,41 +89,14 @@ def _warn_once(tried: tuple[str, ...]) -> None:
                   f"{', '.join(tried)}; set {VARIABLE} to one that can", RuntimeWarning, stacklevel=3)  # fmt: skip
 
 
+def _warn_refused(folder: str, error: trusted_files.UntrustedError) -> None:
+    advice = f"remove it, or set {VARIABLE} to a folder of your own"
+    trusted_files.warn_once(folder, f"compiled kernels in {folder} are not used: {error}; {advice}")
+
+
 def folder() -> str | None:
     """Where the kernels of this package are written; None where they cannot be kept."""
     return folders(os.path.dirname(os.path.abspath(__file__)))[1]
-
-
-def _function_cache(function: Callable[..., Any], folder: str) -> Any:
-    """Numba's cache of one function in `folder`."""
-
-    class Locator(_Locator):  # type: ignore[misc]
-        def __init__(self, function: Callable[..., Any], file: str) -> None:
-            super().__init__(function, file)
-            self._cache_path = folder
-
-        def ensure_cache_path(self) -> None:
-            pass  # `folders` has looked
-
-        def get_source_stamp(self) -> Any:
-            return stamp(self._py_file)
-
-    class Implementation(_caching.CompileResultCacheImpl):  # type: ignore[misc]
-        _locator_classes: ClassVar[list[Any]] = [Locator]
-
-        def reduce(self, compiled: Any) -> tuple[Any, ...]:
-            return _object_code.store(compiled)
-
-        def rebuild(self, target: Any, stored: tuple[Any, ...]) -> Any:
-            return _object_code.load(target, stored)
-
-    class Cache(_caching.FunctionCache):  # type: ignore[misc]
-        _impl_class = Implementation
-
-        def load_overload(self, signature: Any, target: Any) -> Any:
-            return self._load_overload(signature, target)  # without what only the compiler needs
-
-    return Cache(function)
 
 
 class KernelCache:
@@ -179,42 +108,57 @@ class KernelCache:
         stamp(self._file)  # now: the file may be edited before the first version is kept
 
     @functools.cached_property
-    def _caches(self) -> tuple[list[Any], Any]:
-        readable, writable = folders(os.path.dirname(self._file))
-        caches = {folder: _function_cache(self._function, folder) for folder in readable}
-        return list(caches.values()), caches[writable] if writable else None
+    def _folders(self) -> tuple[tuple[str, ...], str | None]:
+        return folders(os.path.dirname(self._file))
 
     @property
     def cache_path(self) -> str | None:
         """The folder that is written."""
-        return self._caches[1].cache_path if self._caches[1] else None
+        return self._folders[1]
+
+    def _file_of(self, signature: Any, codegen: Any) -> tuple[str, bytes] | None:
+        """(name, key) of the file with the version for `signature`; None if another process has no such types."""
+        code, cells = self._function.__code__, self._function.__closure__
+        closure = dumps([cell.cell_contents for cell in cells]) if cells else b""
+        types = repr(signature)
+        if " at 0x" in types:  # that of an object of this process
+            return None
+        digest = hashlib.sha256(repr((types, codegen.magic_tuple(), code.co_code, closure)).encode()).digest()
+        module, _ = os.path.splitext(os.path.basename(self._file))
+        name = self._function.__qualname__.replace("<", "").replace(">", "")
+        tag = sys.implementation.cache_tag
+        return f"{module}.{name}-{code.co_firstlineno}.{tag}.{digest.hex()[:20]}.kernel", stamp(self._file) + digest
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         """The compiled version for `signature`, or None."""
-        for cache in self._caches[0]:
+        found = self._file_of(signature, target_context.codegen())
+        if found is None:
+            return None
+        for folder in self._folders[0]:
             try:
-                found = cache.load_overload(signature, target_context)
-            except OSError:  # unreadable
-                continue
-            except Exception:  # damaged, for which pickle has errors of many kinds
-                self._forget(cache)
-                continue
-            if found is not None:
-                return found
-        return None
-
-    def _forget(self, cache: Any) -> None:
-        """Begin with an empty list of versions in `cache`, if that can be written: a damaged one cannot be added to."""
-        if cache is self._caches[1]:
-            try:
-                cache.flush()
-            except OSError:
+                contents = trusted_files.read(folder, *found)
+                if contents is not None:
+                    return _object_code.load(target_context, pickle.loads(contents))
+            except trusted_files.UntrustedError as error:
+                _warn_refused(folder, error)
+            except Exception:  # unreadable, or made of objects that this process lacks, for which pickle has errors of many kinds
                 pass
+        return None
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
         """Keep a compiled version for other processes. A full disk is no error."""
-        if self._caches[1] is not None:
-            try:
-                self._caches[1].save_overload(signature, compiled)
-            except OSError:
-                pass
+        found = self._file_of(signature, compiled.codegen)
+        if found is None or self._folders[1] is None or not self._can_be_kept(compiled):
+            return
+        try:
+            trusted_files.write(self._folders[1], *found, dumps(_object_code.store(compiled)))
+        except OSError:
+            pass
+
+    def _can_be_kept(self, compiled: Any) -> bool:
+        """Whether it has no addresses of this process; warns otherwise."""
+        if compiled.library.has_dynamic_globals or compiled.lifted:
+            warnings.warn(f"{self._function.__qualname__} is compiled in each process: it uses ctypes pointers, large global "
+                          "arrays or lifted loops", RuntimeWarning, stacklevel=2)  # fmt: skip
+            return False
+        return True

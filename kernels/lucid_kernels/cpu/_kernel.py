@@ -21,6 +21,8 @@ from numba.core.compiler_machinery import PassManager
 from numba.core.registry import CPUDispatcher
 from numba.core.runtime.nrt import rtsys
 
+from lucid_kernels.compilation_log import told_if_slow
+
 from . import _optimisation, _overhead, _signals
 from ._cache import KernelCache
 
@@ -322,13 +324,18 @@ class _KernelPipeline(_ShortPipeline):
 class KernelCompiler(_FunctionCompiler):  # type: ignore[misc]
     """Compiles a kernel."""
 
+    py_func: Any
     targetdescr: Any
     targetoptions: dict[str, Any]
 
     def _compile_core(self, args: Any, return_type: Any) -> Any:
-        if self.targetoptions.get("parallel"):  # Numba looks for the machine code of its loops
-            return super()._compile_core(args, return_type)
-        with _numba_functions_linked(self.targetdescr.target_context), _overhead.reduced(), _optimisation.beside():
+        function = self.py_func
+        with contextlib.ExitStack() as around:
+            around.enter_context(told_if_slow(f"{function.__module__}.{function.__qualname__}"))
+            if not self.targetoptions.get("parallel"):  # for which Numba looks for the machine code of its loops
+                around.enter_context(_numba_functions_linked(self.targetdescr.target_context))
+                around.enter_context(_overhead.reduced())
+                around.enter_context(_optimisation.beside())
             return super()._compile_core(args, return_type)
 
 

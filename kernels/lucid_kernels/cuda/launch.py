@@ -17,6 +17,7 @@ from typing import Any
 import cupy
 import numpy as np
 
+from lucid_kernels.compilation_log import told_if_slow
 from lucid_kernels.cuda import source as _source
 
 OPTIONS = ("-std=c++17",)
@@ -47,7 +48,8 @@ def kernel(file: str, name: str) -> Any:
             text = source(file)
             names = _source.instantiations(text)
             module = _modules[file] = cupy.RawModule(code=text, options=OPTIONS, name_expressions=names or None)
-        found = _kernels[file, name] = module.get_function(name)
+        with told_if_slow(f"{file}.cu"):
+            found = _kernels[file, name] = module.get_function(name)
     return found
 
 
@@ -59,7 +61,8 @@ def generated(text: str, name: str) -> Any:
     found = _kernels.get((text, name))
     if found is None:
         module = cupy.RawModule(code=_source.inline_includes(text), options=(*OPTIONS, "--fmad=false"))
-        found = _kernels[text, name] = module.get_function(name)
+        with told_if_slow(f"the CUDA kernel {name}"):
+            found = _kernels[text, name] = module.get_function(name)
     return found
 
 

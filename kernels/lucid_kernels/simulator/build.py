@@ -1,14 +1,13 @@
 """Building kernels with g++: where the compiler and the CUDA headers are, and a cache of what has been built.
 
 Environment: CXX (the compiler, default g++), CUDA_PATH (a CUDA toolkit, when the header packages are not installed),
-LUCID_SIMULATOR_CACHE (folder of the built libraries, and of the shim precompiled, 80 MB),
+LUCID_SIMULATOR_CACHE (folder of the built libraries, and of the shim precompiled, 80 MB; see `cache.py`),
 LUCID_SIMULATOR_DEBUG=0 (no bounds checks and no line numbers).
 """
 
 from __future__ import annotations
 
 import functools
-import getpass
 import hashlib
 import os
 import pathlib
@@ -16,9 +15,11 @@ import platform
 import shutil
 import subprocess
 import sysconfig
-import tempfile
 from collections.abc import Sequence
 
+from lucid_kernels import extras
+
+from . import cache
 from .errors import CompileError
 
 FOLDER = pathlib.Path(__file__).resolve().parent
@@ -26,9 +27,6 @@ SHIM = "cuda_on_cpu.h"
 #: Bounds and shift checks in the kernels, and debug information to name the line of a fault.
 DEBUG = os.environ.get("LUCID_SIMULATOR_DEBUG", "1") != "0"
 _REQUIRED_HEADERS = ("cuda_fp16.h", "nv/target", "crt/host_defines.h")
-_MISSING_HEADERS = (
-    'the CUDA header {header} was not found: pip install "lucid-xp[simulator]", or set CUDA_PATH to a toolkit'
-)
 _DEBUG_FLAGS = (
     "-g1",
     "-fsanitize=bounds,shift,integer-divide-by-zero,vla-bound",
@@ -58,7 +56,8 @@ def cuda_include_dirs() -> tuple[pathlib.Path, ...]:
     for header in _REQUIRED_HEADERS:
         folder = next((folder for folder in candidates if (folder / header).exists()), None)
         if folder is None:
-            raise CompileError(_MISSING_HEADERS.format(header=header))
+            install = extras.command("simulator")
+            raise CompileError(f"the CUDA header {header} was not found: {install}, or set CUDA_PATH to a toolkit")
         folders[folder] = None
     return tuple(folders)
 
@@ -72,16 +71,6 @@ def available() -> bool:
     except CompileError:
         return False
     return True
-
-
-def cache_dir() -> pathlib.Path:
-    """The folder of the built libraries, made on first use and private to the user, whose code is loaded from it."""
-    chosen = os.environ.get("LUCID_SIMULATOR_CACHE")
-    folder = pathlib.Path(chosen or pathlib.Path(tempfile.gettempdir()) / f"lucid-simulator-{getpass.getuser()}")
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if not chosen and folder.stat().st_uid != os.getuid():
-        raise CompileError(f"{folder} belongs to another user; set LUCID_SIMULATOR_CACHE to a folder of your own")
-    return folder
 
 
 @functools.cache
@@ -108,25 +97,18 @@ def _key(*parts: str) -> str:
 
 
 def _compile(command: Sequence[str], output: pathlib.Path) -> None:
-    """Run the compiler, and put what it writes to `output` in one step: another process never reads half a file."""
-    with tempfile.TemporaryDirectory(dir=cache_dir()) as scratch:
-        unfinished = pathlib.Path(scratch) / output.name
-        result = subprocess.run([*command, "-o", str(unfinished)], capture_output=True, text=True, check=False)
-        if result.returncode:
-            raise CompileError(result.stderr[:6000])
-        output.parent.mkdir(exist_ok=True)
-        os.replace(unfinished, output)
+    result = subprocess.run([*command, "-o", str(output)], capture_output=True, text=True, check=False)
+    if result.returncode:
+        raise CompileError(result.stderr[:6000])
 
 
 @functools.cache
 def _precompiled_shim(program: str) -> pathlib.Path:
     """The folder of the precompiled shim, which g++ takes in place of the header of that name: 0.6 s a kernel, not 3.5."""
     flags = [flag for flag in _flags() if flag != "-shared"]  # it goes to the linker, and would ask for a library here
-    folder = cache_dir() / _key(program, _shim_text(), *flags)
-    precompiled = folder / f"{SHIM}.gch"
-    if not precompiled.exists():
-        _compile([program, *flags, "-x", "c++-header", str(FOLDER / SHIM)], precompiled)
-    return folder
+    command = [program, *flags, "-x", "c++-header", str(FOLDER / SHIM)]
+    key = _key(program, _shim_text(), *flags)
+    return cache.built(f"{key}/{SHIM}.gch", lambda output: _compile(command, output)).parent
 
 
 def build(cpp: str, options: Sequence[str] = ()) -> pathlib.Path:
@@ -140,13 +122,11 @@ def build(cpp: str, options: Sequence[str] = ()) -> pathlib.Path:
             "g++ was not found: install it with the system's package manager, or set CXX to a C++ compiler"
         )
     flags = [*_flags(), *options]
-    folder = cache_dir()
-    key = _key(program, cpp, _shim_text(), *flags)
-    library = folder / f"{key}.so"
-    if not library.exists():
-        with tempfile.NamedTemporaryFile("w", dir=folder, suffix=".cpp", encoding="utf-8") as unit:
-            unit.write(cpp)
-            unit.flush()
-            # A definition that the shim depends on makes g++ pass over the precompiled one, and take the header.
-            _compile([program, f"-I{_precompiled_shim(program)}", *flags, unit.name], library)
-    return library
+
+    def compile_unit(library: pathlib.Path) -> None:
+        unit = library.with_name("unit.cpp")
+        unit.write_text(cpp, encoding="utf-8")
+        # A definition that the shim depends on makes g++ pass over the precompiled one, and take the header.
+        _compile([program, f"-I{_precompiled_shim(program)}", *flags, str(unit)], library)
+
+    return cache.built(f"{_key(program, cpp, _shim_text(), *flags)}.so", compile_unit)

@@ -3,13 +3,19 @@ from __future__ import annotations
 
 import os
 import pathlib
+import pickle
 import shutil
 import subprocess
 import sys
 import time
+import warnings
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from lucid_kernels import trusted_files
 from lucid_kernels.cpu import _cache
+from numba.core.registry import cpu_target
 
 BESIDE = "__pycache__/lucid_kernels.cpu"
 KERNELS = pathlib.Path(__file__).resolve().parents[3] / "kernels"
@@ -61,7 +67,7 @@ def test_beside_the_package(installed: pathlib.Path) -> None:
     """Nothing is left in it: what no installer has written it does not delete, and what remains would hide another install."""
     before = set((installed / "lucid_kernels").rglob("*"))
     assert run(installed) == ("compiled", "")
-    assert list((installed / BESIDE).glob("elementwise._relu-*.nbi"))
+    assert list((installed / BESIDE).glob("elementwise._relu-*.kernel"))
     assert run(installed) == ("loaded", "")
     assert set((installed / "lucid_kernels").rglob("*")) == before
 
@@ -81,7 +87,7 @@ def test_a_chosen_folder(installed: pathlib.Path, tmp_path: pathlib.Path) -> Non
     assert run(installed, LUCID_CACHE_DIR=chosen) == ("loaded", "")
     assert not (installed / BESIDE).exists()
     assert run(installed, NUMBA_CACHE_DIR=str(tmp_path / "numba")) == ("compiled", "")
-    assert list((tmp_path / "numba").rglob("*.nbi"))
+    assert list((tmp_path / "numba").rglob("*.kernel"))
 
 
 def test_a_read_only_install_uses_the_folder_of_the_user(installed: pathlib.Path, tmp_path: pathlib.Path) -> None:
@@ -89,7 +95,7 @@ def test_a_read_only_install_uses_the_folder_of_the_user(installed: pathlib.Path
     variables = {"HOME": str(tmp_path / "home"), "XDG_CACHE_HOME": str(tmp_path / "home" / "cache")}
     assert run(installed, **variables) == ("compiled", "")
     assert run(installed, **variables) == ("loaded", "")
-    assert list((tmp_path / "home").rglob("elementwise._relu-*.nbi"))
+    assert list((tmp_path / "home").rglob("elementwise._relu-*.kernel"))
 
 
 def test_without_any_folder_it_computes_and_warns_once(installed: pathlib.Path, tmp_path: pathlib.Path) -> None:
@@ -115,20 +121,79 @@ def test_a_folder_without_write_permission_is_still_read(installed: pathlib.Path
             path.chmod(0o755)
 
 
-def test_a_folder_that_can_only_be_read_is_read(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def fresh() -> Iterator[None]:
+    """Folders are looked for anew, and those that are refused warned of."""
+    _cache.folders.cache_clear()
+    trusted_files.warned.clear()
+    yield
+    _cache.folders.cache_clear()
+
+
+def test_a_folder_that_can_only_be_read_is_read(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, fresh: None) -> None:
     image, own = tmp_path / "image", tmp_path / "own"
     monkeypatch.setenv("LUCID_CACHE_DIR", str(image))
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(own))
+    (first,), writable = _cache.folders(str(tmp_path))
+    assert first == writable and first.startswith(str(image))
     _cache.folders.cache_clear()
-    try:
-        (first,), writable = _cache.folders(str(tmp_path))
-        assert first == writable and first.startswith(str(image))
-        _cache.folders.cache_clear()
-        monkeypatch.setattr(_cache, "_writable", lambda folder: folder.startswith(str(own)) and not os.makedirs(folder, exist_ok=True))
-        readable, writable = _cache.folders(str(tmp_path))
-        assert readable == (first, writable) and writable is not None and writable.startswith(str(own))
-    finally:
-        _cache.folders.cache_clear()
+    monkeypatch.setattr(os, "access", lambda folder, mode: folder.startswith(str(own)))
+    readable, writable = _cache.folders(str(tmp_path))
+    assert readable == (first, writable) and writable is not None and writable.startswith(str(own))
+
+
+@pytest.mark.parametrize("fault", ["mode", "link", "file"])
+@pytest.mark.parametrize("place", ["LUCID_CACHE_DIR", "NUMBA_CACHE_DIR", "beside", "XDG_CACHE_HOME"])
+def test_a_folder_that_others_can_write_is_not_used(place: str, fault: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch,
+                                                   fresh: None) -> None:
+    """Nor is a link to one, nor a file in it: a warning says so, once."""
+    for variable in ("LUCID_CACHE_DIR", "NUMBA_CACHE_DIR"):
+        monkeypatch.delenv(variable, raising=False)
+    sources = tmp_path / "sources"
+    sources.mkdir()
+    if place == "beside":
+        folder = sources / "__pycache__"
+    else:
+        monkeypatch.setenv(place, str(tmp_path / "chosen"))
+    if place == "XDG_CACHE_HOME":
+        blocked(sources / "__pycache__")
+    monkeypatch.setattr(pickle, "loads", lambda data: pytest.fail("it was loaded"))
+    (folder,), _ = (found, _) = _cache.folders(str(sources))
+    assert folder.startswith(str(tmp_path))
+    _cache.folders.cache_clear()
+
+    scope: dict[str, Any] = {}
+    exec(compile("def kernel(): pass", str(sources / "mine.py"), "exec"), scope)
+    cache = _cache.KernelCache(scope["kernel"])
+    codegen = cpu_target.target_context.codegen()
+    name, key = cache._file_of((), codegen)
+    trusted_files.write(folder, name, key, b"code of another user")
+    if fault == "mode":
+        os.chmod(folder, 0o777)
+    elif fault == "link":
+        os.rename(folder, f"{folder}.moved")
+        os.symlink(f"{folder}.moved", folder)
+    else:
+        os.chmod(os.path.join(folder, name), 0o666)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(3):
+            assert cache.load_overload((), cpu_target.target_context) is None
+    (message,) = [str(warning.message) for warning in caught if "are not used" in str(warning.message)]
+    assert folder in message and ("symbolic link" if fault == "link" else "others can write") in message
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")
+def test_code_of_another_user_does_not_run(installed: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    assert run(installed, LUCID_CACHE_DIR=str(shared)) == ("compiled", "")
+    assert run(installed, LUCID_CACHE_DIR=str(shared)) == ("loaded", "")  # what others cannot exchange in a shared folder
+    (folder,) = shared.iterdir()
+    os.chown(folder, 12345, 12345)
+    result, warning = run(installed, LUCID_CACHE_DIR=str(shared))
+    assert result == "compiled" and warning.count("belongs to another user (uid 12345)") == 1
 
 
 def test_without_a_home(installed: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,12 +213,14 @@ def test_processes_share_a_folder(installed: pathlib.Path, tmp_path: pathlib.Pat
     assert run(installed, LUCID_CACHE_DIR=chosen) == ("loaded", "")
 
 
-def test_damaged_files_are_compiled_again(installed: pathlib.Path) -> None:
+def test_a_flipped_bit_is_noticed(installed: pathlib.Path) -> None:
+    """Of the machine code: it would run. Other damages: `test_trusted_files`."""
     run(installed)
-    for ending, damage in (("nbc", lambda data: data[:100]), ("nbi", lambda data: b"\0" * len(data))):
-        for path in (installed / BESIDE).glob(f"elementwise._relu-*.{ending}"):
-            path.write_bytes(damage(path.read_bytes()))
-        assert run(installed) == ("compiled", "")
+    for path in (installed / BESIDE).iterdir():
+        data = bytearray(path.read_bytes())
+        data[data.index(b".text") // 2] ^= 4
+        path.write_bytes(data)
+    assert run(installed) == ("compiled", "")
     assert run(installed) == ("loaded", "")
 
 

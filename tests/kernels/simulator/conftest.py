@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from types import ModuleType
 
 import pytest
-from lucid_kernels import simulator
+from lucid_kernels import extras, simulator
 
 NEEDS_COMPILER = pytest.mark.skipif(
-    not simulator.available(), reason='needs g++ and the CUDA headers: pip install "lucid-xp[simulator]"'
+    not simulator.available(), reason=f"needs g++ and the CUDA headers: {extras.command('simulator')}"
 )
 
 

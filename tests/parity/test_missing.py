@@ -1,0 +1,95 @@
+"""What PyTorch has and lucid lacks: the page lists it, and errors of the large subjects say what to do instead."""
+from __future__ import annotations
+
+import importlib
+import re
+
+import pytest
+
+import lucid
+from lucid import _absent
+from tests.parity import missing
+
+ROWS = re.findall(r"^\| `torch\.?([\w.]*)`[^|]*\| (.*) \|$", missing.PAGE.read_text(encoding="utf-8").partition(missing.HEAD)[2], re.MULTILINE)
+
+
+def test_page_is_up_to_date() -> None:
+    torch = pytest.importorskip("torch")
+    if not torch.__version__.startswith("2.13"):
+        pytest.skip("the page is about PyTorch 2.13")
+    assert missing.PAGE.read_text(encoding="utf-8") == missing.page(), "run: python -m tests.parity.missing"
+
+
+def test_what_the_page_says_is_missing() -> None:
+    """Also where PyTorch is not installed."""
+    assert dict(ROWS)["autograd.forward_ad"] == "all of it"
+    for theirs, shown in ROWS:
+        space = missing._find(lucid, missing.NAMESPACES[theirs])
+        names = re.findall(r"`(\w+)`", shown)
+        assert shown == "all of it" if space is None else names and not [name for name in names if hasattr(space, name)]
+
+
+@pytest.mark.parametrize("name", [
+    "compile", "jit", "export", "onnx", "amp", "autocast", "sparse_coo_tensor", "distributed", "distributions", "vmap", "quantize_per_tensor",
+    "autograd.forward_ad", "func.jvp", "func.vmap", "optim.SparseAdam", "nn.DataParallel", "data.DistributedSampler"])
+def test_large_subjects_say_what_to_do(name: str) -> None:
+    module, _, attribute = f"lucid.{name}".rpartition(".")
+    space = importlib.import_module(module)
+    assert not hasattr(space, attribute)
+    with pytest.raises(AttributeError, match=f"module '{module}' has no attribute '{attribute}': .*docs/differences.md") as caught:
+        getattr(space, attribute)
+    assert caught.value.name == attribute
+
+
+def test_other_names_have_the_usual_error() -> None:
+    with pytest.raises(AttributeError, match=r"^module 'lucid' has no attribute 'tensr'$"):
+        lucid.tensr  # noqa: B018
+    with pytest.raises(ImportError):
+        from lucid import tensr  # noqa: F401
+
+
+def test_the_advice_is_for_what_is_missing() -> None:
+    spaces = [lucid, lucid.autograd, lucid.data, lucid.func, lucid.nn, lucid.optim]
+    there = {name for name in _absent._INSTEAD for space in spaces if hasattr(space, name)}
+    assert there <= {"grad"}  # of lucid.autograd
+
+
+def test_what_the_advice_names_is_there() -> None:
+    for text in set(_absent._INSTEAD.values()):
+        for name in re.findall(r"lucid\.([\w.]+\w)", text):
+            importlib.import_module("lucid")
+            assert missing._find(lucid, name.rpartition(".")[0]) is not None and eval(f"lucid.{name}", {"lucid": lucid})
+    assert callable(lucid.autograd.functional.jvp) and callable(lucid.nn.Module.bfloat16)
+
+
+def test_forward_mode_is_refused() -> None:
+    x = lucid.ones(2, dtype=lucid.float64, requires_grad=True)
+    with pytest.raises(NotImplementedError, match="forward-mode"):
+        lucid.autograd.gradcheck(lucid.sin, (x,), check_forward_ad=True)
+
+
+def test_sparse_gradients_are_refused() -> None:
+    weight, indices = lucid.randn(3, 2, requires_grad=True), lucid.tensor([0, 1])
+    for call in (lambda: lucid.nn.functional.embedding(indices, weight, sparse=True),
+                 lambda: lucid.nn.functional.embedding_bag(indices, weight, lucid.tensor([0]), sparse=True),
+                 lambda: lucid.nn.Embedding(3, 2, sparse=True)(indices),
+                 lambda: lucid.nn.EmbeddingBag(3, 2, sparse=True)(indices, lucid.tensor([0]))):
+        with pytest.raises(NotImplementedError, match="sparse gradients are not supported"):
+            call()
+
+
+def test_what_the_page_called_missing_or_different_and_is_not() -> None:
+    page = missing.PAGE.read_text(encoding="utf-8")
+    assert "complex convolution" not in page and "`x.eq_(y)`" not in page and "x ** 0.5" not in page
+    x, w = (lucid.randn(*shape, dtype=lucid.complex128) for shape in ((1, 2, 4, 4), (3, 2, 2, 2)))
+    y = lucid.nn.functional.conv2d(x, w)
+    for row in range(3):
+        for column in range(3):
+            expected = (x[0, :, row:row + 2, column:column + 2] * w).sum((1, 2, 3))
+            assert lucid.allclose(y[0, :, row, column], expected)
+    z = lucid.ones(2, requires_grad=True) * 1
+    z.eq_(lucid.ones(2))
+    assert z.requires_grad  # as in PyTorch
+    z = lucid.tensor([-0.0, -float("inf")], requires_grad=True)
+    (z ** 0.5).sum().backward()
+    assert z.grad[0].item() == -float("inf") and z.grad[1].isnan()
