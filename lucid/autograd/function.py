@@ -16,12 +16,12 @@ from .engine import _modified
 from .errors import type_name
 from .grad_mode import GRAD, no_grad
 from .grad_mode import mode as grad_mode
-from .inplace import Unwritable, rebase, refuse_leaf
+from .inplace import Unwritable, rebase, refuse_leaf, share_unwritable
 from .node import Node, Slot
 
-_VIEW_WRITE = ("Output of {op} is a view and is being modified inplace. This view was created inside a custom Function and the "
-               "autograd logic to handle view+inplace would override the custom backward associated with it. clone() the "
-               "output of the custom Function.")
+_VIEW = ("This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
+         "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
+         "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function.")
 _Meta = tuple[tuple[int, ...], Any, Any]  # shape, dtype, device
 
 
@@ -155,12 +155,14 @@ class FunctionNode(Node):
                 refuse_leaf(tensor)
             version_box(tensor).bump()
         finished: list[Any] = []
-        for output in outputs:
+        for number, output in enumerate(outputs):
             if isinstance(output, Tensor) and not _among(output, self._dirty):
-                if _among(output, inputs) or output._node.__class__ is Leaf:
+                source = output
+                as_is = _among(output, inputs)
+                if as_is or output._node.__class__ is Leaf:
                     output = output.detach()  # an input handed through becomes a tensor of its own
-                elif output._view is not None:
-                    output._view = (output._view[0], Unwritable(_VIEW_WRITE.format(op=self.op)))
+                if source._view is not None or (as_is and not _among(source, self._constant)):
+                    share_unwritable(output, source, Unwritable(f"Output {number} of {self.op}", _VIEW))
             finished.append(output)
         if not record:
             return finished

@@ -2,13 +2,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from .. import _dtypes
 from ..backends import run
 from ..backends.memory_format import inverse, memory_axes
-from ..tensor import Leaf, Tensor, record_update, version_box, wrap
+from ..tensor import Leaf, Tensor, record_update, register_view, version_box, wrap
 from .errors import explain, type_name
 from .grad_mode import GRAD, enable_grad
 from .grad_mode import mode as grad_mode
@@ -18,15 +18,35 @@ from .overwrite import Overwriting, refuse_overlap
 
 
 class Unwritable:
-    """In place of the replay of a view that cannot be computed from its base again: a recorded write to it is refused."""
+    """In place of the replay of a view that cannot be computed from its base again.
 
-    __slots__ = ("reason",)
+    A recorded write to it is refused. After one to its base, or to another view of that, its gradient is.
+    """
 
-    def __init__(self, reason: str) -> None:
+    __slots__ = ("name", "reason")
+
+    def __init__(self, name: str, reason: str) -> None:
+        self.name = name
         self.reason = reason
 
     def __call__(self, base: Tensor) -> Tensor:
-        raise RuntimeError(self.reason)
+        raise RuntimeError(f"{self.name} is a view and is being modified inplace. {self.reason}")
+
+    def lost(self, base: Tensor) -> Node:
+        """The history of the view after a write to its base: a node that raises RuntimeError when a gradient gets there."""
+        def pull(g: Tensor, y: Any) -> Any:
+            raise RuntimeError(f"{self.name} is a view and its base or another view of its base has been modified inplace. "
+                               f"{self.reason}")
+
+        return Node("lost_view", (base._node,), pull)
+
+
+def share_unwritable(view: Tensor, source: Tensor, refusal: Unwritable) -> None:
+    """Make `view`, whose array is over the memory of `source`, a view of that, for which `refusal` stands."""
+    box = view._version_box = version_box(source)
+    view._view = (source if source._view is None else source._view[0], refusal)
+    if not any(reference() is view for reference in box.views or ()):
+        register_view(box, view)
 
 
 def write(target: Tensor, compute: Callable[..., Tensor], /, *arguments: Any, single: bool = False, **keywords: Any) -> Tensor:
@@ -40,7 +60,7 @@ def write(target: Tensor, compute: Callable[..., Tensor], /, *arguments: Any, si
     """
     recording = grad_mode.get() & GRAD
     if recording and (target._node is not None or target._view is not None):
-        refuse_leaf(target)
+        refuse_leaf(target, arguments)
     box = target._version_box or version_box(target)
     before = box.count
     if single:
@@ -74,7 +94,7 @@ def update(target: Tensor, op: Op, *others: Any, **attributes: Any) -> Tensor:
     """
     flags = grad_mode.get()
     if flags & GRAD and (target._node is not None or target._view is not None):
-        refuse_leaf(target)
+        refuse_leaf(target, others)
     array = target._array
     if 0 in array.strides:
         refuse_overlap(array)
@@ -129,8 +149,10 @@ def check_result(target: Tensor, shape: tuple[int, ...], dtype: Any) -> None:
                            f"{type_name(target._array.dtype)}")
 
 
-def refuse_leaf(target: Tensor) -> None:
-    """Raise RuntimeError if a write to `target` would be a write to a leaf that requires grad."""
+def refuse_leaf(target: Tensor, operands: Iterable[Any] = ()) -> None:
+    """Raise RuntimeError if a write of `operands` to `target` would be a write to a leaf that requires grad, or one of which the
+    history cannot be told.
+    """
     if target._node.__class__ is Leaf:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
     if target._view is not None and target._view[0]._version_box is not target._version_box:
@@ -139,7 +161,8 @@ def refuse_leaf(target: Tensor) -> None:
         base, replay = target._view
         if base._node.__class__ is Leaf:
             raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
-        if replay.__class__ is Unwritable:
+        if replay.__class__ is Unwritable and any(
+                isinstance(t, Tensor) and t._node is not None for t in (target, base, *operands)):
             replay(base)
 
 
@@ -150,6 +173,8 @@ def rebase(target: Tensor, node: Any) -> None:
         target._node = node
     else:
         base, replay = target._view
+        if replay.__class__ is Unwritable:  # what is written requires grad, and `refuse_leaf` has not seen it
+            replay(base)
         axes = memory_axes(base._array)
 
         def pull(g: Tensor, y: Any) -> tuple[Tensor, Tensor]:
@@ -163,11 +188,11 @@ def rebase(target: Tensor, node: Any) -> None:
         base._node = Node("view_write", (base._node, node), pull)
     box = version_box(base)
     with enable_grad():
-        for reference in list(box.views or ()):
-            view = reference()
+        for view in [reference() for reference in box.views or ()]:
             # A view of other tensors over this memory (detached ones, what buffers follow no more) has a history of its own.
             if view is not None and view._view is not None and view._view[0] is base:
-                view._node = view._view[1](base)._node
+                again = view._view[1]
+                view._node = again.lost(base) if again.__class__ is Unwritable else again(base)._node
 
 
 def store_zero(tensor: Tensor) -> None:

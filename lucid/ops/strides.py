@@ -75,8 +75,7 @@ class _StridedOp(Op):
     def _replay(self, root: Tensor, base: Tensor, attributes: dict[str, Any]) -> Callable[[Tensor], Tensor]:
         strides, axes = root.stride(), memory_axes(root._array)
         if not root._array.transpose(axes).flags.c_contiguous:
-            return Unwritable("a view by as_strided cannot be written in place while its base has gaps in memory; clone() the "
-                              "base first")
+            return Unwritable("Output of as_strided", "Its base has gaps in memory. clone() the base first.")
         here = dict(attributes, offset=attributes["offset"] + storage_offset(base) - storage_offset(root))
 
         def replay(t: Tensor) -> Tensor:
