@@ -7,8 +7,8 @@ from typing import Any
 
 from .. import _dtypes
 from ..backends import run
-from ..backends.memory_format import inverse, memory_axes
-from ..tensor import Leaf, Tensor, record_update, register_view, version_box, wrap
+from ..backends.memory_format import contiguous_format, inverse, memory_axes
+from ..tensor import Leaf, Tensor, record_update, register_view, succeed, version_box, wrap
 from .errors import explain, type_name
 from .grad_mode import GRAD, enable_grad
 from .grad_mode import mode as grad_mode
@@ -170,7 +170,7 @@ def rebase(target: Tensor, node: Any) -> None:
     """Give `target` the history `node`, and its base and all live views of that memory a history that contains it."""
     if target._view is None:
         base = target
-        target._node = node
+        succeed(target, node)
     else:
         base, replay = target._view
         if replay.__class__ is Unwritable:  # what is written requires grad, and `refuse_leaf` has not seen it
@@ -179,22 +179,15 @@ def rebase(target: Tensor, node: Any) -> None:
 
         def pull(g: Tensor, y: Any) -> tuple[Tensor, Tensor]:
             # Laid out in memory as the base is: some views are of memory, not of elements.
-            shape, split = [g.shape[axis] for axis in axes], g.is_complex()
-            rest = g.new_full(shape, 1 + 1j if split else 1).permute(inverse(axes))
-            store_zero(replay(rest))
-            # A view may be of one of the parts of complex numbers: each is kept or dropped by itself.
-            return g.real * rest.real + g.imag * rest.imag * 1j if split else g * rest, replay(g)
+            rest = g.permute(axes).clone(memory_format=contiguous_format).permute(inverse(axes))
+            replay(rest).zero_()
+            return rest, replay(g)
 
-        base._node = Node("view_write", (base._node, node), pull)
+        succeed(base, Node("view_write", (base._node, node), pull))
     box = version_box(base)
     with enable_grad():
         for view in [reference() for reference in box.views or ()]:
             # A view of other tensors over this memory (detached ones, what buffers follow no more) has a history of its own.
             if view is not None and view._view is not None and view._view[0] is base:
                 again = view._view[1]
-                view._node = again.lost(base) if again.__class__ is Unwritable else again(base)._node
-
-
-def store_zero(tensor: Tensor) -> None:
-    """Fill the memory of a tensor that is not part of any graph with zeros."""
-    tensor._array[...] = 0
+                succeed(view, again.lost(base) if again.__class__ is Unwritable else again(base)._node)

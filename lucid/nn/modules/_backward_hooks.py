@@ -13,8 +13,8 @@ from ...tensor import Tensor, wrap
 
 Gradients = tuple[Tensor | None, ...]
 Hook = Callable[..., Any]
-_WATCHED = Unwritable("The input or output of a module with backward hooks", "The hooks watch it, and its gradient would pass them "
-                      "by. clone() it before writing, or write out of place.")
+_WATCHED = Unwritable("The input or output of a module with backward hooks",
+                      "The hooks watch it, and its gradient would pass them by. clone() it before writing, or write out of place.")
 
 
 class _HookNode(Node):
