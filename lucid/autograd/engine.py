@@ -16,6 +16,7 @@ from ..backends import LARGE, TABLES
 from ..tensor import Leaf, Retainer, Tensor, version_box, wrap
 from .accumulation import Pieces, SlicePull, add_in_place, add_piece, add_second
 from .errors import describe_one, saved_from
+from .freeing import saves
 from .grad_mode import CHECK_NAN, GRAD
 from .grad_mode import mode as grad_mode
 from .node import Node, Slot, saved_tensors
@@ -197,8 +198,6 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
                     if total is None and parent.__class__ is not Leaf:
                         heappush(heap, (-parent.seq, parent))
                     add_piece(grads, sums, parent, total, pull, g)
-                if not retain_graph:
-                    node.pull = None
                 continue
             kept = node.kept
             y = node.output() if kept.__class__ is list else kept
@@ -245,7 +244,12 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
                     sums.add(parent)
                     add_second(grads, parent, gradient)
             if not retain_graph:
-                node.pull = node.kept = None
+                if kept is None:
+                    closure = pull.__closure__
+                    if closure is not None and saves(closure):
+                        node.pull = None
+                elif kept is not False:
+                    node.pull = node.kept = None
         for leaf, g in grads.items():
             if g.__class__ is Pieces:
                 g = g.whole()

@@ -34,9 +34,10 @@ class FunctionNode(Node):
     foreign = True
 
     def __init__(self, function: type[Function], inputs: Sequence[Any]) -> None:
-        self._function: type[Function] | None = function
+        self._function = function
         tensors = [x if isinstance(x, Tensor) else None for x in inputs]
-        super().__init__(f"{function.__name__}Backward", [None if t is None else t._node for t in tensors], None)  # type: ignore[arg-type]
+        super().__init__(f"{function.__name__}Backward", [None if t is None else t._node for t in tensors],
+                         None, kept=())  # type: ignore[arg-type]
         self.needs_input_grad = tuple(parent is not None for parent in self.parents)
         self._input_meta: list[_Meta | None] = [None if t is None else _meta(t) for t in tensors]
         self._output_meta: list[_Meta | None] = []
@@ -97,16 +98,15 @@ class FunctionNode(Node):
 
     @property
     def pull(self) -> Any:
-        """What the engine calls: backward with its arguments and results checked. None when the graph is freed."""
-        return None if self._function is None else self._pull
+        """What the engine calls: backward with its arguments and results checked."""
+        return self._pull
 
     @pull.setter
     def pull(self, value: Any) -> None:
-        if hasattr(self, "_saved"):  # the engine frees the graph
-            self._function = self._saved = None
+        if hasattr(self, "_saved"):  # the engine frees the graph: backward can run again, without what was saved
+            self._saved = None
 
     def _pull(self, g: Any, y: Any) -> Sequence[Any]:
-        assert self._function is not None
         upstream: list[Any] = list(g) if g.__class__ is list else [g]
         upstream += [None] * (len(self._output_meta) - len(upstream))
         if self._materialize:

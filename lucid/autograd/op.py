@@ -199,7 +199,7 @@ class ViewOp(Op):
                 pull = self.rule(_NEEDED, a, **attributes)
                 if clock.any_inference:
                     check_inference(pull, self.name)
-                out._node = Node(self.name, (node,), pull)
+                out._node = Node(self.name, (node,), pull, False)
             else:
                 self._record(out, array, [node], (a,), attributes, flags)
         if a._view is None and array.base is source:

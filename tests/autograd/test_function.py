@@ -163,6 +163,35 @@ def test_saved_tensors_are_checked_and_freed():
         y.backward()
 
 
+def test_backward_runs_again_where_nothing_saved_is_asked_for():
+    class Tripled(Function):
+        @staticmethod
+        def forward(ctx, x, saves, reads):
+            ctx.reads, ctx.factor = reads, 3
+            if saves:
+                ctx.save_for_backward(x)
+            return x * 3
+
+        @staticmethod
+        def backward(ctx, g):
+            if ctx.reads:
+                assert len(ctx.saved_tensors) <= 1
+            return g * ctx.factor, None, None
+
+    for saves in (False, True):
+        x = tensor([1.0])
+        y = Tripled.apply(x, saves, False)
+        y.backward()
+        y.backward()
+        assert x.grad.item() == 6
+        with pytest.raises(RuntimeError, match="second time"):
+            _ = y.grad_fn.saved_tensors
+        y = Tripled.apply(x, saves, True)
+        y.backward()
+        with pytest.raises(RuntimeError, match="second time"):
+            y.backward()
+
+
 def test_no_reference_cycle():
     gc.disable()
     try:

@@ -109,17 +109,12 @@ def test_retain_grad_is_forgotten_with_the_history():
         lucid.ones(1).retain_grad()
 
 
-def test_a_view_written_over_infinite_gradients_has_finite_ones(device):
+def test_an_infinite_gradient_passes_a_written_view(device):
     x = leaf([1.0, 2.0], device)
     b = x * 1
-    b[:1].mul_(0.0)
-    (b * lucid.tensor([np.inf, 2.0], device=device)).sum().backward(retain_graph=False)
-    assert np.isnan(x.grad[0].item()) and x.grad[1].item() == 2  # inf times the 0 that was written
-    x.grad = None
-    c = x * 1
-    c[:1] = 5.0
-    (c * lucid.tensor([np.inf, 2.0], device=device)).sum().backward()
-    assert x.grad.tolist() == [0.0, 2.0]
+    b[:1].mul_(0.5)
+    (b * lucid.tensor([np.inf, 2.0], device=device)).sum().backward()
+    assert x.grad.tolist() == [np.inf, 2.0]
 
 
 # ---- backward(inputs=...) ----------------------------------------------------------------------------------------------
@@ -201,7 +196,8 @@ def run(t: Any, seed: int) -> Any:
             elif kind == "new":
                 whole.append(r.choice([target * w[:len(target)], target + 1, target.sin()]))
             elif kind == "post":
-                x.register_post_accumulate_grad_hook(lambda p, n=next(hooks): log.append((n, p.grad.tolist())))
+                number = next(hooks)
+                x.register_post_accumulate_grad_hook(lambda p, n=number: log.append((n, p.grad.tolist())))
             elif handles:
                 r.choice(handles).remove()
         loss = sum(one.sum() for one in whole + views)

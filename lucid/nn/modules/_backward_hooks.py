@@ -14,7 +14,7 @@ from ...tensor import Tensor, wrap
 Gradients = tuple[Tensor | None, ...]
 Hook = Callable[..., Any]
 _WATCHED = Unwritable("The input or output of a module with backward hooks",
-                      "The hooks watch it, and its gradient would pass them by. clone() it before writing, or write out of place.")
+                      "The hooks watch it, and its gradient would pass them by. clone() it before the write, or write elsewhere.")
 
 
 class _HookNode(Node):
@@ -178,7 +178,7 @@ def _behind_node(name: str, values: Sequence[Any], transform: Callable[[Gradient
         # The engine's list ends with the last output that got a gradient.
         return transform((*gradients, *(None,) * (len(parents) - len(gradients))))
 
-    node = _HookNode(name, parents, pull)
+    node = _HookNode(name, parents, pull, kept=False)
     watched = list(values)
     for index, parent in enumerate(parents):
         if parent is not None:
