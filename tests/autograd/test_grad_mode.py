@@ -1,6 +1,8 @@
 """Gradient modes, hooks and anomaly detection."""
 from __future__ import annotations
 
+import asyncio
+import inspect
 import threading
 
 import pytest
@@ -160,3 +162,109 @@ def test_grad_assignment_is_checked():
         x.grad = lucid.ones(2, dtype=lucid.float64)
     del x.grad
     assert x.grad is None
+
+
+# ---- generators --------------------------------------------------------------------------------------------------------
+# Each mode as a decorator.
+DECORATORS = [lambda library: library.no_grad(), lambda library: library.no_grad, lambda library: library.enable_grad(),
+              lambda library: library.enable_grad, lambda library: library.inference_mode(),
+              lambda library: library.inference_mode(False), lambda library: library.set_grad_enabled(False),
+              lambda library: library.set_grad_enabled(True)]
+
+
+def modes(library):
+    return library.is_grad_enabled(), library.is_inference_mode_enabled()
+
+
+def walk(library, decorator, outside):
+    """The modes inside a decorated generator at each step, and those outside between the steps."""
+    seen = []
+
+    class Stop(Exception):
+        pass
+
+    @decorator
+    def steps(first):
+        seen.append(("start", modes(library)))
+        try:
+            got = yield first
+            seen.append((got, modes(library)))
+            try:
+                yield 2
+            except Stop:
+                seen.append(("thrown", modes(library)))
+            yield 3
+        finally:
+            seen.append(("end", modes(library)))
+        return 4
+
+    with outside():
+        generator = steps(1)
+        for step in (lambda: next(generator), lambda: generator.send("sent"), lambda: generator.throw(Stop()),
+                     lambda: generator.send(None)):
+            try:
+                seen.append(step())
+            except StopIteration as stop:
+                seen.append(("returned", stop.value))
+            seen.append(("outside", modes(library)))
+        generator = steps(1)
+        next(generator)
+        generator.close()
+        seen.append(("outside", modes(library)))
+        with pytest.raises(KeyError):  # what the generator does not catch comes out
+            generator = steps(1)
+            next(generator)
+            generator.throw(KeyError())
+        seen.append(("outside", modes(library)))
+        assert list(generator) == []
+    return seen
+
+
+@pytest.mark.parametrize("number", range(8))
+@pytest.mark.parametrize("outside", ["no_grad", "enable_grad", "inference_mode"])
+def test_mode_of_a_generator_holds_in_its_steps_and_only_then(number, outside):
+    enter = getattr(lucid, outside)
+    with enter():
+        before = modes(lucid)
+        with DECORATORS[number](lucid) if number not in (1, 3) else DECORATORS[number](lucid)():
+            inside = modes(lucid)
+    seen = walk(lucid, DECORATORS[number](lucid), enter)
+    assert modes(lucid) == (True, False)
+    pairs = [item for item in seen if isinstance(item, tuple) and item[0] != "returned"]
+    assert {mode for what, mode in pairs if what == "outside"} == {before}
+    assert {mode for what, mode in pairs if what != "outside"} == {inside}
+    assert ("returned", 4) in seen and [item for item in seen if isinstance(item, int)] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("number", range(8))
+@pytest.mark.parametrize("outside", ["no_grad", "enable_grad"])
+def test_generators_and_coroutines_as_in_pytorch(number, outside):
+    torch = pytest.importorskip("torch")
+    found = []
+    for library in (lucid, torch):
+        decorator = DECORATORS[number](library)
+        seen = walk(library, decorator, getattr(library, outside))
+
+        @decorator
+        async def coroutine(library=library):
+            return modes(library)
+
+        @decorator
+        async def asynchronous(library=library):
+            yield modes(library)
+
+        async def collect(asynchronous=asynchronous, coroutine=coroutine):
+            return [item async for item in asynchronous()], await coroutine()
+
+        found.append((seen, asyncio.run(collect())))
+    assert found[0] == found[1]
+
+
+def test_a_decorated_generator_keeps_its_name_and_is_one():
+    @lucid.no_grad()
+    def numbers():
+        """All."""
+        yield from (1, 2)
+
+    assert numbers.__name__ == "numbers" and numbers.__doc__ == "All." and inspect.isgeneratorfunction(numbers)
+    assert list(numbers()) == [1, 2]
