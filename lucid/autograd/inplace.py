@@ -96,7 +96,7 @@ def update(target: Tensor, op: Op, *others: Any, **attributes: Any) -> Tensor:
     if flags & GRAD and (target._node is not None or target._view is not None):
         refuse_leaf(target, others)
     array = target._array
-    if 0 in array.strides:
+    if 0 in array.strides and op.name != "fill":  # with one number everywhere it does not matter which elements share memory
         refuse_overlap(array)
     arrays, tracked = [array], target._node is not None
     for t in others:

@@ -56,8 +56,8 @@ class Optimizer:
     the state of a parameter follows it at the next `step` or `state_dict`.
 
     A subclass defines `step(closure=None)`; one that works on the groups of another optimizer may set `param_groups`, and what
-    else it uses, without calling ``super().__init__``. Raises TypeError for a single tensor, a set or anything that is not a tensor,
-    and ValueError for no parameters, a tensor that was computed, or one that appears in two groups.
+    else it uses, without calling ``super().__init__``. Raises TypeError for a single tensor, a set or anything that is not a
+    tensor, and ValueError for no parameters, a tensor that was computed, or one that appears in two groups.
     """
 
     # Names of state tensors with the shape and dtype of their parameter, the first one always there: checked before a step.
