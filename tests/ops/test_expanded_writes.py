@@ -119,6 +119,14 @@ def test_an_expanded_view_is_written_to_by_numpy_where_its_memory_is() -> None:
     assert fixed.tolist() == [0.0, 1.0]
 
 
+def test_expanded_tensors_on_meta_are_written() -> None:
+    x = lucid.zeros(2, 3, device="meta")
+    for view in (x[None], x.expand(4, 2, 3)[1], x[:, None], x.expand(4, 2, 3)):
+        assert view.zero_().device == "meta"
+    with pytest.raises(RuntimeError, match="single memory location"):
+        x.expand(4, 2, 3).add_(1)
+
+
 def test_nothing_is_written_where_there_is_nothing(device: str) -> None:
     x = lucid.tensor([1.0, 2.0], device=device)
     x.expand(0, 2).add_(1)
