@@ -355,7 +355,8 @@ class Tensor:
     def detach(self) -> Tensor:
         """The same memory without the graph; in-place writes to it are still tracked."""
         result = wrap(self._array)
-        result._version_box = version_box(self)
+        box = version_box(self)
+        result._version_box = Version() if box.inference else box  # an ordinary tensor again, as in PyTorch
         return result
 
     def detach_(self) -> Tensor:

@@ -20,6 +20,7 @@ from .freeing import saves
 from .grad_mode import CHECK_NAN, GRAD
 from .grad_mode import mode as grad_mode
 from .node import Node, Slot, saved_tensors
+from .overwrite import refuse_inference
 from .pruning import can_prune, is_pruned, with_needs
 
 Tensors = Tensor | Sequence[Tensor]
@@ -410,6 +411,8 @@ def _accumulate(tensor: Tensor, gradient: Tensor, create_graph: bool, handed_out
     elif old._node is not None:
         tensor._grad = old.detach() + gradient
     else:
+        if clock.any_inference:
+            refuse_inference(old)
         backends.run("add", (old._array, gradient._array), {"out": old._array})
         version_box(old).bump()
     leaf = tensor._node

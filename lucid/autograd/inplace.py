@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from .. import _clock as clock
 from .. import _dtypes
 from ..backends import run
 from ..backends.memory_format import contiguous_format, inverse, memory_axes
@@ -14,7 +15,7 @@ from .grad_mode import GRAD, enable_grad
 from .grad_mode import mode as grad_mode
 from .node import Node, check_inference
 from .op import Op
-from .overwrite import Overwriting, refuse_overlap
+from .overwrite import Overwriting, refuse_inference, refuse_overlap
 
 
 class Unwritable:
@@ -61,6 +62,8 @@ def write(target: Tensor, compute: Callable[..., Tensor], /, *arguments: Any, si
     recording = grad_mode.get() & GRAD
     if recording and (target._node is not None or target._view is not None):
         refuse_leaf(target, arguments)
+    if clock.any_inference:
+        refuse_inference(target)
     box = target._version_box or version_box(target)
     before = box.count
     if single:
@@ -95,6 +98,8 @@ def update(target: Tensor, op: Op, *others: Any, **attributes: Any) -> Tensor:
     flags = grad_mode.get()
     if flags & GRAD and (target._node is not None or target._view is not None):
         refuse_leaf(target, others)
+    if clock.any_inference:
+        refuse_inference(target)
     array = target._array
     if 0 in array.strides and op.name != "fill":  # with one number everywhere it does not matter which elements share memory
         refuse_overlap(array)
@@ -130,6 +135,8 @@ def increment(counter: Tensor) -> None:
 
 def store(target: Tensor, array: Any) -> None:
     """Copy `array` into the memory of `target` and record the write."""
+    if clock.any_inference:
+        refuse_inference(target)
     out = target._array
     if 0 in out.strides:
         refuse_overlap(out)

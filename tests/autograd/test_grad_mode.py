@@ -268,3 +268,83 @@ def test_a_decorated_generator_keeps_its_name_and_is_one():
 
     assert numbers.__name__ == "numbers" and numbers.__doc__ == "All." and inspect.isgeneratorfunction(numbers)
     assert list(numbers()) == [1, 2]
+
+
+# ---- writes to tensors of inference_mode -------------------------------------------------------------------------------
+INFERENCE_WRITES = {
+    "add_": lambda t, x: x.add_(1), "mul_": lambda t, x: x.mul_(t.ones(3)), "exp_": lambda t, x: x.exp_(),
+    "zero_": lambda t, x: x.zero_(), "fill_": lambda t, x: x.fill_(2.0), "copy_": lambda t, x: x.copy_(t.ones(3)),
+    "an element": lambda t, x: x.__setitem__(0, 5.0), "elements": lambda t, x: x.__setitem__(t.tensor([0, 1]), 5.0),
+    "out": lambda t, x: t.add(t.ones(3), 1, out=x), "larger out": lambda t, x: t.exp(t.ones(5), out=x),
+    "zeros": lambda t, x: t.zeros(3, out=x), "uniform_": lambda t, x: x.uniform_(), "normal_": lambda t, x: x.normal_(),
+    "exponential_": lambda t, x: x.exponential_(), "a view": lambda t, x: x[:2].add_(1),
+    "masked_fill_": lambda t, x: x.masked_fill_(x > 1, 0.0), "index_add_": lambda t, x: x.index_add_(0, t.tensor([0]), t.ones(1)),
+    "scatter_": lambda t, x: x.scatter_(0, t.tensor([0]), t.ones(1)), "clamp_": lambda t, x: x.clamp_(0, 1),
+    "cumsum_": lambda t, x: x.cumsum_(0), "relu": lambda t, x: t.nn.functional.relu(x, inplace=True),
+    "init": lambda t, x: t.nn.init.ones_(x), "unsqueeze_": lambda t, x: x.unsqueeze_(0), "resize_": lambda t, x: x.resize_(2),
+    "with a gradient": lambda t, x: x.add_(t.ones(3, requires_grad=True)),
+}
+
+
+@pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
+@pytest.mark.parametrize("name", INFERENCE_WRITES)
+def test_writes_to_inference_tensors_outside_the_mode_are_refused(name, device):
+    lucid.set_default_device(device)
+    try:
+        write = INFERENCE_WRITES[name]
+        with lucid.inference_mode():
+            x = lucid.tensor([1.0, 2.0, 3.0])
+            write(lucid, x.clone())
+        for mode in (lucid.enable_grad, lucid.no_grad):
+            with mode(), pytest.raises(RuntimeError, match="Inplace update to inference tensor outside InferenceMode"):
+                write(lucid, x)
+        assert x.tolist() == [1.0, 2.0, 3.0]
+        y = x.clone()
+        write(lucid, y)  # an ordinary tensor
+        with lucid.inference_mode():
+            write(lucid, x)
+    finally:
+        lucid.set_default_device(None)
+
+
+@pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
+def test_writes_to_inference_tensors_are_refused_by_pytorch_as_well():
+    torch = pytest.importorskip("torch")
+    for name, write in INFERENCE_WRITES.items():
+        with torch.inference_mode():
+            x = torch.tensor([1.0, 2.0, 3.0])
+        with pytest.raises(RuntimeError, match="Inplace update to inference tensor"):
+            write(torch, x)
+            pytest.fail(name)
+
+
+def test_what_inference_mode_leaves_alone(device):
+    x = lucid.ones(3, device=device)
+    with lucid.inference_mode():
+        x.add_(1)  # a write to an ordinary tensor, and to a view of one
+        part = x[:1]
+        part.mul_(2)
+    part.add_(1)
+    x[1:].add_(1)
+    assert x.tolist() == [5.0, 3.0, 3.0] and not x.is_inference() and not part.is_inference()
+    with lucid.inference_mode():
+        made = lucid.ones(3, device=device)
+    made.detach().add_(1)
+    made.data.add_(1)
+    assert made.tolist() == [3.0, 3.0, 3.0] and made.is_inference()
+
+
+def test_gradients_and_modules_of_inference_mode_are_not_written():
+    with lucid.inference_mode():
+        gradient = lucid.ones(2)
+        module = lucid.nn.Linear(2, 2)
+    p = lucid.ones(2, requires_grad=True)
+    p.grad = gradient
+    with pytest.raises(RuntimeError, match="inference tensor"):
+        (p * 2).sum().backward()
+    assert gradient.tolist() == [1.0, 1.0]
+    state = {name: lucid.zeros(value.shape) for name, value in module.state_dict().items()}
+    before = module.weight.tolist()
+    with pytest.raises(RuntimeError, match="inference tensor"):
+        module.load_state_dict(state)
+    assert module.weight.tolist() == before
