@@ -36,15 +36,16 @@ class Op:
     `name` picks the kernel, unless `kernel` is another entry of the tables. Without a `rule` the result is a constant. `keeps`
     says which outputs `pull` gets as `y`: True for the only one, or a tuple of output numbers. `outputs` lists the differentiable
     outputs of an operation with several; with exactly one, `pull` gets its gradient, with more, a list with None for those
-    without one. `view` says that the result shares the input's memory. With `ruled` the rule gets only so many inputs, the first:
+    without one. `view` says that the result shares the input's memory. `saves` says whether a second backward needs what the rule
+    has saved; None, that the engine has to look. With `ruled` the rule gets only so many inputs, the first:
     the others are neither saved nor need a stand-in (`_for_graph`), which takes 2 us for a buffer.
     """
 
-    __slots__ = ("keeps", "kernel", "name", "outputs", "rule", "ruled", "view")
+    __slots__ = ("keeps", "kernel", "name", "outputs", "rule", "ruled", "saves", "view")
 
     def __init__(self, name: str, rule: Rule | None = None, *, keeps: bool | tuple[int, ...] = False,
                  outputs: tuple[int, ...] | None = None, view: bool = False, kernel: str | None = None,
-                 ruled: int | None = None) -> None:
+                 ruled: int | None = None, saves: bool | None = None) -> None:
         self.name = name
         self.kernel = kernel or name
         self.rule = rule
@@ -52,6 +53,7 @@ class Op:
         self.outputs = outputs
         self.view = view
         self.ruled = ruled
+        self.saves = saves
 
     def __call__(self, *inputs: Any, **attributes: Any) -> Any:
         if inputs[0].__class__ is Overwriting:
@@ -103,7 +105,7 @@ class Op:
         pull = self.rule([p is not None for p in parents], *inputs, **attributes)  # type: ignore[misc]
         if clock.any_inference:
             check_inference(pull, self.name)
-        node = Node(self.name, parents, pull)
+        node = Node(self.name, parents, pull, self.saves)
         if flags & ANOMALY:
             node.trace = traceback.format_stack()[:-2]
         if not many:
@@ -170,7 +172,7 @@ class UnaryOp(Op):
                 pull = self.rule(_NEEDED, a, **attributes)
                 if clock.any_inference:
                     check_inference(pull, self.name)
-                out._node = node = Node(self.name, (node,), pull)
+                out._node = node = Node(self.name, (node,), pull, self.saves)
                 if self.keeps:
                     out._version_box = box = Version()
                     node.kept = [(array, box, -1)]
@@ -185,7 +187,7 @@ class ViewOp(Op):
     __slots__ = ()
 
     def __init__(self, name: str, rule: Rule | None = None) -> None:
-        super().__init__(name, rule, view=True)
+        super().__init__(name, rule, view=True, saves=False)
 
     def __call__(self, a: Any, **attributes: Any) -> Any:
         source = a._array
@@ -237,12 +239,15 @@ def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating:
 
     `alike` is the pull for two real operands of one shape that both need their gradients. If it `saves` them, the node keeps
     them, and it gets both as `y`: a closure for each call, and the questions of `rule`, take a third of the time of recording.
+    Whether a node of `rule` then saves something is known too; without `alike` only if all of them do.
     """
+    known = saves or (None if alike is None else False)
     large = f"large_{name}" if name in ARITHMETIC else name
-    general, of_many = Op(name, rule), Op(name, rule, kernel=large)
+    general, of_many = Op(name, rule, saves=known), Op(name, rule, kernel=large, saves=known)
     modes, tick = grad_mode.get, clock.tick
 
     def apply(input: Any, other: Any) -> Tensor:
+        kept: Any
         plain = other.__class__ is Tensor and input.__class__ is Tensor  # neither is a parameter, or another subclass
         if plain or (isinstance(other, Tensor) and isinstance(input, Tensor)):
             x, y = input._array, other._array
@@ -266,7 +271,7 @@ def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating:
                     if flags and (a is not None or b is not None):
                         if not plain:
                             input, other = input._for_graph(), other._for_graph()
-                        parents, kept = (a, b), None
+                        parents, kept = (a, b), known
                         if alike is None or a is None or b is None or x.shape != y.shape or x.dtype.kind != "f":
                             pull = rule(parents, input, other)
                         else:

@@ -148,7 +148,7 @@ class Overwriting(Tensor):
         except Exception as error:
             recover(entry, arrays, {**attributes, "out": array}, op.name, inputs, error)
         box.bump()
-        if result is not destination and result._node is not None and result._node.kept is not None:
+        if result is not destination and result._node is not None and result._node.kept.__class__ is list:
             _follow(result._node, box)
         return result
 

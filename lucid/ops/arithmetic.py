@@ -163,12 +163,12 @@ def _extremum_rule(larger: bool) -> Any:
     return rule
 
 
-_neg: Op = UnaryOp("neg", lambda needs, a: lambda g, y: (_neg(g),))
+_neg: Op = UnaryOp("neg", lambda needs, a: lambda g, y: (_neg(g),), saves=False)
 plain_add = _add = elementwise("add", _add_rule, promote, alike=_alike_add)
 _sub = elementwise("sub", _sub_rule, lambda name, *operands: promote(name, *_refuse_bool(*operands)), alike=_alike_sub)
 _mul = elementwise("mul", _mul_rule, promote, alike=_alike_mul, saves=True)
 mul = accepts_out(_mul, castable=True)
-_div = elementwise("div", _div_rule, functools.partial(promote, floating=True), floating=True)
+_div = elementwise("div", _div_rule, functools.partial(promote, floating=True), floating=True, saves=True)
 _power = elementwise("power", _pow_rule, promote)
 _floor_divide = Op("floor_divide")
 _DIVIDED = FORMULAS["remainder"]  # elements from which on a kernel divides with a rest: NumPy takes 7 ns for each

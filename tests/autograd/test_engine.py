@@ -287,3 +287,14 @@ def test_second_backward_through_a_written_view(device):
     for times in (1, 2):
         y.sum().backward()
         assert x.grad.tolist() == [0.0, float(times)]
+
+
+def test_numbers_are_saved_by_products_and_quotients_alone(device):
+    x = leaf([1.0, 2.0], device)
+    for twice in (x + 2, 2 - x, x.sum() + 1, -x, x.mean()):
+        twice.sum().backward()
+        twice.sum().backward()
+    for once in (x * 2, x / 2, 2 * x[:1]):
+        once.sum().backward()
+        with pytest.raises(RuntimeError, match="second time"):
+            once.sum().backward()
