@@ -9,7 +9,7 @@ from .. import _clock as clock
 from .. import _dtypes
 from ..backends import run
 from ..backends.memory_format import contiguous_format, inverse, memory_axes
-from ..tensor import Leaf, Tensor, record_update, register_view, succeed, version_box, wrap
+from ..tensor import Leaf, Tensor, Version, record_update, register_view, succeed, version_box, wrap
 from .errors import explain, type_name
 from .grad_mode import GRAD, enable_grad
 from .grad_mode import mode as grad_mode
@@ -46,6 +46,10 @@ def share_unwritable(view: Tensor, source: Tensor, refusal: Unwritable) -> None:
     """Make `view`, whose array is over the memory of `source`, a view of that, for which `refusal` stands."""
     box = view._version_box = version_box(source)
     view._view = (source if source._view is None else source._view[0], refusal)
+    _register_once(box, view)
+
+
+def _register_once(box: Version, view: Tensor) -> None:
     if not any(reference() is view for reference in box.views or ()):
         register_view(box, view)
 
@@ -192,6 +196,8 @@ def rebase(target: Tensor, node: Any) -> None:
 
         succeed(base, Node("view_write", (base._node, node), pull))
     box = version_box(base)
+    if target is not base:
+        _register_once(box, target)  # one made in `no_grad` may not be
     with enable_grad():
         for view in [reference() for reference in box.views or ()]:
             # A view of other tensors over this memory (detached ones, what buffers follow no more) has a history of its own.

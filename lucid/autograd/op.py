@@ -16,7 +16,7 @@ from typing import Any
 from .. import _clock as clock
 from .. import _dtypes
 from ..backends import ARITHMETIC, LARGE, MIDDLE, TABLES, as_array
-from ..tensor import Tensor, Version, mark_inference, register_view, version_box, wrap
+from ..tensor import Leaf, Tensor, Version, mark_inference, register_view, version_box, wrap
 from .errors import recover
 from .grad_mode import ANOMALY, GRAD, INFERENCE
 from .grad_mode import mode as grad_mode
@@ -125,7 +125,7 @@ class Op:
     def _share(self, out: Any, base: Tensor, attributes: dict[str, Any]) -> None:
         """Connect a view with the tensor whose memory it shares, so that writes through either are seen by both."""
         if out.__class__ is tuple:
-            source, whole, recording = base._array, base._view is None, grad_mode.get() & GRAD
+            source, whole, recording = base._array, base._view is None, grad_mode.get() & GRAD or has_history(base)
             box = base._version_box or version_box(base)
             for index, tensor in enumerate(out):
                 def replay(t: Tensor, i: int = index) -> Tensor:
@@ -208,7 +208,7 @@ class ViewOp(Op):
             # What `connect_view` does for a view of a whole tensor, without the call.
             out._version_box = box = a._version_box or version_box(a)
             out._view = (a, lambda t: self(t, **attributes))
-            if flags & GRAD:
+            if flags & GRAD or has_history(a):
                 register_view(box, out)
         else:
             connect_view(out, a, lambda t: self(t, **attributes))
@@ -323,5 +323,11 @@ def connect_view(view: Tensor, parent: Tensor, replay: Callable[[Tensor], Tensor
             view._view = parent._view
         else:
             view._view = (root, lambda t: replay(to_parent(t)))
-    if grad_mode.get() & GRAD:
+    if grad_mode.get() & GRAD or has_history(parent):
         register_view(box, view)
+
+
+def has_history(tensor: Tensor) -> bool:
+    """Whether a view of `tensor` that is made in `no_grad` gets a history too when its base is written outside."""
+    node = tensor._node
+    return node is not None and node.__class__ is not Leaf  # to a leaf no such write is possible
