@@ -37,7 +37,7 @@ class FunctionNode(Node):
         self._function = function
         tensors = [x if isinstance(x, Tensor) else None for x in inputs]
         super().__init__(f"{function.__name__}Backward", [None if t is None else t._node for t in tensors],
-                         None, kept=())  # type: ignore[arg-type]
+                         None, kept=())  # type: ignore[arg-type]  # `kept`: there is something to free
         self.needs_input_grad = tuple(parent is not None for parent in self.parents)
         self._input_meta: list[_Meta | None] = [None if t is None else _meta(t) for t in tensors]
         self._output_meta: list[_Meta | None] = []
