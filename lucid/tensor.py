@@ -67,6 +67,20 @@ class Leaf:
         self.post_accumulate_hooks: OrderedDict[int, Callable[..., Any]] | None = None
 
 
+class Retainer:
+    """The hook of `retain_grad`. Wherever it stands among the hooks of a node, it is called last."""
+
+    __slots__ = ("tensor",)
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = weakref.ref(tensor)
+
+    def __call__(self, gradient: Tensor) -> None:
+        tensor = self.tensor()
+        if tensor is not None:
+            tensor._grad = gradient.clone() if tensor._grad is None else tensor._grad + gradient
+
+
 class Tensor:
     """A multi-dimensional array on one device, with automatic differentiation.
 
@@ -372,7 +386,8 @@ class Tensor:
     def detach(self) -> Tensor:
         """The same memory without the graph; in-place writes to it are still tracked."""
         result = wrap(self._array)
-        result._version_box = version_box(self)
+        box = version_box(self)
+        result._version_box = Version() if box.inference else box  # an ordinary tensor again, as in PyTorch
         return result
 
     def detach_(self) -> Tensor:
@@ -406,25 +421,17 @@ class Tensor:
         return RemovableHandle.add(self._node.post_accumulate_hooks, hook)
 
     def retain_grad(self) -> None:
-        """Keep `.grad` of a tensor that is not a leaf."""
+        """Keep `.grad` of a tensor that is not a leaf: that of its elements as they are when they are used, after all hooks."""
         if self._node is None:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        if self._node.__class__ is Leaf or self.retains_grad:
-            return
-        reference = weakref.ref(self)
-
-        def keep(gradient: Tensor) -> None:
-            tensor = reference()
-            if tensor is not None:
-                tensor._grad = gradient.clone() if tensor._grad is None else tensor._grad + gradient
-
-        self.register_hook(keep)
-        self._retains_grad = True
+        if self._node.__class__ is not Leaf and not self.retains_grad:
+            self.register_hook(Retainer(self))
 
     @property
     def retains_grad(self) -> bool:
         """Whether a non-leaf tensor keeps its gradient."""
-        return getattr(self, "_retains_grad", False)
+        hooks = None if self._node is None else self._node.hooks
+        return hooks is not None and any(hook.__class__ is Retainer and hook.tensor() is self for hook in hooks.values())
 
     # ---- out of the tensor ---------------------------------------------------------------------------------------
     def item(self) -> Any:
@@ -605,6 +612,19 @@ def version_box(tensor: Tensor) -> Version:
     if box is None:
         box = tensor._version_box = Version()
     return box
+
+
+def succeed(tensor: Tensor, node: Any) -> None:
+    """Give `tensor` the history `node` after a write to its memory. `retain_grad` keeps the gradient of the new elements; other
+    hooks stay with those that they were registered for.
+    """
+    old = tensor._node
+    tensor._node = node
+    if old is not None and old.hooks:
+        for key, hook in list(old.hooks.items()):
+            if hook.__class__ is Retainer and hook.tensor() is tensor:
+                del old.hooks[key]
+                tensor.register_hook(hook)
 
 
 def register_view(box: Version, view: Tensor) -> None:

@@ -13,12 +13,14 @@ from typing import Any
 from .. import _clock as clock
 from .. import backends
 from ..backends import LARGE, TABLES
-from ..tensor import Leaf, Tensor, version_box, wrap
+from ..tensor import Leaf, Retainer, Tensor, version_box, wrap
 from .accumulation import Pieces, SlicePull, add_in_place, add_piece, add_second
 from .errors import describe_one, saved_from
+from .freeing import saves
 from .grad_mode import CHECK_NAN, GRAD
 from .grad_mode import mode as grad_mode
 from .node import Node, Slot, saved_tensors
+from .overwrite import refuse_inference
 from .pruning import can_prune, is_pruned, with_needs
 
 Tensors = Tensor | Sequence[Tensor]
@@ -40,11 +42,14 @@ def backward(tensors: Tensors, grad_tensors: Any = None, retain_graph: bool | No
         if not sequence:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
         wanted = {_input_node(t): t for t in sequence}
+        for tensor in sequence:
+            tensor.retain_grad()  # what is not a leaf keeps its gradient from now on, as in PyTorch
     found = _run(roots, create_graph, create_graph if retain_graph is None else retain_graph, wanted)
     if wanted is not None:
         handed_out: dict[int, Any] = {id(_root(seed._array)): seed for _, seed in roots}
         for node, gradient in found.items():
-            _accumulate(wanted[node], gradient, create_graph, handed_out)
+            if node.__class__ is Leaf:
+                _accumulate(wanted[node], gradient, create_graph, handed_out)
 
 
 def grad(outputs: Tensors, inputs: Tensors, grad_outputs: Any = None, retain_graph: bool | None = None,
@@ -194,8 +199,6 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
                     if total is None and parent.__class__ is not Leaf:
                         heappush(heap, (-parent.seq, parent))
                     add_piece(grads, sums, parent, total, pull, g)
-                if not retain_graph:
-                    node.pull = None
                 continue
             kept = node.kept
             y = node.output() if kept.__class__ is list else kept
@@ -242,7 +245,12 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
                     sums.add(parent)
                     add_second(grads, parent, gradient)
             if not retain_graph:
-                node.pull = node.kept = None
+                if kept is None:
+                    closure = pull.__closure__
+                    if closure is not None and saves(closure):
+                        node.pull = None
+                elif kept is not False:
+                    node.pull = node.kept = None
         for leaf, g in grads.items():
             if g.__class__ is Pieces:
                 g = g.whole()
@@ -301,7 +309,7 @@ def _ancestors_of(wanted: dict[Any, Tensor], roots: list[Any]) -> set[Any]:
 
 
 def _call_hooks(node: Any, gradient: Any, handed_out: dict[int, Any]) -> Any:
-    for hook in list(node.hooks.values()):
+    for hook in sorted(node.hooks.values(), key=_is_retainer):
         replacement = hook(gradient)
         if replacement is not None:
             if not isinstance(replacement, Tensor) or replacement._array.shape != gradient._array.shape:
@@ -311,6 +319,10 @@ def _call_hooks(node: Any, gradient: Any, handed_out: dict[int, Any]) -> Any:
         # The hook may have kept what it saw.
         handed_out[id(_root(gradient._array))] = gradient
     return gradient
+
+
+def _is_retainer(hook: Any) -> bool:
+    return hook.__class__ is Retainer
 
 
 def _call_pre_hooks(node: Node, g: Any, handed_out: dict[int, Any]) -> Any:
@@ -399,6 +411,8 @@ def _accumulate(tensor: Tensor, gradient: Tensor, create_graph: bool, handed_out
     elif old._node is not None:
         tensor._grad = old.detach() + gradient
     else:
+        if clock.any_inference:
+            refuse_inference(old)
         backends.run("add", (old._array, gradient._array), {"out": old._array})
         version_box(old).bump()
     leaf = tensor._node

@@ -16,12 +16,12 @@ from .engine import _modified
 from .errors import type_name
 from .grad_mode import GRAD, no_grad
 from .grad_mode import mode as grad_mode
-from .inplace import Unwritable, rebase, refuse_leaf
+from .inplace import Unwritable, rebase, refuse_leaf, share_unwritable
 from .node import Node, Slot
 
-_VIEW_WRITE = ("Output of {op} is a view and is being modified inplace. This view was created inside a custom Function and the "
-               "autograd logic to handle view+inplace would override the custom backward associated with it. clone() the "
-               "output of the custom Function.")
+_VIEW = ("This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
+         "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
+         "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function.")
 _Meta = tuple[tuple[int, ...], Any, Any]  # shape, dtype, device
 
 
@@ -34,9 +34,10 @@ class FunctionNode(Node):
     foreign = True
 
     def __init__(self, function: type[Function], inputs: Sequence[Any]) -> None:
-        self._function: type[Function] | None = function
+        self._function = function
         tensors = [x if isinstance(x, Tensor) else None for x in inputs]
-        super().__init__(f"{function.__name__}Backward", [None if t is None else t._node for t in tensors], None)  # type: ignore[arg-type]
+        super().__init__(f"{function.__name__}Backward", [None if t is None else t._node for t in tensors],
+                         None, kept=())  # type: ignore[arg-type]  # `kept`: there is something to free
         self.needs_input_grad = tuple(parent is not None for parent in self.parents)
         self._input_meta: list[_Meta | None] = [None if t is None else _meta(t) for t in tensors]
         self._output_meta: list[_Meta | None] = []
@@ -97,16 +98,15 @@ class FunctionNode(Node):
 
     @property
     def pull(self) -> Any:
-        """What the engine calls: backward with its arguments and results checked. None when the graph is freed."""
-        return None if self._function is None else self._pull
+        """What the engine calls: backward with its arguments and results checked."""
+        return self._pull
 
     @pull.setter
     def pull(self, value: Any) -> None:
-        if hasattr(self, "_saved"):  # the engine frees the graph
-            self._function = self._saved = None
+        if hasattr(self, "_saved"):  # the engine frees the graph: backward can run again, without what was saved
+            self._saved = None
 
     def _pull(self, g: Any, y: Any) -> Sequence[Any]:
-        assert self._function is not None
         upstream: list[Any] = list(g) if g.__class__ is list else [g]
         upstream += [None] * (len(self._output_meta) - len(upstream))
         if self._materialize:
@@ -155,12 +155,14 @@ class FunctionNode(Node):
                 refuse_leaf(tensor)
             version_box(tensor).bump()
         finished: list[Any] = []
-        for output in outputs:
+        for number, output in enumerate(outputs):
             if isinstance(output, Tensor) and not _among(output, self._dirty):
-                if _among(output, inputs) or output._node.__class__ is Leaf:
+                source = output
+                as_is = _among(output, inputs)
+                if as_is or output._node.__class__ is Leaf:
                     output = output.detach()  # an input handed through becomes a tensor of its own
-                elif output._view is not None:
-                    output._view = (output._view[0], Unwritable(_VIEW_WRITE.format(op=self.op)))
+                if source._view is not None or (as_is and not _among(source, self._constant)):
+                    share_unwritable(output, source, Unwritable(f"Output {number} of {self.op}", _VIEW))
             finished.append(output)
         if not record:
             return finished

@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Generator
 from contextvars import ContextVar, Token
 from typing import Any
 
@@ -26,7 +27,10 @@ def is_anomaly_enabled() -> bool:
 
 
 class _Mode:
-    """A context manager and decorator that sets and clears flags; usable many times and nested."""
+    """A context manager and decorator that sets and clears flags; usable many times and nested.
+
+    In a decorated generator the flags are set during each of its steps, and only then.
+    """
 
     on = off = 0
 
@@ -40,10 +44,38 @@ class _Mode:
         mode.reset(self._tokens.pop())
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        if inspect.isgeneratorfunction(function):
+            return self._stepwise(function)
+
         @functools.wraps(function)
         def decorated(*args: Any, **keywords: Any) -> Any:
             with self._fresh():
                 return function(*args, **keywords)
+
+        return decorated
+
+    def _stepwise(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def decorated(*args: Any, **keywords: Any) -> Generator[Any, Any, Any]:
+            generator = function(*args, **keywords)
+            try:
+                with self._fresh():
+                    result = next(generator)
+                while True:
+                    try:
+                        sent = yield result
+                    except GeneratorExit:
+                        with self._fresh():
+                            generator.close()
+                        raise
+                    except BaseException as thrown:
+                        with self._fresh():
+                            result = generator.throw(thrown)
+                    else:
+                        with self._fresh():
+                            result = generator.send(sent)
+            except StopIteration as stop:
+                return stop.value
 
         return decorated
 
@@ -101,7 +133,8 @@ class set_grad_enabled(_Mode):
         self._entered = True
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        self.__exit__()  # as a decorator it changes the mode inside the function only
+        if self._tokens:
+            self.__exit__()  # as a decorator it changes the mode inside the function only
         return super().__call__(function)
 
     def _fresh(self) -> set_grad_enabled:

@@ -2,31 +2,56 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from .. import _clock as clock
 from .. import _dtypes
 from ..backends import run
-from ..backends.memory_format import inverse, memory_axes
-from ..tensor import Leaf, Tensor, record_update, version_box, wrap
+from ..backends.memory_format import contiguous_format, inverse, memory_axes
+from ..tensor import Leaf, Tensor, Version, record_update, register_view, succeed, version_box, wrap
 from .errors import explain, type_name
 from .grad_mode import GRAD, enable_grad
 from .grad_mode import mode as grad_mode
 from .node import Node, check_inference
 from .op import Op
-from .overwrite import Overwriting, refuse_overlap
+from .overwrite import Overwriting, refuse_inference, refuse_overlap
 
 
 class Unwritable:
-    """In place of the replay of a view that cannot be computed from its base again: a recorded write to it is refused."""
+    """In place of the replay of a view that cannot be computed from its base again.
 
-    __slots__ = ("reason",)
+    A recorded write to it is refused. After one to its base, or to another view of that, its gradient is.
+    """
 
-    def __init__(self, reason: str) -> None:
+    __slots__ = ("name", "reason")
+
+    def __init__(self, name: str, reason: str) -> None:
+        self.name = name
         self.reason = reason
 
     def __call__(self, base: Tensor) -> Tensor:
-        raise RuntimeError(self.reason)
+        raise RuntimeError(f"{self.name} is a view and is being modified inplace. {self.reason}")
+
+    def lost(self, base: Tensor) -> Node:
+        """The history of the view after a write to its base: a node that raises RuntimeError when a gradient gets there."""
+        def pull(g: Tensor, y: Any) -> Any:
+            raise RuntimeError(f"{self.name} is a view and its base or another view of its base has been modified inplace. "
+                               f"{self.reason}")
+
+        return Node("lost_view", (base._node,), pull)
+
+
+def share_unwritable(view: Tensor, source: Tensor, refusal: Unwritable) -> None:
+    """Make `view`, whose array is over the memory of `source`, a view of that, for which `refusal` stands."""
+    box = view._version_box = version_box(source)
+    view._view = (source if source._view is None else source._view[0], refusal)
+    _register_once(box, view)
+
+
+def _register_once(box: Version, view: Tensor) -> None:
+    if not any(reference() is view for reference in box.views or ()):
+        register_view(box, view)
 
 
 def write(target: Tensor, compute: Callable[..., Tensor], /, *arguments: Any, single: bool = False, **keywords: Any) -> Tensor:
@@ -40,7 +65,9 @@ def write(target: Tensor, compute: Callable[..., Tensor], /, *arguments: Any, si
     """
     recording = grad_mode.get() & GRAD
     if recording and (target._node is not None or target._view is not None):
-        refuse_leaf(target)
+        refuse_leaf(target, arguments)
+    if clock.any_inference:
+        refuse_inference(target)
     box = target._version_box or version_box(target)
     before = box.count
     if single:
@@ -74,9 +101,11 @@ def update(target: Tensor, op: Op, *others: Any, **attributes: Any) -> Tensor:
     """
     flags = grad_mode.get()
     if flags & GRAD and (target._node is not None or target._view is not None):
-        refuse_leaf(target)
+        refuse_leaf(target, others)
+    if clock.any_inference:
+        refuse_inference(target)
     array = target._array
-    if 0 in array.strides:
+    if 0 in array.strides and op.name != "fill":  # with one number everywhere it does not matter which elements share memory
         refuse_overlap(array)
     arrays, tracked = [array], target._node is not None
     for t in others:
@@ -110,6 +139,8 @@ def increment(counter: Tensor) -> None:
 
 def store(target: Tensor, array: Any) -> None:
     """Copy `array` into the memory of `target` and record the write."""
+    if clock.any_inference:
+        refuse_inference(target)
     out = target._array
     if 0 in out.strides:
         refuse_overlap(out)
@@ -129,8 +160,10 @@ def check_result(target: Tensor, shape: tuple[int, ...], dtype: Any) -> None:
                            f"{type_name(target._array.dtype)}")
 
 
-def refuse_leaf(target: Tensor) -> None:
-    """Raise RuntimeError if a write to `target` would be a write to a leaf that requires grad."""
+def refuse_leaf(target: Tensor, operands: Iterable[Any] = ()) -> None:
+    """Raise RuntimeError if a write of `operands` to `target` would be a write to a leaf that requires grad, or one of which the
+    history cannot be told.
+    """
     if target._node.__class__ is Leaf:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
     if target._view is not None and target._view[0]._version_box is not target._version_box:
@@ -139,7 +172,8 @@ def refuse_leaf(target: Tensor) -> None:
         base, replay = target._view
         if base._node.__class__ is Leaf:
             raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
-        if replay.__class__ is Unwritable:
+        if replay.__class__ is Unwritable and any(
+                isinstance(t, Tensor) and t._node is not None for t in (target, base, *operands)):
             replay(base)
 
 
@@ -147,29 +181,26 @@ def rebase(target: Tensor, node: Any) -> None:
     """Give `target` the history `node`, and its base and all live views of that memory a history that contains it."""
     if target._view is None:
         base = target
-        target._node = node
+        succeed(target, node)
     else:
         base, replay = target._view
+        if replay.__class__ is Unwritable:  # what is written requires grad, and `refuse_leaf` has not seen it
+            replay(base)
         axes = memory_axes(base._array)
 
         def pull(g: Tensor, y: Any) -> tuple[Tensor, Tensor]:
             # Laid out in memory as the base is: some views are of memory, not of elements.
-            shape, split = [g.shape[axis] for axis in axes], g.is_complex()
-            rest = g.new_full(shape, 1 + 1j if split else 1).permute(inverse(axes))
-            store_zero(replay(rest))
-            # A view may be of one of the parts of complex numbers: each is kept or dropped by itself.
-            return g.real * rest.real + g.imag * rest.imag * 1j if split else g * rest, replay(g)
+            rest = g.permute(axes).clone(memory_format=contiguous_format).permute(inverse(axes))
+            replay(rest).zero_()
+            return rest, replay(g)
 
-        base._node = Node("view_write", (base._node, node), pull)
+        succeed(base, Node("view_write", (base._node, node), pull))
     box = version_box(base)
+    if target is not base:
+        _register_once(box, target)  # one made in `no_grad` may not be
     with enable_grad():
-        for reference in list(box.views or ()):
-            view = reference()
+        for view in [reference() for reference in box.views or ()]:
             # A view of other tensors over this memory (detached ones, what buffers follow no more) has a history of its own.
             if view is not None and view._view is not None and view._view[0] is base:
-                view._node = view._view[1](base)._node
-
-
-def store_zero(tensor: Tensor) -> None:
-    """Fill the memory of a tensor that is not part of any graph with zeros."""
-    tensor._array[...] = 0
+                again = view._view[1]
+                succeed(view, again.lost(base) if again.__class__ is Unwritable else again(base)._node)

@@ -24,7 +24,7 @@ class Node:
         self.parents = parents
         self.pull = pull
         # A list that `output` makes y of: outputs that are not differentiable, and (array, version, number) of the others, which
-        # refer to this node themselves. Else y itself: None, or the operands of `elementwise`.
+        # refer to this node themselves. Else y itself: the operands of `elementwise`, or `Op.saves`.
         self.kept = kept
         self.hooks: OrderedDict[int, Callable[..., Any]] | None = None
         self.trace: list[str] | None = None

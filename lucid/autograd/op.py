@@ -16,7 +16,7 @@ from typing import Any
 from .. import _clock as clock
 from .. import _dtypes
 from ..backends import ARITHMETIC, LARGE, MIDDLE, TABLES, as_array
-from ..tensor import Tensor, Version, mark_inference, register_view, version_box, wrap
+from ..tensor import Leaf, Tensor, Version, mark_inference, register_view, version_box, wrap
 from .errors import recover
 from .grad_mode import ANOMALY, GRAD, INFERENCE
 from .grad_mode import mode as grad_mode
@@ -36,15 +36,16 @@ class Op:
     `name` picks the kernel, unless `kernel` is another entry of the tables. Without a `rule` the result is a constant. `keeps`
     says which outputs `pull` gets as `y`: True for the only one, or a tuple of output numbers. `outputs` lists the differentiable
     outputs of an operation with several; with exactly one, `pull` gets its gradient, with more, a list with None for those
-    without one. `view` says that the result shares the input's memory. With `ruled` the rule gets only so many inputs, the first:
+    without one. `view` says that the result shares the input's memory. `saves` says whether a second backward needs what the rule
+    has saved; None, that the engine has to look. With `ruled` the rule gets only so many inputs, the first:
     the others are neither saved nor need a stand-in (`_for_graph`), which takes 2 us for a buffer.
     """
 
-    __slots__ = ("keeps", "kernel", "name", "outputs", "rule", "ruled", "view")
+    __slots__ = ("keeps", "kernel", "name", "outputs", "rule", "ruled", "saves", "view")
 
     def __init__(self, name: str, rule: Rule | None = None, *, keeps: bool | tuple[int, ...] = False,
                  outputs: tuple[int, ...] | None = None, view: bool = False, kernel: str | None = None,
-                 ruled: int | None = None) -> None:
+                 ruled: int | None = None, saves: bool | None = None) -> None:
         self.name = name
         self.kernel = kernel or name
         self.rule = rule
@@ -52,6 +53,7 @@ class Op:
         self.outputs = outputs
         self.view = view
         self.ruled = ruled
+        self.saves = saves
 
     def __call__(self, *inputs: Any, **attributes: Any) -> Any:
         if inputs[0].__class__ is Overwriting:
@@ -103,7 +105,7 @@ class Op:
         pull = self.rule([p is not None for p in parents], *inputs, **attributes)  # type: ignore[misc]
         if clock.any_inference:
             check_inference(pull, self.name)
-        node = Node(self.name, parents, pull)
+        node = Node(self.name, parents, pull, self.saves)
         if flags & ANOMALY:
             node.trace = traceback.format_stack()[:-2]
         if not many:
@@ -123,7 +125,7 @@ class Op:
     def _share(self, out: Any, base: Tensor, attributes: dict[str, Any]) -> None:
         """Connect a view with the tensor whose memory it shares, so that writes through either are seen by both."""
         if out.__class__ is tuple:
-            source, whole, recording = base._array, base._view is None, grad_mode.get() & GRAD
+            source, whole, recording = base._array, base._view is None, grad_mode.get() & GRAD or has_history(base)
             box = base._version_box or version_box(base)
             for index, tensor in enumerate(out):
                 def replay(t: Tensor, i: int = index) -> Tensor:
@@ -170,7 +172,7 @@ class UnaryOp(Op):
                 pull = self.rule(_NEEDED, a, **attributes)
                 if clock.any_inference:
                     check_inference(pull, self.name)
-                out._node = node = Node(self.name, (node,), pull)
+                out._node = node = Node(self.name, (node,), pull, self.saves)
                 if self.keeps:
                     out._version_box = box = Version()
                     node.kept = [(array, box, -1)]
@@ -185,7 +187,7 @@ class ViewOp(Op):
     __slots__ = ()
 
     def __init__(self, name: str, rule: Rule | None = None) -> None:
-        super().__init__(name, rule, view=True)
+        super().__init__(name, rule, view=True, saves=False)
 
     def __call__(self, a: Any, **attributes: Any) -> Any:
         source = a._array
@@ -199,14 +201,14 @@ class ViewOp(Op):
                 pull = self.rule(_NEEDED, a, **attributes)
                 if clock.any_inference:
                     check_inference(pull, self.name)
-                out._node = Node(self.name, (node,), pull)
+                out._node = Node(self.name, (node,), pull, False)
             else:
                 self._record(out, array, [node], (a,), attributes, flags)
         if a._view is None and array.base is source:
             # What `connect_view` does for a view of a whole tensor, without the call.
             out._version_box = box = a._version_box or version_box(a)
             out._view = (a, lambda t: self(t, **attributes))
-            if flags & GRAD:
+            if flags & GRAD or has_history(a):
                 register_view(box, out)
         else:
             connect_view(out, a, lambda t: self(t, **attributes))
@@ -238,12 +240,15 @@ def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating:
 
     `alike` is the pull for two real operands of one shape that both need their gradients. If it `saves` them, the node keeps
     them, and it gets both as `y`: a closure for each call, and the questions of `rule`, take a third of the time of recording.
+    Whether a node of `rule` then saves something is known too; without `alike` only if all of them do.
     """
+    known = saves or (None if alike is None else False)
     large = f"large_{name}" if name in ARITHMETIC else name
-    general, of_many = Op(name, rule), Op(name, rule, kernel=large)
+    general, of_many = Op(name, rule, saves=known), Op(name, rule, kernel=large, saves=known)
     modes, tick = grad_mode.get, clock.tick
 
     def apply(input: Any, other: Any) -> Tensor:
+        kept: Any
         plain = other.__class__ is Tensor and input.__class__ is Tensor  # neither is a parameter, or another subclass
         if plain or (isinstance(other, Tensor) and isinstance(input, Tensor)):
             x, y = input._array, other._array
@@ -267,7 +272,7 @@ def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating:
                     if flags and (a is not None or b is not None):
                         if not plain:
                             input, other = input._for_graph(), other._for_graph()
-                        parents, kept = (a, b), None
+                        parents, kept = (a, b), known
                         if alike is None or a is None or b is None or x.shape != y.shape or x.dtype.kind != "f":
                             pull = rule(parents, input, other)
                         else:
@@ -322,5 +327,11 @@ def connect_view(view: Tensor, parent: Tensor, replay: Callable[[Tensor], Tensor
             view._view = parent._view
         else:
             view._view = (root, lambda t: replay(to_parent(t)))
-    if grad_mode.get() & GRAD:
+    if grad_mode.get() & GRAD or has_history(parent):
         register_view(box, view)
+
+
+def has_history(tensor: Tensor) -> bool:
+    """Whether a view of `tensor` that is made in `no_grad` gets a history too when its base is written outside."""
+    node = tensor._node
+    return node is not None and node.__class__ is not Leaf  # to a leaf no such write is possible

@@ -13,7 +13,7 @@ from ..backends import ARITHMETIC, LARGE, TABLES
 from ..backends.destinations import FORMULAS, OF_TENSORS, PLAIN_COMPLEX, TERNARY, entry_into, share_partly
 from ..tensor import Tensor, version_box, wrap
 from .errors import explain, recover
-from .grad_mode import GRAD
+from .grad_mode import GRAD, INFERENCE
 from .grad_mode import mode as grad_mode
 from .node import saved_tensors
 
@@ -26,6 +26,13 @@ def refuse_overlap(array: Any) -> None:
     if 0 in strides and array.size and any(step == 0 and length > 1 for step, length in zip(strides, array.shape, strict=True)):
         raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single "
                            "memory location. Please clone() the tensor before performing the operation.")
+
+
+def refuse_inference(target: Tensor) -> None:
+    """Raise RuntimeError if `target` was made in `inference_mode`, and this is outside."""
+    if target.is_inference() and not grad_mode.get() & INFERENCE:
+        raise RuntimeError("Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get "
+                           "a normal tensor before doing inplace update.")
 
 
 def refuse_shared(destination: Tensor, arguments: Iterable[Any]) -> None:
@@ -72,6 +79,8 @@ def overwrite(target: Tensor, name: str, operands: Sequence[Any], **attributes: 
             return False
     if (tracked and grad_mode.get() & GRAD) or not array.flags.writeable:
         return False
+    if clock.any_inference:
+        refuse_inference(target)
     entry = name
     if large:  # of two row-major arrays; others are not simple
         if dtype.kind != "f" or arrays[-1].__class__ is not np.ndarray or not all(x.flags.c_contiguous for x in arrays):
@@ -125,6 +134,8 @@ class Overwriting(Tensor):
             return computed
         if 0 in array.strides:
             refuse_overlap(array)
+        if clock.any_inference:
+            refuse_inference(destination)
         box = destination._version_box or version_box(destination)
         flags = grad_mode.get()
         result = destination
@@ -137,7 +148,7 @@ class Overwriting(Tensor):
         except Exception as error:
             recover(entry, arrays, {**attributes, "out": array}, op.name, inputs, error)
         box.bump()
-        if result is not destination and result._node is not None and result._node.kept is not None:
+        if result is not destination and result._node is not None and result._node.kept.__class__ is list:
             _follow(result._node, box)
         return result
 

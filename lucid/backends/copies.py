@@ -36,8 +36,8 @@ _LARGE_PART, _LONG_RUN = 1 << 20, 1 << 10
 
 def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
     """Entries in the place of `plain` ones, which they use for small arrays."""
-    plain_copy, plain_contiguous, plain_concatenate, plain_stack, plain_cast, plain_flip, plain_roll = (
-        plain[name] for name in ("copy", "contiguous", "concatenate", "stack", "cast", "flip", "roll")
+    plain_copy, plain_contiguous, plain_concatenate, plain_stack, plain_cast, plain_flip, plain_roll, plain_broadcast_to = (
+        plain[name] for name in ("copy", "contiguous", "concatenate", "stack", "cast", "flip", "roll", "broadcast_to")
     )
 
     def copy(x: Array, *, axes: tuple[int, ...] | None = None, out: Array | None = None) -> Any:
@@ -128,14 +128,13 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
         """NumPy's takes eight times as long. Of a view it would be one of that, not of the memory that both are in."""
         lead = len(shape) - x.ndim
         if x.base is not None or lead < 0 or not x.size or not x.flags.c_contiguous or x.shape == shape:
-            return np.broadcast_to(x, shape)
+            return plain_broadcast_to(x, shape=shape)
         steps = [0] * lead
         for own, length, step in zip(x.shape, shape[lead:], x.strides, strict=True):
             if own != length and own != 1:
-                return np.broadcast_to(x, shape)  # raises
+                return plain_broadcast_to(x, shape=shape)  # raises
             steps.append(step if own == length else 0)
         result: Array = np.ndarray(shape, x.dtype, x, 0, steps)
-        result.flags.writeable = False
         return result
 
     def concatenate(*arrays: Array, axis: int) -> Any:

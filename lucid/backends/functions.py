@@ -250,7 +250,10 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
 
     @entry
     def broadcast_to(x: Array, *, shape: tuple[int, ...]) -> Array:
-        return xp.broadcast_to(x, shape)
+        view = xp.broadcast_to(x, shape)
+        if xp is np and x.flags.writeable:
+            view.flags.writeable = True  # NumPy makes it read-only: elements of a part may have memory of their own
+        return view
 
     def accumulate_at(target: Array, index: Any, values: Array) -> None:
         """Add in place with repeated indices; half-precision numbers in float32, rounded once."""

@@ -12,7 +12,7 @@ from ..autograd.errors import type_name
 from ..autograd.grad_mode import GRAD, no_grad
 from ..autograd.grad_mode import mode as grad_mode
 from ..autograd.inplace import refuse_leaf, store
-from ..autograd.overwrite import Overwriting, refuse_shared
+from ..autograd.overwrite import Overwriting, refuse_inference, refuse_shared
 from ..backends import Device
 from ..tensor import Tensor, version_box
 
@@ -154,6 +154,7 @@ def _require_device(result: Tensor, out: Tensor) -> None:
 
 
 def _write(result: Tensor, out: Tensor, warns: bool = True) -> Tensor:
+    refuse_inference(out)
     if grad_mode.get() & GRAD:
         refuse_leaf(out)
     if out.shape == result.shape:

@@ -33,7 +33,7 @@ def draw_into(target: Tensor, name: str, generator: _random.Generator | None, *s
     dtype = array.dtype
     if array.__class__ is not np.ndarray or dtype.kind != "f" or dtype.itemsize < 4 or not array.flags.carray:
         return False
-    if (target._node is not None or target._view is not None) and grad_mode.get() & GRAD:
+    if ((target._node is not None or target._view is not None) and grad_mode.get() & GRAD) or target.is_inference():
         return False
     size = array.size
     seed, offset = (generator or _random.default_generator).take(-(-size * dtype.itemsize // 16))

@@ -120,10 +120,12 @@ def _pow_rule(needs: Any, a: Operand, b: Operand) -> Pull:
 
 
 def _remainder_rule(needs: Any, a: Operand, b: Operand) -> Pull:
-    a_shape, b_shape, needs_b = shape_of(a), shape_of(b), needs[1]
+    a_shape, b_shape = shape_of(a), shape_of(b)
+    if not needs[1]:
+        return lambda g, y: (reduce_to(g, a_shape), None)
 
     def pull(g: Tensor, y: Any) -> tuple[Any, Any]:
-        return reduce_to(g, a_shape), reduce_to(-g * floor_divide(a, b), b_shape) if needs_b else None
+        return reduce_to(g, a_shape), reduce_to(-g * floor_divide(a, b), b_shape)
 
     return pull
 
@@ -161,13 +163,13 @@ def _extremum_rule(larger: bool) -> Any:
     return rule
 
 
-_neg: Op = UnaryOp("neg", lambda needs, a: lambda g, y: (_neg(g),))
+_neg: Op = UnaryOp("neg", lambda needs, a: lambda g, y: (_neg(g),), saves=False)
 _add = elementwise("add", _add_rule, promote, alike=_alike_add)
 _sub = elementwise("sub", _sub_rule, lambda name, *operands: promote(name, *_refuse_bool(*operands)), alike=_alike_sub)
 _mul = elementwise("mul", _mul_rule, promote, alike=_alike_mul, saves=True)
 _mul.__doc__ = "``input * other``, elementwise with broadcasting and type promotion."
 mul = accepts_out(_mul, castable=True)
-_div = elementwise("div", _div_rule, functools.partial(promote, floating=True), floating=True)
+_div = elementwise("div", _div_rule, functools.partial(promote, floating=True), floating=True, saves=True)
 _power = elementwise("power", _pow_rule, promote)
 _floor_divide = Op("floor_divide")
 _DIVIDED = FORMULAS["remainder"]  # elements from which on a kernel divides with a rest: NumPy takes 7 ns for each
@@ -183,9 +185,10 @@ _add_scaled = Op("add_scaled", lambda needs, a, b, *, alpha: lambda g, y: (g, _m
 
 
 def _fmod_pull(needs: Any, a: Operand, b: Operand) -> Pull:
-    a_shape, b_shape, needs_b = shape_of(a), shape_of(b), needs[1]
-    return lambda g, y: (reduce_to(g, a_shape),
-                         reduce_to(-g * div(a, b, rounding_mode="trunc"), b_shape) if needs_b else None)
+    a_shape, b_shape = shape_of(a), shape_of(b)
+    if not needs[1]:
+        return lambda g, y: (reduce_to(g, a_shape), None)
+    return lambda g, y: (reduce_to(g, a_shape), reduce_to(-g * div(a, b, rounding_mode="trunc"), b_shape))
 
 
 def conjugate(x: Operand) -> Operand:

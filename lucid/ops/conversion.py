@@ -43,7 +43,7 @@ def _cast_rule(needs: Any, x: Tensor, *, dtype: np.dtype) -> Any:
     return pull
 
 
-_cast = UnaryOp("cast", _cast_rule)
+_cast = UnaryOp("cast", _cast_rule, saves=False)
 _copy = UnaryOp("copy", lambda needs, x, axes=None: lambda g, y: (g,))
 _conj: Op = UnaryOp("conj", lambda needs, x: lambda g, y: (_conj(g),))
 _real = Op("real", lambda needs, x: lambda g, y: (_cast(g, dtype=np.result_type(g.dtype, np.complex64)),), view=True)

@@ -96,11 +96,10 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         value = self.new_tensor(value)
     else:
         value = fitted(value, self._array.dtype, halves=False)
-    if basic is None or advanced is None:
-        target = self
-    else:
-        target = _slice(self, index=basic)
-    write_at(target, (basic or (Ellipsis,)) if advanced is None else advanced, value)
+    # Where elements share memory, those of the part may not.
+    if basic is not None and (advanced is not None or 0 in self._array.strides):
+        self, basic = _slice(self, index=basic), None
+    write_at(self, (basic or (Ellipsis,)) if advanced is None else advanced, value)
 
 
 def write_at(target: Tensor, index: tuple[Any, ...], values: Any, accumulate: bool = False) -> Tensor:

@@ -83,8 +83,8 @@ def _nansum_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool) -> Pull:
     return pull
 
 
-_sum = UnaryOp("sum", _sum_rule)
-_mean = UnaryOp("mean", _mean_rule)
+_sum = UnaryOp("sum", _sum_rule, saves=False)
+_mean = UnaryOp("mean", _mean_rule, saves=False)
 _prod = UnaryOp("prod", _prod_rule, keeps=True)
 _nansum = UnaryOp("nansum", _nansum_rule)
 _any, _all = UnaryOp("any"), UnaryOp("all")

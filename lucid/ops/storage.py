@@ -13,6 +13,7 @@ from ..autograd.grad_mode import GRAD
 from ..autograd.grad_mode import mode as grad_mode
 from ..autograd.inplace import refuse_leaf
 from ..autograd.node import Node
+from ..autograd.overwrite import refuse_inference
 from ..backends import Device, sharing
 from ..backends.memory_format import contiguous_format, inverse, memory_axes, preserve_format, require_format
 from ..tensor import Tensor, Version, version_box
@@ -105,6 +106,7 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = contiguous_format) -
     wanted = require_format("resize_", memory_format)
     if shape == self._array.shape and wanted in (contiguous_format, preserve_format):
         return self
+    refuse_inference(self)
     axes = None if wanted is preserve_format else wanted.axes(len(shape))
     box = version_box(self)
     array = _grown(self._array, [shape[axis] for axis in axes] if axes else shape)

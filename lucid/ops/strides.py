@@ -9,6 +9,7 @@ from ..autograd.grad_mode import GRAD
 from ..autograd.grad_mode import mode as grad_mode
 from ..autograd.inplace import Unwritable, refuse_leaf
 from ..autograd.op import Op, Pull
+from ..autograd.overwrite import refuse_inference
 from ..backends import sharing
 from ..backends.memory_format import inverse, memory_axes
 from ..backends.sharing import reach
@@ -75,8 +76,7 @@ class _StridedOp(Op):
     def _replay(self, root: Tensor, base: Tensor, attributes: dict[str, Any]) -> Callable[[Tensor], Tensor]:
         strides, axes = root.stride(), memory_axes(root._array)
         if not root._array.transpose(axes).flags.c_contiguous:
-            return Unwritable("a view by as_strided cannot be written in place while its base has gaps in memory; clone() the "
-                              "base first")
+            return Unwritable("Output of as_strided", "Its base has gaps in memory. clone() the base first.")
         here = dict(attributes, offset=attributes["offset"] + storage_offset(base) - storage_offset(root))
 
         def replay(t: Tensor) -> Tensor:
@@ -184,6 +184,7 @@ def reshaped_in_place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """The method that makes a tensor what `function`, which returns a view, makes of it."""
     @functools.wraps(function)
     def method(self: Tensor, *args: Any, **keywords: Any) -> Tensor:
+        refuse_inference(self)
         if grad_mode.get() & GRAD:
             refuse_leaf(self)
         box = version_box(self)

@@ -7,7 +7,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from itertools import chain
-from typing import Any
+from typing import Any, Self
 
 from .. import _dtypes, backends
 from .._hooks import RemovableHandle
@@ -55,8 +55,9 @@ class Optimizer:
     differ from `defaults`. The groups hold the tensors themselves, so moving a module to another device keeps them valid;
     the state of a parameter follows it at the next `step` or `state_dict`.
 
-    A subclass defines `step(closure=None)`. Raises TypeError for a single tensor, a set or anything that is not a tensor,
-    and ValueError for no parameters, a tensor that was computed, or one that appears in two groups.
+    A subclass defines `step(closure=None)`; one that works on the groups of another optimizer may set `param_groups`, and what
+    else it uses, without calling ``super().__init__``. Raises TypeError for a single tensor, a set or anything that is not a
+    tensor, and ValueError for no parameters, a tensor that was computed, or one that appears in two groups.
     """
 
     # Names of state tensors with the shape and dtype of their parameter, the first one always there: checked before a step.
@@ -76,6 +77,12 @@ class Optimizer:
         if "step" in cls.__dict__:
             cls.step = _with_hooks(cls.step)  # type: ignore[method-assign]
 
+    def __new__(cls, *arguments: Any, **keywords: Any) -> Self:
+        optimizer = super().__new__(cls)
+        for registry in _HOOK_REGISTRIES:  # here, as some optimizers around others do not call our `__init__`
+            setattr(optimizer, registry, OrderedDict())
+        return optimizer
+
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
             raise TypeError("params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
@@ -83,8 +90,6 @@ class Optimizer:
         self.defaults = defaults
         self.state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
         self.param_groups: list[Group] = []
-        for registry in _HOOK_REGISTRIES:
-            setattr(self, registry, OrderedDict())
         groups = list(params)
         if not groups:
             raise ValueError("optimizer got an empty parameter list")
@@ -296,8 +301,6 @@ class Optimizer:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        for registry in _HOOK_REGISTRIES:  # hooks are not pickled
-            self.__dict__.setdefault(registry, OrderedDict())
 
     def __repr__(self) -> str:
         lines = [f"{type(self).__name__} ("]

@@ -233,3 +233,68 @@ def test_product_of_alike_operands_differentiates_twice(shape, dtype):
     assert [g.tolist() for g in first] == [y.tolist(), x.tolist()]
     assert [g.shape for g in first] == [x.shape, y.shape]
     assert grad(first[0], y, lucid.ones(shape, dtype=dtype))[0].tolist() == lucid.ones(shape, dtype=dtype).tolist()
+
+
+@pytest.mark.parametrize("split", [lambda w: w.unbind(0), lambda w: w.chunk(2), lambda w: w.split(1), lambda w: (w[0], w[1]),
+                                   lambda w: w.reshape(4).reshape(2, 2).unbind(0), lambda w: (w.t()[:, 0], w.t()[:, 1])])
+def test_parts_of_one_tensor_are_differentiated_one_after_the_other(split, device):
+    w = leaf([[1.0, 2.0], [3.0, 4.0]], device)
+    q, k = split(w + 1)
+    q.sum().backward()
+    (3 * k.mean()).backward()
+    assert w.grad.tolist() == [[1.0, 1.0], [1.5, 1.5]]
+
+
+def test_running_sum_of_losses(device):
+    x = leaf([1.0, 2.0], device)
+    total = 0
+    for _ in range(3):
+        total = total + x.sum()
+        total.backward()
+    assert x.grad.tolist() == [6.0, 6.0]
+
+
+def test_what_is_saved_is_freed_and_asked_for_a_second_time_raises(device):
+    x = leaf([1.0, 2.0], device)
+    inner = (x + 1).exp()
+    y = (inner + 1).sum()
+    y.backward()
+    with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time .*'exp'"):
+        y.backward()
+    (upper,) = lucid.autograd.grad(y, inner)  # what lies above saved nothing
+    assert upper.tolist() == [1.0, 1.0]
+    factor = lucid.ones(2, device=device)
+    kept = weakref.ref(factor)
+    z = (x * factor).sum()
+    del factor
+    z.backward()
+    assert kept() is None
+
+
+def test_a_view_of_a_saved_index_is_freed():
+    x = leaf([1.0, 2.0])
+    y = x[lucid.tensor([0, 0])].sum()
+    y.backward()
+    with pytest.raises(RuntimeError, match="second time"):
+        y.backward()
+
+
+def test_second_backward_through_a_written_view(device):
+    x = leaf([1.0, 2.0], device)
+    y = x + 1
+    y[:1] += 3
+    y[0] = 5.0
+    for times in (1, 2):
+        y.sum().backward()
+        assert x.grad.tolist() == [0.0, float(times)]
+
+
+def test_numbers_are_saved_by_products_and_quotients_alone(device):
+    x = leaf([1.0, 2.0], device)
+    for twice in (x + 2, 2 - x, x.sum() + 1, -x, x.mean()):
+        twice.sum().backward()
+        twice.sum().backward()
+    for once in (x * 2, x / 2, 2 * x[:1]):
+        once.sum().backward()
+        with pytest.raises(RuntimeError, match="second time"):
+            once.sum().backward()

@@ -163,6 +163,35 @@ def test_saved_tensors_are_checked_and_freed():
         y.backward()
 
 
+def test_backward_runs_again_where_nothing_saved_is_asked_for():
+    class Tripled(Function):
+        @staticmethod
+        def forward(ctx, x, saves, reads):
+            ctx.reads, ctx.factor = reads, 3
+            if saves:
+                ctx.save_for_backward(x)
+            return x * 3
+
+        @staticmethod
+        def backward(ctx, g):
+            if ctx.reads:
+                assert len(ctx.saved_tensors) <= 1
+            return g * ctx.factor, None, None
+
+    for saves in (False, True):
+        x = tensor([1.0])
+        y = Tripled.apply(x, saves, False)
+        y.backward()
+        y.backward()
+        assert x.grad.item() == 6
+        with pytest.raises(RuntimeError, match="second time"):
+            _ = y.grad_fn.saved_tensors
+        y = Tripled.apply(x, saves, True)
+        y.backward()
+        with pytest.raises(RuntimeError, match="second time"):
+            y.backward()
+
+
 def test_no_reference_cycle():
     gc.disable()
     try:
@@ -375,6 +404,53 @@ def test_a_write_to_a_view_made_inside_is_refused():
     y = First.apply(tensor([1.0, 2.0]) * 1)
     with pytest.raises(RuntimeError, match="custom Function"):
         y.mul_(2)
+
+
+@pytest.mark.parametrize("forward", [lambda x: x, lambda x: x.view(2), lambda x: x[:1]])
+def test_a_view_whose_base_was_written_since_has_no_gradient(forward, device):
+    class Shown(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return forward(x)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g.sum().expand(2)
+
+    x = tensor([1.0, 2.0], device)
+    z = x * 1
+    y = Shown.apply(z)
+    part, before = y[:1], y.sum()
+    z.mul_(-4)
+    assert y.tolist() == z[:len(y)].tolist()
+    for view in (y, part, y[:1]):
+        with pytest.raises(RuntimeError, match="its base or another view of its base has been modified inplace.*custom Function"):
+            view.sum().backward()
+    with pytest.raises(RuntimeError, match="is being modified inplace.*custom Function"):
+        y.mul_(2)
+    before.backward(retain_graph=True)  # what was computed in time has its gradient
+    assert x.grad.tolist() == [float(len(y))] * 2
+    x.grad = None
+    (z.sum() + y.detach().sum()).backward()
+    assert x.grad.tolist() == [-4.0, -4.0]
+
+
+def test_what_requires_no_grad_may_be_written_through_a_view_made_inside(device):
+    class Itself(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x
+
+    z = tensor([1.0, 2.0], device, requires_grad=False)
+    y = Itself.apply(z)
+    y.add_(1)
+    assert z.tolist() == [2.0, 3.0]
+    with pytest.raises(RuntimeError, match="custom Function"):
+        y.mul_(tensor([1.0, 2.0], device))
+    assert z.tolist() == [2.0, 3.0]  # refused before anything is written
+    z.mul_(tensor([1.0, 2.0], device))
+    with pytest.raises(RuntimeError, match="custom Function"):
+        y.sum().backward()
 
 
 def test_matches_torch():

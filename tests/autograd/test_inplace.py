@@ -265,3 +265,25 @@ def test_copy_of_a_leaf_is_no_leaf(device):
     assert y.requires_grad and not y.is_leaf
     y.mul_(3).sum().backward()
     assert x.grad.tolist() == [3.0, 3.0] and y.tolist() == [3.0, 6.0]
+
+
+def test_views_made_without_grad_follow_writes_with_one(device):
+    x = leaf([1.0, 2.0], device)
+    z = lucid.ones(2, device=device)
+    with lucid.no_grad():
+        v = z[:1]
+    v.mul_(x[:1])  # a write through the view itself
+    (2 * v + z.sum()).sum().backward(retain_graph=True)
+    assert x.grad.tolist() == [3.0, 0.0]
+    v.mul_(x[1:])
+    x.grad = None
+    (x.sum() + v).sum().backward()
+    assert x.grad.tolist() == [3.0, 2.0]
+    y = x * 1
+    with lucid.no_grad():
+        part, (first, _) = y[1:], y.split(1)
+    assert not part.requires_grad
+    y.mul_(3)  # and one to its base
+    x.grad = None
+    (part + first).sum().backward()
+    assert x.grad.tolist() == [3.0, 3.0]

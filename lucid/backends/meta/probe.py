@@ -44,6 +44,7 @@ class Probe:
         if 0 in value.strides and value.size:  # broadcast dimensions have no place in the memory order of a result
             single = tuple([slice(1) if stride == 0 else slice(None) for stride in value.strides])
             found = np.broadcast_to(found[single], found.shape)
+            found.flags.writeable = True
         self._given[id(found)] = (found, value)
         return found
 

@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 
 from ... import backends
 from ...autograd.grad_mode import is_grad_enabled
-from ...autograd.inplace import Unwritable
+from ...autograd.inplace import Unwritable, share_unwritable
 from ...autograd.node import Node, Slot
-from ...tensor import Tensor, version_box, wrap
+from ...tensor import Tensor, wrap
 
 Gradients = tuple[Tensor | None, ...]
 Hook = Callable[..., Any]
-_WRITE = ("The input or output of a module with backward hooks is a view that the hooks watch, and is being modified inplace: "
-          "the gradient would pass the hooks by. clone() it before writing, or write out of place.")
+_WATCHED = Unwritable("The input or output of a module with backward hooks",
+                      "The hooks watch it, and its gradient would pass them by. clone() it before the write, or write elsewhere.")
 
 
 class _HookNode(Node):
@@ -178,12 +178,11 @@ def _behind_node(name: str, values: Sequence[Any], transform: Callable[[Gradient
         # The engine's list ends with the last output that got a gradient.
         return transform((*gradients, *(None,) * (len(parents) - len(gradients))))
 
-    node = _HookNode(name, parents, pull)
+    node = _HookNode(name, parents, pull, kept=False)
     watched = list(values)
     for index, parent in enumerate(parents):
         if parent is not None:
             value = values[index]
             tensor = watched[index] = wrap(value._array, Slot(node, index))
-            tensor._version_box = version_box(value)
-            tensor._view = (value, Unwritable(_WRITE))
+            share_unwritable(tensor, value, _WATCHED)
     return watched

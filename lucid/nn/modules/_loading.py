@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ... import _dtypes
 from ...autograd.grad_mode import no_grad
-from ...autograd.overwrite import refuse_overlap
+from ...autograd.overwrite import refuse_inference, refuse_overlap
 from ...backends import Device, run
 from ...tensor import Tensor, version_box
 from ..parameter import Buffer
@@ -95,6 +95,7 @@ class Plan:
                 raise NotImplementedError("Cannot copy out of meta tensor; no data!")
             if value.shape == target.shape:
                 refuse_overlap(target._array)
+                refuse_inference(target)
         except RuntimeError as error:
             errors.append(f'While copying the parameter named "{key}", whose dimensions in the model are {target.shape} and '
                           f"whose dimensions in the checkpoint are {value.shape}, an exception occurred : {error.args}.")

@@ -15,6 +15,13 @@ def diagonal(a: np.ndarray, *args: Any, **kwargs: Any) -> np.ndarray:
     return view
 
 
+def broadcast_to(array: np.ndarray, shape: Any) -> np.ndarray:
+    """A view that can be written; NumPy's is read-only."""
+    view = np.broadcast_to(array, shape)
+    view.flags.writeable = True
+    return view
+
+
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     """``numpy.where``, of bfloat16 in float32."""
     if x is None and y is None:

@@ -18,7 +18,7 @@ _UFUNC_KEYWORDS = frozenset({"casting", "dtype", "out"})
 #: Where CuPy does something else than NumPy.
 _DIFFERENT: dict[str, Callable[..., Any]] = {
     "take": take, "take_along_axis": take_along_axis, "linalg.svd": differences.svd, "clip": differences.clip,
-    "diagonal": differences.diagonal, "where": differences.where}  # fmt: skip
+    "diagonal": differences.diagonal, "broadcast_to": differences.broadcast_to, "where": differences.where}  # fmt: skip
 #: The ufuncs whose `at` CuPy has.
 _SCATTERING = frozenset(["add", "subtract", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor"])
 
