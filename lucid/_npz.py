@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import stat
 import zipfile
 from typing import IO, Any
 
@@ -28,11 +29,26 @@ def write(file: IO[bytes], structure: str, tensors: dict[str, Tensor]) -> None:
     """Write `tensors` and the JSON text `structure` to an open file."""
     halves = [name for name, tensor in tensors.items() if tensor.dtype == _BFLOAT16]
     text = json.dumps({"structure": structure, "bfloat16": halves}).encode()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+    with zipfile.ZipFile(_sequential(file), "w", zipfile.ZIP_STORED) as archive:
         _write_array(archive, _STRUCTURE, np.frombuffer(text, np.uint8))
         for name, tensor in tensors.items():
             array = np.asarray(backends.to_host(tensor._array), order="C")
             _write_array(archive, name, array.view(np.uint16) if array.dtype == _BFLOAT16 else array)
+
+
+class _Stream:
+    """A file that can only be written."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.write, self.flush = file.write, file.flush
+
+
+def _sequential(file: IO[bytes]) -> Any:
+    """`file`, without its position if it is a device, which says that it is always at its beginning."""
+    try:
+        return file if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else _Stream(file)
+    except (AttributeError, OSError):  # in memory, or of another program's making
+        return file
 
 
 def _write_array(archive: zipfile.ZipFile, name: str, array: Any) -> None:
