@@ -88,7 +88,7 @@ def _read_array(stream: IO[bytes], name: str, size: int) -> np.ndarray:
         raise Damaged(f"tensor '{name}' has fields, or is of an unknown version of the format")
     shape, columns_first, dtype = _HEADERS[version](stream)
     if dtype.hasobject:
-        raise Damaged(f"tensor '{name}' holds Python objects, for which NumPy would need allow_pickle=True: they could run any code")
+        raise Damaged(f"tensor '{name}' holds Python objects, which could run any code (allow_pickle of NumPy)")
     if math.prod(shape) * dtype.itemsize != size - stream.tell():
         raise Damaged(f"tensor '{name}' of dtype {dtype} and shape {shape} does not fit its {size - stream.tell()} bytes")
     array = filled(stream, size - stream.tell()).view(dtype)

@@ -53,8 +53,8 @@ def write(file: IO[bytes], structure: str, tensors: dict[str, Tensor]) -> None:
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
     if len(text) > MAX_HEADER:
-        raise ValueError(f"cannot save {len(tensors)} tensors as safetensors: the header, with their names, has {len(text)} bytes, "
-                         f"and readers of this format take {MAX_HEADER}. format='npz' has no such limit.")
+        raise ValueError(f"cannot save {len(tensors)} tensors as safetensors: the header, with their names, has {len(text)} "
+                         f"bytes, and readers of this format take {MAX_HEADER}. format='npz' has no such limit.")
     file.write(len(text).to_bytes(8, "little"))
     file.write(text)
     for _, tensor in ordered:

@@ -86,8 +86,8 @@ class _Packer:
         self.around.discard(id(value))
         if packed is None:
             # Members of an enumeration, named tuples and instances of other classes: to load one runs code of its class.
-            raise TypeError(f"cannot save {where(path)}: a {kind.__name__} is none of tensor, array, number, string, bytes, bool, "
-                            "None, dictionary, list, tuple, set, range, slice, path, namespace, dtype and device")
+            raise TypeError(f"cannot save {where(path)}: a {kind.__name__} is none of tensor, array, number, string, bytes, "
+                            "bool, None, dictionary, list, tuple, set, range, slice, path, namespace, dtype and device")
         return packed
 
     def container(self, value: Any, path: tuple[str, ...]) -> dict[str, Any] | None:

@@ -12,7 +12,7 @@ import io
 import json
 import os
 import pathlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import IO, Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from . import _ties
 from ._locations import MapLocation, mover
 from ._output_file import written_at
 from ._structure import Damaged, damage_noticed, pack, unpack
+from ._writers import written_elsewhere
 from .backends import Device
 from .tensor import Tensor, as_array, version_box, wrap
 
@@ -160,10 +161,20 @@ def _read_arrays(file: IO[bytes], mapped: bool, max_ratio: float | None) -> tupl
 
 @contextlib.contextmanager
 def _unchanged(tensors: dict[str, Tensor]) -> Iterator[None]:
-    """Raise RuntimeError if one of `tensors` is written in this context: the file would mix two states."""
-    versions = {name: tensor._version for name, tensor in tensors.items()}
+    """Raise RuntimeError if one of `tensors` is written by another thread in this context, or is given other memory: the file
+    would mix two states.
+    """
+    boxes = {name: version_box(tensor) for name, tensor in tensors.items()}
+    counts = {name: box.count for name, box in boxes.items()}
+
+    def refuse(changed: Iterable[str]) -> None:
+        for name in changed:
+            raise RuntimeError(f"'{name}' was written by another thread while it was being saved. Save a snapshot that was taken "
+                               "between two steps: state_dict(copy=True).")
+
+    busy = written_elsewhere()
+    refuse(name for name, box in boxes.items() if box in busy)
     yield
-    changed = [name for name, tensor in tensors.items() if tensor._version != versions[name]]
-    if changed:
-        raise RuntimeError(f"'{changed[0]}' was written by another thread while it was being saved. Save a snapshot that was "
-                           "taken between two steps: state_dict(copy=True).")
+    busy = written_elsewhere()  # before the counts: what ends in between has been counted
+    refuse(name for name, box in boxes.items()
+           if box in busy or box.count != counts[name] or tensors[name]._version_box is not box)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _dtypes
+from .._writers import writes
 from ..backends import run
 from ..backends.memory_format import inverse, memory_axes
 from ..tensor import Leaf, Tensor, record_update, version_box, wrap
@@ -65,6 +66,7 @@ def write(target: Tensor, compute: Callable[..., Tensor], /, *arguments: Any, si
     return target
 
 
+@writes("target")
 def update(target: Tensor, op: Op, *others: Any, **attributes: Any) -> Tensor:
     """``target = op(target, *others, **attributes)``, computed in the memory of `target` without a copy of it.
 
@@ -99,6 +101,7 @@ def update(target: Tensor, op: Op, *others: Any, **attributes: Any) -> Tensor:
     return target
 
 
+@writes("counter")
 def increment(counter: Tensor) -> None:
     """``counter.add_(1)`` for a count of something, in a tenth of the time if it has no gradient."""
     if counter._node is not None or counter._view is not None:
@@ -108,6 +111,7 @@ def increment(counter: Tensor) -> None:
     record_update(counter)
 
 
+@writes("target")
 def store(target: Tensor, array: Any) -> None:
     """Copy `array` into the memory of `target` and record the write."""
     out = target._array
