@@ -90,27 +90,30 @@ def read(file: IO[bytes], mapped: bool = False) -> tuple[str | None, dict[str, n
         metadata = header.pop("__metadata__", None) or {}
         complex_names = set(json.loads(metadata.get("lucid.complex", "[]")))
         entries = _entries(header, size - 8 - length)
-    memory = np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY), np.uint8)[8 + length:] if mapped else None
-    arrays = {}
-    for entry in entries:
-        if memory is None:
-            array = filled(file, entry.end - entry.begin)
-        else:
-            array = memory[entry.begin:entry.end]
-            if array.ctypes.data % entry.dtype.alignment:
-                array = array.copy()
-        array = array.view(entry.dtype).reshape(entry.shape)
-        if entry.name in complex_names:
-            if array.dtype.kind != "f" or array.ndim == 0 or array.shape[-1] != 2:
-                raise Damaged(f"tensor '{entry.name}' is said to be complex, but is {array.dtype}{list(array.shape)}")
-            array = array.view("complex64" if array.itemsize == 4 else "complex128").reshape(array.shape[:-1])
-        arrays[entry.name] = array
+        memory = np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY), np.uint8)[8 + length:] if mapped else None
+        arrays = {entry.name: _array(entry, file, memory, entry.name in complex_names) for entry in entries}
     structure = metadata.get("lucid")
     if structure == _STRUCTURE:
         if _STRUCTURE not in arrays:
             raise Damaged("its structure is missing")
         structure = arrays.pop(_STRUCTURE).tobytes()
     return structure, arrays
+
+
+def _array(entry: _Entry, file: IO[bytes], memory: np.ndarray | None, pairs: bool) -> np.ndarray:
+    """A tensor of which the bytes come next in `file`, or lie in `memory`; complex if it was stored as `pairs` of numbers."""
+    if memory is None:
+        array = filled(file, entry.end - entry.begin)
+    else:
+        array = memory[entry.begin:entry.end]
+        if array.ctypes.data % entry.dtype.alignment:
+            array = array.copy()
+    array = array.view(entry.dtype).reshape(entry.shape)
+    if pairs:
+        if array.dtype.kind != "f" or array.ndim == 0 or array.shape[-1] != 2:
+            raise Damaged(f"tensor '{entry.name}' is said to be complex, but is {array.dtype}{list(array.shape)}")
+        array = array.view("complex64" if array.itemsize == 4 else "complex128").reshape(array.shape[:-1])
+    return array
 
 
 def _entries(header: dict[str, Any], size: int) -> list[_Entry]:
