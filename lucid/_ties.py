@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from . import backends
 from ._reading import check_ratio
 from ._structure import Damaged
 from .backends import sharing
@@ -56,12 +57,16 @@ def lay_out(ties: Ties, arrays: dict[str, np.ndarray], max_ratio: float | None) 
     return memories
 
 
-def tensors_in(memory: Tensor, places: dict[str, sharing.Part]) -> dict[str, Tensor]:
-    """The tensors at `places` of a memory, which may have gone to another device. They share its version."""
+def tensors_in(moved: Tensor, memory: Memory) -> dict[str, Tensor]:
+    """The tensors in `memory`, of which the bytes have gone to the device of `moved`. They share its version."""
+    host, places = memory
     tensors = {}
     for name, place in places.items():
-        tensors[name] = wrap(sharing.take(memory._array, place))
-        tensors[name]._version_box = version_box(memory)
+        if moved.is_meta:  # where no bytes are: only what a tensor looks like
+            tensors[name] = wrap(backends.to_device(sharing.take(host, place), moved.device))
+        else:
+            tensors[name] = wrap(sharing.take(moved._array, place))
+        tensors[name]._version_box = version_box(moved)
     return tensors
 
 

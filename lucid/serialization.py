@@ -123,9 +123,9 @@ def _read(file: IO[bytes], name: str, move: Callable[[Tensor, Device], Tensor], 
             devices = {key: Device(device) for key, device in document.get("devices", {}).items()}
             memories = _ties.lay_out(document.get("ties", []), arrays, max_ratio)
         tensors: dict[str, Tensor] = {}
-        for memory, places in memories:
-            saved = next((devices[key] for key in places if key in devices), Device("cpu"))
-            tensors |= _ties.tensors_in(move(wrap(memory), saved), places)
+        for memory in memories:
+            saved = next((devices[key] for key in memory[1] if key in devices), Device("cpu"))
+            tensors |= _ties.tensors_in(move(wrap(memory[0]), saved), memory)
         for key, array in arrays.items():
             if key in kept:
                 tensors.setdefault(key, wrap(array))
