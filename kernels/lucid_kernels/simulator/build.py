@@ -8,7 +8,6 @@ LUCID_SIMULATOR_DEBUG=0 (no bounds checks and no line numbers).
 from __future__ import annotations
 
 import functools
-import getpass
 import hashlib
 import os
 import pathlib
@@ -77,7 +76,7 @@ def available() -> bool:
 def cache_dir() -> pathlib.Path:
     """The folder of the built libraries, made on first use and private to the user, whose code is loaded from it."""
     chosen = os.environ.get("LUCID_SIMULATOR_CACHE")
-    folder = pathlib.Path(chosen or pathlib.Path(tempfile.gettempdir()) / f"lucid-simulator-{getpass.getuser()}")
+    folder = pathlib.Path(chosen or pathlib.Path(tempfile.gettempdir()) / f"lucid-simulator-{os.getuid()}")
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not chosen and folder.stat().st_uid != os.getuid():
         raise CompileError(f"{folder} belongs to another user; set LUCID_SIMULATOR_CACHE to a folder of your own")
