@@ -83,7 +83,7 @@ def read(file: IO[bytes], max_ratio: float | None) -> tuple[str | None, dict[str
 
 def _read_array(stream: IO[bytes], name: str, size: int) -> np.ndarray:
     """The array of an .npy file of `size` bytes. Raises Damaged."""
-    version = npy.read_magic(stream)  # type: ignore[no-untyped-call]
+    version = npy.read_magic(stream)
     if version not in _HEADERS:
         raise Damaged(f"tensor '{name}' has fields, or is of an unknown version of the format")
     shape, columns_first, dtype = _HEADERS[version](stream)

@@ -14,7 +14,7 @@ _CHUNK = 1 << 20  # bytes; files that do not read into memory themselves make a 
 def filled(file: IO[bytes], nbytes: int) -> np.ndarray:
     """The next `nbytes` of a file. Raises Damaged if there are not so many."""
     array = np.empty(nbytes, np.uint8)
-    rest = memoryview(array)
+    rest = memoryview(array)  # type: ignore[arg-type]
     while rest:
         count = file.readinto(rest[:_CHUNK])  # type: ignore[attr-defined]
         if not count:

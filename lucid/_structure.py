@@ -95,7 +95,7 @@ class _Packer:
         if isinstance(value, dict):
             return self.mapping(value, path)
         kind: Any = type(value)
-        if kind is types.SimpleNamespace or kind is getattr(sys.modules.get("argparse"), "Namespace", None):
+        if kind in (types.SimpleNamespace, getattr(sys.modules.get("argparse"), "Namespace", None)):
             return {kind.__name__: self.pack(vars(value), path)}
         if kind not in _SEQUENCES and isinstance(value, tuple) and not hasattr(value, "_fields"):
             kind = tuple

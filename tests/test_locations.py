@@ -148,7 +148,9 @@ def test_loading_needs_the_memory_of_the_tensors_only(kind: str, tmp_path: Path,
     tensors = {str(number): lucid.ones(1 << 19, dtype=lucid.float32) for number in range(4)}
     lucid.save(tensors, path)
     nbytes = path.stat().st_size
-    source: Any = path if kind == "path" else open(path, "rb") if kind == "file" else io.BytesIO(path.read_bytes())
+    source: Any = path
+    if kind != "path":
+        source = open(path, "rb") if kind == "file" else io.BytesIO(path.read_bytes())  # noqa: SIM115
     lucid.load(path)  # imports and caches
     tracemalloc.start()
     try:

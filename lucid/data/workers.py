@@ -179,15 +179,15 @@ class WorkerIterator(Iterator[Any]):
     def _receive(self) -> None:
         """Wait for a reply of any worker and file it."""
         waiting = {self._workers[w].pipe: w for w in set(self._owner.values())}
-        ready = wait(list(waiting), self._timeout)
+        ready: list[Any] = wait(list(waiting), self._timeout)
         if not ready:
             self.close()
             raise RuntimeError(f"DataLoader timed out after {self._timeout} seconds")
         for pipe in ready:
-            worker = waiting[pipe]  # type: ignore[index]
+            worker = waiting[pipe]
             try:
-                epoch, number = pipe.recv()  # type: ignore[union-attr]
-                reply = pipe.recv_bytes()  # type: ignore[union-attr]
+                epoch, number = pipe.recv()
+                reply = pipe.recv_bytes()
             except (EOFError, OSError):
                 self._lost(worker)
             if epoch != self._epoch:
