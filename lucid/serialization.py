@@ -50,7 +50,7 @@ def save(obj: Any, f: Path | IO[bytes], *, format: str | None = None) -> None:
     Raises, with nothing written, TypeError for objects of other types, and ValueError for what could not be read again: an object
     that contains itself, names of more tensors than the header of safetensors has room for (npz has); RuntimeError, with `f`
     as it was, if a tensor is written by another thread meanwhile: for that, save a snapshot that was taken between two steps,
-    ``state_dict(copy=True)``. Writes that no version counts, through ``tensor.numpy()``, are not noticed.
+    ``state_dict(copy=True)``. Writes that no version counts, through `numpy()` and `data`, are not noticed.
     """
     if isinstance(f, (str, os.PathLike)):
         path = pathlib.Path(f)
