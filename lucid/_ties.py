@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from . import backends
+from ._reading import check_ratio
 from ._structure import Damaged
-from .backends import Device, sharing
-from .tensor import Tensor, Version, wrap
+from .backends import sharing
+from .tensor import Tensor, version_box, wrap
 
 Ties = list[dict[str, Any]]  # {"nbytes": size of a memory, "parts": {name: [offset, strides]}}, all in bytes
 ALIGNMENT = 64  # of a memory; an element lies as before in relation to it
@@ -36,10 +37,14 @@ def find(tensors: dict[str, Tensor]) -> Ties:
     return ties
 
 
-def restore(ties: Ties, arrays: dict[str, np.ndarray], device: Device) -> dict[str, Tensor]:
-    """Tensors on `device` with the elements of `arrays`, which share memory as `ties` says. Raises Damaged."""
-    tensors: dict[str, Tensor] = {}
+Memory = tuple[np.ndarray, dict[str, sharing.Part]]  # bytes, and where tensors lie in it
+
+
+def lay_out(ties: Ties, arrays: dict[str, np.ndarray], max_ratio: float | None) -> list[Memory]:
+    """Memories with the elements of `arrays`, which share them as `ties` says. Raises Damaged."""
+    memories = []
     for tie in ties:
+        check_ratio(tie["nbytes"], sum(arrays[name].nbytes for name in tie["parts"]), max_ratio)
         memory = np.zeros(tie["nbytes"], np.uint8)
         places = {}
         for name, (offset, strides) in tie["parts"].items():
@@ -48,10 +53,20 @@ def restore(ties: Ties, arrays: dict[str, np.ndarray], device: Device) -> dict[s
                 raise Damaged(f"tensor '{name}' does not lie in the memory that it should share")
             places[name] = sharing.Part(offset, array.shape, tuple(strides), array.dtype)
             sharing.take(memory, places[name])[...] = array
-        moved, version = backends.to_device(memory, device), Version()
-        for name, place in places.items():
-            tensors[name] = wrap(sharing.take(moved, place))
-            tensors[name]._version_box = version
+        memories.append((memory, places))
+    return memories
+
+
+def tensors_in(moved: Tensor, memory: Memory) -> dict[str, Tensor]:
+    """The tensors in `memory`, of which the bytes have gone to the device of `moved`. They share its version."""
+    host, places = memory
+    tensors = {}
+    for name, place in places.items():
+        if moved.is_meta:  # where no bytes are: only what a tensor looks like
+            tensors[name] = wrap(backends.to_device(sharing.take(host, place), moved.device))
+        else:
+            tensors[name] = wrap(sharing.take(moved._array, place))
+        tensors[name]._version_box = version_box(moved)
     return tensors
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from .. import _clock as clock
 from .. import backends
+from .._writers import writes
 from ..backends import LARGE, TABLES
 from ..tensor import Leaf, Retainer, Tensor, version_box, wrap
 from .accumulation import Pieces, SlicePull, add_in_place, add_piece, add_second
@@ -396,6 +397,7 @@ def _private(array: Any, handed_out: dict[int, Any]) -> Any:
     return array
 
 
+@writes("old")
 def _accumulate(tensor: Tensor, gradient: Tensor, create_graph: bool, handed_out: dict[int, Any]) -> None:
     """Add `gradient` to `tensor.grad`, in place if there is one and it is not part of a graph."""
     old = tensor._grad

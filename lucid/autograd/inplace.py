@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import _clock as clock
 from .. import _dtypes
+from .._writers import writes
 from ..backends import run
 from ..backends.memory_format import contiguous_format, inverse, memory_axes
 from ..tensor import Leaf, Tensor, Version, record_update, register_view, succeed, version_box, wrap
@@ -92,6 +93,7 @@ def write(target: Tensor, compute: Callable[..., Tensor], /, *arguments: Any, si
     return target
 
 
+@writes("target")
 def update(target: Tensor, op: Op, *others: Any, **attributes: Any) -> Tensor:
     """``target = op(target, *others, **attributes)``, computed in the memory of `target` without a copy of it.
 
@@ -128,6 +130,7 @@ def update(target: Tensor, op: Op, *others: Any, **attributes: Any) -> Tensor:
     return target
 
 
+@writes("counter")
 def increment(counter: Tensor) -> None:
     """``counter.add_(1)`` for a count of something, in a tenth of the time if it has no gradient."""
     if counter._node is not None or counter._view is not None:
@@ -137,6 +140,7 @@ def increment(counter: Tensor) -> None:
     record_update(counter)
 
 
+@writes("target")
 def store(target: Tensor, array: Any) -> None:
     """Copy `array` into the memory of `target` and record the write."""
     if clock.any_inference:

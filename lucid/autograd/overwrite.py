@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import _clock as clock
+from .._writers import writes
 from ..backends import ARITHMETIC, LARGE, TABLES
 from ..backends.destinations import FORMULAS, OF_TENSORS, PLAIN_COMPLEX, TERNARY, entry_into, share_partly
 from ..tensor import Tensor, version_box, wrap
@@ -44,6 +45,7 @@ def refuse_shared(destination: Tensor, arguments: Iterable[Any]) -> None:
                                "single memory location. Please clone() the tensor before performing the operation.")
 
 
+@writes("target")
 def overwrite(target: Tensor, name: str, operands: Sequence[Any], **attributes: Any) -> bool:
     """Write what the kernel `name`, one of `PLAIN`, `TERNARY` or `add_scaled`, computes of `target` and `operands` into
     `target`, if that is all that there is to do; False, with nothing done, otherwise.
@@ -114,6 +116,7 @@ class Overwriting(Tensor):
         tensor._grad = destination
         return tensor
 
+    @writes("destination")
     def run(self, op: Any, inputs: Sequence[Any], attributes: dict[str, Any]) -> Tensor:
         """The result of `op`: in the memory of the destination, as a write to it, or in memory of its own."""
         destination: Any = self._grad

@@ -10,6 +10,7 @@ is 0.1 us less. Its arrays are never scalars, so all that it has to see to is `a
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
@@ -17,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from lucid_kernels import numpy_warnings
+from lucid_kernels.cpu import _signals
 
 from . import cpu, memory
 from .device import Device, chosen_device, default_device, set_default_device
@@ -127,9 +129,15 @@ def _count_observers(change: int) -> None:
 
 def gpu_module() -> Any:
     """The GPU backend, imported on first use. Raises RuntimeError that says what to install if it cannot be used."""
-    from . import gpu  # imports cupy, or the simulator's stand-in for it
+    return _use(_gpu())
 
-    return _use(gpu)
+
+@functools.cache
+def _gpu() -> Any:
+    with _signals.deferred():  # half of a module cannot be imported again
+        from . import gpu  # imports cupy, or the simulator's stand-in for it
+
+        return gpu
 
 
 def meta_module() -> Any:

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import functools
-import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -47,7 +46,9 @@ DEVICE = Device("cpu")
 def _of_volumes(name: str) -> Callable[..., Any]:
     """A function of the module for volumes, which is imported on the first call."""
     def call(*arrays: Any, **attributes: Any) -> Any:
-        return getattr(importlib.import_module("lucid_kernels.cpu.conv3d"), name)(*arrays, **attributes)
+        from lucid_kernels.cpu import conv3d
+
+        return getattr(conv3d, name)(*arrays, **attributes)
 
     return call
 

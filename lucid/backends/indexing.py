@@ -64,10 +64,10 @@ def _add_slices(array: Array, indices: Array, values: Array, axis: int) -> None:
     if array.ndim == 1:
         _combined(array, indices, values, axis, _kernels().ADD)
         return
+    from lucid_kernels.cpu import _layout
     from lucid_kernels.cpu import scatter_add as kernels
-    from lucid_kernels.cpu._layout import contiguous
 
-    kernels.scatter_add(array, indices, contiguous(values), axis)
+    kernels.scatter_add(array, indices, _layout.contiguous(values), axis)
 
 
 def _slices(shape: tuple[int, ...], index: tuple[Any, ...]) -> tuple[int, int, Array] | None:

@@ -6,12 +6,12 @@ memory, whose pages the system has to clear: that takes 3 times as long as the f
 from __future__ import annotations
 
 import functools
-import importlib
 import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from lucid_kernels import cpu as kernels_on_cpu
 from lucid_kernels.cpu import _expanded, _pool
 
 from .half_formulas import are_many, of_halves
@@ -62,28 +62,28 @@ def _operation(names: tuple[str, ...], *operands: Any, out: Array | None = None)
 @functools.cache
 def _kernels() -> Any:
     """What compiles with Numba: imported with the first large array."""
-    return importlib.import_module("lucid_kernels.cpu.operation")
+    return kernels_on_cpu.operation
 
 
 @functools.cache
 def _arithmetic() -> Any:
-    return importlib.import_module("lucid_kernels.cpu.elementwise")
+    return kernels_on_cpu.elementwise
 
 
 @functools.cache
 def _combination() -> Any:
-    return importlib.import_module("lucid_kernels.cpu.combination")
+    return kernels_on_cpu.combination
 
 
 @functools.cache
 def _circles() -> Any:
-    return importlib.import_module("lucid_kernels.cpu.circular")
+    return kernels_on_cpu.circular
 
 
 def _lies_in_rows(x: Array) -> bool:
-    from lucid_kernels.cpu._layout import lies_in_rows  # compiles with Numba
+    from lucid_kernels.cpu import _layout  # compiles with Numba
 
-    return lies_in_rows(x)
+    return _layout.lies_in_rows(x)
 
 
 def _is_plain(x: Array) -> bool:

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from lucid_kernels.cpu import _signals
+
 Kernel = Callable[..., Any]
 
 # Family module -> the op names that it serves; the same for `lucid_kernels.cpu` and `lucid_kernels.cuda`.
@@ -62,7 +64,8 @@ def kernels(package: str, table: dict[str, Kernel], elementwise: Callable[[str, 
 def _first_call(module: str, name: str, table: dict[str, Kernel], entry: str,
                 wrap: Callable[[str, Kernel], Kernel] | None = None) -> Kernel:
     def first_call(*arrays: Any, **attributes: Any) -> Any:
-        kernel = getattr(importlib.import_module(module), name)
+        with _signals.deferred():  # half of a module cannot be imported again
+            kernel = getattr(importlib.import_module(module), name)
         table[entry] = kernel if wrap is None else wrap(name, kernel)
         return table[entry](*arrays, **attributes)
 

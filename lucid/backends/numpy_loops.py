@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import functools
-import importlib
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,9 @@ def numpy_loops(name: str, *operands: Any, out: Array | None = None) -> Array | 
 @functools.cache
 def _kernels() -> Any:
     """What compiles with Numba: imported with the first large array."""
-    return importlib.import_module("lucid_kernels.cpu.numpy_loops")
+    from lucid_kernels.cpu import numpy_loops
+
+    return numpy_loops
 
 
 @functools.cache

@@ -151,14 +151,14 @@ def _of_view(function: Kernel, x: Array, axis: Any, keepdims: bool, **options: A
             result = result * math.prod([x.shape[dim] // few.shape[dim] for dim in axes])
         result = _expanded.written_out(result, tuple([1 if dim in axes else n for dim, n in enumerate(x.shape)]))
     else:
-        from lucid_kernels.cpu._layout import contiguous
+        from lucid_kernels.cpu import _layout
 
         order = memory_axes(x)
         in_order = x.transpose(order)
         places = None if axis is None else tuple([place for place, dim in enumerate(order) if dim in axes])
         total = _sum_of_gapped_rows(in_order, places) if additive and options.get("dtype") in (None, x.dtype) else None
         if total is None:
-            result = function(contiguous(in_order), axis=places, keepdims=True, **options)
+            result = function(_layout.contiguous(in_order), axis=places, keepdims=True, **options)
         else:
             result = (total if function.__name__ == "sum" else total / (x.size // total.size)).astype(x.dtype)
         result = result.transpose(inverse(order))

@@ -45,9 +45,9 @@ def table(kernels: Mapping[str, Kernel]) -> dict[str, Kernel]:
 
 @functools.cache
 def _compiled() -> Kernel:
-    from lucid_kernels.cpu.fused import fused  # imports Numba
+    from lucid_kernels.cpu import fused  # imports Numba
 
-    return fused
+    return fused.fused
 
 
 def _are_small(arrays: tuple[Array | None, ...]) -> bool:

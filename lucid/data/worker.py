@@ -27,12 +27,17 @@ NO_GPU = ("the workers of a DataLoader must not touch a GPU: let the dataset ret
           "main process with .to(device)")
 
 
+NOT_IMPORTABLE = ("Workers are new processes: they import modules, but have nothing of what was defined in a notebook, in an "
+                  "interactive session, in `python -c` or on standard input. Put the dataset, collate_fn and worker_init_fn into "
+                  "a module, that is a file that you import, or use multiprocessing_context='fork' or num_workers=0")
+
+
 class Task(NamedTuple):
     """Fetch a batch; a task of a new `epoch` starts an IterableDataset from its beginning."""
 
     epoch: int
     number: int
-    indices: Any
+    indices: bytes  # pickled: what cannot be unpickled is an error of this task, not of the pipe
 
 
 class Finished(NamedTuple):
@@ -53,7 +58,7 @@ class Failure(NamedTuple):
             kind = None if self.kind is None else pickle.loads(self.kind)
             if kind is KeyError:
                 error = KeyError(_Verbatim(self.text))
-            elif kind is not None:
+            elif kind is not None and not issubclass(kind, StopIteration):  # which would end the loop over the batches
                 error = kind(self.text)
         except Exception:  # classes with other arguments, or importable in the worker only
             error = RuntimeError(self.text)
@@ -123,8 +128,19 @@ class _Unpacked(NamedTuple):
 
     def open(self) -> Job:
         """The job. Unpickled in the worker's own code, so that an error there is reported to the main process."""
-        job: Job = pickle.loads(self.pickled)
+        job: Job = _Unpickler(io.BytesIO(self.pickled)).load()
         return job
+
+
+class _Unpickler(pickle.Unpickler):
+    """Says what to do about what only the main process has."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        """The class or function `name` of a module. Raises RuntimeError if it cannot be imported here."""
+        try:
+            return super().find_class(module, name)
+        except (AttributeError, ImportError) as error:
+            raise RuntimeError(f"a worker process cannot import {name!r} of {module!r} ({error}). {NOT_IMPORTABLE}") from error
 
 
 def _unpack(pickled: bytes) -> _Unpacked:
@@ -182,7 +198,8 @@ def _work(job: Job | None, error: Failure | None, pipe: Connection, tasks: queue
     finished = False
     while (task := tasks.get()) is not None:
         if job is None or error is not None:
-            pipe.send((task.epoch, task.number, error))
+            pipe.send(task[:2])
+            pipe.send(error)
             continue
         try:
             if task.epoch != epoch:
@@ -191,13 +208,14 @@ def _work(job: Job | None, error: Failure | None, pipe: Connection, tasks: queue
             if finished:
                 batch: Any = Finished()
             else:
-                batch = fetch(task.indices)  # type: ignore[misc]
-            reply = HostPickler.dump_bytes((task.epoch, task.number, batch))
+                batch = fetch(pickle.loads(task.indices))  # type: ignore[misc]
+            reply = HostPickler.dump_bytes(batch)
         except EndOfStream:
             finished = True
-            reply = HostPickler.dump_bytes((task.epoch, task.number, Finished()))
+            reply = HostPickler.dump_bytes(Finished())
         except Exception as problem:
-            reply = HostPickler.dump_bytes((task.epoch, task.number, _failure(problem, str(job.id))))
+            reply = HostPickler.dump_bytes(_failure(problem, str(job.id)))
+        pipe.send(task[:2])
         pipe.send_bytes(reply)
 
 

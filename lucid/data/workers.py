@@ -4,16 +4,19 @@ from __future__ import annotations
 import functools
 import itertools
 import multiprocessing
+import os
 import pickle
+import sys
 import time
 import weakref
 from collections.abc import Iterator
 from multiprocessing.connection import Connection, wait
-from typing import Any
+from multiprocessing.reduction import ForkingPickler
+from typing import Any, NamedTuple
 
 from .. import _dtypes
 from .dataloader import DataLoader
-from .worker import Failure, Finished, Job, Packed, Task
+from .worker import NOT_IMPORTABLE, Failure, Finished, Job, Packed, Task
 from .worker import main as worker_main
 
 # Seconds that workers get, all together, to end by themselves when they are no longer needed.
@@ -36,10 +39,31 @@ def default_context() -> Any:
     return context
 
 
+class _Unreadable(NamedTuple):
+    """A task or a batch that cannot go from one process to the other."""
+
+    error: Exception
+
+    @classmethod
+    def of(cls, error: Exception) -> _Unreadable:
+        """`error`, without the frame that caught it, which holds the result: a cycle would keep the processes alive."""
+        return cls(error.with_traceback(error.__traceback__ and error.__traceback__.tb_next))
+
+
+def _check_main() -> None:
+    """Raise RuntimeError if a new process, which imports the main program first, would end there."""
+    main: Any = sys.modules.get("__main__")
+    script = getattr(main, "__file__", None)  # '<stdin>' on standard input
+    if script is not None and getattr(main, "__spec__", None) is None and not os.path.exists(script):
+        raise RuntimeError(f"a worker process cannot import the main program, {script}. {NOT_IMPORTABLE}")
+
+
 class _Worker:
     """A process and our end of its pipe."""
 
     def __init__(self, context: Any, job: Job) -> None:
+        if context.get_start_method() != "fork":
+            _check_main()
         self.pipe: Connection
         self.pipe, theirs = context.Pipe()
         inherited = self.pipe if context.get_start_method() == "fork" else None
@@ -117,9 +141,14 @@ class WorkerIterator(Iterator[Any]):
         if number is None:
             return
         worker = next(w for w in self._turn if w not in self._finished)
+        try:
+            task = Task(self._epoch, number, bytes(ForkingPickler.dumps(indices)))
+        except Exception as error:
+            self._ready[number] = _Unreadable.of(error)
+            return
         self._owner[number] = worker
         try:
-            self._workers[worker].pipe.send(Task(self._epoch, number, indices))
+            self._workers[worker].pipe.send(task)
         except OSError:
             self._lost(worker)
 
@@ -133,6 +162,11 @@ class WorkerIterator(Iterator[Any]):
             self._next += 1
             if isinstance(batch, Finished):
                 continue
+            if isinstance(batch, _Unreadable):
+                try:
+                    raise batch.error
+                finally:
+                    del batch
             if isinstance(batch, Failure):
                 batch.raise_again()
             return batch
@@ -143,19 +177,23 @@ class WorkerIterator(Iterator[Any]):
     def _receive(self) -> None:
         """Wait for a reply of any worker and file it."""
         waiting = {self._workers[w].pipe: w for w in set(self._owner.values())}
-        ready = wait(list(waiting), self._timeout)
+        ready: list[Any] = wait(list(waiting), self._timeout)
         if not ready:
             self.close()
             raise RuntimeError(f"DataLoader timed out after {self._timeout} seconds")
         for pipe in ready:
-            worker = waiting[pipe]  # type: ignore[index]
+            worker = waiting[pipe]
             try:
-                reply = pipe.recv_bytes()  # type: ignore[union-attr]
+                epoch, number = pipe.recv()
+                reply = pipe.recv_bytes()
             except (EOFError, OSError):
                 self._lost(worker)
-            epoch, number, batch = pickle.loads(reply)
             if epoch != self._epoch:
                 continue
+            try:
+                batch = pickle.loads(reply)
+            except Exception as error:
+                batch = _Unreadable.of(error)
             del self._owner[number]
             self._ready[number] = batch
             if isinstance(batch, Finished):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import _dtypes, _random, backends
+from .._writers import writes
 from ..autograd.errors import type_name
 from ..autograd.grad_mode import GRAD
 from ..autograd.grad_mode import mode as grad_mode
@@ -23,6 +24,7 @@ def take_counters(generator: _random.Generator | None, count: int, per_block: in
     return {"seed": seed, "offset": offset}
 
 
+@writes("target")
 def draw_into(target: Tensor, name: str, generator: _random.Generator | None, *steps: tuple[Any, ...]) -> bool:
     """Write the numbers of `random_floats` straight into `target`, and take `steps` there, operations with their operands, of
     which None stands for the elements, if that is all that there is to do; False, with nothing done, otherwise.

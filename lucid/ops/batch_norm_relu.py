@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .._writers import writes
 from ..autograd.grad_mode import is_grad_enabled
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor, record_update
@@ -49,6 +50,7 @@ _batch_norm_relu = Op("batch_norm_relu", _rule, keeps=(0, 1, 2), outputs=(0,), r
 _batch_norm_relu_grad = Op("batch_norm_relu_grad")
 
 
+@writes("written")
 def batch_norm_relu(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
                     bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5, *,
                     residual: Tensor | None = None) -> Tensor:
@@ -62,13 +64,12 @@ def batch_norm_relu(input: Tensor, running_mean: Tensor | None, running_var: Ten
     if residual is not None and (residual._array.shape, residual._array.dtype) != (input._array.shape, input._array.dtype):
         raise RuntimeError(f"batch_norm_relu: the residual must have the shape and dtype of the input, {list(input.shape)} and "
                            f"{input.dtype}, but has {list(residual.shape)} and {residual.dtype}")
+    written = [t for t in (running_mean, running_var) if training and t is not None]
     out = None
     if training and running_mean is not None and running_var is not None:
         out = (None, None, None, running_mean._array, running_var._array)
     result: Tensor = _batch_norm_relu(input, residual, weight, bias, running_mean, running_var, training=training,
                                       momentum=momentum, eps=eps, out=out)[0]
-    if training:
-        for written in (running_mean, running_var):
-            if written is not None:
-                record_update(written)
+    for statistic in written:
+        record_update(statistic)
     return result

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._writers import writes
 from ..autograd.grad_mode import is_grad_enabled
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor, record_update
@@ -41,6 +42,7 @@ _batch_norm_relu_max_pool2d = Op("batch_norm_relu_max_pool2d", _rule, keeps=(0, 
 _grad = Op("batch_norm_relu_max_pool2d_grad")
 
 
+@writes("written")
 def batch_norm_relu_max_pool2d(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None,
                                weight: Tensor | None = None, bias: Tensor | None = None, training: bool = False,
                                momentum: float = 0.1, eps: float = 1e-5) -> Tensor:
@@ -52,13 +54,12 @@ def batch_norm_relu_max_pool2d(input: Tensor, running_mean: Tensor | None, runni
         result: Tensor = max_pool2d(batch_norm_relu(input, running_mean, running_var, weight, bias, training, momentum, eps), 2)
         return result
     require_batch("batch_norm_relu_max_pool2d", input, running_mean, running_var, weight, bias, training, eps)
+    written = [t for t in (running_mean, running_var) if training and t is not None]
     out = None
     if training and running_mean is not None and running_var is not None:
         out = (None, None, None, None, running_mean._array, running_var._array)
     result = _batch_norm_relu_max_pool2d(input, weight, bias, running_mean, running_var, training=training, momentum=momentum,
                                          eps=eps, out=out)[0]
-    if training:
-        for written in (running_mean, running_var):
-            if written is not None:
-                record_update(written)
+    for statistic in written:
+        record_update(statistic)
     return result

@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from .._writers import writes
 from ..autograd.errors import type_name
 from ..autograd.grad_mode import is_grad_enabled
 from ..autograd.op import Op, Pull
@@ -135,6 +136,7 @@ def per_channel(parameter: Tensor | None, x: Tensor) -> Any:
 
 
 # ---- public functions ------------------------------------------------------------------------------------------------------
+@writes("written")
 def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
                bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5) -> Tensor:
     """Normalise each channel of `input` (N, C, *) to mean 0 and variance 1, then scale and shift it.
@@ -150,13 +152,13 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
     require_batch("batch_norm", input, running_mean, running_var, weight, bias, training, eps)
     if not training:
         return _batch_norm_eval(input, weight, bias, running_mean, running_var, eps=eps)
+    written = [t for t in (running_mean, running_var) if t is not None]
     out = None
     if running_mean is not None and running_var is not None:
         out = (None, None, None, running_mean._array, running_var._array)
     result: Tensor = _batch_norm(input, weight, bias, running_mean, running_var, momentum=momentum, eps=eps, out=out)[0]
-    for written in (running_mean, running_var):
-        if written is not None:
-            record_update(written)
+    for statistic in written:
+        record_update(statistic)
     return result
 
 

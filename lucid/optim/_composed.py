@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from .. import _dtypes
+from .._writers import writes
 from ..autograd.grad_mode import enable_grad, set_grad_enabled
 from ..ops.creation import tensor
 from ..tensor import Tensor, version_box, wrap
@@ -84,6 +85,7 @@ class ComposedOptimizer(Optimizer):
                 else:
                     self._update(param, -grad if group.get("maximize") else grad, state, group)
 
+    @writes("written")
     def _update_parts(self, param: Tensor, grad: Tensor, state: State, group: Group) -> None:
         """`_update` of the real and imaginary parts."""
         if group.get("differentiable"):

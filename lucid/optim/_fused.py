@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .._writers import writes
 from ..autograd.grad_mode import is_grad_enabled
 from ..backends import run
 from ..ops.creation import tensor
@@ -16,6 +17,7 @@ _MOST_FORMULAS = 256  # of options that change at each step, a formula is traced
 _formulas: dict[Any, Formula] = {}
 
 
+@writes("targets")
 def update(move: Callable[..., None], grad: Tensor, written: Sequence[Tensor | None], numbers: Sequence[float],
            options: dict[str, Any]) -> None:
     """``move(grad, *written, *numbers, **options)``, which writes tensors of one shape in place by elementwise operations.

@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from .._writers import writes
 from ..backends import run
 from ..tensor import Tensor, bump_all
 from ._complex import Copies, copy_back, in_real_numbers
@@ -11,6 +12,7 @@ from ._complex import Copies, copy_back, in_real_numbers
 Row = Sequence[Any]  # the arrays of a parameter: itself, its gradient, its state
 
 
+@writes("written")
 def step_together(name: str, rows: Sequence[Row], each: dict[str, list[Any]], options: dict[str, Any],
                   written: Iterable[Tensor]) -> None:
     """Run the kernel ``multi_tensor_<name>`` in place on all `rows`, device by device, and record the writes.

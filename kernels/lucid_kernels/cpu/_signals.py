@@ -1,4 +1,4 @@
-"""Signals that arrive while a kernel is compiled."""
+"""Signals that arrive while a kernel is compiled, or what compiles it is imported."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from copy import deepcopy
 from typing import Any, NamedTuple
 
 from ... import _dtypes
+from ..._writers import writes
 from ...autograd.grad_mode import no_grad
 from ...autograd.overwrite import refuse_inference, refuse_overlap
 from ...backends import Device, run
@@ -196,6 +197,7 @@ class Snapshot:
             with contextlib.suppress(Exception):
                 self._extra_states.append((module, deepcopy(module.get_extra_state())))
 
+    @writes("tensor")
     def restore(self) -> None:
         """Put everything back, into the same objects."""
         for module, state in self._extra_states:

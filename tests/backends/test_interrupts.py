@@ -1,0 +1,77 @@
+"""Ctrl-C while the first operation imports its kernel leaves a process in which that operation works."""
+from __future__ import annotations
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+import lucid
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="real signals and forks")
+
+# A child for each moment, which is the import of a module: a signal to the process arrives just before it.
+PROGRAM = """
+import os, signal, sys
+import lucid
+
+class Interrupt:
+    def __init__(self, moment):
+        self.moment = moment
+
+    def find_spec(self, name, path=None, target=None):
+        if name == self.moment:
+            self.moment = None
+            os.kill(os.getpid(), signal.SIGINT)
+
+def first_operation():
+    return lucid.nn.functional.softmax(lucid.ones(2, 4, device=sys.argv[1]), 1)
+
+for moment in sys.argv[2:]:
+    if os.fork() == 0:
+        finder = Interrupt(moment)
+        sys.meta_path.insert(0, finder)
+        try:
+            first_operation()
+            print(moment, "was not imported" if finder.moment else "was not interrupted", flush=True)
+        except KeyboardInterrupt:
+            print(moment, first_operation().cpu().tolist() == [[0.25] * 4] * 2, flush=True)
+        os._exit(0)
+    os.wait()
+"""
+
+
+def run(*arguments: str) -> str:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "kernels")])}
+    found = subprocess.run([sys.executable, "-c", PROGRAM, *arguments], env=environment, timeout=120, check=False, text=True,
+                           capture_output=True)
+    return found.stdout + found.stderr
+
+
+@pytest.mark.parametrize(("device", "moments"), [
+    ("cpu", ["numba", "numba.core.types.npytypes", "lucid_kernels.cpu._kernel"]),
+    ("gpu", ["lucid_kernels.cuda.launch", "lucid_kernels.cuda.softmax"])])
+def test_interrupted_imports(device: str, moments: list[str]) -> None:
+    if device == "gpu" and not lucid.gpu.is_available():
+        pytest.skip("neither a GPU nor the simulator")
+    assert run(device, *moments).splitlines() == [f"{moment} True" for moment in moments]
+
+
+def test_kernels_are_imported_where_ctrl_c_waits() -> None:
+    """By ``from lucid_kernels.cpu import name``, which asks the package."""
+    for path in (ROOT / "lucid").rglob("*.py"):
+        found = re.findall(r"\n +(?:from lucid_kernels\.cpu\.\w+ import .*|.*import_module\(\"lucid_kernels.*)", path.read_text())
+        assert not found, path
+
+
+def test_kernels_that_there_are_not() -> None:
+    from lucid_kernels import cpu
+
+    with pytest.raises(AttributeError, match="has no attribute 'no_such_kernel'"):
+        _ = cpu.no_such_kernel
+    with pytest.raises(ImportError):
+        from lucid_kernels.cpu import no_such_kernel  # noqa: F401
