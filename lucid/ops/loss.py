@@ -17,6 +17,7 @@ from ._large import fused_formula
 from ._operands import require_tensor
 from ._reduction import within
 from .activation import log_softmax, log_softmax_grad, logsigmoid, require_floating
+from .binary import xlogy
 from .broadcasting import broadcast_tensors
 from .comparison import clip, where
 from .creation import arange
@@ -376,8 +377,7 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
 # ---- divergence ------------------------------------------------------------------------------------------------------------
 @fused_formula
 def _divergence(input: Tensor, target: Tensor) -> Tensor:
-    empty = target == 0
-    return where(empty, 0.0, target * log(where(empty, 1.0, target))) - target * input
+    return xlogy(target, target) - target * input
 
 
 @fused_formula
