@@ -1,7 +1,7 @@
 """Results that are the same whatever some arguments are: those get gradients of zeros, not none, as in PyTorch."""
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..autograd.grad_mode import GRAD
 from ..autograd.grad_mode import mode as grad_mode
@@ -9,14 +9,29 @@ from ..autograd.node import Node
 from ..tensor import Tensor, wrap
 
 
-def with_zero_gradients(result: Tensor, *arguments: Tensor) -> Tensor:
-    """`result`, or a tensor of its memory, with zeros as the gradients of `arguments`, of which it does not depend."""
-    nodes = [argument._node for argument in arguments]
-    if not grad_mode.get() & GRAD or not any(nodes):
+class Origin(NamedTuple):
+    """Where the gradient of a tensor goes, without its elements: for rules, which save what they hold."""
+
+    node: Any
+    shape: tuple[int, ...]
+    dtype: Any
+
+    @classmethod
+    def of(cls, tensor: Tensor) -> Origin:
+        """That of `tensor`."""
+        return cls(tensor._node, tensor._array.shape, tensor._array.dtype)
+
+
+def with_zero_gradients(result: Tensor, *arguments: Tensor | Origin) -> Tensor:
+    """`result`, or a tensor of its memory, with zeros as the gradients of `arguments`, on which it does not depend."""
+    if not grad_mode.get() & GRAD:
         return result
-    kinds = [(argument._array.shape, argument.dtype) for argument in arguments]
+    origins = [Origin.of(argument) if isinstance(argument, Tensor) else argument for argument in arguments]
+    origins = [origin for origin in origins if origin.node is not None]
+    if not origins:
+        return result
 
     def pull(g: Tensor, y: Any) -> tuple[Tensor, ...]:
-        return (g, *(g.new_zeros(shape, dtype=dtype) for shape, dtype in kinds))
+        return (g, *(g.new_zeros(origin.shape, dtype=origin.dtype) for origin in origins))
 
-    return wrap(result._array, Node("independent", (result._node, *nodes), pull))
+    return wrap(result._array, Node("independent", (result._node, *(origin.node for origin in origins)), pull))
