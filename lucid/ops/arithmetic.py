@@ -120,12 +120,10 @@ def _pow_rule(needs: Any, a: Operand, b: Operand) -> Pull:
 
 
 def _remainder_rule(needs: Any, a: Operand, b: Operand) -> Pull:
-    a_shape, b_shape, needs_b = shape_of(a), shape_of(b), needs[1]
-
-    def pull(g: Tensor, y: Any) -> tuple[Any, Any]:
-        return reduce_to(g, a_shape), reduce_to(-g * floor_divide(a, b), b_shape) if needs_b else None
-
-    return pull
+    a_shape, b_shape = shape_of(a), shape_of(b)
+    if not needs[1]:
+        return lambda g, y: (reduce_to(g, a_shape), None)
+    return lambda g, y: (reduce_to(g, a_shape), reduce_to(-g * floor_divide(a, b), b_shape))
 
 
 def _step_rule(needs: Any, a: Operand, b: Operand) -> Pull:
@@ -179,9 +177,10 @@ _add_scaled = Op("add_scaled", lambda needs, a, b, *, alpha: lambda g, y: (g, _m
 
 
 def _fmod_pull(needs: Any, a: Operand, b: Operand) -> Pull:
-    a_shape, b_shape, needs_b = shape_of(a), shape_of(b), needs[1]
-    return lambda g, y: (reduce_to(g, a_shape),
-                         reduce_to(-g * div(a, b, rounding_mode="trunc"), b_shape) if needs_b else None)
+    a_shape, b_shape = shape_of(a), shape_of(b)
+    if not needs[1]:
+        return lambda g, y: (reduce_to(g, a_shape), None)
+    return lambda g, y: (reduce_to(g, a_shape), reduce_to(-g * div(a, b, rounding_mode="trunc"), b_shape))
 
 
 def conjugate(x: Operand) -> Operand:

@@ -16,6 +16,7 @@ from ._index import check_bounds
 from ._large import fused_formula
 from ._operands import require_tensor
 from ._reduction import within
+from ._second_order import ForSecondOrder
 from .activation import log_softmax, log_softmax_grad, logsigmoid, require_floating
 from .binary import xlogy
 from .broadcasting import broadcast_tensors
@@ -75,6 +76,7 @@ _OUT_OF_BOUNDS = "Target {value} is out of bounds."
 def _cross_entropy_rule(needs: Any, x: Tensor, target: Tensor, weight: Tensor | None, *, reduction: str, ignore_index: int,
                         label_smoothing: float, with_grad: bool) -> Pull:
     dim = 1 if x._array.ndim > 1 else 0
+    saved = ForSecondOrder(x)
 
     def pull(g: Tensor, kept: tuple[Tensor]) -> tuple[Any, Any, Any]:
         upstream = g.unsqueeze(dim) if reduction == "none" else g
@@ -83,6 +85,7 @@ def _cross_entropy_rule(needs: Any, x: Tensor, target: Tensor, weight: Tensor | 
                 return kept[0], None, None  # half of the time: a pass over memory less. On a GPU asking would wait for it.
             return kept[0] * upstream, None, None
         # The same gradient as a function of x and g, by way of log_softmax.
+        x = saved()
         share, total = _class_shares(x, target, weight, ignore_index, label_smoothing, dim)
         if reduction == "mean":
             upstream = upstream / total
