@@ -1,4 +1,4 @@
-"""What a rule saves for gradients of gradients only: a write to it does not spoil the first ones, so the engine must not refuse."""
+"""What a rule saves for gradients of gradients only: a write to it spoils no first ones, so the engine must not refuse it."""
 from __future__ import annotations
 
 from .. import _clock as clock
