@@ -63,7 +63,8 @@ def _score_gradients(scores: Any, kept: bool, gradients: Any, rows: int, mask: A
 
 @jit
 def _add_tile(q: Any, g: Any, query: int, rows: int, k: Any, k_tile: Any, v_tile: Any, mask: Any, has_mask: bool, scale: Any,
-              is_causal: bool, key: int, keys: int, shift: Any, dots: Any, slope: Any, dq: Any, dk: Any, dv: Any, scores: Any, kept: bool,
+              is_causal: bool, key: int, keys: int, shift: Any, dots: Any, slope: Any, dq: Any, dk: Any, dv: Any,
+              scores: Any, kept: bool,
               gradients: Any, accumulate: bool, ahead: Any) -> None:
     """Add to dq, dk and dv what one tile contributes: `rows` queries from `query` on, `keys` keys from `key` on.
 
@@ -146,8 +147,8 @@ def backward(g: Any, q: Any, y: Any, heads: int, count: int, queries: int, width
                     rows = min(QUERIES, queries - query)
                     q_part = rows_of(q, heads, head, query, rows, 1 if kept else ROW_BLOCK, width, columns, shift)
                     scores = kept_rows(powers, head, query, key) if kept else tile
-                    _add_tile(q_part, g_rows[head - first][query:], query, rows, k_rows, k_tile, v_tile, mask[mask_of[head] if has_mask else 0],
-                              has_mask, scale, is_causal, key, part, shift[head], dots[head - first], slope,
+                    _add_tile(q_part, g_rows[head - first][query:], query, rows, k_rows, k_tile, v_tile,
+                              mask[mask_of[head] if has_mask else 0], has_mask, scale, is_causal, key, part, shift[head], dots[head - first], slope,
                               dq_sums[head - first], dk_tile, dv_tile, scores, kept, gradients, key > task * KEYS, ahead)
             copy_rows(dk_tile, 0, columns, dk[n], key * width, width, part, width)
             copy_rows(dv_tile, 0, v_columns, dv[n], key * v_width, v_width, part, v_width)

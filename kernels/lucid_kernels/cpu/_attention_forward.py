@@ -106,7 +106,7 @@ def _block(q: Any, tiles: Any, v: Any, mask: Any, has_mask: bool, scale: Any, is
 def forward(q: Any, heads: int, count: int, queries: int, width: int, k: Any, v: Any, groups: int, keys: int, v_width: int,
             mask: Any, mask_of: Any, scale: Any, is_causal: bool, tasks: int, y: Any, powers: Any, shift: Any, factor: Any
             ) -> None:
-    """`y`, `shift` and `factor` of `count` heads of queries, `tasks` tasks a head; `q`, `k`, `v` and `y` say where their rows lie.
+    """`y`, `shift` and `factor` of `count` heads of queries, `tasks` tasks a head; `q`, `k`, `v`, `y` say where their rows lie.
 
     `scale` is, without a mask, for powers of two: log2(e) times that of the exponentials. `powers` gets what `attention` keeps,
     unless it is empty.

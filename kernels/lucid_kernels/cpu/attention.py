@@ -143,6 +143,7 @@ def attention_grad(g: Array, q: Array, k: Array, v: Array, mask: Array | None, y
         backward(g_place, q_place, y_place, heads, count, queries, width, k_place, v_place, groups, keys, v.shape[3],
                  *_masks(mask, q, keys), q.dtype.type(_scale(scale, mask)), q.dtype.type(scale), is_causal,
                  *(contiguous(x).reshape(batch * heads, queries) for x in (shift, factor)),
-                 _nothing(q.dtype) if powers is None else powers, sums, dk.reshape(count, *k.shape[2:]), dv.reshape(count, *v.shape[2:]))
+                 _nothing(q.dtype) if powers is None else powers, sums,
+                 dk.reshape(count, *k.shape[2:]), dv.reshape(count, *v.shape[2:]))
     total = sums[0] if tasks == 1 else sums.sum(0)
     return deliver(out_dq, total.reshape(q.shape)), deliver(out_dk, dk), deliver(out_dv, dv)

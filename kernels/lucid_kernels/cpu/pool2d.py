@@ -69,8 +69,8 @@ def max_pool2d(
 ) -> tuple[Array, Array]:
     """Maxima y (N, C, OH, OW) of x (N, C, H, W), with `relu` ReLU of them, and their int64 positions in the H*W plane.
 
-    With `relu` the position is -1 where ReLU lets no gradient pass. The first maximum of a window in row order wins, except that NaN wins over everything, the last one of several, as
-    in PyTorch.
+    With `relu` the position is -1 where ReLU lets no gradient pass. The first maximum of a window in row order wins, except
+    that NaN wins over everything, the last one of several, as in PyTorch.
     """
     height, width = (
         _pooled_length(*axis, ceil_mode) for axis in zip(x.shape[2:], kernel_size, stride, padding, dilation)

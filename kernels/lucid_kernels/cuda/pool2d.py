@@ -89,7 +89,7 @@ def adaptive_max_pool2d(x: Any, *, output_size: tuple[int, int], out: Any = None
 
 @launch.upcast_half
 def max_pool2d_grad(g: Any, indices: Any, *, input_shape: tuple[int, ...], relu: bool = False, out: Any = None) -> Any:
-    """Gradient of the maxima with respect to x: `g` added up at `indices`, in order, with `relu` nowhere for -1; zero elsewhere."""
+    """Gradient of the maxima with respect to x: `g` added up at `indices`, in order, with `relu` nowhere for -1; else zero."""
     return _scatter(g, indices, input_shape, out, add=True, relu=relu)
 
 
