@@ -148,8 +148,9 @@ def backward(g: Any, q: Any, y: Any, heads: int, count: int, queries: int, width
                     q_part = rows_of(q, heads, head, query, rows, 1 if kept else ROW_BLOCK, width, columns, shift)
                     scores = kept_rows(powers, head, query, key) if kept else tile
                     _add_tile(q_part, g_rows[head - first][query:], query, rows, k_rows, k_tile, v_tile,
-                              mask[mask_of[head] if has_mask else 0], has_mask, scale, is_causal, key, part, shift[head], dots[head - first], slope,
-                              dq_sums[head - first], dk_tile, dv_tile, scores, kept, gradients, key > task * KEYS, ahead)
+                              mask[mask_of[head] if has_mask else 0], has_mask, scale, is_causal, key, part, shift[head],
+                              dots[head - first], slope, dq_sums[head - first], dk_tile, dv_tile, scores, kept,
+                              gradients, key > task * KEYS, ahead)
             copy_rows(dk_tile, 0, columns, dk[n], key * width, width, part, width)
             copy_rows(dv_tile, 0, v_columns, dv[n], key * v_width, v_width, part, v_width)
         for repeat in range(0 if in_place else repeats):
