@@ -24,7 +24,8 @@ def _rule(needs: Sequence[bool], x: Tensor, weight: Tensor | None, bias: Tensor 
         if not is_grad_enabled():
             return delivered(_group_norm_grad(g, x, weight, *statistics, groups=groups), needs, dtypes)
         # A tensor that is given twice has two gradients: each argument is a tensor of its own.
-        own: list[Any] = [tensor if tensor is None else tensor.view_as(tensor) for tensor in (x, weight, None if shift is None else shift())]
+        inputs = (x, weight, None if shift is None else shift())
+        own: list[Any] = [tensor if tensor is None else tensor.view_as(tensor) for tensor in inputs]
         wanted = [tensor for tensor, need in zip(own, needs, strict=True) if need]
         found = iter(grad(_composed(own[0], own[1], own[2], groups, eps), wanted, g, create_graph=True))
         return [next(found) if need else None for need in needs]
