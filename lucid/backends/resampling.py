@@ -76,7 +76,7 @@ def _smooth_band(length: int, wanted: int, step: float, mode: str, dtype: np.dty
 @functools.lru_cache(maxsize=128)
 def _band(length: int, wanted: int, step: float, mode: str, align_corners: bool, dtype: np.dtype) -> Band | None:
     """What takes `length` elements to `wanted` along one dimension; None is the identity."""
-    if mode.startswith("nearest") and wanted == length and step == 1:
+    if wanted == length and step == 1 and mode != "cubic":  # whose weights of 0 make NaN of inf beside it, as in PyTorch
         return None
     if mode.startswith("smooth"):
         return _smooth_band(length, wanted, step, mode, dtype)

@@ -32,7 +32,8 @@ def require_floating(name: str, input: Tensor) -> Tensor:
 
 # ---- relu, sigmoid, tanh: the gradient needs only the result ---------------------------------------------------------
 def _grad_of_step_rule(needs: Any, g: Tensor, y: Tensor) -> Pull:
-    return lambda gg, _: (relu_grad(gg, y), None)
+    needs_y = needs[1]
+    return lambda gg, _: (relu_grad(gg, y), gg.new_zeros(gg.shape) if needs_y else None)
 
 
 def _sigmoid_grad_rule(needs: Any, g: Tensor, y: Tensor) -> Pull:
@@ -47,6 +48,8 @@ def _tanh_grad_rule(needs: Any, g: Tensor, y: Tensor) -> Pull:
 
 _relu = UnaryOp("relu", lambda needs, x: lambda g, y: (relu_grad(g, y),), keeps=True)
 relu_grad: Op = Op("relu_grad", _grad_of_step_rule)
+# Of what nobody else has: the result may be written to then, as that of max pooling.
+relu_that_saves_its_input = UnaryOp("relu", lambda needs, x: lambda g, y: (relu_grad(g, x),))
 _sigmoid = UnaryOp("sigmoid", lambda needs, x: lambda g, y: (_sigmoid_grad(g, y),), keeps=True)
 _sigmoid_grad: Op = Op("sigmoid_grad", _sigmoid_grad_rule)
 _tanh = UnaryOp("tanh", lambda needs, x: lambda g, y: (_tanh_grad(g, y),), keeps=True)

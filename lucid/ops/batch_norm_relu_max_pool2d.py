@@ -10,11 +10,10 @@ from .._writers import writes
 from ..autograd.grad_mode import is_grad_enabled
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor, record_update
-from .activation import relu_grad
 from .batch_norm_relu import batch_norm_relu, composed_of_mode
-from .conv2d_relu_max_pool2d import indices_of
+from .conv2d_relu_max_pool2d import gradient_of_maxima
 from .normalization import delivered, dtypes_of, require_batch
-from .pooling import max_pool2d, max_pool2d_grad
+from .pooling import max_pool2d
 
 __all__ = ()  # a step of `nn.Sequential`
 
@@ -26,10 +25,9 @@ def _rule(needs: Any, x: Tensor, weight: Tensor | None, bias: Tensor | None, *, 
     dtypes = dtypes_of(x, weight, bias)
 
     def pull(g: Tensor, kept: Any) -> Sequence[Any]:
-        y, winners, mean, rstd = kept
+        winners, mean, rstd = kept
         if is_grad_enabled():
-            shape = x._array.shape
-            full = max_pool2d_grad(relu_grad(g, y), indices_of(winners, shape), input_shape=shape)
+            full = gradient_of_maxima(g, winners, x._array.shape, *(t for t in (x, weight, bias) if t is not None))
             gradients = composed_of_mode(full, x, weight, mean, rstd, training, eps)
         else:
             gradients = _grad(g, winners, x, weight, mean, rstd, training=training)
@@ -38,7 +36,7 @@ def _rule(needs: Any, x: Tensor, weight: Tensor | None, bias: Tensor | None, *, 
     return pull
 
 
-_batch_norm_relu_max_pool2d = Op("batch_norm_relu_max_pool2d", _rule, keeps=(0, 1, 2, 3), outputs=(0,), ruled=3)
+_batch_norm_relu_max_pool2d = Op("batch_norm_relu_max_pool2d", _rule, keeps=(1, 2, 3), outputs=(0,), ruled=3)
 _grad = Op("batch_norm_relu_max_pool2d_grad")
 
 

@@ -12,7 +12,7 @@ from ..autograd.op import Op, Pull
 from ..autograd.pruning import needed
 from ..tensor import Tensor
 from ._convolution_arguments import Geometry, Sizes, check_channels, check_sizes, geometry_of, require_operands
-from .activation import relu_grad
+from ._independence import Origin, with_zero_gradients
 from .convolution import OPS, conv2d
 from .creation import arange
 from .pooling import max_pool2d_grad, relu_max_pool2d
@@ -21,6 +21,7 @@ __all__ = ()  # a step of `nn.Sequential`
 
 # Products of a result. With more of them, the convolution takes much longer than its memory; but tiles of 3x3 taps are windows.
 _MOST_TAPS = 64
+_CLOSED = 4  # the winner of windows in which ReLU lets no gradient pass
 _DTYPES = frozenset(map(np.dtype, (np.float32, np.float64)))
 
 
@@ -37,20 +38,27 @@ def indices_of(winners: Tensor, shape: Sizes) -> Tensor:
     return (down.unsqueeze(1) + number // 2 % 2) * shape[3] + across + number % 2
 
 
+def gradient_of_maxima(g: Tensor, winners: Tensor, shape: Sizes, *arguments: Tensor | Origin) -> Tensor:
+    """The gradient of pooled results for those of a shape (N, O, H, W), which were computed of `arguments`; differentiable."""
+    full = max_pool2d_grad(g.masked_fill(winners == _CLOSED, 0), indices_of(winners, shape), input_shape=shape)
+    return with_zero_gradients(full, *arguments)
+
+
 def _rule(needs: Any, x: Tensor, weight: Tensor, bias: Tensor | None, **geometry: Any) -> Pull:
     input_shape, weight_shape = x._array.shape, weight._array.shape
     shape = (input_shape[0], weight_shape[0], *_lengths(input_shape, weight_shape, Geometry(**geometry)))
+    origins = [Origin.of(t) for t in (x, weight, bias) if t is not None]
     needs_x, *needs_parameters = needs
     x, weight = x if any(needs_parameters) else None, weight if needs_x else None  # type: ignore[assignment]
 
     def pull(g: Tensor, kept: Any) -> tuple[Any, Any, Any]:
-        y, winners = kept
+        (winners,) = kept
         needs_x, *parameters = needed(needs)
         if not is_grad_enabled():
             gradients: tuple[Any, Any, Any] = _grad(g, winners, x if any(parameters) else None, weight if needs_x else None,
                                                     input_shape=input_shape, weight_shape=weight_shape, **geometry)
             return gradients
-        full = max_pool2d_grad(relu_grad(g, y), indices_of(winners, shape), input_shape=shape)
+        full = gradient_of_maxima(g, winners, shape, *origins)
         dx = OPS[2].grad_input(full, weight, input_shape=input_shape, **geometry) if needs_x else None
         if not any(parameters):
             return dx, None, None
@@ -59,7 +67,7 @@ def _rule(needs: Any, x: Tensor, weight: Tensor, bias: Tensor | None, **geometry
     return pull
 
 
-_conv2d_relu_max_pool2d = Op("conv2d_relu_max_pool2d", _rule, keeps=(0, 1), outputs=(0,))
+_conv2d_relu_max_pool2d = Op("conv2d_relu_max_pool2d", _rule, keeps=(1,), outputs=(0,))
 _grad = Op("conv2d_relu_max_pool2d_grad")
 
 

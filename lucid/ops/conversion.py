@@ -24,6 +24,7 @@ from ..backends.memory_format import (
     require_format,
 )
 from ..tensor import Tensor, wrap
+from ._independence import with_zero_gradients
 from ._operands import require_tensor
 from ._out import accepts_out
 
@@ -319,7 +320,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: Any = False) -> Tensor:
     def converted(old: Tensor) -> Tensor:
         value = to(src, old.device, old.dtype)
         # With a node of its own also where nothing changes: with that of a leaf, this tensor would be the leaf.
-        return value if value is not src and value.shape == old.shape else value.expand(old.shape)
+        return with_zero_gradients(value if value is not src and value.shape == old.shape else value.expand(old.shape), old)
 
     return write(self, converted)
 

@@ -6,6 +6,7 @@ from typing import Any
 from ..autograd.inplace import update, write
 from ..autograd.op import Op
 from ..tensor import Tensor
+from ._independence import with_zero_gradients
 from ._operands import fitted, require_number
 
 _fill = Op("fill", lambda needs, x, *, value: lambda g, y: (g.new_zeros(g.shape),))
@@ -17,7 +18,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     Raises TypeError for what is neither, and RuntimeError for a number that the dtype cannot hold.
     """
     if isinstance(value, Tensor):
-        return write(self, lambda old: value.to(old.device, old.dtype).expand(old.shape))
+        return write(self, lambda old: with_zero_gradients(value.to(old.device, old.dtype).expand(old.shape), old))
     return update(self, _fill, value=fitted(require_number("fill_", "value", value), self._array.dtype))
 
 

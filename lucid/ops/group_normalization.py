@@ -9,6 +9,7 @@ from ..autograd.engine import grad
 from ..autograd.grad_mode import is_grad_enabled
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor
+from ._second_order import ForSecondOrder
 from .activation import require_floating
 from .normalization import batch_norm, delivered, dtypes_of, layer_norm, per_channel, require_matching_dtypes, wide
 
@@ -16,12 +17,14 @@ __all__ = ()  # functions of nn.functional only
 
 
 def _rule(needs: Sequence[bool], x: Tensor, weight: Tensor | None, bias: Tensor | None, *, groups: int, eps: float) -> Pull:
-    dtypes, needs, inputs = dtypes_of(x, weight, bias), tuple(needs), (x, weight, bias)
+    dtypes, needs = dtypes_of(x, weight, bias), tuple(needs)
+    shift = None if bias is None else ForSecondOrder(bias)
 
     def pull(g: Tensor, statistics: Any) -> Sequence[Any]:
         if not is_grad_enabled():
             return delivered(_group_norm_grad(g, x, weight, *statistics, groups=groups), needs, dtypes)
         # A tensor that is given twice has two gradients: each argument is a tensor of its own.
+        inputs = (x, weight, None if shift is None else shift())
         own: list[Any] = [tensor if tensor is None else tensor.view_as(tensor) for tensor in inputs]
         wanted = [tensor for tensor, need in zip(own, needs, strict=True) if need]
         found = iter(grad(_composed(own[0], own[1], own[2], groups, eps), wanted, g, create_graph=True))

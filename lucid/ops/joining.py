@@ -6,6 +6,7 @@ from typing import Any
 
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor
+from ._independence import with_zero_gradients
 from ._operands import canonical_dim, common_dtype, require_tensor, require_tensors
 from ._out import accepts_out
 from .creation import tensor as make_tensor
@@ -37,15 +38,15 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     given = require_tensors("cat", tensors)
     if not given:
         raise ValueError("expected a non-empty list of Tensors")
-    empty = False
+    skipped: list[Tensor] = []
     for position, tensor in enumerate(given):
         shape = tensor._array.shape
         if not shape:
             raise RuntimeError(f"zero-dimensional tensor (at position {position}) cannot be concatenated")
         if shape == (0,):
-            empty = True
+            skipped.append(tensor)
     kept = given = _of_one_dtype(given)
-    if empty:
+    if skipped:
         kept = [t for t in given if t._array.shape != (0,)] or given[:1]
     first = kept[0]._array.shape
     dim = canonical_dim(dim, len(first))
@@ -57,7 +58,8 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
         if len(shape) != len(first) or shape[:dim] != before or shape[dim + 1:] != after:
             raise RuntimeError(f"Sizes of tensors must match except in dimension {dim}. Expected shape {list(first)} but got "
                                f"{list(shape)} for tensor number {number} in the list.")
-    return concatenate_op(*kept, axis=dim)
+    result: Tensor = concatenate_op(*kept, axis=dim)
+    return with_zero_gradients(result, *skipped) if skipped else result
 
 
 concat = concatenate = cat

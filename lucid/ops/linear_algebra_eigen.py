@@ -43,11 +43,13 @@ def _inner(g: Any, values: Tensor, vectors: Tensor, of_unit_norm: bool) -> Tenso
 
 def _eigh_rule(needs: Any, a: Tensor, *, uplo: str) -> Pull:
     """Giles, "Collected matrix derivative results for forward and reverse mode algorithmic differentiation", 2008."""
+    dtype = a.dtype
+
     def pull(g: Any, y: Any) -> tuple[Tensor]:
         values, vectors = y
         if not is_grad_enabled():
             return (_eigh_grad(values, vectors, *all_gradients(g, 2)),)
-        return (vectors @ _inner(g, values, vectors, False).to(a.dtype) @ adjoint(vectors),)
+        return (vectors @ _inner(g, values, vectors, False).to(dtype) @ adjoint(vectors),)
 
     return pull
 
@@ -56,11 +58,13 @@ def _eig_rule(needs: Any, a: Tensor) -> Pull:
     """Boeddeker, Hanebrink, Drude, Heymann and Haeb-Umbach, "On the computation of complex-valued gradients with application to
     statistically optimum beamforming", 2017.
     """
+    split = a.is_complex()
+
     def pull(g: Any, y: Any) -> tuple[Tensor]:
         values, vectors = y
         turned = adjoint(vectors)
         gradient = solve_columns(turned, _inner(g, values, vectors, True) @ turned)
-        return (gradient if a.is_complex() else real(gradient),)
+        return (gradient if split else real(gradient),)
 
     return pull
 

@@ -67,7 +67,7 @@ def _qr_rule(needs: Any, a: Tensor, *, mode: str) -> Pull:
         to_q, to_r = (like * 0 if part is None else part for part, like in ((to_q, q), (to_r, r)))
         to_beyond = to_r.narrow(-1, rows, columns - rows) if columns > rows else None
         if to_beyond is not None:
-            to_q = to_q + a.narrow(-1, rows, columns - rows) @ adjoint(to_beyond)
+            to_q = to_q + q @ r.narrow(-1, rows, columns - rows) @ adjoint(to_beyond)
             r, to_r = r.narrow(-1, 0, rows), to_r.narrow(-1, 0, rows)
         mixed = r @ adjoint(to_r) - adjoint(to_q) @ q
         below, diagonal = tril(mixed, -1), tril(triu(mixed))
@@ -162,7 +162,7 @@ def _svd_rule(needs: Any, a: Tensor, *, full_matrices: bool) -> Pull:
     complex matrices Wan and Zhang, "Automatic differentiation for complex valued SVD", 2019).
     """
     rows, columns = a._array.shape[-2:]
-    count = min(rows, columns)
+    count, dtype, split = min(rows, columns), a.dtype, a.is_complex()
 
     def pull(g: Any, y: Any) -> tuple[Tensor]:
         u, s, vh = y[0].narrow(-1, 0, count), y[1], y[2].narrow(-2, 0, count)
@@ -180,7 +180,7 @@ def _svd_rule(needs: Any, a: Tensor, *, full_matrices: bool) -> Pull:
             turn = adjoint(u) @ to_u
             turn = turn - adjoint(turn)
             inner = inner + turn * (1 - one) / gaps * s.unsqueeze(-2)
-            if a.is_complex() and to_vh is not None:
+            if split and to_vh is not None:
                 inner = inner + turn * one / (2 * s.unsqueeze(-1))
             if rows > count:
                 down = ((to_u - u @ (adjoint(u) @ to_u)) / s.unsqueeze(-2)) @ vh
@@ -190,7 +190,7 @@ def _svd_rule(needs: Any, a: Tensor, *, full_matrices: bool) -> Pull:
             inner = inner + s.unsqueeze(-1) * (turn * (1 - one) / gaps)
             if columns > count:
                 across = u @ ((to_vh - (to_vh @ adjoint(vh)) @ vh) / s.unsqueeze(-1))
-        return (u @ inner.to(a.dtype) @ vh + down + across,)
+        return (u @ inner.to(dtype) @ vh + down + across,)
 
     return pull
 

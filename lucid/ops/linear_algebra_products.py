@@ -10,6 +10,7 @@ from .. import _dtypes
 from ..autograd.errors import type_name
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor
+from ._independence import with_zero_gradients
 from ._matrices import require_equal_sides, require_inexact
 from ._operands import canonical_dim, canonical_dims, promote, require_tensor
 from ._out import accepts_out
@@ -260,7 +261,8 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
     if n < 0:
         return matrix_power(inv(input), -n)
     if n == 0:
-        return eye(input._array.shape[-1], dtype=input.dtype, device=input.device).expand(input._array.shape).clone()
+        unit = eye(input._array.shape[-1], dtype=input.dtype, device=input.device)
+        return with_zero_gradients(unit.expand(input._array.shape).clone(), input)
     result, square = None, input
     while True:
         if n % 2:

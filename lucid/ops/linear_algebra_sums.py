@@ -6,6 +6,7 @@ from typing import Any
 from .. import _dtypes
 from ..autograd.errors import type_name
 from ..tensor import Tensor
+from ._independence import with_zero_gradients
 from ._operands import common_dtype, require_tensor
 from ._out import accepts_out
 from .linear_algebra import bmm, mm, mv, outer
@@ -24,7 +25,9 @@ def _sum(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
     elif product._array.dtype.kind != "c" and (isinstance(beta, complex) or isinstance(alpha, complex)):
         raise RuntimeError("value cannot be converted to type double without overflow")
     product = product if alpha == 1 else product * alpha
-    return product if beta == 0 else (input if beta == 1 else input * beta) + product
+    if beta == 0:
+        return with_zero_gradients(product, input)
+    return (input if beta == 1 else input * beta) + product
 
 
 def _require_dtype(input: Tensor, factor: Tensor) -> None:

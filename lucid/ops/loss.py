@@ -16,7 +16,9 @@ from ._index import check_bounds
 from ._large import fused_formula
 from ._operands import require_tensor
 from ._reduction import within
+from ._second_order import ForSecondOrder
 from .activation import log_softmax, log_softmax_grad, logsigmoid, require_floating
+from .binary import xlogy
 from .broadcasting import broadcast_tensors
 from .comparison import clip, where
 from .creation import arange
@@ -74,6 +76,7 @@ _OUT_OF_BOUNDS = "Target {value} is out of bounds."
 def _cross_entropy_rule(needs: Any, x: Tensor, target: Tensor, weight: Tensor | None, *, reduction: str, ignore_index: int,
                         label_smoothing: float, with_grad: bool) -> Pull:
     dim = 1 if x._array.ndim > 1 else 0
+    saved = ForSecondOrder(x)
 
     def pull(g: Tensor, kept: tuple[Tensor]) -> tuple[Any, Any, Any]:
         upstream = g.unsqueeze(dim) if reduction == "none" else g
@@ -82,6 +85,7 @@ def _cross_entropy_rule(needs: Any, x: Tensor, target: Tensor, weight: Tensor | 
                 return kept[0], None, None  # half of the time: a pass over memory less. On a GPU asking would wait for it.
             return kept[0] * upstream, None, None
         # The same gradient as a function of x and g, by way of log_softmax.
+        x = saved()
         share, total = _class_shares(x, target, weight, ignore_index, label_smoothing, dim)
         if reduction == "mean":
             upstream = upstream / total
@@ -376,8 +380,7 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
 # ---- divergence ------------------------------------------------------------------------------------------------------------
 @fused_formula
 def _divergence(input: Tensor, target: Tensor) -> Tensor:
-    empty = target == 0
-    return where(empty, 0.0, target * log(where(empty, 1.0, target))) - target * input
+    return xlogy(target, target) - target * input
 
 
 @fused_formula

@@ -137,9 +137,8 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     return where((input >= -lambd) & (input <= lambd), input.detach() * 0, input)
 
 
-@fused_formula
 def tanhshrink(input: Tensor) -> Tensor:
-    """``input - tanh(input)``."""
+    """``input - tanh(input)``. As one formula it would save its input, which may be written to."""
     return input - tanh(require_tensor("tanhshrink", input))
 
 

@@ -11,8 +11,8 @@ from ..autograd.errors import type_name
 from ..autograd.grad_mode import is_grad_enabled
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor
+from ._independence import Origin, with_zero_gradients
 from ._operands import require_tensor
-from .activation import relu_grad
 
 __all__ = ("max_pool2d",)
 
@@ -27,13 +27,14 @@ def _max_pool2d_rule(needs: Any, x: Tensor, **windows: Any) -> Pull:
 
 
 def _relu_max_pool2d_rule(needs: Any, x: Tensor, **window: Any) -> Pull:
-    input_shape = x._array.shape
+    input_shape, origin = x._array.shape, Origin.of(x)
 
     def pull(g: Tensor, kept: Any) -> tuple[Tensor]:
-        y, indices = kept
+        (indices,) = kept
         if is_grad_enabled():
-            return (max_pool2d_grad(relu_grad(g, y), indices, input_shape=input_shape),)
-        return (max_pool2d_grad(g, indices, y, input_shape=input_shape),)
+            full = max_pool2d_grad(g.masked_fill(indices < 0, 0), indices.clamp(min=0), input_shape=input_shape)
+            return (with_zero_gradients(full, origin),)
+        return (max_pool2d_grad(g, indices, input_shape=input_shape, relu=True),)
 
     return pull
 
@@ -48,7 +49,7 @@ def _max_pool2d_gather_rule(needs: Any, x: Tensor, indices: Tensor) -> Pull:
 
 
 _max_pool2d = Op("max_pool2d", _max_pool2d_rule, keeps=(1,), outputs=(0,))
-_relu_max_pool2d = Op("max_pool2d", _relu_max_pool2d_rule, keeps=(0, 1), outputs=(0,))
+_relu_max_pool2d = Op("max_pool2d", _relu_max_pool2d_rule, keeps=(1,), outputs=(0,))
 _adaptive_max_pool2d = Op("adaptive_max_pool2d", _max_pool2d_rule, keeps=(1,), outputs=(0,))
 max_pool2d_grad = Op("max_pool2d_grad", _max_pool2d_grad_rule)
 max_pool2d_gather = Op("max_pool2d_gather", _max_pool2d_gather_rule)

@@ -26,7 +26,9 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
 
     `mode` is 'nearest', 'nearest-exact', 'area' (any dimensions), 'linear' (1), 'bilinear', 'bicubic' (2) or 'trilinear'
     (3). With `align_corners` the outermost pixels keep their places, else the outermost edges do. A `scale_factor` maps the
-    coordinates itself, or with `recompute_scale_factor` only says the size. With `antialias` ('bilinear', 'bicubic') smaller
+    coordinates itself, or with `recompute_scale_factor` only says the size; a dimension whose length it does not change is left
+    alone where pixels are averages ('linear', 'bilinear', 'trilinear', antialiased), and one of 'nearest' in 2 dimensions, of
+    which twice as many pixels are each of them twice. With `antialias` ('bilinear', 'bicubic') smaller
     images are averages over all pixels, as those of PIL. uint8 is rounded after each dimension, the last one first.
 
     Raises ValueError for arguments that do not fit, NotImplementedError for a mode and dimensions, or a mode and integers,
@@ -53,10 +55,19 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
         pool: Callable[..., Tensor] = (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)[count - 1]
         return pool(input, sizes)
     lengths = input._array.shape[2:]
-    steps = tuple(n / wanted for n, wanted in zip(lengths, sizes)) if scales is None else tuple(1 / scale for scale in scales)
+    nearest = mode.startswith("nearest")
     if align_corners:
         steps = tuple((n - 1) / (wanted - 1) if wanted > 1 else 0.0 for n, wanted in zip(lengths, sizes))
-    nearest = mode.startswith("nearest")
+    elif scales is None:
+        steps = tuple(n / wanted for n, wanted in zip(lengths, sizes))
+    else:
+        exact: tuple[int, ...] = ()  # the ratios of lengths that count instead of a factor, as in PyTorch
+        if mode == "nearest" and count == 2:
+            exact = 1, 2
+        elif antialias or mode.endswith("linear") or (input.dtype == _dtypes.uint8 and not nearest):
+            exact = (1,)
+        steps = tuple(n / wanted if wanted % n == 0 and wanted // n in exact else 1 / scale
+                      for n, wanted, scale in zip(lengths, sizes, scales))
     if nearest and not _dtypes.is_floating(input._array.dtype):
         for dim, wanted, step in zip(range(2, count + 2), sizes, steps):
             input = _nearest(input, dim, wanted, step, 0.5 if mode == "nearest-exact" else 0.0)
@@ -67,7 +78,7 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
     if _dtypes.is_floating(input._array.dtype):
         result: Tensor = _resample(input, lengths=sizes, steps=steps, **options)
         return result
-    if input.dtype != _dtypes.uint8:
+    if input.dtype != _dtypes.uint8 or count != 2:
         raise NotImplementedError(f"\"upsample_{mode}{count}d\" not implemented for '{type_name(input.dtype)}'")
     for dim in reversed(range(count)):
         input = _resample_bytes(input, dim, sizes[dim], steps[dim], options)

@@ -30,6 +30,25 @@ def data(shape, mask, dtype, seed=0):
     return (*arrays, values.astype(dtype))
 
 
+#: Fills of masks whose sum with any score is rounded to them.
+LOWEST = ["lowest", -2.5e38, -1e36]
+
+
+def masked_with(lowest, shape, dtype):
+    """(g, q, k, v, mask) with a mask that is nearly -inf: above the diagonal, in all of the first row and of another one."""
+    *arrays, _ = data(shape, None, dtype)
+    fill = np.finfo(dtype).min if lowest == "lowest" else lowest
+    mask = np.triu(np.full(shape[3:5], fill, dtype), 1)
+    mask[[0, -1]] = fill
+    return (*arrays, mask[None, None])
+
+
+def logarithms(shift, factor, powers_of_two=False):
+    """Of the sums of exponentials, from what the kernels keep of them."""
+    with np.errstate(divide="ignore"):
+        return shift * shift.dtype.type(np.log(2) if powers_of_two else 1) - np.log(factor)
+
+
 def attention(q, k, v, mask, scale, is_causal):
     """(probabilities, y, lse) in float64; no probabilities and +inf for a query that sees no key."""
     q, k, v = (np.asarray(a, np.float64) for a in (q, k, v))

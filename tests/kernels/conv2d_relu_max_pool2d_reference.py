@@ -43,7 +43,7 @@ def one_by_one(x, weight, bias, g, attributes):
     results = conv2d(x, weight, None if bias is None else bias.astype(np.float64), **attributes)
     windows = {"kernel_size": (2, 2), "stride": (2, 2), "padding": (0, 0), "dilation": (1, 1), "ceil_mode": False}
     y, indices = max_pool2d(results, **windows, relu=True)
-    full = max_pool2d_grad(g, indices, y, input_shape=results.shape)
+    full = max_pool2d_grad(g, indices, input_shape=results.shape, relu=True)
     row, column = indices // results.shape[3], indices % results.shape[3]
     winners = np.where(y <= 0, 4, row % 2 * 2 + column % 2)
     dx = conv2d_grad_input(full, weight.astype(np.float64), input_shape=x.shape, **attributes)

@@ -148,6 +148,40 @@ def test_halves(dtype, device):
                 close(a.float(), b.cpu().numpy(), 4e-2)
 
 
+@pytest.mark.parametrize(("dtype", "fill"), [("bfloat16", "min"), ("bfloat16", -1e9), ("float32", "min"), ("float32", -1e9),
+                                             ("float32", -2.5e38), ("float64", "min"), ("float64", -2.5e38)])
+@pytest.mark.parametrize(("queries", "width"), [(1, 8), (4, 8), (20, 8), (20, 64)])
+def test_a_query_whose_keys_are_all_as_low_as_can_be_gets_their_mean(dtype, fill, queries, width, device):
+    """Language models mask with the lowest number of a dtype, or nearly so. It is not -inf: gradients are those of the mean."""
+    dtype, keys = getattr(lucid, dtype), 16
+    arrays = qkv(1, 2, queries=queries, keys=keys, width=width)
+    inputs = [lucid.tensor(a, device=device).to(dtype).requires_grad_() for a in arrays]
+    mask = lucid.full((queries, keys), lucid.finfo(dtype).min if fill == "min" else fill, dtype=dtype, device=device)
+    y = attend(*inputs, mask)
+    q, k, v = (t.detach().double().cpu().numpy() for t in inputs)
+    scores = (v.sum(-1) - v.mean(-2).sum(-1, keepdims=True))[:, :, None] / keys / np.sqrt(width)  # their gradient, of each query
+    wanted = (np.broadcast_to(scores @ k, q.shape), scores.swapaxes(2, 3) * q.sum(-2, keepdims=True),
+              np.full(v.shape, queries / keys))
+    tolerance = {2: 4e-2, 4: 1e-5, 8: 1e-12}[dtype.itemsize]
+    close(y.double(), np.broadcast_to(v.mean(-2, keepdims=True), y.shape), tolerance)
+    for create_graph in (True, False):
+        for got, gradient in zip(lucid.autograd.grad(y.sum(), inputs, create_graph=create_graph, retain_graph=True), wanted,
+                                 strict=True):
+            close(got.double(), gradient, tolerance * max(1, queries / 2))
+
+
+def test_float16_masked_with_its_lowest_number(device):
+    """Scores still count beside it, as it is small: rows are of their own softmax."""
+    arrays = qkv(1, 2, queries=20, keys=16, width=8)
+    mask = np.full((20, 16), -65504.0)
+    half = [lucid.tensor(a, device=device).half().requires_grad_() for a in arrays]
+    wide = [leaf(t.detach().double().cpu().numpy(), device) for t in half]
+    y, exact = attend(*half, lucid.tensor(mask, device=device).half()), attend(*wide, lucid.tensor(mask, device=device))
+    close(y.double(), exact.detach().cpu().numpy(), 1e-2)
+    for got, wanted in zip(lucid.autograd.grad(y.sum(), half), lucid.autograd.grad(exact.sum(), wide), strict=True):
+        close(got.double(), wanted.cpu().numpy(), 2e-2)
+
+
 def test_dropout(device):
     q, k, v = (lucid.tensor(a, device=device) for a in qkv(1, 1, queries=20, keys=50))
     ones = lucid.ones(1, 1, 50, 1, device=device, dtype=lucid.float64)

@@ -8,7 +8,7 @@ import pytest
 
 import lucid
 import lucid.nn.functional as F
-from tests.ops.derivatives import check_derivatives, raises_like_torch, same_as_torch, uniform
+from tests.ops.derivatives import check_derivatives, leaf, raises_like_torch, same_as_torch, uniform
 
 SHAPE = {1: (2, 3, 7), 2: (2, 3, 5, 4), 3: (1, 2, 3, 4, 5)}
 MODES = [(mode, dims, None) for mode in ("nearest", "nearest-exact", "area") for dims in (1, 2, 3)]
@@ -51,6 +51,62 @@ def test_antialias(shape: tuple[int, ...], dtype: str, mode: str, device: str) -
     for target in ({"size": (4, 3)}, {"size": 20}, {"scale_factor": (0.5, 1.3)}, {"size": (5, 7), "align_corners": True}):
         same_as_torch(lambda t, F, x: F.interpolate(x, **target, mode=mode, antialias=True),  # noqa: B023
                       uniform(*shape).astype(dtype), rtol=1e-4 if dtype == "float32" else 1e-10, device=device)
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 5, 7), (2, 3, 40, 43)])
+@pytest.mark.parametrize(("mode", "antialias"), [("nearest", False), ("bilinear", False), ("bilinear", True), ("bicubic", True)])
+def test_a_length_that_a_factor_does_not_change_is_left_alone(shape: tuple[int, ...], mode: str, antialias: bool, device: str
+                                                              ) -> None:
+    options = {"mode": mode, "antialias": antialias}
+    factor = 1 + 0.9 / shape[-1]  # of no whole pixel
+    x = leaf(uniform(*shape), device)
+    for y in (F.interpolate(x, scale_factor=factor, **options), F.interpolate(x, scale_factor=(factor, 1.0), **options)):
+        np.testing.assert_array_equal(y.detach().cpu().numpy(), x.detach().cpu().numpy())
+        (gradient,) = lucid.autograd.grad(y, x, x.detach())
+        np.testing.assert_array_equal(gradient.cpu().numpy(), x.detach().cpu().numpy())
+    wide = F.interpolate(x, scale_factor=(factor, 1.5), **options)
+    row = F.interpolate(x[:, :, 2:3], scale_factor=(1.0, 1.5), **options)[:, :, 0]
+    np.testing.assert_allclose(wide[:, :, 2].detach().cpu().numpy(), row.detach().cpu().numpy(), rtol=1e-12)
+    byte = (x.detach() * 100 + 128).to(lucid.uint8)
+    assert lucid.equal(F.interpolate(byte, scale_factor=factor, **options), byte)
+
+
+def test_a_length_that_a_factor_does_not_change_in_other_dimensions(device: str) -> None:
+    line, volume = (lucid.tensor(uniform(*shape), device=device) for shape in ((2, 3, 7), (1, 2, 3, 4, 5)))
+    assert lucid.equal(F.interpolate(line, scale_factor=1.1, mode="linear"), line)
+    assert lucid.equal(F.interpolate(volume, scale_factor=1.1, mode="trilinear"), volume)
+    # Nothing is left alone here: elements are those at i / 1.1, rounded down.
+    assert F.interpolate(lucid.arange(7.0, device=device)[None, None], scale_factor=1.1).tolist() == [[[0, 0, 1, 2, 3, 4, 5]]]
+    upsample = lucid.nn.Upsample(scale_factor=1.1, mode="linear")
+    assert lucid.equal(upsample(line), line)
+    assert not lucid.equal(lucid.nn.Upsample(scale_factor=1.1)(line), line)
+    assert lucid.equal(lucid.nn.Upsample(scale_factor=1.1, recompute_scale_factor=True)(line), line)
+
+
+def test_nearest_pixels_of_a_factor_that_doubles_a_length(device: str) -> None:
+    """floor(5 * 2.15) = 10 pixels are two of each in 2 dimensions, and those at i / 2.15 in others."""
+    x = lucid.arange(5.0, device=device)
+    twice = [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
+    assert F.interpolate(x[None, None, None], scale_factor=(1.0, 2.15)).tolist() == [[[twice]]]
+    assert F.interpolate(x[None, None, None].to(lucid.uint8), scale_factor=(1.0, 2.15)).tolist() == [[[twice]]]
+    assert F.interpolate(x[None, None], scale_factor=2.15).tolist() == [[[0, 0, 0, 1, 1, 2, 2, 3, 3, 4]]]
+    assert F.interpolate(x[None, None, None], scale_factor=(1.0, 2.15), mode="nearest-exact").tolist() == [
+        [[[0, 0, 1, 1, 2, 2, 3, 3, 3, 4]]]]
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(("mode", "dims", "align_corners"), [case for case in MODES if case[0] != "area"])
+@pytest.mark.parametrize("factor", [1.1, 0.99, 2.1, (1.1, 2.15, 0.9)])
+def test_factors_of_no_whole_pixel(mode: str, dims: int, align_corners: bool | None, factor: Any, device: str) -> None:
+    torch = pytest.importorskip("torch")
+    scale = factor if isinstance(factor, float) else factor[:dims]
+    for antialias in {False, mode in ("bilinear", "bicubic")}:
+        for recompute in (None, True):
+            options = {"scale_factor": scale, "mode": mode, "align_corners": align_corners, "antialias": antialias,
+                       "recompute_scale_factor": recompute}
+            x = uniform(2, 2, *(5, 7, 6)[:dims])
+            wanted = torch.nn.functional.interpolate(torch.tensor(x), **options).numpy()
+            np.testing.assert_allclose(F.interpolate(lucid.tensor(x, device=device), **options).cpu().numpy(), wanted, rtol=1e-7)
 
 
 def test_derivatives_of_antialias(device: str) -> None:
@@ -97,6 +153,8 @@ def test_bytes_are_rounded_and_do_not_wrap_around(device: str) -> None:
     assert F.interpolate(edge, (1, 8), mode="bicubic").tolist() == [[[[0, 0, 0, 58, 197, 255, 255, 255]]]]
     pixels = lucid.tensor([[[[0, 1], [1, 1]]]], dtype=lucid.uint8, device=device)
     assert F.interpolate(pixels, (1, 1), mode="bilinear").tolist() == [[[[1]]]]  # 0.75; of 0.5 and 1 with halves rounded up
+    with pytest.raises(NotImplementedError, match="upsample_linear1d"):
+        F.interpolate(edge[0], 3, mode="linear")
     with pytest.raises(NotImplementedError, match="Long"):
         F.interpolate(lucid.ones(1, 1, 4, 4, dtype=lucid.int64, device=device), 3, mode="bilinear")
 

@@ -1,7 +1,6 @@
 """The loop of attention's forward pass."""
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numba
@@ -13,6 +12,7 @@ from ._attention_microkernels import fill_hidden, row_maxima, scale_rows
 from ._attention_products import add_seen, score_products
 from ._attention_tiles import (
     KEYS,
+    LOG2_E,
     QUERIES,
     add_mask,
     ask_for,
@@ -25,7 +25,6 @@ from ._attention_tiles import (
     store_rows,
     transpose,
     whole_columns,
-    whole_runs,
 )
 from ._compile import jit, jit_parallel
 from ._microkernels import VECTOR_BYTES
@@ -35,12 +34,13 @@ from ._products import ROW_BLOCK
 @jit
 def _softmax(scores: Any, rows: int, mask: Any, has_mask: bool, scale: Any, visible: int, step: int, query: int, key: int,
              seen: int, largest: Any, total: Any, kept: Any, powers: Any, place: int, ahead: Any) -> None:
-    """Scores become powers of two, of what they are, times `scale`, beyond the largest one of their row so far; `total` is their
-    sum.
+    """Scores, times `scale` and with the mask added, become exponentials of what they are beyond the largest one of their row so
+    far, without a mask powers of two; `total` is their sum.
 
     Earlier exponentials of row r are to be multiplied by kept[r]. Row r sees the first `visible` + r * `step` of the `seen` keys.
     """
     lanes, one, zero = VECTOR_BYTES // scores.itemsize, scores.dtype.type(1), scores.dtype.type(0)
+    unit = scores.dtype.type(LOG2_E) if has_mask else one
     for r in range(rows if has_mask else 0):
         row = scores[r][: min(seen, visible + r * step)]
         add_mask(row, mask[min(query + r, mask.shape[0] - 1)][key:], scale)
@@ -55,7 +55,7 @@ def _softmax(scores: Any, rows: int, mask: Any, has_mask: bool, scale: Any, visi
     for r in range(rows):
         after = _math.maximum(largest[r], kept[r])
         # Nothing to see so far: exp(-inf - 0) is 0, exp(-inf + inf) is not.
-        kept[r] = _math.exp2_nonpositive(largest[r] - (after if after > -np.inf else zero))
+        kept[r] = _math.exp2_nonpositive((largest[r] - (after if after > -np.inf else zero)) * unit)
         largest[r] = after
     keeps, asks = powers.shape[0] > 0, pending(ahead)
     for first in range(0, rows, lanes):
@@ -63,7 +63,7 @@ def _softmax(scores: Any, rows: int, mask: Any, has_mask: bool, scale: Any, visi
         factor = scale if whole else one
         for r in range(first, min(first + lanes, rows)):
             shift = largest[r] if largest[r] > -np.inf else zero
-            total[r] = total[r] * kept[r] + exponentials(scores, r, length, factor, shift)
+            total[r] = total[r] * kept[r] + exponentials(scores, r, length, has_mask, factor, shift)
             if keeps:
                 keep(scores, r, length, powers, place + r * powers.shape[2])
             if asks:
@@ -104,30 +104,31 @@ def _block(q: Any, tiles: Any, v: Any, mask: Any, has_mask: bool, scale: Any, is
 
 @jit_parallel
 def forward(q: Any, heads: int, count: int, queries: int, width: int, k: Any, v: Any, groups: int, keys: int, v_width: int,
-            mask: Any, mask_of: Any, scale: Any, is_causal: bool, tasks: int, y: Any, powers: Any, lse: Any) -> None:
-    """`y` and `lse` of `count` heads of queries, `tasks` tasks a head; `q`, `k`, `v` and `y` say where their rows lie.
+            mask: Any, mask_of: Any, scale: Any, is_causal: bool, tasks: int, y: Any, powers: Any, shift: Any, factor: Any
+            ) -> None:
+    """`y`, `shift` and `factor` of `count` heads of queries, `tasks` tasks a head; `q`, `k`, `v`, `y` say where their rows lie.
 
-    `scale` is for powers of two: log2(e) times that of the exponentials. `powers` gets what `attention` keeps, unless it is
-    empty.
+    `scale` is, without a mask, for powers of two: log2(e) times that of the exponentials. `powers` gets what `attention` keeps,
+    unless it is empty.
     """
     blocks, repeats = (queries + QUERIES - 1) // QUERIES, heads // groups
-    columns = whole_columns(v_width, lse)
+    columns = whole_columns(v_width, shift)
     for i in numba.prange(count * tasks):
         n, task = i // tasks, i % tasks
         group = n // heads * groups + n % heads // repeats
         parts = (keys + KEYS - 1) // KEYS
-        tiles = room(parts * width, KEYS, lse).reshape(parts, width, KEYS)
+        tiles = room(parts * width, KEYS, shift).reshape(parts, width, KEYS)
         for t in range(parts):
             transpose(k, groups, group, t * KEYS, min(KEYS, keys - t * KEYS), tiles[t])
-        values = rows_of(v, groups, group, 0, keys, 1, v_width, columns, lse)
+        values = rows_of(v, groups, group, 0, keys, 1, v_width, columns, shift)
         keep = powers.shape[0] > 0
-        scores = room(QUERIES, powers.shape[2] if keep else KEYS, lse)
-        out = room(QUERIES, columns, lse)
-        largest = np.empty(QUERIES, lse.dtype)
-        total = np.empty(QUERIES, lse.dtype)
-        kept = np.empty(QUERIES, lse.dtype)
+        scores = room(QUERIES, powers.shape[2] if keep else KEYS, shift)
+        out = room(QUERIES, columns, shift)
+        largest = np.empty(QUERIES, shift.dtype)
+        total = np.empty(QUERIES, shift.dtype)
+        kept = np.empty(QUERIES, shift.dtype)
         has_mask = mask_of.shape[0] > 0
-        ahead, item = rows_ahead(4), lse.itemsize
+        ahead, item = rows_ahead(4), shift.itemsize
         m = n + 1
         if m < count and task == 0:
             after = m // heads * groups + m % heads // repeats
@@ -139,18 +140,16 @@ def forward(q: Any, heads: int, count: int, queries: int, width: int, k: Any, v:
             query = block * QUERIES
             rows = min(QUERIES, queries - query)
             place = (n * powers.shape[1] + query) * powers.shape[2]
-            q_part = rows_of(q, heads, n, query, rows, ROW_BLOCK, width, width, lse)
+            q_part = rows_of(q, heads, n, query, rows, ROW_BLOCK, width, width, shift)
             _block(q_part, tiles, values, mask[mask_of[n] if has_mask else 0], has_mask, scale, is_causal, query, rows, keys, out,
                    scores, keys if keep else KEYS, largest, total, kept, powers, place, ahead)
             for r in range(rows):
                 kept[r] = 1 / total[r]
-                lse[n, query + r] = largest[r] + math.log2(total[r])
             scale_rows(out, 0, rows, kept)
             for r in range(rows):
-                if total[r] == 0:  # a query that sees nothing gets zeros, and so do its gradients
+                blind = total[r] == 0
+                if blind:  # a query that sees nothing gets zeros, and so do its gradients
                     out[r] = 0
-                    kept[r] = 0
-                    lse[n, query + r] = np.inf
-                if keep:
-                    powers[n, query + r, whole_runs(keys)] = kept[r]
+                shift[n, query + r] = np.inf if blind else largest[r]
+                factor[n, query + r] = 0 if blind else kept[r]
             store_rows(out, y, heads, n, query, rows, v_width)

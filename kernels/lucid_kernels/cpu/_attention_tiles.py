@@ -5,6 +5,7 @@ row, half of a row of 128 were scalar exponentials, one by one.
 """
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -15,7 +16,7 @@ from ._address import address_of
 from ._aligned import aligned_empty
 from ._attention_ahead import add_rows
 from ._attention_microkernels import keep_run, row_dots
-from ._compile import jit
+from ._compile import jit, jit_strict
 from ._layout import Array, contiguous
 from ._microkernels import VECTOR_BYTES, copy_rows
 from ._panels import moved, pointer, transpose_block
@@ -168,10 +169,9 @@ def heads_of(x: Any, task: int, first: int, count: int) -> Any:
 
 @jit
 def add_mask(row: Any, mask: Any, scale: Any) -> None:
-    """row = row * scale + mask, for powers of two."""
-    factor = row.dtype.type(LOG2_E)
+    """row = row * scale + mask."""
     for c in range(row.shape[0]):
-        row[c] = row[c] * scale + mask[c] * factor
+        row[c] = row[c] * scale + mask[c]
 
 
 @jit
@@ -180,14 +180,29 @@ def _row_of(scores: Any, row: int, length: int) -> Any:
     return _carray(pointer(scores, scores.ctypes.data + row * scores.shape[1] * scores.itemsize), (length,))
 
 
+@functools.partial(jit_strict, inline=True)
+def _product(a: Any, b: Any) -> Any:
+    """a * b, rounded: with a multiplication and subtraction in one, large scores were far beyond the largest of them."""
+    return a * b
+
+
 @jit
-def exponentials(scores: Any, row: int, length: int, scale: Any, shift: Any) -> Any:
-    """row = 2 ** (row * scale - shift) for whole runs of a row of scores, where no exponent is positive; returns the sum."""
+def exponentials(scores: Any, row: int, length: int, masked: bool, scale: Any, shift: Any) -> Any:
+    """row = 2 ** (row * scale - shift) for whole runs of a row of scores, where no exponent is positive; returns the sum.
+
+    If it is `masked`, row = e ** (row - shift): the lowest number, which is a usual mask, times log2(e) would be -inf.
+    """
     total, part = scores.dtype.type(0), _row_of(scores, row, length)
-    for c in range(whole_runs(length)):
-        e = _math.exp2_nonpositive(part[c] * scale - shift)
-        part[c] = e
-        total += e
+    if masked:
+        for c in range(whole_runs(length)):
+            e = _math.exp2_nonpositive((part[c] - shift) * part.dtype.type(LOG2_E))
+            part[c] = e
+            total += e
+    else:
+        for c in range(whole_runs(length)):
+            e = _math.exp2_nonpositive(_product(part[c], scale) - shift)
+            part[c] = e
+            total += e
     return total
 
 
@@ -209,20 +224,8 @@ def scaled_rows(place: Any, heads: int, n: int, count: int, width: int, factors:
 
 
 @jit
-def kept_row_gradients(powers: Any, gradients: Any, row: int, length: int, dot: Any, scale: Any) -> None:
-    """Gradients become power * (gradient - dot) * scale, for whole runs of a row."""
-    part, other = _row_of(powers, row, length), _row_of(gradients, row, length)
+def row_gradients(exponentials: Any, gradients: Any, row: int, length: int, dot: Any, scale: Any) -> None:
+    """Gradients become exponential * (gradient - dot) * scale, for whole runs of a row."""
+    part, other = _row_of(exponentials, row, length), _row_of(gradients, row, length)
     for c in range(whole_runs(length)):
         other[c] = part[c] * (other[c] - dot) * scale
-
-
-@jit
-def row_gradients(scores: Any, gradients: Any, row: int, length: int, factor: Any, shift: Any, dot: Any, scale: Any) -> None:
-    """Scores become 2 ** (score * factor - shift), the probabilities p, gradients p * (gradient - dot) * scale, for whole runs of
-    a row. Where a score is hidden, and may be larger than `shift`, both may be anything.
-    """
-    part, other = _row_of(scores, row, length), _row_of(gradients, row, length)
-    for c in range(whole_runs(length)):
-        p = _math.exp2_nonpositive(part[c] * factor - shift)
-        part[c] = p
-        other[c] = p * (other[c] - dot) * scale

@@ -72,10 +72,11 @@ def _pool_planes(x, kh, kw, sh, sw, ph, pw, dh, dw, y, indices, first, last):
 
 
 @jit_exact
-def clip_planes(y, first, last):
-    """ReLU of the planes first..last, in place."""
-    values, zero = y[first:last].reshape(-1), y.dtype.type(0)
+def clip_planes(y, indices, first, last):
+    """ReLU of the planes first..last, in place; the indices of what it lets no gradient pass to become -1."""
+    values, places, zero = y[first:last].reshape(-1), indices[first:last].reshape(-1), y.dtype.type(0)
     for i in range(values.shape[0]):
+        places[i] = -1 if values[i] <= zero else places[i]
         values[i] = zero if values[i] < zero else values[i]
 
 
@@ -88,7 +89,7 @@ def max_planes(x, kh, kw, sh, sw, ph, pw, dh, dw, relu, y, indices):
         last = min(count, (i + 1) * step)
         _pool_planes(x, kh, kw, sh, sw, ph, pw, dh, dw, y, indices, i * step, last)
         if relu:
-            clip_planes(y, i * step, last)
+            clip_planes(y, indices, i * step, last)
 
 
 @jit
@@ -115,7 +116,7 @@ def max_rows(x, kh, kw, sh, sw, ph, pw, dh, dw, relu, y, indices):
         last = min(count, (i + 1) * step)
         _pool_rows(x, kh, kw, sh, sw, ph, pw, dh, dw, y, indices, i * step, last)
         if relu:
-            clip_planes(y, i * step, last)
+            clip_planes(y, indices, i * step, last)
 
 
 @jit
@@ -140,11 +141,11 @@ def max_flat_rows(x, kw, sw, pw, relu, y, indices):
         last = min(count, (i + 1) * step)
         _pool_flat_rows(x, kw, sw, pw, y, indices, i * step, last)
         if relu:
-            clip_planes(y, i * step, last)
+            clip_planes(y, indices, i * step, last)
 
 
 @jit
-def _scatter_planes(g, indices, y, dx, first, last):
+def _scatter_planes(g, indices, relu, dx, first, last):
     """`scatter_planes` for the planes first..last.
 
     For 2x2 windows every element could be written once, in order, by comparing positions: in vectors too that took as long as
@@ -152,7 +153,6 @@ def _scatter_planes(g, indices, y, dx, first, last):
     """
     length = g.shape[1]
     size = np.uint64(dx.shape[1])
-    zero, clipped = g.dtype.type(0), y.size > 0
     good = True
     for p in range(first, last):
         target = dx[p]
@@ -166,15 +166,15 @@ def _scatter_planes(g, indices, y, dx, first, last):
             for i in range(grad.shape[0]):
                 k = np.uint64(where[i])  # a negative index becomes a huge one
                 if k < size:
-                    target[k] += zero if clipped and y[p, start + i] <= zero else grad[i]
+                    target[k] += grad[i]
                 else:
-                    good = False
+                    good &= relu and where[i] == -1
     return good
 
 
 @jit_parallel
-def scatter_planes(g, indices, y, dx):
-    """dx (P, S) = g (P, Q) added at the positions `indices` of the planes, where y (P, Q) is not empty only if y > 0 or NaN.
+def scatter_planes(g, indices, relu, dx):
+    """dx (P, S) = g (P, Q) added at the positions `indices` of the planes; with `relu` -1 is nowhere.
 
     Returns whether all positions were in range.
     """
@@ -182,7 +182,7 @@ def scatter_planes(g, indices, y, dx):
     step = row_chunk(dx.size // max(1, count))
     good = np.ones(1, np.bool_)
     for i in numba.prange((count + step - 1) // step):
-        if not _scatter_planes(g, indices, y, dx, i * step, min(count, (i + 1) * step)):
+        if not _scatter_planes(g, indices, relu, dx, i * step, min(count, (i + 1) * step)):
             good[0] = False
     return good[0]
 

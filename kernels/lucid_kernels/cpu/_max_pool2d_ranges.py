@@ -87,7 +87,7 @@ def _max_ranges_parallel(x, rows, columns, span, kind, relu, each, y, indices):
         first, last = task * each, min(y.shape[0], (task + 1) * each)
         _max_ranges(x, rows, columns, span, kind, y, indices, first, last)
         if relu:
-            clip_planes(y, first, last)
+            clip_planes(y, indices, first, last)
 
 
 def max_ranges(x: Array, rows: Array, columns: Array, relu: bool, y: Array, indices: Array) -> None:

@@ -58,7 +58,7 @@ def max_2x2(x, relu, y, indices):
         last = min(count, (i + 1) * step)
         max_2x2_planes(x, y, indices, i * step, last)
         if relu:
-            clip_planes(y, i * step, last)
+            clip_planes(y, indices, i * step, last)
 
 
 @jit_exact

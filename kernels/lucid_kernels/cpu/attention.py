@@ -1,11 +1,11 @@
 """Scaled dot-product attention and its gradient, tile by tile: the scores of a tile never leave the L2 cache.
 
 Forward, a block of queries walks over the tiles of the keys and keeps a running maximum and sum for each query (Milakov and
-Gimelshein 2018); what it saves for the gradient is the logarithm of the sum of exponentials, to base 2 as these are computed,
-so that it is rounded once, not the probabilities. The gradient computes them again, tile by tile (Dao et al., "FlashAttention",
-2022). For short sequences without a causal mask, or few queries, a block takes all keys at once, and the exponentials are kept:
-*powers* of two, with 1 / their sum behind each row. The gradient then multiplies the rows of g by that, and makes four products
-instead of five, no exponential and no mask. The order of every sum depends on the shapes only, not on the number of threads.
+Gimelshein 2018); these two it saves for the gradient, not the probabilities: their logarithm's sum would round the second away
+where all scores are as low as the masks of language models are. The gradient computes the exponentials again, tile by tile (Dao
+et al., "FlashAttention", 2022), and multiplies the rows of g by 1 / their sum. For short sequences without a causal mask, or few
+queries, a block takes all keys at once, and the exponentials, *powers*, are kept: then the gradient makes four products instead
+of five, no exponential and no mask. The order of every sum depends on the shapes only, not on the number of threads.
 
 A *head* is one head of queries in one sample, numbered over both; a *group* is a head of keys and values with the `repeats`
 heads of queries that it serves. Rows may lie apart, as those of the heads in one projection do.
@@ -71,7 +71,7 @@ def _masks(mask: Array | None, q: Array, keys: int) -> tuple[Array, Array]:
 def _powers(q: Array, keys: int) -> Array:
     """Room for what the forward pass keeps: as many numbers for each query as it has keys, and a vector.
 
-    That is also what keeps rows from lying a power of two apart, where they push each other out of the caches.
+    Without that rows may lie a power of two apart, where they push each other out of the caches.
     """
     lanes = VECTOR_BYTES // q.itemsize
     batch, heads, queries, _ = q.shape
@@ -90,39 +90,47 @@ def _nothing(dtype: np.dtype) -> Array:
     return np.empty((0, 0, 0), dtype)
 
 
-@upcast_half(results=(0, None, None))
+def _scale(scale: float, mask: Array | None) -> float:
+    """The factor of the scores: without a mask they are exponents of two."""
+    return scale * LOG2_E if mask is None else scale
+
+
+@upcast_half(results=(0, None, None, None))
 def attention(q: Array, k: Array, v: Array, mask: Array | None, *, scale: float, is_causal: bool, with_grad: bool,
-              out: tuple[Array | None, Array | None, Array | None] | None = None) -> tuple[Array, Array, Array | None]:
-    """(softmax(scale q k^T + mask) v, log2 of the sum of exponentials, powers), over the keys.
+              out: tuple[Array | None, ...] | None = None) -> tuple[Array, Array, Array, Array | None]:
+    """(softmax(scale q k^T + mask) v, shift, factor, powers): the probabilities are exp(scale q k^T + mask - shift) * factor.
 
     q is (B, H, L, E), k (B, G, S, E) and v (B, G, S, V) with H a multiple of G: head h of q goes with head h // (H / G). The
     results are (B, H, L, V), in memory in the order of q, and (B, H, L). `mask`, of the dtype of q, is (B, H, L, S) or has ones
-    in their places. With `is_causal` query i sees keys 0 to i. A query that sees no key gets zeros and +inf. `powers` is what
-    the gradient would otherwise compute again, or None: without `with_grad`, and where that is no faster or takes much memory.
+    in their places. With `is_causal` query i sees keys 0 to i. `shift` is the largest score of a query, without a mask times
+    log2(e). A query that sees no key gets zeros, +inf and 0. `powers` are the exponentials, which the gradient would otherwise
+    compute again, or None: without `with_grad`, and where that is no faster or takes much memory.
     """
     (batch, heads, queries, _), (_, groups, keys, width) = q.shape, v.shape
-    out_y, out_lse, _ = outputs(out, 3)
+    out_y, out_shift, out_factor, _ = outputs(out, 4)
     (q, q_place), (k, k_place), (v, v_place) = place(q), place(k), place(v)
-    y, lse = _like(q, (batch, heads, queries, width)), result(out_lse, (batch, heads, queries), q.dtype)
+    y = _like(q, (batch, heads, queries, width))
+    shift, factor = (result(target, (batch, heads, queries), q.dtype) for target in (out_shift, out_factor))
     few = queries <= _FEW and not is_causal
     short = 0 < keys <= _KEPT_KEYS * q.shape[3] and q.shape[3] >= _KEPT_WIDTH
     keeps = with_grad and not is_causal and ((few and keys > 0) or short)
     powers = _powers(q, keys) if keeps else _nothing(q.dtype)
-    if lse.size:
+    if shift.size:
         operands = (q_place, heads, batch * heads, queries, q.shape[3], k_place, v_place, groups, keys, width,
-                    *_masks(mask, q, keys), q.dtype.type(scale * LOG2_E))
-        rows = lse.reshape(batch * heads, queries)
+                    *_masks(mask, q, keys), q.dtype.type(_scale(scale, mask)))
+        rows = shift.reshape(batch * heads, queries), factor.reshape(batch * heads, queries)
         if few:
-            forward_few(*operands, place(y)[1], powers, rows)
+            forward_few(*operands, place(y)[1], powers, *rows)
         else:
             tasks = min(-(-_TASKS // (batch * heads)), -(-queries // QUERIES))  # more would prepare keys for no queries
-            forward(*operands, is_causal, tasks, place(y)[1], powers, rows)
-    return deliver(out_y, y), deliver(out_lse, lse), powers if keeps else None
+            forward(*operands, is_causal, tasks, place(y)[1], powers, *rows)
+    return deliver(out_y, y), deliver(out_shift, shift), deliver(out_factor, factor), powers if keeps else None
 
 
 @upcast_half(results=(1, 2, 3))
-def attention_grad(g: Array, q: Array, k: Array, v: Array, mask: Array | None, y: Array, lse: Array, powers: Array | None, *,
-                   scale: float, is_causal: bool, out: tuple[Array | None, ...] | None = None) -> tuple[Array, Array, Array]:
+def attention_grad(g: Array, q: Array, k: Array, v: Array, mask: Array | None, y: Array, shift: Array, factor: Array,
+                   powers: Array | None, *, scale: float, is_causal: bool, out: tuple[Array | None, ...] | None = None
+                   ) -> tuple[Array, Array, Array]:
     """(dq, dk, dv) of `attention` from its results; `mask` has no gradient."""
     (batch, heads, queries, width), (_, groups, keys, _) = q.shape, k.shape
     out_dq, out_dk, out_dv = outputs(out, 3)
@@ -133,8 +141,9 @@ def attention_grad(g: Array, q: Array, k: Array, v: Array, mask: Array | None, y
     dk, dv = result(out_dk, k.shape, k.dtype), result(out_dv, v.shape, v.dtype)
     if count and heads:
         backward(g_place, q_place, y_place, heads, count, queries, width, k_place, v_place, groups, keys, v.shape[3],
-                 *_masks(mask, q, keys), q.dtype.type(scale * LOG2_E), is_causal,
-                 contiguous(lse).reshape(batch * heads, queries), _nothing(q.dtype) if powers is None else powers, sums,
+                 *_masks(mask, q, keys), q.dtype.type(_scale(scale, mask)), q.dtype.type(scale), is_causal,
+                 *(contiguous(x).reshape(batch * heads, queries) for x in (shift, factor)),
+                 _nothing(q.dtype) if powers is None else powers, sums,
                  dk.reshape(count, *k.shape[2:]), dv.reshape(count, *v.shape[2:]))
     total = sums[0] if tasks == 1 else sums.sum(0)
     return deliver(out_dq, total.reshape(q.shape)), deliver(out_dk, dk), deliver(out_dv, dv)

@@ -69,8 +69,8 @@ def max_pool2d(
 ) -> tuple[Array, Array]:
     """Maxima y (N, C, OH, OW) of x (N, C, H, W), with `relu` ReLU of them, and their int64 positions in the H*W plane.
 
-    The first maximum of a window in row order wins, except that NaN wins over everything, the last one of several, as
-    in PyTorch.
+    With `relu` the position is -1 where ReLU lets no gradient pass. The first maximum of a window in row order wins, except
+    that NaN wins over everything, the last one of several, as in PyTorch.
     """
     height, width = (
         _pooled_length(*axis, ceil_mode) for axis in zip(x.shape[2:], kernel_size, stride, padding, dilation)
@@ -113,15 +113,14 @@ def adaptive_max_pool2d(
 
 @upcast_half
 def max_pool2d_grad(
-    g: Array, indices: Array, y: Array | None = None, *, input_shape: tuple[int, ...], out: Array | None = None
+    g: Array, indices: Array, *, input_shape: tuple[int, ...], relu: bool = False, out: Array | None = None
 ) -> Array:
-    """Gradient (N, C, H, W) of max pooling: g (N, C, OH, OW) added at `indices`, with ReLU where its results y are not 0.
+    """Gradient (N, C, H, W) of max pooling: g (N, C, OH, OW) added at `indices`, with `relu` nowhere for -1.
 
     IndexError where an index is out of range.
     """
     dx = result(out, tuple(input_shape), g.dtype)
-    clipped = np.empty((0, 0), g.dtype) if y is None else _flat_planes(y)
-    if not scatter_planes(_flat_planes(g), _flat_planes(indices), clipped, _flat_planes(dx)):
+    if not scatter_planes(_flat_planes(g), _flat_planes(indices), relu, _flat_planes(dx)):
         _raise_out_of_range("max_pool2d_grad", input_shape)
     return deliver(out, dx)
 

@@ -31,6 +31,10 @@ template <typename T> struct Geometry {
 #define PROBLEM                                                                                                         \
   { mask, has_mask, mask_batch, mask_head, mask_query, mask_key, heads, queries, keys, scale, is_causal }
 
+// Rounded: with a multiplication and subtraction in one, large scores were far beyond the largest of them.
+__device__ __forceinline__ float product(float a, float b) { return __fmul_rn(a, b); }
+__device__ __forceinline__ double product(double a, double b) { return __dmul_rn(a, b); }
+
 template <typename T> struct Problem {
   const T* mask;
   int has_mask;
@@ -42,8 +46,8 @@ template <typename T> struct Problem {
     return query < queries && key < keys && (!is_causal || key <= query);
   }
   // The score of a visible pair; `head` counts over the batch.
-  __device__ __forceinline__ T score(T product, i64 head, int query, int key) const {
-    const T scaled = product * scale;
+  __device__ __forceinline__ T score(T dot, i64 head, int query, int key) const {
+    const T scaled = product(dot, scale);
     if (!has_mask) return scaled;
     return scaled + mask[head / heads * mask_batch + head % heads * mask_head + query * mask_query + key * mask_key];
   }
@@ -149,10 +153,11 @@ template <typename T> struct Tile {
   }
 };
 
-// A query that sees nothing gets zeros, and +inf as the logarithm of its sum: then its probabilities are 0 below.
+// The probabilities of a query are exp(score - shift) * factor: the logarithm of their sum is rounded away beside a shift as low
+// as a mask may be. A query that sees nothing gets zeros, +inf and 0: then its probabilities are 0 below.
 template <typename T>
 __global__ void __launch_bounds__(THREADS, 1)
-attention(PROBLEM_ARGUMENTS, T* __restrict__ y, T* __restrict__ lse) {
+attention(PROBLEM_ARGUMENTS, T* __restrict__ y, T* __restrict__ shifts, T* __restrict__ factors) {
   constexpr int MICRO = Geometry<T>::MICRO, TILE = Geometry<T>::TILE, PITCH = Geometry<T>::PITCH;
   __shared__ T left[SLAB][PITCH], right[SLAB][PITCH], probabilities[TILE][PITCH];
   const Problem<T> problem = PROBLEM;
@@ -202,8 +207,10 @@ attention(PROBLEM_ARGUMENTS, T* __restrict__ y, T* __restrict__ lse) {
 #pragma unroll
     for (int j = 0; j < MICRO; ++j) sum.at[i][j] = blind ? T(0) : sum.at[i][j] / total[i];
     const int row = query + tile_row() * MICRO + i;
-    if (blockIdx.y == 0 && tile_column() == 0 && row < queries)
-      lse[head * queries + row] = blind ? infinity<T>() : top[i] + log_(total[i]);
+    if (blockIdx.y == 0 && tile_column() == 0 && row < queries) {
+      shifts[head * queries + row] = blind ? infinity<T>() : top[i];
+      factors[head * queries + row] = blind ? T(0) : T(1) / total[i];
+    }
   }
   sum.store(y + (head * queries + query) * value_width, queries - query, value_width, start);
 }
@@ -211,9 +218,9 @@ attention(PROBLEM_ARGUMENTS, T* __restrict__ y, T* __restrict__ lse) {
 // The probabilities of a tile, and the gradients of its scores times `scale`.
 template <typename T>
 __device__ __forceinline__ void gradient_tile(const Problem<T>& problem, const T* q, const T* k, const T* v, const T* g,
-                                              const T* lse, const T* dots, i64 head, i64 group, int query, int key, int width,
-                                              int value_width, Tile<T>& probabilities, Tile<T>& gradients,
-                                              T (*left)[Geometry<T>::PITCH], T (*right)[Geometry<T>::PITCH]) {
+                                              const T* shifts, const T* factors, const T* dots, i64 head, i64 group,
+                                              int query, int key, int width, int value_width, Tile<T>& probabilities,
+                                              Tile<T>& gradients, T (*left)[Geometry<T>::PITCH], T (*right)[Geometry<T>::PITCH]) {
   constexpr int MICRO = Geometry<T>::MICRO;
   const i64 first_query = head * problem.queries + query, first_key = group * problem.keys + key;
   const int query_lines = problem.queries - query, key_lines = problem.keys - key;
@@ -224,13 +231,14 @@ __device__ __forceinline__ void gradient_tile(const Problem<T>& problem, const T
   for (int i = 0; i < MICRO; ++i) {
     const int row = tile_row() * MICRO + i;
     const bool inside = row < query_lines;
-    const T shift = inside ? lse[first_query + row] : T(0), dot = inside ? dots[first_query + row] : T(0);
+    const T shift = inside ? shifts[first_query + row] : T(0), factor = inside ? factors[first_query + row] : T(0);
+    const T dot = inside ? dots[first_query + row] : T(0);
 #pragma unroll
     for (int j = 0; j < MICRO; ++j) {
       const int column = key + tile_column() * MICRO + j;
       const bool visible = problem.visible(query + row, column);
       T& probability = probabilities.at[i][j];
-      probability = visible ? exp_(problem.score(probability, head, query + row, column) - shift) : T(0);
+      probability = visible ? exp_(problem.score(probability, head, query + row, column) - shift) * factor : T(0);
       gradients.at[i][j] = visible ? probability * (gradients.at[i][j] - dot) * problem.scale : T(0);
     }
   }
@@ -238,8 +246,8 @@ __device__ __forceinline__ void gradient_tile(const Problem<T>& problem, const T
 
 template <typename T>
 __global__ void __launch_bounds__(THREADS, 1)
-attention_grad_query(PROBLEM_ARGUMENTS, const T* __restrict__ g, const T* __restrict__ lse, const T* __restrict__ dots,
-                     T* __restrict__ dq) {
+attention_grad_query(PROBLEM_ARGUMENTS, const T* __restrict__ g, const T* __restrict__ shifts, const T* __restrict__ factors,
+                     const T* __restrict__ dots, T* __restrict__ dq) {
   constexpr int TILE = Geometry<T>::TILE, PITCH = Geometry<T>::PITCH;
   __shared__ T left[SLAB][PITCH], right[SLAB][PITCH], shared[TILE][PITCH];
   const Problem<T> problem = PROBLEM;
@@ -250,8 +258,8 @@ attention_grad_query(PROBLEM_ARGUMENTS, const T* __restrict__ g, const T* __rest
   Tile<T> probabilities, gradients, sum;
   sum.clear();
   for (int key = 0; key < last; key += TILE) {
-    gradient_tile(problem, q, k, v, g, lse, dots, head, group, query, key, width, value_width, probabilities, gradients,
-                  left, right);
+    gradient_tile(problem, q, k, v, g, shifts, factors, dots, head, group, query, key, width, value_width, probabilities,
+                  gradients, left, right);
     gradients.share(shared);
     sum.template add_tile_by_rows<false>(shared, k + (group * keys + key) * width, keys - key, width, start, right);
   }
@@ -260,8 +268,8 @@ attention_grad_query(PROBLEM_ARGUMENTS, const T* __restrict__ g, const T* __rest
 
 template <typename T>
 __global__ void __launch_bounds__(THREADS, 1)
-attention_grad_key_value(PROBLEM_ARGUMENTS, const T* __restrict__ g, const T* __restrict__ lse, const T* __restrict__ dots,
-                         T* __restrict__ dk, T* __restrict__ dv) {
+attention_grad_key_value(PROBLEM_ARGUMENTS, const T* __restrict__ g, const T* __restrict__ shifts,
+                         const T* __restrict__ factors, const T* __restrict__ dots, T* __restrict__ dk, T* __restrict__ dv) {
   constexpr int TILE = Geometry<T>::TILE, PITCH = Geometry<T>::PITCH;
   __shared__ T left[SLAB][PITCH], right[SLAB][PITCH], shared[TILE][PITCH];
   const Problem<T> problem = PROBLEM;
@@ -273,8 +281,8 @@ attention_grad_key_value(PROBLEM_ARGUMENTS, const T* __restrict__ g, const T* __
   dv_sum.clear();
   for (i64 head = group * repeats; head < (group + 1) * repeats; ++head) {
     for (int query = is_causal ? key : 0; query < queries; query += TILE) {
-      gradient_tile(problem, q, k, v, g, lse, dots, head, group, query, key, width, value_width, probabilities, gradients,
-                    left, right);
+      gradient_tile(problem, q, k, v, g, shifts, factors, dots, head, group, query, key, width, value_width, probabilities,
+                    gradients, left, right);
       const i64 row = head * queries + query;
       probabilities.share(shared);
       dv_sum.template add_tile_by_rows<true>(shared, g + row * value_width, queries - query, value_width, start, right);

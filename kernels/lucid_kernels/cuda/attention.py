@@ -34,30 +34,31 @@ def _launch(name: str, x: Any, heads: int, rows: int, columns: int, arguments: t
     launch.kernel("attention", f"{name}<{launch.ctype(x.dtype)}>")(grid, (_THREADS,), arguments)
 
 
-@launch.upcast_half(statistics=(1,))
+@launch.upcast_half(statistics=(1, 2))
 def attention(q: Any, k: Any, v: Any, mask: Any, *, scale: float, is_causal: bool, with_grad: bool,
-              out: tuple[Any, ...] | None = None) -> tuple[Any, Any, None]:
-    """(softmax(scale q k^T + mask) v, natural log of the sum of exponentials, None); see the CPU kernel for the shapes.
+              out: tuple[Any, ...] | None = None) -> tuple[Any, Any, Any, None]:
+    """(softmax(scale q k^T + mask) v, shift, factor, None); see the CPU kernel. Here `shift` is always the largest score itself.
 
     Nothing else is kept `with_grad`: a GPU computes exponentials faster than it reads them.
     """
-    out_y, out_lse, _ = out or (None,) * 3
+    out_y, out_shift, out_factor, _ = out or (None,) * 4
     q, k, v = map(launch.contiguous, (q, k, v))
-    y, lse = launch.result(out_y, (*q.shape[:3], v.shape[3]), q.dtype), launch.result(out_lse, q.shape[:3], q.dtype)
-    if lse.size:
-        arguments = (*_problem(q, k, v, mask, scale, is_causal), y, lse)
+    y = launch.result(out_y, (*q.shape[:3], v.shape[3]), q.dtype)
+    shift, factor = (launch.result(target, q.shape[:3], q.dtype) for target in (out_shift, out_factor))
+    if shift.size:
+        arguments = (*_problem(q, k, v, mask, scale, is_causal), y, shift, factor)
         _launch("attention", q, q.shape[0] * q.shape[1], q.shape[2], v.shape[3], arguments)
-    return launch.deliver(y, out_y), launch.deliver(lse, out_lse), None
+    return launch.deliver(y, out_y), launch.deliver(shift, out_shift), launch.deliver(factor, out_factor), None
 
 
 @launch.upcast_half(like={0: 1, 1: 2, 2: 3})
-def attention_grad(g: Any, q: Any, k: Any, v: Any, mask: Any, y: Any, lse: Any, powers: Any, *, scale: float, is_causal: bool,
-                   out: tuple[Any, ...] | None = None) -> tuple[Any, Any, Any]:
+def attention_grad(g: Any, q: Any, k: Any, v: Any, mask: Any, y: Any, shift: Any, factor: Any, powers: Any, *, scale: float,
+                   is_causal: bool, out: tuple[Any, ...] | None = None) -> tuple[Any, Any, Any]:
     """(dq, dk, dv) of `attention` from its results, of which `powers` is None; `mask` has no gradient."""
     out_dq, out_dk, out_dv = out or (None,) * 3
-    g, q, k, v, lse = map(launch.contiguous, (g, q, k, v, lse))
+    g, q, k, v, shift, factor = map(launch.contiguous, (g, q, k, v, shift, factor))
     dq, dk, dv = (launch.result(target, x.shape, x.dtype) for target, x in ((out_dq, q), (out_dk, k), (out_dv, v)))
-    arguments = (*_problem(q, k, v, mask, scale, is_causal), g, lse, (g * y).sum(-1, dtype=q.dtype))
+    arguments = (*_problem(q, k, v, mask, scale, is_causal), g, shift, factor, (g * y).sum(-1, dtype=q.dtype))
     if dq.size:
         _launch("attention_grad_query", q, q.shape[0] * q.shape[1], q.shape[2], q.shape[3], (*arguments, dq))
     if dk.size or dv.size:

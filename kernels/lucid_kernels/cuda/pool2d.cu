@@ -48,7 +48,7 @@ max_pool2d(const T* __restrict__ x, T* __restrict__ y, i64* __restrict__ indices
 template <typename T>
 __global__ void __launch_bounds__(256, 1)
 max_pool2d_grad(const T* __restrict__ g, const i64* __restrict__ indices, T* dx, i64 planes, i64 in_size, i64 out_size,
-                int bands, int add, int* flag, int code) {
+                int bands, int add, int relu, int* flag, int code) {
   const int lane = threadIdx.x & 31;
   const i64 band_size = (in_size + bands - 1) / bands;
   // Whole warps go round this loop together: the loop variable is the same in all lanes.
@@ -61,7 +61,7 @@ max_pool2d_grad(const T* __restrict__ g, const i64* __restrict__ indices, T* dx,
     for (i64 i0 = 0; i0 < out_size; i0 += 32) {
       const i64 i = i0 + lane;
       const i64 target = i < out_size ? indices[plane * out_size + i] : -1;
-      if (i < out_size && (target < 0 || target >= in_size)) set_error(flag, code, target, in_size);
+      if (i < out_size && (target < (relu ? -1 : 0) || target >= in_size)) set_error(flag, code, target, in_size);
       const bool mine = target >= begin && target < end;
       const unsigned takers = __ballot_sync(0xffffffffu, mine);
       if (!takers) continue;

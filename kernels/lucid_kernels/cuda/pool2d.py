@@ -54,7 +54,9 @@ def max_pool2d(
     relu: bool = False,
     out: Any = None,
 ) -> tuple[Any, Any]:
-    """`(y, indices)`: the maxima, with `relu` ReLU of them, and their places as int64 indices into the H*W plane."""
+    """`(y, indices)`: the maxima, with `relu` ReLU of them, and their places as int64 indices into the H*W plane, with `relu` -1
+    for those that it lets no gradient pass to.
+    """
     hw = _output_hw(x.shape, kernel_size, stride, padding, dilation, ceil_mode)
     out_y, out_indices = out if out is not None else (None, None)
     y = launch.result(out_y, (*x.shape[:2], *hw), x.dtype)
@@ -65,7 +67,10 @@ def max_pool2d(
             (launch.contiguous(x), y, indices, _planes(x.shape),
              *_ints(*x.shape[2:], *hw, *kernel_size, *stride, *padding, *dilation)),
         )  # fmt: skip
-    return launch.deliver_all((elementwise.relu(y) if relu else y, indices), out)
+    if relu:
+        indices[y <= 0] = -1
+        y = elementwise.relu(y)
+    return launch.deliver_all((y, indices), out)
 
 
 @launch.upcast_half(statistics=(1,))
@@ -83,14 +88,9 @@ def adaptive_max_pool2d(x: Any, *, output_size: tuple[int, int], out: Any = None
 
 
 @launch.upcast_half
-def max_pool2d_grad(g: Any, indices: Any, y: Any = None, *, input_shape: tuple[int, ...], out: Any = None) -> Any:
-    """Gradient of the maxima with respect to x: `g` added up at `indices`, in order, zero elsewhere.
-
-    With ReLU its results are `y`: `g` counts where they are not 0.
-    """
-    if y is not None:
-        g = elementwise.relu_grad(g, y)
-    return _scatter(g, indices, input_shape, out, add=True)
+def max_pool2d_grad(g: Any, indices: Any, *, input_shape: tuple[int, ...], relu: bool = False, out: Any = None) -> Any:
+    """Gradient of the maxima with respect to x: `g` added up at `indices`, in order, with `relu` nowhere for -1; else zero."""
+    return _scatter(g, indices, input_shape, out, add=True, relu=relu)
 
 
 @launch.upcast_half
@@ -99,7 +99,7 @@ def max_unpool2d(x: Any, indices: Any, *, output_size: tuple[int, int], out: Any
     return _scatter(x, indices, (*x.shape[:2], *output_size), out, add=False)
 
 
-def _scatter(g: Any, indices: Any, shape: tuple[int, ...], out: Any, add: bool) -> Any:
+def _scatter(g: Any, indices: Any, shape: tuple[int, ...], out: Any, add: bool, relu: bool = False) -> Any:
     """Zeros of `shape`, and `g` at `indices`: added up, or the last of equal ones."""
     dx = launch.result(out, shape, g.dtype)
     if dx.size:
@@ -110,7 +110,7 @@ def _scatter(g: Any, indices: Any, shape: tuple[int, ...], out: Any, add: bool) 
             launch.grid_cap(launch.ceil_div(planes * bands, _WARPS_PER_BLOCK)),
             (launch.BLOCK,),
             (launch.contiguous(g), launch.contiguous(indices), dx, np.int64(planes), np.int64(in_size),
-             np.int64(g.shape[2] * g.shape[3]), np.int32(bands), np.int32(add), launch.error_flag(), _BAD_INDEX),
+             np.int64(g.shape[2] * g.shape[3]), np.int32(bands), np.int32(add), np.int32(relu), launch.error_flag(), _BAD_INDEX),
         )  # fmt: skip
     return launch.deliver(dx, out)
 

@@ -551,7 +551,8 @@ def recurrence_grad(g: MetaArray | None, g_hidden: MetaArray | None, g_cell: Met
 @_entry
 def attention(q: MetaArray, k: MetaArray, v: MetaArray, mask: MetaArray | None, *, scale: float, is_causal: bool,
               with_grad: bool, out: Any = None) -> tuple[MetaArray | None, ...]:
-    return delivered((blank((*q.shape[:3], v.shape[3]), q.dtype), blank(q.shape[:3], q.dtype), None), out)
+    shift, factor = (blank(q.shape[:3], q.dtype) for _ in range(2))
+    return delivered((blank((*q.shape[:3], v.shape[3]), q.dtype), shift, factor, None), out)
 
 
 @_entry

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
+from ...ops.activation import relu_that_saves_its_input
 from ...ops.batch_norm_relu_max_pool2d import batch_norm_relu_max_pool2d
 from ...ops.conv2d_relu_max_pool2d import conv2d_relu_max_pool2d
 from ...ops.pooling import relu_max_pool2d
@@ -45,7 +46,7 @@ def _relu_max_pool(relu: ReLU, pool: Any, input: Any) -> Any:
         return pool(relu(input))
     if type(pool) is MaxPool2d:
         return relu_max_pool2d(input, pool.kernel_size, pool.stride, pool.padding, pool.ceil_mode)
-    return relu(pool(input))
+    return relu_that_saves_its_input(pool(input))
 
 
 def _conv_relu_max_pool(conv: Any, relu: ReLU, pool: MaxPool2d, input: Any) -> Any:

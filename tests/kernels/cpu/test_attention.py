@@ -20,8 +20,9 @@ SCALE = 0.3
 
 
 def forward_and_backward(g, q, k, v, mask, scale=SCALE, is_causal=False):
-    y, lse, powers = attention(q, k, v, mask, scale=scale, is_causal=is_causal, with_grad=True)
-    return (y, lse, *attention_grad(g, q, k, v, mask, y, lse, powers, scale=scale, is_causal=is_causal))
+    y, *kept = attention(q, k, v, mask, scale=scale, is_causal=is_causal, with_grad=True)
+    lse = reference.logarithms(*kept[:2], powers_of_two=mask is None)
+    return (y, lse, *attention_grad(g, q, k, v, mask, y, *kept, scale=scale, is_causal=is_causal))
 
 
 @pytest.fixture(params=["exponentials again", "exponentials kept"])
@@ -33,7 +34,7 @@ def either_way(request, monkeypatch):
 
 def expected(g, q, k, v, mask, scale=SCALE, is_causal=False):
     _, y, lse = reference.attention(q, k, v, mask, scale, is_causal)
-    return (y, lse / np.log(2), *reference.gradients(g, q, k, v, mask, scale, is_causal))
+    return (y, lse, *reference.gradients(g, q, k, v, mask, scale, is_causal))
 
 
 @pytest.mark.parametrize("shape", [*reference.SHAPES, (1, 2, 1, 300, 520, 64, 64), (3, 8, 8, 64, 128, 64, 64), (1, 4, 2, 4, 75, 33, 120)])
@@ -61,14 +62,15 @@ def test_strides_and_out():
     for strided in ([np.asfortranarray(a) for a in (g, q, k, v, mask)], flipped, [*parts, mask]):
         for got, plain in zip(forward_and_backward(*strided), wanted, strict=True):
             np.testing.assert_array_equal(got, plain)
-    y, lse, *grads = wanted
-    out = (np.zeros((2, 2, 6, 70), np.float32).swapaxes(2, 3), None)
-    results = attention(q, k, v, mask, scale=SCALE, is_causal=False, with_grad=False, out=(*out, None))
-    assert results[0] is out[0]
-    np.testing.assert_array_equal(results[0], y)
-    np.testing.assert_array_equal(results[1], lse)
+    y, _, *grads = wanted
+    plain = attention(q, k, v, mask, scale=SCALE, is_causal=False, with_grad=False)
+    out = (np.zeros((2, 2, 6, 70), np.float32).swapaxes(2, 3), None, np.zeros((70, 2, 2), np.float32).T, None)
+    results = attention(q, k, v, mask, scale=SCALE, is_causal=False, with_grad=False, out=out)
+    assert results[0] is out[0] and results[2] is out[2]
+    for got, same in zip(results[:3], plain, strict=False):
+        np.testing.assert_array_equal(got, same)
     out = (np.zeros_like(q), np.zeros(k.shape), None)
-    results = attention_grad(g, q, k, v, mask, y, lse, None, scale=SCALE, is_causal=False, out=out)
+    results = attention_grad(g, q, k, v, mask, y, *plain[1:], scale=SCALE, is_causal=False, out=out)
     assert results[0] is out[0] and results[1] is out[1]
     for got, plain in zip(results, grads, strict=True):
         np.testing.assert_array_equal(got, plain)
@@ -114,11 +116,11 @@ def test_halves_are_computed_in_float32(dtype, mask_dtype):
     mask = mask.astype(mask_dtype or dtype)
     results = forward_and_backward(g, q, k, v, mask)
     assert [a.dtype for a in results] == [dtype, np.float32, dtype, dtype, dtype]
-    y, lse, _ = attention(*(a.astype(np.float32) for a in (q, k, v, mask)), scale=SCALE, is_causal=False, with_grad=True)
+    y, *kept = attention(*(a.astype(np.float32) for a in (q, k, v, mask)), scale=SCALE, is_causal=False, with_grad=True)
     np.testing.assert_array_equal(results[0], y.astype(dtype))
-    np.testing.assert_array_equal(results[1], lse)
+    np.testing.assert_array_equal(results[1], reference.logarithms(*kept[:2]))
     wide = (a.astype(np.float32) for a in (g, q, k, v, mask, results[0]))
-    for got, wanted in zip(results[2:], attention_grad(*wide, lse, None, scale=SCALE, is_causal=False), strict=True):
+    for got, wanted in zip(results[2:], attention_grad(*wide, *kept, scale=SCALE, is_causal=False), strict=True):
         np.testing.assert_array_equal(got, wanted.astype(dtype))
 
 
@@ -138,14 +140,14 @@ def test_empty(empty, causal):
 
 def test_exponentials_are_kept_only_for_a_gradient_of_few_queries_or_short_sequences_that_see_everything():
     _, q, k, v, _ = reference.data((1, 1, 1, 8, 256, 64, 3), None, np.float32)
-    assert attention(q, k, v, None, scale=SCALE, is_causal=False, with_grad=True)[2] is not None
-    assert attention(q, k, v, None, scale=SCALE, is_causal=False, with_grad=False)[2] is None
-    assert attention(q, k, v, None, scale=SCALE, is_causal=True, with_grad=True)[2] is None
+    assert attention(q, k, v, None, scale=SCALE, is_causal=False, with_grad=True)[3] is not None
+    assert attention(q, k, v, None, scale=SCALE, is_causal=False, with_grad=False)[3] is None
+    assert attention(q, k, v, None, scale=SCALE, is_causal=True, with_grad=True)[3] is None
     k, v = (np.concatenate([a, a[:, :, :1]], 2) for a in (k, v))
-    assert attention(q, k, v, None, scale=SCALE, is_causal=False, with_grad=True)[2] is None
+    assert attention(q, k, v, None, scale=SCALE, is_causal=False, with_grad=True)[3] is None
     few = q[:, :, :4]
-    assert attention(few, k, v, None, scale=SCALE, is_causal=False, with_grad=True)[2] is not None
-    assert attention(few, k, v, None, scale=SCALE, is_causal=False, with_grad=False)[2] is None
+    assert attention(few, k, v, None, scale=SCALE, is_causal=False, with_grad=True)[3] is not None
+    assert attention(few, k, v, None, scale=SCALE, is_causal=False, with_grad=False)[3] is None
 
 
 def test_no_keys_with_a_mask():
@@ -173,6 +175,29 @@ def test_nan_and_infinity_go_where_they_go_in_numpy(bad, where, queries):
         wanted = expected(*data)
     for got, exact in zip(forward_and_backward(*data), wanted, strict=True):
         np.testing.assert_allclose(got, exact, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("lowest", reference.LOWEST)
+@pytest.mark.parametrize("shape", [(1, 2, 1, 3, 16, 8, 8), (1, 2, 1, 70, 16, 8, 8), (1, 1, 1, 20, 300, 8, 8)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.usefixtures("either_way")
+def test_rows_of_the_lowest_number_are_a_mean(lowest, shape, dtype):
+    *arrays, mask = data = reference.masked_with(lowest, shape, dtype)
+    for got, wanted in zip(forward_and_backward(*data), expected(*data), strict=True):
+        np.testing.assert_allclose(got, wanted, **TOLERANCE[dtype])
+
+
+@pytest.mark.parametrize("width", [8, 64])
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.usefixtures("either_way")
+def test_equal_scores_however_large(width, causal):
+    """Keys that are all the same share a query's attention, without a mask too, and gradients know of it."""
+    g, q, k, v, _ = reference.data((1, 1, 1, 40, 20, width, 8), None, np.float32)
+    k[:] = k[:, :, :1]
+    y, _, _, _, dv = forward_and_backward(g, q * 1e15, k * 1e15, v, None, is_causal=causal)
+    wanted = expected(g, q * 0, k, v, None, is_causal=causal)
+    np.testing.assert_allclose(y, wanted[0], rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(dv, wanted[4], rtol=1e-5, atol=1e-5)
 
 
 def test_large_scores():

@@ -77,11 +77,16 @@ def test_max_with_relu(shape, kernel, stride, padding, dilation, dtype):
     assert y.dtype == dtype
     plain = plain.astype(float)
     np.testing.assert_array_equal(y.astype(float), np.where(plain < 0, 0, plain))
-    np.testing.assert_array_equal(indices, places)
+    np.testing.assert_array_equal(indices, np.where(plain <= 0, -1, places))
     g = np.random.default_rng(1).standard_normal(y.shape).astype(dtype)
     masked = np.where(y.astype(float) == 0, 0, g).astype(dtype)  # passes where the maximum is positive or NaN
-    dx, expected = max_pool2d_grad(g, indices, y, input_shape=shape), max_pool2d_grad(masked, places, input_shape=shape)
+    dx, expected = max_pool2d_grad(g, indices, input_shape=shape, relu=True), max_pool2d_grad(masked, places, input_shape=shape)
     np.testing.assert_array_equal(dx.astype(float), expected.astype(float))
+    if (indices == -1).any():
+        with pytest.raises(IndexError):
+            max_pool2d_grad(g, indices, input_shape=shape)
+        with pytest.raises(IndexError):
+            max_pool2d_grad(g, indices * 2, input_shape=shape, relu=True)
 
 
 @pytest.mark.parametrize(("shape", "kernel", "stride", "padding", "dilation"), NAIVE)

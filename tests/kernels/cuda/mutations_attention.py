@@ -38,6 +38,13 @@ def check_masks() -> None:
         check((2, 2, 2, 5, 35, 4, 4), (1, 1, 1, 5, 70, 4, 4), mask=mask)
 
 
+def check_lowest() -> None:
+    import cupy as cp
+    from lucid_kernels.cuda import attention
+
+    test_attention.test_rows_of_the_lowest_number_are_a_mean(attention, cp, "lowest", np.float64)
+
+
 ATTENTION = "attention.cu"
 MUTATIONS = [
     Mutation(ATTENTION, "drop a barrier", r"__syncthreads\(\);", ";", check_plain),
@@ -64,4 +71,6 @@ MUTATIONS = [
     Mutation(ATTENTION, "mask of the first key", r" \+ key \* mask_key", "", check_masks),
     Mutation(ATTENTION, "NaN in a tile without keys", r"largest == -infinity<T>\(\) \? T\(0\) : largest", "largest", check_masks),
     Mutation(ATTENTION, "-inf of a query without keys", r"blind \? infinity<T>\(\)", "blind ? -infinity<T>()", check_masks),
+    Mutation(ATTENTION, "sum rounded away", r"blind \? infinity<T>\(\) : top\[i\];\n(.*)blind \? T\(0\) : T\(1\) / total\[i\]",
+             r"blind ? infinity<T>() : top[i] + log_(total[i]);\n\1T(1)", check_lowest),
 ]

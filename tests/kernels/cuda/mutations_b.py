@@ -273,7 +273,7 @@ MUTATIONS = [
     Mutation(POOL, "unpooling adds", r"add \? sum \+ term : term", "sum + term", check_max_grad),
     Mutation(POOL, "half a warp", r"0xffffffffu, target, source", "0x0000ffffu, target, source", check_max_grad),
     Mutation(
-        POOL, "bad index not reported", r"\(target < 0 \|\| target >= in_size\)", "target >= in_size", check_bad_index
+        POOL, "bad index not reported", r"\(target < \(relu \? -1 : 0\) \|\| target >= in_size\)", "target >= in_size", check_bad_index
     ),
     # max_pool2d_gather
     Mutation(POOL, "gather: bad index not reported", r"index < 0 \|\| index >= in_size", "index < 0", check_bad_index),

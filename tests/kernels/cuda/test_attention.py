@@ -20,8 +20,9 @@ def kernels(cp):
 
 def forward_and_backward(kernels, cp, g, q, k, v, mask, is_causal=False, scale=SCALE):
     g, q, k, v, mask = (None if a is None else cp.asarray(a) for a in (g, q, k, v, mask))
-    y, lse, _ = kernels.attention(q, k, v, mask, scale=scale, is_causal=is_causal, with_grad=True)
-    return (y, lse, *kernels.attention_grad(g, q, k, v, mask, y, lse, None, scale=scale, is_causal=is_causal))
+    y, *kept = kernels.attention(q, k, v, mask, scale=scale, is_causal=is_causal, with_grad=True)
+    lse = cp.asarray(reference.logarithms(*(a.get() for a in kept[:2])))
+    return (y, lse, *kernels.attention_grad(g, q, k, v, mask, y, *kept, scale=scale, is_causal=is_causal))
 
 
 def expected(g, q, k, v, mask, is_causal=False, scale=SCALE):
@@ -52,13 +53,13 @@ def test_strides_and_out(kernels, cp):
     data = reference.data((2, 2, 2, 9, 7, 8, 6), (1, 0, 1, 1), np.float32)
     wanted = [a.get() for a in forward_and_backward(kernels, cp, *data)]
     g, q, k, v, mask = (cp.asarray(np.ascontiguousarray(a.T)).T for a in data)
-    out = (cp.zeros(wanted[0].shape, np.float32, order="F"), None, None)
-    y, lse, _ = kernels.attention(q, k, v, mask, scale=SCALE, is_causal=False, with_grad=True, out=out)
-    assert y is out[0]
+    out = (cp.zeros(wanted[0].shape, np.float32, order="F"), None, cp.zeros(wanted[1].shape, np.float32, order="F"), None)
+    y, *kept = kernels.attention(q, k, v, mask, scale=SCALE, is_causal=False, with_grad=True, out=out)
+    assert y is out[0] and kept[1] is out[2]
     out = (cp.zeros(q.shape, np.float32), cp.zeros(k.shape, np.float32, order="F"), None)
-    grads = kernels.attention_grad(g, q, k, v, mask, y, lse, None, scale=SCALE, is_causal=False, out=out)
+    grads = kernels.attention_grad(g, q, k, v, mask, y, *kept, scale=SCALE, is_causal=False, out=out)
     assert grads[0] is out[0] and grads[1] is out[1]
-    for got, plain in zip((y, lse, *grads), wanted, strict=True):
+    for got, plain in zip((y, *grads), wanted[:1] + wanted[2:], strict=True):
         np.testing.assert_array_equal(got.get(), plain)
 
 
@@ -68,9 +69,9 @@ def test_halves_are_computed_in_float32(kernels, cp, dtype):
     results = forward_and_backward(kernels, cp, *data)
     assert [a.dtype for a in results] == [dtype, np.float32, dtype, dtype, dtype]
     q, k, v, mask = (cp.asarray(a.astype(np.float32)) for a in data[1:])
-    y, lse, _ = kernels.attention(q, k, v, mask, scale=SCALE, is_causal=False, with_grad=False)
+    y, *kept = kernels.attention(q, k, v, mask, scale=SCALE, is_causal=False, with_grad=False)
     np.testing.assert_array_equal(results[0].get(), y.get().astype(dtype))
-    np.testing.assert_array_equal(results[1].get(), lse.get())
+    np.testing.assert_array_equal(results[1].get(), reference.logarithms(*(a.get() for a in kept[:2])))
 
 
 @pytest.mark.parametrize("empty", [0, 3, 4, 5, 6])
@@ -95,10 +96,29 @@ def test_nan_and_infinity_go_where_they_go_in_numpy(kernels, cp, bad, where):
         np.testing.assert_allclose(got.get(), exact, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("lowest", reference.LOWEST)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_of_the_lowest_number_are_a_mean(kernels, cp, lowest, dtype):
+    data = reference.masked_with(lowest, (1, 2, 1, 20, 70, 8, 8), dtype)
+    for got, wanted in zip(forward_and_backward(kernels, cp, *data), expected(*data), strict=True):
+        np.testing.assert_allclose(got.get(), wanted, **TOLERANCE[dtype])
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_equal_scores_however_large(kernels, cp, causal):
+    g, q, k, v, _ = reference.data((1, 1, 1, 40, 20, 8, 8), None, np.float32)
+    k[:] = k[:, :, :1]
+    y, _, _, _, dv = forward_and_backward(kernels, cp, g, q * 1e15, k * 1e15, v, None, is_causal=causal)
+    wanted = expected(g, q * 0, k, v, None, is_causal=causal)
+    np.testing.assert_allclose(y.get(), wanted[0], rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(dv.get(), wanted[4], rtol=1e-5, atol=1e-5)
+
+
 def test_parity_with_the_cpu(kernels, cp):
     cpu = pytest.importorskip("lucid_kernels.cpu.attention")
     g, q, k, v, mask = reference.data((1, 4, 2, 70, 66, 8, 8), (1, 1, 1, 1), np.float32)
-    y, lse, powers = cpu.attention(q, k, v, mask, scale=SCALE, is_causal=False, with_grad=True)
-    wanted = (y, lse * np.log(2), *cpu.attention_grad(g, q, k, v, mask, y, lse, powers, scale=SCALE, is_causal=False))
+    y, *kept = cpu.attention(q, k, v, mask, scale=SCALE, is_causal=False, with_grad=True)
+    lse = reference.logarithms(*kept[:2])
+    wanted = (y, lse, *cpu.attention_grad(g, q, k, v, mask, y, *kept, scale=SCALE, is_causal=False))
     for got, other in zip(forward_and_backward(kernels, cp, g, q, k, v, mask), wanted, strict=True):
         np.testing.assert_allclose(got.get(), other, rtol=1e-4, atol=2e-5)

@@ -307,10 +307,12 @@ def test_same_as_cpu(cp, pool, case):
         dx_ = pool.max_pool2d_grad(y_, where_, input_shape=x.shape)
         np.testing.assert_allclose(dx_.get(), cpu.max_pool2d_grad(y, where, input_shape=x.shape), atol=1e-14)
         np.testing.assert_array_equal(cpu.max_pool2d_gather(x, where), y)
-        clipped, clipped_ = cpu.max_pool2d(x, **keywords, relu=True)[0], pool.max_pool2d(cp.asarray(x), **keywords, relu=True)[0]
+        clipped, where = cpu.max_pool2d(x, **keywords, relu=True)
+        clipped_, where_ = pool.max_pool2d(cp.asarray(x), **keywords, relu=True)
         np.testing.assert_array_equal(clipped_.get(), clipped)
-        dx_ = pool.max_pool2d_grad(y_, where_, clipped_, input_shape=x.shape)
-        np.testing.assert_allclose(dx_.get(), cpu.max_pool2d_grad(y, where, clipped, input_shape=x.shape), atol=1e-14)
+        np.testing.assert_array_equal(where_.get(), where)
+        dx_ = pool.max_pool2d_grad(y_, where_, input_shape=x.shape, relu=True)
+        np.testing.assert_allclose(dx_.get(), cpu.max_pool2d_grad(y, where, input_shape=x.shape, relu=True), atol=1e-14)
         del keywords["dilation"]
         keywords |= dict(count_include_pad=False, divisor_override=None)
         y = cpu.avg_pool2d(x, **keywords)

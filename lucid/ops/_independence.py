@@ -1,0 +1,37 @@
+"""Results that are the same whatever some arguments are: those get gradients of zeros, not none, as in PyTorch."""
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ..autograd.grad_mode import GRAD
+from ..autograd.grad_mode import mode as grad_mode
+from ..autograd.node import Node
+from ..tensor import Tensor, wrap
+
+
+class Origin(NamedTuple):
+    """Where the gradient of a tensor goes, without its elements: for rules, which save what they hold."""
+
+    node: Any
+    shape: tuple[int, ...]
+    dtype: Any
+
+    @classmethod
+    def of(cls, tensor: Tensor) -> Origin:
+        """That of `tensor`."""
+        return cls(tensor._node, tensor._array.shape, tensor._array.dtype)
+
+
+def with_zero_gradients(result: Tensor, *arguments: Tensor | Origin) -> Tensor:
+    """`result`, or a tensor of its memory, with zeros as the gradients of `arguments`, on which it does not depend."""
+    if not grad_mode.get() & GRAD:
+        return result
+    origins = [Origin.of(argument) if isinstance(argument, Tensor) else argument for argument in arguments]
+    origins = [origin for origin in origins if origin.node is not None]
+    if not origins:
+        return result
+
+    def pull(g: Tensor, y: Any) -> tuple[Tensor, ...]:
+        return (g, *(g.new_zeros(origin.shape, dtype=origin.dtype) for origin in origins))
+
+    return wrap(result._array, Node("independent", (result._node, *(origin.node for origin in origins)), pull))
