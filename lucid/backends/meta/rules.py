@@ -145,7 +145,7 @@ def _random(*, shape: Sequence[int], dtype: Any, **draw: Any) -> MetaArray:
     return blank(shape, dtype)
 
 
-for _name in ("random_uniform", "random_normal", "random_integers"):
+for _name in ("random_uniform", "random_exponential", "random_normal", "random_integers"):
     TABLE[_name] = _only_meta(_name, _random)
 
 
