@@ -88,7 +88,8 @@ def _draw(weights: Tensor, count: int, replacement: bool, generator: Any) -> Ten
         return wrap(backends.run("searchsorted", (edges, places), {"right": True}))
     _require_sums(weights.sum(1))
     # The largest of weight / exponential is each index with probability proportional to its weight.
-    race = weights / random_floats("random_exponential", weights._array.shape, _dtypes.float64, weights.device, generator)
+    chances = random_floats("random_exponential", weights._array.shape, _dtypes.float64, weights.device, generator)
+    race = weights / (chances * 2.0**54)  # of which none is below 1: no quotient overflows
     return race.argmax(1, keepdim=True) if count == 1 else race.topk(count, 1).indices
 
 

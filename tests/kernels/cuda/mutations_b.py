@@ -142,9 +142,9 @@ def check_random() -> None:
     for dtype in (np.float32, np.float64):
         y = random.random_uniform(shape=(1001,), dtype=dtype, **place)
         test_random.same_bits(y, test_random.uniform(dtype, *place.values(), 1001))
-        interval = dict(low=1.0, high=1 + 3 * 2.0**-20)
-        expected = cpu.random_uniform(shape=(1001,), dtype=dtype, **place, **interval)
-        test_random.same_bits(random.random_uniform(shape=(1001,), dtype=dtype, **place, **interval), expected)
+        for interval in (dict(low=1.0, high=1 + 2.0**-20), dict(low=0.1, high=0.8)):
+            expected = cpu.random_uniform(shape=(1001,), dtype=dtype, **place, **interval)
+            test_random.same_bits(random.random_uniform(shape=(1001,), dtype=dtype, **place, **interval), expected)
         expected = cpu.random_exponential(shape=(1001,), dtype=dtype, **place)
         test_random.same_bits(random.random_exponential(shape=(1001,), dtype=dtype, **place), expected)
         expected = cpu.random_normal(shape=(1001,), dtype=dtype, **place)
