@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import warnings
 from typing import Any
 
@@ -100,6 +101,11 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     if r == 2:
         places = triu_indices(input.numel(), input.numel(), 0 if with_replacement else 1, device=input.device)
         return input[places.T.reshape(-1)].reshape(-1, 2)
-    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    places = tensor(list(choose(range(input.numel()), r)), dtype=_dtypes.int64, device=input.device)
+    length = input.numel()
+    if input.is_meta:
+        rows = math.comb(length + r - 1 if with_replacement and length else length, r)
+        places = input.new_empty((rows, r), dtype=_dtypes.int64)
+    else:
+        choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+        places = tensor(list(choose(range(length), r)), dtype=_dtypes.int64, device=input.device)
     return input[places.reshape(-1)].reshape(-1 if places.numel() else 0, r)
