@@ -11,7 +11,8 @@ from .._limits import finfo
 from ..autograd.errors import type_name
 from ..autograd.grad_mode import GRAD
 from ..autograd.grad_mode import mode as grad_mode
-from ..backends import ARITHMETIC, LARGE, Device
+from ..backends import ARITHMETIC, Device
+from ..backends.destinations import are_many
 from ..tensor import Tensor, version_box, wrap
 from .complex_parts import view_as_complex
 
@@ -37,12 +38,12 @@ def draw_into(target: Tensor, name: str, generator: _random.Generator | None, *s
         return False
     if (target._node is not None or target._view is not None) and grad_mode.get() & GRAD:
         return False
-    size = array.size
-    seed, offset = (generator or _random.default_generator).take(-(-size * dtype.itemsize // 16))
+    seed, offset = (generator or _random.default_generator).take(-(-array.nbytes // 16))
     table = backends.TABLES[np.ndarray]
     table[name](shape=array.shape, dtype=dtype, seed=seed, offset=offset, **attributes, out=array)
+    many = steps and are_many(array)
     for operation, *operands in steps:
-        kernel = table[f"large_{operation}" if size >= LARGE and operation in ARITHMETIC else operation]
+        kernel = table[f"large_{operation}" if many and operation in ARITHMETIC else operation]
         kernel(*[array if operand is None else operand for operand in operands], out=array)
     (target._version_box or version_box(target)).bump()
     return True
