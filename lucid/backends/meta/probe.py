@@ -55,9 +55,10 @@ class Probe:
         if result is None or id(result) in self._given:  # an argument, such as `out`
             return None if result is None else self._given[id(result)][1]
         result = np.asarray(result)
-        shape = [length if dim == axis else self._full.get(number) for dim, number in enumerate(result.shape)]
-        if None in shape:
-            raise without_rule(self._name)
+        try:
+            shape = [length if dim == axis else self._full[number] for dim, number in enumerate(result.shape)]
+        except KeyError:
+            raise without_rule(self._name) from None
         return blank(shape, result.dtype, None if result.flags.c_contiguous else memory_axes(result))
 
 
