@@ -9,7 +9,7 @@ from . import _random
 from ._random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, set_rng_state
 from .ops import random as _ops
 from .ops import sampling as _sampling
-from .ops.creation import tensor
+from .ops.creation import empty, tensor
 from .tensor import Tensor
 
 __all__ = ["Generator", "bernoulli", "default_generator", "fork_rng", "get_rng_state", "get_seed", "initial_seed", "manual_seed",
@@ -67,7 +67,7 @@ def randint(low: int, high: int | None = None, size: Any = 1, requires_grad: boo
 def uniform(low: Any = 0, high: Any = 1, size: Any = 1, requires_grad: bool = False, keep_grad: bool = False,
             device: Any = "cpu") -> Tensor:
     """Numbers from the uniform distribution on [low, high)."""
-    return _made(_ops.rand(_shape(size), device=device) * (high - low) + low, requires_grad)
+    return _made(empty(_shape(size), device=device).uniform_(low, high), requires_grad)
 
 
 def bernoulli(probs: Any, requires_grad: bool = False, keep_grad: bool = False, device: Any = "cpu") -> Tensor:

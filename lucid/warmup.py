@@ -280,6 +280,7 @@ def _random_numbers(dtype: Any, device: str, sizes: Sequence[int]) -> None:
         x = lucid.rand(size, 2 * size, dtype=dtype, device=device)
         lucid.randn(size, 2 * size, dtype=dtype, device=device)
         lucid.randint(0, 10, (size, 2 * size), device=device)
+        lucid.empty_like(x).exponential_()
         F.dropout(x, 0.5)
 
 

@@ -22,6 +22,10 @@ def cases(side: Side) -> Iterator[Case]:
         "uniform", ours=lambda: k.random_uniform(**request), torch=lambda: torch.rand(size, device=device),
         numpy=(lambda: generator.random(size, np.float32)) if on_cpu else None, bytes=4 * size)
     yield side.case(
+        "exponential", ours=lambda: k.random_exponential(**request),
+        torch=lambda: torch.empty(size, device=device).exponential_(),
+        numpy=(lambda: generator.standard_exponential(size, np.float32)) if on_cpu else None, bytes=4 * size)
+    yield side.case(
         "normal", ours=lambda: k.random_normal(**request), torch=lambda: torch.randn(size, device=device),
         numpy=(lambda: generator.standard_normal(size, np.float32)) if on_cpu else None, bytes=4 * size)
     yield side.case(

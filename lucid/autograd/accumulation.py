@@ -11,7 +11,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from ..backends import LARGE, run
+from ..backends import run
+from ..backends.destinations import are_many
 from ..backends.memory_format import memory_axes
 from ..tensor import Tensor, wrap
 
@@ -90,7 +91,7 @@ def add_second(grads: dict[Any, Any], node: Any, gradient: Tensor) -> None:
 
 def add_in_place(array: Any, other: Any) -> None:
     """``array += other``."""
-    run("large_add" if array.size >= LARGE and array.dtype is other.dtype else "add", (array, other), {"out": array})
+    run("large_add" if are_many(array) and array.dtype is other.dtype else "add", (array, other), {"out": array})
 
 
 def _references(grads: dict[Any, Any], node: Any) -> tuple[int, int, int]:

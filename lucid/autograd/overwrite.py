@@ -11,7 +11,7 @@ import numpy as np
 from .. import _clock as clock
 from .._writers import writes
 from ..backends import ARITHMETIC, LARGE, TABLES
-from ..backends.destinations import FORMULAS, OF_TENSORS, PLAIN_COMPLEX, TERNARY, entry_into, share_partly
+from ..backends.destinations import FORMULAS, OF_TENSORS, PLAIN_COMPLEX, TERNARY, are_many, entry_into, share_partly
 from ..tensor import Tensor, version_box, wrap
 from .errors import explain, recover
 from .grad_mode import GRAD, INFERENCE
@@ -58,7 +58,7 @@ def overwrite(target: Tensor, name: str, operands: Sequence[Any], **attributes: 
     dtype, shape = array.dtype, array.shape
     if array.size >= FORMULAS.get(name, math.inf):
         return False
-    large = array.size >= LARGE and name in ARITHMETIC
+    large = array.size >= LARGE and name in ARITHMETIC and are_many(array)  # the first question saves small ones the others
     if dtype.kind != "f" and (dtype.kind != "c" or name not in PLAIN_COMPLEX):
         return False
     if array.__class__ is not np.ndarray or array.base is not None:

@@ -31,7 +31,7 @@ FAMILIES = {
     "grid_sample": "grid_sample grid_sample_grad",
     "embedding": "embedding_grad",
     "recurrent": "recurrence recurrence_grad",
-    "random": "random_uniform random_normal random_integers dropout",
+    "random": "random_uniform random_exponential random_normal random_integers dropout",
     "optimizer": "sgd adam multi_tensor_sgd multi_tensor_adam",
     "bounds": "check_bounds",
     "fused": "fused",

@@ -9,6 +9,7 @@ import warnings
 from typing import Any
 
 from ..autograd.grad_mode import no_grad
+from ..ops._random_numbers import at_least_single
 from ..ops.comparison import where
 from ..ops.creation import empty_like, eye
 from ..tensor import Tensor
@@ -68,9 +69,12 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
 
 def _draw_normal(like: Tensor, mean: float, std: float, a: float, b: float, generator: Any) -> Tensor:
     """Most normal numbers lie in [a, b]: draw those that do not again."""
-    result = empty_like(like).normal_(mean, std, generator=generator)
+    def normal() -> Tensor:
+        return empty_like(like, dtype=at_least_single(like.dtype)).normal_(mean, std, generator=generator)
+
+    result = normal()
     while bool((outside := (result < a) | (result > b)).any()):
-        result = where(outside, empty_like(like).normal_(mean, std, generator=generator), result)
+        result = where(outside, normal(), result)
     return result
 
 
@@ -79,7 +83,7 @@ def _draw_tail(like: Tensor, mean: float, std: float, a: float, b: float, genera
     peak = ((max(a, min(mean, b)) - mean) / std) ** 2
 
     def uniform(low: float, high: float) -> Tensor:
-        return empty_like(like).uniform_(low, high, generator=generator)
+        return empty_like(like, dtype=at_least_single(like.dtype)).uniform_(low, high, generator=generator)
 
     result = uniform(a, b)
     chance = uniform(0.0, 1.0)
@@ -218,7 +222,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
         return tensor
     rows, columns = tensor.shape
     zeros = math.ceil(sparsity * rows)
-    order = empty_like(tensor).uniform_(generator=generator).argsort(0)
+    order = empty_like(tensor, dtype=at_least_single(tensor.dtype)).uniform_(generator=generator).argsort(0)
     with no_grad():
         tensor.normal_(0, std, generator=generator)
         for column in range(columns):

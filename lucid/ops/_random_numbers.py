@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from .. import _dtypes, _random, backends
+from .._limits import finfo
 from .._writers import writes
 from ..autograd.errors import type_name
 from ..autograd.grad_mode import GRAD
 from ..autograd.grad_mode import mode as grad_mode
-from ..backends import ARITHMETIC, LARGE, Device
+from ..backends import ARITHMETIC, Device
+from ..backends.destinations import are_many
 from ..tensor import Tensor, version_box, wrap
 from .complex_parts import view_as_complex
 
@@ -25,7 +27,8 @@ def take_counters(generator: _random.Generator | None, count: int, per_block: in
 
 
 @writes("target")
-def draw_into(target: Tensor, name: str, generator: _random.Generator | None, *steps: tuple[Any, ...]) -> bool:
+def draw_into(target: Tensor, name: str, generator: _random.Generator | None, *steps: tuple[Any, ...],
+              **attributes: Any) -> bool:
     """Write the numbers of `random_floats` straight into `target`, and take `steps` there, operations with their operands, of
     which None stands for the elements, if that is all that there is to do; False, with nothing done, otherwise.
 
@@ -37,12 +40,12 @@ def draw_into(target: Tensor, name: str, generator: _random.Generator | None, *s
         return False
     if ((target._node is not None or target._view is not None) and grad_mode.get() & GRAD) or target.is_inference():
         return False
-    size = array.size
-    seed, offset = (generator or _random.default_generator).take(-(-size * dtype.itemsize // 16))
+    seed, offset = (generator or _random.default_generator).take(-(-array.nbytes // 16))
     table = backends.TABLES[np.ndarray]
-    table[name](shape=array.shape, dtype=dtype, seed=seed, offset=offset, out=array)
+    table[name](shape=array.shape, dtype=dtype, seed=seed, offset=offset, **attributes, out=array)
+    many = steps and are_many(array)
     for operation, *operands in steps:
-        kernel = table[f"large_{operation}" if size >= LARGE and operation in ARITHMETIC else operation]
+        kernel = table[f"large_{operation}" if many and operation in ARITHMETIC else operation]
         kernel(*[array if operand is None else operand for operand in operands], out=array)
     (target._version_box or version_box(target)).bump()
     return True
@@ -55,13 +58,19 @@ def scaled(scale: Any, shift: Any) -> list[tuple[Any, ...]] | None:
     return [] if scale == 1 and shift == 0 else [("mul", None, scale), ("add", None, shift)]
 
 
-def random_floats(name: str, shape: tuple[int, ...], dtype: np.dtype, device: Device, generator: Any) -> Tensor:
+def random_floats(name: str, shape: tuple[int, ...], dtype: np.dtype, device: Device, generator: Any,
+                  **attributes: Any) -> Tensor:
     if dtype.kind == "c":  # independent parts; those of normal numbers share their variance
         part = _dtypes.float32 if dtype == _dtypes.complex64 else _dtypes.float64
-        parts = random_floats(name, (*shape, 2), part, device, generator)
+        parts = random_floats(name, (*shape, 2), part, device, generator, **attributes)
         return view_as_complex(parts * math.sqrt(0.5) if name == "random_normal" else parts)
     counters = take_counters(generator, math.prod(shape), 2 if dtype == _dtypes.float64 else 4, device)
-    return wrap(backends.create(name, device, {"shape": shape, "dtype": dtype, **counters}))
+    return wrap(backends.create(name, device, {"shape": shape, "dtype": dtype, **attributes, **counters}))
+
+
+def at_least_single(dtype: np.dtype) -> np.dtype:
+    """The dtype in which random numbers of a floating `dtype` are drawn where half precision has too few for what follows."""
+    return _dtypes.float32 if dtype.itemsize == 2 else dtype
 
 
 def random_integers(shape: tuple[int, ...], low: int, high: int, dtype: np.dtype, device: Device, generator: Any) -> Tensor:
@@ -81,6 +90,19 @@ def float_dtype(kernel: str, dtype: Any) -> np.dtype:
     if not _dtypes.is_differentiable(chosen):
         raise NotImplementedError(f'"{kernel}" not implemented for \'{type_name(chosen)}\'')
     return chosen
+
+
+def check_bounds(low: float, high: float, dtype: np.dtype) -> None:
+    """Raise RuntimeError for a range [low, high) of floats that is empty, or that a floating `dtype` cannot hold."""
+    largest = finfo(dtype).max
+    for name, bound in (("from", low), ("to", high)):
+        if not -largest <= bound <= largest:
+            raise RuntimeError(f"{name} is out of bounds for {dtype.name}")
+    if low > high:
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
+    if high - low > largest:
+        raise RuntimeError(f"uniform_ expects to-from <= {largest}, the largest number of {dtype.name}, but found to={high} and "
+                           f"from={low}")
 
 
 def check_range(low: int, high: int, dtype: np.dtype) -> None:

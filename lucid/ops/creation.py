@@ -224,7 +224,8 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, dev
     """
     if end is None:
         start, end = 0, start
-    bounds = start, end, step = [v.item() if isinstance(v, Tensor) else v for v in (start, end, step)]
+    numbers = [v.item() if isinstance(v, Tensor) else v for v in (start, end, step)]
+    bounds = start, end, step = [fitted(number, _dtypes.float64) for number in numbers]
     whole = all(isinstance(v, (int, np.integer)) for v in bounds)
     if dtype is None:
         dtype = _dtypes.int64 if whole else _dtypes.get_default_dtype()
@@ -248,10 +249,22 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, dev
     return _finish(array.astype(chosen, copy=False), requires_grad)
 
 
-def bounds_in(dtype: np.dtype, *bounds: Any) -> tuple[Any, ...]:
-    """Bounds given as numbers or tensors of one, as numbers: for an integer `dtype` without their fractions."""
-    numbers = (bound.item() if isinstance(bound, Tensor) else bound for bound in bounds)
-    return tuple(int(number) for number in numbers) if dtype.kind in "iu" else tuple(numbers)
+def ends_and_dtype(name: str, start: Any, end: Any, dtype: Any) -> tuple[Any, Any, np.dtype]:
+    """The ends of `name`, numbers or 0-d tensors, as numbers, for an integer dtype without their fractions; and the dtype, by
+    default the default one, or the complex one with such parts if an end is complex.
+
+    Raises RuntimeError for other tensors and for ends that the dtype does not hold, such as complex ones if it is real.
+    """
+    ends = start, end
+    for end in ends:
+        if isinstance(end, Tensor) and end.ndim:
+            raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got {end.ndim} dimensions")
+    numbers = [end.item() if isinstance(end, (Tensor, np.generic)) else end for end in ends]
+    if dtype is None and complex in map(type, numbers):
+        dtype = _dtypes.default_complex()
+    chosen = _refuse_kinds(name, _float_dtype(dtype), "b")
+    first, last = (fitted(number, chosen) for number in numbers)
+    return (int(first), int(last), chosen) if chosen.kind in "iu" else (first, last, chosen)
 
 
 @fills_out
@@ -259,12 +272,12 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any
              requires_grad: bool = False) -> Tensor:
     """`steps` numbers from `start` to `end`, both included, evenly spaced; for an integer dtype between those without fractions.
 
-    Raises RuntimeError for a negative number of steps.
+    Of complex ends the result is complex. Raises RuntimeError for a negative number of steps and for ends that a `dtype`, or that
+    of `out`, does not hold.
     """
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
-    chosen = _refuse_kinds("linspace", _float_dtype(dtype), "b")
-    start, end = bounds_in(chosen, start, end)
+    start, end, chosen = ends_and_dtype("linspace", start, end, dtype)
     array = backends.create("linspace", device_for(device), {"start": start, "stop": end, "num": steps})
     return _finish(array.astype(chosen, copy=False), requires_grad)
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import warnings
 from typing import Any
 
@@ -10,7 +11,7 @@ from ..tensor import Tensor, wrap
 from ._operands import require_tensor
 from ._out import fills_out
 from .arithmetic import pow
-from .creation import bounds_in, device_for, linspace, tensor
+from .creation import device_for, ends_and_dtype, linspace, tensor
 from .joining import stack
 from .shape import ravel
 
@@ -18,14 +19,11 @@ from .shape import ravel
 @fills_out
 def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None, device: Any = None,
              requires_grad: bool = False) -> Tensor:
-    """`steps` powers of `base`, the exponents evenly spaced from `start` to `end`, both included; for an integer dtype
-    between those without fractions."""
-    chosen = _dtypes.get_default_dtype() if dtype is None else _dtypes.as_dtype(dtype)
-    if chosen == _dtypes.bool_:
-        raise NotImplementedError("\"logspace\" not implemented for 'Bool'")
+    """`steps` powers of `base`, the exponents those of `linspace` from `start` to `end`."""
+    start, end, chosen = ends_and_dtype("logspace", start, end, dtype)
     # The powers are computed in float64 and rounded once.
     wide = _dtypes.complex128 if chosen.kind == "c" else _dtypes.float64
-    exponents = linspace(*bounds_in(chosen, start, end), steps, dtype=wide, device=device)
+    exponents = linspace(start, end, steps, dtype=wide, device=device)
     result = pow(base, exponents).to(chosen)
     return result.requires_grad_() if requires_grad else result
 
@@ -103,6 +101,11 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     if r == 2:
         places = triu_indices(input.numel(), input.numel(), 0 if with_replacement else 1, device=input.device)
         return input[places.T.reshape(-1)].reshape(-1, 2)
-    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    places = tensor(list(choose(range(input.numel()), r)), dtype=_dtypes.int64, device=input.device)
+    length = input.numel()
+    if input.is_meta:
+        rows = math.comb(length + r - 1 if with_replacement and length else length, r)
+        places = input.new_empty((rows, r), dtype=_dtypes.int64)
+    else:
+        choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+        places = tensor(list(choose(range(length), r)), dtype=_dtypes.int64, device=input.device)
     return input[places.reshape(-1)].reshape(-1 if places.numel() else 0, r)

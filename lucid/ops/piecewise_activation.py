@@ -10,7 +10,7 @@ from ._operands import require_tensor
 from ._out import accepts_out
 from .activation import elu, leaky_relu, require_floating, sigmoid, softplus, tanh
 from .comparison import clip, where
-from .random import rand_like
+from .creation import empty_like
 
 METHODS = ("hardshrink", "prelu")
 
@@ -194,7 +194,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 
 
 def rrelu(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False) -> Tensor:
-    """`leaky_relu` with slopes drawn from [lower, upper] in training, and their mean otherwise.
+    """`leaky_relu` with slopes drawn from [lower, upper) in training, and their mean otherwise.
 
     Source: Xu et al., "Empirical Evaluation of Rectified Activations", 2015.
     """
@@ -203,7 +203,7 @@ def rrelu(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: b
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     if not training:
         return _apply(lambda x: leaky_relu(x, (lower + upper) / 2), input, inplace)
-    slopes = rand_like(input.detach()) * (upper - lower) + lower
+    slopes = empty_like(input.detach()).uniform_(lower, upper)
     return _apply(lambda x: _randomly_sloped(x, slopes), input, inplace)
 
 

@@ -9,7 +9,7 @@ from ..backends.memory_format import preserve_format
 from ..tensor import Tensor, wrap
 from ._operands import integers
 from ._out import fills_out
-from ._random_numbers import check_range, float_dtype, random_floats, random_integers, refuted
+from ._random_numbers import at_least_single, check_range, float_dtype, random_floats, random_integers, refuted
 from .creation import device_for, like
 
 
@@ -119,8 +119,9 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: _ran
 
         shape, where = broadcast_shapes(*[t.shape for t in given]), given[0].device
         dtype = given[0].dtype if dtype is None else dtype
-    numbers = random_floats("random_normal", shape, float_dtype("normal_kernel_cpu", dtype), where, generator)
-    if not given and mean == 0 and std == 1:
-        return _made(numbers, requires_grad)
-    plain = [t.detach() if isinstance(t, Tensor) else t for t in (mean, std)]
-    return _made(numbers * plain[1] + plain[0], requires_grad)
+    chosen = float_dtype("normal_kernel_cpu", dtype)
+    numbers = random_floats("random_normal", shape, at_least_single(chosen), where, generator)
+    if given or mean != 0 or std != 1:
+        shift, scale = (t.detach() if isinstance(t, Tensor) else t for t in (mean, std))
+        numbers = numbers * scale + shift
+    return _made(numbers.to(chosen), requires_grad)

@@ -11,7 +11,16 @@ from ..autograd.errors import type_name
 from ..autograd.inplace import write
 from ..backends import LARGE
 from ..tensor import Tensor
-from ._random_numbers import check_range, draw_into, float_dtype, random_floats, random_integers, scaled
+from ._random_numbers import (
+    at_least_single,
+    check_bounds,
+    check_range,
+    draw_into,
+    float_dtype,
+    random_floats,
+    random_integers,
+    scaled,
+)
 from .random import normal
 from .sampling import flips
 
@@ -24,19 +33,13 @@ _WHOLE = {_dtypes.float16: 1 << 11, _dtypes.bfloat16: 1 << 8, _dtypes.float32: 1
 def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *,
              generator: _random.Generator | None = None) -> Tensor:
     """Fill with numbers from the uniform distribution on [from_, to), the real and imaginary parts of complex ones alike."""
-    if from_ > to:
-        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={from_} > to={to}")
-    steps = scaled(to - from_, from_)
-    if steps is not None and draw_into(self, "random_uniform", generator, *steps):
-        return self
     dtype = float_dtype("check_uniform_bounds", self.dtype)
-    start = complex(from_, from_) if dtype.kind == "c" else from_
-
-    def numbers(old: Tensor) -> Tensor:
-        unit = random_floats("random_uniform", tuple(self.shape), dtype, self.device, generator)
-        return unit if (from_, to) == (0, 1) else unit * (to - from_) + start
-
-    return write(self, numbers)
+    low, high = float(from_), float(to)
+    check_bounds(low, high, dtype)
+    if draw_into(self, "random_uniform", generator, low=low, high=high):
+        return self
+    return write(self, lambda old: random_floats("random_uniform", tuple(self.shape), dtype, self.device, generator, low=low,
+                                                 high=high))
 
 
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: _random.Generator | None = None) -> Tensor:
@@ -61,22 +64,19 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: _random.Generator | Non
 
 
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: _random.Generator | None = None) -> Tensor:
-    """Fill with numbers from the exponential distribution with rate `lambd`."""
+    """Fill with numbers from the exponential distribution with rate `lambd`. None is 0, for rates up to 1e27."""
     if not _dtypes.is_floating(self.dtype):
         raise RuntimeError("Exponential distribution is a continuous probability distribution. dtype must be a "
                            f"floating point but you specified {type_name(self.dtype)}")
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
 
-    if lambd.__class__ in (float, int) and draw_into(self, "random_uniform", generator, ("sub", 1, None), ("log", None),
-                                                     ("neg", None) if lambd == 1 else ("div", None, -lambd)):
+    rate = float(lambd)
+    if draw_into(self, "random_exponential", generator, *([] if rate == 1 else [("div", None, rate)])):
         return self
-
-    def numbers(old: Tensor) -> Tensor:
-        unit = random_floats("random_uniform", tuple(self.shape), self.dtype, self.device, generator)
-        return unit.neg_().add_(1).log_().div_(-lambd)
-
-    return write(self, numbers)
+    smallest = 2.0**-24 if self.dtype == _dtypes.float16 else 0.0  # float16 has smaller numbers than that rounded to 0
+    wide = at_least_single(self.dtype)
+    return write(self, lambda old: (_drawn("random_exponential", self, generator, wide) / rate).clamp(min=smallest))
 
 
 def random_(self: Tensor, from_: int = 0, to: int | None = None, *,
@@ -103,8 +103,8 @@ def geometric_(self: Tensor, p: float, *, generator: _random.Generator | None = 
         raise NotImplementedError(f"\"geometric_cpu\" not implemented for '{type_name(self.dtype)}'")
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
-    # The exponential distribution, cut into pieces of equal ratio. 1 - u is never 0.
-    return write(self, lambda old: ((-_unit(self, generator)).log1p() / math.log1p(-p)).ceil().clamp(min=1).to(self.dtype))
+    # The exponential distribution, cut into pieces of equal ratio.
+    return write(self, lambda old: (_drawn("random_exponential", self, generator) / -math.log1p(-p)).ceil().to(self.dtype))
 
 
 def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator: _random.Generator | None = None) -> Tensor:
@@ -114,7 +114,8 @@ def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator: _ra
                            f"you specified {type_name(self.dtype)}")
     if sigma <= 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
-    return write(self, lambda old: (median + sigma * (math.pi * (_unit(self, generator) - 0.5)).tan()).to(self.dtype))
+    return write(self, lambda old: (median + sigma * (math.pi * (_drawn("random_uniform", self, generator) - 0.5)).tan()
+                                    ).to(self.dtype))
 
 
 def log_normal_(self: Tensor, mean: float = 1, std: float = 2, *, generator: _random.Generator | None = None) -> Tensor:
@@ -123,11 +124,11 @@ def log_normal_(self: Tensor, mean: float = 1, std: float = 2, *, generator: _ra
         raise NotImplementedError(f"\"log_normal_cpu\" not implemented for '{type_name(self.dtype)}'")
     if std <= 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
-    wide = _dtypes.float64 if self.dtype == _dtypes.float64 else _dtypes.float32
-    return write(self, lambda old: normal(mean, std, tuple(self.shape), generator=generator, dtype=wide,
-                                          device=self.device).exp().to(self.dtype))
+    return write(self, lambda old: (_drawn("random_normal", self, generator) * std + mean).exp().to(self.dtype))
 
 
-def _unit(like: Tensor, generator: Any) -> Tensor:
-    """Numbers from [0, 1) in float64, which tails need."""
-    return random_floats("random_uniform", tuple(like.shape), _dtypes.float64, like.device, generator)
+def _drawn(name: str, like: Tensor, generator: Any, dtype: np.dtype = _dtypes.float64) -> Tensor:
+    """Numbers in the shape and on the device of `like`: in float64 tails are long enough, and functions of them, rounded to
+    float32, the same on every device.
+    """
+    return random_floats(name, tuple(like.shape), dtype, like.device, generator)

@@ -57,8 +57,8 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
                 generator: _random.Generator | None = None) -> Tensor:
     """`num_samples` int64 indices, drawn with probabilities proportional to the (rows of the) weights `input`.
 
-    Raises RuntimeError for weights that are negative, not finite or all 0, and for more samples than there are non-zero
-    weights without replacement.
+    Without replacement indices of weight 0 come last, when there are no others left.
+    Raises RuntimeError for weights that are negative, not finite or all 0, and for more samples than weights without replacement.
     """
     x = require_tensor("multinomial", input).detach()
     if x.ndim not in (1, 2):
@@ -87,11 +87,9 @@ def _draw(weights: Tensor, count: int, replacement: bool, generator: Any) -> Ten
         places = backends.run("mul", (numbers._array, totals))
         return wrap(backends.run("searchsorted", (edges, places), {"right": True}))
     _require_sums(weights.sum(1))
-    if count > 1 and not (weights.is_meta or within((weights > 0).sum(1), count, math.inf)):
-        raise RuntimeError("invalid multinomial distribution (with replacement=False, not enough non-negative category to "
-                           "sample)")
     # The largest of weight / exponential is each index with probability proportional to its weight.
-    race = weights / weights.clone().exponential_(generator=generator)
+    chances = random_floats("random_exponential", weights._array.shape, _dtypes.float64, weights.device, generator)
+    race = weights / (chances * 2.0**54)  # of which none is below 1: no quotient overflows
     return race.argmax(1, keepdim=True) if count == 1 else race.topk(count, 1).indices
 
 

@@ -1,8 +1,11 @@
 """The device 'meta': shapes, dtypes and strides without memory, and what happens where elements are needed."""
 from __future__ import annotations
 
+import contextlib
 import copy
+import math
 import operator
+import os
 import pickle
 import re
 
@@ -11,6 +14,7 @@ import pytest
 
 import lucid
 from lucid import backends
+from lucid.backends.meta.probe import probed
 from lucid.nn import functional as F
 from tests.backends.test_device import run
 from tests.ops.outcomes import flat, inputs_of, tensors
@@ -19,6 +23,31 @@ from tests.ops.table import ROWS
 
 DTYPES = [lucid.float32, lucid.float64, lucid.float16, lucid.bfloat16]
 READING = ("equal", "allclose", "from_dlpack")  # need elements or memory
+# These have the lengths of their inputs among their arguments, or as many results as elements.
+OF_ONE_SHAPE = frozenset("""
+unbind vector
+combinations with replacement
+combinations none
+reshape copy
+broadcast_to
+repeat_interleave each, with the size
+Tensor.__getitem__ mask
+Tensor.__getitem__ mask of the end
+Tensor.__getitem__ mask and vector
+Tensor.__setitem__ slices
+Tensor.__setitem__ mask and vector
+Tensor.__setitem__ whole mask
+masked_fill
+masked_fill broadcast
+Tensor.masked_fill_
+Tensor.masked_scatter_
+index_put mask
+Tensor.index_put_
+linalg.tensorinv
+linalg.tensorinv ind
+linalg.tensorsolve
+linalg.tensorsolve dims
+""".split("\n"))
 SLICES = ("topk", "multinomial")  # of longer results on the CPU, so strides differ
 REFUSAL = "depends on elements|have no elements|no data"
 
@@ -43,6 +72,34 @@ def assert_same_layout(function, *inputs):
     found = pieces(function(*[t.to("meta") if isinstance(t, lucid.Tensor) else t for t in inputs]))
     assert all(t.is_meta for t in found)
     assert [layout(t) for t in found] == [layout(t) for t in expected]
+
+
+@contextlib.contextmanager
+def memory_limit(more):
+    """At most so many bytes of addresses more than now."""
+    resource = pytest.importorskip("resource")
+    with open("/proc/self/statm") as file:
+        used = int(file.read().split()[0]) * resource.getpagesize()
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (used + more, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def enlarged(arrays, count=1 << 30):
+    """The arrays as meta tensors, in float32 and in int64, with all of their lengths, or one of them, multiplied by what makes the
+    largest have `count` elements.
+    """
+    largest = max(arrays, key=lambda array: array.size)
+    lengths = sorted({n for array in arrays for n in array.shape if n > 1}, reverse=True)
+    for which in (lengths, *[[n] for n in lengths if n in largest.shape]):
+        times = sum(n in which for n in largest.shape)
+        factor = math.ceil((count / max(largest.size, 1)) ** (1 / times)) if times else 1
+        for dtype in (lucid.float32, lucid.int64):
+            yield [meta(*[n * factor if n in which else n for n in a.shape], dtype=dtype if a.dtype.kind == "f" else a.dtype.name)
+                   for a in arrays]
 
 
 class TestTensor:
@@ -168,6 +225,49 @@ class TestOperations:
             return [g for g in lucid.autograd.grad([t.sum() for t in results], leaves, allow_unused=True) if g is not None]
 
         self.same_or_refused(gradients, *tensors(lucid, row.inputs(np.random.default_rng(0)), "float64"))
+
+    @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="limits of memory are those of Linux")
+    def test_no_operation_takes_memory(self):
+        """Every row with 2^30 elements in 1 GiB: its lengths, all or one of them, are enlarged where its arguments allow that."""
+        F.relu(lucid.ones(1 << 20))  # starts the threads, whose stacks count
+        refused = []
+        with memory_limit(1 << 30):
+            for row in ROWS:
+                if row.data_dependent or row.op in READING or row.name in OF_ONE_SHAPE:
+                    continue
+                for inputs in enlarged(row.inputs(np.random.default_rng(0))):
+                    with contextlib.suppress(RuntimeError, IndexError, ValueError, NotImplementedError):
+                        row.function(*inputs)
+                        break
+                else:
+                    refused.append(row.name)
+        assert refused == []
+
+    def test_an_operation_without_a_rule_says_so(self, monkeypatch):
+        """One whose lengths are those of its arguments needs none; any other must have one, or is refused without memory."""
+        rows = {"sums": lambda x: x.sum(1), "doubled": lambda x: np.concatenate([x, x]), "longer": lambda x: np.zeros(len(x) + 1),
+                "positive": lambda x: x[x > 1.5], "none": lambda x: x.astype(int).nonzero()[0], "two": lambda x: np.stack([x, x])}
+        for name, kernel in rows.items():
+            monkeypatch.setitem(backends.cpu.TABLE, name, kernel)
+        big = meta(1 << 15, 1 << 16)._array
+        assert probed("sums")(big).shape == (1 << 15,)
+        for name in rows.keys() - {"sums", "none"}:
+            with pytest.raises(NotImplementedError, match=f"'{name}'.*write a rule for it in lucid/backends/meta/rules.py"):
+                probed(name)(big)
+        with pytest.raises(NotImplementedError, match="'none'.*write a rule"):
+            probed("none")(meta(1 << 15, dtype=lucid.int64)._array)
+
+    @pytest.mark.parametrize(("rows", "columns"), [(0, 3), (3, 0), (4, 4), (3, 7), (7, 3)])
+    def test_triangles(self, rows, columns):
+        for offset in range(-9, 10):
+            for function in (lucid.tril_indices, lucid.triu_indices):
+                wanted = function(rows, columns, offset).shape
+                assert function(rows, columns, offset, device="meta").shape == wanted
+        for n, r, repeated in ((0, 3, True), (5, 3, True), (5, 3, False), (2, 3, False), (4, 1, True)):
+            x = lucid.arange(n)
+            wanted = lucid.combinations(x, r, repeated).shape
+            assert lucid.combinations(x.to("meta"), r, repeated).shape == wanted
+        assert lucid.tril_indices(1 << 28, 1 << 28, device="meta").shape == (2, (1 << 27) * ((1 << 28) + 1))
 
     @pytest.mark.parametrize("function", [
         lambda x: x.sum(), lambda x: x.sum((0, 2)), lambda x: x.mean(1, keepdim=True), lambda x: x.max(1), lambda x: x.argmax(),

@@ -52,6 +52,18 @@ def test_distributions(fill: Any, std: float, bound: float | None) -> None:
     np.testing.assert_array_equal(numbers, values(again))
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_half_precision(dtype: str, device: str) -> None:
+    """As exact as float32, rounded: 256 numbers between 0 and 1 would not do for tails, nor to choose rows by their order."""
+    tail = nn.init.trunc_normal_(lucid.empty(8000, dtype=dtype, device=device), 0, 1, 2, 6)
+    assert (tail > 4.5).float().mean().item() < 0.002  # (cdf(6) - cdf(4.5)) / (cdf(6) - cdf(2)) is 0.00015
+    zeros = (nn.init.sparse_(lucid.empty(1 << 16, 1, dtype=dtype, device=device), 0.001) == 0).reshape(-1).cpu()
+    rows = zeros.nonzero().reshape(-1).float()
+    assert len(rows) == 66 and 20_000 < rows.mean().item() < 45_000
+    bound = math.sqrt(6 / 50)
+    assert bool((nn.init.xavier_uniform_(lucid.empty(25, 25, dtype=dtype, device=device)) < bound).all())
+
+
 def test_patterns(device: str) -> None:
     np.testing.assert_array_equal(values(nn.init.eye_(weight(device, 2, 3))), np.eye(2, 3))
     np.testing.assert_array_equal(values(nn.init.constant_(weight(device, 2), 3.0)), [3, 3])

@@ -50,6 +50,18 @@ def test_gumbel_softmax(dim: int, device: str) -> None:
     assert logits.grad is not None and bool((logits.grad != 0).any())
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_gumbel_softmax_in_half_precision(dtype: str, device: str) -> None:
+    soft = F.gumbel_softmax(lucid.zeros(200, 64, dtype=dtype, device=device))
+    assert bool(soft.isfinite().all()) and soft.float().sum(1).tolist() == pytest.approx([1] * 200, abs=0.05)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_slopes_of_rrelu(dtype: str, device: str) -> None:
+    slopes = -F.rrelu(-lucid.ones(3000, dtype=dtype, device=device), 2, 3, training=True)
+    assert 2 <= slopes.min().item() < 2.01 and 2.95 < slopes.max().item() < 3
+
+
 def test_gumbel_softmax_draws_the_distribution_of_the_logits() -> None:
     logits = lucid.tensor([0.5, 0.3, 0.2]).log().expand(4000, 3)
     shares = F.gumbel_softmax(logits, hard=True).mean(0)

@@ -38,6 +38,16 @@ MAKERS: dict[str, Callable[[str, lucid.Generator], lucid.Tensor]] = {
     "normal_": lambda d, g: lucid.zeros(3, 5, device=d).normal_(1, 2, generator=g),
     "bernoulli_": lambda d, g: lucid.zeros(3, 5, device=d).bernoulli_(0.3, generator=g),
     "random_": lambda d, g: lucid.zeros(3, 5, device=d).random_(10, generator=g),
+    "uniform_ of a range, float16": lambda d, g: lucid.zeros(3, 5, dtype=lucid.float16, device=d).uniform_(2, 3, generator=g),
+    "uniform_ of a range, bfloat16": lambda d, g: lucid.zeros(3, 5, dtype=lucid.bfloat16, device=d).uniform_(-1, 0, generator=g),
+    "uniform_ complex": lambda d, g: lucid.zeros(3, 5, dtype=lucid.complex64, device=d).uniform_(2, 3, generator=g),
+    "exponential_": lambda d, g: lucid.zeros(3, 5, device=d).exponential_(generator=g),
+    "exponential_ with a rate": lambda d, g: lucid.zeros(3, 5, dtype=lucid.float64, device=d).exponential_(3, generator=g),
+    "exponential_ bfloat16": lambda d, g: lucid.zeros(3, 5, dtype=lucid.bfloat16, device=d).exponential_(generator=g),
+    "geometric_": lambda d, g: lucid.zeros(3, 5, device=d).geometric_(0.01, generator=g),
+    "cauchy_": lambda d, g: lucid.zeros(3, 5, device=d).cauchy_(generator=g),
+    "log_normal_": lambda d, g: lucid.zeros(3, 5, device=d).log_normal_(generator=g),
+    "normal_ float16": lambda d, g: lucid.zeros(3, 5, dtype=lucid.float16, device=d).normal_(1, 2, generator=g),
 }
 
 
@@ -125,6 +135,50 @@ def test_moments(device: str) -> None:
     check(lucid.zeros(n, device=device).uniform_(-1, 3, generator=generator), 1, 4 / math.sqrt(12))
 
 
+FLOATS = ["float16", "bfloat16", "float32", "float64"]
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_exponential_numbers(dtype: str, device: str) -> None:
+    """None is 0, and the tail is as long as that of float32, whatever the dtype."""
+    for rate in (1, 0.25):
+        x = host(lucid.empty(30_000, dtype=dtype, device=device).exponential_(rate, generator=seeded())).astype(np.float64) * rate
+        assert x.min() > 0 and x.mean() == pytest.approx(1, rel=0.03) and x.std() == pytest.approx(1, rel=0.05)
+        assert (x > 7).mean() == pytest.approx(math.exp(-7), rel=0.5) and (x < 0.01).mean() == pytest.approx(0.01, rel=0.2)
+    fast = lucid.empty(3_000, dtype=dtype, device=device).exponential_(1e6, generator=seeded())
+    assert bool((fast > 0).all())
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_uniform_numbers_are_below_the_upper_end(dtype: str, device: str) -> None:
+    generator = seeded()
+    for low, high in ((2, 3), (-1e-3, 0), (-1, 0), (-3, -2), (-1, 1), (0.1, 0.3), (0, 6e4 if dtype == "float16" else 1e38)):
+        for fill in (lucid.Tensor.uniform_, lucid.nn.init.uniform_):
+            x = fill(lucid.empty(5_000, dtype=dtype, device=device), low, high, generator=generator)
+            ends = lucid.tensor([low, high], dtype=dtype, device=device)
+            assert bool(((x >= ends[0]) & (x < ends[1])).all()), (low, high)
+        assert x.double().mean().item() == pytest.approx((low + high) / 2, abs=(high - low) / 40)
+    assert bool((lucid.empty(9, dtype=dtype, device=device).uniform_(5, 5) == 5).all())
+    assert bool((lucid.rand(5_000, dtype=dtype, device=device, generator=generator) < 1).all())
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("dtype", [*FLOATS, "complex64", "int32"])
+@pytest.mark.parametrize("ends", [(0, math.inf), (-math.inf, 0), (math.nan, 1), (0, math.nan), (-1e39, 0), (-6e4, 6e4),
+                                  (-2e38, 2e38), (1e308, -1e308), (-1.5e308, 1.5e308), (3, 2), (2, 2), (0, 1)])
+def test_refused_ranges_are_those_of_pytorch(dtype: str, ends: tuple[float, float]) -> None:
+    torch = pytest.importorskip("torch")
+    x = lucid.zeros(2, dtype=dtype)
+    try:
+        torch.zeros(2, dtype=getattr(torch, dtype)).uniform_(*ends)
+    except RuntimeError as error:
+        with pytest.raises(type(error)):
+            x.uniform_(*ends)
+        assert not bool(x.any())
+    else:
+        assert bool(x.uniform_(*ends).isfinite().all())
+
+
 def test_multinomial_follows_the_weights(device: str) -> None:
     weights, generator = lucid.tensor([1.0, 0.0, 3.0, 4.0], device=device), seeded()
     drawn = host(lucid.multinomial(weights, 20_000, True, generator=generator))
@@ -132,6 +186,21 @@ def test_multinomial_follows_the_weights(device: str) -> None:
     rows = host(lucid.multinomial(weights.expand(5_000, 4), 3, generator=generator))
     assert (np.sort(rows, 1) == [0, 2, 3]).all()
     np.testing.assert_allclose((rows[:, 0] == 3).mean(), 0.5, atol=0.03)
+
+
+def test_multinomial_without_other_indices(device: str) -> None:
+    """Indices of weight 0 come last, in their order."""
+    def drawn(*weights: float) -> list[int]:
+        return lucid.multinomial(lucid.tensor(weights, dtype=lucid.float32, device=device), len(weights), False).tolist()
+
+    assert drawn(1, 0) == [0, 1] and drawn(0, 0, 2, 0) == [2, 0, 1, 3]
+    for _ in range(5):
+        found = drawn(0, 1, 0, 1)
+        assert sorted(found[:2]) == [1, 3] and found[2:] == [0, 2]
+    rows = lucid.tensor([[1.0, 0, 0], [1, 1, 1]], device=device).multinomial(3)
+    assert rows[0].tolist() == [0, 1, 2] and sorted(rows[1].tolist()) == [0, 1, 2]
+    with pytest.raises(RuntimeError, match="sum of probabilities <= 0"):
+        lucid.multinomial(lucid.tensor([[1.0, 0], [0, 0]], device=device), 2)
 
 
 def test_randperm(device: str) -> None:
@@ -153,7 +222,7 @@ def test_shapes_dtypes_and_grad(device: str) -> None:
     assert lucid.zeros(3, dtype=lucid.int64, device=device).random_().min().item() >= 0
     assert lucid.zeros(50, dtype=lucid.bool, device=device).random_().any().item()
     for half in (lucid.float16, lucid.bfloat16):
-        assert 1 <= lucid.zeros((), dtype=half, device=device).uniform_(1, 2).item() <= 2
+        assert 1 <= lucid.zeros((), dtype=half, device=device).uniform_(1, 2).item() < 2
     z = lucid.ones(3, device=device, requires_grad=True)
     with pytest.raises(RuntimeError, match="leaf Variable"):
         z.normal_()

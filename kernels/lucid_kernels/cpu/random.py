@@ -7,9 +7,10 @@ and on a GPU: integer operations, and below only IEEE `*`, `+`, `sqrt`, `/` and 
 With `w0..w3` the words of a block, `word(i)` the word `i % 4` of block `i // 4`, and for 64-bit results of element `i`
 `(a, b)` the words `2 * (i % 2)` and `2 * (i % 2) + 1` of block `i // 2`:
 
-- uniform float32:   (word(i) >> 8) * 2^-24
-- uniform float64:   bits53(a, b) * 2^-53, where bits53(a, b) = (a >> 5) * 2^26 + (b >> 6)
-- uniform float16:   the float32 number cut to a multiple of 2^-11; bfloat16: of 2^-8. (Rounding would give 1.0.)
+- uniform float32:   min(unit * span + low, top), see `uniform_range.py`; unit = (word(i) >> 8) * 2^-24
+- uniform float64:   the same with unit = bits53(a, b) * 2^-53, where bits53(a, b) = (a >> 5) * 2^26 + (b >> 6)
+- uniform float16, bfloat16: the float32 number cut to a multiple of a power of two, of 2^-11 and 2^-8 in [0, 1)
+- exponential float32: exponential(word(i)); float64: exponential(bits53(a, b))
 - integers in [low, high):  low + (((a * 2^32 + b) * (high - low)) >> 64), the product taken in 128 bits
 - normal float32:    elements 4q, 4q+1 are box_muller(w0, w1) of block q, elements 4q+2, 4q+3 are box_muller(w2, w3)
 - normal float64:    elements 2q, 2q+1 are box_muller(bits53(w0, w1), bits53(w2, w3)) of block q
@@ -26,6 +27,9 @@ box_muller(m, v), the first the cosine half and the second the sine half (float3
     s, c = sine and cosine of x,                          see `_sine_cosine32`, `_sine_cosine64`
     quadrant 0: (c, s)   1: (-s, c)   2: (-c, -s)   3: (s, -c)
     result: (radius * first, radius * second)
+
+exponential(m) is -log(u) with u = 2^e (1 + f) as above, but where e = 0 the complement gives f, as u is near 1 there and
+the result must not be 0: f = -fma(real(2^32 - 1 - m), 2^-32, 2^-33) | -fma(real(2^53 - 1 - m), 2^-53, 2^-54).
 """
 
 from __future__ import annotations
@@ -37,6 +41,8 @@ from typing import Any
 
 import numba
 import numpy as np
+
+from lucid_kernels.uniform_range import uniform_range
 
 from ._compile import jit_parallel, jit_strict
 from ._layout import Array, contiguous, deliver, result, upcast_half
@@ -123,11 +129,16 @@ COSINE32 = tuple(np.float32(c) for c in (2.443315711809948e-5, -1.38873162549376
 
 
 @jit_strict
-def _log32(u: Any) -> Any:
-    """log(u) for a normal float32 u <= 1: u = 2^e (1 + f), sqrt(1/2) <= 1 + f < sqrt(2)."""
+def _split32(u: Any) -> Any:
+    """e and f of a normal float32 u = 2^e (1 + f), sqrt(1/2) <= 1 + f < sqrt(2)."""
     shifted = np.int32(bits(u) + _ONE_MINUS_SQRT_HALF_BITS32)
     e = np.float32(np.int32(np.int32(shifted >> np.int32(23)) - np.int32(127)))
-    f = from_bits(np.int32(np.int32(shifted & _MANTISSA32) + _SQRT_HALF_BITS32)) - _ONE
+    return e, from_bits(np.int32(np.int32(shifted & _MANTISSA32) + _SQRT_HALF_BITS32)) - _ONE
+
+
+@jit_strict
+def _log_split32(e: Any, f: Any) -> Any:
+    """log(2^e (1 + f))."""
     z = f * f
     p = fma(LOG32[0], f, LOG32[1])
     p = fma(p, f, LOG32[2])
@@ -141,6 +152,20 @@ def _log32(u: Any) -> Any:
     y = fma(e, _LN2_LOW32, y)
     y = fma(-_HALF, z, y)
     return fma(e, _LN2_HIGH32, f + y)
+
+
+@jit_strict
+def _log32(u: Any) -> Any:
+    """log(u) for a normal float32 u <= 1."""
+    e, f = _split32(u)
+    return _log_split32(e, f)
+
+
+@jit_strict
+def _exponential32(m: Any) -> Any:
+    e, f = _split32(fma(np.float32(m), _TWO_POW_M32, _TWO_POW_M33))
+    rest = fma(np.float32(np.uint32(m ^ np.uint32(0xFFFFFFFF))), _TWO_POW_M32, _TWO_POW_M33)
+    return -_log_split32(e, f if e != 0 else -rest)
 
 
 @jit_strict
@@ -198,11 +223,15 @@ COSINE64 = (
 
 
 @jit_strict
-def _log64(u: Any) -> Any:
-    """log(u) for a float64 u in [2^-54, 1]; the reduction is that of `_log32`."""
+def _split64(u: Any) -> Any:
+    """What `_split32` does, for a float64 u in [2^-54, 1]."""
     shifted = bits(u) + _ONE_MINUS_SQRT_HALF_BITS64
     e = np.float64((shifted >> 52) - 1023)
-    f = from_bits((shifted & _MANTISSA64) + _SQRT_HALF_BITS64) - 1.0
+    return e, from_bits((shifted & _MANTISSA64) + _SQRT_HALF_BITS64) - 1.0
+
+
+@jit_strict
+def _log_split64(e: Any, f: Any) -> Any:
     s = f / (2.0 + f)
     z = s * s
     p = fma(LOG64[0], z, LOG64[1])
@@ -215,6 +244,19 @@ def _log64(u: Any) -> Any:
     h = (0.5 * f) * f
     y = fma(s, h + r, e * _LN2_LOW64)
     return fma(e, _LN2_HIGH64, f - (h - y))
+
+
+@jit_strict
+def _log64(u: Any) -> Any:
+    e, f = _split64(u)
+    return _log_split64(e, f)
+
+
+@jit_strict
+def _exponential64(m: Any) -> Any:
+    e, f = _split64(fma(np.float64(m), _TWO_POW_M53, _TWO_POW_M54))
+    rest = fma(np.float64(((1 << 53) - 1) - m), _TWO_POW_M53, _TWO_POW_M54)
+    return -_log_split64(e, f if e != 0 else -rest)
 
 
 @jit_strict
@@ -262,29 +304,61 @@ def _box_muller64(m: Any, v: Any) -> Any:
 
 
 @jit_strict
-def _uniform32(y: Any, chunk: int, seed: Any, offset: Any) -> None:
+def _in_range(unit: Any, span: Any, low: Any, top: Any) -> Any:
+    number = unit * span + low
+    return number if number < top else top
+
+
+@jit_strict
+def _uniform32(y: Any, chunk: int, seed: Any, offset: Any, span: Any, low: Any, top: Any) -> None:
     target = y[4 * BLOCKS * chunk : 4 * BLOCKS * (chunk + 1)]
     count = (target.shape[0] + 3) // 4
     w0, w1, w2, w3 = _words(chunk, count, seed, offset)
     made = np.empty(4 * count, np.float32)
     eight = np.uint32(8)
     for i in range(count):
-        made[4 * i] = np.float32(np.int32(w0[i] >> eight)) * _TWO_POW_M24
-        made[4 * i + 1] = np.float32(np.int32(w1[i] >> eight)) * _TWO_POW_M24
-        made[4 * i + 2] = np.float32(np.int32(w2[i] >> eight)) * _TWO_POW_M24
-        made[4 * i + 3] = np.float32(np.int32(w3[i] >> eight)) * _TWO_POW_M24
+        made[4 * i] = _in_range(np.float32(np.int32(w0[i] >> eight)) * _TWO_POW_M24, span, low, top)
+        made[4 * i + 1] = _in_range(np.float32(np.int32(w1[i] >> eight)) * _TWO_POW_M24, span, low, top)
+        made[4 * i + 2] = _in_range(np.float32(np.int32(w2[i] >> eight)) * _TWO_POW_M24, span, low, top)
+        made[4 * i + 3] = _in_range(np.float32(np.int32(w3[i] >> eight)) * _TWO_POW_M24, span, low, top)
     _copy(made, target)
 
 
 @jit_strict
-def _uniform64(y: Any, chunk: int, seed: Any, offset: Any) -> None:
+def _uniform64(y: Any, chunk: int, seed: Any, offset: Any, span: Any, low: Any, top: Any) -> None:
     target = y[2 * BLOCKS * chunk : 2 * BLOCKS * (chunk + 1)]
     count = (target.shape[0] + 1) // 2
     w0, w1, w2, w3 = _words(chunk, count, seed, offset)
     made = np.empty(2 * count, np.float64)
     for i in range(count):
-        made[2 * i] = np.float64(_bits53(w0[i], w1[i])) * _TWO_POW_M53
-        made[2 * i + 1] = np.float64(_bits53(w2[i], w3[i])) * _TWO_POW_M53
+        made[2 * i] = _in_range(np.float64(_bits53(w0[i], w1[i])) * _TWO_POW_M53, span, low, top)
+        made[2 * i + 1] = _in_range(np.float64(_bits53(w2[i], w3[i])) * _TWO_POW_M53, span, low, top)
+    _copy(made, target)
+
+
+@jit_strict
+def _exponentials32(y: Any, chunk: int, seed: Any, offset: Any) -> None:
+    target = y[4 * BLOCKS * chunk : 4 * BLOCKS * (chunk + 1)]
+    count = (target.shape[0] + 3) // 4
+    w0, w1, w2, w3 = _words(chunk, count, seed, offset)
+    made = np.empty(4 * count, np.float32)
+    for i in range(count):
+        made[4 * i] = _exponential32(w0[i])
+        made[4 * i + 1] = _exponential32(w1[i])
+        made[4 * i + 2] = _exponential32(w2[i])
+        made[4 * i + 3] = _exponential32(w3[i])
+    _copy(made, target)
+
+
+@jit_strict
+def _exponentials64(y: Any, chunk: int, seed: Any, offset: Any) -> None:
+    target = y[2 * BLOCKS * chunk : 2 * BLOCKS * (chunk + 1)]
+    count = (target.shape[0] + 1) // 2
+    w0, w1, w2, w3 = _words(chunk, count, seed, offset)
+    made = np.empty(2 * count, np.float64)
+    for i in range(count):
+        made[2 * i] = _exponential64(_bits53(w0[i], w1[i]))
+        made[2 * i + 1] = _exponential64(_bits53(w2[i], w3[i]))
     _copy(made, target)
 
 
@@ -358,15 +432,27 @@ def _dropout(y: Any, chunk: int, seed: Any, offset: Any, x: Any, threshold: Any,
 
 
 @jit_parallel
-def _uniform32_parallel(y: Any, count: int, seed: Any, offset: Any) -> None:
+def _uniform32_parallel(y: Any, count: int, seed: Any, offset: Any, span: Any, low: Any, top: Any) -> None:
     for chunk in numba.prange(count):
-        _uniform32(y, chunk, seed, offset)
+        _uniform32(y, chunk, seed, offset, span, low, top)
 
 
 @jit_parallel
-def _uniform64_parallel(y: Any, count: int, seed: Any, offset: Any) -> None:
+def _uniform64_parallel(y: Any, count: int, seed: Any, offset: Any, span: Any, low: Any, top: Any) -> None:
     for chunk in numba.prange(count):
-        _uniform64(y, chunk, seed, offset)
+        _uniform64(y, chunk, seed, offset, span, low, top)
+
+
+@jit_parallel
+def _exponentials32_parallel(y: Any, count: int, seed: Any, offset: Any) -> None:
+    for chunk in numba.prange(count):
+        _exponentials32(y, chunk, seed, offset)
+
+
+@jit_parallel
+def _exponentials64_parallel(y: Any, count: int, seed: Any, offset: Any) -> None:
+    for chunk in numba.prange(count):
+        _exponentials64(y, chunk, seed, offset)
 
 
 @jit_parallel
@@ -418,18 +504,37 @@ def _fill(
         kernel(flat, -(-size // (numbers_per_block * BLOCKS)), _seed(seed), _uint64(offset), *parameters)
 
 
-def random_uniform(*, shape: Sequence[int], dtype: Any, seed: int, offset: int, out: Array | None = None) -> Array:
-    """Uniform numbers in [0, 1), of any floating dtype."""
+def random_uniform(
+    *,
+    shape: Sequence[int],
+    dtype: Any,
+    seed: int,
+    offset: int,
+    low: float = 0.0,
+    high: float = 1.0,
+    out: Array | None = None,
+) -> Array:
+    """Uniform numbers in [low, high), of any floating dtype; all are `low` if the dtype has no number between them."""
     dtype = np.dtype(dtype)
+    span, start, top, step, least = uniform_range(dtype, low, high)
     if dtype == _FLOAT64:
         y = result(out, tuple(shape), dtype)
-        _fill(_uniform64_parallel, 2, y, seed, offset)
+        _fill(_uniform64_parallel, 2, y, seed, offset, span, start, top)
         return deliver(out, y)
     y = result(out, tuple(shape), _FLOAT32)
-    _fill(_uniform32_parallel, 4, y, seed, offset)
+    _fill(_uniform32_parallel, 4, y, seed, offset, span, start, top)
     if dtype.itemsize == 2:
-        steps = np.float32(2048 if dtype == np.float16 else 256)
-        y = np.asarray(np.floor(y * steps) / steps).astype(dtype)  # of a 0-d array, NumPy makes a scalar
+        cut = np.maximum(np.floor(y / step) * step, least) if step else y
+        y = np.asarray(cut).astype(dtype)  # of a 0-d array, NumPy makes a scalar
+    return deliver(out, y)
+
+
+def random_exponential(*, shape: Sequence[int], dtype: Any, seed: int, offset: int, out: Array | None = None) -> Array:
+    """Numbers above 0 from the exponential distribution of rate 1, in float32 or float64."""
+    dtype = np.dtype(dtype)
+    y = result(out, tuple(shape), dtype)
+    kernel, per_block = (_exponentials64_parallel, 2) if dtype == _FLOAT64 else (_exponentials32_parallel, 4)
+    _fill(kernel, per_block, y, seed, offset)
     return deliver(out, y)
 
 

@@ -1,11 +1,13 @@
 // instantiate: random_uniform<float>, random_uniform<double>, random_normal<float>, random_normal<double>
+// instantiate: random_exponential<float>, random_exponential<double>
 // instantiate: random_integers<long long>, dropout<float>, dropout<double>
 //
 // Philox4x32-10 random numbers, bit for bit those of lucid_kernels.cpu.random, whose docstring has the formulas.
 // Element i depends on (seed, offset, i) only, not on the launch. A thread makes one block of four words at a time.
 //
-// The normal numbers are computed with __fmul_rn and its kin: the compiler contracts a * b + c into one fma where it
-// likes, and then the last bit depends on its version. No intermediate value is denormal: -ftz=true changes nothing.
+// Numbers are computed with __fmul_rn and its kin: the compiler contracts a * b + c into one fma where it likes, and then
+// the last bit depends on its version. No intermediate value is denormal, but for uniform numbers of ranges as small as
+// that: -ftz=true changes nothing.
 #include "common.cuh"
 
 __device__ __forceinline__ uint4 philox(u64 counter, u64 seed) {
@@ -38,29 +40,40 @@ template <int N, typename T> __device__ __forceinline__ T horner(const T (&c)[N]
   return p;
 }
 
-// ---- log(u) for u in (0, 1]: u = 2^e (1 + f), sqrt(1/2) <= 1 + f < sqrt(2)
-__device__ __forceinline__ float log_unit(float u) {
+// ---- log(u) for u = 2^e (1 + f) in (0, 1], sqrt(1/2) <= 1 + f < sqrt(2)
+__device__ __forceinline__ void split(float u, float& e, float& f) {
+  const int shifted = __float_as_int(u) + (0x3F800000 - 0x3F3504F3);
+  e = (float)((shifted >> 23) - 127);
+  f = add(__int_as_float((shifted & 0x007FFFFF) + 0x3F3504F3), -1.0f);
+}
+__device__ __forceinline__ void split(double u, double& e, double& f) {
+  const i64 shifted = __double_as_longlong(u) + (0x3FF0000000000000LL - 0x3FE6A09E667F3BCDLL);
+  e = (double)((shifted >> 52) - 1023);
+  f = add(__longlong_as_double((shifted & 0x000FFFFFFFFFFFFFLL) + 0x3FE6A09E667F3BCDLL), -1.0);
+}
+__device__ __forceinline__ float log_split(float e, float f) {
   const float c[9] = {7.0376836292e-2f, -1.1514610310e-1f, 1.1676998740e-1f, -1.2420140846e-1f, 1.4249322787e-1f,
                       -1.6668057665e-1f, 2.0000714765e-1f, -2.4999993993e-1f, 3.3333331174e-1f};
-  const int shifted = __float_as_int(u) + (0x3F800000 - 0x3F3504F3);
-  const float e = (float)((shifted >> 23) - 127);
-  const float f = add(__int_as_float((shifted & 0x007FFFFF) + 0x3F3504F3), -1.0f), z = mul(f, f);
+  const float z = mul(f, f);
   float y = mul(mul(horner(c, f), f), z);
   y = fused(e, -2.12194440e-4f, y);
   y = fused(-0.5f, z, y);
   return fused(e, 0.693359375f, add(f, y));
 }
-__device__ __forceinline__ double log_unit(double u) {
+__device__ __forceinline__ double log_split(double e, double f) {
   const double c[7] = {1.479819860511658591e-01, 1.531383769920937332e-01, 1.818357216161805012e-01,
                        2.222219843214978396e-01, 2.857142874366239149e-01, 3.999999999940941908e-01,
                        6.666666666666735130e-01};
-  const i64 shifted = __double_as_longlong(u) + (0x3FF0000000000000LL - 0x3FE6A09E667F3BCDLL);
-  const double e = (double)((shifted >> 52) - 1023);
-  const double f = add(__longlong_as_double((shifted & 0x000FFFFFFFFFFFFFLL) + 0x3FE6A09E667F3BCDLL), -1.0);
   const double s = __ddiv_rn(f, add(2.0, f)), z = mul(s, s);
   const double r = mul(horner(c, z), z), h = mul(mul(0.5, f), f);
   const double y = fused(s, add(h, r), mul(e, 1.90821492927058770002e-10));
   return fused(e, 6.93147180369123816490e-01, add(f, -add(h, -y)));
+}
+
+template <typename T> __device__ __forceinline__ T log_unit(T u) {
+  T e, f;
+  split(u, e, f);
+  return log_split(e, f);
 }
 
 // ---- sine and cosine for |x| <= pi / 4
@@ -107,21 +120,52 @@ __device__ __forceinline__ void box_muller(i64 m, i64 v, double& first, double& 
   polar(radius, (unsigned)(t >> 51), sine, cosine, first, second);
 }
 
+// ---- -log(u), where u is `unit` and 1 - u is `rest`, which is exact near 0
+template <typename T> __device__ __forceinline__ T exponential(T unit, T rest) {
+  T e, f;
+  split(unit, e, f);
+  return -log_split(e, e == T(0) ? -rest : f);
+}
+__device__ __forceinline__ float exponential(unsigned m) {
+  const float scale = 2.3283064365386963e-10f, half = 1.1641532182693481e-10f;  // 2^-32, 2^-33
+  return exponential(fused(__uint2float_rn(m), scale, half), fused(__uint2float_rn(~m), scale, half));
+}
+__device__ __forceinline__ double exponential(i64 m) {
+  const double scale = 1.1102230246251565e-16, half = 5.551115123125783e-17;  // 2^-53, 2^-54
+  return exponential(fused((double)m, scale, half), fused((double)((1LL << 53) - 1 - m), scale, half));
+}
+
 __device__ __forceinline__ i64 bits53(unsigned a, unsigned b) { return ((i64)(a >> 5) << 26) + (b >> 6); }
 
 // ---- what one block of words becomes: four float, or two 64-bit numbers
 template <typename T> struct Numbers { static constexpr int count = sizeof(T) == 4 ? 4 : 2; T at[count]; };
 
-__device__ __forceinline__ void uniform(uint4 w, Numbers<float>& y) {
-  const float unit = 5.9604644775390625e-08f;  // 2^-24
-  y.at[0] = mul((float)(w.x >> 8), unit);
-  y.at[1] = mul((float)(w.y >> 8), unit);
-  y.at[2] = mul((float)(w.z >> 8), unit);
-  y.at[3] = mul((float)(w.w >> 8), unit);
+template <typename T> struct Range { T span, low, top; };  // see lucid_kernels/uniform_range.py
+
+template <typename T> __device__ __forceinline__ T in_range(T unit, Range<T> range) {
+  const T number = add(mul(unit, range.span), range.low);
+  return number < range.top ? number : range.top;
 }
-__device__ __forceinline__ void uniform(uint4 w, Numbers<double>& y) {
-  y.at[0] = mul((double)bits53(w.x, w.y), 1.1102230246251565e-16);
-  y.at[1] = mul((double)bits53(w.z, w.w), 1.1102230246251565e-16);
+__device__ __forceinline__ void uniform(uint4 w, Range<float> range, Numbers<float>& y) {
+  const float unit = 5.9604644775390625e-08f;  // 2^-24
+  y.at[0] = in_range(mul((float)(w.x >> 8), unit), range);
+  y.at[1] = in_range(mul((float)(w.y >> 8), unit), range);
+  y.at[2] = in_range(mul((float)(w.z >> 8), unit), range);
+  y.at[3] = in_range(mul((float)(w.w >> 8), unit), range);
+}
+__device__ __forceinline__ void uniform(uint4 w, Range<double> range, Numbers<double>& y) {
+  y.at[0] = in_range(mul((double)bits53(w.x, w.y), 1.1102230246251565e-16), range);
+  y.at[1] = in_range(mul((double)bits53(w.z, w.w), 1.1102230246251565e-16), range);
+}
+__device__ __forceinline__ void exponential(uint4 w, Numbers<float>& y) {
+  y.at[0] = exponential(w.x);
+  y.at[1] = exponential(w.y);
+  y.at[2] = exponential(w.z);
+  y.at[3] = exponential(w.w);
+}
+__device__ __forceinline__ void exponential(uint4 w, Numbers<double>& y) {
+  y.at[0] = exponential(bits53(w.x, w.y));
+  y.at[1] = exponential(bits53(w.z, w.w));
 }
 __device__ __forceinline__ void normal(uint4 w, Numbers<float>& y) {
   box_muller(w.x, w.y, y.at[0], y.at[1]);
@@ -139,10 +183,21 @@ template <typename T> __device__ __forceinline__ void store(const Numbers<T>& nu
 
 // ---- kernels: `blocks` blocks of words for n numbers
 template <typename T>
-__global__ void __launch_bounds__(256, 1) random_uniform(T* __restrict__ y, u64 seed, u64 offset, i64 blocks, i64 n) {
+__global__ void __launch_bounds__(256, 1)
+random_uniform(T* __restrict__ y, T span, T low, T top, u64 seed, u64 offset, i64 blocks, i64 n) {
   GRID_STRIDE(q, blocks) {
     Numbers<T> made;
-    uniform(philox(offset + q, seed), made);
+    uniform(philox(offset + q, seed), Range<T>{span, low, top}, made);
+    store(made, y, q * Numbers<T>::count, n);
+  }
+}
+
+template <typename T>
+__global__ void __launch_bounds__(256, 1)
+random_exponential(T* __restrict__ y, u64 seed, u64 offset, i64 blocks, i64 n) {
+  GRID_STRIDE(q, blocks) {
+    Numbers<T> made;
+    exponential(philox(offset + q, seed), made);
     store(made, y, q * Numbers<T>::count, n);
   }
 }

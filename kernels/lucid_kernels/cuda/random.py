@@ -9,8 +9,7 @@ import cupy
 import numpy as np
 
 from lucid_kernels.cuda import launch
-
-_HALF_STEPS = {"float16": 2048, "bfloat16": 256}  # 2^(bits of the significand): numbers below 1 that need no rounding
+from lucid_kernels.uniform_range import uniform_range
 
 
 def _uint64(number: int) -> np.uint64:
@@ -27,21 +26,31 @@ def _fill(name: str, kind: Any, y: Any, seed: int, offset: int, *parameters: Any
         )
 
 
-def random_uniform(*, shape: Sequence[int], dtype: Any, seed: int, offset: int, out: Any = None) -> Any:
-    """Uniform numbers in [0, 1), of any floating dtype."""
+def random_uniform(
+    *, shape: Sequence[int], dtype: Any, seed: int, offset: int, low: float = 0.0, high: float = 1.0, out: Any = None
+) -> Any:
+    """Uniform numbers in [low, high), of any floating dtype; all are `low` if the dtype has no number between them."""
     dtype = np.dtype(dtype)
-    steps = _HALF_STEPS.get(dtype.name)
-    y = launch.result(None if steps else out, shape, np.dtype(np.float32) if steps else dtype)
-    _fill("random_uniform", y.dtype, y, seed, offset, y)
-    if steps:  # cut, not rounded: rounding would give 1.0
-        y = (cupy.floor(y * np.float32(steps)) * np.float32(1 / steps)).astype(dtype)
+    span, start, top, step, least = uniform_range(dtype, low, high)
+    half = dtype.itemsize == 2
+    y = launch.result(None if half else out, shape, np.dtype(np.float32) if half else dtype)
+    _fill("random_uniform", y.dtype, y, seed, offset, y, span, start, top)
+    if half:
+        y = (cupy.maximum(cupy.floor(y / step) * step, least) if step else y).astype(dtype)
+    return launch.deliver(y, out)
+
+
+def random_exponential(*, shape: Sequence[int], dtype: Any, seed: int, offset: int, out: Any = None) -> Any:
+    """Numbers above 0 from the exponential distribution of rate 1, in float32 or float64."""
+    y = launch.result(out, shape, np.dtype(dtype))
+    _fill("random_exponential", y.dtype, y, seed, offset, y)
     return launch.deliver(y, out)
 
 
 def random_normal(*, shape: Sequence[int], dtype: Any, seed: int, offset: int, out: Any = None) -> Any:
     """Numbers from the standard normal distribution, of any floating dtype."""
     dtype = np.dtype(dtype)
-    half = dtype.name in _HALF_STEPS
+    half = dtype.itemsize == 2
     y = launch.result(None if half else out, shape, np.dtype(np.float32) if half else dtype)
     _fill("random_normal", y.dtype, y, seed, offset, y)
     return launch.deliver(y.astype(dtype) if half else y, out)

@@ -1,4 +1,4 @@
-"""Shapes and dtypes found by running the CPU kernel: on small stand-ins, or on arrays of the real size."""
+"""Shapes and dtypes found by running the CPU kernel on small stand-ins: the rule of every operation that has no other."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -14,24 +14,26 @@ Kernel = Callable[..., Any]
 
 
 class Probe:
-    """A run of a CPU kernel in which every length is replaced by a small number of its own.
+    """A run of a CPU kernel in which every length is replaced by a small number of its own: `least`, and then every `step`.
 
     The order of the lengths among each other stays, so what kernels compare stays. The lengths of the result are translated
-    back: right for operations every length of whose result is a length of an argument. dtype, memory format and errors
+    back: right for operations every length of whose result is a length of an argument, or 1. dtype, memory format and errors
     are those of the kernel by construction.
     """
 
-    def __init__(self, name: str, *values: Any) -> None:
-        self._kernel = cpu.TABLE[name]
-        self._small = {0: 0, 1: 1} | {length: number for number, length in enumerate(sorted(_lengths(values) - {0, 1}), 2)}
-        self._full = {number: length for length, number in self._small.items()}
+    def __init__(self, name: str, *values: Any, least: int = 2, step: int = 1) -> None:
+        self._name, self._least = name, least
+        lengths = _lengths(values)
+        numbers = {length: least + step * place for place, length in enumerate(sorted(lengths - {0, 1}))}
+        self._small = {0: 0, 1: 1} | numbers
+        self._full = {number: length for length, number in self._small.items() if number or 0 in lengths}
         self._given: dict[int, tuple[np.ndarray, MetaArray]] = {}
 
     def __call__(self, arrays: Sequence[Any], attributes: dict[str, Any], axis: int | None = None, length: int = 0) -> Any:
         """The meta arrays that the kernel's results stand for. Dimension `axis` gets `length`, if the operation makes it."""
         attributes = {key: self._stand_in(value) for key, value in attributes.items()}
         with np.errstate(all="ignore"):
-            return self._translate(self._kernel(*self._stand_in(tuple(arrays)), **attributes), axis, length)
+            return self._translate(cpu.TABLE[self._name](*self._stand_in(tuple(arrays)), **attributes), axis, length)
 
     def _stand_in(self, value: Any) -> Any:
         """`value` with each meta array replaced by a small NumPy array of its dtype, laid out in memory as it is."""
@@ -40,7 +42,7 @@ class Probe:
         if not isinstance(value, MetaArray):
             return value
         axes = memory_axes(value)
-        found = harmless([self._small[value.shape[axis]] for axis in axes], value.dtype).transpose(inverse(axes))
+        found = harmless([self._small[value.shape[axis]] for axis in axes], value.dtype, self._least - 1).transpose(inverse(axes))
         if 0 in value.strides and value.size:  # broadcast dimensions have no place in the memory order of a result
             single = tuple([slice(1) if stride == 0 else slice(None) for stride in value.strides])
             found = np.broadcast_to(found[single], found.shape)
@@ -54,7 +56,10 @@ class Probe:
         if result is None or id(result) in self._given:  # an argument, such as `out`
             return None if result is None else self._given[id(result)][1]
         result = np.asarray(result)
-        shape = [length if dim == axis else self._full[number] for dim, number in enumerate(result.shape)]
+        try:
+            shape = [length if dim == axis else self._full[number] for dim, number in enumerate(result.shape)]
+        except KeyError:
+            raise without_rule(self._name) from None
         return blank(shape, result.dtype, None if result.flags.c_contiguous else memory_axes(result))
 
 
@@ -65,43 +70,43 @@ def _lengths(value: Any) -> set[int]:
     return set().union(*map(_lengths, value)) if isinstance(value, (tuple, list)) else set()
 
 
-def harmless(shape: Sequence[int], dtype: Any) -> np.ndarray:
+def harmless(shape: Sequence[int], dtype: Any, number: int) -> np.ndarray:
     """Elements that every kernel takes: integers are valid indices, matrices symmetric and positive definite."""
     if dtype.kind in "biu":
         return np.zeros(shape, dtype)
-    array = np.ones(shape, dtype)
+    array = np.full(shape, number, dtype)
     if len(shape) > 1:
-        diagonal = np.arange(min(shape[-2:]))
-        array[..., diagonal, diagonal] = 2
+        places = np.arange(min(shape[-2:]))
+        array[..., places, places] = number + 1
     return array
 
 
 def probed(name: str) -> Kernel:
-    """The rule of an operation every length of whose result is a length of an argument."""
+    """The rule of an operation every length of whose result is a length of an argument.
+
+    Two runs with other stand-ins, and other elements, must agree: lengths that are computed, or depend on elements, do not.
+    """
     def kernel(*arrays: Any, **attributes: Any) -> Any:
-        return Probe(name, arrays, [*attributes.values()])(arrays, attributes)
+        values = arrays, [*attributes.values()]
+        first = Probe(name, *values)(arrays, attributes)
+        if not _agree(first, Probe(name, *values, least=3, step=2)(arrays, attributes)):
+            raise without_rule(name)
+        return first
 
     return kernel
 
 
-def full_size(name: str) -> Kernel:
-    """The rule of an operation of which nothing is known: its CPU kernel on arrays of the real size."""
-    def real(value: Any) -> Any:
-        if isinstance(value, (tuple, list)):
-            return type(value)([real(item) for item in value])
-        return harmless(value.shape, value.dtype) if isinstance(value, MetaArray) else value
+def _agree(a: Any, b: Any) -> bool:
+    """Whether two results of a kernel are the same arguments, or have one shape and dtype; layouts may depend on the size."""
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(map(_agree, a, b))
+    return a is b or (a.dtype == b.dtype and a.shape == b.shape)
 
-    def meta(value: Any) -> Any:
-        if isinstance(value, tuple):
-            return tuple([meta(item) for item in value])
-        return None if value is None else like(np.asarray(value))
 
-    def kernel(*arrays: Any, out: Any = None, **attributes: Any) -> Any:
-        with np.errstate(all="ignore"):
-            result = cpu.TABLE[name](*real(arrays), **{key: real(value) for key, value in attributes.items()})
-        return delivered(meta(result), out)
-
-    return kernel
+def without_rule(name: str) -> NotImplementedError:
+    """The error of an operation whose result has lengths that are no lengths of its arguments, and that has no rule."""
+    return NotImplementedError(f"the shape that op '{name}' returns does not follow from its arguments' on the device 'meta': "
+                               "write a rule for it in lucid/backends/meta/rules.py")
 
 
 def like(array: Any) -> MetaArray:

@@ -1,8 +1,8 @@
 """The shape and dtype rules of all operations.
 
-Where the shape is simple and the kernel is compiled, a rule of this file says it. The operations of `PROBED` run their CPU
-kernel on small stand-ins, those whose shape depends on the elements raise NotImplementedError, and all others run their CPU
-kernel on arrays of the real size.
+An operation brings its rule along: its CPU kernel, run on small stand-ins. Where lengths of the result are computed, or the
+kernel is compiled or needs certain lengths, a rule of this file says the shape. Operations whose shape depends on the elements
+raise NotImplementedError. No rule takes memory, or time, in proportion to the lengths.
 """
 from __future__ import annotations
 
@@ -18,28 +18,12 @@ from ..lazy import ARITHMETIC
 from ..memory_format import memory_axes
 from ..movement import window_layout
 from .array import MetaArray, blank
-from .probe import Probe, delivered, full_size, probed
+from .probe import Probe, delivered, probed
 
 Kernel = Callable[..., Any]
 Pair = tuple[int, int]
 Sizes = tuple[int, ...]
 
-# Every length of the result is a length of an argument.
-PROBED = """
-abs add bitwise_and bitwise_invert bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor ceil cos cosh exp exp2 expm1
-floor fmod floor_divide isfinite isinf isnan log log10 log1p log2 logical_and logical_not logical_or logical_xor maximum minimum
-arctan arctan2 arccos arccosh arcsin arcsinh arctanh deg2rad rad2deg sinc copysign fmax fmin hypot logaddexp logaddexp2 gcd
-lcm angle signbit frexp trunc_divide nan_to_num logit entr heaviside xlogy xlog1py nextafter power reciprocal remainder sin sinh
-binary_cross_entropy sqrt square tan trunc where sub mul div neg eq ne lt le gt ge
-abs_grad sgn join_parts polar cast copy fill clip lerp add_scaled addcmul addcdiv conj leaky_relu sign rsqrt round masked_fill
-sum mean prod nansum max min max_with_indices min_with_indices any all argmax argmin var std cumsum logsumexp norm2 norm
-norm2_grad matmul dot linear linear_grad euclidean_distances
-argsort sort roll take take_along_axis tril triu index_select index_add gather scatter
-cumprod cummax cummin logcumsumexp median searchsorted scatter_reduce lexsort
-solve_ex inv_ex cholesky_ex det slogdet geqrf qr svd svdvals eigh eigvalsh eig eigvals pinv lstsq lu_factor solve_triangular
-nearly_singular det_grad slogdet_grad solve_grad inv_grad cholesky_grad qr_grad eigh_grad
-fft_c2c
-""".split()
 # Compiled kernels whose result is as the first argument, in row-major order.
 LIKE_FIRST = """
 relu relu_grad gelu gelu_grad sigmoid sigmoid_grad tanh tanh_grad silu silu_grad softmax softmax_grad log_softmax
@@ -81,8 +65,7 @@ def _like_first(*arrays: MetaArray, out: MetaArray | None = None, **attributes: 
 
 
 for _name in cpu.TABLE:
-    TABLE[_name] = _only_meta(_name, (probed if _name in PROBED else
-                                      _data_dependent if _name in DATA_DEPENDENT else full_size)(_name))
+    TABLE[_name] = _only_meta(_name, (_data_dependent if _name in DATA_DEPENDENT else probed)(_name))
 for _name in ARITHMETIC:
     TABLE[f"large_{_name}"] = _only_meta(_name, probed(_name))
 for _name in LIKE_FIRST:
@@ -137,7 +120,13 @@ def eye(*, N: int, M: int | None, dtype: Any) -> MetaArray:
 
 @_entry
 def triangle_indices(*, rows: int, columns: int, offset: int, upper: bool, dtype: Any) -> MetaArray:
-    below = sum(min(max(row + offset + (not upper), 0), columns) for row in range(rows))
+    def total(longest: int) -> int:
+        """1 + 2 + ... + `longest`, with no term above the number of columns."""
+        rising = min(max(longest, 0), columns)
+        return rising * (rising + 1) // 2 + (max(longest, 0) - rising) * columns
+
+    first = offset + (not upper)
+    below = total(first + rows - 1) - total(first - 1)
     return blank((2, rows * columns - below if upper else below), dtype)
 
 
@@ -145,7 +134,7 @@ def _random(*, shape: Sequence[int], dtype: Any, **draw: Any) -> MetaArray:
     return blank(shape, dtype)
 
 
-for _name in ("random_uniform", "random_normal", "random_integers"):
+for _name in ("random_uniform", "random_exponential", "random_normal", "random_integers"):
     TABLE[_name] = _only_meta(_name, _random)
 
 
@@ -223,6 +212,11 @@ def as_strided(x: MetaArray, *, shape: tuple[int, ...], strides: tuple[int, ...]
 @_entry
 def windows(x: MetaArray, *, dim: int, size: int, step: int) -> MetaArray:
     return x.view(np.lib.stride_tricks.as_strided(x.layout, *window_layout(x.shape, x.layout.strides, dim, size, step)))
+
+
+@_entry
+def windows_grad(g: MetaArray, *, dim: int, length: int, step: int) -> MetaArray:
+    return blank((*g.shape[:dim], length, *g.shape[dim + 1:-1]), g.dtype)
 
 
 @_entry
@@ -350,6 +344,42 @@ def conv2d_relu_max_pool2d_grad(g: MetaArray, winners: MetaArray, x: MetaArray |
 
 
 @_entry
+def grid_sample(x: MetaArray, grid: MetaArray, *, out: MetaArray | None = None, **options: Any) -> MetaArray:
+    return delivered(blank((*x.shape[:2], *grid.shape[1:-1]), x.dtype), out)
+
+
+@_entry
+def grid_sample_grad(g: MetaArray, x: MetaArray, grid: MetaArray, *, with_input: bool, with_grid: bool, out: Any = None,
+                     **options: Any) -> tuple[MetaArray | None, MetaArray | None]:
+    dx = blank(x.shape, x.dtype) if with_input else None
+    return delivered((dx, blank(grid.shape, grid.dtype) if with_grid else None), out)
+
+
+@_entry
+def places_of_maxima(x: MetaArray, *starts: MetaArray, kernel: tuple[int, ...]) -> MetaArray:
+    return blank((x.shape[0], math.prod(start.shape[1] for start in starts)), np.int64)
+
+
+@_entry
+def fft_r2c(x: MetaArray, *, axes: Sizes, **scale: Any) -> MetaArray:
+    axis = axes[-1]
+    half: MetaArray = Probe("fft_r2c", (x,))((x,), {"axes": axes, **scale}, axis, x.shape[axis] // 2 + 1)
+    return half
+
+
+@_entry
+def fft_c2r(x: MetaArray, *, axes: Sizes, length: int, **scale: Any) -> MetaArray:
+    whole: MetaArray = Probe("fft_c2r", (x,))((x,), {"axes": axes, "length": min(length, 2), **scale}, axes[-1], length)
+    return whole
+
+
+@_entry
+def fft_windows(x: MetaArray, window: MetaArray, *, step: int, norm: str) -> MetaArray:
+    size, (batch, length) = window.shape[0], x.shape
+    return blank((batch, (length - size) // step + 1, size // 2 + 1), np.result_type(x.dtype, np.complex64))
+
+
+@_entry
 def resample(x: MetaArray, *, lengths: Sizes, **geometry: Any) -> MetaArray:
     return blank((*x.shape[:2], *lengths), x.dtype)
 
@@ -415,6 +445,51 @@ def avg_pool2d(x: MetaArray, *, kernel_size: Pair, stride: Pair, padding: Pair, 
 @_entry
 def adaptive_avg_pool2d(x: MetaArray, *, output_size: Pair, out: MetaArray | None = None) -> MetaArray:
     return delivered(blank((*x.shape[:2], *output_size), x.dtype), out)
+
+
+@_entry
+def bag_numbers(offsets: MetaArray, *, count: int) -> MetaArray:
+    return blank((count,), np.int64)
+
+
+@_entry
+def bag_edges(offsets: MetaArray, *, count: int, include_last: bool) -> MetaArray:
+    if include_last and not offsets.size:
+        raise RuntimeError("include_last_offset: number of offset should be at least 1")
+    return blank((offsets.size + (not include_last),), np.int64)
+
+
+@_entry
+def bag_lengths(offsets: MetaArray, *, dtype: Any) -> MetaArray:
+    return blank((offsets.size - 1, 1), dtype)
+
+
+@_entry
+def bag_sums(weight: MetaArray, indices: MetaArray, offsets: MetaArray, *others: MetaArray | None) -> MetaArray:
+    return blank((offsets.size - 1, weight.shape[1]), weight.dtype)
+
+
+@_entry
+def bag_maxima(weight: MetaArray, indices: MetaArray, offsets: MetaArray) -> MetaArray:
+    return blank((offsets.size - 1, weight.shape[1]), np.int64)
+
+
+@_entry
+def qr(x: MetaArray, *, mode: str) -> tuple[MetaArray, MetaArray]:
+    q, r = probed("qr")(x, mode="reduced" if mode == "r" else mode)
+    return blank((0,), x.dtype) if mode == "r" else q, r
+
+
+@_entry
+def lstsq(a: MetaArray, b: MetaArray, **options: Any) -> tuple[MetaArray, MetaArray, MetaArray]:
+    *batch, rows, columns = a.shape
+    values = blank((*batch, min(rows, columns)), a.layout.real.dtype)
+    return blank((*batch, columns, b.shape[-1]), a.dtype), blank(batch, np.int64), values
+
+
+@_entry
+def lu_permutation(pivots: MetaArray, *, rows: int) -> MetaArray:
+    return blank((*pivots.shape[:-1], rows), np.int64)
 
 
 @_entry

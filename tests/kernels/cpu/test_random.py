@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from lucid_kernels.cpu import random as kernels
 from lucid_kernels.cpu.threads import get_num_threads, set_num_threads
+from lucid_kernels.uniform_range import uniform_range
 
 MASK = 0xFFFFFFFF
 
@@ -77,6 +78,81 @@ def test_normal_is_box_muller(seed, offset):
     np.testing.assert_allclose(z, double[:99], rtol=1e-14, atol=1e-15)
 
 
+def minus_log(m, width):
+    """-log((m + 0.5) / 2^width), exact where that is near 1."""
+    rest = (2**width - 1 - m + 0.5) * 2.0**-width
+    return -math.log1p(-rest) if rest < 0.5 else -math.log((m + 0.5) * 2.0**-width)
+
+
+@pytest.mark.parametrize(("seed", "offset"), SEEDS)
+def test_exponential_is_a_logarithm(seed, offset):
+    stream = words(4 * 50, seed, offset)
+    single = kernels.random_exponential(shape=(200,), dtype=np.float32, seed=seed, offset=offset)
+    double = kernels.random_exponential(shape=(100,), dtype=np.float64, seed=seed, offset=offset)
+    np.testing.assert_allclose(single, [minus_log(m, 32) for m in stream], rtol=3e-7)
+    pairs = [bits53(a, b) for a, b in zip(stream[0::2], stream[1::2], strict=True)]
+    np.testing.assert_allclose(double, [minus_log(m, 53) for m in pairs], rtol=1e-15)
+
+
+def test_ends_of_the_exponential_distribution():
+    """Of a number next to 1 the logarithm would be 0, of 24 random bits it would end at 16.6."""
+    for exponential, kind, width in (
+        (kernels._exponential32, np.uint32, 32),
+        (kernels._exponential64, np.int64, 53),
+    ):
+        for rest in (0, 1, 5):
+            assert exponential(kind(2**width - 1 - rest)) == pytest.approx((rest + 0.5) * 2.0**-width, rel=2e-7)
+        assert exponential(kind(0)) == pytest.approx((width + 1) * math.log(2), rel=2e-7)
+        jump = [float(exponential(kind(int(2 ** (width - 0.5)) + step))) for step in (-2000, 2000)]  # where e becomes 0
+        assert jump == pytest.approx([math.log(2) / 2] * 2, rel=1e-5) and jump[0] >= jump[1]
+
+
+RANGES = [(2, 3), (-3, -2), (-1, 1), (-1e-3, 0), (0, 0.3), (0.1, 0.3), (0, 6e4), (-3e4, 3e4), (1, 1 + 2**-7), (0, 1e-3)]
+WIDE_RANGES = [*RANGES, (0, 1e38), (-1e38, 1e38), (-1e-30, 0), (1e-30, 1e-20)]
+FLOATS = [np.dtype(t) for t in (np.float16, ml_dtypes.bfloat16, np.float32, np.float64)]
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_uniform_ranges(dtype):
+    for low, high in RANGES if dtype == np.float16 else WIDE_RANGES:
+        y = kernels.random_uniform(shape=(20_000,), dtype=dtype, seed=6, offset=0, low=low, high=high)
+        assert y.dtype == dtype and (y >= dtype.type(low)).all() and (y < dtype.type(high)).all()
+        wide = np.sort((y.astype(np.float64) - low) / (high - low))
+        coarse = float(np.spacing(dtype.type(max(-low, high)))) / (high - low)
+        assert np.abs(wide - np.linspace(0, 1, wide.size)).max() < 1.63 / math.sqrt(wide.size) + 1.01 * coarse
+
+
+@pytest.mark.parametrize("dtype", FLOATS[2:], ids=str)
+def test_the_greatest_uniform_number_is_below_the_end(dtype):
+    unit = 1 - dtype.type(2.0**-24 if dtype == np.float32 else 2.0**-53)
+    for low, high in WIDE_RANGES:
+        span, start, top, *_ = uniform_range(dtype, low, high)
+        greatest = kernels._in_range(unit, span, start, top)
+        step = abs(float(np.spacing(dtype.type(high))))
+        assert start <= greatest < dtype.type(high) and high - greatest <= (high - low) * 1e-6 + 2 * step
+        assert kernels._in_range(dtype.type(0), span, start, top) == dtype.type(low)
+
+
+@pytest.mark.parametrize("dtype", FLOATS[:2], ids=str)
+def test_halves_of_a_range_are_equally_likely(dtype):
+    """Rounded to the nearest, the first would come half as often as the others, and the last one and a half times."""
+    y = kernels.random_uniform(shape=(200_000,), dtype=dtype, seed=3, offset=0, low=2, high=2 + 2**-3)
+    values, counts = np.unique(y.astype(np.float32), return_counts=True)
+    assert len(values) == (64 if dtype == np.float16 else 8) and values[0] == 2
+    assert ((counts - counts.mean()) ** 2 / counts.mean()).sum() < len(values) + 4 * math.sqrt(2 * len(values))
+
+
+def test_a_range_without_numbers():
+    for dtype in FLOATS:
+        for low, high in ((5, 5), (-7, -7), (0, 0)):
+            y = kernels.random_uniform(shape=(100,), dtype=dtype, seed=6, offset=0, low=low, high=high)
+            assert (y == low).all()
+    y = kernels.random_uniform(shape=(100,), dtype=np.float16, seed=6, offset=0, low=1000.3, high=1001)
+    assert (y == 1000.5).all()
+    y = kernels.random_uniform(shape=(100,), dtype=ml_dtypes.bfloat16, seed=6, offset=0, low=1000.3, high=1001)
+    assert (y == 1000).all()
+
+
 NORMAL32 = [3200412909, 3207759508, 3208630419, 1060511311]
 NORMAL64 = [13827671176063524470, 13824433228584547636, 13827495315108912134, 4608726178106466264]
 SUM32 = 213124830575065
@@ -91,6 +167,26 @@ def test_normal_bits_do_not_change():
     assert z[:4].view(np.uint64).tolist() == NORMAL64
     assert int(y.view(np.uint32).sum(dtype=np.uint64)) == SUM32
     assert int(z.view(np.uint64).sum(dtype=np.uint64)) == SUM64
+
+
+EXPONENTIAL32 = 105783481038863
+EXPONENTIAL64 = 981213946904851187
+
+
+def test_exponential_bits_do_not_change():
+    y = kernels.random_exponential(shape=(100_001,), dtype=np.float32, seed=42, offset=3)
+    z = kernels.random_exponential(shape=(100_001,), dtype=np.float64, seed=42, offset=3)
+    assert int(y.view(np.uint32).sum(dtype=np.uint64)) == EXPONENTIAL32
+    assert int(z.view(np.uint64).sum(dtype=np.uint64)) == EXPONENTIAL64
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_exponential_distribution(dtype):
+    y = np.sort(kernels.random_exponential(shape=(200_000,), dtype=dtype, seed=11, offset=0).astype(np.float64))
+    assert y[0] > 0
+    distance = np.abs(-np.expm1(-y) - (np.arange(y.size) + 0.5) / y.size).max()
+    assert distance * math.sqrt(y.size) < 1.63
+    assert (y > 7).mean() == pytest.approx(math.exp(-7), rel=0.2)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -128,7 +224,8 @@ def test_results_do_not_depend_on_threads_or_size():
     def draw(count):
         return (
             kernels.random_normal(shape=(count,), dtype=np.float32, seed=1, offset=2),
-            kernels.random_uniform(shape=(count,), dtype=np.float64, seed=1, offset=2),
+            kernels.random_uniform(shape=(count,), dtype=np.float64, seed=1, offset=2, low=-3, high=4),
+            kernels.random_exponential(shape=(count,), dtype=np.float32, seed=1, offset=2),
             kernels.dropout(x[:count], p=0.5, seed=1, offset=2),
         )
 

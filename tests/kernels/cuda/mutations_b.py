@@ -142,6 +142,11 @@ def check_random() -> None:
     for dtype in (np.float32, np.float64):
         y = random.random_uniform(shape=(1001,), dtype=dtype, **place)
         test_random.same_bits(y, test_random.uniform(dtype, *place.values(), 1001))
+        for interval in (dict(low=1.0, high=1 + 2.0**-20), dict(low=0.1, high=0.8)):
+            expected = cpu.random_uniform(shape=(1001,), dtype=dtype, **place, **interval)
+            test_random.same_bits(random.random_uniform(shape=(1001,), dtype=dtype, **place, **interval), expected)
+        expected = cpu.random_exponential(shape=(1001,), dtype=dtype, **place)
+        test_random.same_bits(random.random_exponential(shape=(1001,), dtype=dtype, **place), expected)
         expected = cpu.random_normal(shape=(1001,), dtype=dtype, **place)
         test_random.same_bits(random.random_normal(shape=(1001,), dtype=dtype, **place), expected)
         x = np.random.default_rng(0).standard_normal(1001).astype(dtype)
@@ -334,6 +339,10 @@ MUTATIONS = [
     Mutation(RANDOM, "32-bit counter", r"\(unsigned\)\(counter >> 32\)", "0u", check_random),
     Mutation(RANDOM, "tail", r"q \* Numbers<T>::count, n\)", "q * Numbers<T>::count, n + 1)", check_random),
     Mutation(RANDOM, "uniform: 23 bits", r"\(float\)\(w\.y >> 8\)", "(float)(w.y >> 9 << 1)", check_random),
+    Mutation(RANDOM, "uniform: the end", r"number < range\.top \? number : range\.top", "number", check_random),
+    Mutation(RANDOM, "uniform: contracted", r"add\(mul\(unit, range\.span\), range\.low\)",
+             "fused(unit, range.span, range.low)", check_random),
+    Mutation(RANDOM, "exponential: 1 - u rounded", r"e == T\(0\) \? -rest : f", "f", check_random),
     Mutation(RANDOM, "rounded twice", r"__fmaf_rn\(a, b, c\)", "__fadd_rn(__fmul_rn(a, b), c)", check_random),
     Mutation(RANDOM, "rounded twice in double", r"__fma_rn\(a, b, c\)", "__dadd_rn(__dmul_rn(a, b), c)", check_random),
     Mutation(RANDOM, "quadrant", r"\(quadrant \+ 1\) & 2", "quadrant & 2", check_random),

@@ -102,6 +102,26 @@ def test_normal(cp, schedule, rng, dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_exponential(cp, schedule, rng, dtype):
+    n, bits = 4001, 32 if dtype == np.float32 else 53
+    m = words(SEED, OFFSET, n).astype(np.float64) if bits == 32 else uniform(np.float64, SEED, OFFSET, n) * 2.0**53
+    y = rng.random_exponential(shape=(n,), dtype=dtype, seed=SEED, offset=OFFSET).get()
+    np.testing.assert_allclose(y, -np.log((m + 0.5) * 2.0**-bits), rtol=3e-7 if bits == 32 else 1e-15, atol=2e-16)
+    assert y.min() > 0
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_uniform_numbers_stay_below_the_end(cp, schedule, rng, dtype):
+    """In a range of one step nearly half of all numbers are rounded to its end."""
+    low, high = dtype(1), np.nextafter(dtype(1), dtype(2))
+    y = rng.random_uniform(shape=(4001,), dtype=dtype, low=float(low), high=float(high), seed=SEED, offset=OFFSET).get()
+    assert (y == low).all()
+    y = rng.random_uniform(shape=(4001,), dtype=dtype, low=-2, high=3, seed=SEED, offset=OFFSET).get()
+    expected = uniform(dtype, SEED, OFFSET, 4001) * dtype(5) + dtype(-2)
+    assert y.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("p", [0.0, 0.3, 0.5, 1.0])
 def test_dropout(cp, schedule, rng, p, dtype):
     for shape in SHAPES:
@@ -133,6 +153,7 @@ def test_out_and_empty(cp, rng):
     keywords = dict(seed=SEED, offset=OFFSET)
     for make, dtype in (
         (rng.random_uniform, np.float32),
+        (rng.random_exponential, np.float32),
         (rng.random_normal, np.float64),
         (rng.random_normal, np.float16),
     ):
@@ -155,6 +176,12 @@ def test_bits_of_the_cpu(cp, schedule, rng, seed, offset):
             for name in ("random_uniform", "random_normal"):
                 expected = getattr(cpu, name)(shape=(n,), dtype=dtype, **keywords)
                 same_bits(getattr(rng, name)(shape=(n,), dtype=dtype, **keywords), expected)
+            for low, high in ((2, 3), (-1e-3, 0), (0.1, 0.7), (1, 1 + 2**-7)):
+                expected = cpu.random_uniform(shape=(n,), dtype=dtype, low=low, high=high, **keywords)
+                same_bits(rng.random_uniform(shape=(n,), dtype=dtype, low=low, high=high, **keywords), expected)
+        for dtype in (np.float32, np.float64):
+            expected = cpu.random_exponential(shape=(n,), dtype=dtype, **keywords)
+            same_bits(rng.random_exponential(shape=(n,), dtype=dtype, **keywords), expected)
         for low, high, dtype in ((-3, 12, np.int64), (0, 2**62 + 7, np.int64), (0, 256, np.uint8)):
             expected = cpu.random_integers(shape=(n,), dtype=dtype, low=low, high=high, **keywords)
             same_bits(rng.random_integers(shape=(n,), dtype=dtype, low=low, high=high, **keywords), expected)

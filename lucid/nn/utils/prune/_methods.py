@@ -4,6 +4,7 @@ from __future__ import annotations
 import numbers
 from typing import Any
 
+from ....ops._random_numbers import at_least_single
 from ....ops.creation import zeros_like
 from ....ops.norms import norm
 from ....ops.random import rand, rand_like
@@ -71,7 +72,7 @@ class RandomUnstructured(_Unstructured):
     """Prune elements at random. `amount` is a fraction or a number of elements."""
 
     def _scores(self, t: Tensor) -> Tensor:
-        return rand_like(t)
+        return rand_like(t, dtype=at_least_single(t.dtype))
 
     @classmethod
     def apply(cls, module: Module, name: str, amount: Any) -> BasePruningMethod:  # type: ignore[override]
