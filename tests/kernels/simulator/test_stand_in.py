@@ -101,7 +101,7 @@ def test_what_is_lacking_says_so_in_one_line(cp: ModuleType) -> None:
             lookup()
         assert "\n" not in str(raised.value)
     with pytest.raises(ImportError, match="lacks cupyx.scipy.special: .*cupy.asnumpy"):
-        import cupyx.scipy.special  # noqa: F401
+        import cupyx.scipy.special
 
 
 # ----------------------------------------------------------------------------------------------------- arrays

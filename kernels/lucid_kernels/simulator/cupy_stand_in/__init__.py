@@ -23,7 +23,7 @@ from __future__ import annotations
 import functools
 import sys
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -140,7 +140,7 @@ def __getattr__(name: str) -> Any:
 class _Namespace(ModuleType):
     """``cupy.linalg`` and ``cupy.fft``."""
 
-    __path__: list[str] = []
+    __path__: ClassVar[list[str]] = []
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

@@ -10,6 +10,7 @@
 // The places along the axes: of one number without axes as well.
 template <int ndim_> struct Places {
   ptrdiff_t at[ndim_ ? ndim_ : 1];
+  ptrdiff_t operator[](int axis) const { return at[axis]; }
 };
 
 // An array of any strides, which are in bytes.

@@ -30,19 +30,39 @@ _HEADERS = pathlib.Path(__file__).resolve().parent
 #: CuPy's own headers, of which the stand-in has its own version.
 _CUPY_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"]cupy/(\w+\.cuh)[>\"].*$", re.M)
 _COMMENT = re.compile(r"//.*?$|/\*.*?\*/", re.M | re.S)
-#: A variable of the module: what `RawModule.get_global` finds.
-_GLOBAL = re.compile(r"^[^(){};#]*\b(?:__device__|__constant__)[^(){};=]*?\b(\w+)\s*(?:\[[^;={]*)?(?:=[^;]*)?;", re.M)
+#: A brace, a kernel, or a variable of the module, which `RawModule.get_global` finds.
+_TOKEN = re.compile(
+    r'(?P<linkage>extern\s+"C"\s*\{)|(?P<open>\{)|(?P<close>\})'
+    r"|\b__global__\s+void\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?(?P<kernel>\w+)\s*\("
+    r"|\b(?:__device__|__constant__)\b[^(){};=]*?\b(?P<variable>\w+)\s*(?:\[[^;={]*)?(?:=[^;]*)?;"
+)
 
 
 @functools.lru_cache(maxsize=256)
 def _compiled(code: str, names: tuple[str, ...], options: tuple[str, ...]) -> Module:
     include_dirs = [option[2:] for option in options if option.startswith("-I")]
-    return Module(_with_globals(_CUPY_INCLUDE.sub(r'#include "\1"', code)), names, options, [*include_dirs, _HEADERS])
+    code = _CUPY_INCLUDE.sub(r'#include "\1"', code)
+    kernels, variables = _symbols(code)
+    return Module(_with_globals(code, variables), dict.fromkeys([*names, *kernels]), options, [*include_dirs, _HEADERS])
 
 
-def _with_globals(code: str) -> str:
+def _symbols(code: str) -> tuple[list[str], list[str]]:
+    """The kernels in blocks ``extern "C" { }``, and the variables outside of namespaces, classes and functions."""
+    kernels, variables, scopes = [], [], []
+    for token in _TOKEN.finditer(_COMMENT.sub("", code)):
+        if token["close"]:
+            del scopes[-1:]
+        elif token["linkage"] or token["open"]:
+            scopes.append(token["linkage"] is not None)
+        elif all(scopes) and token["variable"]:
+            variables.append(token["variable"])
+        elif all(scopes) and scopes:
+            kernels.append(token["kernel"])
+    return kernels, list(dict.fromkeys(variables))
+
+
+def _with_globals(code: str, names: Sequence[str]) -> str:
     """`code`, and behind it two functions for each variable of the module, outside of the code's namespace."""
-    names = dict.fromkeys(_GLOBAL.findall(_COMMENT.sub("", code)))
     functions = [
         f'extern "C" void* lucid_global_{name}() {{ return (void*)&{name}; }}\n'
         f'extern "C" size_t lucid_global_size_{name}() {{ return sizeof({name}); }}\n'

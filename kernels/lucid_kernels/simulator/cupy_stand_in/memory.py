@@ -16,7 +16,14 @@ from typing import Any
 import numpy as np
 
 from .. import guard
-from .streams import Stream, get_current_stream, refuse_cuda_malloc, refuse_synchronous, refuse_to_device, refuse_to_host
+from .streams import (
+    Stream,
+    get_current_stream,
+    refuse_cuda_malloc,
+    refuse_synchronous,
+    refuse_to_device,
+    refuse_to_host,
+)
 
 GUARD = os.environ.get("LUCID_SIMULATOR_GUARD", "1") != "0"
 #: CuPy's pools hand out multiples of this, aligned to it.

@@ -67,11 +67,11 @@ def parse(declarations: str, is_input: bool) -> tuple[Parameter, ...]:
 def _parse(text: str, is_input: bool) -> Parameter:
     words = text.split()
     if len(words) < 2:
-        raise Exception(f"Syntax error: {text}")  # noqa: TRY002 - CuPy's class
+        raise Exception(f"Syntax error: {text}")  # CuPy raises this class
     *keywords, kind, name = words
     for keyword in keywords:
         if keyword != "raw":
-            raise Exception(f'Unknown keyword "{keyword}"')  # noqa: TRY002 - CuPy's class
+            raise Exception(f'Unknown keyword "{keyword}"')  # CuPy raises this class
     dtype = None if len(kind) == 1 else check_dtype(_dtype_named(kind))
     return Parameter(name, kind if dtype is None else None, dtype, "raw" in keywords, is_input)
 

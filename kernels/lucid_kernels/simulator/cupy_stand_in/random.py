@@ -29,7 +29,7 @@ _OF_GENERATOR = frozenset(
         "uniform",
     )
 )  # fmt: skip
-_ALIASES = {name: "random_sample" for name in ("random", "ranf", "sample")}
+_ALIASES = dict.fromkeys(("random", "ranf", "sample"), "random_sample")
 
 
 class _Source:
