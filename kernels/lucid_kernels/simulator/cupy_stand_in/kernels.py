@@ -122,10 +122,10 @@ class RawKernel:
         used: list[ndarray] = []
         arguments = [self._argument(position, value, used) for position, value in enumerate(args)]
         pointers, keep_alive = function.pack(arguments)
-        written = function.written(arguments)
+        arrays = function.arrays(arguments)
 
         def launch(keep_alive: Any = keep_alive) -> None:
-            function.launch(grid, block, pointers, shared_mem, written)
+            function.launch(grid, block, pointers, shared_mem, arrays)
             guard.check_all()
 
         launches.append((self.name, tuple(grid), tuple(block)))
