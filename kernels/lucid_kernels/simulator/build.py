@@ -46,6 +46,10 @@ _INSTRUMENTATION_FLAGS = (
 )
 #: Bytes between two static shared variables.
 _GAP = 256
+#: The alignment that `__shared__` gives, by which they are known in assembly: g++ forgets the section of static variables
+#: in templates. None of its own alignments is as large.
+_SHARED_ALIGNMENT = 128
+_COMMON = re.compile(r"\t\.local\t(\S+)\n\t\.comm\t\1,(\d+),(\d+)\n")
 _SHARED_SECTION = re.compile(r"\.section\s+lucid_shared\b.*?(?=\n\s*\.(?:section|text|data|bss)\b|\Z)", re.S)
 
 
@@ -173,9 +177,22 @@ def runtime() -> pathlib.Path:
 
 
 def _with_gaps(assembly: str) -> str:
-    """Put a gap behind each static shared variable, so that an access past its end meets no other."""
-    parts = _SHARED_SECTION.sub(lambda part: re.sub(r"(\n\s*\.zero\s+\d+)", rf"\1\n\t.zero\t{_GAP}", part[0]), assembly)
-    return f"\t.section\tlucid_shared,\"aw\"\n\t.zero\t{_GAP}\n\t.text\n{parts}"
+    """Put each static shared variable into its section, with a gap behind it, where an access past its end meets no other."""
+
+    def define(common: re.Match[str]) -> str:
+        name, size, alignment = common[1], common[2], int(common[3])
+        if alignment < _SHARED_ALIGNMENT:
+            return common[0]
+        return (
+            f'\t.pushsection\tlucid_shared,"aw"\n\t.balign\t{alignment}\n\t.type\t{name}, @object\n'
+            f"\t.size\t{name}, {size}\n{name}:\n\t.zero\t{size}\n\t.zero\t{_GAP}\n\t.popsection\n"
+        )
+
+    def separate(section: re.Match[str]) -> str:
+        return re.sub(r"(\n\s*\.zero\s+\d+)", rf"\1\n\t.zero\t{_GAP}", section[0])
+
+    parts = _COMMON.sub(define, _SHARED_SECTION.sub(separate, assembly))
+    return f'\t.section\tlucid_shared,"aw"\n\t.zero\t{_GAP}\n\t.text\n{parts}'
 
 
 def build(cpp: str, options: Sequence[str] = ()) -> pathlib.Path:

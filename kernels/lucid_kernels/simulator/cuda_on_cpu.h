@@ -46,9 +46,9 @@
 #ifndef __align__
 #define __align__(n) __attribute__((aligned(n)))
 #endif
-// The static shared arrays of a module lie in one section of the library; build.py puts gaps between them. The source
-// stands in an anonymous namespace: no two copies of a section's symbol can meet.
-#define __shared__ static __attribute__((section("lucid_shared"), aligned(16)))
+// The static shared arrays of a module lie in one section of the library; build.py puts gaps between them, and knows them
+// by their alignment in templates. The source stands in an anonymous namespace: no two copies of a symbol can meet.
+#define __shared__ static __attribute__((section("lucid_shared"), aligned(128)))
 
 #include "cpu_runtime.h"
 
