@@ -192,7 +192,7 @@ def _with_gaps(assembly: str) -> str:
         return re.sub(r"(\n\s*\.zero\s+\d+)", rf"\1\n\t.zero\t{_GAP}", section[0])
 
     parts = _COMMON.sub(define, _SHARED_SECTION.sub(separate, assembly))
-    return f'\t.section\tlucid_shared,"aw"\n\t.zero\t{_GAP}\n\t.text\n{parts}'
+    return f'\t.section\tlucid_shared,"aw"\n\t.balign\t{_SHARED_ALIGNMENT}\n\t.zero\t{_GAP}\n\t.text\n{parts}'
 
 
 def build(cpp: str, options: Sequence[str] = ()) -> pathlib.Path:

@@ -28,6 +28,18 @@ static Uninitialized uninitialized;
 static void note_undefined(const Array& array, uintptr_t address, size_t bytes, const void* instruction);
 static void trace(uint64_t what, const void* instruction);
 
+// ---- what the usual access needs to know. Closed while stores are announced or a run is traced.
+struct Shortcut {
+  bool open = false;
+  uintptr_t shared = 0;
+  size_t shared_bytes = 0;
+  const unsigned char* usable = nullptr;
+  Array* array = nullptr;
+  uintptr_t dynamic_end = 0;
+};
+static Shortcut shortcut;
+constexpr unsigned kAllOfShortcut = BOUNDS | RACES | UNINITIALIZED | ALIGNMENT;
+
 // ---- what the launch has overwritten, in order, to run it again
 struct Overwritten {
   uintptr_t address;
@@ -54,6 +66,8 @@ static std::vector<Announced> announced;
 [[noreturn]] static void report_race(bool write, Array& array, uintptr_t address, const void* instruction, bool other_wrote,
                                      Access other, uint32_t other_at);
 
+static void open_shortcut() { shortcut.open = shortcut.usable && announced.empty() && !uninitialized.tracing; }
+
 static void settle(const Announced& store) {
   const unsigned char* now = (const unsigned char*)store.address;
   if (store.compare && memcmp(store.before, now, store.bytes))
@@ -68,6 +82,7 @@ static void settle(const Announced& store) {
 static void settle_all() {
   for (const Announced& store : announced) settle(store);
   announced.clear();
+  open_shortcut();
 }
 
 static void settle_some() {
@@ -79,6 +94,7 @@ static void settle_some() {
       settle(announced[i]);
   }
   announced.resize(left);
+  open_shortcut();
 }
 
 // ---- races
@@ -115,15 +131,14 @@ static bool both_atomic(const Array& array, Access a, Access b) {
 
 static inline bool in_conflict(const Array& array, Access before, Access now) {
   const uint32_t oldest = array.is_shared() ? order.block : order.first_block;
-  return block_of(before) >= oldest && !same_thread(before, now) && !happened_before(before) &&
+  return block_of(before) >= oldest && !is_known_to_block(before) && !same_thread(before, now) && !is_known(before) &&
          !both_atomic(array, before, now);
 }
 
 // How far an access is from the current thread: what a later writer may conflict with even if it waits for this one.
-static int distance_to(Access other) {
-  if (block_of(other) < order.first_block || same_thread(other, order.me)) return 0;
-  if (block_of(other) != order.block) return 3;
-  if (clock_of(other) <= order.known_to_block[thread_of(other)]) return 0;
+static inline int distance_to(Access other) {
+  if (block_of(other) != order.block) return block_of(other) < order.first_block ? 0 : 3;
+  if (is_known_to_block(other) || same_thread(other, order.me)) return 0;
   return thread_of(other) / kWarpSize == warp_index() ? 1 : 2;
 }
 
@@ -150,6 +165,7 @@ static inline void check_write(Cell& cell, Array& array, uintptr_t address, uint
       Announced store{address, bytes, 2, instruction, true, cell.writer, cell.written_at, &array, {}};
       memcpy(store.before, (const void*)address, bytes);
       announced.push_back(store);
+      shortcut.open = false;
     }
     if (in_conflict(array, cell.reader, me))
       report_race(true, array, address, instruction, false, cell.reader, cell.read_at);
@@ -190,11 +206,11 @@ static Array* array_of(uintptr_t address, size_t bytes) {
   }
   LibraryMemory& library = *library_memory;
   if (address - library.shared.begin < library.shared.end - library.shared.begin) {
-    const unsigned number = library.granules[(address - library.shared.begin) / 16];
+    const unsigned number = library.granules[(address - library.shared.base) / 16];
     if (!number) return nullptr;
     const SharedVariable& variable = state.library.variable[number - 1];
     if (address + bytes > variable.address + variable.bytes) return nullptr;
-    library.used[number - 1] = 1;
+    library.use(number - 1);
     return &library.shared;
   }
   if (Array* array = array_at(address))
@@ -255,6 +271,48 @@ static inline void on_access(const void* pointer, size_t bytes, size_t alignment
   check<Write>(address, bytes, alignment, flags, (const char*)instruction - 1);
 }
 
+// The usual case in few instructions: words of shared memory that has been used before, and arrays that are only read.
+template <bool Write, size_t Bytes> static inline bool take_shortcut(uintptr_t address, const void* instruction) {
+  if (!shortcut.open || address & (Bytes - 1)) return false;
+  Array* array;
+  if (const uintptr_t offset = address - shortcut.shared; offset < shortcut.shared_bytes) {
+    if ((address & 15) + Bytes > shortcut.usable[offset / 16]) return false;
+    array = shortcut.array;
+  } else if (address - (uintptr_t)dynamic_memory < kMaxDynamicShared) {
+    if (address + Bytes > shortcut.dynamic_end) return false;
+    array = dynamic_shared_array;
+  } else {
+    array = array_at(address);
+    if (Write || !array || address < array->begin || address + Bytes > array->end) return false;
+    if (!array->read_only || array->launch != launch_number) return false;
+    for (size_t i = 0; i < Bytes; i += 4)
+      if (is_undefined(address + i)) return false;
+    ++uninitialized.events;
+    return true;
+  }
+  Chunk& chunk = array->chunk_at(address);
+  if (chunk.bytewise || !chunk.cells) return false;
+  if (!Write)
+    for (size_t i = 0; i < Bytes; i += 4)
+      if (is_undefined(address + i)) return false;
+  ++uninitialized.events;
+  Cell* cells = &chunk.cells[(address - array->base) % kChunkBytes / 4];
+  for (size_t i = 0; i < Bytes / 4; ++i)
+    if (Write)
+      check_write(cells[i], *array, address + 4 * i, 4, order.me, (const char*)instruction - 1);
+    else
+      check_read(cells[i], *array, address + 4 * i, order.me, (const char*)instruction - 1);
+  return true;
+}
+
+template <bool Write, size_t Bytes> static inline void on_word(const void* pointer, const void* instruction) {
+  const uintptr_t address = (uintptr_t)pointer;
+  if (is_local(address)) return;
+  if constexpr (Bytes >= 4)
+    if (take_shortcut<Write, Bytes>(address, instruction)) return;
+  on_access<Write>(pointer, Bytes, Bytes, 0, instruction);
+}
+
 LUCID_EXPORT void check_atomic(const void* address, size_t bytes) {
   on_access<true>(address, bytes, bytes, ATOMIC, __builtin_return_address(0));
 }
@@ -264,10 +322,10 @@ LUCID_EXPORT void check_atomic(const void* address, size_t bytes) {
 // ---- what g++ calls
 #define LUCID_HOOKS(size)                                                                     \
   LUCID_EXPORT void __tsan_read##size(const void* p) {                                        \
-    simulator::on_access<false>(p, size, size, 0, __builtin_return_address(0));               \
+    simulator::on_word<false, size>(p, __builtin_return_address(0));                          \
   }                                                                                           \
   LUCID_EXPORT void __tsan_write##size(const void* p) {                                       \
-    simulator::on_access<true>(p, size, size, 0, __builtin_return_address(0));                \
+    simulator::on_word<true, size>(p, __builtin_return_address(0));                           \
   }                                                                                           \
   LUCID_EXPORT void __tsan_unaligned_read##size(const void* p) {                              \
     simulator::on_access<false>(p, size, 1, 0, __builtin_return_address(0));                  \

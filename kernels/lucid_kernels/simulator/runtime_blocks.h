@@ -53,14 +53,17 @@ static void fill(void* memory, size_t bytes) {
     memset(memory, uninitialized.fill, bytes);
 }
 
+static void fill(unsigned number) {
+  const SharedVariable& variable = state.library.variable[number];
+  fill((void*)variable.address, variable.bytes);
+}
+
 static void reset_shared_memory() {
   if (!state.schedule.poison) return;
-  const bool all = !(state.checks & ~BARRIERS);  // nobody notes what is used
-  for (size_t i = 0; i < state.library.variables; ++i) {
-    const SharedVariable& variable = state.library.variable[i];
-    if (all || library_memory->used[i]) fill((void*)variable.address, variable.bytes);
-    library_memory->used[i] = 0;
-  }
+  if (state.checks & ~BARRIERS)
+    for (const unsigned number : library_memory->used) fill(number);
+  else  // nobody notes what is used
+    for (unsigned number = 0; number < state.library.variables; ++number) fill(number);
   fill(dynamic_memory, state.parameters.dynamic_shared_bytes);
 }
 

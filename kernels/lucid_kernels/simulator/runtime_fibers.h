@@ -173,9 +173,10 @@ __attribute__((naked, noinline)) static void switch_stack(void** /*save*/, void*
 }
 #endif
 
-static void settle_all();       // runtime_access.h
-static void finish_current();   // runtime_barriers.h
-static void begin_thread();     // runtime_order.h
+static void settle_all();      // runtime_access.h
+static void open_shortcut();   // runtime_access.h
+static void finish_current();  // runtime_barriers.h
+static void begin_thread();    // runtime_order.h
 
 // Leave the current thread until `resume` comes back to it.
 static void suspend() {
@@ -218,6 +219,7 @@ static void resume(Fiber& fiber) {
   lucid_thread_index = fiber.thread_index;
   lucid_lane = fiber.linear_index % kWarpSize;
   begin_thread();
+  open_shortcut();
   ++state.switches;
   if (fiber.state == NEW) start(fiber);
 #if defined(__x86_64__)

@@ -83,6 +83,12 @@ static void run_grid() {
   state.lane_order.clear();
   uninitialized.events = 0;
   begin_order_of_launch();
+  reset_shared_memory();
+  library_memory->forget_use();
+  LibraryMemory& memory = *library_memory;
+  shortcut = {false, memory.shared.begin, memory.shared.end - memory.shared.begin, memory.usable.data(), &memory.shared,
+              (uintptr_t)dynamic_memory + state.parameters.dynamic_shared_bytes};
+  if ((state.checks & kAllOfShortcut) != kAllOfShortcut) shortcut.usable = nullptr;
   for (size_t step = 0; step < blocks; ++step) {
     const size_t i = state.schedule.order == REVERSE ? blocks - 1 - step : step;
     lucid_block_index = {(unsigned)(i % grid.x), (unsigned)(i / grid.x % grid.y), (unsigned)(i / grid.x / grid.y)};
@@ -125,6 +131,7 @@ static void abandon() {
   for (Fiber& fiber : state.fibers) give_stack(fiber);
   state.current = nullptr;
   announced.clear();
+  shortcut.open = false;
 }
 
 // 0, or 1 with a message in state.error.

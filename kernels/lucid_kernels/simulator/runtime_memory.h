@@ -141,21 +141,43 @@ static inline Array* array_at(uintptr_t address) {
 // Arrays of this launch that are no device arrays: NumPy's, given by the tests of the simulator itself.
 static std::vector<std::unique_ptr<Array>> host_arrays;
 
-// ---- the static memory of a library
+// ---- the static memory of a library. Variables that no thread has accessed in this launch hold undefined words.
 struct LibraryMemory {
   explicit LibraryMemory(const Library& library)
-      : image(MODULE, library.begin, library.end - library.begin),
+      : library(library), image(MODULE, library.begin, library.end - library.begin),
         shared(STATIC_SHARED, (uintptr_t)library.shared_begin, library.shared_end - library.shared_begin),
-        granules((library.shared_end - library.shared_begin + 15) / 16), used(library.variables, 1) {
+        granules((shared.end - shared.base + 15) / 16), usable(granules.size()) {
     for (size_t i = 0; i < library.variables; ++i) {
       const SharedVariable& variable = library.variable[i];
       for (size_t offset = 0; offset < variable.bytes; offset += 16)
-        granules[(variable.address + offset - shared.begin) / 16] = (unsigned)i + 1;
+        granules[(variable.address + offset - shared.base) / 16] = (unsigned)i + 1;
+      used.push_back((unsigned)i);  // as if: to be filled
     }
   }
+
+  // The variable at an address becomes one that is used.
+  void use(unsigned number) {
+    const SharedVariable& variable = library.variable[number];
+    unsigned char* granule = &usable[(variable.address - shared.base) / 16];
+    if (*granule) return;
+    for (size_t offset = 0; offset < variable.bytes; offset += 16)
+      *granule++ = (unsigned char)std::min<size_t>(16, variable.bytes - offset);
+    used.push_back(number);
+  }
+
+  void forget_use() {
+    for (const unsigned number : used) {
+      const SharedVariable& variable = library.variable[number];
+      std::fill_n(&usable[(variable.address - shared.base) / 16], (variable.bytes + 15) / 16, 0);
+    }
+    used.clear();
+  }
+
+  const Library library;
   Array image, shared;
-  std::vector<unsigned> granules;      // of each 16 bytes the variable's number + 1, or 0
-  std::vector<unsigned char> used;  // whether a variable may hold something since it was last filled
+  std::vector<unsigned> granules;     // of each 16 bytes the variable's number + 1, or 0
+  std::vector<unsigned char> usable;  // of each 16 bytes, how many belong to a variable that is used
+  std::vector<unsigned> used;
 };
 static std::unordered_map<uintptr_t, std::unique_ptr<LibraryMemory>> libraries;
 static LibraryMemory* library_memory;
@@ -176,7 +198,7 @@ static std::string name_of(const Array& array, uintptr_t address) {
     case DYNAMIC_SHARED: return text("offset %zu of the dynamic shared memory", (size_t)(address - array.begin));
     case MODULE: return "a variable of the module";
     case STATIC_SHARED: {
-      const unsigned number = library_memory->granules[(address - array.begin) / 16];
+      const unsigned number = library_memory->granules[(address - array.base) / 16];
       if (!number) return "shared memory between variables";
       const SharedVariable& variable = state.library.variable[number - 1];
       return text("offset %zu of shared '%s'", (size_t)(address - variable.address), variable.name);

@@ -81,14 +81,17 @@ static bool knows_block(const Knowledge& knowledge, Access access) {
   return false;
 }
 
-// Whether `access` has happened before what the current thread does now.
-static bool happened_before(Access access) {
+// Whether the current thread knows of `access` beyond what all threads of its block do.
+__attribute__((noinline)) static bool is_known(Access access) {
   const uint32_t thread = thread_of(access), clock = clock_of(access);
   const Knowledge* knowledge = state.current->knowledge.get();
   if (block_of(access) != order.block) return knowledge && knows_block(*knowledge, access);
-  if (clock <= order.known_to_block[thread]) return true;
   if (thread / kWarpSize == warp_index() && clock <= order.known_to_warp[thread]) return true;
   return knowledge && !knowledge->clocks.empty() && clock <= knowledge->clocks[thread];
+}
+
+static inline bool is_known_to_block(Access access) {
+  return block_of(access) == order.block && clock_of(access) <= order.known_to_block[thread_of(access)];
 }
 
 static void add(std::map<const Releases*, size_t>& sum, const std::map<const Releases*, size_t>& more) {

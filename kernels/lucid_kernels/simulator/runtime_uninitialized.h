@@ -77,7 +77,7 @@ static void run_with_other_contents() {
     undo();
     for (const uintptr_t word : uninitialized.words)
       *(uint32_t*)word = fill < 0 ? undefined_word(word) : (uint32_t)fill * 0x01010101u;
-    if (library_memory) std::fill(library_memory->used.begin(), library_memory->used.end(), 1);
+    for (unsigned number = 0; number < state.library.variables; ++number) library_memory->use(number);
     uninitialized.fill = fill;
     uninitialized.tracing = fill == kFills[0] ? RECORDING : COMPARING;
     uninitialized.position = 0;
