@@ -47,8 +47,8 @@
 #define __align__(n) __attribute__((aligned(n)))
 #endif
 // The static shared arrays of a module lie in one section of the library; build.py puts gaps between them, and knows them
-// by their alignment in templates. The source stands in an anonymous namespace: no two copies of a symbol can meet.
-#define __shared__ static __attribute__((section("lucid_shared"), aligned(128)))
+// by their alignment in templates. `used`: g++ takes one that is only read for zero. The source stands in an anonymous namespace: no two copies of a symbol can meet.
+#define __shared__ static __attribute__((section("lucid_shared"), aligned(128), used))
 
 #include "cpu_runtime.h"
 

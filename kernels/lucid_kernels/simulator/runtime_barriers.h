@@ -148,9 +148,9 @@ LUCID_EXPORT void sync_named(unsigned barrier, unsigned count, Place place) {
     if (waits(i)) state.fibers[i].state = READY;
 }
 
-// Let others run: for loops that wait for another thread.
+// Let others run, of other warps too: for loops that wait for another thread.
 LUCID_EXPORT void yield() {
-  state.current->state = READY;
+  state.current->state = YIELDED;
   suspend();
 }
 

@@ -109,6 +109,8 @@ static void run_block() {
     // One warp runs ahead until all its lanes wait at a barrier of the block, then the next: this shows values that are
     // overwritten before they have been read, not only values that are read before they have been written.
     bool progress = false;
+    for (unsigned i = 0; i < state.threads; ++i)
+      if (state.fibers[i].state == YIELDED) state.fibers[i].state = READY;
     arrange(state.warp_order, warps);
     for (unsigned warp : state.warp_order) progress |= run_warp(warp);
     if (!progress) report_deadlock();

@@ -17,7 +17,7 @@ constexpr int kWarpHistory = 64;
 constexpr unsigned kNamedBarriers = 16;
 
 // `state <= READY` means that the thread can run.
-enum State { NEW, READY, WAIT_BLOCK, WAIT_WARP, WAIT_NAMED, DONE };
+enum State { NEW, READY, YIELDED, WAIT_BLOCK, WAIT_WARP, WAIT_NAMED, DONE };
 enum Order { FORWARD, REVERSE, SHUFFLED };
 // What LUCID_SIMULATOR_CHECKS names: the bits of scheduling.py.
 enum Check { BOUNDS = 1, RACES = 2, UNINITIALIZED = 4, BARRIERS = 8, ALIGNMENT = 16 };

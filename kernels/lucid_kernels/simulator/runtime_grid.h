@@ -130,8 +130,8 @@ static void take_arguments() {
 static void abandon() {
   for (Fiber& fiber : state.fibers) give_stack(fiber);
   state.current = nullptr;
+  library_memory->use_all();
   announced.clear();
-  shortcut.open = false;
 }
 
 // 0, or 1 with a message in state.error.
@@ -168,6 +168,7 @@ LUCID_EXPORT int launch(const LaunchParameters& parameters, const Library& libra
   } else {
     abandon();
   }
+  shortcut.open = false;
   host_arrays.clear();
   return state.failed;
 }

@@ -151,8 +151,8 @@ struct LibraryMemory {
       const SharedVariable& variable = library.variable[i];
       for (size_t offset = 0; offset < variable.bytes; offset += 16)
         granules[(variable.address + offset - shared.base) / 16] = (unsigned)i + 1;
-      used.push_back((unsigned)i);  // as if: to be filled
     }
+    use_all();
   }
 
   // The variable at an address becomes one that is used.
@@ -163,6 +163,11 @@ struct LibraryMemory {
     for (size_t offset = 0; offset < variable.bytes; offset += 16)
       *granule++ = (unsigned char)std::min<size_t>(16, variable.bytes - offset);
     used.push_back(number);
+  }
+
+  // Whatever they hold: to be filled.
+  void use_all() {
+    for (unsigned number = 0; number < library.variables; ++number) use(number);
   }
 
   void forget_use() {

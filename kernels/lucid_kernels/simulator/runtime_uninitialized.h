@@ -36,16 +36,22 @@ static const UndefinedRead& cause() {
   return own ? *own : *any;
 }
 
+[[noreturn]] static void report_undefined(const void* instruction) {
+  const UndefinedRead& read = cause();
+  const std::string effect = instruction ? text("what happens at pc %p", instruction) : "how much happens afterwards";
+  fail("uninitialised memory: %s is read at pc %p before it is written, and %s depends on it",
+       uninitialized.names[read.name].c_str(), read.instruction, effect.c_str());
+}
+
 static void trace(uint64_t what, const void* instruction) {
   std::vector<uint64_t>& trace = uninitialized.trace;
   if (uninitialized.tracing == RECORDING) {
     if (trace.size() < kMaxTrace) trace.push_back(what);
     return;
   }
-  if (uninitialized.position >= trace.size() || trace[uninitialized.position++] == what) return;
-  const UndefinedRead& read = cause();
-  fail("uninitialised memory: %s is read at pc %p before it is written, and what happens at pc %p depends on it",
-       uninitialized.names[read.name].c_str(), read.instruction, instruction);
+  if (uninitialized.position == kMaxTrace) return;
+  if (uninitialized.position < trace.size() && trace[uninitialized.position++] == what) return;
+  report_undefined(instruction);
 }
 
 static void undo() {
@@ -77,11 +83,12 @@ static void run_with_other_contents() {
     undo();
     for (const uintptr_t word : uninitialized.words)
       *(uint32_t*)word = fill < 0 ? undefined_word(word) : (uint32_t)fill * 0x01010101u;
-    for (unsigned number = 0; number < state.library.variables; ++number) library_memory->use(number);
+    library_memory->use_all();
     uninitialized.fill = fill;
     uninitialized.tracing = fill == kFills[0] ? RECORDING : COMPARING;
     uninitialized.position = 0;
     run_grid();
+    if (uninitialized.tracing == COMPARING && uninitialized.position < uninitialized.trace.size()) report_undefined(nullptr);
   }
 }
 
