@@ -142,8 +142,15 @@ static inline int distance_to(Access other) {
   return thread_of(other) / kWarpSize == warp_index() ? 1 : 2;
 }
 
-static inline void check_read(Cell& cell, Array& array, uintptr_t address, Access me, const void* instruction) {
-  if (cell.reader == me) return;
+// Whether one more reader adds nothing: whoever writes next is in conflict with a reader that is known, or with none.
+static inline bool is_settled(const Cell& cell, Access me) {
+  if (cell.settled == order.interval || cell.reader == me) return true;
+  // Two lanes of the same warp, since its latest step.
+  const Access warp = ~(Access)(kWarpSize - 1);
+  return !(((cell.reader ^ me) | (cell.other_reader ^ me)) & warp) && !order.any_knowledge;
+}
+
+__attribute__((noinline)) static void check_read(Cell& cell, Array& array, uintptr_t address, Access me, const void* instruction) {
   if (state.checks & RACES && in_conflict(array, cell.writer, me))
     report_race(false, array, address, instruction, true, cell.writer, cell.written_at);
   if (!same_thread(cell.reader, me)) {
@@ -155,9 +162,15 @@ static inline void check_read(Cell& cell, Array& array, uintptr_t address, Acces
   }
   cell.reader = me;
   cell.read_at = (uint32_t)((uintptr_t)instruction - state.library.begin);
+  // Two readers of different warps: others before the next barrier add nothing.
+  const Access other = cell.other_reader;
+  if (block_of(other) == order.block && !is_known_to_block(other) && thread_of(other) / kWarpSize != warp_index() &&
+      !order.any_knowledge && !flags_of(me | other) &&
+      (block_of(cell.writer) < (array.is_shared() ? order.block : order.first_block) || is_known_to_block(cell.writer)))
+    cell.settled = order.interval;
 }
 
-static inline void check_write(Cell& cell, Array& array, uintptr_t address, uint32_t bytes, Access me,
+__attribute__((noinline)) static void check_write(Cell& cell, Array& array, uintptr_t address, uint32_t bytes, Access me,
                                const void* instruction) {
   if (cell.writer == me && !cell.reader) return;
   if (state.checks & RACES) {
@@ -177,6 +190,7 @@ static inline void check_write(Cell& cell, Array& array, uintptr_t address, uint
   // Whoever comes after this write comes after what it has come after.
   cell.writer = me;
   cell.reader = cell.other_reader = 0;
+  cell.settled = 0;
   cell.written_at = (uint32_t)((uintptr_t)instruction - state.library.begin);
 }
 
@@ -192,7 +206,7 @@ static inline void check_cells(Array& array, uintptr_t address, size_t bytes, bo
     Cell& cell = chunk.cells[offset / step];
     if (write)
       check_write(cell, array, address, step, me, instruction);
-    else
+    else if (!is_settled(cell, me))
       check_read(cell, array, address, me, instruction);
     address += step;
   }
@@ -232,7 +246,7 @@ static bool looks_undefined(uintptr_t address, size_t bytes) {
 }
 
 template <bool Write>
-static void check(uintptr_t address, size_t bytes, size_t alignment, uint32_t flags, const void* instruction) {
+__attribute__((noinline)) static void check(uintptr_t address, size_t bytes, size_t alignment, uint32_t flags, const void* instruction) {
   if (!announced.empty()) settle_some();
   const char* doing = Write ? "writes" : "reads";
   if (address & (alignment - 1) && state.checks & ALIGNMENT)
@@ -300,7 +314,7 @@ template <bool Write, size_t Bytes> static inline bool take_shortcut(uintptr_t a
   for (size_t i = 0; i < Bytes / 4; ++i)
     if (Write)
       check_write(cells[i], *array, address + 4 * i, 4, order.me, (const char*)instruction - 1);
-    else
+    else if (!is_settled(cells[i], order.me))
       check_read(cells[i], *array, address + 4 * i, order.me, (const char*)instruction - 1);
   return true;
 }

@@ -44,6 +44,7 @@ static void fill_undefined(void* memory, size_t bytes) {
 struct Cell {
   Access writer, reader, other_reader;
   uint32_t written_at, read_at, other_read_at;  // offsets of instructions in the library
+  uint32_t settled;  // the interval in which another reader would add nothing
 };
 
 constexpr size_t kChunkBytes = 4096;

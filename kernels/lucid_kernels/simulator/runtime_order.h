@@ -38,6 +38,7 @@ struct Clocks {
   alignas(64) uint32_t known_to_warp[kMaxThreads];
   uint32_t block = 0;        // the number of the current one
   uint32_t first_block = 1;  // of the launch: older accesses do not count
+  uint32_t interval = 0;     // between two barriers of a block, numbered over all launches
   Access me = 0;             // an access of the current thread, now
   bool any_knowledge = false;
   std::unordered_map<uintptr_t, std::unique_ptr<Releases>> releases;
@@ -56,6 +57,7 @@ static void begin_order_of_launch() {
 
 static void begin_order_of_block() {
   ++order.block;
+  ++order.interval;
   std::fill_n(order.clock, state.threads, 1u);
   std::fill_n(order.known_to_block, state.threads, 0u);
   std::fill_n(order.known_to_warp, state.threads, 0u);
@@ -152,6 +154,7 @@ static void share_knowledge(unsigned first, unsigned count, bool clocks) {
 }
 
 static void order_block() {
+  ++order.interval;
   uint32_t last = 0;
   for (unsigned i = 0; i < state.threads; ++i) {
     order.known_to_block[i] = order.clock[i]++;
