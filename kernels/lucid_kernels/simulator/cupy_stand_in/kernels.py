@@ -214,10 +214,10 @@ def _launch(
     stream: Stream | None,
 ) -> None:
     pointers, keep_alive = function.pack(arguments)
-    written = function.written(arguments)
+    arrays = function.arrays(arguments)
 
     def launch(keep_alive: Any = keep_alive) -> None:
-        function.launch(grid, block, pointers, shared_mem, written)
+        function.launch(grid, block, pointers, shared_mem, arrays)
         guard.check_all()
 
     launches.append((function.name, tuple(grid), tuple(block)))
