@@ -25,7 +25,9 @@ _LINE_MARK = re.compile(r'^#line (\d+) "([^"]+)"$', re.M)
 _HIDDEN = re.compile(r"//[^\n]*|/\*.*?\*/|^[ \t]*#(?:[^\n\\]|\\\n|\\.)*", re.M | re.S)
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 _CONDITIONAL = re.compile(r"^[ \t]*#[ \t]*(ifdef|ifndef|if|else|endif)\b[ \t]*(.*)$", re.M)
-_FUNCTION = re.compile(r"\b(?:__global__|__device__)\b(?P<head>[^;{}()=]*(?:__launch_bounds__\s*\([^)]*\))?[^;{}()=]*?)\b(?P<name>\w+)\s*\(")
+_FUNCTION = re.compile(
+    r"\b(?:__global__|__device__)\b[^;{}()=]*(?:__launch_bounds__\s*\([^)]*\))?[^;{}()=]*?\b(?P<name>\w+)\s*\("
+)
 _WORD = re.compile(r"\w+")
 _BARRIER = re.compile(
     r"\b(?:__syncthreads|__syncwarp|__pipeline_wait_prior|cp_async_wait\w*|__threadfence\w*|named_barrier\w*)\s*\(",
@@ -261,17 +263,18 @@ def _indices(code: str) -> Iterator[Place]:
         before = code[max(code.rfind(character, 0, match.start()) for character in ";{}") + 1 : match.start()]
         stop = _closing(code, match.end() - 1) - 1
         inside = code[match.end() : stop].strip()
-        if not inside or _is_declaration(code, before, stop) or match[0].startswith("operator"):
+        if not inside or _is_declaration(before) or match[0].startswith("operator"):
             continue
         for shift in ("- 1", "+ 1"):
             yield match.end(), stop, f"({inside}) {shift}", f"{code[match.start() : stop]} {shift}]"
 
 
-def _is_declaration(code: str, before: str, stop: int) -> bool:
-    """Whether `name[...]` declares an array: a type stands before it, and no operator."""
-    return "__shared__" in before or bool(re.fullmatch(r"\s*(?:(?:static|const|constexpr)\s+)*[\w:<>]+(?:\s+|\s*[^=;(]*,\s*)", before)) and (
-        re.fullmatch(r"\s*return\s*", before) is None
-    )
+_TYPE = re.compile(r"\s*(?:(?:static|const|constexpr)\s+)*(?!return\b)[\w:<>]+(?:\s+|\s*[^=;(]*,\s*)")
+
+
+def _is_declaration(before: str) -> bool:
+    """Whether `name[...]`, behind `before` in its statement, declares an array: a type stands there, and no operator."""
+    return "__shared__" in before or _TYPE.fullmatch(before) is not None
 
 
 def _bounds(code: str) -> Iterator[Place]:

@@ -37,6 +37,7 @@ checks of the family that run a kernel which reaches the place, until one fails.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib.util
 import pathlib
 import re
@@ -65,6 +66,19 @@ class Mutation:
     replacement: str
     check: Callable[[], None]
     inside: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Exempt:
+    """A place of `mutants` at which no bug is planted, in a list `EXEMPT` of the files `mutations_*.py`.
+
+    file: the family's. inside: the file of the place. line: how the line there begins. reason: why a bug goes unnoticed.
+    """
+
+    file: str
+    inside: str
+    line: str
+    reason: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -236,9 +250,8 @@ def _measure(check: Callable[[], None], launch: Any) -> _Measured:
     """Run a check without a bug, under one schedule. Raises MutationError when it fails."""
     if check not in _measured:
         launch.reload()
-        error = _attempt(check, launch)  # compiles
         start = time.perf_counter()
-        error = error or _attempt(check, launch)
+        error = _attempt(check, launch)
         if error is not None:
             raise MutationError(f"{check.__name__} fails without a mutation") from error
         _measured[check] = _Measured(check, frozenset(launch.loaded()), time.perf_counter() - start)
@@ -284,12 +297,32 @@ def _notice(family: str, text: str, checks: Sequence[_Measured], launch: Any) ->
 
 def collect(folder: pathlib.Path, families: Iterable[str] = ()) -> list[Mutation]:
     """The `MUTATIONS` of the files `mutations_*.py` in `folder`; of some families only when any are named."""
-    found: list[Mutation] = []
+    wanted = {pathlib.PurePath(family).stem for family in families}
+    found = [mutation for module in _modules(folder) for mutation in module.MUTATIONS]
+    return [mutation for mutation in found if not wanted or pathlib.PurePath(mutation.file).stem in wanted]
+
+
+def collect_exempt(folder: pathlib.Path) -> list[Exempt]:
+    """The `EXEMPT` of those files."""
+    return [exempt for module in _modules(folder) for exempt in getattr(module, "EXEMPT", [])]
+
+
+def is_exempt(mutant: Mutant, family: str, text: str, exempts: Iterable[Exempt]) -> bool:
+    """Whether a place in the `text` of a family is among the exempt ones."""
+    line = text[text.rfind("\n", 0, mutant.start) + 1 :].lstrip()
+    return any(
+        exempt.file == f"{family}.cu" and exempt.inside == mutant.file and line.startswith(exempt.line)
+        for exempt in exempts
+    )
+
+
+@functools.cache
+def _modules(folder: pathlib.Path) -> list[Any]:
+    modules = []
     for path in sorted(folder.glob("mutations_*.py")):
         spec = importlib.util.spec_from_file_location(path.stem, path)
         assert spec is not None and spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        found += module.MUTATIONS
-    wanted = {pathlib.PurePath(family).stem for family in families}
-    return [mutation for mutation in found if not wanted or pathlib.PurePath(mutation.file).stem in wanted]
+        modules.append(module)
+    return modules

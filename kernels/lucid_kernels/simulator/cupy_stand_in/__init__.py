@@ -23,7 +23,7 @@ from __future__ import annotations
 import functools
 import sys
 from types import ModuleType
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -140,7 +140,9 @@ def __getattr__(name: str) -> Any:
 class _Namespace(ModuleType):
     """``cupy.linalg`` and ``cupy.fft``."""
 
-    __path__: ClassVar[list[str]] = []
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.__path__ = []
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

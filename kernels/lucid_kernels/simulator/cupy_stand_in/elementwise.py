@@ -42,7 +42,9 @@ class ElementwiseKernel:
         self.preamble = preamble
         self.no_return = no_return
         self.return_tuple = return_tuple
-        self.kwargs = {"options": options, "loop_prep": loop_prep, "after_loop": after_loop}
+        self.options = options
+        self.loop_prep = loop_prep
+        self.after_loop = after_loop
         self._codes: dict[tuple[Any, ...], str] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -102,20 +104,20 @@ class ElementwiseKernel:
                 self.preamble,
                 f'extern "C" __global__ void {function}({declarations}) {{',
                 unpacking,
-                f"{self.kwargs['loop_prep']};",
+                f"{self.loop_prep};",
                 "CUPY_FOR(i, _ind.size()) {",
                 "_ind.set(i);",
                 *elements,
                 f"{self.operation};",
                 "}",
-                f"{self.kwargs['after_loop']};",
+                f"{self.after_loop};",
                 "}",
             ]
         )
         self._codes.setdefault(tuple(array.dtype for array in used), code)
         count = _product(shape)
         grid, block = (-(-count // block_size),), (min(block_size, count),)
-        kernels.launch_generated(code, function, self.kwargs["options"], grid, block, packed, used, stream)
+        kernels.launch_generated(code, function, self.options, grid, block, packed, used, stream)
 
     @property
     def cached_codes(self) -> dict[tuple[Any, ...], str]:

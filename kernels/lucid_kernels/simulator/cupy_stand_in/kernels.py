@@ -48,7 +48,9 @@ def _compiled(code: str, names: tuple[str, ...], options: tuple[str, ...]) -> Mo
 
 def _symbols(code: str) -> tuple[list[str], list[str]]:
     """The kernels in blocks ``extern "C" { }``, and the variables outside of namespaces, classes and functions."""
-    kernels, variables, scopes = [], [], []
+    kernels: list[str] = []
+    variables: list[str] = []
+    scopes: list[bool] = []  # for each brace that is open, whether it is one of extern "C"
     for token in _TOKEN.finditer(_COMMENT.sub("", code)):
         if token["close"]:
             del scopes[-1:]

@@ -146,20 +146,22 @@ class Allocation:
         ctypes.memset(self.ptr, 0xFF, self.size)
 
 
-class Symbol:
+class Symbol(Allocation):
     """The memory of a variable of a module, which it keeps loaded."""
 
-    device_id = 0
+    __slots__ = ("_module",)
 
     def __init__(self, module: Any, ptr: int, size: int) -> None:
         self._module = module
         self.pool = _default_pool
+        self.device_id = 0
         self.ptr = ptr
         self.size = size
 
     def array(self, shape: Sequence[int], dtype: Any) -> np.ndarray:
         """The memory as a NumPy array."""
-        return np.ndarray(shape, dtype, (ctypes.c_uint8 * self.size).from_address(self.ptr))
+        memory: Any = (ctypes.c_uint8 * self.size).from_address(self.ptr)
+        return np.ndarray(shape, dtype, memory)
 
 
 def allocation_of(address: int, nbytes: int) -> Allocation:
@@ -173,7 +175,7 @@ def allocation_of(address: int, nbytes: int) -> Allocation:
 class MemoryPointer:
     """An address inside a block. Two pointers are as far apart as their `ptr`."""
 
-    def __init__(self, mem: Allocation | Symbol, offset: int) -> None:
+    def __init__(self, mem: Allocation, offset: int) -> None:
         self.mem = mem
         self.ptr = mem.ptr + offset
         self.device_id = 0
