@@ -50,3 +50,9 @@ def gpu_problem() -> str | None:
     except Exception as error:  # the driver is missing or too old: CuPy has several classes for that
         return f"CuPy is installed but finds no usable CUDA driver or device ({error}); {SIMULATE}"
     return None if count else f"CuPy is installed but there is no CUDA device; {SIMULATE}"
+
+
+if os.environ.get("LUCID_GPU") == "simulated":  # whoever imports CuPy from now on gets the simulator's stand-in
+    from lucid_kernels.simulator.installation import install_lazily
+
+    install_lazily()

@@ -2,7 +2,7 @@
 
 Environment: CXX (the compiler, default g++), CUDA_PATH (a CUDA toolkit, when the header packages are not installed),
 LUCID_SIMULATOR_CACHE (folder of the built libraries, and of the shim precompiled, 80 MB; see `cache.py`),
-LUCID_SIMULATOR_DEBUG=0 (no bounds checks and no line numbers).
+LUCID_SIMULATOR_DEBUG=0 (no line numbers, no checks of indices and shifts by the compiler).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import hashlib
 import os
 import pathlib
 import platform
+import re
 import shutil
 import subprocess
 import sysconfig
@@ -21,17 +22,33 @@ from lucid_kernels import extras
 
 from . import cache
 from .errors import CompileError
+from .scheduling import INSTRUMENTED
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 SHIM = "cuda_on_cpu.h"
-#: Bounds and shift checks in the kernels, and debug information to name the line of a fault.
+RUNTIME = "runtime.cpp"
+#: Checks of indices and shifts by the compiler, and debug information to name the line of a fault.
 DEBUG = os.environ.get("LUCID_SIMULATOR_DEBUG", "1") != "0"
 _REQUIRED_HEADERS = ("cuda_fp16.h", "nv/target", "crt/host_defines.h")
 _DEBUG_FLAGS = (
+    "-gdwarf-4",  # addr2line of binutils 2.40 takes the wrong file out of version 5
     "-g1",
     "-fsanitize=bounds,shift,integer-divide-by-zero,vla-bound",
     "-fsanitize-undefined-trap-on-error",  # a failed check is a SIGILL, which the launch reports
 )
+# A call in front of each access to memory, of functions that the runtime has; the sanitizer's own library is not used.
+_INSTRUMENTATION_FLAGS = (
+    "-fsanitize=thread",
+    "--param=tsan-distinguish-volatile=1",
+    "--param=tsan-instrument-func-entry-exit=0",
+)
+#: Bytes between two static shared variables.
+_GAP = 256
+#: The alignment that `__shared__` gives, by which they are known in assembly: g++ forgets the section of static variables
+#: in templates. None of its own alignments is as large.
+_SHARED_ALIGNMENT = 128
+_COMMON = re.compile(r"\t\.local\t(\S+)\n\t\.comm\t\1,(\d+),(\d+)\n")
+_SHARED_SECTION = re.compile(r"\.section\s+lucid_shared\b.*?(?=\n\s*\.(?:section|text|data|bss)\b|\Z)", re.S)
 
 
 def compiler() -> str | None:
@@ -75,20 +92,29 @@ def available() -> bool:
 
 @functools.cache
 def _shim_text() -> str:
-    """The shim's headers: a change in one of them makes every built library stale."""
-    return "\0".join(path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.h")))
+    """The shim and the runtime: a change in one of their files makes every built library stale."""
+    files = sorted([*FOLDER.glob("*.h"), FOLDER / RUNTIME])
+    return "\0".join(path.read_text(encoding="utf-8") for path in files)
 
 
-def _flags() -> list[str]:
-    # -Og: a kernel compiles in 0.7 of the time of -O1, and runs as fast.
-    flags = ["-std=c++17", "-Og", "-fPIC", "-shared", "-w", "-fno-strict-aliasing", "-U_FORTIFY_SOURCE"]
+def _common_flags() -> list[str]:
+    flags = ["-std=c++17", "-fPIC", "-w", "-fno-strict-aliasing", "-U_FORTIFY_SOURCE"]
     flags.append("-ffp-contract=fast")  # NVRTC fuses a*b+c as well
     if platform.machine() == "x86_64":
         flags.append("-mfma")
-    if DEBUG:
-        flags += _DEBUG_FLAGS
     flags.append(f"-I{FOLDER}")
     flags += [f"-isystem{folder}" for folder in cuda_include_dirs()]
+    return flags
+
+
+def _flags() -> list[str]:
+    """The flags of a kernel."""
+    # -Og: a kernel compiles in 0.7 of the time of -O1, and runs as fast.
+    flags = ["-Og", *_common_flags()]
+    if DEBUG:
+        flags += _DEBUG_FLAGS
+    if INSTRUMENTED:
+        flags += _INSTRUMENTATION_FLAGS
     return flags
 
 
@@ -105,10 +131,49 @@ def _compile(command: Sequence[str], output: pathlib.Path) -> None:
 @functools.cache
 def _precompiled_shim(program: str) -> pathlib.Path:
     """The folder of the precompiled shim, which g++ takes in place of the header of that name: 0.6 s a kernel, not 3.5."""
-    flags = [flag for flag in _flags() if flag != "-shared"]  # it goes to the linker, and would ask for a library here
+    flags = _flags()
     command = [program, *flags, "-x", "c++-header", str(FOLDER / SHIM)]
     key = _key(program, _shim_text(), *flags)
     return cache.built(f"{key}/{SHIM}.gch", lambda output: _compile(command, output)).parent
+
+
+def _compiler() -> str:
+    program = compiler()
+    if program is None:
+        raise CompileError(
+            "g++ was not found: install it with the system's package manager, or set CXX to a C++ compiler"
+        )
+    return program
+
+
+@functools.cache
+def runtime() -> pathlib.Path:
+    """Build the runtime, from the cache where it is there, and return its path. Raises CompileError."""
+    program = _compiler()
+    flags = ["-O2", "-g1", "-fvisibility=hidden", *_common_flags()]
+    key = _key(program, _shim_text(), *flags)
+    name = f"runtime-{key}.so"
+    command = [program, *flags, "-shared", f"-Wl,-soname,{name}", str(FOLDER / RUNTIME)]
+    return cache.built(name, lambda output: _compile(command, output))
+
+
+def _with_gaps(assembly: str) -> str:
+    """Put each static shared variable into its section, with a gap behind it, where an access past its end meets no other."""
+
+    def define(common: re.Match[str]) -> str:
+        name, size, alignment = common[1], common[2], int(common[3])
+        if alignment < _SHARED_ALIGNMENT:
+            return common[0]
+        return (
+            f'\t.pushsection\tlucid_shared,"aw"\n\t.balign\t{alignment}\n\t.type\t{name}, @object\n'
+            f"\t.size\t{name}, {size}\n{name}:\n\t.zero\t{size}\n\t.zero\t{_GAP}\n\t.popsection\n"
+        )
+
+    def separate(section: re.Match[str]) -> str:
+        return re.sub(r"(\n\s*\.zero\s+\d+)", rf"\1\n\t.zero\t{_GAP}", section[0])
+
+    parts = _COMMON.sub(define, _SHARED_SECTION.sub(separate, assembly))
+    return f'\t.section\tlucid_shared,"aw"\n\t.balign\t{_SHARED_ALIGNMENT}\n\t.zero\t{_GAP}\n\t.text\n{parts}'
 
 
 def build(cpp: str, options: Sequence[str] = ()) -> pathlib.Path:
@@ -116,17 +181,15 @@ def build(cpp: str, options: Sequence[str] = ()) -> pathlib.Path:
 
     Raises CompileError with the compiler's messages.
     """
-    program = compiler()
-    if program is None:
-        raise CompileError(
-            "g++ was not found: install it with the system's package manager, or set CXX to a C++ compiler"
-        )
+    program = _compiler()
     flags = [*_flags(), *options]
 
     def compile_unit(library: pathlib.Path) -> None:
-        unit = library.with_name("unit.cpp")
+        unit, assembly = library.with_name("unit.cpp"), library.with_name("unit.s")
         unit.write_text(cpp, encoding="utf-8")
         # A definition that the shim depends on makes g++ pass over the precompiled one, and take the header.
-        _compile([program, f"-I{_precompiled_shim(program)}", *flags, str(unit)], library)
+        _compile([program, f"-I{_precompiled_shim(program)}", *flags, "-S", str(unit)], assembly)
+        assembly.write_text(_with_gaps(assembly.read_text(encoding="utf-8")), encoding="utf-8")
+        _compile([program, "-shared", str(assembly), str(runtime())], library)
 
     return cache.built(f"{_key(program, cpp, _shim_text(), *flags)}.so", compile_unit)

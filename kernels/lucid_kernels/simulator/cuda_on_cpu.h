@@ -5,35 +5,22 @@
 // (__syncthreads, warp operations, named barriers). A missing barrier therefore lets a reader run before the writer
 // under at least one of the orders (forward, reverse, shuffled) that the tests try.
 //
-// Checks that a GPU does not make: divergent or mismatched barriers, shuffles that read an inactive lane, deadlocks,
-// uninitialised shared memory (0xFF bytes: NaN), writes past the dynamic shared memory, faults with the coordinates of
-// kernel, block and thread, elements written by two blocks, launch limits of a real device.
+// What is checked is listed in __init__.py. The runtime (runtime.cpp) is built once and does the work; here is what is
+// compiled with each kernel.
 #pragma once
 #include <algorithm>
 #include <cassert>
 #include <cfloat>
 #include <climits>
 #include <cmath>
-#include <csetjmp>
-#include <csignal>
-#include <cstdarg>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
-#include <pthread.h>
 #include <string>
-#include <sys/mman.h>
-#include <sys/time.h>
-#include <tuple>
 #include <type_traits>
-#include <ucontext.h>
 #include <utility>
-#include <vector>
-#if defined(__x86_64__)
-#include <xmmintrin.h>
-#endif
 // NVIDIA's own headers have host versions of the 16-bit types: exact rounding, exact interface.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -59,18 +46,20 @@
 #ifndef __align__
 #define __align__(n) __attribute__((aligned(n)))
 #endif
-// The static shared arrays of a module lie in one section of the library, so that they can be poisoned at the start of
-// every block. The source stands in an anonymous namespace: no two copies of a section's symbol can meet.
-#define __shared__ static __attribute__((section("lucid_shared"), aligned(16)))
+// The static shared arrays of a module lie in one section of the library; build.py puts gaps between them, and knows them
+// by their alignment in templates. `used`: g++ takes one that is only read for zero. The source stands in an anonymous namespace: no two copies of a symbol can meet.
+#define __shared__ static __attribute__((section("lucid_shared"), aligned(128), used))
+
+#include "cpu_runtime.h"
+
+// Calls of these functions in kernels go through the runtime, which checks what they read and write.
 extern "C" {
-extern char __start_lucid_shared[] __attribute__((weak, visibility("hidden")));
-extern char __stop_lucid_shared[] __attribute__((weak, visibility("hidden")));
+void* memcpy(void*, const void*, size_t) noexcept __asm__("lucid_memcpy");
+void* memmove(void*, const void*, size_t) noexcept __asm__("lucid_memmove");
+void* memset(void*, int, size_t) noexcept __asm__("lucid_memset");
 }
 
-#include "cpu_fibers.h"
-#include "cpu_barriers.h"
-#include "cpu_blocks.h"
-#include "cpu_launch.h"
 #include "cpu_builtins.h"
 #include "cpu_arithmetic.h"
 #include "cpu_ptx.h"
+#include "cpu_launch.h"

@@ -9,3 +9,7 @@ class SimulatorError(RuntimeError):
 
 class CompileError(RuntimeError):
     """A CUDA source could not be compiled, or what is needed to compile it (g++, the CUDA headers) is missing."""
+
+
+class ResourceError(CompileError, SimulatorError):
+    """A kernel asks for more shared memory than a device has."""

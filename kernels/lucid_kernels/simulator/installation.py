@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import importlib.abc
+import importlib.machinery
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,9 +20,43 @@ def _cupy_modules() -> dict[str, ModuleType]:
     return {name: module for name, module in sys.modules.items() if name.split(".")[0] in _ROOTS}
 
 
+class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds the stand-in, which is imported only then, for the names of CuPy's modules."""
+
+    def find_spec(self, fullname: str, path: object = None, target: object = None) -> importlib.machinery.ModuleSpec | None:
+        """A spec for one of CuPy's names. Raises ModuleNotFoundError for a module that the stand-in lacks."""
+        if fullname.split(".")[0] not in _ROOTS:
+            return None
+        from .cupy_stand_in import lacking, modules
+
+        if fullname not in modules():
+            raise ModuleNotFoundError(lacking.message(fullname), name=fullname)
+        return importlib.machinery.ModuleSpec(fullname, self)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Put the stand-in in the place of the empty module."""
+        from .cupy_stand_in import modules
+
+        sys.modules.update(modules())
+
+
+_finder = _Finder()
+
+
 def installed() -> bool:
     """Whether ``import cupy`` gives the stand-in."""
-    return getattr(sys.modules.get("cupy"), "__simulated__", False)
+    return _finder in sys.meta_path
+
+
+def install_lazily() -> None:
+    """Make the next ``import cupy`` (or cupyx, cupy_backends), of any module, give the stand-in."""
+    if installed():
+        return
+    _displaced.clear()
+    _displaced.update(_cupy_modules())
+    for name in _displaced:
+        del sys.modules[name]
+    sys.meta_path.insert(0, _finder)
 
 
 def install() -> ModuleType:
@@ -28,20 +64,14 @@ def install() -> ModuleType:
 
     Modules that have imported the real CuPy before keep it.
     """
-    from . import cupy_stand_in
-
-    if not installed():
-        _displaced.clear()
-        _displaced.update(_cupy_modules())
-        for name in _displaced:
-            del sys.modules[name]
-        sys.modules.update(cupy_stand_in.modules())
-    return cupy_stand_in
+    install_lazily()
+    return importlib.import_module("cupy")
 
 
 def uninstall() -> None:
     """Undo `install`: give the name `cupy` back to what it was before."""
     if installed():
+        sys.meta_path.remove(_finder)
         for name in _cupy_modules():
             del sys.modules[name]
         sys.modules.update(_displaced)
@@ -62,4 +92,4 @@ def real_cupy() -> Iterator[ModuleType | None]:
             importlib.import_module("cupy")
         yield sys.modules.get("cupy")
     finally:
-        install()
+        install_lazily()

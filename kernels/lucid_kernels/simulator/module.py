@@ -10,7 +10,6 @@ signature, which a launch on a GPU never does.
 from __future__ import annotations
 
 import ctypes
-import os
 import pathlib
 import re
 import subprocess
@@ -19,16 +18,17 @@ from typing import Any
 
 import numpy as np
 
-from . import build, guard
-from .errors import SimulatorError
-from .scheduling import ScheduleStruct, current_schedule
-from .source import amalgamate, extern_c_kernels, to_cpp
+from . import build, guard, scheduling, symbols
+from .errors import ResourceError, SimulatorError
+from .runtime import Argument, Dim3, LaunchParameters, Library, ScheduleStruct, SharedVariable, runtime
+from .scheduling import current_schedule
+from .source import amalgamate, extern_c_kernels, line_of_shared, parameter_names, to_cpp
 
-#: Written arrays up to this many bytes are watched for plain writes of one element by two blocks.
-_WATCHED_BYTES = int(os.environ.get("LUCID_SIMULATOR_WATCHED_BYTES", 1 << 18))
+_MAX_STATIC_SHARED = 48 << 10
+_MAX_SHARED = 227 << 10
 _SHIM_FILES = {path.name for path in build.FOLDER.glob("*.h")}
 _SOURCE_LINE = re.compile(r" at (\S+:\d+)")
-_FAULT_ADDRESS = re.compile(r"pc (0x[0-9a-f]+)")
+_INSTRUCTION = re.compile(r"pc (0x[0-9a-f]+)")
 
 
 def _accepts(code: str, dtype: np.dtype) -> bool:
@@ -58,15 +58,14 @@ class Function:
         describe.restype = ctypes.c_char_p
         #: One code per argument: '*m' or '*c' (pointer to mutable or const) and the type, kind and bytes: 'f4', '*cf4'.
         self.signature = [code for code in describe().decode().split(",") if code]
+        names = parameter_names(module.code, name)
+        #: The parameters' names, for messages.
+        self.parameters = names if len(names) == len(self.signature) else [""] * len(self.signature)
         self._launch = getattr(module.library, f"lucid_launch_{index}")
         self._launch.restype = ctypes.c_int
-        self._launch.argtypes = [
-            ctypes.c_char_p,
-            ctypes.c_void_p,
-            ctypes.c_void_p,
-            ctypes.c_size_t,
-            ctypes.POINTER(ScheduleStruct),
-        ]
+        self._launch.argtypes = [ctypes.c_void_p, ctypes.POINTER(LaunchParameters), ctypes.POINTER(Library)]
+        #: Bytes of its own static shared memory.
+        self.static_shared = module.static_shared(name)
 
     def pack(self, arguments: Sequence[Any]) -> tuple[Any, list[Any]]:
         """The arguments as a C array of pointers to their values, and what must live as long as it.
@@ -114,10 +113,13 @@ class Function:
             raise TypeError(f"{where}: kernel wants {code}, got {argument.dtype}")
         return np.asarray(argument).reshape(1)
 
-    def written(self, arguments: Sequence[Any]) -> list[np.ndarray]:
-        """The arrays among the arguments that the kernel may write."""
-        pairs = zip(arguments, self.signature, strict=True)
-        return [array for array, code in pairs if code.startswith("*m") and isinstance(array, np.ndarray)]
+    def arrays(self, arguments: Sequence[Any]) -> list[tuple[int, int, bool, str]]:
+        """The arrays among the arguments: address, bytes, whether the kernel may write it, and the parameter's name."""
+        return [
+            (array.ctypes.data, array.nbytes, code[1] == "m", name)
+            for array, code, name in zip(arguments, self.signature, self.parameters, strict=True)
+            if code[0] == "*" and isinstance(array, np.ndarray)
+        ]
 
     def launch(
         self,
@@ -125,38 +127,47 @@ class Function:
         block: Sequence[int],
         pointers: Any,
         shared_mem: int = 0,
-        written: Iterable[np.ndarray] = (),
+        arrays: Iterable[tuple[int, int, bool, str]] = (),
     ) -> None:
-        """Run the kernel on packed arguments; `written` arrays are watched for races between blocks.
-
-        Raises SimulatorError.
-        """
-        self._watch([array for array in written if array.flags.c_contiguous and 0 < array.nbytes <= _WATCHED_BYTES])
-        sizes = (ctypes.c_uint * 6)(*_three(grid), *_three(block))
-        struct = current_schedule().to_struct()
-        failed = self._launch(
+        """Run the kernel on packed arguments; `arrays` is what `arrays` returns. Raises SimulatorError."""
+        if shared_mem and shared_mem + self.static_shared > _MAX_SHARED:
+            raise SimulatorError(
+                f"kernel {self.name}: {shared_mem} bytes of dynamic shared memory and {self.static_shared} of static "
+                "are more than a device has"
+            )
+        described = [(address, nbytes, writable, name.encode()) for address, nbytes, writable, name in arrays]
+        chosen = current_schedule()
+        struct = ScheduleStruct(
+            chosen.order_number,
+            chosen.seed,
+            chosen.poison,
+            chosen.flush_denormals,
+            chosen.strict,
+            chosen.eager_copies,
+            scheduling.TIME_LIMIT,
+        )
+        parameters = LaunchParameters(
             self.name.encode(),
-            ctypes.cast(pointers, ctypes.c_void_p),
-            ctypes.cast(sizes, ctypes.c_void_p),
+            Dim3(*_three(grid)),
+            Dim3(*_three(block)),
             shared_mem,
-            ctypes.byref(struct),
+            ctypes.pointer(struct),
+            scheduling.CHECKS,
+            len(described),
+            (Argument * len(described))(*described),
+        )
+        failed = self._launch(
+            ctypes.cast(pointers, ctypes.c_void_p), ctypes.byref(parameters), ctypes.byref(self.module.description)
         )
         if failed:
-            raise SimulatorError(self.module.locate(self.module.library.lucid_error().decode(errors="replace")))
-
-    def _watch(self, arrays: list[np.ndarray]) -> None:
-        count = len(arrays)
-        addresses = (ctypes.c_void_p * count)(*[array.ctypes.data for array in arrays])
-        sizes = (ctypes.c_size_t * count)(*[array.nbytes for array in arrays])
-        item_sizes = (ctypes.c_size_t * count)(*[array.itemsize for array in arrays])
-        self.module.library.lucid_watch(count, addresses, sizes, item_sizes)
+            raise SimulatorError(self.module.locate(runtime().lucid_error().decode(errors="replace")))
 
     def __call__(
         self, grid: Sequence[int], block: Sequence[int], arguments: Sequence[Any], shared_mem: int = 0
     ) -> None:
         """Check the arguments, run the kernel and check guarded memory. Raises TypeError, SimulatorError."""
         pointers, keep_alive = self.pack(arguments)
-        self.launch(grid, block, pointers, shared_mem, self.written(arguments))
+        self.launch(grid, block, pointers, shared_mem, self.arrays(arguments))
         del keep_alive
         guard.check_all()
 
@@ -178,48 +189,72 @@ class Module:
         include_dirs: Iterable[str | pathlib.Path] = (),
         filename: str = "kernel.cu",
     ) -> None:
-        code = amalgamate(code, include_dirs, filename)
+        self.code = code = amalgamate(code, include_dirs, filename)
+        self._filename = filename
         names = list(name_expressions or ())
         names += [name for name in extern_c_kernels(code) if name not in names]
         definitions = [option for option in options if option.startswith(("-D", "--define-macro"))]
         self.path = build.build(to_cpp(code, names, filename), definitions)
-        # PyDLL keeps the interpreter's lock: a library holds one launch at a time.
+        runtime()
         self.library = ctypes.PyDLL(str(self.path))
-        self.library.lucid_error.restype = ctypes.c_char_p
-        self.library.lucid_switches.restype = ctypes.c_ulonglong
+        #: What the runtime is told of the library.
+        self.description = Library()
+        self.library.lucid_describe(ctypes.byref(self.description))
+        self._variables = self._shared_variables()
         self._functions = {name: Function(self, index, name) for index, name in enumerate(names)}
+
+    def _shared_variables(self) -> list[symbols.Variable]:
+        """The static shared variables, told to the runtime. Raises ResourceError for too large ones."""
+        description = self.description
+        base = description.begin
+        variables = symbols.variables(self.path, description.shared_begin - base, description.shared_end - base)
+        table = [(base + variable.offset, variable.nbytes, variable.name.encode()) for variable in variables]
+        description.variables = len(table)
+        description.variable = (SharedVariable * len(table))(*table)
+        sizes: dict[str, int] = {}
+        for variable in variables:
+            sizes[variable.function] = sizes.get(variable.function, 0) + variable.nbytes
+            if variable.function and sizes[variable.function] > _MAX_STATIC_SHARED:
+                where = line_of_shared(self.code, variable.name, self._filename)
+                total = sum(other.nbytes for other in variables if other.function == variable.function)
+                raise ResourceError(
+                    f"uses too much shared data: {total:#x} bytes, {_MAX_STATIC_SHARED:#x} max; '{variable.name}' at {where}"
+                )
+        return variables
+
+    def static_shared(self, name: str) -> int:
+        """The bytes of static shared memory of a kernel's own variables."""
+        base = name.split("<")[0].strip()
+        sizes: dict[str, int] = {}
+        for variable in self._variables:
+            if f"{len(base)}{base}" in variable.function:
+                sizes[variable.function] = sizes.get(variable.function, 0) + variable.nbytes
+        return max(sizes.values(), default=0)
 
     def get_function(self, name: str) -> Function:
         """The kernel `name`. Raises KeyError."""
         return self._functions[name]
 
-    @property
-    def switches(self) -> int:
-        """How often the module has switched between threads since it was loaded: its cost."""
-        return self.library.lucid_switches()
-
     def locate(self, message: str) -> str:
-        """`message` with the source line of its 'pc 0x...' added, where debug information tells it."""
-        match = _FAULT_ADDRESS.search(message)
-        if match is None or not build.DEBUG:
+        """`message` with the source line in the place of each 'pc 0x...', where debug information tells it."""
+        base, end = self.description.begin, self.description.end
+        addresses = [int(found, 16) for found in _INSTRUCTION.findall(message)]
+        addresses = [address for address in dict.fromkeys(addresses) if base <= address < end]
+        if not addresses or not build.DEBUG:
             return message
-        offset = self._offset_in_library(int(match[1], 16))
-        if offset is None:
-            return message
-        command = ["addr2line", "-Cfpie", str(self.path), hex(offset)]
-        try:
-            output = subprocess.run(command, capture_output=True, text=True, check=False).stdout
-        except FileNotFoundError:  # binutils is missing: the message is still of use
-            return message
-        places = [pathlib.PurePath(place).name for place in _SOURCE_LINE.findall(output)]
-        places = [place for place in places if place.split(":")[0] not in _SHIM_FILES]
-        return f"{message} at {places[0]}" if places else message
+        command = ["addr2line", "-Cfpie", str(self.path)]
+        for address in addresses:
+            places = self._places(command, address - base)
+            if places:
+                message = message.replace(f"pc {address:#x}", places[0])
+        return message
 
-    def _offset_in_library(self, address: int) -> int | None:
-        with open("/proc/self/maps", encoding="utf-8") as maps:
-            for line in maps:
-                fields = line.split()
-                low, high = (int(bound, 16) for bound in fields[0].split("-"))
-                if low <= address < high and fields[-1] == str(self.path):
-                    return address - low + int(fields[2], 16)
-        return None
+    @staticmethod
+    def _places(command: list[str], offset: int) -> list[str]:
+        """The source lines of an instruction, the innermost first, without those of the shim."""
+        try:
+            output = subprocess.run([*command, hex(offset)], capture_output=True, text=True, check=False).stdout
+        except FileNotFoundError:  # binutils is missing: the message is still of use
+            return []
+        places = [pathlib.PurePath(place).name for place in _SOURCE_LINE.findall(output)]
+        return [place for place in places if place.split(":")[0] not in _SHIM_FILES]

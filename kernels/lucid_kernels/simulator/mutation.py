@@ -28,16 +28,21 @@ Rules:
   one of the `SCHEDULES`.
 - Every `.cu` file needs at least one mutation; plant one in each of its kernels.
 
+Besides these, bugs of well-known kinds are planted everywhere in a source (`mutants`); `run_mutants` tries them with the
+checks of the family that run a kernel which reaches the place, until one fails.
+
 `python kernels/mutate.py [family ...]` runs them all; a pytest test can call `run`.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib.util
 import pathlib
 import re
-from collections.abc import Callable, Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -45,6 +50,7 @@ from lucid_kernels.cuda.source import with_instantiations
 
 from . import installation
 from .errors import CompileError
+from .mutants import Mutant
 from .scheduling import SCHEDULES, schedule
 
 _LINE_MARK = re.compile(r'^#line \d+ "([^"]+)"$')
@@ -60,6 +66,19 @@ class Mutation:
     replacement: str
     check: Callable[[], None]
     inside: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Exempt:
+    """A place of `mutants` at which no bug is planted, in a list `EXEMPT` of the files `mutations_*.py`.
+
+    file: the family's. inside: the file of the place. line: how the line there begins. reason: why a bug goes unnoticed.
+    """
+
+    file: str
+    inside: str
+    line: str
+    reason: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -211,14 +230,99 @@ def _plant(mutation: Mutation, launch: Any, used: set[tuple[str, str]]) -> Itera
         yield Outcome(mutation.file, label, tuple(errors))
 
 
+@dataclasses.dataclass(frozen=True)
+class _Measured:
+    """A check: the kernels that it runs, by file and name, and how long it takes."""
+
+    check: Callable[[], None]
+    used: frozenset[tuple[str, str]]
+    seconds: float
+
+    def runs(self, family: str, kernels: Iterable[str]) -> bool:
+        """Whether it runs one of these kernels of a family, which have no template arguments."""
+        return any((family, kernel) in {(file, name.partition("<")[0]) for file, name in self.used} for kernel in kernels)
+
+
+_measured: dict[Callable[[], None], _Measured] = {}
+
+
+def _measure(check: Callable[[], None], launch: Any) -> _Measured:
+    """Run a check without a bug, under one schedule. Raises MutationError when it fails."""
+    if check not in _measured:
+        launch.reload()
+        start = time.perf_counter()
+        error = _attempt(check, launch)
+        if error is not None:
+            raise MutationError(f"{check.__name__} fails without a mutation") from error
+        _measured[check] = _Measured(check, frozenset(launch.loaded()), time.perf_counter() - start)
+    return _measured[check]
+
+
+def source_text(family: str) -> str:
+    """The text of a family's source with its headers, as `mutants.find` and `run_mutants` take it."""
+    from lucid_kernels.cuda import source
+
+    return f'#line 1 "{family}.cu"\n' + source.load(family)
+
+
+def run_mutants(family: str, found: Iterable[Mutant], mutations: Iterable[Mutation]) -> Iterator[Outcome]:
+    """Plant the bugs one at a time, and run the checks of `mutations` that reach them until one notices.
+
+    A bug that does not compile is noticed. One that no check reaches is not. Raises MutationError.
+    """
+    checks = dict.fromkeys(mutation.check for mutation in mutations if pathlib.PurePath(mutation.file).stem == family)
+    with _stand_in() as launch:
+        measured = sorted((_measure(check, launch) for check in checks), key=lambda each: each.seconds)
+        text = source_text(family)
+        for mutant in found:
+            chosen = [each for each in measured if each.runs(family, mutant.kernels)]
+            label = f"{mutant.file}:{mutant.line} {mutant.label}"
+            yield Outcome(f"{family}.cu", label, tuple(_notice(family, mutant.plant(text), chosen, launch)))
+
+
+def _notice(family: str, text: str, checks: Sequence[_Measured], launch: Any) -> Iterator[Exception | None]:
+    for each in checks:
+        planted = with_instantiations(text, [name for file, name in each.used if file == family])
+        with _source_of(family, planted):
+            for order in SCHEDULES:
+                with schedule(order):
+                    try:
+                        error = _attempt(each.check, launch)
+                    except CompileError as problem:
+                        error = problem
+                yield error
+                if error is not None:
+                    return
+
+
 def collect(folder: pathlib.Path, families: Iterable[str] = ()) -> list[Mutation]:
     """The `MUTATIONS` of the files `mutations_*.py` in `folder`; of some families only when any are named."""
-    found: list[Mutation] = []
+    wanted = {pathlib.PurePath(family).stem for family in families}
+    found = [mutation for module in _modules(folder) for mutation in module.MUTATIONS]
+    return [mutation for mutation in found if not wanted or pathlib.PurePath(mutation.file).stem in wanted]
+
+
+def collect_exempt(folder: pathlib.Path) -> list[Exempt]:
+    """The `EXEMPT` of those files."""
+    return [exempt for module in _modules(folder) for exempt in getattr(module, "EXEMPT", [])]
+
+
+def is_exempt(mutant: Mutant, family: str, text: str, exempts: Iterable[Exempt]) -> bool:
+    """Whether a place in the `text` of a family is among the exempt ones."""
+    line = text[text.rfind("\n", 0, mutant.start) + 1 :].lstrip()
+    return any(
+        exempt.file == f"{family}.cu" and exempt.inside == mutant.file and line.startswith(exempt.line)
+        for exempt in exempts
+    )
+
+
+@functools.cache
+def _modules(folder: pathlib.Path) -> list[Any]:
+    modules = []
     for path in sorted(folder.glob("mutations_*.py")):
         spec = importlib.util.spec_from_file_location(path.stem, path)
         assert spec is not None and spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        found += module.MUTATIONS
-    wanted = {pathlib.PurePath(family).stem for family in families}
-    return [mutation for mutation in found if not wanted or pathlib.PurePath(mutation.file).stem in wanted]
+        modules.append(module)
+    return modules

@@ -6,7 +6,6 @@ under every entry of `SCHEDULES` has had that luck taken away.
 
 from __future__ import annotations
 
-import ctypes
 import dataclasses
 import os
 from collections.abc import Iterator
@@ -21,18 +20,26 @@ _ORDERS: tuple[Order, ...] = ("forward", "reverse", "shuffled")
 TIME_LIMIT = float(os.environ.get("LUCID_SIMULATOR_TIME_LIMIT", "60"))
 
 
-class ScheduleStruct(ctypes.Structure):
-    """A `Schedule` as the C++ side reads it: `struct Schedule` of cpu_fibers.h."""
+#: What can be checked, and its bit in `enum Check` of runtime_fibers.h.
+_CHECKS = {"bounds": 1, "races": 2, "uninitialized": 4, "barriers": 8, "alignment": 16}
 
-    _fields_ = [
-        ("order", ctypes.c_int),
-        ("seed", ctypes.c_uint),
-        ("poison", ctypes.c_int),
-        ("flush_denormals", ctypes.c_int),
-        ("strict", ctypes.c_int),
-        ("eager_copies", ctypes.c_int),
-        ("time_limit", ctypes.c_double),
-    ]
+
+def parse_checks(names: str) -> int:
+    """The bits of 'bounds,races', 'all' or 'none'. Raises ValueError."""
+    if names in ("all", "none"):
+        return sum(_CHECKS.values()) if names == "all" else 0
+    wanted = {name.strip() for name in names.split(",") if name.strip()}
+    if unknown := wanted - set(_CHECKS):
+        raise ValueError(
+            f"LUCID_SIMULATOR_CHECKS: {', '.join(sorted(unknown))}: not one of {', '.join(_CHECKS)}, all, none"
+        )
+    return sum(_CHECKS[name] for name in wanted)
+
+
+#: The checks of every launch.
+CHECKS = parse_checks(os.environ.get("LUCID_SIMULATOR_CHECKS", "all"))
+#: Whether kernels are built with a call at each access, for the checks that look at accesses.
+INSTRUMENTED = bool(CHECKS & ~_CHECKS["barriers"])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,7 +48,7 @@ class Schedule:
 
     order: of the warps, the lanes of a warp, and (reverse only) the blocks.
     seed: of the order 'shuffled'.
-    poison: fill shared memory with 0xFF (NaN) at the start of every block.
+    poison: fill shared memory with what fresh memory holds (NaN) at the start of every block.
     flush_denormals: treat denormal floats as zero, as CuPy's option -ftz=true does.
     strict: report threads that meet at different barriers and lanes that read inactive lanes.
     eager_copies: cp.async copies land at once, not at the wait: shows a buffer that is overwritten while it is read.
@@ -54,17 +61,10 @@ class Schedule:
     strict: bool = True
     eager_copies: bool = False
 
-    def to_struct(self) -> ScheduleStruct:
-        """The schedule as the C++ side reads it."""
-        return ScheduleStruct(
-            _ORDERS.index(self.order),
-            self.seed,
-            self.poison,
-            self.flush_denormals,
-            self.strict,
-            self.eager_copies,
-            TIME_LIMIT,
-        )
+    @property
+    def order_number(self) -> int:
+        """The order as the C++ side counts it."""
+        return _ORDERS.index(self.order)
 
 
 #: The schedules that a kernel's tests run under.

@@ -65,6 +65,36 @@ def extern_c_kernels(code: str) -> list[str]:
     return _EXTERN_C_KERNEL.findall(_COMMENT.sub("", code))
 
 
+def parameter_names(code: str, kernel: str) -> list[str]:
+    """The names of the parameters of a kernel, an instance of a template included; [] where they cannot be told."""
+    code = _COMMENT.sub("", code)
+    start = re.search(rf"__global__[^;{{}}]*?\b{re.escape(kernel.split('<')[0].strip())}\s*\(", code)
+    if start is None:
+        return []
+    names, depth, begin = [], 1, start.end()
+    for place in range(start.end(), len(code)):
+        depth += (code[place] in "(<[{") - (code[place] in ")>]}")
+        if depth == 0 or (depth == 1 and code[place] == ","):
+            words = re.findall(r"\w+", code[begin:place].split("=")[0].split("[")[0])
+            names.append(words[-1] if words else "")
+            begin = place + 1
+        if depth == 0:
+            break
+    return names
+
+
+def line_of_shared(code: str, name: str, filename: str) -> str:
+    """Where the shared variable `name` is declared: 'kernel.cu:12', or the file alone."""
+    declaration = re.search(rf"__shared__[^;]*\b{re.escape(name)}\b", code)
+    if declaration is None:
+        return filename
+    number = 0
+    for line in code[: declaration.start() + 1].splitlines():
+        mark = re.match(r'#line (\d+) "([^"]+)"', line)
+        number, filename = (int(mark[1]) - 1, mark[2]) if mark else (number + 1, filename)
+    return f"{filename}:{number}"
+
+
 def to_cpp(code: str, names: Sequence[str], filename: str = "kernel.cu") -> str:
     """A CUDA source without ``#include "..."`` as C++ that exports the kernels `names` (template instances included).
 
@@ -88,6 +118,7 @@ def to_cpp(code: str, names: Sequence[str], filename: str = "kernel.cu") -> str:
         f'#line 1 "{filename}"',
         code,
         "}",
+        "LUCID_EXPORT_LIBRARY",
         *exports,
     ]
     return "\n".join(parts) + "\n"

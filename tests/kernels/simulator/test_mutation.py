@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from lucid_kernels import simulator
-from lucid_kernels.simulator import mutation
+from lucid_kernels.simulator import mutants, mutation
 from lucid_kernels.simulator.mutation import Mutation, MutationError
 
 from .conftest import NEEDS_COMPILER
@@ -110,3 +110,83 @@ def test_collect_reads_the_declarations(tmp_path: pathlib.Path) -> None:
         )
     assert [found.file for found in mutation.collect(tmp_path)] == ["softmax.cu", "pool2d.cu"]
     assert [found.file for found in mutation.collect(tmp_path, ["pool2d"])] == ["pool2d.cu"]
+
+
+# ----------------------------------------------------------------------------------------------------- bugs of well-known kinds
+PLACES = """#line 1 "helpers.cuh"
+template <class T> __device__ void put(T* to, T value) { to[threadIdx.x] = value; }
+__device__ float unused(float* x) { __syncthreads(); return x[0]; }
+#line 1 "places.cu"
+// __syncthreads(); in a comment
+template <class T> __global__ void __launch_bounds__(64)
+places(const float* x, float* y, int* count, int n) {
+  __shared__ float s[64];
+  if (threadIdx.x >= n) return;
+  put(s, x[threadIdx.x]);
+  __syncthreads();
+#ifdef LUCID_SIMULATOR
+  __syncwarp();
+#else
+  asm volatile("bar.sync 0;");
+#endif
+  if (threadIdx.x < n && y) y[threadIdx.x] = s[63 - threadIdx.x];
+  atomicAdd(count, f(1, 2));
+}
+"""
+
+
+def bugs(kind: str) -> list[tuple[str, int, str]]:
+    """Where bugs of a kind are planted, and the line with the bug."""
+    found = []
+    for mutant in mutants.find(PLACES, [kind]):
+        planted = mutant.plant(PLACES)
+        line = planted[planted.rfind("\n", 0, mutant.start) + 1 :].partition("\n")[0].strip()
+        assert mutant.kernels == {"places"}
+        found.append((mutant.file, mutant.line, line))
+    return found
+
+
+def test_places_of_bugs_are_found_in_the_text() -> None:
+    assert bugs("barrier") == [("places.cu", 7, ";"), ("places.cu", 9, ";")]
+    assert bugs("atomic") == [("places.cu", 14, "(*(count) += (f(1, 2)));")]
+    assert [(file, line) for file, line, _ in bugs("shared")] == [("helpers.cuh", 1)]  # `to` is `s` of the kernel
+    assert ("places.cu", 13, "if (threadIdx.x < n && y) y[threadIdx.x] = s[(63 - threadIdx.x) + 1];") in bugs("index")
+    assert [line for _, line, _ in bugs("index")] == [1, 1, 6, 6, 13, 13, 13, 13]
+    assert bugs("bounds") == [
+        ("places.cu", 5, "if (false) return;"),
+        ("places.cu", 13, "if (true) y[threadIdx.x] = s[63 - threadIdx.x];"),
+    ]
+
+
+def test_every_barrier_of_the_library_is_a_place() -> None:
+    """The places come from the text: as many as a plain search finds, in kernels and in the headers that they reach."""
+    from lucid_kernels.cuda import source
+
+    for family in source.names():
+        text = mutation.source_text(family)
+        found = [mutant for mutant in mutants.find(text, ["barrier"]) if mutant.file == f"{family}.cu"]
+        assert len(found) == source.read(family).count("__sync" + "threads();") + source.read(family).count("__syncwarp();")
+
+
+@NEEDS_COMPILER
+def test_bugs_at_all_places_are_tried_with_the_checks_that_reach_them(
+    family: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mutation, "source_text", lambda name: SOURCE)
+    declared = [Mutation("reverse.cu", "any", "x", "y", family.check), Mutation("other.cu", "any", "x", "y", print)]
+    outcomes = {o.label: o for o in mutation.run_mutants("reverse", mutants.find(SOURCE), declared)}
+    assert outcomes["reverse.cu:5 without __syncthreads()"].caught
+    assert not outcomes["reverse.cu:7 without __syncthreads()"].caught  # it does nothing
+    assert outcomes["reverse.cu:4 s[threadIdx.x] is not written"].caught
+    assert all(outcome.caught for label, outcome in outcomes.items() if "[" in label)
+    family.launch.loaded = lambda: {("reverse", "another_kernel")}
+    monkeypatch.setattr(mutation, "_measured", {})
+    (unreached, *_) = mutation.run_mutants("reverse", mutants.find(SOURCE, ["barrier"]), declared)
+    assert not unreached.caught and unreached.noticed == ()
+
+
+def test_exempt_places_are_passed_over() -> None:
+    first, second = mutants.find(PLACES, ["barrier"])
+    exempt = [mutation.Exempt("places.cu", "places.cu", "__syncwarp();", "the reason")]
+    assert [mutation.is_exempt(mutant, "places", PLACES, exempt) for mutant in (first, second)] == [False, True]
+    assert not mutation.is_exempt(second, "another", PLACES, exempt)

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from . import memory
+from . import memory, refusals
 from .differences import UFUNCS, clip
 from .memory import Allocation, MemoryPointer
-from .streams import Stream, get_current_stream, refuse_in_capture, synchronize
+from .streams import Stream, fetch, get_current_stream, refuse_to_device, refuse_to_host
 
 _SCALARS = (int, float, bool, complex, np.generic)
 _KINDS = "biufc"
@@ -23,8 +23,6 @@ _METHODS = frozenset(
         "reshape", "round", "searchsorted", "squeeze", "std", "sum", "swapaxes", "take", "trace", "transpose", "var",
     )
 )  # fmt: skip
-#: Those of them whose result has a size that the host must know.
-_WAITING_METHODS = frozenset({"nonzero", "compress"})
 
 
 def check_dtype(dtype: Any) -> np.dtype:
@@ -85,6 +83,7 @@ def run(function: Callable[..., Any], what: str, args: tuple[Any, ...], kwargs: 
     owners: list[ndarray] = []
     host_args = unwrap(args, what, owners)
     host_kwargs = {key: unwrap(value, what, owners) for key, value in kwargs.items()} if kwargs else {}
+    refusals.check(what, host_args, host_kwargs)
     stream = get_current_stream()
     stream.flush()
 
@@ -114,6 +113,7 @@ def run_in_place(function: Callable[..., Any], what: str, args: tuple[Any, ...])
     """Run a function that writes its first argument, or record it."""
     owners: list[ndarray] = []
     host_args = unwrap(args, what, owners)
+    refusals.check(what, host_args, {})
     stream = get_current_stream()
     stream.flush()
 
@@ -149,11 +149,6 @@ def _is_basic_index(index: Any) -> bool:
         item is None or item is Ellipsis or (isinstance(item, (int, slice, np.integer)) and not isinstance(item, bool))
         for item in items
     )
-
-
-def _has_mask(index: Any) -> bool:
-    items = index if isinstance(index, tuple) else (index,)
-    return any(isinstance(item, ndarray) and item.dtype == np.bool_ for item in items)
 
 
 # ---- indices out of range: in an array or a list they wrap around, as in CuPy; a single number raises, as in NumPy
@@ -332,10 +327,10 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # CuPy's name
         elif out.dtype != self.dtype or out.shape != self.shape:
             raise TypeError(f"{out.dtype}{out.shape} array cannot be obtained from {self.dtype}{self.shape} array")
         if blocking:
-            synchronize("ndarray.get", stream)
+            fetch("ndarray.get", stream)
             np.copyto(out, self._array)
         else:
-            refuse_in_capture("ndarray.get")
+            refuse_to_host("ndarray.get", stream)
             (stream or get_current_stream()).push(lambda: np.copyto(out, self._array))
         return out
 
@@ -347,8 +342,8 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # CuPy's name
             raise TypeError(f"{arr.dtype} array cannot be set to {self.dtype} array")
         if arr.shape != self.shape:
             raise ValueError(f"Shape mismatch. Old shape: {self.shape}, new shape: {arr.shape}")
-        refuse_in_capture("ndarray.set")
         stream = stream or get_current_stream()
+        refuse_to_device("ndarray.set", stream)
         if memory.is_pinned(arr) and not stream.is_null:
             stream.push(lambda: np.copyto(self._array, arr))  # whoever changes `arr` now is too early
         else:
@@ -357,49 +352,49 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # CuPy's name
 
     def item(self, *index: Any) -> Any:
         """One element as a Python scalar."""
-        synchronize("ndarray.item")
+        fetch("ndarray.item")
         return self._array.item(*index)
 
     def tolist(self) -> Any:
         """The elements as nested lists."""
-        synchronize("ndarray.tolist")
+        fetch("ndarray.tolist")
         return self._array.tolist()
 
     def tobytes(self, order: str = "C") -> bytes:
         """The elements as bytes."""
-        synchronize("ndarray.tobytes")
+        fetch("ndarray.tobytes")
         return self._array.tobytes(order)  # type: ignore[arg-type]
 
     def __bool__(self) -> bool:
-        synchronize("bool(ndarray)")
+        fetch("bool(ndarray)")
         return bool(self._array)
 
     def __int__(self) -> int:
-        synchronize("int(ndarray)")
+        fetch("int(ndarray)")
         return int(self._array)
 
     def __float__(self) -> float:
-        synchronize("float(ndarray)")
+        fetch("float(ndarray)")
         return float(self._array)
 
     def __complex__(self) -> complex:
-        synchronize("complex(ndarray)")
+        fetch("complex(ndarray)")
         return complex(self._array)
 
     def __index__(self) -> int:
-        synchronize("index(ndarray)")
+        fetch("index(ndarray)")
         return operator.index(self._array)
 
     def __repr__(self) -> str:
-        synchronize("repr(ndarray)")
+        fetch("repr(ndarray)")
         return repr(self._array)
 
     def __str__(self) -> str:
-        synchronize("str(ndarray)")
+        fetch("str(ndarray)")
         return str(self._array)
 
     def __format__(self, specification: str) -> str:
-        synchronize("format(ndarray)")
+        fetch("format(ndarray)")
         return format(self._array, specification)
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -523,8 +518,7 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # CuPy's name
             if not any(item is Ellipsis for item in index):
                 index = (*index, Ellipsis)
             return ndarray._view(self._array[index], self)
-        if _has_mask(index):
-            synchronize("boolean index")  # the size of the result is on the device
+        refusals.check_index(index)
         return run(_getitem, "getitem", (self, index), {})
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -534,6 +528,7 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # CuPy's name
             value = value[()]
         if not isinstance(value, (ndarray, *_SCALARS)):
             raise TypeError(f"Unsupported type {type(value)}")
+        refusals.check_index(index)
         run_in_place(_setitem, "setitem", (self, index, value))
 
     def astype(
@@ -589,8 +584,6 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # CuPy's name
         method: Callable[..., Any] = _OWN_METHODS.get(name) or getattr(np.ndarray, name)
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            if name in _WAITING_METHODS:
-                synchronize(f"ndarray.{name}")
             return run(method, name, (self, *args), kwargs)
 
         return call
@@ -614,6 +607,7 @@ def scatter(ufunc: np.ufunc, array: ndarray, index: Any, values: Any) -> None:
         raise TypeError(
             f"cupy.{ufunc.__name__}.at and cupyx.scatter do not support {array.dtype}, only {', '.join(supported)}"
         )
+    refusals.check_index(index)
     run_in_place(_at(ufunc), f"{ufunc.__name__}.at", (array, index, values))
 
 

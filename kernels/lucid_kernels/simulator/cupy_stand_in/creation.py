@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .array import DeviceCapsule, check_dtype, ndarray, wrap
-from .streams import Stream, get_current_stream, refuse_in_capture
+from .streams import Stream, get_current_stream, refuse_to_device
 
 
 def _convert(source: Any, dtype: Any, copy: bool, order: Any) -> ndarray:
@@ -21,7 +21,9 @@ def _convert(source: Any, dtype: Any, copy: bool, order: Any) -> ndarray:
         return _convert(from_dlpack(source), dtype, copy, order)
     host = np.asarray(source, dtype=dtype, order=order)
     check_dtype(host.dtype)
-    refuse_in_capture("host-to-device copy")
+    if host.ndim == 0 and get_current_stream().capture is not None:
+        return full((), host[()], host.dtype)  # one number is an argument of the kernel that fills the array
+    refuse_to_device("host-to-device copy")
     get_current_stream().flush()
     return wrap(host)
 

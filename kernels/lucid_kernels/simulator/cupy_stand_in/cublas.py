@@ -12,10 +12,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from . import memory
 from .array import bytes_at
 from .kernels import launches
-from .streams import get_current_stream
+from .streams import get_current_stream, refuse_library
 
 CUBLAS_OP_N = 0
 CUBLAS_OP_T = 1
@@ -76,37 +75,25 @@ def gemmStridedBatchedEx(
     computeType: int,
     algo: int,
 ) -> None:
-    """C[i] = alpha * op(A[i]) @ op(B[i]) + beta * C[i]; alpha and beta are addresses in host memory."""
+    """C[i] = alpha * op(A[i]) @ op(B[i]) + beta * C[i]; alpha and beta are addresses in host memory.
+
+    Raises NotImplementedError inside a capture, as CuPy does.
+    """
+    refuse_library("cuBLAS")
     compute_dtype: Any = np.float64 if computeType == CUBLAS_COMPUTE_64F else np.float32
     factor, keep = _host_scalar(alpha, compute_dtype), _host_scalar(beta, compute_dtype)
     a_type, b_type, c_type = _TYPES[Atype], _TYPES[Btype], _TYPES[Ctype]
     a_shape = (k, m) if transa else (m, k)
     b_shape = (n, k) if transb else (k, n)
-
-    # The matrices keep their memory: in a captured graph it may have been given back to the graph's own pool.
-    batch = [
-        (
-            _matrix(A + index * strideA * a_type.itemsize, *a_shape, lda, a_type),
-            _matrix(B + index * strideB * b_type.itemsize, *b_shape, ldb, b_type),
-            _matrix(C + index * strideC * c_type.itemsize, m, n, ldc, c_type),
-        )
-        for index in range(batchCount)
-    ]
-
-    def compute() -> None:
-        for a, b, c in batch:
-            a, b = a.astype(compute_dtype), b.astype(compute_dtype)
-            with np.errstate(all="ignore"):
-                product = factor * ((a.T if transa else a) @ (b.T if transb else b))
-                c[...] = product if keep == 0 else product + keep * c.astype(compute_dtype)
-
-    stream = get_current_stream()
-    stream.flush()
+    get_current_stream().flush()
     launches.append((f"gemm {m}x{n}x{k}", (batchCount,), ()))
-    if stream.capture is None:
-        compute()
-    else:
-        stream.capture.add(compute, [memory.allocation_of(address, 0) for address in (A, B, C)])
+    with np.errstate(all="ignore"):
+        for index in range(batchCount):
+            a = _matrix(A + index * strideA * a_type.itemsize, *a_shape, lda, a_type).astype(compute_dtype)
+            b = _matrix(B + index * strideB * b_type.itemsize, *b_shape, ldb, b_type).astype(compute_dtype)
+            c = _matrix(C + index * strideC * c_type.itemsize, m, n, ldc, c_type)
+            product = factor * ((a.T if transa else a) @ (b.T if transb else b))
+            c[...] = product if keep == 0 else product + keep * c.astype(compute_dtype)
 
 
 def gemmEx(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+import contextlib
+from collections.abc import Iterator
 
-from . import cublas, device, memory, runtime
+from . import cublas, device, lacking, memory, runtime
 from .device import Device, get_cublas_handle, get_device_id
 from .memory import (
     MemoryPointer,
@@ -19,7 +20,21 @@ from .memory import (
 )
 from .streams import Event, Graph, Stream, get_current_stream, get_elapsed_time
 
-nvtx = SimpleNamespace(RangePush=lambda message, color=-1: None, RangePop=lambda: None)
+nvtx = lacking.module(
+    "cupy.cuda.nvtx",
+    {
+        "Mark": lambda message, id_color=-1: None,
+        "RangePop": lambda: None,
+        "RangePush": lambda message, id_color=-1: None,
+    },
+)
+__getattr__ = lacking.attributes("cupy.cuda")
+
+
+@contextlib.contextmanager
+def profile() -> Iterator[None]:
+    """Where a profiler would look; here nothing."""
+    yield
 
 
 def is_available() -> bool:
@@ -48,6 +63,7 @@ __all__ = [
     "is_available",
     "memory",
     "nvtx",
+    "profile",
     "runtime",
     "set_allocator",
     "using_allocator",

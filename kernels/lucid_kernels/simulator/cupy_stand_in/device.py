@@ -5,18 +5,37 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from . import runtime
-from .streams import synchronize
+from .streams import synchronize_device
 
 
 class Device:
     """The one simulated device; a context manager, as CuPy's."""
 
     attributes: ClassVar[dict[str, int]] = {
-        "MultiProcessorCount": runtime.MULTIPROCESSORS,
-        "MaxThreadsPerBlock": 1024,
-        "MaxThreadsPerMultiProcessor": 2048,
+        "AsyncEngineCount": 1,
+        "ComputeCapabilityMajor": int(runtime.COMPUTE_CAPABILITY[:-1]),
+        "ComputeCapabilityMinor": int(runtime.COMPUTE_CAPABILITY[-1]),
+        "ConcurrentKernels": 1,
+        "CooperativeLaunch": 0,
+        "ManagedMemory": 0,
+        "MaxBlockDimX": 1024,
+        "MaxBlockDimY": 1024,
+        "MaxBlockDimZ": 64,
+        "MaxBlocksPerMultiprocessor": 32,
+        "MaxGridDimX": (1 << 31) - 1,
+        "MaxGridDimY": 65535,
+        "MaxGridDimZ": 65535,
+        "MaxRegistersPerBlock": 65536,
+        "MaxRegistersPerMultiprocessor": 65536,
         "MaxSharedMemoryPerBlock": 48 << 10,
         "MaxSharedMemoryPerBlockOptin": 227 << 10,
+        "MaxSharedMemoryPerMultiprocessor": 228 << 10,
+        "MaxThreadsPerBlock": 1024,
+        "MaxThreadsPerMultiProcessor": 2048,
+        "MultiProcessorCount": runtime.MULTIPROCESSORS,
+        "ReservedSharedMemoryPerBlock": 1 << 10,
+        "TotalConstantMemory": 64 << 10,
+        "UnifiedAddressing": 1,
         "WarpSize": 32,
     }
     compute_capability = runtime.COMPUTE_CAPABILITY
@@ -46,7 +65,7 @@ class Device:
 
     def synchronize(self) -> None:
         """Wait for the device."""
-        synchronize("Device.synchronize")
+        synchronize_device("Device.synchronize")
 
     def __int__(self) -> int:
         return self.id

@@ -8,12 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from . import differences, reference
+from . import differences, lacking, reference
 from .array import ndarray, run, scatter, take, take_along_axis
-from .streams import synchronize
 
-#: The host must know the size or the value of their result.
-_WAITING = frozenset(["allclose", "argwhere", "array_equal", "extract", "flatnonzero", "nonzero", "unique"])
 _UFUNC_KEYWORDS = frozenset({"casting", "dtype", "out"})
 #: Where CuPy does something else than NumPy.
 _DIFFERENT: dict[str, Callable[..., Any]] = {
@@ -77,7 +74,7 @@ def find(name: str) -> Any:
     for part in name.split("."):
         found = getattr(found, part, None)
         if found is None:
-            raise AttributeError(f"the simulator's stand-in for CuPy does not have cupy.{name}")
+            raise AttributeError(lacking.message(f"cupy.{name}"))
     if isinstance(found, np.ufunc) and found.signature is None:
         return Ufunc(found)
     if not callable(found) or isinstance(found, type):
@@ -88,14 +85,11 @@ def find(name: str) -> Any:
 def _device_function(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     # A signature says nothing about a function that takes (*args, **kwargs).
     signature = reference.signature(name)
-    waits = name in _WAITING
     compute = _DIFFERENT.get(name, function)
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if signature is not None:
             signature.bind(*args, **kwargs)  # TypeError for what CuPy does not accept
-        if waits:
-            synchronize(f"cupy.{name}")
         return run(compute, name, args, kwargs)
 
     functools.update_wrapper(call, function, assigned=("__name__", "__doc__"), updated=())

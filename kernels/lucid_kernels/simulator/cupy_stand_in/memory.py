@@ -16,7 +16,14 @@ from typing import Any
 import numpy as np
 
 from .. import guard
-from .streams import Stream, get_current_stream
+from .streams import (
+    Stream,
+    get_current_stream,
+    refuse_cuda_malloc,
+    refuse_synchronous,
+    refuse_to_device,
+    refuse_to_host,
+)
 
 GUARD = os.environ.get("LUCID_SIMULATOR_GUARD", "1") != "0"
 #: CuPy's pools hand out multiples of this, aligned to it.
@@ -47,8 +54,10 @@ class MemoryPool:
                 f"Out of memory allocating {size:,} bytes (allocated so far: {self._used:,} bytes, "
                 f"limit set to: {self._limit:,} bytes)."
             )
+        if self._used + size > self._total:
+            refuse_cuda_malloc()
+            self._total = self._used + size
         self._used += size
-        self._total = max(self._total, self._used)
         self.allocations += 1
 
     def give(self, nbytes: int) -> None:
@@ -137,6 +146,24 @@ class Allocation:
         ctypes.memset(self.ptr, 0xFF, self.size)
 
 
+class Symbol(Allocation):
+    """The memory of a variable of a module, which it keeps loaded."""
+
+    __slots__ = ("_module",)
+
+    def __init__(self, module: Any, ptr: int, size: int) -> None:
+        self._module = module
+        self.pool = _default_pool
+        self.device_id = 0
+        self.ptr = ptr
+        self.size = size
+
+    def array(self, shape: Sequence[int], dtype: Any) -> np.ndarray:
+        """The memory as a NumPy array."""
+        memory: Any = (ctypes.c_uint8 * self.size).from_address(self.ptr)
+        return np.ndarray(shape, dtype, memory)
+
+
 def allocation_of(address: int, nbytes: int) -> Allocation:
     """The live block that holds all of [address, address + nbytes). Raises ValueError."""
     for allocation in _live:
@@ -156,22 +183,84 @@ class MemoryPointer:
     def __int__(self) -> int:
         return self.ptr
 
-    def memset_async(self, value: int, size: int, stream: Stream | None = None) -> None:
-        """Fill `size` bytes."""
+    def __add__(self, offset: int) -> MemoryPointer:
+        return MemoryPointer(self.mem, self.ptr - self.mem.ptr + offset)
+
+    __radd__ = __add__
+
+    def __sub__(self, offset: int) -> MemoryPointer:
+        return self + -offset
+
+    def _run(self, task: Callable[[], Any], stream: Stream | None, others: Sequence[Allocation] = ()) -> None:
         stream = stream or get_current_stream()
         stream.flush()
-
-        def fill() -> None:
-            ctypes.memset(self.ptr, value, size)
-
         if stream.capture is not None:
-            stream.capture.add(fill, [self.mem])
+            stream.capture.add(task, [self.mem, *others])
         else:
-            fill()
+            task()
+
+    def _check(self, size: int) -> None:
+        if not 0 <= size <= self.mem.ptr + self.mem.size - self.ptr:
+            raise ValueError(f"{size} bytes at {self.ptr:#x} are not inside one block of device memory")
+
+    def memset_async(self, value: int, size: int, stream: Stream | None = None) -> None:
+        """Fill `size` bytes. Raises ValueError when they leave the block."""
+        self._check(size)
+        self._run(lambda: ctypes.memset(self.ptr, value, size), stream)
 
     def memset(self, value: int, size: int) -> None:
-        """Fill `size` bytes."""
+        """Fill `size` bytes, not through the current stream. Raises RuntimeError inside a capture."""
+        refuse_synchronous("MemoryPointer.memset")
         self.memset_async(value, size)
+
+    def copy_from_device_async(self, src: MemoryPointer, size: int, stream: Stream | None = None) -> None:
+        """Copy `size` bytes of device memory. Raises ValueError when they leave a block."""
+        self._check(size)
+        src._check(size)
+        self._run(lambda: ctypes.memmove(self.ptr, src.ptr, size), stream, [src.mem])
+
+    def copy_from_device(self, src: MemoryPointer, size: int) -> None:
+        """Copy `size` bytes of device memory and wait. Raises RuntimeError inside a capture."""
+        refuse_synchronous("MemoryPointer.copy_from_device")
+        self.copy_from_device_async(src, size)
+
+    def copy_from_host_async(self, mem: Any, size: int, stream: Stream | None = None) -> None:
+        """Copy `size` bytes of host memory at the address `mem`. Raises RuntimeError inside a capture."""
+        self._check(size)
+        refuse_to_device("MemoryPointer.copy_from_host", stream)
+        stream = stream or get_current_stream()
+        stream.push(lambda: ctypes.memmove(self.ptr, _address(mem), size))
+
+    def copy_from_host(self, mem: Any, size: int) -> None:
+        """Copy `size` bytes of host memory at the address `mem` and wait. Raises RuntimeError inside a capture."""
+        refuse_synchronous("MemoryPointer.copy_from_host")
+        self.copy_from_host_async(mem, size)
+        get_current_stream().flush()
+
+    def copy_to_host_async(self, mem: Any, size: int, stream: Stream | None = None) -> None:
+        """Copy `size` bytes to host memory at the address `mem`. Raises RuntimeError inside a capture."""
+        self._check(size)
+        refuse_to_host("MemoryPointer.copy_to_host", stream)
+        stream = stream or get_current_stream()
+        stream.push(lambda: ctypes.memmove(_address(mem), self.ptr, size))
+
+    def copy_to_host(self, mem: Any, size: int) -> None:
+        """Copy `size` bytes to host memory at the address `mem` and wait. Raises RuntimeError inside a capture."""
+        refuse_synchronous("MemoryPointer.copy_to_host")
+        self.copy_to_host_async(mem, size)
+        get_current_stream().flush()
+
+    def copy_from(self, mem: Any, size: int) -> None:
+        """Copy `size` bytes of another pointer, or of host memory."""
+        (self.copy_from_device if isinstance(mem, MemoryPointer) else self.copy_from_host)(mem, size)
+
+    def copy_from_async(self, mem: Any, size: int, stream: Stream | None = None) -> None:
+        """Copy `size` bytes of another pointer, or of host memory, in order with the stream."""
+        (self.copy_from_device_async if isinstance(mem, MemoryPointer) else self.copy_from_host_async)(mem, size, stream)
+
+
+def _address(mem: Any) -> int:
+    return mem if isinstance(mem, int) else mem.value
 
 
 def alloc(size: int) -> MemoryPointer:

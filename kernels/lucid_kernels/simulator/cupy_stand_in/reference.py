@@ -22,7 +22,7 @@ def version() -> str | None:
     from ..installation import real_cupy
 
     with real_cupy() as cupy:
-        return None if cupy is None else cupy.__version__
+        return getattr(cupy, "__version__", None)  # a mere folder of that name has none
 
 
 @functools.cache

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from . import lacking
+
 is_hip = False
 streamCaptureModeGlobal = 0
 streamCaptureModeThreadLocal = 1
@@ -14,6 +16,9 @@ streamCaptureModeRelaxed = 2
 MULTIPROCESSORS = 4
 MEMORY_BYTES = 8 << 30
 COMPUTE_CAPABILITY = os.environ.get("LUCID_SIMULATOR_COMPUTE_CAPABILITY", "90")
+
+
+__getattr__ = lacking.attributes("cupy.cuda.runtime")
 
 
 class CUDARuntimeError(RuntimeError):
@@ -38,9 +43,9 @@ def setDevice(device: int) -> None:
 
 def deviceSynchronize() -> None:
     """Wait for the device."""
-    from .streams import synchronize
+    from .streams import synchronize_device
 
-    synchronize("deviceSynchronize")
+    synchronize_device("deviceSynchronize")
 
 
 def memGetInfo() -> tuple[int, int]:
@@ -65,7 +70,18 @@ def getDeviceProperties(device: int) -> dict[str, Any]:
         "name": b"simulated",
         "major": int(COMPUTE_CAPABILITY[:-1]),
         "minor": int(COMPUTE_CAPABILITY[-1]),
+        "maxBlocksPerMultiProcessor": 32,
+        "maxGridSize": ((1 << 31) - 1, 65535, 65535),
+        "maxThreadsDim": (1024, 1024, 64),
+        "maxThreadsPerBlock": 1024,
+        "maxThreadsPerMultiProcessor": 2048,
         "multiProcessorCount": MULTIPROCESSORS,
+        "regsPerBlock": 65536,
+        "regsPerMultiprocessor": 65536,
+        "sharedMemPerBlock": 48 << 10,
+        "sharedMemPerBlockOptin": 227 << 10,
+        "sharedMemPerMultiprocessor": 228 << 10,
+        "totalConstMem": 64 << 10,
         "totalGlobalMem": MEMORY_BYTES,
         "warpSize": 32,
     }

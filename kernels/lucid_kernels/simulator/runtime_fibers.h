@@ -1,41 +1,42 @@
 // The state of a launch, and the switch from one CUDA thread to another.
 #pragma once
 
+extern "C" {
+LUCID_EXPORT uint3 lucid_thread_index, lucid_block_index;
+LUCID_EXPORT uint3 lucid_block_shape, lucid_grid_shape;
+LUCID_EXPORT unsigned lucid_lane;
+}
+
 namespace simulator {
 
-constexpr size_t kStackBytes = 128 << 10;
 constexpr size_t kPageBytes = 4096;
+constexpr size_t kStackBytes = kPageBytes + (128 << 10);  // the lowest page is inaccessible: endless recursion faults
 constexpr size_t kMaxThreads = 1024;
-constexpr size_t kMaxDynamicShared = 227 << 10;
-constexpr size_t kCanaryBytes = 256;
-constexpr unsigned char kCanary = 0xA5;
-constexpr unsigned kWarpSize = 32;
 // Results of warp operations are kept for this many operations: a slow lane reads its own, not a later one.
 constexpr int kWarpHistory = 64;
 constexpr unsigned kNamedBarriers = 16;
 
 // `state <= READY` means that the thread can run.
-enum State { NEW, READY, WAIT_BLOCK, WAIT_WARP, WAIT_NAMED, DONE };
+enum State { NEW, READY, YIELDED, WAIT_BLOCK, WAIT_WARP, WAIT_NAMED, DONE };
 enum Order { FORWARD, REVERSE, SHUFFLED };
+// What LUCID_SIMULATOR_CHECKS names: the bits of scheduling.py.
+enum Check { BOUNDS = 1, RACES = 2, UNINITIALIZED = 4, BARRIERS = 8, ALIGNMENT = 16 };
 
-// scheduling.py has the same fields.
-struct Schedule {
-  int order = FORWARD;
-  unsigned seed = 1;
-  int poison = 1;
-  int flush_denormals = 1;
-  int strict = 1;
-  int eager_copies = 0;
-  double time_limit = 0;
-};
-
-// A cp.async that has not been waited for.
+// A cp.async that has not been waited for: `present` bytes of the source, then zeros.
 struct AsyncCopy {
-  void* target;
-  const void* source;
-  unsigned bytes;
+  char* target;
+  const char* source;
+  unsigned bytes, present;
   unsigned group;
+  const void* issued;  // the instruction
+
+  void land() const {
+    memcpy(target, source, present);
+    memset(target + present, 0, bytes - present);
+  }
 };
+
+struct Knowledge;  // runtime_order.h
 
 // One CUDA thread.
 struct Fiber {
@@ -48,16 +49,19 @@ struct Fiber {
   uint3 thread_index{};
   unsigned linear_index = 0;
   State state = NEW;
-  // The operation that the thread waits in, and its source line.
+  // The operation that the thread waits in, and where it stands.
   const char* operation = "";
-  int line = 0;
+  Place place = 0;
+  unsigned barriers = 0;  // how many __syncthreads it has reached
   unsigned named_barrier = 0;
   // The lanes that take part in the warp operation, the values that they brought, and which of them were there.
   unsigned mask = 0;
-  const uint64_t* exchanged = nullptr;
-  unsigned exchanged_lanes = 0;
+  Exchange exchange{};
   std::vector<AsyncCopy> copies;
   unsigned copy_group = 0;
+  // What the thread knows of others beyond barriers of the block and full warps, and what it had known at its latest fence.
+  std::shared_ptr<Knowledge> knowledge;
+  std::shared_ptr<const Knowledge> released;
 };
 
 struct Warp {
@@ -69,37 +73,23 @@ struct Warp {
   unsigned operations = 0;
 };
 
-// A device array watched for plain writes of one element by two blocks.
-struct Watch {
-  unsigned char* address;
-  size_t bytes;
-  size_t element_bytes;
-  std::vector<unsigned char> before;    // the contents at the start of the block
-  std::vector<unsigned> writer;         // 0: nobody; else 2 * (block + 1), plus 1 for an atomic write
-  std::vector<unsigned> atomic_writer;  // block + 1 of the latest atomic operation
-};
-
-// Everything that changes during a launch. One hidden object per library.
+// Everything that changes during a launch.
 struct Launch {
   Fiber fibers[kMaxThreads];
   Warp warps[kMaxThreads / kWarpSize];
   unsigned named_arrived[kNamedBarriers];
-  std::vector<char*> free_stacks;
-  std::vector<Watch> watches;
   std::vector<unsigned> warp_order, lane_order;
 
-  const char* kernel = "";
+  LaunchParameters parameters{};
+  Library library{};
   void (*body)(void*) = nullptr;
   void* body_argument = nullptr;
-  dim3 grid, block;
-  size_t dynamic_shared_bytes = 0;
-  Schedule schedule;
+  Schedule schedule{};
+  unsigned checks = 0;
   unsigned random_state = 1;
 
   Fiber* current = nullptr;  // null outside the kernel's threads
-  uint3 block_index{};
-  unsigned block_number = 0;  // from 1
-  unsigned threads = 0;       // of the block
+  unsigned threads = 0;      // of the block
   unsigned alive = 0;
   unsigned arrived = 0;  // at the block's barrier
   long predicate_sum = 0;
@@ -107,7 +97,7 @@ struct Launch {
   unsigned long long switches = 0;
 
   bool failed = false;
-  char error[1024] = "";
+  char error[2048] = "";
   sigjmp_buf on_failure;
   pthread_t os_thread;
 #if defined(__x86_64__)
@@ -117,30 +107,58 @@ struct Launch {
 #endif
 };
 static Launch state;
-alignas(1024) static unsigned char dynamic_shared[kMaxDynamicShared + kCanaryBytes];
 
 static inline unsigned lane() { return state.current->linear_index % kWarpSize; }
 static inline unsigned warp_index() { return state.current->linear_index / kWarpSize; }
 static inline Warp& my_warp() { return state.warps[warp_index()]; }
 
 // ---- failing: the launch ends, and the host raises SimulatorError with the first message
-[[noreturn]] static void fail(const char* format, ...) {
+LUCID_EXPORT [[noreturn]] void fail(const char* format, ...) {
   if (!state.failed) {
-    char message[700];
+    char message[1500];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
+    const char* kernel = state.parameters.kernel;
     if (state.current) {
-      const uint3 block = state.block_index, thread = state.current->thread_index;
-      snprintf(state.error, sizeof state.error, "kernel %s block (%u,%u,%u) thread (%u,%u,%u): %s", state.kernel,
-               block.x, block.y, block.z, thread.x, thread.y, thread.z, message);
+      const uint3 block = lucid_block_index, thread = state.current->thread_index;
+      snprintf(state.error, sizeof state.error, "kernel %s block (%u,%u,%u) thread (%u,%u,%u): %s", kernel, block.x,
+               block.y, block.z, thread.x, thread.y, thread.z, message);
     } else {
-      snprintf(state.error, sizeof state.error, "kernel %s: %s", state.kernel, message);
+      snprintf(state.error, sizeof state.error, "kernel %s: %s", kernel, message);
     }
     state.failed = true;
   }
   siglongjmp(state.on_failure, 1);
+}
+
+// ---- stacks: one stretch of memory, so that one comparison tells a local variable
+static char* const stacks = [] {
+  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  void* memory = mmap(nullptr, kMaxThreads * kStackBytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+  if (memory == MAP_FAILED) abort();
+  return (char*)memory;
+}();
+static std::vector<char*> free_stacks;
+
+static inline bool is_local(uintptr_t address) { return address - (uintptr_t)stacks < kMaxThreads * kStackBytes; }
+
+static char* take_stack() {
+  if (free_stacks.empty()) {
+    static size_t used = 0;
+    char* stack = stacks + kStackBytes * used++;
+    mprotect(stack, kPageBytes, PROT_NONE);
+    return stack;
+  }
+  char* stack = free_stacks.back();
+  free_stacks.pop_back();
+  return stack;
+}
+
+static void give_stack(Fiber& fiber) {
+  if (fiber.stack) free_stacks.push_back(fiber.stack);
+  fiber.stack = nullptr;
 }
 
 // ---- switching
@@ -155,16 +173,20 @@ __attribute__((naked, noinline)) static void switch_stack(void** /*save*/, void*
 }
 #endif
 
+static void settle_all();      // runtime_access.h
+static void open_shortcut();   // runtime_access.h
+static void finish_current();  // runtime_barriers.h
+static void begin_thread();    // runtime_order.h
+
 // Leave the current thread until `resume` comes back to it.
 static void suspend() {
+  settle_all();
 #if defined(__x86_64__)
   switch_stack(&state.current->stack_pointer, state.main_stack_pointer);
 #else
   swapcontext(&state.current->context, &state.main_context);
 #endif
 }
-
-static void finish_current();  // cpu_barriers.h
 
 [[noreturn]] static void fiber_main() {
   state.body(state.body_argument);
@@ -173,30 +195,11 @@ static void finish_current();  // cpu_barriers.h
   __builtin_unreachable();
 }
 
-// The lowest page of a stack is inaccessible: endless recursion faults.
-static char* take_stack() {
-  if (!state.free_stacks.empty()) {
-    char* stack = state.free_stacks.back();
-    state.free_stacks.pop_back();
-    return stack;
-  }
-  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-  char* stack = (char*)mmap(nullptr, kPageBytes + kStackBytes, PROT_READ | PROT_WRITE, flags, -1, 0);
-  if (stack == MAP_FAILED) fail("no memory for the stacks of the threads");
-  mprotect(stack, kPageBytes, PROT_NONE);
-  return stack;
-}
-
-static void give_stack(Fiber& fiber) {
-  if (fiber.stack) state.free_stacks.push_back(fiber.stack);
-  fiber.stack = nullptr;
-}
-
 static void start(Fiber& fiber) {
   fiber.stack = take_stack();
   fiber.state = READY;
 #if defined(__x86_64__)
-  char* top = fiber.stack + kPageBytes + kStackBytes;
+  char* top = fiber.stack + kStackBytes;
   void** pointer = (void**)(((uintptr_t)top & ~15ull) - 8);  // aligned as after a call
   *--pointer = (void*)&fiber_main;
   for (int saved_register = 0; saved_register < 6; ++saved_register) *--pointer = nullptr;
@@ -204,7 +207,7 @@ static void start(Fiber& fiber) {
 #else
   getcontext(&fiber.context);
   fiber.context.uc_stack.ss_sp = fiber.stack + kPageBytes;
-  fiber.context.uc_stack.ss_size = kStackBytes;
+  fiber.context.uc_stack.ss_size = kStackBytes - kPageBytes;
   fiber.context.uc_link = nullptr;
   makecontext(&fiber.context, (void (*)())fiber_main, 0);
 #endif
@@ -213,6 +216,10 @@ static void start(Fiber& fiber) {
 // Run a thread until it waits or ends.
 static void resume(Fiber& fiber) {
   state.current = &fiber;
+  lucid_thread_index = fiber.thread_index;
+  lucid_lane = fiber.linear_index % kWarpSize;
+  begin_thread();
+  open_shortcut();
   ++state.switches;
   if (fiber.state == NEW) start(fiber);
 #if defined(__x86_64__)
@@ -223,5 +230,7 @@ static void resume(Fiber& fiber) {
   if (fiber.state == DONE) give_stack(fiber);
   state.current = nullptr;
 }
+
+LUCID_EXPORT unsigned long long switches() { return state.switches; }
 
 }  // namespace simulator

@@ -1,36 +1,7 @@
-// Running one block of threads, and finding races between blocks.
+// Running one block of threads.
 #pragma once
 
 namespace simulator {
-
-// ---- races between blocks: an element that two blocks change, at least one of them without an atomic operation
-static void note_atomic(const void* address) {
-  const unsigned char* byte = (const unsigned char*)address;
-  for (Watch& watch : state.watches)
-    if (byte >= watch.address && byte < watch.address + watch.bytes)
-      watch.atomic_writer[(byte - watch.address) / watch.element_bytes] = state.block_number;
-}
-
-static void begin_watching() {
-  for (Watch& watch : state.watches) memcpy(watch.before.data(), watch.address, watch.bytes);
-}
-
-static void end_watching() {
-  for (size_t array = 0; array < state.watches.size(); ++array) {
-    Watch& watch = state.watches[array];
-    for (size_t i = 0; i < watch.writer.size(); ++i) {
-      const size_t offset = i * watch.element_bytes;
-      if (!memcmp(&watch.before[offset], watch.address + offset, watch.element_bytes)) continue;
-      const bool atomic = watch.atomic_writer[i] == state.block_number;
-      const unsigned writer = watch.writer[i];
-      const bool both_atomic = atomic && (writer & 1);
-      if (writer && !both_atomic)
-        fail("blocks %u and %u both write element %zu of mutable array %zu, not atomically", writer / 2 - 1,
-             state.block_number - 1, i, array);
-      watch.writer[i] = 2 * state.block_number + atomic;
-    }
-  }
-}
 
 // ---- order
 static unsigned random_number() {  // xorshift32
@@ -52,7 +23,7 @@ static void arrange(std::vector<unsigned>& order, unsigned count) {
 // ---- one block
 static void reset_threads() {
   const unsigned count = state.threads;
-  const dim3 shape = state.block;
+  const uint3 shape = lucid_block_shape;
   state.alive = count;
   state.arrived = 0;
   state.predicate_sum = state.predicate_result = 0;
@@ -65,6 +36,7 @@ static void reset_threads() {
     fiber.copies.clear();
     fiber.copy_group = 0;
     fiber.mask = 0;
+    fiber.barriers = 0;
   }
   for (unsigned first = 0; first < count; first += kWarpSize) {
     Warp& warp = state.warps[first / kWarpSize];
@@ -74,18 +46,25 @@ static void reset_threads() {
   }
 }
 
-static void reset_shared_memory() {
-  if (state.schedule.poison) {
-    if (__start_lucid_shared) memset(__start_lucid_shared, 0xFF, __stop_lucid_shared - __start_lucid_shared);
-    memset(dynamic_shared, 0xFF, state.dynamic_shared_bytes);
-  }
-  memset(dynamic_shared + state.dynamic_shared_bytes, kCanary, kCanaryBytes);
+static void fill(void* memory, size_t bytes) {
+  if (uninitialized.fill < 0)
+    fill_undefined(memory, bytes);
+  else
+    memset(memory, uninitialized.fill, bytes);
 }
 
-static void check_shared_memory() {
-  for (size_t i = 0; i < kCanaryBytes; ++i)
-    if (dynamic_shared[state.dynamic_shared_bytes + i] != kCanary)
-      fail("write past the %zu bytes of dynamic shared memory (offset +%zu)", state.dynamic_shared_bytes, i);
+static void fill(unsigned number) {
+  const SharedVariable& variable = state.library.variable[number];
+  fill((void*)variable.address, variable.bytes);
+}
+
+static void reset_shared_memory() {
+  if (!state.schedule.poison) return;
+  if (state.checks & ~BARRIERS)
+    for (const unsigned number : library_memory->used) fill(number);
+  else  // nobody notes what is used
+    for (unsigned number = 0; number < state.library.variables; ++number) fill(number);
+  fill(dynamic_memory, state.parameters.dynamic_shared_bytes);
 }
 
 [[noreturn]] static void report_deadlock() {
@@ -95,13 +74,12 @@ static void check_shared_memory() {
   for (unsigned i = 0; i < state.threads && count < 4; ++i) {
     const Fiber& fiber = state.fibers[i];
     if (fiber.state == DONE) continue;
-    if (shown && shown->line == fiber.line && shown->state == fiber.state) continue;
-    waiting += " [thread " + std::to_string(i) + " waits in " + fiber.operation;
-    waiting += " line " + std::to_string(fiber.line) + "]";
+    if (shown && same_place(*shown, fiber) && shown->state == fiber.state) continue;
+    waiting += text(" [thread %u waits in %s at %s:%d]", i, fiber.operation, fiber.place.file, fiber.place.line);
     shown = &fiber;
     ++count;
   }
-  const uint3 block = state.block_index;
+  const uint3 block = lucid_block_index;
   fail("deadlock in block (%u,%u,%u): %u of %u threads alive, none can run:%s", block.x, block.y, block.z, state.alive,
        state.threads, waiting.c_str());
 }
@@ -124,17 +102,19 @@ static bool run_warp(unsigned warp) {
 
 static void run_block() {
   reset_threads();
+  begin_order_of_block();
   reset_shared_memory();
   const unsigned warps = (state.threads + kWarpSize - 1) / kWarpSize;
   while (state.alive) {
     // One warp runs ahead until all its lanes wait at a barrier of the block, then the next: this shows values that are
     // overwritten before they have been read, not only values that are read before they have been written.
     bool progress = false;
+    for (unsigned i = 0; i < state.threads; ++i)
+      if (state.fibers[i].state == YIELDED) state.fibers[i].state = READY;
     arrange(state.warp_order, warps);
     for (unsigned warp : state.warp_order) progress |= run_warp(warp);
     if (!progress) report_deadlock();
   }
-  check_shared_memory();
 }
 
 }  // namespace simulator
