@@ -22,7 +22,7 @@ races: two accesses that nothing orders, at least one a write, not both atomic
     in shared memory: a missing `__syncthreads`          TestRaces.test_a_missing_barrier, ..._in_a_double_buffer
     a missing `__syncwarp`, one of too few lanes         TestRaces.test_lanes_without_a_barrier_of_the_warp
     sums and counters without atomics, within a block    TestRaces.test_a_counter_in_shared_memory, test_a_sum_in_global_memory
-    and between blocks                                   TestRaces.test_a_sum_of_blocks, test_a_block_that_reads_what_another_writes
+    and between blocks             TestRaces.test_a_sum_of_blocks, test_a_block_that_reads_what_another_writes
     an atomic and a plain access                         TestRaces.test_an_atomic_and_a_plain_access
     single bytes                                         TestRaces.test_single_bytes
     "the last block" without `__threadfence`             TestRaces.test_the_last_block_needs_a_fence
