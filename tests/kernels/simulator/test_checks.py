@@ -297,6 +297,26 @@ class TestRight:
         run("RIGHT", "padded", 1, 128, floats(cp, 128), y, INT(125))
         np.testing.assert_array_equal(y.get()[:125], np.arange(125))
 
+    def test_a_lock(self, cp: ModuleType) -> None:
+        total = cp.zeros(1, np.float32)
+        run("RIGHT", "lock", 5, 64, cp.zeros(1, INT), total, floats(cp, 5))
+        assert total.get()[0] == 20
+
+    def test_a_flag_in_device_memory(self, cp: ModuleType) -> None:
+        y = cp.empty(1, np.float32)
+        run("RIGHT", "flag_in_device_memory", 1, 64, cp.empty(1, np.float32), cp.zeros(1, INT), y)
+        assert y.get()[0] == 5
+
+    def test_a_queue_of_blocks(self, cp: ModuleType) -> None:
+        y = cp.empty(320, INT)
+        run("RIGHT", "queue", 3, 32, cp.zeros(1, INT), y, INT(10))
+        np.testing.assert_array_equal(y.get(), np.arange(320) // 32)
+
+    def test_structs_among_four_lanes(self, cp: ModuleType) -> None:
+        x, y = floats(cp, 96), cp.empty(96, np.float32)
+        run("RIGHT", "eighths_of_a_warp", 1, 32, x, y)
+        np.testing.assert_array_equal(y.get().reshape(16, 2, 3), x.get().reshape(16, 2, 3)[:, ::-1, ::-1])
+
     def test_a_variable_of_the_module(self, cp: ModuleType) -> None:
         y, before = cp.empty(1, INT), cp.empty(1, INT)
         run("RIGHT", "module_variable", 1, 1, before)
