@@ -54,6 +54,7 @@ What is not seen:
 - a single byte or half that is undefined while another of its aligned four is not; undefined values that change nothing under
   four contents, or only what is stored in shared memory and never used;
 - that atomics or fences are of too small a scope (`_block`), except a fence for other blocks; reorderings of relaxed accesses;
+- races in an array of more than 32 MB, and undefined values in a launch that writes one;
 - races between launches on different streams; within one mma operation; of a cp.async with its own thread before the wait
   (the late copy shows in the values, unless the schedule has `eager_copies`);
 - timing, bank conflicts, fast-math differences, wgmma, TMA, mbarrier and clusters.

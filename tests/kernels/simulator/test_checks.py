@@ -361,3 +361,10 @@ def test_outside_of_the_repository(tmp_path: pathlib.Path) -> None:
     command = [sys.executable, "-c", _OUTSIDE]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
     assert "race: " in done.stdout and "kernel.cu:6" in done.stdout, done.stdout
+
+
+def test_a_large_array_is_checked_for_bounds_alone(cp: ModuleType) -> None:
+    x = cp.empty(9 << 20, np.float32)
+    run("WRONG", "write_at", 1, 1, x, INT((9 << 20) - 1))
+    run("WRONG", "sum_of_blocks", 2, 32, cp.zeros(2, np.float32), x)
+    reported("write_at", "0 bytes past the end of argument 0 'x'", 1, 1, x, INT(9 << 20))
