@@ -1,7 +1,7 @@
 """Building kernels with g++: where the compiler and the CUDA headers are, and a cache of what has been built.
 
 Environment: CXX (the compiler, default g++), CUDA_PATH (a CUDA toolkit, when the header packages are not installed),
-LUCID_SIMULATOR_CACHE (folder of the built libraries, and of the shim precompiled, 80 MB; see `cache.py`),
+LUCID_SIMULATOR_CACHE (folder of the built libraries, and of the shim precompiled, 50 MB; see `cache.py`),
 LUCID_SIMULATOR_DEBUG=0 (no line numbers, no checks of indices and shifts by the compiler).
 """
 

@@ -135,7 +135,7 @@ class Function:
                 f"kernel {self.name}: {shared_mem} bytes of dynamic shared memory and {self.static_shared} of static "
                 "are more than a device has"
             )
-        described = [(address, nbytes, writable, name.encode()) for address, nbytes, writable, name in arrays]
+        described = [Argument(address, nbytes, writable, name.encode()) for address, nbytes, writable, name in arrays]
         chosen = current_schedule()
         struct = ScheduleStruct(
             chosen.order_number,
@@ -208,7 +208,9 @@ class Module:
         description = self.description
         base = description.begin
         variables = symbols.variables(self.path, description.shared_begin - base, description.shared_end - base)
-        table = [(base + variable.offset, variable.nbytes, variable.name.encode()) for variable in variables]
+        table = [
+            SharedVariable(base + variable.offset, variable.nbytes, variable.name.encode()) for variable in variables
+        ]
         description.variables = len(table)
         description.variable = (SharedVariable * len(table))(*table)
         sizes: dict[str, int] = {}

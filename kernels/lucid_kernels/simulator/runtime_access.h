@@ -21,6 +21,7 @@ struct Uninitialized {
   Tracing tracing = NOT_TRACING;
   std::vector<uint64_t> trace;  // the accesses and the stored values of a run, which others are compared with
   size_t position = 0;
+  bool can_undo = true;
   int fill = -1;  // the byte that memory is filled with in this run; -1: undefined words
 };
 static Uninitialized uninitialized;
@@ -265,10 +266,14 @@ __attribute__((noinline)) static void check(uintptr_t address, size_t bytes, siz
   if (state.checks & UNINITIALIZED && array->kind != MODULE) {
     if (!Write || flags & ATOMIC)
       if (looks_undefined(address, bytes)) note_undefined(*array, address, bytes, instruction);
-    if (Write && uninitialized.tracing && array->kind == DEVICE && bytes <= 16)
+    if (Write && uninitialized.tracing && array->kind == DEVICE)
       announced.push_back({address, (uint32_t)bytes, 2, instruction, false, 0, 0, array, {}});
   }
   if (!(state.checks & (RACES | UNINITIALIZED))) return;
+  if (array->end - array->begin > kMaxTracked) {
+    if (Write) uninitialized.can_undo = false;
+    return;
+  }
   if (array->read_only && array->launch == launch_number) {
     if (!Write) return;
     array->read_only = false;

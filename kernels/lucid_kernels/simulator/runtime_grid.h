@@ -164,7 +164,7 @@ LUCID_EXPORT int launch(const LaunchParameters& parameters, const Library& libra
   const Environment environment(state.schedule);
   if (sigsetjmp(state.on_failure, 1) == 0) {
     run_grid();
-    if (!uninitialized.reads.empty()) run_with_other_contents();
+    if (!uninitialized.reads.empty() && uninitialized.can_undo) run_with_other_contents();
   } else {
     abandon();
   }

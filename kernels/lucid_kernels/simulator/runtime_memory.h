@@ -48,6 +48,8 @@ struct Cell {
 };
 
 constexpr size_t kChunkBytes = 4096;
+// Larger arrays have no cells, which take ten times the memory (forty of single bytes).
+constexpr size_t kMaxTracked = 32 << 20;
 
 // The cells of `kChunkBytes` of memory: one a word, or one a byte as soon as parts of words are accessed.
 struct Chunk {

@@ -71,6 +71,7 @@ static void begin_tracking() {
   uninitialized.names.clear();
   uninitialized.trace.clear();
   uninitialized.tracing = NOT_TRACING;
+  uninitialized.can_undo = true;
   uninitialized.fill = -1;
   overwritten.clear();
 }

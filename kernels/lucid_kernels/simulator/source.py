@@ -76,7 +76,7 @@ def parameter_names(code: str, kernel: str) -> list[str]:
         depth += (code[place] in "(<[{") - (code[place] in ")>]}")
         if depth == 0 or (depth == 1 and code[place] == ","):
             words = re.findall(r"\w+", code[begin:place].split("=")[0].split("[")[0])
-            names.append(words[-1] if words else "")
+            names += words[-1:]
             begin = place + 1
         if depth == 0:
             break

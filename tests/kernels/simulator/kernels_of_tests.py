@@ -172,4 +172,21 @@ extern "C" __global__ void tile(const __nv_bfloat16* a, const __nv_bfloat16* b, 
   simulator::mma_m16n8k16<__nv_bfloat16>(acc, ra, rb, acc, __LINE__);
   for (int i = 0; i < 4; ++i) c[(lane / 4 + i / 2 * 8) * 8 + lane % 4 * 2 + i % 2] = acc[i];
 }
+// C (16 x 8) = A (16 x 8) @ B (8 x 8), one warp, in tf32.
+extern "C" __global__ void tile_tf32(const float* a, const float* b, float* c) {
+  int group = threadIdx.x / 4, place = threadIdx.x % 4;
+  unsigned ra[4], rb[2];
+  for (int i = 0; i < 4; ++i) ra[i] = __float_as_uint(a[(group + i % 2 * 8) * 8 + place + i / 2 * 4]);
+  for (int i = 0; i < 2; ++i) rb[i] = __float_as_uint(b[(place + i * 4) * 8 + group]);
+  float acc[4] = {0, 0, 0, 0};
+  simulator::mma_m16n8k8_tf32(acc, ra, rb, acc, __LINE__);
+  for (int i = 0; i < 4; ++i) c[(group + i / 2 * 8) * 8 + place * 2 + i % 2] = acc[i];
+}
+extern "C" __global__ void filled_copy(const int4* x, int4* out, int present) {
+  __shared__ int4 s[32];
+  simulator::cp_async_zfill(&s[threadIdx.x], present ? &x[threadIdx.x] : nullptr, 16, present);
+  simulator::cp_commit();
+  simulator::cp_wait(0);
+  out[threadIdx.x] = s[threadIdx.x];
+}
 """

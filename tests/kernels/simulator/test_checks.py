@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import pathlib
+import re
 import subprocess
 import sys
 from types import ModuleType
@@ -38,7 +39,11 @@ def fault_lines(source: str, kernel: str) -> str:
     """A regular expression for the places of the fault of a kernel."""
     lines = enumerate(getattr(wrong_and_right, source).splitlines(), 1)
     base = kernel.split("<")[0]
-    return "|".join(rf"kernel\.cu:{number}\b" for number, line in lines if base in line.split("// FAULT")[-1].split() and "FAULT" in line)
+    return "|".join(
+        rf"kernel\.cu:{number}\b"
+        for number, line in lines
+        if base in line.split("// FAULT")[-1].split() and "FAULT" in line
+    )
 
 
 def reported(kernel: str, message: str, grid: int, block: int, *arguments: Any, **options: Any) -> None:
@@ -46,8 +51,6 @@ def reported(kernel: str, message: str, grid: int, block: int, *arguments: Any, 
     assert where
     with pytest.raises(simulator.SimulatorError, match=message) as error:
         run("WRONG", kernel, grid, block, *arguments, **options)
-    import re
-
     assert re.search(where, str(error.value)), (str(error.value), where)
 
 
@@ -62,10 +65,19 @@ class TestRaces:
         ("kernel", "array"), [("shift", "tile"), ("tree", "sums"), ("scan", "sums"), ("write_after_read", "tile")]
     )
     def test_a_missing_barrier(self, cp: ModuleType, kernel: str, array: str) -> None:
-        reported(kernel, rf"race: .* of shared '{array}' .* thread \(\d+,0,0\) has", 1, 128, floats(cp, 128), cp.empty(128, np.float32))
+        reported(
+            kernel,
+            rf"race: .* of shared '{array}' .* thread \(\d+,0,0\) has",
+            1,
+            128,
+            floats(cp, 128),
+            cp.empty(128, np.float32),
+        )
 
     def test_a_missing_barrier_in_a_double_buffer(self, cp: ModuleType) -> None:
-        reported("double_buffer", "race: .* shared 'tiles'", 1, 128, floats(cp, 1024), cp.empty(128, np.float32), INT(8))
+        reported(
+            "double_buffer", "race: .* shared 'tiles'", 1, 128, floats(cp, 1024), cp.empty(128, np.float32), INT(8)
+        )
 
     @pytest.mark.parametrize("kernel", ["lanes", "half_of_the_lanes", "warp_synchronous"])
     def test_lanes_without_a_barrier_of_the_warp(self, cp: ModuleType, kernel: str) -> None:
@@ -78,7 +90,14 @@ class TestRaces:
         reported("global_sum", "race: .* of argument 1 'sum'", 1, 64, floats(cp, 64) + 1, cp.zeros(1, np.float32))
 
     def test_a_sum_of_blocks(self, cp: ModuleType) -> None:
-        reported("sum_of_blocks", r"race: .* argument 1 'sum'.* of block \(", 4, 32, floats(cp, 4) + 1, cp.zeros(1, np.float32))
+        reported(
+            "sum_of_blocks",
+            r"race: .* argument 1 'sum'.* of block \(",
+            4,
+            32,
+            floats(cp, 4) + 1,
+            cp.zeros(1, np.float32),
+        )
 
     def test_an_atomic_and_a_plain_access(self, cp: ModuleType) -> None:
         reported("atomic_and_plain", "race: .* argument 0 'count'", 1, 64, cp.zeros(1, INT), cp.zeros(64, INT))
@@ -107,15 +126,27 @@ class TestUninitialised:
     def test_global_memory_through_a_maximum(self, cp: ModuleType) -> None:
         x = cp.empty(8, np.float32)
         x[:5] = 1
-        reported("uninitialised_global", "uninitialised memory: offset 2\\d of argument 0 'x'", 1, 1, x, cp.empty(1, np.float32), INT(8))
+        reported(
+            "uninitialised_global",
+            "uninitialised memory: offset 2\\d of argument 0 'x'",
+            1,
+            1,
+            x,
+            cp.empty(1, np.float32),
+            INT(8),
+        )
         run("WRONG", "uninitialised_global", 1, 1, x, cp.empty(1, np.float32), INT(5))
 
     @pytest.mark.parametrize("kernel", ["uninitialised_branch", "uninitialised_index"])
     def test_a_branch_and_an_address(self, cp: ModuleType, kernel: str) -> None:
-        reported(kernel, "uninitialised memory: offset 0 of argument 0 'x'", 1, 1, cp.empty(1, INT), cp.zeros(2, np.float32))
+        reported(
+            kernel, "uninitialised memory: offset 0 of argument 0 'x'", 1, 1, cp.empty(1, INT), cp.zeros(2, np.float32)
+        )
 
     def test_shared_memory_of_a_template(self, cp: ModuleType) -> None:
-        reported("uninitialised_in_template<float>", "uninitialised memory: .* shared 'value'", 1, 1, cp.empty(1, np.float32))
+        reported(
+            "uninitialised_in_template<float>", "uninitialised memory: .* shared 'value'", 1, 1, cp.empty(1, np.float32)
+        )
 
     def test_what_is_left_behind_is_as_without_the_check(self, cp: ModuleType) -> None:
         x, y = floats(cp, 128), cp.empty(128, np.float32)
@@ -137,7 +168,9 @@ class TestBounds:
         del others
 
     def test_an_array_that_does_not_fill_its_last_16_bytes(self, cp: ModuleType) -> None:
-        reported("read_at", "0 bytes past the end of argument 0 'x'", 1, 1, floats(cp, 3), cp.empty(1, np.float32), INT(3))
+        reported(
+            "read_at", "0 bytes past the end of argument 0 'x'", 1, 1, floats(cp, 3), cp.empty(1, np.float32), INT(3)
+        )
 
     def test_a_copy_of_many_bytes(self, cp: ModuleType) -> None:
         run("WRONG", "copy_too_much", 1, 1, floats(cp, 100), cp.empty(100, np.float32), INT(100))
@@ -148,7 +181,15 @@ class TestBounds:
         reported("shared_overrun", "0 bytes past the end of shared 'first'", 1, 1, cp.empty(1, np.float32), INT(21))
 
     def test_dynamic_shared_memory(self, cp: ModuleType) -> None:
-        reported("dynamic_overrun", "past the 16 bytes of dynamic shared", 1, 1, cp.empty(1, np.float32), INT(4), shared_mem=16)
+        reported(
+            "dynamic_overrun",
+            "past the 16 bytes of dynamic shared",
+            1,
+            1,
+            cp.empty(1, np.float32),
+            INT(4),
+            shared_mem=16,
+        )
 
     def test_static_shared_memory_over_the_limit(self, cp: ModuleType) -> None:
         where = fault_lines("TOO_MUCH_SHARED", "too_much")
@@ -157,17 +198,33 @@ class TestBounds:
 
     def test_a_misaligned_vector(self, cp: ModuleType) -> None:
         run("WRONG", "misaligned", 1, 1, floats(cp, 16), cp.empty(1, np.float32), INT(4))
-        reported("misaligned", "misaligned access: reads 16 bytes", 1, 1, floats(cp, 16), cp.empty(1, np.float32), INT(1))
+        reported(
+            "misaligned", "misaligned access: reads 16 bytes", 1, 1, floats(cp, 16), cp.empty(1, np.float32), INT(1)
+        )
 
 
 # ---------------------------------------------------------------------------------------------------------- barriers
 @pytest.mark.usefixtures("each_schedule")
 class TestBarriers:
     def test_threads_that_leave_early(self, cp: ModuleType) -> None:
-        reported("leaves_early", "a different number of barriers: .* ended after 0", 1, 64, floats(cp, 64), cp.empty(64, np.float32), INT(40))
+        reported(
+            "leaves_early",
+            "a different number of barriers: .* ended after 0",
+            1,
+            64,
+            floats(cp, 64),
+            cp.empty(64, np.float32),
+            INT(40),
+        )
 
     def test_threads_that_loop_longer(self, cp: ModuleType) -> None:
-        reported("loops_longer", "a different number of barriers: .* ended after 3, .* their number 4", 1, 64, cp.empty(64, np.float32))
+        reported(
+            "loops_longer",
+            "a different number of barriers: .* ended after 3, .* their number 4",
+            1,
+            64,
+            cp.empty(64, np.float32),
+        )
 
 
 # ------------------------------------------------------------------------------------------------------ right kernels
@@ -240,6 +297,26 @@ class TestRight:
         run("RIGHT", "padded", 1, 128, floats(cp, 128), y, INT(125))
         np.testing.assert_array_equal(y.get()[:125], np.arange(125))
 
+    def test_a_lock(self, cp: ModuleType) -> None:
+        total = cp.zeros(1, np.float32)
+        run("RIGHT", "lock", 5, 64, cp.zeros(1, INT), total, floats(cp, 5))
+        assert total.get()[0] == 20
+
+    def test_a_flag_in_device_memory(self, cp: ModuleType) -> None:
+        y = cp.empty(1, np.float32)
+        run("RIGHT", "flag_in_device_memory", 1, 64, cp.empty(1, np.float32), cp.zeros(1, INT), y)
+        assert y.get()[0] == 5
+
+    def test_a_queue_of_blocks(self, cp: ModuleType) -> None:
+        y = cp.empty(320, INT)
+        run("RIGHT", "queue", 3, 32, cp.zeros(1, INT), y, INT(10))
+        np.testing.assert_array_equal(y.get(), np.arange(320) // 32)
+
+    def test_structs_among_four_lanes(self, cp: ModuleType) -> None:
+        x, y = floats(cp, 96), cp.empty(96, np.float32)
+        run("RIGHT", "eighths_of_a_warp", 1, 32, x, y)
+        np.testing.assert_array_equal(y.get().reshape(16, 2, 3), x.get().reshape(16, 2, 3)[:, ::-1, ::-1])
+
     def test_a_variable_of_the_module(self, cp: ModuleType) -> None:
         y, before = cp.empty(1, INT), cp.empty(1, INT)
         run("RIGHT", "module_variable", 1, 1, before)
@@ -256,7 +333,7 @@ def test_the_names_of_checks() -> None:
         scheduling.parse_checks("rases")
 
 
-@pytest.mark.parametrize("checks", ["bounds,uninitialized", "barriers"])
+@pytest.mark.parametrize("checks", ["bounds,uninitialized", "barriers", "none"])
 def test_only_what_is_named_is_checked(cp: ModuleType, monkeypatch: pytest.MonkeyPatch, checks: str) -> None:
     monkeypatch.setattr(scheduling, "CHECKS", scheduling.parse_checks(checks))
     run("WRONG", "shift", 1, 128, floats(cp, 128), cp.empty(128, np.float32))
@@ -276,12 +353,18 @@ except simulator.SimulatorError as error:
 """
 
 
-@pytest.mark.parametrize("checks", ["all", "none"])
-def test_outside_of_the_repository(tmp_path: pathlib.Path, checks: str) -> None:
+def test_outside_of_the_repository(tmp_path: pathlib.Path) -> None:
     code = wrong_and_right.WRONG
     (tmp_path / "shift.cu").write_text(code[: code.index('extern "C" __global__ void tree')])
     path = os.pathsep.join(filter(None, [*sys.path[:2], os.environ.get("PYTHONPATH")]))
-    environment = {**os.environ, "LUCID_GPU": "simulated", "LUCID_SIMULATOR_CHECKS": checks, "PYTHONPATH": path}
+    environment = {**os.environ, "LUCID_GPU": "simulated", "PYTHONPATH": path}
     command = [sys.executable, "-c", _OUTSIDE]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
-    assert ("race: " in done.stdout and "kernel.cu:6" in done.stdout) == (checks == "all"), done.stdout
+    assert "race: " in done.stdout and "kernel.cu:6" in done.stdout, done.stdout
+
+
+def test_a_large_array_is_checked_for_bounds_alone(cp: ModuleType) -> None:
+    x = cp.empty(9 << 20, np.float32)
+    run("WRONG", "write_at", 1, 1, x, INT((9 << 20) - 1))
+    run("WRONG", "sum_of_blocks", 2, 32, cp.zeros(2, np.float32), x)
+    reported("write_at", "0 bytes past the end of argument 0 'x'", 1, 1, x, INT(9 << 20))

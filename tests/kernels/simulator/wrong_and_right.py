@@ -339,4 +339,47 @@ extern "C" __global__ void module_variable(int* y) {
   __syncthreads();
   if (threadIdx.x == 0) *y = counter;
 }
+extern "C" __global__ void lock(int* mutex, float* sum, const float* x) {
+  if (threadIdx.x % 32) return;
+  while (atomicCAS(mutex, 0, 1) != 0) {}
+  *sum += x[blockIdx.x];
+  __threadfence();
+  atomicExch(mutex, 0);
+}
+// One warp tells another of what it has written, in device memory.
+extern "C" __global__ void flag_in_device_memory(float* data, volatile int* flag, float* y) {
+  if (threadIdx.x == 32) {
+    *data = 5.f;
+    __threadfence();
+    *flag = 1;
+  } else if (threadIdx.x == 0) {
+    while (*flag == 0) __nanosleep(1);
+    __threadfence();
+    *y = *data;
+  }
+}
+extern "C" __global__ void queue(int* next, int* y, int n) {
+  __shared__ int item;
+  while (true) {
+    if (threadIdx.x == 0) item = atomicAdd(next, 1);
+    __syncthreads();
+    int mine = item;
+    __syncthreads();
+    if (mine >= n) break;
+    y[mine * 32 + threadIdx.x] = mine;
+  }
+}
+struct Three { float a, b, c; };
+extern "C" __global__ void eighths_of_a_warp(const Three* x, Three* y) {
+  __shared__ Three tile[32];
+  int t = threadIdx.x;
+  unsigned mask = 0xfu << (t & ~3);
+  for (int round = 0; round < 3; ++round) {
+    tile[t] = x[t];
+    __syncwarp(mask);
+    Three three = tile[t ^ 1];
+    __syncwarp(mask);
+    y[t].a = three.c, y[t].b = three.b, y[t].c = three.a;
+  }
+}
 """

@@ -1,7 +1,7 @@
 """Device memory and its pools, and pinned host memory.
 
-Fresh memory is filled with 0xFF, which reads as NaN. With guard pages (the default; LUCID_SIMULATOR_GUARD=0 turns them
-off) a kernel that leaves an array faults.
+Fresh memory reads as NaN, and the simulator knows that nothing was written to it. With guard zones (the default;
+LUCID_SIMULATOR_GUARD=0 turns them off) a kernel that leaves an array faults.
 """
 
 from __future__ import annotations
@@ -142,8 +142,8 @@ class Allocation:
         return self._buffer[offset : offset + self.size].view(dtype).reshape(shape)
 
     def poison(self) -> None:
-        """Fill with 0xFF."""
-        ctypes.memset(self.ptr, 0xFF, self.size)
+        """Make it uninitialised again."""
+        guard.fill_undefined(self.ptr, self.size)
 
 
 class Symbol(Allocation):
