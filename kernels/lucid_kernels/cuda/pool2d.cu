@@ -77,6 +77,7 @@ max_pool2d_grad(const T* __restrict__ g, const i64* __restrict__ indices, T* dx,
           first = min(first, source);
         }
       }
+      __syncwarp();  // all lanes have read their pixel
       if (first == lane) to[target] = sum;
       __syncwarp();  // the next 32 outputs may hit the same pixel
     }

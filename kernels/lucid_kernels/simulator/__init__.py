@@ -20,7 +20,8 @@ of each line, unless it says otherwise):
 
 races: two accesses that nothing orders, at least one a write, not both atomic
     in shared memory: a missing `__syncthreads`          TestRaces.test_a_missing_barrier, ..._in_a_double_buffer
-    a missing `__syncwarp`, one of too few lanes         TestRaces.test_lanes_without_a_barrier_of_the_warp
+    a missing `__syncwarp`, one of too few lanes, a shuffle or vote in its place
+                                                         TestRaces.test_lanes_without_a_barrier_of_the_warp
     sums and counters without atomics, within a block    TestRaces.test_a_counter_in_shared_memory, test_a_sum_in_global_memory
     and between blocks             TestRaces.test_a_sum_of_blocks, test_a_block_that_reads_what_another_writes
     an atomic and a plain access                         TestRaces.test_an_atomic_and_a_plain_access
@@ -44,7 +45,7 @@ barriers
 always: division by zero, shifts and indices out of range of a declared array, endless kernels and recursion, launches
     over a device's limits, arguments of the wrong type  test_module.py
 
-What orders accesses: barriers of the block, named barriers, warp operations for the lanes in their mask, and a fence before an
+What orders accesses: barriers of the block, named barriers, `__syncwarp` for the lanes in its mask, and a fence before an
 atomic or volatile write that the other thread then reads (atomically or volatile). Writes of the same value are no race.
 Volatile accesses count as atomic, except between lanes of one warp in shared memory. Right kernels pass: TestRight.
 

@@ -17,7 +17,7 @@ static constexpr int warpSize = simulator::kWarpSize;
 namespace simulator {
 struct SyncWarp {
   Place place;
-  LUCID_INLINE void operator()(unsigned mask = 0xffffffffu) const { sync_warp(mask, 0, "__syncwarp", place); }
+  LUCID_INLINE void operator()(unsigned mask = 0xffffffffu) const { sync_warp(mask, 0, "__syncwarp", place, true); }
 };
 
 // ---- warp operations

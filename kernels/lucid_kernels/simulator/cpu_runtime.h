@@ -87,7 +87,7 @@ long sync_block_sum(Place place, long value);
 // bar.sync: `count` threads, or 0 for all of the block
 void sync_named(unsigned barrier, unsigned count, Place place);
 // One common step of the lanes in `mask`: each brings a value.
-Exchange sync_warp(unsigned mask, uint64_t value, const char* operation, Place place);
+Exchange sync_warp(unsigned mask, uint64_t value, const char* operation, Place place, bool orders_memory = false);
 // The bits that lane `source` brought; with `keep` its own.
 uint64_t shuffle(unsigned mask, uint64_t value, int source, bool keep, const char* operation, Place place);
 unsigned ballot(unsigned mask, bool predicate, Place place);

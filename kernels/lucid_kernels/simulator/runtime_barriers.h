@@ -83,18 +83,20 @@ static void try_release_warp(unsigned index, unsigned mask) {
     fibers[i].exchange = {values, needed};
   }
   warp.arrived &= ~mask;
+  if (!first->orders_memory) return;  // a shuffle or vote: lanes meet, but their accesses are as unordered as before
   if (needed == alive)
     order_warp(index);
   else
     order_some(index * kWarpSize, kWarpSize, [&](unsigned i) { return needed >> i % kWarpSize & 1; });
 }
 
-LUCID_EXPORT Exchange sync_warp(unsigned mask, uint64_t value, const char* operation, Place place) {
+LUCID_EXPORT Exchange sync_warp(unsigned mask, uint64_t value, const char* operation, Place place, bool orders_memory) {
   Fiber& fiber = *state.current;
   const unsigned me = 1u << lane();
   if (!(mask & me))
     fail("%s (%s:%d): the calling lane %u is not in its mask 0x%08x", operation, place.file, place.line, lane(), mask);
   fiber.mask = mask;
+  fiber.orders_memory = orders_memory;
   fiber.operation = operation;
   fiber.place = place;
   fiber.state = WAIT_WARP;

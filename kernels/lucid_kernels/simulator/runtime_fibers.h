@@ -56,6 +56,7 @@ struct Fiber {
   unsigned named_barrier = 0;
   // The lanes that take part in the warp operation, the values that they brought, and which of them were there.
   unsigned mask = 0;
+  bool orders_memory = false;  // as __syncwarp does, and shuffles, votes and products of matrices do not
   Exchange exchange{};
   std::vector<AsyncCopy> copies;
   unsigned copy_group = 0;

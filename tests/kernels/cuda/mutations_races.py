@@ -97,12 +97,8 @@ MUTATIONS = [
     Mutation("rms_norm.cu", "the mean square of one row", r"squares \+= row", "squares = row", check_rms_norm),
 ]
 
-_VOTES = "the simulator takes the vote or shuffle beside it for a barrier of the warp, which CUDA does not promise for memory"
 EXEMPT = [
     # conv2d_grad_weight_direct, the only kernel of the family that calls block_reduce, calls it once, outside of its loop: no
     # thread has read `scratch` when the first one writes it, so the barrier before that write orders nothing.
     Exempt("conv2d.cu", "common.cuh", "__syncthreads();  // `scratch` may still be read", "the block's only reduction"),
-    Exempt("ctc_loss.cu", "ctc_loss.cu", "__syncwarp();", _VOTES),
-    Exempt("pool2d.cu", "pool2d.cu", "__syncwarp();  // the zeros of other lanes", _VOTES),
-    Exempt("pool2d.cu", "pool2d.cu", "__syncwarp();  // the next 32 outputs", _VOTES),
 ]

@@ -79,7 +79,7 @@ class TestRaces:
             "double_buffer", "race: .* shared 'tiles'", 1, 128, floats(cp, 1024), cp.empty(128, np.float32), INT(8)
         )
 
-    @pytest.mark.parametrize("kernel", ["lanes", "half_of_the_lanes", "warp_synchronous"])
+    @pytest.mark.parametrize("kernel", ["lanes", "half_of_the_lanes", "warp_synchronous", "shuffle_for_a_barrier"])
     def test_lanes_without_a_barrier_of_the_warp(self, cp: ModuleType, kernel: str) -> None:
         reported(kernel, "race: .* of shared", 1, 32, floats(cp, 64), cp.empty(32, np.float32))
 

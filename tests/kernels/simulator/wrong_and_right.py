@@ -70,6 +70,13 @@ extern "C" __global__ void half_of_the_lanes(const float* x, float* y) {
   if (t < 16) __syncwarp(0x0000ffffu); else __syncwarp(0xffff0000u);
   y[t] = tile[31 - t];  // FAULT half_of_the_lanes
 }
+extern "C" __global__ void shuffle_for_a_barrier(const float* x, float* y) {
+  __shared__ float tile[32];
+  int t = threadIdx.x;
+  tile[t] = x[t];
+  float sum = __shfl_down_sync(0xffffffffu, x[t], 1);
+  y[t] = sum + tile[t ^ 1];  // FAULT shuffle_for_a_barrier
+}
 extern "C" __global__ void shared_counter(int* y) {
   __shared__ int count;
   if (threadIdx.x == 0) count = 0;
