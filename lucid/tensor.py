@@ -158,6 +158,7 @@ class Tensor:
                 requires_grad, dtype, device = _in_order(more, requires_grad, dtype, device)
                 plain = False
             if dtype is None and not isinstance(data, (Tensor, *_NUMBERS)):
+                device = device if hasattr(data, "dtype") or device is not None else backends.default_device()
                 data, dtype = _collected(data)
             self._array = as_array(data, dtype, device, copy=not (plain and isinstance(data, np.ndarray)))
             if requires_grad:

@@ -121,3 +121,13 @@ def test_shapes_and_dtypes_are_those_of_pytorch() -> None:
         ours, theirs = Tensor(*arguments), torch.Tensor(*arguments)
         assert tuple(ours.shape) == tuple(theirs.shape), arguments
         assert ours.dtype.name == str(theirs.dtype)[6:], arguments
+
+
+def test_new_memory_is_on_the_default_device(device: str) -> None:
+    before = lucid.get_default_device()
+    lucid.set_default_device(device)
+    try:
+        made = Tensor(2, 3), Tensor([1.0]), Tensor(()), Tensor([1, 2], dtype=lucid.int64), Tensor(4.0, requires_grad=True)
+    finally:
+        lucid.set_default_device(before)
+    assert {t.device.type for t in made} == {device}
