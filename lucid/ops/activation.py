@@ -10,6 +10,7 @@ from .. import _dtypes
 from ..autograd.errors import type_name
 from ..autograd.op import Op, Pull, UnaryOp
 from ..tensor import Tensor
+from ._independence import Origin, with_zero_gradients
 from ._large import fused_formula, fused_if_large
 from ._operands import array_api_names, canonical_dim, promote, require_tensor
 from ._out import accepts_out
@@ -109,11 +110,13 @@ def _hardtanh_slope(g: Tensor, x: Tensor, low: Any, high: Any) -> Tensor:
 
 
 def _leaky_relu_rule(needs: Any, x: Tensor, *, slope: float) -> Pull:
-    return lambda g, y: (_leaky_relu_slope(g, x, slope),)
+    origin = Origin.of(x)
+    return lambda g, y: (with_zero_gradients(_leaky_relu_slope(g, x, slope), origin),)
 
 
 def _hardtanh_rule(needs: Any, x: Tensor, low: Any, high: Any) -> Pull:
-    return lambda g, y: (_hardtanh_slope(g, x, low, high), None, None)
+    origin = Origin.of(x)
+    return lambda g, y: (with_zero_gradients(_hardtanh_slope(g, x, low, high), origin), None, None)
 
 
 _leaky_relu = UnaryOp("leaky_relu", _leaky_relu_rule)
