@@ -9,7 +9,7 @@ from ..autograd.grad_mode import mode as grad_mode
 from ..autograd.inplace import write
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor, wrap
-from ._independence import Origin, with_zero_gradients
+from ._independence import with_zero_curvature
 from ._large import fused_formula, fused_if_large
 from ._operands import require_tensor
 from ._out import accepts_out
@@ -32,8 +32,7 @@ def _of_lines(name: str, formula: Callable[..., Tensor], slope: Callable[..., Te
     slope = fused_if_large(slope)
 
     def rule(needs: Any, x: Tensor, *, arguments: tuple[Any, ...]) -> Pull:
-        origin = Origin.of(x)
-        return lambda g, y: (with_zero_gradients(slope(g, x, *arguments), origin),)
+        return lambda g, y: (with_zero_curvature(slope(g, x, *arguments), x),)
 
     op = Op(name, rule)
 

@@ -107,7 +107,7 @@ def test_errors(call: Any, match: str) -> None:
     raises_like_torch(call, match)
 
 
-LINES = {"relu6": F.relu6, "hardtanh": F.hardtanh, "leaky_relu": F.leaky_relu, "rrelu": F.rrelu,
+LINES = {"relu": F.relu, "relu6": F.relu6, "hardtanh": F.hardtanh, "leaky_relu": F.leaky_relu, "rrelu": F.rrelu,
          "rrelu in training": lambda x, **options: F.rrelu(x, training=True, **options),
          "threshold": lambda x, **options: F.threshold(x, 0.5, 7.0, **options), "hardshrink": F.hardshrink,
          "softshrink": F.softshrink}
@@ -129,6 +129,14 @@ def test_lines_at_nan_and_their_second_gradient(name: str, dtype: str, size: int
             assert slope[0].item() == pytest.approx(0.01, rel=1e-2)
         second, = lucid.autograd.grad(slope, x, lucid.ones_like(x))
         assert second.shape == x.shape and not second.any()
+
+
+@pytest.mark.parametrize("name", ["relu", "relu6", "leaky_relu", "softshrink"])
+def test_the_second_gradient_of_lines_in_a_fused_formula_is_zeros(name: str, device: str) -> None:
+    x = lucid.tensor([np.inf, 2.0, -2.0, 0.25], device=device, requires_grad=True)
+    slope, = lucid.autograd.grad(lucid.fuse(LINES[name])(x).sum(), x, create_graph=True)
+    second, = lucid.autograd.grad(slope.sum(), x)
+    assert second.shape == x.shape and not second.any()
 
 
 @pytest.mark.torch
