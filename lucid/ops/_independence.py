@@ -35,3 +35,16 @@ def with_zero_gradients(result: Tensor, *arguments: Tensor | Origin) -> Tensor:
         return (g, *(g.new_zeros(origin.shape, dtype=origin.dtype) for origin in origins))
 
     return wrap(result._array, Node("independent", (result._node, *(origin.node for origin in origins)), pull))
+
+
+def zeros_for(g: Tensor) -> Tensor:
+    """Zeros of the shape of `g`; in a formula too, which cannot ask for a shape."""
+    return g.sign() * 0  # not of NaN and infinities
+
+
+def with_zero_curvature(slope: Tensor, argument: Tensor) -> Tensor:
+    """`slope`, the gradient of an elementwise operation, with zeros as the gradient of its `argument`."""
+    if argument._node is None or not grad_mode.get() & GRAD:
+        return slope
+    node: Any = Node("independent", (slope._node, argument._node), lambda g, y: (g, zeros_for(g)))
+    return wrap(slope._array, node)

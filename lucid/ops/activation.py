@@ -10,6 +10,7 @@ from .. import _dtypes
 from ..autograd.errors import type_name
 from ..autograd.op import Op, Pull, UnaryOp
 from ..tensor import Tensor
+from ._independence import with_zero_curvature, zeros_for
 from ._large import fused_formula, fused_if_large
 from ._operands import array_api_names, canonical_dim, promote, require_tensor
 from ._out import accepts_out
@@ -33,7 +34,7 @@ def require_floating(name: str, input: Tensor) -> Tensor:
 # ---- relu, sigmoid, tanh: the gradient needs only the result ---------------------------------------------------------
 def _grad_of_step_rule(needs: Any, g: Tensor, y: Tensor) -> Pull:
     needs_y = needs[1]
-    return lambda gg, _: (relu_grad(gg, y), gg.new_zeros(gg.shape) if needs_y else None)
+    return lambda gg, _: (relu_grad(gg, y), zeros_for(gg) if needs_y else None)
 
 
 def _sigmoid_grad_rule(needs: Any, g: Tensor, y: Tensor) -> Pull:
@@ -109,11 +110,11 @@ def _hardtanh_slope(g: Tensor, x: Tensor, low: Any, high: Any) -> Tensor:
 
 
 def _leaky_relu_rule(needs: Any, x: Tensor, *, slope: float) -> Pull:
-    return lambda g, y: (_leaky_relu_slope(g, x, slope),)
+    return lambda g, y: (with_zero_curvature(_leaky_relu_slope(g, x, slope), x),)
 
 
 def _hardtanh_rule(needs: Any, x: Tensor, low: Any, high: Any) -> Pull:
-    return lambda g, y: (_hardtanh_slope(g, x, low, high), None, None)
+    return lambda g, y: (with_zero_curvature(_hardtanh_slope(g, x, low, high), x), None, None)
 
 
 _leaky_relu = UnaryOp("leaky_relu", _leaky_relu_rule)

@@ -123,7 +123,7 @@ def _remainder_rule(needs: Any, a: Operand, b: Operand) -> Pull:
     a_shape, b_shape = shape_of(a), shape_of(b)
     if not needs[1]:
         return lambda g, y: (reduce_to(g, a_shape), None)
-    return lambda g, y: (reduce_to(g, a_shape), reduce_to(-g * floor_divide(a, b), b_shape))
+    return lambda g, y: (reduce_to(g, a_shape), reduce_to(-g * div(a, b, rounding_mode="floor"), b_shape))
 
 
 def _step_rule(needs: Any, a: Operand, b: Operand) -> Pull:

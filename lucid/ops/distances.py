@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from .. import _dtypes
 from ..autograd.errors import type_name
 from ..autograd.grad_mode import is_grad_enabled
-from ..autograd.op import Op, Pull
+from ..autograd.op import Op, Pull, UnaryOp
 from ..tensor import Tensor
 from ._operands import canonical_dim, require_tensor
 from ._out import accepts_out
+from ._reduction import Axes, spread
 from .broadcasting import broadcast_shapes
 from .grids import triu_indices
 
@@ -62,12 +63,39 @@ _pair_grad = Op("pair_distances_grad")
 _pair = Op("pair_distances", _pair_rule, keeps=True)
 
 
+def _largest_rule(needs: Sequence[bool], size: Tensor, *, axis: Axes, keepdims: bool) -> Pull:
+    def pull(g: Tensor, y: Tensor) -> tuple[Tensor]:
+        # 1 for each that is the largest, 0 for the others; NaN where the two have no difference.
+        chosen = 1 - (size - spread(y, size.shape, axis, keepdims)).detach().abs().ceil().clamp(max=1)
+        return (spread(g, size.shape, axis, keepdims) * chosen,)
+
+    return pull
+
+
+_largest = UnaryOp("max", _largest_rule, keeps=True)
+
+
+def _lengths(difference: Tensor, p: float, skip_nan: bool = False) -> Tensor:
+    """The `p`-norms of vectors along the last dimension; unlike those of `norm`, of order inf with a gradient of 1 for each of
+    several largest elements, and of order 0 with NaN counted as NaN. `skip_nan` leaves NaN out of the largest.
+    """
+    if p == 0:
+        return difference.abs().ceil().clamp(max=1).sum(-1)
+    if p != math.inf or not difference.shape[-1]:
+        return difference.norm(p, -1) if difference.shape[-1] else difference.sum(-1)
+    nan = difference.isnan()
+    # The gradient of a NaN is NaN, also where it is left out.
+    size = difference * difference.detach().sgn().masked_fill(nan, math.nan)
+    return _largest(size.masked_fill(nan, 0) if skip_nan else size, axis=difference.ndim - 1, keepdims=False)
+
+
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
     """The `p`-norms of the differences of all pairs of rows: ``(..., P, M)`` and ``(..., R, M)`` give ``(..., P, R)``.
 
     Leading dimensions broadcast. With p = 2, above 25 rows in either matrix, distances are computed by a product of matrices, as
     in PyTorch: those of near rows lose digits. `compute_mode` 'use_mm_for_euclid_dist' always does it,
-    'donot_use_mm_for_euclid_dist' never. Raises RuntimeError for other dtypes than floats, other lengths and a negative `p`.
+    'donot_use_mm_for_euclid_dist' never. With p = inf, differences that are NaN are left out, as in PyTorch, and of several
+    largest each gets the whole gradient. Raises RuntimeError for other dtypes than floats, other lengths and a negative `p`.
     """
     for number, x in enumerate((x1, x2), 1):
         if not _dtypes.is_floating(require_tensor("cdist", x).dtype):
@@ -92,8 +120,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = "us
         batch = broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
         x, y = (x.expand(*batch, -1, -1).reshape(math.prod(batch), *x.shape[-2:]) for x in (x1, x2))
         return _pair(x, y, p=int(p)).reshape(*batch, x1.shape[-2], x2.shape[-2])
-    difference = x1.unsqueeze(-2) - x2.unsqueeze(-3)
-    return difference.norm(p, -1) if difference.shape[-1] else difference.sum(-1)
+    return _lengths(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, skip_nan=True)
 
 
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
@@ -107,7 +134,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     if p in (1, 2):
         return _pair(input.unsqueeze(0), None, p=int(p)).squeeze(0)
     first, second = triu_indices(input.shape[0], input.shape[0], 1, device=input.device).unbind(0)
-    return (input.index_select(0, first) - input.index_select(0, second)).norm(p, -1)
+    return _lengths(input.index_select(0, first) - input.index_select(0, second), p)
 
 
 @accepts_out
@@ -125,7 +152,10 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     if input.ndim < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
     kept = canonical_dim(dim, input.ndim)
-    size = input.norm(p, [axis for axis in range(input.ndim) if axis != kept], keepdim=True)
-    above = size > maxnorm
+    dims = [axis for axis in range(input.ndim) if axis != kept]
+    size = input.detach().norm(p, dims, keepdim=True)
+    within = ~(size > maxnorm)
+    if input.requires_grad and is_grad_enabled():  # of the slices above only: where a norm is NaN, its gradient is too
+        size = input.masked_fill(within, 0).norm(p, dims, keepdim=True).masked_fill(within, 1)
     # 1e-7 is added to the norm, as in PyTorch, so that rounding does not leave it above the bound.
-    return input * (maxnorm / (size + 1e-7)).masked_fill(~above, 1)
+    return input * (maxnorm / (size + 1e-7)).masked_fill(within, 1)

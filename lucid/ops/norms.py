@@ -14,7 +14,6 @@ from ._operands import array_api_names, canonical_dims, require_tensor
 from ._out import accepts_out
 from ._reduction import Axes, kernel_axes, spread
 from .comparison import where
-from .extrema import amax, amin
 from .reduction import sum
 
 METHODS = ("norm", "dist")
@@ -56,6 +55,19 @@ def _norm_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool, order: floa
     return pull
 
 
+def _extreme_rule(needs: Any, size: Tensor, *, axis: Axes, keepdims: bool) -> Pull:
+    """Sizes that tie for the largest, or the smallest, share its gradient evenly; none has one where that is NaN."""
+    shape = size._array.shape
+
+    def pull(g: Tensor, y: Tensor) -> tuple[Tensor]:
+        chosen = (size == spread(y.detach(), shape, axis, keepdims)).to(g.dtype)
+        ties = chosen.sum(None if axis is None else axis, keepdim=True).clamp(min=1)
+        return (spread(g, shape, axis, keepdims) * chosen / ties,)
+
+    return pull
+
+
+_largest, _smallest = UnaryOp("max", _extreme_rule, keeps=True), UnaryOp("min", _extreme_rule, keeps=True)
 _norm2_grad = Op("norm2_grad")
 _norm2 = UnaryOp("norm2", _norm2_rule, keeps=True)
 _norm = UnaryOp("norm", _norm_rule, keeps=True)
@@ -92,7 +104,9 @@ def norm(input: Tensor, p: float | str | None = "fro", dim: Any = None, keepdim:
     size = input.abs()
     if p == 0:
         return sum(where(size == 0, size * 0, 1.0), axis, keepdim)
-    return (sum if p == 1 else amax if p > 0 else amin)(size, axis, keepdim)
+    if p == 1:
+        return sum(size, axis, keepdim)
+    return (_largest if p > 0 else _smallest)(size, axis=axis, keepdims=keepdim)
 
 
 def _require_elements(input: Tensor, p: float, axis: Any) -> None:

@@ -80,21 +80,31 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
             f"Padding size {len(pad)} is not supported for {ndim}D input tensor.\nSupported combinations for non-constant "
             "padding:\n  - 2D or 3D input: padding size = 2 (pads last dimension)\n  - 3D or 4D input: padding size = 4 (pads "
             "last 2 dimensions)\n  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)")
+    if mode != "circular":
+        _check_elements(mode, shape[ndim - len(pad) // 2 - 1:], pad)
     for number in range(len(pad) // 2):
         _check(mode, shape, ndim - 1 - number, pad[2 * number], pad[2 * number + 1])
     # What is cut off takes no part in the wrapping, but elements that are reflected may be cut off themselves.
     return _around(_cut(input, pad), pad, mode) if mode == "circular" else _cut(_around(input, pad, mode), pad)
 
 
+def _check_elements(mode: str, shape: tuple[int, ...], pad: Sequence[int]) -> None:
+    """Raise RuntimeError if there is nothing to repeat, or nothing is left. `shape` is that of an element of the batch."""
+    if 0 in shape:
+        raise RuntimeError(f"{mode} padding needs elements to repeat: only the batch may have the length 0, but an element of it "
+                           f"has the shape {list(shape)}")
+    left = [n + sum(pad[2 * i:2 * i + 2]) for i, n in enumerate(reversed(shape[1:]))]
+    if min(left) < 0 or max(left) < 1:
+        raise RuntimeError(f"the padding {tuple(pad)} leaves none of the elements of {list(shape)}")
+
+
 def _check(mode: str, shape: tuple[int, ...], dim: int, before: int, after: int) -> None:
     """Raise RuntimeError for a padding that does not fit a dimension."""
     n = shape[dim]
-    if n + before + after < (mode != "circular"):
-        raise RuntimeError(f"the padding ({before}, {after}) leaves none of the {n} elements of dimension {dim}")
-    if mode == "replicate" and n == 0 and before + after > 0:
-        raise RuntimeError(f"replicate padding needs elements to repeat, but dimension {dim} of {list(shape)} is empty")
-    if mode == "reflect" and (before >= n or after >= n) and (before or after):
+    if mode == "reflect" and (before >= n or after >= n):
         raise RuntimeError("Padding size should be less than the corresponding input dimension, but got: padding "
                            f"({before}, {after}) at dimension {dim} of input {list(shape)}")
+    if mode == "circular" and n + before + after < 0:
+        raise RuntimeError(f"the padding ({before}, {after}) cuts off more than the {n} elements of dimension {dim}")
     if mode == "circular" and max(before, after) > n + min(before, 0) + min(after, 0):
         raise RuntimeError("Padding value causes wrapping around more than once.")

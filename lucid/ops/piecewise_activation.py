@@ -2,9 +2,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
+from ..autograd.grad_mode import GRAD
+from ..autograd.grad_mode import mode as grad_mode
 from ..autograd.inplace import write
-from ..tensor import Tensor
+from ..autograd.op import Op, Pull
+from ..tensor import Tensor, wrap
+from ._independence import with_zero_curvature
 from ._large import fused_formula, fused_if_large
 from ._operands import require_tensor
 from ._out import accepts_out
@@ -20,6 +25,25 @@ _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804
 
 def _apply(function: Callable[[Tensor], Tensor], input: Tensor, inplace: bool) -> Tensor:
     return write(input, function) if inplace else function(input)
+
+
+def _of_lines(name: str, formula: Callable[..., Tensor], slope: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """The function ``formula(x, *arguments)`` with the gradient ``slope(g, x, *arguments)``, whose own gradient is zeros for `x`."""
+    slope = fused_if_large(slope)
+
+    def rule(needs: Any, x: Tensor, *, arguments: tuple[Any, ...]) -> Pull:
+        return lambda g, y: (with_zero_curvature(slope(g, x, *arguments), x),)
+
+    op = Op(name, rule)
+
+    def apply(x: Tensor, *arguments: Any) -> Tensor:
+        y = formula(wrap(x._array), *arguments)
+        flags = grad_mode.get()
+        if x._node is not None and flags & GRAD:
+            op._record(y, y._array, [x._node], (x,), {"arguments": arguments}, flags)
+        return y
+
+    return apply
 
 
 # ---- the formulas --------------------------------------------------------------------------------------------------------
@@ -52,8 +76,23 @@ def _mish(x: Tensor) -> Tensor:
 
 
 @fused_formula
-def _above(x: Tensor, threshold: float, value: float) -> Tensor:
+def _threshold_formula(x: Tensor, threshold: float, value: float) -> Tensor:
     return where(x <= threshold, value, x)
+
+
+@fused_formula
+def _softshrink_formula(x: Tensor, lambd: float) -> Tensor:
+    within = (x >= -lambd) & (x <= lambd)
+    return where(within, x * 0, where(x > lambd, x - lambd, x + lambd))
+
+
+@fused_formula
+def _hardshrink_formula(x: Tensor, lambd: float) -> Tensor:
+    return where((x >= -lambd) & (x <= lambd), x * 0, x)
+
+
+def _outside(g: Tensor, x: Tensor, lambd: float) -> Tensor:
+    return where((x < -lambd) | (x > lambd), g, 0.0)  # not NaN
 
 
 @fused_formula
@@ -63,8 +102,14 @@ def _prelu(x: Tensor, weight: Tensor) -> Tensor:
 
 
 @fused_formula
-def _randomly_sloped(x: Tensor, slopes: Tensor) -> Tensor:
+def _rrelu_formula(x: Tensor, slopes: Tensor) -> Tensor:
     return where(x <= 0, x * slopes, x)
+
+
+_threshold_lines = _of_lines("threshold", _threshold_formula, lambda g, x, threshold, value: where(x <= threshold, 0.0, g))
+_softshrink = _of_lines("softshrink", _softshrink_formula, _outside)
+_hardshrink = _of_lines("hardshrink", _hardshrink_formula, _outside)
+_randomly_sloped = _of_lines("rrelu", _rrelu_formula, lambda g, x, slopes: where(x <= 0, g * slopes, g))
 
 
 # ---- public functions ----------------------------------------------------------------------------------------------------
@@ -116,25 +161,22 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
         raise NotImplementedError(f"threshold is not implemented for {input.dtype.name}")
     if input._array.dtype.kind not in "fV":
         threshold, value = int(threshold), int(value)
-    return _apply(lambda x: _above(x, threshold, value), input, inplace)
+    return _apply(lambda x: _threshold_lines(x, threshold, value), input, inplace)
 
 
-@fused_formula
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """`input` moved towards 0 by `lambd`, and 0 within `lambd` of it. RuntimeError for a negative `lambd`."""
     require_floating("softshrink", input)
     if lambd < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
-    within = (input >= -lambd) & (input <= lambd)
-    return where(within, input.detach() * 0, where(input > lambd, input - lambd, input + lambd))
+    return _softshrink(input, lambd)
 
 
 @accepts_out
-@fused_formula
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """`input`, and 0 within `lambd` of 0."""
     require_floating("hardshrink", input)
-    return where((input >= -lambd) & (input <= lambd), input.detach() * 0, input)
+    return _hardshrink(input, lambd)
 
 
 def tanhshrink(input: Tensor) -> Tensor:

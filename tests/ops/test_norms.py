@@ -99,3 +99,15 @@ def test_norms_of_nothing(p, shape, dim, device):
         for on in ("cpu", "meta"):
             with pytest.raises(RuntimeError, match="does not have an identity"):
                 lucid.nn.functional.pairwise_distance(*[lucid.ones(shape, device=on)] * 2, p=p)
+
+
+@pytest.mark.parametrize("name", ["norm", "linalg.vector_norm", "linalg.norm"])
+@pytest.mark.parametrize("order", [math.inf, -math.inf])
+def test_an_extreme_that_is_nan_has_no_slope(name, order, device):
+    x = lucid.tensor([[1.0, math.nan, 3.0], [-3.0, 3.0, 3.0]], device=device, requires_grad=True)
+    y = operator.attrgetter(name)(lucid)(x, order, 1)
+    np.testing.assert_array_equal(y.detach().cpu().numpy(), [math.nan, 3])
+    y.backward(lucid.tensor([1.0, 3.0], device=device))
+    np.testing.assert_array_equal(x.grad.cpu().numpy(), [[0, 0, 0], [-1, 1, 1]])
+    slope, = lucid.autograd.grad(lucid.linalg.matrix_norm(x, order), x)  # a sum has one
+    assert slope.isnan().all()
