@@ -52,6 +52,16 @@ def _require_losses(name: str, input: Tensor, target: Tensor) -> None:
         raise TypeError(f"{name}(): argument 'target' (position 2) must be Tensor, not {type(target).__name__}")
 
 
+def without_bools(name: str, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    """Both, with bools as numbers of the other's dtype. Raises NotImplementedError for bools alone."""
+    mine, theirs = input._array.dtype, target._array.dtype
+    if mine != _dtypes.bool_ and theirs != _dtypes.bool_:
+        return input, target
+    if mine == theirs:
+        raise NotImplementedError(f"\"{name}\" not implemented for 'Bool'")
+    return (input.to(theirs), target) if mine == _dtypes.bool_ else (input, target.to(mine))
+
+
 def _warn_about_sizes(input: Tensor, target: Tensor) -> None:
     if target.shape != input.shape:
         warnings.warn(f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "
@@ -284,7 +294,7 @@ def mse_loss(input: Tensor, target: Tensor, size_average: bool | None = None, re
     _require_losses("mse_loss", input, target)
     _warn_about_sizes(input, target)
     reduction = _reduction(reduction, size_average, reduce)
-    return _weighted(_squared_difference(input, target), weight, reduction)
+    return _weighted(_squared_difference(*without_bools("mse_loss", input, target)), weight, reduction)
 
 
 def l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
@@ -306,7 +316,7 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: bool | None = No
     reduction = _reduction(reduction, size_average, reduce)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
-    return _reduced(_smooth_distance(input, target, beta), reduction)
+    return _reduced(_smooth_distance(*without_bools("smooth_l1_loss", input, target), beta), reduction)
 
 
 def _difference(name: str, input: Tensor, target: Tensor) -> Tensor:
@@ -393,9 +403,11 @@ def kl_div(input: Tensor, target: Tensor, size_average: bool | None = None, redu
     """The divergence of the distribution `target` from the one whose logarithm is `input`: ``target (log target - input)``.
 
     With `log_target`, `target` is a logarithm as well. `reduction` may also be 'batchmean': the sum over the first length;
-    'mean' divides by the number of elements and warns, as PyTorch does.
+    'mean' divides by the number of elements and warns, as PyTorch does. Raises RuntimeError for integers and bools.
     """
     _require_losses("kl_div", input, target)
+    if not (_dtypes.is_differentiable(input._array.dtype) and _dtypes.is_differentiable(target._array.dtype)):
+        raise RuntimeError("kl_div: Integral inputs not supported.")
     if reduction == "mean" and size_average is None and reduce is None:
         warnings.warn("reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' "
                       "divides only by the batch size, and aligns with the KL div math definition.'mean' will be changed to "
