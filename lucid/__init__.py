@@ -143,6 +143,7 @@ from .ops.dropout import dropout
 from .ops.einsum import einsum
 from .ops.embedding import embedding
 from .ops.extrema import amax, amin, aminmax, argmax, argmin, max, min
+from .ops.fill import fill
 from .ops.finite_differences import gradient
 from .ops.float_parts import frexp
 from .ops.fusion import fuse

@@ -88,6 +88,7 @@ from . import (
     unary,
     vectors,
 )
+from ._independence import rebase_with_zeros
 from ._operands import is_operand, operator, reflected
 from ._out import method as as_method
 
@@ -153,6 +154,15 @@ def inplace(function: Callable[..., Tensor], operator: bool = False) -> Callable
     return method
 
 
+def _comparing(method: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """`method`, which writes a comparison into the tensor, with zeros as the gradient of what it compares with."""
+    @functools.wraps(method)
+    def compared(self: Tensor, other: Any) -> Tensor:
+        return rebase_with_zeros(method(self, other), other)
+
+    return compared
+
+
 def _attach() -> None:
     for family in FAMILIES:
         for name in getattr(family, "SINGLE", ()):
@@ -165,6 +175,8 @@ def _attach() -> None:
             setattr(Tensor, f"{name}_", inplace(as_method(getattr(family, name))))
         for name, method in getattr(family, "SPECIAL_METHODS", {}).items():
             setattr(Tensor, name, method)
+    for name in comparison.ORDERS:
+        setattr(Tensor, f"{name}_", _comparing(getattr(Tensor, f"{name}_")))
     for name, function in UNARY_OPERATORS.items():
         setattr(Tensor, name, as_method(function))
     for name, function in OPERATORS.items():

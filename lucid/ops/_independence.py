@@ -3,8 +3,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from .. import _dtypes
 from ..autograd.grad_mode import GRAD
 from ..autograd.grad_mode import mode as grad_mode
+from ..autograd.inplace import rebase
 from ..autograd.node import Node
 from ..tensor import Tensor, wrap
 
@@ -35,6 +37,20 @@ def with_zero_gradients(result: Tensor, *arguments: Tensor | Origin) -> Tensor:
         return (g, *(g.new_zeros(origin.shape, dtype=origin.dtype) for origin in origins))
 
     return wrap(result._array, Node("independent", (result._node, *(origin.node for origin in origins)), pull))
+
+
+def rebase_with_zeros(target: Tensor, argument: Any) -> Tensor:
+    """`target`, which has just been written with what does not change with `argument`: that gets zeros, and so do the old elements.
+    """
+    recorded = isinstance(argument, Tensor) and argument._node is not None and grad_mode.get() & GRAD
+    if recorded and _dtypes.is_differentiable(target._array.dtype):
+        before, other = Origin.of(target), Origin.of(argument)
+
+        def pull(g: Tensor, y: Any) -> tuple[Tensor, Tensor]:
+            return g.new_zeros(before.shape), g.new_zeros(other.shape, dtype=other.dtype)
+
+        rebase(target, Node("overwrite", (before.node, other.node), pull))
+    return target
 
 
 def zeros_for(g: Tensor) -> Tensor:

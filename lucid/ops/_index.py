@@ -43,6 +43,13 @@ def is_mask(index: tuple[Any, ...]) -> bool:
     return any(hasattr(item, "dtype") and item.dtype.kind == "b" for item in index)
 
 
+def refuse_byte_mask(index: Sequence[Any]) -> None:
+    """Raise RuntimeError if a uint8 mask is all that selects elements which get one number."""
+    kinds = [item._array.dtype for item in index if isinstance(item, Tensor)]
+    if len(kinds) == 1 and kinds[0] == np.uint8:
+        raise RuntimeError("masked_fill only supports boolean masks, but got mask with dtype unsigned char")
+
+
 def check_number(number: int, dim: int, size: int) -> int:
     if not -size <= number < size:
         raise IndexError(f"index {number} is out of bounds for dimension {dim} with size {size}")
@@ -60,6 +67,8 @@ def index_array(item: Any, array: Any) -> Any:
     """An index given as tensor, array or list, as an array beside `array`: integers or a mask."""
     if isinstance(item, Tensor):
         found = item._array
+        if found.dtype.kind == "i" and found.ndim and found.itemsize < 4:  # arrays that are no tensors may hold them
+            raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, not {type_name(found.dtype)}")
     elif hasattr(item, "dtype"):
         found = item
     else:
@@ -93,7 +102,7 @@ def split_index(x: Tensor, index: Any) -> tuple[tuple[Any, ...] | None, tuple[An
     if index.__class__ is Tensor and array.__class__ is np.ndarray is index._array.__class__:  # a fifth of the time
         found = index._array
         kind = found.dtype.kind
-        if found.shape and shape and (kind == "i" or (kind == "b" and found.shape == shape[:found.ndim])):
+        if found.shape and shape and ((kind == "i" and found.itemsize > 2) or (kind == "b" and found.shape == shape[:found.ndim])):
             return None, (found,)
     simple = index if index.__class__ is tuple else (index,)
     if simple and simple[0] is Ellipsis and len(simple) <= len(shape) + 1:
@@ -246,14 +255,21 @@ def restate(error: IndexError) -> IndexError:
 
 
 def index_tensor(name: str, index: Any, x: Tensor, kinds: str = "i") -> Tensor:
-    """An index tensor beside `x`. Raises RuntimeError for other dtypes than integers (or bool masks)."""
+    """An index tensor beside `x`. Raises RuntimeError for other dtypes than int32 and int64 (or bool masks)."""
     if not isinstance(index, Tensor):
         raise TypeError(f"{name}(): argument 'index' must be Tensor, not {type(index).__name__}")
-    if index._array.dtype.kind not in kinds:
+    dtype = index._array.dtype
+    if dtype.kind not in kinds or (kinds == "i" and dtype.itemsize < 4):
         expected = "int32/int64 for index" if kinds == "i" else "bool for mask"
         raise RuntimeError(f"{name}(): Expected dtype {expected}, but got {type_name(index.dtype)}")
     array = beside(index._array, x._array)
     return index if array is index._array else wrap(array)
+
+
+def require_long(name: str, index: Any, error: type[Exception] = RuntimeError) -> None:
+    """Raise `error` for an index tensor of another dtype than int64."""
+    if isinstance(index, Tensor) and index._array.dtype != np.int64:
+        raise error(f"{name}(): Expected a long tensor for index, but got {type_name(index.dtype)}")
 
 
 def check_index(index: Tensor, size: int, dim: int) -> None:

@@ -19,6 +19,8 @@ METHODS = ("eq", "ne", "lt", "le", "gt", "ge", "greater", "greater_equal", "less
            "bitwise_xor", "bitwise_not", "clip", "clamp", "clamp_min", "clamp_max")
 INPLACE_METHODS = tuple(name for name in METHODS if name not in ("equal", "allclose", "isclose"))
 SINGLE = INPLACE_METHODS
+# Written in place, they pass zeros to both sides.
+ORDERS = METHODS[:11]
 
 _eq, _ne, _lt, _le, _gt, _ge = (Op(name) for name in ("eq", "ne", "lt", "le", "gt", "ge"))
 _logical_and, _logical_or, _logical_xor = Op("logical_and"), Op("logical_or"), Op("logical_xor")

@@ -302,11 +302,17 @@ def bool(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
     return _as(input, _dtypes.bool_, memory_format)
 
 
-def copy_(self: Tensor, src: Tensor, non_blocking: Any = False) -> Tensor:
-    """Write the elements of `src`, broadcast, cast and moved as needed, into this tensor.
+_WIDEST = {builtins.bool: np.bool_, builtins.int: np.int64, builtins.float: np.float64, builtins.complex: np.complex128}
 
-    Raises RuntimeError where both share memory, but not element by element.
+
+def copy_(self: Tensor, src: Any, non_blocking: Any = False) -> Tensor:
+    """Write the elements of `src`, a tensor that is broadcast, cast and moved as needed, or a number, into this tensor.
+
+    Raises RuntimeError where both share memory, but not element by element, and TypeError for what is neither.
     """
+    number = _dtypes.number(src)
+    if number.__class__ in _WIDEST:
+        src = wrap(np.asarray(number, _WIDEST[number.__class__]))
     refuse_shared(self, (require_tensor("copy_", src),))
     recording = grad_mode.get() & GRAD
     plain = src._array.dtype == self._array.dtype or src._array.dtype.kind != "c"

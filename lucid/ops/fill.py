@@ -7,19 +7,27 @@ from ..autograd.inplace import update, write
 from ..autograd.op import Op
 from ..tensor import Tensor
 from ._independence import with_zero_gradients
-from ._operands import fitted, require_number
+from ._operands import fitted, require_number, require_tensor
 
 _fill = Op("fill", lambda needs, x, *, value: lambda g, y: (g.new_zeros(g.shape),))
 
 
 def fill_(self: Tensor, value: Any) -> Tensor:
-    """Write a number, or the only element of a tensor, which gets the gradient, into every element.
+    """Write a number, or the element of a 0-d tensor, which gets the gradient, into every element.
 
-    Raises TypeError for what is neither, and RuntimeError for a number that the dtype cannot hold.
+    Raises TypeError for what is neither, and RuntimeError for another tensor and for a number that the dtype cannot hold.
     """
     if isinstance(value, Tensor):
+        if value._array.ndim:
+            raise RuntimeError("fill_ only supports 0-dimension value tensor but got tensor with "
+                               f"{value._array.ndim} dimensions.")
         return write(self, lambda old: with_zero_gradients(value.to(old.device, old.dtype).expand(old.shape), old))
     return update(self, _fill, value=fitted(require_number("fill_", "value", value), self._array.dtype))
+
+
+def fill(input: Tensor, value: Any) -> Tensor:
+    """`fill_` into a tensor like `input`: ``lucid.fill(lucid.zeros(2), 3)`` has the elements 3 and 3. Errors as there."""
+    return fill_(require_tensor("fill", input).clone(), value)
 
 
 def zero_(self: Tensor) -> Tensor:

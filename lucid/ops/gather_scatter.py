@@ -6,7 +6,7 @@ from typing import Any
 from ..autograd.inplace import update, write
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor
-from ._index import check_index, index_tensor
+from ._index import check_index, index_tensor, require_long
 from ._operands import array_api_names, canonical_dim, fitted, reduce_to, require_tensor, shape_of
 from ._out import accepts_out
 from .broadcasting import broadcast_shapes
@@ -155,6 +155,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     """
     if dim is None:
         return gather(input.reshape(-1), 0, indices.reshape(-1))
+    require_long("take_along_dim", indices)
     axis = canonical_dim(dim, input._array.ndim)
     if input._array.ndim != indices._array.ndim:
         raise RuntimeError("torch.take_along_dim(): input and indices should have the same number of dimensions, but "

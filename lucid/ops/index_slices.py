@@ -8,7 +8,7 @@ from ..autograd.errors import type_name
 from ..autograd.inplace import update
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor
-from ._index import FULL, check_dim, check_index, index_tensor
+from ._index import FULL, check_dim, check_index, index_tensor, require_long
 from ._operands import array_api_names, canonical_dim, fitted, require_tensor
 from ._out import accepts_out
 from .creation import zeros
@@ -95,7 +95,8 @@ def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
 
 @array_api_names
 def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    """Write `source` over the slices along `dim` that `index` names."""
+    """Write `source` over the slices along `dim` that `index`, of int64, names."""
+    require_long("index_copy_", index)
     if self._array.ndim == 0:
         index_copy_(self.reshape(1), dim, index, source)
         return self
@@ -116,7 +117,8 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
 
 @array_api_names
 def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    """Fill the slices along `dim` that `index` names with one number."""
+    """Fill the slices along `dim` that `index` names with one number. Raises IndexError for another index dtype than int64."""
+    require_long("index_fill_", index, IndexError)
     axis = canonical_dim(dim, self._array.ndim)
     index = require_vector("index_fill", index_tensor("index_fill", index, self))
     size = self._array.shape[axis] if self._array.ndim else 1

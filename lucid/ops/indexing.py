@@ -17,7 +17,19 @@ from ..autograd.errors import type_name
 from ..autograd.inplace import update
 from ..autograd.op import Op, Pull, ViewOp
 from ..tensor import Tensor
-from ._index import FULL, check_bounds, expand_masks, index_tensor, is_basic, is_mask, own, restate, split_index
+from ._index import (
+    FULL,
+    check_bounds,
+    expand_masks,
+    index_tensor,
+    is_basic,
+    is_mask,
+    own,
+    refuse_byte_mask,
+    require_long,
+    restate,
+    split_index,
+)
 from ._operands import fitted, reduce_to, require_tensor, shape_of
 from ._out import accepts_out
 
@@ -85,6 +97,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     range, RuntimeError for a value that does not broadcast and for a leaf that requires grad.
     """
     basic, advanced = split_index(self, index)
+    if advanced is not None and (not isinstance(value, Tensor) or value._array.size == 1) and is_mask(advanced):
+        refuse_byte_mask(index if index.__class__ is tuple else (index,))
     if isinstance(value, Tensor):
         if value._array.__class__ is not self._array.__class__ and (advanced is None or value._array.ndim == 0):
             value = value.to(self.device)
@@ -127,6 +141,8 @@ def index_put_(self: Tensor, indices: Sequence[Tensor], values: Tensor, accumula
     # Indices without dimensions are arrays here, not numbers: those give views, to which nothing can be added at an index.
     arrays = tuple([i.reshape(1) if i._array.ndim == 0 and i._array.dtype.kind == "i" else i for i in indices])
     basic, advanced = split_index(self, arrays)
+    if values._array.size == 1 and not accumulate:
+        refuse_byte_mask(arrays)
     target = self if basic is None else _slice(self, index=basic)  # a bool without dimensions has made a new one
     if accumulate:
         advanced = tuple(expand_masks(advanced))  # type: ignore[arg-type]
@@ -151,6 +167,7 @@ def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumula
 @accepts_out
 def take(input: Tensor, index: Tensor) -> Tensor:
     """The elements at positions `index` of the flattened tensor, in the shape of `index`; -1 is the last."""
+    require_long("take", index)
     index = index_tensor("take", index, require_tensor("take", input))
     size = input._array.size
     check_bounds(index._array, -size, size, "out of range: tried to access index {value} on a tensor of {limit} elements.")

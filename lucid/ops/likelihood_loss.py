@@ -3,13 +3,15 @@ from __future__ import annotations
 
 import math
 
+from .. import _dtypes
+from ..autograd.errors import type_name
 from ..tensor import Tensor
 from ._large import fused_formula
 from ._operands import require_tensor
 from .activation import require_floating
 from .comparison import where
 from .creation import full_like
-from .loss import _reduced, _reduction, _require_losses, _warn_about_sizes
+from .loss import _reduced, _reduction, _require_losses, _warn_about_sizes, without_bools
 from .unary import log
 
 __all__ = ()  # functions of nn.functional only
@@ -28,7 +30,8 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
                ) -> Tensor:
     """``d ** 2 / 2`` where ``d = |input - target| <= delta``, else ``delta * (d - delta / 2)``.
 
-    Warns if the shapes differ, and broadcasts. Raises RuntimeError for a `delta` that is not positive.
+    Warns if the shapes differ, and broadcasts. Raises RuntimeError for a `delta` that is not positive and for an
+    integer or bool `input` with a floating-point target.
 
     Source: Huber, "Robust Estimation of a Location Parameter", 1964.
     """
@@ -37,6 +40,10 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
     reduction = _reduction(reduction, None, None)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    if _dtypes.is_floating(target.dtype) and not _dtypes.is_floating(input.dtype):
+        raise RuntimeError(f"huber_loss: result type {type_name(target.dtype)} can't be cast to the desired output type "
+                           f"{type_name(input.dtype)}, that of the input")
+    input, target = without_bools("huber_loss", input, target)
     loss = _huber(input, target, delta)
     if weight is None:
         return _reduced(loss, reduction)

@@ -52,6 +52,16 @@ def _require_losses(name: str, input: Tensor, target: Tensor) -> None:
         raise TypeError(f"{name}(): argument 'target' (position 2) must be Tensor, not {type(target).__name__}")
 
 
+def without_bools(name: str, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    """Both, with bools as numbers of the other's dtype. Raises NotImplementedError for bools alone."""
+    mine, theirs = input._array.dtype, target._array.dtype
+    if mine != _dtypes.bool_ and theirs != _dtypes.bool_:
+        return input, target
+    if mine == theirs:
+        raise NotImplementedError(f"\"{name}\" not implemented for 'Bool'")
+    return (input.to(theirs), target) if mine == _dtypes.bool_ else (input, target.to(mine))
+
+
 def _warn_about_sizes(input: Tensor, target: Tensor) -> None:
     if target.shape != input.shape:
         warnings.warn(f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "
@@ -115,7 +125,7 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
                   label_smoothing: float = 0.0) -> Tensor:
     """The negative log-likelihood of `target` under ``softmax(input)``.
 
-    `input` is (C,), (N, C) or (N, C, d1, …); `target` holds class indices (int64 or uint8, the shape of `input` without C)
+    `input` is (C,), (N, C) or (N, C, d1, …); `target` holds class indices (int64, or for two dimensions uint8, the shape of `input` without C)
     or class probabilities (the shape of `input`, floating). `weight` (C,) scales the classes; targets equal to
     `ignore_index` count nothing, and 'mean' divides by the total weight of the others. The result is 0-d, or without
     reduction has the shape of the class indices.
@@ -197,8 +207,8 @@ def _class_indices(name: str, input: Tensor, target: Tensor, weight: Tensor | No
                 raise RuntimeError(f"size mismatch (got input: {list(shape)} , target: {list(given)}")
             raise RuntimeError(f"Expected target size {list(wanted)}, got {list(given)}")
     dtype = target._array.dtype
-    if dtype not in (_dtypes.int64, _dtypes.uint8):
-        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {type_name(target.dtype)}")
+    if dtype != _dtypes.int64 and (dtype != _dtypes.uint8 or len(shape) > 2):
+        raise RuntimeError(f"expected target dtype to be Long{' or Byte' if len(shape) < 3 else ''}, but got {type_name(target.dtype)}")
     if len(shape) == 1:
         target = target.reshape(())
     return target if dtype == _dtypes.int64 else target.long()
@@ -284,7 +294,7 @@ def mse_loss(input: Tensor, target: Tensor, size_average: bool | None = None, re
     _require_losses("mse_loss", input, target)
     _warn_about_sizes(input, target)
     reduction = _reduction(reduction, size_average, reduce)
-    return _weighted(_squared_difference(input, target), weight, reduction)
+    return _weighted(_squared_difference(*without_bools("mse_loss", input, target)), weight, reduction)
 
 
 def l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
@@ -306,7 +316,7 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: bool | None = No
     reduction = _reduction(reduction, size_average, reduce)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
-    return _reduced(_smooth_distance(input, target, beta), reduction)
+    return _reduced(_smooth_distance(*without_bools("smooth_l1_loss", input, target), beta), reduction)
 
 
 def _difference(name: str, input: Tensor, target: Tensor) -> Tensor:
@@ -393,9 +403,11 @@ def kl_div(input: Tensor, target: Tensor, size_average: bool | None = None, redu
     """The divergence of the distribution `target` from the one whose logarithm is `input`: ``target (log target - input)``.
 
     With `log_target`, `target` is a logarithm as well. `reduction` may also be 'batchmean': the sum over the first length;
-    'mean' divides by the number of elements and warns, as PyTorch does.
+    'mean' divides by the number of elements and warns, as PyTorch does. Raises RuntimeError for integers and bools.
     """
     _require_losses("kl_div", input, target)
+    if not (_dtypes.is_differentiable(input._array.dtype) and _dtypes.is_differentiable(target._array.dtype)):
+        raise RuntimeError("kl_div: Integral inputs not supported.")
     if reduction == "mean" and size_average is None and reduce is None:
         warnings.warn("reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' "
                       "divides only by the batch size, and aligns with the KL div math definition.'mean' will be changed to "

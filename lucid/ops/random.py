@@ -7,6 +7,7 @@ from .. import _dtypes, _random, backends
 from ..autograd.errors import type_name
 from ..backends.memory_format import preserve_format
 from ..tensor import Tensor, wrap
+from ._independence import with_zero_gradients
 from ._operands import integers
 from ._out import fills_out
 from ._random_numbers import at_least_single, check_range, float_dtype, random_floats, random_integers, refuted
@@ -104,7 +105,7 @@ def randint_like(input: Tensor, *args: Any, low: int | None = None, high: int | 
 @fills_out
 def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: _random.Generator | None = None,
            dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """Normal numbers with `mean` and `std`: tensors, which are broadcast, or numbers with a `size`."""
+    """Normal numbers with `mean` and `std`: tensors, which are broadcast and get zeros as gradients, or numbers with a `size`."""
     if not isinstance(std, Tensor) and std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     if isinstance(std, Tensor) and refuted(std >= 0):
@@ -124,4 +125,4 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: _ran
     if given or mean != 0 or std != 1:
         shift, scale = (t.detach() if isinstance(t, Tensor) else t for t in (mean, std))
         numbers = numbers * scale + shift
-    return _made(numbers.to(chosen), requires_grad)
+    return with_zero_gradients(_made(numbers.to(chosen), requires_grad), *given)

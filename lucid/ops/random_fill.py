@@ -11,6 +11,7 @@ from ..autograd.errors import type_name
 from ..autograd.inplace import write
 from ..backends import LARGE
 from ..tensor import Tensor
+from ._independence import rebase_with_zeros
 from ._random_numbers import (
     at_least_single,
     check_bounds,
@@ -60,7 +61,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: _random.Generator | Non
     if few and draw_into(self, "random_uniform", generator, ("lt", None, p)):
         return self
     chance = p.detach().to(self.device).expand(self.shape) if isinstance(p, Tensor) else p
-    return write(self, lambda old: flips(self, chance, generator))
+    return rebase_with_zeros(write(self, lambda old: flips(self, chance, generator)), p)
 
 
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: _random.Generator | None = None) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _dtypes
+from ..autograd.errors import type_name
 from ..autograd.op import Op
 from ..tensor import Tensor
 from ._operands import canonical_dim, integers, require_tensor
@@ -40,7 +41,8 @@ def tile(input: Tensor, *dims: Any) -> Tensor:
 
 
 def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
-    """Each element (or slice along `dim`) repeated in place; `repeats` is a number or one number for each.
+    """Each element (or slice along `dim`) repeated in place; `repeats` is a number or an int32 or int64 tensor
+    of one number for each; NotImplementedError for other dtypes.
 
     Without `repeats`, `input` is the vector of numbers, and the result says which of them each place belongs to. `output_size`
     is the length that the result must have: RuntimeError otherwise.
@@ -61,10 +63,13 @@ def _repeated(input: Tensor, repeats: Any, dim: int | None) -> Tensor:
         input, dim = ravel(input), 0
     dim = canonical_dim(dim, input.ndim)
     length = input._array.shape[dim]
-    if isinstance(repeats, Tensor) and repeats.numel() != 1:
-        if repeats.numel() != length:
+    if isinstance(repeats, Tensor):
+        if repeats.numel() not in (1, length):
             raise RuntimeError("repeats must have the same size as input along dim, but got repeats.size(0) = "
                                f"{repeats.numel()} and input.size({dim}) = {length}")
+        if repeats.dtype not in (_dtypes.int32, _dtypes.int64):
+            raise NotImplementedError(f"\"repeat_interleave\" not implemented for repeats of dtype '{type_name(repeats.dtype)}'")
+    if isinstance(repeats, Tensor) and repeats.numel() != 1:
         if (repeats < 0).any():
             raise RuntimeError("repeats can not be negative")
         edges = pad(repeats.to(input.device, _dtypes.int64).cumsum(0), (1, 0))

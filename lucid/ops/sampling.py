@@ -1,4 +1,4 @@
-"""Samples whose distributions tensors give. No gradient flows through them."""
+"""Samples whose distributions tensors give. Their gradients are zeros."""
 from __future__ import annotations
 
 import math
@@ -9,6 +9,7 @@ from .. import _dtypes, _random, backends
 from ..autograd.errors import type_name
 from ..tensor import Tensor, wrap
 from ._binomial import binomial_numbers
+from ._independence import with_zero_gradients
 from ._operands import require_tensor
 from ._out import accepts_out
 from ._random_numbers import random_floats, refuted
@@ -30,12 +31,12 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: _random.Gener
     """
     x = require_tensor("bernoulli", input).detach()
     if p is not None:
-        return coins(x, p, generator)
+        return with_zero_gradients(coins(x, p, generator), input)
     if not _dtypes.is_floating(x.dtype):
         raise NotImplementedError(f'"bernoulli_tensor_cpu_p_" not implemented for \'{type_name(x.dtype)}\'')
     if not (x.is_meta or within(x, 0, 1)):
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
-    return coins(x, x, generator)
+    return with_zero_gradients(coins(x, x, generator), input)
 
 
 def coins(like: Tensor, p: Any, generator: Any) -> Tensor:
@@ -111,7 +112,7 @@ def poisson(input: Tensor, generator: _random.Generator | None = None) -> Tensor
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     chance = random_floats("random_uniform", tuple(rate.shape), _dtypes.float64, rate.device, generator)
     numbers = wrap(backends.run("poisson_quantile", (rate._array, chance._array), {})).to(input.dtype)
-    return numbers + input * 0 if input.requires_grad else numbers
+    return with_zero_gradients(numbers, input)
 
 
 def binomial(count: Tensor, prob: Tensor, generator: _random.Generator | None = None) -> Tensor:
@@ -134,5 +135,4 @@ def binomial(count: Tensor, prob: Tensor, generator: _random.Generator | None = 
     rare = chance.minimum(1 - chance)
     found = binomial_numbers(trials.reshape(-1), rare.reshape(-1), generator).reshape(trials.shape)
     result = where(chance > 0.5, trials - found, found).masked_fill(missing, math.nan).to(count.dtype)
-    graph = [t for t in (count, prob) if t.requires_grad]
-    return sum((t * 0 for t in graph), start=result)
+    return with_zero_gradients(result, count, prob)

@@ -8,7 +8,7 @@ from ..autograd.errors import type_name
 from ..autograd.inplace import write
 from ..autograd.op import Op, Pull
 from ..tensor import Tensor
-from ._index import check_bounds, index_tensor
+from ._index import check_bounds, index_tensor, require_long
 from ._operands import array_api_names, canonical_dim, require_tensor
 from ._out import accepts_out
 from .arithmetic import div
@@ -152,6 +152,7 @@ def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     With `accumulate` they are added; repeated indices add up. Raises IndexError out of range, RuntimeError for other dtypes
     or numbers of elements.
     """
+    require_long("put_", index)
     index = index_tensor("put_", index, self)
     if source.dtype != self.dtype:
         raise RuntimeError(f"put_(): self and source expected to have the same dtype, but got self.dtype = "

@@ -49,7 +49,8 @@ def kernel(side: str, name: str) -> Callable[..., Any]:
 def documented() -> dict[str, set[str]]:
     """The kernels in the table of kernels/README.md, by family."""
     rows = re.findall(r"^\| `(\w+)` \| (.+) \|$", README.read_text(), re.MULTILINE)
-    return {family: set(re.findall(r"`(\w+)\(", functions)) for family, functions in rows}
+    found = {family: set(re.findall(r"`(\w+)\(", functions)) for family, functions in reversed(rows)}
+    return {family: names for family, names in found.items() if names}  # other tables name no functions
 
 
 def test_the_page_names_every_file() -> None:

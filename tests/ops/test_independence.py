@@ -117,3 +117,45 @@ def test_kl_div_of_targets_that_have_no_logarithm(device: str) -> None:
     y.sum().backward()
     assert t.grad[1:].isnan().all() and abs(t.grad[0].item() - (np.log(0.5) + 3)) < 1e-12
     assert x.grad.tolist() == [-0.5, 0.0, 0.0, 0.5]
+
+
+COMPARISONS = ("eq_", "ne_", "lt_", "le_", "gt_", "ge_", "greater_", "greater_equal_", "less_", "less_equal_", "not_equal_")
+
+
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_comparisons_written_in_place_pass_zeros_to_both_sides(name, device):
+    x, y = (lucid.tensor(data, device=device, requires_grad=True) for data in ([[1.0, 2.0], [3.0, 4.0]], [1.0, 5.0]))
+    plain = getattr(x.detach(), name[:-1])(y.detach()).float()
+    for target in (x * 1, lucid.tensor([[1.0, 2.0], [3.0, 4.0]], device=device)):
+        row = target[0]
+        assert getattr(target, name)(y * 1) is target and target.requires_grad
+        assert target.tolist() == plain.tolist() and row.requires_grad
+        assert lucid.autograd.grad((target * target).sum(), y)[0].tolist() == [0, 0]
+    target = x * 1
+    getattr(target, name)(2)
+    assert lucid.autograd.grad(target.sum(), x)[0].tolist() == [[0, 0], [0, 0]]
+    whole = lucid.tensor([[1, 2], [3, 4]], device=device)
+    assert not getattr(whole, name)(y).requires_grad  # integers have no gradient
+
+
+@pytest.mark.parametrize("name", ["logical_not_", "logical_and_", "logical_or_", "logical_xor_"])
+def test_logic_written_in_place_passes_zeros(name, device):
+    x = lucid.tensor([0.0, 2.0], device=device, requires_grad=True)
+    y = x * 3
+    getattr(y, name)(*(() if name == "logical_not_" else (lucid.ones(2, device=device),)))
+    assert lucid.autograd.grad(y.sum(), x)[0].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("draw", [
+    lucid.bernoulli, lambda p: p.bernoulli(), lambda p: lucid.bernoulli(p, 0.5), lambda p: lucid.normal(p, 1.0),
+    lambda p: lucid.normal(0.0, p), lambda p: lucid.normal(p, p), lambda p: lucid.normal(p, lucid.ones_like(p.expand(4, 2))),
+    lambda p: lucid.ones_like(p.detach()).bernoulli_(p), lambda p: (p * 1).bernoulli_(p), lambda p: (p * 1).normal_(),
+    lucid.poisson, lambda p: lucid.binomial(p.detach() * 4, p), lambda p: lucid.binomial(p, p.detach()),
+])
+def test_random_numbers_pass_zeros_to_what_gives_their_distribution(draw, device):
+    p = lucid.tensor([0.25, 0.75], device=device, requires_grad=True)
+    drawn = draw(p)
+    assert drawn.requires_grad
+    assert lucid.autograd.grad(drawn.sum(), p)[0].tolist() == [0, 0]
+    with lucid.no_grad():
+        assert not draw(p).requires_grad

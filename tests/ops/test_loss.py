@@ -263,3 +263,34 @@ def test_binary_cross_entropy_and_its_gradients(device):
     wanted = lucid.tensor([[0.3, 0.7]], dtype=lucid.float64, device=device, requires_grad=True)
     assert lucid.autograd.gradcheck(F.binary_cross_entropy, (probability, wanted))
     assert lucid.autograd.gradgradcheck(F.binary_cross_entropy, (probability, wanted))
+
+
+@pytest.mark.parametrize(("name", "expected", "slope"), [
+    ("mse_loss", [0.64, 0.09, 0.25], [-1.6, 0.6, -1.0]), ("smooth_l1_loss", [0.32, 0.045, 0.125], [-0.8, 0.3, -0.5]),
+    ("huber_loss", [0.32, 0.045, 0.125], [-0.8, 0.3, -0.5])])
+def test_bools_as_targets_of_regression(name: str, expected: list[float], slope: list[float], device: str) -> None:
+    loss = getattr(F, name)
+    for size in (1, 5000):
+        p = lucid.tensor([0.2, 0.3, 0.5] * size, device=device, requires_grad=True)
+        target = lucid.tensor([True, False, True] * size, device=device)
+        y = loss(p, target, reduction="none")
+        y.sum().backward()
+        np.testing.assert_allclose(y.detach().cpu().numpy(), expected * size, rtol=1e-5)
+        np.testing.assert_allclose(p.grad.cpu().numpy(), slope * size, rtol=1e-5)
+    for target in (target, target.long()):
+        with pytest.raises(NotImplementedError):
+            loss(target, target)
+        if name == "huber_loss":
+            with pytest.raises(RuntimeError, match="can't be cast"):
+                loss(target, p)
+        else:
+            assert loss(target, p, reduction="sum").item() == pytest.approx(sum(expected) * size, rel=1e-4)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int32", "int64"])
+def test_the_divergence_of_integers_is_refused(dtype: str, device: str) -> None:
+    p, whole = lucid.tensor([0.2, 0.3, 0.5], device=device), lucid.tensor([1, 0, 1], device=device).to(dtype)
+    for arguments in ((p, whole), (whole, p), (whole, whole)):
+        for log_target in (False, True):
+            with pytest.raises(RuntimeError, match="Integral inputs not supported"):
+                F.kl_div(*arguments, reduction="sum", log_target=log_target)
