@@ -17,7 +17,7 @@ def gradients(function, device, *rows):
     return [y.detach().cpu().numpy(), *(g.cpu().numpy() for g in lucid.autograd.grad(y.sum(), tensors))]
 
 
-@pytest.mark.parametrize("function, rows, expected", [
+@pytest.mark.parametrize(("function", "rows", "expected"), [
     (lambda x, y: lucid.cdist(x, y, INF), ([[1.0, 2, 3]], [[0.0, 1, 4], [1, 2, 3]]),
      ([[1, 0]], [[1, 1, -1]], [[-1, -1, 1], [0, 0, 0]])),
     (lambda x: lucid.pdist(x, INF), ([[1.0, 2, 3], [0, 1, 4], [0, 1, 4]],), ([1, 1, 0], [[2, 2, -2], [-1, -1, 1], [-1, -1, 1]])),
@@ -27,7 +27,7 @@ def test_each_of_several_largest_differences_gets_the_whole_gradient(function, r
         np.testing.assert_array_equal(found, wanted)
 
 
-@pytest.mark.parametrize("function, rows, expected", [
+@pytest.mark.parametrize(("function", "rows", "expected"), [
     (lambda x, y: lucid.cdist(x, y, INF), ([[1.0, NAN, 3]], [[0.0, 1, 5], [NAN, 1, 2]]),
      ([[2, 1]], [[NAN, NAN, 0]], [[0, NAN, 1], [NAN, NAN, -1]])),
     (lambda x, y: lucid.cdist(x, y, INF), ([[1.0, 2, INF]], [[0.0, 0, 0]]), ([[INF]], [[0, 0, NAN]], [[0, 0, NAN]])),
@@ -46,7 +46,8 @@ def test_renorm_passes_the_gradient_of_slices_with_nan(p, device):
     y, slope = gradients(lambda x: lucid.renorm(x, p, 0, 2.0), device, [[1.0, NAN, 3], [4, 0, 0], [NAN, INF, 1]])
     np.testing.assert_allclose(y, [[1, NAN, 3], [2, 0, 0], [NAN, INF, 1]], rtol=1e-6)
     np.testing.assert_array_equal(slope[[0, 2]], 1)
-    assert np.isfinite(slope).all() and slope[1, 0] == pytest.approx(0, abs=1e-6)
+    assert np.isfinite(slope).all()
+    assert slope[1, 0] == pytest.approx(0, abs=1e-6)
 
 
 @pytest.mark.torch
