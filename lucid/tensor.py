@@ -295,6 +295,8 @@ class Tensor:
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
+        if value and clock.any_inference and self.is_inference():
+            self._refuse_grad()
         if value == (self._node is not None):
             return
         if not value:

@@ -36,6 +36,15 @@ def refuse_inference(target: Tensor) -> None:
                            "a normal tensor before doing inplace update.")
 
 
+def _refuse_grad(target: Tensor) -> None:
+    """Raise RuntimeError if `target`, which was made in `inference_mode`, is to require grad outside."""
+    if not grad_mode.get() & INFERENCE:
+        raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+
+
+Tensor._refuse_grad = _refuse_grad  # type: ignore[attr-defined]
+
+
 def refuse_shared(destination: Tensor, arguments: Iterable[Any]) -> None:
     """Raise RuntimeError if one of the arguments shares memory with `destination`, but not element by element."""
     array = destination._array

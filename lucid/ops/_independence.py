@@ -40,8 +40,7 @@ def with_zero_gradients(result: Tensor, *arguments: Tensor | Origin) -> Tensor:
 
 
 def rebase_with_zeros(target: Tensor, argument: Any) -> Tensor:
-    """`target`, which has just been written with what does not change with `argument`: that gets zeros, and so do the old elements.
-    """
+    """`target`, which has just been written with what does not change with `argument`: both get zeros."""
     recorded = isinstance(argument, Tensor) and argument._node is not None and grad_mode.get() & GRAD
     if recorded and _dtypes.is_differentiable(target._array.dtype):
         before, other = Origin.of(target), Origin.of(argument)

@@ -68,7 +68,8 @@ def index_array(item: Any, array: Any) -> Any:
     if isinstance(item, Tensor):
         found = item._array
         if found.dtype.kind == "i" and found.ndim and found.itemsize < 4:  # arrays that are no tensors may hold them
-            raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, not {type_name(found.dtype)}")
+            raise IndexError("tensors used as indices must be long, int, byte or bool tensors, not "
+                             f"{type_name(found.dtype)}")
     elif hasattr(item, "dtype"):
         found = item
     else:
@@ -102,7 +103,8 @@ def split_index(x: Tensor, index: Any) -> tuple[tuple[Any, ...] | None, tuple[An
     if index.__class__ is Tensor and array.__class__ is np.ndarray is index._array.__class__:  # a fifth of the time
         found = index._array
         kind = found.dtype.kind
-        if found.shape and shape and ((kind == "i" and found.itemsize > 2) or (kind == "b" and found.shape == shape[:found.ndim])):
+        whole = kind == "i" and found.itemsize > 2
+        if found.shape and shape and (whole or (kind == "b" and found.shape == shape[:found.ndim])):
             return None, (found,)
     simple = index if index.__class__ is tuple else (index,)
     if simple and simple[0] is Ellipsis and len(simple) <= len(shape) + 1:

@@ -125,8 +125,8 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
                   label_smoothing: float = 0.0) -> Tensor:
     """The negative log-likelihood of `target` under ``softmax(input)``.
 
-    `input` is (C,), (N, C) or (N, C, d1, …); `target` holds class indices (int64, or for two dimensions uint8, the shape of `input` without C)
-    or class probabilities (the shape of `input`, floating). `weight` (C,) scales the classes; targets equal to
+    `input` is (C,), (N, C) or (N, C, d1, …); `target` holds class indices (int64, or for two dimensions uint8, the shape of
+    `input` without C) or class probabilities (the shape of `input`, floating). `weight` (C,) scales the classes; targets equal to
     `ignore_index` count nothing, and 'mean' divides by the total weight of the others. The result is 0-d, or without
     reduction has the shape of the class indices.
 
@@ -208,7 +208,8 @@ def _class_indices(name: str, input: Tensor, target: Tensor, weight: Tensor | No
             raise RuntimeError(f"Expected target size {list(wanted)}, got {list(given)}")
     dtype = target._array.dtype
     if dtype != _dtypes.int64 and (dtype != _dtypes.uint8 or len(shape) > 2):
-        raise RuntimeError(f"expected target dtype to be Long{' or Byte' if len(shape) < 3 else ''}, but got {type_name(target.dtype)}")
+        dtypes = "Long or Byte" if len(shape) < 3 else "Long"
+        raise RuntimeError(f"expected target dtype to be {dtypes}, but got {type_name(target.dtype)}")
     if len(shape) == 1:
         target = target.reshape(())
     return target if dtype == _dtypes.int64 else target.long()

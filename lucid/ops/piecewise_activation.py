@@ -28,7 +28,7 @@ def _apply(function: Callable[[Tensor], Tensor], input: Tensor, inplace: bool) -
 
 
 def _of_lines(name: str, formula: Callable[..., Tensor], slope: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """The function ``formula(x, *arguments)`` with the gradient ``slope(g, x, *arguments)``, whose own gradient is zeros for `x`."""
+    """The function ``formula(x, *arguments)`` with the gradient ``slope(g, x, *arguments)``, whose own one is zeros."""
     slope = fused_if_large(slope)
 
     def rule(needs: Any, x: Tensor, *, arguments: tuple[Any, ...]) -> Pull:

@@ -202,3 +202,16 @@ def test_large_gradients() -> None:
     expected[3] += 512
     expected[:, 0] += 256
     np.testing.assert_array_equal(x.grad.numpy(), expected)
+
+
+def test_one_tensor_as_the_gradient_of_two(device):
+    """Both add to it, and see what the other adds, as in PyTorch."""
+    x, y = (lucid.ones(2, device=device, requires_grad=True) for _ in range(2))
+    x.grad = y.grad = shared = lucid.zeros(2, device=device)
+    (x.sum() * 2 + y.sum() * 3).backward()
+    assert x.grad is y.grad is shared and shared.tolist() == [5, 5]
+    upstream = lucid.ones(2, device=device)
+    x.grad = y.grad = None
+    (x + y).backward(upstream)  # no memory is shared that was not before
+    x.grad.add_(5)
+    assert y.grad.tolist() == upstream.tolist() == [1, 1]

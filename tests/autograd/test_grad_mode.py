@@ -348,3 +348,17 @@ def test_gradients_and_modules_of_inference_mode_are_not_written():
     with pytest.raises(RuntimeError, match="inference tensor"):
         module.load_state_dict(state)
     assert module.weight.tolist() == before
+
+
+def test_an_inference_tensor_cannot_require_grad_outside(device):
+    with lucid.inference_mode():
+        x = lucid.ones(2, device=device)
+        part, whole, layer = x[:1], lucid.ones(2, device=device, dtype="int64"), lucid.nn.Linear(1, 1)
+        inside = lucid.ones(2, device=device).requires_grad_()
+    assert inside.requires_grad and layer.weight.requires_grad
+    for refused in (x.requires_grad_, part.requires_grad_, lambda: setattr(x, "requires_grad", True),
+                    lambda: lucid.nn.Parameter(x), whole.requires_grad_):
+        with pytest.raises(RuntimeError):
+            refused()
+    assert not x.requires_grad and not x.requires_grad_(False).requires_grad
+    assert x.clone().requires_grad_().requires_grad and not lucid.nn.Parameter(x, requires_grad=False).requires_grad

@@ -78,3 +78,21 @@ def test_module() -> None:
 ])
 def test_errors(call: Any, match: str) -> None:
     raises_like_torch(call, match)
+
+
+@pytest.mark.parametrize("zero_infinity", [False, True])
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+def test_an_infinite_loss(reduction: str, zero_infinity: bool, device: str) -> None:
+    """Two steps do not hold the blank between two equal labels: the second loss is inf with the gradient NaN, or 0 and 0."""
+    rows = [[[0.1, 0.2, 0.3], [0.5, 0.1, 0.2]], [[0.3, 0.2, 0.1], [0.1, 0.1, 0.4]]]
+    x = lucid.tensor(rows, dtype="float64", device=device, requires_grad=True)
+    targets, two = lucid.tensor([[1, 2], [1, 1]], device=device), lucid.tensor([2, 2], device=device)
+    loss = F.ctc_loss(x.log_softmax(2), targets, two, two, reduction=reduction, zero_infinity=zero_infinity)
+    loss.sum().backward()
+    scale = 4 if reduction == "mean" else 1  # the mean of two losses, each divided by the length of its target
+    finite, other = 2.303886 / scale, 0.0 if zero_infinity else np.inf
+    expected = [finite, other] if reduction == "none" else finite + other
+    np.testing.assert_allclose(loss.detach().cpu().numpy(), expected, rtol=1e-6)
+    slope = np.array([[0.30061, -0.667775, 0.367165], [0.367165, 0.332225, -0.69939]]) / scale
+    np.testing.assert_allclose(x.grad[:, 0].cpu().numpy(), slope, atol=1e-6)
+    np.testing.assert_array_equal(x.grad[:, 1].cpu().numpy(), 0.0 if zero_infinity else np.nan)

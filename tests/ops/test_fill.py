@@ -12,12 +12,14 @@ import lucid
 def test_fill_is_a_new_tensor_with_one_number(device):
     x = lucid.tensor([1.0, 2.0], device=device, requires_grad=True)
     y = lucid.fill(x, 3)
-    assert y.tolist() == [3, 3] and x.tolist() == [1, 2]
+    assert y.tolist() == [3, 3]
+    assert x.tolist() == [1, 2]
     assert lucid.autograd.grad(y.sum(), x)[0].tolist() == [0, 0]
     value = lucid.tensor(2.0, device=device, requires_grad=True)
     y = lucid.fill(input=lucid.ones(2, 3, device=device), value=value)
     y.sum().backward()
-    assert y.tolist() == [[2.0] * 3] * 2 and value.grad.item() == 6
+    assert y.tolist() == [[2.0] * 3] * 2
+    assert value.grad.item() == 6
     assert lucid.fill(lucid.tensor([1, 2], device=device), 2.7).tolist() == [2, 2]
     assert lucid.fill(lucid.ones(1, device=device).expand(3), 2.0).tolist() == [2, 2, 2]
 
@@ -40,7 +42,8 @@ def test_what_cannot_be_filled_in(device):
     (1 + 2j, "complex64", 1 + 2j), (1 << 62, "int64", 1 << 62)])
 def test_copy_of_a_number(number, dtype, expected, device):
     x = lucid.zeros(2, dtype=dtype, device=device)
-    assert x.copy_(number) is x and x.tolist() == [expected, expected]
+    assert x.copy_(number) is x
+    assert x.tolist() == [expected, expected]
 
 
 def test_copy_of_a_number_passes_zeros_and_refuses_other_things(device):
