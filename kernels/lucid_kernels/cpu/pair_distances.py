@@ -58,11 +58,11 @@ def _rows_parallel(x: Any, others: Any, found: Any, squared: bool, packed: bool)
 
 @jit_exact
 def _slope(slopes: Any, i: int, j: int, rows: int, count: int, packed: bool) -> float:
-    """That of the pair (i, j); the last one of `packed` slopes is 0, that of a vector with itself."""
+    """That of the pair (i, j). `packed` are those of i < j in order."""
     if not packed:
         return slopes[i * count + j]
     low, high = min(i, j), max(i, j)
-    return slopes[low * (2 * rows - low - 1) // 2 + high - low - 1 if low < high else slopes.shape[0] - 1]
+    return slopes[low * (2 * rows - low - 1) // 2 + high - low - 1]
 
 
 @jit_exact
@@ -74,22 +74,34 @@ def _share(slope: float, delta: float, squared: bool) -> float:
 
 
 @jit_exact
-def _pull(slopes: Any, x: Any, others: Any, i: int, rows: int, total: Any, squared: bool, packed: bool) -> None:
-    """The gradient of x (M,), the vector `i` of `rows`, from the slopes of its distances from others (n, M)."""
-    total[:] = 0
+def _add(slopes: Any, x: Any, others: Any, i: int, rows: int, total: Any, squared: bool, packed: bool, low: int, high: int
+         ) -> None:
+    """Add to `total` what the pairs of x (M,), the vector `i` of `rows`, with others[low:high] give."""
     count = others.shape[0]
-    whole = count - count % 4
-    for j in range(0, whole, 4):
+    whole = high - (high - low) % 4
+    for j in range(low, whole, 4):
         s0, s1 = _slope(slopes, i, j, rows, count, packed), _slope(slopes, i, j + 1, rows, count, packed)
         s2, s3 = _slope(slopes, i, j + 2, rows, count, packed), _slope(slopes, i, j + 3, rows, count, packed)
         y0, y1, y2, y3 = others[j], others[j + 1], others[j + 2], others[j + 3]
         for d in range(total.shape[0]):
             near = _share(s0, x[d] - y0[d], squared) + _share(s1, x[d] - y1[d], squared)
             total[d] += near + (_share(s2, x[d] - y2[d], squared) + _share(s3, x[d] - y3[d], squared))
-    for j in range(whole, count):
+    for j in range(whole, high):
         slope, other = _slope(slopes, i, j, rows, count, packed), others[j]
         for d in range(total.shape[0]):
             total[d] += _share(slope, x[d] - other[d], squared)
+
+
+@jit_exact
+def _pull(slopes: Any, x: Any, others: Any, i: int, rows: int, total: Any, squared: bool, packed: bool) -> None:
+    """The gradient of x (M,), the vector `i` of `rows`, from the slopes of its distances from others (n, M)."""
+    total[:] = 0
+    count = others.shape[0]
+    if packed:  # not with itself: infinity less infinity is NaN
+        _add(slopes, x, others, i, rows, total, squared, packed, 0, i)
+        _add(slopes, x, others, i, rows, total, squared, packed, i + 1, count)
+    else:
+        _add(slopes, x, others, i, rows, total, squared, packed, 0, count)
 
 
 @jit_parallel
@@ -115,12 +127,11 @@ def distances(x: Array, y: Array | None, *, p: int) -> Array:
 
 def distances_grad(g: Array, found: Array, x: Array, y: Array | None, *, p: int) -> Array:
     """The gradient of `x` where that of the distances `found` is g (B, n). A distance of 0 has the subgradient 0."""
-    slopes = np.zeros((g.shape[0], g.shape[1] + (y is None)), x.dtype)
-    given = slopes[:, : g.shape[1]]
+    slopes = np.zeros(g.shape, x.dtype)
     if p == 2:
-        np.divide(g, found, out=given, where=found != 0)
+        np.divide(g, found, out=slopes, where=found != 0)
     else:
-        given[...] = g
+        slopes[...] = g
     x, total = contiguous(x), empty(x.shape, x.dtype)
     _pull_parallel(slopes, x, x if y is None else contiguous(y), total, p == 2, y is None)
     return total

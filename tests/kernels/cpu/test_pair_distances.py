@@ -81,3 +81,12 @@ def test_through_the_library(name, p, rows, length):
         results.append([part.detach().numpy() for part in (y, alone, once, twice)])
     for found, exact in zip(*results, strict=True):
         np.testing.assert_allclose(found, exact, rtol=1e-9, atol=1e-11)
+
+
+def test_an_infinite_vector_is_not_compared_with_itself():
+    """Infinity less infinity is NaN; of the pairs of different vectors none has it."""
+    x = np.arange(24.0).reshape(1, 6, 4)
+    x[0, 2, 1] = np.inf
+    found = kernels.distances(x, None, p=1)
+    slope = kernels.distances_grad(np.ones_like(found), found, x, None, p=1)[0]
+    assert slope[:, 0].tolist() == [-5, -3, -1, 1, 3, 5] and slope[:, 1].tolist() == [-5, -3, 5, -1, 1, 3]
