@@ -11,16 +11,17 @@ from numba import types
 
 from ._channel_numbers import BIAS, MEAN, RSTD, SHIFT, SLOPE, WEIGHT
 from ._channels import Channels, Term
-from ._microkernels import _data, _intrinsic
+from ._intrinsic import intrinsic
+from ._microkernels import data_of
 
 
-@_intrinsic
+@intrinsic
 def shifted_sums(typing, x, first, last, numbers, memory):
     """The sums of x - mean and of its square; any number near the mean will do for it."""
     signature = types.void(x, types.int64, types.int64, numbers, memory)
 
     def emit(context, builder, signature, arguments):
-        x, numbers, memory = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 3, 4))
+        x, numbers, memory = (data_of(context, builder, signature.args[i], arguments[i]) for i in (0, 3, 4))
         channels = Channels(context, builder, signature.args[0], *arguments[:3])
 
         def prepare(channel: Any) -> Term:
@@ -39,13 +40,13 @@ def shifted_sums(typing, x, first, last, numbers, memory):
 
 
 def _make_normalize(relu: bool, added: bool) -> Any:
-    @_intrinsic
+    @intrinsic
     def normalize(typing, x, residual, first, last, numbers, y, stream):
         """y = (x - mean) * rstd * weight + bias, plus the residual if it is `added`; with `relu` the larger of that and 0."""
         signature = types.void(x, residual, types.int64, types.int64, numbers, y, types.boolean)
 
         def emit(context, builder, signature, arguments):
-            x, residual, numbers, y = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 1, 4, 5))
+            x, residual, numbers, y = (data_of(context, builder, signature.args[i], arguments[i]) for i in (0, 1, 4, 5))
             channels = Channels(context, builder, signature.args[0], arguments[0], *arguments[2:4], backwards=True)
 
             def prepare(channel: Any) -> Term:
@@ -90,13 +91,13 @@ class _Masked:
 
 
 def _make_grad_sums(recomputed: bool) -> Any:
-    @_intrinsic
+    @intrinsic
     def grad_sums(typing, g, x, first, last, numbers, memory):
         """The sums of g and of g * (x - mean). If it is `recomputed`, g counts where the result is positive, or NaN."""
         signature = types.void(g, x, types.int64, types.int64, numbers, memory)
 
         def emit(context, builder, signature, arguments):
-            g, x, numbers, memory = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 1, 4, 5))
+            g, x, numbers, memory = (data_of(context, builder, signature.args[i], arguments[i]) for i in (0, 1, 4, 5))
             channels = Channels(context, builder, signature.args[1], *arguments[1:4])
 
             def prepare(channel: Any) -> Term:
@@ -119,13 +120,13 @@ def _make_grad_sums(recomputed: bool) -> Any:
 grad_sums, recomputed_grad_sums = _make_grad_sums(False), _make_grad_sums(True)
 
 
-@_intrinsic
+@intrinsic
 def masked_grad_sums(typing, g, y, x, first, last, numbers, gm, memory):
     """gm = g where not y <= 0, else 0; its sums and those of gm * (x - mean), as `grad_sums`."""
     signature = types.void(g, y, x, types.int64, types.int64, numbers, gm, memory)
 
     def emit(context, builder, signature, arguments):
-        g, y, x, numbers, gm, memory = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 1, 2, 5, 6, 7))
+        g, y, x, numbers, gm, memory = (data_of(context, builder, signature.args[i], arguments[i]) for i in (0, 1, 2, 5, 6, 7))
         channels = Channels(context, builder, signature.args[2], *arguments[2:5])
 
         def prepare(channel: Any) -> Term:
@@ -145,7 +146,7 @@ def masked_grad_sums(typing, g, y, x, first, last, numbers, gm, memory):
 
 
 def _make_grad(recomputed: bool, constant: bool) -> Any:
-    @_intrinsic
+    @intrinsic
     def grad(typing, g, x, first, last, numbers, dx, stream):
         """dx = rstd * weight * (g - shift - (x - mean) * slope), or rstd * weight * g if the statistics are `constant`.
 
@@ -154,7 +155,7 @@ def _make_grad(recomputed: bool, constant: bool) -> Any:
         signature = types.void(g, x, types.int64, types.int64, numbers, dx, types.boolean)
 
         def emit(context, builder, signature, arguments):
-            g, x, numbers, dx = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 1, 4, 5))
+            g, x, numbers, dx = (data_of(context, builder, signature.args[i], arguments[i]) for i in (0, 1, 4, 5))
             channels = Channels(context, builder, signature.args[1], *arguments[1:4], backwards=True)
 
             def prepare(channel: Any) -> Term:

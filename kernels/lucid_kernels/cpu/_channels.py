@@ -13,7 +13,8 @@ from typing import Any
 from llvmlite import ir
 from numba.core import cgutils
 
-from ._microkernels import _INT, VECTOR_BYTES, _at, _Vectors
+from ._intrinsic import I64
+from ._microkernels import VECTOR_BYTES, Vectors, gep
 from ._streaming import streamed
 
 # Bytes of neighbouring channels of a sample that one thread takes at once.
@@ -26,7 +27,7 @@ _HALF = 1 << 19
 _STEP = 2
 # Vectors whose lanes are summed in their own dtype before float64 takes over: each lane adds a dozen elements or two.
 _STRETCH = 16 * _STEP
-_NONE, _ONE = ir.Constant(_INT, 0), ir.Constant(_INT, 1)
+_NONE, _ONE = ir.Constant(I64, 0), ir.Constant(I64, 1)
 #: Bytes of the memory for the sums of a channel: two vectors of float64 for the lanes of float32, and two of float32.
 SUM_BYTES = 6 * VECTOR_BYTES
 
@@ -45,7 +46,7 @@ class Channels:
         self.builder = builder
         self.size = array_type.dtype.bitwidth // 8
         self.lanes = VECTOR_BYTES // self.size
-        self.vectors = _Vectors(builder, context.get_value_type(array_type.dtype), self.lanes)
+        self.vectors = Vectors(builder, context.get_value_type(array_type.dtype), self.lanes)
         shape = context.make_array(array_type)(context, builder, array).shape
         self.samples, self.all, self.length = cgutils.unpack_tuple(builder, shape)
         self.first, self.channels = first, builder.sub(last, first)
@@ -53,28 +54,28 @@ class Channels:
         if backwards:
             self.start = builder.add(self.start, builder.mul(builder.sub(self.samples, _ONE), self.pitch))
             self.pitch = builder.neg(self.pitch)
-        long = builder.icmp_signed(">", self.length, ir.Constant(_INT, _LONG // self.size))
+        long = builder.icmp_signed(">", self.length, ir.Constant(I64, _LONG // self.size))
         # The rows of one sample follow each other, and a pitch further on is other memory: that took 1.2 times as long.
         alone = builder.icmp_signed("==", self.samples, _ONE)
-        near = builder.select(alone, ir.Constant(_INT, RUN // self.size), self.pitch)
-        self.ahead = builder.select(long, ir.Constant(_INT, (-RUN if backwards else RUN) // self.size), near)
+        near = builder.select(alone, ir.Constant(I64, RUN // self.size), self.pitch)
+        self.ahead = builder.select(long, ir.Constant(I64, (-RUN if backwards else RUN) // self.size), near)
 
     def numbers(self, pointer: Any, channel: Any, *rows: int) -> list[Any]:
         """Vectors of the numbers of a channel, which stand in some rows of a matrix (., C)."""
         builder, column = self.builder, self.builder.add(self.first, channel)
-        places = (_at(builder, pointer, builder.mul(self.all, ir.Constant(_INT, row)), column) for row in rows)
+        places = (gep(builder, pointer, builder.mul(self.all, ir.Constant(I64, row)), column) for row in rows)
         return [self.vectors.splat(builder.load(place)) for place in places]
 
     def load(self, pointer: Any, at: Any, mask: Any) -> Any:
         """The elements from `at` on."""
-        self.vectors.prefetch(_at(self.builder, pointer, at, self.ahead), write=False)
-        place = _at(self.builder, pointer, at)
+        self.vectors.prefetch(gep(self.builder, pointer, at, self.ahead), write=False)
+        place = gep(self.builder, pointer, at)
         return self.vectors.load(place) if mask is None else self.vectors.load_masked(place, mask)
 
     def store(self, value: Any, pointer: Any, at: Any, mask: Any) -> None:
         """Write the elements from `at` on."""
-        self.vectors.prefetch(_at(self.builder, pointer, at, self.ahead))
-        place = _at(self.builder, pointer, at)
+        self.vectors.prefetch(gep(self.builder, pointer, at, self.ahead))
+        place = gep(self.builder, pointer, at)
         if mask is None:
             self.vectors.store(value, place)
         else:
@@ -99,22 +100,22 @@ class Channels:
         builder = self.builder
         following = self._following()
         # A view of bytes can have elements at other addresses than multiples of their size: then no vector is aligned.
-        misplaced = builder.and_(builder.ptrtoint(target, _INT), ir.Constant(_INT, self.size - 1))
+        misplaced = builder.and_(builder.ptrtoint(target, I64), ir.Constant(I64, self.size - 1))
         stream = builder.and_(stream, builder.icmp_unsigned("==", misplaced, _NONE))
         with cgutils.for_range(builder, self.samples) as sample:
             first = builder.add(self.start, builder.mul(sample.index, self.pitch))
             with cgutils.for_range(builder, self.channels) as channel:
                 value = prepare(channel.index)
                 start = builder.add(first, builder.mul(channel.index, self.length))
-                head = builder.select(stream, self._to_boundary(_at(builder, target, start)), _NONE)
+                head = builder.select(stream, self._to_boundary(gep(builder, target, start)), _NONE)
                 self._fill_part(target, start, head, value)
                 start, length = builder.add(start, head), builder.sub(self.length, head)
-                whole = builder.and_(length, ir.Constant(_INT, -self.lanes))
+                whole = builder.and_(length, ir.Constant(I64, -self.lanes))
                 with builder.if_else(stream) as (then, otherwise):
                     with then, self._steps(start, whole) as at:
                         if read is not None:
-                            self.vectors.prefetch(_at(builder, read, at, following), write=False, level=2)
-                        place = builder.bitcast(_at(builder, target, at), self.vectors.type.as_pointer())
+                            self.vectors.prefetch(gep(builder, read, at, following), write=False, level=2)
+                        place = builder.bitcast(gep(builder, target, at), self.vectors.type.as_pointer())
                         streamed(builder, builder.store(value(at, None), place, align=VECTOR_BYTES))
                     with otherwise, self._steps(start, whole) as at:
                         self.store(value(at, None), target, at, None)
@@ -123,20 +124,20 @@ class Channels:
     def _following(self) -> Any:
         """How far away the channels that follow are; 0 if the L2 cache has no room for them beside these ones."""
         builder, run = self.builder, self.builder.mul(self.channels, self.length)
-        size = builder.mul(builder.mul(run, self.samples), ir.Constant(_INT, self.size))
-        return builder.select(builder.icmp_signed("<=", size, ir.Constant(_INT, _HALF)), run, _NONE)
+        size = builder.mul(builder.mul(run, self.samples), ir.Constant(I64, self.size))
+        return builder.select(builder.icmp_signed("<=", size, ir.Constant(I64, _HALF)), run, _NONE)
 
     def _to_boundary(self, pointer: Any) -> Any:
         """How many elements of a row that starts at `pointer` come before the next boundary of vectors."""
         builder = self.builder
-        way = builder.and_(builder.neg(builder.ptrtoint(pointer, _INT)), ir.Constant(_INT, VECTOR_BYTES - 1))
-        return self._least(builder.udiv(way, ir.Constant(_INT, self.size)), self.length)
+        way = builder.and_(builder.neg(builder.ptrtoint(pointer, I64)), ir.Constant(I64, VECTOR_BYTES - 1))
+        return self._least(builder.udiv(way, ir.Constant(I64, self.size)), self.length)
 
     @contextlib.contextmanager
     def _steps(self, start: Any, length: Any, size: int = 1) -> Iterator[Any]:
         """A loop over the positions of `size` vectors each."""
-        step = ir.Constant(_INT, size * self.lanes)
-        with cgutils.for_range_slice(self.builder, _NONE, length, step, intp=_INT) as (column, _):
+        step = ir.Constant(I64, size * self.lanes)
+        with cgutils.for_range_slice(self.builder, _NONE, length, step, intp=I64) as (column, _):
             yield self.builder.add(start, column)
 
     def _fill_part(self, target: Any, start: Any, count: Any, value: Term) -> None:
@@ -152,40 +153,40 @@ class Channels:
 
         `memory` is float64, SUM_BYTES for each channel: for the sums of each lane, and those of a stretch.
         """
-        builder, stretch = self.builder, ir.Constant(_INT, _STRETCH * self.lanes)
-        size = builder.mul(self.channels, ir.Constant(_INT, 2 * self.lanes))
-        buffer = builder.bitcast(_at(builder, memory, size), self.vectors.type.element.as_pointer())
+        builder, stretch = self.builder, ir.Constant(I64, _STRETCH * self.lanes)
+        size = builder.mul(self.channels, ir.Constant(I64, 2 * self.lanes))
+        buffer = builder.bitcast(gep(builder, memory, size), self.vectors.type.element.as_pointer())
         slots = [[cgutils.alloca_once(builder, self.vectors.type) for _ in range(_STEP)] for _ in range(2)]
-        cgutils.memset(builder, memory, builder.mul(size, ir.Constant(_INT, 8)), 0)
+        cgutils.memset(builder, memory, builder.mul(size, ir.Constant(I64, 8)), 0)
         # The vectors of a short row are added to one sum, and each has but a few elements.
-        least = ir.Constant(_INT, 2 * _STEP * self.lanes)
+        least = ir.Constant(I64, 2 * _STEP * self.lanes)
         short = builder.icmp_signed("<=", self.length, least)
         group = builder.udiv(stretch, builder.select(short, least, self.length))
         group = builder.select(builder.icmp_signed(">", group, _NONE), group, _ONE)
         with (
-            cgutils.for_range_slice(builder, _NONE, self.samples, group, intp=_INT) as (first, _),
-            cgutils.for_range_slice(builder, _NONE, self.length, stretch, intp=_INT) as (column, _),
+            cgutils.for_range_slice(builder, _NONE, self.samples, group, intp=I64) as (first, _),
+            cgutils.for_range_slice(builder, _NONE, self.length, stretch, intp=I64) as (column, _),
         ):
-            cgutils.memset(builder, buffer, builder.mul(size, ir.Constant(_INT, self.size)), 0)
+            cgutils.memset(builder, buffer, builder.mul(size, ir.Constant(I64, self.size)), 0)
             length = self._least(stretch, builder.sub(self.length, column))
             with cgutils.for_range(builder, self._least(group, builder.sub(self.samples, first))) as sample:
                 offset = builder.mul(builder.add(first, sample.index), self.pitch)
                 start = builder.add(builder.add(self.start, offset), column)
                 with cgutils.for_range(builder, self.channels) as channel:
-                    places = [_at(builder, buffer, self._sums_of(channel.index, which)) for which in range(2)]
+                    places = [gep(builder, buffer, self._sums_of(channel.index, which)) for which in range(2)]
                     row = builder.add(start, builder.mul(channel.index, self.length))
                     self._add_row(row, length, prepare(channel.index), slots, places)
             with self._steps(_NONE, size) as at:
-                self._collect(_at(builder, buffer, at), _at(builder, memory, at))
+                self._collect(gep(builder, buffer, at), gep(builder, memory, at))
         with cgutils.for_range(builder, self.channels) as channel:
             for which in range(2):
-                total = self._total(_at(builder, memory, self._sums_of(channel.index, which)))
-                builder.store(total, _at(builder, memory, builder.shl(channel.index, _ONE), which))
+                total = self._total(gep(builder, memory, self._sums_of(channel.index, which)))
+                builder.store(total, gep(builder, memory, builder.shl(channel.index, _ONE), which))
 
     def _sums_of(self, channel: Any, which: int) -> Any:
         """Where one of the two sums of a channel has its lanes."""
-        return self.builder.mul(self.builder.or_(self.builder.shl(channel, _ONE), ir.Constant(_INT, which)),
-                                ir.Constant(_INT, self.lanes))
+        return self.builder.mul(self.builder.or_(self.builder.shl(channel, _ONE), ir.Constant(I64, which)),
+                                ir.Constant(I64, self.lanes))
 
     def _add_row(self, start: Any, length: Any, terms: Term, slots: list[list[Any]], places: list[Any]) -> None:
         """Add the terms of a part of a row to the lanes at `places`, in `slots`."""
@@ -201,10 +202,10 @@ class Channels:
             builder.store(builder.fadd(builder.load(slots[0][number]), operands[0]), slots[0][number])
             self.vectors.add_product(slots[1][number], operands[1], operands[2])
 
-        whole, most = (builder.and_(length, ir.Constant(_INT, -size * self.lanes)) for size in (1, _STEP))
+        whole, most = (builder.and_(length, ir.Constant(I64, -size * self.lanes)) for size in (1, _STEP))
         with self._steps(start, most, _STEP) as at:
             for number in range(_STEP):
-                add(builder.add(at, ir.Constant(_INT, number * self.lanes)), None, number)
+                add(builder.add(at, ir.Constant(I64, number * self.lanes)), None, number)
         with self._steps(builder.add(start, most), builder.sub(whole, most)) as at:
             add(at, None, 0)
         rest = builder.sub(length, whole)
@@ -215,7 +216,7 @@ class Channels:
 
     def _collect(self, sums: Any, totals: Any) -> None:
         """Add a vector of sums to one of float64 numbers."""
-        double = _Vectors(self.builder, ir.DoubleType(), self.lanes)
+        double = Vectors(self.builder, ir.DoubleType(), self.lanes)
         wide = self.vectors.load(sums)
         if wide.type != double.type:
             wide = self.builder.fpext(wide, double.type)
@@ -223,7 +224,7 @@ class Channels:
 
     def _total(self, lanes: Any) -> Any:
         """The sum of as many float64 numbers as a vector has lanes."""
-        double = _Vectors(self.builder, ir.DoubleType(), self.lanes)
+        double = Vectors(self.builder, ir.DoubleType(), self.lanes)
         signature = ir.FunctionType(ir.DoubleType(), [ir.DoubleType(), double.type])
         add = cgutils.get_or_insert_function(self.builder.module, signature, f"llvm.vector.reduce.fadd.v{self.lanes}f64")
         return self.builder.call(add, (ir.Constant(ir.DoubleType(), -0.0), double.load(lanes)), fastmath=("reassoc",))

@@ -14,10 +14,11 @@ from numba import types
 from numba.core import cgutils
 
 from ._compile import jit
+from ._intrinsic import I64, intrinsic
 from ._layout import Array
-from ._microkernels import _INT, VECTOR_BYTES, _at, _data, _intrinsic, _Vectors
+from ._microkernels import VECTOR_BYTES, Vectors, data_of, gep
 from ._panels import transposed
-from ._pool_microkernels import _Numbers
+from ._pool_microkernels import Scalars
 
 # Channels of a vector of float32.
 LANES = VECTOR_BYTES // 4
@@ -43,24 +44,24 @@ def places_of(rows: int, width: int, columns: int, left: int, channels: int) -> 
 
 def vectors_of(builder: ir.IRBuilder, count: Any) -> Any:
     """A loop over 0, LANES, ... below `count`, as a context that gives its index first."""
-    return cgutils.for_range_slice(builder, ir.Constant(_INT, 0), count, ir.Constant(_INT, LANES), intp=_INT)
+    return cgutils.for_range_slice(builder, ir.Constant(I64, 0), count, ir.Constant(I64, LANES), intp=I64)
 
 
-def _square(builder: ir.IRBuilder, vectors: _Vectors, channels: Any, count: Any, body: Any) -> None:
+def _square(builder: ir.IRBuilder, vectors: Vectors, channels: Any, count: Any, body: Any) -> None:
     """Call body(channel, pixel, masks, whole) for the squares of LANES channels by LANES pixels: a mask for each channel, and
     whether the square is all there.
     """
     none = ir.Constant(ir.VectorType(ir.IntType(1), LANES), [0] * LANES)
     with vectors_of(builder, channels) as (channel, _), vectors_of(builder, count) as (pixel, _):
         there = vectors.first(builder.sub(count, pixel))
-        numbers = [builder.add(channel, ir.Constant(_INT, lane)) for lane in range(LANES)]
+        numbers = [builder.add(channel, ir.Constant(I64, lane)) for lane in range(LANES)]
         masks = [builder.select(builder.icmp_signed("<", c, channels), there, none) for c in numbers]
-        fits = [builder.icmp_signed("<=", builder.add(at, ir.Constant(_INT, LANES)), length)
+        fits = [builder.icmp_signed("<=", builder.add(at, ir.Constant(I64, LANES)), length)
                 for at, length in ((channel, channels), (pixel, count))]
         body(channel, pixel, masks, builder.and_(*fits))
 
 
-@_intrinsic
+@intrinsic
 def gather_band(typing, x, start, plane, channels, count, places, first, band):
     """band[places[first + p] + c] = x[start + c * plane + p] for p < count and c < channels, unchecked.
 
@@ -70,16 +71,16 @@ def gather_band(typing, x, start, plane, channels, count, places, first, band):
     signature = types.void(x, integer, integer, integer, integer, places, integer, band)
 
     def emit(context, builder, signature, arguments):
-        x, places, band = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 5, 7))
+        x, places, band = (data_of(context, builder, signature.args[i], arguments[i]) for i in (0, 5, 7))
         start, plane, channels, count, first = (arguments[i] for i in (1, 2, 3, 4, 6))
-        vectors = _Vectors(builder, x.type.pointee, LANES)
+        vectors = Vectors(builder, x.type.pointee, LANES)
 
         def body(channel, pixel, masks, _):
-            source = _at(builder, x, start, builder.mul(channel, plane), pixel)
-            rows = [vectors.load_masked(_at(builder, source, builder.mul(plane, ir.Constant(_INT, r))), mask)
+            source = gep(builder, x, start, builder.mul(channel, plane), pixel)
+            rows = [vectors.load_masked(gep(builder, source, builder.mul(plane, ir.Constant(I64, r))), mask)
                     for r, mask in enumerate(masks)]
             for j, column in enumerate(transposed(builder, rows)):
-                vectors.store(column, _at(builder, band, builder.load(_at(builder, places, first, pixel, j)), channel))
+                vectors.store(column, gep(builder, band, builder.load(gep(builder, places, first, pixel, j)), channel))
 
         _square(builder, vectors, channels, count, body)
         return context.get_dummy_value()
@@ -87,7 +88,7 @@ def gather_band(typing, x, start, plane, channels, count, places, first, band):
     return signature, emit
 
 
-@_intrinsic
+@intrinsic
 def _gather_maxima(typing, x, winners, start, plane, channels, count, corners, places, first, width, band):
     """`gather_band` of the maxima x, each at its winner of the 2x2 pixels of its window; the other pixels are set to 0.
 
@@ -97,24 +98,24 @@ def _gather_maxima(typing, x, winners, start, plane, channels, count, corners, p
     signature = types.void(x, winners, *(integer,) * 4, corners, places, integer, integer, band)
 
     def emit(context, builder, signature, arguments):
-        x, winners, corners, places, band = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 1, 6, 7, 10))
+        x, winners, corners, places, band = (data_of(context, builder, signature.args[i], arguments[i]) for i in (0, 1, 6, 7, 10))
         start, plane, channels, count, first, width = (arguments[i] for i in (2, 3, 4, 5, 8, 9))
-        vectors, numbers = _Vectors(builder, x.type.pointee, LANES), _Numbers(builder, LANES, ir.IntType(8))
+        vectors, numbers = Vectors(builder, x.type.pointee, LANES), Scalars(builder, LANES, ir.IntType(8))
         wide = ir.VectorType(ir.IntType(32), LANES)
-        offsets = [ir.Constant(_INT, 0), ir.Constant(_INT, 1), width, builder.add(width, ir.Constant(_INT, 1))]
+        offsets = [ir.Constant(I64, 0), ir.Constant(I64, 1), width, builder.add(width, ir.Constant(I64, 1))]
 
         def body(channel, pixel, masks, whole):
-            source = [builder.add(start, builder.add(builder.mul(plane, builder.add(channel, ir.Constant(_INT, r))), pixel))
+            source = [builder.add(start, builder.add(builder.mul(plane, builder.add(channel, ir.Constant(I64, r))), pixel))
                       for r in range(LANES)]
-            values = [vectors.load_masked(_at(builder, x, place), mask) for place, mask in zip(source, masks)]
-            which = [numbers.load_reached(_at(builder, winners, place), mask, whole) for place, mask in zip(source, masks)]
+            values = [vectors.load_masked(gep(builder, x, place), mask) for place, mask in zip(source, masks)]
+            which = [numbers.load_reached(gep(builder, winners, place), mask, whole) for place, mask in zip(source, masks)]
             which = [builder.bitcast(builder.zext(numbers, wide), vectors.type) for numbers in which]
             for j, (value, winner) in enumerate(zip(transposed(builder, values), transposed(builder, which))):
-                corner = _at(builder, places, first, builder.load(_at(builder, corners, pixel, j)))
+                corner = gep(builder, places, first, builder.load(gep(builder, corners, pixel, j)))
                 winner = builder.bitcast(winner, wide)
                 for number, offset in enumerate(offsets):
                     here = builder.icmp_unsigned("==", winner, ir.Constant(wide, [number] * LANES))
-                    target = _at(builder, band, builder.load(_at(builder, corner, offset)), channel)
+                    target = gep(builder, band, builder.load(gep(builder, corner, offset)), channel)
                     vectors.store(builder.select(here, value, vectors.zero), target)
 
         _square(builder, vectors, channels, count, body)
@@ -123,27 +124,27 @@ def _gather_maxima(typing, x, winners, start, plane, channels, count, corners, p
     return signature, emit
 
 
-def _pixels(builder: ir.IRBuilder, vectors: _Vectors, band: Any, places: Any, channel: Any, pixel: Any) -> list[Any]:
+def _pixels(builder: ir.IRBuilder, vectors: Vectors, band: Any, places: Any, channel: Any, pixel: Any) -> list[Any]:
     """LANES pixels of each of LANES channels of a band."""
-    return transposed(builder, [vectors.load(_at(builder, band, builder.load(_at(builder, places, pixel, j)), channel))
+    return transposed(builder, [vectors.load(gep(builder, band, builder.load(gep(builder, places, pixel, j)), channel))
                                 for j in range(LANES)])
 
 
-@_intrinsic
+@intrinsic
 def scatter_band(typing, band, places, channels, count, y, start, plane):
     """y[start + c * plane + p] = band[places[p] + c] for p < count and c < channels, unchecked."""
     integer = types.int64
     signature = types.void(band, places, integer, integer, y, integer, integer)
 
     def emit(context, builder, signature, arguments):
-        band, places, y = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 1, 4))
+        band, places, y = (data_of(context, builder, signature.args[i], arguments[i]) for i in (0, 1, 4))
         channels, count, start, plane = (arguments[i] for i in (2, 3, 5, 6))
-        vectors = _Vectors(builder, y.type.pointee, LANES)
+        vectors = Vectors(builder, y.type.pointee, LANES)
 
         def body(channel, pixel, masks, whole):
-            target = _at(builder, y, start, builder.mul(channel, plane), pixel)
+            target = gep(builder, y, start, builder.mul(channel, plane), pixel)
             for r, (row, mask) in enumerate(zip(_pixels(builder, vectors, band, places, channel, pixel), masks)):
-                vectors.store_reached(row, _at(builder, target, builder.mul(plane, ir.Constant(_INT, r))), mask, whole)
+                vectors.store_reached(row, gep(builder, target, builder.mul(plane, ir.Constant(I64, r))), mask, whole)
 
         _square(builder, vectors, channels, count, body)
         return context.get_dummy_value()
@@ -151,22 +152,22 @@ def scatter_band(typing, band, places, channels, count, y, start, plane):
     return signature, emit
 
 
-@_intrinsic
+@intrinsic
 def scatter_winners(typing, band, places, channels, count, y, start, plane):
     """`scatter_band` of whole numbers that y has as bytes."""
     integer = types.int64
     signature = types.void(band, places, integer, integer, y, integer, integer)
 
     def emit(context, builder, signature, arguments):
-        band, places, y = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 1, 4))
+        band, places, y = (data_of(context, builder, signature.args[i], arguments[i]) for i in (0, 1, 4))
         channels, count, start, plane = (arguments[i] for i in (2, 3, 5, 6))
-        vectors, winners = _Vectors(builder, band.type.pointee, LANES), _Numbers(builder, LANES, ir.IntType(8))
+        vectors, winners = Vectors(builder, band.type.pointee, LANES), Scalars(builder, LANES, ir.IntType(8))
 
         def body(channel, pixel, masks, whole):
-            target = _at(builder, y, start, builder.mul(channel, plane), pixel)
+            target = gep(builder, y, start, builder.mul(channel, plane), pixel)
             for r, (row, mask) in enumerate(zip(_pixels(builder, vectors, band, places, channel, pixel), masks)):
                 number = builder.trunc(builder.fptosi(row, ir.VectorType(ir.IntType(32), LANES)), winners.type)
-                winners.store_reached(number, _at(builder, target, builder.mul(plane, ir.Constant(_INT, r))), mask, whole)
+                winners.store_reached(number, gep(builder, target, builder.mul(plane, ir.Constant(I64, r))), mask, whole)
 
         _square(builder, vectors, channels, count, body)
         return context.get_dummy_value()

@@ -11,40 +11,41 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from ._microkernels import _INT, VECTOR_BYTES, _at, _data, _intrinsic, _Vectors
+from ._intrinsic import I64, intrinsic
+from ._microkernels import VECTOR_BYTES, Vectors, data_of, gep
 
 
 def _shuffled(builder: ir.IRBuilder, a: Any, b: Any, lanes: list[int]) -> Any:
     return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes))
 
 
-def _sides(vectors: _Vectors, row: Any, places: list[Any]) -> list[Any]:
+def _sides(vectors: Vectors, row: Any, places: list[Any]) -> list[Any]:
     """The elements of a row at the places, and those to their right, as two vectors."""
     builder, count = vectors.builder, vectors.type.count
     pair = ir.VectorType(vectors.type.element, 2).as_pointer()
-    parts = [builder.load(builder.bitcast(_at(builder, row, place), pair), align=vectors.alignment) for place in places]
+    parts = [builder.load(builder.bitcast(gep(builder, row, place), pair), align=vectors.alignment) for place in places]
     while len(parts) > 2:
         whole = list(range(2 * parts[0].type.count))
         parts = [_shuffled(builder, parts[at], parts[at + 1], whole) for at in range(0, len(parts), 2)]
     return [_shuffled(builder, parts[0], parts[1], list(range(side, 2 * count, 2))) for side in (0, 1)]
 
 
-def _corners(vectors: _Vectors, x: Any, places: Any, width: Any) -> list[Any]:
+def _corners(vectors: Vectors, x: Any, places: Any, width: Any) -> list[Any]:
     """The corners top left, top right, bottom left, bottom right of a vector of points, whose places are at a pointer."""
     builder = vectors.builder
-    numbers = [builder.sext(builder.load(_at(builder, places, lane)), _INT) for lane in range(vectors.type.count)]
-    return [*_sides(vectors, x, numbers), *_sides(vectors, _at(builder, x, width), numbers)]
+    numbers = [builder.sext(builder.load(gep(builder, places, lane)), I64) for lane in range(vectors.type.count)]
+    return [*_sides(vectors, x, numbers), *_sides(vectors, gep(builder, x, width), numbers)]
 
 
 def _for_points(context: Any, builder: Any, kind: Any, count: Any, emit: Any) -> None:
     """`emit(vectors, first, mask)` for the points of each vector; the mask has those below `count`."""
-    vectors = _Vectors(builder, context.get_data_type(kind), VECTOR_BYTES // (kind.bitwidth // 8))
-    step = ir.Constant(_INT, vectors.type.count)
-    with cgutils.for_range_slice(builder, ir.Constant(_INT, 0), count, step, intp=_INT) as (first, _):
+    vectors = Vectors(builder, context.get_data_type(kind), VECTOR_BYTES // (kind.bitwidth // 8))
+    step = ir.Constant(I64, vectors.type.count)
+    with cgutils.for_range_slice(builder, ir.Constant(I64, 0), count, step, intp=I64) as (first, _):
         emit(vectors, first, vectors.first(builder.sub(count, first)))
 
 
-@_intrinsic
+@intrinsic
 def read_corners(typing, x, places, width, weights, pitch, count, y):
     """y[p] = the sum over k of weights[k * pitch + p] * corner k of point p, for p below `count`.
 
@@ -54,15 +55,15 @@ def read_corners(typing, x, places, width, weights, pitch, count, y):
     signature = types.void(x, places, types.int64, weights, types.int64, types.int64, y)
 
     def emit(context, builder, signature, arguments):
-        x, places, weights, y = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 1, 3, 6))
+        x, places, weights, y = (data_of(context, builder, signature.args[i], arguments[i]) for i in (0, 1, 3, 6))
 
-        def points(vectors: _Vectors, first: Any, mask: Any) -> None:
+        def points(vectors: Vectors, first: Any, mask: Any) -> None:
             total = None
-            for k, corner in enumerate(_corners(vectors, x, _at(builder, places, first), arguments[2])):
-                weight = vectors.load(_at(builder, weights, builder.mul(arguments[4], ir.Constant(_INT, k)), first))
+            for k, corner in enumerate(_corners(vectors, x, gep(builder, places, first), arguments[2])):
+                weight = vectors.load(gep(builder, weights, builder.mul(arguments[4], ir.Constant(I64, k)), first))
                 product = builder.fmul(weight, corner, flags=("contract",))
                 total = product if total is None else builder.fadd(total, product, flags=("contract",))
-            vectors.store_masked(total, _at(builder, y, first), mask)
+            vectors.store_masked(total, gep(builder, y, first), mask)
 
         _for_points(context, builder, signature.args[0].dtype, arguments[5], points)
         return context.get_dummy_value()
@@ -70,18 +71,18 @@ def read_corners(typing, x, places, width, weights, pitch, count, y):
     return signature, emit
 
 
-@_intrinsic
+@intrinsic
 def add_corner_products(typing, g, x, places, width, count, sums, pitch):
     """sums[k * pitch + p] += g[p] * corner k of point p, for p below `count`: see `read_corners`."""
     signature = types.void(g, x, places, types.int64, types.int64, sums, types.int64)
 
     def emit(context, builder, signature, arguments):
-        g, x, places, sums = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 1, 2, 5))
+        g, x, places, sums = (data_of(context, builder, signature.args[i], arguments[i]) for i in (0, 1, 2, 5))
 
-        def points(vectors: _Vectors, first: Any, mask: Any) -> None:
-            slope = vectors.load_masked(_at(builder, g, first), mask)
-            for k, corner in enumerate(_corners(vectors, x, _at(builder, places, first), arguments[3])):
-                total = _at(builder, sums, builder.mul(arguments[6], ir.Constant(_INT, k)), first)
+        def points(vectors: Vectors, first: Any, mask: Any) -> None:
+            slope = vectors.load_masked(gep(builder, g, first), mask)
+            for k, corner in enumerate(_corners(vectors, x, gep(builder, places, first), arguments[3])):
+                total = gep(builder, sums, builder.mul(arguments[6], ir.Constant(I64, k)), first)
                 product = builder.fmul(slope, corner, flags=("contract",))
                 vectors.store(builder.fadd(vectors.load(total), product, flags=("contract",)), total)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from . import _math
 from ._compile import jit_inline
-from ._formula_math import _log, _vectorised, _vectorised_pair
+from ._formula_math import log_body, vectorised, vectorised_pair
 from ._math import bits
 from ._special_single import polynomial, select
 
@@ -37,18 +37,18 @@ def _cosh(x: float) -> float:
 @jit_inline
 def _arcsinh(x: float) -> float:
     size = abs(x)
-    far = math.copysign(_log(size + math.sqrt(size * size + 1.0)), x)
+    far = math.copysign(log_body(size + math.sqrt(size * size + 1.0)), x)
     return select(size < _TINY, x * (1.0 - x * x * (1.0 / 6.0)), far)
 
 
 @jit_inline
 def _arccosh(x: float) -> float:
-    return select(x >= 1.0, _log(x + math.sqrt(x * x - 1.0)), math.nan)
+    return select(x >= 1.0, log_body(x + math.sqrt(x * x - 1.0)), math.nan)
 
 
 @jit_inline
 def _arctanh(x: float) -> float:
-    return select(abs(x) < _TINY, x * (1.0 + x * x * (1.0 / 3.0)), 0.5 * _log((1.0 + x) / (1.0 - x)))
+    return select(abs(x) < _TINY, x * (1.0 + x * x * (1.0 / 3.0)), 0.5 * log_body((1.0 + x) / (1.0 - x)))
 
 
 # arcsin(s) = s + s z P(z), z = s^2 <= 1/4, P fitted to 8e-11. Beyond, arcsin(x) = pi/2 - 2 arcsin(sqrt((1 - x) / 2)).
@@ -141,12 +141,12 @@ def sinh(x: Any) -> Any:
     """The hyperbolic sine."""
 
 
-_vectorised(arccos, _arccos, math.acos)
-_vectorised(arccosh, _arccosh, math.acosh)
-_vectorised(arcsin, _arcsin, math.asin)
-_vectorised(arcsinh, _arcsinh, math.asinh)
-_vectorised(arctan, _arctan, math.atan)
-_vectorised_pair(arctan2, _arctan2, math.atan2)
-_vectorised(arctanh, _arctanh, math.atanh)
-_vectorised(cosh, _cosh, math.cosh)
-_vectorised(sinh, _sinh, math.sinh)
+vectorised(arccos, _arccos, math.acos)
+vectorised(arccosh, _arccosh, math.acosh)
+vectorised(arcsin, _arcsin, math.asin)
+vectorised(arcsinh, _arcsinh, math.asinh)
+vectorised(arctan, _arctan, math.atan)
+vectorised_pair(arctan2, _arctan2, math.atan2)
+vectorised(arctanh, _arctanh, math.atanh)
+vectorised(cosh, _cosh, math.cosh)
+vectorised(sinh, _sinh, math.sinh)

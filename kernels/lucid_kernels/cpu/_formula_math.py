@@ -18,10 +18,11 @@ from numba.extending import overload
 
 from . import _logarithms, _math
 from ._compile import EXACT, jit_inline
-from ._math import _real_intrinsic, bits, fma, from_bits, intrinsic
+from ._intrinsic import intrinsic
+from ._math import bits, fma, from_bits, real_intrinsic
 from ._powers import power_of_size
 from ._special_normal import erf as double_erf
-from ._special_single import _ROUND, _ROUND_BITS, _SQRT_HALF_BITS, polynomial, select
+from ._special_single import ROUND, ROUND_BITS, SQRT_HALF_BITS, polynomial, select
 from ._special_single import erfc as single_erfc
 
 __all__ = ["UNARY", "ceil", "cos", "erf", "erfc", "exp2", "expm1", "floor", "fmod", "hypot", "log", "log1p", "log2", "log10",
@@ -62,25 +63,25 @@ def minimum(typing_context: Any, x: Any, y: Any) -> Any:
 @intrinsic
 def floor(typing_context: Any, x: Any) -> Any:
     """The largest integer not above `x`."""
-    return _real_intrinsic("llvm.floor", 1)(x)
+    return real_intrinsic("llvm.floor", 1)(x)
 
 
 @intrinsic
 def ceil(typing_context: Any, x: Any) -> Any:
     """The smallest integer not below `x`."""
-    return _real_intrinsic("llvm.ceil", 1)(x)
+    return real_intrinsic("llvm.ceil", 1)(x)
 
 
 @intrinsic
 def trunc(typing_context: Any, x: Any) -> Any:
     """`x` without its fraction."""
-    return _real_intrinsic("llvm.trunc", 1)(x)
+    return real_intrinsic("llvm.trunc", 1)(x)
 
 
 @intrinsic
 def rint(typing_context: Any, x: Any) -> Any:
     """The nearest integer, halves to even."""
-    return _real_intrinsic("llvm.rint", 1)(x)
+    return real_intrinsic("llvm.rint", 1)(x)
 
 
 # ---- logarithms, powers and exponentials -----------------------------------------------------------------------------------
@@ -93,14 +94,14 @@ _LN2 = math.log(2.0)
 @jit_inline
 def _log_positive(x: float) -> float:
     """The logarithm of a positive, finite number."""
-    exponent = (bits(x) - _SQRT_HALF_BITS) >> 52
+    exponent = (bits(x) - SQRT_HALF_BITS) >> 52
     mantissa = from_bits(bits(x) - (exponent << 52))
     s = (mantissa - 1.0) / (mantissa + 1.0)
-    return (from_bits(exponent + _ROUND_BITS) - _ROUND) * _LN2 + s * polynomial(_ARTANH, s * s)
+    return (from_bits(exponent + ROUND_BITS) - ROUND) * _LN2 + s * polynomial(_ARTANH, s * s)
 
 
 @jit_inline
-def _log(x: float) -> float:
+def log_body(x: float) -> float:
     value = select(x < math.inf, _log_positive(x), x)
     return select(x > 0.0, value, select(x == 0.0, -math.inf, math.nan))
 
@@ -142,12 +143,12 @@ def _log_double(x: float, error: float) -> float:
     """log(x + error), where `error` is less than half a unit in the last place of x; NaN below 0."""
     tiny = x < 2.0**-1022  # an integer is a subnormal number without its exponent
     scaled = select(tiny, x * 2.0**54, x)
-    exponent = (bits(scaled) - _SQRT_HALF_BITS) >> 52
+    exponent = (bits(scaled) - SQRT_HALF_BITS) >> 52
     mantissa = from_bits(bits(scaled) - (exponent << 52))
     f = mantissa - 1.0
     s = f / (2.0 + f)
     half = 0.5 * f * f
-    n = (from_bits(exponent + _ROUND_BITS) - _ROUND) - select(tiny, 54.0, 0.0)
+    n = (from_bits(exponent + ROUND_BITS) - ROUND) - select(tiny, 54.0, 0.0)
     square = s * s
     rest = s * (half + square * polynomial(_LOG_R, square)) + (n * _LN2_LOW + error / x)
     value = n * _LN2_HIGH - ((half - rest) - f)
@@ -176,12 +177,12 @@ _EXPM1 = tuple(1.0 / math.factorial(k) for k in range(13, 1, -1))
 def _expm1_64(x: float) -> float:
     """2^n expm1(r) + (2^n - 1), x = n ln2 + r with what is rounded off r; both halved, as 2^1024 is infinite."""
     within = select(x < -40.0, -40.0, select(x > 710.0, 710.0, x))
-    shifted = within * _math._LOG2_E64 + _ROUND
-    n = shifted - _ROUND
-    high = within - n * _math._LN2_HIGH64
-    r = high - n * _math._LN2_LOW64
-    small = fma(r * r, polynomial(_EXPM1, r), (high - r) - n * _math._LN2_LOW64)
-    scale = from_bits((bits(shifted) - _ROUND_BITS + 1022) << 52)
+    shifted = within * _math.LOG2_E64 + ROUND
+    n = shifted - ROUND
+    high = within - n * _math.LN2_HIGH64
+    r = high - n * _math.LN2_LOW64
+    small = fma(r * r, polynomial(_EXPM1, r), (high - r) - n * _math.LN2_LOW64)
+    scale = from_bits((bits(shifted) - ROUND_BITS + 1022) << 52)
     value = 2.0 * (fma(scale, r, scale - 0.5) + scale * small)
     return select(x < math.inf and x != 0.0, select(n == 0.0, r + small, value), x)
 
@@ -256,8 +257,8 @@ def _reduced(x: Any) -> tuple[float, int]:
     mantissa = np.float64(-whole if pattern < 0 else whole)
     exact = mantissa * _TURNS[exponent]
     more = mantissa * _MORE_TURNS[exponent]
-    shifted = (exact + more) + _ROUND
-    return (exact - (shifted - _ROUND)) + more, bits(shifted)
+    shifted = (exact + more) + ROUND
+    return (exact - (shifted - ROUND)) + more, bits(shifted)
 
 
 @jit_inline
@@ -345,7 +346,7 @@ def hypot(x: Any, y: Any) -> Any:
 _OPTIONS: Any = {"fastmath": EXACT, "error_model": "numpy", "forceinline": True}
 
 
-def _vectorised(function: Any, single: Any, double: Any, native: bool = False) -> None:
+def vectorised(function: Any, single: Any, double: Any, native: bool = False) -> None:
     """In jitted code, `function` is `double` for a float64, and `single` for a float32, widened unless that is `native`."""
 
     def choose(x):  # no annotations: Numba compares them with those of the lambdas
@@ -356,20 +357,20 @@ def _vectorised(function: Any, single: Any, double: Any, native: bool = False) -
     overload(function, jit_options=_OPTIONS)(choose)
 
 
-_vectorised(log, _logarithms.log32, _log64, native=True)
-_vectorised(log2, _logarithms.log2_32, math.log2, native=True)
-_vectorised(log10, _logarithms.log10_32, math.log10, native=True)
-_vectorised(log1p, _logarithms.log1p32, _log1p64, native=True)
-_vectorised(exp2, _math.exp2_32, np.exp2, native=True)
-_vectorised(expm1, _math.expm1_32, _expm1_64, native=True)
-_vectorised(erf, _math.erf32, double_erf, native=True)
-_vectorised(erfc, single_erfc, math.erfc)
-_vectorised(sin, _sin32, math.sin, native=True)
-_vectorised(cos, _cos32, math.cos, native=True)
-_vectorised(tan, _tan32, math.tan, native=True)
+vectorised(log, _logarithms.log32, _log64, native=True)
+vectorised(log2, _logarithms.log2_32, math.log2, native=True)
+vectorised(log10, _logarithms.log10_32, math.log10, native=True)
+vectorised(log1p, _logarithms.log1p32, _log1p64, native=True)
+vectorised(exp2, _math.exp2_32, np.exp2, native=True)
+vectorised(expm1, _math.expm1_32, _expm1_64, native=True)
+vectorised(erf, _math.erf32, double_erf, native=True)
+vectorised(erfc, single_erfc, math.erfc)
+vectorised(sin, _sin32, math.sin, native=True)
+vectorised(cos, _cos32, math.cos, native=True)
+vectorised(tan, _tan32, math.tan, native=True)
 
 
-def _vectorised_pair(function: Any, single: Any, double: Any) -> None:
+def vectorised_pair(function: Any, single: Any, double: Any) -> None:
     """`_vectorised` for a function of two numbers of one type."""
 
     def choose(x, y):
@@ -380,6 +381,6 @@ def _vectorised_pair(function: Any, single: Any, double: Any) -> None:
     overload(function, jit_options=_OPTIONS)(choose)
 
 
-_vectorised_pair(power, _power, _power64)
-_vectorised_pair(fmod, _fmod, np.fmod)
-_vectorised_pair(hypot, _hypot, _hypot64)
+vectorised_pair(power, _power, _power64)
+vectorised_pair(fmod, _fmod, np.fmod)
+vectorised_pair(hypot, _hypot, _hypot64)

@@ -14,14 +14,12 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic as numba_intrinsic
 
 from . import blas
 from ._address import address_of
 from ._compile import jit_parallel
+from ._intrinsic import intrinsic
 from ._layout import Array
-
-intrinsic: Any = numba_intrinsic  # untyped: Numba declares the result with the typing context as an argument
 
 LETTERS = {"f": "s", "d": "d", "F": "c", "D": "z"}
 _SHARE = 1 << 15  # multiply-adds of one iteration: about 15 us, which are worth the launch of a thread

@@ -17,12 +17,13 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from ._microkernels import _INT, VECTOR_BYTES, _at, _intrinsic, _Vectors
+from ._intrinsic import I64, intrinsic
+from ._microkernels import VECTOR_BYTES, Vectors, gep
 
 Number = tuple[Any, Any]  # vectors of real and imaginary parts
 
 
-class _Numbers(_Vectors):
+class _Numbers(Vectors):
     """Emits arithmetic of vectors of complex numbers."""
 
     def add(self, a: Number, b: Number) -> Number:
@@ -38,23 +39,23 @@ class _Numbers(_Vectors):
         return re, im
 
     def load_apart(self, pointer: Any, size: Any) -> Number:
-        return self.load(pointer), self.load(_at(self.builder, pointer, size))
+        return self.load(pointer), self.load(gep(self.builder, pointer, size))
 
     def store_apart(self, number: Number, pointer: Any, size: Any) -> None:
         self.store(number[0], pointer)
-        self.store(number[1], _at(self.builder, pointer, size))
+        self.store(number[1], gep(self.builder, pointer, size))
 
     def load_pairs(self, pointer: Any) -> Number:
         """Numbers whose real and imaginary parts alternate."""
-        halves = self.load(pointer), self.load(_at(self.builder, pointer, self.type.count))
+        halves = self.load(pointer), self.load(gep(self.builder, pointer, self.type.count))
         return self.every_second(*halves), self.every_second(*halves, first=1)
 
     def store_pairs(self, number: Number, pointer: Any) -> None:
         for half in range(2):
-            self.store(self.interleaved(*number, half), _at(self.builder, pointer, half * self.type.count))
+            self.store(self.interleaved(*number, half), gep(self.builder, pointer, half * self.type.count))
 
     def splat_pair(self, pointer: Any) -> Number:
-        return self.splat(self.builder.load(pointer)), self.splat(self.builder.load(_at(self.builder, pointer, 1)))
+        return self.splat(self.builder.load(pointer)), self.splat(self.builder.load(gep(self.builder, pointer, 1)))
 
     def backwards(self, number: Number) -> Number:
         """The lanes from the last to the first."""
@@ -140,7 +141,7 @@ def _numbers(builder: ir.IRBuilder, pointer: Any, most: int) -> _Numbers:
 
 
 def _loop(builder: ir.IRBuilder, count: Any, step: int = 1) -> Any:
-    return cgutils.for_range_slice(builder, ir.Constant(_INT, 0), count, ir.Constant(_INT, step), intp=_INT)
+    return cgutils.for_range_slice(builder, ir.Constant(I64, 0), count, ir.Constant(I64, step), intp=I64)
 
 
 @contextlib.contextmanager
@@ -149,18 +150,18 @@ def _vectors_of(builder: ir.IRBuilder, count: Any, numbers: _Numbers, whole: boo
 
     To know that they fill `whole` vectors saves a tenth of the time of 64 numbers.
     """
-    end = builder.sub(count, ir.Constant(_INT, numbers.type.count))
+    end = builder.sub(count, ir.Constant(I64, numbers.type.count))
     with _loop(builder, count, numbers.type.count) as (place, _):
         yield place if whole else builder.select(builder.icmp_signed("<", place, end), place, end)
 
 
 def _double(builder: ir.IRBuilder, count: Any) -> Any:
-    return builder.shl(count, ir.Constant(_INT, 1))
+    return builder.shl(count, ir.Constant(I64, 1))
 
 
 def make_first(radix: int, most: int, whole: bool) -> Any:
     """The first step, of 4 or 8 numbers, for m not less than `most` or the lanes of a vector; a multiple of them if `whole`."""
-    @_intrinsic
+    @intrinsic
     def first(typing, source, target, factors, size, sign):
         """`size` numbers, whose parts alternate, to numbers with their parts apart; a `sign` of -1 conjugates them before.
 
@@ -169,22 +170,22 @@ def make_first(radix: int, most: int, whole: bool) -> Any:
         def emit(context, builder, signature, arguments):
             source, target, factors, size, sign = arguments
             numbers = _numbers(builder, source, most)
-            m = builder.udiv(size, ir.Constant(_INT, radix))
+            m = builder.udiv(size, ir.Constant(I64, radix))
             sign = numbers.splat(sign)
             with _vectors_of(builder, m, numbers, whole) as p:
                 x = []
                 for j in range(radix):
-                    place = builder.add(p, builder.mul(m, ir.Constant(_INT, j)))
-                    re, im = numbers.load_pairs(_at(builder, source, _double(builder, place)))
+                    place = builder.add(p, builder.mul(m, ir.Constant(I64, j)))
+                    re, im = numbers.load_pairs(gep(builder, source, _double(builder, place)))
                     x.append((re, builder.fmul(im, sign)))
                 y = numbers.transform(x)
                 for k in range(1, radix):
-                    here = _at(builder, factors, p, builder.mul(m, ir.Constant(_INT, 2 * (k - 1))))
+                    here = gep(builder, factors, p, builder.mul(m, ir.Constant(I64, 2 * (k - 1))))
                     y[k] = numbers.times(y[k], numbers.load_apart(here, m))
-                place = _at(builder, target, builder.mul(p, ir.Constant(_INT, radix)))
-                for part, start in enumerate((place, _at(builder, place, size))):
+                place = gep(builder, target, builder.mul(p, ir.Constant(I64, radix)))
+                for part, start in enumerate((place, gep(builder, place, size))):
                     for v, row in enumerate(numbers.zipped([number[part] for number in y])):
-                        numbers.store(row, _at(builder, start, v * numbers.type.count))
+                        numbers.store(row, gep(builder, start, v * numbers.type.count))
             return context.get_dummy_value()
 
         return types.void(source, target, factors, types.int64, source.dtype), emit
@@ -196,7 +197,7 @@ def make_middle(radix: int, most: int) -> Any:
     """A step between the first and the last, for s not less than `most` or the lanes of a vector; a multiple of them if the radix
     is even, as all steps before are then.
     """
-    @_intrinsic
+    @intrinsic
     def middle(typing, source, target, factors, size, s, m):
         """`factors` has exp(-2 pi i p k / (radix m)), the parts one after the other, for all k from 1 on of each p."""
         integer = types.int64
@@ -207,17 +208,17 @@ def make_middle(radix: int, most: int) -> Any:
             apart = builder.mul(s, m)
             with _loop(builder, m) as (p, _):
                 start = builder.mul(p, s)
-                turns = _at(builder, factors, builder.mul(p, ir.Constant(_INT, 2 * (radix - 1))))
-                turns = [numbers.splat_pair(_at(builder, turns, 2 * k)) for k in range(radix - 1)]
-                place = builder.mul(start, ir.Constant(_INT, radix))
+                turns = gep(builder, factors, builder.mul(p, ir.Constant(I64, 2 * (radix - 1))))
+                turns = [numbers.splat_pair(gep(builder, turns, 2 * k)) for k in range(radix - 1)]
+                place = builder.mul(start, ir.Constant(I64, radix))
                 with _vectors_of(builder, s, numbers, radix % 2 == 0) as q:
-                    here = _at(builder, source, start, q)
-                    y = numbers.transform([numbers.load_apart(_at(builder, here, builder.mul(apart, ir.Constant(_INT, j))), size)
+                    here = gep(builder, source, start, q)
+                    y = numbers.transform([numbers.load_apart(gep(builder, here, builder.mul(apart, ir.Constant(I64, j))), size)
                                            for j in range(radix)])
                     y[1:] = [numbers.times(number, turn) for number, turn in zip(y[1:], turns)]
-                    there = _at(builder, target, place, q)
+                    there = gep(builder, target, place, q)
                     for k, number in enumerate(y):
-                        numbers.store_apart(number, _at(builder, there, builder.mul(s, ir.Constant(_INT, k))), size)
+                        numbers.store_apart(number, gep(builder, there, builder.mul(s, ir.Constant(I64, k))), size)
             return context.get_dummy_value()
 
         return types.void(source, target, factors, integer, integer, integer), emit
@@ -227,21 +228,21 @@ def make_middle(radix: int, most: int) -> Any:
 
 def make_last(radix: int, most: int) -> Any:
     """The last step, for s as in those before."""
-    @_intrinsic
+    @intrinsic
     def last(typing, source, target, size, scale, scale_imag):
         """To numbers whose parts alternate, the real ones times `scale`, the imaginary ones times `scale_imag`."""
         def emit(context, builder, signature, arguments):
             source, target, size, *scales = arguments
             numbers = _numbers(builder, source, most)
-            s = builder.udiv(size, ir.Constant(_INT, radix))
+            s = builder.udiv(size, ir.Constant(I64, radix))
             scales = [numbers.splat(scale) for scale in scales]
             with _vectors_of(builder, s, numbers, radix % 2 == 0) as q:
-                here, there = _at(builder, source, q), _at(builder, target, _double(builder, q))
-                y = numbers.transform([numbers.load_apart(_at(builder, here, builder.mul(s, ir.Constant(_INT, j))), size)
+                here, there = gep(builder, source, q), gep(builder, target, _double(builder, q))
+                y = numbers.transform([numbers.load_apart(gep(builder, here, builder.mul(s, ir.Constant(I64, j))), size)
                                        for j in range(radix)])
                 for k, number in enumerate(y):
                     re, im = (builder.fmul(part, scale) for part, scale in zip(number, scales))
-                    numbers.store_pairs((re, im), _at(builder, there, builder.mul(s, ir.Constant(_INT, 2 * k))))
+                    numbers.store_pairs((re, im), gep(builder, there, builder.mul(s, ir.Constant(I64, 2 * k))))
             return context.get_dummy_value()
 
         return types.void(source, target, types.int64, source.dtype, source.dtype), emit
@@ -249,7 +250,7 @@ def make_last(radix: int, most: int) -> Any:
     return last
 
 
-@_intrinsic
+@intrinsic
 def combine_halves(typing, source, target, factors, size, scale, sign):
     """Between the transform of `size` numbers and that of twice as many real ones, of which they are the even and the odd ones:
 
@@ -262,20 +263,20 @@ def combine_halves(typing, source, target, factors, size, scale, sign):
     def emit(context, builder, signature, arguments):
         source, target, factors, size, scale, sign = arguments
         numbers = _numbers(builder, source, VECTOR_BYTES)
-        half = builder.lshr(size, ir.Constant(_INT, 1))
+        half = builder.lshr(size, ir.Constant(I64, 1))
         scale, sign = numbers.splat(scale), numbers.splat(sign)
         with _vectors_of(builder, half, numbers) as k:
-            mirror = _double(builder, builder.sub(builder.sub(size, k), ir.Constant(_INT, numbers.type.count - 1)))
-            a = numbers.load_pairs(_at(builder, source, _double(builder, k)))
-            re, im = numbers.backwards(numbers.load_pairs(_at(builder, source, mirror)))
+            mirror = _double(builder, builder.sub(builder.sub(size, k), ir.Constant(I64, numbers.type.count - 1)))
+            a = numbers.load_pairs(gep(builder, source, _double(builder, k)))
+            re, im = numbers.backwards(numbers.load_pairs(gep(builder, source, mirror)))
             b = re, builder.fneg(im)
-            f = numbers.load_apart(_at(builder, factors, k), half)
+            f = numbers.load_apart(gep(builder, factors, k), half)
             turned = numbers.times(numbers.sub(a, b), (f[0], builder.fmul(f[1], sign)))
             total = numbers.add(a, b)
             for number, place, negated in ((numbers.add(total, turned), _double(builder, k), False),
                                            (numbers.backwards(numbers.sub(total, turned)), mirror, True)):
                 re, im = (builder.fmul(part, scale) for part in number)
-                numbers.store_pairs((re, builder.fneg(im) if negated else im), _at(builder, target, place))
+                numbers.store_pairs((re, builder.fneg(im) if negated else im), gep(builder, target, place))
         return context.get_dummy_value()
 
     return types.void(source, target, factors, number, source.dtype, source.dtype), emit

@@ -7,7 +7,8 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from ._microkernels import _INT, VECTOR_BYTES, _at, _data, _intrinsic, _Vectors
+from ._intrinsic import I64, intrinsic
+from ._microkernels import VECTOR_BYTES, Vectors, data_of, gep
 from ._strided_microkernels import ask
 
 # Results of a run, whose sums are in registers.
@@ -21,7 +22,7 @@ _LINE = 64
 def _make(adds: bool) -> Any:
     """`sum_products`, or `add_products` if it `adds` what it finds."""
 
-    @_intrinsic
+    @intrinsic
     def sum_products(typing, a, b, meetings, runs, step, width, factor_step, pitch, first, results, next_a, a_lines, next_b,
                      b_lines):
         """Runs of results: for each (begin, end, place, size) of `runs` and r < size <= RUN, the vector `place` + r * `pitch` of
@@ -39,21 +40,21 @@ def _make(adds: bool) -> Any:
         signature = types.void(a, b, meetings, runs, *(integer,) * 4, first, results, *(integer,) * 4)
 
         def emit(context, builder, signature, arguments):
-            a, b, meetings, runs, first, results = (_data(context, builder, signature.args[i], arguments[i])
+            a, b, meetings, runs, first, results = (data_of(context, builder, signature.args[i], arguments[i])
                                                     for i in (0, 1, 2, 3, 8, 9))
             step, width, factor_step, pitch = arguments[4:8]
             next_a, a_lines, next_b, b_lines = arguments[10:]
             rows = cgutils.unpack_tuple(builder, context.make_array(signature.args[3])(context, builder, arguments[3]).shape)[0]
             lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
-            vectors = _Vectors(builder, a.type.pointee, lanes)
+            vectors = Vectors(builder, a.type.pointee, lanes)
             totals = [cgutils.alloca_once(builder, vectors.type) for _ in range(RUN)]
             start = vectors.load(first)
 
             def number(value: int) -> Any:
-                return ir.Constant(_INT, value)
+                return ir.Constant(I64, value)
 
             def vector(array: Any, place: Any) -> Any:
-                return _at(builder, array, builder.mul(place, number(lanes)))
+                return gep(builder, array, builder.mul(place, number(lanes)))
 
             def ask_lines(address: Any, part: Any, lines: Any, write: bool) -> None:
                 begin = builder.add(address, builder.mul(builder.mul(part, lines), number(_LINE)))
@@ -77,21 +78,21 @@ def _make(adds: bool) -> Any:
                 if not adds:
                     vectors.store(total, target)
                     return
-                wide = _Vectors(builder, ir.DoubleType(), min(lanes, VECTOR_BYTES // 8))
+                wide = Vectors(builder, ir.DoubleType(), min(lanes, VECTOR_BYTES // 8))
                 for part in range(0, lanes, wide.type.count):
                     order = ir.Constant(ir.VectorType(ir.IntType(32), wide.type.count), list(range(part, part + wide.type.count)))
                     added = builder.shuffle_vector(total, total, order)
                     if added.type != wide.type:
                         added = builder.fpext(added, wide.type)
-                    place = _at(builder, target, part)
+                    place = gep(builder, target, part)
                     wide.store(builder.fadd(wide.load(place), added), place)
 
             def sum_run(begin: Any, end: Any, place: Any, size: int) -> None:
                 for total in totals[:size]:
                     builder.store(start, total)
-                with cgutils.for_range_slice(builder, begin, end, number(1), intp=_INT) as (k, _):
-                    meeting = _at(builder, meetings, builder.shl(k, number(2)))
-                    there, column, factor, count = (builder.sext(builder.load(_at(builder, meeting, i)), _INT) for i in range(4))
+                with cgutils.for_range_slice(builder, begin, end, number(1), intp=I64) as (k, _):
+                    meeting = gep(builder, meetings, builder.shl(k, number(2)))
+                    there, column, factor, count = (builder.sext(builder.load(gep(builder, meeting, i)), I64) for i in range(4))
                     behind = builder.append_basic_block("met")
                     choice = builder.switch(count, behind)
                     for some in FACTORS:
@@ -105,8 +106,8 @@ def _make(adds: bool) -> Any:
                     put(builder.load(total), vector(results, builder.add(place, builder.mul(pitch, number(r)))))
 
             with cgutils.for_range(builder, rows) as loop:
-                run = _at(builder, runs, builder.shl(loop.index, number(2)))
-                begin, end, place, length = (builder.load(_at(builder, run, i)) for i in range(4))
+                run = gep(builder, runs, builder.shl(loop.index, number(2)))
+                begin, end, place, length = (builder.load(gep(builder, run, i)) for i in range(4))
                 ask_lines(next_a, loop.index, a_lines, False)
                 ask_lines(next_b, loop.index, b_lines, not adds)
                 for size in range(1, RUN + 1):

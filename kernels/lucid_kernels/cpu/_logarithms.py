@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ._compile import jit_inline
-from ._math import _EXPONENT_SHIFT32, _HALF32, _ONE32, _ROUND32, _ROUND32_BITS, _ZERO32, bits, fma, from_bits
+from ._math import EXPONENT_SHIFT32, HALF32, ONE32, ROUND32, ROUND32_BITS, ZERO32, bits, fma, from_bits
 
 _SQRT_HALF_BITS32 = np.int32(0x3F3504F3)
 _SMALLEST_NORMAL32 = np.float32(2.0**-126)
@@ -39,24 +39,24 @@ def _split(x: Any) -> Any:
     """(n, f) of a positive, finite number."""
     tiny = x < _SMALLEST_NORMAL32
     pattern = bits(x * _TO_NORMAL32 if tiny else x)
-    exponent = np.int32(np.int32(pattern - _SQRT_HALF_BITS32) >> _EXPONENT_SHIFT32)
-    n = from_bits(np.int32(exponent + _ROUND32_BITS)) - _ROUND32
-    f = from_bits(np.int32(pattern - np.int32(exponent << _EXPONENT_SHIFT32))) - _ONE32
-    return n - (_MOVED32 if tiny else _ZERO32), f
+    exponent = np.int32(np.int32(pattern - _SQRT_HALF_BITS32) >> EXPONENT_SHIFT32)
+    n = from_bits(np.int32(exponent + ROUND32_BITS)) - ROUND32
+    f = from_bits(np.int32(pattern - np.int32(exponent << EXPONENT_SHIFT32))) - ONE32
+    return n - (_MOVED32 if tiny else ZERO32), f
 
 
 @jit_inline
 def _rest(f: Any) -> Any:
     """log(1 + f) - f."""
     p = fma(fma(fma(fma(fma(fma(fma(_P7, f, _P6), f, _P5), f, _P4), f, _P3), f, _P2), f, _P1), f, _P0)
-    return f * f * fma(f, p, -_HALF32)
+    return f * f * fma(f, p, -HALF32)
 
 
 @jit_inline
 def _at_the_ends(x: Any, value: Any) -> Any:
     """`value`, the logarithm of x, but at 0, infinity and NaN, and below 0."""
     value = value if x < _INFINITY32 else x
-    return value if x > _ZERO32 else (-_INFINITY32 if x == _ZERO32 else _NAN32)
+    return value if x > ZERO32 else (-_INFINITY32 if x == ZERO32 else _NAN32)
 
 
 @jit_inline
@@ -84,8 +84,8 @@ def log10_32(x: Any) -> Any:
 @jit_inline
 def log1p32(x: Any) -> Any:
     """log(1 + x): of the rounded sum u, and what was rounded off over u."""
-    u = _ONE32 + x
-    lost = x - (u - _ONE32) if abs(x) < _ONE32 else _ONE32 - (u - x)
+    u = ONE32 + x
+    lost = x - (u - ONE32) if abs(x) < ONE32 else ONE32 - (u - x)
     n, f = _split(u)
     value = fma(n, _LN2_HIGH32, f + fma(n, _LN2_LOW32, _rest(f) + lost / u))
-    return x if x == _ZERO32 else _at_the_ends(u, value)
+    return x if x == ZERO32 else _at_the_ends(u, value)

@@ -12,17 +12,16 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic as numba_intrinsic
 from numba.extending import overload
 
 from ._compile import EXACT, jit_exact
+from ._intrinsic import intrinsic
 from ._vector_functions import AVAILABLE, Registers, vector_function
 
-intrinsic: Any = numba_intrinsic  # untyped: Numba declares the result with the typing context as an argument
 _OPTIONS: Any = {"fastmath": EXACT, "error_model": "numpy"}
 
 
-def _real_intrinsic(name: str, arity: int) -> Any:
+def real_intrinsic(name: str, arity: int) -> Any:
     """An LLVM floating-point intrinsic of `arity` arguments of one type, as a function for jitted code."""
 
     def typed(*arguments: Any) -> Any:
@@ -39,13 +38,13 @@ def _real_intrinsic(name: str, arity: int) -> Any:
 @intrinsic
 def fma(typing_context: Any, x: Any, y: Any, z: Any) -> Any:
     """`x * y + z`, rounded once, whatever the flags of the caller."""
-    return _real_intrinsic("llvm.fma", 3)(x, y, z)
+    return real_intrinsic("llvm.fma", 3)(x, y, z)
 
 
 @intrinsic
 def maximum(typing_context: Any, x: Any, y: Any) -> Any:
     """The larger one, NaN if either is NaN. Unlike `max` or a comparison this keeps a reduction loop vectorised."""
-    return _real_intrinsic("llvm.maximum", 2)(x, y)
+    return real_intrinsic("llvm.maximum", 2)(x, y)
 
 
 @intrinsic
@@ -76,16 +75,16 @@ def from_bits(typing_context: Any, x: Any) -> Any:
 _LOG2_E32 = np.float32(1.44269504088896341)
 _LN2_HIGH32 = np.float32(0.693359375)
 _LN2_LOW32 = np.float32(-2.12194440e-4)
-_ROUND32 = np.float32(12582912.0)
-_ROUND32_BITS = np.int32(0x4B400000)
+ROUND32 = np.float32(12582912.0)
+ROUND32_BITS = np.int32(0x4B400000)
 _EXP_MIN32 = np.float32(-104.0)
 _EXP_MAX32 = np.float32(89.0)
-_ZERO32 = np.float32(0.0)
-_ONE32 = np.float32(1.0)
-_HALF32 = np.float32(0.5)
+ZERO32 = np.float32(0.0)
+ONE32 = np.float32(1.0)
+HALF32 = np.float32(0.5)
 # exp(r) = 1 + r + r^2 P(r), P fitted to 3e-9 of the result for |r| <= ln2 / 2.
 _E4, _E3, _E2, _E1, _E0 = (np.float32(c) for c in (1.38145e-3, 8.36878e-3, 4.166839e-2, 1.666652e-1, 4.9999993e-1))
-_EXPONENT_SHIFT32 = np.int32(23)
+EXPONENT_SHIFT32 = np.int32(23)
 _EXPONENT_ONE32 = np.int32(1 << 23)
 _BIAS32 = np.int32(127)
 _HALVE32 = np.int32(1)
@@ -95,16 +94,16 @@ _HALVE32 = np.int32(1)
 def _exp_reduced32(r: Any) -> Any:
     """exp(r) for |r| <= ln2 / 2."""
     p = (((_E4 * r + _E3) * r + _E2) * r + _E1) * r + _E0
-    return (p * r + _ONE32) * r + _ONE32
+    return (p * r + ONE32) * r + ONE32
 
 
 @jit_exact
 def _scaled32(p: Any, shifted: Any) -> Any:
     """p * 2^n, where `shifted` is n + 1.5 * 2^23."""
-    k = np.int32(bits(shifted) - _ROUND32_BITS)
+    k = np.int32(bits(shifted) - ROUND32_BITS)
     half = np.int32(k >> _HALVE32)
-    low = from_bits(np.int32(np.int32(half + _BIAS32) << _EXPONENT_SHIFT32))
-    high = from_bits(np.int32(np.int32(np.int32(k - half) + _BIAS32) << _EXPONENT_SHIFT32))
+    low = from_bits(np.int32(np.int32(half + _BIAS32) << EXPONENT_SHIFT32))
+    high = from_bits(np.int32(np.int32(np.int32(k - half) + _BIAS32) << EXPONENT_SHIFT32))
     return p * low * high
 
 
@@ -112,8 +111,8 @@ def _scaled32(p: Any, shifted: Any) -> Any:
 def _exp32(x: Any) -> Any:
     x = max(x, _EXP_MIN32)
     x = min(x, _EXP_MAX32)
-    shifted = x * _LOG2_E32 + _ROUND32
-    n = shifted - _ROUND32
+    shifted = x * _LOG2_E32 + ROUND32
+    n = shifted - ROUND32
     r = x - n * _LN2_HIGH32
     r = r - n * _LN2_LOW32
     return _scaled32(_exp_reduced32(r), shifted)
@@ -128,13 +127,13 @@ _UNSHIFT32 = np.float32(2.0**-64)
 
 @jit_exact
 def _exp_nonpositive32(x: Any) -> Any:
-    shifted = x * _LOG2_E32 + _ROUND32
-    n = shifted - _ROUND32
+    shifted = x * _LOG2_E32 + ROUND32
+    n = shifted - ROUND32
     r = x - n * _LN2_HIGH32
     r = r - n * _LN2_LOW32
     p = _exp_reduced32(r)
-    scale = from_bits(np.int32(np.int32(bits(shifted) << _EXPONENT_SHIFT32) + _SHIFTED_BIAS32))
-    return _ZERO32 if x < _SMALLEST32 else p * scale * _UNSHIFT32
+    scale = from_bits(np.int32(np.int32(bits(shifted) << EXPONENT_SHIFT32) + _SHIFTED_BIAS32))
+    return ZERO32 if x < _SMALLEST32 else p * scale * _UNSHIFT32
 
 
 # 2 to the power x: no product splits n ln2 off, and what is left is exact; a third less arithmetic than exp. 1 + r P(r) was
@@ -152,8 +151,8 @@ _ROUND_BIASED_EXPONENT32 = np.float32(12582912.0 + 127.0)
 def _exp2_nonpositive32(x: Any) -> Any:
     shifted = x + _ROUND_BIASED_EXPONENT32
     r = x - (shifted - _ROUND_BIASED_EXPONENT32)
-    p = (((((_X6 * r + _X5) * r + _X4) * r + _X3) * r + _X2) * r + _X1) * r + _ONE32
-    return _ZERO32 if x < _SMALLEST_EXPONENT32 else p * from_bits(np.int32(bits(shifted) << _EXPONENT_SHIFT32))
+    p = (((((_X6 * r + _X5) * r + _X4) * r + _X3) * r + _X2) * r + _X1) * r + ONE32
+    return ZERO32 if x < _SMALLEST_EXPONENT32 else p * from_bits(np.int32(bits(shifted) << EXPONENT_SHIFT32))
 
 
 # The same for all x: 2^n is multiplied in two halves, as in `_exp32`.
@@ -165,9 +164,9 @@ def exp2_32(x: Any) -> Any:
     """2 to the power x, a float32; at most 1 ulp off."""
     x = max(x, _EXPONENT_MIN32)
     x = min(x, _EXPONENT_MAX32)
-    shifted = x + _ROUND32
-    r = x - (shifted - _ROUND32)
-    p = (((((_X6 * r + _X5) * r + _X4) * r + _X3) * r + _X2) * r + _X1) * r + _ONE32
+    shifted = x + ROUND32
+    r = x - (shifted - ROUND32)
+    p = (((((_X6 * r + _X5) * r + _X4) * r + _X3) * r + _X2) * r + _X1) * r + ONE32
     return _scaled32(p, shifted)
 
 
@@ -185,29 +184,29 @@ _M5, _M4, _M3, _M2, _M1, _M0 = (
 def expm1_32(x: Any) -> Any:
     """exp(x) - 1, a float32."""
     within = min(max(x, _EXPM1_MIN32), _EXP_MAX32)
-    shifted = within * _LOG2_E32 + _ROUND32
-    n = shifted - _ROUND32
+    shifted = within * _LOG2_E32 + ROUND32
+    n = shifted - ROUND32
     high = within - n * _LN2_HIGH32
     r = high - n * _LN2_LOW32
     p = fma(fma(fma(fma(fma(_M5, r, _M4), r, _M3), r, _M2), r, _M1), r, _M0)
     small = fma(r * r, p, (high - r) - n * _LN2_LOW32)
-    half = from_bits(np.int32(np.int32(bits(shifted) - _ROUND32_BITS + _HALF_BIAS32) << _EXPONENT_SHIFT32))
+    half = from_bits(np.int32(np.int32(bits(shifted) - ROUND32_BITS + _HALF_BIAS32) << EXPONENT_SHIFT32))
     near = r + small
-    value = fma(half, near, half - _HALF32) + half * (small - (near - r))
-    value = near if n == _ZERO32 else value + value
-    return value if abs(x) > _ZERO32 else x
+    value = fma(half, near, half - HALF32) + half * (small - (near - r))
+    value = near if n == ZERO32 else value + value
+    return value if abs(x) > ZERO32 else x
 
 
 # Cephes exp.c: exp(r) = 1 + 2 r P(r^2) / (Q(r^2) - r P(r^2)).
-_LOG2_E64 = 1.4426950408889634
-_LN2_HIGH64 = 6.93145751953125e-1
-_LN2_LOW64 = 1.42860682030941723212e-6
-_ROUND64 = 6755399441055744.0
-_ROUND64_BITS = np.int64(0x4338000000000000)
+LOG2_E64 = 1.4426950408889634
+LN2_HIGH64 = 6.93145751953125e-1
+LN2_LOW64 = 1.42860682030941723212e-6
+ROUND64 = 6755399441055744.0
+ROUND64_BITS = np.int64(0x4338000000000000)
 
 
 @jit_exact
-def _exp_reduced64(r: Any) -> Any:
+def exp_reduced64(r: Any) -> Any:
     """exp(r) for |r| <= ln2 / 2."""
     s = r * r
     p = r * ((1.26177193074810590878e-4 * s + 3.02994407707441961300e-2) * s + 9.99999999999999999910e-1)
@@ -216,9 +215,9 @@ def _exp_reduced64(r: Any) -> Any:
 
 
 @jit_exact
-def _scaled64(p: Any, shifted: Any) -> Any:
+def scaled64(p: Any, shifted: Any) -> Any:
     """p * 2^n, where `shifted` is n + 1.5 * 2^52."""
-    k = bits(shifted) - _ROUND64_BITS
+    k = bits(shifted) - ROUND64_BITS
     half = k >> 1
     return p * from_bits((half + 1023) << 52) * from_bits((k - half + 1023) << 52)
 
@@ -227,18 +226,18 @@ def _scaled64(p: Any, shifted: Any) -> Any:
 def _exp64(x: Any) -> Any:
     x = max(x, -746.0)
     x = min(x, 710.0)
-    shifted = x * _LOG2_E64 + _ROUND64
-    n = shifted - _ROUND64
-    r = x - n * _LN2_HIGH64
-    r = r - n * _LN2_LOW64
-    return _scaled64(_exp_reduced64(r), shifted)
+    shifted = x * LOG2_E64 + ROUND64
+    n = shifted - ROUND64
+    r = x - n * LN2_HIGH64
+    r = r - n * LN2_LOW64
+    return scaled64(exp_reduced64(r), shifted)
 
 
 @jit_exact
 def _exp2_nonpositive64(x: Any) -> Any:
     x = max(x, -1080.0)
-    shifted = x + _ROUND64
-    return _scaled64(_exp_reduced64((x - (shifted - _ROUND64)) * 0.6931471805599453), shifted)
+    shifted = x + ROUND64
+    return scaled64(exp_reduced64((x - (shifted - ROUND64)) * 0.6931471805599453), shifted)
 
 
 # tanh, float32: x + x z P(z), z = x^2, for |x| < 1, P fitted to 5e-9; else 1 - 2 / (exp(2 |x|) + 1). At most 1 ulp from the
@@ -263,13 +262,13 @@ def _tanh32(x: Any) -> Any:
     p = (((((_T6 * z + _T5) * z + _T4) * z + _T3) * z + _T2) * z + _T1) * z + _T0
     near = size + size * (z * p)
     double = min(size + size, _TANH_MAX32)
-    shifted = double * _LOG2_E32 + _ROUND32
-    n = shifted - _ROUND32
+    shifted = double * _LOG2_E32 + ROUND32
+    n = shifted - ROUND32
     r = double - n * _LN2_HIGH32
     r = r - n * _LN2_LOW32
-    e = _exp_reduced32(r) * from_bits(np.int32(np.int32(bits(shifted) << _EXPONENT_SHIFT32) + _ONE32_BITS))
-    far = _ONE32 - _TWO32 / (e + _ONE32)
-    return math.copysign(near if size < _ONE32 else far, x)
+    e = _exp_reduced32(r) * from_bits(np.int32(np.int32(bits(shifted) << EXPONENT_SHIFT32) + _ONE32_BITS))
+    far = ONE32 - _TWO32 / (e + ONE32)
+    return math.copysign(near if size < ONE32 else far, x)
 
 
 # erf, float32: x + x P(x^2) up to _ERF_NEAR32, beyond 1 - exp(|x| Q(|x|) - |x|), P and Q fitted. At most 1 ulp from the exact
@@ -289,7 +288,7 @@ def erf32(x: Any) -> Any:
     p = fma(fma(fma(fma(p, square, _P_ERF[2]), square, _P_ERF[3]), square, _P_ERF[4]), square, _P_ERF[5])
     q = fma(fma(_Q_ERF[0], size, _Q_ERF[1]), square, fma(_Q_ERF[2], size, _Q_ERF[3]))
     q = fma(fma(fma(fma(q, size, _Q_ERF[4]), size, _Q_ERF[5]), size, _Q_ERF[6]), size, -size)
-    far = math.copysign(_ONE32 - _exp_nonpositive32(q), x)
+    far = math.copysign(ONE32 - _exp_nonpositive32(q), x)
     return fma(p, x, x) if size <= _ERF_NEAR32 else far
 
 
@@ -310,14 +309,14 @@ def _gauss32(x: Any) -> Any:
     size = min(abs(x), _GAUSS_MAX32)
     square = size * size
     error = fma(size, size, -square)
-    shifted = _ROUND32 - square * _HALF_LOG2_E32
-    n = shifted - _ROUND32
-    r = -_HALF32 * square - n * _LN2_HIGH32
+    shifted = ROUND32 - square * _HALF_LOG2_E32
+    n = shifted - ROUND32
+    r = -HALF32 * square - n * _LN2_HIGH32
     r = r - n * _LN2_LOW32
-    r = r - _HALF32 * error
+    r = r - HALF32 * error
     p = _exp_reduced32(r)
-    scale = from_bits(np.int32(np.int32(bits(shifted) << _EXPONENT_SHIFT32) + _ONE32_BITS))
-    return _ZERO32 if size == _GAUSS_MAX32 else p * scale
+    scale = from_bits(np.int32(np.int32(bits(shifted) << EXPONENT_SHIFT32) + _ONE32_BITS))
+    return ZERO32 if size == _GAUSS_MAX32 else p * scale
 
 
 # Phi(x) = 1/2 + x P(x^2) / Q(x^2), fitted to 1.7e-8 of the second term for |x| < 5.5, beyond which it is cut off at 1/2. At
@@ -337,7 +336,7 @@ def _normal_cdf32(x: Any) -> Any:
     p = ((((_P5 * z + _P4) * z + _P3) * z + _P2) * z + _P1) * z + _P0
     q = ((((z + _Q4) * z + _Q3) * z + _Q2) * z + _Q1) * z + _Q0
     signed = x * (p / q)
-    return min(max(signed, -_HALF32), _HALF32) + _HALF32
+    return min(max(signed, -HALF32), HALF32) + HALF32
 
 
 # 1 / (1 + exp(-x)), where the division is there anyway: exp(r) is (Q + r) / (Q - r), Q = r / tanh(r / 2), a polynomial in r^2
@@ -360,7 +359,7 @@ def _sigmoid32(x: Any) -> Any:
     square = r * r
     q = (_COTH2 * square + _COTH1) * square + _COTH0
     half = from_bits(np.int32(bits(q - r) - _EXPONENT_ONE32))
-    return half / (half + (q + r) * from_bits(np.int32(bits(shifted) << _EXPONENT_SHIFT32)))
+    return half / (half + (q + r) * from_bits(np.int32(bits(shifted) << EXPONENT_SHIFT32)))
 
 
 @jit_exact
@@ -407,11 +406,11 @@ def _tanh64(x: Any) -> Any:
     q = ((z + _TANH_Q64[0]) * z + _TANH_Q64[1]) * z + _TANH_Q64[2]
     near = size + size * (z * (p / q))
     double = min(size + size, _TANH_MAX64)
-    shifted = double * _LOG2_E64 + _ROUND64
-    n = shifted - _ROUND64
-    r = double - n * _LN2_HIGH64
-    r = r - n * _LN2_LOW64
-    far = 1.0 - 2.0 / (_exp_reduced64(r) * from_bits((bits(shifted) + 1023) << 52) + 1.0)
+    shifted = double * LOG2_E64 + ROUND64
+    n = shifted - ROUND64
+    r = double - n * LN2_HIGH64
+    r = r - n * LN2_LOW64
+    far = 1.0 - 2.0 / (exp_reduced64(r) * from_bits((bits(shifted) + 1023) << 52) + 1.0)
     return math.copysign(near if size < _TANH_NEAR64 else far, x)
 
 

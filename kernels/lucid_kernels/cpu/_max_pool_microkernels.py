@@ -10,9 +10,10 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from ._microkernels import VECTOR_BYTES, _at, _data, _intrinsic, _Vectors
-from ._plane_microkernels import _constant, _for_steps, _Plane
-from ._pool_microkernels import _Numbers
+from ._intrinsic import intrinsic
+from ._microkernels import VECTOR_BYTES, Vectors, data_of, gep
+from ._plane_microkernels import Plane, constant, for_steps
+from ._pool_microkernels import Scalars
 
 # Elements from those that are computed to those that are asked for. With masked loads the processor does not fetch ahead.
 _AHEAD = 512
@@ -25,7 +26,7 @@ _NUMBER = ir.IntType(32)
 def _make_max_row(stride: int) -> Any:
     """`max_row` for windows that are `stride` columns apart."""
 
-    @_intrinsic
+    @intrinsic
     def max_row(typing, x, plane, height, width, kh, kw, dh, dw, top, left, y, indices, target, out_width):
         """y[target + j] = the maximum over a below `kh` and b below `kw` of the pixels (top + a * dh, stride * j + b * dw - left)
         of the plane of x from `plane` on, and indices[target + j] its position in the plane.
@@ -37,23 +38,23 @@ def _make_max_row(stride: int) -> Any:
         signature = types.void(x, *(integer,) * 9, y, indices, integer, integer)
 
         def emit(context, builder, signature, arguments):
-            pixels, y, indices = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 10, 11))
+            pixels, y, indices = (data_of(context, builder, signature.args[i], arguments[i]) for i in (0, 10, 11))
             height, width, kh, kw, dh, dw, top, left = arguments[2:10]
             lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
-            vectors = _Vectors(builder, pixels.type.pointee, lanes)
+            vectors = Vectors(builder, pixels.type.pointee, lanes)
             numbers = ir.VectorType(_NUMBER, lanes)
-            plane = _Plane(vectors, _at(builder, pixels, arguments[1]), height, width)
-            results = _Plane(vectors, y, height, arguments[13])
+            plane = Plane(vectors, gep(builder, pixels, arguments[1]), height, width)
+            results = Plane(vectors, y, height, arguments[13])
             steps = ir.Constant(numbers, list(range(0, stride * lanes, stride)))
             sums = [(cgutils.alloca_once(builder, vectors.type), cgutils.alloca_once(builder, numbers)) for _ in range(_VECTORS)]
-            positions = _Numbers(builder, lanes)
+            positions = Scalars(builder, lanes)
 
             def look(row: Any, column: Any, best: Any, where: Any) -> None:
                 """Compare with the pixels of a row from `column` on."""
                 parts = []
                 for part in range(stride):
-                    start = builder.add(column, _constant(part * lanes))
-                    place = _at(builder, plane.start, builder.mul(row, width), start)
+                    start = builder.add(column, constant(part * lanes))
+                    place = gep(builder, plane.start, builder.mul(row, width), start)
                     parts.append(vectors.load_masked(place, plane.inside(start)))
                 value = vectors.every(parts)
                 columns = builder.add(plane.splat(column), steps)
@@ -70,14 +71,14 @@ def _make_max_row(stride: int) -> Any:
                 """For what will be read and written."""
                 below = builder.sub(builder.mul(builder.add(top, builder.mul(kh, dh)), width), left)
                 for part in range(stride * stride):  # of as many rows as the windows move down
-                    further = builder.mul(j, _constant(stride * stride))
-                    vectors.prefetch(_at(builder, plane.start, below, further, part * lanes + _AHEAD), write=False)
-                vectors.prefetch(_at(builder, y, arguments[12], j, _AHEAD))
+                    further = builder.mul(j, constant(stride * stride))
+                    vectors.prefetch(gep(builder, plane.start, below, further, part * lanes + _AHEAD), write=False)
+                vectors.prefetch(gep(builder, y, arguments[12], j, _AHEAD))
                 for line in range(0, lanes, _LINE):
-                    vectors.prefetch(_at(builder, indices, arguments[12], j, _AHEAD + line))
+                    vectors.prefetch(gep(builder, indices, arguments[12], j, _AHEAD + line))
 
-            with _for_steps(builder, arguments[13], _VECTORS * lanes) as (start, _):
-                places = [builder.add(start, _constant(number * lanes)) for number in range(_VECTORS)]
+            with for_steps(builder, arguments[13], _VECTORS * lanes) as (start, _):
+                places = [builder.add(start, constant(number * lanes)) for number in range(_VECTORS)]
                 for j, (best, where) in zip(places, sums):
                     ask(j)
                     builder.store(ir.Constant(vectors.type, [float("-inf")] * lanes), best)
@@ -87,13 +88,13 @@ def _make_max_row(stride: int) -> Any:
                     with builder.if_then(builder.icmp_unsigned("<", row, height)), cgutils.for_range(builder, kw) as across:
                         column = builder.sub(builder.mul(across.index, dw), left)
                         for j, slots in zip(places, sums):
-                            look(row, builder.add(column, builder.mul(j, _constant(stride))), *slots)
+                            look(row, builder.add(column, builder.mul(j, constant(stride))), *slots)
                 for j, (best, where) in zip(places, sums):
                     mask = results.inside(j)
-                    whole = builder.icmp_signed("<=", builder.add(j, _constant(lanes)), arguments[13])
-                    vectors.store_reached(builder.load(best), _at(builder, y, arguments[12], j), mask, whole)
+                    whole = builder.icmp_signed("<=", builder.add(j, constant(lanes)), arguments[13])
+                    vectors.store_reached(builder.load(best), gep(builder, y, arguments[12], j), mask, whole)
                     place = builder.sext(builder.load(where), positions.type)
-                    positions.store_reached(place, _at(builder, indices, arguments[12], j), mask, whole)
+                    positions.store_reached(place, gep(builder, indices, arguments[12], j), mask, whole)
             return context.get_dummy_value()
 
         return signature, emit

@@ -13,22 +13,23 @@ import llvmlite.binding
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils, config
-from numba.extending import intrinsic
+
+from ._intrinsic import I64, intrinsic
 
 _config: Any = config  # Numba adds its settings to this module when it is imported
 # Those that Numba compiles for: NUMBA_CPU_FEATURES, or this processor's.
 _FEATURES = _config.CPU_FEATURES
 
 
-def _has(feature: str) -> bool:
+def has_feature(feature: str) -> bool:
     if _FEATURES is None:
         return bool(llvmlite.binding.get_host_cpu_features().get(feature, False))
     return f"+{feature}" in _FEATURES
 
 
-_WIDE = _has("avx512f")
+WIDE = has_feature("avx512f")
 # Whether registers of VECTOR_BYTES exist: elsewhere LLVM splits vectors, and blocks of products need too many registers.
-WHOLE_VECTORS = _WIDE or _has("avx2")
+WHOLE_VECTORS = WIDE or has_feature("avx2")
 # The name that LLVM has for the processor that Numba compiles for.
 PROCESSOR = _config.CPU_NAME or llvmlite.binding.get_host_cpu_name()
 # Whether to ask, within the loop of a product, for what the next block of rows reads and writes. On a Zen 5, which starts two
@@ -36,11 +37,11 @@ PROCESSOR = _config.CPU_NAME or llvmlite.binding.get_host_cpu_name()
 # of the time, and a GPT's products 0.96 to 0.98.
 ASKS_WITHIN = PROCESSOR != "znver5"
 # Bytes of one vector register.
-VECTOR_BYTES = 64 if _WIDE else 32
+VECTOR_BYTES = 64 if WIDE else 32
 # `multiply_block` computes ROWS output channels at VECTORS vectors of positions: 24 (12) sums. With 16, which take more loads for
 # each multiply-add, convolutions took 1.05 to 1.25 times as long on a Zen 5. Without AVX-512 two multiply-adds start in a cycle
 # and take four or five: 8 sums took 1.2 to 1.3 times as long for 1x1 taps and 7x7 taps.
-ROWS = 8 if _WIDE else 4
+ROWS = 8 if WIDE else 4
 VECTORS = 3
 # Products that these add up at a time, and `multiply_run` too: with up to 256 in a row, gradients of convolutions had up to 3.3
 # times the largest error of PyTorch's, and grouped convolutions, up to 192, 2.4 times. Those of 7x7 taps of 3 channels are two
@@ -49,11 +50,11 @@ PRODUCTS = 80
 # `dot_block` computes the products of DOT_ROWS rows with DOT_TAPS rows: 24 (12) sums. The taps stay in the L1 cache from one
 # block of rows to the next; the rows come from the L2 cache, the more slowly the fewer taps share them.
 DOT_ROWS = 4
-DOT_TAPS = 6 if _WIDE else 3
+DOT_TAPS = 6 if WIDE else 3
 
 # The vectors of positions of a block with all results of a group that has few, by their number: sums that fill the registers, or
 # hide the latency of an addition. Other groups have blocks of ROWS.
-VECTORS_OF = (0, 8, 8, 7, 6, 0, 0, 0, VECTORS) if _WIDE else (0, 8, 4, 3, VECTORS)
+VECTORS_OF = (0, 8, 8, 7, 6, 0, 0, 0, VECTORS) if WIDE else (0, 8, 4, 3, VECTORS)
 
 # `multiply_run` computes one row of RUN_VECTORS vectors: as many sums as hide the latency of an addition. `dot_run` computes the
 # products of one row with RUN_TAPS rows: those of 3x3 taps.
@@ -74,11 +75,9 @@ DOT_SUMS = _whole_vectors(DOT_ROWS * DOT_TAPS)
 RUN_SUMS = _whole_vectors(RUN_TAPS)
 
 # Numba's type of what `intrinsic` returns has the typing context among the arguments of a call.
-_intrinsic: Any = intrinsic
-_INT = ir.IntType(64)
 
 
-class _Vectors:
+class Vectors:
     """Emits loads, stores and arithmetic of vectors of `lanes` elements."""
 
     def __init__(self, builder: ir.IRBuilder, element: ir.Type, lanes: int) -> None:
@@ -96,8 +95,8 @@ class _Vectors:
 
     def between(self, start: int, count: Any) -> Any:
         """A mask of the lanes with numbers below `count`, where the first lane has the number `start`."""
-        numbers = ir.VectorType(_INT, self.type.count)
-        limit = self.builder.insert_element(ir.Constant(numbers, ir.Undefined), count, ir.Constant(_INT, 0))
+        numbers = ir.VectorType(I64, self.type.count)
+        limit = self.builder.insert_element(ir.Constant(numbers, ir.Undefined), count, ir.Constant(I64, 0))
         lanes = ir.Constant(ir.VectorType(ir.IntType(32), self.type.count), [0] * self.type.count)
         limit = self.builder.shuffle_vector(limit, ir.Constant(numbers, ir.Undefined), lanes)
         return self.builder.icmp_signed("<", ir.Constant(numbers, list(range(start, start + self.type.count))), limit)
@@ -138,7 +137,7 @@ class _Vectors:
 
         AVX2 has no masked load of bytes: LLVM makes a branch for each.
         """
-        if _WIDE:
+        if WIDE:
             return self.load_masked(pointer, mask)
         with self.builder.if_else(whole) as (then, otherwise):
             with then:
@@ -161,7 +160,7 @@ class _Vectors:
         AVX2's masked store is microcode on AMD's processors: with a plain one where that will do, depthwise convolutions take
         0.7 of the time, 7x7 taps 0.8, the input gradient of these 0.65, Winograd's 0.9.
         """
-        if _WIDE:
+        if WIDE:
             self.store_masked(vector, pointer, mask)
             return
         with self.builder.if_else(whole) as (then, otherwise):
@@ -190,7 +189,7 @@ class _Vectors:
         self.builder.call(function, [pointer, *kinds])
 
     def splat(self, scalar: Any) -> Any:
-        first = self.builder.insert_element(ir.Constant(self.type, ir.Undefined), scalar, ir.Constant(_INT, 0))
+        first = self.builder.insert_element(ir.Constant(self.type, ir.Undefined), scalar, ir.Constant(I64, 0))
         lanes = ir.Constant(ir.VectorType(ir.IntType(32), self.type.count), [0] * self.type.count)
         return self.builder.shuffle_vector(first, ir.Constant(self.type, ir.Undefined), lanes)
 
@@ -208,10 +207,10 @@ class _Vectors:
         with builder.if_then(add):
             for line, row in zip(totals, added):
                 for v, total in enumerate(line):
-                    builder.store(builder.fadd(builder.load(total), self.load(_at(builder, row, v * lanes))), total)
+                    builder.store(builder.fadd(builder.load(total), self.load(gep(builder, row, v * lanes))), total)
         for line, target in zip(totals, targets):
             for v, total in enumerate(line):
-                self.store(builder.load(total), _at(builder, target, v * lanes))
+                self.store(builder.load(total), gep(builder, target, v * lanes))
 
     def sums(self, vectors: list[Any]) -> list[Any]:
         """The sums of the lanes of each of `vectors`, in vectors: those of up to as many vectors as there are lanes in one.
@@ -241,19 +240,19 @@ class _Vectors:
         return halves
 
 
-def _data(context: Any, builder: ir.IRBuilder, array_type: Any, array: Any) -> Any:
+def data_of(context: Any, builder: ir.IRBuilder, array_type: Any, array: Any) -> Any:
     """The pointer to the first element of an array."""
     return context.make_array(array_type)(context, builder, array).data
 
 
-def _at(builder: ir.IRBuilder, pointer: Any, *offsets: Any) -> Any:
+def gep(builder: ir.IRBuilder, pointer: Any, *offsets: Any) -> Any:
     """The pointer moved on by a number of elements, the sum of `offsets`."""
     for offset in offsets:
-        pointer = builder.gep(pointer, [ir.Constant(_INT, offset) if isinstance(offset, int) else offset])
+        pointer = builder.gep(pointer, [ir.Constant(I64, offset) if isinstance(offset, int) else offset])
     return pointer
 
 
-def _unrolled(builder: ir.IRBuilder, count: Any, together: int, body: Callable[[Any], None],
+def unrolled(builder: ir.IRBuilder, count: Any, together: int, body: Callable[[Any], None],
               first: Callable[[Any], None] = lambda _: None) -> None:
     """Emit body(step) for each of `count` steps, `together` of them in an iteration, and before these first(step) once."""
     if together == 1:
@@ -261,12 +260,12 @@ def _unrolled(builder: ir.IRBuilder, count: Any, together: int, body: Callable[[
             first(loop.index)
             body(loop.index)
         return
-    whole = builder.and_(count, ir.Constant(_INT, -together))
-    with cgutils.for_range_slice(builder, ir.Constant(_INT, 0), whole, ir.Constant(_INT, together), intp=_INT) as (step, _):
+    whole = builder.and_(count, ir.Constant(I64, -together))
+    with cgutils.for_range_slice(builder, ir.Constant(I64, 0), whole, ir.Constant(I64, together), intp=I64) as (step, _):
         first(step)
         for number in range(together):
-            body(builder.add(step, ir.Constant(_INT, number)))
-    with cgutils.for_range_slice(builder, whole, count, ir.Constant(_INT, 1), intp=_INT) as (step, _):
+            body(builder.add(step, ir.Constant(I64, number)))
+    with cgutils.for_range_slice(builder, whole, count, ir.Constant(I64, 1), intp=I64) as (step, _):
         body(step)
 
 
@@ -283,40 +282,42 @@ def _make_multiply(row_count: int, vector_count: int) -> Any:
                                types.boolean)
 
         def emit(context, builder, signature, arguments):
-            columns, taps, weight, bias, out = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 2, 3, 7, 9))
+            columns, taps, weight, bias, out = (
+                data_of(context, builder, signature.args[i], arguments[i]) for i in (0, 2, 3, 7, 9)
+            )
             start, first, row_step, tap_step, first_bias = (arguments[i] for i in (1, 4, 5, 6, 8))
             out_start, pitch, accumulate = arguments[10:]
             lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
-            vectors = _Vectors(builder, columns.type.pointee, lanes)
+            vectors = Vectors(builder, columns.type.pointee, lanes)
             totals = [[cgutils.alloca_once(builder, vectors.type) for _ in range(vector_count)] for _ in range(row_count)]
-            targets = [_at(builder, out, out_start, builder.mul(pitch, ir.Constant(_INT, r))) for r in range(row_count)]
+            targets = [gep(builder, out, out_start, builder.mul(pitch, ir.Constant(I64, r))) for r in range(row_count)]
             # On their way from memory while the sums are computed, also if they are only written: a store waits for its line.
             for target in targets:
                 for v in range(vector_count):
-                    vectors.prefetch(_at(builder, target, v * lanes))
-            rows = [_at(builder, weight, first, builder.mul(row_step, ir.Constant(_INT, r))) for r in range(row_count)]
+                    vectors.prefetch(gep(builder, target, v * lanes))
+            rows = [gep(builder, weight, first, builder.mul(row_step, ir.Constant(I64, r))) for r in range(row_count)]
             count = context.make_array(signature.args[2])(context, builder, arguments[2]).nitems
 
             def add_up(steps, first_step, accumulate):
                 for r, row in enumerate(totals):
-                    added = vectors.splat(builder.load(_at(builder, bias, first_bias, r)))
+                    added = vectors.splat(builder.load(gep(builder, bias, first_bias, r)))
                     added = builder.select(accumulate, vectors.zero, added)
                     for total in row:
                         builder.store(added, total)
                 with cgutils.for_range(builder, steps) as loop:
                     index = builder.add(first_step, loop.index)
-                    source = _at(builder, columns, start, builder.load(_at(builder, taps, index)))
-                    values = [vectors.load(_at(builder, source, v * lanes)) for v in range(vector_count)]
+                    source = gep(builder, columns, start, builder.load(gep(builder, taps, index)))
+                    values = [vectors.load(gep(builder, source, v * lanes)) for v in range(vector_count)]
                     step = builder.mul(index, tap_step)
                     for row, scales in zip(totals, rows):
-                        scale = vectors.splat(builder.load(_at(builder, scales, step)))
+                        scale = vectors.splat(builder.load(gep(builder, scales, step)))
                         for total, value in zip(row, values):
                             vectors.add_product(total, value, scale)
                 vectors.store_sums(totals, targets, accumulate, targets)
 
-            zero, most = ir.Constant(_INT, 0), ir.Constant(_INT, PRODUCTS)
+            zero, most = ir.Constant(I64, 0), ir.Constant(I64, PRODUCTS)
             end = builder.select(builder.icmp_signed("<", count, most), most, count)  # without products there is the bias
-            with cgutils.for_range_slice(builder, zero, end, most, intp=_INT) as (done, _):
+            with cgutils.for_range_slice(builder, zero, end, most, intp=I64) as (done, _):
                 left = builder.sub(count, done)
                 steps = builder.select(builder.icmp_signed("<", left, most), left, most)
                 add_up(steps, done, builder.or_(accumulate, builder.icmp_signed("!=", done, zero)))
@@ -327,9 +328,9 @@ def _make_multiply(row_count: int, vector_count: int) -> Any:
     return multiply
 
 
-multiply_block = _intrinsic(_make_multiply(ROWS, VECTORS))
-multiply_narrow = _intrinsic(_make_multiply(ROWS, 1))  # for what is left of a plane: of 14x14 and 17x17 positions up to a vector
-multiply_run = _intrinsic(_make_multiply(1, RUN_VECTORS))
+multiply_block = intrinsic(_make_multiply(ROWS, VECTORS))
+multiply_narrow = intrinsic(_make_multiply(ROWS, 1))  # for what is left of a plane: of 14x14 and 17x17 positions up to a vector
+multiply_run = intrinsic(_make_multiply(1, RUN_VECTORS))
 
 
 def rows_of(results: int) -> tuple[int, ...]:
@@ -350,14 +351,14 @@ def _make_multiply_rows(narrow: bool) -> Any:
 
         return signature.return_type(rows, *signature.args), emit_rows
 
-    return _intrinsic(multiply_rows)
+    return intrinsic(multiply_rows)
 
 
 multiply_rows, multiply_rows_narrow = _make_multiply_rows(False), _make_multiply_rows(True)
 
 
 def _make_dot(row_count: int, tap_count: int) -> Any:
-    @_intrinsic
+    @intrinsic
     def dot(typing, g, g_start, rows, columns, start, taps, samples, g_step, step, count, sums):
         """Add to sums[r * tap_count + t] the products of `row_count` rows of g with `tap_count` rows of the columns, unchecked.
 
@@ -370,35 +371,35 @@ def _make_dot(row_count: int, tap_count: int) -> Any:
         signature = types.void(g, integer, rows, columns, integer, taps, integer, integer, integer, integer, sums)
 
         def emit(context, builder, signature, arguments):
-            g, rows, columns, taps, sums = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 2, 3, 5, 10))
+            g, rows, columns, taps, sums = (data_of(context, builder, signature.args[i], arguments[i]) for i in (0, 2, 3, 5, 10))
             g_start, start, samples, g_step, step, count = (arguments[i] for i in (1, 4, 6, 7, 8, 9))
             lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
-            vectors = _Vectors(builder, columns.type.pointee, lanes)
+            vectors = Vectors(builder, columns.type.pointee, lanes)
             totals = [[cgutils.alloca_once(builder, vectors.type) for _ in range(tap_count)] for _ in range(row_count)]
             for row in totals:
                 for total in row:
                     builder.store(vectors.zero, total)
-            left = [_at(builder, g, g_start, builder.load(_at(builder, rows, r))) for r in range(row_count)]
-            right = [_at(builder, columns, start, builder.load(_at(builder, taps, t))) for t in range(tap_count)]
-            whole = builder.udiv(count, ir.Constant(_INT, lanes))
-            rest = builder.urem(count, ir.Constant(_INT, lanes))
+            left = [gep(builder, g, g_start, builder.load(gep(builder, rows, r))) for r in range(row_count)]
+            right = [gep(builder, columns, start, builder.load(gep(builder, taps, t))) for t in range(tap_count)]
+            whole = builder.udiv(count, ir.Constant(I64, lanes))
+            rest = builder.urem(count, ir.Constant(I64, lanes))
             mask = vectors.first(rest)
 
             def add(sample, j, load):
                 g_sample, sample_start = builder.mul(sample, g_step), builder.mul(sample, step)
-                values = [load(_at(builder, pointer, sample_start, j)) for pointer in right]
+                values = [load(gep(builder, pointer, sample_start, j)) for pointer in right]
                 for row, pointer in zip(totals, left):
-                    scale = load(_at(builder, pointer, g_sample, j))
+                    scale = load(gep(builder, pointer, g_sample, j))
                     for total, value in zip(row, values):
                         vectors.add_product(total, value, scale)
 
             with cgutils.for_range(builder, samples) as sample:
                 with cgutils.for_range(builder, whole) as loop:
-                    add(sample.index, builder.mul(loop.index, ir.Constant(_INT, lanes)), vectors.load)
-                with builder.if_then(builder.icmp_unsigned("!=", rest, ir.Constant(_INT, 0))):
-                    add(sample.index, builder.mul(whole, ir.Constant(_INT, lanes)), lambda p: vectors.load_masked(p, mask))
+                    add(sample.index, builder.mul(loop.index, ir.Constant(I64, lanes)), vectors.load)
+                with builder.if_then(builder.icmp_unsigned("!=", rest, ir.Constant(I64, 0))):
+                    add(sample.index, builder.mul(whole, ir.Constant(I64, lanes)), lambda p: vectors.load_masked(p, mask))
             for number, added in enumerate(vectors.sums([builder.load(total) for row in totals for total in row])):
-                target = _at(builder, sums, number * lanes)
+                target = gep(builder, sums, number * lanes)
                 vectors.store(builder.fadd(vectors.load(target), added), target)
             return context.get_dummy_value()
 
@@ -412,7 +413,7 @@ dot_run = _make_dot(1, RUN_TAPS)
 
 
 def _make_copy(stride: int) -> Any:
-    @_intrinsic
+    @intrinsic
     def copy(typing, source, source_start, source_pitch, target, target_start, target_pitch, rows, count):
         """Copy every `stride`-th element of some rows: for r below `rows` and i below `count`, unchecked,
 
@@ -425,35 +426,35 @@ def _make_copy(stride: int) -> Any:
         signature = types.void(source, integer, integer, target, integer, integer, integer, integer)
 
         def emit(context, builder, signature, arguments):
-            source = _at(builder, _data(context, builder, signature.args[0], arguments[0]), arguments[1])
-            target = _at(builder, _data(context, builder, signature.args[3], arguments[3]), arguments[4])
+            source = gep(builder, data_of(context, builder, signature.args[0], arguments[0]), arguments[1])
+            target = gep(builder, data_of(context, builder, signature.args[3], arguments[3]), arguments[4])
             source_pitch, target_pitch, rows, count = (arguments[i] for i in (2, 5, 6, 7))
             lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
-            vectors = _Vectors(builder, source.type.pointee, lanes)
-            whole, rest = (divide(count, ir.Constant(_INT, lanes)) for divide in (builder.udiv, builder.urem))
+            vectors = Vectors(builder, source.type.pointee, lanes)
+            whole, rest = (divide(count, ir.Constant(I64, lanes)) for divide in (builder.udiv, builder.urem))
             # Of the last of the `stride` vectors only what is needed: the memory may end there.
-            last = vectors.first(ir.Constant(_INT, lanes - stride + 1))
-            needed = builder.sub(builder.mul(rest, ir.Constant(_INT, stride)), ir.Constant(_INT, stride - 1))
+            last = vectors.first(ir.Constant(I64, lanes - stride + 1))
+            needed = builder.sub(builder.mul(rest, ir.Constant(I64, stride)), ir.Constant(I64, stride - 1))
             masks = [vectors.between(v * lanes, needed) for v in range(stride)]
-            rest_mask, unfinished = vectors.first(rest), builder.icmp_unsigned("!=", rest, ir.Constant(_INT, 0))
+            rest_mask, unfinished = vectors.first(rest), builder.icmp_unsigned("!=", rest, ir.Constant(I64, 0))
 
             def load(row, j, load_part):
                 """The elements from `j` on, which lie in `stride` vectors of the source."""
-                start = builder.mul(j, ir.Constant(_INT, stride))
-                parts = [load_part(_at(builder, row, start, v * lanes), v) for v in range(stride)]
+                start = builder.mul(j, ir.Constant(I64, stride))
+                parts = [load_part(gep(builder, row, start, v * lanes), v) for v in range(stride)]
                 return parts[0] if stride == 1 else vectors.every_second(*parts)
 
             with cgutils.for_range(builder, rows) as row:
-                row_source = _at(builder, source, builder.mul(row.index, source_pitch))
-                row_target = _at(builder, target, builder.mul(row.index, target_pitch))
+                row_source = gep(builder, source, builder.mul(row.index, source_pitch))
+                row_target = gep(builder, target, builder.mul(row.index, target_pitch))
                 with cgutils.for_range(builder, whole) as loop:
-                    j = builder.mul(loop.index, ir.Constant(_INT, lanes))
+                    j = builder.mul(loop.index, ir.Constant(I64, lanes))
                     part = load(row_source, j, lambda p, v: vectors.load_masked(p, last) if v else vectors.load(p))
-                    vectors.store(part, _at(builder, row_target, j))
+                    vectors.store(part, gep(builder, row_target, j))
                 with builder.if_then(unfinished):
-                    j = builder.mul(whole, ir.Constant(_INT, lanes))
+                    j = builder.mul(whole, ir.Constant(I64, lanes))
                     part = load(row_source, j, lambda p, v: vectors.load_masked(p, masks[v]))
-                    vectors.store_masked(part, _at(builder, row_target, j), rest_mask)
+                    vectors.store_masked(part, gep(builder, row_target, j), rest_mask)
             return context.get_dummy_value()
 
         return signature, emit

@@ -15,11 +15,12 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from ._microkernels import _INT, _WIDE, VECTOR_BYTES, _at, _data, _intrinsic, _Vectors
+from ._intrinsic import I64, intrinsic
+from ._microkernels import VECTOR_BYTES, WIDE, Vectors, data_of, gep
 from ._streaming import emit_row
 
 # Rows of a block: 4 of the gradient have 16 numbers in registers, and 8 sums.
-ROWS = 4 if _WIDE else 2
+ROWS = 4 if WIDE else 2
 # Rows whose moments are taken at once. Of 2, twice as many cycles are spent waiting; 8 do not have all sums in registers.
 MOMENT_ROWS = 4
 # Elements summed in the row's own dtype before float64 takes over. float64 throughout costs 1.6x on 8192x256 float32.
@@ -29,12 +30,12 @@ SUM_BLOCK = 4096
 def given(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any, number: int) -> Any:
     """The pointer to the first element of an argument, None where that is None."""
     kind = signature.args[number]
-    return None if kind is types.none else _data(context, builder, kind, arguments[number])
+    return None if kind is types.none else data_of(context, builder, kind, arguments[number])
 
 
-def vectors_of(context: Any, builder: ir.IRBuilder, array_type: Any) -> _Vectors:
+def vectors_of(context: Any, builder: ir.IRBuilder, array_type: Any) -> Vectors:
     """What emits operations on vectors of the elements of an array."""
-    return _Vectors(builder, context.get_value_type(array_type.dtype), VECTOR_BYTES // (array_type.dtype.bitwidth // 8))
+    return Vectors(builder, context.get_value_type(array_type.dtype), VECTOR_BYTES // (array_type.dtype.bitwidth // 8))
 
 
 class Block:
@@ -45,17 +46,17 @@ class Block:
     ) -> None:
         self.builder, self.rows, self.count = builder, rows, count
         self.vectors = vectors_of(context, builder, array_type)
-        self.lanes = ir.Constant(_INT, self.vectors.type.count)
-        self.offsets = [builder.add(start, builder.mul(pitch, ir.Constant(_INT, r))) for r in range(rows)]
-        self.next = builder.mul(pitch, ir.Constant(_INT, rows))
+        self.lanes = ir.Constant(I64, self.vectors.type.count)
+        self.offsets = [builder.add(start, builder.mul(pitch, ir.Constant(I64, r))) for r in range(rows)]
+        self.next = builder.mul(pitch, ir.Constant(I64, rows))
 
     def of(self, pointer: Any) -> list[Any]:
         """The starts of the rows in the array at `pointer`."""
-        return [_at(self.builder, pointer, offset) for offset in self.offsets]
+        return [gep(self.builder, pointer, offset) for offset in self.offsets]
 
     def numbers(self, pointer: Any, first: Any) -> list[Any]:
         """Vectors of the number of each row, from `first` on."""
-        places = [_at(self.builder, pointer, first, r) for r in range(self.rows)]
+        places = [gep(self.builder, pointer, first, r) for r in range(self.rows)]
         return [self.vectors.splat(self.builder.load(place)) for place in places]
 
     def slots(self, count: int) -> list[Any]:
@@ -72,9 +73,9 @@ class Block:
         """Emit body(column, mask) for the whole vectors, with None for the mask, and once for the rest."""
         rest = self.builder.urem(self.count, self.lanes)
         whole = self.builder.sub(self.count, rest)
-        with cgutils.for_range_slice(self.builder, ir.Constant(_INT, 0), whole, self.lanes, intp=_INT) as (column, _):
+        with cgutils.for_range_slice(self.builder, ir.Constant(I64, 0), whole, self.lanes, intp=I64) as (column, _):
             body(column, None)
-        with self.builder.if_then(self.builder.icmp_signed(">", rest, ir.Constant(_INT, 0))):
+        with self.builder.if_then(self.builder.icmp_signed(">", rest, ir.Constant(I64, 0))):
             body(whole, self.vectors.first(rest))
 
     def pairs_of_columns(self, body: Callable[[Any, Any, int], None], twice: bool = False) -> None:
@@ -83,12 +84,12 @@ class Block:
         With `twice` the last elements come again in a whole vector, if there are so many: AVX2's masked store is microcode on
         AMD's processors.
         """
-        builder, lanes, zero = self.builder, self.lanes, ir.Constant(_INT, 0)
-        paired = builder.and_(self.count, ir.Constant(_INT, -2 * self.vectors.type.count))
-        with cgutils.for_range_slice(builder, zero, paired, builder.mul(lanes, ir.Constant(_INT, 2)), intp=_INT) as (column, _):
+        builder, lanes, zero = self.builder, self.lanes, ir.Constant(I64, 0)
+        paired = builder.and_(self.count, ir.Constant(I64, -2 * self.vectors.type.count))
+        with cgutils.for_range_slice(builder, zero, paired, builder.mul(lanes, ir.Constant(I64, 2)), intp=I64) as (column, _):
             body(column, None, 0)
             body(builder.add(column, lanes), None, 1)
-        whole = builder.and_(self.count, ir.Constant(_INT, -self.vectors.type.count))
+        whole = builder.and_(self.count, ir.Constant(I64, -self.vectors.type.count))
         with builder.if_then(builder.icmp_signed(">", whole, paired)):
             body(paired, None, 0)
         rest = builder.sub(self.count, whole)
@@ -103,10 +104,10 @@ class Block:
                     body(whole, self.vectors.first(rest), 1)
 
     def load(self, pointer: Any, column: Any, mask: Any) -> Any:
-        return self.vectors.load_part(_at(self.builder, pointer, column), mask)
+        return self.vectors.load_part(gep(self.builder, pointer, column), mask)
 
     def store(self, value: Any, pointer: Any, column: Any, mask: Any) -> None:
-        place = _at(self.builder, pointer, column)
+        place = gep(self.builder, pointer, column)
         if mask is None:
             self.vectors.store(value, place)
         else:
@@ -121,21 +122,21 @@ class Block:
 
     def scalars(self, numbers: Any) -> list[Any]:
         """The lanes of a vector in float64, rounded to the dtype of the rows."""
-        lanes = [self.builder.extract_element(numbers, ir.Constant(_INT, lane)) for lane in range(numbers.type.count)]
+        lanes = [self.builder.extract_element(numbers, ir.Constant(I64, lane)) for lane in range(numbers.type.count)]
         element = self.vectors.type.element
         return lanes if isinstance(element, ir.DoubleType) else [self.builder.fptrunc(lane, element) for lane in lanes]
 
     def put(self, numbers: Any, pointer: Any, first: Any) -> None:
         """Write the lanes of a vector in float64, that of the first row at `first`."""
         for r, number in enumerate(self.scalars(numbers)):
-            self.builder.store(number, _at(self.builder, pointer, first, r))
+            self.builder.store(number, gep(self.builder, pointer, first, r))
 
 
 def parts(context: Any, builder: ir.IRBuilder, block: Sequence[Any], body: Callable[[Block, Any], None]) -> None:
     """Emit body(part, column) for parts of a block, given by the arguments of `Block`, of `SUM_BLOCK` columns or what is left."""
     array_type, rows, start, pitch, count = block
-    step = ir.Constant(_INT, SUM_BLOCK)
-    with cgutils.for_range_slice(builder, ir.Constant(_INT, 0), count, step, intp=_INT) as (column, _):
+    step = ir.Constant(I64, SUM_BLOCK)
+    with cgutils.for_range_slice(builder, ir.Constant(I64, 0), count, step, intp=I64) as (column, _):
         left = builder.sub(count, column)
         size = builder.select(builder.icmp_signed("<", left, step), left, step)
         body(Block(context, builder, array_type, rows, builder.add(start, column), pitch, size), column)
@@ -143,7 +144,7 @@ def parts(context: Any, builder: ir.IRBuilder, block: Sequence[Any], body: Calla
 
 def doubles(builder: ir.IRBuilder, rows: int, number: Any) -> Any:
     """A vector in float64 that has the integer `number` for each row."""
-    return _Vectors(builder, ir.DoubleType(), rows).splat(builder.sitofp(number, ir.DoubleType()))
+    return Vectors(builder, ir.DoubleType(), rows).splat(builder.sitofp(number, ir.DoubleType()))
 
 
 def fused(builder: ir.IRBuilder, a: Any, b: Any, c: Any) -> Any:
@@ -151,7 +152,7 @@ def fused(builder: ir.IRBuilder, a: Any, b: Any, c: Any) -> Any:
     return builder.fadd(builder.fmul(a, b, flags=("contract",)), c, flags=("contract",))
 
 
-@_intrinsic
+@intrinsic
 def stream_normalized(typing, x, start, count, weight, bias, mean, rstd, y):
     """y = (x - mean) * rstd * weight + bias, past the caches, for `count` elements from `start` on; arrays are as if flat.
 
@@ -163,19 +164,19 @@ def stream_normalized(typing, x, start, count, weight, bias, mean, rstd, y):
     def emit(context, builder, signature, arguments):
         x, weight, bias, y = (given(context, builder, signature, arguments, i) for i in (0, 3, 4, 7))
         _, start, count, _, _, mean, rstd, _ = arguments
-        x, y = (_at(builder, pointer, start) for pointer in (x, y))
+        x, y = (gep(builder, pointer, start) for pointer in (x, y))
         vectors = vectors_of(context, builder, signature.args[0])
         scale = vectors.splat(rstd)
         centre = None if signature.args[5] is types.none else vectors.splat(mean)
 
         def value(column: Any, mask: Any) -> Any:
-            normal = vectors.load_part(_at(builder, x, column), mask)
+            normal = vectors.load_part(gep(builder, x, column), mask)
             if centre is not None:
                 normal = builder.fsub(normal, centre)
-            normal, factor = builder.fmul(normal, scale), vectors.load_part(_at(builder, weight, column), mask)
+            normal, factor = builder.fmul(normal, scale), vectors.load_part(gep(builder, weight, column), mask)
             if bias is None:
                 return builder.fmul(normal, factor)
-            return fused(builder, normal, factor, vectors.load_part(_at(builder, bias, column), mask))
+            return fused(builder, normal, factor, vectors.load_part(gep(builder, bias, column), mask))
 
         emit_row(builder, vectors, y, count, value, [x])
         return context.get_dummy_value()
@@ -184,7 +185,7 @@ def stream_normalized(typing, x, start, count, weight, bias, mean, rstd, y):
 
 
 def _make_moments(rows: int) -> Any:
-    @_intrinsic
+    @intrinsic
     def moments(typing, x, start, pitch, count, eps, mean, rstd, first):
         """For row r: its mean to mean[first + r], and 1 / sqrt(variance + eps) to rstd[first + r]. Unchecked.
 
@@ -198,7 +199,7 @@ def _make_moments(rows: int) -> Any:
             count, eps, first = arguments[3], arguments[4], arguments[7]
             rows_of_x = (signature.args[0], rows, *arguments[1:4])
             block = Block(context, builder, *rows_of_x)
-            double = _Vectors(builder, ir.DoubleType(), rows)
+            double = Vectors(builder, ir.DoubleType(), rows)
             size = doubles(builder, rows, count)
 
             def mean_of(add: Callable[[Block, Any, Any, Any, int], None]) -> Any:
@@ -244,7 +245,7 @@ def _make_moments(rows: int) -> Any:
     return moments
 
 
-@_intrinsic
+@intrinsic
 def normalized_row(typing, x, start, count, ahead, weight, bias, mean, rstd, number, y):
     """y = (x - mean) * rstd * weight + bias for `count` elements from `start` on, with the mean and rstd at `number`. Unchecked.
 
@@ -262,7 +263,7 @@ def normalized_row(typing, x, start, count, ahead, weight, bias, mean, rstd, num
 
         def body(column: Any, mask: Any, number: int) -> None:
             if number == 0:  # two vectors fill a line
-                block.vectors.prefetch(_at(builder, source, ahead, column), write=False)
+                block.vectors.prefetch(gep(builder, source, ahead, column), write=False)
             value = block.load(source, column, mask)
             if centre is not None:
                 value = builder.fsub(value, centre)
@@ -280,7 +281,7 @@ def normalized_row(typing, x, start, count, ahead, weight, bias, mean, rstd, num
 
 
 def _make_grad_means(rows: int) -> Any:
-    @_intrinsic
+    @intrinsic
     def grad_means(typing, g, x, start, pitch, count, weight, mean, rstd, first, dx, offsets, slopes):
         """For row r: the mean of g * weight to offsets[r], that of g * weight * (x - mean) * rstd**2 to slopes[r]. Unchecked.
 
@@ -297,20 +298,20 @@ def _make_grad_means(rows: int) -> Any:
             rows_of_x = (signature.args[1], rows, *arguments[2:5])
             block = Block(context, builder, *rows_of_x)
             means = None if mean is None else block.numbers(mean, first)
-            double = _Vectors(builder, ir.DoubleType(), rows)
+            double = Vectors(builder, ir.DoubleType(), rows)
             results = [cgutils.alloca_once(builder, double.type) for _ in range(2 if mean is not None else 1)]
             for slot in results:
                 builder.store(double.zero, slot)
 
             def add(part: Block, first_column: Any) -> None:
                 upstream, sources, targets = part.of(g), part.of(x), part.of(dx)
-                factors = _at(builder, weight, first_column)
+                factors = gep(builder, weight, first_column)
                 dots, totals = part.slots(rows), part.slots(rows)
 
                 def body(column: Any, mask: Any) -> None:
                     factor = part.load(factors, column, mask)
                     for r in range(rows):
-                        part.vectors.prefetch(_at(builder, targets[r], column))
+                        part.vectors.prefetch(gep(builder, targets[r], column))
                         product = builder.fmul(part.load(upstream[r], column, mask), factor)
                         distance = part.load(sources[r], column, mask)
                         if means is not None:
@@ -325,12 +326,12 @@ def _make_grad_means(rows: int) -> Any:
             parts(context, builder, rows_of_x, add)
             size = doubles(builder, rows, count)
             slope, *offset = (builder.fdiv(builder.load(slot), size) for slot in results)
-            zero = ir.Constant(_INT, 0)
+            zero = ir.Constant(I64, 0)
             for numbers in offset:
                 block.put(numbers, offsets, zero)
             for r, number in enumerate(block.scalars(slope)):
-                scale = builder.load(_at(builder, rstd, first, r))
-                builder.store(builder.fmul(builder.fmul(number, scale), scale), _at(builder, slopes, r))
+                scale = builder.load(gep(builder, rstd, first, r))
+                builder.store(builder.fmul(builder.fmul(number, scale), scale), gep(builder, slopes, r))
             return context.get_dummy_value()
 
         return signature, emit
@@ -339,7 +340,7 @@ def _make_grad_means(rows: int) -> Any:
 
 
 def _make_grad(rows: int, streaming: bool) -> Any:
-    @_intrinsic
+    @intrinsic
     def grad_rows(typing, g, x, start, pitch, count, weight, mean, rstd, first, offsets, slopes, place, dx, dweight, dbias):
         """dx = (g * weight - offset - (x - mean) * slope) * rstd for row r, with mean and rstd at first + r, the others at
         place + r.
@@ -382,7 +383,7 @@ def _make_grad(rows: int, streaming: bool) -> Any:
 
             def body(column: Any, mask: Any) -> None:
                 for pointer in (*upstream, *sources):
-                    block.vectors.prefetch(_at(builder, pointer, block.next, column), write=False)
+                    block.vectors.prefetch(gep(builder, pointer, block.next, column), write=False)
                 for result, target in zip(values(column, mask), targets, strict=True):
                     block.store(result, target, column, mask)
 

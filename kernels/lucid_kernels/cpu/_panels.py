@@ -10,10 +10,10 @@ from typing import Any
 
 from llvmlite import ir
 from numba import carray, types  # type: ignore[attr-defined]
-from numba.extending import intrinsic
 
 from ._compile import jit
-from ._microkernels import VECTOR_BYTES, _at, _Vectors
+from ._intrinsic import I64, intrinsic
+from ._microkernels import VECTOR_BYTES, Vectors, gep
 
 VECTORS = 2  # of a panel of columns; a narrow one has only one
 # Panels of rows that are packed at a time. More, a power of two apart, would push each other out of the L1 cache: twice the time.
@@ -21,16 +21,14 @@ _ROW_PANELS = 8
 _QUARTERS = 4  # of a vector of 64 bytes: 16 bytes, within which a shuffle may interleave
 
 # Numba's type of what `intrinsic` returns has the typing context among the arguments of a call.
-_intrinsic: Any = intrinsic
 _carray: Any = carray
-_INT = ir.IntType(64)
 
 
-def _lanes(pointer_type: Any) -> int:
+def lanes_of(pointer_type: Any) -> int:
     return VECTOR_BYTES // (pointer_type.dtype.bitwidth // 8)
 
 
-@_intrinsic
+@intrinsic
 def pointer(typing, like, address):
     """The pointer to elements of the dtype of the array `like` at `address`."""
 
@@ -40,12 +38,12 @@ def pointer(typing, like, address):
     return types.CPointer(like.dtype)(like, types.int64), emit
 
 
-@_intrinsic
+@intrinsic
 def moved(typing, pointer, elements):
     """The pointer `elements` further on."""
 
     def emit(context, builder, signature, arguments):
-        return _at(builder, *arguments)
+        return gep(builder, *arguments)
 
     return pointer(pointer, types.int64), emit
 
@@ -92,27 +90,27 @@ def transposed(builder: ir.IRBuilder, rows: list[Any]) -> list[Any]:
 def _make_transpose(in_part: bool) -> Any:
     def emit(context, builder, signature, arguments):
         source, pitch, target, width, *reached = arguments
-        lanes = _lanes(signature.args[0])
-        vectors = _Vectors(builder, source.type.pointee, lanes)
-        numbers = [ir.Constant(_INT, r) for r in range(lanes)]
+        lanes = lanes_of(signature.args[0])
+        vectors = Vectors(builder, source.type.pointee, lanes)
+        numbers = [ir.Constant(I64, r) for r in range(lanes)]
         for count in reached:
-            last = builder.sub(count, ir.Constant(_INT, 1))
+            last = builder.sub(count, ir.Constant(I64, 1))
             numbers = [builder.select(builder.icmp_signed("<", r, last), r, last) for r in numbers]
-        rows = [vectors.load(_at(builder, source, builder.mul(pitch, r))) for r in numbers]
+        rows = [vectors.load(gep(builder, source, builder.mul(pitch, r))) for r in numbers]
         for j, column in enumerate(transposed(builder, rows)):
-            vectors.store(column, _at(builder, target, builder.mul(width, ir.Constant(_INT, j))))
+            vectors.store(column, gep(builder, target, builder.mul(width, ir.Constant(I64, j))))
         return context.get_dummy_value()
 
     if in_part:
 
-        @_intrinsic
+        @intrinsic
         def transpose_rows(typing, source, pitch, target, width, rows):
             """`transpose_block` of the first `rows` rows, at least one; the last one fills the others' columns."""
             return types.void(source, types.int64, target, types.int64, types.int64), emit
 
         return transpose_rows
 
-    @_intrinsic
+    @intrinsic
     def transpose_block(typing, source, pitch, target, width):
         """target[j * width + r] = source[r * pitch + j] for a square block, one vector's lanes wide."""
         return types.void(source, types.int64, target, types.int64), emit
@@ -123,17 +121,17 @@ def _make_transpose(in_part: bool) -> Any:
 transpose_block, transpose_rows = _make_transpose(False), _make_transpose(True)
 
 
-def _make_copy(count: int) -> Any:
-    @_intrinsic
+def make_copy(count: int) -> Any:
+    @intrinsic
     def copy(typing, source, target):
         """Copy `count` vectors."""
 
         def emit(context, builder, signature, arguments):
             source, target = arguments
-            lanes = _lanes(signature.args[0])
-            vectors = _Vectors(builder, source.type.pointee, lanes)
+            lanes = lanes_of(signature.args[0])
+            vectors = Vectors(builder, source.type.pointee, lanes)
             for v in range(count):
-                vectors.store(vectors.load(_at(builder, source, v * lanes)), _at(builder, target, v * lanes))
+                vectors.store(vectors.load(gep(builder, source, v * lanes)), gep(builder, target, v * lanes))
             return context.get_dummy_value()
 
         return types.void(source, target), emit
@@ -141,7 +139,7 @@ def _make_copy(count: int) -> Any:
     return copy
 
 
-copy_narrow = _make_copy(1)
+copy_narrow = make_copy(1)
 
 
 @jit

@@ -19,9 +19,9 @@ from typing import Any
 import llvmlite.binding
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.extending import intrinsic
 
 from . import _team
+from ._intrinsic import intrinsic
 from ._kernel import Kernel, KernelCompiler, LoopCompiler, inner
 from .threads import STARTED_THREADS, THREADS
 

@@ -12,17 +12,18 @@ from llvmlite import ir
 from numba import carray, types  # type: ignore[attr-defined]
 
 from ._compile import jit
-from ._microkernels import _INT, VECTOR_BYTES, _at, _intrinsic, _Vectors
-from ._panels import _lanes, copy_narrow, moved, pointer, transposed
+from ._intrinsic import I64, intrinsic
+from ._microkernels import VECTOR_BYTES, Vectors, gep
+from ._panels import copy_narrow, lanes_of, moved, pointer, transposed
 
 
-@_intrinsic
+@intrinsic
 def _copy_part(typing, source, count, target):
     """Copy `count` elements, a vector at most; the rest of a vector of the target becomes 0."""
 
     def emit(context, builder, signature, arguments):
         source, count, target = arguments
-        vectors = _Vectors(builder, source.type.pointee, _lanes(signature.args[0]))
+        vectors = Vectors(builder, source.type.pointee, lanes_of(signature.args[0]))
         vectors.store(vectors.load_masked(source, vectors.first(count)), target)
         return context.get_dummy_value()
 
@@ -30,7 +31,7 @@ def _copy_part(typing, source, count, target):
 
 
 def _make_transpose(part: bool) -> Any:
-    @_intrinsic
+    @intrinsic
     def transpose(typing, source, places, count, target, width):
         """target[j * width + r] = source[places[r] + j] for a square block, one vector's lanes wide; of a `part` for j below
         `count`, and 0 for the others.
@@ -38,12 +39,12 @@ def _make_transpose(part: bool) -> Any:
 
         def emit(context, builder, signature, arguments):
             source, places, count, target, width = arguments
-            lanes = _lanes(signature.args[0])
-            vectors = _Vectors(builder, source.type.pointee, lanes)
+            lanes = lanes_of(signature.args[0])
+            vectors = Vectors(builder, source.type.pointee, lanes)
             mask = vectors.first(count) if part else None
-            rows = [vectors.load_part(_at(builder, source, builder.load(_at(builder, places, r))), mask) for r in range(lanes)]
+            rows = [vectors.load_part(gep(builder, source, builder.load(gep(builder, places, r))), mask) for r in range(lanes)]
             for j, column in enumerate(transposed(builder, rows)):
-                vectors.store(column, _at(builder, target, builder.mul(width, ir.Constant(_INT, j))))
+                vectors.store(column, gep(builder, target, builder.mul(width, ir.Constant(I64, j))))
             return context.get_dummy_value()
 
         return types.void(source, places, types.int64, target, types.int64), emit

@@ -15,27 +15,28 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from ._microkernels import _INT, VECTOR_BYTES, _at, _data, _intrinsic, _Vectors
+from ._intrinsic import I64, intrinsic
+from ._microkernels import VECTOR_BYTES, Vectors, data_of, gep
 
 # Rows of results in registers at a time. A multiply-add takes four cycles and two start in each: with 4 rows 7x7 taps took 1.6
 # times as long, 3x3 taps 1.3 times. 7 divide the planes of most networks for images of 224 pixels. 16 registers have room for 4.
 _ROWS = 7 if VECTOR_BYTES == 64 else 4
-_LANE = ir.IntType(32)
+LANE = ir.IntType(32)
 
 
-class _Plane:
+class Plane:
     """A plane of `height` rows of `width` pixels from `start` on; outside of it are zeros."""
 
-    def __init__(self, vectors: _Vectors, start: Any, height: Any, width: Any) -> None:
+    def __init__(self, vectors: Vectors, start: Any, height: Any, width: Any) -> None:
         self.vectors, self.builder = vectors, vectors.builder
         self.start, self.height, self.width = start, height, width
-        self.lanes = ir.VectorType(_LANE, vectors.type.count)
+        self.lanes = ir.VectorType(LANE, vectors.type.count)
         self.limit = self.splat(width)
         self.size = self.builder.mul(height, width)
 
     def splat(self, number: Any) -> Any:
-        first = self.builder.insert_element(ir.Constant(self.lanes, ir.Undefined), self.builder.trunc(number, _LANE),
-                                            ir.Constant(_LANE, 0))
+        first = self.builder.insert_element(ir.Constant(self.lanes, ir.Undefined), self.builder.trunc(number, LANE),
+                                            ir.Constant(LANE, 0))
         zeros = ir.Constant(self.lanes, [0] * self.lanes.count)
         return self.builder.shuffle_vector(first, ir.Constant(self.lanes, ir.Undefined), zeros)
 
@@ -48,14 +49,14 @@ class _Plane:
         """The starts of `count` rows, `elsewhere` for those that are not in the plane."""
         place, found = self.place(first), []
         for i in range(count):
-            there = self.builder.icmp_unsigned("<", self.builder.add(first, ir.Constant(_INT, i)), self.height)
+            there = self.builder.icmp_unsigned("<", self.builder.add(first, ir.Constant(I64, i)), self.height)
             found.append(self.builder.select(there, place, elsewhere))
-            place = _at(self.builder, place, self.width)
+            place = gep(self.builder, place, self.width)
         return found
 
     def place(self, number: Any) -> Any:
         """The start of a row, which need not be in the plane."""
-        return _at(self.builder, self.start, self.builder.mul(number, self.width))
+        return gep(self.builder, self.start, self.builder.mul(number, self.width))
 
     def prefetch(self, number: Any, count: int, column: Any, ahead: Any, *, write: bool) -> None:
         """Ask for what is `ahead` elements from a column of `count` rows, in the plane or next to it.
@@ -64,23 +65,23 @@ class _Plane:
         """
         row = self.place(number)
         for _ in range(count):
-            self.vectors.prefetch(_at(self.builder, row, column, ahead), write)
-            row = _at(self.builder, row, self.width)
+            self.vectors.prefetch(gep(self.builder, row, column, ahead), write)
+            row = gep(self.builder, row, self.width)
 
 
-def _constant(number: int) -> Any:
-    return ir.Constant(_INT, number)
+def constant(number: int) -> Any:
+    return ir.Constant(I64, number)
 
 
-def _for_steps(builder: ir.IRBuilder, stop: Any, step: int) -> Any:
+def for_steps(builder: ir.IRBuilder, stop: Any, step: int) -> Any:
     """A loop over 0, step, ... below `stop`."""
-    return cgutils.for_range_slice(builder, _constant(0), stop, _constant(step), intp=_INT)
+    return cgutils.for_range_slice(builder, constant(0), stop, constant(step), intp=I64)
 
 
 def _make_filter(height: int, stride: int) -> Any:
     """`filter_plane` for `height` rows of taps and a stride of 1 or 2 in both directions."""
 
-    @_intrinsic
+    @intrinsic
     def filter_plane(typing, x, x_start, x_height, x_width, weight, weight_start, columns, dilation, top, left, bias, y, y_start,
                      y_height, y_width, accumulate, spare):
         """Fill the plane of y from `y_start` on with bias plus the products of the taps, or with `accumulate` add these to it.
@@ -95,28 +96,28 @@ def _make_filter(height: int, stride: int) -> Any:
                                integer, integer, integer, types.boolean, spare)
 
         def emit(context, builder, signature, arguments):
-            data = [_data(context, builder, signature.args[i], arguments[i]) for i in (0, 4, 11)]
-            x, weight, y = (_at(builder, pointer, arguments[i]) for pointer, i in zip(data, (1, 5, 12)))
+            data = [data_of(context, builder, signature.args[i], arguments[i]) for i in (0, 4, 11)]
+            x, weight, y = (gep(builder, pointer, arguments[i]) for pointer, i in zip(data, (1, 5, 12)))
             columns, dilation, top, left, bias = (arguments[i] for i in (6, 7, 8, 9, 10))
-            zeros = _data(context, builder, signature.args[16], arguments[16])
+            zeros = data_of(context, builder, signature.args[16], arguments[16])
             lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
-            vectors = _Vectors(builder, x.type.pointee, lanes)
-            pixels, results = _Plane(vectors, x, *arguments[2:4]), _Plane(vectors, y, *arguments[13:15])
+            vectors = Vectors(builder, x.type.pointee, lanes)
+            pixels, results = Plane(vectors, x, *arguments[2:4]), Plane(vectors, y, *arguments[13:15])
             totals = [cgutils.alloca_once(builder, vectors.type) for _ in range(_ROWS)]
 
-            with _for_steps(builder, results.height, _ROWS) as (first, _):
-                above = builder.sub(builder.mul(first, _constant(stride)), top)
+            with for_steps(builder, results.height, _ROWS) as (first, _):
+                above = builder.sub(builder.mul(first, constant(stride)), top)
                 rows = pixels.rows(above, stride * (_ROWS - 1) + height, zeros)
-                targets = results.rows(first, _ROWS, _at(builder, zeros, pixels.width))
-                with _for_steps(builder, results.width, lanes) as (j, _):
+                targets = results.rows(first, _ROWS, gep(builder, zeros, pixels.width))
+                with for_steps(builder, results.width, lanes) as (j, _):
                     results.prefetch(first, _ROWS, j, results.size, write=True)
-                    column = builder.mul(j, _constant(stride))
+                    column = builder.mul(j, constant(stride))
                     for part in range(stride):
-                        there = builder.add(column, _constant(part * lanes))
+                        there = builder.add(column, constant(part * lanes))
                         pixels.prefetch(above, stride * _ROWS, there, pixels.size, write=False)
                     reached = results.inside(j)
-                    written = [_at(builder, row, j) for row in targets]
-                    full = builder.icmp_signed("<=", builder.add(j, _constant(lanes)), results.width)
+                    written = [gep(builder, row, j) for row in targets]
+                    full = builder.icmp_signed("<=", builder.add(j, constant(lanes)), results.width)
                     for total in totals:
                         builder.store(vectors.splat(bias), total)
                     with builder.if_then(arguments[15]):
@@ -126,11 +127,11 @@ def _make_filter(height: int, stride: int) -> Any:
                     def add_columns(tap: Any, count: int) -> None:
                         """Add the products of `count` columns of taps, which share what is loaded."""
                         tapped = builder.sub(builder.add(column, builder.mul(tap, dilation)), left)
-                        masks = [pixels.inside(builder.add(tapped, _constant(part * lanes))) for part in range(stride)]
-                        scales = [[vectors.splat(builder.load(_at(builder, weight, tap, builder.mul(columns, _constant(a)), b)))
+                        masks = [pixels.inside(builder.add(tapped, constant(part * lanes))) for part in range(stride)]
+                        scales = [[vectors.splat(builder.load(gep(builder, weight, tap, builder.mul(columns, constant(a)), b)))
                                    for a in range(height)] for b in range(count)]
                         for i, row in enumerate(rows):
-                            parts = [vectors.load_masked(_at(builder, row, tapped, part * lanes), mask)
+                            parts = [vectors.load_masked(gep(builder, row, tapped, part * lanes), mask)
                                      for part, mask in enumerate(masks)]
                             for b in range(count):
                                 value = parts[0] if stride == 1 else vectors.every_second(parts[0], parts[1], b)
@@ -139,8 +140,8 @@ def _make_filter(height: int, stride: int) -> Any:
                                     if rest == 0 and 0 <= r < _ROWS:
                                         vectors.add_product(totals[r], value, scales[b][a])
 
-                    paired = builder.and_(columns, _constant(-stride))
-                    with _for_steps(builder, paired, stride) as (tap, _):
+                    paired = builder.and_(columns, constant(-stride))
+                    with for_steps(builder, paired, stride) as (tap, _):
                         add_columns(tap, stride)
                     if stride == 2:
                         with builder.if_then(builder.icmp_signed("<", paired, columns)):
@@ -154,7 +155,7 @@ def _make_filter(height: int, stride: int) -> Any:
     return filter_plane
 
 
-@_intrinsic
+@intrinsic
 def filter_3x3(typing, x, x_start, x_height, x_width, weight, weight_start, top, left, bias, y, y_start, y_height, y_width,
                accumulate, spare):
     """`filter_plane` for 3x3 taps without strides and dilation, two vectors of results at a time.
@@ -167,24 +168,24 @@ def filter_3x3(typing, x, x_start, x_height, x_width, weight, weight_start, top,
                            types.boolean, spare)
 
     def emit(context, builder, signature, arguments):
-        data = [_data(context, builder, signature.args[i], arguments[i]) for i in (0, 4, 9)]
-        x, weight, y = (_at(builder, pointer, arguments[i]) for pointer, i in zip(data, (1, 5, 10)))
+        data = [data_of(context, builder, signature.args[i], arguments[i]) for i in (0, 4, 9)]
+        x, weight, y = (gep(builder, pointer, arguments[i]) for pointer, i in zip(data, (1, 5, 10)))
         top, left, bias, accumulate = (arguments[i] for i in (6, 7, 8, 13))
-        zeros = _data(context, builder, signature.args[14], arguments[14])
+        zeros = data_of(context, builder, signature.args[14], arguments[14])
         lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
-        vectors = _Vectors(builder, x.type.pointee, lanes)
-        pixels, results = _Plane(vectors, x, *arguments[2:4]), _Plane(vectors, y, *arguments[11:13])
+        vectors = Vectors(builder, x.type.pointee, lanes)
+        pixels, results = Plane(vectors, x, *arguments[2:4]), Plane(vectors, y, *arguments[11:13])
         totals = [[cgutils.alloca_once(builder, vectors.type) for _ in range(2)] for _ in range(_ROWS)]
-        scales = [[vectors.splat(builder.load(_at(builder, weight, 3 * a + b))) for b in range(3)] for a in range(3)]
-        indices = ir.VectorType(_LANE, lanes)
+        scales = [[vectors.splat(builder.load(gep(builder, weight, 3 * a + b))) for b in range(3)] for a in range(3)]
+        indices = ir.VectorType(LANE, lanes)
         moves = [ir.Constant(indices, list(range(b, b + lanes))) for b in range(3)]
 
-        with _for_steps(builder, results.height, _ROWS) as (first, _):
+        with for_steps(builder, results.height, _ROWS) as (first, _):
             above = builder.sub(first, top)
             rows = pixels.rows(above, _ROWS + 2, zeros)
-            targets = results.rows(first, _ROWS, _at(builder, zeros, pixels.width))
-            with _for_steps(builder, results.width, 2 * lanes) as (j, _):
-                columns = [builder.add(j, _constant(part * lanes)) for part in range(2)]
+            targets = results.rows(first, _ROWS, gep(builder, zeros, pixels.width))
+            with for_steps(builder, results.width, 2 * lanes) as (j, _):
+                columns = [builder.add(j, constant(part * lanes)) for part in range(2)]
                 for column in columns:
                     results.prefetch(first, _ROWS, column, results.size, write=True)
                     pixels.prefetch(above, _ROWS, column, pixels.size, write=False)
@@ -195,11 +196,11 @@ def filter_3x3(typing, x, x_start, x_height, x_width, weight, weight_start, top,
                 with builder.if_then(accumulate):
                     for row, target in zip(totals, targets):
                         for total, column, mask in zip(row, columns, reached):
-                            builder.store(vectors.load_masked(_at(builder, target, column), mask), total)
+                            builder.store(vectors.load_masked(gep(builder, target, column), mask), total)
                 met = builder.sub(j, left)
-                masks = [pixels.inside(builder.add(met, _constant(part * lanes))) for part in range(3)]
+                masks = [pixels.inside(builder.add(met, constant(part * lanes))) for part in range(3)]
                 for i, row in enumerate(rows):
-                    parts = [vectors.load_masked(_at(builder, row, met, part * lanes), mask) for part, mask in enumerate(masks)]
+                    parts = [vectors.load_masked(gep(builder, row, met, part * lanes), mask) for part, mask in enumerate(masks)]
                     for b, move in enumerate(moves):
                         values = [builder.shuffle_vector(one, other, move) if b else one for one, other in zip(parts, parts[1:])]
                         for a in range(max(0, i - _ROWS + 1), min(3, i + 1)):
@@ -207,7 +208,7 @@ def filter_3x3(typing, x, x_start, x_height, x_width, weight, weight_start, top,
                                 vectors.add_product(total, value, scales[a][b])
                 for row, target in zip(totals, targets):
                     for total, column, mask in zip(row, columns, reached):
-                        vectors.store_masked(builder.load(total), _at(builder, target, column), mask)
+                        vectors.store_masked(builder.load(total), gep(builder, target, column), mask)
         return context.get_dummy_value()
 
     return signature, emit
@@ -220,7 +221,7 @@ filter_3_strided, filter_5_strided = (_make_filter(height, 2) for height in (3, 
 def _make_correlate(stride: int) -> Any:
     """`correlate_planes` for a stride of 1 or 2 in both directions."""
 
-    @_intrinsic
+    @intrinsic
     def correlate_planes(typing, g, g_start, g_height, g_width, g_ahead, x, x_start, x_height, x_width, x_ahead, top, left, zeros,
                          sums):
         """sums[3 * a + b] = sum of g(i, j) * x(stride * i + a - top, stride * j + b - left) over a plane of g, for 3x3 taps.
@@ -232,12 +233,12 @@ def _make_correlate(stride: int) -> Any:
         signature = types.void(g, *(integer,) * 4, x, *(integer,) * 6, zeros, sums)
 
         def emit(context, builder, signature, arguments):
-            g, x = (_at(builder, _data(context, builder, signature.args[i], arguments[i]), arguments[i + 1]) for i in (0, 5))
-            zeros, sums = (_data(context, builder, signature.args[i], arguments[i]) for i in (12, 13))
+            g, x = (gep(builder, data_of(context, builder, signature.args[i], arguments[i]), arguments[i + 1]) for i in (0, 5))
+            zeros, sums = (data_of(context, builder, signature.args[i], arguments[i]) for i in (12, 13))
             g_ahead, x_ahead, top, left = (arguments[i] for i in (4, 9, 10, 11))
             lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
-            vectors = _Vectors(builder, x.type.pointee, lanes)
-            upstream, pixels = _Plane(vectors, g, *arguments[2:4]), _Plane(vectors, x, *arguments[7:9])
+            vectors = Vectors(builder, x.type.pointee, lanes)
+            upstream, pixels = Plane(vectors, g, *arguments[2:4]), Plane(vectors, x, *arguments[7:9])
             totals = [[cgutils.alloca_once(builder, vectors.type) for _ in range(3)] for _ in range(3)]
             for row in totals:
                 for total in row:
@@ -245,25 +246,25 @@ def _make_correlate(stride: int) -> Any:
 
             def add_rows(first: Any, count: int) -> None:
                 """Add the products of `count` rows of g."""
-                above = builder.sub(builder.mul(first, _constant(stride)), top)
+                above = builder.sub(builder.mul(first, constant(stride)), top)
                 rows = pixels.rows(above, stride * (count - 1) + 3, zeros)
-                sources = [upstream.place(builder.add(first, _constant(r))) for r in range(count)]
-                with _for_steps(builder, upstream.width, lanes) as (j, _):
-                    beneath = builder.mul(j, _constant(stride))
+                sources = [upstream.place(builder.add(first, constant(r))) for r in range(count)]
+                with for_steps(builder, upstream.width, lanes) as (j, _):
+                    beneath = builder.mul(j, constant(stride))
                     upstream.prefetch(first, count, j, g_ahead, write=False)
                     for part in range(stride):
-                        there = builder.add(beneath, _constant(part * lanes))
+                        there = builder.add(beneath, constant(part * lanes))
                         pixels.prefetch(above, stride * count, there, x_ahead, write=False)
                     reached = upstream.inside(j)
-                    values = [vectors.load_masked(_at(builder, row, j), reached) for row in sources]
+                    values = [vectors.load_masked(gep(builder, row, j), reached) for row in sources]
                     for taken in range(0, 3, stride):  # one column of taps, or two that share loads
-                        column = builder.sub(builder.add(beneath, _constant(taken)), left)
-                        masks = [pixels.inside(builder.add(column, _constant(part * lanes))) for part in range(stride)]
+                        column = builder.sub(builder.add(beneath, constant(taken)), left)
+                        masks = [pixels.inside(builder.add(column, constant(part * lanes))) for part in range(stride)]
                         # An inf or NaN in a pixel that no g meets would make NaN of the zero in its lane.
                         if stride == 1:
                             masks = [builder.and_(masks[0], reached)]
                         for i, row in enumerate(rows):
-                            parts = [vectors.load_masked(_at(builder, row, column, part * lanes), mask)
+                            parts = [vectors.load_masked(gep(builder, row, column, part * lanes), mask)
                                      for part, mask in enumerate(masks)]
                             for b in range(taken, min(3, taken + stride)):
                                 pixel = parts[0]
@@ -275,13 +276,13 @@ def _make_correlate(stride: int) -> Any:
                                     if rest == 0 and 0 <= r < count:
                                         vectors.add_product(totals[a][b], pixel, values[r])
 
-            whole = builder.sub(upstream.height, builder.srem(upstream.height, _constant(_ROWS)))
-            with _for_steps(builder, whole, _ROWS) as (first, _):
+            whole = builder.sub(upstream.height, builder.srem(upstream.height, constant(_ROWS)))
+            with for_steps(builder, whole, _ROWS) as (first, _):
                 add_rows(first, _ROWS)
-            with cgutils.for_range_slice(builder, whole, upstream.height, _constant(1), intp=_INT) as (first, _):
+            with cgutils.for_range_slice(builder, whole, upstream.height, constant(1), intp=I64) as (first, _):
                 add_rows(first, 1)
             for number, added in enumerate(vectors.sums([builder.load(total) for row in totals for total in row])):
-                vectors.store(added, _at(builder, sums, number * lanes))
+                vectors.store(added, gep(builder, sums, number * lanes))
             return context.get_dummy_value()
 
         return signature, emit

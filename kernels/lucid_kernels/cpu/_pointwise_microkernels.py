@@ -15,8 +15,9 @@ from numba import carray, types  # type: ignore[attr-defined]
 from numba.core import cgutils
 
 from ._compile import jit, jit_inline
-from ._microkernels import _INT, ASKS_WITHIN, VECTOR_BYTES, _at, _intrinsic, _unrolled, _Vectors
-from ._panels import VECTORS, _make_copy, moved
+from ._intrinsic import I64, intrinsic
+from ._microkernels import ASKS_WITHIN, VECTOR_BYTES, Vectors, gep, unrolled
+from ._panels import VECTORS, make_copy, moved
 
 _IS_WIDE = VECTOR_BYTES == 64
 PANEL_BYTES = VECTORS * VECTOR_BYTES  # of one step of the sum
@@ -51,7 +52,7 @@ def first_row(block: int, rows: int) -> int:
 
 
 def _make_multiply(row_count: int, columns: int) -> Any:
-    @_intrinsic
+    @intrinsic
     def multiply(typing, a, line_step, b, count, c, pitch, add, added, added_pitch, later, later_step, pace):
         """`row_count` rows of c, `pitch` elements apart and `columns` vectors wide, are a @ b, and with `add` that plus `added`.
 
@@ -64,19 +65,19 @@ def _make_multiply(row_count: int, columns: int) -> Any:
         def emit(context, builder, signature, arguments):
             a, line_step, b, count, c, pitch, add, added, added_pitch, later, later_step, pace = arguments
             lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
-            vectors = _Vectors(builder, a.type.pointee, lanes)
+            vectors = Vectors(builder, a.type.pointee, lanes)
 
             def number(value):
-                return ir.Constant(_INT, value)
+                return ir.Constant(I64, value)
 
             def rows(start, step):
-                return [_at(builder, start, builder.mul(step, number(r))) for r in range(row_count)]
+                return [gep(builder, start, builder.mul(step, number(r))) for r in range(row_count)]
 
             def multiply_step(step):
-                source = _at(builder, b, builder.mul(step, number(columns * lanes)))
-                values = [vectors.load(_at(builder, source, v * lanes)) for v in range(columns)]
+                source = gep(builder, b, builder.mul(step, number(columns * lanes)))
+                values = [vectors.load(gep(builder, source, v * lanes)) for v in range(columns)]
                 for line, start in zip(totals, starts):
-                    scale = vectors.splat(builder.load(_at(builder, start, step)))
+                    scale = vectors.splat(builder.load(gep(builder, start, step)))
                     for total, value in zip(line, values):
                         vectors.add_product(total, value, scale)
 
@@ -87,7 +88,7 @@ def _make_multiply(row_count: int, columns: int) -> Any:
                 if _IS_WIDE:  # a step of a panel is two lines
                     half = builder.mul(builder.and_(line, number(1)), number((columns - 1) * lanes))
                     place = builder.add(builder.mul(builder.lshr(line, number(1)), later_step), half)
-                vectors.prefetch(_at(builder, later, place), write=False, level=2)
+                vectors.prefetch(gep(builder, later, place), write=False, level=2)
                 if _IS_WIDE and ASKS_WITHIN:
                     ask_next(step)
 
@@ -99,13 +100,13 @@ def _make_multiply(row_count: int, columns: int) -> Any:
                 """
                 row = builder.add(builder.and_(step, number(row_count - 1)), number(row_count))
                 vector = builder.and_(builder.udiv(step, number(row_count)), number(columns - 1))
-                vectors.prefetch(_at(builder, c, builder.mul(row, pitch), builder.mul(vector, number(lanes))))
+                vectors.prefetch(gep(builder, c, builder.mul(row, pitch), builder.mul(vector, number(lanes))))
                 line = builder.and_(step, number(-lanes))
-                vectors.prefetch(_at(builder, a, builder.mul(row, line_step), line), write=False, level=2)
+                vectors.prefetch(gep(builder, a, builder.mul(row, line_step), line), write=False, level=2)
 
             totals = [[cgutils.alloca_once_value(builder, vectors.zero) for _ in range(columns)] for _ in range(row_count)]
             targets, starts = rows(c, pitch), rows(a, line_step)
-            _unrolled(builder, count, _STEPS, multiply_step, ask)
+            unrolled(builder, count, _STEPS, multiply_step, ask)
             vectors.store_sums(totals, targets, add, rows(added, added_pitch))
             return context.get_dummy_value()
 
@@ -148,7 +149,7 @@ def _multiply_with_many_registers(rows: int, a: Any, line_step: int, b: Any, nar
 multiply_pixels = _multiply_with_many_registers if _IS_WIDE else _multiply_with_few_registers
 
 
-_copy_narrow, _copy_line = _make_copy(1), _make_copy(VECTORS)
+_copy_narrow, _copy_line = make_copy(1), make_copy(VECTORS)
 
 
 @jit

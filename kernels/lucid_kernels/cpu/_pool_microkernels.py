@@ -15,17 +15,18 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from ._microkernels import _INT, VECTOR_BYTES, _at, _data, _intrinsic, _Vectors
+from ._intrinsic import I64, intrinsic
+from ._microkernels import VECTOR_BYTES, Vectors, data_of, gep
 
 _LINE = 64  # bytes of a line of the cache
 # The winner of a window whose gradient ReLU stops; of others it is 0 to 3, the place of the maximum in the window.
 CLIPPED = 4
 
 
-class _Numbers(_Vectors):
+class Scalars(Vectors):
     """Vectors of integers."""
 
-    def __init__(self, builder: ir.IRBuilder, lanes: int, element: ir.IntType = _INT) -> None:
+    def __init__(self, builder: ir.IRBuilder, lanes: int, element: ir.IntType = I64) -> None:
         super().__init__(builder, element, lanes)
         self.alignment = element.width // 8
         self.zero = ir.Constant(self.type, [0] * lanes)
@@ -42,9 +43,9 @@ class _Halves:
     def __init__(self, builder: ir.IRBuilder, element: ir.Type, lanes: int) -> None:
         self.builder = builder
         self.lanes, self.half = lanes, lanes // 2
-        self.whole = _Vectors(builder, element, lanes)
-        self.elements = _Vectors(builder, element, self.half)
-        self.positions = _Numbers(builder, self.half)
+        self.whole = Vectors(builder, element, lanes)
+        self.elements = Vectors(builder, element, self.half)
+        self.positions = Scalars(builder, self.half)
         #: integers as wide as the elements: positions within a window
         self.number = ir.IntType(8 * self.whole.alignment)
 
@@ -61,7 +62,7 @@ class _Halves:
     def splat(self, number: Any, lanes: int) -> Any:
         """A vector of `lanes` integers, all `number`."""
         nothing = ir.Constant(ir.VectorType(number.type, lanes), ir.Undefined)
-        return self.shuffled(self.builder.insert_element(nothing, number, ir.Constant(_INT, 0)), nothing, [0] * lanes)
+        return self.shuffled(self.builder.insert_element(nothing, number, ir.Constant(I64, 0)), nothing, [0] * lanes)
 
     def first(self, count: Any, lanes: int) -> Any:
         """A mask of the first `count` of `lanes` lanes. 32-bit numbers: a comparison of 64-bit ones takes two registers."""
@@ -86,7 +87,7 @@ class _Halves:
         return results
 
 
-@_intrinsic
+@intrinsic
 def max_of_halves(typing, x, starts, width, counts, whole, y, targets, indices, positions):
     """Maxima and their positions for two stretches of counts[h] windows of 2x2, at most half a vector each. Unchecked.
 
@@ -100,13 +101,13 @@ def max_of_halves(typing, x, starts, width, counts, whole, y, targets, indices, 
     signature = types.void(x, pair, types.int64, pair, types.boolean, y, pair, indices, pair)
 
     def emit(context, builder, signature, arguments):
-        x, y, indices = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 5, 7))
+        x, y, indices = (data_of(context, builder, signature.args[i], arguments[i]) for i in (0, 5, 7))
         starts, counts, targets, positions = (cgutils.unpack_tuple(builder, arguments[i]) for i in (1, 3, 6, 8))
         width, whole = arguments[2], arguments[4]
         vectors = _Halves(builder, x.type.pointee, VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8))
         numbers = ir.VectorType(vectors.number, vectors.lanes)
-        masks = [vectors.first(builder.shl(count, ir.Constant(_INT, 1)), vectors.lanes) for count in counts]
-        rows = vectors.loaded(whole, [(_at(builder, x, start, offset), mask)
+        masks = [vectors.first(builder.shl(count, ir.Constant(I64, 1)), vectors.lanes) for count in counts]
+        rows = vectors.loaded(whole, [(gep(builder, x, start, offset), mask)
                                       for offset in (0, width) for start, mask in zip(starts, masks)])
 
         def larger(one: Any, other: Any, place: Any, other_place: Any) -> tuple[Any, Any]:
@@ -132,23 +133,23 @@ def max_of_halves(typing, x, starts, width, counts, whole, y, targets, indices, 
             columns = [2 * (lane % vectors.half) for lane in range(vectors.lanes)]
             where = builder.add(where, ir.Constant(numbers, columns))
         for half, (count, target, position) in enumerate(zip(counts, targets, positions)):
-            reached = vectors.first(count, vectors.half), builder.icmp_signed(">=", count, ir.Constant(_INT, vectors.half))
-            vectors.elements.store_reached(vectors.part(best, half), _at(builder, y, target), *reached)
+            reached = vectors.first(count, vectors.half), builder.icmp_signed(">=", count, ir.Constant(I64, vectors.half))
+            vectors.elements.store_reached(vectors.part(best, half), gep(builder, y, target), *reached)
             wide = vectors.part(where, half)
             if as_winners:
-                winners = _Numbers(builder, vectors.half, ir.IntType(8))
-                winners.store_reached(builder.trunc(wide, winners.type), _at(builder, indices, target), *reached)
+                winners = Scalars(builder, vectors.half, ir.IntType(8))
+                winners.store_reached(builder.trunc(wide, winners.type), gep(builder, indices, target), *reached)
                 continue
             if vectors.number.width < 64:
-                wide = builder.sext(wide, ir.VectorType(_INT, vectors.half))
+                wide = builder.sext(wide, ir.VectorType(I64, vectors.half))
             wide = builder.add(wide, vectors.splat(position, vectors.half))
-            vectors.positions.store_reached(wide, _at(builder, indices, target), *reached)
+            vectors.positions.store_reached(wide, gep(builder, indices, target), *reached)
         return context.get_dummy_value()
 
     return signature, emit
 
 
-@_intrinsic
+@intrinsic
 def spread_row(typing, g, winners, start, count, dx, upper, width):
     """Spread a row of `count` windows of 2x2 over two rows of pixels, unchecked: dx[upper:] and, `width` elements on, the next.
 
@@ -162,51 +163,51 @@ def spread_row(typing, g, winners, start, count, dx, upper, width):
     signature = types.void(g, winners, integer, integer, dx, integer, integer)
 
     def emit(context, builder, signature, arguments):
-        g, winners, dx = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 1, 4))
+        g, winners, dx = (data_of(context, builder, signature.args[i], arguments[i]) for i in (0, 1, 4))
         start, count, upper, width = (arguments[i] for i in (2, 3, 5, 6))
         lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
         together = lanes if VECTOR_BYTES == 64 else lanes // 2
-        pixels, windows = _Vectors(builder, dx.type.pointee, lanes), _Vectors(builder, g.type.pointee, together)
-        numbers = _Numbers(builder, together, ir.IntType(8))
-        step = ir.Constant(_INT, together)
+        pixels, windows = Vectors(builder, dx.type.pointee, lanes), Vectors(builder, g.type.pointee, together)
+        numbers = Scalars(builder, together, ir.IntType(8))
+        step = ir.Constant(I64, together)
 
         def interleaved(even: Any, odd: Any, first: int) -> Any:
             places = [number // 2 + number % 2 * together for number in range(first, first + lanes)]
             return builder.shuffle_vector(even, odd, ir.Constant(ir.VectorType(ir.IntType(32), lanes), places))
 
-        with cgutils.for_range_slice(builder, ir.Constant(_INT, 0), count, step, intp=_INT) as (i, _):
+        with cgutils.for_range_slice(builder, ir.Constant(I64, 0), count, step, intp=I64) as (i, _):
             if together < lanes:
                 last = builder.sub(count, step)
                 back = builder.icmp_signed("<", last, i)
-                i = builder.select(builder.and_(back, builder.icmp_signed(">=", last, ir.Constant(_INT, 0))), last, i)
+                i = builder.select(builder.and_(back, builder.icmp_signed(">=", last, ir.Constant(I64, 0))), last, i)
             rest, pixel = builder.sub(count, i), builder.add(upper, builder.add(i, i))
             there = windows.first(rest)
             whole = builder.icmp_signed(">=", rest, step)
-            value = windows.load_reached(_at(builder, g, start, i), there, whole)
-            winner = numbers.load_reached(_at(builder, winners, start, i), there, whole)
+            value = windows.load_reached(gep(builder, g, start, i), there, whole)
+            winner = numbers.load_reached(gep(builder, winners, start, i), there, whole)
             parts = [builder.select(builder.icmp_unsigned("==", winner, ir.Constant(numbers.type, [number] * together)), value,
                                     windows.zero) for number in range(4)]
-            for row, (even, odd) in zip((ir.Constant(_INT, 0), width), (parts[:2], parts[2:])):
+            for row, (even, odd) in zip((ir.Constant(I64, 0), width), (parts[:2], parts[2:])):
                 for first in range(0, 2 * together, lanes):
-                    target, mask = _at(builder, dx, pixel, row, first), pixels.between(first, builder.add(rest, rest))
+                    target, mask = gep(builder, dx, pixel, row, first), pixels.between(first, builder.add(rest, rest))
                     pixels.store_reached(interleaved(even, odd, first), target, mask, whole)
         return context.get_dummy_value()
 
     return signature, emit
 
 
-@_intrinsic
+@intrinsic
 def ask_for(typing, array, start, count):
     """Ask for some elements of an array, as if flat, to read them; they may lie behind its end."""
     signature = types.void(array, types.int64, types.int64)
 
     def emit(context, builder, signature, arguments):
-        pointer = _at(builder, _data(context, builder, signature.args[0], arguments[0]), arguments[1])
+        pointer = gep(builder, data_of(context, builder, signature.args[0], arguments[0]), arguments[1])
         size = context.get_abi_sizeof(pointer.type.pointee)
-        vectors = _Vectors(builder, ir.DoubleType(), 1)  # whatever the elements: a declaration in a module has one type
-        step = ir.Constant(_INT, _LINE // size)
-        with cgutils.for_range_slice(builder, ir.Constant(_INT, 0), arguments[2], step, intp=_INT) as (at, _):
-            vectors.prefetch(_at(builder, pointer, at), write=False)
+        vectors = Vectors(builder, ir.DoubleType(), 1)  # whatever the elements: a declaration in a module has one type
+        step = ir.Constant(I64, _LINE // size)
+        with cgutils.for_range_slice(builder, ir.Constant(I64, 0), arguments[2], step, intp=I64) as (at, _):
+            vectors.prefetch(gep(builder, pointer, at), write=False)
         return context.get_dummy_value()
 
     return signature, emit

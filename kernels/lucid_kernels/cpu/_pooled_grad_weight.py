@@ -18,8 +18,9 @@ from numba.core import cgutils
 from ._aligned import aligned_empty, whole_vectors
 from ._channels_last import LANES, gather_band, whole
 from ._compile import jit, jit_parallel
+from ._intrinsic import I64, intrinsic
 from ._layout import Array
-from ._microkernels import _INT, VECTOR_BYTES, _at, _data, _intrinsic, _Vectors
+from ._microkernels import VECTOR_BYTES, Vectors, data_of, gep
 from ._pool_microkernels import CLIPPED
 from ._row_copies import Window, fill_copies
 
@@ -47,31 +48,31 @@ def _prepare(g, winners, corners, right, below, starts, scales):
         scales[i] = g[i] if winner < CLIPPED else zero
 
 
-@_intrinsic
+@intrinsic
 def _add_rows(typing, rows, offset, starts, scales, windows, sums, target):
     """sums[target + j] += sum over i < windows of scales[i] * rows[starts[i] + offset + j] for a vector of j, unchecked."""
     integer = types.int64
     signature = types.void(rows, integer, starts, scales, integer, sums, integer)
 
     def emit(context, builder, signature, arguments):
-        rows, starts, scales, sums = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 2, 3, 5))
+        rows, starts, scales, sums = (data_of(context, builder, signature.args[i], arguments[i]) for i in (0, 2, 3, 5))
         offset, windows, target = (arguments[i] for i in (1, 4, 6))
-        vectors = _Vectors(builder, rows.type.pointee, VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8))
+        vectors = Vectors(builder, rows.type.pointee, VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8))
         totals = [cgutils.alloca_once(builder, vectors.type) for _ in range(_SUMS)]
         for total in totals:
             builder.store(vectors.zero, total)
 
         def add(total: Any, i: Any) -> None:
-            row = vectors.load(_at(builder, rows, offset, builder.zext(builder.load(_at(builder, starts, i)), _INT)))
-            vectors.add_product(total, row, vectors.splat(builder.load(_at(builder, scales, i))))
+            row = vectors.load(gep(builder, rows, offset, builder.zext(builder.load(gep(builder, starts, i)), I64)))
+            vectors.add_product(total, row, vectors.splat(builder.load(gep(builder, scales, i))))
 
-        most = builder.sub(windows, builder.urem(windows, ir.Constant(_INT, _SUMS)))
-        with cgutils.for_range_slice(builder, ir.Constant(_INT, 0), most, ir.Constant(_INT, _SUMS), intp=_INT) as (i, _):
+        most = builder.sub(windows, builder.urem(windows, ir.Constant(I64, _SUMS)))
+        with cgutils.for_range_slice(builder, ir.Constant(I64, 0), most, ir.Constant(I64, _SUMS), intp=I64) as (i, _):
             for number, total in enumerate(totals):
-                add(total, builder.add(i, ir.Constant(_INT, number)))
-        with cgutils.for_range_slice(builder, most, windows, ir.Constant(_INT, 1), intp=_INT) as (i, _):
+                add(total, builder.add(i, ir.Constant(I64, number)))
+        with cgutils.for_range_slice(builder, most, windows, ir.Constant(I64, 1), intp=I64) as (i, _):
             add(totals[0], i)
-        pointer = _at(builder, sums, target)
+        pointer = gep(builder, sums, target)
         one, other = (builder.fadd(*map(builder.load, totals[i : i + 2])) for i in (0, 2))
         vectors.store(builder.fadd(vectors.load(pointer), builder.fadd(one, other)), pointer)
         return context.get_dummy_value()

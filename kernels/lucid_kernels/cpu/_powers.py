@@ -12,7 +12,7 @@ import math
 from . import _math
 from ._compile import jit_strict
 from ._math import bits, fma, from_bits
-from ._special_single import _ROUND, _ROUND_BITS, _SQRT_HALF_BITS, polynomial, select
+from ._special_single import ROUND, ROUND_BITS, SQRT_HALF_BITS, polynomial, select
 
 _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10  # the first has 32 bits
 _TWO_THIRDS, _TWO_THIRDS_LOW = 2 / 3, 3.700743415417188e-17
@@ -30,9 +30,9 @@ def power_of_size(size: float, y: float) -> float:
     """`size`, which has no sign, to the power y; nothing in particular where one of them is NaN."""
     tiny = size < _SMALLEST_NORMAL
     scaled = select(tiny, size * _TO_NORMAL, size)
-    exponent = (bits(scaled) - _SQRT_HALF_BITS) >> 52
+    exponent = (bits(scaled) - SQRT_HALF_BITS) >> 52
     m = from_bits(bits(scaled) - (exponent << 52))
-    n = (from_bits(exponent + _ROUND_BITS) - _ROUND) - select(tiny, 54.0, 0.0)
+    n = (from_bits(exponent + ROUND_BITS) - ROUND) - select(tiny, 54.0, 0.0)
     # The logarithm of m, as 2 s + 2/3 s^3 + further terms, which need one number only.
     above = m + 1.0
     inverse = 1.0 / above
@@ -56,12 +56,12 @@ def power_of_size(size: float, y: float) -> float:
     product = y * high
     within = select(product > _BEYOND, _BEYOND, select(product < -_BEYOND, -_BEYOND, product))
     product_low = select(within == product, fma(y, high, -product) + y * low, 0.0)
-    shifted = within * _math._LOG2_E64 + _ROUND
-    k = shifted - _ROUND
+    shifted = within * _math.LOG2_E64 + ROUND
+    k = shifted - ROUND
     left = fma(-k, _LN2_HIGH, within)
     less = product_low - k * _LN2_LOW
     r = left + less
     small = fma(r * r, polynomial(_EXP, r), (left - r) + less)
-    value = _math._scaled64(1.0 + (r + small), shifted)
+    value = _math.scaled64(1.0 + (r + small), shifted)
     grows = (size > 1.0) == (y > 0.0)
     return select(size == 0.0 or size == math.inf or abs(y) == math.inf, select(grows, math.inf, 0.0), value)

@@ -10,10 +10,10 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
 
 from ._compile import jit
-from ._microkernels import VECTOR_BYTES, _at, _data, _Vectors
+from ._intrinsic import I64, intrinsic
+from ._microkernels import VECTOR_BYTES, Vectors, data_of, gep
 
 # The rows and columns of a result are computed in whole blocks: the caller's arrays are padded to multiples of these. AVX2 has
 # registers for 12 sums: 4 rows of 2 vectors took 1.1 times as long on a Zen 3, 6 of 2 no less; 3 vectors would leave a ninth of
@@ -22,8 +22,6 @@ ROW_BLOCK, VECTORS = (8, 2) if VECTOR_BYTES == 64 else (3, 4)
 COLUMN_BLOCK_BYTES = VECTORS * VECTOR_BYTES
 
 # Numba's type of what `intrinsic` returns has the typing context among the arguments of a call.
-_intrinsic: Any = intrinsic
-_INT = ir.IntType(64)
 
 
 def _block_product(transposed: bool) -> Any:
@@ -34,26 +32,26 @@ def _block_product(transposed: bool) -> Any:
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         operands = [context.make_array(kind)(context, builder, value) for kind, value in zip(signature.args[:3], arguments)]
-        a, b, c = (_data(context, builder, kind, value) for kind, value in zip(signature.args[:3], arguments))
+        a, b, c = (data_of(context, builder, kind, value) for kind, value in zip(signature.args[:3], arguments))
         a_pitch, b_pitch, c_pitch = (cgutils.unpack_tuple(builder, operand.shape)[1] for operand in operands)
         row, column, first, last, accumulate = arguments[3:]
         lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
-        vectors = _Vectors(builder, b.type.pointee, lanes)
+        vectors = Vectors(builder, b.type.pointee, lanes)
         totals = [[cgutils.alloca_once(builder, vectors.type) for _ in range(VECTORS)] for _ in range(ROW_BLOCK)]
-        rows = [builder.add(row, ir.Constant(_INT, r)) for r in range(ROW_BLOCK)]
-        targets = [_at(builder, c, builder.mul(r, c_pitch), column) for r in rows]
+        rows = [builder.add(row, ir.Constant(I64, r)) for r in range(ROW_BLOCK)]
+        targets = [gep(builder, c, builder.mul(r, c_pitch), column) for r in rows]
         for line in totals:
             for total in line:
                 builder.store(vectors.zero, total)
         if transposed:  # the scales of one step of the sum stand side by side
-            starts = [_at(builder, a, row, r) for r in range(ROW_BLOCK)]
+            starts = [gep(builder, a, row, r) for r in range(ROW_BLOCK)]
         else:
-            starts = [_at(builder, a, builder.mul(r, a_pitch)) for r in rows]
-        with cgutils.for_range_slice(builder, first, last, ir.Constant(_INT, 1), intp=_INT) as (index, _):
-            source = _at(builder, b, builder.mul(index, b_pitch), column)
-            values = [_at(builder, source, v * lanes) for v in range(VECTORS)]
+            starts = [gep(builder, a, builder.mul(r, a_pitch)) for r in rows]
+        with cgutils.for_range_slice(builder, first, last, ir.Constant(I64, 1), intp=I64) as (index, _):
+            source = gep(builder, b, builder.mul(index, b_pitch), column)
+            values = [gep(builder, source, v * lanes) for v in range(VECTORS)]
             step = builder.mul(index, a_pitch) if transposed else index
-            scales = [_at(builder, start, step) for start in starts]
+            scales = [gep(builder, start, step) for start in starts]
             # Those of which there are fewer stay in registers, the others come one by one.
             if VECTORS < ROW_BLOCK:
                 vectors_kept = [vectors.load(value) for value in values]
@@ -75,7 +73,7 @@ def _block_product(transposed: bool) -> Any:
         integer = types.int64
         return types.void(a, b, c, integer, integer, integer, integer, types.boolean), emit
 
-    return _intrinsic(product)
+    return intrinsic(product)
 
 
 block = _block_product(transposed=False)

@@ -6,10 +6,10 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
 
 from ._compile import jit_exact, jit_inline
-from ._microkernels import VECTOR_BYTES, _at, _data, _Vectors
+from ._intrinsic import I64, intrinsic
+from ._microkernels import VECTOR_BYTES, Vectors, data_of, gep
 
 # Rows of a block. Six with four gates are 24 sums in 32 registers: for each vector of the weight, which comes from the L2 cache,
 # that is enough to compute meanwhile. Of 16 registers six rows with two gates at a time fill 12.
@@ -19,8 +19,6 @@ _MOST_SUMS = 24 if VECTOR_BYTES == 64 else 12
 _SUMS = 16 if VECTOR_BYTES == 64 else 12
 
 # Numba's type of what `intrinsic` returns has the typing context among the arguments of a call.
-_intrinsic: Any = intrinsic
-_INT = ir.IntType(64)
 
 
 def _gates_at_a_time(row_count: int, gate_count: int) -> list[range]:
@@ -46,33 +44,33 @@ def _make_multiply(row_count: int, gate_count: int) -> Any:
             totals.append([[cgutils.alloca_once(builder, vectors.type) for _ in gates] for _ in range(parts)])
             for part, line in enumerate(totals[-1]):
                 for gate, total in zip(gates, line):
-                    builder.store(vectors.zero if part else vectors.load(_at(builder, weight, gate * lanes)), total)
-        weight = _at(builder, weight, gate_count * lanes)
+                    builder.store(vectors.zero if part else vectors.load(gep(builder, weight, gate * lanes)), total)
+        weight = gep(builder, weight, gate_count * lanes)
 
         def add(k, part):
-            source = _at(builder, weight, builder.mul(k, ir.Constant(_INT, gate_count * lanes)))
-            values = [vectors.load(_at(builder, source, gate * lanes)) for gate in gates]
+            source = gep(builder, weight, builder.mul(k, ir.Constant(I64, gate_count * lanes)))
+            values = [vectors.load(gep(builder, source, gate * lanes)) for gate in gates]
             for start, total in zip(starts, totals):
-                scale = vectors.splat(builder.load(_at(builder, start, k)))
+                scale = vectors.splat(builder.load(gep(builder, start, k)))
                 for sum_, value in zip(total[part], values):
                     vectors.add_product(sum_, value, scale)
 
-        whole = builder.and_(count, ir.Constant(_INT, -parts))
-        with cgutils.for_range_slice(builder, ir.Constant(_INT, 0), whole, ir.Constant(_INT, parts), intp=_INT) as (k, _):
+        whole = builder.and_(count, ir.Constant(I64, -parts))
+        with cgutils.for_range_slice(builder, ir.Constant(I64, 0), whole, ir.Constant(I64, parts), intp=I64) as (k, _):
             for part in range(parts):
-                add(builder.add(k, ir.Constant(_INT, part)), part)
+                add(builder.add(k, ir.Constant(I64, part)), part)
         if parts > 1:
-            with cgutils.for_range_slice(builder, whole, count, ir.Constant(_INT, 1), intp=_INT) as (k, _):
+            with cgutils.for_range_slice(builder, whole, count, ir.Constant(I64, 1), intp=I64) as (k, _):
                 add(k, 0)
         for r, total in enumerate(totals):
             for i, gate in enumerate(gates):
                 sums = [builder.load(line[i]) for line in total]
                 while len(sums) > 1:
                     sums = [builder.fadd(*sums[at : at + 2]) for at in range(0, len(sums), 2)]
-                target = _at(builder, product, builder.mul(pitch, ir.Constant(_INT, r * gate_count + gate)))
+                target = gep(builder, product, builder.mul(pitch, ir.Constant(I64, r * gate_count + gate)))
                 vectors.store(sums[0], target)
 
-    @_intrinsic
+    @intrinsic
     def multiply(typing, lines, line_step, have, weight, count, product, pitch):
         """`gate_count` vectors of each of the first `have` of `row_count` rows of a product, for pointers, unchecked:
 
@@ -83,13 +81,13 @@ def _make_multiply(row_count: int, gate_count: int) -> Any:
         def emit(context, builder, signature, arguments):
             lines, line_step, have, weight, count, product, pitch = arguments
             lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
-            vectors = _Vectors(builder, lines.type.pointee, lanes)
-            last = builder.sub(have, ir.Constant(_INT, 1))
+            vectors = Vectors(builder, lines.type.pointee, lanes)
+            last = builder.sub(have, ir.Constant(I64, 1))
             starts = []
             for r in range(row_count):
-                row = ir.Constant(_INT, r)
+                row = ir.Constant(I64, r)
                 row = builder.select(builder.icmp_signed("<", row, last), row, last)
-                starts.append(_at(builder, lines, builder.mul(row, line_step)))
+                starts.append(gep(builder, lines, builder.mul(row, line_step)))
             for gates in _gates_at_a_time(row_count, gate_count):
                 add_up(builder, vectors, starts, weight, count, product, pitch, gates)
             return context.get_dummy_value()
@@ -128,23 +126,23 @@ def block_rows(left):
     return 4 if 6 < left <= 8 else min(MOST_ROWS, left)
 
 
-@_intrinsic
+@intrinsic
 def acquire(typing, flags, index):
     """``flags[index]``, and what another thread wrote before it set that by `release`."""
 
     def emit(context, builder, signature, arguments):
-        place = _at(builder, _data(context, builder, signature.args[0], arguments[0]), arguments[1])
+        place = gep(builder, data_of(context, builder, signature.args[0], arguments[0]), arguments[1])
         return builder.load_atomic(place, "acquire", 8)
 
     return types.int64(flags, types.int64), emit
 
 
-@_intrinsic
+@intrinsic
 def release(typing, flags, index, value):
     """``flags[index] = value``, which other threads see no sooner than all that this one wrote before."""
 
     def emit(context, builder, signature, arguments):
-        place = _at(builder, _data(context, builder, signature.args[0], arguments[0]), arguments[1])
+        place = gep(builder, data_of(context, builder, signature.args[0], arguments[0]), arguments[1])
         builder.store_atomic(arguments[2], place, "release", 8)
         return context.get_dummy_value()
 

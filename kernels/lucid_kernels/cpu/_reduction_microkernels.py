@@ -9,7 +9,8 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from ._microkernels import _INT, VECTOR_BYTES, _at, _data, _intrinsic, _Vectors
+from ._intrinsic import I64, intrinsic
+from ._microkernels import VECTOR_BYTES, Vectors, data_of, gep
 
 # Results in registers: an addition takes 3 cycles, in which the L2 cache delivers 3 vectors at most.
 _SLOTS = 4
@@ -27,15 +28,15 @@ class _Rows:
     def __init__(self, context: Any, builder: ir.IRBuilder, array_type: Any, start: Any, stop: Any) -> None:
         self.builder, self.start, self.stop = builder, start, stop
         self.lanes = VECTOR_BYTES // (array_type.dtype.bitwidth // 8)
-        self.vectors = _Vectors(builder, context.get_value_type(array_type.dtype), self.lanes)
-        self.ahead = ir.Constant(_INT, _AHEAD * self.lanes // VECTOR_BYTES)
+        self.vectors = Vectors(builder, context.get_value_type(array_type.dtype), self.lanes)
+        self.ahead = ir.Constant(I64, _AHEAD * self.lanes // VECTOR_BYTES)
 
     def load(self, pointer: Any, at: Any, mask: Any) -> Any:
-        place = _at(self.builder, pointer, at)
+        place = gep(self.builder, pointer, at)
         return self.vectors.load(place) if mask is None else self.vectors.load_masked(place, mask)
 
     def ask(self, pointer: Any, at: Any, write: bool = False) -> None:
-        self.vectors.prefetch(_at(self.builder, pointer, at), write=write)
+        self.vectors.prefetch(gep(self.builder, pointer, at), write=write)
 
     def fold(self, neutral: float, combine: Callable[[Any, Any], Any], value: Callable[[Any, Any], Any]) -> Any:
         """The vector of results of combine(result, value(at, mask)), with None for the mask of a whole vector."""
@@ -49,11 +50,11 @@ class _Rows:
             builder.store(combine(builder.load(slot), operand), slot)
 
         most = self.whole(self.start, size)
-        with cgutils.for_range_slice(builder, self.start, most, ir.Constant(_INT, size), intp=_INT) as (i, _):
+        with cgutils.for_range_slice(builder, self.start, most, ir.Constant(I64, size), intp=I64) as (i, _):
             for number, slot in enumerate(slots):
-                put(slot, value(builder.add(i, ir.Constant(_INT, number * self.lanes)), None))
+                put(slot, value(builder.add(i, ir.Constant(I64, number * self.lanes)), None))
         rest = self.whole(most, self.lanes)
-        with cgutils.for_range_slice(builder, most, rest, ir.Constant(_INT, self.lanes), intp=_INT) as (i, _):
+        with cgutils.for_range_slice(builder, most, rest, ir.Constant(I64, self.lanes), intp=I64) as (i, _):
             put(slots[0], value(i, None))
         with builder.if_then(builder.icmp_unsigned("<", rest, self.stop)):
             mask = self.vectors.first(builder.sub(self.stop, rest))
@@ -62,7 +63,7 @@ class _Rows:
 
     def whole(self, start: Any, step: int) -> Any:
         """`start` moved on by as many whole steps as fit."""
-        size = ir.Constant(_INT, step)
+        size = ir.Constant(I64, step)
         return self.builder.add(start, self.builder.mul(self.builder.udiv(self.builder.sub(self.stop, start), size), size))
 
 
@@ -78,7 +79,7 @@ class _Total:
 
     def __init__(self, builder: ir.IRBuilder, lanes: int) -> None:
         self.builder = builder
-        self.vectors = _Vectors(builder, ir.DoubleType(), VECTOR_BYTES // 8)
+        self.vectors = Vectors(builder, ir.DoubleType(), VECTOR_BYTES // 8)
         self.parts = [cgutils.alloca_once_value(builder, self.vectors.zero) for _ in range(lanes // self.vectors.type.count)]
 
     def add(self, vector: Any) -> None:
@@ -95,7 +96,7 @@ class _Total:
     def value(self) -> Any:
         """The sum of all lanes."""
         total = _combined([self.builder.load(part) for part in self.parts], self.builder.fadd)
-        return self.builder.extract_element(self.vectors.sums([total])[0], ir.Constant(_INT, 0))
+        return self.builder.extract_element(self.vectors.sums([total])[0], ir.Constant(I64, 0))
 
 
 def _emit_sum(rows: _Rows, first: Callable[[Any, Any], Any], add: Callable[[Any, Any], Any]) -> Any:
@@ -107,8 +108,8 @@ def _emit_sum(rows: _Rows, first: Callable[[Any, Any], Any], add: Callable[[Any,
     builder, lanes = rows.builder, rows.lanes
     total, size = _Total(builder, lanes), _SLOTS * _STEPS * lanes
     most = rows.whole(rows.start, size)
-    with cgutils.for_range_slice(builder, rows.start, most, ir.Constant(_INT, size), intp=_INT) as (i, _):
-        places = [builder.add(i, ir.Constant(_INT, number * lanes)) for number in range(_SLOTS * _STEPS)]
+    with cgutils.for_range_slice(builder, rows.start, most, ir.Constant(I64, size), intp=I64) as (i, _):
+        places = [builder.add(i, ir.Constant(I64, number * lanes)) for number in range(_SLOTS * _STEPS)]
         slots = [first(at, None) for at in places[:_SLOTS]]
         for number, at in enumerate(places[_SLOTS:]):
             slots[number % _SLOTS] = add(slots[number % _SLOTS], at)
@@ -118,13 +119,13 @@ def _emit_sum(rows: _Rows, first: Callable[[Any, Any], Any], add: Callable[[Any,
     return total.value()
 
 
-@_intrinsic
+@intrinsic
 def sum_of(typing, flat, start, stop):
     """The sum of flat[start:stop] in float64; nothing is checked."""
     signature = types.float64(flat, types.uint64, types.uint64)
 
     def emit(context, builder, signature, arguments):
-        flat = _data(context, builder, signature.args[0], arguments[0])
+        flat = data_of(context, builder, signature.args[0], arguments[0])
         rows = _Rows(context, builder, signature.args[0], *arguments[1:])
         load = functools.partial(rows.load, flat)
         return _emit_sum(rows, load, lambda total, at: builder.fadd(total, load(at, None)))
@@ -132,13 +133,13 @@ def sum_of(typing, flat, start, stop):
     return signature, emit
 
 
-@_intrinsic
+@intrinsic
 def product_sum_of(typing, a, b, start, stop):
     """The sum of a[start:stop] * b[start:stop], of one dtype, in float64; nothing is checked."""
     signature = types.float64(a, b, types.uint64, types.uint64)
 
     def emit(context, builder, signature, arguments):
-        a, b = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 1))
+        a, b = (data_of(context, builder, signature.args[i], arguments[i]) for i in (0, 1))
         rows = _Rows(context, builder, signature.args[0], *arguments[2:])
 
         def product(at: Any, mask: Any) -> Any:
@@ -149,7 +150,7 @@ def product_sum_of(typing, a, b, start, stop):
     return signature, emit
 
 
-@_intrinsic
+@intrinsic
 def maximum_of(typing, x, start, stop, y):
     """The largest of x[start:stop], the array as if flat, or any number if there is a NaN; nothing is checked.
 
@@ -158,7 +159,7 @@ def maximum_of(typing, x, start, stop, y):
     signature = x.dtype(x, types.uint64, types.uint64, y)
 
     def emit(context, builder, signature, arguments):
-        x, y = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 3))
+        x, y = (data_of(context, builder, signature.args[i], arguments[i]) for i in (0, 3))
         rows = _Rows(context, builder, signature.args[0], *arguments[1:3])
         length = builder.sub(rows.stop, rows.start)
         short = builder.icmp_unsigned("<=", length, rows.ahead)
@@ -179,6 +180,6 @@ def maximum_of(typing, x, start, stop, y):
             order = [lane % lanes + lanes for lane in range(rows.lanes)]
             other = builder.shuffle_vector(best, best, ir.Constant(ir.VectorType(ir.IntType(32), len(order)), order))
             best = larger(best, other)
-        return builder.extract_element(best, ir.Constant(_INT, 0))
+        return builder.extract_element(best, ir.Constant(I64, 0))
 
     return signature, emit

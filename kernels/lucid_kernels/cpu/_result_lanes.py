@@ -25,8 +25,9 @@ from ._bands import rows_met
 from ._compile import jit, jit_parallel
 from ._depthwise_lanes import transpose, transpose_back
 from ._images import Images, fill_images, meets, planes_of
+from ._intrinsic import I64, intrinsic
 from ._layout import PARALLEL_FROM, Array
-from ._microkernels import _INT, PRODUCTS, VECTOR_BYTES, _at, _data, _intrinsic, _Vectors
+from ._microkernels import PRODUCTS, VECTOR_BYTES, Vectors, data_of, gep
 from ._packed_weight import MOST_POSITIONS
 from ._pool import empty
 from ._row_copies import Window, turned_window
@@ -70,7 +71,7 @@ def _plan(window: Window, channels: int, turned: bool, itemsize: int) -> tuple[W
     return copied, _Cut(channels, band, band + below, step), starts.reshape(-1)
 
 
-@_intrinsic
+@intrinsic
 def _sum_run(typing, size, pixels, start, taps, first, last, weight, sums, place, bias, more,
              y, asked):
     """For r < size <= _RUN the vector `place` + r of `sums` = the vector `bias`, or with `more` what is there, plus the sum of
@@ -82,37 +83,37 @@ def _sum_run(typing, size, pixels, start, taps, first, last, weight, sums, place
                            integer)
 
     def emit(context, builder, signature, arguments):
-        pixels, taps, weight, sums, bias = (_data(context, builder, signature.args[i], arguments[i]) for i in (1, 3, 6, 7, 9))
-        ahead = _at(builder, _data(context, builder, signature.args[11], arguments[11]), arguments[12])
+        pixels, taps, weight, sums, bias = (data_of(context, builder, signature.args[i], arguments[i]) for i in (1, 3, 6, 7, 9))
+        ahead = gep(builder, data_of(context, builder, signature.args[11], arguments[11]), arguments[12])
         size, start, first, last, place, more = (arguments[i] for i in (0, 2, 4, 5, 8, 10))
         lanes = VECTOR_BYTES // (signature.args[1].dtype.bitwidth // 8)
-        vectors = _Vectors(builder, pixels.type.pointee, lanes)
+        vectors = Vectors(builder, pixels.type.pointee, lanes)
         totals = [cgutils.alloca_once(builder, vectors.type) for _ in range(_RUN)]
-        vector = ir.Constant(_INT, lanes)
-        results = _at(builder, sums, builder.mul(place, vector))
+        vector = ir.Constant(I64, lanes)
+        results = gep(builder, sums, builder.mul(place, vector))
         before = builder.select(more, results, bias)
-        step = builder.select(more, vector, ir.Constant(_INT, 0))
-        source = _at(builder, pixels, start)
+        step = builder.select(more, vector, ir.Constant(I64, 0))
+        source = gep(builder, pixels, start)
 
         def sum_run(some: list[Any]) -> None:
             for r, total in enumerate(some):
                 builder.store(vectors.zero, total)
-                vectors.prefetch(_at(builder, ahead, r * lanes))
-            with cgutils.for_range_slice(builder, first, last, ir.Constant(_INT, 1), intp=_INT) as (k, _):
-                met = _at(builder, source, builder.load(_at(builder, taps, k)))
-                scales = vectors.load(_at(builder, weight, builder.mul(k, vector)))
+                vectors.prefetch(gep(builder, ahead, r * lanes))
+            with cgutils.for_range_slice(builder, first, last, ir.Constant(I64, 1), intp=I64) as (k, _):
+                met = gep(builder, source, builder.load(gep(builder, taps, k)))
+                scales = vectors.load(gep(builder, weight, builder.mul(k, vector)))
                 for r, total in enumerate(some):
-                    vectors.add_product(total, vectors.splat(builder.load(_at(builder, met, r))), scales)
+                    vectors.add_product(total, vectors.splat(builder.load(gep(builder, met, r))), scales)
             # Added last: a sum over few steps has smaller errors than one that runs on from what is there.
             for r, total in enumerate(some):
-                added = vectors.load(_at(builder, before, builder.mul(step, ir.Constant(_INT, r))))
-                vectors.store(builder.fadd(builder.load(total), added), _at(builder, results, r * lanes))
+                added = vectors.load(gep(builder, before, builder.mul(step, ir.Constant(I64, r))))
+                vectors.store(builder.fadd(builder.load(total), added), gep(builder, results, r * lanes))
 
         behind = builder.append_basic_block("summed")
         choice = builder.switch(size, behind)
         for count in range(1, _RUN + 1):
             block = builder.append_basic_block(f"run{count}")
-            choice.add_case(ir.Constant(_INT, count), block)
+            choice.add_case(ir.Constant(I64, count), block)
             builder.position_at_end(block)
             sum_run(totals[:count])
             builder.branch(behind)

@@ -5,11 +5,12 @@ from typing import Any
 
 from numba import types
 
-from ._microkernels import VECTOR_BYTES, _at, _data, _intrinsic, _Vectors
+from ._intrinsic import intrinsic
+from ._microkernels import VECTOR_BYTES, Vectors, data_of, gep
 from ._streaming import emit_row
 
 
-@_intrinsic
+@intrinsic
 def stream_grad_row(typing, g, y, total, dx, start, width):
     """dx = y * (g - total) past the caches for the `width` elements from `start` on, arrays as if flat; not checked.
 
@@ -20,12 +21,12 @@ def stream_grad_row(typing, g, y, total, dx, start, width):
 
     def emit(context, builder, signature, arguments):
         _, _, total, _, start, width = arguments
-        g, y, dx = (_at(builder, _data(context, builder, signature.args[i], arguments[i]), start) for i in (0, 1, 3))
-        vectors = _Vectors(builder, total.type, VECTOR_BYTES // (signature.args[2].bitwidth // 8))
+        g, y, dx = (gep(builder, data_of(context, builder, signature.args[i], arguments[i]), start) for i in (0, 1, 3))
+        vectors = Vectors(builder, total.type, VECTOR_BYTES // (signature.args[2].bitwidth // 8))
         total = vectors.splat(total)
 
         def value(column: Any, mask: Any) -> Any:
-            upstream, own = (vectors.load_part(_at(builder, pointer, column), mask) for pointer in (g, y))
+            upstream, own = (vectors.load_part(gep(builder, pointer, column), mask) for pointer in (g, y))
             return builder.fmul(own, builder.fsub(upstream, total))
 
         emit_row(builder, vectors, dx, width, value, [g, y])

@@ -17,13 +17,14 @@ from numba import types
 from . import _math
 from . import _special_single_tables as single
 from ._compile import jit_inline
-from ._math import bits, from_bits, intrinsic
+from ._intrinsic import intrinsic
+from ._math import bits, from_bits
 
 _LN2 = math.log(2.0)
 _SQRT_HALF = math.sqrt(0.5)
-_SQRT_HALF_BITS = np.int64(0x3FE6A09E667F3BCD)
-_ROUND = 6755399441055744.0  # 1.5 * 2^52: adding and subtracting it rounds to an integer
-_ROUND_BITS = np.int64(0x4338000000000000)
+SQRT_HALF_BITS = np.int64(0x3FE6A09E667F3BCD)
+ROUND = 6755399441055744.0  # 1.5 * 2^52: adding and subtracting it rounds to an integer
+ROUND_BITS = np.int64(0x4338000000000000)
 _INTEGERS = 8388608.0  # 2^23: from here on every float32 is an integer
 _HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 
@@ -58,16 +59,16 @@ def select(typing_context: Any, condition: Any, first: Any, second: Any) -> Any:
 @jit_inline
 def _log(x: float) -> float:
     """The logarithm of a positive, finite number."""
-    exponent = (bits(x) - _SQRT_HALF_BITS) >> 52
+    exponent = (bits(x) - SQRT_HALF_BITS) >> 52
     mantissa = from_bits(bits(x) - (exponent << 52))  # between sqrt(1/2) and sqrt(2)
     s = (mantissa - 1.0) / (mantissa + 1.0)
-    return (from_bits(exponent + _ROUND_BITS) - _ROUND) * _LN2 + s * polynomial(single.LOG, s * s)
+    return (from_bits(exponent + ROUND_BITS) - ROUND) * _LN2 + s * polynomial(single.LOG, s * s)
 
 
 @jit_inline
 def _fraction(x: float) -> float:
     """x minus the nearest integer, exact."""
-    return select(abs(x) < _INTEGERS, x - ((x + _ROUND) - _ROUND), 0.0)
+    return select(abs(x) < _INTEGERS, x - ((x + ROUND) - ROUND), 0.0)
 
 
 # ---- error functions and the normal distribution ----------------------------------------------------------------------

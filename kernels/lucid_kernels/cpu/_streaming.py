@@ -24,7 +24,8 @@ from numba.core import cgutils
 from numba.np.arrayobj import populate_array
 
 from ._address import address_of
-from ._microkernels import _INT, VECTOR_BYTES, _at, _data, _intrinsic, _Vectors
+from ._intrinsic import I64, intrinsic
+from ._microkernels import VECTOR_BYTES, Vectors, data_of, gep
 
 _X86 = platform.machine().lower() in ("x86_64", "amd64")
 # Bytes of the last-level cache where the system does not tell: what a server's cores or a desktop processor share.
@@ -92,42 +93,42 @@ def streamed(builder: ir.IRBuilder, store: Any) -> None:
 def _array(context: Any, builder: ir.IRBuilder, kind: Any, data: Any, count: Any) -> Any:
     """A flat array that owns no memory."""
     array = context.make_array(kind)(context, builder)
-    size = ir.Constant(_INT, context.get_abi_sizeof(context.get_data_type(kind.dtype)))
+    size = ir.Constant(I64, context.get_abi_sizeof(context.get_data_type(kind.dtype)))
     populate_array(array, data=data, shape=[count], strides=[size], itemsize=size, meminfo=None)
     return array._getvalue()
 
 
-@_intrinsic
+@intrinsic
 def piece(typing, array, start, count):
     """array[start : start + count] of a flat array, without an owner; nothing is checked."""
     signature = array(array, types.intp, types.intp)
 
     def emit(context, builder, signature, arguments):
         kind, (array, start, count) = signature.args[0], arguments
-        return _array(context, builder, kind, _at(builder, _data(context, builder, kind, array), start), count)
+        return _array(context, builder, kind, gep(builder, data_of(context, builder, kind, array), start), count)
 
     return signature, emit
 
 
-@_intrinsic
+@intrinsic
 def ask_for(typing, array, start, block):
     """Ask for the lines of array[start : start + block.size] that a loop will read `_AHEAD` later."""
     signature = types.void(array, types.intp, block)
 
     def emit(context, builder, signature, arguments):
         kind, size = signature.args[0], context.get_abi_sizeof(context.get_data_type(signature.args[2].dtype))
-        vectors = _Vectors(builder, context.get_value_type(signature.args[2].dtype), VECTOR_BYTES // size)
-        place = _at(builder, _data(context, builder, kind, arguments[0]), arguments[1])
+        vectors = Vectors(builder, context.get_value_type(signature.args[2].dtype), VECTOR_BYTES // size)
+        place = gep(builder, data_of(context, builder, kind, arguments[0]), arguments[1])
         place = builder.bitcast(place, ir.IntType(8).as_pointer())
         each = vectors.type.count * context.get_abi_sizeof(context.get_data_type(kind.dtype))
         for number in range(_VECTORS):
-            vectors.prefetch(_at(builder, place, _AHEAD + number * each), write=False)
+            vectors.prefetch(gep(builder, place, _AHEAD + number * each), write=False)
         return context.get_dummy_value()
 
     return signature, emit
 
 
-@_intrinsic
+@intrinsic
 def block_for(typing, array):
     """A flat array of a few vectors of the dtype of `array`, for the time of the function."""
     signature = array(array)
@@ -139,30 +140,30 @@ def block_for(typing, array):
         with builder.goto_entry_block():
             data = builder.alloca(ir.VectorType(element, lanes), _VECTORS)
         data.align = VECTOR_BYTES
-        count = ir.Constant(_INT, _VECTORS * lanes)
+        count = ir.Constant(I64, _VECTORS * lanes)
         return _array(context, builder, kind, builder.bitcast(data, element.as_pointer()), count)
 
     return signature, emit
 
 
-@_intrinsic
+@intrinsic
 def stream_block(typing, block, target, start):
     """target[start : start + block.size] = block, past the caches, where a vector may begin at target[start]; not checked."""
     signature = types.void(block, target, types.intp)
 
     def emit(context, builder, signature, arguments):
-        block, target = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 1))
-        vectors = _Vectors(builder, block.type.pointee, VECTOR_BYTES // context.get_abi_sizeof(block.type.pointee))
+        block, target = (data_of(context, builder, signature.args[i], arguments[i]) for i in (0, 1))
+        vectors = Vectors(builder, block.type.pointee, VECTOR_BYTES // context.get_abi_sizeof(block.type.pointee))
         for number in range(_VECTORS):
-            value = vectors.load(_at(builder, block, number * vectors.type.count))
-            place = _at(builder, target, arguments[2], number * vectors.type.count)
+            value = vectors.load(gep(builder, block, number * vectors.type.count))
+            place = gep(builder, target, arguments[2], number * vectors.type.count)
             streamed(builder, builder.store(value, builder.bitcast(place, vectors.type.as_pointer()), align=VECTOR_BYTES))
         return context.get_dummy_value()
 
     return signature, emit
 
 
-def emit_row(builder: ir.IRBuilder, vectors: _Vectors, target: Any, count: Any, value: Callable[[Any, Any], Any],
+def emit_row(builder: ir.IRBuilder, vectors: Vectors, target: Any, count: Any, value: Callable[[Any, Any], Any],
              read: Sequence[Any], rows: int = 1) -> None:  # fmt: skip
     """Emit the stores of value(column, mask) to `count` elements at `target`, streamed but for parts of a vector at both ends.
 
@@ -170,27 +171,27 @@ def emit_row(builder: ir.IRBuilder, vectors: _Vectors, target: Any, count: Any, 
     comes `rows` rows later is asked for, or further on where that is near (`_ROWS_AHEAD`): it is on its way while this row is
     written, and what reads the next ones needs no part in this loop.
     """
-    lanes, zero = ir.Constant(_INT, vectors.type.count), ir.Constant(_INT, 0)
+    lanes, zero = ir.Constant(I64, vectors.type.count), ir.Constant(I64, 0)
     # -address modulo the bytes of a vector: the way to its next boundary.
-    way = builder.and_(builder.neg(builder.ptrtoint(target, _INT)), ir.Constant(_INT, VECTOR_BYTES - 1))
-    way = builder.udiv(way, ir.Constant(_INT, VECTOR_BYTES // vectors.type.count))
+    way = builder.and_(builder.neg(builder.ptrtoint(target, I64)), ir.Constant(I64, VECTOR_BYTES - 1))
+    way = builder.udiv(way, ir.Constant(I64, VECTOR_BYTES // vectors.type.count))
     begin = builder.select(builder.icmp_unsigned("<", way, count), way, count)
     end = builder.sub(count, builder.urem(builder.sub(count, begin), lanes))
     for column, length in ((zero, begin), (end, builder.sub(count, end))):
         with builder.if_then(builder.icmp_unsigned("!=", length, zero)):
             mask = vectors.first(length)
-            vectors.store_masked(value(column, mask), _at(builder, target, column), mask)
-    least = ir.Constant(_INT, _ROWS_AHEAD // VECTOR_BYTES * vectors.type.count // len(read))
-    block = builder.mul(count, ir.Constant(_INT, rows))
+            vectors.store_masked(value(column, mask), gep(builder, target, column), mask)
+    least = ir.Constant(I64, _ROWS_AHEAD // VECTOR_BYTES * vectors.type.count // len(read))
+    block = builder.mul(count, ir.Constant(I64, rows))
     ahead = builder.select(builder.icmp_unsigned("<", block, least), least, block)
-    with cgutils.for_range_slice(builder, begin, end, lanes, intp=_INT) as (column, _):
+    with cgutils.for_range_slice(builder, begin, end, lanes, intp=I64) as (column, _):
         for pointer in read:
-            vectors.prefetch(_at(builder, pointer, ahead, column), write=False)
-        place = builder.bitcast(_at(builder, target, column), vectors.type.as_pointer())
+            vectors.prefetch(gep(builder, pointer, ahead, column), write=False)
+        place = builder.bitcast(gep(builder, target, column), vectors.type.as_pointer())
         streamed(builder, builder.store(value(column, None), place, align=VECTOR_BYTES))
 
 
-@_intrinsic
+@intrinsic
 def stream_row(typing, row, factor, target, start, source):
     """target[start : start + row.size] = row * factor, past the caches, but for the parts of a vector at both ends; not checked.
 
@@ -199,21 +200,21 @@ def stream_row(typing, row, factor, target, start, source):
     signature = types.void(row, row.dtype, target, types.intp, source)
 
     def emit(context, builder, signature, arguments):
-        row, target, source = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 2, 4))
+        row, target, source = (data_of(context, builder, signature.args[i], arguments[i]) for i in (0, 2, 4))
         count = context.make_array(signature.args[0])(context, builder, arguments[0]).nitems
-        vectors = _Vectors(builder, row.type.pointee, VECTOR_BYTES // (signature.args[1].bitwidth // 8))
+        vectors = Vectors(builder, row.type.pointee, VECTOR_BYTES // (signature.args[1].bitwidth // 8))
         factor = vectors.splat(arguments[1])
 
         def value(column: Any, mask: Any) -> Any:
-            return builder.fmul(vectors.load_part(_at(builder, row, column), mask), factor)
+            return builder.fmul(vectors.load_part(gep(builder, row, column), mask), factor)
 
-        emit_row(builder, vectors, _at(builder, target, arguments[3]), count, value, [_at(builder, source, arguments[3])])
+        emit_row(builder, vectors, gep(builder, target, arguments[3]), count, value, [gep(builder, source, arguments[3])])
         return context.get_dummy_value()
 
     return signature, emit
 
 
-@_intrinsic
+@intrinsic
 def fence(typing):
     """End a task that streams: its stores come before all that follows."""
 

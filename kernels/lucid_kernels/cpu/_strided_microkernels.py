@@ -11,7 +11,8 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from ._microkernels import _INT, VECTOR_BYTES, _intrinsic
+from ._intrinsic import I64, intrinsic
+from ._microkernels import VECTOR_BYTES
 from ._streaming import streamed
 
 _BYTE = ir.IntType(8)
@@ -26,7 +27,7 @@ def side(size: int) -> int:
 
 
 def _number(value: int) -> Any:
-    return ir.Constant(_INT, value)
+    return ir.Constant(I64, value)
 
 
 def _pointer(builder: ir.IRBuilder, address: Any, kind: ir.Type) -> Any:
@@ -54,7 +55,7 @@ def _ends(builder: ir.IRBuilder, source: Any, target: Any, count: Any, size: int
     _copy(builder, builder.add(source, end), builder.add(target, end), kind)
 
 
-@_intrinsic
+@intrinsic
 def copy_bytes(typing, source, source_pitch, target, target_pitch, rows, count, stream):
     """Copy `rows` rows of `count` bytes, which start at the addresses `source` and `target` and `..._pitch` bytes later each.
 
@@ -73,7 +74,7 @@ def copy_bytes(typing, source, source_pitch, target, target_pitch, rows, count, 
         def copy_vectors(source: Any, target: Any, start: Any, aligned: bool) -> None:
             """The whole vectors from `start` on."""
             end = builder.sub(count, _number(VECTOR_BYTES - 1))
-            with cgutils.for_range_slice(builder, start, end, _number(VECTOR_BYTES), intp=_INT) as (at, _):
+            with cgutils.for_range_slice(builder, start, end, _number(VECTOR_BYTES), intp=I64) as (at, _):
                 ask(builder, builder.add(builder.add(source, at), ahead))
                 store = _copy(builder, builder.add(source, at), builder.add(target, at), vector)
                 if aligned:
@@ -122,7 +123,7 @@ def copy_bytes(typing, source, source_pitch, target, target_pitch, rows, count, 
     return signature, emit
 
 
-@_intrinsic
+@intrinsic
 def fill_rows(typing, kind, source, source_pitch, target, target_pitch, rows, count, stream):
     """Fill `rows` rows of `count` bytes, `target_pitch` bytes apart from `target` on, each with its element of those at `source`,
     `source_pitch` bytes apart and as large as those of the array `kind`.
@@ -145,7 +146,7 @@ def fill_rows(typing, kind, source, source_pitch, target, target_pitch, rows, co
         def fill_vectors(target: Any, start: Any, value: Any, aligned: bool) -> None:
             """The whole vectors from `start` on, and one at the end, which may overlap them."""
             end = builder.sub(count, _number(VECTOR_BYTES - 1))
-            with cgutils.for_range_slice(builder, start, end, _number(VECTOR_BYTES), intp=_INT) as (at, _):
+            with cgutils.for_range_slice(builder, start, end, _number(VECTOR_BYTES), intp=I64) as (at, _):
                 store(value, builder.add(target, at), aligned)
             store(value, builder.add(target, builder.sub(count, _number(VECTOR_BYTES))))
 
@@ -161,7 +162,7 @@ def fill_rows(typing, kind, source, source_pitch, target, target_pitch, rows, co
                         fill_vectors(begin, builder.and_(builder.neg(begin), _number(VECTOR_BYTES - 1)), value, True)
                     with otherwise:
                         fill_vectors(begin, _number(0), value, False)
-                with short, cgutils.for_range_slice(builder, _number(0), count, _number(size), intp=_INT) as (at, _):
+                with short, cgutils.for_range_slice(builder, _number(0), count, _number(size), intp=I64) as (at, _):
                     store(number, builder.add(begin, at))
         return context.get_dummy_value()
 
@@ -183,7 +184,7 @@ def _transposed(builder: ir.IRBuilder, rows: list[Any]) -> list[Any]:
     return rows
 
 
-@_intrinsic
+@intrinsic
 def copy_tiles(typing, kind, source, source_pitch, target, target_pitch, tiles, ahead, stream):
     """Transpose `tiles` tiles of `side` rows and columns, for elements as large as those of the array `kind`:
 
@@ -219,7 +220,7 @@ def copy_tiles(typing, kind, source, source_pitch, target, target_pitch, tiles, 
     return signature, emit
 
 
-@_intrinsic
+@intrinsic
 def copy_elements(typing, kind, source, source_pitch, target, target_pitch, rows, columns):
     """`copy_tiles` for any number of rows and columns, element by element, the longer of the two in the inner loop."""
     signature = types.void(kind, *(types.int64,) * 6)

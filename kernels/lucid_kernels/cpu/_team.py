@@ -28,8 +28,8 @@ import llvmlite.binding
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
 
+from ._intrinsic import I64, intrinsic
 from ._kernel import Kernel
 from .threads import available_cpus
 
@@ -64,8 +64,7 @@ _STATE = -(-ctypes.addressof(_memory) // _PART) * _PART
 _started = ctypes.c_int64.from_address(_STATE + _STARTED)
 llvmlite.binding.add_symbol("lucid_team", _STATE)
 
-_INT, _POINTER = ir.IntType(64), ir.IntType(8).as_pointer()
-_intrinsic: Any = intrinsic  # untyped: Numba declares the result with the typing context as an argument
+_POINTER = ir.IntType(8).as_pointer()
 
 
 def _jit(function: Callable[..., Any]) -> Any:
@@ -74,10 +73,10 @@ def _jit(function: Callable[..., Any]) -> Any:
 
 
 def _word(builder: ir.IRBuilder, address: Any) -> Any:
-    return builder.inttoptr(address, _INT.as_pointer())
+    return builder.inttoptr(address, I64.as_pointer())
 
 
-@_intrinsic
+@intrinsic
 def _load(typing, address):
     def emit(context, builder, signature, arguments):
         return builder.load_atomic(_word(builder, arguments[0]), "seq_cst", 8)
@@ -85,7 +84,7 @@ def _load(typing, address):
     return types.int64(types.int64), emit
 
 
-@_intrinsic
+@intrinsic
 def _store(typing, address, value):
     def emit(context, builder, signature, arguments):
         builder.store_atomic(arguments[1], _word(builder, arguments[0]), "seq_cst", 8)
@@ -94,7 +93,7 @@ def _store(typing, address, value):
     return types.void(types.int64, types.int64), emit
 
 
-@_intrinsic
+@intrinsic
 def _add(typing, address, value):
     """Add to a word; what it was."""
 
@@ -104,7 +103,7 @@ def _add(typing, address, value):
     return types.int64(types.int64, types.int64), emit
 
 
-@_intrinsic
+@intrinsic
 def _replace(typing, address, old, new):
     """Whether a word was `old`, and is `new` now."""
 
@@ -115,7 +114,7 @@ def _replace(typing, address, old, new):
     return types.boolean(types.int64, types.int64, types.int64), emit
 
 
-@_intrinsic
+@intrinsic
 def _pause(typing):
     """Let the other half of a core work for some nanoseconds."""
 
@@ -128,20 +127,20 @@ def _pause(typing):
     return types.void(), emit
 
 
-@_intrinsic
+@intrinsic
 def _call_system(typing, number, address, operation, value):
     """The system call `number` with three arguments, and zeros."""
 
     def emit(context, builder, signature, arguments):
-        kind = ir.FunctionType(_INT, [_INT], var_arg=True)
+        kind = ir.FunctionType(I64, [I64], var_arg=True)
         function = cgutils.get_or_insert_function(builder.module, kind, "syscall")
-        builder.call(function, [*arguments, *[_INT(0)] * 3])
+        builder.call(function, [*arguments, *[I64(0)] * 3])
         return context.get_dummy_value()
 
     return types.void(*[types.int64] * 4), emit
 
 
-@_intrinsic
+@intrinsic
 def _give_way(typing):
     """Let another thread of this processor run."""
 
@@ -152,15 +151,15 @@ def _give_way(typing):
     return types.void(), emit
 
 
-@_intrinsic
+@intrinsic
 def _call(typing, share, first, count, data):
     """Call a loop's share for `count` iterations from `first` on: see `_parallel._share`."""
 
     def emit(context, builder, signature, arguments):
         share, first, count, data = arguments
-        kind = ir.FunctionType(ir.VoidType(), [_POINTER.as_pointer(), _INT.as_pointer(), _INT.as_pointer(), _POINTER])
+        kind = ir.FunctionType(ir.VoidType(), [_POINTER.as_pointer(), I64.as_pointer(), I64.as_pointer(), _POINTER])
         start = cgutils.alloca_once_value(builder, builder.inttoptr(first, _POINTER))
-        size, step = cgutils.alloca_once_value(builder, count), cgutils.alloca_once_value(builder, _INT(1))
+        size, step = cgutils.alloca_once_value(builder, count), cgutils.alloca_once_value(builder, I64(1))
         builder.call(builder.inttoptr(share, kind.as_pointer()), [start, size, step, builder.inttoptr(data, _POINTER)])
         return context.get_dummy_value()
 
@@ -247,7 +246,7 @@ def _share_out(state: int, share: int, count: int, data: int, threads: int) -> b
     return True
 
 
-@_intrinsic
+@intrinsic
 def _entry(typing, function):
     """The address of `_share_out` as C would call it, without the state."""
     call = function.get_call_type(typing, (types.int64,) * 5, {})
@@ -255,15 +254,15 @@ def _entry(typing, function):
     def emit(context, builder, signature, arguments):
         compiled = function.dispatcher.overloads[call.args]
         context.active_code_library.add_linking_library(compiled.library)
-        entry = ir.Function(builder.module, ir.FunctionType(_INT, [_INT] * 4), "lucid_share_out_entry")
+        entry = ir.Function(builder.module, ir.FunctionType(I64, [I64] * 4), "lucid_share_out_entry")
         entry.linkage = "internal"
         inside = ir.IRBuilder(entry.append_basic_block())
         state = cgutils.add_global_variable(builder.module, ir.IntType(8), "lucid_team")
-        numbers = inside.ptrtoint(state, _INT), *entry.args
+        numbers = inside.ptrtoint(state, I64), *entry.args
         share_out = context.declare_function(builder.module, compiled.fndesc)
         _, taken = context.call_conv.call_function(inside, share_out, call.return_type, call.args, numbers)
-        inside.ret(inside.zext(taken, _INT))
-        return builder.ptrtoint(entry, _INT)
+        inside.ret(inside.zext(taken, I64))
+        return builder.ptrtoint(entry, I64)
 
     return types.int64(function), emit
 

@@ -13,13 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import carray, types  # type: ignore[attr-defined]
-from numba.extending import intrinsic as numba_intrinsic
 
 from ._address import DTYPE, FLAGS, HEADER, NDIM, READABLE, SHAPE, address_of
 from ._compile import jit_exact
+from ._intrinsic import intrinsic
 from ._layout import PARALLEL_FROM, Array
 
-intrinsic: Any = numba_intrinsic  # untyped: Numba declares the result with the typing context as an argument
 DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 Row = Sequence[Array]
 

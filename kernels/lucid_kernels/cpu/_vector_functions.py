@@ -14,9 +14,10 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 
-from ._microkernels import _WIDE, _has, _intrinsic
+from ._intrinsic import intrinsic
+from ._microkernels import WIDE, has_feature
 
-AVAILABLE = _WIDE and _has("avx512dq")
+AVAILABLE = WIDE and has_feature("avx512dq")
 _FLOAT, _INDEX = ir.FloatType(), ir.IntType(32)
 _LANES = 16
 # A loop that computes in float64 too has vectors of eight lanes, and so has the rest of a loop.
@@ -67,7 +68,7 @@ def vector_function(emit: Callable[[Registers, Any], Any]) -> Any:
     """A function for jitted code, of one float32, from one that emits what it is of a register."""
     name = f"lucid_{emit.__name__}"
 
-    @_intrinsic
+    @intrinsic
     def call(typing, x):
         def generate(context, builder, signature, arguments):
             function = builder.module.globals.get(name) or _define(builder.module, name, emit)

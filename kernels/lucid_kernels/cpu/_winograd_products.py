@@ -9,7 +9,8 @@ from numba.core import cgutils
 
 from ._channels_last import LANES
 from ._compile import jit
-from ._microkernels import _INT, ROWS, VECTOR_BYTES, _at, _data, _intrinsic, _unrolled, _Vectors
+from ._intrinsic import I64, intrinsic
+from ._microkernels import ROWS, VECTOR_BYTES, Vectors, data_of, gep, unrolled
 
 # Vectors of a panel: three, which AVX2 has registers for, would leave a ninth of 64 channels empty.
 VECTORS = 2
@@ -24,7 +25,7 @@ MORE_ROWS, _STEPS = (ROWS, 1) if VECTOR_BYTES == 64 else (6, 2)
 
 
 def _make_outer(row_count: int, vector_count: int, together: int) -> Any:
-    @_intrinsic
+    @intrinsic
     def outer(typing, a, a_start, line, step, b, b_start, width, count, c, c_start, pitch, accumulate, ahead, pace):
         """c[c_start + r * pitch + j] = sum over k < count of a[a_start + r * line + k * step] * b[b_start + k * width + j],
 
@@ -35,30 +36,30 @@ def _make_outer(row_count: int, vector_count: int, together: int) -> Any:
         signature = types.void(a, *(integer,) * 3, b, *(integer,) * 3, c, integer, integer, types.boolean, integer, integer)
 
         def emit(context, builder, signature, arguments):
-            a, b, c = (_at(builder, _data(context, builder, signature.args[i], arguments[i]), arguments[i + 1])
+            a, b, c = (gep(builder, data_of(context, builder, signature.args[i], arguments[i]), arguments[i + 1])
                        for i in (0, 4, 8))
             line, step, width, count, pitch, accumulate, pace = (arguments[i] for i in (2, 3, 6, 7, 10, 11, 13))
-            ahead = _at(builder, _data(context, builder, signature.args[4], arguments[4]), arguments[12])
-            vectors = _Vectors(builder, b.type.pointee, LANES)
+            ahead = gep(builder, data_of(context, builder, signature.args[4], arguments[4]), arguments[12])
+            vectors = Vectors(builder, b.type.pointee, LANES)
             totals = [[cgutils.alloca_once(builder, vectors.type) for _ in range(vector_count)] for _ in range(row_count)]
-            lines, targets = ([_at(builder, pointer, builder.mul(each, ir.Constant(_INT, r))) for r in range(row_count)]
+            lines, targets = ([gep(builder, pointer, builder.mul(each, ir.Constant(I64, r))) for r in range(row_count)]
                               for pointer, each in ((a, line), (c, pitch)))
             for row in totals:
                 for total in row:
                     builder.store(vectors.zero, total)
 
             def ask(step):
-                vectors.prefetch(_at(builder, ahead, builder.mul(step, pace)), write=False)
+                vectors.prefetch(gep(builder, ahead, builder.mul(step, pace)), write=False)
 
             def multiply_step(index):
-                source = _at(builder, b, builder.mul(index, width))
-                values = [vectors.load(_at(builder, source, v * LANES)) for v in range(vector_count)]
+                source = gep(builder, b, builder.mul(index, width))
+                values = [vectors.load(gep(builder, source, v * LANES)) for v in range(vector_count)]
                 for row, scales in zip(totals, lines):
-                    scale = vectors.splat(builder.load(_at(builder, scales, builder.mul(index, step))))
+                    scale = vectors.splat(builder.load(gep(builder, scales, builder.mul(index, step))))
                     for total, value in zip(row, values):
                         vectors.add_product(total, value, scale)
 
-            _unrolled(builder, count, together, multiply_step, ask)
+            unrolled(builder, count, together, multiply_step, ask)
             # Added last: a sum over few steps has smaller errors than one that runs on from what is there.
             vectors.store_sums(totals, targets, accumulate, targets)
             return context.get_dummy_value()
@@ -73,16 +74,16 @@ _outer_single = _make_outer(LINES, 1, 1)  # two steps would need more than 16 re
 
 
 def _make_prefetch(write: bool, level: int) -> Any:
-    @_intrinsic
+    @intrinsic
     def prefetch(typing, array, start, lines):
         """Ask for some cache lines of a flat array, or what lies behind it, from an element on."""
         signature = types.void(array, types.int64, types.int64)
 
         def emit(context, builder, signature, arguments):
-            pointer = _at(builder, _data(context, builder, signature.args[0], arguments[0]), arguments[1])
-            vectors = _Vectors(builder, pointer.type.pointee, LANES)
+            pointer = gep(builder, data_of(context, builder, signature.args[0], arguments[0]), arguments[1])
+            vectors = Vectors(builder, pointer.type.pointee, LANES)
             with cgutils.for_range(builder, arguments[2]) as loop:
-                vectors.prefetch(_at(builder, pointer, builder.mul(loop.index, ir.Constant(_INT, LANES))), write, level)
+                vectors.prefetch(gep(builder, pointer, builder.mul(loop.index, ir.Constant(I64, LANES))), write, level)
             return context.get_dummy_value()
 
         return signature, emit

@@ -12,7 +12,8 @@ from numba import types
 from numba.core import cgutils
 
 from ._channels_last import LANES, vectors_of
-from ._microkernels import _INT, _at, _data, _intrinsic, _Vectors
+from ._intrinsic import I64, intrinsic
+from ._microkernels import Vectors, data_of, gep
 from ._pool_microkernels import CLIPPED
 from ._winograd_products import PANEL
 
@@ -65,17 +66,17 @@ def _for_tiles(builder: ir.IRBuilder, tiles: Any, channels: Any, body: Any) -> N
 
 def _offsets(builder: ir.IRBuilder, side: int, row: Any, column: Any) -> list[list[Any]]:
     """Offsets of the pixels of a tile of `side` rows and columns."""
-    rows, columns = ([builder.mul(pitch, ir.Constant(_INT, i)) for i in range(side)] for pitch in (row, column))
+    rows, columns = ([builder.mul(pitch, ir.Constant(I64, i)) for i in range(side)] for pitch in (row, column))
     return [[builder.add(a, b) for b in columns] for a in rows]
 
 
 def _entries(builder: ir.IRBuilder, step: Any) -> list[list[Any]]:
     """Offsets of the PRODUCTS entries of a transform, in four rows."""
-    return [[builder.mul(step, ir.Constant(_INT, 4 * a + b)) for b in range(4)] for a in range(4)]
+    return [[builder.mul(step, ir.Constant(I64, 4 * a + b)) for b in range(4)] for a in range(4)]
 
 
 def _make_transform(side: int, transform: Any) -> Any:
-    @_intrinsic
+    @intrinsic
     def transform_tiles(typing, band, start, row, column, tiles, channels, out, out_start, pitch, step):
         """out[out_start + t * pitch + e * step + c] = entry e of the transform of tile t, side * side pixels of a band.
 
@@ -86,22 +87,22 @@ def _make_transform(side: int, transform: Any) -> Any:
         signature = types.void(band, *(integer,) * 5, out, *(integer,) * 3)
 
         def emit(context, builder, signature, arguments):
-            band, out = (_at(builder, _data(context, builder, signature.args[i], arguments[i]), arguments[i + 1])
+            band, out = (gep(builder, data_of(context, builder, signature.args[i], arguments[i]), arguments[i + 1])
                          for i in (0, 6))
             row, column, tiles, channels = arguments[2:6]
             pitch, step = arguments[8:]
-            vectors = _Vectors(builder, band.type.pointee, LANES)
+            vectors = Vectors(builder, band.type.pointee, LANES)
             offsets = _offsets(builder, side, row, column)
             entries = _entries(builder, step)
-            across = builder.mul(column, ir.Constant(_INT, 2))
+            across = builder.mul(column, ir.Constant(I64, 2))
 
             def body(tile, channel):
-                source = _at(builder, band, builder.mul(tile, across), channel)
-                target = _at(builder, out, builder.mul(tile, pitch), channel)
-                pixels = [[vectors.load(_at(builder, source, offset)) for offset in line] for line in offsets]
+                source = gep(builder, band, builder.mul(tile, across), channel)
+                target = gep(builder, out, builder.mul(tile, pitch), channel)
+                pixels = [[vectors.load(gep(builder, source, offset)) for offset in line] for line in offsets]
                 for line, places in zip(_twice(builder, transform, pixels), entries):
                     for value, place in zip(line, places):
-                        vectors.store(value, _at(builder, target, place))
+                        vectors.store(value, gep(builder, target, place))
 
             _for_tiles(builder, tiles, channels, body)
             return context.get_dummy_value()
@@ -117,7 +118,7 @@ transform_gradients = _make_transform(2, _transform_gradient)
 transform_taps = _make_transform(3, _transform_taps)
 
 
-def _for_sums(builder: ir.IRBuilder, vectors: _Vectors, transform: Any, source: tuple[Any, ...], deliver: Any) -> Any:
+def _for_sums(builder: ir.IRBuilder, vectors: Vectors, transform: Any, source: tuple[Any, ...], deliver: Any) -> Any:
     """Call deliver(tile, channel, square) with the transforms of sums plus bias, for the first arguments of `transform_sums`.
 
     Whether all are finite.
@@ -128,9 +129,9 @@ def _for_sums(builder: ir.IRBuilder, vectors: _Vectors, transform: Any, source: 
     builder.store(vectors.zero, check)
 
     def body(tile, channel):
-        first = _at(builder, sums, start, builder.mul(tile, pitch), channel)
-        square = [[vectors.load(_at(builder, first, entry)) for entry in line] for line in entries]
-        added = vectors.load(_at(builder, bias, channel))
+        first = gep(builder, sums, start, builder.mul(tile, pitch), channel)
+        square = [[vectors.load(gep(builder, first, entry)) for entry in line] for line in entries]
+        added = vectors.load(gep(builder, bias, channel))
         square = [[builder.fadd(value, added) for value in line] for line in _twice(builder, transform, square)]
         for line in square:
             for value in line:
@@ -144,7 +145,7 @@ def _for_sums(builder: ir.IRBuilder, vectors: _Vectors, transform: Any, source: 
 
 
 def _make_untransform(side: int, transform: Any) -> Any:
-    @_intrinsic
+    @intrinsic
     def transform_sums(typing, sums, start, pitch, step, bias, tiles, channels, band, band_start, row, column):
         """The transforms of the PRODUCTS sums of neighbouring tiles plus bias, for whole vectors of `channels`.
 
@@ -155,19 +156,19 @@ def _make_untransform(side: int, transform: Any) -> Any:
         signature = types.boolean(sums, *(integer,) * 3, bias, integer, integer, band, *(integer,) * 3)
 
         def emit(context, builder, signature, arguments):
-            sums, bias, band = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 4, 7))
+            sums, bias, band = (data_of(context, builder, signature.args[i], arguments[i]) for i in (0, 4, 7))
             start, pitch, step = arguments[1:4]
             tiles, channels = arguments[5:7]
             band_start, row, column = arguments[8:]
-            vectors = _Vectors(builder, sums.type.pointee, LANES)
+            vectors = Vectors(builder, sums.type.pointee, LANES)
             offsets = _offsets(builder, side, row, column)
-            across = builder.mul(column, ir.Constant(_INT, 2))
+            across = builder.mul(column, ir.Constant(I64, 2))
 
             def deliver(tile, channel, square):
-                target = _at(builder, band, band_start, builder.mul(tile, across), channel)
+                target = gep(builder, band, band_start, builder.mul(tile, across), channel)
                 for line, places in zip(square, offsets):
                     for value, place in zip(line, places):
-                        vectors.store(value, _at(builder, target, place))
+                        vectors.store(value, gep(builder, target, place))
 
             source = (sums, start, pitch, step, bias, tiles, channels)
             return _for_sums(builder, vectors, transform, source, deliver)
@@ -182,7 +183,7 @@ transform_sums = _make_untransform(2, _untransform)
 transform_tap_sums = _make_untransform(3, _untransform_taps)
 
 
-@_intrinsic
+@intrinsic
 def transform_sums_to_maxima(typing, sums, start, pitch, step, bias, tiles, channels, band, winners, band_start):
     """ReLU of the largest of the 2x2 outputs of neighbouring tiles, to band[band_start + t * PANEL + c] for panels of channels.
 
@@ -192,10 +193,10 @@ def transform_sums_to_maxima(typing, sums, start, pitch, step, bias, tiles, chan
     signature = types.boolean(sums, *(integer,) * 3, bias, integer, integer, band, winners, integer)
 
     def emit(context, builder, signature, arguments):
-        sums, bias, band, winners = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 4, 7, 8))
+        sums, bias, band, winners = (data_of(context, builder, signature.args[i], arguments[i]) for i in (0, 4, 7, 8))
         start, pitch, step = arguments[1:4]
         tiles, channels = arguments[5:7]
-        vectors = _Vectors(builder, sums.type.pointee, LANES)
+        vectors = Vectors(builder, sums.type.pointee, LANES)
         *numbers, clipped = (ir.Constant(vectors.type, [float(number)] * LANES) for number in (0, 1, 2, 3, CLIPPED))
 
         def deliver(tile, channel, square):
@@ -206,9 +207,9 @@ def transform_sums_to_maxima(typing, sums, start, pitch, step, bias, tiles, chan
                 best, number = builder.select(larger, value, best), builder.select(larger, other, number)
             number = builder.select(builder.fcmp_ordered("<=", best, vectors.zero), clipped, number)
             best = builder.select(builder.fcmp_ordered("<", best, vectors.zero), vectors.zero, best)
-            place = builder.add(builder.mul(tile, ir.Constant(_INT, PANEL)), channel)
-            vectors.store(best, _at(builder, band, arguments[9], place))
-            vectors.store(number, _at(builder, winners, arguments[9], place))
+            place = builder.add(builder.mul(tile, ir.Constant(I64, PANEL)), channel)
+            vectors.store(best, gep(builder, band, arguments[9], place))
+            vectors.store(number, gep(builder, winners, arguments[9], place))
 
         return _for_sums(builder, vectors, _untransform, (sums, start, pitch, step, bias, tiles, channels), deliver)
 

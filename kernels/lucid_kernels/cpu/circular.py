@@ -19,7 +19,7 @@ from ._chunked import Chunked
 from ._compile import jit_exact, jit_inline
 from ._layout import Array
 from ._math import bits, fma
-from ._special_single import _ROUND, polynomial, select
+from ._special_single import ROUND, polynomial, select
 from .elementwise import unary
 
 _FARTHEST = 2.0**30
@@ -35,8 +35,8 @@ _COS = (-1.13596475577881948265e-11, 2.08757232129817482790e-09, -2.755731435139
 @jit_inline
 def _within(x: float, quarters: int) -> float:
     """sin(x + quarters pi / 2) for |x| <= 2^30."""
-    shifted = x * _TURNS + _ROUND
-    n = shifted - _ROUND
+    shifted = x * _TURNS + ROUND
+    n = shifted - ROUND
     rest = fma(-n, _QUARTER[0], x)
     product = n * _QUARTER[1]
     r = rest - product
@@ -64,8 +64,8 @@ _COS_SHORT = tuple((-1.0) ** k / math.factorial(2 * k) for k in range(5, -1, -1)
 def _within32(x: Any, quarters: int) -> Any:
     """`_within` of a float32."""
     wide = np.float64(x)
-    shifted = wide * _TURNS + _ROUND
-    n = shifted - _ROUND
+    shifted = wide * _TURNS + ROUND
+    n = shifted - ROUND
     r = fma(-n, _QUARTER[1], fma(-n, _QUARTER[0], wide))
     turn = bits(shifted) + quarters
     value = select(turn & 1 == 1, polynomial(_COS_SHORT, r * r), r * polynomial(_SIN_SHORT, r * r))

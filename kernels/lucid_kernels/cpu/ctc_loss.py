@@ -38,11 +38,11 @@ def _power(k: Any) -> Any:
 def _share(logarithm: Any) -> tuple[float, int]:
     """The mantissa and the exponent of exp(logarithm)."""
     within = select(logarithm < _LEAST, 0.0, logarithm)
-    shifted = within * _math._LOG2_E64 + _math._ROUND64
-    n = shifted - _math._ROUND64
-    r = within - n * _math._LN2_HIGH64
-    r = r - n * _math._LN2_LOW64
-    return select(logarithm < _LEAST, 0.0, _math._exp_reduced64(r)), bits(shifted) - _math._ROUND64_BITS
+    shifted = within * _math.LOG2_E64 + _math.ROUND64
+    n = shifted - _math.ROUND64
+    r = within - n * _math.LN2_HIGH64
+    r = r - n * _math.LN2_LOW64
+    return select(logarithm < _LEAST, 0.0, _math.exp_reduced64(r)), bits(shifted) - _math.ROUND64_BITS
 
 
 @jit_inline

@@ -20,8 +20,8 @@ from numba.core import config
 
 from ._chunked import Chunked
 from ._compile import jit_exact
+from ._intrinsic import intrinsic
 from ._layout import Array, result
-from ._microkernels import _intrinsic
 
 _config: Any = config
 _FEATURES = _config.CPU_FEATURES  # what Numba is told to compile for, or None: this processor
@@ -37,7 +37,7 @@ def converts(dtype: Any) -> bool:
     return dtype == _BFLOAT16 or AVAILABLE
 
 
-@_intrinsic
+@intrinsic
 def rounded(typing, x):
     """The bits of a float32 rounded to float16."""
 
@@ -47,7 +47,7 @@ def rounded(typing, x):
     return types.uint16(types.float32), emit
 
 
-@_intrinsic
+@intrinsic
 def extended(typing, x):
     """The float32 of the bits of a float16.
 
@@ -62,7 +62,7 @@ def extended(typing, x):
     return types.float32(types.uint16), emit
 
 
-@_intrinsic
+@intrinsic
 def rounded_to_bfloat16(typing, x):
     """The bits of a float32 rounded to bfloat16, their upper half; NaN stays NaN. (Numba would compute in 64 bits.)"""
 
@@ -77,7 +77,7 @@ def rounded_to_bfloat16(typing, x):
     return types.uint16(types.float32), emit
 
 
-@_intrinsic
+@intrinsic
 def extended_from_bfloat16(typing, x):
     """The float32 of the bits of a bfloat16."""
 

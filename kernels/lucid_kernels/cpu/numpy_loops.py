@@ -15,14 +15,13 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic as numba_intrinsic
 
 from ._address import HEADER, READABLE, address_of
 from ._compile import jit_parallel
+from ._intrinsic import intrinsic
 from ._pool import empty
 
 Array = np.ndarray[Any, Any]
-intrinsic: Any = numba_intrinsic  # untyped: Numba declares the result with the typing context as an argument
 
 # Bytes of the largest operand that a task has.
 _GRAIN = 1 << 16

@@ -15,7 +15,7 @@ import numpy as np
 from ._address import address_of
 from ._compile import jit, jit_parallel
 from ._layout import Array
-from ._microkernels import _WIDE, VECTOR_BYTES
+from ._microkernels import VECTOR_BYTES, WIDE
 from ._panels import copy_strip, moved, pointer
 from ._pool import empty
 from ._product_microkernels import MOST_VECTORS, make_multiply
@@ -96,7 +96,7 @@ def suits(a: Array, b: Array) -> bool:
     if work > _MOST_WORK or count < _LEAST_COUNT:
         if count * work < (_LEAST_TURNED_STACK if turned else _LEAST_STACK) or count < _LEAST_LARGE_COUNT:
             return False
-        if not _WIDE or work > _MOST_LARGE_WORK or k > _MOST_DEPTH:
+        if not WIDE or work > _MOST_LARGE_WORK or k > _MOST_DEPTH:
             return False
         lanes = VECTOR_BYTES // item
         if not turned and n < _LEAST_FILLED * -(-n // lanes) * lanes:

@@ -58,7 +58,7 @@ def test_what_suits():
     assert suits((1000, 3, 3), (1000, 3, 3)) and suits((600, 12, 8), (8, 12)) and suits((4, 150, 1, 4), (150, 4, 5))
     assert not suits((100, 3, 3), (100, 3, 3)) and not suits((3, 64, 64), (3, 64, 64))
     assert not suits((100, 33, 33), (100, 33, 33)) and not suits((8, 16, 600), (8, 600, 64))
-    assert suits((16, 64, 64), (16, 64, 64)) == small_products._WIDE == suits((1000, 17, 16), (1000, 16, 16))
+    assert suits((16, 64, 64), (16, 64, 64)) == small_products.WIDE == suits((1000, 17, 16), (1000, 16, 16))
     assert not suits((1000, 3, 4), (1000, 4, 1))
     turned = np.ones((1000, 5, 4), np.float32).swapaxes(1, 2)
     assert not small_products.suits(np.ones((1000, 1, 4), np.float32), turned)
