@@ -10,7 +10,7 @@ import threading
 from typing import Any
 
 import numpy as np
-from lucid_kernels.cpu import fork
+from lucid_kernels.cpu.runtime import fork
 
 from .backends import Device
 from .tensor import Tensor, wrap

@@ -45,12 +45,13 @@ def _elementwise(dtype: Any, device: str, sizes: Sequence[int]) -> None:
 def _streaming(dtype: Any, device: str, sizes: Sequence[int]) -> None:
     """Elementwise kernels for results larger than the caches, compiled without any."""
     if device == "cpu" and LARGE in sizes:
-        from lucid_kernels.cpu import _chunked, combination, elementwise
+        from lucid_kernels.cpu.arrays import loops as arrays_loops
+        from lucid_kernels.cpu.elementwise import elementwise, ternary
 
         for loop in vars(elementwise).values():
-            if isinstance(loop, _chunked.Chunked):
+            if isinstance(loop, arrays_loops.Chunked):
                 loop.compile_streaming(dtype)
-        combination.compile_streaming(dtype)
+        ternary.compile_streaming(dtype)
 
 
 def _in_place(dtype: Any, device: str, sizes: Sequence[int]) -> None:
@@ -446,7 +447,7 @@ def _gpu(tasks: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Compile what the command line asks for and say how long it took and where it is kept."""
-    from lucid_kernels.cpu import _cache, threads
+    from lucid_kernels.cpu.runtime import cache, threads
 
     parser = argparse.ArgumentParser(prog="python -m lucid.warmup", description=__doc__.splitlines()[0])
     parser.add_argument("families", nargs="*", metavar="family", help=f"all when left out: {', '.join(RECIPES)}")
@@ -463,9 +464,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     start = time.perf_counter()
     os.environ.setdefault("LUCID_VERBOSE", "0")  # what is slow is told here
     _show(_cpu(tasks, max(1, options.processes)), len(tasks))
-    folder = _cache.folder()
+    folder = cache.folder()
     print(f"{len(tasks)} families and dtypes for the CPU in {time.perf_counter() - start:.1f} s, "
-          + (f"kept in {folder}" if folder else f"not kept: set {_cache.VARIABLE} to a folder that can be written"))
+          + (f"kept in {folder}" if folder else f"not kept: set {cache.VARIABLE} to a folder that can be written"))
     if options.gpu:
         start = time.perf_counter()
         _show(_gpu(tasks), len(tasks))

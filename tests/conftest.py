@@ -56,10 +56,10 @@ def pytest_pycollect_makeitem(collector: pytest.Collector, name: str, obj: objec
 #: Files that take 10 s of a processor and more, in the order in which they begin: so both workers of pytest end at about the same time.
 #: Two that need the same kernels do not stand side by side: both workers would compile them.
 _LONG = """
-parity/test_op_samples ops/test_table ops/test_fuse nn/test_sequential_fusion ops/test_large kernels/cpu/test_cache
-backends/test_threads kernels/cpu/test_fused kernels/bench/test_targets backends/test_large_elementwise kernels/cpu/test_conv2d
-backends/test_meta kernels/cpu/test_attention test_warmup ops/test_grid_sampling examples/test_digits kernels/cuda/test_fused
-kernels/cpu/test_combination kernels/cpu/test_fourier kernels/bench/test_bench optim/test_composed kernels/cpu/test_matrix_product
+parity/test_op_samples ops/test_table ops/test_fuse nn/test_sequential_fusion ops/test_large kernels/cpu/runtime/test_cache
+backends/test_threads kernels/cpu/elementwise/test_fused kernels/bench/test_targets backends/test_large_elementwise kernels/cpu/convolution/test_conv2d
+backends/test_meta kernels/cpu/attention/test_attention test_warmup ops/test_grid_sampling examples/test_digits kernels/cuda/test_fused
+kernels/cpu/elementwise/test_ternary kernels/cpu/fft/test_fft kernels/bench/test_bench optim/test_composed kernels/cpu/matmul/test_blocked
 """
 
 

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-HEAVY = ("numba", "llvmlite", "cupy", "torch", "scipy", "matplotlib", "sklearn", "pandas", "tqdm", "lucid_kernels.cpu.conv2d")
+HEAVY = ("numba", "llvmlite", "cupy", "torch", "scipy", "matplotlib", "sklearn", "pandas", "tqdm", "lucid_kernels.cpu.convolution.conv2d")
 
 
 def run(code: str, **variables: str) -> str:

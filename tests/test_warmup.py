@@ -10,18 +10,13 @@ import sys
 
 import numpy as np
 import pytest
-from lucid_kernels.cpu import (
-    _batch_norm_samples,
-    _chunked,
-    _largest_index,
-    combination,
-    elementwise,
-    index_select,
-    numpy_loops,
-    row_sums,
-    strided_copy,
-    strided_sum,
-)
+from lucid_kernels.cpu.arrays import loops as arrays_loops
+from lucid_kernels.cpu.arrays import strided_copy
+from lucid_kernels.cpu.elementwise import elementwise, ternary, ufunc_loops
+from lucid_kernels.cpu.indexing import index_select, largest_index
+from lucid_kernels.cpu.movement import accumulate
+from lucid_kernels.cpu.normalization import batch_norm_samples
+from lucid_kernels.cpu.reduction import strided_sum as reduction_strided_sum
 
 import lucid
 from lucid import backends, warmup
@@ -52,20 +47,20 @@ def test_a_recipe_runs_every_kernel_of_its_family(family: str, device: str) -> N
 def test_streaming_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of all elementwise loops, where there are large arrays on a CPU."""
     compiled = []
-    monkeypatch.setattr(_chunked.Chunked, "compile_streaming", lambda self, *dtypes: compiled.append((self, *dtypes)))
+    monkeypatch.setattr(arrays_loops.Chunked, "compile_streaming", lambda self, *dtypes: compiled.append((self, *dtypes)))
     for device, sizes in (("gpu", (warmup.SMALL, warmup.LARGE)), ("cpu", (warmup.SMALL,))):
         warmup.RECIPES["streaming"](lucid.float32, device, sizes)
     assert not compiled
     warmup.RECIPES["streaming"](lucid.float64, "cpu", (warmup.SMALL, warmup.LARGE))
     assert (elementwise._relu, lucid.float64) in compiled
     assert (elementwise._silu_grad, lucid.float64) in compiled
-    assert (combination._select, np.uint8, np.uint64, np.uint64, np.uint64) in compiled
+    assert (ternary._select, np.uint8, np.uint64, np.uint64, np.uint64) in compiled
 
 
 def test_large_copies(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fills, sums of parts and of overlapping ones, and selections of slices too."""
     called = set()
-    kernels = ((strided_copy, "_fill_rows"), (strided_sum, "_add_rows"), (index_select, "_copy_slices"), (row_sums, "_sum_rows"))
+    kernels = ((strided_copy, "_fill_rows"), (accumulate, "_add_rows"), (index_select, "_copy_slices"), (reduction_strided_sum, "_sum_rows"))
     for module, name in kernels:
         kernel = getattr(module, name)
         monkeypatch.setattr(module, name, lambda *given, name=name, kernel=kernel: called.add(name) or kernel(*given))
@@ -76,16 +71,16 @@ def test_large_copies(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_integers(monkeypatch: pytest.MonkeyPatch) -> None:
     """NumPy's loops, which need one kernel for all of them."""
     called = []
-    kernel = numpy_loops._in_parts
-    monkeypatch.setattr(numpy_loops, "_in_parts", lambda *given: called.append(len(given)) or kernel(*given))
+    kernel = ufunc_loops._in_parts
+    monkeypatch.setattr(ufunc_loops, "_in_parts", lambda *given: called.append(len(given)) or kernel(*given))
     warmup.RECIPES["integers"](lucid.float32, "cpu", (warmup.LARGE,))
     assert called
 
 
 def test_many_indices(monkeypatch: pytest.MonkeyPatch) -> None:
     called = []
-    largest = _largest_index.largest
-    monkeypatch.setattr(_largest_index, "largest", lambda indices: called.append(indices.size) or largest(indices))
+    largest = largest_index.largest
+    monkeypatch.setattr(largest_index, "largest", lambda indices: called.append(indices.size) or largest(indices))
     warmup.RECIPES["bounds"](lucid.float32, "cpu", (warmup.SMALL, warmup.LARGE))
     assert called == [warmup.LARGE**2]
 
@@ -94,8 +89,8 @@ def test_batch_normalisation_along_the_samples(monkeypatch: pytest.MonkeyPatch) 
     """Its kernels too."""
     called = []
     for name in ("forward", "gradient", "pooled_forward", "pooled_gradient"):
-        function = getattr(_batch_norm_samples, name)
-        monkeypatch.setattr(_batch_norm_samples, name, lambda *given, name=name, function=function: called.append(name) or function(*given))
+        function = getattr(batch_norm_samples, name)
+        monkeypatch.setattr(batch_norm_samples, name, lambda *given, name=name, function=function: called.append(name) or function(*given))
     for family in ("batch_norm", "batch_norm_relu", "batch_norm_relu_max_pool2d"):
         warmup.RECIPES[family](lucid.float32, "cpu", (warmup.SMALL, warmup.LARGE))
     assert {"forward", "gradient", "pooled_forward", "pooled_gradient"} == set(called)

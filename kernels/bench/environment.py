@@ -107,7 +107,7 @@ def libraries(side: str) -> dict[str, Any]:
         facts["blas"] = [{key: info.get(key) for key in ("internal_api", "version", "architecture", "num_threads")}
                          for info in threadpoolctl.threadpool_info() if info.get("user_api") == "blas"]
     if "numba" in sys.modules:
-        from lucid_kernels.cpu.threads import get_num_threads
+        from lucid_kernels.cpu.runtime.threads import get_num_threads
 
         facts["threads"] = get_num_threads()
         try:

@@ -12,12 +12,12 @@ from typing import Any
 import numba
 import numpy as np
 from llvmlite import ir
-from lucid_kernels.cpu._chunked import Chunked
-from lucid_kernels.cpu._compile import jit, jit_parallel
-from lucid_kernels.cpu._microkernels import VECTOR_BYTES
-from lucid_kernels.cpu._pool import empty
-from lucid_kernels.cpu._streaming import streams
-from lucid_kernels.cpu.threads import get_num_threads
+from lucid_kernels.cpu.arrays.loops import Chunked
+from lucid_kernels.cpu.runtime.allocator import empty
+from lucid_kernels.cpu.runtime.jit import jit, jit_parallel
+from lucid_kernels.cpu.runtime.threads import get_num_threads
+from lucid_kernels.cpu.simd.cpu_features import VECTOR_BYTES
+from lucid_kernels.cpu.simd.nontemporal import streams
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic

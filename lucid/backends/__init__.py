@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 from lucid_kernels import numpy_warnings
-from lucid_kernels.cpu import _signals
+from lucid_kernels.cpu.runtime import signals
 
 from . import cpu, memory
 from .device import Device, chosen_device, default_device, set_default_device
@@ -134,7 +134,7 @@ def gpu_module() -> Any:
 
 @functools.cache
 def _gpu() -> Any:
-    with _signals.deferred():  # half of a module cannot be imported again
+    with signals.deferred():  # half of a module cannot be imported again
         from . import gpu  # imports cupy, or the simulator's stand-in for it
 
         return gpu

@@ -14,9 +14,9 @@ Kernel = Callable[..., Any]
 
 
 def _kernels() -> Any:
-    from lucid_kernels.cpu import combination  # compiles with Numba: imported with the first large array
+    from lucid_kernels.cpu.elementwise import ternary  # compiles with Numba: imported with the first large array
 
-    return combination
+    return ternary
 
 
 def _alike(x: Array, *operands: Any) -> bool:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from lucid_kernels.cpu import _expanded
-from lucid_kernels.cpu._pool import empty
+from lucid_kernels.cpu.arrays import broadcast
+from lucid_kernels.cpu.runtime.allocator import empty
 
 from .bits import BITS, as_bits
 from .functions import HALVES
@@ -53,16 +53,16 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
     def cast(x: Array, *, dtype: np.dtype, out: Array | None = None) -> Any:
         """By our kernels for many elements; from and to half precision through float32, as in PyTorch."""
         if x.size >= _LARGE_CAST and out is None and x.flags.c_contiguous and x.dtype != dtype:
-            from lucid_kernels.cpu import conversion
+            from lucid_kernels.cpu.elementwise import cast as elementwise_cast
 
-            if conversion.serves(x.dtype, dtype):
-                return conversion.convert(x, dtype)
+            if elementwise_cast.serves(x.dtype, dtype):
+                return elementwise_cast.convert(x, dtype)
         if x.itemsize == 8 and dtype.itemsize == 2 and x.dtype.kind == "f":
             x = x.astype(np.float32)
         given = x.dtype
         if x.size < MANY or out is not None or not x.flags.c_contiguous or (given not in HALVES and dtype not in HALVES):
             return plain_cast(x, dtype=dtype, out=out)
-        from lucid_kernels.cpu import half_precision as kernels
+        from lucid_kernels.cpu.arrays import half_precision as kernels
 
         if any(kind in HALVES and not kernels.converts(kind) for kind in (given, dtype)) or "c" in (given.kind, dtype.kind):
             return plain_cast(x, dtype=dtype)
@@ -70,8 +70,8 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
         return kernels.narrow(wide, dtype) if dtype in HALVES else wide.astype(dtype, copy=False)
 
     def flip(x: Array, *, axis: Any) -> Any:
-        if _expanded.repeats(x):
-            return _expanded.of_distinct(lambda few: flip(few, axis=axis), x)
+        if broadcast.repeats(x):
+            return broadcast.of_distinct(lambda few: flip(few, axis=axis), x)
         if x.nbytes < _LARGE_BYTES:
             return plain_flip(x, axis=axis)
         bits = BITS.get(x.itemsize)
@@ -80,10 +80,10 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
             outer -= 1
         if not x.flags.c_contiguous or outer == x.ndim or not bits:
             return in_memory_order(np.flip(x, axis), copy)
-        from lucid_kernels.cpu import reversal
+        from lucid_kernels.cpu.movement import flip as movement_flip
 
         # Dimensions at the end that are all turned around are rows in reverse order.
-        rows = reversal.reverse(as_bits(x, bits).reshape(*x.shape[:outer], -1)).view(x.dtype).reshape(x.shape)
+        rows = movement_flip.reverse(as_bits(x, bits).reshape(*x.shape[:outer], -1)).view(x.dtype).reshape(x.shape)
         others = tuple([dim for dim in axis if dim < outer])
         return copy(np.flip(rows, others)) if others else rows
 
@@ -163,7 +163,7 @@ def fill_with(out: Array, value: Any) -> Array:
 
 
 def _row_major(x: Array) -> Array:
-    from lucid_kernels.cpu import strided_copy
+    from lucid_kernels.cpu.arrays import strided_copy
 
     copied: Array = strided_copy.copy(x)
     return copied
@@ -179,7 +179,7 @@ def copy_into(target: Array, source: Array) -> None:
     if source.size < LARGE:
         np.copyto(target, source)
         return
-    from lucid_kernels.cpu import strided_copy
+    from lucid_kernels.cpu.arrays import strided_copy
 
     strided_copy.copy_into(target, source)
 
@@ -189,9 +189,9 @@ def add_into(target: Array, source: Array) -> None:
     if source.size < LARGE or source.dtype != target.dtype:
         np.add(target, source, out=target)
         return
-    from lucid_kernels.cpu import strided_sum
+    from lucid_kernels.cpu.movement import accumulate
 
-    strided_sum.add_into(target, source)
+    accumulate.add_into(target, source)
 
 
 def _alike(arrays: Sequence[Array], axis: int) -> bool:
@@ -222,9 +222,9 @@ def _pay_for_join(arrays: Sequence[Array], axis: int) -> bool:
 def _joined(arrays: Sequence[Array], axis: int) -> Array:
     """The arrays one after the other along `axis`."""
     if all(array.flags.c_contiguous and array.size for array in arrays):
-        from lucid_kernels.cpu import joining
+        from lucid_kernels.cpu.movement import concatenate as movement_concatenate
 
-        joined: Array = joining.join(arrays, axis)
+        joined: Array = movement_concatenate.join(arrays, axis)
         return joined
     first = arrays[0]
     length = sum(array.shape[axis] for array in arrays)

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from lucid_kernels.cpu import _pool, blas
+from lucid_kernels.cpu.matmul import matmul
+from lucid_kernels.cpu.runtime import allocator
 
 from . import (
     assembly,
@@ -46,7 +47,7 @@ DEVICE = Device("cpu")
 def _of_volumes(name: str) -> Callable[..., Any]:
     """A function of the module for volumes, which is imported on the first call."""
     def call(*arrays: Any, **attributes: Any) -> Any:
-        from lucid_kernels.cpu import conv3d
+        from lucid_kernels.cpu.convolution import conv3d
 
         return getattr(conv3d, name)(*arrays, **attributes)
 
@@ -55,8 +56,8 @@ def _of_volumes(name: str) -> Callable[..., Any]:
 
 # NumPy's functions; then, in their place, those that choose one of our kernels by the size and the dtype of the arrays, and call
 # what they replace for others.
-TABLE: dict[str, Callable[..., Any]] = functions.table(np, indexing.scatter_add, blas.matmul) | lapack.table()
-TABLE |= movement.table(np) | ordering.table(np) | fourier.table(np, TABLE, _pool.empty)
+TABLE: dict[str, Callable[..., Any]] = functions.table(np, indexing.scatter_add, matmul.matmul) | lapack.table()
+TABLE |= movement.table(np) | ordering.table(np) | fourier.table(np, TABLE, allocator.empty)
 TABLE |= complex_parts.table(np, TABLE)
 TABLE |= elementwise.table(np) | fractional_pooling.table(np) | vectors.table(np, TABLE, indexing.scatter_add)
 TABLE |= factor_gradients.table(np, TABLE)
@@ -76,5 +77,5 @@ TABLE |= small_formulas.table(TABLE) | likelihood.table(np, TABLE)
 # Slices that conv3d stacks stay in the L3 cache: 0.65 of the time of all at once, for 16 channels.
 TABLE |= convolution.table(np, TABLE, 4 << 20, copies.copy_into, *map(_of_volumes, ("convolve", "grad_input", "grad_weight")))
 TABLE |= resampling.table(np, TABLE)
-TABLE |= padding.table(np, _pool.empty, copies.copy_into)
-TABLE |= assembly.table(_pool.empty, copies.fill_with, copies.copy_into, copies.add_into)
+TABLE |= padding.table(np, allocator.empty, copies.copy_into)
+TABLE |= assembly.table(allocator.empty, copies.fill_with, copies.copy_into, copies.add_into)

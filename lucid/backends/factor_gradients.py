@@ -123,6 +123,6 @@ def _loops(xp: Any, a: Array) -> Any:
 
 @functools.cache
 def _kernels() -> Any:
-    from lucid_kernels.cpu import factor_gradients
+    from lucid_kernels.cpu.linalg import small_gradients
 
-    return factor_gradients
+    return small_gradients

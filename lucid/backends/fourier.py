@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from lucid_kernels.cpu import threads
+from lucid_kernels.cpu.runtime import threads
 
 from .lazy import LARGE, MANY
 from .threads import share
@@ -32,9 +32,9 @@ _SHARED = 1 << 17  # elements from which on threads share a transform: starting 
 @functools.cache
 def _kernels() -> Any:
     """They compile with Numba: imported with the first as many numbers, once, as even the question takes 0.4 us."""
-    from lucid_kernels.cpu import fourier
+    from lucid_kernels.cpu.fft import fft
 
-    return fourier
+    return fft
 
 
 def _parts(shape: tuple[int, ...], axis: int) -> list[tuple[slice, ...]]:

@@ -34,7 +34,7 @@ def table(xp: Any) -> dict[str, Kernel]:
         """
         if xp is not np:
             return by_gathering(wide(x), starts, kernel)
-        from lucid_kernels.cpu import fractional_max_pool as kernels
+        from lucid_kernels.cpu.pooling import fractional_max as kernels
 
         if len(starts) == 2:
             x, starts, kernel = x[:, None], (np.zeros((x.shape[0], 1), np.int64), *starts), (1, *kernel)

@@ -109,14 +109,14 @@ def of_halves(name: str, *operands: Any, out: Array | None = None, **attributes:
     kernels = _kernels(like.dtype)
     if kernels is None:
         return None
-    fused, half_precision, circular, lies_in_rows = kernels
+    fused, half_precision, sincos, lies_in_rows = kernels
     if name in _NUMBERS and np.ndim(operands[-1]) == 0:
         number = operands[-1]
         operands, attributes[_NUMBERS[name]] = operands[:-1], number.item() if isinstance(number, np.ndarray) else number
     if name in _CIRCULAR or (NUMPY_HAS_VECTORS and name in _IN_VECTORS):
         wide = [half_precision.widen(x) if isinstance(x, np.ndarray) and x.dtype == like.dtype else x for x in operands]
         with np.errstate(all="ignore"):
-            computed = half_precision.narrow(getattr(circular if name in _CIRCULAR else np, name)(*wide), like.dtype)
+            computed = half_precision.narrow(getattr(sincos if name in _CIRCULAR else np, name)(*wide), like.dtype)
         if out is not None:
             out[...] = computed
         return computed if out is None else out
@@ -149,9 +149,11 @@ def _kernels(dtype: Any) -> tuple[Kernel, Any, Any, Kernel] | None:
     """What computes with numbers of `dtype`, if that is a half-precision one; None where no kernel converts them."""
     if dtype not in HALVES:
         return None
-    from lucid_kernels.cpu import _layout, circular, fused, half_precision  # compile with Numba
+    from lucid_kernels.cpu.arrays import half_precision
+    from lucid_kernels.cpu.arrays import layout as arrays_layout
+    from lucid_kernels.cpu.elementwise import fused, sincos  # compile with Numba
 
-    return (fused.fused, half_precision, circular, _layout.lies_in_rows) if half_precision.converts(dtype) else None
+    return (fused.fused, half_precision, sincos, arrays_layout.lies_in_rows) if half_precision.converts(dtype) else None
 
 
 @functools.lru_cache(maxsize=1024)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from lucid_kernels.cpu._pool import empty
+from lucid_kernels.cpu.runtime.allocator import empty
 
 from .bits import BITS, as_bits
 from .copies import fill_with
@@ -33,7 +33,7 @@ _ADDED = frozenset(np.dtype(kind) for kind in ("f4", "f8", "i4", "i8"))  # whose
 
 
 def _kernels() -> Any:
-    from lucid_kernels.cpu import gather_scatter  # compiles with Numba: imported with the first many indices
+    from lucid_kernels.cpu.indexing import gather_scatter  # compiles with Numba: imported with the first many indices
 
     return gather_scatter
 
@@ -64,10 +64,10 @@ def _add_slices(array: Array, indices: Array, values: Array, axis: int) -> None:
     if array.ndim == 1:
         _combined(array, indices, values, axis, _kernels().ADD)
         return
-    from lucid_kernels.cpu import _layout
-    from lucid_kernels.cpu import scatter_add as kernels
+    from lucid_kernels.cpu.arrays import layout as arrays_layout
+    from lucid_kernels.cpu.indexing import index_add as kernels
 
-    kernels.scatter_add(array, indices, _layout.contiguous(values), axis)
+    kernels.scatter_add(array, indices, arrays_layout.contiguous(values), axis)
 
 
 def _slices(shape: tuple[int, ...], index: tuple[Any, ...]) -> tuple[int, int, Array] | None:
@@ -124,11 +124,12 @@ def _selected(x: Array, indices: Array, axis: int, checked: bool = True) -> Arra
         if found is None:
             return None
         indices = found[2]
-    from lucid_kernels.cpu import _expanded, index_select
+    from lucid_kernels.cpu.arrays import broadcast
+    from lucid_kernels.cpu.indexing import index_select
 
     shape = (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
     if one_number:
-        return _expanded.written_out(_expanded.distinct(x), shape)
+        return broadcast.written_out(broadcast.distinct(x), shape)
     places = np.ascontiguousarray(indices.reshape(-1), np.int64)
     selected: Array = index_select.index_select(x, places, axis)
     return selected.reshape(shape)
@@ -236,14 +237,14 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
     def bag_sums(weight: Array, indices: Array, offsets: Array, factors: Array | None, scale: Array | None) -> Array:
         if indices.size * weight.shape[1] < _LARGE_BAGS or weight.dtype in HALVES:
             return plain_sums(weight, indices, offsets, factors, scale)
-        from lucid_kernels.cpu import embedding_bag as kernels
+        from lucid_kernels.cpu.indexing import embedding_bag as kernels
 
         return kernels.sum_bags(weight, indices, offsets, factors)
 
     def bag_maxima(weight: Array, indices: Array, offsets: Array) -> Array:
         if indices.size * weight.shape[1] < _LARGE_BAGS or weight.dtype in HALVES:
             return plain_maxima(weight, indices, offsets)
-        from lucid_kernels.cpu import embedding_bag as kernels
+        from lucid_kernels.cpu.indexing import embedding_bag as kernels
 
         return kernels.find_maxima(weight, indices, offsets)
 
@@ -251,29 +252,29 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
         if weights is None and x.size >= MANY and x.flags.c_contiguous:
             length = max(minlength, int(x.max()) + 1)
             if length <= _FEW:
-                from lucid_kernels.cpu import counting
+                from lucid_kernels.cpu.indexing import histogram
 
-                return counting.count(x, length)
+                return histogram.count(x, length)
         return plain_bincount(x, weights, minlength=minlength)
 
     def count_bins(x: Array, edges: Array | None, *, low: float, high: float, bins: int) -> Array:
         if x.size < MANY or bins > _FEW or x.dtype.char not in "fd":
             return plain_bins(x, edges, low=low, high=high, bins=bins)
-        from lucid_kernels.cpu import counting
+        from lucid_kernels.cpu.indexing import histogram
 
-        return counting.count_bins(x, edges, low=low, high=high, bins=bins)
+        return histogram.count_bins(x, edges, low=low, high=high, bins=bins)
 
     def searchsorted(edges: Array, values: Array, *, right: bool) -> Array:
         kind: Any = np.float32 if edges.dtype in HALVES else np.int64 if edges.dtype.kind == "i" else edges.dtype
         few = values.size < MANY and (edges.ndim == 1 or len(edges) < _FEW_ROWS)
         if few or edges.dtype != values.dtype or np.dtype(kind).char not in "fdl":
             return plain_search(edges, values, right=right)
-        from lucid_kernels.cpu import searching
+        from lucid_kernels.cpu.indexing import searchsorted as indexing_searchsorted
 
         lines, wanted = (array.astype(kind, copy=False) for array in (edges, values))
         if edges.ndim == 1:
             lines, wanted = lines[None], wanted.reshape(1, -1)
-        return searching.search(lines, wanted, right=right).reshape(values.shape)
+        return indexing_searchsorted.search(lines, wanted, right=right).reshape(values.shape)
 
     entries: list[Kernel] = [getitem, index_select, index_select_grad, index_add, embedding, count_bins, searchsorted, bincount,
                              bag_sums, bag_maxima, gather, gather_grad, scatter, scatter_reduce, index_put]

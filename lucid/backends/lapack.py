@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from lucid_kernels.cpu import blas
+from lucid_kernels.cpu.matmul import matmul
 
 from . import linear_algebra
 from .lazy import MANY, compiler_is_loaded
@@ -88,9 +88,9 @@ def table() -> dict[str, Kernel]:
 
     def lu_permutation(pivots: Array, *, rows: int) -> Array:
         """The order of rows, by a compiled loop."""
-        from lucid_kernels.cpu import lapack
+        from lucid_kernels.cpu.linalg import lapack_solve
 
-        return lapack.lu_permutation(pivots, rows=rows)
+        return lapack_solve.lu_permutation(pivots, rows=rows)
 
     ours = (lu_factor, solve_triangular, slogdet, lstsq, det, solve_ex, inv_ex, cholesky_ex, lu_permutation)
     entries |= {function.__name__: function for function in ours}
@@ -180,9 +180,9 @@ def _few_by_kernel() -> bool:
 
 
 def _factors() -> Any:
-    from lucid_kernels.cpu import lapack_factors
+    from lucid_kernels.cpu.linalg import lapack_decompositions
 
-    return lapack_factors
+    return lapack_decompositions
 
 
 def _factorizations() -> SimpleNamespace:
@@ -233,9 +233,9 @@ def _has_small_spectrum(a: Array) -> bool:
 
 @functools.cache
 def _spectra() -> Any:
-    from lucid_kernels.cpu import small_spectra
+    from lucid_kernels.cpu.linalg import small_eigenvalues
 
-    return small_spectra
+    return small_eigenvalues
 
 
 def _are_many(a: Array) -> bool:
@@ -244,24 +244,24 @@ def _are_many(a: Array) -> bool:
 
 
 def _many_kernels() -> Any:
-    from lucid_kernels.cpu import small_matrices
+    from lucid_kernels.cpu.linalg import batched_elimination
 
-    return small_matrices
+    return batched_elimination
 
 
 @functools.cache
 def _few_kernels() -> Any:
-    from lucid_kernels.cpu import small_factors
+    from lucid_kernels.cpu.linalg import small_decompositions
 
-    return small_factors
+    return small_decompositions
 
 
 @functools.cache
 def _kernels() -> Any:
     """The kernels, which import Numba; None where NumPy has another LAPACK."""
-    from lucid_kernels.cpu import lapack
+    from lucid_kernels.cpu.linalg import lapack_solve
 
-    return lapack if lapack.available() else None
+    return lapack_solve if lapack_solve.available() else None
 
 
 def _on_one_thread(kernel: Kernel) -> Kernel:
@@ -269,7 +269,7 @@ def _on_one_thread(kernel: Kernel) -> Kernel:
     def run(*arrays: Array, **attributes: Any) -> Any:
         if arrays[0].size + arrays[-1].size < _LARGE:  # OpenBLAS starts none; to change their number takes a microsecond
             return kernel(*arrays, **attributes)
-        with blas.one_thread:
+        with matmul.one_thread:
             return kernel(*arrays, **attributes)
 
     return run

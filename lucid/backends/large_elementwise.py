@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 from lucid_kernels import cpu as kernels_on_cpu
-from lucid_kernels.cpu import _expanded, _pool
+from lucid_kernels.cpu.arrays import broadcast
+from lucid_kernels.cpu.runtime import allocator
 
 from .half_formulas import are_many, of_halves
 from .in_float64 import BY_LIBM, NUMPY_HAS_VECTORS
@@ -81,9 +82,9 @@ def _circles() -> Any:
 
 
 def _lies_in_rows(x: Array) -> bool:
-    from lucid_kernels.cpu import _layout  # compiles with Numba
+    from lucid_kernels.cpu.arrays import layout as arrays_layout  # compiles with Numba
 
-    return _layout.lies_in_rows(x)
+    return arrays_layout.lies_in_rows(x)
 
 
 def _is_plain(x: Array) -> bool:
@@ -105,8 +106,8 @@ def _by_kernel(name: str, function: Kernel, least: int) -> Kernel:
     def kernel(*operands: Any, out: Array | None = None) -> Any:
         x = operands[0] if isinstance(operands[0], np.ndarray) else operands[1]
         computed = None
-        if x.size >= LARGE and out is None and any(map(_expanded.repeats, operands)):
-            return _expanded.of_distinct(kernel, *operands)
+        if x.size >= LARGE and out is None and any(map(broadcast.repeats, operands)):
+            return broadcast.of_distinct(kernel, *operands)
         if x.itemsize == 2:
             computed = of_halves(name, *operands, out=out) if are_many(name, x) else None
         elif (x.size >= least or (x.size >= part_least and not x.flags.c_contiguous)) and not (
@@ -164,9 +165,10 @@ def _vectorised(name: str, function: Kernel) -> Kernel:
         arrays = (x,) if out is None else (x, out)
         if x.size < LARGE or any(a.dtype.char != "d" or not a.flags.c_contiguous or a.shape != x.shape for a in arrays):
             return function(x, out=out)
-        from lucid_kernels.cpu import _microkernels, operation
+        from lucid_kernels.cpu.convolution.direct import microkernels as direct_microkernels
+        from lucid_kernels.cpu.elementwise import operation
 
-        if _microkernels.VECTOR_BYTES == 64:
+        if direct_microkernels.VECTOR_BYTES == 64:
             return function(x, out=out)
         return operation.operation((name,), x, out=out)
 
@@ -181,7 +183,7 @@ def _pooled(name: str, function: Kernel) -> Kernel:
             if computed is not None:
                 return computed
         if out is None and x.nbytes >= _NEW_PAGES and x.dtype.char in "fd" and x.flags.c_contiguous:
-            out = _pool.empty(x.shape, x.dtype)
+            out = allocator.empty(x.shape, x.dtype)
         return function(x, out=out)
 
     return kernel
@@ -266,7 +268,7 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
             return plain_exp(x, out=out) if computed is None else computed
         if x.size < _FROM["exp"] or (x.size < LARGE and x.dtype.char != "f"):
             return plain_exp(x, out=out)
-        from lucid_kernels.cpu import elementwise as kernels  # NumPy's where that is more exact
+        from lucid_kernels.cpu.elementwise import elementwise as kernels  # NumPy's where that is more exact
 
         return in_memory_order(x, kernels.exp) if out is None else kernels.exp(x, out=out)
 

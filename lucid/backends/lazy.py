@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from lucid_kernels.cpu import _signals
+from lucid_kernels.cpu.runtime import signals
 
 Kernel = Callable[..., Any]
 
@@ -64,7 +64,7 @@ def kernels(package: str, table: dict[str, Kernel], elementwise: Callable[[str, 
 def _first_call(module: str, name: str, table: dict[str, Kernel], entry: str,
                 wrap: Callable[[str, Kernel], Kernel] | None = None) -> Kernel:
     def first_call(*arrays: Any, **attributes: Any) -> Any:
-        with _signals.deferred():  # half of a module cannot be imported again
+        with signals.deferred():  # half of a module cannot be imported again
             kernel = getattr(importlib.import_module(module), name)
         table[entry] = kernel if wrap is None else wrap(name, kernel)
         return table[entry](*arrays, **attributes)
@@ -83,4 +83,4 @@ def compiler_is_loaded() -> bool:
     """Whether a kernel has been imported: until then NumPy serves few elements, as Numba's import takes as long as thousands of
     such calls.
     """
-    return "lucid_kernels.cpu._compile" in sys.modules
+    return "lucid_kernels.cpu.runtime.jit" in sys.modules

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from lucid_kernels.cpu import blas
+from lucid_kernels.cpu.matmul import matmul as blas
 
 from .functions import HALVES
 

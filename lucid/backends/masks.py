@@ -15,15 +15,15 @@ Kernel = Callable[..., Any]
 
 
 def _combination() -> Any:
-    from lucid_kernels.cpu import combination  # compiles with Numba: imported with the first large mask
+    from lucid_kernels.cpu.elementwise import ternary  # compiles with Numba: imported with the first large mask
 
-    return combination
+    return ternary
 
 
 def _compression() -> Any:
-    from lucid_kernels.cpu import compression
+    from lucid_kernels.cpu.indexing import masked_select
 
-    return compression
+    return masked_select
 
 
 def _large_mask(index: tuple[Any, ...]) -> bool:
@@ -73,7 +73,7 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
             bits = BITS.get(x.itemsize)
             if x.size < MANY or bits is None:
                 return plain[name](x, k)
-            from lucid_kernels.cpu import triangles
+            from lucid_kernels.cpu.movement import triangles
 
             return triangles.triangle(as_bits(x, bits), k, name == "tril").view(x.dtype)
 

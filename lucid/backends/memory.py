@@ -11,8 +11,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from lucid_kernels.cpu import _memory
-from lucid_kernels.cpu._pool import POOL
+from lucid_kernels.cpu.runtime import malloc as runtime_malloc
+from lucid_kernels.cpu.runtime.allocator import POOL
 
 __all__ = ["empty_cache", "max_memory_allocated", "max_memory_reserved", "max_memory_resident", "memory_allocated",
            "memory_reserved", "memory_stats", "reset_peak_memory_stats", "set_limit"]
@@ -52,7 +52,7 @@ def memory_stats() -> dict[str, int]:
     counts = {"allocated_bytes.all.current": now.allocated, "allocated_bytes.all.peak": now.max_allocated,
               "reserved_bytes.all.current": now.reserved, "reserved_bytes.all.peak": now.max_reserved,
               "hits": now.hits, "misses": now.misses}
-    malloc = _memory.statistics()
+    malloc = runtime_malloc.statistics()
     if malloc is not None:
         counts |= {"malloc.allocated_bytes": malloc[0], "malloc.free_bytes": malloc[1]}
     return counts
@@ -68,7 +68,7 @@ def max_memory_resident() -> int:
 def empty_cache() -> None:
     """Give the memory that is free but kept back to the system: that of the pool, and malloc's where it can be asked."""
     POOL.empty_cache()
-    _memory.trim()
+    runtime_malloc.trim()
 
 
 def set_limit(size: int) -> None:
@@ -80,7 +80,7 @@ def set_limit(size: int) -> None:
     if size < 0:
         raise ValueError(f"set_limit: the limit must not be negative, got {size}")
     POOL.set_limit(size)
-    _memory.set_most_kept(min(size, _memory.MOST_KEPT))
+    runtime_malloc.set_most_kept(min(size, runtime_malloc.MOST_KEPT))
 
 
 def run_again(name: str, kernel: Any, arrays: Any, attributes: dict[str, Any], error: MemoryError) -> Any:

@@ -22,7 +22,7 @@ def numpy_loops(name: str, *operands: Any, out: Array | None = None) -> Array | 
 @functools.cache
 def _kernels() -> Any:
     """What compiles with Numba: imported with the first large array."""
-    from lucid_kernels.cpu import numpy_loops
+    from lucid_kernels.cpu.elementwise import ufunc_loops as numpy_loops
 
     return numpy_loops
 

@@ -80,7 +80,7 @@ def pad_rows(x: np.ndarray, y: np.ndarray, value: Any, pads: Pads, mode: str) ->
     bits = BITS.get(x.itemsize)
     if y.size < _MANY or y.size < _MANY_ROWS * y.shape[-1] or bits is None or not x.flags.c_contiguous:
         return False
-    from lucid_kernels.cpu import padding as kernels  # compiles with Numba: imported with the first many rows
+    from lucid_kernels.cpu.movement import pad as kernels  # compiles with Numba: imported with the first many rows
 
     lead = x.ndim - len(pads)
     *outer, (before, after) = pads

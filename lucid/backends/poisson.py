@@ -30,7 +30,7 @@ def table(xp: Any, gammaincc: Kernel) -> dict[str, Kernel]:
         """
         if xp is not np:
             return by_bisection(rate, chance)
-        from lucid_kernels.cpu import poisson as kernels
+        from lucid_kernels.cpu.random import poisson as kernels
 
         return kernels.poisson_quantile(rate, chance)
 

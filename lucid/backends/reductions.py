@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from lucid_kernels.cpu import _expanded
+from lucid_kernels.cpu.arrays import broadcast
 
 from . import narrow
 from .functions import HALVES, wide
@@ -40,7 +40,7 @@ _INTEGERS = 1 << 13  # elements; of fewer NumPy takes no longer, of as many in r
 
 @functools.cache
 def _kernels() -> Any:
-    from lucid_kernels.cpu import reduction  # compiles with Numba: imported with the first large array
+    from lucid_kernels.cpu.reduction import reduction  # compiles with Numba: imported with the first large array
 
     return reduction
 
@@ -130,9 +130,9 @@ def _sum_of_gapped_rows(x: Array, axis: Any) -> Array | None:
     """
     if x.flags.c_contiguous or (axis is not None and x.ndim - 1 not in axis):
         return None
-    from lucid_kernels.cpu import row_sums
+    from lucid_kernels.cpu.reduction import strided_sum
 
-    return row_sums.row_sums(x)[..., None].sum(axis=axis, keepdims=True) if row_sums.serves(x) else None
+    return strided_sum.row_sums(x)[..., None].sum(axis=axis, keepdims=True) if strided_sum.serves(x) else None
 
 
 def _of_view(function: Kernel, x: Array, axis: Any, keepdims: bool, **options: Any) -> Array:
@@ -144,21 +144,21 @@ def _of_view(function: Kernel, x: Array, axis: Any, keepdims: bool, **options: A
     """
     axes = tuple(range(x.ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
     additive = function.__name__ in ("sum", "mean")
-    if _expanded.repeats(x) and additive and x.dtype not in HALVES:
-        few = _expanded.distinct(x)
+    if broadcast.repeats(x) and additive and x.dtype not in HALVES:
+        few = broadcast.distinct(x)
         result = function(few, axis=axis, keepdims=True, **options)
         if function.__name__ == "sum":
             result = result * math.prod([x.shape[dim] // few.shape[dim] for dim in axes])
-        result = _expanded.written_out(result, tuple([1 if dim in axes else n for dim, n in enumerate(x.shape)]))
+        result = broadcast.written_out(result, tuple([1 if dim in axes else n for dim, n in enumerate(x.shape)]))
     else:
-        from lucid_kernels.cpu import _layout
+        from lucid_kernels.cpu.arrays import layout as arrays_layout
 
         order = memory_axes(x)
         in_order = x.transpose(order)
         places = None if axis is None else tuple([place for place, dim in enumerate(order) if dim in axes])
         total = _sum_of_gapped_rows(in_order, places) if additive and options.get("dtype") in (None, x.dtype) else None
         if total is None:
-            result = function(_layout.contiguous(in_order), axis=places, keepdims=True, **options)
+            result = function(arrays_layout.contiguous(in_order), axis=places, keepdims=True, **options)
         else:
             result = (total if function.__name__ == "sum" else total / (x.size // total.size)).astype(x.dtype)
         result = result.transpose(inverse(order))
@@ -290,7 +290,7 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
         if found is not None:
             return found
         if x.size >= LARGE and x.dtype.char in "fd" and x.flags.c_contiguous:
-            from lucid_kernels.cpu import operation as kernels
+            from lucid_kernels.cpu.elementwise import operation as kernels
 
             return sum(kernels.numbers(x), axis=axis, keepdims=keepdims)
         if x.dtype.char == "f":
@@ -328,13 +328,13 @@ def _extremes(plain: dict[str, Kernel]) -> dict[str, Kernel]:
             return None
         if view[0] == view[2] == 1 and not located and x.size < _ONE_EXTREME:
             return None
-        from lucid_kernels.cpu import extremes
+        from lucid_kernels.cpu.reduction import max_min
 
-        if not extremes.serves(view, located=located):
+        if not max_min.serves(view, located=located):
             return None
         if view[2] != 1 and not located:
-            return extremes.extreme_values(x, view, smallest=smallest), None
-        result: tuple[Array, Any] = extremes.extremes(x, view, smallest=smallest, located=located)
+            return max_min.extreme_values(x, view, smallest=smallest), None
+        result: tuple[Array, Any] = max_min.extremes(x, view, smallest=smallest, located=located)
         return result
 
     def three(name: str) -> dict[str, Kernel]:

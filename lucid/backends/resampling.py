@@ -121,7 +121,7 @@ def _weigh(xp: Any) -> Kernel:
 
     def on_planes(x: Array, rows: Band | None, columns: Band | None) -> Array:
         if xp is np and x.size >= MANY:
-            from lucid_kernels.cpu import resampling as kernels
+            from lucid_kernels.cpu.interpolation import resize as kernels
 
             return kernels.resample(x, *[band and kernels.Band(*band) for band in (rows, columns)])
         y = along(along(x, rows, 1), columns, 2)

@@ -33,7 +33,9 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
         def entry(x: Array, *, axis: int, dtype: Any = None) -> Array:
             if x.size < _LARGE_SUM or x.dtype.char not in "fd" or (dtype is not None and dtype != x.dtype):
                 return wide(name, x, axis, dtype or x.dtype, dtype=dtype)
-            from lucid_kernels.cpu import scan  # compiles with Numba: imported with the first large array
+            from lucid_kernels.cpu.reduction import (
+                cumsum as scan,  # compiles with Numba: imported with the first large array
+            )
 
             return getattr(scan, name)(x, axis=axis)
 
@@ -47,9 +49,9 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
             if x.size < MANY or numbers.dtype.char not in "fdlqi":
                 values, places = ordinary(x, axis=axis)
                 return values, places
-            from lucid_kernels.cpu import running_extremes
+            from lucid_kernels.cpu.reduction import cummax
 
-            values, places = running_extremes.running_extremes(numbers, axis=axis, smallest=name == "cummin")
+            values, places = cummax.running_extremes(numbers, axis=axis, smallest=name == "cummin")
             return values.astype(x.dtype, copy=False), places
 
         return entry

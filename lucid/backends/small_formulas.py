@@ -45,7 +45,7 @@ def table(kernels: Mapping[str, Kernel]) -> dict[str, Kernel]:
 
 @functools.cache
 def _compiled() -> Kernel:
-    from lucid_kernels.cpu import fused  # imports Numba
+    from lucid_kernels.cpu.elementwise import fused  # imports Numba
 
     return fused.fused
 

@@ -19,9 +19,11 @@ _SORTED_GROUPS = 8  # of columns of rows; rows of more are compared as strings o
 
 
 def _kernels() -> Any:
-    from lucid_kernels.cpu import sorting  # compiles with Numba: imported with the first large array
+    from lucid_kernels.cpu.indexing import (
+        sort as indexing_sort,  # compiles with Numba: imported with the first large array
+    )
 
-    return sorting
+    return indexing_sort
 
 
 def _last(x: Array, axis: int) -> Array:

@@ -21,7 +21,7 @@ _LONG = 1 << 8  # elements of an inner product that take less time by our kernel
 @functools.cache
 def inner_product() -> Any:
     """Our kernel for them, which compiles with Numba: imported with the first long vectors."""
-    from lucid_kernels.cpu import inner_product as kernels
+    from lucid_kernels.cpu.matmul import dot as kernels
 
     return kernels
 
@@ -49,7 +49,7 @@ def table(xp: Any, entries: dict[str, Kernel], scatter_add: Kernel) -> dict[str,
     def cross(a: Array, b: Array, *, axis: int) -> Array:
         """The cross products of the vectors along `axis`, of length 3, of two arrays of one shape; row-major."""
         if by_kernel(a, a.size):
-            from lucid_kernels.cpu import cross as kernels
+            from lucid_kernels.cpu.linalg import cross as kernels
 
             return kernels.cross(a, b, axis=axis)
 
@@ -70,9 +70,9 @@ def table(xp: Any, entries: dict[str, Kernel], scatter_add: Kernel) -> dict[str,
         left, right = xp.empty((*n, m[-1]), a.dtype), xp.empty((*m[:-1], n[-1], m[-1]), b.dtype)
         left[...], right[...] = a.reshape(n)[..., None], b.reshape(m)[..., None, :]
         if xp is np and rank < 3 and a.size * b.size >= LARGE and a.dtype.char in "fd":
-            from lucid_kernels.cpu import kronecker
+            from lucid_kernels.cpu.linalg import kron as linalg_kron
 
-            return kronecker.products_of_rows(left.reshape(-1, shape[-1]), right.reshape(-1, shape[-1])).reshape(shape)
+            return linalg_kron.products_of_rows(left.reshape(-1, shape[-1]), right.reshape(-1, shape[-1])).reshape(shape)
         left = left.reshape([*itertools.chain(*[(length, 1) for length in n[:-1]]), shape[-1]])
         right = right.reshape([*itertools.chain(*[(1, length) for length in m[:-1]]), shape[-1]])
         product = entries["large_mul" if a.size * b.size >= LARGE else "mul"](left, right)
@@ -98,7 +98,7 @@ def table(xp: Any, entries: dict[str, Kernel], scatter_add: Kernel) -> dict[str,
         without `y` of all pairs i < j of different ones of `x`, in order: (B, P * (P - 1) / 2).
         """
         if many_pairs(x, y):
-            from lucid_kernels.cpu import pair_distances as kernels
+            from lucid_kernels.cpu.linalg import cdist as kernels
 
             found = kernels.distances(x, y, p=p)
             return found if y is None else found.reshape(x.shape[0], x.shape[1], y.shape[1])
@@ -109,7 +109,7 @@ def table(xp: Any, entries: dict[str, Kernel], scatter_add: Kernel) -> dict[str,
     def pair_distances_grad(g: Array, distances: Array, x: Array, y: Array | None, *, p: int) -> Array:
         """The gradient of `x`, where `g` is that of its `distances`; a distance of 0 has the subgradient 0."""
         if many_pairs(x, y):
-            from lucid_kernels.cpu import pair_distances as kernels
+            from lucid_kernels.cpu.linalg import cdist as kernels
 
             shape = g.shape[0], math.prod(g.shape[1:])
             return kernels.distances_grad(g.reshape(shape), distances.reshape(shape), x, y, p=p)

@@ -7,9 +7,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from lucid_kernels.cpu._address import address_of
-from lucid_kernels.cpu._microkernels import VECTOR_BYTES
-from lucid_kernels.cpu._pool import POOL
+from lucid_kernels.cpu.runtime.allocator import POOL
+from lucid_kernels.cpu.simd.address import address_of
+from lucid_kernels.cpu.simd.cpu_features import VECTOR_BYTES
 
 import lucid
 from lucid.backends import copies, functions

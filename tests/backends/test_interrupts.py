@@ -53,7 +53,7 @@ def run(*arguments: str) -> str:
 
 
 @pytest.mark.parametrize(("device", "moments"), [
-    ("cpu", ["numba", "numba.core.types.npytypes", "lucid_kernels.cpu._kernel"]),
+    ("cpu", ["numba", "numba.core.types.npytypes", "lucid_kernels.cpu.runtime.compiler"]),
     ("gpu", ["lucid_kernels.cuda.launch", "lucid_kernels.cuda.softmax"])])
 def test_interrupted_imports(device: str, moments: list[str]) -> None:
     if device == "gpu" and not lucid.gpu.is_available():

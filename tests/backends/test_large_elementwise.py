@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lucid_kernels.cpu import _pool
+from lucid_kernels.cpu.runtime import allocator
 
 import lucid
 from lucid import backends
@@ -189,8 +189,8 @@ def test_the_operation_keeps_its_name() -> None:
 def test_results_of_many_pages_come_from_the_pool(name: str, dtype: Any) -> None:
     x, function = lucid.ones(9 << 20, dtype=dtype), getattr(lucid, name)
     function(x)
-    before = _pool.POOL.count().hits
-    assert (function(x).numpy() == getattr(np, name)(1)).all() and _pool.POOL.count().hits == before + 1
+    before = allocator.POOL.count().hits
+    assert (function(x).numpy() == getattr(np, name)(1)).all() and allocator.POOL.count().hits == before + 1
 
 
 @pytest.mark.parametrize(("dtype", "integer"), [("f4", "u4"), ("f8", "u8")])

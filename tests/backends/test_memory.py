@@ -9,12 +9,12 @@ import sys
 
 import numpy as np
 import pytest
-from lucid_kernels.cpu import _memory
+from lucid_kernels.cpu.runtime import malloc
 
 import lucid
 from lucid.backends import memory
 
-needs_gnu = pytest.mark.skipif(_memory.statistics() is None, reason="the C library is not GNU's")
+needs_gnu = pytest.mark.skipif(malloc.statistics() is None, reason="the C library is not GNU's")
 SIZE = 8 << 20
 ROOT = pathlib.Path(__file__).parents[2]
 
@@ -110,7 +110,7 @@ def test_the_peak_of_the_process() -> None:
 
 
 def test_another_c_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_memory.sys, "platform", "darwin")
+    monkeypatch.setattr(malloc.sys, "platform", "darwin")
     assert not any(name.startswith("malloc") for name in memory.memory_stats())
     memory.empty_cache()
     assert memory.memory_reserved() == memory.memory_allocated()

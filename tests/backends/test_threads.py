@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lucid_kernels.cpu import threads
+from lucid_kernels.cpu.runtime import threads
 
 import lucid
 

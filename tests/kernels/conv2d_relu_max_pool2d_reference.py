@@ -2,8 +2,8 @@
 from __future__ import annotations
 
 import numpy as np
-from lucid_kernels.cpu.conv2d import conv2d, conv2d_grad_input, conv2d_grad_parameters
-from lucid_kernels.cpu.pool2d import max_pool2d, max_pool2d_grad
+from lucid_kernels.cpu.convolution.conv2d import conv2d, conv2d_grad_input, conv2d_grad_parameters
+from lucid_kernels.cpu.pooling.pool2d import max_pool2d, max_pool2d_grad
 
 
 def options(stride=(1, 1), padding=(1, 1), dilation=(1, 1), groups=1):

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from lucid_kernels import compilation_log
-from lucid_kernels.cpu._compile import jit, jit_parallel
+from lucid_kernels.cpu.runtime.jit import jit, jit_parallel
 
 KERNELS = pathlib.Path(compilation_log.__file__).resolve().parents[1]
 

@@ -280,7 +280,7 @@ def test_a_function_is_traced_once_for_each_kind_of_arguments() -> None:
 
 
 def test_another_number_needs_no_other_kernel() -> None:
-    from lucid_kernels.cpu import fused as module
+    from lucid_kernels.cpu.elementwise import fused as module
 
     fused = lucid.fuse(lambda x, k: x * k + 1.25)
     fused(lucid.ones(3), 0.125)

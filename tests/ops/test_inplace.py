@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lucid_kernels.cpu._pool import POOL
+from lucid_kernels.cpu.runtime.allocator import POOL
 
 import lucid
 from lucid import Tensor, backends, ops

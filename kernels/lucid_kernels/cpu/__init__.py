@@ -8,7 +8,7 @@ import importlib
 from types import ModuleType
 
 from . import _signals
-from ._memory import keep_freed_memory
+from .runtime.malloc import keep_freed_memory
 
 keep_freed_memory()
 

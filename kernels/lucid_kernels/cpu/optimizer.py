@@ -15,10 +15,11 @@ from typing import Any
 import numba
 import numpy as np
 
-from . import _math
-from ._compile import jit_exact, jit_parallel
-from ._layout import GRAIN, Array, chunks, deliver, outputs, result, upcast_half
-from ._tensor_list import Table, first_tensor, launches, part, table
+from .arrays.half_precision import upcast_half
+from .arrays.layout import GRAIN, Array, chunks, deliver, outputs, result
+from .arrays.tensor_list import Table, first_tensor, launches, part, table
+from .math import basic as math_basic
+from .runtime.jit import jit_exact, jit_parallel
 
 Results = tuple[Array | None, ...]
 
@@ -70,7 +71,7 @@ def _amsgrad(p: Any, g: Any, m: Any, v: Any, largest: Any, factors: Any, step_si
         d = d + decay * p[i] if decay != zero else d
         mean = m[i] + take_m * (d - m[i])
         square = keep_v * v[i] + take_v * (d * d)
-        top = _math.maximum(largest[i], square)
+        top = math_basic.maximum(largest[i], square)
         m[i], v[i], largest[i] = mean, square, top
         p[i] = shrink * p[i] - step_size * (mean / (root_scale * math.sqrt(top) + eps))
 

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from lucid_kernels.cpu._aligned import aligned
+from lucid_kernels.cpu.simd.aligned import aligned
 
 from bench import roofline
 from bench.roofline import STREAMS, Roofline

@@ -135,7 +135,7 @@ def check_adaptive() -> None:
 # ---- random --------------------------------------------------------------------------------------------------------
 def check_random() -> None:
     import cupy as cp
-    from lucid_kernels.cpu import random as cpu
+    from lucid_kernels.cpu.random import random as cpu
     from lucid_kernels.cuda import random
 
     place = dict(seed=test_random.SEED, offset=test_random.OFFSET)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from lucid_kernels.cpu import margin_loss as on_cpu
+from lucid_kernels.cpu.losses import margin_loss as on_cpu
 from lucid_kernels.simulator.mutation import Mutation
 
 from tests.kernels.cuda.test_margin_loss import arguments, calls

@@ -10,7 +10,7 @@ from tests.kernels.recurrent_reference import CASES, data, run
 
 def check() -> None:
     import cupy as cp
-    from lucid_kernels.cpu import recurrent as cpu
+    from lucid_kernels.cpu.recurrent import recurrent as cpu
     from lucid_kernels.cuda import recurrent
 
     for case in CASES:

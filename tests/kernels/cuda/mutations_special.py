@@ -12,7 +12,7 @@ from tests.kernels.cuda import test_special
 
 def check(*names: str) -> None:
     import cupy as cp
-    from lucid_kernels.cpu import special as cpu
+    from lucid_kernels.cpu.elementwise import special as cpu
     from lucid_kernels.cuda import special
 
     for name in names:
@@ -23,7 +23,7 @@ def check(*names: str) -> None:
 
 def check_normal() -> None:
     import cupy as cp
-    from lucid_kernels.cpu import special as cpu
+    from lucid_kernels.cpu.elementwise import special as cpu
     from lucid_kernels.cuda import special
 
     x = np.linspace(20, 25, 50)

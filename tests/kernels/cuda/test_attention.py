@@ -115,7 +115,7 @@ def test_equal_scores_however_large(kernels, cp, causal):
 
 
 def test_parity_with_the_cpu(kernels, cp):
-    cpu = pytest.importorskip("lucid_kernels.cpu.attention")
+    cpu = pytest.importorskip("lucid_kernels.cpu.attention.attention")
     g, q, k, v, mask = reference.data((1, 4, 2, 70, 66, 8, 8), (1, 1, 1, 1), np.float32)
     y, *kept = cpu.attention(q, k, v, mask, scale=SCALE, is_causal=False, with_grad=True)
     lse = reference.logarithms(*kept[:2])

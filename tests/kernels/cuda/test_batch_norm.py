@@ -197,7 +197,7 @@ def test_empty(batch_norm, cp):
 
 
 def test_parity_with_the_cpu(batch_norm, cp):
-    cpu = pytest.importorskip("lucid_kernels.cpu.batch_norm")
+    cpu = pytest.importorskip("lucid_kernels.cpu.normalization.batch_norm")
     for shape in SHAPES:
         g, x, *vectors = data(shape, np.float32)
         gg, gx, *on_gpu = (cp.asarray(v) for v in (g, x, *vectors))

@@ -95,7 +95,7 @@ def test_halves_are_rounded_once(fused, cp, dtype, parameters):
 
 
 def test_parity_with_the_cpu(fused, cp):
-    cpu = pytest.importorskip("lucid_kernels.cpu.batch_norm_relu")
+    cpu = pytest.importorskip("lucid_kernels.cpu.fused_layers.batch_norm_relu")
     for shape in SHAPES:
         g, x, residual, *vectors = data(shape, np.float32)
         expected = cpu.batch_norm_relu(x, residual, *vectors, training=True, **OPTIONS)

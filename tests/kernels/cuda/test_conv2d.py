@@ -174,7 +174,7 @@ def test_pixels_out_of_reach_have_no_gradient_even_from_nan(cp, conv):
 
 @pytest.mark.parametrize("case", CASES)
 def test_same_as_cpu(cp, conv, case):
-    cpu = pytest.importorskip("lucid_kernels.cpu.conv2d")
+    cpu = pytest.importorskip("lucid_kernels.cpu.convolution.conv2d")
     x, weight, bias = data(case)
     keywords = attributes(case)
     _, g, _, _ = reference(x, weight, bias, 1, **keywords)

@@ -153,7 +153,7 @@ def test_label_out_of_range(kernel, cp, schedule, shape, label):
 
 
 def test_parity_with_the_cpu(kernel, cp):
-    cpu = pytest.importorskip("lucid_kernels.cpu.cross_entropy")
+    cpu = pytest.importorskip("lucid_kernels.cpu.losses.cross_entropy")
     for shape, reduction, smoothing in itertools.product(SHAPES, ["none", "mean", "sum"], [0.0, 0.2]):
         x, target, weight = data(shape, np.float32)
         attributes = {"reduction": reduction, "ignore_index": IGNORED, "label_smoothing": smoothing, "with_grad": True}

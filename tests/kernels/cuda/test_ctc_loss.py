@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lucid_kernels.cpu.ctc_loss import ctc_loss as on_cpu
+from lucid_kernels.cpu.losses.ctc_loss import ctc_loss as on_cpu
 
 
 @pytest.fixture

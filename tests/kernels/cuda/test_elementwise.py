@@ -194,7 +194,7 @@ def test_division_with_rest_of_integers_and_halves(elementwise, cp, name):
 
 @pytest.mark.parametrize("name", [*CASES, *ARITHMETIC])
 def test_parity_with_the_cpu(elementwise, cp, name):
-    cpu = pytest.importorskip("lucid_kernels.cpu.elementwise")
+    cpu = pytest.importorskip("lucid_kernels.cpu.elementwise.elementwise")
     _, attributes, count = CASES.get(name, (None, {}, 2))
     name = name.split()[0]
     inputs = data((33, 31), np.float32, count)

@@ -41,7 +41,7 @@ def test_the_text_does_not_contain_the_numbers() -> None:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_every_operation_has_a_kernel(cp: Any, dtype: Any) -> None:
-    from lucid_kernels.cpu import fused as cpu
+    from lucid_kernels.cpu.elementwise import fused as cpu
     from lucid_kernels.cuda import fused as gpu
 
     program = every_operation(np.dtype(dtype))

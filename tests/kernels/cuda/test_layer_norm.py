@@ -126,7 +126,7 @@ def test_empty(layer_norm, cp):
 
 
 def test_parity_with_the_cpu(layer_norm, cp):
-    cpu = pytest.importorskip("lucid_kernels.cpu.layer_norm")
+    cpu = pytest.importorskip("lucid_kernels.cpu.normalization.layer_norm")
     for shape, ndim in CASES:
         g, x, weight, bias = data(shape, ndim, np.float32)
         y, mean, rstd = cpu.layer_norm(x, weight, bias, normalized_ndim=ndim, eps=EPS)

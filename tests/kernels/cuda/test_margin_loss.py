@@ -5,7 +5,7 @@ import types
 
 import numpy as np
 import pytest
-from lucid_kernels.cpu import margin_loss as on_cpu
+from lucid_kernels.cpu.losses import margin_loss as on_cpu
 
 
 @pytest.fixture

@@ -296,7 +296,7 @@ def test_empty(cp, pool):
 
 @pytest.mark.parametrize("case", WINDOWS)
 def test_same_as_cpu(cp, pool, case):
-    cpu = pytest.importorskip("lucid_kernels.cpu.pool2d")
+    cpu = pytest.importorskip("lucid_kernels.cpu.pooling.pool2d")
     x = random(WINDOWS[case][0])
     for ceil_mode in (False, True):
         keywords = max_attributes(case, ceil_mode)

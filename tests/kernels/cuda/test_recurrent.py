@@ -21,7 +21,7 @@ def moved(cp, arrays):
 @pytest.mark.parametrize("case", [case for case in CASES if case[1] < 70], ids=str)
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-11), (np.float32, 1e-5)])
 def test_values_and_gradients(recurrent, cp, schedule, case, dtype, tolerance):
-    cpu = pytest.importorskip("lucid_kernels.cpu.recurrent")
+    cpu = pytest.importorskip("lucid_kernels.cpu.recurrent.recurrent")
     arrays, attributes = data(*case, dtype)
     results = recurrent.recurrence(*moved(cp, arrays), **attributes)
     for got, want in zip(results[:3], run(*arrays, **attributes), strict=True):

@@ -96,7 +96,7 @@ def test_empty(rms_norm, cp):
 
 
 def test_parity_with_the_cpu(rms_norm, cp):
-    cpu = pytest.importorskip("lucid_kernels.cpu.rms_norm")
+    cpu = pytest.importorskip("lucid_kernels.cpu.normalization.rms_norm")
     for shape, ndim in CASES:
         g, x, weight = data(shape, ndim, np.float32)
         y, rstd = cpu.rms_norm(x, weight, normalized_ndim=ndim, eps=EPS)

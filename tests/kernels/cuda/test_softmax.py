@@ -93,7 +93,7 @@ def test_nan_and_infinity(softmax, cp, name, dim):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_parity_with_the_cpu(softmax, cp, name):
-    cpu = pytest.importorskip("lucid_kernels.cpu.softmax")
+    cpu = pytest.importorskip("lucid_kernels.cpu.reduction.softmax")
     for shape, dim in CASES:
         if 0 in shape:
             continue

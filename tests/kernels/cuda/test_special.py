@@ -17,7 +17,7 @@ TOLERANCE = {np.float32: {"rtol": 3e-7, "atol": 1e-37}, np.float64: {"rtol": 3e-
 def both(cp):
     from lucid_kernels.cuda import special
 
-    return pytest.importorskip("lucid_kernels.cpu.special"), special
+    return pytest.importorskip("lucid_kernels.cpu.elementwise.special"), special
 
 
 def arguments(dtype, count):
@@ -68,7 +68,7 @@ def test_strides_out_halves_and_empty(both, cp, name):
 
 
 def test_both_sides_have_the_same_coefficients():
-    tables = pytest.importorskip("lucid_kernels.cpu._special_tables")
+    tables = pytest.importorskip("lucid_kernels.cpu.math.special_tables")
     from lucid_kernels.cuda import source
 
     text = source.read("special_tables.cuh")

@@ -1,0 +1,1 @@
+"""Arrays as kernels take them: contiguous, broadcast, in pieces for the threads, of half precision."""

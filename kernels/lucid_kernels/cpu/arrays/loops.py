@@ -1,0 +1,249 @@
+"""Serial loops over flat arrays, and the kernels that give them pieces of large arrays on all threads.
+
+Those kernels all look alike, so their text is written here and compiled where a loop first meets arrays of that size. Each
+loop has five kinds: `parallel` hands it chunks, `rows` rows of parts of larger arrays where those lie, `streaming` inlines it for
+small blocks, which go past the caches (`_streaming.py`), `with_numbers` reads one number where there was an array, and
+`replacing` has one name for the result and what that takes the place of.
+"""
+from __future__ import annotations
+
+import ast
+import functools
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numba
+import numpy as np
+
+from ..runtime.compiler import InterleavedKernel
+from ..runtime.jit import jit_exact, jit_inline, jit_interleaved, jit_parallel
+from ..runtime.parallel_loop import syntax_of
+from ..simd.address import address_of
+from ..simd.nontemporal import ask_for, block_for, fence, piece, stream_block, streams
+from .layout import PARALLEL_BYTES, PARALLEL_FROM, chunk, chunks, common_rows, row_chunk
+from .tensor_list import part
+
+_GLOBALS = {"numba": numba, "np": np, "part": part, "chunk": chunk, "chunks": chunks, "piece": piece, "ask_for": ask_for,
+            "block_for": block_for, "stream_block": stream_block, "fence": fence}  # fmt: skip
+
+
+def source(name: str, parameters: Sequence[str], cut: Sequence[str], results: Sequence[str], streamed: bool = False) -> str:
+    """The Python text of a kernel that calls `loop` with its `parameters`; of those in `cut` and `results` it passes pieces.
+
+    With `streamed`, it calls `inlined` for blocks, which go past the caches, and `loop` for the rest of a chunk; results begin
+    with whole vectors, and do not overlap with what is read.
+    """
+    first = results[0]
+
+    def arguments(piece: str, block: str) -> str:
+        return ", ".join(piece.format(p) if p in cut else block.format(p) if p in results else p for p in parameters)
+
+    # Names with an underscore are not those of parameters.
+    lines = [f"def {name}({', '.join(parameters)}):", f"    for _c in numba.prange(chunks({first}.shape[0])):"]
+    if not streamed:
+        return "\n".join([*lines, f"        loop({arguments('chunk({}, _c)', 'chunk({}, _c)')})"]) + "\n"
+    lines += [f"        {p}_chunk = chunk({p}, _c)" for p in (*cut, *results)]
+    lines += [f"        {y}_block = block_for({y})" for y in results]
+    lines += [f"        _size, _step = {first}_chunk.shape[0], {first}_block.shape[0]", "        _whole = _size - _size % _step",
+              "        for _s in range(0, _whole, _step):"]
+    lines += [f"            ask_for({p}_chunk, _s, {first}_block)" for p in cut]
+    lines += [f"            inlined({arguments('piece({}_chunk, _s, _step)', '{}_block')})"]
+    lines += [f"            stream_block({y}_block, {y}_chunk, _s)" for y in results]
+    rest = "piece({0}_chunk, _whole, _size - _whole)"
+    return "\n".join([*lines, f"        loop({arguments(rest, rest)})", "        fence()"]) + "\n"
+
+
+def _source_of_rows(name: str, parameters: Sequence[str], numbers: Sequence[str]) -> str:
+    """The Python text of a kernel that calls `loop` with rows of `_inner` elements, `_each` of them one after the other.
+
+    It gets `numbers` as they are; where the other arrays begin, and the bytes from one row of theirs to the next; the result is
+    the last of its `parameters`.
+    """
+    *read, whole = parameters
+    given = ", ".join(x if x in numbers else f"{x}, _{x}" for x in read)
+    passed = ", ".join(x if x in numbers else f"part({x} + _r * _{x}, 0, _inner, {whole})" for x in read)
+    lines = [f"def {name}(_inner, _each, {given}, {whole}):", f"    _rows = {whole}.shape[0] // _inner",
+             "    for _c in numba.prange((_rows + _each - 1) // _each):",
+             "        for _r in range(np.int64(_c) * _each, min(_rows, (np.int64(_c) + 1) * _each)):",
+             f"            loop({passed}, {whole}[_r * _inner : (_r + 1) * _inner])"]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def compile_source(text: str, name: str, file: str, scope: dict[str, Any]) -> Callable[..., None]:
+    """The kernel `name` in `text`, which finds its names in `scope`; the cache on disk keeps it as one of `file`."""
+    scope = {**_GLOBALS, **scope}
+    exec(compile(text, file, "exec"), scope)
+    scope[name].__source__ = text
+    return jit_parallel(scope[name])
+
+
+class _Numbers(ast.NodeTransformer):
+    """Read numbers in the place of elements of the arrays `names`."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
+        """The number itself for an element of one of them."""
+        self.generic_visit(node)
+        return node.value if isinstance(node.value, ast.Name) and node.value.id in self._names else node
+
+
+class _Renamed(ast.NodeTransformer):
+    """Call the variables `names` by another name."""
+
+    def __init__(self, names: Sequence[str], name: str) -> None:
+        self._names, self._name = names, name
+
+    def visit_Name(self, node: ast.Name) -> Any:
+        """The variable with its new name."""
+        return ast.copy_location(ast.Name(self._name, node.ctx), node) if node.id in self._names else node
+
+
+class Chunked:
+    """A serial loop over flat arrays of one length, the last of which it writes, and its parallel kernels.
+
+    Its first parameters, as many as `numbers`, are no arrays.
+    """
+
+    def __init__(self, loop: Any, numbers: int = 0) -> None:
+        self.serial: Callable[..., None] = loop
+        self._function = getattr(loop, "py_func", loop)  # itself where Numba is disabled
+        self._numbers = numbers
+        arrays = self._function.__code__.co_argcount - numbers
+        #: Bytes read and written from which on threads share them.
+        self.parallel_from = 4 * PARALLEL_FROM * arrays if isinstance(loop, InterleavedKernel) else PARALLEL_BYTES
+
+    @functools.cached_property
+    def _parameters(self) -> tuple[str, ...]:
+        names: tuple[str, ...] = self._function.__code__.co_varnames[: self._function.__code__.co_argcount]
+        return names
+
+    def _kernel(self, kind: str, loop: Any, streamed: bool = False, numbers: Sequence[str] = ()) -> Callable[..., None]:
+        function = self._function
+        *read, result = self._parameters[self._numbers :]
+        cut = [name for name in read if name not in numbers]
+        name = f"{function.__name__}_{kind}"
+        scope = {"__name__": function.__module__, "loop": loop}
+        if streamed:
+            scope["inlined"] = jit_inline(getattr(loop, "py_func", loop))
+        text = source(name, self._parameters, cut, [result], streamed)
+        return compile_source(text, name, function.__code__.co_filename, scope)
+
+    @functools.cached_property
+    def parallel(self) -> Callable[..., None]:
+        """The loop in chunks."""
+        return self._kernel("parallel", self.serial)
+
+    @functools.cached_property
+    def streaming(self) -> Callable[..., None]:
+        """The loop in blocks; the result is aligned as a vector, and overlaps with no argument."""
+        return self._kernel("streaming", self.serial, streamed=True)
+
+    @functools.cache  # noqa: B019 - loops live as long as their module
+    def with_numbers(self, *names: str, streamed: bool) -> Callable[..., None]:
+        """The loop in chunks or blocks, for one number in the place of each of the arrays `names`.
+
+        As with a number added to an array: NumPy's loops for that are serial. Or a gradient of a sum, which is one number for all
+        elements; written out, it would be written to memory and read from there.
+        """
+        loop = self._of_numbers(*names)
+        kind = "_".join(("streaming" if streamed else "parallel", "with", *names))
+        return self._kernel(kind, loop, streamed, names)
+
+    @functools.cache  # noqa: B019 - loops live as long as their module
+    def rows(self, *numbers: str) -> Callable[..., None]:
+        """The loop over rows of arrays that are given by their addresses, with one number in the place of each of `numbers`."""
+        name = "_".join((self._function.__name__, "rows", *numbers))
+        scope = {"__name__": self._function.__module__, "loop": self._of_numbers(*numbers) if numbers else self.serial}
+        text = _source_of_rows(name, self._parameters, numbers)
+        return compile_source(text, name, self._function.__code__.co_filename, scope)
+
+    @functools.cache  # noqa: B019 - loops live as long as their module
+    def _of_numbers(self, *names: str) -> Any:
+        """The serial loop with one number in the place of each of the arrays `names`."""
+        compiled = jit_interleaved if isinstance(self.serial, InterleavedKernel) else jit_exact
+        return compiled(self._rewritten(_Numbers(names)))
+
+    @functools.cache  # noqa: B019 - loops live as long as their module
+    def replacing(self, *replaced: str) -> Callable[..., None]:
+        """The loop in chunks, for a result that is also the arguments of the parameters `replaced`.
+
+        LLVM's loop over two arrays that may overlap takes one element at a time where they do, as the one before might have
+        changed it: gelu took 15 times as long. So the text of the loop gets one name for them. (Blocks that were copied back
+        made relu take 2.5 times as long in the L2 cache.)
+        """
+        loop = jit_exact(self._rewritten(_Renamed(replaced, self._parameters[-1])))
+        return self._kernel("_".join(("replacing", *replaced)), loop)
+
+    def _rewritten(self, change: ast.NodeTransformer) -> Callable[..., None]:
+        """The function of the loop, with its text changed."""
+        node = change.visit(syntax_of(self._function))
+        node.decorator_list = []
+        scope = dict(self._function.__globals__)
+        exec(compile(ast.Module([node], []), self._function.__code__.co_filename, "exec"), scope)
+        function: Callable[..., None] = scope[node.name]
+        return function
+
+    def in_place(self, *arguments: Any) -> None:
+        """Apply the loop; the result is one of the arguments, or several, and overlaps with no other."""
+        place = address_of(arguments[-1])
+        names = zip(self._parameters[self._numbers :], arguments[self._numbers : -1], strict=False)
+        self.replacing(*[name for name, array in names if address_of(array) == place])(*arguments)
+
+    def compile_streaming(self, *dtypes: Any) -> None:
+        """Compile what large results take, without any, for `dtypes`: one of all parameters, or one of each. For a warm-up."""
+        if streams(sys.maxsize):
+            ones = [np.ones(1, dtype) for dtype in dtypes * (len(self._parameters) // len(dtypes))]
+            arguments = [*[one[0] for one in ones[: self._numbers]], *ones[self._numbers :]]
+            self.streaming(*arguments)
+            if self._parameters[0] == "g":  # a gradient may be one number for all elements
+                self.with_numbers("g", streamed=True)(arguments[0][0], *arguments[1:])
+
+    def run_rows(self, *arguments: Any) -> bool:
+        """Apply a loop without numbers to arrays of one shape and dtype, not empty, numbers in the place of some, and a new,
+        contiguous result, row by row where those lie. False, with nothing done, if rows are short or not evenly apart.
+        """
+        *read, y = arguments
+        arrays = [x for x in read if isinstance(x, np.ndarray)]
+        found = common_rows(y.shape, *[(array.strides, array.itemsize) for array in arrays])
+        if found is None:
+            return False
+        inner, pitches = found
+        given, steps = list[Any](), iter(pitches)
+        for x in read:
+            given += (address_of(x), next(steps) * x.itemsize) if isinstance(x, np.ndarray) else (x,)
+        names = () if len(arrays) == len(read) else [
+            name for name, x in zip(self._parameters, read, strict=False) if not isinstance(x, np.ndarray)]  # fmt: skip
+        each = row_chunk(inner) if (len(arrays) + 1) * y.nbytes >= self.parallel_from else y.size // inner
+        self.rows(*names)(inner, each, *given, y.ravel())
+        return True
+
+    def run(self, *arguments: Any, fresh: bool) -> None:
+        """Apply the loop, on all threads if that pays. `fresh`: the result is a new array.
+
+        An argument in the place of an array, of a new result, may be one number for all elements, of the dtype that an array has.
+        """
+        read, y = arguments[self._numbers : -1], arguments[-1]
+        overlapping = () if fresh else [array for array in read if np.may_share_memory(array, y)]
+        if not overlapping:
+            moved, numbers = y.nbytes, False
+            for array in read:
+                moved += array.nbytes
+                numbers = numbers or array.__class__ is not np.ndarray
+            # While arrays are only a little more than the cache, it still has most of them in the next call of a loop: silu and
+            # relu of 16 MiB in a cache of 32 take 0.8 of the time with normal stores.
+            streamed = fresh and streams(moved * 4 // 5, y)
+            if numbers:
+                names = zip(self._parameters[self._numbers :], read, strict=False)
+                named = [name for name, value in names if not isinstance(value, np.ndarray)]
+                self.with_numbers(*named, streamed=streamed)(*arguments)
+            else:
+                (self.serial if moved < self.parallel_from else self.streaming if streamed else self.parallel)(*arguments)
+        elif all(address_of(array) == address_of(y) for array in overlapping):
+            self.in_place(*arguments)
+        else:
+            computed = np.empty_like(y)
+            self.run(*arguments[:-1], computed, fresh=True)
+            y[...] = computed

@@ -1,0 +1,1 @@
+"""Convolutions of one to three dimensions and their gradients; `conv2d` and `conv3d` choose the algorithm."""

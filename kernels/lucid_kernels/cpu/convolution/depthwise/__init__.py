@@ -1,0 +1,1 @@
+"""Convolutions of one channel with one filter each."""

@@ -1,0 +1,1 @@
+"""Convolutions as sums of products over the taps, in register blocks."""

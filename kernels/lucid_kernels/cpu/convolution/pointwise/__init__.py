@@ -1,0 +1,1 @@
+"""Convolutions of 1x1 taps: products of matrices."""

@@ -1,0 +1,28 @@
+"""3-d convolution slice by slice: which slices meet, and the window of one of them."""
+from __future__ import annotations
+
+import functools
+
+from ..arrays.window import Window
+
+Sizes = tuple[int, ...]
+Slices = tuple[Sizes, ...]
+
+
+@functools.lru_cache(maxsize=256)
+def slices_met(length: int, taps: int, stride: int, padding: int, dilation: int, outputs: int, turned: bool) -> Slices:
+    """The slices of the input that each slice of the output meets, for each tap of the depth, or -1; those of the output if
+    `turned`.
+    """
+    meets = {(o, tap): o * stride + tap * dilation - padding for o in range(outputs) for tap in range(taps)}
+    if turned:
+        back = {(there, tap): o for (o, tap), there in meets.items()}
+        return tuple(tuple(back.get((there, tap), -1) for tap in range(taps)) for there in range(length))
+    return tuple(tuple(meets[o, tap] if 0 <= meets[o, tap] < length else -1 for tap in range(taps)) for o in range(outputs))
+
+
+def window_of_slices(input_shape: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> tuple[int, Window]:
+    """The slices of the output, and the window of one of them."""
+    outputs = [(n + 2 * p - d * (k - 1) - 1) // s + 1
+               for n, k, s, p, d in zip(input_shape[2:], kernel, stride, padding, dilation, strict=True)]
+    return outputs[0], Window(*kernel[1:], *stride[1:], *padding[1:], *dilation[1:], *outputs[1:])

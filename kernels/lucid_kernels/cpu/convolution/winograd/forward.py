@@ -1,0 +1,366 @@
+"""Convolution with 3x3 taps and strides of 1 by Winograd's F(2x2, 3x3): 16 products for a tile of 2x2 outputs instead of 36.
+
+A task takes some rows of tiles of all images: it transforms their pixels, multiplies them by the transformed weight, 16
+products of matrices, and transforms the sums to outputs. Larger tiles would save more, but F(4x4, 3x3) makes rounding errors
+eight times as large as direct convolution does; those of F(2x2, 3x3) are alike.
+"""
+from __future__ import annotations
+
+import functools
+import math
+from typing import NamedTuple
+
+import numba
+import numpy as np
+
+from ...arrays.layout import Array
+from ...arrays.window import Window
+from ...pooling.max_2x2 import expanded, max_2x2
+from ...runtime.allocator import empty
+from ...runtime.jit import jit, jit_parallel
+from ...simd.aligned import aligned, aligned_empty
+from ..channels_last import LANES, gather_band, places_of, whole
+from ..direct import forward as direct_forward
+from .products import LINES, PANEL, multiply_panel
+from .tiles import (
+    FLAT,
+    TAP_PLACES,
+    Depth,
+    Source,
+    Tiles,
+    band_size,
+    deliver_maxima,
+    deliver_rows,
+    entry_step,
+    maxima_of,
+    output_places,
+    padded,
+    pixel_places,
+    places_of_maxima,
+    pooling_of,
+    tiles_of,
+    transform_rows,
+)
+from .transforms import PRODUCTS, transform_taps
+
+# Channels that a sum in registers runs over: with more, rounding errors grow and a panel of the weight leaves the L1 cache.
+_CHANNELS = 128
+# Bytes of transformed pixels and sums of a task, in a 1 MiB L2 cache; but at least some tiles, for which the weight is read
+# from the L2 or L3 cache, and more of them where it comes from memory. Then few tiles are not cut into smaller tasks than this:
+# those with the same tiles share the outputs, 0.75 to 0.95 of the time for 1 to 8 images of 7x7.
+_TASK_BYTES = 5 << 17
+_LEAST_TASK, _LEAST_TASK_OF_LARGE_WEIGHT = 96, 288
+_LEAST_SHARE_OF_LARGE_WEIGHT = 64
+_LARGE_WEIGHT_BYTES = 1 << 23
+# Work is cut into about this many tasks at least.
+_TASKS = 8
+# Bytes of the largest transformed weight, 1.8 times the weight itself.
+_WEIGHT_BYTES = 1 << 26
+# With fewer channels, or fewer pairs of them, the transforms take longer than the products that they save: 1.0 to 1.7 of the
+# time of direct convolution for 8 -> 32, 0.85 to 1.15 for 16 -> 16, 0.7 to 0.95 for 16 -> 32, 0.55 to 0.85 for 32 -> 32.
+_LEAST_CHANNELS = 16
+_LEAST_PAIRS = 512
+# With fewer tiles the weight's transform is not paid back: 64 channels take 0.5 to 1.1 of the time with 16 tiles.
+_LEAST_TILES = 16
+# In the forward pass the direct way, which reads the weight once and where it lies, takes 0.5 to 1.0 of the time for at most
+# _DIRECT positions of all images; of a large weight, which does not stay in the L2 cache when it is transformed, 0.65 to 0.9 for
+# at most _DIRECT_OF_LARGE_WEIGHT.
+_DIRECT, _DIRECT_OF_LARGE_WEIGHT = 49, 100
+
+# Channels whose taps are gathered at a time: whole vectors of them.
+_TOGETHER = LANES
+_CHANNELS_TAP_PLACES = places_of(1, 9 * _TOGETHER, 9 * _TOGETHER, 0, PANEL)
+_TURNED_TAP_PLACES = np.concatenate([TAP_PLACES[8::-1], TAP_PLACES[9:]])
+
+
+class Cut(NamedTuple):
+    """A task is `rows` rows of tiles of all samples, in `slices` slices of the result; products are computed for `lines` tiles, a
+    multiple of LINES. `taps` and `padding` are those of the depth (`Depth`).
+
+    Panels of pixels are `width` channels wide; entries of the pixels and of the sums lie `pixels_step` and `sums_step` apart.
+    """
+
+    rows: int
+    slices: int
+    taps: int
+    padding: int
+    lines: int
+    width: int
+    pixels_step: int
+    sums_step: int
+
+
+def products(window: Window) -> int:
+    """The products for each pair of channels of an image."""
+    return PRODUCTS * -(-window.out_height // 2) * -(-window.out_width // 2)
+
+
+def suits(x: Array, window: Window, groups: int, out_channels: int, images: int = 1, taps: int = 1) -> bool:
+    """Whether to call `convolve`, `grad_input` or `_winograd_grad_weight`, for x or g (N, C, H, W), each of `images` images, and
+    `taps` slices of taps.
+    """
+    channels = x.shape[1]
+    return (
+        groups == 1 and x.dtype == np.float32 and window[:4] == (3, 3, 1, 1) and (window.dh, window.dw) == (1, 1)
+        and min(channels, out_channels) >= _LEAST_CHANNELS
+        and _LEAST_PAIRS <= taps * channels * out_channels <= _WEIGHT_BYTES // (PRODUCTS * x.itemsize)
+        and x.shape[0] * images * products(window) >= PRODUCTS * _LEAST_TILES
+    )
+
+
+def suits_forward(x: Array, window: Window, groups: int, out_channels: int, images: int = 1, taps: int = 1) -> bool:
+    """`suits` for `convolve`: not with few positions."""
+    positions = x.shape[0] * images * window.out_height * window.out_width
+    direct = _DIRECT_OF_LARGE_WEIGHT if _is_large(taps * x.shape[1], out_channels) else _DIRECT
+    return positions > direct and suits(x, window, groups, out_channels, images, taps)
+
+
+def _is_large(channels: int, outputs: int) -> bool:
+    """Whether the transformed weight is large."""
+    return PRODUCTS * channels * outputs * 4 >= _LARGE_WEIGHT_BYTES
+
+
+@jit_parallel
+def _transform_weight(weight, by_output, by_channel, outputs, channels, depth, turned, together, places, transformed):
+    """transformed is (PRODUCTS, panels of outputs, KD * C, width), the last panel as wide as its whole vectors, and a vector more
+    for each of the PRODUCTS: else the same tap of all would compete for one set of a cache.
+
+    The taps of an output and a channel are 9 elements of the flat weight for each tap of the depth, which are `turned` or not;
+    `places` says where those of `together` slices of taps, which lie one after the other, go in a band.
+    """
+    step = transformed.shape[0] // PRODUCTS
+    for panel in numba.prange((outputs + PANEL - 1) // PANEL):
+        first = panel * PANEL
+        some = min(PANEL, outputs - first)
+        band = aligned_empty((9 * together + 1) * PANEL, weight)
+        for number in range(0, channels * depth, together):
+            count = min(together, channels * depth - number)
+            start = first * by_output + number // depth * by_channel + number % depth * 9
+            gather_band(weight, start, by_output, some, 9 * count, places, 0, band)
+            for c in range(count):
+                channel, tap = (number + c) // depth, (number + c) % depth
+                line = (depth - 1 - tap if turned else tap) * channels + channel
+                transform_taps(band, 9 * c * PANEL, 3 * PANEL, PANEL, 1, some, transformed,
+                               depth * channels * first + line * padded(some), 0, step)
+
+
+@jit
+def _extent(x, tiles, cut, slices, part):
+    """The first and last rows of tiles, and slices of the result, of a part of the work."""
+    groups = (slices + cut.slices - 1) // cut.slices
+    row, depth = part // groups * cut.rows, part % groups * cut.slices
+    return row, min(x.shape[0] * tiles.down, row + cut.rows), depth, min(slices, depth + cut.slices)
+
+
+@jit
+def _transform_panel(x, source, tiles, cut, slices, part, panel, places, band, out):
+    """The pixels that a part of the work needs of a panel of channels: slice by slice."""
+    first, last, upper, lower = _extent(x, tiles, cut, slices, part)
+    channel, end = panel * cut.width, min(x.shape[1], (panel + 1) * cut.width)
+    size = (last - first) * tiles.across * padded(end - channel)
+    for number in range(lower - upper + cut.taps - 1):
+        transform_rows(x, source, tiles, upper - cut.padding + number, first, last, channel, end, places, band,
+                       out[number * size :], cut.pixels_step)
+
+
+@jit
+def _multiply(pixels, x, weight, cut, upper, slices, tiles_of_slice, first, last, sums):
+    """The panels of sums of the outputs first..last, in `slices` slices from `upper` on: the products of panels of pixels with
+    those of the weight.
+    """
+    channels, length, step = x.shape[1], x.shape[2], weight.shape[0] // PRODUCTS
+    one = np.int64(1)  # a literal would have `multiply_panel` compiled once more
+    start = max(0, min(cut.padding, cut.taps - 1))  # a tap that meets slices mostly: the first one fills all sums
+    for e in range(PRODUCTS):
+        for output in range(first, last, PANEL):
+            pitch = padded(min(PANEL, last - output))
+            place = ((output - first) // PANEL * PRODUCTS + e) * cut.sums_step
+            for number in range(cut.taps):
+                tap = (start + number) % cut.taps
+                met = upper - cut.padding + tap
+                above = min(slices, max(0, -met)) if number > 0 else 0
+                below = max(above, min(slices, length - met)) if number > 0 else slices
+                if above == below:
+                    continue
+                # Whole blocks of rows: beyond the slices that the tap meets, pixels are zeros.
+                line = above * tiles_of_slice // LINES * LINES
+                lines = (below * tiles_of_slice + LINES - 1) // LINES * LINES - line
+                for channel in range(0, channels, cut.width):
+                    some = min(cut.width, channels - channel)
+                    width = padded(some)
+                    source = (channel // cut.width * PRODUCTS + e) * cut.pixels_step + (tap * tiles_of_slice + line) * width
+                    taps = e * step + cut.taps * channels * output + (tap * channels + channel) * pitch
+                    multiply_panel(pixels, source, width, one, lines, weight, taps, pitch, some, sums, place + line * pitch,
+                                   pitch, number + channel > 0)
+
+
+@jit
+def _convolve_part(pixels, x, tiles, cut, part, weight, bias, first_output, last_output, places, pooling, y, finite):
+    """Some outputs of a part of the work from its transformed pixels, or their maxima."""
+    first, last, upper, lower = _extent(x, tiles, cut, y.shape[2], part)
+    sums = aligned_empty((last_output - first_output + PANEL - 1) // PANEL * PRODUCTS * cut.sums_step, pixels)
+    count = (last - first) * tiles.across
+    _multiply(pixels, x, weight, cut, upper, lower - upper, count, first_output, last_output, sums)
+    band = aligned_empty(band_size(tiles, 0), pixels)
+    if pooling.winners.size > 0:
+        numbers = aligned_empty(band.size, pixels)
+        deliver_maxima(sums, cut.sums_step, tiles, first, last, first_output, last_output, bias, pooling, band, numbers, y,
+                       finite)
+    else:
+        for number in range(lower - upper):
+            deliver_rows(sums, number * count, cut.sums_step, tiles, upper + number, first, last, first_output, last_output,
+                         bias, places, band, y, finite)
+
+
+@jit_parallel
+def _convolve_parallel(x, source, tiles, cut, parts, places, weight, bias, out_places, pooling, y, finite):
+    """Tasks of `cut.rows` rows of tiles."""
+    panels = (x.shape[1] + cut.width - 1) // cut.width
+    for part in numba.prange(parts):
+        pixels = aligned_empty(panels * PRODUCTS * cut.pixels_step, x)
+        band = aligned_empty(band_size(tiles, 2), x)
+        band[:] = 0
+        for panel in range(panels):
+            _transform_panel(x, source, tiles, cut, y.shape[2], part, panel, places, band,
+                             pixels[panel * PRODUCTS * cut.pixels_step :])
+        _convolve_part(pixels, x, tiles, cut, part, weight, bias, 0, y.shape[1], out_places, pooling, y, finite)
+
+
+@jit_parallel
+def _transform_parallel(x, source, tiles, cut, slices, places, pixels):
+    """pixels (parts, panels, PRODUCTS * cut.pixels_step) for `_convolve_shared`."""
+    panels = pixels.shape[1]
+    for task in numba.prange(pixels.shape[0] * panels):
+        part, panel = task // panels, task % panels
+        band = aligned_empty(band_size(tiles, 2), x)
+        band[:] = 0
+        _transform_panel(x, source, tiles, cut, slices, part, panel, places, band, pixels[part, panel])
+
+
+@jit_parallel
+def _convolve_shared(pixels, x, tiles, cut, splits, weight, bias, places, pooling, y, finite):
+    """Tasks of `cut.rows` rows of tiles and of a part of the outputs."""
+    outputs = y.shape[1]
+    panels = (outputs + PANEL - 1) // PANEL
+    for task in numba.prange(pixels.shape[0] * splits):
+        part, split = task // splits, task % splits
+        _convolve_part(pixels[part].reshape(-1), x, tiles, cut, part, weight, bias, split * panels // splits * PANEL,
+                       min(outputs, (split + 1) * panels // splits * PANEL), places, pooling, y, finite)
+
+
+class _Plan(NamedTuple):
+    """The tiles, their cut into `parts` tasks, the parts of the outputs and the places of the pixels and outputs of a band."""
+
+    tiles: Tiles
+    cut: Cut
+    parts: int
+    splits: int
+    places: Array
+    out_places: Array
+
+
+@functools.lru_cache(maxsize=256)
+def _plan(samples: int, channels: int, width: int, outputs: int, window: Window, depth: Depth, slices: int, maxima: int) -> _Plan:
+    """For images of `width` columns, which are made of `maxima` maxima if that is not 0, and `slices` slices of the result.
+
+    All tasks are alike, of whole blocks of rows of the products if they have several. Kept: it takes 10 us.
+    """
+    across, rows = -(-window.out_width // 2), samples * -(-window.out_height // 2)
+    large = _is_large(depth.taps * channels, outputs)
+    most = max(_LEAST_TASK_OF_LARGE_WEIGHT if large else _LEAST_TASK, _TASK_BYTES // (PRODUCTS * 4 * (channels + outputs)))
+    together = -(-slices // -(-slices // max(1, min(slices, most // across))))
+    across_all, groups = across * together, -(-slices // together)
+    unit = LINES // math.gcd(LINES, across_all)
+    least = max(unit, _LEAST_SHARE_OF_LARGE_WEIGHT // across_all) if large else unit
+    tasks = max(-(-rows // max(1, most // across_all)), min(-(-_TASKS // groups), rows // least))
+    each = min(rows, -(-rows // (tasks * unit)) * unit)
+    lines = -(-each * across_all // LINES) * LINES
+    panel = -(-channels // (-(-channels // _CHANNELS) * PANEL)) * PANEL
+    pixels_step = entry_step(lines + (depth.taps - 1) * each * across, panel)
+    cut = Cut(each, together, *depth, lines, panel, pixels_step, entry_step(lines, PANEL))
+    tiles, parts = tiles_of(window, each), -(-rows // each) * groups
+    splits = min(-(-outputs // PANEL), -(-_TASKS // (2 * parts)))
+    places = pixel_places(tiles, width, window.pw)
+    places = places_of_maxima(places, tiles, width, maxima) if maxima else places
+    return _Plan(tiles, cut, parts, splits, places, output_places(tiles, window.out_width))
+
+
+def convolve_volumes(x: Array, weight: Array, turned: bool, bias: Array, window: Window, depth: Depth, y: Array,
+                     won: Array | None = None, maxima: tuple[Array, int] | None = None) -> Array | None:
+    """Fill y (N, O, OD, OH, OW) from x (N, C, D, H, W); the numbers of the samples where some of it is not finite, and perhaps
+    wrong.
+
+    The weight (O, C, KD, 3, 3) is that of the convolution, or if `turned` that of the convolution whose input gradient y is.
+    With `won`, y is ReLU of the maxima, and these are their winners. With `maxima`, x are such maxima, of these winners in images
+    of as many columns.
+    """
+    (samples, channels), outputs = x.shape[:2], bias.size
+    winners, width = maxima or (None, x.shape[4])
+    tiles, cut, parts, splits, places, out_places = _plan(
+        samples, channels, width, outputs, window, depth, y.shape[2], 0 if winners is None else x.shape[4])
+    taps = depth.taps
+    transformed = aligned(PRODUCTS * entry_step(taps * channels, whole(outputs)), x.dtype)
+    if turned:
+        _transform_weight(weight.reshape(-1), 9 * taps, 9 * taps * outputs, outputs, channels, taps, True, 1, _TURNED_TAP_PLACES,
+                          transformed)
+    else:
+        _transform_weight(weight.reshape(-1), 9 * taps * channels, 9 * taps, outputs, channels, taps, False, _TOGETHER,
+                          _CHANNELS_TAP_PLACES, transformed)
+    padded_bias = np.zeros(whole(outputs), x.dtype)
+    padded_bias[:outputs] = bias
+    finite, source = np.ones(samples, np.bool_), Source(-window.ph, 4, maxima_of(winners, tiles, width))
+    pooling = pooling_of(won, tiles)
+    if splits == 1:
+        _convolve_parallel(x, source, tiles, cut, parts, places, transformed, padded_bias, out_places, pooling, y, finite)
+    else:  # few tiles: tasks share their pixels
+        pixels = empty((parts, -(-channels // cut.width), PRODUCTS * cut.pixels_step), x.dtype)
+        _transform_parallel(x, source, tiles, cut, y.shape[2], places, pixels)
+        _convolve_shared(pixels, x, tiles, cut, splits, transformed, padded_bias, out_places, pooling, y, finite)
+    return None if np.count_nonzero(finite) == samples else np.flatnonzero(~finite)
+
+
+def _convolve(x: Array, weight: Array, turned: bool, bias: Array, window: Window, y: Array, won: Array | None = None,
+              maxima: tuple[Array, int] | None = None) -> Array | None:
+    """`convolve_volumes` of images: x (N, C, H, W), weight (O, C, 3, 3) and y (N, O, OH, OW)."""
+    return convolve_volumes(x[:, :, np.newaxis], weight, turned, bias, window, FLAT, y[:, :, np.newaxis], won, maxima)
+
+
+def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array) -> None:
+    """Fill y (N, O, OH, OW) from x (N, C, H, W), weight (O, C, 3, 3) and bias (O,), all contiguous float32.
+
+    The transforms add numbers that direct convolution keeps apart: infinite ones of both signs make NaN there, and large ones
+    overflow. Images with a result that is not finite are therefore computed directly.
+    """
+    doubtful = _convolve(x, weight, False, bias, window, y)
+    if doubtful is not None:
+        part = np.empty((doubtful.size, *y.shape[1:]), y.dtype)
+        direct_forward.convolve(x[doubtful], weight, bias, window, part)
+        y[doubtful] = part
+
+
+def convolve_and_pool(x: Array, weight: Array, bias: Array, window: Window, y: Array, winners: Array) -> None:
+    """Fill y (N, O, OH // 2, OW // 2) with ReLU of the maxima of 2x2 results of `convolve`, and the bytes `winners`."""
+    doubtful = _convolve(x, weight, False, bias, window, y, winners)
+    if doubtful is not None:
+        part = np.empty((doubtful.size, y.shape[1], window.out_height, window.out_width), y.dtype)
+        direct_forward.convolve(x[doubtful], weight, bias, window, part)
+        pooled = [np.empty((doubtful.size, *array.shape[1:]), array.dtype) for array in (y, winners)]
+        planes = [array.reshape(-1, *array.shape[2:]) for array in (part, *pooled)]
+        max_2x2(planes[0], False, *planes[1:])
+        y[doubtful], winners[doubtful] = pooled
+
+
+def grad_input(g: Array, weight: Array, window: Window, dx: Array, winners: Array | None = None) -> None:
+    """Fill dx (N, C, H, W) from g (N, O, OH, OW) and weight (O, C, 3, 3), all contiguous float32.
+
+    With `winners`, g (N, O, OH // 2, OW // 2) are the gradients of maxima.
+    """
+    bias = np.zeros(weight.shape[1], g.dtype)
+    turned = window._replace(ph=2 - window.ph, pw=2 - window.pw, out_height=dx.shape[2], out_width=dx.shape[3])
+    maxima = None if winners is None else (winners, window.out_width)
+    doubtful = _convolve(g, weight, True, bias, turned, dx, maxima=maxima)
+    if doubtful is not None:
+        part = np.empty((doubtful.size, *dx.shape[1:]), dx.dtype)
+        full = g[doubtful] if winners is None else expanded(g[doubtful], winners[doubtful], window)
+        direct_forward.grad_input(full, weight, window, part)
+        dx[doubtful] = part

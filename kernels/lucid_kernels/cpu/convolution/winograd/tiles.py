@@ -1,0 +1,246 @@
+"""Rows of tiles for Winograd's convolution: their pixels, transformed, in panels of channels, and their outputs from such.
+
+Images are slices of volumes (N, C, D, H, W), of one slice each where there is no depth.
+
+Panels are what the products read in one sweep: (panels, PRODUCTS, tiles, width), flat, of `width` channels each; the last one
+is as wide as its whole vectors. Entries lie `step` apart, a little more than they need (`entry_step`). Pixels and outputs pass
+through a band of PANEL channels, which stays in the L1 cache.
+"""
+from __future__ import annotations
+
+import functools
+from typing import NamedTuple
+
+import numpy as np
+
+from ...arrays.layout import Array
+from ...arrays.window import Window
+from ...runtime.jit import jit
+from ..channels_last import LANES, fill_band, fill_band_of_maxima, places_of, scatter_band, scatter_winners
+from .products import PANEL, prefetch_to_read, prefetch_to_write
+from .transforms import PRODUCTS, transform_gradients, transform_pixels, transform_sums, transform_sums_to_maxima
+
+# Elements of float32 that a 1 MiB L2 cache has room for: to ask for them takes two fifths of the time of their transform.
+_NEAR = 1 << 18
+# Where the nine taps of a filter lie in a band.
+TAP_PLACES = places_of(1, 9, 9, 0, PANEL)
+
+
+class Tiles(NamedTuple):
+    """The tiles of an image, `down` rows of `across`. A band has at most `band` rows of them."""
+
+    down: int
+    across: int
+    band: int
+
+
+class Depth(NamedTuple):
+    """The taps of a volume's depth, and the slices of zeros before its first slice: of an image, one tap."""
+
+    taps: int
+    padding: int
+
+
+# Of images.
+FLAT = Depth(1, 0)
+
+
+class Maxima(NamedTuple):
+    """Which pixels of images of `width` columns those of a source are: `winners` (N, C, H, W) of 2x2 windows, whose corners are
+    `corners` pixels after the first one. No elements where a source is not pooled.
+    """
+
+    winners: Array
+    corners: Array
+    width: int
+
+
+class Source(NamedTuple):
+    """Where the first row of tiles of an image begins, and how many pixels a tile has each way: 4, or 2 of a gradient."""
+
+    top: int
+    side: int
+    maxima: Maxima
+
+
+class Pooling(NamedTuple):
+    """Where the maxima of a band lie, and the `winners` (N, O, OH, OW) to fill, no elements where outputs are not pooled."""
+
+    places: Array
+    winners: Array
+
+
+def tiles_of(window: Window, rows: int) -> Tiles:
+    """The tiles of 2x2 outputs, and bands of up to `rows` rows."""
+    down = -(-window.out_height // 2)
+    return Tiles(down, -(-window.out_width // 2), min(down, rows))
+
+
+def pixel_places(tiles: Tiles, width: int, left: int) -> Array:
+    """`places_of` the pixels of a band of images of this width, `left` columns of zeros before them."""
+    return places_of(2 * tiles.band + 2, width, 2 * tiles.across + 2, left, PANEL)
+
+
+def output_places(tiles: Tiles, width: int) -> Array:
+    """`places_of` the outputs of a band, or of their gradients."""
+    return places_of(2 * tiles.band, width, 2 * tiles.across, 0, PANEL)
+
+
+_NO_NUMBERS, _NO_WINNERS = np.empty(0, np.int64), np.empty((0, 0, 0, 0), np.uint8)
+# For sources and outputs that are not pooled.
+NO_MAXIMA, NO_POOLING = Maxima(_NO_WINNERS, _NO_NUMBERS, 0), Pooling(_NO_NUMBERS, _NO_WINNERS)
+
+
+def places_of_maxima(places: Array, tiles: Tiles, width: int, columns: int) -> Array:
+    """`places` of the pixels of a band for maxima of `columns` windows a row: also of the row before, and of rows behind it."""
+    around = [np.full(rows * width, places[-1]) for rows in (1, 2 * (LANES // columns + 2))]
+    return np.concatenate([around[0], places[:-LANES], around[1]])
+
+
+@functools.lru_cache(maxsize=64)
+def _corners(rows: int, columns: int, width: int) -> Array:
+    return np.asarray(2 * (np.arange(rows).reshape(-1, 1) * width + np.arange(columns)).reshape(-1))
+
+
+def maxima_of(winners: Array | None, tiles: Tiles, width: int) -> Maxima:
+    """Of the `winners` (N, C, OH, OW), if any, in images of `width` columns: corners of a band of windows and a vector more."""
+    if winners is None:
+        return NO_MAXIMA
+    columns = winners.shape[3]
+    return Maxima(winners, _corners(tiles.band + 3 + LANES // columns, columns, width), width)
+
+
+def pooling_of(winners: Array | None, tiles: Tiles) -> Pooling:
+    """For the maxima of all tiles that lie in the images, and their `winners` (N, O, OH, OW)."""
+    return NO_POOLING if winners is None else Pooling(places_of(tiles.band, winners.shape[3], tiles.across, 0, PANEL), winners)
+
+
+@jit
+def band_size(tiles, extra):
+    """The elements of a band of 2 rows and columns for each tile and `extra` more, with a place for what is outside."""
+    return ((2 * tiles.band + extra) * (2 * tiles.across + extra) + 1) * PANEL
+
+
+def entry_step(lines: int, width: int) -> int:
+    """How far entries of some lines lie apart: a vector more, or the same line of all would compete for one set of a cache."""
+    return lines * width + LANES
+
+
+@jit
+def padded(channels):
+    """The channels of as many whole vectors as `channels` need."""
+    return (channels + LANES - 1) // LANES * LANES
+
+
+@jit
+def _prefetch_planes(x, n, depth, channel, channels, top, rows, part, parts):
+    """Ask for rows of some channels of a slice of x, those that are part of the image; one of several parts of them."""
+    _, all_channels, slices, height, width = x.shape
+    first, last = max(0, top), min(height, top + rows)
+    lines = ((last - first) * width + LANES) // LANES
+    for c in range(channel + part * channels // parts, channel + (part + 1) * channels // parts):
+        prefetch_to_read(x.reshape(-1), (((n * all_channels + c) * slices + depth) * height + first) * width, lines)
+
+
+@jit
+def transform_rows(x, source, tiles, depth, first, last, first_channel, last_channel, places, band, out, step):
+    """Rows first..last of the tiles of slice `depth` of all samples of x (N, C, D, H, W), of some channels, transformed into a
+    panel `out`; zeros for a slice beside the volume.
+    """
+    extra, pooled = source.side - 2, source.maxima.winners.size > 0
+    row = (2 * tiles.across + extra) * PANEL
+    pitch = padded(last_channel - first_channel)
+    near = x.size <= _NEAR
+    if depth < 0 or depth >= x.shape[2]:
+        for e in range(PRODUCTS):
+            out[e * step : e * step + (last - first) * tiles.across * pitch] = 0
+        return
+    for channel in range(first_channel, last_channel, PANEL):
+        some = min(PANEL, last_channel - channel)
+        at = first
+        while at < last:
+            n, line = at // tiles.down, at % tiles.down
+            count = min(tiles.band, last - at, tiles.down - line)
+            if pooled:
+                fill_band_of_maxima(x, source.maxima.winners, n, channel, some, source.top + 2 * line, 2 * count + extra, row,
+                                    source.maxima.width, source.maxima.corners, places, band)
+            else:
+                fill_band(x, n, depth, channel, some, source.top + 2 * line, 2 * count + extra, row, places, band)
+            # What comes next, at the end what the next call is likely to take: the processor does not foresee so many planes.
+            after, ahead, there = at + count, channel, depth
+            if after >= last:
+                more, deeper = channel + PANEL < last_channel, depth + 1 < x.shape[2]
+                after, ahead = (first, min(channel + PANEL, last_channel - some)) if more else (last, first_channel)
+                if deeper and not more:
+                    after, there = first, depth + 1
+            top, rows = source.top + 2 * (after % tiles.down), 2 * count + extra
+            if pooled:
+                top, rows = top >> 1, (rows >> 1) + 1
+            for i in range(count):
+                if not near:
+                    _prefetch_planes(x, after // tiles.down, there, ahead, some, top, rows, i, count)
+                place = (at - first + i) * tiles.across * pitch + channel - first_channel
+                if extra > 0:
+                    transform_pixels(band, 2 * i * row, row, PANEL, tiles.across, some, out, place, pitch, step)
+                else:
+                    transform_gradients(band, 2 * i * row, row, PANEL, tiles.across, some, out, place, pitch, step)
+            at += count
+
+
+@jit
+def deliver_rows(sums, sums_first, step, tiles, depth, first, last, first_output, last_output, bias, places, band, y, finite):
+    """Some outputs of the rows first..last of tiles of slice `depth` from panels of PANEL sums, plus bias; its first tile has the
+    number `sums_first`.
+
+    finite[n] becomes False for a sample n of y (N, O, OD, OH, OW) with a result that is not finite.
+    """
+    _, outputs, slices, height, width = y.shape
+    flat = y.reshape(-1)
+    row = 2 * tiles.across * PANEL
+    for output in range(first_output, last_output, PANEL):
+        some = min(PANEL, last_output - output)
+        panel, pitch = (output - first_output) // PANEL, padded(some)
+        at = first
+        while at < last:
+            n, line = at // tiles.down, at % tiles.down
+            count = min(tiles.band, last - at, tiles.down - line)
+            good = True
+            start = (((n * outputs + output) * slices + depth) * height + 2 * line) * width
+            size = min(2 * count, height - 2 * line) * width
+            for i in range(count):
+                for plane in range(i * some // count, (i + 1) * some // count):
+                    prefetch_to_write(flat, start + plane * slices * height * width, (size + LANES - 1) // LANES)
+                place = panel * PRODUCTS * step + (sums_first + (at - first + i) * tiles.across) * pitch
+                good &= transform_sums(sums, place, pitch, step, bias[output:], tiles.across, some, band, 2 * i * row, row,
+                                       PANEL)
+            if not good:
+                finite[n] = False
+            scatter_band(band, places, some, size, flat, start, slices * height * width)
+            at += count
+
+
+@jit
+def deliver_maxima(sums, step, tiles, first, last, first_output, last_output, bias, pooling, band, numbers, y, finite):
+    """`deliver_rows` for ReLU of the maxima of the tiles of images, y (N, O, 1, OH, OW), and their winners."""
+    _, outputs, _, height, width = y.shape
+    flat, winners = y.reshape(-1), pooling.winners.reshape(-1)
+    row = tiles.across * PANEL
+    for output in range(first_output, last_output, PANEL):
+        some = min(PANEL, last_output - output)
+        panel, pitch = (output - first_output) // PANEL, padded(some)
+        at = first
+        while at < last:
+            n, line = at // tiles.down, at % tiles.down
+            count = min(tiles.band, last - at, tiles.down - line)
+            good = True
+            for i in range(count):
+                place = panel * PRODUCTS * step + (at - first + i) * tiles.across * pitch
+                good &= transform_sums_to_maxima(sums, place, pitch, step, bias[output:], tiles.across, some, band, numbers,
+                                                 i * row)
+            if not good:
+                finite[n] = False
+            start = ((n * outputs + output) * height + line) * width
+            size = max(0, min(count, height - line) * width)
+            scatter_band(band, pooling.places, some, size, flat, start, height * width)
+            scatter_winners(numbers, pooling.places, some, size, winners, start, height * width)
+            at += count

@@ -1,0 +1,448 @@
+"""Elementwise kernels: activations and their gradients, and broadcasting arithmetic.
+
+An activation is one short serial loop over flat arrays, which LLVM vectorises; the parallel kernels that hand fixed chunks to
+it are `Chunked`'s. Gradients take the upstream gradient `g` first, then what the forward pass saved: `y` where the derivative is
+simple in the result, else `x`. All arrays of a call have one shape and one dtype.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from typing import Any, cast
+
+import numpy as np
+
+from ..arrays.broadcast import of_distinct, repeats
+from ..arrays.half_precision import converts, round_to, upcast_half, widened
+from ..arrays.layout import HALVES, PARALLEL_BYTES, Array, contiguous, deliver, lies_in_rows, result
+from ..arrays.loops import Chunked
+from ..math import basic as math_basic
+from ..runtime.allocator import SMALLEST, empty
+from ..runtime.jit import jit_exact, jit_interleaved
+from . import ufunc_loops
+
+# Elements from which on rows of parts of arrays are read where they lie: below, NumPy's copies of them take no longer.
+_PARTS_FROM = 1 << 14
+
+
+def _in_rows(loop: Chunked, like: Array, *operands: Any) -> Array | None:
+    """Apply a loop to arrays as `like`, not all of which are contiguous, and numbers, row by row; None where that takes longer
+    than copies of them.
+    """
+    if like.size < _PARTS_FROM:
+        return None
+    y = empty(like.shape, like.dtype)
+    return y if loop.run_rows(*operands, y) else None
+
+
+def unary(loop: Chunked, x: Array, out: Array | None) -> Array:
+    """Apply a loop over the flat arrays `(x, y)`; a contiguous copy is read where `x` has no rows."""
+    if out is x and x.flags.c_contiguous:
+        flat = x.ravel()
+        loop.replacing("x")(flat, flat)
+        return x
+    if out is None and not x.flags.c_contiguous:
+        computed = _in_rows(loop, x, x)
+        if computed is not None:
+            return computed
+    y = np.empty(x.shape, x.dtype) if out is None and x.nbytes < SMALLEST else result(out, x.shape, x.dtype)
+    if 2 * y.nbytes < loop.parallel_from and y is not out:  # as `run` would, which small arrays need not ask
+        loop.serial(x.ravel(), y.ravel())
+    else:  # NumPy's copy of a transposed array takes 20 times as long
+        loop.run(contiguous(x).ravel(), y.ravel(), fresh=y is not out)
+    return y if out is None else deliver(out, y)
+
+
+def _binary(loop: Chunked, a: Array, b: Array, out: Array | None) -> Array:
+    """Apply a loop over the flat arrays `(a, b, y)`. An expanded number `a`, as the gradient of a sum is, is not written out."""
+    if out is None and not (a.flags.c_contiguous and b.flags.c_contiguous):
+        computed = _in_rows(loop, a, a, b)
+        if computed is not None:
+            return computed
+    y = np.empty(a.shape, a.dtype) if out is None and a.nbytes < SMALLEST else result(out, a.shape, a.dtype)
+    if 3 * y.nbytes < loop.parallel_from and y is not out:
+        loop.serial(a.ravel(), b.ravel(), y.ravel())
+    elif a.flags.c_contiguous:
+        loop.run(a.ravel(), contiguous(b).ravel(), y.ravel(), fresh=y is not out)
+    else:
+        number = out is None and not any(a.strides)
+        first = a[(0,) * a.ndim] if number else contiguous(a).ravel()
+        loop.run(first, contiguous(b).ravel(), y.ravel(), fresh=y is not out)
+    return y if out is None else deliver(out, y)
+
+
+@Chunked
+@jit_exact
+def _relu(x: Any, y: Any) -> None:
+    zero = x.dtype.type(0)
+    for i in range(y.shape[0]):
+        y[i] = max(x[i], zero)
+
+
+@upcast_half
+def relu(x: Array, *, out: Array | None = None) -> Array:
+    """The larger of `x` and 0; NaN stays NaN."""
+    return unary(_relu, x, out)
+
+
+@Chunked
+@jit_exact
+def _relu_grad(g: Any, y: Any, dx: Any) -> None:
+    zero = dx.dtype.type(0)
+    for i in range(dx.shape[0]):
+        dx[i] = zero if y[i] <= zero else g[i]
+
+
+@upcast_half
+def relu_grad(g: Array, y: Array, *, out: Array | None = None) -> Array:
+    """`g` where not `y <= 0`. Where `y` is NaN the gradient passes, as in PyTorch."""
+    return _binary(_relu_grad, g, y, out)
+
+
+@Chunked
+@jit_interleaved
+def _gelu_erf(x: Any, y: Any) -> None:
+    for i in range(y.shape[0]):
+        y[i] = x[i] * math_basic.normal_cdf(x[i])
+
+
+# gelu 'tanh' is 0.5 x (1 + tanh(u)) = x sigmoid(2u), 2u = 2 sqrt(2/pi) (x + 0.044715 x^3). The sigmoid keeps its digits in
+# the lower tail, where 1 + tanh(u) cancels.
+_TWO_SQRT_2_OVER_PI = 1.5957691216057308
+_CUBIC = 0.044715
+
+
+@Chunked
+@jit_interleaved
+def _gelu_tanh(x: Any, y: Any) -> None:
+    a = x.dtype.type(_TWO_SQRT_2_OVER_PI)
+    b = x.dtype.type(_CUBIC)
+    for i in range(y.shape[0]):
+        y[i] = x[i] * math_basic.sigmoid(a * (x[i] + b * (x[i] * x[i] * x[i])))
+
+
+@Chunked
+@jit_interleaved
+def _gelu_erf_grad(g: Any, x: Any, dx: Any) -> None:
+    density = x.dtype.type(0.3989422804014327)  # 1 / sqrt(2 pi)
+    for i in range(dx.shape[0]):
+        dx[i] = g[i] * (math_basic.normal_cdf(x[i]) + x[i] * (density * math_basic.gauss(x[i])))
+
+
+@Chunked
+@jit_interleaved
+def _gelu_tanh_grad(g: Any, x: Any, dx: Any) -> None:
+    a = x.dtype.type(_TWO_SQRT_2_OVER_PI)
+    b = x.dtype.type(_CUBIC)
+    zero = x.dtype.type(0)
+    one = x.dtype.type(1)
+    three = x.dtype.type(3)
+    for i in range(dx.shape[0]):
+        square = x[i] * x[i]
+        argument = a * (x[i] + b * (square * x[i]))
+        slope = a * (one + three * b * square)
+        e = math_basic.exp_nonpositive(-abs(argument))
+        upper = one / (one + e)
+        sigmoid = e * upper if argument < zero else upper
+        dx[i] = g[i] * (sigmoid + x[i] * (e * upper * upper) * slope)
+
+
+@upcast_half
+def gelu(x: Array, *, approximate: str, out: Array | None = None) -> Array:
+    """`x` times the normal distribution function of `x`; with `approximate='tanh'` the usual formula for that."""
+    if approximate == "tanh":
+        return unary(_gelu_tanh, x, out)
+    return unary(_gelu_erf, x, out)
+
+
+@upcast_half
+def gelu_grad(g: Array, x: Array, *, approximate: str, out: Array | None = None) -> Array:
+    """`g` times the derivative of `gelu` at `x`."""
+    if approximate == "tanh":
+        return _binary(_gelu_tanh_grad, g, x, out)
+    return _binary(_gelu_erf_grad, g, x, out)
+
+
+@Chunked
+@jit_interleaved
+def _sigmoid(x: Any, y: Any) -> None:
+    for i in range(y.shape[0]):
+        y[i] = math_basic.sigmoid(x[i])
+
+
+@upcast_half
+def sigmoid(x: Array, *, out: Array | None = None) -> Array:
+    """1 / (1 + exp(-x))."""
+    return unary(_sigmoid, x, out)
+
+
+@Chunked
+@jit_exact
+def _sigmoid_grad(g: Any, y: Any, dx: Any) -> None:
+    one = dx.dtype.type(1)
+    for i in range(dx.shape[0]):
+        dx[i] = g[i] * (y[i] * (one - y[i]))
+
+
+@upcast_half
+def sigmoid_grad(g: Array, y: Array, *, out: Array | None = None) -> Array:
+    """g y (1 - y)."""
+    return _binary(_sigmoid_grad, g, y, out)
+
+
+@Chunked
+@jit_interleaved
+def _tanh(x: Any, y: Any) -> None:
+    for i in range(y.shape[0]):
+        y[i] = math_basic.tanh(x[i])
+
+
+@upcast_half
+def tanh(x: Array, *, out: Array | None = None) -> Array:
+    """Hyperbolic tangent."""
+    return unary(_tanh, x, out)
+
+
+@Chunked
+@jit_exact
+def _tanh_grad(g: Any, y: Any, dx: Any) -> None:
+    one = dx.dtype.type(1)
+    for i in range(dx.shape[0]):
+        dx[i] = g[i] * (one - y[i] * y[i])
+
+
+@upcast_half
+def tanh_grad(g: Array, y: Array, *, out: Array | None = None) -> Array:
+    """g (1 - y^2)."""
+    return _binary(_tanh_grad, g, y, out)
+
+
+@Chunked
+@jit_interleaved
+def _silu(x: Any, y: Any) -> None:
+    for i in range(y.shape[0]):
+        y[i] = math_basic.silu(x[i])
+
+
+@upcast_half
+def silu(x: Array, *, out: Array | None = None) -> Array:
+    """x sigmoid(x)."""
+    return unary(_silu, x, out)
+
+
+@Chunked
+@jit_interleaved
+def _silu_grad(g: Any, x: Any, dx: Any) -> None:
+    one = dx.dtype.type(1)
+    for i in range(dx.shape[0]):
+        s = math_basic.sigmoid(x[i])
+        dx[i] = g[i] * (s * (one + x[i] * (one - s)))
+
+
+@upcast_half
+def silu_grad(g: Array, x: Array, *, out: Array | None = None) -> Array:
+    """`g` times the derivative of `silu` at `x`."""
+    return _binary(_silu_grad, g, x, out)
+
+
+@Chunked
+@jit_interleaved
+def _exp(x: Any, y: Any) -> None:
+    for i in range(y.shape[0]):
+        y[i] = math_basic.exp(x[i])
+
+
+def exp(x: Array, *, out: Array | None = None) -> Array:
+    """e to the power x. NumPy's is more exact in float64; in float32 it is up to 2.4 ulp off, this one 0.9. CuPy has its own."""
+    if x.dtype == np.float32 and (out is None or out.dtype == np.float32):
+        return unary(_exp, x, out)
+    return np.exp(x) if out is None else np.exp(x, out=out)
+
+
+# --- arithmetic: NumPy's loops, broadcasting and dtypes; all threads for large arrays ---
+
+
+@Chunked
+@jit_exact
+def _add(a: Any, b: Any, y: Any) -> None:
+    for i in range(y.shape[0]):
+        y[i] = a[i] + b[i]
+
+
+@Chunked
+@jit_exact
+def _sub(a: Any, b: Any, y: Any) -> None:
+    for i in range(y.shape[0]):
+        y[i] = a[i] - b[i]
+
+
+@Chunked
+@jit_exact
+def _mul(a: Any, b: Any, y: Any) -> None:
+    for i in range(y.shape[0]):
+        y[i] = a[i] * b[i]
+
+
+@Chunked
+@jit_exact
+def _div(a: Any, b: Any, y: Any) -> None:
+    for i in range(y.shape[0]):
+        y[i] = a[i] / b[i]
+
+
+_NATIVE = (np.dtype(np.float32), np.dtype(np.float64))
+_INTEGERS = (np.dtype(np.int32), np.dtype(np.int64))
+# Of fewer integers NumPy's loop takes as long.
+_INTEGERS_FROM = 1 << 18
+# Elements from which a kernel is faster than NumPy where arrays are broadcast, or one is a number; and where one is a number, in
+# place: NumPy's loops for that are as fast on one thread, and the call of a formula takes 4 to 8 us.
+_BROADCAST_FROM = _WITH_NUMBER_FROM = 1 << 16
+_IN_PLACE_WITH_NUMBER_FROM = 1 << 18
+# Bytes of integers from which on our loops, which stream their results, take 0.75 of the time of NumPy's on all threads.
+_STREAMED_FROM = 16 << 20
+# Numbers of half precision from which on a kernel is faster than NumPy, which converts them one by one.
+_HALVES_FROM = 1 << 11
+# Elements of rows, without gaps in arrays that have some between them, from which on NumPy is faster than copies for a kernel.
+_LEAST_ROW = 8
+
+
+@functools.cache
+def _formulas() -> Any:
+    """With all functions that formulas may have, so not imported with the first array."""
+    return importlib.import_module(f"{__package__}.operation")
+
+
+def _operation(name: str, a: Any, b: Any, out: Array | None = None) -> Array | None:
+    computed: Array | None = _formulas().operation((name,), a, b, out=out)
+    return computed
+
+
+def _are_alike(a: Any, b: Any) -> bool:
+    """Whether these are floating-point arrays of one shape and dtype, with nothing more to ask: 3 us less of 8 to 9 that 65,536
+    numbers take.
+    """
+    if a.__class__ is not np.ndarray or b.__class__ is not np.ndarray or a.dtype is not b.dtype or a.dtype.char not in "fdeE":
+        return False
+    return bool(a.shape == b.shape)
+
+
+def _replaces(a: Any, b: Any) -> bool:
+    """Whether a loop can write its result in the place of `a`: with no more questions 100,000 numbers take 7 us instead of 12."""
+    if not (_are_alike(a, b) and a.itemsize > 2 and a.flags.c_contiguous and a.flags.writeable and b.flags.c_contiguous):
+        return False
+    return b is a or not np.may_share_memory(a, b)
+
+
+def _takes_number(array: Any, number: Any) -> bool:
+    """Whether these are a large floating-point array and a number of Python's."""
+    if array.__class__ is not np.ndarray or number.__class__ not in (float, int) or array.size < _WITH_NUMBER_FROM:
+        return False
+    return bool(array.dtype.char in "fd" and (array.flags.c_contiguous or 0 not in array.strides))
+
+
+def _with_number(loop: Chunked, x: Array, a: Any, b: Any) -> Array | None:
+    """Apply a loop over the flat arrays `(a, b, y)`, one of which is `x`, and the other a number; None if `x` has no rows."""
+    first = a is x
+    number = x.dtype.type(b if first else a)
+    if not x.flags.c_contiguous:
+        return _in_rows(loop, x, *((x, number) if first else (number, x)))
+    y = np.empty(x.shape, x.dtype) if x.nbytes < SMALLEST else empty(x.shape, x.dtype)
+    flat = x.ravel()
+    loop.run(*((flat, number) if first else (number, flat)), y.ravel(), fresh=True)
+    return y
+
+
+def _are_parts(a: Array, b: Array) -> bool:
+    """Whether not both arrays are contiguous, but their rows are."""
+    if a.flags.c_contiguous and b.flags.c_contiguous:
+        return False
+    return a.shape[-1] >= _LEAST_ROW and all(array.strides[-1] == array.itemsize for array in (a, b))
+
+
+def _serves(name: str, arrays: list[Array], numbers: list[Any]) -> bool:
+    """Whether our loops compute with these operands: of one dtype, floating or, where the result is one, large integers."""
+    first = arrays[0]
+    if arrays[-1].dtype != first.dtype:
+        return False
+    if first.dtype in _INTEGERS:
+        return name != "div" and first.size >= _INTEGERS_FROM and all(isinstance(number, int) for number in numbers)
+    return first.dtype in _NATIVE
+
+
+def _arithmetic(name: str, loop: Chunked, ufunc: np.ufunc, a: Any, b: Any, out: Array | None) -> Array:
+    """Numba's loops for operands of one dtype, and numbers, of integers NumPy's; else NumPy's function, with its warnings off.
+
+    Of large arrays and numbers NumPy's takes twice as long as ours on two threads, and of broadcast arrays on one, of an outer
+    product 4 times as long. Differences of few neighbours along rows take 0.4 to 0.9 of the time by NumPy's.
+    """
+    if out is None and _are_alike(a, b):
+        computed, whole = None, a.flags.c_contiguous and b.flags.c_contiguous
+        if a.itemsize == 2:
+            if whole and a.size >= _HALVES_FROM and converts(a.dtype):
+                computed = _operation(name, a, b)
+        elif whole:
+            return _binary(loop, a, b, None)
+        elif 0 not in a.strides and 0 not in b.strides:
+            computed = _in_rows(loop, a, a, b)
+        if computed is not None:
+            return computed
+    if out is not None and out is a and _replaces(a, b):
+        flat = out.ravel()
+        loop.replacing(*(("a", "b") if b is a else ("a",)))(flat, b.ravel(), flat)
+        return out
+    if out is None and (_takes_number(a, b) or _takes_number(b, a)):
+        computed = _with_number(loop, a if isinstance(a, np.ndarray) else b, a, b)
+        if computed is not None:
+            return computed
+    arrays = [operand for operand in (a, b) if isinstance(operand, np.ndarray)]
+    if out is None and any(map(repeats, arrays)):
+        return of_distinct(lambda x, y: _arithmetic(name, loop, ufunc, x, y, None), a, b)
+    if arrays and arrays[0].dtype.kind in "biu" and PARALLEL_BYTES <= arrays[0].nbytes < _STREAMED_FROM:
+        computed = ufunc_loops.apply(ufunc, a, b, out=out)
+        if computed is not None:
+            return computed
+    if arrays and _serves(name, arrays, [operand for operand in (a, b) if not isinstance(operand, np.ndarray)]):
+        alike = len(arrays) == 2 and a.shape == b.shape
+        number = len(arrays) == 1 or 1 in (a.size, b.size)
+        if alike:
+            if out is not None or not _are_parts(a, b):
+                return _binary(loop, a, b, out)
+            out = empty(a.shape, a.dtype)
+        elif all(array.flags.c_contiguous for array in arrays) and (number or out is None):
+            least = _BROADCAST_FROM if out is None else _IN_PLACE_WITH_NUMBER_FROM
+            if np.broadcast(a, b).size >= least:
+                computed = _operation(name, a, b, out)
+                if computed is not None:
+                    return computed
+    elif arrays and arrays[0].dtype in HALVES and arrays[-1].dtype == arrays[0].dtype:  # NumPy's loops take 20 times as long
+        dtype = arrays[0].dtype
+        if np.broadcast(a, b).size >= _HALVES_FROM and converts(dtype) and all(map(lies_in_rows, arrays)):
+            computed = _operation(name, a, b, out)
+            if computed is not None:
+                return computed
+        with np.errstate(over="ignore"):  # numbers that are too large are infinite
+            a, b = (widened(np.asarray(operand, dtype)) for operand in (a, b))
+        return cast(Array, round_to(_arithmetic(name, loop, ufunc, a, b, None), dtype, out))
+    with np.errstate(all="ignore"):
+        return np.asarray(ufunc(a, b, out=out))
+
+
+def add(a: Any, b: Any, *, out: Array | None = None) -> Array:
+    """a + b, broadcast; one may be a number."""
+    return _arithmetic("add", _add, np.add, a, b, out)
+
+
+def sub(a: Any, b: Any, *, out: Array | None = None) -> Array:
+    """a - b, broadcast; one may be a number."""
+    return _arithmetic("sub", _sub, np.subtract, a, b, out)
+
+
+def mul(a: Any, b: Any, *, out: Array | None = None) -> Array:
+    """a * b, broadcast; one may be a number."""
+    return _arithmetic("mul", _mul, np.multiply, a, b, out)
+
+
+def div(a: Any, b: Any, *, out: Array | None = None) -> Array:
+    """a / b, broadcast; one may be a number."""
+    return _arithmetic("div", _div, np.true_divide, a, b, out)

@@ -1,0 +1,283 @@
+"""Steps of a Fourier transform of one row, in LLVM IR: sums of 2 to 8 numbers in vector registers, with unchecked pointers.
+
+Between the steps real and imaginary parts lie apart, the latter `size` elements further on. A step of Stockham's algorithm
+(Van Loan, "Computational Frameworks for the Fast Fourier Transform", 1992, section 1.7) goes from x[q + s (p + m j)] to
+y[q + s (r p + k)]: y is the sum over j < r of x exp(-2 pi i j k / r), times exp(-2 pi i p k / (r m)). In the first step s is 1,
+and the lanes of a vector are neighbours p: it writes them interleaved. In all others they are neighbours q. Where these do not
+fill whole vectors, the last one computes some again.
+"""
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+
+from ..runtime.intrinsic import I64, intrinsic
+from ..simd.cpu_features import VECTOR_BYTES
+from ..simd.ir import Vectors, gep
+
+Number = tuple[Any, Any]  # vectors of real and imaginary parts
+
+
+class _Numbers(Vectors):
+    """Emits arithmetic of vectors of complex numbers."""
+
+    def add(self, a: Number, b: Number) -> Number:
+        return self.builder.fadd(a[0], b[0]), self.builder.fadd(a[1], b[1])
+
+    def sub(self, a: Number, b: Number) -> Number:
+        return self.builder.fsub(a[0], b[0]), self.builder.fsub(a[1], b[1])
+
+    def times(self, a: Number, b: Number) -> Number:
+        build, one = self.builder, ("contract",)
+        re = build.fsub(build.fmul(a[0], b[0], flags=one), build.fmul(a[1], b[1], flags=one), flags=one)
+        im = build.fadd(build.fmul(a[0], b[1], flags=one), build.fmul(a[1], b[0], flags=one), flags=one)
+        return re, im
+
+    def load_apart(self, pointer: Any, size: Any) -> Number:
+        return self.load(pointer), self.load(gep(self.builder, pointer, size))
+
+    def store_apart(self, number: Number, pointer: Any, size: Any) -> None:
+        self.store(number[0], pointer)
+        self.store(number[1], gep(self.builder, pointer, size))
+
+    def load_pairs(self, pointer: Any) -> Number:
+        """Numbers whose real and imaginary parts alternate."""
+        halves = self.load(pointer), self.load(gep(self.builder, pointer, self.type.count))
+        return self.every_second(*halves), self.every_second(*halves, first=1)
+
+    def store_pairs(self, number: Number, pointer: Any) -> None:
+        for half in range(2):
+            self.store(self.interleaved(*number, half), gep(self.builder, pointer, half * self.type.count))
+
+    def splat_pair(self, pointer: Any) -> Number:
+        return self.splat(self.builder.load(pointer)), self.splat(self.builder.load(gep(self.builder, pointer, 1)))
+
+    def backwards(self, number: Number) -> Number:
+        """The lanes from the last to the first."""
+        lanes = ir.Constant(ir.VectorType(ir.IntType(32), self.type.count), list(range(self.type.count - 1, -1, -1)))
+        re, im = (self.builder.shuffle_vector(part, part, lanes) for part in number)
+        return re, im
+
+    def transform(self, x: list[Number]) -> list[Number]:
+        """The transform of 2, 3, 4, 5 or 8 numbers."""
+        if len(x) == 2:
+            return [self.add(*x), self.sub(*x)]
+        if len(x) % 2:
+            return self._odd_transform(x)
+        even, odd = self.transform(x[::2]), self.transform(x[1::2])
+        turned = [self._turned(number, k, len(x)) for k, number in enumerate(odd)]
+        pairs = list(zip(even, turned))
+        return [*(self._ahead(a, *b, 1) for a, b in pairs), *(self._ahead(a, *b, -1) for a, b in pairs)]
+
+    def _odd_transform(self, x: list[Number]) -> list[Number]:
+        """The transform of 3 or 5 numbers: the sums and differences of those that are as far from the first one on either side
+        times cosines and sines.
+        """
+        n, half = len(x), range(1, len(x) // 2 + 1)
+        sums, differences = ([combine(x[j], x[-j]) for j in half] for combine in (self.add, self.sub))
+        y = [self._weighted(x[0], sums, [1.0] * len(sums))] * n
+        for k in half:
+            angles = [2 * math.pi * (j * k % n) / n for j in half]
+            even = self._weighted(x[0], sums, list(map(math.cos, angles)))
+            re, im = self._weighted(None, differences, list(map(math.sin, angles)))
+            turned = im, self.builder.fneg(re)
+            y[k], y[-k] = self.add(even, turned), self.sub(even, turned)
+        return y
+
+    def _weighted(self, total: Number | None, x: list[Number], weights: list[float]) -> Number:
+        """`total` and the sum of all `x` times `weights`."""
+        for number, weight in zip(x, weights):
+            parts = number
+            if weight != 1:
+                factor = ir.Constant(self.type, [weight] * self.type.count)
+                parts = tuple([self.builder.fmul(part, factor, flags=("contract",)) for part in number])
+            if total is not None:
+                parts = tuple([self.builder.fadd(a, b, flags=("contract",)) for a, b in zip(total, parts)])
+            total = parts
+        assert total is not None
+        return total
+
+    def _turned(self, a: Number, k: int, n: int) -> tuple[Number, bool]:
+        """`a` times exp(-2 pi i k / n), or where the flag is set that times the root of 2: `_ahead` divides by it."""
+        re, im = a
+        build, eighths = self.builder, 8 * k // n
+        if eighths == 0:
+            return a, False
+        if eighths == 2:
+            return (im, build.fneg(re)), False
+        both, apart = build.fadd(re, im), build.fsub(im, re)
+        return ((both, apart) if eighths == 1 else (apart, build.fneg(both))), True
+
+    def _ahead(self, a: Number, b: Number, longer: bool, sign: int) -> Number:
+        """``a + sign * b``, with `b` shortened where it is longer by the root of 2."""
+        if not longer:
+            return self.add(a, b) if sign > 0 else self.sub(a, b)
+        root = ir.Constant(self.type, [math.copysign(math.sqrt(0.5), sign)] * self.type.count)
+        one = ("contract",)
+        re, im = (self.builder.fadd(x, self.builder.fmul(y, root, flags=one), flags=one) for x, y in zip(a, b))
+        return re, im
+
+    def zipped(self, rows: list[Any]) -> list[Any]:
+        """The first lanes of all of `rows`, one after the other, then the second ones, and so on."""
+        if len(rows) == 1:
+            return rows
+        even, odd = self.zipped(rows[::2]), self.zipped(rows[1::2])
+        return [self.interleaved(a, b, half) for a, b in zip(even, odd) for half in range(2)]
+
+
+def lanes_of(itemsize: int, most: int) -> int:
+    """The lanes of the vectors of a step in which `most` neighbours are computed alike."""
+    return min(VECTOR_BYTES // itemsize, most)
+
+
+def _numbers(builder: ir.IRBuilder, pointer: Any, most: int) -> _Numbers:
+    element = pointer.type.pointee
+    return _Numbers(builder, element, lanes_of(4 if isinstance(element, ir.FloatType) else 8, most))
+
+
+def _loop(builder: ir.IRBuilder, count: Any, step: int = 1) -> Any:
+    return cgutils.for_range_slice(builder, ir.Constant(I64, 0), count, ir.Constant(I64, step), intp=I64)
+
+
+@contextlib.contextmanager
+def _vectors_of(builder: ir.IRBuilder, count: Any, numbers: _Numbers, whole: bool = False) -> Iterator[Any]:
+    """The places of the vectors that cover `count` neighbours, which fill at least one: the last one ends with them.
+
+    To know that they fill `whole` vectors saves a tenth of the time of 64 numbers.
+    """
+    end = builder.sub(count, ir.Constant(I64, numbers.type.count))
+    with _loop(builder, count, numbers.type.count) as (place, _):
+        yield place if whole else builder.select(builder.icmp_signed("<", place, end), place, end)
+
+
+def _double(builder: ir.IRBuilder, count: Any) -> Any:
+    return builder.shl(count, ir.Constant(I64, 1))
+
+
+def make_first(radix: int, most: int, whole: bool) -> Any:
+    """The first step, of 4 or 8 numbers, for m not less than `most` or the lanes of a vector; a multiple of them if `whole`."""
+    @intrinsic
+    def first(typing, source, target, factors, size, sign):
+        """`size` numbers, whose parts alternate, to numbers with their parts apart; a `sign` of -1 conjugates them before.
+
+        `factors` has the real parts of exp(-2 pi i p k / size) for all p < m, then the imaginary ones; both for each k from 1 on.
+        """
+        def emit(context, builder, signature, arguments):
+            source, target, factors, size, sign = arguments
+            numbers = _numbers(builder, source, most)
+            m = builder.udiv(size, ir.Constant(I64, radix))
+            sign = numbers.splat(sign)
+            with _vectors_of(builder, m, numbers, whole) as p:
+                x = []
+                for j in range(radix):
+                    place = builder.add(p, builder.mul(m, ir.Constant(I64, j)))
+                    re, im = numbers.load_pairs(gep(builder, source, _double(builder, place)))
+                    x.append((re, builder.fmul(im, sign)))
+                y = numbers.transform(x)
+                for k in range(1, radix):
+                    here = gep(builder, factors, p, builder.mul(m, ir.Constant(I64, 2 * (k - 1))))
+                    y[k] = numbers.times(y[k], numbers.load_apart(here, m))
+                place = gep(builder, target, builder.mul(p, ir.Constant(I64, radix)))
+                for part, start in enumerate((place, gep(builder, place, size))):
+                    for v, row in enumerate(numbers.zipped([number[part] for number in y])):
+                        numbers.store(row, gep(builder, start, v * numbers.type.count))
+            return context.get_dummy_value()
+
+        return types.void(source, target, factors, types.int64, source.dtype), emit
+
+    return first
+
+
+def make_middle(radix: int, most: int) -> Any:
+    """A step between the first and the last, for s not less than `most` or the lanes of a vector; a multiple of them if the radix
+    is even, as all steps before are then.
+    """
+    @intrinsic
+    def middle(typing, source, target, factors, size, s, m):
+        """`factors` has exp(-2 pi i p k / (radix m)), the parts one after the other, for all k from 1 on of each p."""
+        integer = types.int64
+
+        def emit(context, builder, signature, arguments):
+            source, target, factors, size, s, m = arguments
+            numbers = _numbers(builder, source, most)
+            apart = builder.mul(s, m)
+            with _loop(builder, m) as (p, _):
+                start = builder.mul(p, s)
+                turns = gep(builder, factors, builder.mul(p, ir.Constant(I64, 2 * (radix - 1))))
+                turns = [numbers.splat_pair(gep(builder, turns, 2 * k)) for k in range(radix - 1)]
+                place = builder.mul(start, ir.Constant(I64, radix))
+                with _vectors_of(builder, s, numbers, radix % 2 == 0) as q:
+                    here = gep(builder, source, start, q)
+                    y = numbers.transform([numbers.load_apart(gep(builder, here, builder.mul(apart, ir.Constant(I64, j))), size)
+                                           for j in range(radix)])
+                    y[1:] = [numbers.times(number, turn) for number, turn in zip(y[1:], turns)]
+                    there = gep(builder, target, place, q)
+                    for k, number in enumerate(y):
+                        numbers.store_apart(number, gep(builder, there, builder.mul(s, ir.Constant(I64, k))), size)
+            return context.get_dummy_value()
+
+        return types.void(source, target, factors, integer, integer, integer), emit
+
+    return middle
+
+
+def make_last(radix: int, most: int) -> Any:
+    """The last step, for s as in those before."""
+    @intrinsic
+    def last(typing, source, target, size, scale, scale_imag):
+        """To numbers whose parts alternate, the real ones times `scale`, the imaginary ones times `scale_imag`."""
+        def emit(context, builder, signature, arguments):
+            source, target, size, *scales = arguments
+            numbers = _numbers(builder, source, most)
+            s = builder.udiv(size, ir.Constant(I64, radix))
+            scales = [numbers.splat(scale) for scale in scales]
+            with _vectors_of(builder, s, numbers, radix % 2 == 0) as q:
+                here, there = gep(builder, source, q), gep(builder, target, _double(builder, q))
+                y = numbers.transform([numbers.load_apart(gep(builder, here, builder.mul(s, ir.Constant(I64, j))), size)
+                                       for j in range(radix)])
+                for k, number in enumerate(y):
+                    re, im = (builder.fmul(part, scale) for part, scale in zip(number, scales))
+                    numbers.store_pairs((re, im), gep(builder, there, builder.mul(s, ir.Constant(I64, 2 * k))))
+            return context.get_dummy_value()
+
+        return types.void(source, target, types.int64, source.dtype, source.dtype), emit
+
+    return last
+
+
+@intrinsic
+def combine_halves(typing, source, target, factors, size, scale, sign):
+    """Between the transform of `size` numbers and that of twice as many real ones, of which they are the even and the odd ones:
+
+    for A = source[k], B = the conjugate of source[size - k] and f = factors[k], target[k] = (A + B + f (A - B)) * scale, and
+    target[size - k] is the conjugate of (A + B - f (A - B)) * scale; for all k < size / 2, which fill a vector. Parts
+    alternate; those of the factors lie apart, the imaginary ones times `sign`.
+    """
+    number = types.int64
+
+    def emit(context, builder, signature, arguments):
+        source, target, factors, size, scale, sign = arguments
+        numbers = _numbers(builder, source, VECTOR_BYTES)
+        half = builder.lshr(size, ir.Constant(I64, 1))
+        scale, sign = numbers.splat(scale), numbers.splat(sign)
+        with _vectors_of(builder, half, numbers) as k:
+            mirror = _double(builder, builder.sub(builder.sub(size, k), ir.Constant(I64, numbers.type.count - 1)))
+            a = numbers.load_pairs(gep(builder, source, _double(builder, k)))
+            re, im = numbers.backwards(numbers.load_pairs(gep(builder, source, mirror)))
+            b = re, builder.fneg(im)
+            f = numbers.load_apart(gep(builder, factors, k), half)
+            turned = numbers.times(numbers.sub(a, b), (f[0], builder.fmul(f[1], sign)))
+            total = numbers.add(a, b)
+            for number, place, negated in ((numbers.add(total, turned), _double(builder, k), False),
+                                           (numbers.backwards(numbers.sub(total, turned)), mirror, True)):
+                re, im = (builder.fmul(part, scale) for part in number)
+                numbers.store_pairs((re, builder.fneg(im) if negated else im), gep(builder, target, place))
+        return context.get_dummy_value()
+
+    return types.void(source, target, factors, number, source.dtype, source.dtype), emit

@@ -1,0 +1,132 @@
+"""Batch normalisation, an added residual and ReLU in one pass over (N, C, *S); see `batch_norm`.
+
+Apart from each other these functions move the array three times as often. The gradient needs where the result was positive:
+with a residual it reads that from the result, without one it computes it from the input again, which the pass over the
+input hides. A large (N, C) without S takes the separate kernels.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..arrays.half_precision import upcast_half
+from ..arrays.layout import Array, deliver, outputs, result
+from ..elementwise.elementwise import relu_grad
+from ..normalization import batch_norm as plain
+from ..normalization import batch_norm_2d as columns
+from ..normalization import batch_norm_planes as rows
+from ..normalization import batch_norm_samples as by_samples
+from ..normalization.batch_norm import (
+    deliver_running,
+    grouped,
+    grouped_result,
+    inverse_deviation,
+    numbers_of,
+    numbers_to_train,
+    ungroup,
+)
+from ..normalization.channel_parameters import BIAS, DBIAS, DWEIGHT, MEAN, NEW_MEAN, NEW_VAR, RSTD, WEIGHT
+from ..simd.nontemporal import streams
+
+
+@upcast_half(results=(0, None, None, 4, 5))
+def batch_norm_relu(
+    x: Array,
+    residual: Array | None,
+    weight: Array | None,
+    bias: Array | None,
+    running_mean: Array | None,
+    running_var: Array | None,
+    *,
+    training: bool,
+    momentum: float,
+    eps: float,
+    out: Sequence[Array | None] | None = None,
+) -> tuple[Array, Array, Array, Array | None, Array | None]:
+    """max(batch_norm(x) + residual, 0) for x (N, C, *S) and a residual of its shape, or None for 0.
+
+    Returns y, the mean (C,) and 1/std (C,) that were used, and the new running statistics: see `batch_norm`. Without
+    `training` the running statistics are used, and returned as they are.
+    """
+    out_y, out_mean, out_rstd, out_running_mean, out_running_var = outputs(out, 5)
+    y = result(out_y, x.shape, x.dtype)
+    numbers = numbers_of_mode(x, weight, bias, running_mean, running_var, training, eps)
+    if x.size:
+        inputs, added = grouped(x), None if residual is None else grouped(residual)
+        target, moved = grouped_result(y, inputs), (2 if residual is None else 3) * x.nbytes
+        if inputs.ndim == 3:
+            kernels = by_samples if by_samples.suits(inputs, training) else rows
+            kernels.forward(inputs, added, numbers, training or None, True, float(momentum), float(eps), target, streams(moved))
+        else:
+            if training:
+                columns.train(inputs, numbers, float(momentum), float(eps), target)
+            else:
+                columns.affine(inputs, numbers, target)
+            if added is not None:
+                target += added
+            np.maximum(target, 0, out=target)
+        ungroup(target, y)
+    return (
+        deliver(out_y, y),
+        deliver(out_mean, numbers[MEAN]),
+        deliver(out_rstd, numbers[RSTD]),
+        deliver_running(out_running_mean, numbers[NEW_MEAN], running_mean),
+        deliver_running(out_running_var, numbers[NEW_VAR], running_var),
+    )
+
+
+def numbers_of_mode(
+    x: Array, weight: Array | None, bias: Array | None, running_mean: Array | None, running_var: Array | None, training: bool,
+    eps: float
+) -> Array:  # fmt: skip
+    """The rows of `_channel_numbers` for x (N, C, *): `numbers_to_train`, or without `training` those to apply."""
+    if training:
+        return numbers_to_train(x, weight, bias, running_mean, running_var)
+    assert running_mean is not None and running_var is not None
+    numbers = numbers_of(x, weight, bias, running_mean, inverse_deviation(running_var, eps))
+    numbers[NEW_MEAN], numbers[NEW_VAR] = running_mean, running_var
+    return numbers
+
+
+@upcast_half(results=(1, 3, 4, 0))
+def batch_norm_relu_grad(
+    g: Array,
+    x: Array,
+    y: Array | None,
+    weight: Array | None,
+    bias: Array | None,
+    mean: Array,
+    rstd: Array,
+    *,
+    training: bool,
+    out: Sequence[Array | None] | None = None,
+) -> tuple[Array, Array, Array, Array | None]:
+    """Gradients dx (N, C, *S), dweight (C,), dbias (C,) and dresidual of `batch_norm_relu`.
+
+    `y` is the result if there was a residual. Without one, `y` and the last result are None.
+    """
+    out_dx, out_dweight, out_dbias, out_dresidual = outputs(out, 4)
+    dx = result(out_dx, x.shape, x.dtype)
+    dresidual = None if y is None else result(out_dresidual, x.shape, x.dtype)
+    numbers = numbers_of(x, weight, bias, mean, rstd)
+    if x.size:
+        inputs = grouped(x)
+        if inputs.ndim == 3:
+            target = grouped_result(dx, inputs)
+            results = None if y is None else grouped(y)
+            masked = None if dresidual is None else grouped_result(dresidual, inputs)
+            moved = (3 if y is None else 5) * x.nbytes
+            kernels = by_samples if by_samples.suits(inputs, training) else rows
+            kernels.gradient(grouped(g), inputs, results, numbers, training or None, True, target, masked, streams(moved))
+            ungroup(target, dx)
+            if masked is not None and dresidual is not None:
+                ungroup(masked, dresidual)
+        else:
+            if y is None:
+                y = ((inputs - numbers[MEAN]) * (numbers[RSTD] * numbers[WEIGHT]) + numbers[BIAS]).reshape(x.shape)
+            plain.gradients(relu_grad(g, y, out=dresidual), x, numbers, training or None, (dx, None, None))
+    else:
+        numbers[DWEIGHT], numbers[DBIAS] = 0, 0
+    results_of = (deliver(out_dx, dx), deliver(out_dweight, numbers[DWEIGHT]), deliver(out_dbias, numbers[DBIAS]))
+    return (*results_of, None if dresidual is None else deliver(out_dresidual, dresidual))

@@ -1,0 +1,33 @@
+"""Checking indices: NumPy's reductions are as fast as a loop of our own, on one thread."""
+
+from __future__ import annotations
+
+import numpy as np
+
+_LARGE = 1 << 15  # indices that pay for a call of our own
+_UNSIGNED = {np.dtype(f"i{size}"): np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
+
+
+def _largest(indices: np.ndarray) -> int:
+    if indices.size < _LARGE or not indices.flags.c_contiguous or indices.dtype.kind != "u":
+        return np.maximum.reduce(indices, axis=None)
+    from .largest_index import largest  # compiles with Numba: imported with the first many indices
+
+    return largest(indices.reshape(-1))
+
+
+def check_bounds(indices: np.ndarray, *, low: int, high: int, message: str) -> None:
+    """Raise IndexError unless ``low <= index < high`` for every index.
+
+    `message` has the fields `{value}` (one of the wrong indices) and `{limit}` (`high`).
+    """
+    if not indices.size:
+        return
+    if 0 in indices.strides:  # what an expanded dimension repeats is looked at once
+        indices = indices[tuple(slice(None) if step else slice(1) for step in indices.strides)]
+    # As unsigned numbers negative ones are too large as well: one question instead of two.
+    if low <= 0 and _largest(indices.view(_UNSIGNED.get(indices.dtype, indices.dtype))) < high:
+        return
+    smallest, largest = int(indices.min()), int(indices.max())
+    if smallest < low or largest >= high:
+        raise IndexError(message.format(value=smallest if smallest < low else largest, limit=high))

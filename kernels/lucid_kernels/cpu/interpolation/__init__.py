@@ -1,0 +1,1 @@
+"""Images resized, or read at any coordinates."""

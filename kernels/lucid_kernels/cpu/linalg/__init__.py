@@ -1,0 +1,1 @@
+"""Decompositions, systems and products of vectors."""

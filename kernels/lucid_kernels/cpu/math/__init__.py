@@ -1,0 +1,1 @@
+"""Scalar functions that LLVM vectorises; no arrays."""

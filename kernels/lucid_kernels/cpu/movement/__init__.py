@@ -1,0 +1,1 @@
+"""Elements moved from one place to another."""

@@ -1,0 +1,200 @@
+"""Batch normalisation over (N, C, *S): one pass for the statistics, one for the result, some channels at a time.
+
+Channels must be walked along contiguous memory: `_batch_norm_rows` takes (N, C, S) and runs along S, as `_batch_norm_samples`
+does where that fits into the caches of the threads, `_batch_norm_columns` a large (N, C) and runs along a block of channels. A
+small (N, C) is copied to (1, C, N): that takes microseconds, compiling the columns half a second each way.
+
+Statistics are summed around a shift, of (N, C, S) in the dtype of x within stretches and in float64 across them, of (N, C) in
+float64: so float32 inputs with a large mean stay exact. float16 and bfloat16 are computed in float32.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..arrays.half_precision import upcast_half
+from ..arrays.layout import Array, contiguous, deliver, outputs, result
+from ..simd.nontemporal import streams
+from . import batch_norm_2d as columns
+from . import batch_norm_planes as rows
+from . import batch_norm_samples as by_samples
+from .channel_parameters import BIAS, DBIAS, DWEIGHT, MEAN, NEW_MEAN, NEW_VAR, OLD_MEAN, OLD_VAR, ROWS, RSTD, WEIGHT
+
+# Elements of (N, C) from which on copying it takes longer than the columns need: 10 us.
+_LARGE = 1 << 13
+
+
+@upcast_half(results=(0, None, None, 3, 4))
+def batch_norm(
+    x: Array,
+    weight: Array | None,
+    bias: Array | None,
+    running_mean: Array | None,
+    running_var: Array | None,
+    *,
+    momentum: float,
+    eps: float,
+    out: Sequence[Array | None] | None = None,
+) -> tuple[Array, Array, Array, Array | None, Array | None]:
+    """Normalise x (N, C, *S) by the statistics of each channel.
+
+    Returns y, mean (C,), 1/std (C,) and the new running mean and unbiased running variance (None where they are None);
+    the running results may be the running arguments. An empty x changes no running statistics.
+    """
+    out_y, out_mean, out_rstd, out_running_mean, out_running_var = outputs(out, 5)
+    y = result(out_y, x.shape, x.dtype)
+    numbers = numbers_to_train(x, weight, bias, running_mean, running_var)
+    if x.size:
+        inputs = grouped(x)
+        target = grouped_result(y, inputs)
+        if inputs.ndim == 2:
+            columns.train(inputs, numbers, float(momentum), float(eps), target)
+        else:
+            kernels = by_samples if by_samples.suits(inputs, True) else rows
+            kernels.forward(inputs, None, numbers, True, None, float(momentum), float(eps), target, streams(2 * x.nbytes))
+        ungroup(target, y)
+    return (
+        deliver(out_y, y),
+        deliver(out_mean, numbers[MEAN]),
+        deliver(out_rstd, numbers[RSTD]),
+        deliver_running(out_running_mean, numbers[NEW_MEAN], running_mean),
+        deliver_running(out_running_var, numbers[NEW_VAR], running_var),
+    )
+
+
+@upcast_half(results=(1, 2, 2))
+def batch_norm_grad(
+    g: Array,
+    x: Array,
+    weight: Array | None,
+    mean: Array,
+    rstd: Array,
+    *,
+    out: Sequence[Array | None] | None = None,
+) -> tuple[Array, Array, Array]:
+    """Gradients dx (N, C, *S), dweight (C,) and dbias (C,) of `batch_norm`, through its statistics too."""
+    return gradients(g, x, numbers_of(x, weight, None, mean, rstd), True, out)
+
+
+@upcast_half
+def batch_norm_eval(
+    x: Array,
+    weight: Array | None,
+    bias: Array | None,
+    running_mean: Array,
+    running_var: Array,
+    *,
+    eps: float,
+    out: Array | None = None,
+) -> Array:
+    """Normalise x (N, C, *S) by the running statistics."""
+    y = result(out, x.shape, x.dtype)
+    if x.size:
+        numbers = numbers_of(x, weight, bias, running_mean, inverse_deviation(running_var, eps))
+        inputs = grouped(x)
+        target = grouped_result(y, inputs)
+        if inputs.ndim == 2:
+            columns.affine(inputs, numbers, target)
+        else:
+            rows.forward(inputs, None, numbers, None, None, 0.0, 0.0, target, streams(2 * x.nbytes))
+        ungroup(target, y)
+    return deliver(out, y)
+
+
+@upcast_half(results=(1, 2, 2))
+def batch_norm_eval_grad(
+    g: Array,
+    x: Array,
+    weight: Array | None,
+    running_mean: Array,
+    running_var: Array,
+    *,
+    eps: float,
+    out: Sequence[Array | None] | None = None,
+) -> tuple[Array, Array, Array]:
+    """Gradients dx (N, C, *S), dweight (C,) and dbias (C,) of `batch_norm_eval`; the statistics are constants."""
+    return gradients(g, x, numbers_of(x, weight, None, running_mean, inverse_deviation(running_var, eps)), None, out)
+
+
+# ---- what `batch_norm_relu` shares -----------------------------------------------------------------------------------
+
+
+def grouped(array: Array) -> Array:
+    """(N, C, *S) as contiguous (N, C, prod(S)); where S is one element as (1, C, N) if it is small, else as (N, C)."""
+    samples, channels = array.shape[:2]
+    length = math.prod(array.shape[2:])
+    if length != 1:
+        return contiguous(array).reshape(samples, channels, length)
+    table = contiguous(array).reshape(samples, channels)
+    return table if table.size >= _LARGE else np.ascontiguousarray(table.T).reshape(1, channels, samples)
+
+
+def grouped_result(y: Array, inputs: Array) -> Array:
+    """What to compute into for a contiguous y, in the shape of the `grouped` inputs: y itself, unless it is copied."""
+    return y.reshape(inputs.shape) if inputs.shape[:2] == y.shape[:2] else np.empty(inputs.shape, y.dtype)
+
+
+def ungroup(target: Array, y: Array) -> None:
+    """Copy to y what was computed into its `grouped_result`, unless that is y."""
+    if target.shape[:2] != y.shape[:2]:
+        y.reshape(y.shape[:2])[...] = target[0].T
+
+
+def numbers_of(x: Array, weight: Array | None, bias: Array | None, mean: Array | None, rstd: Array | None) -> Array:
+    """The rows of `_channel_numbers` for x (N, C, *), of which the kernels fill the last four."""
+    numbers = np.empty((ROWS, x.shape[1]), x.dtype)
+    numbers[WEIGHT] = 1 if weight is None else weight
+    numbers[BIAS] = 0 if bias is None else bias
+    if mean is not None:
+        numbers[MEAN], numbers[RSTD] = mean, rstd
+    return numbers
+
+
+def numbers_to_train(
+    x: Array, weight: Array | None, bias: Array | None, running_mean: Array | None, running_var: Array | None
+) -> Array:
+    """The rows of `_channel_numbers` for x (N, C, *), of which the kernel fills the statistics, unless x is empty."""
+    numbers = numbers_of(x, weight, bias, None, None)
+    numbers[OLD_MEAN] = 0 if running_mean is None else running_mean
+    numbers[OLD_VAR] = 1 if running_var is None else running_var
+    if x.size == 0:
+        numbers[MEAN : RSTD + 1] = 0
+        numbers[NEW_MEAN], numbers[NEW_VAR] = numbers[OLD_MEAN], numbers[OLD_VAR]
+    return numbers
+
+
+def inverse_deviation(variance: Array, eps: float) -> Array:
+    """1 / sqrt(variance + eps) in float64."""
+    deviation = variance.astype(np.float64)
+    deviation += eps
+    np.sqrt(deviation, out=deviation)
+    return np.reciprocal(deviation, out=deviation)
+
+
+def deliver_running(out: Array | None, updated: Array, old: Array | None) -> Array | None:
+    """The updated running statistic in the dtype of the old one; None where that is None."""
+    if old is None:
+        return None
+    return updated.astype(old.dtype, copy=False) if out is None else deliver(out, updated)
+
+
+def gradients(
+    g: Array, x: Array, numbers: Array, training: bool | None, out: Sequence[Array | None] | None
+) -> tuple[Array, Array, Array]:
+    """dx, dweight and dbias; with None for `training` mean and rstd are constants."""
+    out_dx, out_dweight, out_dbias = outputs(out, 3)
+    dx = result(out_dx, x.shape, x.dtype)
+    if x.size:
+        inputs = grouped(x)
+        target = grouped_result(dx, inputs)
+        if inputs.ndim == 2:
+            columns.gradient(grouped(g), inputs, numbers, training, target)
+        else:
+            kernels = by_samples if by_samples.suits(inputs, training) else rows
+            kernels.gradient(grouped(g), inputs, None, numbers, training, None, target, None, streams(3 * x.nbytes))
+        ungroup(target, dx)
+    else:
+        numbers[DWEIGHT], numbers[DBIAS] = 0, 0
+    return deliver(out_dx, dx), deliver(out_dweight, numbers[DWEIGHT]), deliver(out_dbias, numbers[DBIAS])

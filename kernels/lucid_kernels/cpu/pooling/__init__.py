@@ -1,0 +1,1 @@
+"""Pooling and its gradients; `pool2d` chooses the algorithm."""

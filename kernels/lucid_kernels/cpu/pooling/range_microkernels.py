@@ -1,0 +1,143 @@
+"""Maxima of neighbouring rows, and of neighbouring columns of transposed rows, with their positions, in LLVM IR.
+
+Positions are integers as wide as the elements, so that one mask serves both.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+
+from ..runtime.intrinsic import I64, intrinsic
+from ..simd.cpu_features import VECTOR_BYTES
+from ..simd.ir import Vectors, data_of, gep
+
+# Vectors of a row in registers at a time.
+_VECTORS = 2
+
+
+class _Places:
+    """Emits vectors of positions, which go with those of the elements."""
+
+    def __init__(self, vectors: Vectors) -> None:
+        self.builder = vectors.builder
+        self.element = ir.IntType(8 * vectors.alignment)
+        self.type = ir.VectorType(self.element, vectors.type.count)
+        self.alignment = vectors.alignment
+
+    def splat(self, number: Any) -> Any:
+        """A vector of a 64-bit number."""
+        number = number if self.element == I64 else self.builder.trunc(number, self.element)
+        first = self.builder.insert_element(ir.Constant(self.type, ir.Undefined), number, ir.Constant(I64, 0))
+        lanes = ir.Constant(ir.VectorType(ir.IntType(32), self.type.count), [0] * self.type.count)
+        return self.builder.shuffle_vector(first, ir.Constant(self.type, ir.Undefined), lanes)
+
+    def load(self, pointer: Any) -> Any:
+        return self.builder.load(self.builder.bitcast(pointer, self.type.as_pointer()), align=self.alignment)
+
+    def store(self, vector: Any, pointer: Any) -> None:
+        self.builder.store(vector, self.builder.bitcast(pointer, self.type.as_pointer()), align=self.alignment)
+
+
+def _number(value: int) -> Any:
+    return ir.Constant(I64, value)
+
+
+@intrinsic
+def max_down(typing, x, start, pitch, rows, position, best, places, target, width):
+    """best[target + j] = the maximum over k below `rows` of x[start + k * pitch + j], for j below `width`, at least one row;
+
+    places[target + j] = position + k * pitch + j: the first of equal ones, but the last NaN. Whole vectors are written. Flat
+    arrays; nothing is checked.
+    """
+    integer = types.int64
+    signature = types.void(x, integer, integer, integer, integer, best, places, integer, integer)
+
+    def emit(context, builder, signature, arguments):
+        x, best, places = (data_of(context, builder, signature.args[i], arguments[i]) for i in (0, 5, 6))
+        start, pitch, rows, position, target, width = (arguments[i] for i in (1, 2, 3, 4, 7, 8))
+        lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
+        vectors = Vectors(builder, x.type.pointee, lanes)
+        numbers = _Places(vectors)
+        steps = ir.Constant(numbers.type, list(range(lanes)))
+        slots = [(cgutils.alloca_once(builder, vectors.type), cgutils.alloca_once(builder, numbers.type))
+                 for _ in range(_VECTORS)]
+
+        def columns(first: Any, load: list[Any]) -> None:
+            """The vectors of columns from `first` on, which each of `load` reads."""
+            for number, (value, where) in enumerate(slots[: len(load)]):
+                column = builder.add(first, _number(number * lanes))
+                builder.store(load[number](gep(builder, x, start, column)), value)
+                builder.store(builder.add(numbers.splat(builder.add(position, column)), steps), where)
+            with cgutils.for_range_slice(builder, _number(1), rows, _number(1), intp=I64) as (k, _):
+                offset = builder.mul(k, pitch)
+                for number, (value, where) in enumerate(slots[: len(load)]):
+                    column = builder.add(first, _number(number * lanes))
+                    here, best_here = load[number](gep(builder, x, start, offset, column)), builder.load(value)
+                    place = builder.add(numbers.splat(builder.add(builder.add(position, column), offset)), steps)
+                    better = builder.fcmp_unordered("uno", here, here)
+                    better = builder.or_(better, builder.fcmp_ordered(">", here, best_here))
+                    builder.store(builder.select(better, here, best_here), value)
+                    builder.store(builder.select(better, place, builder.load(where)), where)
+            for number, (value, where) in enumerate(slots[: len(load)]):
+                end = builder.add(target, builder.add(first, _number(number * lanes)))
+                vectors.store(builder.load(value), gep(builder, best, end))
+                numbers.store(builder.load(where), gep(builder, places, end))
+
+        block = _number(_VECTORS * lanes)
+        whole = builder.sub(width, builder.srem(width, block))
+        with cgutils.for_range_slice(builder, _number(0), whole, block, intp=I64) as (j, _):
+            columns(j, [vectors.load] * _VECTORS)
+        with cgutils.for_range_slice(builder, whole, width, _number(lanes), intp=I64) as (j, _):
+            mask = vectors.first(builder.sub(width, j))
+            columns(j, [lambda pointer: vectors.load_masked(pointer, mask)])
+        return context.get_dummy_value()
+
+    return signature, emit
+
+
+@intrinsic
+def max_across(typing, x, places, starts, stops, first, last, shift, y, where):
+    """Vector j - first of y = the maximum of the vectors starts[j] - shift..stops[j] - shift of x, for j from `first` to `last`;
+
+    of `where`, the numbers in `places` that belong to them: the smallest of equal elements, but the largest of NaN. Flat
+    arrays; nothing is checked.
+    """
+    integer = types.int64
+    signature = types.void(x, places, starts, stops, integer, integer, integer, y, where)
+
+    def emit(context, builder, signature, arguments):
+        x, places, starts, stops, y, where = (data_of(context, builder, signature.args[i], arguments[i])
+                                              for i in (0, 1, 2, 3, 7, 8))
+        first, last, shift = arguments[4:7]
+        lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
+        vectors = Vectors(builder, x.type.pointee, lanes)
+        numbers = _Places(vectors)
+        value, place = cgutils.alloca_once(builder, vectors.type), cgutils.alloca_once(builder, numbers.type)
+
+        def column(j: Any) -> tuple[Any, Any]:
+            at = builder.mul(builder.sub(j, shift), _number(lanes))
+            return vectors.load(gep(builder, x, at)), numbers.load(gep(builder, places, at))
+
+        with cgutils.for_range_slice(builder, first, last, _number(1), intp=I64) as (j, _):
+            start = builder.load(gep(builder, starts, j))
+            for slot, vector in zip((value, place), column(start)):
+                builder.store(vector, slot)
+            stop = builder.load(gep(builder, stops, j))
+            with cgutils.for_range_slice(builder, builder.add(start, _number(1)), stop, _number(1), intp=I64) as (k, _):
+                (here, number), best, least = column(k), builder.load(value), builder.load(place)
+                earlier, nan = builder.icmp_signed("<", number, least), builder.fcmp_unordered("uno", here, here)
+                equal = builder.and_(builder.fcmp_ordered("==", here, best), earlier)
+                known = builder.and_(builder.fcmp_unordered("uno", best, best), earlier)  # a NaN that comes later
+                better = builder.or_(builder.fcmp_ordered(">", here, best), equal)
+                better = builder.or_(better, builder.and_(nan, builder.not_(known)))
+                builder.store(builder.select(better, here, best), value)
+                builder.store(builder.select(better, number, least), place)
+            end = builder.mul(builder.sub(j, first), _number(lanes))
+            vectors.store(builder.load(value), gep(builder, y, end))
+            numbers.store(builder.load(place), gep(builder, where, end))
+        return context.get_dummy_value()
+
+    return signature, emit

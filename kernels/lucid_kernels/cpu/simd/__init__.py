@@ -1,0 +1,1 @@
+"""Vectors in LLVM IR; knows no operation either."""

@@ -1,0 +1,27 @@
+"""Lines of memory asked for before they are read."""
+from __future__ import annotations
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+
+from ..runtime.intrinsic import I64, intrinsic
+from .ir import Vectors, gep
+
+# Numba's type of what `intrinsic` returns has the typing context among the arguments of a call.
+_LINE = 64  # bytes of a cache line
+
+
+@intrinsic
+def prefetch(typing, address, size):
+    """Ask for the `size` bytes at an address."""
+
+    def emit(context, builder, signature, arguments):
+        address, size = arguments
+        byte = ir.IntType(8)
+        start, vectors = builder.inttoptr(address, byte.as_pointer()), Vectors(builder, byte, _LINE)
+        with cgutils.for_range_slice(builder, ir.Constant(I64, 0), size, ir.Constant(I64, _LINE), intp=I64) as (j, _):
+            vectors.prefetch(gep(builder, start, j), write=False)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), emit
