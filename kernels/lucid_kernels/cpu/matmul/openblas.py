@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from ..runtime import fork
+
 # Multiply-adds. OpenBLAS uses threads from 2^18 on.
 THREADS_IN_OPENBLAS_FROM = 1 << 18
-
-
 # From here on our own products take 0.5 to 0.85 of the time on two threads. Below, up to 14 us of work, they gain little, and
 # small nets need not compile them (1.3 s with no cache).
 TILES_FROM = 1 << 20
@@ -84,7 +84,6 @@ class _OneThread:
             if self._users == 0:
                 self._threads[1](self._before)
 
-
     def set_num_threads(self, number: int) -> None:
         """Use `number` threads from now on, or from the end of this context."""
         if self._threads is None:
@@ -96,6 +95,5 @@ class _OneThread:
 
 
 one_thread = _OneThread()
-
-
+fork.hold(one_thread._lock)
 set_num_threads = one_thread.set_num_threads

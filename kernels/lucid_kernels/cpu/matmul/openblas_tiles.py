@@ -20,20 +20,18 @@ from ..runtime.allocator import empty
 from ..runtime.jit import jit_parallel
 from ..runtime.threads import THREADS
 from ..simd.address import address_of
-from . import blocked, skinny
-from . import matmul as blas
+from . import blocked, openblas, skinny
 from .batch_offsets import places
 
 Array = np.ndarray[Any, Any]
 _ROW_MAJOR, _AS_IT_IS, _TRANSPOSED = 101, 111, 112  # cblas.h
-# Multiply-adds of one task of a stack, some 2 us; and its matrices for each thread from which on none is cut into tiles.
-_TASK, _MATRICES_OF_A_THREAD = 1 << 17, 4
+_TASK = 1 << 17  # multiply-adds of one task of a stack, some 2 us
 _SIDE = 16  # elements; the sides of a tile are multiples, which fill the registers of BLAS's kernels
 
 
 def _external(name: str, number: Any) -> Any:
     """BLAS's product of matrices, callable from kernels, with factors of the type `number`; addresses are integers."""
-    routine = blas.routine(name)
+    routine = openblas.routine(name)
     if routine is None:
         return None
     address, integer = routine
@@ -121,7 +119,7 @@ def _stack_complex(a, a_places, b, b_places, c, m, n, k, flag_a, lda, flag_b, ld
 
 def _call(of_single: Any, of_double: Any, of_complex: Any, dtype: Any, *arguments: Any) -> None:
     """The kernel of a dtype, while BLAS uses one thread."""
-    with blas.one_thread:
+    with openblas.one_thread:
         if dtype.kind == "c":
             of_complex(*arguments, dtype.itemsize, address_of(_FACTORS[dtype.itemsize != _SINGLE]))
         else:
@@ -163,7 +161,7 @@ def matmul(a: Array, b: Array, bias: Array | None = None, out: Array | None = No
         return blocked.matmul(a, b, bias, out)
     result: Array
     if THREADS.value == 1:
-        with blas.one_thread:
+        with openblas.one_thread:
             result = np.matmul(a, b, out=out)
     else:
         result = _tiled(a, b, flag_a, lda, flag_b, ldb, out)
@@ -173,15 +171,9 @@ def matmul(a: Array, b: Array, bias: Array | None = None, out: Array | None = No
 
 
 def matmul_stacks(a: Array, b: Array, out: Array | None = None) -> Array:
-    """``a @ b`` of stacks of real or complex matrices, broadcast, not empty: a matrix a task, few large ones one by one."""
+    """``a @ b`` of stacks of real or complex matrices, broadcast, not empty: some matrices a task."""
     lead, (m, k), n = np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2:], b.shape[-1]
     c = empty((*lead, m, n), a.dtype) if out is None else out
-    results = c.reshape(-1, m, n)
-    if m * k * n >= blas.TILES_FROM and len(results) < _MATRICES_OF_A_THREAD * THREADS.value:
-        left, right = np.broadcast_to(a, (*lead, m, k)), np.broadcast_to(b, (*lead, k, n))
-        for index, result in zip(np.ndindex(lead), results):
-            blas.matmul(left[index], right[index], out=result)
-        return c
     (a, flag_a, lda), (b, flag_b, ldb) = _layout(a), _layout(b)
     _call(_stack32, _stack64, _stack_complex, a.dtype, address_of(a), places(a, lead), address_of(b), places(b, lead),
           address_of(c), m, n, k, flag_a, lda, flag_b, ldb, max(1, _TASK // (m * k * n)))  # fmt: skip
