@@ -32,7 +32,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "kernels"))
 
 from lucid_kernels import extras  # noqa: E402
-from lucid_kernels.cuda import source  # noqa: E402
+from lucid_kernels.cuda.runtime import source  # noqa: E402
 from lucid_kernels.simulator.build import cuda_include_dirs  # noqa: E402
 
 BASELINE = ROOT / "kernels" / "resources.json"

@@ -29,7 +29,7 @@ os.environ.setdefault("LUCID_SIMULATOR_TIME_LIMIT", "10")  # a kernel that no lo
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "kernels")]
 
-from lucid_kernels.cuda import source  # noqa: E402
+from lucid_kernels.cuda.runtime import source  # noqa: E402
 from lucid_kernels.simulator import mutants, mutation  # noqa: E402
 
 FOLDER = ROOT / "tests" / "kernels" / "cuda"

@@ -336,7 +336,7 @@ def _special(dtype: Any, device: str, sizes: Sequence[int]) -> None:
     from lucid.backends.lazy import FAMILIES
 
     x = lucid.full((SMALL,), 0.5, dtype=dtype, device=device)._array
-    for name in FAMILIES["special"].split():
+    for name in FAMILIES["elementwise.special"].split():
         operands = (x, x + 1) if name in ("zeta", "gammainc", "gammaincc") else (x,)
         backends.run(name, operands, {"n": 2} if name == "polygamma" else {})
 

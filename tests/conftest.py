@@ -109,7 +109,7 @@ def device(request: pytest.FixtureRequest) -> str:
 def no_pending_error() -> Iterator[None]:
     """A test that leaves an unread index error on a GPU fails itself, and not the next test that waits."""
     yield
-    launch = sys.modules.get("lucid_kernels.cuda.launch")
+    launch = sys.modules.get("lucid_kernels.cuda.runtime.launch")
     if launch is not None:
         launch.raise_pending()
 

@@ -37,7 +37,7 @@ def run(cache: pathlib.Path, *arguments: str) -> subprocess.CompletedProcess[str
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_recipe_runs_every_kernel_of_its_family(family: str, device: str) -> None:
     seen = set()
-    recipe = warmup.RECIPES[family]
+    recipe = warmup.RECIPES[family.rpartition(".")[2]]
     with backends.observe(lambda name, *rest: seen.add(name)):
         recipe(lucid.float32, device, (warmup.SMALL,))
     missing = set(FAMILIES[family].split()) - seen - ELSEWHERE
@@ -143,7 +143,7 @@ class Listener(event.Listener):
     def on_end(self, event): pass
 event.register('numba:compile', Listener())
 warmup.warm_up('half_precision', 'float32')
-from lucid_kernels.cpu import half_precision
+from lucid_kernels.cpu.arrays import half_precision
 print([name for name in compiled if name in vars(half_precision)])
 """
     done = run(tmp_path, "-c", code)

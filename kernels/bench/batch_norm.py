@@ -35,7 +35,7 @@ def gradient(g: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def _cases(side: Side, shape: tuple[int, ...]) -> Iterator[Case]:
-    k, torch = side.kernels("batch_norm"), side.torch
+    k, torch = side.kernels("normalization.batch_norm"), side.torch
     aten = torch.ops.aten if torch is not None else None
     values, upstream = normal(*shape), normal(*shape, seed=1)
     x, g = side.array(values), side.array(upstream)
@@ -66,7 +66,7 @@ def _cases(side: Side, shape: tuple[int, ...]) -> Iterator[Case]:
 
 def _pooled(side: Side, shape: tuple[int, ...]) -> Iterator[Case]:
     """Batch normalisation, ReLU and max pooling over 2x2 pixels, forward, and with all gradients."""
-    k, torch = side.kernels("batch_norm_relu_max_pool2d"), side.torch
+    k, torch = side.kernels("fused_layers.batch_norm_relu_max_pool2d"), side.torch
     values, channels, label = normal(*shape), shape[1], "x".join(map(str, shape))
     upstream = normal(*shape[:2], *(n // 2 for n in shape[2:]), seed=1)
     x, g = side.array(values), side.array(upstream)

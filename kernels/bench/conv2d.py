@@ -73,7 +73,7 @@ def cases(side: Side) -> Iterator[Case]:
 
 
 def _cases(side: Side, layer: Layer) -> Iterator[Case]:
-    k, torch = side.kernels("conv2d"), side.torch
+    k, torch = side.kernels("convolution.conv2d"), side.torch
     aten = torch.ops.aten if torch is not None else None
     images, filters, upstream = layer.arrays()
     x, weight, g = side.array(images), side.array(filters), side.array(upstream)
@@ -109,7 +109,7 @@ def _cases(side: Side, layer: Layer) -> Iterator[Case]:
 
 def _pooled_cases(side: Side, layer: Layer) -> Iterator[Case]:
     """Convolution, ReLU and max pooling over 2x2 results, forward, and with the gradients of the parameters."""
-    k, torch = side.kernels("conv2d_relu_max_pool2d"), side.torch
+    k, torch = side.kernels("fused_layers.conv2d_relu_max_pool2d"), side.torch
     images, filters, upstream = layer.arrays()
     upstream = upstream[:, :, ::2, ::2].copy()
     bias = normal(layer.outputs, seed=3)

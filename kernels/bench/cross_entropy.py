@@ -25,7 +25,7 @@ def mean_loss(x: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def _case(side: Side, rows: int, columns: int) -> Case:
-    k, torch = side.kernels("cross_entropy"), side.torch
+    k, torch = side.kernels("losses.cross_entropy"), side.torch
     values = normal(rows, columns)
     labels = np.random.default_rng(1).integers(0, columns, rows)
     x, target = side.array(values), side.array(labels)
@@ -56,7 +56,7 @@ def _case(side: Side, rows: int, columns: int) -> Case:
 
 
 def _loss_alone(side: Side, rows: int, columns: int) -> Case:
-    k, torch = side.kernels("cross_entropy"), side.torch
+    k, torch = side.kernels("losses.cross_entropy"), side.torch
     values = normal(rows, columns)
     labels = np.random.default_rng(1).integers(0, columns, rows)
     x, target = side.array(values), side.array(labels)

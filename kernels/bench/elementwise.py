@@ -42,7 +42,7 @@ def cases(side: Side) -> Iterator[Case]:
     values = normal(size)
     exact = values[SAMPLE].astype(np.float64)
     x, g = side.array(values), side.array(normal(size, seed=1))
-    k, torch = side.kernels("elementwise"), side.torch
+    k, torch = side.kernels("elementwise.elementwise"), side.torch
     for name, function in FORWARD.items():
         yield _forward(side, name, function, x, exact)
     yield side.case(
@@ -84,7 +84,7 @@ def cases(side: Side) -> Iterator[Case]:
 
 
 def _forward(side: Side, name: str, function: Callable, x: object, exact: np.ndarray) -> Case:
-    k, torch = side.kernels("elementwise"), side.torch
+    k, torch = side.kernels("elementwise.elementwise"), side.torch
     numpy = None if side.device == "gpu" else lambda: function(x)
     return side.case(name, ours=lambda: getattr(k, name)(x), torch=lambda: getattr(torch.nn.functional, name)(x),
                      numpy=numpy, bytes=8 * len(x), exact=lambda: function(exact), part=SAMPLE)
@@ -92,7 +92,7 @@ def _forward(side: Side, name: str, function: Callable, x: object, exact: np.nda
 
 def _arithmetic(side: Side, name: str, ufunc: Callable, a: object, b: object, exact_a: np.ndarray, exact_b: np.ndarray
                 ) -> Case:
-    k, torch = side.kernels("elementwise"), side.torch
+    k, torch = side.kernels("elementwise.elementwise"), side.torch
     return side.case(name, ours=lambda: getattr(k, name)(a, b), torch=lambda: getattr(torch, name)(a, b),
                      numpy=lambda: getattr(side.xp, ufunc.__name__)(a, b), bytes=12 * len(a),
                      exact=lambda: ufunc(exact_a, exact_b), part=SAMPLE)

@@ -20,7 +20,7 @@ def cases(side: Side) -> Iterator[Case]:
 
 
 def _case(side: Side, label: str, count: int, rows: int, width: int) -> Case:
-    k, torch = side.kernels("embedding"), side.torch
+    k, torch = side.kernels("indexing.embedding"), side.torch
     numbers = np.random.default_rng(0).zipf(1.3, count) % rows
     values = normal(count, width, seed=1)
     g, indices = side.array(values), side.array(numbers)

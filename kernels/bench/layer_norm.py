@@ -34,7 +34,7 @@ def gradient(g: np.ndarray, x: np.ndarray, centred: bool = True) -> np.ndarray:
 
 
 def _cases(side: Side, rows: int, width: int) -> Iterator[Case]:
-    k, torch = side.kernels("layer_norm"), side.torch
+    k, torch = side.kernels("normalization.layer_norm"), side.torch
     aten = torch.ops.aten if torch is not None else None
     values, upstream = normal(rows, width), normal(rows, width, seed=1)
     x, g = side.array(values), side.array(upstream)

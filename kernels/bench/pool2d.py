@@ -39,7 +39,7 @@ def gradient(g: np.ndarray, x: np.ndarray, kernel: int, padding: int, largest: b
 
 
 def _cases(side: Side, shape: tuple[int, ...], kernel: int, padding: int) -> Iterator[Case]:
-    k, torch = side.kernels("pool2d"), side.torch
+    k, torch = side.kernels("pooling.pool2d"), side.torch
     aten = torch.ops.aten if torch is not None else None
     values = normal(*shape)
     maxima = windows(values, kernel, padding, -np.inf).max((-1, -2))

@@ -12,7 +12,7 @@ from bench.case import Case, Side, normal
 def cases(side: Side) -> Iterator[Case]:
     """Four million numbers."""
     size = 1 << (18 if side.quick else 22)
-    k, torch = side.kernels("random"), side.torch
+    k, torch = side.kernels("random.random"), side.torch
     x = side.array(normal(size))
     request = {"shape": (size,), "dtype": np.dtype(np.float32), "seed": 1, "offset": 0}
     device = "cuda" if side.device == "gpu" else "cpu"

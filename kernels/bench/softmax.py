@@ -30,7 +30,7 @@ def cases(side: Side) -> Iterator[Case]:
 
 
 def _cases(side: Side, rows: int, columns: int) -> Iterator[Case]:
-    k, torch = side.kernels("softmax"), side.torch
+    k, torch = side.kernels("reduction.softmax"), side.torch
     aten = torch.ops.aten if torch is not None else None
     values, upstream = normal(rows, columns), normal(rows, columns, seed=1)
     shape, size = f"{rows}x{columns}", 4 * rows * columns

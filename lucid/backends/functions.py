@@ -63,9 +63,7 @@ def wide(x: Array) -> Array:
     if x.dtype not in HALVES:
         return x
     if x.size >= _CONVERTED_FROM and x.__class__ is np.ndarray:
-        from lucid_kernels.cpu.arrays import (
-            half_precision as kernels,  # compiles with Numba: imported with the first as many
-        )
+        from lucid_kernels.cpu.arrays import half_precision as kernels
 
         if kernels.converts(x.dtype):
             return kernels.widen(x)

@@ -42,8 +42,9 @@ if probe.simulated():
 
 import cupy  # noqa: E402
 import cupyx  # noqa: E402
-from lucid_kernels.cuda import elementwise as cuda_elementwise  # noqa: E402
-from lucid_kernels.cuda import launch, products  # noqa: E402
+from lucid_kernels.cuda.elementwise import elementwise as cuda_elementwise  # noqa: E402
+from lucid_kernels.cuda.matmul import products  # noqa: E402
+from lucid_kernels.cuda.runtime import launch  # noqa: E402
 
 Array = Any
 ndarray = cupy.ndarray

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from lucid_kernels.cpu.matmul import matmul
+from lucid_kernels.cpu.matmul import openblas
 
 from . import linear_algebra
 from .lazy import MANY, compiler_is_loaded
@@ -269,7 +269,7 @@ def _on_one_thread(kernel: Kernel) -> Kernel:
     def run(*arrays: Array, **attributes: Any) -> Any:
         if arrays[0].size + arrays[-1].size < _LARGE:  # OpenBLAS starts none; to change their number takes a microsecond
             return kernel(*arrays, **attributes)
-        with matmul.one_thread:
+        with openblas.one_thread:
             return kernel(*arrays, **attributes)
 
     return run

@@ -12,30 +12,30 @@ Kernel = Callable[..., Any]
 
 # Family module -> the op names that it serves; the same for `lucid_kernels.cpu` and `lucid_kernels.cuda`.
 FAMILIES = {
-    "elementwise": "relu relu_grad gelu gelu_grad sigmoid sigmoid_grad tanh tanh_grad silu silu_grad",
-    "softmax": "softmax softmax_grad log_softmax log_softmax_grad",
-    "attention": "attention attention_grad",
-    "cross_entropy": "cross_entropy",
-    "ctc_loss": "ctc_loss",
-    "margin_loss": "multi_margin_loss multilabel_margin_loss",
-    "batch_norm": "batch_norm batch_norm_grad batch_norm_eval batch_norm_eval_grad",
-    "batch_norm_relu": "batch_norm_relu batch_norm_relu_grad",
-    "batch_norm_relu_max_pool2d": "batch_norm_relu_max_pool2d batch_norm_relu_max_pool2d_grad",
-    "layer_norm": "layer_norm layer_norm_grad",
-    "group_norm": "group_norm group_norm_grad",
-    "rms_norm": "rms_norm rms_norm_grad",
-    "conv2d": "conv2d conv2d_grad_input conv2d_grad_weight conv2d_grad_parameters",
-    "conv2d_relu_max_pool2d": "conv2d_relu_max_pool2d conv2d_relu_max_pool2d_grad",
-    "pool2d": "max_pool2d adaptive_max_pool2d max_pool2d_grad max_pool2d_gather max_unpool2d avg_pool2d avg_pool2d_grad "
+    "elementwise.elementwise": "relu relu_grad gelu gelu_grad sigmoid sigmoid_grad tanh tanh_grad silu silu_grad",
+    "reduction.softmax": "softmax softmax_grad log_softmax log_softmax_grad",
+    "attention.attention": "attention attention_grad",
+    "losses.cross_entropy": "cross_entropy",
+    "losses.ctc_loss": "ctc_loss",
+    "losses.margin_loss": "multi_margin_loss multilabel_margin_loss",
+    "normalization.batch_norm": "batch_norm batch_norm_grad batch_norm_eval batch_norm_eval_grad",
+    "fused_layers.batch_norm_relu": "batch_norm_relu batch_norm_relu_grad",
+    "fused_layers.batch_norm_relu_max_pool2d": "batch_norm_relu_max_pool2d batch_norm_relu_max_pool2d_grad",
+    "normalization.layer_norm": "layer_norm layer_norm_grad",
+    "normalization.group_norm": "group_norm group_norm_grad",
+    "normalization.rms_norm": "rms_norm rms_norm_grad",
+    "convolution.conv2d": "conv2d conv2d_grad_input conv2d_grad_weight conv2d_grad_parameters",
+    "fused_layers.conv2d_relu_max_pool2d": "conv2d_relu_max_pool2d conv2d_relu_max_pool2d_grad",
+    "pooling.pool2d": "max_pool2d adaptive_max_pool2d max_pool2d_grad max_pool2d_gather max_unpool2d avg_pool2d avg_pool2d_grad "
               "adaptive_avg_pool2d adaptive_avg_pool2d_grad",
-    "grid_sample": "grid_sample grid_sample_grad",
-    "embedding": "embedding_grad",
-    "recurrent": "recurrence recurrence_grad",
-    "random": "random_uniform random_exponential random_normal random_integers dropout",
+    "interpolation.grid_sample": "grid_sample grid_sample_grad",
+    "indexing.embedding": "embedding_grad",
+    "recurrent.recurrent": "recurrence recurrence_grad",
+    "random.random": "random_uniform random_exponential random_normal random_integers dropout",
     "optimizer": "sgd adam multi_tensor_sgd multi_tensor_adam",
-    "bounds": "check_bounds",
-    "fused": "fused",
-    "special": "erf erfc erfinv erfcx ndtr ndtri log_ndtr lgamma digamma polygamma i0 i0e i1 i1e zeta gammainc gammaincc",
+    "indexing.bounds": "check_bounds",
+    "elementwise.fused": "fused",
+    "elementwise.special": "erf erfc erfinv erfcx ndtr ndtri log_ndtr lgamma digamma polygamma i0 i0e i1 i1e zeta gammainc gammaincc",
 }
 
 # Operations that NumPy and CuPy have too. Theirs serve small arrays and mixed dtypes: a call costs 0.1 us less than through
@@ -55,10 +55,10 @@ def kernels(package: str, table: dict[str, Kernel], elementwise: Callable[[str, 
     """
     for family, names in FAMILIES.items():
         for name in names.split():
-            wrap = elementwise if family == "elementwise" else None
+            wrap = elementwise if family == "elementwise.elementwise" else None
             table[name] = _first_call(f"{package}.{family}", name, table, name, wrap)
     for name in ARITHMETIC:
-        table[f"large_{name}"] = _first_call(f"{package}.elementwise", name, table, f"large_{name}")
+        table[f"large_{name}"] = _first_call(f"{package}.elementwise.elementwise", name, table, f"large_{name}")
 
 
 def _first_call(module: str, name: str, table: dict[str, Kernel], entry: str,

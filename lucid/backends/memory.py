@@ -1,9 +1,9 @@
 """The memory of the CPU: how much large arrays use, how much is kept for the next ones, and a limit for that.
 
-Arrays of two mebibytes and more that our kernels make come from a pool (`lucid_kernels.cpu._pool`), which the names of
+Arrays of two mebibytes and more that our kernels make come from a pool (`lucid_kernels.cpu.runtime.allocator`), which the names of
 `torch.cuda` describe here: `memory_allocated`, `memory_reserved`, their peaks and `memory_stats`. Smaller arrays and those that
 NumPy makes are malloc's; on Linux with the GNU C library importing lucid tells it to keep freed ones
-(`lucid_kernels.cpu._memory`), and `memory_stats` has its numbers, which are of the whole process. New memory costs page faults,
+(`lucid_kernels.cpu.runtime.malloc`), and `memory_stats` has its numbers, which are of the whole process. New memory costs page faults,
 which take longer than the kernels that fill it. `lucid.gpu` has the statistics of GPUs.
 """
 from __future__ import annotations

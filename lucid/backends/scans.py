@@ -33,9 +33,7 @@ def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
         def entry(x: Array, *, axis: int, dtype: Any = None) -> Array:
             if x.size < _LARGE_SUM or x.dtype.char not in "fd" or (dtype is not None and dtype != x.dtype):
                 return wide(name, x, axis, dtype or x.dtype, dtype=dtype)
-            from lucid_kernels.cpu.reduction import (
-                cumsum as scan,  # compiles with Numba: imported with the first large array
-            )
+            from lucid_kernels.cpu.reduction import cumsum as scan
 
             return getattr(scan, name)(x, axis=axis)
 

@@ -19,9 +19,7 @@ _SORTED_GROUPS = 8  # of columns of rows; rows of more are compared as strings o
 
 
 def _kernels() -> Any:
-    from lucid_kernels.cpu.indexing import (
-        sort as indexing_sort,  # compiles with Numba: imported with the first large array
-    )
+    from lucid_kernels.cpu.indexing import sort as indexing_sort
 
     return indexing_sort
 

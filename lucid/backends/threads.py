@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import numpy as np
-from lucid_kernels.cpu.matmul import matmul
+from lucid_kernels.cpu.matmul import openblas
 from lucid_kernels.cpu.runtime import threads
 
 __all__ = ["get_num_threads", "set_num_threads", "share"]
@@ -33,7 +33,7 @@ def set_num_threads(number: int, /) -> None:
     if number >= 1 << 31:
         raise ValueError(f"set_num_threads: {number} threads are too many")
     threads.set_num_threads(operator.index(number))
-    matmul.set_num_threads(operator.index(number))
+    openblas.set_num_threads(operator.index(number))
 
 
 def get_num_threads() -> int:

@@ -54,7 +54,7 @@ def run(*arguments: str) -> str:
 
 @pytest.mark.parametrize(("device", "moments"), [
     ("cpu", ["numba", "numba.core.types.npytypes", "lucid_kernels.cpu.runtime.compiler"]),
-    ("gpu", ["lucid_kernels.cuda.launch", "lucid_kernels.cuda.softmax"])])
+    ("gpu", ["lucid_kernels.cuda.runtime.launch", "lucid_kernels.cuda.reduction.softmax"])])
 def test_interrupted_imports(device: str, moments: list[str]) -> None:
     if device == "gpu" and not lucid.gpu.is_available():
         pytest.skip("neither a GPU nor the simulator")

@@ -86,17 +86,17 @@ def test_other_functions_have_the_same_arguments(gpu: types.ModuleType) -> None:
 
 @pytest.mark.parametrize("family", sorted(lazy.FAMILIES))
 def test_every_documented_kernel_is_in_its_family(family: str) -> None:
-    names = documented()[family] - {"add", "sub", "mul", "div"}  # the tables choose between these and NumPy's
+    names = documented()[family.rpartition(".")[2]] - {"add", "sub", "mul", "div"}  # the tables choose between these and NumPy's
     assert names == set(lazy.FAMILIES[family].split())
 
 
 def test_no_family_is_undocumented() -> None:
-    assert set(documented()) == set(lazy.FAMILIES)
+    assert set(documented()) == {family.rpartition(".")[2] for family in lazy.FAMILIES}
 
 
 def test_arithmetic_kernels_exist_on_both_sides(gpu: types.ModuleType) -> None:
     for name in ("add", "sub", "mul", "div"):
-        pair = [getattr(importlib.import_module(f"lucid_kernels.{side}.elementwise"), name) for side in ("cpu", "cuda")]
+        pair = [getattr(importlib.import_module(f"lucid_kernels.{side}.elementwise.elementwise"), name) for side in ("cpu", "cuda")]
         assert parameters(pair[0]) == parameters(pair[1])
 
 

@@ -66,14 +66,14 @@ def test_variables_set_the_default(variables: dict[str, str], expected: int) -> 
 def test_asking_imports_no_numba_and_the_number_reaches_kernels_and_blas() -> None:
     code = """
 import sys, lucid
-from lucid_kernels.cpu import blas
+from lucid_kernels.cpu.matmul import openblas
 lucid.set_num_threads(1)
 assert 'numba' not in sys.modules
 x = lucid.randn(1 << 20)
 x.relu()
 import numba
-from lucid_kernels.cpu import threads
-print(threads.THREADS.value, numba.get_num_threads(), blas.one_thread._threads is None or blas.one_thread._threads[0]())
+from lucid_kernels.cpu.runtime import threads
+print(threads.THREADS.value, numba.get_num_threads(), openblas.one_thread._threads is None or openblas.one_thread._threads[0]())
 """
     assert run(code) in ("1 1 1", "1 1 True")
 
@@ -202,7 +202,7 @@ def test_several_threads_change_the_number_and_multiply() -> None:
 def test_without_tbb_one_warning_says_what_to_install() -> None:
     code = """
 import sys, warnings
-from lucid_kernels.cpu import threads
+from lucid_kernels.cpu.runtime import threads
 threads.load_tbb, threads.affine_cpus = lambda: False, lambda: 2
 threads.sys.platform, threads.platform.machine = 'linux', lambda: 'x86_64'
 with warnings.catch_warnings(record=True) as caught:

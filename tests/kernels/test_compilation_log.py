@@ -77,7 +77,7 @@ def test_kernels_of_a_gpu_too(records: list[tuple[int, str]]) -> None:
     if not lucid.gpu.is_available():
         pytest.skip(lucid.gpu.why_unavailable())
     x = lucid.ones(3, device="gpu")
-    from lucid_kernels.cuda import launch
+    from lucid_kernels.cuda.runtime import launch
 
     kernels = dict(launch._kernels)
     launch._kernels.clear()

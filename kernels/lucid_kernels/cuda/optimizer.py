@@ -9,7 +9,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from lucid_kernels.cuda import launch
+from lucid_kernels.cuda.runtime import launch
 
 _DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 _PART = 1 << 12  # elements that a block takes at once: 16 a thread, and a list of 11.5 million makes 2800 blocks

@@ -46,7 +46,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from lucid_kernels.cuda.source import with_instantiations
+from lucid_kernels.cuda.runtime.source import with_instantiations
 
 from . import installation
 from .errors import CompileError
@@ -129,7 +129,7 @@ def places(text: str, file: str, pattern: str) -> list[re.Match[str]]:
 @contextmanager
 def _source_of(family: str, text: str) -> Iterator[None]:
     """Give the launchers `text` as the source of `family`."""
-    from lucid_kernels.cuda import launch
+    from lucid_kernels.cuda.runtime import launch
 
     original = launch.source
 
@@ -151,7 +151,7 @@ def _stand_in() -> Iterator[Any]:
     was_installed = installation.installed()
     installation.install()
     try:
-        from lucid_kernels.cuda import launch
+        from lucid_kernels.cuda.runtime import launch
 
         if not getattr(vars(launch)["cupy"], "__simulated__", False):
             raise MutationError(
@@ -260,7 +260,7 @@ def _measure(check: Callable[[], None], launch: Any) -> _Measured:
 
 def source_text(family: str) -> str:
     """The text of a family's source with its headers, as `mutants.find` and `run_mutants` take it."""
-    from lucid_kernels.cuda import source
+    from lucid_kernels.cuda.runtime import source
 
     return f'#line 1 "{family}.cu"\n' + source.load(family)
 

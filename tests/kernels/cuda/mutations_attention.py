@@ -11,7 +11,7 @@ from tests.kernels.cuda import test_attention
 
 def check(*shapes: tuple[int, ...], mask: object = None, scale: float = 0.3) -> None:
     import cupy as cp
-    from lucid_kernels.cuda import attention
+    from lucid_kernels.cuda.attention import attention
 
     for shape in shapes:
         data = reference.data(shape, mask, np.float64)
@@ -40,7 +40,7 @@ def check_masks() -> None:
 
 def check_lowest() -> None:
     import cupy as cp
-    from lucid_kernels.cuda import attention
+    from lucid_kernels.cuda.attention import attention
 
     test_attention.test_rows_of_the_lowest_number_are_a_mean(attention, cp, "lowest", np.float64)
 

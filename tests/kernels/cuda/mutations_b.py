@@ -11,7 +11,7 @@ from tests.kernels.cuda import test_conv2d, test_conv2d_relu_max_pool2d, test_op
 # ---- conv2d --------------------------------------------------------------------------------------------------------
 def check_conv(*cases: str) -> None:
     import cupy as cp
-    from lucid_kernels.cuda import conv2d
+    from lucid_kernels.cuda.convolution import conv2d
 
     for case in cases:
         x, weight, bias = test_conv2d.data(case)
@@ -38,7 +38,7 @@ def check_slices() -> None:
 # ---- conv2d_relu_max_pool2d ----------------------------------------------------------------------------------------
 def check_fused_pooling() -> None:
     import cupy as cp
-    from lucid_kernels.cuda import conv2d_relu_max_pool2d
+    from lucid_kernels.cuda.fused_layers import conv2d_relu_max_pool2d
 
     for case in ("odd results", "small"):
         attributes = test_conv2d_relu_max_pool2d.CASES[case][2]
@@ -52,7 +52,7 @@ def check_fused_pooling() -> None:
 # ---- pool2d --------------------------------------------------------------------------------------------------------
 def check_max() -> None:
     import cupy as cp
-    from lucid_kernels.cuda import pool2d
+    from lucid_kernels.cuda.pooling import pool2d
 
     for case in ("overlap", "dilated"):
         x = np.random.default_rng(0).integers(-3, 4, test_pool2d.WINDOWS[case][0]).astype(np.float64)
@@ -66,7 +66,7 @@ def check_max() -> None:
 
 def check_max_grad() -> None:
     import cupy as cp
-    from lucid_kernels.cuda import pool2d
+    from lucid_kernels.cuda.pooling import pool2d
 
     rng = np.random.default_rng(3)
     g, where = rng.standard_normal((1, 2, 20, 21)), rng.integers(0, 600, (1, 2, 20, 21))
@@ -83,7 +83,8 @@ def check_max_grad() -> None:
 
 def check_bad_index() -> None:
     import cupy as cp
-    from lucid_kernels.cuda import launch, pool2d
+    from lucid_kernels.cuda.pooling import pool2d
+    from lucid_kernels.cuda.runtime import launch
 
     for bad in (-1, 12):
         where = cp.asarray(np.full((1, 1, 1, 1), bad))
@@ -101,7 +102,7 @@ def check_bad_index() -> None:
 
 def check_average() -> None:
     import cupy as cp
-    from lucid_kernels.cuda import pool2d
+    from lucid_kernels.cuda.pooling import pool2d
 
     for case in ("overlap", "partial"):
         shape, kernel, stride, padding, _ = test_pool2d.WINDOWS[case]
@@ -117,7 +118,7 @@ def check_average() -> None:
 
 def check_adaptive() -> None:
     import cupy as cp
-    from lucid_kernels.cuda import pool2d
+    from lucid_kernels.cuda.pooling import pool2d
 
     for shape, output_size in test_pool2d.ADAPTIVE:
         x, g = test_pool2d.random(shape), test_pool2d.random((*shape[:2], *output_size), 1)
@@ -136,7 +137,7 @@ def check_adaptive() -> None:
 def check_random() -> None:
     import cupy as cp
     from lucid_kernels.cpu.random import random as cpu
-    from lucid_kernels.cuda import random
+    from lucid_kernels.cuda.random import random
 
     place = dict(seed=test_random.SEED, offset=test_random.OFFSET)
     for dtype in (np.float32, np.float64):

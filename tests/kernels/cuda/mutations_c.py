@@ -9,7 +9,8 @@ from lucid_kernels.simulator.mutation import Mutation
 def noticed(indices: np.ndarray, low: int, high: int) -> str | None:
     """The error that the kernel leaves."""
     import cupy as cp
-    from lucid_kernels.cuda import bounds, launch
+    from lucid_kernels.cuda.indexing import bounds
+    from lucid_kernels.cuda.runtime import launch
 
     bounds.check_bounds(cp.asarray(indices), low=low, high=high, message="{value} of {limit}")
     try:

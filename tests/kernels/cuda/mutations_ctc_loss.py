@@ -11,7 +11,7 @@ from tests.kernels.cuda.test_ctc_loss import arguments
 
 def check() -> None:
     import cupy as cp
-    from lucid_kernels.cuda.ctc_loss import ctc_loss
+    from lucid_kernels.cuda.losses.ctc_loss import ctc_loss
 
     given = arguments()
     for zero_infinity in (False, True):

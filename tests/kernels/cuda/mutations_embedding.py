@@ -8,7 +8,8 @@ from lucid_kernels.simulator.mutation import Mutation
 
 def check() -> None:
     import cupy as cp
-    from lucid_kernels.cuda import embedding, launch
+    from lucid_kernels.cuda.indexing import embedding
+    from lucid_kernels.cuda.runtime import launch
 
     rng = np.random.default_rng(0)
     indices = np.append(rng.integers(0, 6, 60), [8, 3, 8, 0])

@@ -9,7 +9,7 @@ from tests.kernels import grid_sample_reference as reference
 
 def check() -> None:
     import cupy as cp
-    from lucid_kernels.cuda import grid_sample as kernels
+    from lucid_kernels.cuda.interpolation import grid_sample as kernels
 
     rng = np.random.default_rng(0)
     for mode, dims in (("bicubic", 2), ("bilinear", 3), ("nearest", 2)):

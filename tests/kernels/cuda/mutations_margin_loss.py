@@ -11,7 +11,7 @@ from tests.kernels.cuda.test_margin_loss import arguments, calls
 
 def check() -> None:
     import cupy as cp
-    from lucid_kernels.cuda import margin_loss
+    from lucid_kernels.cuda.losses import margin_loss
 
     for classes in (7, 600):
         given = arguments(classes)

@@ -15,7 +15,7 @@ from lucid_kernels.simulator.mutation import Exempt, Mutation
 
 def reported(call: Callable[[], object]) -> None:
     """Run what meets bad indices: one of them is reported."""
-    from lucid_kernels.cuda import launch
+    from lucid_kernels.cuda.runtime import launch
 
     call()
     try:
@@ -27,14 +27,14 @@ def reported(call: Callable[[], object]) -> None:
 
 def check_bounds() -> None:
     import cupy as cp
-    from lucid_kernels.cuda import bounds
+    from lucid_kernels.cuda.indexing import bounds
 
     reported(lambda: bounds.check_bounds(cp.full(64, 7), low=0, high=5, message="{value} of {limit}"))
 
 
 def check_cross_entropy() -> None:
     import cupy as cp
-    from lucid_kernels.cuda.cross_entropy import cross_entropy
+    from lucid_kernels.cuda.losses.cross_entropy import cross_entropy
 
     options = {"reduction": "none", "ignore_index": -100, "label_smoothing": 0.0, "with_grad": True}
     for shape, labels in (((8, 3), 8), ((2, 3, 8), (2, 8))):
@@ -44,7 +44,7 @@ def check_cross_entropy() -> None:
 
 def check_ctc_loss() -> None:
     import cupy as cp
-    from lucid_kernels.cuda.ctc_loss import ctc_loss
+    from lucid_kernels.cuda.losses.ctc_loss import ctc_loss
 
     x, labels, inputs, lengths = cp.zeros((5, 2, 3)), cp.full((2, 2), 7), cp.full(2, 5), cp.full(2, 2)
     reported(lambda: ctc_loss(x, labels, inputs, lengths, blank=0, zero_infinity=False, with_grad=True))
@@ -52,7 +52,7 @@ def check_ctc_loss() -> None:
 
 def check_margin_loss() -> None:
     import cupy as cp
-    from lucid_kernels.cuda.margin_loss import multi_margin_loss
+    from lucid_kernels.cuda.losses.margin_loss import multi_margin_loss
 
     options = {"p": 1, "margin": 1.0, "reduction": "none", "with_grad": True}
     reported(lambda: multi_margin_loss(cp.zeros((8, 3)), cp.full(8, 7), None, **options))
@@ -60,7 +60,7 @@ def check_margin_loss() -> None:
 
 def check_pool2d() -> None:
     import cupy as cp
-    from lucid_kernels.cuda import pool2d
+    from lucid_kernels.cuda.pooling import pool2d
 
     where = cp.full((1, 1, 2, 8), 99)
     reported(lambda: pool2d.max_pool2d_gather(cp.ones((1, 1, 3, 4)), where))
@@ -69,8 +69,8 @@ def check_pool2d() -> None:
 
 def check_rms_norm() -> None:
     import cupy as cp
-    from lucid_kernels.cuda import launch
-    from lucid_kernels.cuda.rms_norm import rms_norm, rms_norm_grad
+    from lucid_kernels.cuda.normalization.rms_norm import rms_norm, rms_norm_grad
+    from lucid_kernels.cuda.runtime import launch
 
     x = np.random.default_rng(0).standard_normal((12, 600))
     rstd = 1 / np.sqrt(np.mean(x * x, axis=1))

@@ -11,7 +11,7 @@ from tests.kernels.recurrent_reference import CASES, data, run
 def check() -> None:
     import cupy as cp
     from lucid_kernels.cpu.recurrent import recurrent as cpu
-    from lucid_kernels.cuda import recurrent
+    from lucid_kernels.cuda.recurrent import recurrent
 
     for case in CASES:
         if case[1] != 5:

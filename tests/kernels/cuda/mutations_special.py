@@ -13,7 +13,7 @@ from tests.kernels.cuda import test_special
 def check(*names: str) -> None:
     import cupy as cp
     from lucid_kernels.cpu.elementwise import special as cpu
-    from lucid_kernels.cuda import special
+    from lucid_kernels.cuda.elementwise import special
 
     for name in names:
         arrays = test_special.arguments(np.float64, 1 if name in test_special.UNARY else 2)
@@ -24,7 +24,7 @@ def check(*names: str) -> None:
 def check_normal() -> None:
     import cupy as cp
     from lucid_kernels.cpu.elementwise import special as cpu
-    from lucid_kernels.cuda import special
+    from lucid_kernels.cuda.elementwise import special
 
     x = np.linspace(20, 25, 50)
     np.testing.assert_allclose(special.erfcx(cp.asarray(x)).get(), cpu.erfcx(x), rtol=1e-14)
@@ -33,7 +33,7 @@ def check_normal() -> None:
 
 def check_gamma() -> None:
     import cupy as cp
-    from lucid_kernels.cuda import special
+    from lucid_kernels.cuda.elementwise import special
 
     check("digamma", "zeta", "lgamma")
     x = np.array([1.0, 2.0, 0.5, -0.5, -1.5])

@@ -13,7 +13,7 @@ SCALE = 0.3
 
 @pytest.fixture
 def kernels(cp):
-    from lucid_kernels.cuda import attention
+    from lucid_kernels.cuda.attention import attention
 
     return attention
 

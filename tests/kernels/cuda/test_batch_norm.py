@@ -13,7 +13,7 @@ EPS, MOMENTUM = 1e-3, 0.3
 
 @pytest.fixture
 def batch_norm(cp):
-    from lucid_kernels.cuda import batch_norm
+    from lucid_kernels.cuda.normalization import batch_norm
 
     return batch_norm
 

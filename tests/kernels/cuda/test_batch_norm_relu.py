@@ -13,7 +13,7 @@ TOLERANCE = {np.float32: 1e-4, np.float64: 1e-10}
 
 @pytest.fixture
 def fused(cp):
-    from lucid_kernels.cuda import batch_norm_relu
+    from lucid_kernels.cuda.fused_layers import batch_norm_relu
 
     return batch_norm_relu
 

@@ -12,7 +12,8 @@ SMALL = [shape for shape in SHAPES if 0 < np.prod(shape) < 1000]
 
 @pytest.fixture
 def fused(cp):
-    from lucid_kernels.cuda import batch_norm_relu_max_pool2d, launch
+    from lucid_kernels.cuda.fused_layers import batch_norm_relu_max_pool2d
+    from lucid_kernels.cuda.runtime import launch
 
     yield batch_norm_relu_max_pool2d
     launch.forget_pending()

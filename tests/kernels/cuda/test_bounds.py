@@ -10,7 +10,7 @@ DTYPES = [np.int8, np.uint8, np.int32, np.int64, np.uint64]
 
 @pytest.fixture
 def launch(cp):
-    from lucid_kernels.cuda import launch
+    from lucid_kernels.cuda.runtime import launch
 
     yield launch
     launch.forget_pending()
@@ -18,7 +18,7 @@ def launch(cp):
 
 @pytest.fixture
 def check(cp):
-    from lucid_kernels.cuda import bounds
+    from lucid_kernels.cuda.indexing import bounds
 
     def call(indices, low, high):
         assert bounds.check_bounds(indices, low=low, high=high, message=MESSAGE) is None

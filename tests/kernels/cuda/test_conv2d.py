@@ -26,7 +26,7 @@ CASES = {
 
 @pytest.fixture
 def conv(cp):
-    from lucid_kernels.cuda import conv2d
+    from lucid_kernels.cuda.convolution import conv2d
 
     return conv2d
 

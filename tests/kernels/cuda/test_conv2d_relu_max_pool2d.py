@@ -12,7 +12,8 @@ SMALL = ("odd results", "dilated", "small", "groups")
 
 @pytest.fixture
 def fused(cp):
-    from lucid_kernels.cuda import conv2d_relu_max_pool2d, launch
+    from lucid_kernels.cuda.fused_layers import conv2d_relu_max_pool2d
+    from lucid_kernels.cuda.runtime import launch
 
     yield conv2d_relu_max_pool2d
     launch.forget_pending()

@@ -15,7 +15,7 @@ IGNORED = -100
 
 @pytest.fixture
 def kernel(cp):
-    from lucid_kernels.cuda import cross_entropy
+    from lucid_kernels.cuda.losses import cross_entropy
 
     return cross_entropy.cross_entropy
 
@@ -137,7 +137,7 @@ def test_nothing_to_average(kernel, cp):
 @pytest.mark.parametrize("label", [7, -1, 2**40])
 @pytest.mark.parametrize("shape", [(5, 7), (5, 7, 3)])
 def test_label_out_of_range(kernel, cp, schedule, shape, label):
-    from lucid_kernels.cuda import launch
+    from lucid_kernels.cuda.runtime import launch
 
     x, target, weight = data(shape, np.float32)
     bad = target.copy()

@@ -8,8 +8,8 @@ from lucid_kernels.cpu.losses.ctc_loss import ctc_loss as on_cpu
 
 @pytest.fixture
 def ctc_loss(cp):
-    from lucid_kernels.cuda import launch
-    from lucid_kernels.cuda.ctc_loss import ctc_loss
+    from lucid_kernels.cuda.losses.ctc_loss import ctc_loss
+    from lucid_kernels.cuda.runtime import launch
 
     yield ctc_loss
     launch.forget_pending()
@@ -54,7 +54,7 @@ def test_strides_out_and_empty(cp, schedule, ctc_loss):
 
 @pytest.mark.parametrize("wrong", [-1, 40])
 def test_a_label_that_is_no_class(cp, schedule, ctc_loss, wrong):
-    from lucid_kernels.cuda import launch
+    from lucid_kernels.cuda.runtime import launch
 
     x, labels, inputs, lengths = arguments()
     labels[1, 3], labels[1, 4] = wrong, 99  # the second does not count

@@ -56,7 +56,7 @@ CASES = {name: (reference, attributes, 1) for name, (reference, attributes) in U
 
 @pytest.fixture
 def elementwise(cp):
-    from lucid_kernels.cuda import elementwise
+    from lucid_kernels.cuda.elementwise import elementwise
 
     return elementwise
 

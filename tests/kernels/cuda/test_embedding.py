@@ -8,8 +8,8 @@ import pytest
 
 @pytest.fixture
 def embedding_grad(cp):
-    from lucid_kernels.cuda import launch
-    from lucid_kernels.cuda.embedding import embedding_grad
+    from lucid_kernels.cuda.indexing.embedding import embedding_grad
+    from lucid_kernels.cuda.runtime import launch
 
     yield embedding_grad
     launch.forget_pending()
@@ -51,7 +51,7 @@ def test_halves_are_rounded_once(cp, schedule, embedding_grad, dtype):
 
 @pytest.mark.parametrize("wrong", [-1, 5, 2**40])
 def test_an_index_out_of_range(cp, schedule, embedding_grad, wrong):
-    from lucid_kernels.cuda import launch
+    from lucid_kernels.cuda.runtime import launch
 
     found = embedding_grad(cp.ones((3, 40)), cp.asarray(np.array([0, wrong, 0])), rows=5, padding_idx=None)
     with pytest.raises(IndexError, match=f"index {wrong} is outside the table of 5 rows"):

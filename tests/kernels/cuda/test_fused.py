@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from lucid_kernels import simulator
-from lucid_kernels.cuda import formula, source
+from lucid_kernels.cuda.elementwise import formula
+from lucid_kernels.cuda.runtime import source
 from lucid_kernels.expression import Node, Program
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[3] / "kernels" / "compile_check.py"
@@ -42,7 +43,7 @@ def test_the_text_does_not_contain_the_numbers() -> None:
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_every_operation_has_a_kernel(cp: Any, dtype: Any) -> None:
     from lucid_kernels.cpu.elementwise import fused as cpu
-    from lucid_kernels.cuda import fused as gpu
+    from lucid_kernels.cuda.elementwise import fused as gpu
 
     program = every_operation(np.dtype(dtype))
     random = np.random.default_rng(0)
@@ -58,7 +59,7 @@ def test_every_operation_has_a_kernel(cp: Any, dtype: Any) -> None:
 
 
 def test_results_in_the_place_of_arguments(cp: Any) -> None:
-    from lucid_kernels.cuda import fused as gpu
+    from lucid_kernels.cuda.elementwise import fused as gpu
 
     x, y = (cp.asarray(values) for values in np.random.default_rng(0).standard_normal((2, 1000)).astype(np.float32))
     a, b = (Node("input", REAL, (), place) for place in range(2))
@@ -86,7 +87,7 @@ def test_nvrtc_compiles_every_operation() -> None:
 
 def check_a_broadcast_formula(cp: Any) -> None:
     """max(x, row) * column + sigmoid(one), with a NaN, on more elements than a block has threads."""
-    from lucid_kernels.cuda import fused as gpu
+    from lucid_kernels.cuda.elementwise import fused as gpu
 
     x, row, column, one = (Node("input", REAL, (), place) for place in range(4))
     product = Node("mul", REAL, (Node("maximum", REAL, (x, row)), column))

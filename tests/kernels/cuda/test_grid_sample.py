@@ -11,7 +11,7 @@ from tests.kernels import grid_sample_reference as reference
 
 @pytest.fixture
 def kernels(cp: Any) -> Any:
-    from lucid_kernels.cuda import grid_sample
+    from lucid_kernels.cuda.interpolation import grid_sample
 
     return grid_sample
 

@@ -9,7 +9,7 @@ from ..group_norm_reference import CASES, EPS, data, expected
 
 @pytest.fixture
 def group_norm(cp):
-    from lucid_kernels.cuda import group_norm
+    from lucid_kernels.cuda.normalization import group_norm
 
     return group_norm
 

@@ -16,7 +16,7 @@ EPS = 1e-3
 
 @pytest.fixture
 def layer_norm(cp):
-    from lucid_kernels.cuda import layer_norm
+    from lucid_kernels.cuda.normalization import layer_norm
 
     return layer_norm
 

@@ -10,7 +10,8 @@ from lucid_kernels.cpu.losses import margin_loss as on_cpu
 
 @pytest.fixture
 def kernels(cp):
-    from lucid_kernels.cuda import launch, margin_loss
+    from lucid_kernels.cuda.losses import margin_loss
+    from lucid_kernels.cuda.runtime import launch
 
     yield margin_loss
     launch.forget_pending()
@@ -73,7 +74,7 @@ def test_strides_out_one_row_and_no_row(cp, schedule, kernels):
 
 @pytest.mark.parametrize("wrong", [-2, 7])
 def test_a_label_that_is_no_class(cp, schedule, kernels, wrong):
-    from lucid_kernels.cuda import launch
+    from lucid_kernels.cuda.runtime import launch
 
     x, target, _, labels = arguments(7)
     target[2], labels[2, 5] = wrong, wrong

@@ -24,7 +24,8 @@ ADAPTIVE = [((2, 3, 7, 9), (3, 4)), ((1, 2, 5, 5), (1, 1)), ((2, 1, 3, 4), (5, 7
 
 @pytest.fixture
 def pool(cp):
-    from lucid_kernels.cuda import launch, pool2d
+    from lucid_kernels.cuda.pooling import pool2d
+    from lucid_kernels.cuda.runtime import launch
 
     yield pool2d
     launch.forget_pending()
@@ -183,7 +184,7 @@ def test_unpooling_keeps_the_last_of_equal_places(cp, schedule, pool):
 
 @pytest.mark.parametrize("bad", [-1, 12])
 def test_bad_indices(cp, pool, bad):
-    from lucid_kernels.cuda import launch
+    from lucid_kernels.cuda.runtime import launch
 
     where = np.zeros((1, 1, 2, 2), np.int64)
     where[0, 0, 1, 0] = bad

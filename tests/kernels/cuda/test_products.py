@@ -12,7 +12,7 @@ TOLERANCE = {np.float32: 1e-5, np.float64: 1e-13, np.float16: 2e-3, ml_dtypes.bf
 
 @pytest.fixture
 def matmul(cp):
-    from lucid_kernels.cuda import products
+    from lucid_kernels.cuda.matmul import products
 
     return products.matmul
 

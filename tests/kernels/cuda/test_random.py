@@ -14,7 +14,7 @@ PLACES = [(SEED, OFFSET), (0, 0), (2**64 - 1, 2**64 - 2), (7, 2**40 + 1)]
 
 @pytest.fixture
 def rng(cp):
-    from lucid_kernels.cuda import random
+    from lucid_kernels.cuda.random import random
 
     return random
 

@@ -9,7 +9,7 @@ from ..recurrent_reference import CASES, data, run
 
 @pytest.fixture
 def recurrent(cp):
-    from lucid_kernels.cuda import recurrent
+    from lucid_kernels.cuda.recurrent import recurrent
 
     return recurrent
 

@@ -13,7 +13,7 @@ EPS = 1e-3
 
 @pytest.fixture
 def rms_norm(cp):
-    from lucid_kernels.cuda import rms_norm
+    from lucid_kernels.cuda.normalization import rms_norm
 
     return rms_norm
 

@@ -14,7 +14,7 @@ NAMES = ["softmax", "log_softmax"]
 
 @pytest.fixture
 def softmax(cp):
-    from lucid_kernels.cuda import softmax
+    from lucid_kernels.cuda.reduction import softmax
 
     return softmax
 

@@ -15,7 +15,7 @@ TOLERANCE = {np.float32: {"rtol": 3e-7, "atol": 1e-37}, np.float64: {"rtol": 3e-
 
 @pytest.fixture
 def both(cp):
-    from lucid_kernels.cuda import special
+    from lucid_kernels.cuda.elementwise import special
 
     return pytest.importorskip("lucid_kernels.cpu.elementwise.special"), special
 
@@ -69,7 +69,7 @@ def test_strides_out_halves_and_empty(both, cp, name):
 
 def test_both_sides_have_the_same_coefficients():
     tables = pytest.importorskip("lucid_kernels.cpu.math.special_tables")
-    from lucid_kernels.cuda import source
+    from lucid_kernels.cuda.runtime import source
 
     text = source.read("special_tables.cuh")
     found = {name: [float(v) for v in values.replace("\n", " ").split(",")]

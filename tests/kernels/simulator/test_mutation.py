@@ -31,8 +31,8 @@ extern "C" __global__ void reverse(const float* x, float* y) {
 
 @pytest.fixture
 def family(monkeypatch: pytest.MonkeyPatch, cp: ModuleType) -> Iterator[Any]:
-    """A stand-in for `lucid_kernels.cuda.launch` with one family, 'reverse'."""
-    launch: Any = ModuleType("lucid_kernels.cuda.launch")
+    """A stand-in for `lucid_kernels.cuda.runtime.launch` with one family, 'reverse'."""
+    launch: Any = ModuleType("lucid_kernels.cuda.runtime.launch")
     launch.cupy = cp
     launch.source = lambda name: SOURCE
     launch.loaded = lambda: {("reverse", "reverse")}
@@ -160,7 +160,7 @@ def test_places_of_bugs_are_found_in_the_text() -> None:
 
 def test_every_barrier_of_the_library_is_a_place() -> None:
     """The places come from the text: as many as a plain search finds, in kernels and in the headers that they reach."""
-    from lucid_kernels.cuda import source
+    from lucid_kernels.cuda.runtime import source
 
     for family in source.names():
         text = mutation.source_text(family)

@@ -16,7 +16,7 @@ import numpy as np
 from ..arrays.half_precision import upcast_half
 from ..arrays.layout import PARALLEL_FROM, Array, contiguous, deliver, outputs, result
 from ..arrays.window import Window
-from ..matmul import matmul
+from ..matmul import matmul, openblas
 from ..reduction import reduction
 from ..runtime.allocator import empty
 from . import patch_embedding
@@ -90,7 +90,7 @@ def _is_one_convolution(window: Window) -> bool:
 
 def _is_large(g: Array, channels: int) -> bool:
     """Whether the product of matrices that an image of g (N, O, H, W) makes for 1x1 taps is worth a call."""
-    return g[0].size * channels >= matmul.TILES_FROM
+    return g[0].size * channels >= openblas.TILES_FROM
 
 
 def _flat(array: Array) -> Array:

@@ -16,7 +16,7 @@ from llvmlite import ir
 from numba import types
 
 from ..arrays.layout import Array
-from ..matmul import matmul
+from ..matmul import openblas
 from ..runtime.intrinsic import intrinsic
 from ..runtime.jit import jit_parallel
 from ..simd.address import address_of
@@ -73,14 +73,14 @@ def run(routine: int, arguments: Sequence[Argument], count: int, work: int) -> N
         kept.append(array)
         steps.append(step)
     rest = _ARGUMENTS - len(kept)
-    with matmul.one_thread:
+    with openblas.one_thread:
         _each(routine, (*map(address_of, kept), *(1,) * rest), (*steps, *(0,) * rest), count, share)
 
 
 @functools.cache
 def routine(name: str) -> tuple[int, Any]:
     """The address of a routine, such as dgetrf_, and the dtype of its integers."""
-    found = matmul.routine(name)
+    found = openblas.routine(name)
     assert found is not None, name  # `available` has been asked
     return found[0], np.dtype(found[1])
 
@@ -88,7 +88,7 @@ def routine(name: str) -> tuple[int, Any]:
 @functools.cache
 def available() -> bool:
     """Whether NumPy's BLAS is the one of its wheels, whose routines can be called."""
-    return all(matmul.routine(letter + name) for letter in LETTERS.values() for name in ("getrf_", "gesv_", "potrf_", "trsm_"))
+    return all(openblas.routine(letter + name) for letter in LETTERS.values() for name in ("getrf_", "gesv_", "potrf_", "trsm_"))
 
 
 @functools.cache

@@ -22,7 +22,7 @@ from ..arrays import half_precision
 from ..arrays.layout import GRAIN, Array
 from ..arrays.loops import compile_source
 from ..math import basic as math_basic
-from ..matmul import matmul
+from ..matmul import openblas
 from ..runtime.jit import jit, jit_parallel
 from ..simd.cpu_features import VECTOR_BYTES
 from ..simd.reduce import sum_of
@@ -389,7 +389,7 @@ def total(x: Array, view: View) -> Array:
     """The sums (outer, inner), in float64 but for those of short rows, which have the dtype of `x`."""
     outer, length, inner = view
     if inner == 1 and length <= _SHORT_ROW:
-        with matmul.one_thread:  # OpenBLAS would take threads, which spin afterwards
+        with openblas.one_thread:  # OpenBLAS would take threads, which spin afterwards
             return x.reshape(outer, length) @ np.ones((length, 1), x.dtype)
     flat = x.reshape(-1)
     if inner == 1:

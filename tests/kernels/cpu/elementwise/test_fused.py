@@ -24,10 +24,10 @@ IN_FLOAT32 = ("log", "log1p", "log2", "log10", "expm1")
 BINARY = ("power", "maximum", "minimum", "fmod", "hypot", "arctan2")
 CODE = """
 import sys
-from tests.kernels.cpu.test_fused import formula
+from tests.kernels.cpu.elementwise.test_fused import formula
 import numpy as np
 from numba.core import event
-from lucid_kernels.cpu import fused
+from lucid_kernels.cpu.elementwise import fused
 compiled = []
 class Listener(event.Listener):
     def on_start(self, event): compiled.append(event.data['dispatcher'].py_func.__name__)

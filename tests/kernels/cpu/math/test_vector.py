@@ -12,7 +12,7 @@ from lucid_kernels.cpu.math import vector as math_vector
 from lucid_kernels.cpu.runtime.jit import jit_exact
 from numba.core.caching import NullCache
 
-from tests.kernels.cpu.test_attention import inner_loops
+from tests.kernels.cpu.attention.test_attention import inner_loops
 
 pytestmark = pytest.mark.skipif(not math_vector.AVAILABLE, reason="needs AVX-512")
 _TABLE = np.arange(32) / 7

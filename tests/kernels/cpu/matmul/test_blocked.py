@@ -8,7 +8,7 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
-from lucid_kernels.cpu.matmul import blocked, matmul, openblas_tiles
+from lucid_kernels.cpu.matmul import blocked, matmul, openblas, openblas_tiles
 from lucid_kernels.cpu.matmul.microkernels import MOST_VECTORS, make_multiply
 from lucid_kernels.cpu.matmul.tiling import BLOCK_ROWS, FEW_ROWS
 from lucid_kernels.cpu.runtime.threads import THREADS
@@ -16,7 +16,7 @@ from lucid_kernels.cpu.simd.cpu_features import VECTOR_BYTES, WHOLE_VECTORS
 from lucid_kernels.cpu.simd.pointer import pointer
 
 each_dtype = pytest.mark.parametrize("dtype", [np.float32, np.float64])
-needs_openblas = pytest.mark.skipif(matmul.one_thread.unknown, reason="NumPy uses another BLAS than OpenBLAS")
+needs_openblas = pytest.mark.skipif(openblas.one_thread.unknown, reason="NumPy uses another BLAS than OpenBLAS")
 
 
 def normal(shape: tuple[int, ...], dtype: Any, seed: int = 0) -> np.ndarray:

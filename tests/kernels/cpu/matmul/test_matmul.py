@@ -8,11 +8,11 @@ import threading
 
 import numpy as np
 import pytest
-from lucid_kernels.cpu.matmul import matmul
+from lucid_kernels.cpu.matmul import matmul, openblas
 from lucid_kernels.cpu.runtime import malloc
 from lucid_kernels.cpu.runtime.threads import THREADS
 
-needs_openblas = pytest.mark.skipif(matmul.one_thread._threads is None, reason="NumPy uses another BLAS than OpenBLAS")
+needs_openblas = pytest.mark.skipif(openblas.one_thread._threads is None, reason="NumPy uses another BLAS than OpenBLAS")
 
 
 def _normal(shape, dtype=np.float64):
@@ -107,22 +107,22 @@ def test_empty_stacks(shapes: tuple[tuple[int, ...], ...]) -> None:
 
 
 def test_threads_are_set_back_also_after_an_error_and_when_nested():
-    get, _ = matmul.one_thread._threads
+    get, _ = openblas.one_thread._threads
     before = get()
-    with matmul.one_thread:
+    with openblas.one_thread:
         assert get() == 1
-        with matmul.one_thread:
+        with openblas.one_thread:
             assert get() == 1
         assert get() == 1
     assert get() == before
-    with pytest.raises(ValueError), matmul.one_thread:
+    with pytest.raises(ValueError), openblas.one_thread:
         raise ValueError
     assert get() == before
 
 
 @needs_openblas
 def test_threads_are_set_back_when_users_overlap():
-    get, _ = matmul.one_thread._threads
+    get, _ = openblas.one_thread._threads
     before = get()
     a = np.ones((64, 512), np.float32)
 
@@ -135,13 +135,13 @@ def test_threads_are_set_back_when_users_overlap():
         user.start()
     for user in users:
         user.join()
-    assert get() == before and matmul.one_thread._users == 0
+    assert get() == before and openblas.one_thread._users == 0
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="mallopt is the GNU C library's")
 def test_freed_memory_is_kept_and_a_users_setting_wins():
     def faults(**variables: str) -> int:
-        code = ("import resource, numpy as np, lucid_kernels.cpu._compile\n"
+        code = ("import resource, numpy as np, lucid_kernels.cpu.runtime.jit\n"
                 "def make():\n    np.ones(1 << 18, 'f4')\n"
                 "make(); start = resource.getrusage(resource.RUSAGE_SELF).ru_minflt\n"
                 "for _ in range(100): make()\n"
@@ -196,7 +196,7 @@ def test_wrong_shapes_raise_as_in_numpy() -> None:
 @needs_openblas
 def test_large_products_leave_the_threads_of_openblas_asleep(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(THREADS, "value", 2)
-    get, _ = matmul.one_thread._threads
+    get, _ = openblas.one_thread._threads
     seen = []
     original = np.ndarray.__matmul__
     from lucid_kernels.cpu.matmul import blocked, openblas_tiles
@@ -214,7 +214,7 @@ def test_large_products_leave_the_threads_of_openblas_asleep(monkeypatch: pytest
 
 @needs_openblas
 def test_complex_vectors_leave_the_threads_of_openblas_asleep(monkeypatch: pytest.MonkeyPatch) -> None:
-    get, _ = matmul.one_thread._threads
+    get, _ = openblas.one_thread._threads
     seen = []
     product = np.matmul
     monkeypatch.setattr(np, "matmul", lambda *operands, out: (seen.append(get()), product(*operands, out=out))[1])

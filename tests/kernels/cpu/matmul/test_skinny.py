@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lucid_kernels.cpu.matmul import matmul, openblas_tiles, skinny
+from lucid_kernels.cpu.matmul import matmul, openblas, openblas_tiles, skinny
 from lucid_kernels.cpu.runtime.threads import get_num_threads, set_num_threads
 
 each_dtype = pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -71,7 +71,7 @@ def test_contiguous_rows_many_rows_and_few_steps_do_not_suit() -> None:
     assert not skinny.suits(*operands(12, 190, 30, np.float32)[:2])
 
 
-@pytest.mark.skipif(matmul.one_thread.unknown, reason="NumPy uses another BLAS than OpenBLAS")
+@pytest.mark.skipif(openblas.one_thread.unknown, reason="NumPy uses another BLAS than OpenBLAS")
 @each_dtype
 @pytest.mark.parametrize("shape", [(4, 600, 500), (1200, 900, 1)], ids=str)
 def test_products_with_few_rows_or_one_column_go_here(shape: Any, dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,7 +85,7 @@ def test_products_with_few_rows_or_one_column_go_here(shape: Any, dtype: Any, mo
     assert taken == [min(shape[0], 4) if shape[2] > 1 else 1] * 2
 
 
-@pytest.mark.skipif(matmul.one_thread.unknown, reason="NumPy uses another BLAS than OpenBLAS")
+@pytest.mark.skipif(openblas.one_thread.unknown, reason="NumPy uses another BLAS than OpenBLAS")
 def test_smaller_products_go_here_where_columns_are_contiguous(monkeypatch: pytest.MonkeyPatch) -> None:
     taken, original = [], skinny.matmul
     monkeypatch.setattr(skinny, "matmul", lambda a, b, *others: (taken.append(b.shape), original(a, b, *others))[1])

@@ -223,7 +223,7 @@ def test_threads(pool):
 def test_fork():
     script = """if True:
         import os, numpy as np
-        from lucid_kernels.cpu._pool import POOL
+        from lucid_kernels.cpu.runtime.allocator import POOL
         x, y = POOL.empty((4 << 20,), np.uint8), POOL.empty((4 << 20,), np.uint8)
         x[:], y[:] = 1, 2
         address = y.ctypes.data
@@ -243,7 +243,7 @@ def test_fork():
 def test_arrays_outlive_the_modules():
     script = """if True:
         import sys, numpy as np
-        from lucid_kernels.cpu._pool import POOL
+        from lucid_kernels.cpu.runtime.allocator import POOL
         class Last:
             def __init__(self): self.x = POOL.empty((1 << 20,), np.float32); self.x[:] = 1
             def __del__(self): self.x += 1
@@ -253,7 +253,7 @@ def test_arrays_outlive_the_modules():
 
 
 def test_without_a_pool(pool, monkeypatch):
-    monkeypatch.setattr("lucid_kernels.cpu._pool._area_size", lambda: 0)
+    monkeypatch.setattr("lucid_kernels.cpu.runtime.allocator._area_size", lambda: 0)
     none = Pool(limit=MIB)
     x = none.empty((2 * MIB,), np.uint8)
     assert x.nbytes == 2 * MIB and none.count()[:4] == (0, 0, 0, 0)
@@ -261,7 +261,7 @@ def test_without_a_pool(pool, monkeypatch):
 
 
 def test_no_room_in_the_area(monkeypatch):
-    monkeypatch.setattr("lucid_kernels.cpu._pool._area_size", lambda: 8 * MIB)
+    monkeypatch.setattr("lucid_kernels.cpu.runtime.allocator._area_size", lambda: 8 * MIB)
     small = Pool(limit=MIB)
     arrays = [small.empty((3 * MIB,), np.uint8) for _ in range(4)]
     for number, array in enumerate(arrays):
@@ -283,7 +283,7 @@ def test_only_large_arrays_come_from_the_pool():
 
 @pytest.mark.parametrize(("value", "expected"), [("1048576", "1048576"), ("much", "ValueError: LUCID_MEMORY_LIMIT")])
 def test_the_limit_in_the_environment(value, expected):
-    done = subprocess.run([sys.executable, "-c", "from lucid_kernels.cpu._pool import POOL; print(POOL._limit)"],
+    done = subprocess.run([sys.executable, "-c", "from lucid_kernels.cpu.runtime.allocator import POOL; print(POOL._limit)"],
                           capture_output=True, text=True,
                           env={**os.environ, "PYTHONPATH": str(KERNELS), "LUCID_MEMORY_LIMIT": value})
     assert expected in done.stdout + done.stderr

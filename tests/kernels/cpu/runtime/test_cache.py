@@ -27,7 +27,7 @@ class Listener(event.Listener):
     def on_start(self, event): compiled.append(event.data['dispatcher'].py_func.__name__)
     def on_end(self, event): pass
 event.register('numba:compile', Listener())
-from lucid_kernels.cpu import elementwise
+from lucid_kernels.cpu.elementwise import elementwise
 assert (elementwise.relu(np.float32([-1, 2])) == [0, 2]).all()
 print('compiled' if '_relu' in compiled else 'loaded')
 """
@@ -227,7 +227,7 @@ def test_a_flipped_bit_is_noticed(installed: pathlib.Path) -> None:
 LOADED = """
 import sys
 import numpy as np
-from lucid_kernels.cpu import cross_entropy
+from lucid_kernels.cpu.losses import cross_entropy
 loss, grad = cross_entropy.cross_entropy(np.float32([[1, 2], [3, 1]]), np.array([0, 1]), None, reduction='mean', ignore_index=-100,
                                          label_smoothing=0.1, with_grad=True)
 print(repr(loss.item()), grad.tolist(), 'numba.np.arraymath' in sys.modules)

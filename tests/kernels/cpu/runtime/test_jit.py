@@ -233,7 +233,7 @@ def test_numba_is_as_it_was_after_a_compilation() -> None:
 def test_a_module_that_compiling_imports_may_compile(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Numba imports the module of a function that was made from text."""
     (tmp_path / "lucid_imported_late.py").write_text(
-        "from lucid_kernels.cpu._compile import jit\n\n\n@jit\ndef double(x):\n    return 2 * x\n\n\nFOUR = double(2)\n")
+        "from lucid_kernels.cpu.runtime.jit import jit\n\n\n@jit\ndef double(x):\n    return 2 * x\n\n\nFOUR = double(2)\n")
     monkeypatch.syspath_prepend(tmp_path)
     scope: dict[str, Any] = {"__name__": "lucid_imported_late"}
     exec(compile("def triple(x):\n    return 3 * x\n", __file__, "exec"), scope)

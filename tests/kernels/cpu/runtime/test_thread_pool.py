@@ -116,8 +116,8 @@ def test_a_busy_team_leaves_loops_to_the_layer() -> None:
 
 _CHILD = """
 import os
-from lucid_kernels.cpu import _team
-from tests.kernels.cpu.test_team import count, meeting, np, threads
+from lucid_kernels.cpu.runtime import thread_pool as _team
+from tests.kernels.cpu.runtime.test_thread_pool import count, meeting, np, threads
 threads.set_num_threads(2)
 assert meeting()
 for turn in range(5):
@@ -141,9 +141,9 @@ def test_a_child_has_no_threads_until_it_asks_for_them() -> None:
 
 _MANY = """
 import pathlib, time
-from lucid_kernels.cpu import _team
+from lucid_kernels.cpu.runtime import thread_pool as _team
 _team.available_cpus = lambda: 64  # more than there are: they take turns
-from tests.kernels.cpu.test_team import count, np, threads
+from tests.kernels.cpu.runtime.test_thread_pool import count, np, threads
 threads.set_num_threads(8)
 assert _team._started.value == 7
 

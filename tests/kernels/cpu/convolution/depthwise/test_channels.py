@@ -13,7 +13,7 @@ from lucid_kernels.cpu.convolution.depthwise import planes as depthwise_planes
 from lucid_kernels.cpu.convolution.depthwise.channel_microkernels import FACTORS, RUN, add_products, sum_products
 from lucid_kernels.cpu.simd.cpu_features import VECTOR_BYTES
 
-from tests.kernels.cpu.test_conv2d import check
+from tests.kernels.cpu.convolution.test_conv2d import check
 
 # (samples, channels, height, width), taps, strides, padding, dilation
 CASES = [((2, 16, 7, 7), (3, 3), (1, 1), (1, 1), (1, 1)), ((3, 40, 14, 13), (3, 3), (2, 2), (1, 1), (1, 1)),

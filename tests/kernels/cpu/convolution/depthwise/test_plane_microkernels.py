@@ -21,7 +21,7 @@ from lucid_kernels.cpu.convolution.depthwise.plane_microkernels import (
 from lucid_kernels.cpu.simd.cpu_features import VECTOR_BYTES
 from lucid_kernels.cpu.simd.dot import RUN_SUMS
 
-from tests.kernels.cpu.test_microkernels import innermost
+from tests.kernels.cpu.convolution.direct.test_microkernels import innermost
 
 MICROKERNELS = {(3, 1): filter_3, (5, 1): filter_5, (7, 1): filter_7, (3, 2): filter_3_strided, (5, 2): filter_5_strided}
 OFFSET = 5  # elements before each plane

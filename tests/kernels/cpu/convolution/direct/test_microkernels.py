@@ -67,7 +67,7 @@ each_dtype = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 
 
 def test_registers_are_those_of_the_processor_that_numba_compiles_for() -> None:
-    code = "from lucid_kernels.cpu._microkernels import VECTOR_BYTES; print(VECTOR_BYTES)"
+    code = "from lucid_kernels.cpu.simd.cpu_features import VECTOR_BYTES; print(VECTOR_BYTES)"
     for features, expected in (("+avx2,+fma", "32"), ("+avx512f", "64")):
         environment = {**os.environ, "NUMBA_CPU_FEATURES": features, "PYTHONPATH": os.pathsep.join(sys.path)}
         run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)

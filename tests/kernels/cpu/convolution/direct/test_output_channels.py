@@ -15,7 +15,7 @@ from lucid_kernels.cpu.convolution.direct.output_channels import _RUN, _sum_run
 from lucid_kernels.cpu.runtime.threads import STARTED_THREADS
 from lucid_kernels.cpu.simd.cpu_features import VECTOR_BYTES
 
-from tests.kernels.cpu.test_conv2d import check, data
+from tests.kernels.cpu.convolution.test_conv2d import check, data
 
 # (input shape, weight shape, stride, padding, dilation, groups)
 CASES = [((3, 64, 7, 7), (64, 16, 3, 3), (1, 1), (1, 1), (1, 1), 4), ((2, 96, 14, 13), (64, 48, 3, 3), (2, 2), (1, 1), (1, 1), 2),

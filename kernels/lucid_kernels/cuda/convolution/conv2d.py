@@ -1,0 +1,175 @@
+"""2-d convolution and its gradients: see `conv2d.cu`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cupy
+import numpy as np
+
+from lucid_kernels.cuda.runtime import launch
+
+_TILE = 64  # as in conv2d.cu: rows and columns of the product that one block computes
+_SLAB = 16
+_FEW_CHANNELS = 8  # groups with fewer rows than this leave most of a tile empty: one thread per element instead
+_FEW_TAPS = 64
+_BLOCKS_WANTED = 512  # for the weight gradient: a few waves on a large chip; a constant, so that results do not vary
+
+
+def _geometry(
+    input_shape: tuple[int, ...],
+    weight_shape: tuple[int, ...],
+    stride: tuple[int, int],
+    padding: tuple[int, int],
+    dilation: tuple[int, int],
+    groups: int,
+) -> tuple[np.int32, ...]:
+    """The integers that every kernel takes, in the order of GEOMETRY_ARGUMENTS."""
+    batch, in_channels, in_h, in_w = input_shape
+    out_channels, _, kernel_h, kernel_w = weight_shape
+    out_h, out_w = (
+        (size + 2 * p - d * (k - 1) - 1) // s + 1
+        for size, k, s, p, d in zip((in_h, in_w), (kernel_h, kernel_w), stride, padding, dilation, strict=True)
+    )
+    values = (batch, in_channels, in_h, in_w, out_channels, kernel_h, kernel_w, out_h, out_w,
+              *stride, *padding, *dilation, groups)  # fmt: skip
+    return tuple(np.int32(value) for value in values)
+
+
+@launch.upcast_half
+def conv2d(
+    x: Any,
+    weight: Any,
+    bias: Any,
+    *,
+    stride: tuple[int, int],
+    padding: tuple[int, int],
+    dilation: tuple[int, int],
+    groups: int,
+    out: Any = None,
+) -> Any:
+    """Cross-correlation of `x` (N, C, H, W) with `weight` (O, C/groups, KH, KW), plus `bias` (O,) or None."""
+    geometry = _geometry(x.shape, weight.shape, stride, padding, dilation, groups)
+    batch, out_channels, out_h, out_w = x.shape[0], weight.shape[0], int(geometry[7]), int(geometry[8])
+    y = launch.result(out, (batch, out_channels, out_h, out_w), x.dtype)
+    if y.size:
+        x = launch.contiguous(x)
+        arguments = (x, launch.contiguous(weight), *launch.optional(bias, x), y, *geometry)
+        kind = launch.ctype(x.dtype)
+        rows = out_channels // groups
+        if rows < _FEW_CHANNELS:
+            launch.kernel("conv2d", f"conv2d_direct<{kind}>")(*launch.grid_1d(y.size), arguments)
+        else:
+            tiles = launch.ceil_div(batch * out_h * out_w, _TILE)
+            grid = (tiles * groups, launch.ceil_div(rows, _TILE))
+            launch.kernel("conv2d", f"conv2d_tile<{kind}>")(grid, (launch.BLOCK,), arguments)
+    return launch.deliver(y, out)
+
+
+@launch.upcast_half
+def conv2d_grad_input(
+    g: Any,
+    weight: Any,
+    *,
+    input_shape: tuple[int, ...],
+    stride: tuple[int, int],
+    padding: tuple[int, int],
+    dilation: tuple[int, int],
+    groups: int,
+    out: Any = None,
+) -> Any:
+    """Gradient of `conv2d` with respect to `x`, of shape `input_shape`."""
+    geometry = _geometry(input_shape, weight.shape, stride, padding, dilation, groups)
+    dx = launch.result(out, input_shape, g.dtype)
+    if dx.size:
+        arrays = (launch.contiguous(g), launch.contiguous(weight), dx)
+        kind = launch.ctype(g.dtype)
+        batch, in_channels, in_h, in_w = input_shape
+        rows = in_channels // groups
+        if rows < _FEW_CHANNELS:
+            kernel = launch.kernel("conv2d", f"conv2d_grad_input_direct<{kind}>")
+            kernel(*launch.grid_1d(dx.size), (*arrays, *geometry))
+        else:
+            # The pixels are split into stride_h * stride_w phases, of this many tiles each or one row or column less.
+            pixels = batch * launch.ceil_div(in_h, stride[0]) * launch.ceil_div(in_w, stride[1])
+            tiles = launch.ceil_div(pixels, _TILE)
+            grid = (tiles * stride[0] * stride[1] * groups, launch.ceil_div(rows, _TILE))
+            kernel = launch.kernel("conv2d", f"conv2d_grad_input_tile<{kind}>")
+            kernel(grid, (launch.BLOCK,), (*arrays, np.int64(tiles), *geometry))
+    return launch.deliver(dx, out)
+
+
+@launch.upcast_half
+def conv2d_grad_weight(
+    g: Any,
+    x: Any,
+    *,
+    weight_shape: tuple[int, ...],
+    stride: tuple[int, int],
+    padding: tuple[int, int],
+    dilation: tuple[int, int],
+    groups: int,
+    out: Any = None,
+) -> Any:
+    """Gradient of `conv2d` with respect to `weight`, of shape `weight_shape`."""
+    geometry = _geometry(x.shape, weight_shape, stride, padding, dilation, groups)
+    dw = launch.result(out, weight_shape, g.dtype)
+    if dw.size:
+        arrays = (launch.contiguous(g), launch.contiguous(x))
+        kind = launch.ctype(g.dtype)
+        rows, columns = weight_shape[0] // groups, dw.size // weight_shape[0]
+        if rows < _FEW_CHANNELS and columns <= _FEW_TAPS:
+            kernel = launch.kernel("conv2d", f"conv2d_grad_weight_direct<{kind}>")
+            kernel((dw.size,), (launch.BLOCK,), (*arrays, dw, *geometry))
+        else:
+            _grad_weight_tiles(arrays, dw, geometry, rows, columns, groups, kind)
+    return launch.deliver(dw, out)
+
+
+@launch.upcast_half
+def conv2d_grad_parameters(
+    g: Any,
+    x: Any,
+    *,
+    weight_shape: tuple[int, ...],
+    stride: tuple[int, int],
+    padding: tuple[int, int],
+    dilation: tuple[int, int],
+    groups: int,
+    out: Any = None,
+) -> tuple[Any, Any]:
+    """`conv2d_grad_weight`, and the gradient (O,) with respect to `bias`."""
+    dweight, dbias = (None, None) if out is None else out
+    dweight = conv2d_grad_weight(
+        g, x, weight_shape=weight_shape, stride=stride, padding=padding, dilation=dilation, groups=groups, out=dweight
+    )
+    return dweight, launch.deliver(g.sum((0, 2, 3)), dbias)
+
+
+def _grad_weight_tiles(
+    arrays: tuple[Any, Any],
+    dw: Any,
+    geometry: tuple[np.int32, ...],
+    rows: int,
+    columns: int,
+    groups: int,
+    kind: str,
+) -> None:
+    """Cut the sum over output pixels into slices that run in parallel, then add the slices in order."""
+    g = arrays[0]
+    slabs = launch.ceil_div(g.shape[0] * g.shape[2] * g.shape[3], _SLAB)
+    column_tiles, row_tiles = launch.ceil_div(columns, _TILE), launch.ceil_div(rows, _TILE)
+    # At least 8 slabs a slice, so that writing and adding the slices stays cheap.
+    slices = max(1, min(_BLOCKS_WANTED // (column_tiles * row_tiles * groups), slabs // 8))
+    slabs_per_slice = max(1, launch.ceil_div(slabs, slices))
+    slices = max(1, launch.ceil_div(slabs, slabs_per_slice))
+    parts = dw if slices == 1 else cupy.empty((slices, *dw.shape), dw.dtype)
+    kernel = launch.kernel("conv2d", f"conv2d_grad_weight_tile<{kind}>")
+    kernel(
+        (column_tiles * slices * groups, row_tiles),
+        (launch.BLOCK,),
+        (*arrays, parts, np.int32(slices), np.int32(slabs_per_slice), *geometry),
+    )
+    if slices > 1:
+        add = launch.kernel("conv2d", f"conv2d_sum_slices<{kind}>")
+        add(*launch.grid_1d(dw.size), (parts, dw, np.int32(slices), np.int64(dw.size)))

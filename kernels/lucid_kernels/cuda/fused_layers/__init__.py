@@ -1,0 +1,1 @@
+"""Layers that one kernel computes."""

@@ -1,0 +1,1 @@
+"""Images read at any coordinates."""

@@ -1,0 +1,1 @@
+"""Random numbers: Philox, the same bits as on a CPU."""

@@ -1,0 +1,76 @@
+"""Philox random numbers and dropout: see `random.cu`. The numbers are those of `lucid_kernels.cpu.random`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import cupy
+import numpy as np
+
+from lucid_kernels.cuda.runtime import launch
+from lucid_kernels.uniform_range import uniform_range
+
+
+def _uint64(number: int) -> np.uint64:
+    return np.uint64(int(number) & 0xFFFFFFFFFFFFFFFF)
+
+
+def _fill(name: str, kind: Any, y: Any, seed: int, offset: int, *parameters: Any) -> None:
+    """Run a kernel that makes all elements of `y`; a thread makes those of one Philox block of four 32-bit words."""
+    if y.size:
+        blocks = launch.ceil_div(y.size, 4 if y.dtype.itemsize == 4 or name == "dropout" else 2)
+        launch.kernel("random", f"{name}<{launch.ctype(kind)}>")(
+            *launch.grid_1d(blocks),
+            (*parameters, _uint64(seed), _uint64(offset), np.int64(blocks), np.int64(y.size)),
+        )
+
+
+def random_uniform(
+    *, shape: Sequence[int], dtype: Any, seed: int, offset: int, low: float = 0.0, high: float = 1.0, out: Any = None
+) -> Any:
+    """Uniform numbers in [low, high), of any floating dtype; all are `low` if the dtype has no number between them."""
+    dtype = np.dtype(dtype)
+    span, start, top, step, least = uniform_range(dtype, low, high)
+    half = dtype.itemsize == 2
+    y = launch.result(None if half else out, shape, np.dtype(np.float32) if half else dtype)
+    _fill("random_uniform", y.dtype, y, seed, offset, y, span, start, top)
+    if half:
+        y = (cupy.maximum(cupy.floor(y / step) * step, least) if step else y).astype(dtype)
+    return launch.deliver(y, out)
+
+
+def random_exponential(*, shape: Sequence[int], dtype: Any, seed: int, offset: int, out: Any = None) -> Any:
+    """Numbers above 0 from the exponential distribution of rate 1, in float32 or float64."""
+    y = launch.result(out, shape, np.dtype(dtype))
+    _fill("random_exponential", y.dtype, y, seed, offset, y)
+    return launch.deliver(y, out)
+
+
+def random_normal(*, shape: Sequence[int], dtype: Any, seed: int, offset: int, out: Any = None) -> Any:
+    """Numbers from the standard normal distribution, of any floating dtype."""
+    dtype = np.dtype(dtype)
+    half = dtype.itemsize == 2
+    y = launch.result(None if half else out, shape, np.dtype(np.float32) if half else dtype)
+    _fill("random_normal", y.dtype, y, seed, offset, y)
+    return launch.deliver(y.astype(dtype) if half else y, out)
+
+
+def random_integers(
+    *, shape: Sequence[int], dtype: Any, low: int, high: int, seed: int, offset: int, out: Any = None
+) -> Any:
+    """Integers in [low, high), computed as int64 and converted to `dtype`."""
+    wide, dtype = np.dtype(np.int64), np.dtype(dtype)
+    y = launch.result(out if dtype == wide else None, shape, wide)
+    _fill("random_integers", wide, y, seed, offset, y, np.int64(low), _uint64(high - low))
+    return launch.deliver(y if dtype == wide else y.astype(dtype), out)
+
+
+@launch.upcast_half
+def dropout(x: Any, *, p: float, seed: int, offset: int, out: Any = None) -> Any:
+    """`x / (1 - p)` where the random word is at least `p * 2^32`, else `x * 0`. The gradient is `dropout(g, ...)`."""
+    y = launch.result(out, x.shape, x.dtype)
+    # At p = 1, 2^32 is no 32-bit threshold: everything stays, times 0.
+    threshold, scale = (0, 0.0) if p == 1 else (int(p * 4294967296.0), 1.0 / (1.0 - p))
+    _fill("dropout", x.dtype, y, seed, offset, launch.contiguous(x), y, np.uint32(threshold), x.dtype.type(scale))
+    return launch.deliver(y, out)

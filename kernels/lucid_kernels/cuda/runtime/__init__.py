@@ -1,0 +1,1 @@
+"""Loading and launching, and what all sources include."""

@@ -1,0 +1,91 @@
+"""The text of the CUDA sources in this package. Imports no cupy: the simulator and the compile check use it too."""
+from __future__ import annotations
+
+import functools
+import pathlib
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+FOLDER = pathlib.Path(__file__).parents[1]
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)".*$')
+_INSTANTIATE = re.compile(r"^//[ \t]*instantiate:[ \t]*(.+)$", re.MULTILINE)
+_CTYPES = {
+    "float32": "float", "float64": "double", "bool": "bool", "int8": "signed char", "int16": "short", "int32": "int",
+    "int64": "long long", "uint8": "unsigned char", "uint16": "unsigned short", "uint32": "unsigned int",
+    "uint64": "unsigned long long",
+}  # fmt: skip
+
+
+def ctype(dtype: Any) -> str:
+    """The C++ name of a dtype, as the instantiations spell it."""
+    try:
+        return _CTYPES[np.dtype(dtype).name]
+    except KeyError:
+        raise TypeError(f"no CUDA kernel for dtype {dtype}") from None
+
+
+@functools.cache
+def path_of(file: str) -> pathlib.Path:
+    """The path of the source `file`, in whichever folder it lies: no two have one name."""
+    return next(FOLDER.rglob(file))
+
+
+def read(name: str) -> str:
+    """The text of one `.cu` or `.cuh` file as it stands; a name without a suffix is a `.cu` file."""
+    return path_of(name if "." in name else name + ".cu").read_text(encoding="utf-8")
+
+
+def inline_includes(text: str, reader: Callable[[str], str] = read, name: str = "kernel.cu") -> str:
+    """Replace every `#include "x.cuh"` by the text of x.cuh, once per file, with `#line` marks for messages.
+
+    CuPy keys its cache of compiled kernels by the source string alone: a change in an included file would go unseen.
+    """
+    return "\n".join(_inlined(text, reader, name, {name})) + "\n"
+
+
+def _inlined(text: str, reader: Callable[[str], str], name: str, seen: set[str]) -> list[str]:
+    lines: list[str] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if match := _INCLUDE.match(line):
+            header = match[1]
+            if header in seen:
+                lines.append("")
+            else:
+                seen.add(header)
+                lines += [f'#line 1 "{header}"', *_inlined(reader(header), reader, header, seen)]
+                lines.append(f'#line {number + 1} "{name}"')
+        else:
+            lines.append("" if line.strip() == "#pragma once" else line)
+    return lines
+
+
+def load(name: str) -> str:
+    """The text of a `.cu` file with our headers inlined: what is compiled."""
+    file = name if "." in name else name + ".cu"
+    return inline_includes(read(file), read, file)
+
+
+def instantiations(text: str) -> tuple[str, ...]:
+    """The template instantiations of a source: its line `// instantiate: softmax<float>, softmax<double>`.
+
+    Several such lines add up. Commas inside `<...>` belong to the name.
+    """
+    names: list[str] = []
+    for match in _INSTANTIATE.finditer(text):
+        names += [part.strip() for part in re.split(r",(?![^<]*>)", match[1]) if part.strip()]
+    return tuple(names)
+
+
+def with_instantiations(text: str, names: Iterable[str]) -> str:
+    """A source whose lines `// instantiate:` name those of its template instantiations alone that are in `names`."""
+    wanted = set(names)
+    lines = (", ".join(name for name in instantiations(match[0]) if name in wanted) for match in _INSTANTIATE.finditer(text))
+    return _INSTANTIATE.sub(lambda match: f"// instantiate: {line}" if (line := next(lines)) else "//", text)
+
+
+def names() -> tuple[str, ...]:
+    """The families that have a `.cu` file, sorted."""
+    return tuple(sorted(path.stem for path in FOLDER.rglob("*.cu")))
