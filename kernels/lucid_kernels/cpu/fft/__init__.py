@@ -1,1 +1,2 @@
 """Fourier transforms."""
+from ..runtime import numba_import as numba_import

@@ -1,1 +1,2 @@
 """Layers that one kernel computes."""
+from ..runtime import numba_import as numba_import

@@ -1,1 +1,2 @@
 """Images resized, or read at any coordinates."""
+from ..runtime import numba_import as numba_import

@@ -1,1 +1,2 @@
 """Decompositions, systems and products of vectors."""
+from ..runtime import numba_import as numba_import

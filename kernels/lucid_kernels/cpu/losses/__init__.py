@@ -1,1 +1,2 @@
 """Losses with their gradients."""
+from ..runtime import numba_import as numba_import

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..runtime.allocator import empty
+from ..runtime.signals import deferred
 from ..runtime.threads import THREADS
 from .openblas import THREADS_IN_OPENBLAS_FROM, TILES_FROM, one_thread
 
@@ -133,16 +134,21 @@ def _shared(a: np.ndarray, b: np.ndarray) -> bool:
     return a.dtype == b.dtype and a.dtype.char in "fdFD"
 
 
+def _imported(name: str) -> Any:
+    with deferred():
+        return importlib.import_module(name, __package__)
+
+
 @functools.cache
 def _tiles() -> Any:
-    return importlib.import_module(".openblas_tiles", __package__)
+    return _imported(".openblas_tiles")
 
 
 @functools.cache
 def _batched_small() -> Any:
-    return importlib.import_module(".batched_small", __package__)
+    return _imported(".batched_small")
 
 
 @functools.cache
 def _elementwise() -> Any:
-    return importlib.import_module("..elementwise.elementwise", __package__)
+    return _imported("..elementwise.elementwise")

@@ -1,1 +1,2 @@
 """Sums, extremes, scans and softmax."""
+from ..runtime import numba_import as numba_import
