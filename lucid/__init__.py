@@ -43,8 +43,41 @@ from .backends import set_default_device
 from .backends.memory_format import MemoryFormat as memory_format
 from .backends.memory_format import channels_last, channels_last_3d, contiguous_format, preserve_format
 from .backends.threads import get_num_threads, set_num_threads
-from .ops.activation import log_softmax, relu, sigmoid, softmax, tanh
-from .ops.arithmetic import (
+from .ops.conversion import clone, conj, conj_physical, imag, real, type_as
+from .ops.creation.creation import (
+    arange,
+    as_tensor,
+    asarray,
+    empty,
+    empty_like,
+    eye,
+    from_dlpack,
+    from_numpy,
+    full,
+    full_like,
+    linspace,
+    ones,
+    ones_like,
+    scalar_tensor,
+    tensor,
+    zeros,
+    zeros_like,
+)
+from .ops.creation.fill import fill
+from .ops.creation.types import (
+    BFloat16Tensor,
+    BoolTensor,
+    ByteTensor,
+    CharTensor,
+    DoubleTensor,
+    FloatTensor,
+    HalfTensor,
+    IntTensor,
+    LongTensor,
+    ShortTensor,
+    result_type,
+)
+from .ops.elementwise.arithmetic import (
     add,
     div,
     divide,
@@ -64,8 +97,7 @@ from .ops.arithmetic import (
     subtract,
     true_divide,
 )
-from .ops.bilinear import bilinear
-from .ops.binary import (
+from .ops.elementwise.binary import (
     arctan2,
     atan2,
     bitwise_left_shift,
@@ -84,9 +116,7 @@ from .ops.binary import (
     nextafter,
     xlogy,
 )
-from .ops.broadcasting import broadcast_shapes, broadcast_tensors, broadcast_to, expand, expand_as
-from .ops.buffers import empty_strided, frombuffer, range
-from .ops.comparison import (
+from .ops.elementwise.comparison import (
     allclose,
     bitwise_and,
     bitwise_not,
@@ -115,43 +145,68 @@ from .ops.comparison import (
     not_equal,
     where,
 )
-from .ops.complex_parts import adjoint, complex, polar, view_as_complex, view_as_real
-from .ops.conversion import clone, conj, conj_physical, imag, real, type_as
-from .ops.convolution import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
-from .ops.creation import (
-    arange,
-    as_tensor,
-    asarray,
-    empty,
-    empty_like,
-    eye,
-    from_dlpack,
-    from_numpy,
-    full,
-    full_like,
-    linspace,
-    ones,
-    ones_like,
-    scalar_tensor,
-    tensor,
-    zeros,
-    zeros_like,
+from .ops.elementwise.float_parts import frexp
+from .ops.elementwise.gamma import digamma, igamma, igammac, lgamma, mvlgamma, polygamma
+from .ops.elementwise.special import erf, erfc, erfinv, i0, logit
+from .ops.elementwise.ternary import addcdiv, addcmul, lerp
+from .ops.elementwise.trigonometry import (
+    acos,
+    acosh,
+    arccos,
+    arccosh,
+    arcsin,
+    arcsinh,
+    arctan,
+    arctanh,
+    asin,
+    asinh,
+    atan,
+    atanh,
+    cos,
+    cosh,
+    deg2rad,
+    rad2deg,
+    sin,
+    sinc,
+    sinh,
+    tan,
 )
-from .ops.diagonals import diag, diag_embed, diagflat, diagonal, diagonal_scatter, tril, triu
-from .ops.distances import cdist, pdist, renorm
-from .ops.dropout import dropout
-from .ops.einsum import einsum
-from .ops.embedding import embedding
-from .ops.extrema import amax, amin, aminmax, argmax, argmin, max, min
-from .ops.fill import fill
-from .ops.finite_differences import gradient
-from .ops.float_parts import frexp
+from .ops.elementwise.unary import (
+    abs,
+    absolute,
+    angle,
+    ceil,
+    exp,
+    exp2,
+    expm1,
+    fix,
+    floor,
+    frac,
+    isfinite,
+    isinf,
+    isnan,
+    isneginf,
+    isposinf,
+    isreal,
+    log,
+    log1p,
+    log2,
+    log10,
+    nan_to_num,
+    positive,
+    reciprocal,
+    round,
+    rsqrt,
+    sgn,
+    sign,
+    signbit,
+    sqrt,
+    square,
+    trunc,
+)
+from .ops.fft.short_time_fourier import istft, stft
+from .ops.fft.windows import bartlett_window, blackman_window, hamming_window, hann_window, kaiser_window
 from .ops.fusion import fuse
-from .ops.gamma import digamma, igamma, igammac, lgamma, mvlgamma, polygamma
-from .ops.gather_scatter import gather, scatter, scatter_add, take_along_dim
-from .ops.grids import cartesian_prod, combinations, logspace, meshgrid, tril_indices, triu_indices
-from .ops.group_normalization import group_norm
-from .ops.histogram import bincount, histc, histogram, histogramdd, unique, unique_consecutive
 from .ops.in_place import (
     abs_,
     acos_,
@@ -216,9 +271,37 @@ from .ops.in_place import (
     xlogy_,
     zero_,
 )
-from .ops.index_slices import index_add, index_copy, index_fill, index_select
-from .ops.indexing import index_put, take
-from .ops.joining import (
+from .ops.indexing.gather_scatter import gather, scatter, scatter_add, take_along_dim
+from .ops.indexing.index_slices import index_add, index_copy, index_fill, index_select
+from .ops.indexing.indexing import index_put, take
+from .ops.indexing.masking import masked_fill, masked_scatter, masked_select, nonzero, nonzero_static
+from .ops.indexing.scatter_reduce import index_reduce, put, scatter_reduce
+from .ops.linalg.addmm import addbmm, addmm, addmv, addr, baddbmm
+from .ops.linalg.bilinear import bilinear
+from .ops.linalg.det import det, logdet, slogdet
+from .ops.linalg.distances import cdist, pdist, renorm
+from .ops.linalg.einsum import einsum
+from .ops.linalg.lowrank import pca_lowrank, svd_lowrank
+from .ops.linalg.lstsq_pinv import pinverse
+from .ops.linalg.lu import lu_solve, lu_unpack
+from .ops.linalg.lu import torch_lu as lu
+from .ops.linalg.matmul import bmm, dot, ger, linear, matmul, mm, mv, outer, vdot
+from .ops.linalg.matrix_exp import matrix_exp
+from .ops.linalg.matrix_norms import norm_except_dim
+from .ops.linalg.products import chain_matmul, cross, inner, kron, matrix_power, tensordot, trace, vander
+from .ops.linalg.qr_svd import geqrf, orgqr
+from .ops.linalg.qr_svd import torch_qr as qr
+from .ops.linalg.qr_svd import torch_svd as svd
+from .ops.linalg.solve import inverse
+from .ops.linalg.triangular import cholesky, cholesky_inverse, cholesky_solve, triangular_solve
+from .ops.linalg.vector_norms import dist, norm
+from .ops.linalg.vectors import cosine_similarity, pairwise_distance
+from .ops.manipulation.broadcasting import broadcast_shapes, broadcast_tensors, broadcast_to, expand, expand_as
+from .ops.manipulation.buffers import empty_strided, frombuffer, range
+from .ops.manipulation.complex import adjoint, complex, polar, view_as_complex, view_as_real
+from .ops.manipulation.diagonals import diag, diag_embed, diagflat, diagonal, diagonal_scatter, tril, triu
+from .ops.manipulation.grids import cartesian_prod, combinations, logspace, meshgrid, tril_indices, triu_indices
+from .ops.manipulation.joining import (
     atleast_1d,
     atleast_2d,
     atleast_3d,
@@ -233,30 +316,48 @@ from .ops.joining import (
     stack,
     vstack,
 )
-from .ops.linear_algebra import bmm, dot, ger, linear, matmul, mm, mv, outer, vdot
-from .ops.linear_algebra_determinant import det, logdet, slogdet
-from .ops.linear_algebra_exponential import matrix_exp
-from .ops.linear_algebra_factors import geqrf, orgqr
-from .ops.linear_algebra_factors import torch_qr as qr
-from .ops.linear_algebra_factors import torch_svd as svd
-from .ops.linear_algebra_lowrank import pca_lowrank, svd_lowrank
-from .ops.linear_algebra_lu import lu_solve, lu_unpack
-from .ops.linear_algebra_lu import torch_lu as lu
-from .ops.linear_algebra_norms import norm_except_dim
-from .ops.linear_algebra_products import chain_matmul, cross, inner, kron, matrix_power, tensordot, trace, vander
-from .ops.linear_algebra_pseudoinverse import pinverse
-from .ops.linear_algebra_sums import addbmm, addmm, addmv, addr, baddbmm
-from .ops.linear_algebra_systems import inverse
-from .ops.linear_algebra_triangular import cholesky, cholesky_inverse, cholesky_solve, triangular_solve
-from .ops.loss import binary_cross_entropy_with_logits
-from .ops.masking import masked_fill, masked_scatter, masked_select, nonzero, nonzero_static
-from .ops.moments import corrcoef, cov, std, std_mean, var, var_mean
-from .ops.normalization import batch_norm, layer_norm
-from .ops.norms import dist, norm
-from .ops.permutation import moveaxis, movedim, permute, swapaxes, swapdims, t, transpose
-from .ops.piecewise_activation import celu, celu_, hardshrink, prelu, rrelu, rrelu_, selu, selu_, threshold, threshold_
-from .ops.pooling import max_pool2d
-from .ops.pooling_dimensions import adaptive_avg_pool1d, adaptive_max_pool1d, avg_pool1d, max_pool1d, max_pool3d
+from .ops.manipulation.permutation import moveaxis, movedim, permute, swapaxes, swapdims, t, transpose
+from .ops.manipulation.reordering import flip, fliplr, flipud, roll, rot90
+from .ops.manipulation.repetition import repeat, repeat_interleave, tile
+from .ops.manipulation.shape import flatten, ravel, reshape, reshape_as, squeeze, unflatten, unsqueeze, view, view_as
+from .ops.manipulation.splitting import (
+    chunk,
+    dsplit,
+    hsplit,
+    narrow,
+    select,
+    select_scatter,
+    slice_scatter,
+    split,
+    split_with_sizes,
+    tensor_split,
+    unbind,
+    vsplit,
+)
+from .ops.manipulation.storage import resize_as_
+from .ops.manipulation.strides import as_strided, as_strided_scatter
+from .ops.nn.activation import log_softmax, relu, sigmoid, softmax, tanh
+from .ops.nn.convolution import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
+from .ops.nn.embedding import embedding
+from .ops.nn.group_normalization import group_norm
+from .ops.nn.loss import binary_cross_entropy_with_logits
+from .ops.nn.normalization import batch_norm, layer_norm
+from .ops.nn.piecewise_activation import (
+    celu,
+    celu_,
+    hardshrink,
+    prelu,
+    rrelu,
+    rrelu_,
+    selu,
+    selu_,
+    threshold,
+    threshold_,
+)
+from .ops.nn.pooling import max_pool2d
+from .ops.nn.pooling_dimensions import adaptive_avg_pool1d, adaptive_max_pool1d, avg_pool1d, max_pool1d, max_pool3d
+from .ops.nn.resampling import channel_shuffle, pixel_shuffle, pixel_unshuffle
+from .ops.nn.rms_norm import rms_norm
 from .ops.properties import (
     detach,
     get_device,
@@ -273,108 +374,28 @@ from .ops.properties import (
     resolve_neg,
     typename,
 )
-from .ops.random import normal, rand, rand_like, randint, randint_like, randn, randn_like, randperm
-from .ops.reduction import all, any, count_nonzero, logsumexp, mean, nanmean, nansum, prod, sum
-from .ops.reordering import flip, fliplr, flipud, roll, rot90
-from .ops.repetition import repeat, repeat_interleave, tile
-from .ops.resampling import channel_shuffle, pixel_shuffle, pixel_unshuffle
-from .ops.rms_norm import rms_norm
-from .ops.sampling import bernoulli, binomial, multinomial, poisson
-from .ops.scan import cummax, cummin, cumprod, cumsum, cumulative_trapezoid, diff, logcumsumexp, trapezoid, trapz
-from .ops.scatter_reduce import index_reduce, put, scatter_reduce
-from .ops.search import argwhere, bucketize, isin, msort, searchsorted, unravel_index
-from .ops.shape import flatten, ravel, reshape, reshape_as, squeeze, unflatten, unsqueeze, view, view_as
-from .ops.short_time_fourier import istft, stft
-from .ops.sorting import argsort, sort, topk
-from .ops.special import erf, erfc, erfinv, i0, logit
-from .ops.splitting import (
-    chunk,
-    dsplit,
-    hsplit,
-    narrow,
-    select,
-    select_scatter,
-    slice_scatter,
-    split,
-    split_with_sizes,
-    tensor_split,
-    unbind,
-    vsplit,
+from .ops.random.dropout import dropout
+from .ops.random.random import normal, rand, rand_like, randint, randint_like, randn, randn_like, randperm
+from .ops.random.sampling import bernoulli, binomial, multinomial, poisson
+from .ops.reduction.cumulative import (
+    cummax,
+    cummin,
+    cumprod,
+    cumsum,
+    cumulative_trapezoid,
+    diff,
+    logcumsumexp,
+    trapezoid,
+    trapz,
 )
-from .ops.statistics import kthvalue, median, mode, nanmedian, nanquantile, quantile
-from .ops.storage import resize_as_
-from .ops.strides import as_strided, as_strided_scatter
-from .ops.ternary import addcdiv, addcmul, lerp
-from .ops.trigonometry import (
-    acos,
-    acosh,
-    arccos,
-    arccosh,
-    arcsin,
-    arcsinh,
-    arctan,
-    arctanh,
-    asin,
-    asinh,
-    atan,
-    atanh,
-    cos,
-    cosh,
-    deg2rad,
-    rad2deg,
-    sin,
-    sinc,
-    sinh,
-    tan,
-)
-from .ops.types import (
-    BFloat16Tensor,
-    BoolTensor,
-    ByteTensor,
-    CharTensor,
-    DoubleTensor,
-    FloatTensor,
-    HalfTensor,
-    IntTensor,
-    LongTensor,
-    ShortTensor,
-    result_type,
-)
-from .ops.unary import (
-    abs,
-    absolute,
-    angle,
-    ceil,
-    exp,
-    exp2,
-    expm1,
-    fix,
-    floor,
-    frac,
-    isfinite,
-    isinf,
-    isnan,
-    isneginf,
-    isposinf,
-    isreal,
-    log,
-    log1p,
-    log2,
-    log10,
-    nan_to_num,
-    positive,
-    reciprocal,
-    round,
-    rsqrt,
-    sgn,
-    sign,
-    signbit,
-    sqrt,
-    square,
-    trunc,
-)
-from .ops.vectors import cosine_similarity, pairwise_distance
-from .ops.windows import bartlett_window, blackman_window, hamming_window, hann_window, kaiser_window
+from .ops.reduction.finite_differences import gradient
+from .ops.reduction.max_min import amax, amin, aminmax, argmax, argmin, max, min
+from .ops.reduction.reduction import all, any, count_nonzero, logsumexp, mean, nanmean, nansum, prod, sum
+from .ops.reduction.var_std import corrcoef, cov, std, std_mean, var, var_mean
+from .ops.sorting.histogram import bincount, histc, histogram, histogramdd, unique, unique_consecutive
+from .ops.sorting.search import argwhere, bucketize, isin, msort, searchsorted, unravel_index
+from .ops.sorting.sorting import argsort, sort, topk
+from .ops.sorting.statistics import kthvalue, median, mode, nanmedian, nanquantile, quantile
 from .serialization import load, save
 from .tensor import Size, Tensor
 

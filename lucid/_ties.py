@@ -10,7 +10,7 @@ import numpy as np
 from . import backends
 from ._reading import check_ratio
 from ._structure import Damaged
-from .backends import sharing
+from .backends import storage
 from .tensor import Tensor, version_box, wrap
 
 Ties = list[dict[str, Any]]  # {"nbytes": size of a memory, "parts": {name: [offset, strides]}}, all in bytes
@@ -19,7 +19,7 @@ ALIGNMENT = 64  # of a memory; an element lies as before in relation to it
 
 def find(tensors: dict[str, Tensor]) -> Ties:
     """The memories that several of `tensors` show, in part or in full, with an overlap of what they show."""
-    spans = sorted(((str(t.device), *sharing.span(t._array), name) for name, t in tensors.items() if t._array.size),
+    spans = sorted(((str(t.device), *storage.span(t._array), name) for name, t in tensors.items() if t._array.size),
                    key=lambda item: item[:2])
     ties: Ties = []
     start = 0
@@ -37,7 +37,7 @@ def find(tensors: dict[str, Tensor]) -> Ties:
     return ties
 
 
-Memory = tuple[np.ndarray, dict[str, sharing.Part]]  # bytes, and where tensors lie in it
+Memory = tuple[np.ndarray, dict[str, storage.Part]]  # bytes, and where tensors lie in it
 
 
 def lay_out(ties: Ties, arrays: dict[str, np.ndarray], max_ratio: float | None) -> list[Memory]:
@@ -51,8 +51,8 @@ def lay_out(ties: Ties, arrays: dict[str, np.ndarray], max_ratio: float | None) 
             array = arrays[name]
             if not _lies_inside(array, offset, strides, memory.nbytes):
                 raise Damaged(f"tensor '{name}' does not lie in the memory that it should share")
-            places[name] = sharing.Part(offset, array.shape, tuple(strides), array.dtype)
-            sharing.take(memory, places[name])[...] = array
+            places[name] = storage.Part(offset, array.shape, tuple(strides), array.dtype)
+            storage.take(memory, places[name])[...] = array
         memories.append((memory, places))
     return memories
 
@@ -63,9 +63,9 @@ def tensors_in(moved: Tensor, memory: Memory) -> dict[str, Tensor]:
     tensors = {}
     for name, place in places.items():
         if moved.is_meta:  # where no bytes are: only what a tensor looks like
-            tensors[name] = wrap(backends.to_device(sharing.take(host, place), moved.device))
+            tensors[name] = wrap(backends.to_device(storage.take(host, place), moved.device))
         else:
-            tensors[name] = wrap(sharing.take(moved._array, place))
+            tensors[name] = wrap(storage.take(moved._array, place))
         tensors[name]._version_box = version_box(moved)
     return tensors
 
@@ -74,5 +74,5 @@ def _lies_inside(array: np.ndarray, offset: Any, strides: Any, nbytes: int) -> b
     numbers = [offset, *strides]
     if len(strides) != array.ndim or any(type(number) is not int or number % array.itemsize for number in numbers):
         return False
-    low, high = sharing.reach(array.shape, tuple(strides))
+    low, high = storage.reach(array.shape, tuple(strides))
     return array.size > 0 and offset + low >= 0 and offset + high + array.itemsize <= nbytes

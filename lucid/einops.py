@@ -10,8 +10,8 @@ import string
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .ops import extrema, reduction
-from .ops.joining import stack
+from .ops.manipulation.joining import stack
+from .ops.reduction import max_min, reduction
 from .tensor import Tensor
 
 __all__ = ["EinopsError", "einsum", "rearrange", "reduce", "repeat"]
@@ -19,7 +19,7 @@ __all__ = ["EinopsError", "einsum", "rearrange", "reduce", "repeat"]
 Groups = list[list[str]]  # the axes of each dimension; "#3.l0" is an axis of length 3 without a name, on the left
 _ELLIPSIS = "…"
 _REDUCTIONS: dict[str, Callable[..., Tensor]] = {
-    "sum": reduction.sum, "mean": reduction.mean, "max": extrema.amax, "min": extrema.amin, "any": reduction.any,
+    "sum": reduction.sum, "mean": reduction.mean, "max": max_min.amax, "min": max_min.amin, "any": reduction.any,
     "all": reduction.all}
 
 

@@ -1,26 +1,26 @@
 """Discrete Fourier transforms, under the names of `torch.fft` (https://docs.pytorch.org/docs/2.13/fft.html)."""
 from ._builtins import publish
-from .ops.fft import (
-    fft,
-    fft2,
-    fftn,
-    hfft,
-    hfft2,
-    hfftn,
-    ifft,
-    ifft2,
-    ifftn,
-    ihfft,
-    ihfft2,
-    ihfftn,
-    irfft,
-    irfft2,
-    irfftn,
-    rfft,
-    rfft2,
-    rfftn,
+from .ops.fft.fft import (
+           fft,
+           fft2,
+           fftn,
+           hfft,
+           hfft2,
+           hfftn,
+           ifft,
+           ifft2,
+           ifftn,
+           ihfft,
+           ihfft2,
+           ihfftn,
+           irfft,
+           irfft2,
+           irfftn,
+           rfft,
+           rfft2,
+           rfftn,
 )
-from .ops.fft_frequencies import fftfreq, fftshift, ifftshift, rfftfreq
+from .ops.fft.fft_frequencies import fftfreq, fftshift, ifftshift, rfftfreq
 
 __all__ = ["fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft",
            "ihfft2", "ihfftn", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn"]

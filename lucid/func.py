@@ -7,7 +7,7 @@ from typing import Any
 from .nn.modules.module import Module
 from .nn.utils._pure_call import pure_call
 from .nn.utils.stateless import complete, run, swapped
-from .ops.joining import stack
+from .ops.manipulation.joining import stack
 from .tensor import Tensor
 
 __all__ = ["functional_call", "stack_module_state"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import backends
-from .backends.probe import gpu_problem, simulated
+from .backends.gpu_probe import gpu_problem, simulated
 
 __all__ = ["device_count", "empty_cache", "is_available", "is_simulated", "memory_allocated", "memory_reserved", "synchronize",
            "why_unavailable"]
@@ -53,7 +53,7 @@ def empty_cache() -> None:
 
 def __getattr__(name: str) -> Any:
     if name.endswith("Tensor") and name != "Tensor":  # the types of tensors on a GPU, as `lucid.gpu.FloatTensor`
-        from .ops.types import tensor_types
+        from .ops.creation.types import tensor_types
 
         globals().update(tensor_types("gpu"))
         if name in globals():

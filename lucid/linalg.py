@@ -1,23 +1,23 @@
 """Linear algebra, under the names of `torch.linalg` (https://docs.pytorch.org/docs/2.13/linalg.html)."""
 from ._builtins import publish
-from .backends.linear_algebra import LinAlgError
-from .ops.diagonals import diagonal as _diagonal
-from .ops.linear_algebra import matmul
-from .ops.linear_algebra_determinant import linalg_det as det
-from .ops.linear_algebra_determinant import linalg_slogdet as slogdet
-from .ops.linear_algebra_eigen import eig, eigh, eigvals, eigvalsh
-from .ops.linear_algebra_exponential import matrix_exp
-from .ops.linear_algebra_factors import householder_product, qr, svd, svdvals
-from .ops.linear_algebra_lu import linalg_lu_solve as lu_solve
-from .ops.linear_algebra_lu import lu, lu_factor, lu_factor_ex
-from .ops.linear_algebra_norms import matrix_norm, norm, vector_norm
-from .ops.linear_algebra_products import linalg_cross as cross
-from .ops.linear_algebra_products import linalg_vander as vander
-from .ops.linear_algebra_products import matrix_power, multi_dot, vecdot
-from .ops.linear_algebra_pseudoinverse import cond, lstsq, matrix_rank, pinv
-from .ops.linear_algebra_systems import inv, inv_ex, solve, solve_ex, tensorinv, tensorsolve
-from .ops.linear_algebra_triangular import cholesky_ex, solve_triangular
-from .ops.linear_algebra_triangular import linalg_cholesky as cholesky
+from .backends.common.linalg import LinAlgError
+from .ops.linalg.det import linalg_det as det
+from .ops.linalg.det import linalg_slogdet as slogdet
+from .ops.linalg.eig import eig, eigh, eigvals, eigvalsh
+from .ops.linalg.lstsq_pinv import cond, lstsq, matrix_rank, pinv
+from .ops.linalg.lu import linalg_lu_solve as lu_solve
+from .ops.linalg.lu import lu, lu_factor, lu_factor_ex
+from .ops.linalg.matmul import matmul
+from .ops.linalg.matrix_exp import matrix_exp
+from .ops.linalg.matrix_norms import matrix_norm, norm, vector_norm
+from .ops.linalg.products import linalg_cross as cross
+from .ops.linalg.products import linalg_vander as vander
+from .ops.linalg.products import matrix_power, multi_dot, vecdot
+from .ops.linalg.qr_svd import householder_product, qr, svd, svdvals
+from .ops.linalg.solve import inv, inv_ex, solve, solve_ex, tensorinv, tensorsolve
+from .ops.linalg.triangular import cholesky_ex, solve_triangular
+from .ops.linalg.triangular import linalg_cholesky as cholesky
+from .ops.manipulation.diagonals import diagonal as _diagonal
 from .tensor import Tensor
 
 __all__ = ["LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",

@@ -7,9 +7,9 @@ from typing import Any
 
 from . import _random
 from ._random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, set_rng_state
-from .ops import random as _ops
-from .ops import sampling as _sampling
-from .ops.creation import empty, tensor
+from .ops.creation.creation import empty, tensor
+from .ops.random import random as _ops
+from .ops.random import sampling as _sampling
 from .tensor import Tensor
 
 __all__ = ["Generator", "bernoulli", "default_generator", "fork_rng", "get_rng_state", "get_seed", "initial_seed", "manual_seed",

@@ -4,20 +4,20 @@ from __future__ import annotations
 from typing import Any
 
 from ._builtins import publish
-from .ops.activation import log_softmax as _log_softmax
-from .ops.activation import sigmoid as expit
-from .ops.activation import softmax as _softmax
-from .ops.binary import xlog1py, xlogy
-from .ops.gamma import digamma, polygamma, zeta
-from .ops.gamma import digamma as psi
-from .ops.gamma import igamma as gammainc
-from .ops.gamma import igammac as gammaincc
-from .ops.gamma import lgamma as gammaln
-from .ops.gamma import mvlgamma as multigammaln
-from .ops.reduction import logsumexp
-from .ops.special import entr, erf, erfc, erfcx, erfinv, i0, i0e, i1, i1e, log_ndtr, logit, ndtr, ndtri
-from .ops.trigonometry import sinc
-from .ops.unary import exp2, expm1, log1p, round
+from .ops.elementwise.binary import xlog1py, xlogy
+from .ops.elementwise.gamma import digamma, polygamma, zeta
+from .ops.elementwise.gamma import digamma as psi
+from .ops.elementwise.gamma import igamma as gammainc
+from .ops.elementwise.gamma import igammac as gammaincc
+from .ops.elementwise.gamma import lgamma as gammaln
+from .ops.elementwise.gamma import mvlgamma as multigammaln
+from .ops.elementwise.special import entr, erf, erfc, erfcx, erfinv, i0, i0e, i1, i1e, log_ndtr, logit, ndtr, ndtri
+from .ops.elementwise.trigonometry import sinc
+from .ops.elementwise.unary import exp2, expm1, log1p, round
+from .ops.nn.activation import log_softmax as _log_softmax
+from .ops.nn.activation import sigmoid as expit
+from .ops.nn.activation import softmax as _softmax
+from .ops.reduction.reduction import logsumexp
 from .tensor import Tensor
 
 __all__ = ["digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "exp2", "expit", "expm1", "gammainc", "gammaincc", "gammaln",

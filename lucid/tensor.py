@@ -15,7 +15,7 @@ from . import _dtypes, backends
 from ._format import format_tensor
 from ._hooks import RemovableHandle
 from ._python_data import from_python
-from .backends import shared_memory, sharing
+from .backends import shared_memory, storage
 from .backends.memory_format import MemoryFormat, contiguous_format, is_contiguous
 
 
@@ -279,12 +279,12 @@ class Tensor:
         if self.is_meta:
             raise RuntimeError("share_memory_: a tensor on the device 'meta' has no memory to share")
         if not self.is_shared():
-            whole = sharing.owner(self._array)
+            whole = storage.owner(self._array)
             shared = shared_memory.share(whole)
             views = () if self._version_box is None else self._version_box.views or ()
             tensors = [self, self._base, *[reference() for reference in views]]
-            for tensor in dict.fromkeys(t for t in tensors if t is not None and sharing.owner(t._array) is whole):
-                tensor._array = sharing.follow(whole, shared, tensor._array)
+            for tensor in dict.fromkeys(t for t in tensors if t is not None and storage.owner(t._array) is whole):
+                tensor._array = storage.follow(whole, shared, tensor._array)
         return self
 
     # ---- graph ---------------------------------------------------------------------------------------------------
@@ -548,7 +548,7 @@ class Tensor:
 
         result = self.__class__.__new__(self.__class__)
         memo[id(self)] = result
-        result._array = sharing.copy(self._array, memo)
+        result._array = storage.copy(self._array, memo)
         result._version_box = copy.deepcopy(self._version_box, memo)
         result._node = result._grad = result._view = None
         result.requires_grad = self.requires_grad
@@ -558,7 +558,7 @@ class Tensor:
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         # As in PyTorch, what is computed comes back as a leaf.
-        memory, place = sharing.Shared.of(self._array, self._pickled_with_memory)
+        memory, place = storage.Shared.of(self._array, self._pickled_with_memory)
         memory.version = version_box(self)
         return _unpickle, (self.__class__, memory, place, self.requires_grad, self._grad, self.__dict__)
 
@@ -754,10 +754,10 @@ def as_array(data: Any, dtype: Any = None, device: Any = None, copy: bool = Fals
     return backends.row_major_copy(array) if copy else array
 
 
-def _unpickle(cls: type[Tensor], memory: sharing.Shared, place: sharing.Part | None, requires_grad: bool,
+def _unpickle(cls: type[Tensor], memory: storage.Shared, place: storage.Part | None, requires_grad: bool,
               grad: Tensor | None, attributes: dict[str, Any]) -> Tensor:
     tensor = cls.__new__(cls)
-    tensor._array = sharing.take(memory.array, place)
+    tensor._array = storage.take(memory.array, place)
     if memory.version is None:
         memory.version = Version()
     tensor._version_box = memory.version

@@ -333,7 +333,7 @@ def _formulas(dtype: Any, device: str, sizes: Sequence[int]) -> None:
 
 
 def _special(dtype: Any, device: str, sizes: Sequence[int]) -> None:
-    from lucid.backends.lazy import FAMILIES
+    from lucid.backends.families import FAMILIES
 
     x = lucid.full((SMALL,), 0.5, dtype=dtype, device=device)._array
     for name in FAMILIES["elementwise.special"].split():

@@ -97,7 +97,7 @@ def few_objects(request: pytest.FixtureRequest) -> None:
 def device(request: pytest.FixtureRequest) -> str:
     """Each device in turn; 'gpu' is skipped only where neither a GPU nor the simulator (g++, CUDA headers) is there."""
     if request.param == "gpu":
-        from lucid.backends.probe import gpu_problem
+        from lucid.backends.gpu_probe import gpu_problem
 
         problem = gpu_problem()
         if problem is not None:

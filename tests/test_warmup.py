@@ -20,8 +20,8 @@ from lucid_kernels.cpu.reduction import strided_sum as reduction_strided_sum
 
 import lucid
 from lucid import backends, warmup
-from lucid.backends.lazy import FAMILIES
-from lucid.ops import _large
+from lucid.backends.families import FAMILIES
+from lucid.ops.elementwise import _fused
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 # The optimizers call their multi-tensor forms.
@@ -98,7 +98,7 @@ def test_batch_normalisation_along_the_samples(monkeypatch: pytest.MonkeyPatch) 
 
 def test_formulas(monkeypatch: pytest.MonkeyPatch) -> None:
     """With few elements that count as many, for which the kernels are those of `tests/ops/test_large.py`."""
-    monkeypatch.setattr(_large, "LARGE", 1)
+    monkeypatch.setattr(_fused, "LARGE", 1)
     monkeypatch.setattr(warmup, "LARGE", 24)
     names: list[str] = []
     with backends.observe(lambda name, *rest: names.append(name)):

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..backends import run
-from ..backends.destinations import are_many
 from ..backends.memory_format import memory_axes
+from ..backends.out import are_many
 from ..tensor import Tensor, wrap
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from .. import _clock as clock
 from .._writers import writes
 from ..backends import ARITHMETIC, LARGE, TABLES
-from ..backends.destinations import FORMULAS, OF_TENSORS, PLAIN_COMPLEX, TERNARY, are_many, entry_into, share_partly
+from ..backends.out import FORMULAS, OF_TENSORS, PLAIN_COMPLEX, TERNARY, are_many, entry_into, share_partly
 from ..tensor import Tensor, version_box, wrap
 from .errors import explain, recover
 from .grad_mode import GRAD, INFERENCE

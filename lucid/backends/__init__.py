@@ -20,9 +20,10 @@ import numpy as np
 from lucid_kernels import numpy_warnings
 from lucid_kernels.cpu.runtime import signals
 
-from . import cpu, memory
+from . import memory
+from .cpu import backend as cpu
 from .device import Device, chosen_device, default_device, set_default_device
-from .lazy import ARITHMETIC, LARGE, MIDDLE
+from .families import ARITHMETIC, LARGE, MIDDLE
 
 __all__ = ["ARITHMETIC", "LARGE", "MIDDLE", "TABLES", "Device", "as_array", "available", "chosen_device", "create",
            "default_device", "device_of", "gpu_module", "meta_module", "observe", "row_major_copy", "run", "set_default_device",
@@ -135,7 +136,7 @@ def gpu_module() -> Any:
 @functools.cache
 def _gpu() -> Any:
     with signals.deferred():  # half of a module cannot be imported again
-        from . import gpu  # imports cupy, or the simulator's stand-in for it
+        from .gpu import backend as gpu  # imports cupy, or the simulator's stand-in for it
 
         return gpu
 
@@ -169,7 +170,7 @@ def _use(module: Any) -> Any:
 
 def available() -> bool:
     """Whether the device 'gpu' can be used: CuPy with a CUDA device, or the simulator asked for by LUCID_GPU."""
-    from .probe import gpu_problem
+    from .gpu_probe import gpu_problem
 
     return gpu_problem() is None
 

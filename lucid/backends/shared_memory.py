@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .memory_format import in_memory_order
-from .sharing import Part, Shared, owner, part, take
+from .storage import Part, Shared, owner, part, take
 
 
 class Block(mmap.mmap):

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from .. import _dtypes
-from ..ops.creation import as_tensor, tensor
-from ..ops.joining import stack
+from ..ops.creation.creation import as_tensor, tensor
+from ..ops.manipulation.joining import stack
 from ..tensor import Tensor
 
 Collate = Callable[[Any], Any]

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 from .._random import Generator
-from ..ops.creation import tensor
-from ..ops.random import randperm
+from ..ops.creation.creation import tensor
+from ..ops.random.random import randperm
 from ..tensor import Tensor
 
 T_co = TypeVar("T_co", covariant=True)

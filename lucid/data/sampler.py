@@ -7,9 +7,9 @@ from typing import Any, Generic, TypeVar
 
 from .. import _dtypes
 from .._random import Generator
-from ..ops.creation import as_tensor
-from ..ops.random import randint, randperm
-from ..ops.sampling import multinomial
+from ..ops.creation.creation import as_tensor
+from ..ops.random.random import randint, randperm
+from ..ops.random.sampling import multinomial
 
 T_co = TypeVar("T_co", covariant=True)
 

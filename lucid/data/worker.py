@@ -18,7 +18,7 @@ import numpy as np
 
 from .. import _dtypes
 from .._random import manual_seed
-from ..backends import probe, set_default_device
+from ..backends import gpu_probe, set_default_device
 from ..tensor import Tensor
 from .fetch import EndOfStream, Fetch, make_fetch
 from .info import WorkerInfo, set_worker_info
@@ -154,7 +154,7 @@ def main(packed: Any, pipe: Connection, inherited: Connection | None) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the main process, which then closes the pipe
     # The workers are the parallelism; a thread pool in each would only fight for the cores.
     os.environ.setdefault("NUMBA_NUM_THREADS", "1")
-    probe.forbid(NO_GPU)
+    gpu_probe.forbid(NO_GPU)
     set_default_device("cpu")
     tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(pipe, tasks), daemon=True).start()

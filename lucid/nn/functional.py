@@ -8,28 +8,29 @@ from typing import Any
 from .._builtins import publish
 from ..autograd.inplace import write
 from ..backends.memory_format import contiguous_format
-from ..ops import activation as _activation
 from ..ops._operands import require_tensor
-from ..ops.activation import gelu, logsigmoid, sigmoid, softplus, tanh
-from ..ops.activation import log_softmax as _log_softmax
-from ..ops.activation import softmax as _softmax
-from ..ops.attention import scaled_dot_product_attention
-from ..ops.batch_norm_relu import batch_norm_relu
-from ..ops.bilinear import bilinear
-from ..ops.convolution import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
-from ..ops.creation import empty_like, zeros_like
-from ..ops.ctc_loss import ctc_loss
-from ..ops.distances import pdist
-from ..ops.dropout import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout
-from ..ops.embedding import embedding
-from ..ops.embedding_bag import embedding_bag
-from ..ops.fold import fold, unfold
-from ..ops.fractional_pooling import fractional_max_pool2d, fractional_max_pool3d
-from ..ops.grid_sampling import affine_grid, grid_sample
-from ..ops.group_normalization import group_norm, instance_norm
-from ..ops.likelihood_loss import gaussian_nll_loss, huber_loss, poisson_nll_loss
-from ..ops.linear_algebra import linear
-from ..ops.loss import (
+from ..ops.creation.creation import empty_like, zeros_like
+from ..ops.linalg.bilinear import bilinear
+from ..ops.linalg.distances import pdist
+from ..ops.linalg.matmul import linear
+from ..ops.linalg.vectors import cosine_similarity, normalize, one_hot, pairwise_distance
+from ..ops.manipulation.padding import pad
+from ..ops.nn import activation as _activation
+from ..ops.nn.activation import gelu, logsigmoid, sigmoid, softplus, tanh
+from ..ops.nn.activation import log_softmax as _log_softmax
+from ..ops.nn.activation import softmax as _softmax
+from ..ops.nn.attention import scaled_dot_product_attention
+from ..ops.nn.batch_norm_relu import batch_norm_relu
+from ..ops.nn.convolution import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
+from ..ops.nn.ctc_loss import ctc_loss
+from ..ops.nn.embedding import embedding
+from ..ops.nn.embedding_bag import embedding_bag
+from ..ops.nn.fold import fold, unfold
+from ..ops.nn.fractional_pooling import fractional_max_pool2d, fractional_max_pool3d
+from ..ops.nn.grid_sampling import affine_grid, grid_sample
+from ..ops.nn.group_normalization import group_norm, instance_norm
+from ..ops.nn.likelihood_loss import gaussian_nll_loss, huber_loss, poisson_nll_loss
+from ..ops.nn.loss import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
     cross_entropy,
@@ -39,7 +40,7 @@ from ..ops.loss import (
     nll_loss,
     smooth_l1_loss,
 )
-from ..ops.margin_loss import (
+from ..ops.nn.margin_loss import (
     cosine_embedding_loss,
     hinge_embedding_loss,
     margin_ranking_loss,
@@ -50,10 +51,9 @@ from ..ops.margin_loss import (
     triplet_margin_loss,
     triplet_margin_with_distance_loss,
 )
-from ..ops.multi_head_attention import multi_head_attention_forward
-from ..ops.normalization import batch_norm, layer_norm
-from ..ops.padding import pad
-from ..ops.piecewise_activation import (
+from ..ops.nn.multi_head_attention import multi_head_attention_forward
+from ..ops.nn.normalization import batch_norm, layer_norm
+from ..ops.nn.piecewise_activation import (
     celu,
     celu_,
     glu,
@@ -72,8 +72,8 @@ from ..ops.piecewise_activation import (
     threshold,
     threshold_,
 )
-from ..ops.pooling import adaptive_avg_pool2d, adaptive_max_pool2d, avg_pool2d, max_pool2d
-from ..ops.pooling_dimensions import (
+from ..ops.nn.pooling import adaptive_avg_pool2d, adaptive_max_pool2d, avg_pool2d, max_pool2d
+from ..ops.nn.pooling_dimensions import (
     adaptive_avg_pool1d,
     adaptive_avg_pool3d,
     adaptive_max_pool1d,
@@ -86,11 +86,11 @@ from ..ops.pooling_dimensions import (
     max_pool1d,
     max_pool3d,
 )
-from ..ops.resampling import channel_shuffle, interpolate, pixel_shuffle, pixel_unshuffle
-from ..ops.response_normalization import local_response_norm
-from ..ops.rms_norm import rms_norm
-from ..ops.unpooling import max_unpool1d, max_unpool2d, max_unpool3d
-from ..ops.vectors import cosine_similarity, normalize, one_hot, pairwise_distance
+from ..ops.nn.resampling import channel_shuffle, interpolate, pixel_shuffle, pixel_unshuffle
+from ..ops.nn.response_normalization import local_response_norm
+from ..ops.nn.rms_norm import rms_norm
+from ..ops.nn.unpooling import max_unpool1d, max_unpool2d, max_unpool3d
+from ..ops.random.dropout import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout
 from ..tensor import Tensor
 
 __all__ = [

@@ -9,9 +9,9 @@ import warnings
 from typing import Any
 
 from ..autograd.grad_mode import no_grad
-from ..ops._random_numbers import at_least_single
-from ..ops.comparison import where
-from ..ops.creation import empty_like, eye
+from ..ops.creation.creation import empty_like, eye
+from ..ops.elementwise.comparison import where
+from ..ops.random._random_numbers import at_least_single
 from ..tensor import Tensor
 
 _LINEAR = ("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d")

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..backends import Device
 from ..ops import conversion
-from ..ops.creation import empty
+from ..ops.creation.creation import empty
 from ..tensor import Tensor, wrap
 from .parameter import Buffer, Parameter
 

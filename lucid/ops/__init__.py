@@ -14,91 +14,72 @@ from typing import Any
 
 from ..autograd.inplace import write
 from ..autograd.overwrite import overwrite, refuse_shared
-from ..backends.destinations import PLAIN, SCALED, TERNARY
+from ..backends.out import PLAIN, SCALED, TERNARY
 from ..tensor import Tensor
-from . import (
-    _matrices,
-    activation,
-    arithmetic,
-    bilinear,
-    binary,
-    broadcasting,
-    buffers,
-    comparison,
-    complex_parts,
-    conversion,
-    convolution,
-    creation,
-    diagonals,
-    distances,
-    dropout,
-    embedding,
-    extrema,
-    fill,
-    float_parts,
-    fold,
-    gamma,
-    gather_scatter,
-    histogram,
-    index_slices,
-    indexing,
-    likelihood_loss,
-    linear_algebra,
-    linear_algebra_determinant,
-    linear_algebra_exponential,
-    linear_algebra_factors,
-    linear_algebra_lu,
-    linear_algebra_products,
-    linear_algebra_pseudoinverse,
-    linear_algebra_sums,
-    linear_algebra_systems,
-    linear_algebra_triangular,
-    loss,
-    margin_loss,
-    masking,
-    moments,
-    normalization,
-    norms,
-    padding,
-    permutation,
-    piecewise_activation,
-    pooling,
-    pooling_dimensions,
-    properties,
-    python_functions,
-    random_fill,
-    reduction,
-    reordering,
-    repetition,
-    resampling,
-    sampling,
-    scan,
-    scatter_reduce,
-    search,
-    shape,
-    short_time_fourier,
-    sorting,
-    special,
-    splitting,
-    statistics,
-    storage,
-    strides,
-    ternary,
-    trigonometry,
-    unary,
-    vectors,
-)
+from . import conversion, properties, python_functions
 from ._independence import rebase_with_zeros
 from ._operands import is_operand, operator, reflected
 from ._out import method as as_method
+from .creation import creation, fill
+from .elementwise import arithmetic, binary, comparison, float_parts, gamma, special, ternary, trigonometry, unary
+from .fft import short_time_fourier
+from .indexing import gather_scatter, index_slices, indexing, masking, scatter_reduce
+from .linalg import (
+    _matrices,
+    addmm,
+    bilinear,
+    det,
+    distances,
+    lstsq_pinv,
+    lu,
+    matmul,
+    matrix_exp,
+    qr_svd,
+    solve,
+    triangular,
+    vector_norms,
+    vectors,
+)
+from .linalg import products as linalg_products
+from .manipulation import (
+    broadcasting,
+    buffers,
+    complex,
+    diagonals,
+    padding,
+    permutation,
+    reordering,
+    repetition,
+    shape,
+    splitting,
+    storage,
+    strides,
+)
+from .nn import (
+    activation,
+    convolution,
+    embedding,
+    fold,
+    likelihood_loss,
+    loss,
+    margin_loss,
+    normalization,
+    piecewise_activation,
+    pooling,
+    pooling_dimensions,
+    resampling,
+)
+from .random import dropout, random_fill, sampling
+from .reduction import cumulative, max_min, reduction, var_std
+from .sorting import histogram, search, sorting, statistics
 
-FAMILIES = (activation, arithmetic, bilinear, binary, broadcasting, buffers, comparison, complex_parts, conversion, convolution,
-            creation, diagonals, dropout, embedding, extrema, fill, float_parts, fold, gamma, gather_scatter, histogram,
-            index_slices, indexing, likelihood_loss, linear_algebra, linear_algebra_determinant, linear_algebra_exponential,
-            linear_algebra_factors, linear_algebra_lu, linear_algebra_products, linear_algebra_pseudoinverse,
-            linear_algebra_sums, linear_algebra_systems, linear_algebra_triangular, loss, margin_loss, masking, moments,
-            normalization, norms, padding, permutation, piecewise_activation, pooling, pooling_dimensions, random_fill,
-            reduction, reordering, repetition, resampling, sampling, scan, scatter_reduce, search, shape, short_time_fourier,
+FAMILIES = (activation, arithmetic, bilinear, binary, broadcasting, buffers, comparison, complex, conversion, convolution,
+            creation, diagonals, dropout, embedding, max_min, fill, float_parts, fold, gamma, gather_scatter, histogram,
+            index_slices, indexing, likelihood_loss, matmul, det, matrix_exp,
+            qr_svd, lu, linalg_products, lstsq_pinv,
+            addmm, solve, triangular, loss, margin_loss, masking, var_std,
+            normalization, vector_norms, padding, permutation, piecewise_activation, pooling, pooling_dimensions, random_fill,
+            reduction, reordering, repetition, resampling, sampling, cumulative, scatter_reduce, search, shape, short_time_fourier,
             sorting, special, splitting, statistics, storage, strides, ternary, trigonometry, unary, vectors,
             distances, properties, python_functions)
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from .. import _dtypes
 from .._writers import writes
 from ..autograd.grad_mode import enable_grad, set_grad_enabled
-from ..ops.creation import tensor
+from ..ops.creation.creation import tensor
 from ..tensor import Tensor, version_box, wrap
 from ._complex import Copies, copy_back, in_real_numbers
 from ._fused import update

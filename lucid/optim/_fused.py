@@ -7,7 +7,7 @@ from typing import Any
 from .._writers import writes
 from ..autograd.grad_mode import is_grad_enabled
 from ..backends import run
-from ..ops.creation import tensor
+from ..ops.creation.creation import tensor
 from ..ops.fusion import Formula, Kind
 from ..tensor import Tensor, bump_all
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..ops.creation import zeros_like
+from ..ops.creation.creation import zeros_like
 from ..tensor import Tensor
 from ._composed import ComposedOptimizer, State, check_lr, check_not_negative, chosen, count, decayed, new_step
 from .optimizer import Group

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..ops.creation import full_like
+from ..ops.creation.creation import full_like
 from ..tensor import Tensor
 from ._composed import ComposedOptimizer, State, check_lr, check_not_negative, chosen, count, decayed, new_step
 from .optimizer import Group, check_options

@@ -4,8 +4,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..ops.arithmetic import maximum
-from ..ops.creation import zeros_like
+from ..ops.creation.creation import zeros_like
+from ..ops.elementwise.arithmetic import maximum
 from ..tensor import Tensor
 from ._composed import ComposedOptimizer, State, count, decayed, new_step
 from ._multi_tensor import step_together

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .. import _dtypes
-from ..ops.creation import tensor, zeros_like
+from ..ops.creation.creation import tensor, zeros_like
 from ..tensor import Tensor
 from ._composed import ComposedOptimizer, State, check_lr, check_not_negative, count, decayed, new_step
 from .optimizer import Group

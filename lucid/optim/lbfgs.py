@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..autograd.grad_mode import enable_grad, no_grad
-from ..ops.joining import cat
+from ..ops.manipulation.joining import cat
 from ..tensor import Tensor
 from ._composed import check_lr
 from ._line_search import Point, strong_wolfe

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .. import _dtypes
-from ..ops.creation import zeros_like
+from ..ops.creation.creation import zeros_like
 from ..tensor import Tensor
 from ._composed import ComposedOptimizer, State, check_lr
 from .optimizer import Group

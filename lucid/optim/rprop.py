@@ -4,8 +4,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..ops.comparison import where
-from ..ops.creation import full_like, zeros_like
+from ..ops.creation.creation import full_like, zeros_like
+from ..ops.elementwise.comparison import where
 from ..tensor import Tensor
 from ._composed import ComposedOptimizer, State, check_lr, chosen, count, new_step
 from .optimizer import Group

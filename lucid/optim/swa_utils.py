@@ -20,7 +20,7 @@ from .. import _dtypes
 from ..autograd.grad_mode import no_grad
 from ..nn.modules.batchnorm import _BatchNorm
 from ..nn.modules.module import Module
-from ..ops.creation import tensor
+from ..ops.creation.creation import tensor
 from ..tensor import Tensor
 from ._scheduler import LRScheduler, for_each_group
 from .optimizer import Optimizer

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lucid.backends import convolution, cpu
+from lucid.backends.common import convolution
+from lucid.backends.cpu import backend as cpu
 
 # (input shape, weight shape, stride, padding, dilation, groups)
 CASES: dict[str, tuple[Any, ...]] = {

@@ -12,8 +12,9 @@ from lucid_kernels.cpu.simd.address import address_of
 from lucid_kernels.cpu.simd.cpu_features import VECTOR_BYTES
 
 import lucid
-from lucid.backends import copies, functions
-from lucid.backends.cpu import TABLE
+from lucid.backends.common import functions
+from lucid.backends.cpu import copies
+from lucid.backends.cpu.backend import TABLE
 
 PLAIN = functions.table(np, lambda *arguments: None, lambda a, b: a @ b)
 X = np.arange(72 * 80 * 90, dtype=np.float32).reshape(72, 80, 90)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from lucid.backends import run
-from lucid.backends.lazy import LARGE
+from lucid.backends.families import LARGE
 
 SHAPES = [((300, 400), 0), ((300, 400), 1), ((300, 400), None), ((3, 40_001), 1), ((40_001, 33), 0), ((5, 300, 700), 1),
           ((5, 300, 700), -1), ((5000, 40, 3), 1), ((70_000,), 0), ((1, 70_000), 0), ((70_000, 1), 1)]  # fmt: skip

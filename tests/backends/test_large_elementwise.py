@@ -12,9 +12,9 @@ from lucid_kernels.cpu.runtime import allocator
 
 import lucid
 from lucid import backends
-from lucid.backends.cpu import TABLE
-from lucid.backends.in_float64 import BY_LIBM, NUMPY_HAS_VECTORS
-from lucid.backends.lazy import LARGE, MIDDLE
+from lucid.backends.cpu.accurate import BY_LIBM, NUMPY_HAS_VECTORS
+from lucid.backends.cpu.backend import TABLE
+from lucid.backends.families import LARGE, MIDDLE
 from lucid.nn import functional as F
 
 SPECIAL = np.array([0.0, -0.0, 1.5, -1.5, np.inf, -np.inf, np.nan, 1e-40], np.float32)

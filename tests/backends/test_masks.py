@@ -7,8 +7,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from lucid.backends import functions
-from lucid.backends.cpu import TABLE
+from lucid.backends.common import functions
+from lucid.backends.cpu.backend import TABLE
 
 PLAIN = functions.table(np, np.add.at, lambda a, b: a @ b)
 SHAPE = (3, 130, 140)

@@ -6,7 +6,7 @@ import itertools
 import numpy as np
 import pytest
 
-from lucid.backends.regions import box_of, overlap, size_of
+from lucid.backends.boxes import box_of, overlap, size_of
 
 SHAPE = (4, 5, 6)
 FULL = slice(None)

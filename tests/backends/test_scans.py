@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import lucid
-from lucid.backends.lazy import MANY as LARGE
+from lucid.backends.families import MANY as LARGE
 
 
 def logcumsumexp(x: np.ndarray, axis: int) -> np.ndarray:

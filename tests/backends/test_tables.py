@@ -13,11 +13,12 @@ from typing import Any
 import numpy
 import pytest
 
-from lucid.backends import cpu, lazy
-from lucid.backends.probe import gpu_problem
+from lucid.backends import families
+from lucid.backends.cpu import backend as cpu
+from lucid.backends.gpu_probe import gpu_problem
 
 README = pathlib.Path(__file__).resolve().parents[2] / "kernels" / "README.md"
-FAMILY_OF = {name: family for family, names in lazy.FAMILIES.items() for name in names.split()}
+FAMILY_OF = {name: family for family, names in families.FAMILIES.items() for name in names.split()}
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +27,7 @@ def gpu() -> types.ModuleType:
     problem = gpu_problem()
     if problem is not None:
         pytest.skip(problem)
-    return importlib.import_module("lucid.backends.gpu")
+    return importlib.import_module("lucid.backends.gpu.backend")
 
 
 def parameters(function: Callable[..., Any]) -> list[tuple[str, str]]:
@@ -75,7 +76,7 @@ def test_kernels_have_the_same_arguments(gpu: types.ModuleType, name: str) -> No
 
 def test_other_functions_have_the_same_arguments(gpu: types.ModuleType) -> None:
     compared = 0
-    large = {f"large_{name}" for name in lazy.ARITHMETIC}  # kernels once they have been called; see below
+    large = {f"large_{name}" for name in families.ARITHMETIC}  # kernels once they have been called; see below
     for name in set(cpu.TABLE) - set(FAMILY_OF) - large:
         ours = [table[name] for table in (cpu.TABLE, gpu.TABLE)]
         if all(isinstance(function, types.FunctionType) and function.__module__.startswith("lucid.") for function in ours):
@@ -84,14 +85,14 @@ def test_other_functions_have_the_same_arguments(gpu: types.ModuleType) -> None:
     assert compared > 40
 
 
-@pytest.mark.parametrize("family", sorted(lazy.FAMILIES))
+@pytest.mark.parametrize("family", sorted(families.FAMILIES))
 def test_every_documented_kernel_is_in_its_family(family: str) -> None:
     names = documented()[family.rpartition(".")[2]] - {"add", "sub", "mul", "div"}  # the tables choose between these and NumPy's
-    assert names == set(lazy.FAMILIES[family].split())
+    assert names == set(families.FAMILIES[family].split())
 
 
 def test_no_family_is_undocumented() -> None:
-    assert set(documented()) == {family.rpartition(".")[2] for family in lazy.FAMILIES}
+    assert set(documented()) == {family.rpartition(".")[2] for family in families.FAMILIES}
 
 
 def test_arithmetic_kernels_exist_on_both_sides(gpu: types.ModuleType) -> None:
@@ -102,7 +103,7 @@ def test_arithmetic_kernels_exist_on_both_sides(gpu: types.ModuleType) -> None:
 
 def test_an_entry_replaces_itself_by_its_kernel() -> None:
     table: dict[str, Callable[..., Any]] = {}
-    lazy.kernels("lucid_kernels.cpu", table)
+    families.kernels("lucid_kernels.cpu", table)
     x = numpy.ones(3, "f4")
     for entry, arrays in (("relu", (x,)), ("large_add", (x, x))):
         assert table[entry].__name__ == "first_call"

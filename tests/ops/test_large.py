@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import lucid as _lucid
-from lucid.backends import small_formulas
+from lucid.backends.cpu import interpreter
 from lucid.nn import functional as F
-from lucid.ops import _large
+from lucid.ops.elementwise import _fused
 
 lucid: Any = _lucid  # its names are re-exports
 SPECIAL = np.array([0.0, -0.0, 1, -1, 3, -3, 0.5, -0.5, 6, 1e-30, -1e-30, 88, -104, 1e30, -1e30, np.inf, -np.inf, np.nan], np.float32)
@@ -56,10 +56,10 @@ def ways(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Formulas are computed by a kernel, then step by step, then by their own operations."""
     for way, large, few in (("kernel", 1, 0), ("steps", sys.maxsize, sys.maxsize), ("plain", sys.maxsize, 0)):
         with monkeypatch.context() as patch:
-            patch.setattr(_large, "LARGE", large)
-            patch.setattr(small_formulas, "_FEW", few)
+            patch.setattr(_fused, "LARGE", large)
+            patch.setattr(interpreter, "_FEW", few)
             if way == "plain":
-                patch.setattr(_large, "_floats", lambda input, arguments: None)
+                patch.setattr(_fused, "_floats", lambda input, arguments: None)
             yield way
 
 
@@ -123,7 +123,7 @@ def test_numbers_are_as_vectors_of_one(name: str, dtype: str) -> None:
 
 
 def test_complex_targets_and_meta(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_large, "LARGE", 1)
+    monkeypatch.setattr(_fused, "LARGE", 1)
     assert F.l1_loss(lucid.zeros(3), lucid.full((3,), 3 + 4j)).item() == 5
     assert F.hardswish(lucid.empty(3, 4, device="meta")).shape == (3, 4)
 

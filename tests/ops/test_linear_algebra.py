@@ -8,7 +8,7 @@ import pytest
 
 import lucid
 from lucid.autograd.gradcheck import gradcheck, gradgradcheck
-from lucid.ops.linear_algebra import linear
+from lucid.ops.linalg.matmul import linear
 
 RANDOM = np.random.default_rng(0)
 SHAPES = [((2, 3), (3, 4)), ((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)), ((5, 2, 3), (3, 4)), ((5, 2, 3), (5, 3, 4)),

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import cpu
+from ..cpu import backend as cpu
 from ..memory_format import inverse, memory_axes
 from .array import MetaArray, blank
 

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from lucid_kernels.recurrence import KEPT
 
-from .. import cpu
-from ..lazy import ARITHMETIC
+from ..common.views import window_layout
+from ..cpu import backend as cpu
+from ..families import ARITHMETIC
 from ..memory_format import memory_axes
-from ..movement import window_layout
 from .array import MetaArray, blank
 from .probe import Probe, delivered, probed
 

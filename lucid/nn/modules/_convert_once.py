@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ...backends import sharing
+from ...backends import storage
 from ...tensor import Tensor, Version, wrap
 from ..parameter import Buffer, Parameter
 from . import _registry  # which comes to import this one
@@ -27,7 +27,7 @@ class Once:
         self._convert = convert
         self._uncast = uncast or convert
         self._root = root
-        self._memory: Callable[[Any], Any] = sharing.owner if elementwise else _itself
+        self._memory: Callable[[Any], Any] = storage.owner if elementwise else _itself
         self._undo = Undo(reversible)
         self._current: Tensor | None = None  # what is being converted
         self._done: set[int] = set()  # tensors by identity; the modules keep them alive
@@ -70,7 +70,7 @@ class Once:
                if array.dtype != memory.dtype):
             return False  # bits seen as two dtypes: only moved can both be views of the result
         results = {function: function(wrap(memory))._array for function in dict.fromkeys(functions)}
-        converted = [sharing.follow(memory, results[function], array)
+        converted = [storage.follow(memory, results[function], array)
                      for array, function in zip(arrays, functions, strict=True)]
         if any(array is None for array in converted):
             return False

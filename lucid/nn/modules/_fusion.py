@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
-from ...ops.activation import relu_that_saves_its_input
-from ...ops.batch_norm_relu_max_pool2d import batch_norm_relu_max_pool2d
-from ...ops.conv2d_relu_max_pool2d import conv2d_relu_max_pool2d
-from ...ops.pooling import relu_max_pool2d
+from ...ops.nn.activation import relu_that_saves_its_input
+from ...ops.nn.batch_norm_relu_max_pool2d import batch_norm_relu_max_pool2d
+from ...ops.nn.conv2d_relu_max_pool2d import conv2d_relu_max_pool2d
+from ...ops.nn.pooling import relu_max_pool2d
 from ...tensor import Tensor
 from .. import functional as F
 from ._global_hooks import around_calls

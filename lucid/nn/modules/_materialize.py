@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from ...autograd.grad_mode import no_grad
 from ...backends import Device
-from ...ops.creation import empty_like
+from ...ops.creation.creation import empty_like
 from ...tensor import Tensor, as_array, wrap
 from ..parameter import Buffer
 from ._conversion import Conversion

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ... import _dtypes, backends
-from ...backends import Device, sharing
+from ...backends import Device, storage
 from ...ops.conversion import Destination, convert
 from ...tensor import Tensor, wrap
 
@@ -14,10 +14,10 @@ class _Step(NamedTuple):
 
     device: Device
     dtype: Any
-    layout: sharing.Layout
+    layout: storage.Layout
     original: Any  # the memory itself where keeping it costs nothing, on the device 'meta'
     result: Any
-    before: list[tuple[Tensor, sharing.Part | None, Any, Any]]  # tensor, its place, its node and view
+    before: list[tuple[Tensor, storage.Part | None, Any, Any]]  # tensor, its place, its node and view
     exact: bool  # whether converting back gives the same elements
 
 
@@ -35,8 +35,8 @@ class Undo:
     def record(self, memory: Any, result: Any, tensors: list[Tensor]) -> None:
         """Note that `result` is about to take the place of `memory`, of which `tensors` are views."""
         device = backends.device_of(memory)
-        before = [(t, sharing.part(memory, t.data._array), t._node, t._view) for t in tensors]
-        self._steps.append(_Step(device, memory.dtype, sharing.layout(memory), memory if device.type == "meta" else None,
+        before = [(t, storage.part(memory, t.data._array), t._node, t._view) for t in tensors]
+        self._steps.append(_Step(device, memory.dtype, storage.layout(memory), memory if device.type == "meta" else None,
                                  result, before, _is_exact(memory.dtype, result.dtype)))
 
     def run(self, names: dict[int, str]) -> list[str]:
@@ -54,7 +54,7 @@ class Undo:
                 left += shown
                 continue
             for tensor, place, node, view in step.before:
-                tensor._swap_array(sharing.take(memory, place))
+                tensor._swap_array(storage.take(memory, place))
                 tensor._node, tensor._view = node, view if step.original is not None else None
             for tensor, *_ in step.before[1:]:
                 tensor._version_box = step.before[0][0]._version_box
@@ -74,7 +74,7 @@ class Undo:
         if not self._reversible:
             return None
         array = convert(wrap(step.result), Destination(step.device, step.dtype))._array
-        return sharing.lay_out(array, step.layout)
+        return storage.lay_out(array, step.layout)
 
 
 def _is_exact(old: Any, new: Any) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ... import _dtypes
 from ...autograd.inplace import increment
-from ...ops.creation import empty, ones, tensor, zeros
+from ...ops.creation.creation import empty, ones, tensor, zeros
 from ...tensor import Tensor
 from .. import functional as F
 from .. import init

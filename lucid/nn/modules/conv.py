@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from ...ops.creation import empty
+from ...ops.creation.creation import empty
 from ...tensor import Tensor
 from .. import functional as F
 from .. import init

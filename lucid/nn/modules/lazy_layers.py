@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...autograd.grad_mode import no_grad
-from ...ops.creation import tensor
+from ...ops.creation.creation import tensor
 from ...tensor import Tensor
 from ..uninitialized import UninitializedBuffer, UninitializedParameter
 from .batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d, _BatchNorm

@@ -7,9 +7,9 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
-from ...ops.creation import empty
-from ...ops.joining import cat, stack
-from ...ops.recurrent import State, Weights, run_direction
+from ...ops.creation.creation import empty
+from ...ops.manipulation.joining import cat, stack
+from ...ops.nn.recurrent import State, Weights, run_direction
 from ...tensor import Tensor
 from .. import functional as F
 from .. import init

@@ -4,8 +4,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...ops.creation import empty
-from ...ops.recurrent import State, Weights, run_step
+from ...ops.creation.creation import empty
+from ...ops.nn.recurrent import State, Weights, run_step
 from ...tensor import Tensor
 from .. import init
 from ..parameter import Parameter

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ...ops.creation import full
-from ...ops.multi_head_attention import canonical_masks
+from ...ops.creation.creation import full
+from ...ops.nn.multi_head_attention import canonical_masks
 from ...tensor import Tensor
 from .. import functional as F
 from .. import init

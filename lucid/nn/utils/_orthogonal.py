@@ -2,15 +2,15 @@
 from __future__ import annotations
 
 from ...autograd.grad_mode import no_grad
-from ...ops._matrices import adjoint
-from ...ops.comparison import allclose, where
-from ...ops.creation import eye
-from ...ops.diagonals import tril
-from ...ops.joining import cat
-from ...ops.linear_algebra_exponential import matrix_exp
-from ...ops.linear_algebra_factors import geqrf, householder_product
-from ...ops.linear_algebra_systems import solve
-from ...ops.random import randn
+from ...ops.creation.creation import eye
+from ...ops.elementwise.comparison import allclose, where
+from ...ops.linalg._matrices import adjoint
+from ...ops.linalg.matrix_exp import matrix_exp
+from ...ops.linalg.qr_svd import geqrf, householder_product
+from ...ops.linalg.solve import solve
+from ...ops.manipulation.diagonals import tril
+from ...ops.manipulation.joining import cat
+from ...ops.random.random import randn
 from ...tensor import Tensor
 from ..modules.module import Module
 from .parametrize import register_parametrization

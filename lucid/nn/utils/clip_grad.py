@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from types import GeneratorType
 
 from ...autograd.grad_mode import no_grad
-from ...ops.creation import tensor
-from ...ops.joining import stack
-from ...ops.linear_algebra_norms import vector_norm
+from ...ops.creation.creation import tensor
+from ...ops.linalg.matrix_norms import vector_norm
+from ...ops.manipulation.joining import stack
 from ...tensor import Tensor
 
 Tensors = Tensor | Iterable[Tensor]

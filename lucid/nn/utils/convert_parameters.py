@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ...ops.joining import cat
+from ...ops.manipulation.joining import cat
 from ...tensor import Tensor
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from ...autograd.grad_mode import no_grad
 from ...backends import Device
-from ...ops.creation import zeros_like
-from ...ops.joining import cat
+from ...ops.creation.creation import zeros_like
+from ...ops.manipulation.joining import cat
 from ...tensor import Tensor, version_box, wrap
 from ..parameter import Parameter
 

@@ -9,8 +9,8 @@ import copy
 from typing import Any, TypeVar
 
 from ...autograd.grad_mode import no_grad
-from ...ops.creation import zeros_like
-from ...ops.unary import rsqrt
+from ...ops.creation.creation import zeros_like
+from ...ops.elementwise.unary import rsqrt
 from ...tensor import Tensor
 from ..modules.module import Module
 from ..parameter import Parameter

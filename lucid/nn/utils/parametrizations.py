@@ -4,9 +4,9 @@ from __future__ import annotations
 from typing import Any
 
 from ...autograd.grad_mode import no_grad
-from ...ops._matrices import adjoint
-from ...ops.linear_algebra import mv, vdot
-from ...ops.linear_algebra_norms import norm_except_dim
+from ...ops.linalg._matrices import adjoint
+from ...ops.linalg.matmul import mv, vdot
+from ...ops.linalg.matrix_norms import norm_except_dim
 from ...tensor import Tensor
 from ..modules.module import Module
 from ._orthogonal import orthogonal

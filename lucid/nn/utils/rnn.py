@@ -4,8 +4,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from ...ops.creation import as_tensor, full
-from ...ops.joining import cat
+from ...ops.creation.creation import as_tensor, full
+from ...ops.manipulation.joining import cat
 from ...tensor import Tensor
 
 

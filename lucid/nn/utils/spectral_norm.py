@@ -4,10 +4,10 @@ from __future__ import annotations
 from typing import Any
 
 from ...autograd.grad_mode import no_grad
-from ...ops._matrices import adjoint
-from ...ops.linear_algebra import dot, mv
-from ...ops.linear_algebra_factors import svd
-from ...ops.norms import norm
+from ...ops.linalg._matrices import adjoint
+from ...ops.linalg.matmul import dot, mv
+from ...ops.linalg.qr_svd import svd
+from ...ops.linalg.vector_norms import norm
 from ...tensor import Tensor
 from ..modules.module import Module
 from ..parameter import Parameter

@@ -4,7 +4,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from ...ops.linear_algebra_norms import norm_except_dim
+from ...ops.linalg.matrix_norms import norm_except_dim
 from ...tensor import Tensor
 from ..modules.module import Module
 from ..parameter import Parameter

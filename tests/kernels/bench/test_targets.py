@@ -14,7 +14,7 @@ from bench.library import Library, target
 from bench.report import row, status, target_table
 from bench.targets import adam, models
 from bench.targets.training import training_step
-from lucid.backends.probe import gpu_problem
+from lucid.backends.gpu_probe import gpu_problem
 
 SQUARE = ("3x3 64@56", "3x3 128@28", "3x3 256@14", "3x3 512@7")
 OTHERS = ("1x1 64->256@56", "7x7 stem 3->64@224", "depthwise 3x3 64@56", "3x3 1->32@28")
@@ -58,7 +58,7 @@ def test_cases_on_a_gpu(family: str) -> None:
     problem = gpu_problem()
     if problem is not None:
         pytest.skip(problem)
-    importlib.import_module("lucid.backends.gpu")  # the simulator takes CuPy's place
+    importlib.import_module("lucid.backends.gpu.backend")  # the simulator takes CuPy's place
     here, seen = Side("ours", "gpu", quick=True), 0
     for case in load(family, here):
         assert not case.failure and not case.missing and case.target is None

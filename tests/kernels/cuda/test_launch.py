@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from lucid_kernels.cuda.runtime import source
 
-from lucid.backends.lazy import FAMILIES
+from lucid.backends.families import FAMILIES
 
 HEADERS = {"a.cuh": '#pragma once\n#include "b.cuh"\nint a;\n', "b.cuh": "int b;\n"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ....ops.creation import ones_like
+from ....ops.creation.creation import ones_like
 from ....tensor import Tensor
 from ...modules.module import Module
 from ..convert_parameters import parameters_to_vector

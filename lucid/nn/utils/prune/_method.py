@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from ....ops.creation import ones_like
+from ....ops.creation.creation import ones_like
 from ....tensor import Tensor
 from ...modules.module import Module
 from ...parameter import Parameter

@@ -4,11 +4,11 @@ from __future__ import annotations
 import numbers
 from typing import Any
 
-from ....ops._random_numbers import at_least_single
-from ....ops.creation import zeros_like
-from ....ops.norms import norm
-from ....ops.random import rand, rand_like
-from ....ops.sorting import topk
+from ....ops.creation.creation import zeros_like
+from ....ops.linalg.vector_norms import norm
+from ....ops.random._random_numbers import at_least_single
+from ....ops.random.random import rand, rand_like
+from ....ops.sorting.sorting import topk
 from ....tensor import Tensor
 from ...modules.module import Module
 from ._method import BasePruningMethod

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lucid.backends import padding
-from lucid.backends.cpu import TABLE
+from lucid.backends.common import pad
+from lucid.backends.cpu.backend import TABLE
 
 MODES = {"constant": {"mode": "constant", "constant_values": 3}, "reflect": {"mode": "reflect"}, "replicate": {"mode": "edge"},
          "circular": {"mode": "wrap"}}  # fmt: skip
@@ -24,7 +24,7 @@ def test_like_numpy(mode: str, case: Any) -> None:
         wanted: Any = np.pad(x, ((0, 0),) * (len(shape) - len(pads)) + pads, **MODES[mode])
         fill = np.asarray(3, dtype) if mode == "constant" else None
         y = np.empty_like(wanted)
-        assert padding.pad_rows(x, y, 0 if fill is None else fill, pads, mode)
+        assert pad.pad_rows(x, y, 0 if fill is None else fill, pads, mode)
         np.testing.assert_array_equal(y, wanted)
         np.testing.assert_array_equal(TABLE["pad"](x, fill, pads=pads, mode=mode), wanted)
         np.testing.assert_array_equal(TABLE["pad"](np.asfortranarray(x), fill, pads=pads, mode=mode), wanted)

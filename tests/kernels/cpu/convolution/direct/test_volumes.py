@@ -12,7 +12,8 @@ from lucid_kernels.cpu.convolution.direct import grad_weight as direct_grad_weig
 from lucid_kernels.cpu.convolution.direct import volumes as direct_volumes
 from lucid_kernels.cpu.runtime.threads import get_num_threads, set_num_threads
 
-from lucid.backends import convolution, cpu
+from lucid.backends.common import convolution
+from lucid.backends.cpu import backend as cpu
 
 # (input shape, weight shape, stride, padding, dilation, groups)
 CASES: dict[str, tuple[Any, ...]] = {

@@ -12,7 +12,8 @@ from lucid_kernels.cpu.convolution.winograd import grad_weight as winograd_grad_
 from lucid_kernels.cpu.convolution.winograd import volumes as winograd_volumes
 from lucid_kernels.cpu.runtime.threads import get_num_threads, set_num_threads
 
-from lucid.backends import convolution, cpu
+from lucid.backends.common import convolution
+from lucid.backends.cpu import backend as cpu
 
 # (input shape, outputs, taps of the depth, padding)
 CASES: dict[str, tuple[Any, ...]] = {

@@ -1,0 +1,1 @@
+"""Operations that NumPy and CuPy compute alike."""

@@ -1,0 +1,1 @@
+"""The CPU: NumPy, and our Numba kernels; `backend` has the table."""

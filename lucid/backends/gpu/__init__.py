@@ -1,0 +1,1 @@
+"""GPUs: CuPy, and our CUDA kernels; `backend` has the table."""

@@ -1,0 +1,321 @@
+"""New tensors. `dtype`, `device` and `requires_grad` mean the same in all of them; the defaults are the context's."""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import _dtypes, backends
+from ...autograd.errors import type_name
+from ...autograd.grad_mode import INFERENCE
+from ...autograd.grad_mode import mode as grad_mode
+from ...backends import Device
+from ...backends.memory_format import contiguous_format, inverse, memory_axes, preserve_format, require_format
+from ...tensor import Tensor, as_array, mark_inference, wrap
+from .._operands import fitted, integers, require_number
+from .._out import fills_out
+
+METHODS = ("new_tensor", "new_empty", "new_zeros", "new_ones", "new_full")
+
+
+def _finish(array: Any, requires_grad: bool) -> Tensor:
+    result = wrap(array)
+    if grad_mode.get() & INFERENCE:
+        mark_inference(result)
+    if requires_grad:
+        result.requires_grad = True
+    return result
+
+
+def device_for(device: Any) -> Device:
+    """The device that an argument `device` means: None the default one."""
+    if device.__class__ is Device:
+        return device
+    return backends.default_device() if device is None else Device(device)
+
+
+def _chosen(device: Any) -> Device | None:
+    return backends.chosen_device() if device is None else Device(device)
+
+
+def _float_dtype(dtype: Any) -> np.dtype:
+    return _dtypes.get_default_dtype() if dtype is None else _dtypes.as_dtype(dtype)
+
+
+def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A leaf with a copy of `data`: a number, a nested sequence, a NumPy or CuPy array or a tensor.
+
+    It goes to the default device, if one was chosen; else arrays and tensors stay where they are.
+    """
+    return _finish(as_array(data, dtype, _chosen(device), copy=True), requires_grad)
+
+
+def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A 0-d tensor of a number, in the default dtype if none is given: unlike `tensor`, also of integers and bools.
+
+    Raises TypeError for what is no number, RuntimeError for a complex one in a real dtype.
+    """
+    value = require_number("scalar_tensor", "s", s)
+    return full((), value, dtype=_float_dtype(dtype), device=device, requires_grad=requires_grad)
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """`data` as a tensor, without a copy where dtype and device allow it; a tensor keeps its graph.
+
+    It goes to the default device, if one was chosen; else arrays and tensors stay where they are.
+    """
+    if isinstance(data, Tensor):
+        return data.to(_chosen(device), dtype)
+    return _finish(as_array(data, dtype, _chosen(device)), False)
+
+
+def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None,
+            requires_grad: bool | None = None) -> Tensor:
+    """`obj` as a tensor; memory is shared where possible unless `copy`. Raises ValueError if `copy=False` cannot be kept.
+
+    A tensor keeps its history and stays differentiable, unless `requires_grad` is False.
+    """
+    if isinstance(obj, Tensor) and obj.requires_grad and requires_grad is not False:
+        result = obj.to(_chosen(device) or obj.device, obj.dtype if dtype is None else dtype, copy=bool(copy))
+        if copy is False and result is not obj:
+            raise ValueError("can't alias the data of obj: its dtype or device requires a copy")
+        return result
+    array = as_array(obj, dtype, _chosen(device), copy=bool(copy))
+    source = obj._array if isinstance(obj, Tensor) else obj
+    if copy is False and array is not source and array.base is not source:
+        raise ValueError("can't alias the data of obj: its dtype, device or type requires a copy")
+    return _finish(array, bool(requires_grad))
+
+
+def from_numpy(ndarray: np.ndarray) -> Tensor:
+    """A tensor that shares the memory of a NumPy array.
+
+    Raises TypeError for anything else and for a dtype that we do not have, ValueError for another byte order than the machine's.
+    """
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    if not ndarray.dtype.isnative:
+        raise ValueError("given numpy array has byte order different from the native byte order. Conversion between byte orders "
+                         "is currently not supported: use lucid.tensor, which copies.")
+    return _finish(as_array(ndarray), False)
+
+
+def from_dlpack(external: Any) -> Tensor:
+    """A tensor that shares the memory of any object with `__dlpack__`, on the CPU or a GPU."""
+    kind = external.__dlpack_device__()[0]
+    array = np.from_dlpack(external) if kind == 1 else backends.gpu_module().from_dlpack(external)
+    return _finish(as_array(array), False)
+
+
+@fills_out
+def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A tensor of shape `size` filled with a number, whose type gives the default dtype."""
+    if isinstance(fill_value, Tensor) and dtype is None:
+        dtype = fill_value.dtype
+    fill_value = require_number("full", "fill_value", fill_value)
+    chosen = _dtypes.dtype_of_scalar(fill_value) if dtype is None else _dtypes.as_dtype(dtype)
+    shape = integers((size,) if isinstance(size, (tuple, list)) else ((size,),))
+    return _filled(shape, fitted(fill_value, chosen), chosen, device, requires_grad)
+
+
+def _filled(shape: tuple[int, ...], number: Any, dtype: np.dtype, device: Any, requires_grad: bool) -> Tensor:
+    """`full` of a number that `dtype` holds."""
+    if shape and min(shape) < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
+    attributes = {"shape": shape, "fill_value": number, "dtype": dtype}
+    return _finish(backends.create("full", device_for(device), attributes), requires_grad)
+
+
+@fills_out
+def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A tensor of zeros: ``zeros(2, 3)`` or ``zeros((2, 3))``."""
+    return _filled(integers(size), 0, _float_dtype(dtype), device, requires_grad)
+
+
+@fills_out
+def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A tensor of ones: ``ones(2, 3)`` or ``ones((2, 3))``."""
+    return _filled(integers(size), 1, _float_dtype(dtype), device, requires_grad)
+
+
+@fills_out
+def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+          memory_format: Any = contiguous_format) -> Tensor:
+    """A tensor whose elements are whatever was in memory. Raises RuntimeError for a memory format of another rank."""
+    shape = integers(size)
+    if require_format("empty", memory_format) is preserve_format:
+        raise RuntimeError("unsupported memory format: there is nothing whose format empty could preserve")
+
+    def make(shape: Sequence[int]) -> Tensor:
+        attributes = {"shape": shape, "dtype": _float_dtype(dtype)}
+        return _finish(backends.create("empty", device_for(device), attributes), requires_grad)
+
+    return _laid_out(shape, memory_format.axes(len(shape)), make)
+
+
+def _laid_out(shape: Sequence[int], axes: Sequence[int] | None, make: Callable[[Sequence[int]], Tensor]) -> Tensor:
+    """What ``make(shape)`` returns, with the dimensions `axes` in memory from the outermost to the innermost."""
+    if axes is None:
+        return make(shape)
+    result = make([shape[axis] for axis in axes])
+    result._array = result._array.transpose(inverse(axes))
+    return result
+
+
+def like(input: Tensor, memory_format: Any, make: Callable[[Sequence[int]], Tensor]) -> Tensor:
+    """``make(shape)`` for the shape of `input`, in memory as `input` is or in `memory_format`: what all `..._like` share.
+
+    Raises RuntimeError for a memory format of another rank.
+    """
+    array = input._array
+    if memory_format is not preserve_format:
+        axes = require_format("like", memory_format).axes(array.ndim)
+    else:
+        axes = None if array.flags.c_contiguous else memory_axes(array)
+    return _laid_out(array.shape, axes, make)
+
+
+def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+              memory_format: Any = preserve_format) -> Tensor:
+    """`full` with the shape, and by default the dtype, device and memory format, of `input`."""
+    chosen = input.dtype if dtype is None else _dtypes.as_dtype(dtype)
+    device = input.device if device is None else device
+    number = fitted(require_number("full_like", "fill_value", fill_value), chosen)
+    return like(input, memory_format, lambda shape: _filled(tuple(shape), number, chosen, device, requires_grad))
+
+
+def zeros_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+               memory_format: Any = preserve_format) -> Tensor:
+    """Zeros with the shape, and by default the dtype, device and memory format, of `input`."""
+    return full_like(input, 0, dtype=dtype, device=device, requires_grad=requires_grad, memory_format=memory_format)
+
+
+def ones_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+              memory_format: Any = preserve_format) -> Tensor:
+    """Ones with the shape, and by default the dtype, device and memory format, of `input`."""
+    return full_like(input, 1, dtype=dtype, device=device, requires_grad=requires_grad, memory_format=memory_format)
+
+
+def empty_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+               memory_format: Any = preserve_format) -> Tensor:
+    """Uninitialised memory with the shape, and by default the dtype, device and memory format, of `input`."""
+    dtype = input.dtype if dtype is None else dtype
+    device = input.device if device is None else device
+    return like(input, memory_format, lambda shape: empty(tuple(shape), dtype=dtype, device=device,
+                                                          requires_grad=requires_grad))
+
+
+def _refuse_kinds(name: str, dtype: np.dtype, kinds: str) -> np.dtype:
+    """`dtype`. Raises NotImplementedError for one of `kinds`, as PyTorch does."""
+    if dtype.kind in kinds:
+        raise NotImplementedError(f"\"{name}\" not implemented for '{type_name(dtype)}'")
+    return dtype
+
+
+@fills_out(warns=True)
+def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None,
+           requires_grad: bool = False) -> Tensor:
+    """The numbers from `start` (0 if only one bound is given) up to, not including, `end`, in steps of `step`.
+
+    int64 if all arguments are integers, else the default dtype. For an integer dtype `start` and `step` count without their
+    fractions. Raises RuntimeError for a zero step, one that leads away from `end`, and bounds that are not finite.
+    """
+    if end is None:
+        start, end = 0, start
+    numbers = [v.item() if isinstance(v, Tensor) else v for v in (start, end, step)]
+    bounds = start, end, step = [fitted(number, _dtypes.float64) for number in numbers]
+    whole = all(isinstance(v, (int, np.integer)) for v in bounds)
+    if dtype is None:
+        dtype = _dtypes.int64 if whole else _dtypes.get_default_dtype()
+    chosen = _refuse_kinds("arange", _dtypes.as_dtype(dtype), "bc")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    if chosen == _dtypes.int64:
+        start, end, step = map(int, bounds)
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    if chosen.kind in "iu" and not whole:
+        count = math.ceil((end - start) / step)
+        start, step = int(start), int(step)
+        array = backends.create("arange", device_for(device), {"start": 0, "stop": count, "step": 1, "dtype": _dtypes.int64})
+        array = array * step + start
+    else:  # The values are computed in float64 (or integers) and rounded once.
+        wide = _dtypes.int64 if whole else _dtypes.float64
+        array = backends.create("arange", device_for(device), {"start": start, "stop": end, "step": step, "dtype": wide})
+    return _finish(array.astype(chosen, copy=False), requires_grad)
+
+
+def ends_and_dtype(name: str, start: Any, end: Any, dtype: Any) -> tuple[Any, Any, np.dtype]:
+    """The ends of `name`, numbers or 0-d tensors, as numbers, for an integer dtype without their fractions; and the dtype, by
+    default the default one, or the complex one with such parts if an end is complex.
+
+    Raises RuntimeError for other tensors and for ends that the dtype does not hold, such as complex ones if it is real.
+    """
+    ends = start, end
+    for end in ends:
+        if isinstance(end, Tensor) and end.ndim:
+            raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got {end.ndim} dimensions")
+    numbers = [end.item() if isinstance(end, (Tensor, np.generic)) else end for end in ends]
+    if dtype is None and complex in map(type, numbers):
+        dtype = _dtypes.default_complex()
+    chosen = _refuse_kinds(name, _float_dtype(dtype), "b")
+    first, last = (fitted(number, chosen) for number in numbers)
+    return (int(first), int(last), chosen) if chosen.kind in "iu" else (first, last, chosen)
+
+
+@fills_out
+def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None,
+             requires_grad: bool = False) -> Tensor:
+    """`steps` numbers from `start` to `end`, both included, evenly spaced; for an integer dtype between those without fractions.
+
+    Of complex ends the result is complex. Raises RuntimeError for a negative number of steps and for ends that a `dtype`, or that
+    of `out`, does not hold.
+    """
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    start, end, chosen = ends_and_dtype("linspace", start, end, dtype)
+    array = backends.create("linspace", device_for(device), {"start": start, "stop": end, "num": steps})
+    return _finish(array.astype(chosen, copy=False), requires_grad)
+
+
+@fills_out
+def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """An n by m matrix (n by n without `m`) with ones on the diagonal."""
+    if n < 0 or (m is not None and m < 0):
+        raise RuntimeError(f"n and m must be greater or equal to 0, got {n} and {m}")
+    return _finish(backends.create("eye", device_for(device), {"N": n, "M": m, "dtype": _float_dtype(dtype)}), requires_grad)
+
+
+def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """`tensor(data)` with this tensor's dtype and device by default."""
+    return tensor(data, dtype=self.dtype if dtype is None else dtype, device=self.device if device is None else device,
+                  requires_grad=requires_grad)
+
+
+def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None,
+             requires_grad: bool = False) -> Tensor:
+    """`full(size, fill_value)` with this tensor's dtype and device by default."""
+    return full(size, fill_value, dtype=self.dtype if dtype is None else dtype,
+                device=self.device if device is None else device, requires_grad=requires_grad)
+
+
+def new_zeros(self: Tensor, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """`zeros(size)` with this tensor's dtype and device by default."""
+    return _filled(integers(size), 0, self.dtype if dtype is None else _dtypes.as_dtype(dtype),
+                   self.device if device is None else device, requires_grad)
+
+
+def new_ones(self: Tensor, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """`ones(size)` with this tensor's dtype and device by default."""
+    return _filled(integers(size), 1, self.dtype if dtype is None else _dtypes.as_dtype(dtype),
+                   self.device if device is None else device, requires_grad)
+
+
+def new_empty(self: Tensor, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """`empty(size)` with this tensor's dtype and device by default."""
+    return empty(*size, dtype=self.dtype if dtype is None else dtype, device=self.device if device is None else device,
+                 requires_grad=requires_grad)

@@ -1,0 +1,62 @@
+"""The tensor types of old: `FloatTensor` and its kin make tensors of one dtype, and `isinstance` asks for it."""
+from __future__ import annotations
+
+from typing import Any
+
+from ... import _dtypes
+from ...tensor import Size, Tensor
+from .._operands import as_operand, common_dtype
+from .creation import empty, tensor
+
+
+def result_type(tensor1: Any, tensor2: Any) -> Any:
+    """The dtype that an operation on two tensors or Python numbers computes in."""
+    return common_dtype([as_operand("result_type", tensor1), as_operand("result_type", tensor2)])
+
+
+class TensorType(type):
+    """The type of `FloatTensor`: its calls make a `Tensor`, and `isinstance` compares the dtype and the device."""
+
+    dtype: Any
+    _place: str
+
+    def __call__(cls, *data: Any, device: Any = None) -> Tensor:
+        """``FloatTensor(2, 3)``: memory as it is found, of that shape; ``FloatTensor([1, 2])``: these numbers.
+
+        A tensor must have the dtype already, and shares its memory. Raises TypeError otherwise, and for a single float.
+        """
+        where = cls._place if device is None else device
+        if len(data) == 1 and isinstance(data[0], Tensor):
+            if not isinstance(data[0], cls):
+                raise TypeError(f"expected a tensor of dtype {cls.dtype.name} on {cls._place}, got {data[0].dtype.name} on "
+                                f"{data[0].device}")
+            return data[0].detach()
+        if not data:
+            return empty(0, dtype=cls.dtype, device=where)
+        if all(isinstance(n, int) for n in data) or isinstance(data[0], Size):
+            return empty(*data, dtype=cls.dtype, device=where)
+        if len(data) != 1 or isinstance(data[0], float):
+            raise TypeError(f"new(): data must be a sequence (got {type(data[0]).__name__})")
+        return tensor(data[0], dtype=cls.dtype, device=where)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Tensor) and instance.dtype == cls.dtype and instance.device.type == cls._place
+
+    def __repr__(cls) -> str:
+        return f"<class 'lucid.{'gpu.' if cls._place == 'gpu' else ''}{cls.__name__}'>"
+
+
+def tensor_types(place: str) -> dict[str, TensorType]:
+    """The types of the tensors on 'cpu' or 'gpu', by their names."""
+    names = {"Half": _dtypes.float16, "BFloat16": _dtypes.bfloat16, "Float": _dtypes.float32, "Double": _dtypes.float64,
+             "Byte": _dtypes.uint8, "Char": _dtypes.int8, "Short": _dtypes.int16, "Int": _dtypes.int32, "Long": _dtypes.int64,
+             "Bool": _dtypes.bool_}
+    return {f"{name}Tensor": TensorType(f"{name}Tensor", (), {"dtype": dtype, "_place": place,
+                                                              "__doc__": f"Tensors of dtype {dtype.name} on a {place}."})
+            for name, dtype in names.items()}
+
+
+_types = tensor_types("cpu")
+HalfTensor, BFloat16Tensor, FloatTensor, DoubleTensor = (_types[f"{n}Tensor"] for n in ("Half", "BFloat16", "Float", "Double"))
+ByteTensor, CharTensor, ShortTensor, IntTensor, LongTensor, BoolTensor = (
+    _types[f"{n}Tensor"] for n in ("Byte", "Char", "Short", "Int", "Long", "Bool"))

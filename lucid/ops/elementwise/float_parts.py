@@ -1,0 +1,43 @@
+"""Floating-point numbers taken apart: `frexp`."""
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ... import _dtypes
+from ...autograd.op import Op, Pull
+from ...tensor import Tensor
+from .._operands import require_tensor
+from .._out import accepts_out
+
+METHODS = ("frexp",)
+
+
+class Frexp(NamedTuple):
+    """The result of `frexp`."""
+
+    mantissa: Tensor
+    exponent: Tensor
+
+
+def _frexp_rule(needs: Any, x: Tensor) -> Pull:
+    # Two factors, as 2 to the power of the largest exponents is no number of the dtype.
+    def pull(g: Tensor, y: tuple[Tensor, ...]) -> tuple[Tensor]:
+        half = y[0].div(2, rounding_mode="floor")
+        return (g * (-half).to(g.dtype).exp2() * (half - y[0]).to(g.dtype).exp2(),)
+
+    return pull
+
+
+_frexp = Op("frexp", _frexp_rule, keeps=(1,), outputs=(0,))
+
+
+@accepts_out
+def frexp(input: Tensor) -> Frexp:
+    """The named tuple (mantissa, exponent) with ``input == mantissa * 2 ** exponent`` and mantissas of sizes in [0.5, 1).
+
+    The exponents are int32; 0, inf and NaN are their own mantissas with the exponent 0. Raises RuntimeError for integers and
+    complex tensors.
+    """
+    if not _dtypes.is_floating(require_tensor("frexp", input).dtype):
+        raise RuntimeError("torch.frexp() only supports floating-point dtypes")
+    return Frexp(*_frexp(input))

@@ -1,0 +1,153 @@
+"""Special functions of one tensor: error functions, the normal distribution, Bessel functions, entropy and log-odds.
+
+All are computed by kernels in float64, whatever the dtype, and rounded once. Real numbers only; integers become the default float
+dtype. All differentiate any number of times, by the rules of Abramowitz & Stegun, chapters 7 and 9.
+"""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ... import _dtypes
+from ...autograd.op import Op, Pull, UnaryOp
+from ...tensor import Tensor
+from .._operands import as_floating
+from .._out import accepts_out
+from ._fused import fused_if_large, of_input, of_result
+from .comparison import where
+from .unary import exp, log, sgn
+
+METHODS = ("erf", "erfc", "erfinv", "i0", "logit")
+INPLACE_METHODS = METHODS
+
+_TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)
+_SQRT_TWO_PI = math.sqrt(2 * math.pi)
+_TINY = 1e-30  # below it, I1(x) / x is taken as 1/2
+
+
+def real_floating(name: str, input: Any) -> Tensor:
+    """`as_floating`, with NotImplementedError for complex tensors."""
+    converted = as_floating(name, input)
+    if converted._array.dtype.kind == "c":
+        raise NotImplementedError(f"{name} is not implemented for {converted.dtype.name}: it needs real tensors")
+    return converted
+
+
+def _logit_rule(needs: Any, x: Tensor, *, eps: float | None) -> Pull:
+    return lambda g, y: (_logit_slope(g, x, eps),)
+
+
+@fused_if_large
+def _logit_slope(g: Tensor, x: Tensor, eps: float | None) -> Tensor:
+    slope = g / ((x + 0.0) * (1 - x))  # the sum makes -0.0 a 0.0, where the slope is infinity
+    low, outside = (0.0, math.nan) if eps is None else (eps, 0.0)
+    return where((x < low) | (x > 1 - low), outside, slope)
+
+
+def _i1_rule(needs: Any, x: Tensor) -> Pull:
+    def pull(g: Tensor, y: Tensor) -> tuple[Tensor]:
+        small = x.abs() < _TINY
+        return (g * where(small, 0.5, i0(x) - y / where(small, 1.0, x)),)
+
+    return pull
+
+
+def _i1e_rule(needs: Any, x: Tensor) -> Pull:
+    def pull(g: Tensor, y: Tensor) -> tuple[Tensor]:
+        small = x.abs() < _TINY
+        return (g * where(small, 0.5, i0e(x) - y * sgn(x) - y / where(small, 1.0, x)),)
+
+    return pull
+
+
+_erf = UnaryOp("erf", of_input(lambda g, x: g * exp(-x * x) * _TWO_OVER_SQRT_PI))
+_erfc = UnaryOp("erfc", of_input(lambda g, x: g * exp(-x * x) * -_TWO_OVER_SQRT_PI))
+_erfinv = UnaryOp("erfinv", of_result(lambda g, y: g * exp(y * y) / _TWO_OVER_SQRT_PI), keeps=True)
+_erfcx = UnaryOp("erfcx", lambda needs, x: lambda g, y: (g * (2 * x * y - _TWO_OVER_SQRT_PI),), keeps=True)
+_ndtr = UnaryOp("ndtr", of_input(lambda g, x: g * exp(x * x * -0.5) / _SQRT_TWO_PI))
+_ndtri = UnaryOp("ndtri", of_result(lambda g, y: g * exp(y * y * 0.5) * _SQRT_TWO_PI), keeps=True)
+_log_ndtr = UnaryOp("log_ndtr", lambda needs, x: lambda g, y: (g / erfcx(x * -math.sqrt(0.5)) * math.sqrt(2 / math.pi),))
+_i0 = UnaryOp("i0", lambda needs, x: lambda g, y: (g * i1(x),))
+_i0e = UnaryOp("i0e", lambda needs, x: lambda g, y: (g * (i1e(x) - sgn(x) * y),), keeps=True)
+_i1 = UnaryOp("i1", _i1_rule, keeps=True)
+_i1e = UnaryOp("i1e", _i1e_rule, keeps=True)
+_entr = UnaryOp("entr", lambda needs, x: lambda g, y: (g * (-log(x) - 1),))
+_logit = Op("logit", _logit_rule)
+
+
+@accepts_out(castable=True)
+def erf(input: Tensor) -> Tensor:
+    """The error function, 2 / sqrt(pi) times the integral of exp(-t^2) from 0."""
+    return _erf(real_floating("erf", input))
+
+
+@accepts_out(castable=True)
+def erfc(input: Tensor) -> Tensor:
+    """``1 - erf(input)``, accurate where it is small."""
+    return _erfc(real_floating("erfc", input))
+
+
+@accepts_out(castable=True)
+def erfinv(input: Tensor) -> Tensor:
+    """The inverse of `erf`; infinite at -1 and 1, NaN beyond."""
+    return _erfinv(real_floating("erfinv", input))
+
+
+@accepts_out(castable=True)
+def erfcx(input: Tensor) -> Tensor:
+    """``exp(input ** 2) * erfc(input)``, which neither factor overflows or underflows for large elements."""
+    return _erfcx(real_floating("erfcx", input))
+
+
+@accepts_out(castable=True)
+def ndtr(input: Tensor) -> Tensor:
+    """The standard normal distribution function, accurate in the lower tail too."""
+    return _ndtr(real_floating("ndtr", input))
+
+
+@accepts_out(castable=True)
+def ndtri(input: Tensor) -> Tensor:
+    """The inverse of `ndtr`; infinite at 0 and 1, NaN beyond."""
+    return _ndtri(real_floating("ndtri", input))
+
+
+@accepts_out(castable=True)
+def log_ndtr(input: Tensor) -> Tensor:
+    """The logarithm of `ndtr`, also where that underflows."""
+    return _log_ndtr(real_floating("log_ndtr", input))
+
+
+@accepts_out(castable=True)
+def i0(input: Tensor) -> Tensor:
+    """The modified Bessel function of the first kind of order 0."""
+    return _i0(real_floating("i0", input))
+
+
+@accepts_out(castable=True)
+def i0e(input: Tensor) -> Tensor:
+    """``exp(-|input|) * i0(input)``."""
+    return _i0e(real_floating("i0e", input))
+
+
+@accepts_out(castable=True)
+def i1(input: Tensor) -> Tensor:
+    """The modified Bessel function of the first kind of order 1."""
+    return _i1(real_floating("i1", input))
+
+
+@accepts_out(castable=True)
+def i1e(input: Tensor) -> Tensor:
+    """``exp(-|input|) * i1(input)``."""
+    return _i1e(real_floating("i1e", input))
+
+
+@accepts_out(castable=True)
+def entr(input: Tensor) -> Tensor:
+    """``-input * log(input)``: 0 at 0, -inf for negative elements."""
+    return _entr(real_floating("entr", input))
+
+
+@accepts_out(castable=True)
+def logit(input: Tensor, eps: float | None = None) -> Tensor:
+    """``log(input / (1 - input))``, of the elements moved into [eps, 1 - eps] if `eps` is given; else NaN outside [0, 1]."""
+    return _logit(real_floating("logit", input), eps=_dtypes.number(eps))

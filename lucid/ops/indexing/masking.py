@@ -1,0 +1,137 @@
+"""Elements chosen by a mask, and the places of those that are not zero."""
+from __future__ import annotations
+
+from typing import Any
+
+from ... import _dtypes
+from ...autograd.errors import type_name
+from ...autograd.inplace import update, write
+from ...autograd.op import Op, Pull
+from ...tensor import Tensor, wrap
+from .._operands import array_api_names, fitted, reduce_to, require_tensor, shape_of
+from .._out import accepts_out
+from ..elementwise.comparison import where
+from ..manipulation.broadcasting import broadcast_shapes
+from ..manipulation.joining import stack
+from ._index import index_tensor
+from .indexing import getitem
+
+METHODS = ("masked_fill", "masked_fill_", "masked_select", "masked_scatter", "masked_scatter_", "nonzero", "nonzero_static")
+
+
+def _masked_fill_rule(needs: Any, x: Tensor, mask: Tensor, value: Any) -> Pull:
+    needs_x, _, needs_value = needs
+    value_shape = shape_of(value)
+
+    def pull(g: Tensor, y: Any) -> tuple[Any, ...]:
+        to_value = reduce_to(g * mask.to(g.dtype), value_shape) if needs_value else None
+        return _masked_fill(g, mask, 0) if needs_x else None, None, to_value
+
+    return pull
+
+
+_masked_fill = Op("masked_fill", _masked_fill_rule)
+_nonzero = Op("nonzero")
+
+
+def _fill_value(input: Tensor, value: Any) -> Any:
+    """The value of a masked fill. Raises RuntimeError for one that the dtype cannot hold."""
+    dtype = input._array.dtype
+    if isinstance(value, Tensor):
+        if value._array.ndim:
+            raise RuntimeError("masked_fill only supports a 0-dimensional value tensor, but got tensor with "
+                               f"{value.ndim} dimension(s).")
+        return value.to(input.device, dtype)
+    if isinstance(value, complex) and dtype.kind != "c":
+        raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
+    return fitted(value, dtype)
+
+
+@array_api_names
+def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """`input` with `value` (a number or a 0-d tensor) where `mask`, which broadcasts, is True."""
+    value = _fill_value(require_tensor("masked_fill", input), value)
+    mask = index_tensor("masked_fill", mask, input, "b")
+    if mask._array.shape != input._array.shape and mask._array.ndim:
+        shape = broadcast_shapes(input.shape, mask.shape)
+        if shape != input._array.shape:
+            input = input.expand(shape)
+    return _masked_fill(input, mask, value)
+
+
+def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """`masked_fill` into this tensor itself."""
+    value = _fill_value(self, value)
+    mask = index_tensor("masked_fill", mask, self, "b")
+    shape = self._array.shape
+    if mask._array.shape != shape and broadcast_shapes(shape, mask._array.shape) != shape:
+        raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the mask of shape {list(mask.shape)}")
+    return update(self, _masked_fill, mask, value)
+
+
+@accepts_out
+def masked_select(input: Tensor, mask: Tensor) -> Tensor:
+    """The elements where `mask` is True, in one dimension; `input` and `mask` are broadcast together."""
+    mask = index_tensor("masked_select", mask, require_tensor("masked_select", input), "b")
+    shape = input._array.shape
+    if shape and shape == mask._array.shape:
+        return getitem(input, mask)
+    shape = broadcast_shapes(shape, mask._array.shape)
+    if shape == ():
+        input, mask, shape = input.reshape(1), mask.reshape(1), (1,)
+    return getitem(input.expand(shape), mask.expand(shape))
+
+
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """A copy of `input` with the elements where `mask` is True taken from `source` in order."""
+    shape = broadcast_shapes(require_tensor("masked_scatter", input).shape, mask.shape)
+    return masked_scatter_(input.expand(shape).clone(), mask, source)
+
+
+def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """`masked_scatter` into this tensor itself. Raises RuntimeError for a source of another dtype or too few elements."""
+    mask = index_tensor("masked_scatter", mask, self, "b").expand(self.shape)
+    if source._array.dtype != self._array.dtype:
+        raise RuntimeError("masked_scatter_: expected self and source to have same dtypes but got "
+                           f"{type_name(self.dtype)} and {type_name(source.dtype)}")
+    if not self.is_meta:
+        count = int(mask.sum().item())
+        if source.numel() < count:
+            raise RuntimeError(f"masked_scatter: expected the source to have at least {count} elements, but it has "
+                               f"{source.numel()}")
+    if source.numel() == 0:
+        return self
+    order = (mask.reshape(-1).cumsum(0) - 1).clamp(0, source.numel() - 1)  # which element of the source comes here
+    values = source.reshape(-1)[order].reshape(self.shape)
+    return write(self, lambda old: where(mask, values, old))
+
+
+@accepts_out
+def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
+    """The int64 indices of the elements that are not zero: a tensor (n, dimensions), or a tuple with one 1-d tensor for
+    each dimension, which can index `input`. Waits for a GPU.
+    """
+    x = require_tensor("nonzero", input)
+    if x._array.ndim == 0:
+        found = _nonzero(x.reshape(1))
+        return found if as_tuple else wrap(found[0]._array.reshape(-1, 1)[:, :0])
+    found = _nonzero(x)
+    if as_tuple:
+        return found
+    return found[0].reshape(-1, 1) if len(found) == 1 else stack(found, 1)
+
+
+@accepts_out
+def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+    """The first `size` rows of ``nonzero(input)``, filled up with rows of `fill_value`: a shape that no element decides.
+
+    Raises RuntimeError for a negative `size`.
+    """
+    if size < 0:
+        raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
+    result = require_tensor("nonzero_static", input).new_full((size, input.ndim), fill_value, dtype=_dtypes.int64)
+    if not input.is_meta:
+        found = nonzero(input)
+        count = min(size, found.shape[0])
+        result[:count] = found[:count]
+    return result

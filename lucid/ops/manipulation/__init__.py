@@ -1,0 +1,1 @@
+"""Shapes, views, joining, splitting, order of elements."""

@@ -1,0 +1,118 @@
+"""Triangles and diagonals of matrices. `diagonal` is a view."""
+from __future__ import annotations
+
+from typing import Any
+
+from ...autograd.op import Op, Pull, ViewOp
+from ...tensor import Tensor
+from .._operands import canonical_dim, require_tensor
+from .._out import accepts_out
+
+METHODS = ("tril", "triu", "diagonal", "diag", "diag_embed", "diagflat", "diagonal_scatter", "fill_diagonal_")
+INPLACE_METHODS = ("tril", "triu")
+
+
+def _diagonal_rule(needs: Any, x: Tensor, *, offset: int, axis1: int, axis2: int) -> Pull:
+    shape = x._array.shape
+    return lambda g, y: (_diagonal_scatter(g, shape=shape, offset=offset, axis1=axis1, axis2=axis2),)
+
+
+def _diagonal_scatter_rule(needs: Any, x: Tensor, *, shape: Any, offset: int, axis1: int, axis2: int) -> Pull:
+    return lambda g, y: (_diagonal(g, offset=offset, axis1=axis1, axis2=axis2),)
+
+
+_tril: Op = Op("tril", lambda needs, x, *, k: lambda g, y: (_tril(g, k=k),))
+_triu: Op = Op("triu", lambda needs, x, *, k: lambda g, y: (_triu(g, k=k),))
+_diagonal = ViewOp("diagonal", _diagonal_rule)
+_diagonal_scatter = Op("diagonal_scatter", _diagonal_scatter_rule)
+
+
+@accepts_out
+def tril(input: Tensor, diagonal: int = 0) -> Tensor:
+    """The lower triangles of matrices, zeros above diagonal number `diagonal`."""
+    _require_matrix("tril", input)
+    return _tril(input, k=diagonal)
+
+
+@accepts_out
+def triu(input: Tensor, diagonal: int = 0) -> Tensor:
+    """The upper triangles of matrices, zeros below diagonal number `diagonal`."""
+    _require_matrix("triu", input)
+    return _triu(input, k=diagonal)
+
+
+def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """The view of the diagonal of dimensions `dim1` and `dim2`, as the last dimension.
+
+    `offset` counts upwards to the right. Raises RuntimeError if both dimensions are the same.
+    """
+    ndim = require_tensor("diagonal", input).ndim
+    axis1, axis2 = canonical_dim(dim1, ndim), canonical_dim(dim2, ndim)
+    if axis1 == axis2:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    return _diagonal(input, offset=offset, axis1=axis1, axis2=axis2)
+
+
+@accepts_out
+def diag(input: Tensor, diagonal: int = 0) -> Tensor:
+    """A matrix with the vector `input` on diagonal number `diagonal`; of a matrix, a copy of that diagonal."""
+    ndim = require_tensor("diag", input).ndim
+    if ndim == 2:
+        return _diagonal(input, offset=diagonal, axis1=0, axis2=1).clone()
+    if ndim != 1:
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {ndim}D")
+    return diag_embed(input, diagonal)
+
+
+def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """Matrices of zeros, in dimensions `dim1` and `dim2` of the result, with the last dimension of `input` on a diagonal."""
+    shape = require_tensor("diag_embed", input)._array.shape
+    if not shape:
+        raise IndexError("Dimension out of range: diag_embed needs a tensor of at least one dimension")
+    axis1, axis2 = canonical_dim(dim1, len(shape) + 1), canonical_dim(dim2, len(shape) + 1)
+    if axis1 == axis2:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    full, side = list(shape[:-1]), shape[-1] + abs(offset)
+    for axis in sorted((axis1, axis2)):
+        full.insert(axis, side)
+    return _diagonal_scatter(input, shape=tuple(full), offset=offset, axis1=axis1, axis2=axis2)
+
+
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
+    """A matrix with all elements of `input` on diagonal number `offset`."""
+    return diag_embed(require_tensor("diagflat", input).reshape(-1), offset)
+
+
+def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """A copy of `input` with `src` on a diagonal. Raises RuntimeError if `src` has not its shape."""
+    result = input.clone()
+    place = diagonal(result, offset, dim1, dim2)
+    if place.shape != src.shape:
+        raise RuntimeError(f"expected src to have a size equal to the diagonal of self. src size = {list(src.shape)}, diagonal "
+                           f"size = {list(place.shape)}")
+    place.copy_(src)
+    return result
+
+
+def _require_matrix(name: str, input: Tensor) -> None:
+    if require_tensor(name, input).ndim < 2:
+        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+
+
+def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
+    """Write a number into the main diagonal: all elements whose indices are equal. Returns the tensor.
+
+    `wrap` begins again below the end of the diagonal of a tall matrix, a row apart. Raises RuntimeError for less than two
+    dimensions and for more than two of different lengths.
+    """
+    if self.ndim < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if self.ndim > 2 and len(set(self.shape)) > 1:
+        raise RuntimeError("all dimensions of input must be of equal length")
+    rows, columns = self.shape[:2]
+    for start in range(0, rows, columns + 1) if wrap and self.ndim == 2 else (0,):
+        line = self[start:] if start else self
+        while line.ndim > 1:
+            line = diagonal(line, 0, 0, -1)
+        line.fill_(fill_value)
+    return self

@@ -1,0 +1,179 @@
+"""Tensors joined to one: `cat`, `stack`, their variants with a named direction (h, v, d), and `block_diag`."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...autograd.op import Op, Pull
+from ...tensor import Tensor
+from .._independence import with_zero_gradients
+from .._operands import canonical_dim, common_dtype, require_tensor, require_tensors
+from .._out import accepts_out
+from ..creation.creation import tensor as make_tensor
+from .splitting import select, split_op
+
+
+def _concatenate_rule(needs: Any, *tensors: Tensor, axis: int) -> Pull:
+    lengths = [t._array.shape[axis] for t in tensors]
+    boundaries = tuple(sum(lengths[:i]) for i in range(1, len(lengths)))
+
+    def pull(g: Tensor, y: Any) -> tuple[Tensor | None, ...]:
+        parts = split_op(g, boundaries=boundaries, axis=axis)
+        return tuple(part if need else None for part, need in zip(parts, needs, strict=True))
+
+    return pull
+
+
+def _stack_rule(needs: Any, *tensors: Tensor, axis: int) -> Pull:
+    return lambda g, y: tuple(select(g, axis, i) if need else None for i, need in enumerate(needs))
+
+
+concatenate_op = Op("concatenate", _concatenate_rule)
+_stack = Op("stack", _stack_rule)
+
+
+@accepts_out(castable=True, refusal=TypeError)
+def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    """Tensors joined along an existing dimension; dtypes are promoted, 1-d empty tensors skipped, as in PyTorch."""
+    given = require_tensors("cat", tensors)
+    if not given:
+        raise ValueError("expected a non-empty list of Tensors")
+    skipped: list[Tensor] = []
+    for position, tensor in enumerate(given):
+        shape = tensor._array.shape
+        if not shape:
+            raise RuntimeError(f"zero-dimensional tensor (at position {position}) cannot be concatenated")
+        if shape == (0,):
+            skipped.append(tensor)
+    kept = given = _of_one_dtype(given)
+    if skipped:
+        kept = [t for t in given if t._array.shape != (0,)] or given[:1]
+    first = kept[0]._array.shape
+    dim = canonical_dim(dim, len(first))
+    before, after = first[:dim], first[dim + 1:]
+    for number, tensor in enumerate(kept):
+        shape = tensor._array.shape
+        if shape == first:
+            continue
+        if len(shape) != len(first) or shape[:dim] != before or shape[dim + 1:] != after:
+            raise RuntimeError(f"Sizes of tensors must match except in dimension {dim}. Expected shape {list(first)} but got "
+                               f"{list(shape)} for tensor number {number} in the list.")
+    result: Tensor = concatenate_op(*kept, axis=dim)
+    return with_zero_gradients(result, *skipped) if skipped else result
+
+
+concat = concatenate = cat
+
+
+@accepts_out(castable=True, refusal=TypeError)
+def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    """Tensors of one shape joined along a new dimension."""
+    given = require_tensors("stack", tensors)
+    if not given:
+        raise RuntimeError("stack expects a non-empty TensorList")
+    first = given[0]._array.shape
+    for number, tensor in enumerate(given):
+        if tensor._array.shape != first:
+            raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and "
+                               f"{list(tensor._array.shape)} at entry {number}")
+    return _stack(*_of_one_dtype(given), axis=canonical_dim(dim, len(first) + 1))
+
+
+def _of_one_dtype(tensors: list[Tensor]) -> list[Tensor]:
+    """The tensors in the dtype that they have together."""
+    dtype = tensors[0]._array.dtype
+    for tensor in tensors:
+        if tensor._array.dtype is not dtype and tensor._array.dtype != dtype:
+            dtype = common_dtype(tensors)
+            return [t.to(dtype) for t in tensors]
+    return tensors
+
+
+def _each(name: str, tensors: tuple[Any, ...], change: Any) -> Any:
+    """`change` of one tensor, or a tuple of it for each of several."""
+    if len(tensors) == 1 and not isinstance(tensors[0], (tuple, list)):
+        return change(require_tensor(name, tensors[0]))
+    given = require_tensors(name, tensors[0] if len(tensors) == 1 else tensors)
+    return tuple(change(t) for t in given)
+
+
+def atleast_1d(*tensors: Any) -> Any:
+    """0-d tensors with one dimension, others as they are: one tensor, or a tuple for several."""
+    return _each("atleast_1d", tensors, lambda t: t.reshape(1) if t.ndim == 0 else t)
+
+
+def atleast_2d(*tensors: Any) -> Any:
+    """Tensors of fewer than two dimensions as rows, others as they are: one tensor, or a tuple for several."""
+    return _each("atleast_2d", tensors, lambda t: t.reshape(1, -1) if t.ndim < 2 else t)
+
+
+def atleast_3d(*tensors: Any) -> Any:
+    """Tensors of three dimensions: a vector (n,) becomes (1, n, 1), a matrix (m, n, 1). One tensor, or a tuple for several."""
+    def change(t: Tensor) -> Tensor:
+        if t.ndim < 2:
+            return t.reshape(1, -1, 1)
+        return t.unsqueeze(-1) if t.ndim == 2 else t
+
+    return _each("atleast_3d", tensors, change)
+
+
+@accepts_out(castable=True, refusal=TypeError)
+def hstack(tensors: Sequence[Tensor]) -> Tensor:
+    """Joined along dimension 1, or 0 for tensors of one dimension or none."""
+    given = _some("hstack", tensors, atleast_1d)
+    return cat(given, 0 if given[0].ndim == 1 else 1)
+
+
+@accepts_out(castable=True, refusal=TypeError)
+def vstack(tensors: Sequence[Tensor]) -> Tensor:
+    """Joined along dimension 0; tensors of one dimension are rows."""
+    return cat(_some("vstack", tensors, atleast_2d), 0)
+
+
+row_stack = vstack
+
+
+@accepts_out(castable=True, refusal=TypeError)
+def dstack(tensors: Sequence[Tensor]) -> Tensor:
+    """Joined along dimension 2, after `atleast_3d`."""
+    return cat(_some("dstack", tensors, atleast_3d), 2)
+
+
+@accepts_out(castable=True, refusal=TypeError)
+def column_stack(tensors: Sequence[Tensor]) -> Tensor:
+    """Joined along dimension 1; tensors of one dimension or none are columns."""
+    return cat(_some("column_stack", tensors, lambda *ts: [t.reshape(-1, 1) if t.ndim < 2 else t for t in ts[0]]), 1)
+
+
+def _some(name: str, tensors: Sequence[Tensor], change: Any) -> Any:
+    given = require_tensors(name, tensors)
+    if not given:
+        raise RuntimeError(f"{name} expects a non-empty TensorList")
+    return change(given)
+
+
+def _assemble_rule(needs: Any, *parts: Tensor, shape: Any, indices: Any, axes: Any) -> Pull:
+    return lambda g, y: [g[index] if need else None for need, index in zip(needs, indices, strict=True)]
+
+
+_assemble = Op("assemble", _assemble_rule)
+
+
+def block_diag(*tensors: Any) -> Tensor:
+    """A matrix of zeros with the given matrices along its diagonal; vectors are rows. Dtypes are promoted."""
+    if not tensors:
+        return make_tensor([]).reshape(1, 0)
+    given = [t if isinstance(t, Tensor) else make_tensor(t) for t in tensors]
+    for number, t in enumerate(given):
+        if t.ndim > 2:
+            raise RuntimeError("torch.block_diag: Input tensors must have 2 or fewer dimensions. Input "
+                               f"{number} has {t.ndim} dimensions")
+    dtype = common_dtype([t.reshape(1, -1) for t in given])
+    blocks = [t.reshape(1, -1).to(dtype) if t.ndim < 2 else t.to(dtype) for t in given]
+    shape = sum(block.shape[0] for block in blocks), sum(block.shape[1] for block in blocks)
+    places, row, column = [], 0, 0
+    for height, width in (block.shape for block in blocks):
+        places.append((slice(row, row + height), slice(column, column + width)))
+        row, column = row + height, column + width
+    result: Tensor = _assemble(*blocks, shape=shape, indices=places, axes=None)
+    return result

@@ -1,0 +1,98 @@
+"""Embedding: rows of a table by index."""
+from __future__ import annotations
+
+from typing import Any
+
+from ... import _dtypes
+from ...autograd.errors import type_name
+from ...autograd.grad_mode import no_grad
+from ...autograd.op import Op, Pull, UnaryOp
+from ...tensor import Tensor
+from .._operands import require_tensor
+from ..indexing._index import check_bounds
+from ..linalg.matrix_norms import vector_norm
+from ..sorting.histogram import unique
+
+__all__ = ()  # a function of nn.functional only
+
+_INDICES = frozenset({_dtypes.int64, _dtypes.int32})
+
+
+def _embedding_rule(needs: Any, weight: Tensor, indices: Tensor, *, padding_idx: int | None) -> Pull:
+    rows, width = weight._array.shape
+
+    def pull(g: Tensor, y: Any) -> tuple[Tensor, None]:
+        flat = indices._array.ndim == 1
+        return sum_rows(g if flat else g.reshape(indices._array.size, width), indices if flat else indices.reshape(-1), rows=rows,
+                        padding_idx=padding_idx), None
+
+    return pull
+
+
+def _sum_rows_rule(needs: Any, g: Tensor, indices: Tensor, *, rows: int, padding_idx: int | None) -> Pull:
+    def pull(gg: Tensor, y: Any) -> tuple[Any, Any]:
+        picked = embedding_op(gg, indices, padding_idx=padding_idx)
+        return picked if padding_idx is None else picked * (indices != padding_idx).to(gg.dtype).unsqueeze(1), None
+
+    return pull
+
+
+# Without a check of the indices, which may have any shape.
+embedding_op = Op("embedding", _embedding_rule)
+# The sums of the rows of one number: also for the bags of `embedding_bag`.
+sum_rows = Op("embedding_grad", _sum_rows_rule)
+
+
+def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
+              norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:
+    """The rows of `weight` (V, D) named by the int64 or int32 indices `input`: shape ``input.shape + (D,)``.
+
+    The row `padding_idx` gets no gradient; with `scale_grad_by_freq` the gradient of a row is divided by the number of its
+    occurrences. With `max_norm`, rows that are named and have a larger norm of order `norm_type` are first scaled down to it, in
+    `weight` itself. Raises IndexError for an index out of range, on a GPU at the next wait for the device; RuntimeError for other
+    dtypes and shapes; AssertionError for a `padding_idx` out of range; NotImplementedError for `sparse`.
+    """
+    require_tensor("embedding", input), require_tensor("embedding", weight)
+    if sparse:
+        raise NotImplementedError("embedding: sparse gradients are not supported; use sparse=False")
+    if weight._array.ndim != 2:
+        raise RuntimeError("'weight' must be 2-D")
+    if input._array.dtype not in _INDICES:
+        raise RuntimeError("Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; "
+                           f"but got {type_name(input.dtype)} instead (while checking arguments for embedding)")
+    rows = weight._array.shape[0]
+    if padding_idx is not None:
+        assert -rows <= padding_idx < rows, "Padding_idx must be within num_embeddings"
+        padding_idx %= rows
+    check_bounds(input._array, 0, rows, "index out of range in self")
+    if max_norm is not None:
+        renormalize(weight, input, max_norm, norm_type)
+    result = embedding_op(weight, input, padding_idx=padding_idx)
+    if weight.requires_grad and scale_grad_by_freq:
+        scale = frequency_scale(input.reshape(-1), weight)
+        result = _with_scaled_gradient(result, scale.reshape(*input._array.shape, 1))
+    return result
+
+
+def frequency_scale(flat: Tensor, weight: Tensor) -> Tensor:
+    """A column: one over the number of occurrences of each index."""
+    ones = weight.detach().new_ones((flat._array.shape[0], 1))
+    return 1 / embedding_op(sum_rows(ones, flat, rows=weight._array.shape[0], padding_idx=None), flat, padding_idx=None)
+
+
+def renormalize(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> None:
+    """Scale the rows that `indices` name down to `max_norm`, in place and behind the back of autograd."""
+    with no_grad():
+        rows = unique(indices)
+        norms = vector_norm(embedding_op(weight, rows, padding_idx=None), norm_type, 1)
+        large = norms > max_norm
+        rows, norms = rows[large], norms[large]
+        weight[rows] = weight[rows] * (max_norm / (norms + 1e-7)).to(weight.dtype).unsqueeze(1)
+
+
+def _with_scaled_gradient(x: Tensor, scale: Tensor) -> Tensor:
+    """A copy of `x` whose gradient is multiplied by the constant `scale`."""
+    def rule(needs: Any, x: Tensor) -> Any:
+        return lambda g, y: (g * scale,)
+
+    return UnaryOp("copy", rule)(x)

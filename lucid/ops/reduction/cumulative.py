@@ -1,0 +1,224 @@
+"""Scans along a dimension: running sums, products, extrema and log-sums, differences and integrals by the trapezoidal rule."""
+from __future__ import annotations
+
+from typing import Any
+
+from ... import _dtypes
+from ...autograd.grad_mode import is_grad_enabled
+from ...autograd.op import Op, Pull, UnaryOp
+from ...tensor import Tensor
+from .._operands import array_api_names, canonical_dim, require_tensor
+from .._out import accepts_out
+from ..creation.creation import eye
+from ..elementwise.comparison import logical_xor, where
+from ..indexing.gather_scatter import place_op
+from ..manipulation.joining import cat
+from ._reduction import total_dtype
+from ._selection import ValuesIndices
+
+METHODS = ("cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "diff")
+INPLACE_METHODS = ("cumsum", "cumprod", "cumsum")
+
+
+def _cumsum_rule(needs: Any, x: Tensor, *, axis: int, dtype: Any) -> Pull:
+    own = x._array.dtype
+
+    def pull(g: Tensor, y: Any) -> tuple[Tensor]:
+        return (_cumsum(g.flip((axis,)), axis=axis, dtype=None).flip((axis,)).to(own),)
+
+    return pull
+
+
+def _rest_sum(t: Tensor, axis: int) -> Tensor:
+    """For each element, the sum of it and all after it."""
+    return cumsum(t.flip(axis), axis).flip(axis)
+
+
+def _cumprod_rule(needs: Any, x: Tensor, *, axis: int, dtype: Any) -> Pull:
+    own = x._array.dtype
+
+    def pull(g: Tensor, y: Tensor) -> tuple[Tensor]:
+        factors, zero = x.to(y.dtype), x == 0
+        if x.is_meta or not bool(zero.any()):
+            return ((_rest_sum(g * y.conj(), axis) / factors.conj()).to(own),)
+        if not is_grad_enabled():  # behind the first zero all products have it as a factor, also without another one
+            count = zero.cumsum(axis)
+            first = zero & (count == 1)
+            # Products are 0 from there on, unless they are NaN, which is not to reach what is before.
+            before = _rest_sum((g * y.conj()).masked_fill(count > 0, 0), axis) / factors.masked_fill(zero, 1).conj()
+            others = cumprod(factors.masked_fill(first, 1), axis).conj()
+            without_it = _rest_sum((g * others).masked_fill(count > 1, 0), axis)
+            return (where(first, without_it, before.masked_fill(count > 0, 0)).to(own),)
+        # To be differentiated again, the products without each single factor: n products of n factors.
+        length = x._array.shape[axis]
+        moved = factors.movedim(axis, -1).unsqueeze(-2)
+        without = where(eye(length, dtype=_dtypes.bool_, device=x.device), 1.0, moved.expand(*moved.shape[:-2], length, length))
+        terms = cumprod(without, -1).conj() * g.movedim(axis, -1).unsqueeze(-2)
+        return (terms.triu().sum(-1).movedim(-1, axis).to(own),)
+
+    return pull
+
+
+def _running_rule(needs: Any, x: Tensor, *, axis: int) -> Pull:
+    shape = x._array.shape
+    return lambda g, y: (place_op(g, y[0], shape=shape, axis=axis),)
+
+
+def _logcumsumexp_rule(needs: Any, x: Tensor, *, axis: int) -> Pull:
+    def pull(g: Tensor, y: Tensor) -> tuple[Tensor]:
+        if x.is_complex():
+            return ((_rest_sum(g * (-y).exp().conj(), axis) * x.exp().conj()),)
+        # In logarithms, the positive and the negative part of the gradient each by itself: exp(x) alone may overflow.
+        def share(part: Tensor) -> Tensor:
+            log = where(part > 0, where(part > 0, part, 1.0).log() - y, float("-inf"))
+            return (_logcumsumexp(log.flip(axis), axis=axis).flip(axis) + x).exp()
+
+        return (share(g) - share(-g),)
+
+    return pull
+
+
+_cumsum = UnaryOp("cumsum", _cumsum_rule)
+_cumprod = UnaryOp("cumprod", _cumprod_rule, keeps=True)
+_cummax = Op("cummax", _running_rule, keeps=(1,), outputs=(0,))
+_cummin = Op("cummin", _running_rule, keeps=(1,), outputs=(0,))
+_logcumsumexp = UnaryOp("logcumsumexp", _logcumsumexp_rule, keeps=True)
+
+
+def _total_so_far(op: Op, input: Tensor, dim: int, dtype: Any) -> Tensor:
+    axis = canonical_dim(dim, require_tensor(op.name, input)._array.ndim)
+    chosen = total_dtype(input, dtype)
+    if input._array.ndim == 0:
+        return input.to(input.dtype if chosen is None else chosen, copy=True)
+    result: Tensor = op(input, axis=axis, dtype=chosen)
+    return result
+
+
+@accepts_out(in_its_dtype=True)
+@array_api_names
+def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+    """The sums of the elements up to each one along `dim`. Integers and bools give int64, unless `dtype` is given."""
+    return _total_so_far(_cumsum, input, dim, dtype)
+
+
+@accepts_out(in_its_dtype=True)
+@array_api_names
+def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+    """The products of the elements up to each one along `dim`. Integers and bools give int64, unless `dtype` is given."""
+    return _total_so_far(_cumprod, input, dim, dtype)
+
+
+def _running(op: Op, input: Tensor, dim: int) -> ValuesIndices:
+    axis = canonical_dim(dim, require_tensor(op.name, input)._array.ndim)
+    if input.is_complex():
+        raise NotImplementedError(f'"{op.name}_cpu" not implemented for complex tensors')
+    if input._array.ndim == 0:
+        return ValuesIndices(input.clone(), input.new_zeros((), dtype=_dtypes.int64))
+    return ValuesIndices(*op(input, axis=axis))
+
+
+@accepts_out
+@array_api_names
+def cummax(input: Tensor, dim: int) -> ValuesIndices:
+    """The largest elements up to each one along `dim`, and the int64 indices of the last of them; NaN is the largest.
+
+    The gradient goes to the elements at the indices.
+    """
+    return _running(_cummax, input, dim)
+
+
+@accepts_out
+@array_api_names
+def cummin(input: Tensor, dim: int) -> ValuesIndices:
+    """The smallest elements up to each one along `dim`, and the int64 indices of the last of them; NaN is the smallest."""
+    return _running(_cummin, input, dim)
+
+
+@accepts_out
+@array_api_names
+def logcumsumexp(input: Tensor, dim: int) -> Tensor:
+    """The logarithms of the sums of ``exp`` up to each element along `dim`, without overflow.
+
+    Raises NotImplementedError for integers and bools.
+    """
+    axis = canonical_dim(dim, require_tensor("logcumsumexp", input)._array.ndim)
+    if not _dtypes.is_differentiable(input.dtype):
+        raise NotImplementedError(f'"logcumsumexp_out_cpu" not implemented for {input.dtype.name}')
+    return input.clone() if input._array.ndim == 0 else _logcumsumexp(input, axis=axis)
+
+
+@accepts_out(castable=True)
+@array_api_names
+def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
+    """The differences of neighbours along `dim`, taken `n` times; of bools, whether they differ.
+
+    `prepend` and `append` are joined to `input` along `dim` first, unless `n` is 0. Raises RuntimeError for a 0-d tensor and a
+    negative `n`.
+    """
+    if require_tensor("diff", input).ndim == 0:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    axis = canonical_dim(dim, input.ndim)
+    if n == 0:
+        return input.clone()
+    parts = [t for t in (prepend, input, append) if t is not None]
+    result = cat(parts, axis) if len(parts) > 1 else input
+    for _ in range(n):
+        length = result._array.shape[axis]
+        late = result.narrow(axis, min(1, length), max(length - 1, 0))
+        early = result.narrow(axis, 0, max(length - 1, 0))
+        result = logical_xor(late, early) if result.dtype == _dtypes.bool_ else late - early
+    return result
+
+
+def _sample_axis(name: str, y: Tensor, dim: int, x: Tensor | None = None) -> int:
+    """The dimension of samples `y` at places `x`. Raises RuntimeError for bools, IndexError for a 0-d tensor."""
+    axis = canonical_dim(dim, require_tensor(name, y).ndim)
+    if y.dtype == _dtypes.bool_ or (x is not None and x.dtype == _dtypes.bool_):
+        raise RuntimeError(f"{name}: received a bool input, but bool is not supported")
+    if y.ndim == 0:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return axis
+
+
+def _areas(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> tuple[Tensor, int]:
+    """The areas of the trapezoids between neighbours along a dimension, and that dimension."""
+    axis = _sample_axis(name, y, dim, x)
+    if x is not None and dx is not None:
+        raise TypeError(f"{name}() takes x or dx, not both")
+    length = y._array.shape[axis]
+    width: Any = 1 if dx is None else dx
+    if x is not None:
+        if x.ndim == 1:
+            if x._array.shape[0] != length:
+                raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
+            x = x.reshape([-1 if d == axis else 1 for d in range(y.ndim)])
+            width = diff(x, dim=axis)
+        else:
+            width = diff(x, dim=axis - y.ndim)
+    count = max(length - 1, 0)
+    return (y.narrow(axis, min(1, length), count) + y.narrow(axis, 0, count)) * width / 2, axis - y.ndim
+
+
+@array_api_names
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
+    """The integral along `dim` by the trapezoidal rule of samples `y` at places `x`, or `dx` (1) apart."""
+    if x is not None:
+        areas, axis = _areas("trapezoid", y, x, dx, dim)
+        return areas.sum(axis)
+    axis = _sample_axis("trapezoid", y, dim)
+    if y._array.shape[axis] == 0:
+        return y.sum(axis)
+    # All samples, and half of the outer ones less: without an array of areas.
+    return (y.sum(axis) - (y.select(axis, 0) + y.select(axis, -1)) * 0.5) * (1 if dx is None else dx)
+
+
+trapz = trapezoid
+
+
+@array_api_names
+def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
+    """The integrals of `trapezoid` up to each sample but the first."""
+    areas, axis = _areas("cumulative_trapezoid", y, x, dx, dim)
+    return cumsum(areas, axis)

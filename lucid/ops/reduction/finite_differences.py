@@ -1,0 +1,106 @@
+"""`gradient`: derivatives of sampled functions by finite differences of second order (Fornberg, "Generation of finite difference
+formulas on arbitrarily spaced grids", 1988).
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ... import _dtypes
+from ...tensor import Tensor
+from .._operands import canonical_dim, require_tensor
+from ..manipulation.joining import cat
+
+
+def gradient(input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order: int = 1) -> tuple[Tensor, ...]:
+    """The derivatives of the samples `input` along each dimension of `dim` (all by default): a tuple of tensors of its shape.
+
+    `spacing` is the distance of neighbours (1), or for each dimension a distance, or the vectors of the samples' places.
+    Inside, the differences take both neighbours, at the ends two samples, or three with `edge_order` 2. Integers give the
+    default dtype. Raises RuntimeError for other orders, dimensions named twice or shorter than ``edge_order + 1``, bools and
+    uint8, and where `spacing` does not fit.
+    """
+    dtype = require_tensor("gradient", input).dtype
+    if dtype == _dtypes.uint8:
+        raise RuntimeError("torch.gradient does not support uint8 input.")
+    if edge_order not in (1, 2):
+        raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
+    dims = range(input.ndim) if dim is None else [canonical_dim(d, input.ndim) for d in ([dim] if isinstance(dim, int) else dim)]
+    for axis in dims:
+        if list(dims).count(axis) > 1:
+            raise RuntimeError(f"dim {axis} appears multiple times in the list of dims")
+    steps = _steps(spacing, len(dims), dim is not None)
+    for axis in dims:
+        if input._array.shape[axis] < edge_order + 1:
+            raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
+    return tuple(_even(input, axis, step, edge_order) if not isinstance(step, Tensor) else _uneven(input, axis, step, edge_order)
+                 for axis, step in zip(dims, steps, strict=True))
+
+
+def _steps(spacing: Any, count: int, dim_given: bool) -> Sequence[Any]:
+    """For each dimension the distance of its samples or the vector of their places."""
+    if isinstance(spacing, Tensor) and spacing.ndim == 0:
+        spacing = spacing.item()
+    if spacing is None or isinstance(spacing, (int, float, complex)):
+        return [1 if spacing is None else spacing] * count
+    if not isinstance(spacing, (tuple, list)):
+        raise TypeError(f"gradient(): spacing must be a number, or a list of numbers or of tensors, not {type(spacing).__name__}")
+    if len(spacing) != count:
+        wanted = ("equal to the length of 'dim'" if dim_given else f"equal to 'self.dim() = {count}', since dim argument was not "
+                  "given,")
+        raise RuntimeError("torch.gradient expected spacing to be unspecified, a scalar, or a list of length "
+                           f"{wanted} but got a list of length {len(spacing)}")
+    for step in spacing:
+        if isinstance(step, Tensor) and step.ndim != 1:
+            raise RuntimeError("torch.gradient expected each element of spacing to have one dimension, but got an element with "
+                               f"{step.ndim} dimensions!")
+    return spacing
+
+
+def _even(x: Tensor, axis: int, step: Any, edge_order: int) -> Tensor:
+    n = x._array.shape[axis]
+
+    def at(start: int, length: int = 1) -> Tensor:
+        return x.narrow(axis, start % n, length)
+
+    inside = (at(2, n - 2) - at(0, n - 2)) / (2 * step) if n > 2 else None
+    if edge_order == 1:
+        first, last = (at(1) - at(0)) / step, (at(-1) - at(-2)) / step
+    else:
+        first = (2 * at(1) - 1.5 * at(0) - 0.5 * at(2)) / step
+        last = (1.5 * at(-1) - 2 * at(-2) + 0.5 * at(-3)) / step
+    return cat([part for part in (first, inside, last) if part is not None], axis)
+
+
+def _uneven(x: Tensor, axis: int, places: Tensor, edge_order: int) -> Tensor:
+    n = x._array.shape[axis]
+    if places._array.shape[0] != n:
+        raise RuntimeError(f"torch.gradient expected {n} places for dimension {axis}, but got {places._array.shape[0]}")
+    # How far each sample but the first is from the one before.
+    gaps = places.diff().reshape([-1 if d == axis else 1 for d in range(x.ndim)])
+
+    def at(start: int, length: int = 1) -> Tensor:
+        return x.narrow(axis, start % n, length)
+
+    def gap(start: int, length: int = 1) -> Tensor:
+        return gaps.narrow(axis, start % (n - 1), length)
+
+    parts = []
+    if n > 2:
+        before, after = gap(0, n - 2), gap(1, n - 2)
+        parts.append(-after / (before * (before + after)) * at(0, n - 2) + (after - before) / (before * after) * at(1, n - 2)
+                     + before / (after * (before + after)) * at(2, n - 2))
+    if edge_order == 1:
+        first, last = (at(1) - at(0)) / gap(0), (at(-1) - at(-2)) / gap(-1)
+    else:
+        near, far = gap(0), gap(1)
+        first = _end(at(0), at(1), at(2), near, far)
+        near, far = gap(-1), gap(-2)
+        last = -_end(at(-1), at(-2), at(-3), near, far)
+    return cat([first, *parts, last], axis)
+
+
+def _end(x: Tensor, next: Tensor, third: Tensor, near: Tensor, far: Tensor) -> Tensor:
+    """The slope at `x` of the parabola through it, the sample `near` to it and the one `far` from that."""
+    both = near + far
+    return -(2 * near + far) / (near * both) * x + both / (near * far) * next - near / (far * both) * third

@@ -1,0 +1,146 @@
+"""The largest and smallest elements, and where they are. `dim` is None (all dimensions), a number or a tuple of them."""
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ... import _dtypes
+from ...autograd.op import Op, Pull, UnaryOp
+from ...tensor import Tensor
+from .._operands import array_api_names, canonical_dim
+from .._out import accepts_out
+from ..elementwise.arithmetic import maximum, minimum
+from ._reduction import Axes, kernel_axes, one_axis, refuse_empty, refuse_unordered, spread
+from ._selection import ValuesIndices, selected_rule
+
+METHODS = ("max", "min", "amax", "amin", "argmax", "argmin", "aminmax")
+
+
+class MinMax(NamedTuple):
+    """The result of `aminmax`."""
+
+    min: Tensor
+    max: Tensor
+
+
+def _amax_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool) -> Pull:
+    """Elements that tie for the extremum share its gradient evenly."""
+    shape = x._array.shape
+
+    def pull(g: Tensor, y: Tensor) -> tuple[Tensor]:
+        chosen = (x == spread(y.detach(), shape, axis, keepdims)).to(g.dtype)
+        ties = chosen.sum(None if axis is None else axis, keepdim=True)
+        return (spread(g, shape, axis, keepdims) * chosen / ties,)
+
+    return pull
+
+
+def _max_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool) -> Pull:
+    """As `_amax_rule`; if the extremum is NaN, the NaN elements share."""
+
+    def pull(g: Tensor, y: Tensor) -> tuple[Tensor]:
+        from ..elementwise.comparison import where
+
+        peak = y.detach()
+        chosen = (x == peak) | (x.isnan() & peak.isnan())
+        return (where(chosen, g / chosen.sum().to(g.dtype), 0.0),)
+
+    return pull
+
+
+_amax = UnaryOp("max", _amax_rule, keeps=True)
+_amin = UnaryOp("min", _amax_rule, keeps=True)
+_max_all = UnaryOp("max", _max_rule, keeps=True)
+_min_all = UnaryOp("min", _max_rule, keeps=True)
+_max_with_indices = Op("max_with_indices", selected_rule, keeps=(1,), outputs=(0,))
+_min_with_indices = Op("min_with_indices", selected_rule, keeps=(1,), outputs=(0,))
+_argmax, _argmin = UnaryOp("argmax"), UnaryOp("argmin")
+
+
+def _extremum(name: str, whole: Op, along: Op, elementwise: Any, input: Tensor, dim: Any, keepdim: bool) -> Any:
+    if isinstance(dim, Tensor):
+        return elementwise(input, dim)
+    refuse_unordered(name, input)
+    if dim is None:
+        refuse_empty(name, input, None)
+        return whole(input, axis=None, keepdims=False)
+    axis = canonical_dim(dim, input._array.ndim)
+    if input._array.ndim == 0:
+        return ValuesIndices(input.clone(), input.new_zeros((), dtype=_dtypes.int64))
+    refuse_empty(name, input, axis)
+    return ValuesIndices(*along(input, axis=axis, keepdims=keepdim))
+
+
+@accepts_out(castable=True)
+@array_api_names
+def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
+    """The largest element; with `dim`, a named tuple (values, indices) along it; with a second tensor, `maximum`.
+
+    NaN counts as the largest. Elements that tie share the gradient; with `dim` it goes to the element at the index.
+    Raises RuntimeError for a tensor without elements, IndexError along a dimension of length 0.
+    """
+    return _extremum("max", _max_all, _max_with_indices, maximum, input, dim if other is None else other, keepdim)
+
+
+@accepts_out(castable=True)
+@array_api_names
+def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
+    """The smallest element; with `dim`, a named tuple (values, indices) along it; with a second tensor, `minimum`.
+
+    NaN counts as the smallest. Otherwise as `max`.
+    """
+    return _extremum("min", _min_all, _min_with_indices, minimum, input, dim if other is None else other, keepdim)
+
+
+@accepts_out
+@array_api_names
+def amax(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+    """The largest elements over `dim`; NaN wins. Elements that tie share the gradient evenly."""
+    refuse_unordered("amax", input)
+    refuse_empty("amax", input, dim)
+    return _amax(input, axis=kernel_axes(dim, input._array.ndim), keepdims=keepdim)
+
+
+@accepts_out
+@array_api_names
+def amin(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+    """The smallest elements over `dim`; NaN wins. Elements that tie share the gradient evenly."""
+    refuse_unordered("amin", input)
+    refuse_empty("amin", input, dim)
+    return _amin(input, axis=kernel_axes(dim, input._array.ndim), keepdims=keepdim)
+
+
+def _arg_extremum(name: str, op: Op, input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
+    refuse_unordered(name, input, "cb")
+    axis = one_axis(dim, input._array.ndim)
+    if input._array.size == 0 and axis is None:
+        raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
+    if axis is not None:
+        refuse_empty(name, input, axis)
+    return op(input, axis=axis, keepdims=keepdim)
+
+
+@accepts_out
+@array_api_names
+def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+    """The int64 index of the first largest element along `dim`, or of the flattened tensor; NaN is the largest."""
+    return _arg_extremum("argmax", _argmax, input, dim, keepdim)
+
+
+@accepts_out
+@array_api_names
+def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+    """The int64 index of the first smallest element along `dim`, or of the flattened tensor; NaN is the smallest."""
+    return _arg_extremum("argmin", _argmin, input, dim, keepdim)
+
+
+@accepts_out
+def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> MinMax:
+    """The named tuple (min, max) of the smallest and largest elements along `dim`, or of all; NaN wins.
+
+    Elements that tie share the gradient evenly.
+    """
+    refuse_unordered("aminmax", input)
+    if dim is not None:
+        dim = canonical_dim(dim, input.ndim)
+    dims = () if dim is None or not input.ndim else dim
+    return MinMax(amin(input, dims, keepdim), amax(input, dims, keepdim))

@@ -1,0 +1,152 @@
+"""Variances and standard deviations, covariances and correlations."""
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+from ... import _dtypes
+from ...autograd.op import Op, Pull, UnaryOp
+from ...tensor import Tensor
+from .._operands import array_api_names, require_tensor
+from .._out import accepts_out
+from ._reduction import Axes, count_along, kernel_axes, spread
+from .reduction import mean
+
+METHODS = ("var", "std", "cov", "corrcoef")
+
+
+def _var_gradient(g: Tensor, x: Tensor, axis: Axes, keepdims: bool, correction: float) -> Tensor:
+    shape = x._array.shape
+    freedom = count_along(shape, axis) - correction
+    centred = x - mean(x, axis, True)
+    return spread(g, shape, axis, keepdims) * centred * (2 / freedom if freedom > 0 else math.nan)
+
+
+def _var_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool, correction: float) -> Pull:
+    return lambda g, y: (_var_gradient(g, x, axis, keepdims, correction),)
+
+
+def _std_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool, correction: float) -> Pull:
+    # At 0 the slope of the root is infinite: the gradient there is defined as 0.
+    return lambda g, y: (_var_gradient((g / (y * 2)).masked_fill(y == 0, 0), x, axis, keepdims, correction),)
+
+
+_var = UnaryOp("var", _var_rule)
+_std = UnaryOp("std", _std_rule, keeps=True)
+
+
+def _moment(op: Op, input: Tensor, dim: Any, unbiased: bool | None, keepdim: bool, correction: float | None) -> Tensor:
+    if isinstance(dim, bool):  # var(input, unbiased)
+        dim, unbiased = None, dim
+    if not _dtypes.is_differentiable(require_tensor(op.name, input)._array.dtype):
+        raise RuntimeError("std and var only support floating point and complex dtypes")
+    if correction is None:
+        correction = 1 if unbiased is None else int(unbiased)
+    axis = kernel_axes(dim, input._array.ndim)
+    return op(input, axis=axis, keepdims=keepdim, correction=correction)
+
+
+@accepts_out(castable=True)
+@array_api_names
+def var(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
+        correction: float | None = None) -> Tensor:
+    """The variance over `dim`: the squares of the distances from the mean, divided by ``n - correction`` (1 by
+    default).
+
+    NaN if no degree of freedom is left. Raises RuntimeError for integers and bools.
+    """
+    return _moment(_var, input, dim, unbiased, keepdim, correction)
+
+
+@accepts_out(castable=True)
+@array_api_names
+def std(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
+        correction: float | None = None) -> Tensor:
+    """The square root of `var`; where it is 0, so is the gradient."""
+    return _moment(_std, input, dim, unbiased, keepdim, correction)
+
+
+@array_api_names
+def var_mean(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
+             correction: float | None = None) -> tuple[Tensor, Tensor]:
+    """The pair (`var`, `mean`)."""
+    variance = var(input, dim, unbiased, keepdim, correction=correction)
+    return variance, mean(input, None if isinstance(dim, bool) else dim, keepdim)
+
+
+@array_api_names
+def std_mean(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
+             correction: float | None = None) -> tuple[Tensor, Tensor]:
+    """The pair (`std`, `mean`)."""
+    deviation = std(input, dim, unbiased, keepdim, correction=correction)
+    return deviation, mean(input, None if isinstance(dim, bool) else dim, keepdim)
+
+
+def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
+    """The covariances of variables, the rows of `input`, over observations, its columns; of a vector, the variance.
+
+    `fweights` are the integer numbers of times that each observation counts, `aweights` its importance. Raises RuntimeError
+    for more than two dimensions, for bools and for weights of other shapes and dtypes or below 0.
+    """
+    if require_tensor("cov", input).ndim > 2:
+        raise RuntimeError("cov(): expected input to have two or fewer dimensions but got an input with "
+                           f"{input.ndim} dimensions")
+    if input.dtype == _dtypes.bool_:
+        raise RuntimeError("cov(): bool dtype is not supported for input")
+    x = input.reshape(1, -1) if input.ndim < 2 else input
+    count = x._array.shape[1]
+    _check_weights("fweights", fweights, count, "iu")
+    _check_weights("aweights", aweights, count, "fV")
+    if not _dtypes.is_differentiable(x.dtype):
+        x = x.to(_dtypes.get_default_dtype())
+    given = [w for w in (fweights, aweights) if w is not None]
+    if not given:
+        total: Any = count
+        centre = x.mean(1, keepdim=True) if count else x.sum(1, keepdim=True)
+    else:
+        weights = math.prod(given[1:], start=given[0])
+        total = weights.sum()
+        centre = (x * weights).sum(1, keepdim=True) / total
+    if aweights is not None and correction != 0:
+        degrees = total - correction * (weights * aweights).sum() / total
+    else:
+        degrees = total - correction
+    if not input.is_meta and bool(degrees <= 0):
+        warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.",
+                      stacklevel=2)
+        degrees = degrees * 0
+    centred = x - centre
+    other = centred if not given else centred * weights
+    return (centred.matmul(other.t().conj()) / (degrees if isinstance(degrees, Tensor) else float(degrees))).squeeze()
+
+
+def _check_weights(name: str, weights: Tensor | None, count: int, kinds: str) -> None:
+    if weights is None:
+        return
+    if weights.ndim > 1:
+        raise RuntimeError(f"cov(): expected {name} to have one or fewer dimensions but got {name} with "
+                           f"{weights.ndim} dimensions")
+    if weights.dtype.kind not in kinds:
+        expected = "integral" if kinds == "iu" else "floating point"
+        raise RuntimeError(f"cov(): expected {name} to have {expected} dtype but got {name} with {weights.dtype.name} dtype")
+    if weights.numel() != count:
+        raise RuntimeError(f"cov(): expected {name} to have the same numel as there are observations in the input but got "
+                           f"{weights.numel()} != {count}")
+    if not weights.is_meta and count and bool((weights < 0).any()):
+        raise RuntimeError(f"cov(): {name} cannot be negative")
+
+
+def corrcoef(input: Tensor) -> Tensor:
+    """The Pearson correlation coefficients of the rows of `input`, clipped to [-1, 1]."""
+    if require_tensor("corrcoef", input).ndim > 2:
+        raise RuntimeError("corrcoef(): expected input to have two or fewer dimensions but got an input with "
+                           f"{input.ndim} dimensions")
+    c = cov(input)
+    if c.ndim == 0:
+        return c / c
+    deviation = c.diagonal().real.sqrt()
+    c = c / deviation.unsqueeze(-1) / deviation
+    if c.is_complex():
+        return c.real.clamp(-1, 1) + 1j * c.imag.clamp(-1, 1)
+    return c.clamp(-1, 1)

@@ -1,0 +1,130 @@
+"""Finding values: in sorted sequences, and among others. No gradient flows through it."""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ... import _dtypes
+from ...autograd.errors import type_name
+from ...autograd.op import Op
+from ...tensor import Tensor
+from .._operands import as_operand, common_dtype, require_tensor
+from .._out import accepts_out
+from ..creation.creation import as_tensor, tensor
+from ..indexing.masking import nonzero
+from .sorting import sort
+
+METHODS = ("argwhere", "msort")
+
+_searchsorted = Op("searchsorted")
+
+
+@accepts_out
+def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None,
+                 sorter: Tensor | None = None) -> Tensor:
+    """Where each number of `input` would keep the innermost dimension of `sorted_sequence` in order.
+
+    The place before equal elements, or with ``right=True`` or ``side='right'`` after them; NaN goes after all. A sequence of
+    one dimension serves inputs of any shape, otherwise the dimensions but the last are the same. `sorter` is an int64 tensor
+    of the shape of the sequence that sorts it. int64, or int32 with `out_int32`.
+    """
+    name = "torch.searchsorted()"
+    edges = require_tensor("searchsorted", sorted_sequence).detach()
+    values = input.detach() if isinstance(input, Tensor) else as_tensor(input, device=edges.device)
+    dtype = _dtypes.promote_types(edges.dtype, values.dtype) if isinstance(input, Tensor) else common_dtype([edges, input])
+    if dtype.kind in "bc":
+        raise NotImplementedError(f'"searchsorted" not implemented for \'{type_name(dtype)}\'')
+    edges, values = edges.to(dtype), values.to(dtype)
+    if side not in (None, "left", "right"):
+        raise RuntimeError(f"{name}: side can only be 'left' or 'right' but got {side}")
+    if side == "left" and right:
+        raise RuntimeError(f"{name}: side and right can't be set to opposites, got side of left while right was True")
+    if edges.ndim == 0:
+        raise RuntimeError(f"{name}: input value can be a scalar, but sorted_sequence must have at least one dimension")
+    if edges.ndim > 1 and (values.ndim != edges.ndim or values.shape[:-1] != edges.shape[:-1]):
+        raise RuntimeError(f"{name}: boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor "
+                           f"and input value tensor must match, but we got boundaries tensor {list(edges.shape)} and input "
+                           f"value tensor {list(values.shape)}")
+    if sorter is not None:
+        if sorter.shape != edges.shape:
+            raise RuntimeError(f"{name}: boundary and sorter must have the same size, but got boundary tensor "
+                               f"{list(edges.shape)} and got sorter tensor {list(sorter.shape)}")
+        if sorter.dtype != _dtypes.int64:
+            raise RuntimeError(f"{name}: sorter must be a tensor of long dtype but got dtype {sorter.dtype.name}")
+        edges = edges.gather(-1, sorter)
+    if edges.ndim > 1:
+        shape, rows = values.shape, math.prod(edges.shape[:-1])
+        edges, values = edges.reshape(rows, edges.shape[-1]), values.reshape(rows, values.shape[-1])
+        places = _searchsorted(edges, values, right=right or side == "right").reshape(shape)
+    else:
+        places = _searchsorted(edges, values, right=right or side == "right")
+    return places.to(_dtypes.int32) if out_int32 else places
+
+
+@accepts_out
+def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
+    """The number of the bucket of each element between ascending `boundaries`: `searchsorted` in one dimension.
+
+    A bucket includes its right boundary, with `right` its left one instead.
+    """
+    if require_tensor("bucketize", boundaries).ndim != 1:
+        raise RuntimeError(f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
+    return searchsorted(boundaries, input, out_int32=out_int32, right=right)
+
+
+@accepts_out
+def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+    """Whether each element is among `test_elements`, or with `invert` is not; NaN is among none.
+
+    One of the two may be a number. `assume_unique` is accepted: it changes nothing here.
+    """
+    given = [as_operand("isin", value) for value in (elements, test_elements)]
+    if not any(isinstance(value, Tensor) for value in given):
+        raise TypeError("isin() needs a tensor as elements or as test_elements")
+    for value in given:
+        if isinstance(value, Tensor) and value.dtype.kind in "cb":
+            raise RuntimeError(f"Unsupported input type encountered for isin(): {type_name(value.dtype)}")
+    device = next(value.device for value in given if isinstance(value, Tensor))
+    dtype = common_dtype([value.reshape(-1) if isinstance(value, Tensor) else value for value in given])
+    x, pool = [(value.detach() if isinstance(value, Tensor) else tensor(value, device=device)).to(dtype) for value in given]
+    pool = sort(pool.reshape(-1), 0).values
+    if pool.numel() == 0:
+        return x.new_full(x.shape, invert, dtype=_dtypes.bool_)
+    places = _searchsorted(pool, x, right=False).clamp(max=pool.numel() - 1)
+    found = pool[places.reshape(-1)].reshape(x.shape)
+    return found != x if invert else found == x
+
+
+def argwhere(input: Tensor) -> Tensor:
+    """The int64 indices of the elements that are not zero, a row for each. Waits for a GPU."""
+    return nonzero(input)
+
+
+@accepts_out
+def msort(input: Tensor) -> Tensor:
+    """The elements in order along the first dimension."""
+    return sort(require_tensor("msort", input), 0).values
+
+
+def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
+    """The int64 indices in each dimension of a tensor of `shape` of the elements with the numbers `indices` in row-major order.
+
+    Numbers outside wrap around. Raises TypeError for indices and lengths that are not integers, ValueError for negative
+    lengths.
+    """
+    if not isinstance(indices, Tensor) or indices.dtype.kind not in "iu":
+        kind = indices.dtype if isinstance(indices, Tensor) else type(indices).__name__
+        raise TypeError(f"expected 'indices' to be integer dtype, but got {kind}")
+    lengths = [shape] if isinstance(shape, int) else list(shape)
+    for length in lengths:
+        if not isinstance(length, int):
+            raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(length)}")
+    if any(length < 0 for length in lengths):
+        raise ValueError(f"'shape' cannot have negative values, but got {tuple(lengths)}")
+    if 0 in lengths and indices.numel():
+        raise RuntimeError(f"unravel_index: a tensor of shape {lengths} has no elements")
+    found, rest = [], indices.to(_dtypes.int64)
+    for length in reversed(lengths):
+        found.append(rest.remainder(max(length, 1)))
+        rest = rest.div(max(length, 1), rounding_mode="floor")
+    return tuple(reversed(found))

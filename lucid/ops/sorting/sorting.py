@@ -1,0 +1,58 @@
+"""The elements in order: `sort`, `argsort`, `topk`."""
+from __future__ import annotations
+
+from ... import _dtypes
+from ...autograd.op import Op
+from ...tensor import Tensor
+from .._operands import array_api_names, canonical_dim, require_tensor
+from .._out import accepts_out
+from ..reduction._selection import ValuesIndices, selected_rule
+
+METHODS = ("sort", "argsort", "topk")
+
+
+_sort = Op("sort", selected_rule, keeps=(1,), outputs=(0,))
+_topk = Op("topk", selected_rule, keeps=(1,), outputs=(0,))
+
+
+def _order_axis(name: str, input: Tensor, dim: int, refused: str) -> int:
+    """The dimension to order. Raises RuntimeError for dtypes that PyTorch does not order."""
+    kind = require_tensor(name, input)._array.dtype.kind
+    if kind in refused:
+        raise RuntimeError(f"{name} does not support {'bool' if kind == 'b' else 'complex'} dtypes")
+    return canonical_dim(dim, input._array.ndim)
+
+
+@accepts_out
+@array_api_names
+def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> ValuesIndices:
+    """The elements in order along `dim`, and the int64 indices that they came from; NaN counts as the largest.
+
+    The order of equal elements is always kept, whether or not `stable` asks for it.
+    """
+    axis = _order_axis("sort", input, dim, "c")
+    if input._array.ndim == 0:
+        return ValuesIndices(input.clone(), input.new_zeros((), dtype=_dtypes.int64))
+    return ValuesIndices(*_sort(input, axis=axis, descending=descending))
+
+
+@accepts_out
+@array_api_names
+def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
+    """The int64 indices that sort along `dim`; equal elements keep their order."""
+    return sort(input.detach(), dim, descending).indices
+
+
+@accepts_out
+@array_api_names
+def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> ValuesIndices:
+    """The `k` largest (smallest) elements along `dim`, in order, and their indices.
+
+    Raises RuntimeError if `k` is too large.
+    """
+    axis = _order_axis("topk", input, dim, "cb")
+    if not 0 <= k <= (input._array.shape[axis] if input._array.ndim else 1):
+        raise RuntimeError("selected index k out of range")
+    if input._array.ndim == 0:
+        return ValuesIndices(input.clone(), input.new_zeros((), dtype=_dtypes.int64))
+    return ValuesIndices(*_topk(input, k=k, axis=axis, largest=largest))
