@@ -35,7 +35,8 @@ FAMILIES = {
     "optimizer": "sgd adam multi_tensor_sgd multi_tensor_adam",
     "indexing.bounds": "check_bounds",
     "elementwise.fused": "fused",
-    "elementwise.special": "erf erfc erfinv erfcx ndtr ndtri log_ndtr lgamma digamma polygamma i0 i0e i1 i1e zeta gammainc gammaincc",
+    "elementwise.special": "erf erfc erfinv erfcx ndtr ndtri log_ndtr lgamma digamma polygamma i0 i0e i1 i1e zeta gammainc "
+                           "gammaincc",
 }
 
 # Operations that NumPy and CuPy have too. Theirs serve small arrays and mixed dtypes: a call costs 0.1 us less than through

@@ -1,17 +1,17 @@
 """The memory of the CPU: how much large arrays use, how much is kept for the next ones, and a limit for that.
 
-Arrays of two mebibytes and more that our kernels make come from a pool (`lucid_kernels.cpu.runtime.allocator`), which the names of
-`torch.cuda` describe here: `memory_allocated`, `memory_reserved`, their peaks and `memory_stats`. Smaller arrays and those that
-NumPy makes are malloc's; on Linux with the GNU C library importing lucid tells it to keep freed ones
-(`lucid_kernels.cpu.runtime.malloc`), and `memory_stats` has its numbers, which are of the whole process. New memory costs page faults,
-which take longer than the kernels that fill it. `lucid.gpu` has the statistics of GPUs.
+Arrays of two mebibytes and more that our kernels make come from a pool (`lucid_kernels.cpu.runtime.allocator`), which the
+names of `torch.cuda` describe here: `memory_allocated`, `memory_reserved`, their peaks and `memory_stats`. Smaller arrays and
+those that NumPy makes are malloc's; on Linux with the GNU C library importing lucid tells it to keep freed ones
+(`lucid_kernels.cpu.runtime.malloc`), and `memory_stats` has its numbers, which are of the whole process. New memory costs page
+faults, which take longer than the kernels that fill it. `lucid.gpu` has the statistics of GPUs.
 """
 from __future__ import annotations
 
 import sys
 from typing import Any
 
-from lucid_kernels.cpu.runtime import malloc as runtime_malloc
+from lucid_kernels.cpu.runtime import malloc
 from lucid_kernels.cpu.runtime.allocator import POOL
 
 __all__ = ["empty_cache", "max_memory_allocated", "max_memory_reserved", "max_memory_resident", "memory_allocated",
@@ -52,9 +52,9 @@ def memory_stats() -> dict[str, int]:
     counts = {"allocated_bytes.all.current": now.allocated, "allocated_bytes.all.peak": now.max_allocated,
               "reserved_bytes.all.current": now.reserved, "reserved_bytes.all.peak": now.max_reserved,
               "hits": now.hits, "misses": now.misses}
-    malloc = runtime_malloc.statistics()
-    if malloc is not None:
-        counts |= {"malloc.allocated_bytes": malloc[0], "malloc.free_bytes": malloc[1]}
+    found = malloc.statistics()
+    if found is not None:
+        counts |= {"malloc.allocated_bytes": found[0], "malloc.free_bytes": found[1]}
     return counts
 
 
@@ -68,7 +68,7 @@ def max_memory_resident() -> int:
 def empty_cache() -> None:
     """Give the memory that is free but kept back to the system: that of the pool, and malloc's where it can be asked."""
     POOL.empty_cache()
-    runtime_malloc.trim()
+    malloc.trim()
 
 
 def set_limit(size: int) -> None:
@@ -80,7 +80,7 @@ def set_limit(size: int) -> None:
     if size < 0:
         raise ValueError(f"set_limit: the limit must not be negative, got {size}")
     POOL.set_limit(size)
-    runtime_malloc.set_most_kept(min(size, runtime_malloc.MOST_KEPT))
+    malloc.set_most_kept(min(size, malloc.MOST_KEPT))
 
 
 def run_again(name: str, kernel: Any, arrays: Any, attributes: dict[str, Any], error: MemoryError) -> Any:

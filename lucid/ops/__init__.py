@@ -75,13 +75,11 @@ from .sorting import histogram, search, sorting, statistics
 
 FAMILIES = (activation, arithmetic, bilinear, binary, broadcasting, buffers, comparison, complex, conversion, convolution,
             creation, diagonals, dropout, embedding, max_min, fill, float_parts, fold, gamma, gather_scatter, histogram,
-            index_slices, indexing, likelihood_loss, matmul, det, matrix_exp,
-            qr_svd, lu, linalg_products, lstsq_pinv,
-            addmm, solve, triangular, loss, margin_loss, masking, var_std,
-            normalization, vector_norms, padding, permutation, piecewise_activation, pooling, pooling_dimensions, random_fill,
-            reduction, reordering, repetition, resampling, sampling, cumulative, scatter_reduce, search, shape, short_time_fourier,
-            sorting, special, splitting, statistics, storage, strides, ternary, trigonometry, unary, vectors,
-            distances, properties, python_functions)
+            index_slices, indexing, likelihood_loss, matmul, det, matrix_exp, qr_svd, lu, linalg_products, lstsq_pinv, addmm,
+            solve, triangular, loss, margin_loss, masking, var_std, normalization, vector_norms, padding, permutation,
+            piecewise_activation, pooling, pooling_dimensions, random_fill, reduction, reordering, repetition, resampling,
+            sampling, cumulative, scatter_reduce, search, shape, short_time_fourier, sorting, special, splitting, statistics,
+            storage, strides, ternary, trigonometry, unary, vectors, distances, properties, python_functions)
 
 UNARY_OPERATORS = {"__neg__": arithmetic.neg, "__abs__": unary.abs, "__invert__": comparison.bitwise_not,
                    "__pos__": unary.positive}

@@ -36,8 +36,8 @@ def records(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[int, str]]]:
 @pytest.fixture
 def nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels of this file are compiled each time."""
-    monkeypatch.setattr("lucid_kernels.cpu._cache.KernelCache.load_overload", lambda *arguments: None)
-    monkeypatch.setattr("lucid_kernels.cpu._cache.KernelCache.save_overload", lambda *arguments: None)
+    monkeypatch.setattr("lucid_kernels.cpu.runtime.cache.KernelCache.load_overload", lambda *arguments: None)
+    monkeypatch.setattr("lucid_kernels.cpu.runtime.cache.KernelCache.save_overload", lambda *arguments: None)
 
 
 def test_each_kernel_says_so_once(records: list[tuple[int, str]], nothing_kept: None) -> None:

@@ -261,7 +261,7 @@ def multi_tensor_sgd(
     nesterov: bool,
     maximize: bool,
 ) -> None:
-    """`sgd` of a list of tensors, in place; one loop takes all that fit (`_tensor_list`), and gives the same bits.
+    """`sgd` of a list of tensors, in place; one loop takes all that fit (`tensor_list`), and gives the same bits.
 
     `arrays` are param and grad of the first tensor, with a momentum its momentum_buffer, then those of the next tensor.
     `first` says of each whether this is its first step: then its buffer holds zeros.
@@ -290,7 +290,7 @@ def multi_tensor_adam(
     amsgrad: bool,
     maximize: bool,
 ) -> None:
-    """`adam` of a list of tensors, in place; one loop takes all that fit (`_tensor_list`), and gives the same bits.
+    """`adam` of a list of tensors, in place; one loop takes all that fit (`tensor_list`), and gives the same bits.
 
     `arrays` are param, grad, exp_avg, exp_avg_sq and with `amsgrad` max_exp_avg_sq of the first tensor, then those of the
     next one; `steps` has one entry for each tensor.

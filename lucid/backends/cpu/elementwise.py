@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from lucid_kernels import cpu as kernels_on_cpu
 from lucid_kernels.cpu.arrays import broadcast
 from lucid_kernels.cpu.runtime import allocator
 
@@ -63,22 +62,30 @@ def _operation(names: tuple[str, ...], *operands: Any, out: Array | None = None)
 @functools.cache
 def _kernels() -> Any:
     """What compiles with Numba: imported with the first large array."""
-    return kernels_on_cpu.operation
+    from lucid_kernels.cpu.elementwise import operation
+
+    return operation
 
 
 @functools.cache
 def _arithmetic() -> Any:
-    return kernels_on_cpu.elementwise
+    from lucid_kernels.cpu.elementwise import elementwise
+
+    return elementwise
 
 
 @functools.cache
 def _combination() -> Any:
-    return kernels_on_cpu.combination
+    from lucid_kernels.cpu.elementwise import ternary
+
+    return ternary
 
 
 @functools.cache
 def _circles() -> Any:
-    return kernels_on_cpu.circular
+    from lucid_kernels.cpu.elementwise import sincos
+
+    return sincos
 
 
 def _lies_in_rows(x: Array) -> bool:
@@ -165,10 +172,10 @@ def _vectorised(name: str, function: Kernel) -> Kernel:
         arrays = (x,) if out is None else (x, out)
         if x.size < LARGE or any(a.dtype.char != "d" or not a.flags.c_contiguous or a.shape != x.shape for a in arrays):
             return function(x, out=out)
-        from lucid_kernels.cpu.convolution.direct import microkernels as direct_microkernels
         from lucid_kernels.cpu.elementwise import operation
+        from lucid_kernels.cpu.simd.cpu_features import VECTOR_BYTES
 
-        if direct_microkernels.VECTOR_BYTES == 64:
+        if VECTOR_BYTES == 64:
             return function(x, out=out)
         return operation.operation((name,), x, out=out)
 

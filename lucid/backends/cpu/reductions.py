@@ -47,7 +47,8 @@ def _kernels() -> Any:
 
 def _shaped(result: Array, x: Array, axis: Any, keepdims: bool, dtype: Any = None) -> Array:
     """A result (outer, inner) in `dtype`, that of `x` by default, and the shape of the reduction."""
-    return result.reshape(narrow_reductions.reduced_shape(x.shape, axis, keepdims)).astype(x.dtype if dtype is None else dtype, copy=False)
+    shaped = result.reshape(narrow_reductions.reduced_shape(x.shape, axis, keepdims))
+    return shaped.astype(x.dtype if dtype is None else dtype, copy=False)
 
 
 def _in_sequence(x: Array, axis: Any) -> bool:

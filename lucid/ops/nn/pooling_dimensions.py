@@ -81,7 +81,7 @@ def _volumes(x: Tensor) -> Tensor:
 
 
 def _of_volumes(input: Tensor, planes: Tensor, places: Tensor, return_indices: bool, pool: Callable[[Tensor], Any]) -> Any:
-    """The maxima of boxes and their places, from those of the planes of `_volumes`: `pool` takes them (B, 1, D, H' * W')."""
+    """The maxima of boxes and their places, from those of the planes of `volume`: `pool` takes them (B, 1, D, H' * W')."""
     lead, (depth, height, width) = input._array.shape[:-3], input._array.shape[-3:]
     count, _, rows, columns = planes._array.shape
     maxima, slices = pool(planes.reshape(count, 1, depth, rows * columns))

@@ -1,7 +1,7 @@
 """Conversions between float32 and float16, by the processor's own instructions, and bfloat16; NumPy's take 8 to 20 times as long.
 
-Of whole arrays, and of single numbers in the loops of formulas (`fused.py`), which so read and write half-precision numbers
-without an array of float32.
+Of whole arrays, and of single numbers in the loops of formulas (`elementwise/fused.py`), which so read and write half-precision
+numbers without an array of float32.
 
 Processors without instructions for float16 would need a library that compiled code does not have: there NumPy converts.
 """

@@ -2,7 +2,7 @@
 
 Those kernels all look alike, so their text is written here and compiled where a loop first meets arrays of that size. Each
 loop has five kinds: `parallel` hands it chunks, `rows` rows of parts of larger arrays where those lie, `streaming` inlines it for
-small blocks, which go past the caches (`_streaming.py`), `with_numbers` reads one number where there was an array, and
+small blocks, which go past the caches (`simd/nontemporal.py`), `with_numbers` reads one number where there was an array, and
 `replacing` has one name for the result and what that takes the place of.
 """
 from __future__ import annotations

@@ -28,7 +28,7 @@ from .prefetch import add_rows
 # larger ones leave the L1 cache. Tiles are whole blocks, of 3 rows with AVX2. There 96 x 96 took 1.1 times as long under a causal
 # mask, 48 x 192 1.05 times without one.
 QUERIES, KEYS = (64, 128) if VECTOR_BYTES == 64 else (48, 96)
-LOG2_E = math.log2(math.e)  # exponentials are powers of two here: see `_math.exp2_nonpositive`
+LOG2_E = math.log2(math.e)  # exponentials are powers of two here: see `basic.exp2_nonpositive`
 _RUN = VECTOR_BYTES  # elements: two vectors of AVX-512 or AVX2 at least, and a divisor of KEYS
 # Softmax takes as many rows at a time as a vector has lanes. A block of a product may begin in the rows before and ends so many
 # further on at most: it reads as many scores that a causal mask hides.

@@ -1,9 +1,9 @@
 """2-d convolution and its gradients: each call goes to the way that suits its shape.
 
-`_winograd` serves 3x3 taps of 16 channels and more, `_dilated` those with a dilation, `_depthwise` one input channel a group,
-`_result_lanes` small planes and groups, `_direct`, `_direct_grad_weight` and `_outer_grad_weight` the others, and
-`_direct_transposed` their input gradient with strides.
-Patches that do not overlap (`_patches`) and taps as large as the image are products of matrices. float16 and bfloat16 are
+`forward` serves 3x3 taps of 16 channels and more, `dilated` those with a dilation, `planes` one input channel a group,
+`output_channels` small planes and groups, `forward`, `grad_weight` and `outer_grad_weight` the others, and
+`grad_input_strided` their input gradient with strides.
+Patches that do not overlap (`patch_embedding`) and taps as large as the image are products of matrices. float16 and bfloat16 are
 computed in float32.
 """
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Formulas in one pass over memory: Numba functions written and compiled for each `Program`.
 
 A program becomes two functions: a serial loop over flat arrays, which LLVM vectorises, and a parallel kernel that hands it
-chunks (`_chunked.py`), or rows where arguments broadcast. Numbers in the formula are arguments of both, so another number
+chunks (`arrays/loops.py`), or rows where arguments broadcast. Numbers in the formula are arguments of both, so another number
 needs no new compilation. The kernel is named after its source text, by which the cache on disk finds it again.
 
 Half-precision numbers are converted in registers, where they are read and written: a kernel gets their bits. Only where the
@@ -321,7 +321,7 @@ def _compile(text: str) -> Callable[..., None]:
 
 
 def source(program: Program, kinds: str, rows: bool, streamed: bool = False, replaced: Pairs = ()) -> str:
-    """The Python text of a kernel for arguments of these `kinds` (see `Layout`), with rows, or as `_chunked.source` says.
+    """The Python text of a kernel for arguments of these `kinds` (see `Layout`), with rows, or as `loops.source` says.
 
     Of the kind P are rows of a larger array: the address of the first one, with the bytes to the next as another argument.
 

@@ -4,7 +4,7 @@ x is reduced to r + tail, |r| <= pi / 4, by a quarter turn in three parts: n tim
 multiples of 2^-53. That holds for |x| up to 2^30; libm takes larger ones, one by one. Polynomials: fdlibm, k_sin.c and k_cos.c.
 At most 0.74 units in the last place off where libm takes none; PyTorch's are 0.5 off.
 
-Those of float32 are computed in float64, which needs no tail, and rounded once. `_formula_math` takes larger ones: its reduction
+Those of float32 are computed in float64, which needs no tail, and rounded once. `elementary` takes larger ones: its reduction
 reads tables for each element, with which all together took 3 times as long.
 """
 from __future__ import annotations

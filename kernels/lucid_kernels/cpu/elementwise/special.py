@@ -2,8 +2,8 @@
 
 Everything is computed in float64 and rounded once to the dtype of the argument, so float32 results are the nearest numbers but
 for the last bit, also where a float32 formula would cancel. The formulas and their sources are in `_special_*.py`: those of
-`_special_single.py` serve float32, where they are less exact than float64 and make loops vectorise, at a tenth of the time. Only
-erf is a float32 formula (`_math.erf32`), which takes a quarter of the time of one in float64.
+`math/polynomial.py` serve float32, where they are less exact than float64 and make loops vectorise, at a tenth of the time. Only
+erf is a float32 formula (`basic.erf32`), which takes a quarter of the time of one in float64.
 """
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Fourier transforms along the last dimension, of lengths that are products of 4 and powers of 2, 3 and 5.
 
-A row goes through steps of 8 numbers, or 4, then of 5 and 3, that stay in registers (`_fourier_microkernels.py`), between two
+A row goes through steps of 8 numbers, or 4, then of 5 and 3, that stay in registers (`microkernels.py`), between two
 buffers in the L1 cache; threads share the rows. Real numbers are taken as half as many complex ones. NumPy's pocketfft uses no
 vectors, and converts single precision to double and back unless it scales.
 """

@@ -80,7 +80,7 @@ def numbers_of_mode(
     x: Array, weight: Array | None, bias: Array | None, running_mean: Array | None, running_var: Array | None, training: bool,
     eps: float
 ) -> Array:  # fmt: skip
-    """The rows of `_channel_numbers` for x (N, C, *): `numbers_to_train`, or without `training` those to apply."""
+    """The rows of `channel_parameters` for x (N, C, *): `numbers_to_train`, or without `training` those to apply."""
     if training:
         return numbers_to_train(x, weight, bias, running_mean, running_var)
     assert running_mean is not None and running_var is not None

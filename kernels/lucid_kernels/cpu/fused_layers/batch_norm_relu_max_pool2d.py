@@ -29,7 +29,7 @@ from .batch_norm_relu import numbers_of_mode
 def _forward(x, numbers, training, momentum, eps, planes, y, winners):
     """ReLU of the maxima y (P, OH, OW) of 2x2 normalised pixels of x (N, C, S), and their winners; P is N * C.
 
-    `planes` (P, H, W) is for the normalised pixels. `numbers` and `training` are those of `_batch_norm_rows.forward`.
+    `planes` (P, H, W) is for the normalised pixels. `numbers` and `training` are those of `batch_norm_planes.forward`.
     """
     channels, each, step = x.shape[1], rows.each_of(x), rows.at_once(x)
     for task in numba.prange((channels + each - 1) // each):

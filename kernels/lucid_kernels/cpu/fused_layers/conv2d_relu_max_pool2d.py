@@ -1,7 +1,7 @@
 """Convolution, ReLU and max pooling in one pass, and the gradients of the parameters.
 
 Where there are few input channels, writing the results of the convolution to memory and reading them again takes longer than
-computing them: here an image's are pooled while they are in the cache. With many channels, a window is a tile of `_winograd`.
+computing them: here an image's are pooled while they are in the cache. With many channels, a window is a tile of `forward`.
 """
 from __future__ import annotations
 
@@ -55,12 +55,14 @@ def _convolve_and_pool(x, images, window, cut, rows, step, taps, weight, y, winn
 
 
 def _plan_by_image(x: Array, weight: Array, window: Window, groups: int) -> tuple[Any, ...] | None:
-    """How `_direct` cuts the work, where an image at a time is pooled: few enough products, whose results stay in the cache."""
+    """How `forward` cuts the work, where an image at a time is pooled: few enough products, whose results stay in the cache."""
     results = weight.shape[0] * window.out_height * window.out_width * x.itemsize
     few = groups == 1 and weight.shape[1] * window.kh * window.kw <= _MOST_TAPS and results <= _RESULTS_BYTES
     if not few or not enough_work(x, window, weight.shape[0]):
         return None
-    plan = direct_forward.plan_of(x.shape[0], x.shape[0], x.itemsize, weight.shape[1], window, weight.shape[0], 1, False, THREADS.value)
+    plan = direct_forward.plan_of(
+        x.shape[0], x.shape[0], x.itemsize, weight.shape[1], window, weight.shape[0], 1, False, THREADS.value
+    )
     cut = plan[0]
     enough = direct_forward.splits_of(-(-x.shape[0] // cut.images), weight.shape[0]) == 1
     return plan if (cut.samples, cut.band) == (1, window.out_height) and weight.shape[1] <= cut.channels and enough else None

@@ -1,4 +1,4 @@
-"""Functions for formulas beside those of `_math`.
+"""Functions for formulas beside those of `basic`.
 
 Those of float32 are computed in float64, without branches, so that LLVM vectorises the loops that call them, and rounded
 once: errors are at most 0.51 units in the last place (1.2 of logarithms, `exp2`, `expm1` and `erf`, which are computed in
@@ -87,7 +87,7 @@ def rint(typing_context: Any, x: Any) -> Any:
 
 # ---- logarithms, powers and exponentials -----------------------------------------------------------------------------------
 # log(m) = 2 artanh(s), s = (m - 1) / (m + 1), by its series: |s| < 0.172 for m between sqrt(1/2) and sqrt(2), so the next term
-# is below 1e-14 of the sum. A power multiplies the error by up to 90, so the logarithm of `_special_single` would not do.
+# is below 1e-14 of the sum. A power multiplies the error by up to 90, so the logarithm of `polynomial` would not do.
 _ARTANH = tuple(2.0 / k for k in range(17, 0, -2))
 _LN2 = math.log(2.0)
 

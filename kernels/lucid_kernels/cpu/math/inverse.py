@@ -1,4 +1,4 @@
-"""Hyperbolic functions and the inverses of these and of the circular ones, for formulas: float32, as in `_formula_math`.
+"""Hyperbolic functions and the inverses of these and of the circular ones, for formulas: float32, as in `elementary`.
 
 Of float64 they are libm's, one element at a time.
 """

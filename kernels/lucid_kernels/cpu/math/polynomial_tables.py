@@ -1,4 +1,4 @@
-"""Coefficients of `_special_single`: polynomials, the highest power first, interpolated at Chebyshev points with 50 digits.
+"""Coefficients of `polynomial`: polynomials, the highest power first, interpolated at Chebyshev points with 50 digits.
 
 "to" is the largest relative error (of COS_PI absolute).
 """

@@ -1,6 +1,6 @@
 """Matrix products of our own, which read the operands where they lie: faster than OpenBLAS, which packs both.
 
-The result is cut into tiles (`_product_tiles`), which the threads share. A tile is computed in strips of three vectors' columns
+The result is cut into tiles (`tiling`), which the threads share. A tile is computed in strips of three vectors' columns
 and some hundred steps of the sum, which blocks of rows read from the L2 cache faster than they can multiply. What would not be
 read in whole lines, or push itself out of the caches, is copied for a tile first: columns whose steps are contiguous, and steps
 that lie KiB apart. Products of 64 to 256 rows and columns take 0.75 to 0.95 of the time with everything packed into panels, large

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import types  # type: ignore[attr-defined]
+from numba import types
 
 from ..runtime.intrinsic import intrinsic
 from ..runtime.jit import jit

@@ -1,7 +1,7 @@
 """Batch normalisation over (N, C, *S): one pass for the statistics, one for the result, some channels at a time.
 
-Channels must be walked along contiguous memory: `_batch_norm_rows` takes (N, C, S) and runs along S, as `_batch_norm_samples`
-does where that fits into the caches of the threads, `_batch_norm_columns` a large (N, C) and runs along a block of channels. A
+Channels must be walked along contiguous memory: `batch_norm_planes` takes (N, C, S) and runs along S, as `batch_norm_samples`
+does where that fits into the caches of the threads, `batch_norm_2d` a large (N, C) and runs along a block of channels. A
 small (N, C) is copied to (1, C, N): that takes microseconds, compiling the columns half a second each way.
 
 Statistics are summed around a shift, of (N, C, S) in the dtype of x within stretches and in float64 across them, of (N, C) in
@@ -143,7 +143,7 @@ def ungroup(target: Array, y: Array) -> None:
 
 
 def numbers_of(x: Array, weight: Array | None, bias: Array | None, mean: Array | None, rstd: Array | None) -> Array:
-    """The rows of `_channel_numbers` for x (N, C, *), of which the kernels fill the last four."""
+    """The rows of `channel_parameters` for x (N, C, *), of which the kernels fill the last four."""
     numbers = np.empty((ROWS, x.shape[1]), x.dtype)
     numbers[WEIGHT] = 1 if weight is None else weight
     numbers[BIAS] = 0 if bias is None else bias
@@ -155,7 +155,7 @@ def numbers_of(x: Array, weight: Array | None, bias: Array | None, mean: Array |
 def numbers_to_train(
     x: Array, weight: Array | None, bias: Array | None, running_mean: Array | None, running_var: Array | None
 ) -> Array:
-    """The rows of `_channel_numbers` for x (N, C, *), of which the kernel fills the statistics, unless x is empty."""
+    """The rows of `channel_parameters` for x (N, C, *), of which the kernel fills the statistics, unless x is empty."""
     numbers = numbers_of(x, weight, bias, None, None)
     numbers[OLD_MEAN] = 0 if running_mean is None else running_mean
     numbers[OLD_VAR] = 1 if running_var is None else running_var

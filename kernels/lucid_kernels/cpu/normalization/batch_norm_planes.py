@@ -112,7 +112,7 @@ def forward_of(x, residual, numbers, training, relu, momentum, eps, y, stream, f
 def forward(x, residual, numbers, training, relu, momentum, eps, y, stream):
     """y = (x - mean) * rstd * weight + bias; with `relu` the larger of that, plus the residual unless that is None, and 0.
 
-    `numbers` has the rows of `_channel_numbers`: weight, bias and the old running statistics are read, the others are written;
+    `numbers` has the rows of `channel_parameters`: weight, bias and the old running statistics are read, the others are written;
     with None for `training` mean and rstd are read, and nothing is written.
     """
     channels, each, step = x.shape[1], each_of(x), at_once(x)

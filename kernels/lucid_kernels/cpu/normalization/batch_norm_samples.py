@@ -1,7 +1,7 @@
 """Batch normalisation of arrays that fit into the caches of the threads, cut along the samples.
 
 A thread finds there what it has computed in the convolution before, and leaves there what it computes in the one behind, while
-channels of all samples (`_batch_norm_rows`) are in the caches of all threads. On a virtual machine with two CPUs, whose memory
+channels of all samples (`batch_norm_planes`) are in the caches of all threads. On a virtual machine with two CPUs, whose memory
 bandwidth was 110 GB/s at times and 60 at others, gradients through pooling of (64, 32, 8, 8) took three times as long at the
 former times, presumably because the CPUs share no L3 cache then: cut along the samples they do not. The sums of each part are
 kept until those of all are known: two launches. The parts do not depend on the number of threads.
@@ -115,7 +115,7 @@ def _normalize_and_pool(x, numbers, memory, momentum, eps, height, y, winners):
 
 def forward(x: Array, residual: Array | None, numbers: Array, training: bool | None, relu: bool | None, momentum: float,
             eps: float, y: Array, stream: bool) -> None:
-    """`_batch_norm_rows.forward`, for arrays that suit."""
+    """`batch_norm_planes.forward`, for arrays that suit."""
     memory = _memory(x)
     _add_up(x, numbers, memory)
     _normalize(x, residual, numbers, memory, relu, momentum, eps, y)
@@ -165,7 +165,7 @@ def _gradient(g, x, numbers, memory, recomputed, dx):
 
 def gradient(g: Array, x: Array, y: Array | None, numbers: Array, training: bool | None, relu: bool | None, dx: Array,
              gm: Array | None, stream: bool) -> None:
-    """`_batch_norm_rows.gradient`, for arrays that suit."""
+    """`batch_norm_planes.gradient`, for arrays that suit."""
     memory = _memory(x)
     _add_up_gradient(g, x, y, numbers, relu, gm, memory)
     _gradient(g if gm is None else gm, x, numbers, memory, True if relu and gm is None else None, dx)

@@ -1,6 +1,6 @@
 """The two passes of batch normalisation, forward and backward, over some neighbouring channels of (N, C, S), in LLVM IR.
 
-`numbers` has the rows of `_channel_numbers`. `memory` is float64, `SUM_BYTES` for each of the channels first..last; it
+`numbers` has the rows of `channel_parameters`. `memory` is float64, `SUM_BYTES` for each of the channels first..last; it
 begins with their sums afterwards, two each. Nothing is checked.
 """
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Pooling over (N, C, H, W), one (H, W) plane at a time; planes are independent and shared out among the threads.
 
-The loops over planes are those of `_pool2d_windows` for the commonest windows, else of `_max_pool2d_planes`,
-`_max_pool2d_ranges`, `_avg_pool2d_bands` and `_global_pool_planes`. float16 and bfloat16 are computed in float32.
+The loops over planes are those of `max_2x2` for the commonest windows, else of `max_planes`,
+`adaptive_max`, `avg` and `global_avg`. float16 and bfloat16 are computed in float32.
 """
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recurrent networks on a CPU: all steps in one call (`_recurrent_sequence`), or, of few steps or many rows and of the gradients,
+"""Recurrent networks on a CPU: all steps in one call (`sequence`), or, of few steps or many rows and of the gradients,
 the elementwise part of a step, row by row; `recurrence` has the loop.
 
 A row is walked gate by gate, so that each loop is a vector loop over few arrays: what it wrote last is in the L1 cache. Composed
@@ -197,7 +197,7 @@ _SIDE = Side(
 def _operand(matrix: Array, batch_sizes: Sequence[int]) -> Array | PackedColumns:
     """What the steps multiply by: packed once if that is worth it; a copy by rows for OpenBLAS, which else turns it each time.
 
-    One row, and a few with a large matrix (`_few_rows`), are multiplied with it as it lies: 0.4 to 0.9 of the time. So is the
+    One row, and a few with a large matrix (`skinny`), are multiplied with it as it lies: 0.4 to 0.9 of the time. So is the
     input of a single step, which would turn it once anyway.
     """
     rows, many = batch_sizes[0], len(batch_sizes) >= _LEAST_STEPS

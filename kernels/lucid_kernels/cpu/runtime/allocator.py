@@ -1,7 +1,7 @@
 """A pool of memory for large arrays.
 
 New memory costs more than the kernels that fill it: the system clears each page at its first use. malloc keeps freed arrays of
-up to 32 MiB at best (`_memory.py`), other C libraries none. So large arrays come from one reserved area, in which freed parts
+up to 32 MiB at best (`malloc.py`), other C libraries none. So large arrays come from one reserved area, in which freed parts
 keep their pages. A request takes the part of its size that was freed last, as the steps of a training ask for the same sizes
 again and again. Where there is none, free neighbours are joined, and it takes the smallest part that is large enough, and splits
 it. Beyond `limit` free bytes, pages go back to the system, from the end of the area.
@@ -30,7 +30,7 @@ from .fork import hold
 from .free_list import Ranges
 from .numpy_allocator import ArrayMaker
 
-# Bytes. malloc keeps the memory of smaller arrays (`_memory.py`), and the next one finds it in the caches: results of 1 MiB take
+# Bytes. malloc keeps the memory of smaller arrays (`malloc.py`), and the next one finds it in the caches: results of 1 MiB take
 # 0.75 to 0.9 of the time with it.
 SMALLEST = 2 << 20
 _GRANULE = 1 << 16  # bytes; sizes are rounded up to it, so that slightly different ones can follow each other

@@ -8,7 +8,7 @@ what it has not installed, and a folder with the package's name but without its 
 
 A folder or file that another user owns or can write is not used, with a warning: to load a kernel is to run it (`trusted_files`).
 Each compiled version is a file, whose name has a digest of the types, the CPU and its features. Its checksum covers the versions
-and the sources that it depends on (`_sources.py`). Files are written under another name and renamed, so several processes can
+and the sources that it depends on (`sources.py`). Files are written under another name and renamed, so several processes can
 share a folder.
 """
 
@@ -29,27 +29,19 @@ from numba.misc.appdirs import AppDirs
 from lucid_kernels import trusted_files
 
 from . import object_code
-from .sources import stamp
+from .sources import outermost_package, stamp
 
 VARIABLE = "LUCID_CACHE_DIR"
 
 
-def _beside(sources: str) -> str:
-    """The folder in `__pycache__` beside the outermost package that the folder `sources` belongs to, or in `sources` itself."""
-    names: list[str] = []
-    while os.path.isfile(os.path.join(sources, "__init__.py")):
-        sources, name = os.path.split(sources)
-        names.insert(0, name)
-    return os.path.join(sources, "__pycache__", ".".join(names)) if names else os.path.join(sources, "__pycache__")
-
-
 def _candidates(sources: str) -> Iterator[tuple[str, str, str]]:
-    """(who asks for it, folder, the name of the one in it that is used) for files in the folder `sources`, best first."""
+    """(who asks for it, folder, the name of the one in it that is used) for the files of a package or folder, best first."""
     name = "_".join((os.path.basename(sources), hashlib.sha256(sources.encode()).hexdigest()[:12]))
+    top, package = outermost_package(sources)
     for variable in (VARIABLE, "NUMBA_CACHE_DIR"):
         if os.environ.get(variable):
             yield variable, os.path.abspath(os.environ[variable]), name
-    yield "", _beside(sources), ""
+    yield "", os.path.join(top, "__pycache__", package).rstrip(os.sep), ""
     own = AppDirs("lucid", appauthor=False).user_cache_dir
     if os.path.isabs(own):  # without a home folder it begins with ~
         yield "", own, name
@@ -57,7 +49,7 @@ def _candidates(sources: str) -> Iterator[tuple[str, str, str]]:
 
 @functools.cache
 def folders(sources: str) -> tuple[tuple[str, ...], str | None]:
-    """(folders to read, the folder to write or None) for functions of files in the folder `sources`; warns where it must."""
+    """(folders to read, the folder to write or None) for the functions of a package or folder; warns where it must."""
     readable: list[str] = []
     tried: list[str] = []
     for variable, asked_for, name in _candidates(sources):
@@ -96,7 +88,12 @@ def _warn_refused(folder: str, error: trusted_files.UntrustedError) -> None:
 
 def folder() -> str | None:
     """Where the kernels of this package are written; None where they cannot be kept."""
-    return folders(os.path.dirname(os.path.abspath(__file__)))[1]
+    return folders(_root(os.path.abspath(__file__)))[1]
+
+
+def _root(file: str) -> str:
+    """The outermost package that `file` belongs to, whose kernels lie together, or its folder."""
+    return os.path.join(*outermost_package(os.path.dirname(file))).rstrip(os.sep)
 
 
 class KernelCache:
@@ -109,7 +106,7 @@ class KernelCache:
 
     @functools.cached_property
     def _folders(self) -> tuple[tuple[str, ...], str | None]:
-        return folders(os.path.dirname(self._file))
+        return folders(_root(self._file))
 
     @property
     def cache_path(self) -> str | None:
@@ -124,7 +121,7 @@ class KernelCache:
         if " at 0x" in types:  # that of an object of this process
             return None
         digest = hashlib.sha256(repr((types, codegen.magic_tuple(), code.co_code, closure)).encode()).digest()
-        module, _ = os.path.splitext(os.path.basename(self._file))
+        module = os.path.splitext(os.path.relpath(self._file, _root(self._file)))[0].replace(os.sep, ".")
         name = self._function.__qualname__.replace("<", "").replace(">", "")
         tag = sys.implementation.cache_tag
         return f"{module}.{name}-{code.co_firstlineno}.{tag}.{digest.hex()[:20]}.kernel", stamp(self._file) + digest

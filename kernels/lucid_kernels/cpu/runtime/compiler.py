@@ -411,7 +411,7 @@ class Kernel(CPUDispatcher):
         """Compile for `signature`, or load it from disk; the code that Python calls.
 
         Read-only arrays, such as broadcast ones, are no types of their own: a kernel writes its results only, which callers
-        allocate or have looked at (`_layout.result`).
+        allocate or have looked at (`layout.result`).
         """
         before = len(self.overloads)
         kinds = tuple(map(_writable, signature))

@@ -100,6 +100,6 @@ def jit_strict(function: Callable[..., Any], inline: bool = False) -> Callable[.
 def jit_parallel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a kernel with a `prange` loop. Give each iteration a whole chunk: a slice, passed to a serial kernel.
 
-    One loop at the top level that assigns to nothing outside (`_parallel.split_loop`) compiles several times faster.
+    One loop at the top level that assigns to nothing outside (`parallel_loop.split_loop`) compiles several times faster.
     """
     return _compiled(function, REDUCE, _parallel_kernel)

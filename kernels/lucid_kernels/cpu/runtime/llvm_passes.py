@@ -72,7 +72,7 @@ def pass_managers(codegen: Any) -> Iterator[tuple[Any, Any]]:
     passes.add_refprune_pass(_numba._parse_refprune_flags())
     yield passes, builder
     yield codegen._module_pass_manager()
-    # The vector versions of functions that loops call by now (`_vector_functions`).
+    # The vector versions of functions that loops call by now (`vector`).
     passes, builder = llvm.create_new_module_pass_manager(), codegen._pass_builder(opt=0)
     passes.add_always_inliner_pass()
     yield passes, builder

@@ -1,6 +1,6 @@
 """A compiled kernel as it is kept on disk, and made callable again: its object code, and no more.
 
-Numba keeps the bitcode too, from which other functions inline it: nothing inlines ours (`_kernel.Kernel`). It keeps the
+Numba keeps the bitcode too, from which other functions inline it: nothing inlines ours (`compiler.Kernel`). It keeps the
 environment of each function that is linked in, and to load that imports the module of the function: with `np.sum` that is
 SciPy. And before it loads anything it registers all that it can compile. Together that is 0.3 s of a process's start.
 """

@@ -2,7 +2,7 @@
 
 Numba makes a function of each `prange` loop, wraps it twice, and has LLVM optimise and emit the kernels called in it for every
 one of these. Here the loop becomes one function that each thread calls for its share of the iterations. The team's threads run it
-(`_team.py`), or those of Numba's threading layer.
+(`thread_pool.py`), or those of Numba's threading layer.
 """
 
 from __future__ import annotations

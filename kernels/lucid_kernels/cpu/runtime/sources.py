@@ -41,7 +41,7 @@ def _imports(text: str) -> list[ast.Import | ast.ImportFrom]:
 
 
 @functools.cache
-def _package(folder: str) -> tuple[str, str]:
+def outermost_package(folder: str) -> tuple[str, str]:
     """(the folder that holds the outermost package of the files in `folder`, the package's name or '')."""
     name = ""
     while os.path.isfile(os.path.join(folder, "__init__.py")):
@@ -51,10 +51,10 @@ def _package(folder: str) -> tuple[str, str]:
 
 def _base(folder: str, name: str) -> str | None:
     """Where the module of an absolute `name`, imported by a file in `folder`, would lie; None for another package's."""
-    top, package = _package(folder)
+    top, package = outermost_package(folder)
     first = name.partition(".")[0]
     if first == _OWN_PACKAGE:
-        top = _package(_HERE)[0]
+        top = outermost_package(_HERE)[0]
     # A script imports what lies beside it. In a folder of installed packages that is all of them.
     elif first != package and (package or os.path.basename(top) in ("site-packages", "dist-packages")):
         return None
@@ -134,7 +134,7 @@ def _digest(path: str) -> bytes:
 def _compiler() -> bytes:
     """The versions, and the sources of what compiles and keeps kernels."""
     versions = f"{sys.version} {numba.__version__} {llvmlite.__version__}"
-    return versions.encode() + _digest(os.path.join(_HERE, "_compile.py"))
+    return versions.encode() + _digest(os.path.join(_HERE, "jit.py"))
 
 
 @functools.cache

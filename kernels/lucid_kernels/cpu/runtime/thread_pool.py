@@ -153,7 +153,7 @@ def _give_way(typing):
 
 @intrinsic
 def _call(typing, share, first, count, data):
-    """Call a loop's share for `count` iterations from `first` on: see `_parallel._share`."""
+    """Call a loop's share for `count` iterations from `first` on: see `parallel_loop._share`."""
 
     def emit(context, builder, signature, arguments):
         share, first, count, data = arguments

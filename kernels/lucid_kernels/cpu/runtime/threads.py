@@ -50,14 +50,14 @@ def default_threads() -> int:
     return available_cpus()
 
 
-#: Compiled kernels read the number where it lies (`_parallel.launch`).
+#: Compiled kernels read the number where it lies (`parallel_loop.launch`).
 THREADS = ctypes.c_int32(default_threads())
 #: At most as many of them: Numba's workqueue hangs if it is asked for more threads than it has started.
 STARTED_THREADS = ctypes.c_int32((1 << 31) - 1)
 
 
 def tell_numba(number: int) -> None:
-    """For the loops that are left to Numba. `_compile` puts another function here when it has chosen the layer; Numba would start
+    """For the loops that are left to Numba. `jit` puts another function here when it has chosen the layer; Numba would start
     one of its own choice before.
     """
 
@@ -92,11 +92,11 @@ def load_tbb() -> bool:
 def choose_layer(chosen: str) -> str:
     """The threading layer for Numba, where the user's setting NUMBA_THREADING_LAYER is `chosen`; warns if that should be better.
 
-    It runs what the team does not (`_team.py`). TBB takes 9 us until all threads compute. Without it, Numba's own workqueue takes
-    50 to 90 us, and two threads must not launch kernels at once (`_parallel.GuardedKernel`). GNU OpenMP would stall for 8 ms
-    between kernels and end processes that fork. On a single CPU TBB has no thread of its own: after a fork the parent process
-    never ends, since it waits at exit for a task of Numba's layer that no thread has run. With nothing to share the workqueue
-    costs nothing there.
+    It runs what the team does not (`thread_pool.py`). TBB takes 9 us until all threads compute. Without it, Numba's own
+    workqueue takes 50 to 90 us, and two threads must not launch kernels at once (`GuardedKernel`). GNU OpenMP would stall for
+    8 ms between kernels and end processes that fork. On a single CPU TBB has no thread of its own: after a fork the parent
+    process never ends, since it waits at exit for a task of Numba's layer that no thread has run. With nothing to share the
+    workqueue costs nothing there.
     """
     if chosen in ("default", "tbb") and affine_cpus() == 1:
         if chosen == "tbb":

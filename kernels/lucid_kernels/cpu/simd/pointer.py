@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import carray, types
+from numba import carray, types  # type: ignore[attr-defined]
 
 from ..runtime.intrinsic import intrinsic
 from .cpu_features import VECTOR_BYTES

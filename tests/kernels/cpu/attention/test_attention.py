@@ -240,7 +240,7 @@ def test_errors_are_within_twice_those_of_torch(mask, queries):
 
 
 def multiply_transposed(a, b, c, rows, columns, count, accumulate):
-    """c[:rows, :columns] = a[:count, :rows].T @ b[:count, :columns]; else as `_products.multiply`."""
+    """c[:rows, :columns] = a[:count, :rows].T @ b[:count, :columns]; else as `inner.multiply`."""
     for column in range(0, columns, inner.COLUMN_BLOCK_BYTES // a.itemsize):
         for row in range(0, rows, inner.ROW_BLOCK):
             inner.block_of_transposed(a, b, c, row, column, 0, count, accumulate)

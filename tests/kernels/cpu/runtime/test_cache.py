@@ -17,7 +17,7 @@ from lucid_kernels import trusted_files
 from lucid_kernels.cpu.runtime import cache as runtime_cache
 from numba.core.registry import cpu_target
 
-BESIDE = "__pycache__/lucid_kernels.cpu"
+BESIDE = "__pycache__/lucid_kernels"
 KERNELS = pathlib.Path(__file__).resolve().parents[4] / "kernels"
 CODE = """
 import numpy as np
@@ -67,7 +67,7 @@ def test_beside_the_package(installed: pathlib.Path) -> None:
     """Nothing is left in it: what no installer has written it does not delete, and what remains would hide another install."""
     before = set((installed / "lucid_kernels").rglob("*"))
     assert run(installed) == ("compiled", "")
-    assert list((installed / BESIDE).glob("elementwise._relu-*.kernel"))
+    assert list((installed / BESIDE).glob("cpu.elementwise.elementwise._relu-*.kernel"))
     assert run(installed) == ("loaded", "")
     assert set((installed / "lucid_kernels").rglob("*")) == before
 
@@ -77,8 +77,8 @@ def test_beside_a_script(tmp_path: pathlib.Path) -> None:
     package.mkdir(parents=True)
     for folder in (package, package.parent):
         (folder / "__init__.py").touch()
-    assert runtime_cache._beside(str(tmp_path)) == str(tmp_path / "__pycache__")
-    assert runtime_cache._beside(str(package)) == str(tmp_path / "__pycache__" / "mine.kernels")
+    assert runtime_cache.folders(runtime_cache._root(str(tmp_path / "script.py")))[1] == str(tmp_path / "__pycache__")
+    assert runtime_cache.folders(runtime_cache._root(str(package / "kernel.py")))[1] == str(tmp_path / "__pycache__" / "mine")
 
 
 def test_a_chosen_folder(installed: pathlib.Path, tmp_path: pathlib.Path) -> None:
@@ -95,7 +95,7 @@ def test_a_read_only_install_uses_the_folder_of_the_user(installed: pathlib.Path
     variables = {"HOME": str(tmp_path / "home"), "XDG_CACHE_HOME": str(tmp_path / "home" / "cache")}
     assert run(installed, **variables) == ("compiled", "")
     assert run(installed, **variables) == ("loaded", "")
-    assert list((tmp_path / "home").rglob("elementwise._relu-*.kernel"))
+    assert list((tmp_path / "home").rglob("cpu.elementwise.elementwise._relu-*.kernel"))
 
 
 def test_without_any_folder_it_computes_and_warns_once(installed: pathlib.Path, tmp_path: pathlib.Path) -> None:
@@ -244,9 +244,9 @@ def test_loading_prepares_no_compiler_and_computes_the_same(installed: pathlib.P
 def test_an_edited_import_is_noticed(installed: pathlib.Path) -> None:
     run(installed)
     time.sleep(0.01)
-    with open(installed / "lucid_kernels/cpu/_math.py", "a") as file:  # not the file of the kernel, but one that it imports
+    with open(installed / "lucid_kernels/cpu/math/basic.py", "a") as file:  # not the file of the kernel, but one that it imports
         file.write("\n# edited\n")
     assert run(installed) == ("compiled", "")
-    with open(installed / "lucid_kernels/cpu/pool2d.py", "a") as file:
+    with open(installed / "lucid_kernels/cpu/pooling/pool2d.py", "a") as file:
         file.write("\n# edited\n")
     assert run(installed) == ("loaded", "")

@@ -10,11 +10,11 @@ import sys
 import pytest
 from lucid_kernels.cpu.runtime import sources
 
-PACKAGE = pathlib.Path(sources.__file__).resolve().parents[1]
+PACKAGE = pathlib.Path(sources.__file__).resolve().parents[2]
 FILES = {
     "mine/__init__.py": "",
     "mine/loops/__init__.py": "",
-    "mine/loops/kernel.py": """from lucid_kernels.cpu._compile import jit, jit_inline
+    "mine/loops/kernel.py": """from lucid_kernels.cpu.runtime.jit import jit, jit_inline
 {statement}
 
 @jit
@@ -22,7 +22,7 @@ def kernel(x):
     return x + {name}(x)
 """,
     "mine/arithmetic/__init__.py": "from .inner import value as shown\n",
-    "mine/arithmetic/inner.py": """from lucid_kernels.cpu._compile import jit_inline
+    "mine/arithmetic/inner.py": """from lucid_kernels.cpu.runtime.jit import jit_inline
 
 @jit_inline
 def value(x):
@@ -55,7 +55,7 @@ def package(folder: pathlib.Path, statement: str, name: str) -> pathlib.Path:
 def test_imports_of_another_folder(statement: str, tmp_path: pathlib.Path) -> None:
     found = sources._imported(str(package(tmp_path, statement, STATEMENTS[statement])))
     assert str(tmp_path / "mine/arithmetic/inner.py") in found
-    assert str(PACKAGE / "cpu/_compile.py") in found
+    assert str(PACKAGE / "cpu/runtime/jit.py") in found
 
 
 def test_a_script_imports_what_is_beside_it(tmp_path: pathlib.Path) -> None:
@@ -72,10 +72,10 @@ def test_a_script_imports_what_is_beside_it(tmp_path: pathlib.Path) -> None:
 
 
 def test_files_outside_of_the_kernels_folder_are_followed() -> None:
-    found = sources._imported(str(PACKAGE / "cpu/_recurrent_sequence.py"))
+    found = sources._imported(str(PACKAGE / "cpu/recurrent/sequence.py"))
     assert str(PACKAGE / "recurrence.py") in found
-    assert str(PACKAGE / "expression.py") in sources._imported(str(PACKAGE / "cpu/fused.py"))
-    assert str(PACKAGE / "trusted_files.py") in sources._imported(str(PACKAGE / "cpu/_compile.py"))
+    assert str(PACKAGE / "expression.py") in sources._imported(str(PACKAGE / "cpu/elementwise/fused.py"))
+    assert str(PACKAGE / "trusted_files.py") in sources._imported(str(PACKAGE / "cpu/runtime/jit.py"))
 
 
 def test_no_statement_is_missed() -> None:

@@ -2,13 +2,13 @@
 
 A volume is slices, and so are the channels of a group: which of them make a slice of the result is a table (`Slices`).
 
-The common kernels (`_plane_microkernels`) read the planes as they are. For the others a plane of the input is copied once,
+The common kernels (`plane_microkernels`) read the planes as they are. For the others a plane of the input is copied once,
 with its padding, and dealt out by the strides: image (r, c) holds the pixels that are r below and c right of a multiple of the
 strides. Each tap then meets, for all output positions, one contiguous run of one of these images, so the sums stay in registers
 whatever the strides, the dilation and the width. The last positions of each row of such a run are surplus: they wrap around to
 the next row, and are not copied to the result.
 
-Planes with short rows are left to `_depthwise_lanes`.
+Planes with short rows are left to `channels`.
 """
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _PRODUCTS = 192
 # Vectors of products that a weight's gradient adds up one after the other, before float64 takes over: with those of a band,
 # several hundred, its largest error was 2.2 to 2.7 times PyTorch's.
 _SEQUENCE = 64
-# How wide results may be for `_depthwise_lanes`, in vectors, by the rows of taps, where the loops here read the planes as they
+# How wide results may be for `channels`, in vectors, by the rows of taps, where the loops here read the planes as they
 # are: these take 1.1 to 2.8 times as long up to there, and 0.6 to 0.9 of the time beyond, where more of each vector is used. The
 # width of a spread gradient is that of what it is made of.
 _WIDEST_FILTERED = {3: 1.25, 5: 4, 7: math.inf} if VECTOR_BYTES == 64 else {3: 2, 5: math.inf, 7: math.inf}
@@ -247,7 +247,7 @@ def _is_correlated(window: Window) -> bool:
 
 
 def _suits_lanes(x: Array, y: Array, depth: int, widest: float) -> bool:
-    """Whether `_depthwise_lanes` is faster for x (N, C, D, H, W) and y (N, O, OD, OH, OW), whose slices meet `depth` others."""
+    """Whether `channels` is faster for x (N, C, D, H, W) and y (N, O, OD, OH, OW), whose slices meet `depth` others."""
     return lanes.suits(x.shape, y.shape, x.itemsize, max(widest, _WIDEST_SLICES) if depth > 1 else widest)
 
 

@@ -1,6 +1,6 @@
-"""Direct convolution with few results in a group: all of them at more positions at a time than `_direct` has.
+"""Direct convolution with few results in a group: all of them at more positions at a time than `forward` has.
 
-The blocks of `_direct` have ROWS results. Where a group has fewer, as the input gradient of an image's first layer and the groups
+The blocks of `forward` have ROWS results. Where a group has fewer, as the input gradient of an image's first layer and the groups
 of a ResNeXt have, rows of zeros took up to three quarters of the time, and a matrix of columns three times as long as those.
 """
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Direct convolution: no matrix of columns, sums in registers.
 
-The pixels are read from `_row_copies`, of a band of one image at a time, or of several small images, and of as many channels
+The pixels are read from `im2row`, of a band of one image at a time, or of several small images, and of as many channels
 as stay in the cache; a task is such a band. Against columns and GEMM: KH times fewer values copied, a launch less, and no
 OpenBLAS threads, which spin on while the next Numba kernel wants their core.
 """

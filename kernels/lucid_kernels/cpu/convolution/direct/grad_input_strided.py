@@ -49,7 +49,7 @@ _PACKED = 16
 class _Cut(NamedTuple):
     """A task is `samples` images, or `band` rows of each phase of one, with `channels` channels at a time.
 
-    Their copies have `rows` rows and lie `step` elements apart (`_row_copies`).
+    Their copies have `rows` rows and lie `step` elements apart (`im2row`).
     """
 
     period: int

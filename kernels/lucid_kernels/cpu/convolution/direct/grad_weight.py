@@ -1,4 +1,4 @@
-"""Weight gradient of a convolution, directly: dot products of the gradient with `_row_copies`, sums in registers.
+"""Weight gradient of a convolution, directly: dot products of the gradient with `im2row`, sums in registers.
 
 The gradient of the bias is one more tap, which meets a one everywhere: most blocks of taps have room for it.
 """

@@ -1,7 +1,7 @@
 """Weight gradient of a convolution as a product of matrices: of the gradient, and of what the taps meet at each position.
 
 The register blocks are those of the forward pass, with positions for taps and taps for positions: no sum is spread over the lanes
-of a register, which `_direct_grad_weight` adds up for every block. They read images with the channels last, as Winograd's
+of a register, which `grad_weight` adds up for every block. They read images with the channels last, as Winograd's
 transforms do: what neighbouring columns of taps meet are neighbours in memory, a *run*, and each pixel is transposed once only.
 """
 from __future__ import annotations

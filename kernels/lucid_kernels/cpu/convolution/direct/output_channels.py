@@ -1,13 +1,13 @@
 """Convolution of small planes and in groups, as a ResNeXt has, with the results as lanes: no copies for each tap.
 
 A pixel is multiplied by the weights of a vector of results, from where it lies; its planes are copied once, with their padding
-and dealt out by the strides, and the sums are transposed on the way to memory. `_direct` copies them for each column of taps,
+and dealt out by the strides, and the sums are transposed on the way to memory. `forward` copies them for each column of taps,
 with strides and for several small images for each tap: a group of 16 or 32 results is too few to pay for that, and small planes
 leave parts of its blocks of positions empty, where a row of 7 or 14 positions is a block here. In 0.65 to 0.95 of its time; from
 some 300 positions on they take as long, and for rows of 4, too few sums to hide an addition's latency, this takes 1.07.
 
 Without AVX-512 two multiply-adds start in a cycle, and to load a pixel for each is what bounds this: 0.5 to 0.8 of the time of
-`_direct` in groups with strides, 1.0 to 1.2 otherwise.
+`forward` in groups with strides, 1.0 to 1.2 otherwise.
 """
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ def fills_vectors(height: int, itemsize: int, results: int, window: Window, grou
 
 
 def suits(x: Array, y: Array, window: Window, groups: int) -> bool:
-    """Whether `convolve` is faster than `_direct` for x (N, C, H, W) and y (N, O, OH, OW): not for few positions, for which that
+    """Whether `convolve` is faster than `forward` for x (N, C, H, W) and y (N, O, OH, OW): not for few positions, for which that
     packs no weight.
     """
     few = groups == 1 and len(x) * window.out_height * window.out_width <= MOST_POSITIONS

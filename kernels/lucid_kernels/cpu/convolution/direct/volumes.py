@@ -23,7 +23,7 @@ from .grad_input_strided import spread_images
 from .microkernels import ROWS
 from .packed_weight import weight_to_read
 
-# Positions of a slice of the result from which on dot products take no longer than copies of slices and `_outer_grad_weight`:
+# Positions of a slice of the result from which on dot products take no longer than copies of slices and `outer_grad_weight`:
 # 0.95 of the time for 196 of 64 channels, 1.03 for 100, 1.3 for 49 of 128, but 0.5 to 0.75 for 2x2x2 taps.
 _LEAST_POSITIONS = 100
 

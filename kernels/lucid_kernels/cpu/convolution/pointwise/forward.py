@@ -106,7 +106,7 @@ def _convolve(x: Any, channels: int, positions: int, weight: Any, bias: Any, blo
 
 
 def suits(images: int, positions: int, out_channels: int, itemsize: int) -> bool:
-    """Whether planes of `positions` and `out_channels` results fill whole blocks. A few of 7x7 fill those of `_direct` better:
+    """Whether planes of `positions` and `out_channels` results fill whole blocks. A few of 7x7 fill those of `forward` better:
     two vectors and two, where 15 lanes of 64 are empty, take 1.1 times as long as three and a dot product.
     """
     panel, block = PANEL_BYTES // itemsize, VECTORS * VECTOR_BYTES // itemsize

@@ -19,7 +19,7 @@ from ..direct import grad_weight as direct_grad_weight
 from . import forward as winograd_forward
 from . import grad_weight as winograd_grad_weight
 
-# The largest share of the products of direct convolution, without rows of taps that meet only padding (`_bands`), that those of
+# The largest share of the products of direct convolution, without rows of taps that meet only padding (`bands_of`), that those of
 # Winograd may be, which compute tiles that are partly empty: with 0.74 they take 0.93 of the time (phases of 5x5 pixels), with
 # 0.94 1.2 times as long (3x3).
 _MOST_PRODUCTS = 0.75

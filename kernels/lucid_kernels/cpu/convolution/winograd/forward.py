@@ -96,7 +96,7 @@ def products(window: Window) -> int:
 
 
 def suits(x: Array, window: Window, groups: int, out_channels: int, images: int = 1, taps: int = 1) -> bool:
-    """Whether to call `convolve`, `grad_input` or `_winograd_grad_weight`, for x or g (N, C, H, W), each of `images` images, and
+    """Whether to call `convolve`, `grad_input` or `grad_weight`, for x or g (N, C, H, W), each of `images` images, and
     `taps` slices of taps.
     """
     channels = x.shape[1]

@@ -1,6 +1,6 @@
 """Weight gradient of a 3x3 convolution by Winograd's transforms: 16 products for a tile of 2x2 outputs instead of 36.
 
-The adjoint of `_winograd`: the gradient of G w G^T, entry by entry, is a product of matrices, the transformed gradients of the
+The adjoint of `forward`: the gradient of G w G^T, entry by entry, is a product of matrices, the transformed gradients of the
 outputs by the transformed pixels, summed over the tiles. A task computes a block of that product, of few enough channels for
 all its numbers to stay in the L2 cache. Other blocks transform the same pixels again: to keep four numbers for each pixel in
 the L3 cache and to read them again takes longer. Where a task sums over all tiles, it transforms its block to taps itself.
@@ -235,7 +235,7 @@ def grad_weight(
 
     With `winners`, g (N, O, OH // 2, OW // 2) are the gradients of maxima.
 
-    Where some of dweight is not finite, which the transforms may have caused (`_winograd.convolve`), both are computed
+    Where some of dweight is not finite, which the transforms may have caused (`forward.convolve`), both are computed
     directly.
     """
     if not fill_if_finite(g, x, window, dweight, dbias, winners):
