@@ -139,7 +139,9 @@ def test_an_editable_install_is_found_from_the_folder_above(tmp_path: pathlib.Pa
                           capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     (site,) = prefix.rglob("site-packages")
-    code = f"import site; site.addsitedir({str(site)!r}); import lucid, lucid_kernels; print(lucid.__file__, lucid_kernels.__file__)"
+    own = [str(ROOT), str(ROOT / "kernels")]  # where the tests themselves run from an editable install
+    code = (f"import site, sys; sys.path[:] = [entry for entry in sys.path if entry not in {own}]; site.addsitedir({str(site)!r}); "
+            "import lucid, lucid_kernels; print(lucid.__file__, lucid_kernels.__file__)")
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, env=environment)
     assert done.stdout.split() == [str(clone / "lucid/__init__.py"), str(clone / "kernels/lucid_kernels/__init__.py")], done.stderr

@@ -38,7 +38,7 @@ def cases(side: Side) -> Iterator[Case]:
 
 
 def _case(side: Side, label: str, sizes: tuple[int, int, int], transposed: tuple[bool, bool], dtype: type = np.float32) -> Case:
-    k, torch, (m, terms, n) = side.kernels("products" if side.device == "gpu" else "blas"), side.torch, sizes
+    k, torch, (m, terms, n) = side.kernels("matmul.products" if side.device == "gpu" else "matmul.matmul"), side.torch, sizes
     a, b = normal(m, terms).astype(dtype), normal(terms, n, seed=1).astype(dtype)
     x, y = (side.array(np.ascontiguousarray(one.T)).T if swapped else side.array(one)
             for one, swapped in zip((a, b), transposed, strict=True))  # fmt: skip

@@ -39,10 +39,10 @@ def family(monkeypatch: pytest.MonkeyPatch, cp: ModuleType) -> Iterator[Any]:
     launch.reload = lambda: None
     launch.raise_pending = lambda: None
     launch.forget_pending = lambda: None
-    import lucid_kernels.cuda
+    import lucid_kernels.cuda.runtime
 
     monkeypatch.setitem(sys.modules, launch.__name__, launch)
-    monkeypatch.setattr(lucid_kernels.cuda, "launch", launch, raising=False)
+    monkeypatch.setattr(lucid_kernels.cuda.runtime, "launch", launch, raising=False)
 
     def check() -> None:
         x, y = cp.arange(64, dtype=np.float32), cp.zeros(64, np.float32)

@@ -94,9 +94,12 @@ __all__ = [
 ]
 
 
+_THIS = sys.modules[__name__]
+
+
 def get_array_module(*args: Any) -> ModuleType:
     """This module when a device array is among the arguments, else NumPy."""
-    return sys.modules[__name__] if any(isinstance(value, ndarray) for value in args) else np
+    return _THIS if any(isinstance(value, ndarray) for value in args) else np
 
 
 def is_available() -> bool:

@@ -29,8 +29,8 @@ CASES = [((3, 64, 7, 7), (64, 16, 3, 3), (1, 1), (1, 1), (1, 1), 4), ((2, 96, 14
 def only_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Other ways would serve some."""
     for name in ("suits", "suits_forward"):
-        monkeypatch.setattr(conv2d._winograd, name, lambda *arguments: False)
-    monkeypatch.setattr(conv2d._dilated, "suits", lambda *arguments: False)
+        monkeypatch.setattr(conv2d.winograd_forward, name, lambda *arguments: False)
+    monkeypatch.setattr(conv2d.winograd_dilated, "suits", lambda *arguments: False)
     monkeypatch.setattr(output_channels, "suits", lambda *arguments: True)
     monkeypatch.setattr(conv2d, "convolve", None)
 
