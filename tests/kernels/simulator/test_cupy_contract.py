@@ -479,6 +479,7 @@ def test_fused_functions_and_random_numbers(cp: ModuleType) -> None:
 
     x = cp.arange(4, dtype=np.float32)
     assert twice(squared(x, x[1:2])).get().tolist() == [2, 0, 2, 8]
+    assert cp.any(x)  # from now on a name of the module
     assert cp.get_array_module(x) is cp and cp.get_array_module(HOST) is np
     for source in (cp.random, cp.random.RandomState(0)):
         source.seed(1)

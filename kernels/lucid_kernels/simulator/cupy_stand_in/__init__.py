@@ -20,6 +20,7 @@ cupyx.jit, cooperative groups; a name that is not there says in one line what to
 
 from __future__ import annotations
 
+import builtins
 import functools
 import sys
 from types import ModuleType
@@ -94,12 +95,10 @@ __all__ = [
 ]
 
 
-_THIS = sys.modules[__name__]
-
-
 def get_array_module(*args: Any) -> ModuleType:
     """This module when a device array is among the arguments, else NumPy."""
-    return _THIS if any(isinstance(value, ndarray) for value in args) else np
+    # Python's own: `any` of this module is CuPy's once it was asked for.
+    return sys.modules[__name__] if builtins.any(isinstance(value, ndarray) for value in args) else np
 
 
 def is_available() -> bool:
