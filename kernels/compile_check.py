@@ -37,7 +37,7 @@ from lucid_kernels.simulator.build import cuda_include_dirs  # noqa: E402
 
 BASELINE = ROOT / "kernels" / "resources.json"
 ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
-#: What lucid_kernels.cuda.launch asks for and what CuPy 14 adds.
+#: What lucid_kernels.cuda.runtime.launch asks for and what CuPy 14 adds.
 CUPY_OPTIONS = ("-std=c++17", "-ftz=true", "--device-as-default-execution-space")
 
 _ENTRY = re.compile(r"Compiling entry function '(\w+)'")

@@ -6,7 +6,7 @@ The planted bugs of the kernels stand in files `tests/kernels/cuda/mutations_*.p
 
     def check_softmax():
         import cupy
-        from lucid_kernels.cuda import softmax
+        from lucid_kernels.cuda.reduction import softmax
         x = np.random.default_rng(0).standard_normal((5, 200), dtype=np.float32)
         y = softmax.softmax(cupy.asarray(x), dim=1).get()
         np.testing.assert_allclose(y, reference(x), atol=2e-6)

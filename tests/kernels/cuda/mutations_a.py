@@ -10,6 +10,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from lucid_kernels.cuda.runtime import source
 from lucid_kernels.simulator.mutation import Mutation
 
 
@@ -21,7 +22,8 @@ def _family(name: str) -> tuple[Any, Any, Any]:
     assert spec is not None and spec.loader is not None
     tests = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tests)
-    return tests, importlib.import_module(f"lucid_kernels.cuda.{name}"), importlib.import_module("cupy")
+    launchers = source.path_of(f"{name}.py").relative_to(source.FOLDER).with_suffix("").parts
+    return tests, importlib.import_module(".".join(("lucid_kernels.cuda", *launchers))), importlib.import_module("cupy")
 
 
 def check_activations() -> None:
