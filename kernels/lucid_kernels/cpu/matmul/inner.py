@@ -22,8 +22,6 @@ from ..simd.ir import Vectors, data_of, gep
 ROW_BLOCK, VECTORS = (8, 2) if VECTOR_BYTES == 64 else (3, 4)
 COLUMN_BLOCK_BYTES = VECTORS * VECTOR_BYTES
 
-# Numba's type of what `intrinsic` returns has the typing context among the arguments of a call.
-
 
 def _block_product(transposed: bool) -> Any:
     """The intrinsic that computes ROW_BLOCK rows of VECTORS vectors of c = a @ b, or a.T @ b where `transposed`.

@@ -15,8 +15,6 @@ MOST_VECTORS = 3  # of a block: with four rows 12 sums in 16 registers, with AVX
 # Steps of a sum in one iteration: the bookkeeping of each takes as many instructions as its multiply-adds with AVX2.
 _STEPS = 1 if VECTOR_BYTES == 64 else 4
 
-# Numba's type of what `intrinsic` returns has the typing context among the arguments of a call.
-
 
 def _opaque(builder: ir.IRBuilder, value: Any) -> Any:
     """`value`, of which LLVM does not know what it is: with what it knew, it kept the places of all rows at all unrolled steps,

@@ -19,8 +19,6 @@ _MOST_SUMS = 24 if VECTOR_BYTES == 64 else 12
 # As many sums hide the latency of a multiply-add: those of fewer rows and gates are computed in several parts.
 _SUMS = 16 if VECTOR_BYTES == 64 else 12
 
-# Numba's type of what `intrinsic` returns has the typing context among the arguments of a call.
-
 
 def _gates_at_a_time(row_count: int, gate_count: int) -> list[range]:
     """The gates whose sums are in registers together."""

@@ -9,7 +9,6 @@ from ..runtime.intrinsic import intrinsic
 from .cpu_features import VECTOR_BYTES
 from .ir import gep
 
-# Numba's type of what `intrinsic` returns has the typing context among the arguments of a call.
 _carray: Any = carray
 
 

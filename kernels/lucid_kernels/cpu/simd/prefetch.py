@@ -8,7 +8,6 @@ from numba.core import cgutils
 from ..runtime.intrinsic import I64, intrinsic
 from .ir import Vectors, gep
 
-# Numba's type of what `intrinsic` returns has the typing context among the arguments of a call.
 _LINE = 64  # bytes of a cache line
 
 

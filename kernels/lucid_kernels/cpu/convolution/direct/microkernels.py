@@ -35,9 +35,6 @@ VECTORS_OF = (0, 8, 8, 7, 6, 0, 0, 0, VECTORS) if WIDE else (0, 8, 4, 3, VECTORS
 RUN_VECTORS = 8
 
 
-# Numba's type of what `intrinsic` returns has the typing context among the arguments of a call.
-
-
 def _make_multiply(row_count: int, vector_count: int) -> Any:
     def multiply(typing, columns, start, taps, weight, first, row_step, tap_step, bias, first_bias, out, out_start, pitch,
                  accumulate):
