@@ -64,7 +64,10 @@ def create(name: str, device: Device, attributes: dict[str, Any]) -> Array:
         return TABLES[_without_memory(device).ndarray][name](**attributes)
     gpu = gpu_module()
     with gpu.on(device):
-        return TABLES[gpu.ndarray][name](**attributes)
+        try:
+            return TABLES[gpu.ndarray][name](**attributes)
+        except MemoryError as error:
+            raise memory.out_of_memory(f"{name} on {device}", error) from error
 
 
 Observer = Callable[[str, Sequence[Array], dict[str, Any], Any], None]
@@ -155,6 +158,11 @@ def symbolic_module() -> Any:
     return _use(symbolic)
 
 
+def gpu_is_used() -> bool:
+    """Whether the GPU backend has been imported."""
+    return _gpu.cache_info().currsize > 0
+
+
 def _without_memory(device: Device) -> Any:
     """The backend of a device that is neither the CPU nor a GPU."""
     return meta_module() if device.type == "meta" else symbolic_module()
@@ -181,8 +189,9 @@ def device_of(array: Array) -> Device:
     return device
 
 
-def to_device(array: Array, device: Device, copy: bool = False) -> Array:
-    """`array` on `device`; the same array when it is there already, unless `copy`.
+def to_device(array: Array, device: Device, copy: bool = False, non_blocking: bool = False) -> Array:
+    """`array` on `device`; the same array when it is there already, unless `copy`. With `non_blocking` the host does not wait for
+    a copy of pinned memory to a GPU.
 
     Raises NotImplementedError for an array on the device 'meta' that should go to another one: it has no elements.
     """
@@ -191,7 +200,10 @@ def to_device(array: Array, device: Device, copy: bool = False) -> Array:
     if array.__class__ is np.ndarray:
         if device.type == "cpu":
             return row_major_copy(array) if copy else array
-        return gpu_module().from_host(array, device)
+        try:
+            return gpu_module().from_host(array, device, non_blocking)
+        except MemoryError as error:
+            raise memory.out_of_memory(f"copy of {list(array.shape)} {array.dtype} to {device}", error) from error
     module = _modules[array.__class__]
     if device.type == "cpu":
         return module.to_host(array)

@@ -9,8 +9,9 @@ from typing import Any
 class Device:
     """Where a tensor's memory is. Compares equal to its name: ``tensor.device == 'gpu'``.
 
-    `type` is 'cpu', 'gpu' or 'meta'; `index` is the GPU's number and None for the others. `Device('gpu')` is GPU 0. Tensors on
-    'meta' have shape and dtype but no memory. In ``with Device('gpu'): ...`` it is the device of new tensors.
+    `type` is 'cpu', 'gpu' or 'meta'; `index` is the GPU's number and None for the others. `Device('gpu')` is the current GPU:
+    number 0, unless `lucid.gpu.set_device` chose another one. Tensors on 'meta' have shape and dtype but no
+    memory. In ``with Device('gpu'): ...`` it is the device of new tensors.
     """
 
     __slots__ = ("index", "type")
@@ -43,7 +44,7 @@ class Device:
         if kind == "cpu" and index not in (None, 0):
             raise RuntimeError(f"the cpu has no index {index}")
         self.type = kind
-        self.index = index or 0 if kind == "gpu" else None
+        self.index = None if kind != "gpu" else _current_gpu.get() if index is None else index
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, str):
@@ -77,6 +78,7 @@ class Device:
         _default.set(before)
 
 
+_current_gpu: ContextVar[int] = ContextVar("lucid_current_gpu", default=0)
 _CPU = Device("cpu")
 # Read once: to look into the environment takes as long as to make a small tensor.
 _variable = os.environ.get("LUCID_DEVICE")
@@ -94,6 +96,16 @@ def chosen_device() -> Device | None:
 def default_device() -> Device:
     """The device of new tensors: the one that was chosen, else 'cpu'."""
     return chosen_device() or _CPU
+
+
+def current_gpu() -> int:
+    """The number of the GPU that 'gpu' without a number is."""
+    return _current_gpu.get()
+
+
+def set_current_gpu(index: int) -> None:
+    """Make GPU `index` the one that 'gpu' without a number is, in this context."""
+    _current_gpu.set(index)
 
 
 def set_default_device(device: str | Device | None) -> None:

@@ -14,8 +14,12 @@ from typing import Any
 from lucid_kernels.cpu.runtime import malloc
 from lucid_kernels.cpu.runtime.allocator import POOL
 
-__all__ = ["empty_cache", "max_memory_allocated", "max_memory_reserved", "max_memory_resident", "memory_allocated",
-           "memory_reserved", "memory_stats", "reset_peak_memory_stats", "set_limit"]
+__all__ = ["OutOfMemoryError", "empty_cache", "max_memory_allocated", "max_memory_reserved", "max_memory_resident",
+           "memory_allocated", "memory_reserved", "memory_stats", "reset_peak_memory_stats", "set_limit"]
+
+
+class OutOfMemoryError(MemoryError, RuntimeError):
+    """A GPU has no memory for an array, although what was free but kept was given back and the call tried again."""
 
 
 def memory_allocated() -> int:
@@ -86,13 +90,21 @@ def set_limit(size: int) -> None:
 def run_again(name: str, kernel: Any, arrays: Any, attributes: dict[str, Any], error: MemoryError) -> Any:
     """Run a kernel that had no memory once more, after `empty_cache`; not if it writes into `out`, which may have changed.
 
-    Raises MemoryError that names the operation and what was asked for.
+    Raises MemoryError that names the operation and what was asked for, `OutOfMemoryError` on a GPU: CuPy has tried again there.
     """
-    if attributes.get("out") is None and not name.startswith("multi_tensor"):
+    on_gpu = any(getattr(a, "__cuda_array_interface__", None) is not None for a in arrays)
+    if not on_gpu and attributes.get("out") is None and not name.startswith("multi_tensor"):
         empty_cache()
         try:
             return kernel(*arrays, **attributes)
         except MemoryError as again:
             error = again
     shapes = ", ".join(f"{list(a.shape)} {a.dtype}" if hasattr(a, "shape") else str(a) for a in arrays)
+    if on_gpu:
+        raise out_of_memory(f"{name} of {shapes}", error) from error
     raise MemoryError(f"{name} of {shapes}: {error}") from error
+
+
+def out_of_memory(what: str, error: MemoryError) -> MemoryError:
+    """The error for `what`, for which a GPU has no memory; CuPy's says how many bytes it asked for and how many are in use."""
+    return OutOfMemoryError(f"{what}: {error}")

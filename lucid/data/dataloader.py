@@ -5,10 +5,12 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from .. import backends
 from .._random import Generator
 from .collate import default_collate, default_convert
 from .dataset import IterableDataset
 from .fetch import EndOfStream, make_fetch
+from .pin_memory import pin_memory as pin
 from .sampler import BatchSampler, Forever, RandomSampler, SequentialSampler, random_seed
 
 if TYPE_CHECKING:
@@ -22,8 +24,9 @@ class DataLoader:
 
     `batch_size=None` yields single samples. `shuffle` draws a new order each epoch, from `generator` if given, or else from
     the default one; the order does not depend on `num_workers`. `sampler` gives the indices, or `batch_sampler` lists of
-    them. `collate_fn` makes a batch of a list of samples. `pin_memory` and `in_order` are accepted: batches are host
-    memory, and always in order.
+    them. `collate_fn` makes a batch of a list of samples. With `pin_memory` the tensors of a batch are in pinned memory, from
+    which ``.to('gpu', non_blocking=True)`` copies while the host goes on; without a GPU it warns, and changes nothing.
+    `pin_memory_device` and `in_order` are accepted: there is one kind of GPU, and batches are always in order.
 
     With `num_workers` the batches are made in that many processes, `prefetch_factor` (2) tasks ahead in each. They are not
     forks of this one (see `lucid.data.workers.default_context`): dataset and functions are pickled, and a script must keep
@@ -116,7 +119,16 @@ class DataLoader:
         else:
             self._workers.start_epoch(self._index_sampler)
             batches = self._workers
-        return self._counted(batches) if isinstance(self.dataset, IterableDataset) else batches
+        if isinstance(self.dataset, IterableDataset):
+            batches = self._counted(batches)
+        return map(pin, batches) if self._pins() else batches
+
+    def _pins(self) -> bool:
+        if self.pin_memory and not backends.available():
+            warnings.warn("'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be "
+                          "used.", stacklevel=3)
+            return False
+        return self.pin_memory
 
     def _start_workers(self, base_seed: int) -> Any:
         from .workers import WorkerIterator  # as in _context

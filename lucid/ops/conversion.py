@@ -113,10 +113,10 @@ def _fill_part(part: Tensor, value: Any) -> None:
     copy_(part, value) if isinstance(value, Tensor) else part.fill_(value)
 
 
-def transfer(input: Tensor, device: Device) -> Tensor:
+def transfer(input: Tensor, device: Device, non_blocking: builtins.bool = False) -> Tensor:
     """A copy of `input` on another device; the gradient comes back to this one."""
     source = input.device
-    result = wrap(backends.to_device(input._array, device))
+    result = wrap(backends.to_device(input._array, device, non_blocking=non_blocking))
     if input._node is not None and grad_mode.get() & GRAD:
         result._node = Node("to_device", (input._node,), lambda g, y: (transfer(g, source),))
     return result
@@ -129,14 +129,15 @@ class Destination(NamedTuple):
     dtype: Any = None
     copy: builtins.bool = False
     memory_format: MemoryFormat | None = None
+    non_blocking: builtins.bool = False
 
 
 def destination(*args: Any, **keywords: Any) -> Destination:
     """The arguments of `to` in any of PyTorch's forms: ``(device, dtype, non_blocking, copy)``, ``(dtype, non_blocking,
     copy)`` or ``(tensor, non_blocking, copy)``, by position or by name, each with the keyword `memory_format`.
 
-    `non_blocking` is accepted: copies never block longer than they must. Raises TypeError for other arguments, RuntimeError
-    for an unknown device.
+    With `non_blocking` the host does not wait for a copy of pinned memory to a GPU; other copies wait. Raises TypeError for
+    other arguments, RuntimeError for an unknown device.
     """
     first = args[0] if args else None
     if isinstance(first, Tensor) or (not args and "tensor" in keywords):
@@ -160,10 +161,10 @@ def destination(*args: Any, **keywords: Any) -> Destination:
         memory_format = None
     source = given.get("tensor")
     if source is not None:
-        return Destination(source.device, source.dtype, given.get("copy", False), memory_format)
+        return Destination(source.device, source.dtype, given.get("copy", False), memory_format, given.get("non_blocking", False))
     device, dtype = given.get("device"), given.get("dtype")
     return Destination(None if device is None else Device(device), None if dtype is None else _dtypes.as_dtype(dtype),
-                       given.get("copy", False), memory_format)
+                       given.get("copy", False), memory_format, given.get("non_blocking", False))
 
 
 def to(input: Tensor, *args: Any, **keywords: Any) -> Tensor:
@@ -187,7 +188,7 @@ def convert(input: Tensor, target: Destination) -> Tensor:
     if target.dtype is not None and target.dtype != result._array.dtype:
         result = _cast(result, dtype=target.dtype)
     if target.device is not None and target.device != result.device:
-        result = transfer(result, target.device)
+        result = transfer(result, target.device, target.non_blocking)
     if target.memory_format is not None and target.memory_format is not format_of(result._array):
         return clone(result, memory_format=target.memory_format)
     return clone(result) if target.copy and result is input else result
@@ -236,7 +237,7 @@ def cpu(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
 def gpu(input: Tensor, device: Any = None, non_blocking: builtins.bool = False, *, memory_format: Any = preserve_format
         ) -> Tensor:
     """`input` on a GPU, GPU 0 by default."""
-    return to(input, Device("gpu" if device is None else device), memory_format=memory_format)
+    return to(input, Device("gpu" if device is None else device), non_blocking=non_blocking, memory_format=memory_format)
 
 
 cuda = gpu
@@ -324,7 +325,7 @@ def copy_(self: Tensor, src: Any, non_blocking: Any = False) -> Tensor:
         return self
 
     def converted(old: Tensor) -> Tensor:
-        value = to(src, old.device, old.dtype)
+        value = convert(src, Destination(old.device, old.dtype, non_blocking=builtins.bool(non_blocking)))
         # With a node of its own also where nothing changes: with that of a leaf, this tensor would be the leaf.
         return with_zero_gradients(value if value is not src and value.shape == old.shape else value.expand(old.shape), old)
 

@@ -3,7 +3,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..tensor import Tensor
+from .. import backends
+from ..tensor import Tensor, wrap
 from ._operands import require_tensor
 
 METHODS = ("is_nonzero", "is_same_size", "is_signed", "is_conj", "is_neg", "resolve_conj", "resolve_neg", "get_device",
@@ -73,18 +74,22 @@ def get_device(input: Tensor) -> int:
     return (device.index or 0) if device.type == "gpu" else -1
 
 
-def pin_memory(self: Tensor) -> Tensor:
-    """The tensor itself: copies to a GPU pin their memory on their own. Raises RuntimeError for a tensor that is not on the
-    CPU.
+def pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    """A row-major copy in pinned memory, from which ``.to('gpu', non_blocking=True)`` copies while the host goes on; the tensor
+    itself if its memory is pinned. `device` is accepted: there is one kind of GPU.
+
+    Raises RuntimeError for a tensor that is not on the CPU, or without a GPU.
     """
     if self.device != "cpu":
         raise RuntimeError(f"cannot pin '{self.type()}' only dense CPU tensors can be pinned")
-    return self
+    memory = backends.gpu_module().memory
+    return self if memory.is_pinned(self._array) else wrap(memory.pinned(self._array))
 
 
-def is_pinned(self: Tensor) -> bool:
-    """False: no tensor stays in pinned memory."""
-    return False
+def is_pinned(self: Tensor, device: Any = None) -> bool:
+    """Whether the memory is pinned."""
+    on_cpu = self.device == "cpu" and backends.gpu_is_used()
+    return on_cpu and bool(backends.gpu_module().memory.is_pinned(self._array))
 
 
 def detach(input: Tensor) -> Tensor:

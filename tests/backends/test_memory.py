@@ -131,6 +131,8 @@ def test_gpu() -> None:
 
 
 def test_without_a_gpu_there_is_no_gpu_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lucid.gpu, "is_available", lambda: False)
+    monkeypatch.setattr(lucid.backends, "available", lambda: False)
     assert lucid.gpu.memory_allocated() == lucid.gpu.memory_reserved() == 0
+    assert lucid.gpu.max_memory_allocated() == lucid.gpu.max_memory_reserved() == 0 and lucid.gpu.memory_stats() == {}
+    lucid.gpu.reset_peak_memory_stats()
     lucid.gpu.empty_cache()

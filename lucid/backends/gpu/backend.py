@@ -45,8 +45,12 @@ from lucid_kernels.cuda.elementwise import elementwise as cuda_elementwise  # no
 from lucid_kernels.cuda.matmul import products  # noqa: E402
 from lucid_kernels.cuda.runtime import launch  # noqa: E402
 
+from . import memory  # noqa: E402
+
 Array = Any
 ndarray = cupy.ndarray
+streams = cupy.cuda  # CuPy's Stream, Event, get_current_stream and get_elapsed_time
+raise_pending = launch.raise_pending
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 _DEVICES = [Device("gpu", index) for index in range(cupy.cuda.runtime.getDeviceCount())]
 
@@ -102,9 +106,11 @@ def device_of(array: Array) -> Device:
     return _DEVICES[array.device.id]
 
 
-def from_host(array: np.ndarray, device: Device) -> Array:
-    """A copy of a NumPy array on `device`."""
+def from_host(array: np.ndarray, device: Device, non_blocking: bool = False) -> Array:
+    """A copy of a NumPy array on `device`; with `non_blocking` the host does not wait for that of pinned memory."""
     with on(device):
+        if non_blocking and array.size and memory.is_pinned(array):
+            return in_memory_order(array, memory.copy_later)
         return in_memory_order(array, cupy.asarray)
 
 
@@ -144,6 +150,18 @@ def device_count() -> int:
     return len(_DEVICES)
 
 
-def memory_pool() -> Any:
-    """The pool that arrays of the current device come from."""
-    return cupy.get_default_memory_pool()
+def use(index: int) -> None:
+    """Make GPU `index` the current one of CuPy's in this thread."""
+    cupy.cuda.Device(index).use()
+
+
+def properties(index: int) -> dict[str, Any]:
+    """What CUDA says of GPU `index`."""
+    found: dict[str, Any] = cupy.cuda.runtime.getDeviceProperties(index)
+    return found
+
+
+def free_and_total(index: int) -> tuple[int, int]:
+    """Free and total bytes of GPU `index`."""
+    free, total = cupy.cuda.Device(index).mem_info
+    return free, total

@@ -86,7 +86,7 @@ class Conversion(Registry):
         """Convert the state to what `target` asks for, as far as `to` does, and warn the caller's caller of what stays."""
         def moved(tensor: Tensor, dtype: Any = None) -> Tensor:
             memory_format = target.memory_format if tensor.ndim in (4, 5) else None
-            return convert(tensor, Destination(target.device, dtype, memory_format=memory_format))
+            return convert(tensor, target._replace(dtype=dtype, memory_format=memory_format))
 
         def cast(tensor: Tensor) -> Tensor:
             return moved(tensor, target.dtype if _dtypes.is_differentiable(tensor.dtype) else None)

@@ -66,7 +66,7 @@ def wrap(result: Any, owners: Iterable[ndarray] = ()) -> Any:
 
 def _to_device(host: np.ndarray) -> ndarray:
     """A device copy, in C order unless the array is in Fortran order only."""
-    allocation = Allocation(host.nbytes)
+    allocation = memory.alloc(host.nbytes).mem
     if host.flags.f_contiguous and not host.flags.c_contiguous:
         array = allocation.array(host.shape[::-1], host.dtype).T
     else:
@@ -267,7 +267,7 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # CuPy's name
         shape = (operator.index(shape),) if not isinstance(shape, Iterable) else tuple(map(operator.index, shape))
         nbytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
         if memptr is None:
-            allocation = Allocation(nbytes)
+            allocation = memory.alloc(nbytes).mem
             if order == "F":
                 return cls._from(allocation.array(shape[::-1], dtype).T, allocation)
             return cls._from(allocation.array(shape, dtype), allocation)

@@ -15,6 +15,7 @@ from .memory import (
     PinnedMemoryPool,
     alloc,
     alloc_pinned_memory,
+    get_allocator,
     set_allocator,
     using_allocator,
 )
@@ -56,6 +57,7 @@ __all__ = [
     "alloc_pinned_memory",
     "cublas",
     "device",
+    "get_allocator",
     "get_cublas_handle",
     "get_current_stream",
     "get_device_id",

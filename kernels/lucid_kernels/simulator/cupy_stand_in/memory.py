@@ -107,7 +107,7 @@ class _DefaultPool(MemoryPool):
 
 _default_pool: MemoryPool = _DefaultPool()
 _pinned_pool = PinnedMemoryPool()
-_pools = [_default_pool]
+_allocators: list[Callable[[int], Any]] = [_default_pool.malloc]
 _live: weakref.WeakSet[Allocation] = weakref.WeakSet()
 
 
@@ -119,8 +119,8 @@ class Allocation:
 
     __slots__ = ("__weakref__", "_buffer", "device_id", "pool", "ptr", "size")
 
-    def __init__(self, nbytes: int, pool: MemoryPool | None = None) -> None:
-        self.pool = pool = pool or _pools[-1]
+    def __init__(self, nbytes: int, pool: MemoryPool) -> None:
+        self.pool = pool
         pool.take(nbytes)
         self.size = nbytes
         self.device_id = 0
@@ -264,8 +264,9 @@ def _address(mem: Any) -> int:
 
 
 def alloc(size: int) -> MemoryPointer:
-    """A block of the current pool."""
-    return MemoryPointer(Allocation(size), 0)
+    """A block from the current allocator."""
+    pointer: MemoryPointer = _allocators[-1](size)
+    return pointer
 
 
 def get_default_memory_pool() -> MemoryPool:
@@ -278,23 +279,24 @@ def get_default_pinned_memory_pool() -> PinnedMemoryPool:
     return _pinned_pool
 
 
-def _pool_of(allocator: Callable[[int], Any] | None) -> MemoryPool:
-    return getattr(allocator, "__self__", None) or _default_pool
+def get_allocator() -> Callable[[int], Any]:
+    """What gives device memory now."""
+    return _allocators[-1]
 
 
 def set_allocator(allocator: Callable[[int], Any] | None = None) -> None:
-    """Take device memory from `allocator`, a pool's `malloc`; None is the default pool."""
-    _pools[0] = _pool_of(allocator)
+    """Take device memory from `allocator`, as a pool's `malloc`; None is the default pool."""
+    _allocators[0] = allocator or _default_pool.malloc
 
 
 @contextlib.contextmanager
 def using_allocator(allocator: Callable[[int], Any] | None = None) -> Iterator[None]:
     """Take device memory from `allocator` inside."""
-    _pools.append(_pool_of(allocator))
+    _allocators.append(allocator or _default_pool.malloc)
     try:
         yield
     finally:
-        _pools.pop()
+        _allocators.pop()
 
 
 # ------------------------------------------------------------------------------------------------------ pinned memory

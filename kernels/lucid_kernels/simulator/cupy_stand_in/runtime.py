@@ -70,6 +70,7 @@ def getDeviceProperties(device: int) -> dict[str, Any]:
         "name": b"simulated",
         "major": int(COMPUTE_CAPABILITY[:-1]),
         "minor": int(COMPUTE_CAPABILITY[-1]),
+        "l2CacheSize": 4 << 20,
         "maxBlocksPerMultiProcessor": 32,
         "maxGridSize": ((1 << 31) - 1, 65535, 65535),
         "maxThreadsDim": (1024, 1024, 64),

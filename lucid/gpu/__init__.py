@@ -1,0 +1,83 @@
+"""The GPUs, by the names of torch.cuda: which there are, streams and events, memory, seeds. `lucid.cuda` is the same module."""
+from __future__ import annotations
+
+from typing import Any
+
+from ..backends.memory import OutOfMemoryError
+from ._device import (
+    current_device,
+    device,
+    device_count,
+    get_device_capability,
+    get_device_name,
+    get_device_properties,
+    is_available,
+    is_bf16_supported,
+    is_simulated,
+    set_device,
+    synchronize,
+    why_unavailable,
+)
+from ._memory import (
+    empty_cache,
+    max_memory_allocated,
+    max_memory_reserved,
+    mem_get_info,
+    memory_allocated,
+    memory_reserved,
+    memory_stats,
+    memory_summary,
+    reset_peak_memory_stats,
+)
+from ._random import (
+    get_rng_state,
+    get_rng_state_all,
+    initial_seed,
+    manual_seed,
+    manual_seed_all,
+    seed,
+    seed_all,
+    set_rng_state,
+    set_rng_state_all,
+)
+from ._streams import (
+    Event,
+    Stream,
+    current_stream,
+    default_stream,
+    is_current_stream_capturing,
+    set_stream,
+    stream,
+)
+
+__all__ = ["Event", "OutOfMemoryError", "Stream", "current_device", "current_stream", "default_stream", "device", "device_count",
+           "empty_cache", "get_device_capability", "get_device_name", "get_device_properties", "get_rng_state",
+           "get_rng_state_all", "init", "initial_seed", "is_available", "is_bf16_supported", "is_current_stream_capturing",
+           "is_initialized", "is_simulated", "manual_seed", "manual_seed_all", "max_memory_allocated", "max_memory_reserved",
+           "mem_get_info", "memory_allocated", "memory_reserved", "memory_stats", "memory_summary", "reset_peak_memory_stats",
+           "seed", "seed_all", "set_device", "set_rng_state", "set_rng_state_all", "set_stream", "stream", "synchronize",
+           "why_unavailable"]
+
+
+def init() -> None:
+    """Import the GPU backend, which the first array on a GPU does otherwise. Raises RuntimeError without a GPU."""
+    from .. import backends
+
+    backends.gpu_module()
+
+
+def is_initialized() -> bool:
+    """Whether the GPU backend has been imported."""
+    from .. import backends
+
+    return backends.gpu_is_used()
+
+
+def __getattr__(name: str) -> Any:
+    if name.endswith("Tensor") and name != "Tensor":  # the types of tensors on a GPU, as `lucid.gpu.FloatTensor`
+        from ..ops.creation.types import tensor_types
+
+        globals().update(tensor_types("gpu"))
+        if name in globals():
+            return globals()[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
