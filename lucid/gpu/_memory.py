@@ -63,11 +63,11 @@ def memory_stats(device: Any = None) -> dict[str, int]:
 def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
     """`memory_stats` as a table, in MiB. `abbreviated` changes nothing: the table is short."""
     stats = memory_stats(device)
-    rows = [("", "now", "peak")]
+    lines = [f"{'':<18}{'now':>16}{'peak':>16}"]
     for kind in ("allocated", "reserved"):
-        counts = [stats.get(f"{kind}_bytes.all.{when}", 0) / (1 << 20) for when in ("current", "peak")]
-        rows.append((f"{kind} memory", *[f"{count:,.1f} MiB" for count in counts]))
-    return "\n".join(f"{name:<18}{now:>16}{peak:>16}" for name, now, peak in rows)
+        now, peak = [f"{stats.get(f'{kind}_bytes.all.{when}', 0) / (1 << 20):,.1f} MiB" for when in ("current", "peak")]
+        lines.append(f"{kind + ' memory':<18}{now:>16}{peak:>16}")
+    return "\n".join(lines)
 
 
 def mem_get_info(device: Any = None) -> tuple[int, int]:
