@@ -239,7 +239,7 @@ def ctc_loss(
     out: Sequence[Array | None] | None = None,
 ) -> tuple[Array, Array | None]:  # fmt: skip
     """The losses (N,) of logarithms of probabilities x (T, N, C), and with `with_grad` the gradient of each; see
-    `kernels/README.md`.
+    the docstring of the package.
 
     Of sequence n the first inputs[n] frames and the first lengths[n] labels (N, S) count. Raises IndexError for labels that are
     no class.
