@@ -17,7 +17,7 @@ PACKAGES.append(ROOT / "kernels" / "bench")
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda package: str(package.relative_to(ROOT)))
 def test_the_docstring_of_a_package_names_its_modules(package: pathlib.Path) -> None:
     docstring = ast.get_docstring(ast.parse((package / "__init__.py").read_text())) or ""
-    lines = re.findall(r"^((?:`\w+`, )*`\w+`): ", docstring, re.MULTILINE)
+    lines = re.findall(r"^((?:`\w+`,\s)*`\w+`): ", docstring, re.MULTILINE)
     named = list(itertools.chain.from_iterable(re.findall(r"`(\w+)`", line) for line in lines))
     there = {path.stem for path in package.glob("*.py")} | {path.parent.name for path in package.glob("*/__init__.py")}
     assert sorted(named) == sorted(there - {"__init__"})

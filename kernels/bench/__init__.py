@@ -14,7 +14,7 @@ Of the whole library on a CPU:
 `copies`, `scans`, `in_place`, `selection`: copies and joins; running sums; writes in place; elements by index, mask and order.
 `small_matrices`: inverses, systems and products of many small matrices.
 `recurrent`, `interpolation`: recurrent layers and `ctc_loss`; images resized or read at any coordinates.
-`cold_start`, `import_time`, `module_call`, `module_to`: the first step of a process; imports; calls of modules; `model.to('gpu')`.
+`cold_start`, `import_time`, `module_call`, `module_to`: the first step of a process; imports; module calls and moves.
 `memory`, `peak_memory`: leaks; the peak of a training step.
 
 How it is measured:
