@@ -62,8 +62,7 @@ def draw(columns: list[Walk]) -> str:
                 parts.append(f'<path d="{line}" fill="#6e7781" stroke="#6e7781"/>')
             parts += [f'<rect x="{x}" y="{y}" width="{COLUMN - 20}" height="{BOX}" rx="5" fill="{colour}" stroke="#6e7781"/>',
                       _text(x + 8, y + 15, 13, name.replace(".<locals>", ""), ' font-family="monospace"'),
-                      _text(x + 8, y + 30, 11, file.removeprefix("kernels/"),
-                            ' fill="#57606a"')]
+                      _text(x + 8, y + 30, 11, file.removeprefix("kernels/"), ' fill="#57606a"')]
     return "\n".join([*parts, "</svg>", ""])
 
 

@@ -7,6 +7,7 @@ import sys
 import types
 from typing import Any
 
+import lucid_kernels
 import pytest
 
 import lucid
@@ -15,6 +16,8 @@ from lucid import nn
 from lucid.backends.gpu_probe import gpu_problem
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+PACKAGES = {pathlib.PurePath(package.__path__[0]): name
+            for package, name in ((lucid, "lucid"), (lucid_kernels, "kernels/lucid_kernels"))}
 
 
 def _script() -> types.ModuleType:
@@ -37,8 +40,8 @@ def passed(example: str) -> list[tuple[str, str]]:
 
     def profile(frame: types.FrameType, event: str, argument: Any) -> None:
         path = pathlib.PurePath(frame.f_code.co_filename)
-        if event == "call" and path.is_relative_to(ROOT):
-            frames.append((frame.f_code.co_qualname, path.relative_to(ROOT).as_posix()))
+        frames.extend((frame.f_code.co_qualname, f"{name}/{path.relative_to(folder).as_posix()}")
+                      for folder, name in PACKAGES.items() if event == "call" and path.is_relative_to(folder))
 
     for _ in range(3):  # imports, and table entries that replace themselves, belong to the first calls
         scope: dict[str, Any] = {"lucid": lucid, "nn": nn, "F": F}
