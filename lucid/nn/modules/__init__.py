@@ -3,7 +3,7 @@
 `module`: the base class.
 `_registry`: parameters, buffers and submodules by name.
 `_call`, `_global_hooks`, `_backward_hooks`: calls, and hooks around them.
-`_conversion`, `_convert_once`, `_undo`, `_left_behind`, `_materialize`: devices and dtypes.
+`_conversion`, `_memoised_conversion`, `_rollback`, `_unregistered_tensors`, `_materialize`: devices and dtypes.
 `_state_dict`, `_loading`: state dicts.
 `_fusion`: neighbours in a Sequential computed together.
 `_sizes`: sizes as one number or several.

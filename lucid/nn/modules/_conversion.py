@@ -9,9 +9,9 @@ from ...backends import Device
 from ...ops.conversion import Destination, convert, destination, type_destination
 from ...tensor import Tensor
 from ..uninitialized import is_lazy
-from ._convert_once import Convert, Once
-from ._left_behind import warn_left_behind
+from ._memoised_conversion import Convert, Once
 from ._registry import Registry
+from ._unregistered_tensors import warn_left_behind
 
 
 class Conversion(Registry):

@@ -10,8 +10,8 @@ from ...ops.creation.creation import empty_like
 from ...tensor import Tensor, as_array, wrap
 from ..parameter import Buffer
 from ._conversion import Conversion
-from ._left_behind import warn_left_behind
 from ._registry import Registry
+from ._unregistered_tensors import warn_left_behind
 
 
 class Materialization(Conversion):

@@ -8,7 +8,7 @@ from ...backends import storage
 from ...tensor import Tensor, Version, wrap
 from ..parameter import Buffer, Parameter
 from . import _registry  # which comes to import this one
-from ._undo import Undo
+from ._rollback import Undo
 
 Convert = Callable[[Tensor], Tensor]
 
