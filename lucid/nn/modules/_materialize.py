@@ -11,7 +11,7 @@ from ...tensor import Tensor, as_array, wrap
 from ..parameter import Buffer
 from ._conversion import Conversion
 from ._registry import Registry
-from ._unregistered_tensors import warn_left_behind
+from ._unregistered_tensors import warn_unregistered
 
 
 class Materialization(Conversion):
@@ -50,7 +50,7 @@ class Materialization(Conversion):
 
         self._apply(convert, recurse)
         if target is not None and recurse:
-            warn_left_behind(self, target, stacklevel=2)
+            warn_unregistered(self, target, stacklevel=2)
         return self
 
 

@@ -1,4 +1,4 @@
-"""Going back after an error in the middle of a conversion, without having kept what was converted."""
+"""Rollback after an error in the middle of a conversion, without having kept what was converted."""
 from __future__ import annotations
 
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ class _Step(NamedTuple):
     exact: bool  # whether converting back gives the same elements
 
 
-class Undo:
+class Rollback:
     """What a conversion did, so that it can be undone.
 
     The old arrays are not kept: a model would need twice its memory on every move. Moving back needs no more than the

@@ -15,7 +15,7 @@ _REGISTERED = frozenset({"_parameters", "_buffers", "_modules"})
 _NAMED = 3  # places that a warning spells out
 
 
-def warn_left_behind(root: Registry, device: Device, stacklevel: int) -> None:
+def warn_unregistered(root: Registry, device: Device, stacklevel: int) -> None:
     """Warn, once for each attribute of `root` and the modules below, about tensors in it that are not on `device`.
 
     An attribute that a forward pre-hook computes before every call, and says so by its `computes`, needs no moving.
