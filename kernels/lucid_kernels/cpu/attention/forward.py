@@ -94,7 +94,8 @@ def _block(q: Any, tiles: Any, v: Any, mask: Any, has_mask: bool, scale: Any, is
         for start in range(0, seen, KEYS):
             score_products(q, tiles[(key + start) // KEYS], columns_from(scores, start), rows, min(KEYS, seen - start),
                            tiles.shape[1], visible - start, step, ahead)
-        _softmax(scores, rows, mask, has_mask, scale, visible, step, query, key, seen, largest, total, kept, powers, offset, ahead)
+        _softmax(scores, rows, mask, has_mask, scale, visible, step, query, key, seen, largest, total, kept, powers, offset,
+                 ahead)
         if key > 0:
             scale_rows(out, 0, rows, kept)
         for start in range(0, seen, KEYS):

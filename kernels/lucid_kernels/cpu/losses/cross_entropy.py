@@ -50,11 +50,11 @@ def _inspected(target: Any, weight: Any, classes: int, ignore_index: int) -> tup
 
 
 @jit
-def sum_of_all(numbers: Any) -> float:
+def sum_of_all(values: Any) -> float:
     """The sum of a vector, vectorised, in float64."""
     total = 0.0
-    for i in range(numbers.shape[0]):
-        total += numbers[i]
+    for i in range(values.shape[0]):
+        total += values[i]
     return total
 
 
