@@ -16,7 +16,7 @@ def is_available() -> bool:
 
 
 def is_simulated() -> bool:
-    """Whether 'gpu' is the simulator, asked for by LUCID_GPU=simulated."""
+    """Whether 'gpu' is the simulator, chosen by LUCID_GPU=simulated."""
     return simulated()
 
 

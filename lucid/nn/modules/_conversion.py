@@ -83,7 +83,7 @@ class Conversion(Registry):
         return self._move(Destination(Device("gpu" if device is None else device)))
 
     def _move(self, target: Destination) -> Self:
-        """Convert the state to what `target` asks for, as far as `to` does, and warn the caller's caller of what stays."""
+        """Convert the state to `target`, as far as `to` does, and warn the caller's caller of what stays."""
         def moved(tensor: Tensor, dtype: Any = None) -> Tensor:
             memory_format = target.memory_format if tensor.ndim in (4, 5) else None
             return convert(tensor, Destination(target.device, dtype, memory_format=memory_format))

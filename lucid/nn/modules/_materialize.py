@@ -19,7 +19,7 @@ class Materialization(Conversion):
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
         """Give all parameters, buffers and gradients new memory on `device` (None: where they are), without copying what they
-        contain: a module built on the device 'meta' gets its memory this way, before a state dict is loaded. The objects and
+        contain: a module built on the device 'meta' gets its memory so, before a state dict is loaded. The objects and
         what they share stay; the elements are arbitrary, except in
 
         - buffers with ``Buffer(init=...)``: computed again, with `device` as the default device, and cast to their dtype;

@@ -17,7 +17,7 @@ class _Step(NamedTuple):
     layout: storage.Layout
     original: Any  # the memory itself where keeping it costs nothing, on the device 'meta'
     result: Any
-    before: list[tuple[Tensor, storage.Part | None, Any, Any]]  # tensor, its place, its node and view
+    before: list[tuple[Tensor, storage.Part | None, Any, Any]]  # tensor, its part of the memory, its node and view
     exact: bool  # whether converting back gives the same elements
 
 
@@ -53,8 +53,8 @@ class Rollback:
             if memory is None:
                 left += shown
                 continue
-            for tensor, place, node, view in step.before:
-                tensor._swap_array(storage.take(memory, place))
+            for tensor, part, node, view in step.before:
+                tensor._swap_array(storage.take(memory, part))
                 tensor._node, tensor._view = node, view if step.original is not None else None
             for tensor, *_ in step.before[1:]:
                 tensor._version_box = step.before[0][0]._version_box
