@@ -1,4 +1,4 @@
-"""Whether algorithms whose results may differ from run to run are wanted, as PyTorch asks it. It belongs to the context."""
+"""Whether only deterministic algorithms may run. The setting belongs to the context."""
 from __future__ import annotations
 
 from contextvars import ContextVar
@@ -7,10 +7,10 @@ _mode: ContextVar[tuple[bool, bool]] = ContextVar("lucid_deterministic", default
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Ask for the same results in every run; `warn_only` for warnings where there are none.
+    """Require the same results in every run; `warn_only` for warnings where there are none.
 
     lucid's kernels on the CPU are deterministic anyway. On a GPU sums with repeated indices (`index_add`, `scatter_add`, the
-    gradients of indexing and embeddings) add in the order in which threads arrive, whatever is asked. Raises TypeError for
+    gradients of indexing and embeddings) add in the order in which threads arrive, whatever is required. Raises TypeError for
     what is no bool.
     """
     for name, value in (("mode", mode), ("warn_only", warn_only)):
@@ -25,5 +25,5 @@ def are_deterministic_algorithms_enabled() -> bool:
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """Whether only warnings were asked for."""
+    """Whether only warnings are wanted."""
     return _mode.get()[1]

@@ -37,7 +37,7 @@ class finfo:
 
 @functools.cache
 def _found(dtype: np.dtype) -> tuple[int, float, float, float, float, float, str]:
-    """What a `finfo` holds: to ask NumPy takes 4 us."""
+    """What a `finfo` holds: NumPy takes 4 us."""
     found: Any = (ml_dtypes.finfo if dtype == _dtypes.bfloat16 else np.finfo)(dtype)
     name = {"complex64": "float32", "complex128": "float64"}.get(dtype.name, dtype.name)
     return (int(found.bits), float(found.eps), float(found.max), float(found.min), float(found.smallest_normal),

@@ -27,8 +27,8 @@ _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 
 def write(file: IO[bytes], structure: str, tensors: dict[str, Tensor]) -> None:
     """Write `tensors` and the JSON text `structure` to an open file."""
-    halves = [name for name, tensor in tensors.items() if tensor.dtype == _BFLOAT16]
-    text = json.dumps({"structure": structure, "bfloat16": halves}).encode()
+    bfloat16 = [name for name, tensor in tensors.items() if tensor.dtype == _BFLOAT16]
+    text = json.dumps({"structure": structure, "bfloat16": bfloat16}).encode()
     with zipfile.ZipFile(_sequential(file), "w", zipfile.ZIP_STORED) as archive:
         _write_array(archive, _STRUCTURE, np.frombuffer(text, np.uint8))
         for name, tensor in tensors.items():

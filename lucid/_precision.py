@@ -1,4 +1,4 @@
-"""How exact products of float32 matrices are wanted, as PyTorch asks it. It belongs to the context."""
+"""The precision of products of float32 matrices. The setting belongs to the context."""
 from __future__ import annotations
 
 import warnings

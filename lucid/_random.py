@@ -21,7 +21,7 @@ _MASK = (1 << 64) - 1
 class Generator:
     """A source of random numbers: a seed and the number of counter blocks taken so far. Safe to share between threads.
 
-    `device` is only remembered: a generator serves tensors on every device.
+    `device` is only remembered: a generator is for tensors on every device.
     """
 
     def __init__(self, device: str | Device = "cpu") -> None:
@@ -92,7 +92,7 @@ fork.hold(default_generator._lock)
 
 
 def manual_seed(seed: int) -> Generator:
-    """Seed the default generator, which serves all devices, and return it."""
+    """Seed the default generator, which is for all devices, and return it."""
     return default_generator.manual_seed(seed)
 
 

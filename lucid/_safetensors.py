@@ -1,6 +1,6 @@
 """The safetensors format: a header in JSON, then the bytes of the tensors.
 
-Both ways are tensor by tensor, so that neither needs a second copy of a model in memory. The format has no complex128, and not
+Both go tensor by tensor: neither needs a second copy of a model in memory. The format has no complex128, and not
 every reader knows its complex64: complex tensors are stored as real ones with a last dimension of 2, and named in the metadata
 entry 'lucid.complex'. A structure too large for the header, of which readers take a limited length, is a tensor of bytes.
 """

@@ -117,7 +117,7 @@ class _Packer:
         return packed
 
     def name(self, tensor: Tensor, path: tuple[str, ...]) -> str:
-        """A name of its own for `tensor`, from its place in the structure, without what the formats cannot store."""
+        """A name of its own for `tensor`, from its position in the structure, without what the formats cannot store."""
         text = ".".join(path) or "tensor"
         base = name = text[:MAX_NAME].encode("utf-8", "replace").decode().replace("\0", "?")
         number = 1
@@ -136,7 +136,7 @@ class _Packer:
 
 
 def where(path: Iterable[str]) -> str:
-    """A place in a structure, for messages: ``['optimizer']['state']``."""
+    """A position in a structure, for messages: ``['optimizer']['state']``."""
     return "the object" if not path else "entry " + "".join(f"[{key!r}]" for key in path)
 
 

@@ -46,26 +46,26 @@ def lay_out(ties: Ties, arrays: dict[str, np.ndarray], max_ratio: float | None) 
     for tie in ties:
         check_ratio(tie["nbytes"], sum(arrays[name].nbytes for name in tie["parts"]), max_ratio)
         memory = np.zeros(tie["nbytes"], np.uint8)
-        places = {}
+        parts = {}
         for name, (offset, strides) in tie["parts"].items():
             array = arrays[name]
             if not _lies_inside(array, offset, strides, memory.nbytes):
                 raise Damaged(f"tensor '{name}' does not lie in the memory that it should share")
-            places[name] = storage.Part(offset, array.shape, tuple(strides), array.dtype)
-            storage.take(memory, places[name])[...] = array
-        memories.append((memory, places))
+            parts[name] = storage.Part(offset, array.shape, tuple(strides), array.dtype)
+            storage.take(memory, parts[name])[...] = array
+        memories.append((memory, parts))
     return memories
 
 
 def tensors_in(moved: Tensor, memory: Memory) -> dict[str, Tensor]:
     """The tensors in `memory`, of which the bytes have gone to the device of `moved`. They share its version."""
-    host, places = memory
+    host, parts = memory
     tensors = {}
-    for name, place in places.items():
+    for name, part in parts.items():
         if moved.is_meta:  # where no bytes are: only what a tensor looks like
-            tensors[name] = wrap(backends.to_device(storage.take(host, place), moved.device))
+            tensors[name] = wrap(backends.to_device(storage.take(host, part), moved.device))
         else:
-            tensors[name] = wrap(storage.take(moved._array, place))
+            tensors[name] = wrap(storage.take(moved._array, part))
         tensors[name]._version_box = version_box(moved)
     return tensors
 

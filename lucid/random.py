@@ -21,7 +21,7 @@ def fork_rng(devices: Iterable[Any] | None = None, enabled: bool = True, _caller
              _devices_kw: str = "devices", device_type: str | None = None) -> Iterator[None]:
     """The context in which random numbers may be drawn that leave no trace: the state before it is put back.
 
-    One generator serves all devices, so `devices` and `device_type` do not matter.
+    One generator is for all devices, so `devices` and `device_type` do not matter.
     """
     if not enabled:
         yield

@@ -680,7 +680,7 @@ _NUMBERS = (bool, int, float, complex, np.generic)  # single ones keep the kinds
 
 
 def _sizes(data: Any, more: tuple[Any, ...]) -> tuple[int, ...] | None:
-    """The shape that the arguments of `Tensor` ask for: a Size, or integers of any class. None if they are data."""
+    """The shape that the arguments of `Tensor` give: a Size, or integers of any class. None if they are data."""
     if isinstance(data, Size):
         return None if more else tuple(data)
     if isinstance(data, (bool, np.bool_)) or (isinstance(data, Tensor) and not more):

@@ -122,11 +122,11 @@ def _padding(dtype: Any, device: str, sizes: Sequence[int]) -> None:
 def _indices(dtype: Any, device: str, sizes: Sequence[int]) -> None:
     """Elements and slices by index: what gradients need, and `scatter`."""
     for size in sizes:
-        x, places = _random(size, 2 * size, like=(dtype, device)), lucid.arange(size, device=device)
-        for dim, indices in ((0, places.reshape(-1, 1).expand(size, 2 * size)), (1, places.expand(size, size))):
+        x, order = _random(size, 2 * size, like=(dtype, device)), lucid.arange(size, device=device)
+        for dim, indices in ((0, order.reshape(-1, 1).expand(size, 2 * size)), (1, order.expand(size, size))):
             x.gather(dim, indices).scatter_add(dim, indices, x.narrow(1, 0, indices.shape[1])).sum().backward()
             x.detach().scatter(dim, indices, 1.0)
-        x[places].sum().backward()
+        x[order].sum().backward()
 
 
 def _masks(dtype: Any, device: str, sizes: Sequence[int]) -> None:
@@ -270,8 +270,8 @@ def _pool2d(dtype: Any, device: str, sizes: Sequence[int]) -> None:
         for pooled in (1, 4):
             F.adaptive_avg_pool2d(x, pooled).square().sum().backward()
         F.adaptive_max_pool2d(x, 4).square().sum().backward()
-        maxima, places = F.max_pool2d(x, 2, return_indices=True)
-        F.max_unpool2d(maxima, places, 2).square().sum().backward()
+        maxima, indices = F.max_pool2d(x, 2, return_indices=True)
+        F.max_unpool2d(maxima, indices, 2).square().sum().backward()
         gradient: Any = lucid.autograd.grad(F.max_pool2d(x, 2).square().sum(), x, create_graph=True)[0]
         gradient.sum().backward()
 
@@ -343,7 +343,7 @@ def _special(dtype: Any, device: str, sizes: Sequence[int]) -> None:
 
 def _products(dtype: Any, device: str, sizes: Sequence[int]) -> None:
     matrix = _random(256, 256, like=(dtype, device))
-    for columns in (256, 260, 32):  # one for each of the ways to multiply large matrices
+    for columns in (256, 260, 32):  # one for each algorithm for large matrices
         (matrix @ _random(256, columns, like=(dtype, device))).square().sum().backward()
     F.linear(_random(4, 1024, like=(dtype, device)), _random(256, 1024, like=(dtype, device))).square().sum().backward()
 
@@ -351,7 +351,7 @@ def _products(dtype: Any, device: str, sizes: Sequence[int]) -> None:
 def _small_matrices(dtype: Any, device: str, sizes: Sequence[int]) -> None:
     """Factorizations of matrices of a few rows, and their gradients."""
     linalg = lucid.linalg
-    lucid.randn(1, dtype=dtype, device=device)  # which imports the kernels: until then NumPy serves
+    lucid.randn(1, dtype=dtype, device=device)  # which imports the kernels: until then NumPy computes
     for size in sizes:
         diagonal = lucid.arange(1, 4, dtype=dtype, device=device).expand(2 * size, 3)
         a = lucid.diag_embed(diagonal).requires_grad_()
@@ -446,7 +446,7 @@ def _gpu(tasks: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Compile what the command line asks for and say how long it took and where it is kept."""
+    """Compile what the command line names and say how long it took and where it is kept."""
     from lucid_kernels.cpu.runtime import cache, threads
 
     parser = argparse.ArgumentParser(prog="python -m lucid.warmup", description=__doc__.splitlines()[0])

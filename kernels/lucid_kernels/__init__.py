@@ -1,1 +1,13 @@
-"""Numba kernels for the CPU and CUDA kernels for the GPU, under one contract (see ``kernels/README.md``)."""
+"""Kernels for the GPU and the CPU under one contract (`kernels/README.md`). Imports nothing from `lucid`.
+
+`cpu`: Numba kernels.
+`cuda`: CUDA kernels and their launchers, in packages of the same names.
+`simulator`: runs the CUDA sources on machines without a GPU.
+`expression`: formulas as data, which the kernel `fused` of either side computes.
+`recurrence`: the loop over time of recurrent networks, for both sides.
+`uniform_range`: constants of uniform random numbers, for both sides.
+`compilation_log`: a message when something compiles for long.
+`extras`: how to install optional dependencies.
+`numpy_warnings`: NumPy's floating-point warnings, turned off.
+`trusted_files`: compiled code is loaded only from files that no other user can have written.
+"""

@@ -1,4 +1,19 @@
-"""Automatic differentiation: gradient modes, `backward` and `grad`, user-defined functions and gradient checks."""
+"""Automatic differentiation, eager and in reverse mode.
+
+`op`: a named operation and its gradient rule; a call runs the kernel and records a node.
+`node`: the graph.
+`engine`: `backward` and `grad`.
+`accumulation`: how gradients are added up.
+`pruning`: no gradient of what leads to no input.
+`freeing`: what `backward` frees.
+`inplace`: writes in place, versions, and views.
+`overwrite`: operations that write into a tensor that is given.
+`function`: operations written by the user.
+`functional`: Jacobians, Hessians and their products.
+`grad_mode`: `no_grad`, `enable_grad`, `inference_mode`.
+`gradcheck`: gradients compared with finite differences.
+`errors`: messages with operation, shapes, dtypes, devices and names of module state.
+"""
 from . import functional as functional
 from .engine import backward, grad
 from .function import Function, once_differentiable

@@ -171,7 +171,7 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
                 g = _call_hooks(node, g, handed_out)
             if wanted is not None and node in wanted:
                 found[node] = g
-                if reached is not None and reached.isdisjoint(node.parents):  # nothing beyond it is asked for
+                if reached is not None and reached.isdisjoint(node.parents):  # nothing beyond it is wanted
                     continue
             foreign = False
             if node.__class__ is not Node:
@@ -221,7 +221,7 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
                 parent = parents[number]
                 if parent is None or (reached is not None and parent not in reached):
                     continue
-                if following is not None and parent.__class__ is not Leaf:  # more than one way on
+                if following is not None and parent.__class__ is not Leaf:  # more than one path on
                     grads[following] = carried
                     heappush(heap, (-following.seq, following))
                     following = carried = None

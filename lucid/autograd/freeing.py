@@ -18,9 +18,9 @@ _PLAIN = frozenset([type(None), bool, int, float, complex, str, slice, type(Elli
 
 
 def saves(closure: Sequence[Any]) -> bool:
-    """Whether the cells of a pull hold tensors or arrays: anything but numbers, shapes, operations and functions of these."""
+    """Whether the cells of a pull hold tensors or arrays: anything but scalars, shapes, operations and functions of these."""
     plain = _PLAIN
-    # The contents of all cells, in a quarter of the time of asking each. From the end: functions of a tensor x stand before it.
+    # The contents of all cells, in a quarter of the time of a loop. From the end: functions of a tensor x stand before it.
     for content in reversed(get_referents(*closure)):
         kind = content.__class__
         if kind in plain:

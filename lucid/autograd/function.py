@@ -1,7 +1,7 @@
 """`Function`: operations whose forward and backward are written by the user.
 
 The node of the graph is at the same time the `ctx` that both methods get, as in PyTorch: no cycle arises, because saved
-outputs are kept as arrays and rebuilt as tensors when they are asked for.
+outputs are kept as arrays and rebuilt as tensors when they are read.
 """
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ class FunctionNode(Node):
         if not record:
             return finished
         self._output_meta = [_meta(t) if isinstance(t, Tensor) else None for t in finished]
-        places: dict[int, int] = {}  # the number of each differentiable output, -1 for the only output
+        positions: dict[int, int] = {}  # the number of each differentiable output, -1 for the only output
         for number, (before, output) in enumerate(zip(outputs, finished, strict=True)):
             if (not isinstance(output, Tensor) or _among(before, self._constant)
                     or not (output.is_floating_point() or output.is_complex())):
@@ -178,17 +178,17 @@ class FunctionNode(Node):
             else:
                 output._node = node
             if output is before:
-                places[id(output)] = -1 if alone else number
-        self._save(places)
+                positions[id(output)] = -1 if alone else number
+        self._save(positions)
         return finished
 
-    def _save(self, places: dict[int, int]) -> None:
+    def _save(self, positions: dict[int, int]) -> None:
         self._saved = []
         for tensor in self._to_save:
             if tensor is None:
                 self._saved.append(None)
                 continue
-            output = places.get(id(tensor))
+            output = positions.get(id(tensor))
             box = version_box(tensor)
             # An output is kept without its node: the node must not hold itself.
             self._saved.append((tensor._array, box, box.count, None if output is not None else tensor._node, output))

@@ -31,7 +31,7 @@ def gradcheck(func: Callable[..., Any], inputs: TensorOrTensors, *, eps: float =
     """Whether the gradients of ``func(*inputs)`` for all inputs that require grad agree with finite differences.
 
     The inputs should be float64 or complex128. They are perturbed in place, and restored; so functions that read them by
-    another way (parameters of a module) can be checked too. `fast_mode` compares along one random direction of each input
+    otherwise (parameters of a module) can be checked too. `fast_mode` compares along one random direction of each input
     and output instead of element by element. Outputs are always differentiated one at a time, which covers
     `check_undefined_grad`. Raises GradcheckError on a mismatch, or returns False without `raise_exception`. Forward mode and
     batched gradients do not exist here: asking for them raises NotImplementedError.
@@ -106,7 +106,7 @@ def _outputs(func: Callable[..., Any], inputs: Sequence[Any]) -> tuple[Any, ...]
 
 
 def _differentiable_inputs(inputs: Sequence[Any]) -> list[int]:
-    """The numbers of the inputs to check. Raises ValueError if there are none."""
+    """The indices of the inputs to check. Raises ValueError if there are none."""
     wanted = [number for number, value in enumerate(inputs) if _differentiable(value)]
     if not wanted:
         raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of the them have "

@@ -1,8 +1,21 @@
 """The dispatcher: the one place where a named operation meets an array.
 
 `run` looks the name up in the table of the array's type and calls the kernel; `create` does the same for operations that
-have no array to go by. Everything that wants to see every kernel call (profilers, counters, recorders) hooks in here with
-`observe`. The tables live in `cpu.py`, `gpu.py` and `meta`; the latter two are imported with their first array.
+have no array to go by. Profilers, counters and recorders see every kernel call through `observe`.
+
+`common`: what NumPy and CuPy compute alike.
+`cpu`, `gpu`, `meta`, `symbolic`: a table each; all but the first are imported with their first array.
+`families`: the kernels that both sides have, imported on their first call.
+`device`: devices by name.
+`gpu_probe`: whether there is a GPU, and if not, why.
+`memory`: how much memory large CPU arrays use, and a limit for it.
+`memory_format`: row-major, channels last and other orders.
+`out`: results in memory that is there already.
+`boxes`: whether parts of an array overlap.
+`storage`: arrays over one piece of memory.
+`sharing`: where older pickles look for the above.
+`shared_memory`: arrays that several processes share.
+`threads`: how many threads operations use.
 
 Where the call itself is what takes time (two small arrays, a sum of gradients) the engine looks into `TABLES` without `run`: that
 is 0.1 us less. Its arrays are never scalars, so all that it has to see to is `as_array`.

@@ -1,4 +1,13 @@
-"""Datasets, samplers and DataLoader, with the names and behaviour of PyTorch's `torch.utils.data`."""
+"""Datasets, samplers and DataLoader, with the names and behaviour of PyTorch's `torch.utils.data`.
+
+`dataset`: datasets.
+`sampler`: the order of samples.
+`collate`: batches from samples.
+`dataloader`: the DataLoader.
+`fetch`: one batch from a dataset.
+`workers`, `worker`: worker processes, seen from the main process and from inside.
+`info`: what a worker knows about itself.
+"""
 from .collate import default_collate, default_convert
 from .dataloader import DataLoader
 from .dataset import ConcatDataset, Dataset, IterableDataset, Subset, TensorDataset, random_split

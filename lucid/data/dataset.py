@@ -32,7 +32,7 @@ class Dataset(Generic[T_co]):
 class IterableDataset(Dataset[T_co]):
     """Samples in a stream: a subclass defines `__iter__`.
 
-    With workers, each has its own copy and yields all of it, unless `__iter__` asks `get_worker_info` for its share.
+    With workers, each has its own copy and yields all of it, unless `__iter__` calls `get_worker_info` for its share.
     """
 
     def __iter__(self) -> Iterator[T_co]:

@@ -42,9 +42,9 @@ def make_fetch(dataset: Any, batched: bool, collate: Collate, drop_last: bool) -
 def _from_stream(dataset: IterableDataset[Any], batched: bool, collate: Collate, drop_last: bool) -> Fetch:
     stream = iter(dataset)
 
-    def fetch(places: Any) -> Any:
-        samples = list(itertools.islice(stream, len(places) if batched else 1))
-        if not samples or (batched and drop_last and len(samples) < len(places)):
+    def fetch(indices: Any) -> Any:
+        samples = list(itertools.islice(stream, len(indices) if batched else 1))
+        if not samples or (batched and drop_last and len(samples) < len(indices)):
             raise EndOfStream
         return collate(samples if batched else samples[0])
 

@@ -1,4 +1,4 @@
-"""Samplers: the order in which a DataLoader asks for samples."""
+"""Samplers: the order in which a DataLoader takes samples."""
 from __future__ import annotations
 
 import itertools

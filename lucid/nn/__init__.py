@@ -1,4 +1,12 @@
-"""Neural networks: modules, parameters, buffers, functions, initialisation."""
+"""Neural networks.
+
+`modules`: the layers.
+`functional`: the functions of `torch.nn.functional`.
+`parameter`: parameters and buffers.
+`uninitialized`: those whose shape is not known yet.
+`init`: initial values.
+`utils`: helpers for training.
+"""
 from . import functional as functional
 from . import init as init
 from . import utils as utils

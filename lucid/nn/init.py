@@ -1,4 +1,4 @@
-"""Ways to fill a parameter before training. All work in place, outside any graph, and return the tensor.
+"""Initialisation of parameters. All work in place, outside any graph, and return the tensor.
 
 On the device 'meta' they check their arguments and do nothing else; no random numbers are drawn.
 """

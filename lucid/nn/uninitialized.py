@@ -86,7 +86,7 @@ class UninitializedTensorMixin:
 
 
 def _of_empty(name: str) -> Any:
-    """A method or property that asks the empty tensor; where that answers with itself, this object is the answer."""
+    """A method or property of the empty tensor; where the result is that tensor, it is this object."""
     if isinstance(getattr(Tensor, name), property):
         return property(lambda self: getattr(self.data, name))
 

@@ -1,6 +1,17 @@
 """Operations, one module for each family: the kernel name, the gradient rule and the public function of an op stand in one
 place there. This module attaches them to Tensor.
 
+`creation`, `elementwise`, `manipulation`, `indexing`, `reduction`, `sorting`, `random`, `linalg`, `fft`, `nn`: the families.
+`conversion`: dtypes, devices, NumPy.
+`properties`: what a tensor is.
+`fusion`: `lucid.fuse`.
+`python_functions`: Python functions called for every element.
+`in_place`: the functions whose names end in `_`.
+`_operands`: promotion, scalars, dimensions and broadcasting of arguments.
+`_out`: the keyword `out`.
+`_independence`: gradients of zeros for what a result does not depend on.
+`_second_order`: what a rule saves for gradients of gradients only.
+
 A family lists in `METHODS` the functions that are also methods, in `INPLACE_METHODS` those with a variant that writes the
 result into the tensor (`add_`), and in `SPECIAL_METHODS` the methods that differ from the function of that name. `SINGLE` names
 functions that pass their first argument to a single operation, the last that can fail, whatever real dtype it has: written in

@@ -53,7 +53,7 @@ def rebase_with_zeros(target: Tensor, argument: Any) -> Tensor:
 
 
 def zeros_for(g: Tensor) -> Tensor:
-    """Zeros of the shape of `g`; in a formula too, which cannot ask for a shape."""
+    """Zeros of the shape of `g`; in a formula too, where shapes are not known."""
     return g.sign() * 0  # not of NaN and infinities
 
 

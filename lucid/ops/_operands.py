@@ -45,10 +45,10 @@ def promote(name: str, *operands: Any, floating: bool = False) -> list[Any]:
 
 
 def _agree(operands: Sequence[Any], floating: bool) -> bool:
-    """Whether these are tensors of one dtype and numbers that join them, with nothing to do: the answer takes a fifth of the
+    """Whether these are tensors of one dtype and scalars that join them, with nothing to do: this check takes a fifth of the
     time of what there may be to do.
     """
-    first, numbers = None, 0  # 1: whole ones, 2: real ones, 4: others
+    first, scalars = None, 0  # 1: whole ones, 2: real ones, 4: others
     for value in operands:
         if isinstance(value, Tensor):
             array = value._array
@@ -57,11 +57,11 @@ def _agree(operands: Sequence[Any], floating: bool) -> bool:
             elif array.dtype is not first.dtype or array.__class__ is not first.__class__:
                 return False
         elif value.__class__ is int:
-            numbers |= 1
+            scalars |= 1
         elif value.__class__ is float:
-            numbers |= 2
+            scalars |= 2
         elif value.__class__ is complex:
-            numbers |= 4
+            scalars |= 4
         else:
             return False
     if first is None:
@@ -70,8 +70,8 @@ def _agree(operands: Sequence[Any], floating: bool) -> bool:
     if kind == "c":
         return True
     if kind == "f":
-        return numbers == 0 or (numbers < 4 and first.dtype.itemsize > 2)
-    return not floating and (numbers == 0 or (numbers == 1 and kind == "i"))
+        return scalars == 0 or (scalars < 4 and first.dtype.itemsize > 2)
+    return not floating and (scalars == 0 or (scalars == 1 and kind == "i"))
 
 
 def is_operand(value: Any) -> bool:
@@ -90,7 +90,7 @@ def promote_if_known(name: str, *operands: Any) -> Any:
 
 
 def operator(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """`function` as an operator: NotImplemented, so that Python asks the other class, for what is no number, array or tensor."""
+    """`function` as an operator: NotImplemented, so that Python tries the other class, for what is no number, array or tensor."""
     @functools.wraps(function)
     def method(self: Any, other: Any) -> Any:
         try:
@@ -194,7 +194,7 @@ def require_tensor(name: str, value: Any) -> Tensor:
 
 
 def require_tensors(name: str, tensors: Any) -> list[Tensor]:
-    """The tensors in a tuple or list. Raises TypeError that names the function, or the place of what is no tensor."""
+    """The tensors in a tuple or list. Raises TypeError that names the function, or the position of what is no tensor."""
     if not isinstance(tensors, (tuple, list)):
         raise TypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {class_name(tensors)}")
     for position, tensor in enumerate(tensors):

@@ -123,7 +123,7 @@ def transfer(input: Tensor, device: Device, non_blocking: builtins.bool = False)
 
 
 class Destination(NamedTuple):
-    """What arguments of `to` ask for; None leaves something as it is."""
+    """What arguments of `to` say; None leaves something as it is."""
 
     device: Device | None = None
     dtype: Any = None
@@ -173,7 +173,7 @@ def to(input: Tensor, *args: Any, **keywords: Any) -> Tensor:
     ``copy=True``. Takes and raises what `destination` does.
     """
     if len(args) == 1 and not keywords:
-        if args[0] is input._array.dtype:  # what layers ask at the end of mixed precision
+        if args[0] is input._array.dtype:  # what layers do at the end of mixed precision
             return input
         if isinstance(args[0], np.dtype):
             return _as(input, _dtypes.as_dtype(args[0]), preserve_format)
@@ -212,7 +212,7 @@ def type(input: Tensor, dtype: Any = None, non_blocking: builtins.bool = False) 
 
 
 def type_destination(dtype: Any) -> Destination:
-    """What `type` asks for with a dtype or the name of a tensor type: 'lucid.FloatTensor', 'lucid.gpu.FloatTensor'."""
+    """What `type` means with a dtype or the name of a tensor type: 'lucid.FloatTensor', 'lucid.gpu.FloatTensor'."""
     if not isinstance(dtype, str) or dtype in _dtypes._BY_NAME:
         return Destination(dtype=_dtypes.as_dtype(dtype))
     for place in ("", "gpu.", "cuda."):

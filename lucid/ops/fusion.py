@@ -31,7 +31,7 @@ class Formula:
     def __init__(self, name: str, function: Function, kinds: Sequence[Kind], by_steps: bool = False) -> None:
         self.name, self.function, self.kinds, self.by_steps = name, function, tuple(kinds), by_steps
         results = self._trace()
-        self.places = tuple(place for place, result in enumerate(results) if result is not None)
+        self.places = tuple(position for position, result in enumerate(results) if result is not None)
         arrays = [result._array for result in results if result is not None]
         of_numbers = not any(dimensions for _, dimensions in self.kinds)
         self.program = Program([array.node for array in arrays], by_steps, of_numbers)
@@ -71,7 +71,7 @@ class Formula:
         """
         found = self._gradients.get((needs, present))
         if found is None:
-            kinds = [*[self.results[place] for place in present], *self.kinds]
+            kinds = [*[self.results[position] for position in present], *self.kinds]
             found = Formula(self.name, functools.partial(self._backward, needs, present), kinds, self.by_steps)
             self._gradients[needs, present] = found
         return found
@@ -84,7 +84,7 @@ class Formula:
             if not inputs[number].requires_grad:
                 inputs[number] = inputs[number].detach().requires_grad_()
         results = [result for result in self.function(*inputs) if result is not None]
-        roots = [(results[place], g) for place, g in zip(present, upstream, strict=True) if results[place].requires_grad]
+        roots = [(results[position], g) for position, g in zip(present, upstream, strict=True) if results[position].requires_grad]
         found: list[Tensor | None] = [None] * len(needs)
         if roots:
             outputs, seeds = zip(*roots, strict=True)
@@ -111,9 +111,9 @@ class Formula:
             if g.__class__ is list:
                 # Results of several shapes one after the other: what comes from a small one must not be broadcast and summed.
                 by_shape: dict[Any, list[tuple[int, Tensor]]] = {}
-                for place, part in enumerate(g):
+                for position, part in enumerate(g):
                     if part is not None:
-                        by_shape.setdefault(part._array.shape, []).append((place, part))
+                        by_shape.setdefault(part._array.shape, []).append((position, part))
                 groups = [tuple(zip(*group, strict=True)) for group in by_shape.values()]
             else:
                 groups = [(self.differentiable, (g,))]
@@ -123,9 +123,9 @@ class Formula:
                 if not formula.places:
                     continue
                 values = formula(*parts, *saved)
-                for place, value in zip(formula.places, values if values.__class__ is tuple else (values,)):  # noqa: B905
-                    own, before = reduce_to(value, shapes[place]), gradients[place]
-                    gradients[place] = own if before is None else before + own
+                for position, value in zip(formula.places, values if values.__class__ is tuple else (values,)):  # noqa: B905
+                    own, before = reduce_to(value, shapes[position]), gradients[position]
+                    gradients[position] = own if before is None else before + own
             return gradients
 
         return pull
@@ -151,18 +151,18 @@ def fuse(function: Callable[..., Any] | None = None) -> Callable[..., Any]:
       functions, and activations such as `relu`, `gelu` and `softplus`, on real numbers, integers and bools.
     - On the device 'meta' it computes shapes. In a function that is fused itself it becomes part of that.
 
-    Raises TypeError for other operations, for code that asks for elements (`if x > 0`) or shapes, for tensors that are not
+    Raises TypeError for other operations, for code that reads elements (`if x > 0`) or shapes, for tensors that are not
     arguments, and for arguments that are written; RuntimeError for tensors on several devices and for shapes that do not
     broadcast.
     """
     return fuse if function is None else fused(function)
 
 
-def fused(function: Callable[..., Any], by_steps: bool = False, serves: Callable[[Sequence[Any]], bool] | None = None
+def fused(function: Callable[..., Any], by_steps: bool = False, suits: Callable[[Sequence[Any]], bool] | None = None
           ) -> Callable[..., Any]:
     """`fuse`; with `by_steps`, small arrays on the CPU take no kernel.
 
-    `serves` gets the arguments and says whether they are to be fused at all. For CPU tensors it is asked once for each
+    `suits` gets the arguments and says whether they are to be fused at all. For CPU tensors it is called once for each
     combination of dtypes and other values, so there it may look at nothing else.
     """
     name = getattr(function, "__qualname__", repr(function))
@@ -186,7 +186,7 @@ def fused(function: Callable[..., Any], by_steps: bool = False, serves: Callable
                 key.append((value.__class__, repr(value) if odd else value))
         if elsewhere or not tensors:
             places = {tensor._array.__class__ for tensor in tensors}
-            if not tensors or _symbols() in places or not (serves is None or serves((*arguments, *keywords.values()))):
+            if not tensors or _symbols() in places or not (suits is None or suits((*arguments, *keywords.values()))):
                 return function(*arguments, **keywords)
             if len(places) > 1:
                 tensors = _on_one_device(name, tensors)
@@ -197,7 +197,7 @@ def fused(function: Callable[..., Any], by_steps: bool = False, serves: Callable
         except KeyError:
             if len(formulas) >= _MOST_FORMULAS:
                 formulas.clear()
-            wanted = serves is None or serves((*arguments, *keywords.values()))
+            wanted = suits is None or suits((*arguments, *keywords.values()))
             found = formulas[whole] = _trace(name, function, arguments, keywords, by_steps) if wanted else None
         except TypeError as error:
             raise TypeError(f"lucid.fuse: {name}(): arguments that are no tensors must be hashable: {error}") from None

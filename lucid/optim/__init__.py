@@ -1,4 +1,15 @@
-"""Optimizers and learning-rate schedules, with the names, state and `state_dict` layout of PyTorch's `torch.optim`."""
+"""Optimizers and learning-rate schedules, with the names, state and `state_dict` layout of PyTorch's `torch.optim`.
+
+`optimizer`: the base class.
+`sgd`, `adam`, `adamw`: steps by a kernel.
+`adadelta`, `adafactor`, `adagrad`, `adamax`, `asgd`, `lbfgs`, `muon`, `nadam`, `radam`, `rmsprop`, `rprop`: steps of tensor
+operations.
+`lr_scheduler`: schedules.
+`swa_utils`: averaged weights.
+`_multi_tensor`: a step of many parameters with one launch.
+`_composed`, `_fused`, `_moments`, `_complex`, `_line_search`: what steps share.
+`_scheduler`, `_chained`, `_cyclic`, `_factors`, `_one_cycle`, `_plateau`, `_warm_restarts`: schedules of several parts.
+"""
 from . import lr_scheduler, swa_utils
 from .adadelta import Adadelta
 from .adafactor import Adafactor

@@ -9,7 +9,7 @@ from ..backends import run
 Copies = list[tuple[Any, Any]]
 
 
-def in_real_numbers(arrays: Sequence[Any], copies: Copies) -> list[Any]:
+def as_real(arrays: Sequence[Any], copies: Copies) -> list[Any]:
     """Complex `arrays` seen as real ones of shape ``(2 * n,)``. What a strided one becomes is a copy: it is added to `copies`,
     with the array.
     """
@@ -23,7 +23,7 @@ def in_real_numbers(arrays: Sequence[Any], copies: Copies) -> list[Any]:
 
 
 def copy_back(copies: Copies) -> None:
-    """Write what `in_real_numbers` copied into the arrays that it came from."""
+    """Write what `as_real` copied into the arrays that it came from."""
     for copy, array in copies:
         whole = run("reshape", (run("view_dtype", (copy,), {"dtype": array.dtype}),), {"shape": array.shape})
         run("copy", (whole,), {"out": array})

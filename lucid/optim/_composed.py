@@ -9,7 +9,7 @@ from .._writers import writes
 from ..autograd.grad_mode import enable_grad, set_grad_enabled
 from ..ops.creation.creation import tensor
 from ..tensor import Tensor, version_box, wrap
-from ._complex import Copies, copy_back, in_real_numbers
+from ._complex import Copies, as_real, copy_back
 from ._fused import update
 from .optimizer import Group, Optimizer
 
@@ -35,16 +35,16 @@ class ComposedOptimizer(Optimizer):
     def _update(self, param: Tensor, grad: Tensor, state: State, group: Group) -> None:
         """Take a step: write `param` and `state`, but not `grad`.
 
-        As it is, by elementwise operations: ``_move(grad, param, *state, *numbers, **options)``, with the `_elementwise_state`,
+        As it is, by elementwise operations: ``_move(grad, param, *state, *scalars, **options)``, with the `_elementwise_state`,
         None for what there is not.
         """
-        numbers, options = self._numbers(state, group)
-        update(type(self)._move, grad, [param, *map(state.get, self._elementwise_state)], numbers, options)
+        scalars, options = self._scalars(state, group)
+        update(type(self)._move, grad, [param, *map(state.get, self._elementwise_state)], scalars, options)
 
     _move: ClassVar[Callable[..., None]]
 
-    def _numbers(self, state: State, group: Group) -> tuple[tuple[float, ...], State]:
-        """(numbers, options) of the step that begins, which is counted: those that change with each step, and the others."""
+    def _scalars(self, state: State, group: Group) -> tuple[tuple[float, ...], State]:
+        """(scalars, options) of the step that begins, which is counted: those that change with each step, and the others."""
         raise NotImplementedError
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -93,8 +93,8 @@ class ComposedOptimizer(Optimizer):
         names = [name for name in self._elementwise_state if state.get(name) is not None]
         written = [param, *[state[name] for name in names]]
         copies: Copies = []
-        target, *moments = map(wrap, in_real_numbers([t._array for t in written], copies))
-        slope = wrap(in_real_numbers([grad._array], [])[0])
+        target, *moments = map(wrap, as_real([t._array for t in written], copies))
+        slope = wrap(as_real([grad._array], [])[0])
         self._update(target, -slope if group.get("maximize") else slope, {**state, **dict(zip(names, moments, strict=True))},
                      group)
         copy_back(copies)

@@ -16,7 +16,7 @@ class CyclicLR(MomentumScheduler):
 
     The height of the cycles stays ('triangular'), halves with every cycle ('triangular2') or shrinks with every step as
     ``gamma ** step`` ('exp_range'); a function `scale_fn` of the cycle or, with ``scale_mode='iterations'``, of the step takes
-    the place of `mode`. With `cycle_momentum` the momentum (of Adam: beta1) goes the other way, from `max_momentum` to
+    the place of `mode`. With `cycle_momentum` the momentum (of Adam: beta1) goes the opposite way, from `max_momentum` to
     `base_momentum`. Raises ValueError for another mode, lists of a wrong length and an optimizer without momentum.
     """
 
@@ -66,8 +66,8 @@ class CyclicLR(MomentumScheduler):
         """See the class. Also sets the momentum."""
         self._warn_outside_step()
         cycle = math.floor(1 + self.last_epoch / self.total_size)
-        place = 1 + self.last_epoch / self.total_size - cycle
-        height = place / self.step_ratio if place <= self.step_ratio else (place - 1) / (self.step_ratio - 1)
+        fraction = 1 + self.last_epoch / self.total_size - cycle
+        height = fraction / self.step_ratio if fraction <= self.step_ratio else (fraction - 1) / (self.step_ratio - 1)
         height *= self.scale_fn(cycle if self.scale_mode == "cycle" else self.last_epoch)
         if self.cycle_momentum:
             for least, most, group in zip(self.base_momentums, self.max_momentums, self.optimizer.param_groups, strict=True):

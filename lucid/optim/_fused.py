@@ -18,16 +18,16 @@ _formulas: dict[Any, Formula] = {}
 
 
 @writes("targets")
-def update(move: Callable[..., None], grad: Tensor, written: Sequence[Tensor | None], numbers: Sequence[float],
+def update(move: Callable[..., None], grad: Tensor, written: Sequence[Tensor | None], scalars: Sequence[float],
            options: dict[str, Any]) -> None:
-    """``move(grad, *written, *numbers, **options)``, which writes tensors of one shape in place by elementwise operations.
+    """``move(grad, *written, *scalars, **options)``, which writes tensors of one shape in place by elementwise operations.
 
-    Of large tensors it is a formula for each `options`; `numbers` may change with each step.
+    Of large tensors it is a formula for each `options`; `scalars` may change with each step.
     """
     dtype: Any = grad.dtype
-    # A step with `differentiable` is recorded. Halves are rounded by each operation, as in PyTorch: a formula rounds once.
+    # A step with `differentiable` is recorded. Half precision is rounded by each operation, as in PyTorch: a formula rounds once.
     if grad._array.size < FUSED_FROM or is_grad_enabled() or dtype.itemsize == 2:
-        move(grad, *written, *numbers, **options)
+        move(grad, *written, *scalars, **options)
         return
     targets, present = [target for target in written if target is not None], [target is not None for target in written]
     key = (move, dtype.num, *present, repr(options))  # some may be lists
@@ -35,12 +35,12 @@ def update(move: Callable[..., None], grad: Tensor, written: Sequence[Tensor | N
     if formula is None:
         if len(_formulas) >= _MOST_FORMULAS:
             _formulas.clear()
-        kinds = [(dtype, True)] * (1 + len(targets)) + [(dtype, False)] * len(numbers)
+        kinds = [(dtype, True)] * (1 + len(targets)) + [(dtype, False)] * len(scalars)
         formula = _formulas[key] = _trace(move, present, options, kinds)
-    scalars = [tensor(number, dtype=dtype, device=grad.device)._array for number in numbers]
+    operands = [tensor(scalar, dtype=dtype, device=grad.device)._array for scalar in scalars]
     arrays = [target._array for target in targets]
     out = tuple(arrays) if len(arrays) > 1 else arrays[0]
-    run("fused", [grad._array, *arrays, *scalars], {"program": formula.program, "out": out})
+    run("fused", [grad._array, *arrays, *operands], {"program": formula.program, "out": out})
     bump_all(targets)
 
 
@@ -50,8 +50,8 @@ def _trace(move: Callable[..., None], present: Sequence[bool], options: dict[str
 
     def values(grad: Tensor, *symbols: Tensor) -> list[Tensor]:
         targets = [symbol.clone() for symbol in symbols[:count]]
-        places = iter(targets)
-        move(grad, *[next(places) if there else None for there in present], *symbols[count:], **options)
+        written_targets = iter(targets)
+        move(grad, *[next(written_targets) if there else None for there in present], *symbols[count:], **options)
         return targets
 
     return Formula(move.__name__, values, kinds)

@@ -7,7 +7,7 @@ from typing import Any
 from .._writers import writes
 from ..backends import run
 from ..tensor import Tensor, bump_all
-from ._complex import Copies, copy_back, in_real_numbers
+from ._complex import Copies, as_real, copy_back
 
 Row = Sequence[Any]  # the arrays of a parameter: itself, its gradient, its state
 
@@ -23,10 +23,10 @@ def step_together(name: str, rows: Sequence[Row], each: dict[str, list[Any]], op
     for device in set(devices):
         copies: Copies = []
         arrays: list[Any] = []
-        numbers = [number for number, other in enumerate(devices) if other == device]
-        for number in numbers:
-            arrays += rows[number] if rows[number][0].dtype.kind != "c" else in_real_numbers(rows[number], copies)
-        chosen = {key: [values[number] for number in numbers] for key, values in each.items()}
+        indices = [index for index, other in enumerate(devices) if other == device]
+        for index in indices:
+            arrays += rows[index] if rows[index][0].dtype.kind != "c" else as_real(rows[index], copies)
+        chosen = {key: [values[index] for index in indices] for key, values in each.items()}
         run(f"multi_tensor_{name}", arrays, {**options, **chosen})
         copy_back(copies)
     bump_all(written)

@@ -43,6 +43,6 @@ class Adadelta(ComposedOptimizer):
     def _begin(self, param: Tensor, group: Group) -> State:
         return {"step": new_step(), "square_avg": zeros_like(param), "acc_delta": zeros_like(param)}
 
-    def _numbers(self, state: State, group: Group) -> tuple[tuple[float, ...], State]:
+    def _scalars(self, state: State, group: Group) -> tuple[tuple[float, ...], State]:
         count(state)
         return (float(group["lr"]),), chosen(group, "rho", "eps", "weight_decay")

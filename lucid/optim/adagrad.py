@@ -51,6 +51,6 @@ class Adagrad(ComposedOptimizer):
         value: Any = group["initial_accumulator_value"]
         return {"step": new_step(), "sum": full_like(param.detach(), complex(value, value) if param.is_complex() else value)}
 
-    def _numbers(self, state: State, group: Group) -> tuple[tuple[float, ...], State]:
+    def _scalars(self, state: State, group: Group) -> tuple[tuple[float, ...], State]:
         rate = float(group["lr"]) / (1 + (count(state) - 1) * group["lr_decay"])
         return (rate,), chosen(group, "eps", "weight_decay")

@@ -40,6 +40,6 @@ class Adamax(ComposedOptimizer):
     def _begin(self, param: Tensor, group: Group) -> State:
         return {"step": new_step(), "exp_avg": zeros_like(param), "exp_inf": zeros_like(param)}
 
-    def _numbers(self, state: State, group: Group) -> tuple[tuple[float, ...], State]:
+    def _scalars(self, state: State, group: Group) -> tuple[tuple[float, ...], State]:
         rate = float(group["lr"]) / (1 - group["betas"][0] ** count(state))
         return (rate,), chosen(group, "betas", "eps", "weight_decay")

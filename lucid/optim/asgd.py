@@ -55,7 +55,7 @@ class ASGD(ComposedOptimizer):
         return {"step": new_step(), "eta": tensor(float(group["lr"]), dtype=_dtypes.float32, device=param.device),
                 "mu": tensor(1.0, dtype=_dtypes.float32, device=param.device), "ax": zeros_like(param)}
 
-    def _numbers(self, state: State, group: Group) -> tuple[tuple[float, ...], State]:
+    def _scalars(self, state: State, group: Group) -> tuple[tuple[float, ...], State]:
         step, lambd, lr = count(state), group["lambd"], float(group["lr"])
         rate, share = state["eta"].item(), state["mu"].item()
         state["eta"].fill_(lr / (1 + lambd * lr * step) ** group["alpha"])

@@ -54,10 +54,10 @@ class NAdam(ComposedOptimizer):
         one = tensor(1.0, dtype=_dtypes.float32, device="cpu")
         return {"step": new_step(), "mu_product": one, "exp_avg": zeros_like(param), "exp_avg_sq": zeros_like(param)}
 
-    def _numbers(self, state: State, group: Group) -> tuple[tuple[float, ...], State]:
+    def _scalars(self, state: State, group: Group) -> tuple[tuple[float, ...], State]:
         step, (beta1, beta2), lr = count(state), group["betas"], float(group["lr"])
         now, following = (beta1 * (1 - 0.5 * 0.96 ** (t * group["momentum_decay"])) for t in (step, step + 1))
         product = state["mu_product"].mul_(now).item()
-        numbers = (1 - beta2**step, lr * (1 - now) / (1 - product), lr * following / (1 - product * following),
+        scalars = (1 - beta2**step, lr * (1 - now) / (1 - product), lr * following / (1 - product * following),
                    1 - lr * group["weight_decay"])
-        return numbers, chosen(group, "betas", "eps", "weight_decay", "decoupled_weight_decay")
+        return scalars, chosen(group, "betas", "eps", "weight_decay", "decoupled_weight_decay")

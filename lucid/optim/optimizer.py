@@ -211,21 +211,21 @@ class Optimizer:
         """
         for hook in self._optimizer_state_dict_pre_hooks.values():
             hook(self)
-        numbers: dict[int, int] = {}
+        indices: dict[int, int] = {}
         groups = []
         start = 0
         for group in self.param_groups:
-            for number, param in enumerate(group["params"], start):
-                numbers.setdefault(id(param), number)
+            for index, param in enumerate(group["params"], start):
+                indices.setdefault(id(param), index)
             packed = {key: value for key, value in group.items() if key != "params"}
-            packed["params"] = [numbers[id(param)] for param in group["params"]]
+            packed["params"] = [indices[id(param)] for param in group["params"]]
             groups.append(packed)
             start += len(group["params"])
         state = {}
         for key, entries in self.state.items():
             if isinstance(key, Tensor):
                 self._follow(key)
-                state[numbers[id(key)]] = entries
+                state[indices[id(key)]] = entries
             else:
                 state[key] = entries
         result: StateDict = {"state": state, "param_groups": groups}

@@ -41,7 +41,7 @@ class RAdam(ComposedOptimizer):
     def _begin(self, param: Tensor, group: Group) -> State:
         return {"step": new_step(), "exp_avg": zeros_like(param), "exp_avg_sq": zeros_like(param)}
 
-    def _numbers(self, state: State, group: Group) -> tuple[tuple[float, ...], State]:
+    def _scalars(self, state: State, group: Group) -> tuple[tuple[float, ...], State]:
         step, (beta1, beta2), lr = count(state), group["betas"], float(group["lr"])
         correction = 1 - beta2**step
         longest = 2 / (1 - beta2) - 1

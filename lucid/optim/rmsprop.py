@@ -59,6 +59,6 @@ class RMSprop(ComposedOptimizer):
             state["grad_avg"] = zeros_like(param)
         return state
 
-    def _numbers(self, state: State, group: Group) -> tuple[tuple[float, ...], State]:
+    def _scalars(self, state: State, group: Group) -> tuple[tuple[float, ...], State]:
         count(state)
         return (float(group["lr"]),), chosen(group, "alpha", "eps", "momentum", "centered", "weight_decay")

@@ -47,6 +47,6 @@ class Rprop(ComposedOptimizer):
         value: Any = complex(lr, lr) if param.is_complex() else lr
         return {"step": new_step(), "prev": zeros_like(param), "step_size": full_like(param.detach(), value)}
 
-    def _numbers(self, state: State, group: Group) -> tuple[tuple[float, ...], State]:
+    def _scalars(self, state: State, group: Group) -> tuple[tuple[float, ...], State]:
         count(state)
         return (), chosen(group, "etas", "step_sizes")

@@ -12,6 +12,18 @@ of host and device arrays is an error.
     with simulator.schedule(simulator.Schedule("reverse")):
         cupy.RawKernel(code, "saxpy")((1,), (128,), (x, y, np.float32(2), np.int32(100)))
 
+`installation`: puts the stand-in in the place of CuPy.
+`cupy_stand_in`: the stand-in.
+`source`: from CUDA text to C++.
+`build`, `cache`: builds kernels with g++, and keeps them.
+`runtime`: the C++ runtime: who accessed a word last and what happened before what.
+`module`: kernels and their launches.
+`scheduling`: the order of threads and blocks.
+`guard`: device memory between inaccessible pages.
+`symbols`: the shared variables of a built library.
+`errors`: the exceptions.
+`mutation`, `mutants`: declared bugs, and bugs planted wherever a kernel has a place for them.
+
 A source can ask for the simulator with ``#ifdef LUCID_SIMULATOR``. What it must not use: inline PTX without such a
 branch, cooperative groups, `<cuda/std/...>`, CUB, textures, grid-wide waiting.
 

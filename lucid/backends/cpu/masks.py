@@ -82,7 +82,7 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
     def nonzero(x: Array) -> tuple[Array, ...]:
         if x.size < MANY:
             return x.nonzero()
-        rest = _compression().places(x if x.dtype == np.bool_ else x != 0)
+        rest = _compression().positions(x if x.dtype == np.bool_ else x != 0)
         found = []
         for length in reversed(x.shape[1:]):
             above = rest // length
@@ -100,7 +100,7 @@ def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
             return x[index]
         if mask.shape == x.shape and bits:
             return _compression().compress(mask, as_bits(x, bits)).view(x.dtype)
-        return np.reshape(x, (mask.size, *x.shape[mask.ndim :])).take(_compression().places(mask), axis=0)
+        return np.reshape(x, (mask.size, *x.shape[mask.ndim :])).take(_compression().positions(mask), axis=0)
 
     def scatter_new(values: Array, *, shape: tuple[int, ...], index: Any, unique: bool) -> Array:
         bits = BITS.get(values.itemsize)

@@ -1,1 +1,4 @@
-"""GPUs: CuPy, and our CUDA kernels; `backend` has the table."""
+"""GPUs: CuPy, and our CUDA kernels.
+
+`backend`: the table.
+"""

@@ -1,4 +1,9 @@
-"""The backend of the device 'meta': op name -> shape, dtype and strides of the result. Imported with the first meta array."""
+"""The backend of the device 'meta': op name -> shape, dtype and strides of the result. Imported with the first meta array.
+
+`array`: MetaArray, an array without memory.
+`rules`: the table.
+`probe`: results found by running the CPU kernel on small arrays.
+"""
 from __future__ import annotations
 
 from typing import Any

@@ -3,6 +3,10 @@
 A function is traced by calling it with tensors whose arrays are symbols. Its operations reach the table of this backend
 through the dispatcher, as those on any other array do, and so do the gradient rules: operations know nothing of it and cost no
 more.
+
+`array`: SymbolicArray, a symbol in the place of an array.
+`primitives`: the table, and the operations that kernels have themselves.
+`arithmetic`, `choice`, `activations`: operations made of these.
 """
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ def _replaced(current: Sequence[Any], changed: Any, who: str, what: str) -> Sequ
 
 
 def _checked(gradients: Sequence[Any], metas: Sequence[_Meta | None]) -> Gradients:
-    """The gradients that hooks returned, without those at places where there is no tensor.
+    """The gradients that hooks returned, without those where there is no tensor.
 
     Raises TypeError for one that is not a tensor, RuntimeError for another shape, dtype or device.
     """

@@ -9,9 +9,9 @@ from ...backends import Device
 from ...ops.conversion import Destination, convert, destination, type_destination
 from ...tensor import Tensor
 from ..uninitialized import is_lazy
-from ._convert_once import Convert, Once
-from ._left_behind import warn_left_behind
+from ._memoised_conversion import Convert, MemoisedConversion
 from ._registry import Registry
+from ._unregistered_tensors import warn_unregistered
 
 
 class Conversion(Registry):
@@ -22,8 +22,8 @@ class Conversion(Registry):
 
         After an error the tensors before it stay converted, and a note at the error names where it happened.
         """
-        if not isinstance(fn, Once):
-            return self._apply_once(Once(fn, self), recurse)
+        if not isinstance(fn, MemoisedConversion):
+            return self._apply_memoised(MemoisedConversion(fn, self), recurse)
         if recurse:
             for module in self.children():
                 module._apply(fn)
@@ -33,12 +33,12 @@ class Conversion(Registry):
                     fn.swap(tensor)
         return self
 
-    def _apply_once(self, once: Once, recurse: bool = True) -> Self:
+    def _apply_memoised(self, conversion: MemoisedConversion, recurse: bool = True) -> Self:
         try:
-            return self._apply(once, recurse)
+            return self._apply(conversion, recurse)
         except BaseException as error:
             with no_grad():
-                once.undo(error)
+                conversion.roll_back(error)
             raise
 
     def to(self, *args: Any, **keywords: Any) -> Self:
@@ -83,7 +83,7 @@ class Conversion(Registry):
         return self._move(Destination(Device("gpu" if device is None else device)))
 
     def _move(self, target: Destination) -> Self:
-        """Convert the state to what `target` asks for, as far as `to` does, and warn the caller's caller of what stays."""
+        """Convert the state to `target`, as far as `to` does, and warn the caller's caller of what stays."""
         def moved(tensor: Tensor, dtype: Any = None) -> Tensor:
             memory_format = target.memory_format if tensor.ndim in (4, 5) else None
             return convert(tensor, target._replace(dtype=dtype, memory_format=memory_format))
@@ -93,9 +93,9 @@ class Conversion(Registry):
 
         if target.device is not None and target.device.type != "meta":
             _refuse_meta(self)
-        self._apply_once(Once(cast, self, moved, reversible=True, elementwise=target.memory_format is None))
+        self._apply_memoised(MemoisedConversion(cast, self, moved, reversible=True, elementwise=target.memory_format is None))
         if target.device is not None:
-            warn_left_behind(self, target.device, stacklevel=3)
+            warn_unregistered(self, target.device, stacklevel=3)
         return self
 
     def type(self, dst_type: Any) -> Self:
@@ -107,9 +107,9 @@ class Conversion(Registry):
         if not _dtypes.is_differentiable(target.dtype) and any(parameter.requires_grad for parameter in self.parameters()):
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype, not "
                                f"{target.dtype.name}")
-        return self._apply_once(Once(lambda tensor: convert(tensor, target), self,
-                                     lambda tensor: convert(tensor, Destination(target.device)), reversible=True,
-                                     elementwise=True))
+        return self._apply_memoised(MemoisedConversion(
+            lambda tensor: convert(tensor, target), self, lambda tensor: convert(tensor, Destination(target.device)),
+            reversible=True, elementwise=True))
 
     def float(self) -> Self:
         """Cast floating-point parameters and buffers to float32."""
@@ -135,11 +135,12 @@ class Conversion(Registry):
         for tensor in (*self.parameters(), *self.buffers()):
             if is_lazy(tensor):
                 tensor.share_memory_()  # raises
-        return self._apply_once(Once(Tensor.share_memory_, self, elementwise=True))
+        return self._apply_memoised(MemoisedConversion(Tensor.share_memory_, self, elementwise=True))
 
     def _cast(self, dtype: Any) -> Self:
-        return self._apply_once(Once(lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor, self,
-                                     lambda tensor: tensor, reversible=True, elementwise=True))
+        return self._apply_memoised(MemoisedConversion(
+            lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor, self, lambda tensor: tensor,
+            reversible=True, elementwise=True))
 
 
 def _refuse_meta(root: Registry) -> None:

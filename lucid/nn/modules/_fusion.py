@@ -67,7 +67,7 @@ def _is_plain(module: Module) -> bool:
 
 
 def _without_gaps(pool: Any) -> bool:
-    """Whether only maxima are asked for, and no window can lie in the padding, whose -inf ReLU must not see."""
+    """Whether only maxima are wanted, and no window can lie in the padding, whose -inf ReLU must not see."""
     return not pool.return_indices and getattr(pool, "dilation", 1) in (1, (1,), (1, 1), (1, 1, 1))
 
 
@@ -77,7 +77,7 @@ def _makes(before: Module | None) -> bool:
 
 
 def _two(before: Module | None, first: Any, second: Any) -> Callable[[Any, Any, Any], Any] | None:
-    """What computes ``second(first(input))`` in another way, or None. `first` is ReLU or batch normalisation."""
+    """A fused kernel for ``second(first(input))``, or None. `first` is ReLU or batch normalisation."""
     function: Callable[[Any, Any, Any], Any]
     if type(first) is ReLU:
         # In place it would change a tensor that others may hold.
@@ -92,7 +92,7 @@ def _two(before: Module | None, first: Any, second: Any) -> Callable[[Any, Any, 
 
 
 def _three(before: Module | None, first: Any, relu: Any, pool: Any) -> Callable[[Any, Any, Any, Any], Any] | None:
-    """What computes ``pool(relu(first(input)))`` in another way, or None. `first` is a convolution or batch normalisation."""
+    """A fused kernel for ``pool(relu(first(input)))``, or None. `first` is a convolution or batch normalisation."""
     if type(relu) is not ReLU or type(pool) is not MaxPool2d:
         return None
     if (pool.kernel_size not in _PAIRS or pool.stride not in _PAIRS or pool.ceil_mode or pool.padding not in (0, (0,), (0, 0))

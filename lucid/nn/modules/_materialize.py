@@ -10,8 +10,8 @@ from ...ops.creation.creation import empty_like
 from ...tensor import Tensor, as_array, wrap
 from ..parameter import Buffer
 from ._conversion import Conversion
-from ._left_behind import warn_left_behind
 from ._registry import Registry
+from ._unregistered_tensors import warn_unregistered
 
 
 class Materialization(Conversion):
@@ -19,7 +19,7 @@ class Materialization(Conversion):
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
         """Give all parameters, buffers and gradients new memory on `device` (None: where they are), without copying what they
-        contain: a module built on the device 'meta' gets its memory this way, before a state dict is loaded. The objects and
+        contain: a module built on the device 'meta' gets its memory so, before a state dict is loaded. The objects and
         what they share stay; the elements are arbitrary, except in
 
         - buffers with ``Buffer(init=...)``: computed again, with `device` as the default device, and cast to their dtype;
@@ -50,7 +50,7 @@ class Materialization(Conversion):
 
         self._apply(convert, recurse)
         if target is not None and recurse:
-            warn_left_behind(self, target, stacklevel=2)
+            warn_unregistered(self, target, stacklevel=2)
         return self
 
 

@@ -1,4 +1,4 @@
-"""What a module holds: parameters, buffers and submodules by name, and the ways to walk through them."""
+"""What a module holds: parameters, buffers and submodules by name, and iterators over them."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping

@@ -10,7 +10,7 @@ from .module import Module
 
 
 class _Loss(Module):
-    """A loss with a reduction. `size_average` and `reduce` are the old way to say it."""
+    """A loss with a reduction. `size_average` and `reduce` are its deprecated spellings."""
 
     def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
         super().__init__()

@@ -1,4 +1,17 @@
-"""Helpers for training, pruning and for layers in evaluation mode."""
+"""Helpers for training, pruning and for layers in evaluation mode.
+
+`clip_grad`: limits on gradients.
+`convert_parameters`, `flat_storage`: parameters as one vector, or in one piece of memory.
+`fusion`: batch normalisation folded into the layer before it.
+`init`: modules without initial values.
+`parametrize`, `parametrizations`: parameters computed from others, and those for weights.
+`spectral_norm`, `weight_norm`: the older forms, by hooks.
+`prune`: pruning.
+`rnn`: sequences of several lengths in one batch.
+`stateless`: calls with other parameters.
+`_borrowed`, `_pure_call`: tensors in place of buffers, and calls that change nothing.
+`_orthogonal`, `_parametrize_checks`: orthogonal weights, and checks of parametrizations.
+"""
 from . import parametrizations, parametrize, prune, rnn, stateless
 from .clip_grad import clip_grad_norm, clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
 from .convert_parameters import parameters_to_vector, vector_to_parameters

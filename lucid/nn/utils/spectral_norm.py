@@ -54,7 +54,7 @@ class SpectralNorm:
         return self.name
 
     def compute_weight(self, module: Module, do_power_iteration: bool) -> Tensor:
-        """The weight divided by its largest singular value, as estimated by u and v, which are improved first if asked for."""
+        """The weight divided by its largest singular value, as estimated by u and v, after `do_power_iteration` improved them."""
         weight, u, v = (getattr(module, self.name + suffix) for suffix in ("_orig", "_u", "_v"))
         matrix = as_matrix(weight, self.dim)
         if do_power_iteration:

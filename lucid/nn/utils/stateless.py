@@ -63,22 +63,22 @@ def swapped(module: Module, tensors: State, state: State) -> Iterator[None]:
     """In this context `tensors` stand at their names in `module`. Afterwards its own do again, and what forward has put at the
     names of `state` is in `state`.
     """
-    places: list[_Place] = []
+    slots: list[_Slot] = []
     try:
         for name, tensor in tensors.items():
-            place = _Place(module, name, tensor)
-            place.enter()
-            places.append(place)
+            slot = _Slot(module, name, tensor)
+            slot.enter()
+            slots.append(slot)
         yield
     finally:
         # In reverse: two names may lead to one place, and the first of them has found the module's own tensor there.
-        for place in reversed(places):
-            found = place.leave()
-            if place.name in state and found is not _MISSING:
-                state[place.name] = found
+        for slot in reversed(slots):
+            found = slot.leave()
+            if slot.name in state and found is not _MISSING:
+                state[slot.name] = found
 
 
-class _Place:
+class _Slot:
     """One name of a module, and the tensor that stands there during a call.
 
     The dictionaries of the module are written directly: registering would turn given tensors into buffers.

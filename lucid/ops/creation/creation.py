@@ -224,8 +224,8 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, dev
     """
     if end is None:
         start, end = 0, start
-    numbers = [v.item() if isinstance(v, Tensor) else v for v in (start, end, step)]
-    bounds = start, end, step = [fitted(number, _dtypes.float64) for number in numbers]
+    scalars = [v.item() if isinstance(v, Tensor) else v for v in (start, end, step)]
+    bounds = start, end, step = [fitted(number, _dtypes.float64) for number in scalars]
     whole = all(isinstance(v, (int, np.integer)) for v in bounds)
     if dtype is None:
         dtype = _dtypes.int64 if whole else _dtypes.get_default_dtype()
@@ -259,11 +259,11 @@ def ends_and_dtype(name: str, start: Any, end: Any, dtype: Any) -> tuple[Any, An
     for end in ends:
         if isinstance(end, Tensor) and end.ndim:
             raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got {end.ndim} dimensions")
-    numbers = [end.item() if isinstance(end, (Tensor, np.generic)) else end for end in ends]
-    if dtype is None and complex in map(type, numbers):
+    scalars = [end.item() if isinstance(end, (Tensor, np.generic)) else end for end in ends]
+    if dtype is None and complex in map(type, scalars):
         dtype = _dtypes.default_complex()
     chosen = _refuse_kinds(name, _float_dtype(dtype), "b")
-    first, last = (fitted(number, chosen) for number in numbers)
+    first, last = (fitted(number, chosen) for number in scalars)
     return (int(first), int(last), chosen) if chosen.kind in "iu" else (first, last, chosen)
 
 

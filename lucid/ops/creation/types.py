@@ -1,4 +1,4 @@
-"""The tensor types of old: `FloatTensor` and its kin make tensors of one dtype, and `isinstance` asks for it."""
+"""The tensor types of old: `FloatTensor` and its kin make tensors of one dtype, and `isinstance` checks it."""
 from __future__ import annotations
 
 from typing import Any

@@ -1,1 +1,13 @@
-"""Element by element: arithmetic, comparisons, functions."""
+"""Element by element, with broadcasting and type promotion.
+
+`arithmetic`: the arithmetic operators, `pow`, `maximum` and `minimum`.
+`binary`: other functions of two tensors.
+`comparison`: comparisons, logic, `where` and `clip`.
+`ternary`: functions of three tensors.
+`unary`: functions of one tensor.
+`trigonometry`: circular and hyperbolic functions.
+`special`: error functions, normal distribution, Bessel functions.
+`gamma`: gamma functions.
+`float_parts`: `frexp`.
+`_fused`: compositions of operations as one kernel.
+"""

@@ -21,7 +21,7 @@ def _is_complex(value: Any) -> bool:
 
 
 def _floats(input: Any, arguments: Sequence[Any]) -> Any:
-    """The array of the first argument of a formula; None if it does not serve, or another argument does not."""
+    """The array of the first argument of a formula; None if it cannot be fused, or another argument cannot."""
     if isinstance(input, Tensor):
         array = input._array
         if _dtypes.is_floating(array.dtype) and not (arguments and any(map(_is_complex, arguments))):
@@ -53,11 +53,11 @@ def fused_formula(function: Callable[..., Any]) -> Callable[..., Any]:
     Other numbers among the arguments are another formula, which takes a millisecond: not for functions of a few operations
     that are called with many of them.
     """
-    def serves(values: Sequence[Any]) -> bool:
+    def suits(values: Sequence[Any]) -> bool:
         array = _floats(values[0], values[1:])
         return array is not None and (array.__class__ is np.ndarray or array.size >= LARGE)
 
-    return fused(function, by_steps=True, serves=serves)
+    return fused(function, by_steps=True, suits=suits)
 
 
 Slope = Callable[[Tensor, Tensor], Tensor]

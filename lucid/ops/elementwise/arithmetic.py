@@ -51,7 +51,7 @@ def _alike_mul(g: Tensor, operands: tuple[Tensor, Tensor]) -> tuple[Tensor, Tens
     x = g._array
     if _modes() or not 1 < x.size < LARGE:  # without dimensions there would be no array
         return _mul(g, b), _mul(g, a)
-    # All three are alike and nothing is recorded: without `_mul`'s questions this takes two thirds of the time.
+    # All three are alike and nothing is recorded: without `_mul`'s checks this takes two thirds of the time.
     kernel = TABLES[x.__class__]["mul"]
     return wrap(kernel(x, b._array)), wrap(kernel(x, a._array))
 

@@ -1,7 +1,7 @@
 """Discrete Fourier transforms and their gradients.
 
-A transform is linear, so its gradient is the transform the other way with the same scale (Kreutz-Delgado, "The complex gradient
-operator and the CR-calculus", 2009, says what the gradient of a complex number is). Three kernels serve all of them: complex to
+A transform is linear, so its gradient is the inverse transform with the same scale (Kreutz-Delgado, "The complex gradient
+operator and the CR-calculus", 2009, says what the gradient of a complex number is). Three kernels compute all of them: complex to
 complex, real to half of a symmetric complex spectrum, and back.
 """
 from __future__ import annotations

@@ -17,7 +17,7 @@ from ..elementwise.special import i0
 
 def _window(name: str, window_length: int, periodic: bool, dtype: Any, device: Any, requires_grad: bool,
             values: Callable[[Tensor], Tensor]) -> Tensor:
-    """``values(place)`` for the places of the elements, which run from 0 to 1 over the symmetric window."""
+    """``values(position)`` for the positions of the elements, which run from 0 to 1 over the symmetric window."""
     if not isinstance(window_length, int):
         raise TypeError(f"{name}(): argument 'window_length' (position 1) must be int, not {type(window_length).__name__}")
     chosen = _dtypes.get_default_dtype() if dtype is None else _dtypes.as_dtype(dtype)
@@ -30,8 +30,8 @@ def _window(name: str, window_length: int, periodic: bool, dtype: Any, device: A
     if chosen.kind == "c":
         raise NotImplementedError(f"\"{name}\" not implemented for '{type_name(chosen)}'")
     last = window_length if periodic else window_length - 1
-    place = arange(window_length, dtype=_dtypes.float64, device=device) / last
-    return values(place).to(chosen).requires_grad_(requires_grad)
+    position = arange(window_length, dtype=_dtypes.float64, device=device) / last
+    return values(position).to(chosen).requires_grad_(requires_grad)
 
 
 def hann_window(window_length: int, periodic: bool = True, *, dtype: Any = None, device: Any = None,
@@ -42,35 +42,35 @@ def hann_window(window_length: int, periodic: bool = True, *, dtype: Any = None,
     integers.
     """
     return _window("hann_window", window_length, periodic, dtype, device, requires_grad,
-                   lambda place: 0.5 - 0.5 * (2 * math.pi * place).cos())
+                   lambda position: 0.5 - 0.5 * (2 * math.pi * position).cos())
 
 
 def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *, dtype: Any = None,
                    device: Any = None, requires_grad: bool = False) -> Tensor:
     """The Hamming window, ``alpha - beta cos(2 pi n / N)``; N and errors as of `hann_window`."""
     return _window("hamming_window", window_length, periodic, dtype, device, requires_grad,
-                   lambda place: alpha - beta * (2 * math.pi * place).cos())
+                   lambda position: alpha - beta * (2 * math.pi * position).cos())
 
 
 def blackman_window(window_length: int, periodic: bool = True, *, dtype: Any = None, device: Any = None,
                     requires_grad: bool = False) -> Tensor:
     """The Blackman window, ``0.42 - 0.5 cos(2 pi n / N) + 0.08 cos(4 pi n / N)``; N and errors as of `hann_window`."""
     return _window("blackman_window", window_length, periodic, dtype, device, requires_grad,
-                   lambda place: 0.42 - 0.5 * (2 * math.pi * place).cos() + 0.08 * (4 * math.pi * place).cos())
+                   lambda position: 0.42 - 0.5 * (2 * math.pi * position).cos() + 0.08 * (4 * math.pi * position).cos())
 
 
 def bartlett_window(window_length: int, periodic: bool = True, *, dtype: Any = None, device: Any = None,
                     requires_grad: bool = False) -> Tensor:
     """The triangle ``1 - abs(2 n / N - 1)``; N and errors as of `hann_window`."""
     return _window("bartlett_window", window_length, periodic, dtype, device, requires_grad,
-                   lambda place: 1 - (2 * place - 1).abs())
+                   lambda position: 1 - (2 * position - 1).abs())
 
 
 def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: Any = None, device: Any = None,
                   requires_grad: bool = False) -> Tensor:
     """The Kaiser window, ``i0(beta sqrt(1 - (2 n / N - 1)^2)) / i0(beta)``; N and errors as of `hann_window`."""
-    def values(place: Tensor) -> Tensor:
-        arch = (1 - (2 * place - 1).square()).clamp(min=0).sqrt()
-        return i0(beta * arch) / i0(place.new_full((), beta))
+    def values(position: Tensor) -> Tensor:
+        arch = (1 - (2 * position - 1).square()).clamp(min=0).sqrt()
+        return i0(beta * arch) / i0(position.new_full((), beta))
 
     return _window("kaiser_window", window_length, periodic, dtype, device, requires_grad, values)

@@ -114,7 +114,7 @@ def split_index(x: Tensor, index: Any) -> tuple[tuple[Any, ...] | None, tuple[An
         else:
             simple = (*(FULL,) * (len(shape) + 1 - len(simple)), *simple[1:])
     whole, dim, ndim = True, 0, len(shape)
-    for item in simple:  # numbers, slices and None alone need no other questions, in a third of the time
+    for item in simple:  # integers, slices and None alone need no other checks: a third of the time
         if item is None:
             whole = False
             continue

@@ -71,7 +71,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     """
     axis = canonical_dim(dim, require_tensor("gather", input)._array.ndim)
     index = index_tensor("gather", index, input)
-    if input._array.ndim + index._array.ndim <= 1:  # a 0-d tensor serves as one of one element
+    if input._array.ndim + index._array.ndim <= 1:  # a 0-d tensor counts as one of one element
         return gather(input.reshape(-1), 0, index.reshape(-1)).reshape(index.shape)
     check_along("gather", input, index, axis)
     return gather_op(input, index, axis=axis)

@@ -1,4 +1,4 @@
-"""Elements chosen by a mask, and the places of those that are not zero."""
+"""Elements chosen by a mask, and the indices of those that are not zero."""
 from __future__ import annotations
 
 from typing import Any

@@ -167,16 +167,16 @@ def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     if self.ndim != 1 and self.is_contiguous():
         self.reshape(-1).put_(index, source, accumulate)  # a view
         return self
-    places, source = [index.reshape(-1).to(_dtypes.int64)], source.reshape(-1)
+    coordinates, source = [index.reshape(-1).to(_dtypes.int64)], source.reshape(-1)
     if self.ndim > 1:  # not one vector in memory
-        rest = where(places[0] < 0, places[0] + size, places[0])
-        places = []
+        rest = where(coordinates[0] < 0, coordinates[0] + size, coordinates[0])
+        coordinates = []
         for length in reversed(self._array.shape):
-            places.insert(0, rest % length)
+            coordinates.insert(0, rest % length)
             rest = rest // length
     if accumulate:
-        return index_put_(self, places, source, True)
-    return write_at(self, tuple(place._array for place in places), source)
+        return index_put_(self, coordinates, source, True)
+    return write_at(self, tuple(place._array for place in coordinates), source)
 
 
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:

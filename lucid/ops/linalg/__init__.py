@@ -1,1 +1,21 @@
-"""Linear algebra, products, norms, distances."""
+"""Linear algebra, for stacks of matrices.
+
+`matmul`: products of vectors and matrices.
+`products`: products of several, `outer`, `kron`, `tensordot`.
+`addmm`: a tensor plus a product.
+`einsum`: Einstein's summation.
+`bilinear`: bilinear forms.
+`vectors`: lengths and angles of vectors, and one-hot vectors.
+`vector_norms`, `matrix_norms`: norms.
+`distances`: `cdist`, `pdist`, `renorm`.
+`solve`: systems and inverses.
+`triangular`: triangular systems and Cholesky factors.
+`lu`: LU factorization and systems solved by it.
+`qr_svd`: QR and singular value decompositions.
+`eig`: eigenvalues and eigenvectors.
+`lowrank`: the largest singular values by random projections.
+`lstsq_pinv`: least squares, pseudoinverses, ranks.
+`det`: determinants.
+`matrix_exp`: the exponential.
+`_matrices`: checks and reports that they share.
+"""

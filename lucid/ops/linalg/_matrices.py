@@ -56,7 +56,7 @@ def require_square(name: str, input: Tensor) -> None:
     """Raise RuntimeError as `require_matrix` does, and for matrices that are not square."""
     array = require_tensor(name, input)._array
     if array.dtype.kind in "fc" and array.ndim > 1 and array.shape[-1] == array.shape[-2]:
-        return  # one question: those below take a microsecond
+        return  # one check: those below take a microsecond
     require_matrix(name, input)
     require_equal_sides(name, input)
 

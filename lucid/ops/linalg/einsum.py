@@ -141,7 +141,7 @@ def _implied(parts: list[str], ellipsis: Labels) -> Labels:
 
 
 def _sizes(terms: list[Term]) -> dict[Any, int]:
-    """The length of each label, for which 1 gives way to others."""
+    """The length of each label, for which 1 is broadcast to others."""
     sizes: dict[Any, int] = {}
     for number, term in enumerate(terms):
         own: dict[Any, int] = {}

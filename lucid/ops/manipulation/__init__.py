@@ -1,1 +1,17 @@
-"""Shapes, views, joining, splitting, order of elements."""
+"""Shapes, views, joining and splitting.
+
+`shape`: reshape, view, squeeze, flatten.
+`permutation`: dimensions in another order.
+`broadcasting`: dimensions of length 1 repeated.
+`splitting`: parts along a dimension.
+`joining`: `cat`, `stack` and variants.
+`repetition`: elements repeated.
+`reordering`: `flip`, `roll`, `rot90`.
+`diagonals`: triangles and diagonals.
+`padding`: `pad`.
+`grids`: `meshgrid`, combinations, indices of triangles, `logspace`.
+`strides`: `as_strided`, `unfold`, and changes of the shape in place.
+`storage`: the memory behind tensors.
+`buffers`: tensors over given memory.
+`complex`: complex numbers from real ones and back.
+"""

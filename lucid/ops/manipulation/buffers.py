@@ -34,9 +34,9 @@ def empty_strided(size: Sequence[int], stride: Sequence[int], *, dtype: Any = No
     if any(step < 0 for step in steps):
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)} and strides={list(steps)}")
     chosen = _dtypes.get_default_dtype() if dtype is None else _dtypes.as_dtype(dtype)
-    place = backends.default_device() if device is None else Device(device)
+    where = backends.default_device() if device is None else Device(device)
     count = 0 if 0 in shape else storage.reach(shape, steps)[1] + 1
-    memory = wrap(backends.create("empty", place, {"shape": (count,), "dtype": chosen}))
+    memory = wrap(backends.create("empty", where, {"shape": (count,), "dtype": chosen}))
     return wrap(as_strided(memory, shape, steps)._array).requires_grad_(requires_grad)
 
 

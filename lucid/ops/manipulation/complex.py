@@ -66,8 +66,8 @@ def _check_parts(first: Tensor, second: Tensor) -> list[Tensor]:
     for part in (first, second):
         if not isinstance(part, Tensor):
             raise TypeError(f"complex() needs tensors, not {type(part).__name__}")
-    halves = (_dtypes.float16, *_PARTS)
-    if first.dtype not in halves or second.dtype not in halves:
+    half_precision = (_dtypes.float16, *_PARTS)
+    if first.dtype not in half_precision or second.dtype not in half_precision:
         raise RuntimeError("Expected both inputs to be Half, Float or Double tensors but got "
                            f"{type_name(first.dtype)} and {type_name(second.dtype)}")
     if first.dtype != second.dtype:

@@ -86,11 +86,11 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """A copy of `input` with `src` on a diagonal. Raises RuntimeError if `src` has not its shape."""
     result = input.clone()
-    place = diagonal(result, offset, dim1, dim2)
-    if place.shape != src.shape:
+    view = diagonal(result, offset, dim1, dim2)
+    if view.shape != src.shape:
         raise RuntimeError(f"expected src to have a size equal to the diagonal of self. src size = {list(src.shape)}, diagonal "
-                           f"size = {list(place.shape)}")
-    place.copy_(src)
+                           f"size = {list(view.shape)}")
+    view.copy_(src)
     return result
 
 

@@ -99,13 +99,13 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     if r == 0:
         return input.new_empty(0)
     if r == 2:
-        places = triu_indices(input.numel(), input.numel(), 0 if with_replacement else 1, device=input.device)
-        return input[places.T.reshape(-1)].reshape(-1, 2)
+        chosen = triu_indices(input.numel(), input.numel(), 0 if with_replacement else 1, device=input.device)
+        return input[chosen.T.reshape(-1)].reshape(-1, 2)
     length = input.numel()
     if input.is_meta:
         rows = math.comb(length + r - 1 if with_replacement and length else length, r)
-        places = input.new_empty((rows, r), dtype=_dtypes.int64)
+        chosen = input.new_empty((rows, r), dtype=_dtypes.int64)
     else:
         choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-        places = tensor(list(choose(range(length), r)), dtype=_dtypes.int64, device=input.device)
-    return input[places.reshape(-1)].reshape(-1 if places.numel() else 0, r)
+        chosen = tensor(list(choose(range(length), r)), dtype=_dtypes.int64, device=input.device)
+    return input[chosen.reshape(-1)].reshape(-1 if chosen.numel() else 0, r)

@@ -171,9 +171,9 @@ def block_diag(*tensors: Any) -> Tensor:
     dtype = common_dtype([t.reshape(1, -1) for t in given])
     blocks = [t.reshape(1, -1).to(dtype) if t.ndim < 2 else t.to(dtype) for t in given]
     shape = sum(block.shape[0] for block in blocks), sum(block.shape[1] for block in blocks)
-    places, row, column = [], 0, 0
+    slices, row, column = [], 0, 0
     for height, width in (block.shape for block in blocks):
-        places.append((slice(row, row + height), slice(column, column + width)))
+        slices.append((slice(row, row + height), slice(column, column + width)))
         row, column = row + height, column + width
-    result: Tensor = _assemble(*blocks, shape=shape, indices=places, axes=None)
+    result: Tensor = _assemble(*blocks, shape=shape, indices=slices, axes=None)
     return result

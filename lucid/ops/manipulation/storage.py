@@ -123,8 +123,8 @@ def _grown(array: Any, shape: Sequence[int]) -> Any:
     if device.type == "meta":
         return backends.create("empty", device, {"shape": tuple(shape), "dtype": dtype})
     whole = backends_storage.owner(array)
-    place = backends_storage.part(whole, array)
-    offset = 0 if place is None else place.offset
+    part = backends_storage.part(whole, array)
+    offset = 0 if part is None else part.offset
     needed = math.prod(shape) * dtype.itemsize
     available = whole.nbytes - offset
     gapless = array is not whole or whole.transpose(memory_axes(whole)).flags.c_contiguous

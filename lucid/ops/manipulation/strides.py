@@ -26,8 +26,8 @@ Steps = tuple[int, ...]
 
 def storage_offset(self: Tensor) -> int:
     """How many elements lie in memory between the first of the array that owns it and the first of this tensor."""
-    place = storage.part(storage.owner(self._array), self._array) if not self.is_meta else None
-    return 0 if place is None else place.offset // self.itemsize
+    part = storage.part(storage.owner(self._array), self._array) if not self.is_meta else None
+    return 0 if part is None else part.offset // self.itemsize
 
 
 def _positions(shape: Steps, strides: Steps, first: int, device: Any) -> Tensor:

@@ -1,4 +1,4 @@
-"""What convolutions of any dimension ask of their arguments: numbers for each dimension, shapes, dtypes, paddings."""
+"""Checks of the arguments of convolutions of any dimension: sizes for each dimension, shapes, dtypes, paddings."""
 from __future__ import annotations
 
 import functools

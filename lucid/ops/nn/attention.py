@@ -1,7 +1,7 @@
 """Scaled dot-product attention: a fused kernel that keeps no large matrix of probabilities, and the same in operations.
 
-The operations serve what the kernel does not do: dropout, a gradient for the mask, and gradients of gradients. They compute
-halves in float32, as the kernel does.
+The operations do what the kernel does not: dropout, a gradient for the mask, and gradients of gradients. They compute
+half precision in float32, as the kernel does.
 """
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
     dropped, also outside of training. With `enable_gqa`, `query` has a multiple of the heads (dimension -3) of `key` and of
     `value`: consecutive heads share one.
 
-    A query that sees no key gets zeros. Halves are computed in float32. A mask that requires a gradient, dropout and gradients
+    A query that sees no key gets zeros. float16 is computed in float32. A mask that requires a gradient, dropout and gradients
     of gradients take the whole matrix of scores.
 
     Raises RuntimeError for dtypes, shapes and masks that do not fit and IndexError for a mask of less than two dimensions.

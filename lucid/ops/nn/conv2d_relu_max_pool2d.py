@@ -32,7 +32,7 @@ def _lengths(shape: Sizes, kernel: Sizes, geometry: Geometry) -> Sizes:
 
 
 def indices_of(winners: Tensor, shape: Sizes) -> Tensor:
-    """The places of the maxima in the planes (H, W) of results of a shape (N, O, H, W), as `max_pool2d` has them."""
+    """The indices of the maxima in the planes (H, W) of results of a shape (N, O, H, W), as `max_pool2d` has them."""
     down, across = (2 * arange(n, device=winners.device) for n in winners._array.shape[2:])
     number = winners.to(int64)
     return (down.unsqueeze(1) + number // 2 % 2) * shape[3] + across + number % 2

@@ -94,7 +94,7 @@ def _rule(needs: Any, log_probs: Tensor, labels: Tensor, inputs: Tensor, lengths
     def pull(g: Tensor, kept: tuple[Tensor]) -> tuple[Any, ...]:
         if not is_grad_enabled():
             return kept[0] * g.unsqueeze(1), None, None, None
-        # The same gradient as a function of log_probs and g, by way of operations.
+        # The same gradient as a function of log_probs and g, in operations.
         losses = _losses(log_probs, labels, inputs, lengths, blank)
         if zero_infinity:
             losses = where(losses == math.inf, 0, losses)

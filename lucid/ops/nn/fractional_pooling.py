@@ -24,7 +24,7 @@ def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = No
     whole number that random numbers decide; all channels have their own.
 
     `output_ratio`, a tuple, gives the size as a part of that of the input. `_random_samples` (N, C, 2), of the dtype of `input`,
-    are numbers from 0 to 1 for the width and the height. With `return_indices` also the places in the flattened planes, int64.
+    are numbers from 0 to 1 for the width and the height. With `return_indices` also the indices in the flattened planes, int64.
     Differentiable any number of times.
 
     Raises ValueError where no size is given, RuntimeError for sizes that do not fit, NotImplementedError for integers.
@@ -96,11 +96,11 @@ def _check_samples(samples: Tensor, input: Tensor, batch: int, channels: int, co
         raise RuntimeError(f"Expect _random_samples.size(2) equals to {count}; got {found[2]}.")
 
 
-_places_of_maxima = Op("places_of_maxima")
+_indices_of_maxima = Op("places_of_maxima")
 
 
 def _maxima(x: Tensor, kernel: tuple[int, ...], size: tuple[int, ...], samples: Tensor) -> tuple[Tensor, Tensor]:
-    """The maxima (N, number) of windows of x (N, D, H, W) or (N, H, W), and their places, for samples (N, dimensions)."""
+    """The maxima (N, number) of windows of x (N, D, H, W) or (N, H, W), and their indices, for samples (N, dimensions)."""
     if 0 in (x._array.shape[0], *size):
         shape = (x._array.shape[0], math.prod(size))
         return x.new_empty(shape), x.new_empty(shape, dtype=_dtypes.int64)
@@ -108,8 +108,8 @@ def _maxima(x: Tensor, kernel: tuple[int, ...], size: tuple[int, ...], samples: 
     columns = reversed(range(2)) if len(size) == 2 else range(3)
     starts = [_starts(samples[:, column], n - k, wanted)
               for column, n, k, wanted in zip(columns, x._array.shape[1:], kernel, size, strict=True)]
-    places = _places_of_maxima(x.detach(), *starts, kernel=kernel)
-    return gather_op(x.reshape(x._array.shape[0], math.prod(x._array.shape[1:])), places, axis=1), places
+    indices = _indices_of_maxima(x.detach(), *starts, kernel=kernel)
+    return gather_op(x.reshape(x._array.shape[0], math.prod(x._array.shape[1:])), indices, axis=1), indices
 
 
 def _starts(samples: Tensor, last: int, wanted: int) -> Tensor:

@@ -54,7 +54,7 @@ _grid_sample_grad = Op("grid_sample_grad")
 class _Neighbour(NamedTuple):
     """One of the elements along a dimension, or of a plane or volume, that each point is made of."""
 
-    place: Tensor  # whole numbers
+    coordinate: Tensor  # whole numbers
     inside: Tensor
     weight: Tensor
 
@@ -68,10 +68,10 @@ def _composed(x: Tensor, grid: Tensor, mode: str, padding_mode: str, align_corne
     axes = [_neighbours(points[..., -1 - dim], length, mode, padding_mode, align_corners) for dim, length in enumerate(lengths)]
     total: Any = 0
     for neighbours in itertools.product(*axes):
-        place, inside, weight = neighbours[0]
+        coordinate, inside, weight = neighbours[0]
         for length, other in zip(lengths[1:], neighbours[1:], strict=True):
-            place, inside, weight = place * length + other.place, inside & other.inside, weight * other.weight
-        index = where(inside, place, 0).long().expand(samples, channels, -1)
+            coordinate, inside, weight = coordinate * length + other.coordinate, inside & other.inside, weight * other.weight
+        index = where(inside, coordinate, 0).long().expand(samples, channels, -1)
         total = total + weight * where(inside, gather_op(elements, index, axis=2), 0)
     return total.reshape(samples, channels, *grid._array.shape[1:-1]).to(dtype)
 
@@ -81,15 +81,16 @@ def _neighbours(coordinate: Tensor, length: int, mode: str, padding_mode: str, a
     if mode == "bicubic":
         first = position.detach().floor()
         share = position - first
-        places = [_padded(first + step, length, padding_mode, align_corners) for step in (-1, 0, 1, 2)]
+        coordinates = [_padded(first + step, length, padding_mode, align_corners) for step in (-1, 0, 1, 2)]
         weights = [_cubic(distance) for distance in (share + 1, share, 1 - share, 2 - share)]
     else:
         position = _padded(position, length, padding_mode, align_corners)
         first = position.detach().floor()
-        places, weights = [first, first + 1], [first + 1 - position, position - first]
+        coordinates, weights = [first, first + 1], [first + 1 - position, position - first]
         if mode == "nearest":
-            places, weights = [position.detach().round()], [zeros_like(position) + 1]
-    return [_Neighbour(place, (place >= 0) & (place < length), weight) for place, weight in zip(places, weights, strict=True)]
+            coordinates, weights = [position.detach().round()], [zeros_like(position) + 1]
+    return [_Neighbour(coordinate, (coordinate >= 0) & (coordinate < length), weight)
+            for coordinate, weight in zip(coordinates, weights, strict=True)]
 
 
 def _cubic(distance: Tensor) -> Tensor:

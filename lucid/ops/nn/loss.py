@@ -92,9 +92,9 @@ def _cross_entropy_rule(needs: Any, x: Tensor, target: Tensor, weight: Tensor | 
         upstream = g.unsqueeze(dim) if reduction == "none" else g
         if not is_grad_enabled():
             if g._array.size == 1 and g.device.type == "cpu" and g.item() == 1:
-                return kept[0], None, None  # half of the time: a pass over memory less. On a GPU asking would wait for it.
+                return kept[0], None, None  # half of the time: a pass over memory less. On a GPU this check would wait for it.
             return kept[0] * upstream, None, None
-        # The same gradient as a function of x and g, by way of log_softmax.
+        # The same gradient as a function of x and g, with log_softmax.
         x = saved()
         share, total = _class_shares(x, target, weight, ignore_index, label_smoothing, dim)
         if reduction == "mean":
@@ -110,9 +110,9 @@ def _class_shares(x: Tensor, target: Tensor, weight: Tensor | None, ignore_index
     classes = x._array.shape[dim]
     column = (classes,) + (1,) * (x._array.ndim - 1 - dim)
     valid = (target != ignore_index).unsqueeze(dim)
-    numbers = arange(classes, device=x.device).reshape(column)
+    indices = arange(classes, device=x.device).reshape(column)
     weights = x.detach().new_ones(column) if weight is None else weight.reshape(column)
-    hard = ((numbers == target.unsqueeze(dim)) & valid).to(x.dtype) * weights
+    hard = ((indices == target.unsqueeze(dim)) & valid).to(x.dtype) * weights
     soft = weights * valid.to(x.dtype)
     return hard * (1 - label_smoothing) + soft * (label_smoothing / classes), hard.sum()
 
@@ -259,7 +259,7 @@ def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_a
     _require_class_weight(input, weight)
     require_floating("nll_loss", input)
     classes, ignored = array.shape[1 if array.ndim > 1 else 0], None
-    # To ask a GPU would be to wait for it.
+    # On a GPU this check would wait for it.
     if array.__class__ is not np.ndarray or _any_ignored(target, ignore_index, classes):
         ignored = ignore_index
         check_bounds(where(target != ignored, target, 0)._array, 0, classes, _OUT_OF_BOUNDS)

@@ -126,7 +126,7 @@ def outer_and_inner(x: Tensor, normalized_ndim: int) -> tuple[tuple[int, ...], t
 
 
 def wide(tensor: Tensor) -> Tensor:
-    """Halves as float32: the statistics are computed in it."""
+    """Half precision as float32: the statistics are computed in it."""
     return tensor.float() if tensor._array.dtype.name in _HALVES else tensor
 
 
@@ -142,7 +142,7 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
     """Normalise each channel of `input` (N, C, *) to mean 0 and variance 1, then scale and shift it.
 
     In training with the statistics of the batch, which also move `running_mean` and `running_var` (in place, the variance
-    unbiased); otherwise with the running ones. All parameters are (C,) or None. Halves may have float32 parameters.
+    unbiased); otherwise with the running ones. All parameters are (C,) or None. Half precision may have float32 parameters.
 
     Raises ValueError for one value per channel in training, for only one of the running tensors and for ``eps <= 0`` in
     training; RuntimeError for wrong sizes and mixed dtypes and for missing running statistics in evaluation.
@@ -235,7 +235,7 @@ def _require_several_values(input: Tensor) -> None:
 
 
 def require_matching_dtypes(name: str, input: Tensor, parameters: list[Tensor | None]) -> None:
-    """Raise RuntimeError unless the parameters have the dtype of `input`, or float32 for halves."""
+    """Raise RuntimeError unless the parameters have the dtype of `input`, or float32 for half precision."""
     dtype = input._array.dtype
     for parameter in parameters:
         if parameter is None or parameter._array.dtype == dtype:

@@ -20,8 +20,8 @@ __all__ = ("max_pool2d",)
 def _max_pool2d_rule(needs: Any, x: Tensor, **windows: Any) -> Pull:
     input_shape = x._array.shape
     if _misses(input_shape, **windows):
-        places = input_shape[2] * input_shape[3]
-        return lambda g, kept: (max_pool2d_grad(g.masked_fill(kept[0] >= places, 0), kept[0].clamp(max=places - 1),
+        area = input_shape[2] * input_shape[3]
+        return lambda g, kept: (max_pool2d_grad(g.masked_fill(kept[0] >= area, 0), kept[0].clamp(max=area - 1),
                                                  input_shape=input_shape),)
     return lambda g, kept: (max_pool2d_grad(g, kept[0], input_shape=input_shape),)
 
@@ -84,8 +84,8 @@ def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
                ceil_mode: bool = False, return_indices: bool = False) -> Any:
     """The maximum of each window of `input` (N, C, H, W) or (C, H, W); the padding counts as minus infinity.
 
-    `stride` defaults to `kernel_size`. With `return_indices` also the int64 places of the maxima in the flattened H*W plane
-    (the first of equal ones). With `ceil_mode` windows may stick out at the end. NaN wins. The gradient goes to the places; those
+    `stride` defaults to `kernel_size`. With `return_indices` also the int64 indices of the maxima in the flattened H*W plane
+    (the first of equal ones). With `ceil_mode` windows may stick out at the end. NaN wins. The gradient goes there; those
     of windows that lie between the elements, wholly in the padding, may be outside of the plane, and have none.
     Raises RuntimeError for shapes and windows that do not fit, as PyTorch does.
     """
@@ -101,7 +101,7 @@ def relu_max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding
 
 def _maxima(op: Op, input: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, **more: Any
             ) -> tuple[Tensor, Tensor]:
-    """The maxima and their places."""
+    """The maxima and their indices."""
     kernel, step, pad = _window("max_pool2d", kernel_size, stride, padding)
     spread = _pair("max_pool2d", "dilation", dilation)
     if min(spread) <= 0:
@@ -145,7 +145,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The maxima of ``output_size`` windows that cover the H*W plane of `input` (N, C, H, W) or (C, H, W) evenly.
 
-    None in `output_size` keeps the length of the input. With `return_indices` also the int64 places of the maxima in the
+    None in `output_size` keeps the length of the input. With `return_indices` also the int64 indices of the maxima in the
     flattened plane. Raises RuntimeError for shapes that do not fit, NotImplementedError for integers.
     """
     wanted = _adaptive_sizes("adaptive_max_pool2d", input, output_size)

@@ -69,8 +69,8 @@ def max_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
     _require_dimensions("max_pool3d", input, 3)
     kernel, step, pad, spread = (_sizes("max_pool3d", name, value, 3) for name, value in (
         ("kernel_size", kernel_size), ("stride", _or_kernel(stride, kernel_size)), ("padding", padding), ("dilation", dilation)))
-    planes, places = max_pool2d(_volumes(input), kernel[1:], step[1:], pad[1:], spread[1:], ceil_mode, return_indices=True)
-    return _of_volumes(input, planes, places, return_indices, lambda flat: max_pool2d(
+    planes, plane_indices = max_pool2d(_volumes(input), kernel[1:], step[1:], pad[1:], spread[1:], ceil_mode, return_indices=True)
+    return _of_volumes(input, planes, plane_indices, return_indices, lambda flat: max_pool2d(
         flat, (kernel[0], 1), (step[0], 1), (pad[0], 0), (spread[0], 1), ceil_mode, return_indices=True))
 
 
@@ -80,8 +80,8 @@ def _volumes(x: Tensor) -> Tensor:
     return x.reshape(math.prod(shape[:-3]), *shape[-3:])
 
 
-def _of_volumes(input: Tensor, planes: Tensor, places: Tensor, return_indices: bool, pool: Callable[[Tensor], Any]) -> Any:
-    """The maxima of boxes and their places, from those of the planes of `volume`: `pool` takes them (B, 1, D, H' * W')."""
+def _of_volumes(input: Tensor, planes: Tensor, plane_indices: Tensor, return_indices: bool, pool: Callable[[Tensor], Any]) -> Any:
+    """The maxima of boxes and their indices, from those of the planes of `volume`: `pool` takes them (B, 1, D, H' * W')."""
     lead, (depth, height, width) = input._array.shape[:-3], input._array.shape[-3:]
     count, _, rows, columns = planes._array.shape
     maxima, slices = pool(planes.reshape(count, 1, depth, rows * columns))
@@ -89,9 +89,9 @@ def _of_volumes(input: Tensor, planes: Tensor, places: Tensor, return_indices: b
     shape = (*lead, boxes, rows, columns)
     if not return_indices:
         return maxima.reshape(shape)
-    # `slices` are places in (depth, rows * columns): there stand the places in their planes.
+    # `slices` are indices in (depth, rows * columns): there stand the indices in their planes.
     inside = slices.clamp(max=depth * rows * columns - 1)  # not so if a dilated window lies wholly in the padding
-    within = places.reshape(count, depth * rows * columns).gather(1, inside.reshape(count, boxes * rows * columns))
+    within = plane_indices.reshape(count, depth * rows * columns).gather(1, inside.reshape(count, boxes * rows * columns))
     indices = within.reshape(slices.shape) + slices // max(1, rows * columns) * (height * width)
     return maxima.reshape(shape), indices.reshape(shape)
 
@@ -135,8 +135,8 @@ def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = 
     """`adaptive_max_pool2d` over three dimensions: `input` (N, C, D, H, W) or (C, D, H, W)."""
     _require_dimensions("adaptive_max_pool3d", input, 3)
     wanted = _wanted("adaptive_max_pool3d", input, output_size, 3)
-    planes, places = adaptive_max_pool2d(_volumes(input), wanted[1:], return_indices=True)
-    return _of_volumes(input, planes, places, return_indices,
+    planes, plane_indices = adaptive_max_pool2d(_volumes(input), wanted[1:], return_indices=True)
+    return _of_volumes(input, planes, plane_indices, return_indices,
                        lambda flat: adaptive_max_pool2d(flat, (wanted[0], None), return_indices=True))
 
 

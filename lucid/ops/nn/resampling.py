@@ -117,9 +117,9 @@ def _target(lengths: tuple[int, ...], size: Any, scale_factor: Any, recompute: b
 
 def _nearest(x: Tensor, dim: int, wanted: int, step: float, offset: float) -> Tensor:
     """The nearest elements along `dim` for dtypes that have no products."""
-    # In float32, in which PyTorch rounds the places down.
-    places = clip(((arange(wanted, dtype=_dtypes.float32) + offset) * step).floor().long(), max=x._array.shape[dim] - 1)
-    return x.index_select(dim, places.to(x.device))
+    # In float32, in which PyTorch rounds the indices down.
+    nearest = clip(((arange(wanted, dtype=_dtypes.float32) + offset) * step).floor().long(), max=x._array.shape[dim] - 1)
+    return x.index_select(dim, nearest.to(x.device))
 
 
 def _resample_rule(needs: Any, x: Tensor, *, lengths: Any, **geometry: Any) -> Pull:

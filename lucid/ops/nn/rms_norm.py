@@ -48,7 +48,7 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | No
     """Divide `input` by the root of its mean square over the last dimensions, which are `normalized_shape`; times `weight`.
 
     `weight` has that shape or is None. `eps` is added to the mean square; None is the spacing of the numbers that are computed
-    with: that of float32 also for halves. Raises TypeError for a `normalized_shape` that is not a sequence, NotImplementedError
+    with: that of float32 also for float16. Raises TypeError for a `normalized_shape` that is not a sequence, NotImplementedError
     for tensors that are not of a real floating-point dtype, ValueError for an input of too few dimensions and RuntimeError for
     shapes that do not fit.
 

@@ -1,4 +1,4 @@
-"""Maxima put back where max pooling found them. The gradient is what stands at those places."""
+"""Maxima put back where max pooling found them. The gradient is what stands there."""
 from __future__ import annotations
 
 import math
@@ -31,7 +31,7 @@ def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any =
 
 def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
                  output_size: Any = None) -> Tensor:
-    """Zeros, and the elements of `input` (N, C, H, W) or (C, H, W) at the places `indices` that max pooling returned.
+    """Zeros, and the elements of `input` (N, C, H, W) or (C, H, W) at the `indices` that max pooling returned.
 
     `indices` are int64, of the shape of `input`, and count in the flattened planes of the result; the last of equal ones
     counts. The size of the result is that of the smallest input which `kernel_size`, `stride` (`kernel_size` by default)

@@ -22,9 +22,9 @@ def binomial_numbers(trials: Tensor, chance: Tensor, generator: Any) -> Tensor:
         return result
     few = trials * chance < _FEW
     for mask, sample in ((few, _inverted), (~few, _rejected)):
-        places = nonzero(mask).reshape(-1)
-        if places.numel():
-            result = result.index_copy(0, places, sample(trials[places], chance[places], generator))
+        remaining = nonzero(mask).reshape(-1)
+        if remaining.numel():
+            result = result.index_copy(0, remaining, sample(trials[remaining], chance[remaining], generator))
     return result
 
 
@@ -47,12 +47,12 @@ def _inverted(trials: Tensor, chance: Tensor, generator: Any) -> Tensor:
 
 
 def _rejected(trials: Tensor, chance: Tensor, generator: Any) -> Tensor:
-    result, places = trials * 0, nonzero(trials >= 0).reshape(-1)
-    while places.numel():
-        candidate, accepted = _candidates(trials[places], chance[places], generator)
+    result, remaining = trials * 0, nonzero(trials >= 0).reshape(-1)
+    while remaining.numel():
+        candidate, accepted = _candidates(trials[remaining], chance[remaining], generator)
         done = nonzero(accepted).reshape(-1)
-        result = result.index_copy(0, places[done], candidate[done])
-        places = places[nonzero(~accepted).reshape(-1)]
+        result = result.index_copy(0, remaining[done], candidate[done])
+        remaining = remaining[nonzero(~accepted).reshape(-1)]
     return result
 
 

@@ -85,8 +85,8 @@ def _draw(weights: Tensor, count: int, replacement: bool, generator: Any) -> Ten
         _require_sums(wrap(totals))
         numbers = random_floats("random_uniform", (weights._array.shape[0], count), _dtypes.float64, weights.device, generator)
         # Scaled by the last edge, not by the sum, whose rounding may differ; every number is below it.
-        places = backends.run("mul", (numbers._array, totals))
-        return wrap(backends.run("searchsorted", (edges, places), {"right": True}))
+        positions = backends.run("mul", (numbers._array, totals))
+        return wrap(backends.run("searchsorted", (edges, positions), {"right": True}))
     _require_sums(weights.sum(1))
     # The largest of weight / exponential is each index with probability proportional to its weight.
     chances = random_floats("random_exponential", weights._array.shape, _dtypes.float64, weights.device, generator)

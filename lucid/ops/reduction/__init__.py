@@ -1,1 +1,9 @@
-"""Sums, extremes, scans."""
+"""Sums, extremes and scans.
+
+`reduction`: sums, means, products, `any`, `all`.
+`max_min`: extremes and their positions.
+`var_std`: variances, covariances, correlations.
+`cumulative`: running sums, products and extremes, `diff`, `trapezoid`.
+`finite_differences`: `gradient`.
+`_reduction`, `_selection`: what reductions share, and what `max`, `sort` and `topk` share.
+"""

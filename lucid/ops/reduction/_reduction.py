@@ -1,4 +1,4 @@
-"""What reductions share: their dimensions, the dtype of totals, refusals, the way back to the shape of the input."""
+"""What reductions share: their dimensions, the dtype of totals, refusals, broadcasting back to the shape of the input."""
 from __future__ import annotations
 
 import math
@@ -60,7 +60,7 @@ def count_along(shape: tuple[int, ...], axis: Axes) -> int:
 
 
 def total_dtype(input: Tensor, dtype: Any) -> Any:
-    """The dtype of a sum or product: the one asked for, int64 for integers and bools, else None (the tensor's own)."""
+    """The dtype of a sum or product: the one given, int64 for integers and bools, else None (the tensor's own)."""
     if dtype is not None:
         return _dtypes.as_dtype(dtype)
     return _dtypes.int64 if input._array.dtype.kind in "biu" else None
@@ -83,7 +83,7 @@ def refuse_unordered(name: str, input: Tensor, kinds: str = "c") -> None:
 
 
 def refuse_empty(name: str, input: Tensor, dim: Any) -> None:
-    """Raise if an extremum of no elements is asked for."""
+    """Raise for an extremum of no elements."""
     shape = input._array.shape
     if input._array.size:
         return

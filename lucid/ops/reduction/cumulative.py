@@ -173,7 +173,7 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
 
 
 def _sample_axis(name: str, y: Tensor, dim: int, x: Tensor | None = None) -> int:
-    """The dimension of samples `y` at places `x`. Raises RuntimeError for bools, IndexError for a 0-d tensor."""
+    """The dimension of samples `y` at coordinates `x`. Raises RuntimeError for bools, IndexError for a 0-d tensor."""
     axis = canonical_dim(dim, require_tensor(name, y).ndim)
     if y.dtype == _dtypes.bool_ or (x is not None and x.dtype == _dtypes.bool_):
         raise RuntimeError(f"{name}: received a bool input, but bool is not supported")
@@ -203,7 +203,7 @@ def _areas(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> tuple[T
 
 @array_api_names
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
-    """The integral along `dim` by the trapezoidal rule of samples `y` at places `x`, or `dx` (1) apart."""
+    """The integral along `dim` by the trapezoidal rule of samples `y` at coordinates `x`, or `dx` (1) apart."""
     if x is not None:
         areas, axis = _areas("trapezoid", y, x, dx, dim)
         return areas.sum(axis)

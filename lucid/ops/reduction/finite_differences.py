@@ -15,7 +15,7 @@ from ..manipulation.joining import cat
 def gradient(input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order: int = 1) -> tuple[Tensor, ...]:
     """The derivatives of the samples `input` along each dimension of `dim` (all by default): a tuple of tensors of its shape.
 
-    `spacing` is the distance of neighbours (1), or for each dimension a distance, or the vectors of the samples' places.
+    `spacing` is the distance of neighbours (1), or for each dimension a distance, or the vectors of the samples' coordinates.
     Inside, the differences take both neighbours, at the ends two samples, or three with `edge_order` 2. Integers give the
     default dtype. Raises RuntimeError for other orders, dimensions named twice or shorter than ``edge_order + 1``, bools and
     uint8, and where `spacing` does not fit.
@@ -38,7 +38,7 @@ def gradient(input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order:
 
 
 def _steps(spacing: Any, count: int, dim_given: bool) -> Sequence[Any]:
-    """For each dimension the distance of its samples or the vector of their places."""
+    """For each dimension the distance of its samples or the vector of their coordinates."""
     if isinstance(spacing, Tensor) and spacing.ndim == 0:
         spacing = spacing.item()
     if spacing is None or isinstance(spacing, (int, float, complex)):
@@ -72,12 +72,12 @@ def _even(x: Tensor, axis: int, step: Any, edge_order: int) -> Tensor:
     return cat([part for part in (first, inside, last) if part is not None], axis)
 
 
-def _uneven(x: Tensor, axis: int, places: Tensor, edge_order: int) -> Tensor:
+def _uneven(x: Tensor, axis: int, coordinates: Tensor, edge_order: int) -> Tensor:
     n = x._array.shape[axis]
-    if places._array.shape[0] != n:
-        raise RuntimeError(f"torch.gradient expected {n} places for dimension {axis}, but got {places._array.shape[0]}")
+    if coordinates._array.shape[0] != n:
+        raise RuntimeError(f"torch.gradient expected {n} places for dimension {axis}, but got {coordinates._array.shape[0]}")
     # How far each sample but the first is from the one before.
-    gaps = places.diff().reshape([-1 if d == axis else 1 for d in range(x.ndim)])
+    gaps = coordinates.diff().reshape([-1 if d == axis else 1 for d in range(x.ndim)])
 
     def at(start: int, length: int = 1) -> Tensor:
         return x.narrow(axis, start % n, length)

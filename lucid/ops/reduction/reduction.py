@@ -95,7 +95,7 @@ _logsumexp = UnaryOp("logsumexp", _logsumexp_rule, keeps=True)
 @accepts_out(in_its_dtype=True)
 @array_api_names
 def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """The sum over `dim`. Integers and bools give int64 unless `dtype` is given; halves are summed in float32."""
+    """The sum over `dim`. Integers and bools give int64 unless `dtype` is given; half precision is summed in float32."""
     axis = kernel_axes(dim, require_tensor("sum", input)._array.ndim)
     return _sum(input, axis=axis, keepdims=keepdim, dtype=total_dtype(input, dtype))
 

@@ -1,1 +1,7 @@
-"""Sorting, searching, statistics, histograms."""
+"""Sorting, searching and counting.
+
+`sorting`: `sort`, `argsort`, `topk`.
+`search`: `searchsorted`, `isin` and others.
+`statistics`: medians, quantiles, modes.
+`histogram`: histograms, `bincount`, `unique`.
+"""

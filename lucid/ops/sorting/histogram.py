@@ -103,9 +103,9 @@ def histogram(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | N
         low, high = (0.0, 1.0) if edges.is_meta else (edges[0].item(), edges[-1].item())
         return _histogram(_count_bins(x, edges, low=low, high=high, bins=bins), edges, density, input.dtype, out)
     inside = (x >= edges[0]) & (x <= edges[-1])
-    places = (searchsorted(edges, x[inside], right=True) - 1).clamp(max=max(count - 1, 0))
+    indices = (searchsorted(edges, x[inside], right=True) - 1).clamp(max=max(count - 1, 0))
     weights = None if weight is None else weight.detach().reshape(-1)[inside]
-    return _histogram(_bincount(places, weights, minlength=count)[:count], edges, density, input.dtype, out)
+    return _histogram(_bincount(indices, weights, minlength=count)[:count], edges, density, input.dtype, out)
 
 
 def _histogram(counts: Tensor, edges: Tensor, density: bool, dtype: Any, out: Any) -> Histogram:
@@ -167,14 +167,14 @@ def histogramdd(input: Tensor, bins: Any, range: Any = None, weight: Tensor | No
                            f"shape {list(weight.shape)}")
     x = input.detach().reshape(-1, input.shape[-1])
     edges = _edges(x, bins, range)
-    inside, place = x.new_ones(x.shape[0], dtype=_dtypes.bool_), x.new_zeros(x.shape[0], dtype=_dtypes.int64)
+    inside, index = x.new_ones(x.shape[0], dtype=_dtypes.bool_), x.new_zeros(x.shape[0], dtype=_dtypes.int64)
     for axis, line in enumerate(edges):
         column, count = x[:, axis].contiguous(), line.numel() - 1
         inside = inside & (column >= line[0]) & (column <= line[-1])
-        place = place * count + (searchsorted(line, column, right=True) - 1).clamp(0, max(count - 1, 0))
+        index = index * count + (searchsorted(line, column, right=True) - 1).clamp(0, max(count - 1, 0))
     shape = [line.numel() - 1 for line in edges]
     weights = None if weight is None else weight.detach().reshape(-1)[inside]
-    hist = _bincount(place[inside], weights, minlength=math.prod(shape))[:math.prod(shape)].to(input.dtype).reshape(shape)
+    hist = _bincount(index[inside], weights, minlength=math.prod(shape))[:math.prod(shape)].to(input.dtype).reshape(shape)
     if density:
         hist = hist / hist.sum()
         for axis, line in enumerate(edges):
@@ -244,7 +244,7 @@ def _orderable(input: Tensor) -> Tensor:
 
 def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
            dim: int | None = None) -> Any:
-    """The different elements in order (whether or not `sorted` asks for it), or the different slices along `dim`.
+    """The different elements in order (whatever `sorted` says), or the different slices along `dim`.
 
     With `return_inverse`, also where each element went, and with `return_counts` how often each appears: a tuple then. NaNs
     differ from each other. Waits for a GPU; raises NotImplementedError on the device 'meta', where the length is unknown.

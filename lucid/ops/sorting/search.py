@@ -24,7 +24,7 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False
                  sorter: Tensor | None = None) -> Tensor:
     """Where each number of `input` would keep the innermost dimension of `sorted_sequence` in order.
 
-    The place before equal elements, or with ``right=True`` or ``side='right'`` after them; NaN goes after all. A sequence of
+    The index before equal elements, or with ``right=True`` or ``side='right'`` after them; NaN goes after all. A sequence of
     one dimension serves inputs of any shape, otherwise the dimensions but the last are the same. `sorter` is an int64 tensor
     of the shape of the sequence that sorts it. int64, or int32 with `out_int32`.
     """
@@ -55,10 +55,10 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False
     if edges.ndim > 1:
         shape, rows = values.shape, math.prod(edges.shape[:-1])
         edges, values = edges.reshape(rows, edges.shape[-1]), values.reshape(rows, values.shape[-1])
-        places = _searchsorted(edges, values, right=right or side == "right").reshape(shape)
+        positions = _searchsorted(edges, values, right=right or side == "right").reshape(shape)
     else:
-        places = _searchsorted(edges, values, right=right or side == "right")
-    return places.to(_dtypes.int32) if out_int32 else places
+        positions = _searchsorted(edges, values, right=right or side == "right")
+    return positions.to(_dtypes.int32) if out_int32 else positions
 
 
 @accepts_out
@@ -90,8 +90,8 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
     pool = sort(pool.reshape(-1), 0).values
     if pool.numel() == 0:
         return x.new_full(x.shape, invert, dtype=_dtypes.bool_)
-    places = _searchsorted(pool, x, right=False).clamp(max=pool.numel() - 1)
-    found = pool[places.reshape(-1)].reshape(x.shape)
+    positions = _searchsorted(pool, x, right=False).clamp(max=pool.numel() - 1)
+    found = pool[positions.reshape(-1)].reshape(x.shape)
     return found != x if invert else found == x
 
 

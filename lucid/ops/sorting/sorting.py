@@ -28,7 +28,7 @@ def _order_axis(name: str, input: Tensor, dim: int, refused: str) -> int:
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> ValuesIndices:
     """The elements in order along `dim`, and the int64 indices that they came from; NaN counts as the largest.
 
-    The order of equal elements is always kept, whether or not `stable` asks for it.
+    The order of equal elements is always kept, whatever `stable` says.
     """
     axis = _order_axis("sort", input, dim, "c")
     if input._array.ndim == 0:

@@ -52,10 +52,10 @@ def _middle(name: str, input: Tensor, dim: int | None, keepdim: bool, ignore_nan
     refuse_empty(name, input, axis)
     length = input._array.shape[axis]
 
-    def rank(ordered: Tensor, places: Tensor) -> Tensor:
+    def rank(ordered: Tensor, indices: Tensor) -> Tensor:
         missing = ordered.isnan().sum(axis, keepdim=True)
         middle = (length - 1 - missing).clamp(min=0) // 2 if ignore_nan else (length - 1) // 2
-        return gather_op(places, middle if ignore_nan else where(missing > 0, length - missing, middle), axis=axis)
+        return gather_op(indices, middle if ignore_nan else where(missing > 0, length - missing, middle), axis=axis)
 
     return _ranked(input, axis, keepdim, rank)
 
@@ -91,7 +91,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Val
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
     if input.ndim == 0:
         return ValuesIndices(input.clone(), input.new_zeros((), dtype=_dtypes.int64))
-    return _ranked(input, axis, keepdim, lambda ordered, places: places.narrow(axis, k - 1, 1).clone())
+    return _ranked(input, axis, keepdim, lambda ordered, indices: indices.narrow(axis, k - 1, 1).clone())
 
 
 @accepts_out
@@ -106,12 +106,12 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> ValuesIndices:
     length = input._array.shape[axis]
     steps = arange(length, device=input.device).reshape([-1 if d == axis else 1 for d in range(input.ndim)])
 
-    def rank(ordered: Tensor, places: Tensor) -> Tensor:
+    def rank(ordered: Tensor, indices: Tensor) -> Tensor:
         before = ordered.narrow(axis, 0, length - 1)
         starts = steps.expand(ordered.shape).clone()
         later = starts.narrow(axis, 1, length - 1)
         later.masked_fill_(ordered.narrow(axis, 1, length - 1) == before, 0)
-        return gather_op(places, (steps - cummax(starts, axis).values).argmax(axis, keepdim=True), axis=axis)
+        return gather_op(indices, (steps - cummax(starts, axis).values).argmax(axis, keepdim=True), axis=axis)
 
     return _ranked(input, axis, keepdim, rank)
 

@@ -26,7 +26,7 @@ from ..simd.cpu_features import VECTOR_BYTES
 from .backward import backward
 from .decode import forward_few
 from .forward import forward
-from .tiles import KEYS, LOG2_E, QUERIES, place, whole_runs
+from .tiles import KEYS, LOG2_E, QUERIES, layout, whole_runs
 
 # With fewer heads than this, the queries of a head go to several tasks, and for the gradient the tiles of its keys, each with its
 # own sum of the gradient of q.
@@ -55,7 +55,7 @@ def _like(x: Array, shape: tuple[int, ...]) -> Array:
 
 
 def _masks(mask: Array | None, q: Array, keys: int) -> tuple[Array, Array]:
-    """The different masks (count, 1 or queries, keys) and the number of each head's; no numbers without a mask.
+    """The different masks (count, 1 or queries, keys) and the index of each head's; no indices without a mask.
 
     Both can be written, though nobody does: for arrays that can only be read, such as expanded ones, the kernels would be
     compiled anew.
@@ -64,13 +64,13 @@ def _masks(mask: Array | None, q: Array, keys: int) -> tuple[Array, Array]:
         return _no_masks(q.dtype)
     rows = contiguous(mask if mask.shape[3] == keys else np.broadcast_to(mask, (*mask.shape[:3], keys)))
     rows = rows.astype(q.dtype, copy=not rows.flags.writeable).reshape(math.prod(mask.shape[:2]), mask.shape[2], keys)
-    numbers = np.empty(q.shape[:2], np.int64)
-    numbers[...] = np.arange(len(rows)).reshape(mask.shape[:2])
-    return rows, numbers.reshape(-1)
+    indices = np.empty(q.shape[:2], np.int64)
+    indices[...] = np.arange(len(rows)).reshape(mask.shape[:2])
+    return rows, indices.reshape(-1)
 
 
 def _powers(q: Array, keys: int) -> Array:
-    """Room for what the forward pass keeps: as many numbers for each query as it has keys, and a vector.
+    """Room for what the forward pass keeps: as many scalars for each query as it has keys, and a vector.
 
     Without that rows may lie a power of two apart, where they push each other out of the caches.
     """
@@ -109,7 +109,7 @@ def attention(q: Array, k: Array, v: Array, mask: Array | None, *, scale: float,
     """
     (batch, heads, queries, _), (_, groups, keys, width) = q.shape, v.shape
     out_y, out_shift, out_factor, _ = outputs(out, 4)
-    (q, q_place), (k, k_place), (v, v_place) = place(q), place(k), place(v)
+    (q, q_layout), (k, k_layout), (v, v_layout) = layout(q), layout(k), layout(v)
     y = _like(q, (batch, heads, queries, width))
     shift, factor = (result(target, (batch, heads, queries), q.dtype) for target in (out_shift, out_factor))
     few = queries <= _FEW and not is_causal
@@ -117,14 +117,14 @@ def attention(q: Array, k: Array, v: Array, mask: Array | None, *, scale: float,
     keeps = with_grad and not is_causal and ((few and keys > 0) or short)
     powers = _powers(q, keys) if keeps else _nothing(q.dtype)
     if shift.size:
-        operands = (q_place, heads, batch * heads, queries, q.shape[3], k_place, v_place, groups, keys, width,
+        operands = (q_layout, heads, batch * heads, queries, q.shape[3], k_layout, v_layout, groups, keys, width,
                     *_masks(mask, q, keys), q.dtype.type(_scale(scale, mask)))
         rows = shift.reshape(batch * heads, queries), factor.reshape(batch * heads, queries)
         if few:
-            forward_few(*operands, place(y)[1], powers, *rows)
+            forward_few(*operands, layout(y)[1], powers, *rows)
         else:
             tasks = min(-(-_TASKS // (batch * heads)), -(-queries // QUERIES))  # more would prepare keys for no queries
-            forward(*operands, is_causal, tasks, place(y)[1], powers, *rows)
+            forward(*operands, is_causal, tasks, layout(y)[1], powers, *rows)
     return deliver(out_y, y), deliver(out_shift, shift), deliver(out_factor, factor), powers if keeps else None
 
 
@@ -135,13 +135,13 @@ def attention_grad(g: Array, q: Array, k: Array, v: Array, mask: Array | None, y
     """(dq, dk, dv) of `attention` from its results; `mask` has no gradient."""
     (batch, heads, queries, width), (_, groups, keys, _) = q.shape, k.shape
     out_dq, out_dk, out_dv = outputs(out, 3)
-    (g, g_place), (q, q_place), (y, y_place), (k, k_place), (v, v_place) = (place(x) for x in (g, q, y, k, v))
+    (g, g_layout), (q, q_layout), (y, y_layout), (k, k_layout), (v, v_layout) = (layout(x) for x in (g, q, y, k, v))
     count = batch * groups
     tasks = min(max(1, _TASKS // max(1, count)), max(1, -(-keys // KEYS)))
     sums = empty((tasks, batch * heads, queries, width), q.dtype)
     dk, dv = result(out_dk, k.shape, k.dtype), result(out_dv, v.shape, v.dtype)
     if count and heads:
-        backward(g_place, q_place, y_place, heads, count, queries, width, k_place, v_place, groups, keys, v.shape[3],
+        backward(g_layout, q_layout, y_layout, heads, count, queries, width, k_layout, v_layout, groups, keys, v.shape[3],
                  *_masks(mask, q, keys), q.dtype.type(_scale(scale, mask)), q.dtype.type(scale), is_causal,
                  *(contiguous(x).reshape(batch * heads, queries) for x in (shift, factor)),
                  _nothing(q.dtype) if powers is None else powers, sums,

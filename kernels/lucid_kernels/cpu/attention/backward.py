@@ -11,19 +11,19 @@ from ..runtime.jit import jit, jit_parallel
 from ..simd.copy_rows import copy_rows
 from ..simd.cpu_features import VECTOR_BYTES
 from .microkernels import fill_hidden
-from .prefetch import PER_ROW, add_rows, ask, pending, rows_ahead
+from .prefetch import PER_ROW, add_rows, pending, prefetch_rows, rows_ahead
 from .products import add_seeing, add_seen, score_products
 from .tiles import (
     BEHIND,
     KEYS,
     QUERIES,
     add_mask,
-    ask_for,
     dots_of_rows,
     exponentials,
     filled,
     heads_of,
     kept_rows,
+    queue_rows,
     room,
     row_gradients,
     row_of,
@@ -43,7 +43,7 @@ def _score_gradients(scores: Any, kept: bool, gradients: Any, rows: int, mask: A
     have been multiplied instead. Row r sees the first `visible` + r * `step` of the `seen` keys.
     """
     one, zero, lanes = scores.dtype.type(1), scores.dtype.type(0), VECTOR_BYTES // scores.itemsize
-    asks = pending(ahead)
+    prefetches = pending(ahead)
     for first in range(0, rows, lanes):
         last = min(first + lanes, rows)
         length = filled(last - 1, visible, step, seen)
@@ -54,8 +54,8 @@ def _score_gradients(scores: Any, kept: bool, gradients: Any, rows: int, mask: A
                     add_mask(row, mask[min(query + r, mask.shape[0] - 1)][key:], scale)
                 exponentials(scores, r, length, has_mask, scale, shift[r])
             row_gradients(scores, gradients, r, length, dots[r], slope)
-            if asks:
-                ask(ahead, PER_ROW)
+            if prefetches:
+                prefetch_rows(ahead, PER_ROW)
         if min(seen, visible + first * step) < length:
             if not kept:
                 fill_hidden(scores, first, last, length, visible, step, seen, one, zero)
@@ -117,11 +117,11 @@ def backward(g: Any, q: Any, y: Any, heads: int, count: int, queries: int, width
         ahead, item = rows_ahead(5), shift.itemsize
         if n + 1 < count and task == 0:
             after = (n + 1) // groups * heads + (n + 1) % groups * repeats
-            ask_for(ahead, 1, g, heads, after, v_width, queries, item)
-            ask_for(ahead, 2, y, heads, after, v_width, queries, item)
-            ask_for(ahead, 3, k, groups, n + 1, width, keys, item)
-            ask_for(ahead, 4, v, groups, n + 1, v_width, keys, item)
-            ask_for(ahead, 5, q, heads, after, width, queries, item)
+            queue_rows(ahead, 1, g, heads, after, v_width, queries, item)
+            queue_rows(ahead, 2, y, heads, after, v_width, queries, item)
+            queue_rows(ahead, 3, k, groups, n + 1, width, keys, item)
+            queue_rows(ahead, 4, v, groups, n + 1, v_width, keys, item)
+            queue_rows(ahead, 5, q, heads, after, width, queries, item)
         # The first tile of a task sets dq, but for the queries that see none of its keys.
         hidden = min(queries, task * KEYS // QUERIES * QUERIES) if is_causal else 0
         in_place = queries == whole and width == columns

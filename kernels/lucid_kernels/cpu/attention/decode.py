@@ -14,7 +14,7 @@ from ..simd.reduce import maximum_of
 from .microkernels import weighted_sum
 from .tiles import add_mask, dots_of_rows, exponentials, row_of, whole_runs
 
-# Numbers of keys and values that a thread reads at least, 8 us: 8 heads of 128x32 took 12.6 us on two threads, on one they take
+# Elements of keys and values that a thread reads at least, 8 us: 8 heads of 128x32 took 12.6 us on two threads, on one they take
 # 4.6.
 _LEAST = 1 << 17
 

@@ -11,18 +11,18 @@ from ..matmul.inner import ROW_BLOCK
 from ..runtime.jit import jit, jit_parallel
 from ..simd.cpu_features import VECTOR_BYTES
 from .microkernels import fill_hidden, row_maxima, scale_rows
-from .prefetch import PER_ROW, ask, pending, rows_ahead
+from .prefetch import PER_ROW, pending, prefetch_rows, rows_ahead
 from .products import add_seen, score_products
 from .tiles import (
     KEYS,
     LOG2_E,
     QUERIES,
     add_mask,
-    ask_for,
     columns_from,
     exponentials,
     filled,
     keep,
+    queue_rows,
     room,
     rows_of,
     store_rows,
@@ -33,7 +33,7 @@ from .tiles import (
 
 @jit
 def _softmax(scores: Any, rows: int, mask: Any, has_mask: bool, scale: Any, visible: int, step: int, query: int, key: int,
-             seen: int, largest: Any, total: Any, kept: Any, powers: Any, place: int, ahead: Any) -> None:
+             seen: int, largest: Any, total: Any, kept: Any, powers: Any, offset: int, ahead: Any) -> None:
     """Scores, times `scale` and with the mask added, become exponentials of what they are beyond the largest one of their row so
     far, without a mask powers of two; `total` is their sum.
 
@@ -57,7 +57,7 @@ def _softmax(scores: Any, rows: int, mask: Any, has_mask: bool, scale: Any, visi
         # Nothing to see so far: exp(-inf - 0) is 0, exp(-inf + inf) is not.
         kept[r] = math_basic.exp2_nonpositive((largest[r] - (after if after > -np.inf else zero)) * unit)
         largest[r] = after
-    keeps, asks = powers.shape[0] > 0, pending(ahead)
+    keeps, prefetches = powers.shape[0] > 0, pending(ahead)
     for first in range(0, rows, lanes):
         length, whole = _length(first, lanes, visible, step, seen)
         factor = scale if whole else one
@@ -65,9 +65,9 @@ def _softmax(scores: Any, rows: int, mask: Any, has_mask: bool, scale: Any, visi
             shift = largest[r] if largest[r] > -np.inf else zero
             total[r] = total[r] * kept[r] + exponentials(scores, r, length, has_mask, factor, shift)
             if keeps:
-                keep(scores, r, length, powers, place + r * powers.shape[2])
-            if asks:
-                ask(ahead, PER_ROW)
+                keep(scores, r, length, powers, offset + r * powers.shape[2])
+            if prefetches:
+                prefetch_rows(ahead, PER_ROW)
 
 
 @jit
@@ -79,7 +79,7 @@ def _length(first: int, rows: int, visible: int, step: int, seen: int) -> Any:
 
 @jit
 def _block(q: Any, tiles: Any, v: Any, mask: Any, has_mask: bool, scale: Any, is_causal: bool, query: int, rows: int, keys: int,
-           out: Any, scores: Any, span: int, largest: Any, total: Any, kept: Any, powers: Any, place: int, ahead: Any) -> None:
+           out: Any, scores: Any, span: int, largest: Any, total: Any, kept: Any, powers: Any, offset: int, ahead: Any) -> None:
     """`out`, the `largest` score and the `total` of the exponentials of the queries q, the first of which is number `query`.
 
     `scores` has room for those of `span` keys, all or as many as a tile has: it takes so many at a time.
@@ -94,7 +94,8 @@ def _block(q: Any, tiles: Any, v: Any, mask: Any, has_mask: bool, scale: Any, is
         for start in range(0, seen, KEYS):
             score_products(q, tiles[(key + start) // KEYS], columns_from(scores, start), rows, min(KEYS, seen - start),
                            tiles.shape[1], visible - start, step, ahead)
-        _softmax(scores, rows, mask, has_mask, scale, visible, step, query, key, seen, largest, total, kept, powers, place, ahead)
+        _softmax(scores, rows, mask, has_mask, scale, visible, step, query, key, seen, largest, total, kept, powers, offset,
+                 ahead)
         if key > 0:
             scale_rows(out, 0, rows, kept)
         for start in range(0, seen, KEYS):
@@ -132,17 +133,17 @@ def forward(q: Any, heads: int, count: int, queries: int, width: int, k: Any, v:
         m = n + 1
         if m < count and task == 0:
             after = m // heads * groups + m % heads // repeats
-            ask_for(ahead, 1, k, groups, after, width, keys, item)
-            ask_for(ahead, 2, v, groups, after, v_width, keys, item)
-            ask_for(ahead, 3, q, heads, m, width, queries, item)
-            ask_for(ahead, 4, y, heads, m, v_width, queries, item)
+            queue_rows(ahead, 1, k, groups, after, width, keys, item)
+            queue_rows(ahead, 2, v, groups, after, v_width, keys, item)
+            queue_rows(ahead, 3, q, heads, m, width, queries, item)
+            queue_rows(ahead, 4, y, heads, m, v_width, queries, item)
         for block in range(task, blocks, tasks):
             query = block * QUERIES
             rows = min(QUERIES, queries - query)
-            place = (n * powers.shape[1] + query) * powers.shape[2]
+            offset = (n * powers.shape[1] + query) * powers.shape[2]
             q_part = rows_of(q, heads, n, query, rows, ROW_BLOCK, width, width, shift)
             _block(q_part, tiles, values, mask[mask_of[n] if has_mask else 0], has_mask, scale, is_causal, query, rows, keys, out,
-                   scores, keys if keep else KEYS, largest, total, kept, powers, place, ahead)
+                   scores, keys if keep else KEYS, largest, total, kept, powers, offset, ahead)
             for r in range(rows):
                 kept[r] = 1 / total[r]
             scale_rows(out, 0, rows, kept)

@@ -13,7 +13,7 @@ from ..simd.cpu_features import VECTOR_BYTES
 from ..simd.ir import Vectors, data_of, gep
 
 _SUMS = 4  # vectors that `weighted_sum` adds up side by side
-_ROWS_LATER = 4  # rows from one that is written to the one that is asked for
+_ROWS_LATER = 4  # rows from one that is written to the one that is prefetched
 
 
 def _lanes(kind: Any) -> int:
@@ -110,13 +110,13 @@ def weighted_sum(typing, weights, factor, rows, pitch, width, total):
 
         def columns(first: Any, offsets: Sequence[Any], mask: Any) -> None:
             sums = [cgutils.alloca_once_value(builder, vectors.zero) for _ in offsets]
-            places = [builder.add(first, offset) for offset in offsets]
+            starts = [builder.add(first, offset) for offset in offsets]
             with cgutils.for_range(builder, count, intp=I64) as row:
                 weight, start = vectors.splat(builder.load(gep(builder, weights, row.index))), builder.mul(row.index, pitch)
-                for slot, place in zip(sums, places):
-                    vectors.add_product(slot, weight, vectors.load_part(gep(builder, rows, start, place), mask))
-            for slot, place in zip(sums, places):
-                result, target = builder.fmul(builder.load(slot), factor), gep(builder, total, place)
+                for slot, column in zip(sums, starts):
+                    vectors.add_product(slot, weight, vectors.load_part(gep(builder, rows, start, column), mask))
+            for slot, column in zip(sums, starts):
+                result, target = builder.fmul(builder.load(slot), factor), gep(builder, total, column)
                 if mask is None:
                     vectors.store(result, target)
                 else:
@@ -151,8 +151,8 @@ def scale_rows(typing, rows, first, last, factors):
         with cgutils.for_range_slice(builder, arguments[1], arguments[2], one, intp=I64) as (r, _):
             factor, start = vectors.splat(builder.load(gep(builder, factors, r))), builder.mul(r, width)
             with cgutils.for_range_slice(builder, ir.Constant(I64, 0), width, ir.Constant(I64, lanes), intp=I64) as (j, _):
-                place = gep(builder, data, start, j)
-                vectors.store(builder.fmul(vectors.load(place), factor), place)
+                target = gep(builder, data, start, j)
+                vectors.store(builder.fmul(vectors.load(target), factor), target)
         return context.get_dummy_value()
 
     return types.void(rows, types.int64, types.int64, factors), emit
@@ -173,21 +173,21 @@ def fill_hidden(typing, scores, first, last, length, visible, step, seen, scale,
         pitch = cgutils.unpack_tuple(builder, context.make_array(kind)(context, builder, scores).shape)[1]
         lanes = _lanes(kind)
         vectors, i32 = Vectors(builder, data.type.pointee, lanes), ir.IntType(32)
-        numbers = ir.VectorType(i32, lanes)
+        indices = ir.VectorType(i32, lanes)
         factor, fill, zero, one = vectors.splat(scale), vectors.splat(fill), ir.Constant(I64, 0), ir.Constant(I64, 1)
 
         def splat(number):
-            first = builder.insert_element(ir.Constant(numbers, ir.Undefined), builder.trunc(number, i32), ir.Constant(i32, 0))
-            return builder.shuffle_vector(first, ir.Constant(numbers, ir.Undefined), ir.Constant(numbers, [0] * lanes))
+            first = builder.insert_element(ir.Constant(indices, ir.Undefined), builder.trunc(number, i32), ir.Constant(i32, 0))
+            return builder.shuffle_vector(first, ir.Constant(indices, ir.Undefined), ir.Constant(indices, [0] * lanes))
 
         with cgutils.for_range_slice(builder, first, last, one, intp=I64) as (r, _):
             count = builder.add(visible, builder.mul(r, step))
             count = splat(builder.select(builder.icmp_signed("<", count, seen), count, seen))
             start = builder.mul(r, pitch)
             with cgutils.for_range_slice(builder, zero, length, ir.Constant(I64, lanes), intp=I64) as (j, _):
-                place = gep(builder, data, start, j)
-                shown = builder.icmp_signed("<", builder.add(splat(j), ir.Constant(numbers, list(range(lanes)))), count)
-                vectors.store(builder.select(shown, builder.fmul(vectors.load(place), factor), fill), place)
+                target = gep(builder, data, start, j)
+                shown = builder.icmp_signed("<", builder.add(splat(j), ir.Constant(indices, list(range(lanes)))), count)
+                vectors.store(builder.select(shown, builder.fmul(vectors.load(target), factor), fill), target)
         return context.get_dummy_value()
 
     integer = types.int64
@@ -195,11 +195,11 @@ def fill_hidden(typing, scores, first, last, length, visible, step, seen, scale,
 
 
 @intrinsic
-def keep_run(typing, run, rows, place):
-    """Copy a run of whole vectors to an array of rows, from `place` on as if that were flat; unchecked.
+def keep_run(typing, run, rows, offset):
+    """Copy a run of whole vectors to an array of rows, from `offset` on as if that were flat; unchecked.
 
-    The same places some rows later are asked for: a store waits for its line. That takes a third off what keeping them costs.
-    Streaming them, past the caches, took longer.
+    The same columns some rows later are prefetched: a store waits for its line. That takes a third off what keeping them costs.
+    Non-temporal stores took longer.
     """
 
     def emit(context, builder, signature, arguments):

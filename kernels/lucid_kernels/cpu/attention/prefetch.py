@@ -1,4 +1,4 @@
-"""Asking for the rows of the next head while this one is computed.
+"""Prefetching the rows of the next head while this one is computed.
 
 The rows of heads that come from one projection lie so far apart that the processor foresees none of them: for short sequences a
 quarter of the time went into waiting for them. It drops requests when more than some ten lines are on their way, so a few at a
@@ -15,12 +15,12 @@ from ..simd.prefetch import prefetch
 
 # Longer sequences spend their time on products, and would push their own rows out of the L2 cache.
 _MOST_ROWS = 512
-PER_ROW, PER_BLOCK = 2, 4  # rows that are asked for beside a row of scores and a register block of a product
+PER_ROW, PER_BLOCK = 2, 4  # rows that are prefetched beside a row of scores and a register block of a product
 
 
 @jit
 def rows_ahead(operands: int) -> Any:
-    """An empty list of rows to ask for: a line for each of the `operands`, after one that says which row is the next."""
+    """An empty list of rows to prefetch: a line for each of the `operands`, after one that says which row is the next."""
     return np.zeros((operands + 1, 4), np.int64)
 
 
@@ -32,13 +32,13 @@ def add_rows(ahead: Any, operand: int, address: int, pitch: int, width: int, row
 
 @jit
 def pending(ahead: Any) -> bool:
-    """Whether there are rows to ask for. Loops look once: to look at each row of scores took 15 % of the time of softmax."""
+    """Whether there are rows to prefetch. Loops look once: to look at each row of scores took 15 % of the time of softmax."""
     return ahead[0, 0] < ahead.shape[0] - 1
 
 
 @jit
-def ask(ahead: Any, count: int) -> None:
-    """Ask for the next `count` rows, or for what is left of them."""
+def prefetch_rows(ahead: Any, count: int) -> None:
+    """Prefetch the next `count` rows, or what is left of them."""
     operand, row = ahead[0, 0], ahead[0, 1]
     for _ in range(count):
         while operand < ahead.shape[0] - 1 and row == ahead[operand + 1, 3]:

@@ -2,7 +2,7 @@
 
 Row r of a tile sees its first `visible` + r * `step` columns: `step` is 1 under a causal mask, whose `visible` is at least 1, and
 0 without one. For 128 queries and keys that is 53 % of the square, 62 % for the scores themselves; parts of 32 queries, each with
-all the keys that one of them sees, were 62 % always. While they are computed the rows of the next head are asked for.
+all the keys that one of them sees, were 62 % always. While they are computed the rows of the next head are prefetched.
 """
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from ..matmul.inner import COLUMN_BLOCK_BYTES, ROW_BLOCK, block, block_of_transposed
 from ..runtime.jit import jit
-from .prefetch import PER_BLOCK, ask, pending
+from .prefetch import PER_BLOCK, pending, prefetch_rows
 
 
 @jit
@@ -19,13 +19,13 @@ def score_products(a: Any, b: Any, scores: Any, rows: int, seen: int, count: int
 
     As for `multiply`, all are C-contiguous, and rows and columns are rounded up to whole blocks.
     """
-    asks = pending(ahead)
+    prefetches = pending(ahead)
     for column in range(0, seen, COLUMN_BLOCK_BYTES // a.itemsize):
         first = max(0, column - visible + 1) // ROW_BLOCK * ROW_BLOCK * step
         for row in range(first, rows, ROW_BLOCK):
             block(a, b, scores, row, column, 0, count, False)
-            if asks:
-                ask(ahead, PER_BLOCK)
+            if prefetches:
+                prefetch_rows(ahead, PER_BLOCK)
 
 
 @jit
@@ -34,12 +34,12 @@ def add_seen(scores: Any, b: Any, c: Any, rows: int, seen: int, visible: int, st
 
     What is hidden in the scores is 0.
     """
-    asks = pending(ahead)
+    prefetches = pending(ahead)
     for column in range(0, c.shape[1], COLUMN_BLOCK_BYTES // c.itemsize):
         for row in range(0, rows, ROW_BLOCK):
             block(scores, b, c, row, column, 0, min(seen, visible + (row + ROW_BLOCK - 1) * step), accumulate)
-            if asks:
-                ask(ahead, PER_BLOCK)
+            if prefetches:
+                prefetch_rows(ahead, PER_BLOCK)
 
 
 @jit

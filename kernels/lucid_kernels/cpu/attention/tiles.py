@@ -36,10 +36,10 @@ BEHIND = 0 if VECTOR_BYTES == 64 else ROW_BLOCK - 1
 
 _carray: Any = carray
 #: Where the rows of an operand lie: the address, and the elements from one sample, head and row to the next.
-Place = tuple[int, int, int, int]
+Layout = tuple[int, int, int, int]
 
 
-def place(x: Array) -> tuple[Array, Place]:
+def layout(x: Array) -> tuple[Array, Layout]:
     """`x` (B, H, L, E), or a copy of it if its last dimension is not contiguous, and where its rows lie."""
     item = x.itemsize
     batch, head, row, column = x.strides
@@ -51,17 +51,17 @@ def place(x: Array) -> tuple[Array, Place]:
 
 
 @jit
-def row_of(place: Any, heads: int, n: int, row: int, like: Any) -> Any:
+def row_of(layout: Any, heads: int, n: int, row: int, like: Any) -> Any:
     """The pointer to a row of head `n`; `like` is any array of the dtype."""
-    batch, head, pitch = place[1:]
-    return pointer(like, place[0] + (n // heads * batch + n % heads * head + row * pitch) * like.itemsize)
+    batch, head, pitch = layout[1:]
+    return pointer(like, layout[0] + (n // heads * batch + n % heads * head + row * pitch) * like.itemsize)
 
 
 @jit
-def ask_for(ahead: Any, operand: int, place: Any, heads: int, n: int, width: int, rows: int, item: int) -> None:
-    """Put the rows of head `n` on the list of those to ask for, as those of its `operand`."""
-    batch, head, pitch = place[1:]
-    add_rows(ahead, operand, place[0] + (n // heads * batch + n % heads * head) * item, pitch * item, width * item, rows)
+def queue_rows(ahead: Any, operand: int, layout: Any, heads: int, n: int, width: int, rows: int, item: int) -> None:
+    """Put the rows of head `n` on the list of those to prefetch, as those of its `operand`."""
+    batch, head, pitch = layout[1:]
+    add_rows(ahead, operand, layout[0] + (n // heads * batch + n % heads * head) * item, pitch * item, width * item, rows)
 
 
 @jit
@@ -81,33 +81,33 @@ def room(rows: int, columns: int, like: Any) -> Any:
 
 
 @jit
-def rows_of(place: Any, heads: int, n: int, start: int, count: int, block: int, width: int, columns: int, like: Any) -> Any:
+def rows_of(layout: Any, heads: int, n: int, start: int, count: int, block: int, width: int, columns: int, like: Any) -> Any:
     """Rows of head `n` as a C-contiguous array with `columns` columns, zeros from `width` on, and whole blocks of `block` rows.
 
     That is the memory itself where the rows lie so, else a copy.
     """
-    if place[3] == width == columns and count % block == 0:
-        return _carray(row_of(place, heads, n, start, like), (count, columns))
+    if layout[3] == width == columns and count % block == 0:
+        return _carray(row_of(layout, heads, n, start, like), (count, columns))
     rows = room((count + block - 1) // block * block, columns, like)
     rows[:] = 0
-    copy_rows(_carray(row_of(place, heads, n, start, like), (1,)), 0, place[3], rows, 0, columns, count, width)
+    copy_rows(_carray(row_of(layout, heads, n, start, like), (1,)), 0, layout[3], rows, 0, columns, count, width)
     return rows
 
 
 @jit
-def store_rows(source: Any, place: Any, heads: int, n: int, start: int, count: int, width: int) -> None:
+def store_rows(source: Any, layout: Any, heads: int, n: int, start: int, count: int, width: int) -> None:
     """The inverse of `rows_of`: write the first `count` rows of `source` to head `n`."""
-    copy_rows(source, 0, source.shape[1], _carray(row_of(place, heads, n, start, source), (1,)), 0, place[3], count, width)
+    copy_rows(source, 0, source.shape[1], _carray(row_of(layout, heads, n, start, source), (1,)), 0, layout[3], count, width)
 
 
 @jit
-def transpose(place: Any, heads: int, n: int, start: int, count: int, target: Any) -> None:
+def transpose(layout: Any, heads: int, n: int, start: int, count: int, target: Any) -> None:
     """target[:, j] is row `start + j` of head `n`, 0 from `count` on; `target` is C-contiguous, of whole vectors.
 
     Blocks of shuffles take a fifth of the time of LLVM's loop, which gathers.
     """
-    pitch, width, length, item = place[3], target.shape[0], target.shape[1], target.itemsize
-    first, lanes = row_of(place, heads, n, start, target), VECTOR_BYTES // item
+    pitch, width, length, item = layout[3], target.shape[0], target.shape[1], target.itemsize
+    first, lanes = row_of(layout, heads, n, start, target), VECTOR_BYTES // item
     rows, columns = count - count % lanes, width - width % lanes
     for j in range(0, rows, lanes):
         for d in range(0, columns, lanes):
@@ -157,16 +157,16 @@ def columns_from(rows: Any, start: int) -> Any:
 def kept_rows(powers: Any, n: int, query: int, key: int) -> Any:
     """What is kept of head `n` from a query and a key on, as an array that owns nothing."""
     rows, columns = powers.shape[1], powers.shape[2]
-    place = (n * rows + query) * columns + key
-    return _carray(pointer(powers, powers.ctypes.data + place * powers.itemsize), (rows - query, columns))
+    offset = (n * rows + query) * columns + key
+    return _carray(pointer(powers, powers.ctypes.data + offset * powers.itemsize), (rows - query, columns))
 
 
 @jit
 def heads_of(x: Any, task: int, first: int, count: int) -> Any:
     """x[task, first : first + count] as an array that owns nothing."""
     _, heads, rows, columns = x.shape
-    place = (task * heads + first) * rows * columns
-    return _carray(pointer(x, x.ctypes.data + place * x.itemsize), (count, rows, columns))
+    offset = (task * heads + first) * rows * columns
+    return _carray(pointer(x, x.ctypes.data + offset * x.itemsize), (count, rows, columns))
 
 
 @jit
@@ -209,17 +209,17 @@ def exponentials(scores: Any, row: int, length: int, masked: bool, scale: Any, s
 
 
 @jit
-def keep(scores: Any, row: int, length: int, powers: Any, place: int) -> None:
-    """Write a part of a row to `powers`, from `place` on."""
-    keep_run(_row_of(scores, row, length), powers, place)
+def keep(scores: Any, row: int, length: int, powers: Any, offset: int) -> None:
+    """Write a part of a row to `powers`, from `offset` on."""
+    keep_run(_row_of(scores, row, length), powers, offset)
 
 
 @jit
-def scaled_rows(place: Any, heads: int, n: int, count: int, width: int, factors: Any, target: Any) -> None:
+def scaled_rows(layout: Any, heads: int, n: int, count: int, width: int, factors: Any, target: Any) -> None:
     """target[r, :width] is row r of head `n` times factors[r], for `count` rows; the rest of `target` is 0."""
     target[count:] = 0
     for r in range(count):
-        line, to, factor = _carray(row_of(place, heads, n, r, target), (width,)), target[r], factors[r]
+        line, to, factor = _carray(row_of(layout, heads, n, r, target), (width,)), target[r], factors[r]
         for j in range(width):
             to[j] = line[j] * factor
         to[width:] = 0

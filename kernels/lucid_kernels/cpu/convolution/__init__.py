@@ -1,2 +1,16 @@
-"""Convolutions of one to three dimensions and their gradients; `conv2d` and `conv3d` choose the algorithm."""
+"""Convolution of one to three dimensions, and its gradients.
+
+`conv2d`: the kernels for images; chooses the algorithm.
+`conv3d`: the kernels for volumes, or None where slices stacked as images are faster.
+`winograd`, `depthwise`, `pointwise`, `direct`: the algorithms, a package each.
+`patch_embedding`: patches that do not overlap, as one product.
+`im2row`: a copy of the image for each column of taps.
+`channels_last`: bands of an image with neighbouring channels, for Winograd's transforms.
+`dilation_bands`: rows of the output that meet the same rows of taps.
+`image_batch`: where the images of a batch or the slices of a volume lie.
+`volume`: which slices of a volume meet.
+
+Winograd serves 3x3 taps with stride 1 and 16 channels or more, `depthwise` one input channel a group, `pointwise` 1x1 taps,
+`direct` the rest. Where the taps cover the whole image, a convolution is a product of matrices.
+"""
 from ..runtime import numba_import as numba_import

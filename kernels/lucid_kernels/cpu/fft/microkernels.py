@@ -21,50 +21,50 @@ from ..runtime.intrinsic import I64, intrinsic
 from ..simd.cpu_features import VECTOR_BYTES
 from ..simd.ir import Vectors, gep
 
-Number = tuple[Any, Any]  # vectors of real and imaginary parts
+Complex = tuple[Any, Any]  # vectors of real and imaginary parts
 
 
-class _Numbers(Vectors):
+class _ComplexVectors(Vectors):
     """Emits arithmetic of vectors of complex numbers."""
 
-    def add(self, a: Number, b: Number) -> Number:
+    def add(self, a: Complex, b: Complex) -> Complex:
         return self.builder.fadd(a[0], b[0]), self.builder.fadd(a[1], b[1])
 
-    def sub(self, a: Number, b: Number) -> Number:
+    def sub(self, a: Complex, b: Complex) -> Complex:
         return self.builder.fsub(a[0], b[0]), self.builder.fsub(a[1], b[1])
 
-    def times(self, a: Number, b: Number) -> Number:
+    def times(self, a: Complex, b: Complex) -> Complex:
         build, one = self.builder, ("contract",)
         re = build.fsub(build.fmul(a[0], b[0], flags=one), build.fmul(a[1], b[1], flags=one), flags=one)
         im = build.fadd(build.fmul(a[0], b[1], flags=one), build.fmul(a[1], b[0], flags=one), flags=one)
         return re, im
 
-    def load_apart(self, pointer: Any, size: Any) -> Number:
+    def load_apart(self, pointer: Any, size: Any) -> Complex:
         return self.load(pointer), self.load(gep(self.builder, pointer, size))
 
-    def store_apart(self, number: Number, pointer: Any, size: Any) -> None:
+    def store_apart(self, number: Complex, pointer: Any, size: Any) -> None:
         self.store(number[0], pointer)
         self.store(number[1], gep(self.builder, pointer, size))
 
-    def load_pairs(self, pointer: Any) -> Number:
+    def load_pairs(self, pointer: Any) -> Complex:
         """Numbers whose real and imaginary parts alternate."""
         halves = self.load(pointer), self.load(gep(self.builder, pointer, self.type.count))
         return self.every_second(*halves), self.every_second(*halves, first=1)
 
-    def store_pairs(self, number: Number, pointer: Any) -> None:
+    def store_pairs(self, number: Complex, pointer: Any) -> None:
         for half in range(2):
             self.store(self.interleaved(*number, half), gep(self.builder, pointer, half * self.type.count))
 
-    def splat_pair(self, pointer: Any) -> Number:
+    def splat_pair(self, pointer: Any) -> Complex:
         return self.splat(self.builder.load(pointer)), self.splat(self.builder.load(gep(self.builder, pointer, 1)))
 
-    def backwards(self, number: Number) -> Number:
+    def backwards(self, number: Complex) -> Complex:
         """The lanes from the last to the first."""
         lanes = ir.Constant(ir.VectorType(ir.IntType(32), self.type.count), list(range(self.type.count - 1, -1, -1)))
         re, im = (self.builder.shuffle_vector(part, part, lanes) for part in number)
         return re, im
 
-    def transform(self, x: list[Number]) -> list[Number]:
+    def transform(self, x: list[Complex]) -> list[Complex]:
         """The transform of 2, 3, 4, 5 or 8 numbers."""
         if len(x) == 2:
             return [self.add(*x), self.sub(*x)]
@@ -75,7 +75,7 @@ class _Numbers(Vectors):
         pairs = list(zip(even, turned))
         return [*(self._ahead(a, *b, 1) for a, b in pairs), *(self._ahead(a, *b, -1) for a, b in pairs)]
 
-    def _odd_transform(self, x: list[Number]) -> list[Number]:
+    def _odd_transform(self, x: list[Complex]) -> list[Complex]:
         """The transform of 3 or 5 numbers: the sums and differences of those that are as far from the first one on either side
         times cosines and sines.
         """
@@ -90,7 +90,7 @@ class _Numbers(Vectors):
             y[k], y[-k] = self.add(even, turned), self.sub(even, turned)
         return y
 
-    def _weighted(self, total: Number | None, x: list[Number], weights: list[float]) -> Number:
+    def _weighted(self, total: Complex | None, x: list[Complex], weights: list[float]) -> Complex:
         """`total` and the sum of all `x` times `weights`."""
         for number, weight in zip(x, weights):
             parts = number
@@ -103,7 +103,7 @@ class _Numbers(Vectors):
         assert total is not None
         return total
 
-    def _turned(self, a: Number, k: int, n: int) -> tuple[Number, bool]:
+    def _turned(self, a: Complex, k: int, n: int) -> tuple[Complex, bool]:
         """`a` times exp(-2 pi i k / n), or where the flag is set that times the root of 2: `_ahead` divides by it."""
         re, im = a
         build, eighths = self.builder, 8 * k // n
@@ -114,7 +114,7 @@ class _Numbers(Vectors):
         both, apart = build.fadd(re, im), build.fsub(im, re)
         return ((both, apart) if eighths == 1 else (apart, build.fneg(both))), True
 
-    def _ahead(self, a: Number, b: Number, longer: bool, sign: int) -> Number:
+    def _ahead(self, a: Complex, b: Complex, longer: bool, sign: int) -> Complex:
         """``a + sign * b``, with `b` shortened where it is longer by the root of 2."""
         if not longer:
             return self.add(a, b) if sign > 0 else self.sub(a, b)
@@ -136,9 +136,9 @@ def lanes_of(itemsize: int, most: int) -> int:
     return min(VECTOR_BYTES // itemsize, most)
 
 
-def _numbers(builder: ir.IRBuilder, pointer: Any, most: int) -> _Numbers:
+def _vectors(builder: ir.IRBuilder, pointer: Any, most: int) -> _ComplexVectors:
     element = pointer.type.pointee
-    return _Numbers(builder, element, lanes_of(4 if isinstance(element, ir.FloatType) else 8, most))
+    return _ComplexVectors(builder, element, lanes_of(4 if isinstance(element, ir.FloatType) else 8, most))
 
 
 def _loop(builder: ir.IRBuilder, count: Any, step: int = 1) -> Any:
@@ -146,14 +146,14 @@ def _loop(builder: ir.IRBuilder, count: Any, step: int = 1) -> Any:
 
 
 @contextlib.contextmanager
-def _vectors_of(builder: ir.IRBuilder, count: Any, numbers: _Numbers, whole: bool = False) -> Iterator[Any]:
-    """The places of the vectors that cover `count` neighbours, which fill at least one: the last one ends with them.
+def _vectors_of(builder: ir.IRBuilder, count: Any, vectors: _ComplexVectors, whole: bool = False) -> Iterator[Any]:
+    """The positions of the vectors that cover `count` neighbours, which fill at least one: the last one ends with them.
 
     To know that they fill `whole` vectors saves a tenth of the time of 64 numbers.
     """
-    end = builder.sub(count, ir.Constant(I64, numbers.type.count))
-    with _loop(builder, count, numbers.type.count) as (place, _):
-        yield place if whole else builder.select(builder.icmp_signed("<", place, end), place, end)
+    end = builder.sub(count, ir.Constant(I64, vectors.type.count))
+    with _loop(builder, count, vectors.type.count) as (position, _):
+        yield position if whole else builder.select(builder.icmp_signed("<", position, end), position, end)
 
 
 def _double(builder: ir.IRBuilder, count: Any) -> Any:
@@ -170,23 +170,23 @@ def make_first(radix: int, most: int, whole: bool) -> Any:
         """
         def emit(context, builder, signature, arguments):
             source, target, factors, size, sign = arguments
-            numbers = _numbers(builder, source, most)
+            vectors = _vectors(builder, source, most)
             m = builder.udiv(size, ir.Constant(I64, radix))
-            sign = numbers.splat(sign)
-            with _vectors_of(builder, m, numbers, whole) as p:
+            sign = vectors.splat(sign)
+            with _vectors_of(builder, m, vectors, whole) as p:
                 x = []
                 for j in range(radix):
-                    place = builder.add(p, builder.mul(m, ir.Constant(I64, j)))
-                    re, im = numbers.load_pairs(gep(builder, source, _double(builder, place)))
+                    position = builder.add(p, builder.mul(m, ir.Constant(I64, j)))
+                    re, im = vectors.load_pairs(gep(builder, source, _double(builder, position)))
                     x.append((re, builder.fmul(im, sign)))
-                y = numbers.transform(x)
+                y = vectors.transform(x)
                 for k in range(1, radix):
                     here = gep(builder, factors, p, builder.mul(m, ir.Constant(I64, 2 * (k - 1))))
-                    y[k] = numbers.times(y[k], numbers.load_apart(here, m))
-                place = gep(builder, target, builder.mul(p, ir.Constant(I64, radix)))
-                for part, start in enumerate((place, gep(builder, place, size))):
-                    for v, row in enumerate(numbers.zipped([number[part] for number in y])):
-                        numbers.store(row, gep(builder, start, v * numbers.type.count))
+                    y[k] = vectors.times(y[k], vectors.load_apart(here, m))
+                position = gep(builder, target, builder.mul(p, ir.Constant(I64, radix)))
+                for part, start in enumerate((position, gep(builder, position, size))):
+                    for v, row in enumerate(vectors.zipped([number[part] for number in y])):
+                        vectors.store(row, gep(builder, start, v * vectors.type.count))
             return context.get_dummy_value()
 
         return types.void(source, target, factors, types.int64, source.dtype), emit
@@ -205,21 +205,21 @@ def make_middle(radix: int, most: int) -> Any:
 
         def emit(context, builder, signature, arguments):
             source, target, factors, size, s, m = arguments
-            numbers = _numbers(builder, source, most)
+            vectors = _vectors(builder, source, most)
             apart = builder.mul(s, m)
             with _loop(builder, m) as (p, _):
                 start = builder.mul(p, s)
                 turns = gep(builder, factors, builder.mul(p, ir.Constant(I64, 2 * (radix - 1))))
-                turns = [numbers.splat_pair(gep(builder, turns, 2 * k)) for k in range(radix - 1)]
-                place = builder.mul(start, ir.Constant(I64, radix))
-                with _vectors_of(builder, s, numbers, radix % 2 == 0) as q:
+                turns = [vectors.splat_pair(gep(builder, turns, 2 * k)) for k in range(radix - 1)]
+                position = builder.mul(start, ir.Constant(I64, radix))
+                with _vectors_of(builder, s, vectors, radix % 2 == 0) as q:
                     here = gep(builder, source, start, q)
-                    y = numbers.transform([numbers.load_apart(gep(builder, here, builder.mul(apart, ir.Constant(I64, j))), size)
+                    y = vectors.transform([vectors.load_apart(gep(builder, here, builder.mul(apart, ir.Constant(I64, j))), size)
                                            for j in range(radix)])
-                    y[1:] = [numbers.times(number, turn) for number, turn in zip(y[1:], turns)]
-                    there = gep(builder, target, place, q)
+                    y[1:] = [vectors.times(number, turn) for number, turn in zip(y[1:], turns)]
+                    there = gep(builder, target, position, q)
                     for k, number in enumerate(y):
-                        numbers.store_apart(number, gep(builder, there, builder.mul(s, ir.Constant(I64, k))), size)
+                        vectors.store_apart(number, gep(builder, there, builder.mul(s, ir.Constant(I64, k))), size)
             return context.get_dummy_value()
 
         return types.void(source, target, factors, integer, integer, integer), emit
@@ -234,16 +234,16 @@ def make_last(radix: int, most: int) -> Any:
         """To numbers whose parts alternate, the real ones times `scale`, the imaginary ones times `scale_imag`."""
         def emit(context, builder, signature, arguments):
             source, target, size, *scales = arguments
-            numbers = _numbers(builder, source, most)
+            vectors = _vectors(builder, source, most)
             s = builder.udiv(size, ir.Constant(I64, radix))
-            scales = [numbers.splat(scale) for scale in scales]
-            with _vectors_of(builder, s, numbers, radix % 2 == 0) as q:
+            scales = [vectors.splat(scale) for scale in scales]
+            with _vectors_of(builder, s, vectors, radix % 2 == 0) as q:
                 here, there = gep(builder, source, q), gep(builder, target, _double(builder, q))
-                y = numbers.transform([numbers.load_apart(gep(builder, here, builder.mul(s, ir.Constant(I64, j))), size)
+                y = vectors.transform([vectors.load_apart(gep(builder, here, builder.mul(s, ir.Constant(I64, j))), size)
                                        for j in range(radix)])
                 for k, number in enumerate(y):
                     re, im = (builder.fmul(part, scale) for part, scale in zip(number, scales))
-                    numbers.store_pairs((re, im), gep(builder, there, builder.mul(s, ir.Constant(I64, 2 * k))))
+                    vectors.store_pairs((re, im), gep(builder, there, builder.mul(s, ir.Constant(I64, 2 * k))))
             return context.get_dummy_value()
 
         return types.void(source, target, types.int64, source.dtype, source.dtype), emit
@@ -263,21 +263,21 @@ def combine_halves(typing, source, target, factors, size, scale, sign):
 
     def emit(context, builder, signature, arguments):
         source, target, factors, size, scale, sign = arguments
-        numbers = _numbers(builder, source, VECTOR_BYTES)
+        vectors = _vectors(builder, source, VECTOR_BYTES)
         half = builder.lshr(size, ir.Constant(I64, 1))
-        scale, sign = numbers.splat(scale), numbers.splat(sign)
-        with _vectors_of(builder, half, numbers) as k:
-            mirror = _double(builder, builder.sub(builder.sub(size, k), ir.Constant(I64, numbers.type.count - 1)))
-            a = numbers.load_pairs(gep(builder, source, _double(builder, k)))
-            re, im = numbers.backwards(numbers.load_pairs(gep(builder, source, mirror)))
+        scale, sign = vectors.splat(scale), vectors.splat(sign)
+        with _vectors_of(builder, half, vectors) as k:
+            mirror = _double(builder, builder.sub(builder.sub(size, k), ir.Constant(I64, vectors.type.count - 1)))
+            a = vectors.load_pairs(gep(builder, source, _double(builder, k)))
+            re, im = vectors.backwards(vectors.load_pairs(gep(builder, source, mirror)))
             b = re, builder.fneg(im)
-            f = numbers.load_apart(gep(builder, factors, k), half)
-            turned = numbers.times(numbers.sub(a, b), (f[0], builder.fmul(f[1], sign)))
-            total = numbers.add(a, b)
-            for number, place, negated in ((numbers.add(total, turned), _double(builder, k), False),
-                                           (numbers.backwards(numbers.sub(total, turned)), mirror, True)):
+            f = vectors.load_apart(gep(builder, factors, k), half)
+            turned = vectors.times(vectors.sub(a, b), (f[0], builder.fmul(f[1], sign)))
+            total = vectors.add(a, b)
+            for number, position, negated in ((vectors.add(total, turned), _double(builder, k), False),
+                                           (vectors.backwards(vectors.sub(total, turned)), mirror, True)):
                 re, im = (builder.fmul(part, scale) for part in number)
-                numbers.store_pairs((re, builder.fneg(im) if negated else im), gep(builder, target, place))
+                vectors.store_pairs((re, builder.fneg(im) if negated else im), gep(builder, target, position))
         return context.get_dummy_value()
 
     return types.void(source, target, factors, number, source.dtype, source.dtype), emit

@@ -11,9 +11,9 @@ from ..runtime.intrinsic import I64, intrinsic
 from ..simd.cpu_features import VECTOR_BYTES
 from ..simd.ir import Vectors, data_of, gep
 
-# Vectors of a row that are added up at a time: as many as there are left of these numbers.
+# Vectors of a row that are added up at a time: the most of these that are left.
 _VECTORS = (8, 4, 2, 1)
-# Rows that are asked for ahead: they lie anywhere in the table, which the processor does not foresee.
+# Rows that are prefetched: they lie anywhere in the table, which the processor does not foresee.
 _AHEAD = 8
 
 
@@ -51,15 +51,15 @@ def sum_rows(typing, weight, indices, first, last, end, factors, weighted, y, st
                 with builder.if_then(weighted):
                     builder.store(builder.load(gep(builder, factors, i)), factor)
                 scale = vectors.splat(builder.load(factor))
-                for number, total in enumerate(totals[:count]):
-                    vectors.prefetch(gep(builder, ahead, number * lanes), write=False)
-                    vectors.add_product(total, vectors.load_part(gep(builder, here, number * lanes), mask), scale)
-            for number, total in enumerate(totals[:count]):
-                place = gep(builder, y, start, column, number * lanes)
+                for vector, total in enumerate(totals[:count]):
+                    vectors.prefetch(gep(builder, ahead, vector * lanes), write=False)
+                    vectors.add_product(total, vectors.load_part(gep(builder, here, vector * lanes), mask), scale)
+            for vector, total in enumerate(totals[:count]):
+                target = gep(builder, y, start, column, vector * lanes)
                 if mask is None:
-                    vectors.store(builder.load(total), place)
+                    vectors.store(builder.load(total), target)
                 else:
-                    vectors.store_masked(builder.load(total), place, mask)
+                    vectors.store_masked(builder.load(total), target, mask)
 
         column = ir.Constant(I64, 0)
         for count in _VECTORS:

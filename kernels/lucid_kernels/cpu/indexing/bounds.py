@@ -25,7 +25,7 @@ def check_bounds(indices: np.ndarray, *, low: int, high: int, message: str) -> N
         return
     if 0 in indices.strides:  # what an expanded dimension repeats is looked at once
         indices = indices[tuple(slice(None) if step else slice(1) for step in indices.strides)]
-    # As unsigned numbers negative ones are too large as well: one question instead of two.
+    # As unsigned integers negative ones are too large as well: one comparison instead of two.
     if low <= 0 and _largest(indices.view(_UNSIGNED.get(indices.dtype, indices.dtype))) < high:
         return
     smallest, largest = int(indices.min()), int(indices.max())

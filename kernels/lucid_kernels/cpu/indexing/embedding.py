@@ -1,4 +1,4 @@
-"""The gradient of a table whose rows were looked up by number. Looking up is NumPy's `take`, at the speed of the memory.
+"""The gradient of a lookup table. Looking up is NumPy's `take`, at the speed of the memory.
 
 Each row of g is added to the row of its index, in the order of the indices: the result does not depend on the number of
 threads. A task owns a block of columns, of all rows where there are blocks enough, else of every eighth row.

@@ -13,7 +13,7 @@ from ..runtime.jit import jit_exact, jit_parallel
 from ..simd.prefetch import prefetch
 from .bag_microkernels import sum_rows
 
-_AHEAD = 8  # rows that are asked for
+_AHEAD = 8  # rows that are prefetched
 
 
 @jit_exact
@@ -44,12 +44,12 @@ def _find_maxima(weight, indices, offsets, first, last, y):
         found[:] = -1
         for i in range(offsets[bag], offsets[bag + 1]):
             _ask_for_row(weight, indices, i + _AHEAD)
-            number = indices[i]
-            row, start = weight[np.uint64(number)], i == offsets[bag]
+            index = indices[i]
+            row, start = weight[np.uint64(index)], i == offsets[bag]
             for j in range(peaks.shape[0]):
                 larger = start or row[j] > peaks[j]
                 peaks[j] = row[j] if larger else peaks[j]
-                found[j] = number if larger else found[j]
+                found[j] = index if larger else found[j]
 
 
 @jit_parallel
@@ -67,9 +67,9 @@ def sum_bags(weight: Array, indices: Array, offsets: Array, factors: Array | Non
     times its factor, if there are `factors` (n,). The indices are int64 and in range; offsets (B + 1,) do not decrease.
     """
     y = empty((offsets.size - 1, weight.shape[1]), weight.dtype)
-    numbers = np.empty(0, weight.dtype) if factors is None else contiguous(factors)
+    scales = np.empty(0, weight.dtype) if factors is None else contiguous(factors)
     each = _bags_of_a_task(weight, indices, len(y))
-    _sum_bags_parallel(contiguous(weight), contiguous(indices), contiguous(offsets), numbers, each, y)
+    _sum_bags_parallel(contiguous(weight), contiguous(indices), contiguous(offsets), scales, each, y)
     return y
 
 

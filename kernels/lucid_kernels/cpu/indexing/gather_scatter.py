@@ -116,8 +116,8 @@ def _write_elements(target, indices, source, each, rows, view, step, kind):
             i = n * count + line
             index = np.uint64(indices[i])
             if index < length:
-                place = n * pitch + index * step
-                target[place] = _combined(kind, target[place], source[i * each])
+                offset = n * pitch + index * step
+                target[offset] = _combined(kind, target[offset], source[i * each])
             else:
                 good = False
     return good
@@ -145,8 +145,8 @@ def _write(target, indices, source, each, rows, columns, view, kind):
                 i = (n * count + line) * width + c
                 index = np.uint64(indices[i])
                 if index < length:
-                    place = n * pitch + index * step + c
-                    target[place] = _combined(kind, target[place], source[i * each])
+                    offset = n * pitch + index * step + c
+                    target[offset] = _combined(kind, target[offset], source[i * each])
                 else:
                     good = False
     return good
@@ -172,7 +172,7 @@ def _require(good: bool, view: View) -> None:
 def gather(x: Array, indices: Array, view: View) -> Array:
     """The elements of x that the indices (rows, lines, width) name, in the shape of the indices.
 
-    Any dtype of numbers that Numba knows. IndexError for an index out of range.
+    Any dtype that Numba knows. IndexError for an index out of range.
     """
     y = empty(indices.shape, x.dtype)
     if indices.size:

@@ -1,4 +1,4 @@
-"""How often each of some small numbers appears, and how many elements are in each of some equal bins."""
+"""How often each of some small integers appears, and how many elements are in each of some equal bins."""
 from __future__ import annotations
 
 import numba
@@ -29,27 +29,27 @@ def count(x: Array, length: int) -> Array:
     return total
 
 
-_PLACES = 256  # elements whose bins are found, in vectors, before they are counted
+_BLOCK = 256  # elements whose bins are found, in vectors, before they are counted
 _TASKS = 8
 
 
 @jit_exact
 def _count_bins(x, edges, counts, low, high, scale):
-    """Count the elements in [low, high] by bins of equal width; next to its own place an edge decides, where there are edges."""
+    """Count the elements in [low, high] by bins of equal width; next to its own bin an edge decides, where there are edges."""
     bins = counts.shape[1] - 1  # the last count is of the elements outside
-    last, places = np.int32(bins - 1), np.empty(_PLACES, np.int32)
-    for start in range(0, x.shape[0], _PLACES):
-        some = x[start : start + _PLACES]
+    last, found = np.int32(bins - 1), np.empty(_BLOCK, np.int32)
+    for start in range(0, x.shape[0], _BLOCK):
+        some = x[start : start + _BLOCK]
         for j in range(some.shape[0]):
             value = some[j]
             inside = (value >= low) & (value <= high)
-            place = min(np.int32(((value if inside else low) - low) * scale[0] / scale[1]), last)
+            index = min(np.int32(((value if inside else low) - low) * scale[0] / scale[1]), last)
             if edges.shape[0]:
-                place -= np.int32(value < edges[place])
-                place = min(np.int32(place + np.int32(value >= edges[place + 1])), last)
-            places[j] = place if inside else np.int32(bins)
+                index -= np.int32(value < edges[index])
+                index = min(np.int32(index + np.int32(value >= edges[index + 1])), last)
+            found[j] = index if inside else np.int32(bins)
         for j in range(some.shape[0]):
-            counts[j % _APART, np.uint64(places[j])] += 1
+            counts[j % _APART, np.uint64(found[j])] += 1
 
 
 @jit_parallel

@@ -21,17 +21,17 @@ _CHUNK = 1 << 16
 
 @jit_parallel
 def _copy_slices(source, target, indices, lead, length, count, stream):
-    """Slice k of the result (lead, indices, count bytes) is number indices[k] of the source (lead, length, count bytes)."""
+    """Slice k of the result (lead, indices, count bytes) is slice indices[k] of the source (lead, length, count bytes)."""
     each = max(1, _CHUNK // count)
     total = lead * indices.shape[0]
     for task in numba.prange((total + each - 1) // each):
         first = task * each
-        block, place = first // indices.shape[0] * length, first % indices.shape[0]
+        block, position = first // indices.shape[0] * length, first % indices.shape[0]
         for row in range(first, min(total, first + each)):
-            copy_bytes(source + (block + indices[place]) * count, 0, target + row * count, 0, 1, count, stream)
-            place += 1
-            if place == indices.shape[0]:  # not a division for each slice
-                block, place = block + length, 0
+            copy_bytes(source + (block + indices[position]) * count, 0, target + row * count, 0, 1, count, stream)
+            position += 1
+            if position == indices.shape[0]:  # not a division for each slice
+                block, position = block + length, 0
         if stream:
             fence()
 

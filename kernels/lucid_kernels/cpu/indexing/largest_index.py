@@ -12,7 +12,7 @@ from ..runtime.jit import jit_parallel
 
 @jit_parallel
 def largest(indices: Any) -> Any:
-    """The largest number of a vector of unsigned ones, in 64 bits."""
+    """The largest element of a vector of unsigned integers, in 64 bits."""
     count = chunks(indices.size)
     found = np.zeros(count, indices.dtype)
     for chunk in numba.prange(count):

@@ -1,4 +1,4 @@
-"""Places in sorted sequences: many numbers at a time, halving without branches, which no one could foretell."""
+"""Positions in sorted sequences: binary search of many values at a time, without branches, which no one could foretell."""
 from __future__ import annotations
 
 from typing import Any
@@ -10,29 +10,29 @@ from ..arrays.layout import Array, contiguous
 from ..runtime.allocator import empty
 from ..runtime.jit import jit_exact, jit_parallel
 
-_TOGETHER = 64  # numbers whose halvings alternate, so that none waits for what the last one reads
-_EACH = 1 << 12  # numbers of one iteration
+_TOGETHER = 64  # values whose steps alternate, so that none waits for what the last one reads
+_EACH = 1 << 12  # values of one iteration
 
 
 @jit_exact
-def _search_some(edges: Any, values: Any, places: Any, right: bool) -> None:
-    """For `_TOGETHER` numbers. Unsigned places need no check for negative ones: a loop of vectors, a tenth of the time."""
-    places[:] = 0
+def _search_some(edges: Any, values: Any, positions: Any, right: bool) -> None:
+    """For `_TOGETHER` values. Unsigned positions need no check for negative ones: a loop of vectors, a tenth of the time."""
+    positions[:] = 0
     size, one, none = np.uint64(edges.shape[0]), np.uint64(1), np.uint64(0)
     while size > none:
         half = (size + one) >> one
         for j in range(_TOGETHER):
-            edge, value = edges[places[j] + half - one], values[j]
+            edge, value = edges[positions[j] + half - one], values[j]
             if right:
                 beyond = (edge <= value) | (value != value)
             else:
                 beyond = (edge < value) | ((value != value) & (edge == edge))
-            places[j] += half if beyond else none
+            positions[j] += half if beyond else none
         size -= half
 
 
 @jit_exact
-def _search(edges: Any, values: Any, places: Any, right: bool) -> None:
+def _search(edges: Any, values: Any, positions: Any, right: bool) -> None:
     count = values.shape[0]
     found, some = np.empty(_TOGETHER, np.uint64), np.empty(_TOGETHER, values.dtype)
     for start in range(0, count, _TOGETHER):
@@ -41,25 +41,25 @@ def _search(edges: Any, values: Any, places: Any, right: bool) -> None:
         some[rest:] = values[start]
         _search_some(edges, some, found, right)
         for j in range(rest):
-            places[start + j] = np.int64(found[j])
+            positions[start + j] = np.int64(found[j])
 
 
 @jit_parallel
-def _search_parallel(edges: Any, values: Any, places: Any, right: bool) -> None:
+def _search_parallel(edges: Any, values: Any, positions: Any, right: bool) -> None:
     pieces = (values.shape[1] + _EACH - 1) // _EACH
     for task in numba.prange(values.shape[0] * pieces):
         row, start = task // pieces, task % pieces * _EACH
         line = edges[row % edges.shape[0]]
-        _search(line, values[row, start : start + _EACH], places[row, start : start + _EACH], right)
+        _search(line, values[row, start : start + _EACH], positions[row, start : start + _EACH], right)
 
 
 def search(edges: Array, values: Array, *, right: bool) -> Array:
     """Where each of values (rows, n) would keep its row of sorted edges (rows, m), or (1, m) for all rows, in order: int64
     (rows, n), before equal ones, or with `right` after them; NaN comes last.
     """
-    places = empty(values.shape, np.int64)
+    positions = empty(values.shape, np.int64)
     if edges.shape[1] == 0:
-        places.fill(0)
-        return places
-    _search_parallel(contiguous(edges), contiguous(values), places, right)
-    return places
+        positions.fill(0)
+        return positions
+    _search_parallel(contiguous(edges), contiguous(values), positions, right)
+    return positions

@@ -1,7 +1,7 @@
 """The order of the elements of rows, on all threads: a radix sort, which compares nothing, and the first few without it.
 
 Elements become unsigned keys with the order that is wanted (`float_keys`, `integer_keys`), so one kernel sorts all dtypes. A key
-travels with its place in one 64-bit word, the key above: equal elements stay in their order. Keys of 64 bits are sorted by their
+travels with its index in one 64-bit word, the key above: equal elements stay in their order. Keys of 64 bits are sorted by their
 upper halves, which mostly differ, and then by insertion; or by the lower halves first. NumPy's stable `argsort` takes 6 to 12
 times as long, as it branches at each comparison.
 """
@@ -16,7 +16,7 @@ from ..arrays.layout import GRAIN, Array, chunk, chunks, contiguous
 from ..runtime.allocator import empty
 from ..runtime.jit import jit_exact, jit_parallel, jit_unrolled
 
-_DIGIT = 256  # values of a digit: its counts stay in the L1 cache, and 256 places to write to in the TLB
+_DIGIT = 256  # values of a digit: its counts stay in the L1 cache, and 256 positions to write to in the TLB
 _SHORT = 48  # words; fewer are sorted by insertion
 # Rows of up to so many words are left to NumPy, which sorts words of 64 bits by vectors (AVX-512, AVX2, NEON): 0.2 of the time of
 # rows of 64 on one thread, as much as on two for 4096.
@@ -34,10 +34,10 @@ def _float_keys(x: Any, bits: Any, keys: Any, descending: bool) -> None:
     sign = np.uint64(1) << np.uint64(8 * bits.itemsize - 1)
     turn = sign + (sign - np.uint64(1)) if descending else np.uint64(0)
     for i in range(keys.shape[0]):
-        number = np.uint64(bits[i])
-        number = np.uint64(0) if x[i] == 0 else number  # -0 equals 0
-        number = sign - np.uint64(1) if x[i] != x[i] else number  # NaN counts as the largest
-        keys[i] = (~number & (sign + (sign - np.uint64(1))) if number & sign else number | sign) ^ turn
+        key = np.uint64(bits[i])
+        key = np.uint64(0) if x[i] == 0 else key  # -0 equals 0
+        key = sign - np.uint64(1) if x[i] != x[i] else key  # NaN counts as the largest
+        keys[i] = (~key & (sign + (sign - np.uint64(1))) if key & sign else key | sign) ^ turn
 
 
 @jit_parallel
@@ -47,7 +47,7 @@ def _float_keys_parallel(x: Any, bits: Any, keys: Any, descending: bool) -> None
 
 
 def float_keys(x: Array, descending: bool) -> Array:
-    """Keys of float32 (below 2**32) or float64 numbers: -0 is 0, NaN the largest."""
+    """Keys of float32 (below 2**32) or float64: -0 is 0, NaN the largest."""
     keys, x = empty(x.shape, np.uint64), contiguous(x)
     _float_keys_parallel(x.reshape(-1), x.view(f"u{x.itemsize}").reshape(-1), keys.reshape(-1), descending)
     return keys
@@ -106,27 +106,27 @@ def _sorted_words(words: Any, spare: Any, counts: Any) -> Any:
 
 
 @jit_exact
-def _sort_halves(keys: Any, words: Any, spare: Any, counts: Any, places: Any) -> Any:
-    """The places of the keys in the order of their upper halves, and the words that were sorted."""
+def _sort_halves(keys: Any, words: Any, spare: Any, counts: Any, positions: Any) -> Any:
+    """The positions of the keys in the order of their upper halves, and the words that were sorted."""
     for i in range(keys.shape[0]):
         words[i] = (keys[i] & ~_LOW) | np.uint64(i)
     found = _sorted_words(words, spare, counts)
     for i in range(keys.shape[0]):
-        places[i] = found[i] & _LOW
+        positions[i] = found[i] & _LOW
     return found
 
 
 @jit_exact
-def _finish(keys: Any, words: Any, places: Any) -> bool:
+def _finish(keys: Any, words: Any, positions: Any) -> bool:
     """Keys in the order of their upper halves, put in order by insertion; False if that takes many moves."""
     left = _MOVES * keys.shape[0]
     for i in range(1, keys.shape[0]):
         if words[i] ^ words[i - 1] <= _LOW:
-            place, j = places[i], i
-            while j > 0 and keys[places[j - 1]] > keys[place]:
-                places[j] = places[j - 1]
+            position, j = positions[i], i
+            while j > 0 and keys[positions[j - 1]] > keys[position]:
+                positions[j] = positions[j - 1]
                 j -= 1
-            places[j] = place
+            positions[j] = position
             left -= i - j
             if left < 0:
                 return False
@@ -134,50 +134,50 @@ def _finish(keys: Any, words: Any, places: Any) -> bool:
 
 
 @jit_unrolled
-def _order(keys: Any, wide: bool, words: Any, spare: Any, counts: Any, places: Any) -> None:
-    """The places of the keys of a row in their order. Wide keys are overwritten."""
-    if wide and _finish(keys, _sort_halves(keys, words, spare, counts, places), places):
+def _order(keys: Any, wide: bool, words: Any, spare: Any, counts: Any, positions: Any) -> None:
+    """The positions of the keys of a row in their order. Wide keys are overwritten."""
+    if wide and _finish(keys, _sort_halves(keys, words, spare, counts, positions), positions):
         return
     size = keys.shape[0]
     for i in range(size):
         words[i] = (keys[i] << _HALF) | np.uint64(i)
     found = _sorted_words(words, spare, counts)
     for i in range(size):
-        places[i] = found[i] & _LOW
+        positions[i] = found[i] & _LOW
     if wide:
         for i in range(size):
-            words[i] = (keys[places[i]] & ~_LOW) | np.uint64(i)
+            words[i] = (keys[positions[i]] & ~_LOW) | np.uint64(i)
         for i in range(size):
-            keys[i] = places[i]
+            keys[i] = positions[i]
         found = _sorted_words(words, spare, counts)
         for i in range(size):
-            places[i] = keys[found[i] & _LOW]
+            positions[i] = keys[found[i] & _LOW]
 
 
 @jit_exact
-def _orders(keys: Any, wide: bool, places: Any, first: int, last: int) -> None:
+def _orders(keys: Any, wide: bool, positions: Any, first: int, last: int) -> None:
     words, spare = np.empty(keys.shape[1], np.uint64), np.empty(keys.shape[1], np.uint64)
     counts = np.empty((4, _DIGIT), np.uint32)
     for row in range(first, last):
-        _order(keys[row], wide, words, spare, counts, places[row])
+        _order(keys[row], wide, words, spare, counts, positions[row])
 
 
 @jit_parallel
-def _orders_parallel(keys: Any, wide: bool, places: Any) -> None:
+def _orders_parallel(keys: Any, wide: bool, positions: Any) -> None:
     each = max(1, GRAIN // keys.shape[1])
     for i in numba.prange((keys.shape[0] + each - 1) // each):
-        _orders(keys, wide, places, i * each, min(keys.shape[0], (i + 1) * each))
+        _orders(keys, wide, positions, i * each, min(keys.shape[0], (i + 1) * each))
 
 
 def order(keys: Array, wide: bool) -> Array:
-    """The places int64 (rows, n) of the keys (rows, n) of each row in their order; equal keys stay in theirs.
+    """The positions int64 (rows, n) of the keys (rows, n) of each row in their order; equal keys stay in theirs.
 
     Keys are below 2**32 unless `wide`; then they are overwritten. n is from 1 to 2**32.
     """
     if wide or keys.shape[1] > _VECTORS:
-        places = empty(keys.shape, np.int64)
-        _orders_parallel(keys, wide, places)
-        return places
+        positions = empty(keys.shape, np.int64)
+        _orders_parallel(keys, wide, positions)
+        return positions
     words = np.left_shift(keys, _HALF, out=empty(keys.shape, np.uint64))
     words |= np.arange(keys.shape[1], dtype=np.uint64)
     words.sort(axis=1)
@@ -187,7 +187,7 @@ def order(keys: Array, wide: bool) -> Array:
 
 @jit_exact
 def _insert_first(keys: Any, start: int, least: Any) -> None:
-    """The least keys with their places, from `start` on, in order: as many as `least` has room for."""
+    """The least keys with their positions, from `start` on, in order: as many as `least` has room for."""
     count = least.shape[0]
     limit = np.uint64(0)
     for i in range(keys.shape[0]):

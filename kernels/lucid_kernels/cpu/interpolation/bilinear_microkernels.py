@@ -20,22 +20,22 @@ def _shuffled(builder: ir.IRBuilder, a: Any, b: Any, lanes: list[int]) -> Any:
     return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes))
 
 
-def _sides(vectors: Vectors, row: Any, places: list[Any]) -> list[Any]:
-    """The elements of a row at the places, and those to their right, as two vectors."""
+def _sides(vectors: Vectors, row: Any, offsets: list[Any]) -> list[Any]:
+    """The elements of a row at the offsets, and those to their right, as two vectors."""
     builder, count = vectors.builder, vectors.type.count
     pair = ir.VectorType(vectors.type.element, 2).as_pointer()
-    parts = [builder.load(builder.bitcast(gep(builder, row, place), pair), align=vectors.alignment) for place in places]
+    parts = [builder.load(builder.bitcast(gep(builder, row, offset), pair), align=vectors.alignment) for offset in offsets]
     while len(parts) > 2:
         whole = list(range(2 * parts[0].type.count))
         parts = [_shuffled(builder, parts[at], parts[at + 1], whole) for at in range(0, len(parts), 2)]
     return [_shuffled(builder, parts[0], parts[1], list(range(side, 2 * count, 2))) for side in (0, 1)]
 
 
-def _corners(vectors: Vectors, x: Any, places: Any, width: Any) -> list[Any]:
-    """The corners top left, top right, bottom left, bottom right of a vector of points, whose places are at a pointer."""
+def _corners(vectors: Vectors, x: Any, offsets: Any, width: Any) -> list[Any]:
+    """The corners top left, top right, bottom left, bottom right of a vector of points, whose offsets are at a pointer."""
     builder = vectors.builder
-    numbers = [builder.sext(builder.load(gep(builder, places, lane)), I64) for lane in range(vectors.type.count)]
-    return [*_sides(vectors, x, numbers), *_sides(vectors, gep(builder, x, width), numbers)]
+    wide = [builder.sext(builder.load(gep(builder, offsets, lane)), I64) for lane in range(vectors.type.count)]
+    return [*_sides(vectors, x, wide), *_sides(vectors, gep(builder, x, width), wide)]
 
 
 def _for_points(context: Any, builder: Any, kind: Any, count: Any, emit: Any) -> None:
@@ -47,20 +47,20 @@ def _for_points(context: Any, builder: Any, kind: Any, count: Any, emit: Any) ->
 
 
 @intrinsic
-def read_corners(typing, x, places, width, weights, pitch, count, y):
+def read_corners(typing, x, offsets, width, weights, pitch, count, y):
     """y[p] = the sum over k of weights[k * pitch + p] * corner k of point p, for p below `count`.
 
-    The corners are x[places[p]], the element after it, and both `width` further on. Flat arrays; places are int32 and good up to
+    The corners are x[offsets[p]], the element after it, and both `width` further on. Flat arrays; offsets are int32 and good to
     the end of the vector of the last point; nothing is checked.
     """
-    signature = types.void(x, places, types.int64, weights, types.int64, types.int64, y)
+    signature = types.void(x, offsets, types.int64, weights, types.int64, types.int64, y)
 
     def emit(context, builder, signature, arguments):
-        x, places, weights, y = (data_of(context, builder, signature.args[i], arguments[i]) for i in (0, 1, 3, 6))
+        x, offsets, weights, y = (data_of(context, builder, signature.args[i], arguments[i]) for i in (0, 1, 3, 6))
 
         def points(vectors: Vectors, first: Any, mask: Any) -> None:
             total = None
-            for k, corner in enumerate(_corners(vectors, x, gep(builder, places, first), arguments[2])):
+            for k, corner in enumerate(_corners(vectors, x, gep(builder, offsets, first), arguments[2])):
                 weight = vectors.load(gep(builder, weights, builder.mul(arguments[4], ir.Constant(I64, k)), first))
                 product = builder.fmul(weight, corner, flags=("contract",))
                 total = product if total is None else builder.fadd(total, product, flags=("contract",))
@@ -73,16 +73,16 @@ def read_corners(typing, x, places, width, weights, pitch, count, y):
 
 
 @intrinsic
-def add_corner_products(typing, g, x, places, width, count, sums, pitch):
+def add_corner_products(typing, g, x, offsets, width, count, sums, pitch):
     """sums[k * pitch + p] += g[p] * corner k of point p, for p below `count`: see `read_corners`."""
-    signature = types.void(g, x, places, types.int64, types.int64, sums, types.int64)
+    signature = types.void(g, x, offsets, types.int64, types.int64, sums, types.int64)
 
     def emit(context, builder, signature, arguments):
-        g, x, places, sums = (data_of(context, builder, signature.args[i], arguments[i]) for i in (0, 1, 2, 5))
+        g, x, offsets, sums = (data_of(context, builder, signature.args[i], arguments[i]) for i in (0, 1, 2, 5))
 
         def points(vectors: Vectors, first: Any, mask: Any) -> None:
             slope = vectors.load_masked(gep(builder, g, first), mask)
-            for k, corner in enumerate(_corners(vectors, x, gep(builder, places, first), arguments[3])):
+            for k, corner in enumerate(_corners(vectors, x, gep(builder, offsets, first), arguments[3])):
                 total = gep(builder, sums, builder.mul(arguments[6], ir.Constant(I64, k)), first)
                 product = builder.fmul(slope, corner, flags=("contract",))
                 vectors.store(builder.fadd(vectors.load(total), product, flags=("contract",)), total)

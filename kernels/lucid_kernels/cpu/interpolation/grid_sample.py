@@ -2,7 +2,7 @@
 
 The elements that a point is made of and their weights do not depend on the channel. They are computed for a block of points,
 which stays in the L1 cache while all channels are read there. What lies outside counts as zero, whatever its weight: that gives
-PyTorch's NaN at coordinates that are no numbers, and none of an inf that is not met.
+PyTorch's NaN at coordinates that are NaN, and none of an inf that is not met.
 """
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PADDING = {"zeros": _ZEROS, "border": _BORDER, "reflection": _REFLECTION}
 _KEYS = -0.75  # "Cubic convolution interpolation for digital image processing", 1981
 _BLOCK = 128  # points
 _GROUP = 16  # points, whole vectors, that are all inside or not
-# Samples times groups of channels that share the gradient; each group computes places and weights again.
+# Samples times groups of channels that share the gradient; each group computes offsets and weights again.
 _PARTS = 8
 
 
@@ -72,13 +72,13 @@ def _pad(positions, slopes, length, padding, align_corners):
 
 
 @jit_inline
-def _place(position, length):
+def _offset(position, length):
     """The element at a whole position, -1 outside."""
     return np.int32(position) if position >= 0 and position < length else np.int32(-1)
 
 
 @jit_exact
-def _cubic_neighbour(t, positions, shares, moved, ignored, scale, length, padding, align_corners, places, weights, slopes):
+def _cubic_neighbour(t, positions, shares, moved, ignored, scale, length, padding, align_corners, offsets, weights, slopes):
     number = positions.dtype.type
     a, one, offset = number(_KEYS), number(1), number(t - 1)
     side = one if t < 2 else -one  # where the point is, seen from this neighbour
@@ -93,11 +93,11 @@ def _cubic_neighbour(t, positions, shares, moved, ignored, scale, length, paddin
         moved[p] = positions[p] + offset
     _pad(moved, ignored, length, padding, align_corners)
     for p in range(positions.shape[0]):
-        places[p] = _place(moved[p], length)
+        offsets[p] = _offset(moved[p], length)
 
 
 @jit_exact
-def _neighbours(grid, first, count, column, length, sampling, scratch, places, weights, slopes):
+def _neighbours(grid, first, count, column, length, sampling, scratch, offsets, weights, slopes):
     """The elements along one dimension that points are made of, their weights, and the slopes of those by the coordinate."""
     positions, steps = scratch[0, :count], scratch[1, :count]
     number = positions.dtype.type
@@ -112,52 +112,52 @@ def _neighbours(grid, first, count, column, length, sampling, scratch, places, w
             positions[p] = floor
         for t in range(4):
             _cubic_neighbour(t, positions, steps, scratch[2, :count], scratch[3, :count], scale, length, padding, align_corners,
-                             places[t, :count], weights[t, :count], slopes[t, :count])
+                             offsets[t, :count], weights[t, :count], slopes[t, :count])
         return
     _pad(positions, steps, length, padding, align_corners)
-    left = places[0, :count]
+    left = offsets[0, :count]
     if sampling.taps == _NEAREST:
         for p in range(count):
-            left[p] = _place(np.rint(positions[p]), length)
+            left[p] = _offset(np.rint(positions[p]), length)
         weights[0, :count] = number(1)
         return
     left_weights, left_slopes = weights[0, :count], slopes[0, :count]
-    right, right_weights, right_slopes = places[1, :count], weights[1, :count], slopes[1, :count]
+    right, right_weights, right_slopes = offsets[1, :count], weights[1, :count], slopes[1, :count]
     for p in range(count):
         floor = np.floor(positions[p])
-        left[p], right[p] = _place(floor, length), _place(floor + number(1), length)
+        left[p], right[p] = _offset(floor, length), _offset(floor + number(1), length)
         left_weights[p], right_weights[p] = (floor + number(1)) - positions[p], positions[p] - floor
         left_slopes[p], right_slopes[p] = -steps[p], steps[p]
 
 
 @jit_exact
-def _together(inner, inner_weights, outer, outer_weights, pitch, places, weights):
-    """Places along two dimensions as one, `pitch` elements for a step of the outer one, and the products of weights."""
-    for p in range(places.shape[0]):
-        place = outer[p] * np.int32(pitch) + inner[p]
-        places[p] = place if inner[p] >= 0 and outer[p] >= 0 else np.int32(-1)
+def _together(inner, inner_weights, outer, outer_weights, pitch, offsets, weights):
+    """Offsets along two dimensions as one, `pitch` elements for a step of the outer one, and the products of weights."""
+    for p in range(offsets.shape[0]):
+        offset = outer[p] * np.int32(pitch) + inner[p]
+        offsets[p] = offset if inner[p] >= 0 and outer[p] >= 0 else np.int32(-1)
         weights[p] = inner_weights[p] * outer_weights[p]
 
 
 @jit_exact
-def _inside(axis_places, first, last):
+def _inside(axis_offsets, first, last):
     """Whether all neighbours along two dimensions are elements, of points first..last."""
     least = np.int32(0)
     for axis in range(2):
         for t in range(2):
-            places = axis_places[axis, t, first:last]
-            for p in range(places.shape[0]):
-                least = min(least, places[p])
+            offsets = axis_offsets[axis, t, first:last]
+            for p in range(offsets.shape[0]):
+                least = min(least, offsets[p])
     return least == 0
 
 
 @jit_exact
-def _find_runs(axis_places, count, runs):
+def _find_runs(axis_offsets, count, runs):
     """Cut points 0..count into runs of groups inside and others: the number of runs, each a row (first, last, whether inside)."""
     number = 0
     for first in range(0, count, _GROUP):
         last = min(count, first + _GROUP)
-        inside = np.int64(_inside(axis_places, first, last))
+        inside = np.int64(_inside(axis_offsets, first, last))
         if number and runs[number - 1, 2] == inside:
             runs[number - 1, 1] = last
         else:
@@ -167,50 +167,50 @@ def _find_runs(axis_places, count, runs):
 
 
 @jit_exact
-def _neighbourhoods(grid, first, count, sampling, scratch, axis_places, axis_weights, axis_slopes, places, weights, runs):
+def _neighbourhoods(grid, first, count, sampling, scratch, axis_offsets, axis_weights, axis_slopes, offsets, weights, runs):
     """`_neighbours` along all dimensions, and together: the elements of a plane or volume and their weights.
 
     And how many runs of points there are. In those inside, the first of four elements of a plane tells where the others are.
     """
     dims, taps, width = sampling.dims, sampling.taps, sampling.lengths[2]
     for column in range(dims):  # the coordinate of the last dimension comes first
-        _neighbours(grid, first, count, column, sampling.lengths[2 - column], sampling, scratch, axis_places[column],
+        _neighbours(grid, first, count, column, sampling.lengths[2 - column], sampling, scratch, axis_offsets[column],
                     axis_weights[column], axis_slopes[column])
     for z in range(taps if dims == 3 else 1):
         for y in range(taps):
             for x in range(taps):
                 tap = (z * taps + y) * taps + x
-                _together(axis_places[0, x, :count], axis_weights[0, x, :count], axis_places[1, y, :count],
-                          axis_weights[1, y, :count], width, places[tap, :count], weights[tap, :count])
+                _together(axis_offsets[0, x, :count], axis_weights[0, x, :count], axis_offsets[1, y, :count],
+                          axis_weights[1, y, :count], width, offsets[tap, :count], weights[tap, :count])
                 if dims == 3:
-                    _together(places[tap, :count], weights[tap, :count], axis_places[2, z, :count], axis_weights[2, z, :count],
-                              width * sampling.lengths[1], places[tap, :count], weights[tap, :count])
-    places[0, count:] = 0
+                    _together(offsets[tap, :count], weights[tap, :count], axis_offsets[2, z, :count], axis_weights[2, z, :count],
+                              width * sampling.lengths[1], offsets[tap, :count], weights[tap, :count])
+    offsets[0, count:] = 0
     if dims == 2 and taps == _LINEAR:
-        return _find_runs(axis_places, count, runs)
+        return _find_runs(axis_offsets, count, runs)
     runs[0, 0], runs[0, 1], runs[0, 2] = 0, count, 0
     return 1
 
 
 @jit_inline
-def _value(x, place):
+def _value(x, offset):
     """An element, 0 outside: without a branch, which coordinates without a pattern would mislead."""
-    value = x[np.uint64(max(place, np.int32(0)))]
-    return value if place >= 0 else x.dtype.type(0)
+    value = x[np.uint64(max(offset, np.int32(0)))]
+    return value if offset >= 0 else x.dtype.type(0)
 
 
 @jit_exact
-def _read(x, places, weights, first, last, y):
+def _read(x, offsets, weights, first, last, y):
     """y = the weighed sums of the elements of one channel, for points first..last."""
-    here, weight = places[0, first:last], weights[0, first:last]
-    if places.shape[0] == 1:
+    here, weight = offsets[0, first:last], weights[0, first:last]
+    if offsets.shape[0] == 1:
         for p in range(y.shape[0]):
             y[p] = _value(x, here[p])
         return
     for p in range(y.shape[0]):
         y[p] = weight[p] * _value(x, here[p])
-    for tap in range(1, places.shape[0]):
-        here, weight = places[tap, first:last], weights[tap, first:last]
+    for tap in range(1, offsets.shape[0]):
+        here, weight = offsets[tap, first:last], weights[tap, first:last]
         for p in range(y.shape[0]):
             y[p] += weight[p] * _value(x, here[p])
 
@@ -219,22 +219,22 @@ def _read(x, places, weights, first, last, y):
 def _sample(x, grid, first, last, sampling, y):
     """Points first..last of all channels of a sample: x (C, elements), y (C, points)."""
     taps = sampling.taps ** sampling.dims
-    scratch, axis_places = np.empty((4, _BLOCK), x.dtype), np.empty((3, 4, _BLOCK), np.int32)
+    scratch, axis_offsets = np.empty((4, _BLOCK), x.dtype), np.empty((3, 4, _BLOCK), np.int32)
     axis_weights, axis_slopes = np.empty((3, 4, _BLOCK), x.dtype), np.empty((3, 4, _BLOCK), x.dtype)
-    places, weights = np.empty((taps, _BLOCK), np.int32), np.empty((taps, _BLOCK), x.dtype)
+    offsets, weights = np.empty((taps, _BLOCK), np.int32), np.empty((taps, _BLOCK), x.dtype)
     runs = np.empty((_BLOCK // _GROUP, 3), np.int64)
     for start in range(first, last, _BLOCK):
         count = min(_BLOCK, last - start)
-        number = _neighbourhoods(grid, start, count, sampling, scratch, axis_places, axis_weights, axis_slopes, places, weights,
+        number = _neighbourhoods(grid, start, count, sampling, scratch, axis_offsets, axis_weights, axis_slopes, offsets, weights,
                                  runs)
         for c in range(x.shape[0]):
             for run in range(number):
                 a, b = runs[run, 0], runs[run, 1]
                 here = y[c, start + a : start + b]
                 if runs[run, 2]:
-                    read_corners(x[c], places[0, a:], sampling.lengths[2], weights[0, a:], _BLOCK, b - a, here)
+                    read_corners(x[c], offsets[0, a:], sampling.lengths[2], weights[0, a:], _BLOCK, b - a, here)
                 else:
-                    _read(x[c], places, weights, a, b, here)
+                    _read(x[c], offsets, weights, a, b, here)
 
 
 @jit_parallel
@@ -246,18 +246,18 @@ def _sample_parallel(x, grid, sampling, each, y):
 
 
 @jit_exact
-def _add_products(g, x, places, slopes):
+def _add_products(g, x, offsets, slopes):
     """Add to the gradient of the weights of a tap what one channel gives."""
     for p in range(g.shape[0]):
-        slopes[p] += g[p] * _value(x, places[p])
+        slopes[p] += g[p] * _value(x, offsets[p])
 
 
 @jit_exact
-def _spread(g, places, weights, dx):
+def _spread(g, offsets, weights, dx):
     """Add the gradient of one channel to the elements that its points were made of."""
     for p in range(g.shape[0]):
-        if places[p] >= 0:
-            dx[np.uint64(places[p])] += weights[p] * g[p]
+        if offsets[p] >= 0:
+            dx[np.uint64(offsets[p])] += weights[p] * g[p]
 
 
 @jit_exact
@@ -288,14 +288,14 @@ def _coordinates_grad(sampling, axis_weights, axis_slopes, slopes, first, count,
 def _grad(g, x, grid, sampling, dx, dgrid, with_input, with_weights):
     """Gradients of all points of some channels of a sample: x and dx are (C, elements), g is (C, points)."""
     taps, points = sampling.taps ** sampling.dims, g.shape[1]
-    scratch, axis_places = np.empty((4, _BLOCK), x.dtype), np.empty((3, 4, _BLOCK), np.int32)
+    scratch, axis_offsets = np.empty((4, _BLOCK), x.dtype), np.empty((3, 4, _BLOCK), np.int32)
     axis_weights, axis_slopes = np.empty((3, 4, _BLOCK), x.dtype), np.empty((3, 4, _BLOCK), x.dtype)
-    places, weights = np.empty((taps, _BLOCK), np.int32), np.empty((taps, _BLOCK), x.dtype)
+    offsets, weights = np.empty((taps, _BLOCK), np.int32), np.empty((taps, _BLOCK), x.dtype)
     slopes, runs = np.empty((taps, _BLOCK), x.dtype), np.empty((_BLOCK // _GROUP, 3), np.int64)
     dx[:] = 0
     for start in range(0, points, _BLOCK):
         count = min(_BLOCK, points - start)
-        number = _neighbourhoods(grid, start, count, sampling, scratch, axis_places, axis_weights, axis_slopes, places, weights,
+        number = _neighbourhoods(grid, start, count, sampling, scratch, axis_offsets, axis_weights, axis_slopes, offsets, weights,
                                  runs)
         slopes[:] = 0
         for c in range(g.shape[0]):
@@ -303,13 +303,13 @@ def _grad(g, x, grid, sampling, dx, dgrid, with_input, with_weights):
             for run in range(number if with_weights else 0):
                 a, b = runs[run, 0], runs[run, 1]
                 if runs[run, 2]:
-                    add_corner_products(part[a:b], x[c], places[0, a:], sampling.lengths[2], b - a, slopes[0, a:], _BLOCK)
+                    add_corner_products(part[a:b], x[c], offsets[0, a:], sampling.lengths[2], b - a, slopes[0, a:], _BLOCK)
                 else:
                     for tap in range(taps):
-                        _add_products(part[a:b], x[c], places[tap, a:b], slopes[tap, a:b])
+                        _add_products(part[a:b], x[c], offsets[tap, a:b], slopes[tap, a:b])
             for tap in range(taps):
                 if with_input:
-                    _spread(part, places[tap, :count], weights[tap, :count], dx[c])
+                    _spread(part, offsets[tap, :count], weights[tap, :count], dx[c])
         if with_weights:
             _coordinates_grad(sampling, axis_weights, axis_slopes, slopes, start, count, dgrid)
 
@@ -349,7 +349,7 @@ def grid_sample(x: Array, grid: Array, *, mode: str, padding_mode: str, align_co
 @upcast_half
 def grid_sample_grad(g: Array, x: Array, grid: Array, *, mode: str, padding_mode: str, align_corners: bool, with_input: bool,
                      with_grid: bool, out: Any = None) -> tuple[Array | None, Array | None]:
-    """The gradients (dx, dgrid) of `grid_sample`; None for one that is not asked for."""
+    """The gradients (dx, dgrid) of `grid_sample`; None for one that is not wanted."""
     out_x, out_grid = outputs(out, 2)
     dx = result(out_x, x.shape if with_input else (*x.shape[:2], 0), x.dtype)
     dgrid = result(out_grid, grid.shape if with_grid else (len(grid), 0), grid.dtype)

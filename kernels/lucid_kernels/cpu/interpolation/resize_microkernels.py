@@ -10,7 +10,7 @@ from numba.core import cgutils
 from ..runtime.intrinsic import I64, intrinsic
 from ..simd.cpu_features import VECTOR_BYTES
 from ..simd.ir import Vectors, data_of, gep
-from ..simd.strided import ask
+from ..simd.strided import prefetch_line
 
 # Vectors of a row in registers at a time.
 _VECTORS = 4
@@ -61,10 +61,10 @@ def weigh_rows(typing, x, start, pitch, weights, first, taps, y, target, width):
         block = _number(_VECTORS * lanes)
         whole = builder.sub(width, builder.srem(width, block))
         with cgutils.for_range_slice(builder, _number(0), whole, block, intp=I64) as (j, _):
-            places = [builder.add(j, _number(v * lanes)) for v in range(_VECTORS)]
-            _weighted(vectors, weights, taps, totals, lambda k: [vectors.load(source(k, place)) for place in places])
-            for place, total in zip(places, totals):
-                vectors.store(builder.load(total), gep(builder, y, place))
+            columns = [builder.add(j, _number(v * lanes)) for v in range(_VECTORS)]
+            _weighted(vectors, weights, taps, totals, lambda k: [vectors.load(source(k, column)) for column in columns])
+            for column, total in zip(columns, totals):
+                vectors.store(builder.load(total), gep(builder, y, column))
         with cgutils.for_range_slice(builder, whole, width, _number(lanes), intp=I64) as (j, _):
             mask = vectors.first(builder.sub(width, j))
             _weighted(vectors, weights, taps, totals[:1], lambda k: [vectors.load_masked(source(k, j), mask)])
@@ -78,19 +78,19 @@ def weigh_rows(typing, x, start, pitch, weights, first, taps, y, target, width):
 def weigh_columns(typing, x, starts, counts, weights, step, y, later):
     """Vector j of y = the sum over k below counts[j] of weights[step * j + k] * vector starts[j] + k of x, for each of `counts`.
 
-    As many vectors from the address `later` on are asked for, to be written. Flat arrays; nothing is checked.
+    As many vectors from the address `later` on are prefetched, to be written. Flat arrays; nothing is checked.
     """
     signature = types.void(x, starts, counts, weights, types.int64, y, types.int64)
 
     def emit(context, builder, signature, arguments):
         x, starts, counts, weights, y = (data_of(context, builder, signature.args[i], arguments[i]) for i in (0, 1, 2, 3, 5))
-        number = context.make_array(signature.args[2])(context, builder, arguments[2]).nitems
+        count = context.make_array(signature.args[2])(context, builder, arguments[2]).nitems
         lanes = VECTOR_BYTES // (signature.args[0].dtype.bitwidth // 8)
         vectors = Vectors(builder, x.type.pointee, lanes)
         total = cgutils.alloca_once(builder, vectors.type)
-        with cgutils.for_range(builder, number) as loop:
+        with cgutils.for_range(builder, count) as loop:
             j = loop.index
-            ask(builder, builder.add(arguments[6], builder.mul(j, _number(VECTOR_BYTES))), write=True)
+            prefetch_line(builder, builder.add(arguments[6], builder.mul(j, _number(VECTOR_BYTES))), write=True)
             source = gep(builder, x, builder.mul(builder.load(gep(builder, starts, j)), _number(lanes)))
             weight, taps = gep(builder, weights, builder.mul(j, arguments[4])), builder.load(gep(builder, counts, j))
             _weighted(vectors, weight, taps, [total],

@@ -50,11 +50,11 @@ def _inspected(target: Any, weight: Any, classes: int, ignore_index: int) -> tup
 
 
 @jit
-def sum_of_all(numbers: Any) -> float:
+def sum_of_all(values: Any) -> float:
     """The sum of a vector, vectorised, in float64."""
     total = 0.0
-    for i in range(numbers.shape[0]):
-        total += numbers[i]
+    for i in range(values.shape[0]):
+        total += values[i]
     return total
 
 
@@ -243,7 +243,7 @@ def cross_entropy(
     with_grad: bool,
     out: Sequence[Array | None] | None = None,
 ) -> tuple[Array, Array | None]:
-    """Cross entropy of logits `x` (N, C, *S) and class indices `target` (N, *S) -> (loss, grad); see `kernels/README.md`.
+    """Cross entropy of logits `x` (N, C, *S) and class indices `target` (N, *S) -> (loss, grad); see the package.
 
     `grad` is d(loss)/dx for an upstream gradient of 1 at every loss element, or None with `with_grad=False`. A label
     that is out of bounds raises IndexError before anything is written.

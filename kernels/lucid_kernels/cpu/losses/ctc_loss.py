@@ -1,7 +1,7 @@
 """Connectionist temporal classification: the loss of sequences whose alignment is not known, with its gradient.
 
 The states of a target of S labels are S + 1 blanks and the labels between them, in arrays of their own: each is then reached from
-neighbours of the same number. Their probabilities after many frames are far below the range of float64, and logarithms cost three
+neighbours of the same index. Their probabilities after many frames are far below the range of float64, and logarithms cost three
 exponentials for each state and frame, and digits. So a probability is a mantissa and an exponent of its own, ``m * 2**k``: sums
 shift the smaller ones, and nothing overflows. All of it is float64, vectorised, and rounded once.
 
@@ -226,7 +226,7 @@ def _sequences(x: Any, labels: Any, inputs: Any, lengths: Any, blank: int, zero_
 
 @jit_exact
 def _wrong(labels: Any, lengths: Any, classes: int) -> int:
-    """The place of the first label that is no class; -1 if there is none."""
+    """The index of the first label that is no class; -1 if there is none."""
     for n in range(labels.shape[0]):
         for i in range(lengths[n]):
             if labels[n, i] < 0 or labels[n, i] >= classes:
@@ -239,7 +239,7 @@ def ctc_loss(
     out: Sequence[Array | None] | None = None,
 ) -> tuple[Array, Array | None]:  # fmt: skip
     """The losses (N,) of logarithms of probabilities x (T, N, C), and with `with_grad` the gradient of each; see
-    `kernels/README.md`.
+    the docstring of the package.
 
     Of sequence n the first inputs[n] frames and the first lengths[n] labels (N, S) count. Raises IndexError for labels that are
     no class.

@@ -40,13 +40,13 @@ def _add_rows(like, source, target, counted, rows, count, piece, each, repeated)
         for work in range(task * each, min(total, (task + 1) * each)):
             start, end, number = unit_of(counted, rows, piece, work)
             for row in range(number):
-                begin, place = source + start + row * rows.source, target + end + row * rows.target
-                _add_row(like, begin, place, count // like.itemsize, repeated)
+                begin, there = source + start + row * rows.source, target + end + row * rows.target
+                _add_row(like, begin, there, count // like.itemsize, repeated)
 
 
 def add_into(target: Array, source: Array) -> None:
     """target += source for arrays of one shape and dtype, which share no memory; in kernels where rows of float32 or float64 have
-    no gaps in the target, and none in the source or one number each.
+    no gaps in the target, and none in the source or one element each.
     """
     size = target.itemsize
     *outer, last = dimensions(target, source, size) or [Dimension(1, 0, 0)]

@@ -40,7 +40,7 @@ def _reverse_parallel(x: Any, y: Any) -> None:
 
 
 def reverse(x: Array) -> Array:
-    """A copy of x (*, n), contiguous and not empty, in reverse order along its last dimension: numbers that Numba knows."""
+    """A copy of x (*, n), contiguous and not empty, in reverse order along its last dimension: dtypes that Numba knows."""
     y = empty(x.shape, x.dtype)
     _reverse_parallel(x.reshape(-1, x.shape[-1]), y.reshape(-1, x.shape[-1]))
     return y

@@ -1,4 +1,4 @@
-"""Padded rows in one pass, on all threads: which element each one repeats is the same in all rows, and is told by its place."""
+"""Padded rows in one pass, on all threads: which element each one repeats is the same in all rows, and is told by its index."""
 from __future__ import annotations
 
 from typing import Any

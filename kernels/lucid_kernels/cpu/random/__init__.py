@@ -1,2 +1,6 @@
-"""Random numbers: Philox, the same bits as on a GPU."""
+"""Random numbers, the same bits as on a GPU.
+
+`random`: Philox4x32-10 by a counter, and the distributions.
+`poisson`: quantiles of Poisson distributions, one uniform number each.
+"""
 from ..runtime import numba_import as numba_import

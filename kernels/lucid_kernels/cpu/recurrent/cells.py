@@ -19,9 +19,9 @@ carray: Any = _carray
 
 
 @jit_inline
-def element(array, place):
+def element(array, offset):
     """The pointer to an element of a contiguous array."""
-    return pointer(array, array.ctypes.data + place * array.itemsize)
+    return pointer(array, array.ctypes.data + offset * array.itemsize)
 
 
 @jit_inline

@@ -130,8 +130,8 @@ def acquire(typing, flags, index):
     """``flags[index]``, and what another thread wrote before it set that by `release`."""
 
     def emit(context, builder, signature, arguments):
-        place = gep(builder, data_of(context, builder, signature.args[0], arguments[0]), arguments[1])
-        return builder.load_atomic(place, "acquire", 8)
+        pointer = gep(builder, data_of(context, builder, signature.args[0], arguments[0]), arguments[1])
+        return builder.load_atomic(pointer, "acquire", 8)
 
     return types.int64(flags, types.int64), emit
 
@@ -141,8 +141,8 @@ def release(typing, flags, index, value):
     """``flags[index] = value``, which other threads see no sooner than all that this one wrote before."""
 
     def emit(context, builder, signature, arguments):
-        place = gep(builder, data_of(context, builder, signature.args[0], arguments[0]), arguments[1])
-        builder.store_atomic(arguments[2], place, "release", 8)
+        pointer = gep(builder, data_of(context, builder, signature.args[0], arguments[0]), arguments[1])
+        builder.store_atomic(arguments[2], pointer, "release", 8)
         return context.get_dummy_value()
 
     return types.void(flags, types.int64, types.int64), emit

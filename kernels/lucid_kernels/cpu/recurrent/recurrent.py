@@ -92,13 +92,13 @@ def _relu_grad_row(g, kept, d_gates, d_hidden):
 def _make_row(units: Any) -> Any:
     @jit_inline
     def row(r, gates, product, kept, before, cells, output, hidden, cell):
-        """Row r of a step; those without a cell have the hidden state in its place."""
+        """Row r of a step; those without a cell have the hidden state instead."""
         features = hidden.shape[1]
-        place = r * features
+        offset = r * features
         _note(hidden[r], before[r])
         units(element(gates, r * gates.shape[1]), element(product, r * product.shape[1]), element(kept, r * kept.shape[1]),
-              element(before, place), element(cells, place), element(output, place), element(hidden, place), element(cell, place),
-              features, features, features)  # fmt: skip
+              element(before, offset), element(cells, offset), element(output, offset), element(hidden, offset),
+              element(cell, offset), features, features, features)  # fmt: skip
 
     return row
 

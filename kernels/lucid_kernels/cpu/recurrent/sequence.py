@@ -4,7 +4,7 @@ A launch for each step, and the calls around it, took 9 of 17 us for one row of 
 order in which it is read, by the threads that read it: half of 1 MB stays in the L2 cache of each of two.
 
 Nobody waits for a thread that does not run. The units of a step are cut into parts; a thread computes those of its own, then
-those that nobody has begun, and after some time those that nobody has finished. All that a part writes has a place of its own for
+those that nobody has begun, and after some time those that nobody has finished. All that a part writes has memory of its own for
 each step, so that two threads that compute it write the same.
 """
 from __future__ import annotations

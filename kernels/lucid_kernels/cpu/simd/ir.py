@@ -115,7 +115,7 @@ class Vectors:
         self.builder.store(vector, self.builder.bitcast(pointer, self.type.as_pointer()), align=self.alignment)
 
     def prefetch(self, pointer: Any, write: bool = True, level: int = 1) -> None:
-        """Ask for the cache line of `pointer`, to be written or read, in the cache of a level."""
+        """Prefetch the cache line of `pointer`, to be written or read, into the cache of a level."""
         pointer = self.builder.bitcast(pointer, self.type.as_pointer())
         kinds = [ir.Constant(ir.IntType(32), number) for number in (int(write), 4 - level, 1)]  # 1: data
         signature = ir.FunctionType(ir.VoidType(), [pointer.type, *(kind.type for kind in kinds)])

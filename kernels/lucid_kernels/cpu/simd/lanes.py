@@ -45,28 +45,28 @@ class Plane:
 
     def inside(self, column: Any) -> Any:
         """A mask of the lanes whose columns, from `column` on, are in the plane."""
-        numbers = ir.Constant(self.lanes, list(range(self.lanes.count)))
-        return self.builder.icmp_unsigned("<", self.builder.add(self.splat(column), numbers), self.limit)
+        indices = ir.Constant(self.lanes, list(range(self.lanes.count)))
+        return self.builder.icmp_unsigned("<", self.builder.add(self.splat(column), indices), self.limit)
 
     def rows(self, first: Any, count: int, elsewhere: Any) -> list[Any]:
         """The starts of `count` rows, `elsewhere` for those that are not in the plane."""
-        place, found = self.place(first), []
+        row, found = self.row_pointer(first), []
         for i in range(count):
             there = self.builder.icmp_unsigned("<", self.builder.add(first, ir.Constant(I64, i)), self.height)
-            found.append(self.builder.select(there, place, elsewhere))
-            place = gep(self.builder, place, self.width)
+            found.append(self.builder.select(there, row, elsewhere))
+            row = gep(self.builder, row, self.width)
         return found
 
-    def place(self, number: Any) -> Any:
+    def row_pointer(self, index: Any) -> Any:
         """The start of a row, which need not be in the plane."""
-        return gep(self.builder, self.start, self.builder.mul(number, self.width))
+        return gep(self.builder, self.start, self.builder.mul(index, self.width))
 
-    def prefetch(self, number: Any, count: int, column: Any, ahead: Any, *, write: bool) -> None:
-        """Ask for what is `ahead` elements from a column of `count` rows, in the plane or next to it.
+    def prefetch(self, index: Any, count: int, column: Any, ahead: Any, *, write: bool) -> None:
+        """Prefetch what is `ahead` elements from a column of `count` rows, in the plane or next to it.
 
         Not elsewhere: for an address where nothing is the processor looks for long.
         """
-        row = self.place(number)
+        row = self.row_pointer(index)
         for _ in range(count):
             self.vectors.prefetch(gep(self.builder, row, column, ahead), write)
             row = gep(self.builder, row, self.width)

@@ -4,9 +4,9 @@ A normal store fetches its line before it changes it, so a result costs its byte
 there. A streamed (non-temporal) store collects a whole line and sends it to memory. Few lines can be under way: the processor
 soon stands still if a kernel computes a page and then streams it, which took twice as long as normal stores where there is much
 to compute. So a loop gets `piece`s of its arguments as long as a block of a few vectors on the stack (`block_for`), and after
-each comes `stream_block`; inlined, with constant lengths, it has its numbers in registers. `fence` ends each task.
+each comes `stream_block`; inlined, with constant lengths, it has its values in registers. `fence` ends each task.
 
-Streamed stores are ordered with nothing else: a thread that was told that the task is done could read old numbers without a
+Streamed stores are ordered with nothing else: a thread that was told that the task is done could read old values without a
 fence. On processors other than x86-64 the same functions use normal stores, and nothing is streamed.
 """
 from __future__ import annotations
@@ -33,7 +33,8 @@ _X86 = platform.machine().lower() in ("x86_64", "amd64")
 _USUAL_CACHE = 32 << 20
 # Vectors of a block: from 2 to 8 it made no difference.
 _VECTORS = 4
-# Bytes from what a loop reads to what is asked for. It spares relu's gradient a third of its time, relu a tenth; a sum loses 3 %.
+# Bytes from what a loop reads to what it prefetches. It saves relu's gradient a third of its time, relu a tenth; a sum loses
+# 3 %.
 _AHEAD = 4096
 # The same for rows at least, shared by the arrays that are read: the next row alone can be too near, softmax took 1.1 of the
 # time, layer norm 1.4.
@@ -113,17 +114,17 @@ def piece(typing, array, start, count):
 
 @intrinsic
 def ask_for(typing, array, start, block):
-    """Ask for the lines of array[start : start + block.size] that a loop will read `_AHEAD` later."""
+    """Prefetch the lines of array[start : start + block.size] that a loop will read `_AHEAD` later."""
     signature = types.void(array, types.intp, block)
 
     def emit(context, builder, signature, arguments):
         kind, size = signature.args[0], context.get_abi_sizeof(context.get_data_type(signature.args[2].dtype))
         vectors = Vectors(builder, context.get_value_type(signature.args[2].dtype), VECTOR_BYTES // size)
-        place = gep(builder, data_of(context, builder, kind, arguments[0]), arguments[1])
-        place = builder.bitcast(place, ir.IntType(8).as_pointer())
+        pointer = gep(builder, data_of(context, builder, kind, arguments[0]), arguments[1])
+        pointer = builder.bitcast(pointer, ir.IntType(8).as_pointer())
         each = vectors.type.count * context.get_abi_sizeof(context.get_data_type(kind.dtype))
         for number in range(_VECTORS):
-            vectors.prefetch(gep(builder, place, _AHEAD + number * each), write=False)
+            vectors.prefetch(gep(builder, pointer, _AHEAD + number * each), write=False)
         return context.get_dummy_value()
 
     return signature, emit
@@ -157,8 +158,8 @@ def stream_block(typing, block, target, start):
         vectors = Vectors(builder, block.type.pointee, VECTOR_BYTES // context.get_abi_sizeof(block.type.pointee))
         for number in range(_VECTORS):
             value = vectors.load(gep(builder, block, number * vectors.type.count))
-            place = gep(builder, target, arguments[2], number * vectors.type.count)
-            streamed(builder, builder.store(value, builder.bitcast(place, vectors.type.as_pointer()), align=VECTOR_BYTES))
+            pointer = gep(builder, target, arguments[2], number * vectors.type.count)
+            streamed(builder, builder.store(value, builder.bitcast(pointer, vectors.type.as_pointer()), align=VECTOR_BYTES))
         return context.get_dummy_value()
 
     return signature, emit
@@ -169,14 +170,14 @@ def emit_row(builder: ir.IRBuilder, vectors: Vectors, target: Any, count: Any, v
     """Emit the stores of value(column, mask) to `count` elements at `target`, streamed but for parts of a vector at both ends.
 
     The mask has the lanes of a part; it is None for whole vectors. Of the arrays that have this row at the pointers `read`, what
-    comes `rows` rows later is asked for, or further on where that is near (`_ROWS_AHEAD`): it is on its way while this row is
+    comes `rows` rows later is prefetched, or further on where that is near (`_ROWS_AHEAD`): it is on its way while this row is
     written, and what reads the next ones needs no part in this loop.
     """
     lanes, zero = ir.Constant(I64, vectors.type.count), ir.Constant(I64, 0)
-    # -address modulo the bytes of a vector: the way to its next boundary.
-    way = builder.and_(builder.neg(builder.ptrtoint(target, I64)), ir.Constant(I64, VECTOR_BYTES - 1))
-    way = builder.udiv(way, ir.Constant(I64, VECTOR_BYTES // vectors.type.count))
-    begin = builder.select(builder.icmp_unsigned("<", way, count), way, count)
+    # -address modulo the bytes of a vector: the distance to its next boundary.
+    gap = builder.and_(builder.neg(builder.ptrtoint(target, I64)), ir.Constant(I64, VECTOR_BYTES - 1))
+    gap = builder.udiv(gap, ir.Constant(I64, VECTOR_BYTES // vectors.type.count))
+    begin = builder.select(builder.icmp_unsigned("<", gap, count), gap, count)
     end = builder.sub(count, builder.urem(builder.sub(count, begin), lanes))
     for column, length in ((zero, begin), (end, builder.sub(count, end))):
         with builder.if_then(builder.icmp_unsigned("!=", length, zero)):
@@ -188,15 +189,15 @@ def emit_row(builder: ir.IRBuilder, vectors: Vectors, target: Any, count: Any, v
     with cgutils.for_range_slice(builder, begin, end, lanes, intp=I64) as (column, _):
         for pointer in read:
             vectors.prefetch(gep(builder, pointer, ahead, column), write=False)
-        place = builder.bitcast(gep(builder, target, column), vectors.type.as_pointer())
-        streamed(builder, builder.store(value(column, None), place, align=VECTOR_BYTES))
+        pointer = builder.bitcast(gep(builder, target, column), vectors.type.as_pointer())
+        streamed(builder, builder.store(value(column, None), pointer, align=VECTOR_BYTES))
 
 
 @intrinsic
 def stream_row(typing, row, factor, target, start, source):
     """target[start : start + row.size] = row * factor, past the caches, but for the parts of a vector at both ends; not checked.
 
-    What comes after these places in the array `source` is asked for (see `emit_row`). Arrays are as if flat.
+    What comes after these in the array `source` is prefetched (see `emit_row`). Arrays are as if flat.
     """
     signature = types.void(row, row.dtype, target, types.intp, source)
 

@@ -1,4 +1,4 @@
-"""Lines of memory asked for before they are read."""
+"""Prefetching: lines of memory are loaded before they are read."""
 from __future__ import annotations
 
 from llvmlite import ir
@@ -13,7 +13,7 @@ _LINE = 64  # bytes of a cache line
 
 @intrinsic
 def prefetch(typing, address, size):
-    """Ask for the `size` bytes at an address."""
+    """Prefetch the `size` bytes at an address."""
 
     def emit(context, builder, signature, arguments):
         address, size = arguments

@@ -17,9 +17,9 @@ from .ir import Vectors, data_of, gep
 _SLOTS = 4
 # Times that each of them takes a vector in a block of `sum_of`. The block has no loop: the end of one is a mispredicted branch,
 # behind which no load is under way. With loops the sums of an array in the L3 cache took 1.3 times as long, of one in memory 1.05
-# times. Half as many took 1.2 times as long as these, twice as many 1.1 times. Asking for what comes later helps only with loops.
+# times. Half as many took 1.2 times as long as these, twice as many 1.1 times. Prefetching helps only with loops.
 _STEPS = 16
-# Bytes from what `maximum_of` reads to what it asks for. The processor's own prefetching does not go beyond a page.
+# Bytes from what `maximum_of` reads to what it prefetches. The processor's own prefetching does not go beyond a page.
 _AHEAD = 8192
 
 
@@ -33,10 +33,10 @@ class _Rows:
         self.ahead = ir.Constant(I64, _AHEAD * self.lanes // VECTOR_BYTES)
 
     def load(self, pointer: Any, at: Any, mask: Any) -> Any:
-        place = gep(self.builder, pointer, at)
-        return self.vectors.load(place) if mask is None else self.vectors.load_masked(place, mask)
+        pointer = gep(self.builder, pointer, at)
+        return self.vectors.load(pointer) if mask is None else self.vectors.load_masked(pointer, mask)
 
-    def ask(self, pointer: Any, at: Any, write: bool = False) -> None:
+    def prefetch(self, pointer: Any, at: Any, write: bool = False) -> None:
         self.vectors.prefetch(gep(self.builder, pointer, at), write=write)
 
     def fold(self, neutral: float, combine: Callable[[Any, Any], Any], value: Callable[[Any, Any], Any]) -> Any:
@@ -103,16 +103,16 @@ class _Total:
 def _emit_sum(rows: _Rows, first: Callable[[Any, Any], Any], add: Callable[[Any, Any], Any]) -> Any:
     """The sum in float64 of terms from `start` to `stop`: `first(at, mask)` is a vector of them, `add(total, at)` adds one.
 
-    Within a block of 4 KiB each lane adds `_STEPS` numbers in the dtype of the array, so that the error is PyTorch's: converting
+    Within a block of 4 KiB each lane adds `_STEPS` elements in the dtype of the array, so that the error is PyTorch's: converting
     each float32 to float64 took 3 times as long in the L2 cache, and 1.2 times in memory.
     """
     builder, lanes = rows.builder, rows.lanes
     total, size = _Total(builder, lanes), _SLOTS * _STEPS * lanes
     most = rows.whole(rows.start, size)
     with cgutils.for_range_slice(builder, rows.start, most, ir.Constant(I64, size), intp=I64) as (i, _):
-        places = [builder.add(i, ir.Constant(I64, number * lanes)) for number in range(_SLOTS * _STEPS)]
-        slots = [first(at, None) for at in places[:_SLOTS]]
-        for number, at in enumerate(places[_SLOTS:]):
+        offsets = [builder.add(i, ir.Constant(I64, number * lanes)) for number in range(_SLOTS * _STEPS)]
+        slots = [first(at, None) for at in offsets[:_SLOTS]]
+        for number, at in enumerate(offsets[_SLOTS:]):
             slots[number % _SLOTS] = add(slots[number % _SLOTS], at)
         total.add(_combined(slots, builder.fadd))
     rows.start = most
@@ -155,7 +155,7 @@ def product_sum_of(typing, a, b, start, stop):
 def maximum_of(typing, x, start, stop, y):
     """The largest of x[start:stop], the array as if flat, or any number if there is a NaN; nothing is checked.
 
-    Where they stay in the L1 cache, the row that comes next and the lines of y, for the result of this row, are asked for.
+    Where they stay in the L1 cache, the row that comes next and the lines of y, for the result of this row, are prefetched.
     """
     signature = x.dtype(x, types.uint64, types.uint64, y)
 
@@ -171,8 +171,8 @@ def maximum_of(typing, x, start, stop, y):
             return builder.select(builder.fcmp_ordered(">", value, known), value, known)
 
         def value(at: Any, mask: Any) -> Any:
-            rows.ask(written, at, write=True)
-            rows.ask(x, builder.add(at, distance))
+            rows.prefetch(written, at, write=True)
+            rows.prefetch(x, builder.add(at, distance))
             return rows.load(x, at, mask)
 
         best, lanes = rows.fold(float("-inf"), larger, value), rows.lanes

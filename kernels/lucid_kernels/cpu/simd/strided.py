@@ -39,8 +39,8 @@ def _copy(builder: ir.IRBuilder, source: Any, target: Any, kind: ir.Type) -> Any
     return builder.store(builder.load(_pointer(builder, source, kind), align=1), _pointer(builder, target, kind), align=1)
 
 
-def ask(builder: ir.IRBuilder, address: Any, write: bool = False) -> None:
-    """Ask for the cache line of an address, to be read or written."""
+def prefetch_line(builder: ir.IRBuilder, address: Any, write: bool = False) -> None:
+    """Prefetch the cache line of an address, to be read or written."""
     kinds = [ir.Constant(ir.IntType(32), number) for number in (int(write), 3, 1)]
     signature = ir.FunctionType(ir.VoidType(), [_BYTE.as_pointer(), *(kind.type for kind in kinds)])
     function = cgutils.get_or_insert_function(builder.module, signature, "llvm.prefetch.p0")
@@ -59,7 +59,7 @@ def _ends(builder: ir.IRBuilder, source: Any, target: Any, count: Any, size: int
 def copy_bytes(typing, source, source_pitch, target, target_pitch, rows, count, stream):
     """Copy `rows` rows of `count` bytes, which start at the addresses `source` and `target` and `..._pitch` bytes later each.
 
-    It asks for rows that follow: the processor does not foresee where they are. Rows of a page and more are left to `memcpy`,
+    It prefetches rows that follow: the processor does not foresee where they are. Rows of a page and more are left to `memcpy`,
     which writes whole lines without reading them.
     """
     signature = types.void(*(types.int64,) * 6, types.boolean)
@@ -75,7 +75,7 @@ def copy_bytes(typing, source, source_pitch, target, target_pitch, rows, count, 
             """The whole vectors from `start` on."""
             end = builder.sub(count, _number(VECTOR_BYTES - 1))
             with cgutils.for_range_slice(builder, start, end, _number(VECTOR_BYTES), intp=I64) as (at, _):
-                ask(builder, builder.add(builder.add(source, at), ahead))
+                prefetch_line(builder, builder.add(builder.add(source, at), ahead))
                 store = _copy(builder, builder.add(source, at), builder.add(target, at), vector)
                 if aligned:
                     store.align = VECTOR_BYTES
@@ -86,11 +86,11 @@ def copy_bytes(typing, source, source_pitch, target, target_pitch, rows, count, 
             end = builder.sub(count, _number(VECTOR_BYTES))
             with builder.if_else(stream) as (then, otherwise):
                 with then:
-                    way = builder.and_(builder.neg(target), _number(VECTOR_BYTES - 1))
-                    rest = builder.and_(builder.sub(count, way), _number(VECTOR_BYTES - 1))
-                    with builder.if_then(builder.icmp_unsigned("!=", way, _number(0))):
+                    gap = builder.and_(builder.neg(target), _number(VECTOR_BYTES - 1))
+                    rest = builder.and_(builder.sub(count, gap), _number(VECTOR_BYTES - 1))
+                    with builder.if_then(builder.icmp_unsigned("!=", gap, _number(0))):
                         _copy(builder, source, target, vector)
-                    copy_vectors(source, target, way, True)
+                    copy_vectors(source, target, gap, True)
                     with builder.if_then(builder.icmp_unsigned("!=", rest, _number(0))):
                         _copy(builder, builder.add(source, end), builder.add(target, end), vector)
                 with otherwise, builder.if_else(builder.icmp_signed(">=", count, _number(_PAGE))) as (whole, parts):
@@ -138,8 +138,8 @@ def fill_rows(typing, kind, source, source_pitch, target, target_pitch, rows, co
         element, lanes = ir.IntType(kind.bitwidth), VECTOR_BYTES // size
         vector = ir.VectorType(element, lanes)
 
-        def store(value: Any, place: Any, aligned: bool = False) -> None:
-            stored = builder.store(value, _pointer(builder, place, value.type), align=VECTOR_BYTES if aligned else 1)
+        def store(value: Any, pointer: Any, aligned: bool = False) -> None:
+            stored = builder.store(value, _pointer(builder, pointer, value.type), align=VECTOR_BYTES if aligned else 1)
             if aligned:
                 streamed(builder, stored)
 
@@ -189,7 +189,7 @@ def copy_tiles(typing, kind, source, source_pitch, target, target_pitch, tiles, 
     """Transpose `tiles` tiles of `side` rows and columns, for elements as large as those of the array `kind`:
 
     element c of row r, rows `source_pitch` bytes apart, becomes element r of row c, rows `target_pitch` bytes apart. A tile
-    begins `side` rows of the source below the one before it. What is `ahead` bytes from the rows is asked for.
+    begins `side` rows of the source below the one before it. What is `ahead` bytes from the rows is prefetched.
     """
     signature = types.void(kind, *(types.int64,) * 6, types.boolean)
 
@@ -202,19 +202,19 @@ def copy_tiles(typing, kind, source, source_pitch, target, target_pitch, tiles, 
             first = builder.add(source, builder.mul(builder.mul(tile.index, _number(count)), source_pitch))
             rows = []
             for number in range(count):
-                place = builder.add(first, builder.mul(source_pitch, _number(number)))
-                ask(builder, builder.add(place, ahead))
-                rows.append(builder.load(_pointer(builder, place, vector), align=1))
+                pointer = builder.add(first, builder.mul(source_pitch, _number(number)))
+                prefetch_line(builder, builder.add(pointer, ahead))
+                rows.append(builder.load(_pointer(builder, pointer, vector), align=1))
             columns = _transposed(builder, rows)
             start = builder.add(target, builder.mul(tile.index, _number(count * size)))
-            places = [builder.add(start, builder.mul(target_pitch, _number(number))) for number in range(count)]
+            pointers = [builder.add(start, builder.mul(target_pitch, _number(number))) for number in range(count)]
             with builder.if_else(stream) as (then, otherwise):
                 with then:
-                    for column, place in zip(columns, places):
-                        streamed(builder, builder.store(column, _pointer(builder, place, vector), align=count * size))
+                    for column, pointer in zip(columns, pointers):
+                        streamed(builder, builder.store(column, _pointer(builder, pointer, vector), align=count * size))
                 with otherwise:
-                    for column, place in zip(columns, places):
-                        builder.store(column, _pointer(builder, place, vector), align=1)
+                    for column, pointer in zip(columns, pointers):
+                        builder.store(column, _pointer(builder, pointer, vector), align=1)
         return context.get_dummy_value()
 
     return signature, emit
@@ -230,9 +230,9 @@ def copy_elements(typing, kind, source, source_pitch, target, target_pitch, rows
         size = signature.args[0].dtype.bitwidth // 8
 
         def copy(row: Any, column: Any) -> None:
-            place = builder.add(source, builder.add(builder.mul(row, source_pitch), builder.mul(column, _number(size))))
+            pointer = builder.add(source, builder.add(builder.mul(row, source_pitch), builder.mul(column, _number(size))))
             end = builder.add(target, builder.add(builder.mul(column, target_pitch), builder.mul(row, _number(size))))
-            _copy(builder, place, end, ir.IntType(8 * size))
+            _copy(builder, pointer, end, ir.IntType(8 * size))
 
         with builder.if_else(builder.icmp_signed("<", rows, columns)) as (then, otherwise):
             with then, cgutils.for_range(builder, rows) as row, cgutils.for_range(builder, columns) as column:

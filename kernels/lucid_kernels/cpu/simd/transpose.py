@@ -21,8 +21,8 @@ def transposed(builder: ir.IRBuilder, rows: list[Any]) -> list[Any]:
     lanes = len(rows)
     side = lanes // _QUARTERS
 
-    def shuffle(one: Any, other: Any, places: list[int]) -> Any:
-        return builder.shuffle_vector(one, other, ir.Constant(ir.VectorType(ir.IntType(32), lanes), places))
+    def shuffle(one: Any, other: Any, wanted: list[int]) -> Any:
+        return builder.shuffle_vector(one, other, ir.Constant(ir.VectorType(ir.IntType(32), lanes), wanted))
 
     def interleaved(one: Any, other: Any, size: int) -> list[Any]:
         """Groups of `size` lanes of both in turn, from the first and from the second half of each quarter."""
@@ -57,11 +57,11 @@ def _make_transpose(in_part: bool) -> Any:
         source, pitch, target, width, *reached = arguments
         lanes = lanes_of(signature.args[0])
         vectors = Vectors(builder, source.type.pointee, lanes)
-        numbers = [ir.Constant(I64, r) for r in range(lanes)]
+        indices = [ir.Constant(I64, r) for r in range(lanes)]
         for count in reached:
             last = builder.sub(count, ir.Constant(I64, 1))
-            numbers = [builder.select(builder.icmp_signed("<", r, last), r, last) for r in numbers]
-        rows = [vectors.load(gep(builder, source, builder.mul(pitch, r))) for r in numbers]
+            indices = [builder.select(builder.icmp_signed("<", r, last), r, last) for r in indices]
+        rows = [vectors.load(gep(builder, source, builder.mul(pitch, r))) for r in indices]
         for j, column in enumerate(transposed(builder, rows)):
             vectors.store(column, gep(builder, target, builder.mul(width, ir.Constant(I64, j))))
         return context.get_dummy_value()

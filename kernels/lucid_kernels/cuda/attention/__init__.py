@@ -1,1 +1,4 @@
-"""Attention."""
+"""Scaled dot-product attention.
+
+`attention`: forward and backward; the gradient computes the probabilities again.
+"""

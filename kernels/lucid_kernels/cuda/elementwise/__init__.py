@@ -1,1 +1,7 @@
-"""Operations element by element, and formulas."""
+"""Operations element by element.
+
+`elementwise`: activations and their gradients, and arithmetic with broadcasting.
+`special`: special functions, in double, rounded once.
+`fused`: a formula in one pass over memory.
+`formula`: the CUDA text of a formula.
+"""

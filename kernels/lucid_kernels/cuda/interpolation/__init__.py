@@ -1,1 +1,4 @@
-"""Images read at any coordinates."""
+"""Images read at any coordinates.
+
+`grid_sample`: forward and backward.
+"""

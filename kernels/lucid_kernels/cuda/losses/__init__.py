@@ -1,1 +1,6 @@
-"""Losses with their gradients."""
+"""Losses together with their gradients.
+
+`cross_entropy`: class indices.
+`ctc_loss`: sequences whose alignment is not known.
+`margin_loss`: `multi_margin_loss` and `multilabel_margin_loss`.
+"""

@@ -1,1 +1,4 @@
-"""Products of matrices by cuBLAS."""
+"""Products of matrices.
+
+`products`: cuBLAS, called directly: CuPy computes stacks of float16 in float32 and has no bfloat16.
+"""

@@ -1,1 +1,6 @@
-"""Batch, layer, group and RMS normalisation."""
+"""Batch, layer, group and RMS normalisation.
+
+`batch_norm`: (N, C, *).
+`layer_norm`, `rms_norm`: rows.
+`group_norm`: layer normalisation of the groups, then the parameters of the channels.
+"""

@@ -1,1 +1,4 @@
-"""Pooling."""
+"""Pooling of images.
+
+`pool2d`: maxima, averages, adaptive ones, and the gradients.
+"""

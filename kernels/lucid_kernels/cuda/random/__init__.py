@@ -1,1 +1,4 @@
-"""Random numbers: Philox, the same bits as on a CPU."""
+"""Random numbers, the same bits as on a CPU.
+
+`random`: Philox4x32-10 by a counter, and the distributions.
+"""

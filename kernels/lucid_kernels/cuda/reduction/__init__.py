@@ -1,1 +1,4 @@
-"""Softmax."""
+"""Reductions.
+
+`softmax`: softmax, log-softmax and their gradients.
+"""

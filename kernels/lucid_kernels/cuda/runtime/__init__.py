@@ -1,1 +1,5 @@
-"""Loading and launching, and what all sources include."""
+"""Loading and launching.
+
+`launch`: compiles a source, launches its kernels, raises the errors that they report.
+`source`: the text of a source with its headers; needs no cupy. `common.cuh` is what all of them include.
+"""

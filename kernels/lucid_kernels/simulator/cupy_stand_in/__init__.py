@@ -15,7 +15,18 @@ As in CuPy, and not in NumPy, numbers out of range in an index array wrap around
 
 `ElementwiseKernel` and `ReductionKernel` run on the simulator with its checks, as `RawKernel` does. `cupy.random` has
 NumPy's bits, not CuPy's. `fuse` runs the operations one by one. Not there: several devices, sparse arrays, cupyx.scipy,
-cupyx.jit, cooperative groups; a name that is not there says in one line what to use instead (`lacking`).
+cupyx.jit, cooperative groups; a name that is not there says in one line what to use instead.
+
+`array`, `creation`, `functions`: device arrays and their functions.
+`kernels`: RawKernel and RawModule.
+`elementwise`, `reduction`, `parameters`: ElementwiseKernel and ReductionKernel.
+`memory`, `streams`, `device`, `runtime`, `cuda`: memory, streams, graphs and the rest of `cupy.cuda`.
+`cublas`: cuBLAS by pointers.
+`random`, `testing`, `cupyx`: the modules of these names.
+`refusals`: what CuPy refuses inside a stream capture.
+`differences`: functions whose results differ from NumPy's.
+`lacking`: what is not there, and what to use instead.
+`reference`: the names and arguments of an installed CuPy.
 """
 
 from __future__ import annotations

@@ -4,6 +4,10 @@
 
     prune.l1_unstructured(layer, "weight", amount=0.3)  # layer.weight is layer.weight_orig * layer.weight_mask
     prune.remove(layer, "weight")                       # now the zeros are in the parameter itself
+
+`_functions`: pruning as functions.
+`_method`: the mask, the hook that applies it, and repeated pruning.
+`_methods`: which elements or slices each method prunes.
 """
 from ._functions import (
     custom_from_mask,

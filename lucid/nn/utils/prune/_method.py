@@ -1,4 +1,4 @@
-"""What every way of pruning shares: the mask beside the parameter, the hook that applies it, and repeated pruning."""
+"""What every method of pruning shares: the mask beside the parameter, the hook that applies it, and repeated pruning."""
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
@@ -12,7 +12,7 @@ from ...parameter import Parameter
 
 
 class BasePruningMethod(ABC):
-    """A way of pruning: a subclass defines `compute_mask` and `PRUNING_TYPE`.
+    """A method of pruning: a subclass defines `compute_mask` and `PRUNING_TYPE`.
 
     Pruned, the parameter `weight` of a module is the parameter `weight_orig`, the buffer `weight_mask` of ones and zeros,
     and an ordinary attribute `weight`, their product, which this object computes as a forward pre-hook of the module.

@@ -1,4 +1,4 @@
-"""The ways of pruning: which elements or slices of a parameter get a zero in its mask."""
+"""The methods of pruning: which elements or slices of a parameter get a zero in its mask."""
 from __future__ import annotations
 
 import numbers

@@ -10,7 +10,7 @@ from numba.core import cgutils
 from ...runtime.intrinsic import I64, intrinsic
 from ...simd.cpu_features import VECTOR_BYTES
 from ...simd.ir import Vectors, data_of, gep
-from ...simd.strided import ask
+from ...simd.strided import prefetch_line
 
 # Results of a run, whose sums are in registers.
 RUN = 8
@@ -60,7 +60,7 @@ def _make(adds: bool) -> Any:
             def ask_lines(address: Any, part: Any, lines: Any, write: bool) -> None:
                 begin = builder.add(address, builder.mul(builder.mul(part, lines), number(_LINE)))
                 with cgutils.for_range(builder, lines) as line:
-                    ask(builder, builder.add(begin, builder.mul(line.index, number(_LINE))), write)
+                    prefetch_line(builder, builder.add(begin, builder.mul(line.index, number(_LINE))), write)
 
             def meet(size: int, count: int, place: Any, column: Any, factor: Any) -> None:
                 """Add the products of `count` factors to `size` sums: each vector of `a` is loaded once for all that it meets."""

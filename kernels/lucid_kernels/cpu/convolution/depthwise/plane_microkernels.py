@@ -195,7 +195,7 @@ def _make_correlate(stride: int) -> Any:
                 """Add the products of `count` rows of g."""
                 above = builder.sub(builder.mul(first, constant(stride)), top)
                 rows = pixels.rows(above, stride * (count - 1) + 3, zeros)
-                sources = [upstream.place(builder.add(first, constant(r))) for r in range(count)]
+                sources = [upstream.row_pointer(builder.add(first, constant(r))) for r in range(count)]
                 with for_steps(builder, upstream.width, lanes) as (j, _):
                     beneath = builder.mul(j, constant(stride))
                     upstream.prefetch(first, count, j, g_ahead, write=False)

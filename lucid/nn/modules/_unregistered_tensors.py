@@ -12,10 +12,10 @@ from ...tensor import Tensor
 from ._registry import Registry
 
 _REGISTERED = frozenset({"_parameters", "_buffers", "_modules"})
-_NAMED = 3  # places that a warning spells out
+_NAMED = 3  # locations that a warning spells out
 
 
-def warn_left_behind(root: Registry, device: Device, stacklevel: int) -> None:
+def warn_unregistered(root: Registry, device: Device, stacklevel: int) -> None:
     """Warn, once for each attribute of `root` and the modules below, about tensors in it that are not on `device`.
 
     An attribute that a forward pre-hook computes before every call, and says so by its `computes`, needs no moving.
@@ -27,28 +27,28 @@ def warn_left_behind(root: Registry, device: Device, stacklevel: int) -> None:
         for attribute, value in list(module.__dict__.items()):
             if attribute in _REGISTERED or attribute in computed:
                 continue
-            left = {place: tensor.device for place, tensor in _tensors_in(value, f"{owner}.{attribute}", set())
+            left = {location: tensor.device for location, tensor in _tensors_in(value, f"{owner}.{attribute}", set())
                     if tensor.device != device}
             if left:
                 warnings.warn(_message(left, device), UserWarning, stacklevel=stacklevel + 1)
 
 
 def _message(left: dict[str, Device], device: Device) -> str:
-    places = list(left)
-    names = ", ".join(places[:_NAMED]) + (f" and {len(places) - _NAMED} more" if len(places) > _NAMED else "")
-    what = "is a plain tensor attribute" if len(places) == 1 else "are plain tensor attributes"
+    locations = list(left)
+    names = ", ".join(locations[:_NAMED]) + (f" and {len(locations) - _NAMED} more" if len(locations) > _NAMED else "")
+    what = "is a plain tensor attribute" if len(locations) == 1 else "are plain tensor attributes"
     there = ", ".join(dict.fromkeys(map(str, left.values())))
-    return (f"{names} {what}: .to('{device}') leaves {'it' if len(places) == 1 else 'them'} on {there}. "
-            f"Use register_buffer (or nn.Buffer) to make {'it' if len(places) == 1 else 'them'} move with the module.")
+    return (f"{names} {what}: .to('{device}') leaves {'it' if len(locations) == 1 else 'them'} on {there}. "
+            f"Use register_buffer (or nn.Buffer) to make {'it' if len(locations) == 1 else 'them'} move with the module.")
 
 
-def _tensors_in(value: Any, place: str, seen: set[int]) -> Iterator[tuple[str, Tensor]]:
-    """Pairs (place, tensor) of the tensors in `value`: itself, or in lists, tuples, sets, mappings and dataclasses.
+def _tensors_in(value: Any, location: str, seen: set[int]) -> Iterator[tuple[str, Tensor]]:
+    """Pairs (location, tensor) of the tensors in `value`: itself, or in lists, tuples, sets, mappings and dataclasses.
 
     Modules in them are left out: who hides a module in a list wants it to stay where it is.
     """
     if isinstance(value, Tensor):
-        yield place, value
+        yield location, value
         return
     items: Any
     if isinstance(value, Mapping):
@@ -65,4 +65,4 @@ def _tensors_in(value: Any, place: str, seen: set[int]) -> Iterator[tuple[str, T
         return
     seen.add(id(value))
     for suffix, item in items:
-        yield from _tensors_in(item, place + suffix, seen)
+        yield from _tensors_in(item, location + suffix, seen)

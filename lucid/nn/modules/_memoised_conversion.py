@@ -8,18 +8,18 @@ from ...backends import storage
 from ...tensor import Tensor, Version, wrap
 from ..parameter import Buffer, Parameter
 from . import _registry  # which comes to import this one
-from ._undo import Undo
+from ._rollback import Rollback
 
 Convert = Callable[[Tensor], Tensor]
 
 
-class Once:
+class MemoisedConversion:
     """A conversion of the state of `root` that treats each array once: what shared one before shares one afterwards.
 
     A buffer with ``cast=False`` goes through `uncast` instead of `convert`. All tensors over one array are converted together,
     and the array is free before the next one is converted: there must be room for one array more. With `elementwise` (the
     functions treat elements one by one, wherever they lie) that holds for all tensors over one memory, whatever part of it
-    each shows. With `reversible` (the functions change nothing but device, dtype and memory format) `undo` can go back.
+    each shows. With `reversible` (the functions change nothing but device, dtype and memory format) `roll_back` can go back.
     """
 
     def __init__(self, convert: Convert, root: _registry.Registry, uncast: Convert | None = None, *, elementwise: bool = False,
@@ -28,7 +28,7 @@ class Once:
         self._uncast = uncast or convert
         self._root = root
         self._memory: Callable[[Any], Any] = storage.owner if elementwise else _itself
-        self._undo = Undo(reversible)
+        self._rollback = Rollback(reversible)
         self._current: Tensor | None = None  # what is being converted
         self._done: set[int] = set()  # tensors by identity; the modules keep them alive
         self._steady: set[int] = set()  # those that go through `uncast`
@@ -76,7 +76,7 @@ class Once:
             return False
         for function, result in results.items():
             if result is not memory:
-                self._undo.record(memory, result, [t for t, f in zip(tensors, functions, strict=True) if f is function])
+                self._rollback.record(memory, result, [t for t, f in zip(tensors, functions, strict=True) if f is function])
         versions: dict[Convert, Version | None] = {}
         for tensor, function, array in zip(tensors, functions, converted, strict=True):
             self._done.add(id(tensor))
@@ -88,12 +88,12 @@ class Once:
                 tensor._view = None
         return True
 
-    def undo(self, error: BaseException) -> None:
+    def roll_back(self, error: BaseException) -> None:
         """Convert back what has been converted before `error`, as far as that is possible, and say so in notes at it."""
         names = {id(tensor): name for name, _, tensor in _state(self._root)}
         if self._current is not None and id(self._current) in names:
             error.add_note(f"It happened at {names[id(self._current)]}.")
-        for note in self._undo.run(names):
+        for note in self._rollback.run(names):
             error.add_note(note)
 
 

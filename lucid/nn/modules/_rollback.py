@@ -1,4 +1,4 @@
-"""Going back after an error in the middle of a conversion, without having kept what was converted."""
+"""Rollback after an error in the middle of a conversion, without having kept what was converted."""
 from __future__ import annotations
 
 from typing import Any, NamedTuple
@@ -17,11 +17,11 @@ class _Step(NamedTuple):
     layout: storage.Layout
     original: Any  # the memory itself where keeping it costs nothing, on the device 'meta'
     result: Any
-    before: list[tuple[Tensor, storage.Part | None, Any, Any]]  # tensor, its place, its node and view
+    before: list[tuple[Tensor, storage.Part | None, Any, Any]]  # tensor, its part of the memory, its node and view
     exact: bool  # whether converting back gives the same elements
 
 
-class Undo:
+class Rollback:
     """What a conversion did, so that it can be undone.
 
     The old arrays are not kept: a model would need twice its memory on every move. Moving back needs no more than the
@@ -53,8 +53,8 @@ class Undo:
             if memory is None:
                 left += shown
                 continue
-            for tensor, place, node, view in step.before:
-                tensor._swap_array(storage.take(memory, place))
+            for tensor, part, node, view in step.before:
+                tensor._swap_array(storage.take(memory, part))
                 tensor._node, tensor._view = node, view if step.original is not None else None
             for tensor, *_ in step.before[1:]:
                 tensor._version_box = step.before[0][0]._version_box
