@@ -271,11 +271,11 @@ from .ops.in_place import (
     xlogy_,
     zero_,
 )
-from .ops.indexing.gather_scatter import gather, scatter, scatter_add, take_along_dim
-from .ops.indexing.index_slices import index_add, index_copy, index_fill, index_select
-from .ops.indexing.indexing import index_put, take
+from .ops.indexing.gather import gather, take_along_dim
+from .ops.indexing.index_slices import index_add, index_copy, index_fill, index_reduce, index_select
+from .ops.indexing.indexing import index_put, put, take
 from .ops.indexing.masking import masked_fill, masked_scatter, masked_select, nonzero, nonzero_static
-from .ops.indexing.scatter_reduce import index_reduce, put, scatter_reduce
+from .ops.indexing.scatter import scatter, scatter_add, scatter_reduce
 from .ops.linalg.addmm import addbmm, addmm, addmv, addr, baddbmm
 from .ops.linalg.bilinear import bilinear
 from .ops.linalg.det import det, logdet, slogdet
@@ -287,14 +287,13 @@ from .ops.linalg.lu import lu_solve, lu_unpack
 from .ops.linalg.lu import torch_lu as lu
 from .ops.linalg.matmul import bmm, dot, ger, linear, matmul, mm, mv, outer, vdot
 from .ops.linalg.matrix_exp import matrix_exp
-from .ops.linalg.matrix_norms import norm_except_dim
+from .ops.linalg.norm import dist, norm, norm_except_dim
 from .ops.linalg.products import chain_matmul, cross, inner, kron, matrix_power, tensordot, trace, vander
 from .ops.linalg.qr_svd import geqrf, orgqr
 from .ops.linalg.qr_svd import torch_qr as qr
 from .ops.linalg.qr_svd import torch_svd as svd
 from .ops.linalg.solve import inverse
 from .ops.linalg.triangular import cholesky, cholesky_inverse, cholesky_solve, triangular_solve
-from .ops.linalg.vector_norms import dist, norm
 from .ops.linalg.vectors import cosine_similarity, pairwise_distance
 from .ops.manipulation.broadcasting import broadcast_shapes, broadcast_tensors, broadcast_to, expand, expand_as
 from .ops.manipulation.buffers import empty_strided, frombuffer, range

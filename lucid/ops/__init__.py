@@ -23,7 +23,7 @@ from ._out import method as as_method
 from .creation import creation, fill
 from .elementwise import arithmetic, binary, comparison, float_parts, gamma, special, ternary, trigonometry, unary
 from .fft import short_time_fourier
-from .indexing import gather_scatter, index_slices, indexing, masking, scatter_reduce
+from .indexing import gather, index_slices, indexing, masking, scatter
 from .linalg import (
     _matrices,
     addmm,
@@ -34,10 +34,10 @@ from .linalg import (
     lu,
     matmul,
     matrix_exp,
+    norm,
     qr_svd,
     solve,
     triangular,
-    vector_norms,
     vectors,
 )
 from .linalg import products as linalg_products
@@ -74,11 +74,11 @@ from .reduction import cumulative, max_min, reduction, var_std
 from .sorting import histogram, search, sorting, statistics
 
 FAMILIES = (activation, arithmetic, bilinear, binary, broadcasting, buffers, comparison, complex, conversion, convolution,
-            creation, diagonals, dropout, embedding, max_min, fill, float_parts, fold, gamma, gather_scatter, histogram,
+            creation, diagonals, dropout, embedding, max_min, fill, float_parts, fold, gamma, gather, histogram,
             index_slices, indexing, likelihood_loss, matmul, det, matrix_exp, qr_svd, lu, linalg_products, lstsq_pinv, addmm,
-            solve, triangular, loss, margin_loss, masking, var_std, normalization, vector_norms, padding, permutation,
+            solve, triangular, loss, margin_loss, masking, var_std, normalization, norm, padding, permutation,
             piecewise_activation, pooling, pooling_dimensions, random_fill, reduction, reordering, repetition, resampling,
-            sampling, cumulative, scatter_reduce, search, shape, short_time_fourier, sorting, special, splitting, statistics,
+            sampling, cumulative, scatter, search, shape, short_time_fourier, sorting, special, splitting, statistics,
             storage, strides, ternary, trigonometry, unary, vectors, distances, properties, python_functions)
 
 UNARY_OPERATORS = {"__neg__": arithmetic.neg, "__abs__": unary.abs, "__invert__": comparison.bitwise_not,

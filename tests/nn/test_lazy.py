@@ -9,7 +9,7 @@ import pytest
 import lucid
 from lucid import nn
 from lucid.nn.modules.lazy import LazyModuleMixin
-from lucid.nn.uninitialized import UninitializedError
+from lucid.nn.parameter import UninitializedError
 
 
 def test_every_use_raises_one_class_that_is_both_of_pytorchs() -> None:

@@ -8,7 +8,7 @@ from ...tensor import Tensor
 from .._operands import require_tensor
 from .._out import accepts_out
 from ..creation.creation import arange, eye
-from ..indexing.gather_scatter import gather
+from ..indexing.gather import gather
 from ..manipulation.diagonals import tril, triu
 from ..manipulation.joining import cat
 from ..sorting.sorting import argsort

@@ -11,7 +11,7 @@ from .._operands import array_api_names, canonical_dim, require_tensor
 from .._out import accepts_out
 from ..creation.creation import eye
 from ..elementwise.comparison import logical_xor, where
-from ..indexing.gather_scatter import place_op
+from ..indexing._gather_scatter import place_op
 from ..manipulation.joining import cat
 from ._reduction import total_dtype
 from ._selection import ValuesIndices

@@ -12,7 +12,8 @@ from ..creation.creation import arange, as_tensor
 from ..elementwise.comparison import where
 from ..elementwise.ternary import lerp
 from ..elementwise.unary import ceil, floor, round
-from ..indexing.gather_scatter import gather, gather_op
+from ..indexing._gather_scatter import gather_op
+from ..indexing.gather import gather
 from ..reduction._reduction import refuse_empty, refuse_unordered
 from ..reduction._selection import ValuesIndices
 from ..reduction.cumulative import cummax

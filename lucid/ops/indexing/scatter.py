@@ -1,23 +1,88 @@
-"""Writing many elements to one place: `scatter_reduce`, `index_reduce`, and writing by position: `put`."""
+"""One element for each index along a dimension, written: `scatter`, `scatter_add`, `scatter_reduce`."""
 from __future__ import annotations
 
 from typing import Any
 
 from ... import _dtypes
-from ...autograd.errors import type_name
-from ...autograd.inplace import write
+from ...autograd.inplace import update, write
 from ...autograd.op import Op, Pull
 from ...tensor import Tensor
-from .._operands import array_api_names, canonical_dim, require_tensor
+from .._operands import array_api_names, canonical_dim, fitted, require_tensor
 from .._out import accepts_out
 from ..elementwise.arithmetic import div
 from ..elementwise.comparison import where
-from ._index import check_bounds, index_tensor, require_long
-from .gather_scatter import check_along, gather_op, scatter, scatter_add
-from .index_slices import slices_arguments
-from .indexing import index_put_, write_at
+from ._gather_scatter import check_along, gather_op, scatter_op
+from ._index import index_tensor
 
-METHODS = ("scatter_reduce", "scatter_reduce_", "index_reduce", "index_reduce_", "put", "put_")
+METHODS = ("scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_")
+
+
+def _scatter_arguments(name: str, x: Tensor, dim: int, index: Tensor, src: Any, value: Any) -> tuple[Tensor, Any, int]:
+    axis = canonical_dim(dim, require_tensor(name, x)._array.ndim)
+    index = index_tensor(name, index, x)
+    source = fitted(value if src is None else src, x._array.dtype)
+    if source.__class__ is float and x._array.dtype.kind in "iu":
+        source = int(source)  # a number becomes one of the dtype before it is added or multiplied
+    if index._array.ndim == 0 and x._array.ndim == 1:
+        index = index.reshape(1)
+    check_along(name, x, index, axis, source)
+    if isinstance(source, Tensor) and source._array.ndim and source._array.shape != index._array.shape:
+        source = source[tuple(slice(n) for n in index._array.shape)]
+    return index, source, axis
+
+
+@accepts_out
+@array_api_names
+def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None,
+            reduce: str | None = None) -> Tensor:
+    """`input` with `src` (a tensor or number) written where `gather` would read; the last of several writes stays.
+
+    Raises IndexError out of range. ``reduce='add'`` adds, ``'multiply'`` multiplies with what is there.
+    """
+    if require_tensor("scatter", input)._array.ndim == 0:
+        return scatter(input.reshape(1), dim, index, src, value=value, reduce=reduce).reshape(())
+    index, source, axis = _scatter_arguments("scatter", input, dim, index, src, value)
+    if reduce == "multiply":
+        return _multiplied(input, axis, index, source)
+    return scatter_op(input, index, source, axis=axis, accumulate=_accumulates(reduce))
+
+
+@array_api_names
+def scatter_(self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None,
+             reduce: str | None = None) -> Tensor:
+    """`scatter` into this tensor itself."""
+    if self._array.ndim == 0:
+        scatter_(self.reshape(1), dim, index, src, value=value, reduce=reduce)
+        return self
+    index, source, axis = _scatter_arguments("scatter", self, dim, index, src, value)
+    if reduce == "multiply":
+        return write(self, lambda old: _multiplied(old, axis, index, source))
+    return update(self, scatter_op, index, source, axis=axis, accumulate=_accumulates(reduce))
+
+
+def _accumulates(reduce: str | None) -> bool:
+    if reduce not in (None, "add"):
+        raise RuntimeError(f"reduce argument must be either add or multiply, got {reduce}.")
+    return reduce == "add"
+
+
+def _multiplied(x: Tensor, axis: int, index: Tensor, source: Any) -> Tensor:
+
+    factors = source if isinstance(source, Tensor) and source._array.ndim else x.new_full(index.shape, source)
+    return scatter_reduce(x, axis, index, factors, "prod")
+
+
+@accepts_out
+@array_api_names
+def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """`input` with `src` added where `gather` would read; repeated indices add up. Raises IndexError out of range."""
+    return scatter(input, dim, index, src, reduce="add")
+
+
+@array_api_names
+def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """`scatter_add` into this tensor itself."""
+    return scatter_(self, dim, index, src, reduce="add")
 
 
 def _extremum_pull(g: Tensor, y: Tensor, x: Tensor, index: Tensor, source: Tensor, axis: int) -> tuple[Tensor, None, Tensor]:
@@ -51,7 +116,7 @@ def _scatter_reduce_rule(needs: Any, x: Tensor, index: Tensor, source: Tensor, *
 
 
 _scatter_reduce = Op("scatter_reduce", _scatter_reduce_rule, keeps=True)
-_REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
+REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 
 
 def _neutral(reduce: str, dtype: Any) -> Any:
@@ -73,7 +138,7 @@ def dtype_limit(dtype: Any, largest: bool) -> Any:
     return (1 << bits) - 1 if largest else -(1 << bits) if dtype.kind == "i" else 0
 
 
-def _reduced(x: Tensor, axis: int, index: Tensor, source: Tensor, reduce: str, include_self: bool) -> Tensor:
+def reduced(x: Tensor, axis: int, index: Tensor, source: Tensor, reduce: str, include_self: bool) -> Tensor:
     if reduce in ("amax", "amin") and x.is_complex():
         raise NotImplementedError(f"scatter_reduce with reduce={reduce!r} is not supported for complex tensors")
     if index.numel() == 0:
@@ -102,7 +167,7 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
     share its gradient. Raises IndexError out of range, RuntimeError for shapes and dtypes that do not fit.
     """
     axis = canonical_dim(dim, require_tensor("scatter_reduce", input)._array.ndim)
-    if reduce not in _REDUCTIONS:
+    if reduce not in REDUCTIONS:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}.")
     if not isinstance(src, Tensor):
         raise TypeError(f"scatter_reduce(): argument 'src' must be Tensor, not {type(src).__name__}")
@@ -115,70 +180,10 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
         return whole.reshape(())
     check_along("scatter_reduce", input, index, axis, src)
     source = src if src.shape == index.shape else src[tuple(slice(n) for n in index._array.shape)]
-    return _reduced(input, axis, index, source, reduce, include_self)
+    return reduced(input, axis, index, source, reduce, include_self)
 
 
 @array_api_names
 def scatter_reduce_(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
     """`scatter_reduce` into this tensor itself."""
     return write(self, lambda old: scatter_reduce(old, dim, index, src, reduce, include_self=include_self))
-
-
-@accepts_out
-@array_api_names
-def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
-    """`input` with the slices `source` combined by `reduce` ('prod', 'mean', 'amax', 'amin') with those along `dim` that the
-    vector `index` names; otherwise as `scatter_reduce`.
-    """
-    if reduce not in _REDUCTIONS[1:]:
-        raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
-    if require_tensor("index_reduce", input)._array.ndim == 0 and source._array.ndim == 0:
-        return index_reduce(input.clone().reshape(1), 0, index.reshape(-1), source.reshape(-1), reduce,
-                            include_self=include_self).reshape(())
-    index, axis = slices_arguments("index_reduce", input, dim, index, source)
-    spread = index.reshape([-1 if d == axis else 1 for d in range(input.ndim)]).expand(source.shape)
-    return _reduced(input, axis, spread, source, reduce, include_self)
-
-
-@array_api_names
-def index_reduce_(self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
-    """`index_reduce` into this tensor itself."""
-    return write(self, lambda old: index_reduce(old, dim, index, source, reduce, include_self=include_self))
-
-
-def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """Write the elements of `source` to the positions `index` of this tensor, counted as if it were flat; -1 is the last.
-
-    With `accumulate` they are added; repeated indices add up. Raises IndexError out of range, RuntimeError for other dtypes
-    or numbers of elements.
-    """
-    require_long("put_", index)
-    index = index_tensor("put_", index, self)
-    if source.dtype != self.dtype:
-        raise RuntimeError(f"put_(): self and source expected to have the same dtype, but got self.dtype = "
-                           f"{type_name(self.dtype)} and source.dtype = {type_name(source.dtype)}")
-    if index.numel() != source.numel():
-        raise IndexError("put_(): Expected source and index to have the same number of elements, but got source.numel() = "
-                         f"{source.numel()}, index.numel() = {index.numel()}")
-    size = self._array.size
-    check_bounds(index._array, -size, size, "out of range: tried to access index {value} on a tensor of {limit} elements.")
-    if index.numel() == 0:
-        return self
-    if self.ndim != 1 and self.is_contiguous():
-        self.reshape(-1).put_(index, source, accumulate)  # a view
-        return self
-    places, source = [index.reshape(-1).to(_dtypes.int64)], source.reshape(-1)
-    if self.ndim > 1:  # not one vector in memory
-        rest = where(places[0] < 0, places[0] + size, places[0])
-        places = []
-        for length in reversed(self._array.shape):
-            places.insert(0, rest % length)
-            rest = rest // length
-    if accumulate:
-        return index_put_(self, places, source, True)
-    return write_at(self, tuple(place._array for place in places), source)
-
-
-def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """`put_` into a copy of `input`."""
-    return put_(require_tensor("put", input).clone(), index, source, accumulate)
