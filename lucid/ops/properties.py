@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..tensor import Tensor
+from ._methods import register
 from ._operands import require_tensor
 
 METHODS = ("is_nonzero", "is_same_size", "is_signed", "is_conj", "is_neg", "resolve_conj", "resolve_neg", "get_device",
@@ -111,3 +112,6 @@ def _is_cpu(self: Tensor) -> bool:
 
 SPECIAL_METHODS: dict[str, Any] = {"ndimension": Tensor.dim, "is_cpu": property(_is_cpu), "is_sparse": False,
                                    "is_quantized": False, "is_nested": False}
+
+
+register(__name__)

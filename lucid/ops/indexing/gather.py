@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from ...tensor import Tensor
+from .._methods import register
 from .._operands import array_api_names, canonical_dim, require_tensor
 from .._out import accepts_out
 from ..manipulation.broadcasting import broadcast_shapes
@@ -49,3 +50,6 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
         input = input.expand((*mine[:axis], length, *mine[axis + 1:]))
         inside = inside.expand((*mine[:axis], count, *mine[axis + 1:]))
     return gather(input, axis, inside)
+
+
+register(__name__)

@@ -8,6 +8,7 @@ from ...autograd.errors import type_name
 from ...autograd.inplace import update, write
 from ...autograd.op import Op, Pull
 from ...tensor import Tensor
+from .._methods import register
 from .._operands import array_api_names, canonical_dim, fitted, require_tensor
 from .._out import accepts_out
 from ..creation.creation import zeros
@@ -160,3 +161,6 @@ def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
 def index_reduce_(self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
     """`index_reduce` into this tensor itself."""
     return write(self, lambda old: index_reduce(old, dim, index, source, reduce, include_self=include_self))
+
+
+register(__name__)

@@ -18,6 +18,7 @@ from ...autograd.errors import type_name
 from ...autograd.inplace import update
 from ...autograd.op import Op, Pull, ViewOp
 from ...tensor import Tensor
+from .._methods import register
 from .._operands import fitted, reduce_to, require_tensor, shape_of
 from .._out import accepts_out
 from ..elementwise.comparison import where
@@ -216,3 +217,6 @@ def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """`put_` into a copy of `input`."""
     return put_(require_tensor("put", input).clone(), index, source, accumulate)
+
+
+register(__name__)

@@ -7,6 +7,7 @@ from ... import _dtypes
 from ...autograd.inplace import update, write
 from ...autograd.op import Op, Pull
 from ...tensor import Tensor
+from .._methods import register
 from .._operands import array_api_names, canonical_dim, fitted, require_tensor
 from .._out import accepts_out
 from ..elementwise.arithmetic import div
@@ -187,3 +188,6 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
 def scatter_reduce_(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
     """`scatter_reduce` into this tensor itself."""
     return write(self, lambda old: scatter_reduce(old, dim, index, src, reduce, include_self=include_self))
+
+
+register(__name__)

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from ...autograd.op import Op, Pull
 from ...tensor import Tensor
+from .._methods import register
 from .._operands import require_tensor
 from .._out import accepts_out
 from ..creation.creation import arange, eye
@@ -228,3 +229,6 @@ def torch_lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple[Te
 
 
 SPECIAL_METHODS = {"lu": torch_lu.without_out}
+
+
+register(__name__)

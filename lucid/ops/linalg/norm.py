@@ -6,6 +6,7 @@ from typing import Any
 from ... import _dtypes
 from ...autograd.errors import type_name
 from ...tensor import Tensor
+from .._methods import register
 from .._operands import array_api_names, canonical_dim, canonical_dims, require_tensor
 from .._out import accepts_out
 from .matrix_norms import matrix_norm
@@ -48,3 +49,6 @@ def norm_except_dim(v: Tensor, pow: float = 2, dim: int = 0) -> Tensor:
     kept = canonical_dim(dim, v.ndim)
     others = tuple(axis for axis in range(v.ndim) if axis != kept)
     return norm(v, pow, others, keepdim=True) if others else v.abs()
+
+
+register(__name__)

@@ -9,6 +9,7 @@ from typing import Any
 from ... import _dtypes
 from ...autograd.errors import type_name
 from ...tensor import Tensor
+from .._methods import register
 from .._operands import canonical_dim, require_tensor
 from .._out import accepts_out
 from ._join_split import split_op, unbind_op
@@ -166,3 +167,6 @@ def slice_scatter(input: Tensor, src: Tensor, dim: int = 0, start: int | None = 
     if step <= 0:
         raise RuntimeError("slice step must be positive")
     return _replaced(input, src, lambda t: t[(slice(None),) * axis + (slice(start, end, step),)])
+
+
+register(__name__)

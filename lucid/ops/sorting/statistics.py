@@ -6,6 +6,7 @@ from typing import Any
 from ... import _dtypes
 from ...autograd.op import Pull, UnaryOp
 from ...tensor import Tensor
+from .._methods import register
 from .._operands import array_api_names, canonical_dim, require_tensor
 from .._out import accepts_out
 from ..creation.creation import arange, as_tensor
@@ -183,3 +184,6 @@ def nanquantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = F
                 interpolation: str = "linear") -> Tensor:
     """`quantile` of the elements that are not NaN; NaN if there are none."""
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation, True)
+
+
+register(__name__)
