@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from bench.case import Case, Side, normal
-from bench.softmax import log_softmax
+from bench.cases.softmax import log_softmax
 
 SHAPES = ((4096, 1000), (1024, 50257))
 
