@@ -114,7 +114,7 @@ def fastest(variants: dict[str, Callable[[], Any]], synchronize: Callable[[], No
 
 
 def load(family: str, side: Side) -> Iterator[Case]:
-    """The cases of a family, a file of the folder `cases`; or of `networks`, or `targets.<name>`, which have folders of their own."""
+    """The cases of a family: a file of the folder `cases`, the folder `networks`, or `targets.<name>`, a file of that one."""
     folder = "bench" if family.partition(".")[0] in ("networks", "targets") else "bench.cases"
     cases: Iterator[Case] = importlib.import_module(f"{folder}.{family}").cases(side)
     return cases
