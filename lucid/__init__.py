@@ -207,76 +207,13 @@ from .ops.elementwise.unary import (
 from .ops.fft.short_time_fourier import istft, stft
 from .ops.fft.windows import bartlett_window, blackman_window, hamming_window, hann_window, kaiser_window
 from .ops.fusion import fuse
-from .ops.in_place import (
-    abs_,
-    acos_,
-    acosh_,
-    addmv_,
-    arccos_,
-    arccosh_,
-    arcsin_,
-    arcsinh_,
-    arctan_,
-    arctanh_,
-    asin_,
-    asinh_,
-    atan_,
-    atanh_,
-    ceil_,
-    clamp_,
-    clamp_max_,
-    clamp_min_,
-    clip_,
-    conj_physical_,
-    cos_,
-    cosh_,
-    deg2rad_,
-    detach_,
-    erf_,
-    erfc_,
-    exp2_,
-    exp_,
-    expm1_,
-    fill_,
-    fix_,
-    floor_,
-    frac_,
-    gcd_,
-    i0_,
-    index_put_,
-    lcm_,
-    ldexp_,
-    log1p_,
-    log2_,
-    log10_,
-    log_,
-    logit_,
-    nan_to_num_,
-    neg_,
-    negative_,
-    rad2deg_,
-    reciprocal_,
-    relu_,
-    round_,
-    rsqrt_,
-    sigmoid_,
-    sin_,
-    sinc_,
-    sinh_,
-    sqrt_,
-    square_,
-    tan_,
-    tanh_,
-    trunc_,
-    xlogy_,
-    zero_,
-)
-from .ops.indexing.gather_scatter import gather, scatter, scatter_add, take_along_dim
-from .ops.indexing.index_slices import index_add, index_copy, index_fill, index_select
-from .ops.indexing.indexing import index_put, take
+from .ops.indexing.gather import gather, take_along_dim
+from .ops.indexing.index_slices import index_add, index_copy, index_fill, index_reduce, index_select
+from .ops.indexing.indexing import index_put, put, take
 from .ops.indexing.masking import masked_fill, masked_scatter, masked_select, nonzero, nonzero_static
-from .ops.indexing.scatter_reduce import index_reduce, put, scatter_reduce
+from .ops.indexing.scatter import scatter, scatter_add, scatter_reduce
 from .ops.linalg.addmm import addbmm, addmm, addmv, addr, baddbmm
+from .ops.linalg.adjoint import adjoint
 from .ops.linalg.bilinear import bilinear
 from .ops.linalg.det import det, logdet, slogdet
 from .ops.linalg.distances import cdist, pdist, renorm
@@ -287,18 +224,17 @@ from .ops.linalg.lu import lu_solve, lu_unpack
 from .ops.linalg.lu import torch_lu as lu
 from .ops.linalg.matmul import bmm, dot, ger, linear, matmul, mm, mv, outer, vdot
 from .ops.linalg.matrix_exp import matrix_exp
-from .ops.linalg.matrix_norms import norm_except_dim
+from .ops.linalg.norm import dist, norm, norm_except_dim
 from .ops.linalg.products import chain_matmul, cross, inner, kron, matrix_power, tensordot, trace, vander
 from .ops.linalg.qr_svd import geqrf, orgqr
 from .ops.linalg.qr_svd import torch_qr as qr
 from .ops.linalg.qr_svd import torch_svd as svd
 from .ops.linalg.solve import inverse
 from .ops.linalg.triangular import cholesky, cholesky_inverse, cholesky_solve, triangular_solve
-from .ops.linalg.vector_norms import dist, norm
 from .ops.linalg.vectors import cosine_similarity, pairwise_distance
 from .ops.manipulation.broadcasting import broadcast_shapes, broadcast_tensors, broadcast_to, expand, expand_as
 from .ops.manipulation.buffers import empty_strided, frombuffer, range
-from .ops.manipulation.complex import adjoint, complex, polar, view_as_complex, view_as_real
+from .ops.manipulation.complex import complex, polar, view_as_complex, view_as_real
 from .ops.manipulation.diagonals import diag, diag_embed, diagflat, diagonal, diagonal_scatter, tril, triu
 from .ops.manipulation.grids import cartesian_prod, combinations, logspace, meshgrid, tril_indices, triu_indices
 from .ops.manipulation.joining import (
@@ -398,6 +334,73 @@ from .ops.sorting.sorting import argsort, sort, topk
 from .ops.sorting.statistics import kthvalue, median, mode, nanmedian, nanquantile, quantile
 from .serialization import load, save
 from .tensor import Size, Tensor
+
+# Methods as functions, when all families have attached theirs.
+# isort: split
+from .ops.in_place import (
+    abs_,
+    acos_,
+    acosh_,
+    addmv_,
+    arccos_,
+    arccosh_,
+    arcsin_,
+    arcsinh_,
+    arctan_,
+    arctanh_,
+    asin_,
+    asinh_,
+    atan_,
+    atanh_,
+    ceil_,
+    clamp_,
+    clamp_max_,
+    clamp_min_,
+    clip_,
+    conj_physical_,
+    cos_,
+    cosh_,
+    deg2rad_,
+    detach_,
+    erf_,
+    erfc_,
+    exp2_,
+    exp_,
+    expm1_,
+    fill_,
+    fix_,
+    floor_,
+    frac_,
+    gcd_,
+    i0_,
+    index_put_,
+    lcm_,
+    ldexp_,
+    log1p_,
+    log2_,
+    log10_,
+    log_,
+    logit_,
+    nan_to_num_,
+    neg_,
+    negative_,
+    rad2deg_,
+    reciprocal_,
+    relu_,
+    round_,
+    rsqrt_,
+    sigmoid_,
+    sin_,
+    sinc_,
+    sinh_,
+    sqrt_,
+    square_,
+    tan_,
+    tanh_,
+    trunc_,
+    xlogy_,
+    zero_,
+)
 
 from . import data, fft, linalg, nn, optim, func, special, einops, random  # isort: skip  (they import the functions above)
 

@@ -10,6 +10,7 @@ import string
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .ops.linalg.einsum import einsum as contract
 from .ops.manipulation.joining import stack
 from .ops.reduction import max_min, reduction
 from .tensor import Tensor
@@ -212,8 +213,6 @@ def einsum(*tensors_and_pattern: Any) -> Tensor:
     Axes have names of any length, separated by spaces. Where the tensors have another number of dimensions than names, each
     letter is an axis, as in `lucid.einsum`: 'ij,jk->ik'. Raises EinopsError.
     """
-    from . import einsum as contract  # type: ignore[attr-defined]
-
     given = list(tensors_and_pattern)
     if given and isinstance(given[0], str):
         pattern, tensors = given[0], given[1:]
@@ -232,8 +231,7 @@ def einsum(*tensors_and_pattern: Any) -> Tensor:
         letters: dict[str, str] = {}
         sides = [_letters(names, letters, pattern) for names in [*parts, right.replace("...", " ... ").split()]]
         pattern = f"{','.join(sides[:-1])}->{sides[-1]}"
-    result: Tensor = contract(pattern, *tensors)
-    return result
+    return contract(pattern, *tensors)
 
 
 def _letters(names: Sequence[str], letters: dict[str, str], pattern: str) -> str:

@@ -9,7 +9,7 @@ from .ops.linalg.lu import linalg_lu_solve as lu_solve
 from .ops.linalg.lu import lu, lu_factor, lu_factor_ex
 from .ops.linalg.matmul import matmul
 from .ops.linalg.matrix_exp import matrix_exp
-from .ops.linalg.matrix_norms import matrix_norm, norm, vector_norm
+from .ops.linalg.matrix_norms import matrix_norm, norm
 from .ops.linalg.products import linalg_cross as cross
 from .ops.linalg.products import linalg_vander as vander
 from .ops.linalg.products import matrix_power, multi_dot, vecdot
@@ -17,6 +17,7 @@ from .ops.linalg.qr_svd import householder_product, qr, svd, svdvals
 from .ops.linalg.solve import inv, inv_ex, solve, solve_ex, tensorinv, tensorsolve
 from .ops.linalg.triangular import cholesky_ex, solve_triangular
 from .ops.linalg.triangular import linalg_cholesky as cholesky
+from .ops.linalg.vector_norms import vector_norm
 from .ops.manipulation.diagonals import diagonal as _diagonal
 from .tensor import Tensor
 

@@ -56,9 +56,9 @@ def pytest_pycollect_makeitem(collector: pytest.Collector, name: str, obj: objec
 #: Files that take 10 s of a processor and more, in the order in which they begin: so both workers of pytest end at about the same time.
 #: Two that need the same kernels do not stand side by side: both workers would compile them.
 _LONG = """
-parity/test_op_samples ops/test_table ops/test_fuse nn/test_sequential_fusion ops/test_large kernels/cpu/runtime/test_cache
-backends/test_threads kernels/cpu/elementwise/test_fused kernels/bench/test_targets backends/test_large_elementwise kernels/cpu/convolution/test_conv2d
-backends/test_meta kernels/cpu/attention/test_attention test_warmup ops/test_grid_sampling examples/test_digits kernels/cuda/test_fused
+parity/test_op_samples ops/table/test_table ops/test_fuse nn/modules/test_sequential_fusion ops/elementwise/test_large kernels/cpu/runtime/test_cache
+backends/test_threads kernels/cpu/elementwise/test_fused kernels/bench/test_targets backends/cpu/test_elementwise kernels/cpu/convolution/test_conv2d
+backends/meta/test_meta kernels/cpu/attention/test_attention test_warmup ops/nn/test_grid_sampling examples/test_digits kernels/cuda/elementwise/test_fused
 kernels/cpu/elementwise/test_ternary kernels/cpu/fft/test_fft kernels/bench/test_bench optim/test_composed kernels/cpu/matmul/test_blocked
 """
 

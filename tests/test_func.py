@@ -1,4 +1,4 @@
-"""lucid.func: what lucid adds to PyTorch's behaviour, which tests/parity/test_functional_call.py compares."""
+"""lucid.func: what lucid adds to PyTorch's behaviour, which tests/parity/utils/test_functional_call.py compares."""
 from __future__ import annotations
 
 from typing import Any

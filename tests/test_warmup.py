@@ -97,7 +97,7 @@ def test_batch_normalisation_along_the_samples(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_formulas(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With few elements that count as many, for which the kernels are those of `tests/ops/test_large.py`."""
+    """With few elements that count as many, for which the kernels are those of `tests/ops/elementwise/test_large.py`."""
     monkeypatch.setattr(_fused, "LARGE", 1)
     monkeypatch.setattr(warmup, "LARGE", 24)
     names: list[str] = []

@@ -114,6 +114,7 @@ def fastest(variants: dict[str, Callable[[], Any]], synchronize: Callable[[], No
 
 
 def load(family: str, side: Side) -> Iterator[Case]:
-    """The cases of a family file; `targets.<name>` is a file of the folder targets."""
-    cases: Iterator[Case] = importlib.import_module(f"bench.{family}").cases(side)
+    """The cases of a family: a file of the folder `cases`, the folder `networks`, or `targets.<name>`, a file of that one."""
+    folder = "bench" if family.partition(".")[0] in ("networks", "targets") else "bench.cases"
+    cases: Iterator[Case] = importlib.import_module(f"{folder}.{family}").cases(side)
     return cases

@@ -15,7 +15,6 @@ from multiprocessing.reduction import ForkingPickler
 from typing import Any, NamedTuple
 
 from .. import _dtypes
-from .dataloader import DataLoader
 from .worker import NOT_IMPORTABLE, Failure, Finished, Job, Packed, Task
 from .worker import main as worker_main
 
@@ -96,15 +95,15 @@ def _end(workers: list[_Worker]) -> None:
 
 
 class WorkerIterator(Iterator[Any]):
-    """Batches of one epoch after another from worker processes, in the order of the sampler.
+    """Batches of one epoch after another of a DataLoader from worker processes, in the order of the sampler.
 
     Task n goes to the next worker in turn; each has up to `prefetch_factor` tasks. The processes end with the iterator:
     when it is exhausted (unless they are persistent), closed or no longer referenced.
     """
 
-    def __init__(self, loader: DataLoader, base_seed: int) -> None:
+    def __init__(self, loader: Any, base_seed: int) -> None:
         self._timeout = loader.timeout or None
-        self._prefetch: int = loader.prefetch_factor  # type: ignore[assignment]
+        self._prefetch: int = loader.prefetch_factor
         self._persistent = loader.persistent_workers
         self._epoch = -1
         context = loader.multiprocessing_context or default_context()

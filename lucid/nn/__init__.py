@@ -13,5 +13,5 @@ from . import utils as utils
 from .modules import *  # noqa: F403  (the names in its __all__)
 from .parameter import Buffer as Buffer
 from .parameter import Parameter as Parameter
-from .uninitialized import UninitializedBuffer as UninitializedBuffer
-from .uninitialized import UninitializedParameter as UninitializedParameter
+from .parameter import UninitializedBuffer as UninitializedBuffer
+from .parameter import UninitializedParameter as UninitializedParameter

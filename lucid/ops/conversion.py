@@ -25,6 +25,7 @@ from ..backends.memory_format import (
 )
 from ..tensor import Tensor, wrap
 from ._independence import with_zero_gradients
+from ._methods import register
 from ._operands import require_tensor
 from ._out import accepts_out
 
@@ -348,3 +349,7 @@ def numpy(self: Tensor, *, force: builtins.bool = False) -> np.ndarray:
 
 
 SPECIAL_METHODS = {"numpy": numpy}
+
+
+SPECIAL_METHODS |= {"real": property(real, set_real), "imag": property(imag, set_imag)}
+register(__name__)

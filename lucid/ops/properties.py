@@ -5,6 +5,7 @@ from typing import Any
 
 from .. import backends
 from ..tensor import Tensor, wrap
+from ._methods import register
 from ._operands import require_tensor
 
 METHODS = ("is_nonzero", "is_same_size", "is_signed", "is_conj", "is_neg", "resolve_conj", "resolve_neg", "get_device",
@@ -116,3 +117,6 @@ def _is_cpu(self: Tensor) -> bool:
 
 SPECIAL_METHODS: dict[str, Any] = {"ndimension": Tensor.dim, "is_cpu": property(_is_cpu), "is_sparse": False,
                                    "is_quantized": False, "is_nested": False}
+
+
+register(__name__)

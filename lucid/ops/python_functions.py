@@ -6,6 +6,7 @@ from typing import Any
 
 from ..autograd.inplace import write
 from ..tensor import Tensor
+from ._methods import register
 from ._operands import require_tensor
 
 METHODS = ("apply_", "map_", "map2_")
@@ -37,3 +38,6 @@ def _called(name: str, self: Tensor, others: tuple[Tensor, ...], function: Calla
     columns = [tensor.expand(self.shape).reshape(-1).tolist() for tensor in given]
     values = [function(*row) for row in zip(*columns, strict=True)]
     return write(self, lambda old: old.new_tensor(values).reshape(old.shape))
+
+
+register(__name__)

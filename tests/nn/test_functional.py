@@ -9,7 +9,7 @@ import pytest
 
 import lucid
 import lucid.nn.functional as F
-from tests.ops.derivatives import check_derivatives, raises_like_torch, same_as_torch, uniform
+from tests.ops.table.derivatives import check_derivatives, raises_like_torch, same_as_torch, uniform
 
 PADS = [("constant", (1, 2)), ("constant", (1, 2, -1, 1, 0, 1)), ("constant", (-1, -2)), ("reflect", (1, 2, 3, 0)),
         ("reflect", (-1, 2, -1, 1)), ("replicate", (1, 2, 5, 0)), ("circular", (1, 4, 4, 0)), ("circular", (-1, 2, 0, -1)),

@@ -15,14 +15,14 @@ sys.path[:0] = [str(pathlib.Path(__file__).parents[2] / "kernels")]
 
 import lucid  # noqa: E402
 from lucid import autograd, backends  # noqa: E402
-from tests.ops.outcomes import DTYPES, flat, inputs_of, outcome, tensors  # noqa: E402
-from tests.ops.row import Row  # noqa: E402
 from tests.ops.table import ROWS  # noqa: E402
+from tests.ops.table.outcomes import DTYPES, flat, inputs_of, outcome, tensors  # noqa: E402
+from tests.ops.table.row import Row  # noqa: E402
 
 PAGE = pathlib.Path(__file__).parents[2] / "docs" / "operations.md"
 HEAD = """# Operations
 
-Every operation with a row in the op table of the tests (`tests/ops/table.py`). Written by `python -m tests.ops.page`, which runs
+Every operation with a row in the op table of the tests (`tests/ops/table`). Written by `python -m tests.ops.page`, which runs
 the rows: do not edit.
 
 - **method**: `x.name()` and `x.name_()`, the latter in place.

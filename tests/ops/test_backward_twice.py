@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import lucid
-from tests.ops.outcomes import flat, inputs_of, tensors
-from tests.ops.row import Row
 from tests.ops.table import ROWS
+from tests.ops.table.outcomes import flat, inputs_of, tensors
+from tests.ops.table.row import Row
 
 DIFFERENTIABLE = [row for row in ROWS if row.smooth and not row.random]
 

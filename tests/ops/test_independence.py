@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import lucid
-from tests.ops.derivatives import leaf, uniform
+from tests.ops.table.derivatives import leaf, uniform
 
 
 def assigned(tensor: Any, key: Any, value: Any) -> Any:

@@ -12,8 +12,9 @@ import pytest
 from lucid_kernels.cpu.runtime.allocator import POOL
 
 import lucid
-from lucid import Tensor, backends, ops
+from lucid import Tensor, backends
 from lucid.autograd import accumulation
+from lucid.ops._methods import families
 
 #: What the methods take beside the tensor: None is nothing, a number of tensors, or values.
 OPERANDS: dict[str, Any] = {
@@ -23,7 +24,7 @@ OPERANDS: dict[str, Any] = {
     **dict.fromkeys(("addcmul", "addcdiv"), 2),
     "clip": (-0.5, 0.5), "clamp": (-0.5, 0.5), "clamp_min": (0.5,), "clamp_max": (0.5,),
 }
-NAMES = sorted({name for family in ops.FAMILIES for name in getattr(family, "SINGLE", ())
+NAMES = sorted({name for family in families for name in getattr(family, "SINGLE", ())
                 if name in getattr(family, "INPLACE_METHODS", ())})
 #: Those whose kernel computes a new array all the same, and `lerp`, which is tested beside others below.
 INDIRECT = frozenset("""

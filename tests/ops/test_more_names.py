@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import lucid
-from tests.ops.agreement import agree
+from tests.ops.table.agreement import agree
 
 POINTS = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 0.0], [2.0, 2.0]])
 

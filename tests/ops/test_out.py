@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import lucid
-from tests.ops.out_cases import CASES, CREATION, RANDOM
+from tests.ops.table.out_cases import CASES, CREATION, RANDOM
 
 DTYPES = "float32 float64 float16 bfloat16 int64 int32 uint8 bool complex64".split()
 NAMES = [f"{name}-{number}" for number, (name, _) in enumerate(CASES)]

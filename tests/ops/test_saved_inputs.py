@@ -9,7 +9,7 @@ import pytest
 
 import lucid
 import lucid.nn.functional as F
-from tests.ops.derivatives import leaf, uniform
+from tests.ops.table.derivatives import leaf, uniform
 
 SQUARE, MATRIX = uniform(3, 3), uniform(3, 5, seed=1)
 # A function, its arguments, and which of them may be written to.

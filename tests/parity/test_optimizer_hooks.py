@@ -6,7 +6,7 @@ import importlib
 import pickle
 from typing import Any
 
-from .hooks import attempt, fail
+from .modules.hooks import attempt, fail
 from .suite import Suite
 
 suite = Suite()

@@ -11,9 +11,9 @@ import pytest
 
 import lucid
 import lucid.nn.functional
-from tests.ops.outcomes import flat, inputs_of, tensors
-from tests.ops.row import Row
 from tests.ops.table import ROWS
+from tests.ops.table.outcomes import flat, inputs_of, tensors
+from tests.ops.table.row import Row
 
 torch = pytest.importorskip("torch")
 OURS, THEIRS = (lucid, lucid.nn.functional), (torch, torch.nn.functional)

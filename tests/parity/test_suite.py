@@ -14,8 +14,9 @@ SUBJECTS = re.findall(r"^\| (.+?) \|", (HERE.parents[1] / "docs" / "differences.
 
 def behaviours() -> list[Behaviour]:
     found = []
-    for path in sorted(HERE.glob("test_*.py")):
-        suite = getattr(importlib.import_module(f"tests.parity.{path.stem}"), "suite", None)
+    for path in sorted(HERE.rglob("test_*.py")):
+        module = ".".join(["tests.parity", *path.relative_to(HERE).with_suffix("").parts])
+        suite = getattr(importlib.import_module(module), "suite", None)
         found += [] if suite is None else suite.behaviours
     return found
 

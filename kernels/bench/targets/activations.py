@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from bench import elementwise
 from bench.case import Case, Side, normal
-from bench.elementwise import SAMPLE
+from bench.cases import elementwise
+from bench.cases.elementwise import SAMPLE
 from bench.library import Library, target
 
 BOUND = 0.55

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from bench.case import Case, Side, normal
+from bench.cases.softmax import softmax
 from bench.library import Library, target
-from bench.softmax import softmax
 
 BOUND = 0.5
 SHAPES = ((8, 8, 256, 64), (8, 8, 1024, 64))

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from bench import conv2d
 from bench.case import Case, Side
-from bench.conv2d import Layer
+from bench.cases import conv2d
+from bench.cases.conv2d import Layer
 from bench.library import Calls, Library, target
 
 BATCH = 32

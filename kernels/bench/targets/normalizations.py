@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from bench import batch_norm, layer_norm
 from bench.case import Case, Side, normal
+from bench.cases import batch_norm, layer_norm
 from bench.library import Calls, Library, target
 
 BATCH = (32, 64, 56, 56)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from bench import pool2d
 from bench.case import Case, Side, normal
+from bench.cases import pool2d
 from bench.library import Library, target
 
 FORWARD, BACKWARD = 0.2, 0.8

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from bench import cross_entropy, softmax
 from bench.case import Case, Side, normal
+from bench.cases import cross_entropy, softmax
 from bench.library import Library, target
 
 FORWARD, BACKWARD, CROSS_ENTROPY = 0.75, 0.95, 0.35

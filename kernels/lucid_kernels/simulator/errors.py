@@ -13,3 +13,7 @@ class CompileError(RuntimeError):
 
 class ResourceError(CompileError, SimulatorError):
     """A kernel asks for more shared memory than a device has."""
+
+
+class CUDARuntimeError(RuntimeError):
+    """An error of the CUDA runtime."""

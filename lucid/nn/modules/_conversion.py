@@ -8,7 +8,7 @@ from ...autograd.grad_mode import no_grad
 from ...backends import Device
 from ...ops.conversion import Destination, convert, destination, type_destination
 from ...tensor import Tensor
-from ..uninitialized import is_lazy
+from ..parameter import is_lazy
 from ._memoised_conversion import Convert, MemoisedConversion
 from ._registry import Registry
 from ._unregistered_tensors import warn_unregistered

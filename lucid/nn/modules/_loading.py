@@ -14,8 +14,7 @@ from ...autograd.grad_mode import no_grad
 from ...autograd.overwrite import refuse_inference, refuse_overlap
 from ...backends import Device, run
 from ...tensor import Tensor, version_box
-from ..parameter import Buffer
-from ..uninitialized import is_lazy
+from ..parameter import Buffer, is_lazy
 from ._registry import Registry
 
 

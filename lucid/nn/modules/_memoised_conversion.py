@@ -7,7 +7,7 @@ from typing import Any
 from ...backends import storage
 from ...tensor import Tensor, Version, wrap
 from ..parameter import Buffer, Parameter
-from . import _registry  # which comes to import this one
+from ._registry import Registry
 from ._rollback import Rollback
 
 Convert = Callable[[Tensor], Tensor]
@@ -22,7 +22,7 @@ class MemoisedConversion:
     each shows. With `reversible` (the functions change nothing but device, dtype and memory format) `roll_back` can go back.
     """
 
-    def __init__(self, convert: Convert, root: _registry.Registry, uncast: Convert | None = None, *, elementwise: bool = False,
+    def __init__(self, convert: Convert, root: Registry, uncast: Convert | None = None, *, elementwise: bool = False,
                  reversible: bool = False) -> None:
         self._convert = convert
         self._uncast = uncast or convert
@@ -111,7 +111,7 @@ def _array(tensor: Tensor) -> Any:
     return tensor.data._array  # through `data`, as the array of an uninitialized tensor is out of reach
 
 
-def _state(root: _registry.Registry) -> Iterator[tuple[str, Tensor, Tensor]]:
+def _state(root: Registry) -> Iterator[tuple[str, Tensor, Tensor]]:
     """Triples (a name for messages, parameter or buffer, itself or its gradient)."""
     for kind, members in (("parameter", root.named_parameters()), ("buffer", root.named_buffers())):
         for name, member in members:

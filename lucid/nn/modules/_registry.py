@@ -3,17 +3,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...tensor import Tensor
 from ..parameter import Buffer, Parameter
-from . import module as _module  # not Module, which that defines after it has imported this one
 from ._global_hooks import (
     buffer_registration_hooks,
     module_registration_hooks,
     parameter_registration_hooks,
     registered,
 )
+
+if TYPE_CHECKING:
+    from .module import Module  # which puts itself here, so that the annotations can be read while the program runs
 
 
 def typename(value: Any) -> str:
@@ -33,7 +35,7 @@ class Registry:
     _parameters: dict[str, Parameter | None]
     _buffers: dict[str, Tensor | None]
     _non_persistent_buffers_set: set[str]
-    _modules: dict[str, _module.Module | None]
+    _modules: dict[str, Module | None]
     _slot_options: Mapping[str, Mapping[str, Any]] = MappingProxyType({})  # of buffers set to None; replaced, never changed
 
     # ---- registration --------------------------------------------------------------------------------------------
@@ -73,14 +75,14 @@ class Registry:
             param = registered(parameter_registration_hooks, self, name, param)
         self._parameters[name] = param
 
-    def add_module(self, name: str, module: _module.Module | None) -> None:
+    def add_module(self, name: str, module: Module | None) -> None:
         """Register a submodule; None reserves the name. Raises as `register_buffer` does."""
         if module is not None and not isinstance(module, Registry):
             raise TypeError(f"{typename(module)} is not a Module subclass")
         self._check_name("module", "_modules", name)
         self._set_module(name, module)
 
-    def register_module(self, name: str, module: _module.Module | None) -> None:
+    def register_module(self, name: str, module: Module | None) -> None:
         """The same as `add_module`."""
         self.add_module(name, module)
 
@@ -205,7 +207,7 @@ class Registry:
 
     # ---- walks ---------------------------------------------------------------------------------------------------
     def named_modules(self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
-                      ) -> Iterator[tuple[str, _module.Module]]:
+                      ) -> Iterator[tuple[str, Module]]:
         """Pairs (dotted name, module) of this module and everything below it; a shared module once."""
         memo = set() if memo is None else memo
         if self in memo:
@@ -217,12 +219,12 @@ class Registry:
             if module is not None:
                 yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
 
-    def modules(self, remove_duplicate: bool = True) -> Iterator[_module.Module]:
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
         """This module and everything below it; a shared module once."""
         for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
-    def named_children(self) -> Iterator[tuple[str, _module.Module]]:
+    def named_children(self) -> Iterator[tuple[str, Module]]:
         """Pairs (name, module) of the direct submodules; a shared one once."""
         seen = set()
         for name, module in self._modules.items():
@@ -230,7 +232,7 @@ class Registry:
                 seen.add(module)
                 yield name, module
 
-    def children(self) -> Iterator[_module.Module]:
+    def children(self) -> Iterator[Module]:
         """The direct submodules; a shared one once."""
         for _, module in self.named_children():
             yield module
@@ -269,7 +271,7 @@ class Registry:
             yield buffer
 
     # ---- look-up by dotted name ----------------------------------------------------------------------------------
-    def get_submodule(self, target: str) -> _module.Module:
+    def get_submodule(self, target: str) -> Module:
         """The submodule with the dotted name `target`; "" gives this one. Raises AttributeError if there is none."""
         module: Any = self
         for name in target.split(".") if target else ():
@@ -278,7 +280,7 @@ class Registry:
                 raise AttributeError(f"`{name}` is not an nn.Module")
         return module
 
-    def set_submodule(self, target: str, module: _module.Module, strict: bool = False) -> None:
+    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
         """Put `module` at the dotted name `target`.
 
         With `strict` a submodule must be there already. Raises ValueError for an empty name or something that is not a

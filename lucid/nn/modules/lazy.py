@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..uninitialized import is_lazy
+from ..parameter import is_lazy
 from .module import Module
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import Any
 from ...autograd.grad_mode import no_grad
 from ...ops.creation.creation import tensor
 from ...tensor import Tensor
-from ..uninitialized import UninitializedBuffer, UninitializedParameter
+from ..parameter import UninitializedBuffer, UninitializedParameter
 from .batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d, _BatchNorm
 from .conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, Size, _ConvNd
 from .instancenorm import InstanceNorm1d, InstanceNorm2d, InstanceNorm3d

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from ...autograd import errors
-from ..parameter import Buffer
-from ..uninitialized import is_lazy
+from ..parameter import Buffer, is_lazy
+from . import _registry
 from ._call import Call
 from ._global_hooks import (
     register_module_backward_hook,
@@ -151,6 +151,9 @@ class Module(Call, Materialization, StateDict):
             self.__dict__.setdefault(registry, OrderedDict())
         self.__dict__.setdefault("_non_persistent_buffers_set", set())
         errors.modules[id(self)] = self
+
+
+vars(_registry)["Module"] = Module  # for those who read its annotations
 
 
 def indent(text: str, spaces: int = 2) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...tensor import Leaf, Tensor, register_view, version_box
-from ..parameter import Buffer
-from ..uninitialized import is_lazy
+from ..parameter import Buffer, is_lazy
 
 
 class Borrowed(Buffer):

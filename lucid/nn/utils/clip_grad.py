@@ -8,7 +8,7 @@ from types import GeneratorType
 
 from ...autograd.grad_mode import no_grad
 from ...ops.creation.creation import tensor
-from ...ops.linalg.matrix_norms import vector_norm
+from ...ops.linalg.vector_norms import vector_norm
 from ...ops.manipulation.joining import stack
 from ...tensor import Tensor
 

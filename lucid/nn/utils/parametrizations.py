@@ -6,7 +6,7 @@ from typing import Any
 from ...autograd.grad_mode import no_grad
 from ...ops.linalg._matrices import adjoint
 from ...ops.linalg.matmul import mv, vdot
-from ...ops.linalg.matrix_norms import norm_except_dim
+from ...ops.linalg.norm import norm_except_dim
 from ...tensor import Tensor
 from ..modules.module import Module
 from ._orthogonal import orthogonal

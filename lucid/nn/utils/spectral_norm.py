@@ -6,12 +6,11 @@ from typing import Any
 from ...autograd.grad_mode import no_grad
 from ...ops.linalg._matrices import adjoint
 from ...ops.linalg.matmul import dot, mv
+from ...ops.linalg.norm import norm
 from ...ops.linalg.qr_svd import svd
-from ...ops.linalg.vector_norms import norm
 from ...tensor import Tensor
 from ..modules.module import Module
-from ..parameter import Parameter
-from ..uninitialized import is_lazy
+from ..parameter import Parameter, is_lazy
 
 __all__ = ["SpectralNorm", "SpectralNormLoadStateDictPreHook", "SpectralNormStateDictHook", "remove_spectral_norm",
            "spectral_norm"]

@@ -4,11 +4,10 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from ...ops.linalg.matrix_norms import norm_except_dim
+from ...ops.linalg.norm import norm_except_dim
 from ...tensor import Tensor
 from ..modules.module import Module
-from ..parameter import Parameter
-from ..uninitialized import is_lazy
+from ..parameter import Parameter, is_lazy
 
 __all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]
 

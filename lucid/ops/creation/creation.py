@@ -14,6 +14,7 @@ from ...autograd.grad_mode import mode as grad_mode
 from ...backends import Device
 from ...backends.memory_format import contiguous_format, inverse, memory_axes, preserve_format, require_format
 from ...tensor import Tensor, as_array, mark_inference, wrap
+from .._methods import register
 from .._operands import fitted, integers, require_number
 from .._out import fills_out
 
@@ -319,3 +320,6 @@ def new_empty(self: Tensor, *size: Any, dtype: Any = None, device: Any = None, r
     """`empty(size)` with this tensor's dtype and device by default."""
     return empty(*size, dtype=self.dtype if dtype is None else dtype, device=self.device if device is None else device,
                  requires_grad=requires_grad)
+
+
+register(__name__)

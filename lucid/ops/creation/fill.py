@@ -7,6 +7,7 @@ from ...autograd.inplace import update, write
 from ...autograd.op import Op
 from ...tensor import Tensor
 from .._independence import with_zero_gradients
+from .._methods import register
 from .._operands import fitted, require_number, require_tensor
 
 _fill = Op("fill", lambda needs, x, *, value: lambda g, y: (g.new_zeros(g.shape),))
@@ -36,3 +37,6 @@ def zero_(self: Tensor) -> Tensor:
 
 
 SPECIAL_METHODS = {"fill_": fill_, "zero_": zero_}
+
+
+register(__name__)

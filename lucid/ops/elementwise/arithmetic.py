@@ -11,6 +11,7 @@ from ...autograd.op import Op, Pull, UnaryOp, elementwise
 from ...backends import LARGE, TABLES
 from ...backends.out import FORMULAS
 from ...tensor import Tensor, wrap
+from .._methods import register
 from .._operands import as_operand, common_dtype, is_operand, operator, promote, promote_if_known, reduce_to, shape_of
 from .._out import accepts_out
 from ._fused import fused_if_large
@@ -410,3 +411,11 @@ def _divisible(name: str, input: Operand, other: Operand) -> list[Any]:
     if not _dtypes.is_differentiable(dtype) and _anywhere(operands[1] == 0):
         raise RuntimeError(f"ZeroDivisionError: op '{name}' divides integers by zero")
     return operands
+
+
+SPECIAL_METHODS |= {"__neg__": neg.without_out}
+OPERATORS = {"__rsub__": rsub, "__floordiv__": floor_divide, "__mod__": remainder, "__pow__": pow}  # beside those above
+REFLECTED = {"__rtruediv__": div, "__rfloordiv__": floor_divide, "__rmod__": remainder, "__rpow__": pow}
+INPLACE_OPERATORS = {"__iadd__": add, "__isub__": sub, "__imul__": mul, "__itruediv__": div, "__ifloordiv__": floor_divide,
+                     "__imod__": remainder, "__ipow__": pow}
+register(__name__)

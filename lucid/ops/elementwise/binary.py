@@ -9,6 +9,7 @@ from ...autograd.errors import type_name
 from ...autograd.inplace import write
 from ...autograd.op import Op, Pull
 from ...tensor import Tensor
+from .._methods import register
 from .._operands import as_operand, common_dtype, promote, reduce_to, require_tensor, shape_of
 from .._out import accepts_out
 from ._fused import fused_if_large
@@ -300,3 +301,9 @@ def _float_power_of_its_dtype(input: Tensor, exponent: Operand) -> Tensor:
 
 
 SPECIAL_METHODS = {"float_power_": _float_power_}
+
+
+OPERATORS = {"__lshift__": bitwise_left_shift, "__rshift__": bitwise_right_shift}
+REFLECTED = {"__rlshift__": bitwise_left_shift, "__rrshift__": bitwise_right_shift}
+INPLACE_OPERATORS = {"__ilshift__": bitwise_left_shift, "__irshift__": bitwise_right_shift}
+register(__name__)

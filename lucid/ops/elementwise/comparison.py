@@ -11,6 +11,7 @@ from ... import _dtypes
 from ...autograd.op import Op, Pull
 from ...backends import run
 from ...tensor import Tensor
+from .._methods import comparing, register
 from .._operands import as_operand, is_operand, promote, reduce_to, require_tensor, shape_of
 from .._out import accepts_out
 
@@ -19,8 +20,6 @@ METHODS = ("eq", "ne", "lt", "le", "gt", "ge", "greater", "greater_equal", "less
            "bitwise_xor", "bitwise_not", "clip", "clamp", "clamp_min", "clamp_max")
 INPLACE_METHODS = tuple(name for name in METHODS if name not in ("equal", "allclose", "isclose"))
 SINGLE = INPLACE_METHODS
-# Written in place, they pass zeros to both sides.
-ORDERS = METHODS[:11]
 
 _eq, _ne, _lt, _le, _gt, _ge = (Op(name) for name in ("eq", "ne", "lt", "le", "gt", "ge"))
 _logical_and, _logical_or, _logical_xor = Op("logical_and"), Op("logical_or"), Op("logical_xor")
@@ -306,3 +305,12 @@ def clamp_min(input: Tensor, min: Any) -> Tensor:
 def clamp_max(input: Tensor, max: Any) -> Tensor:
     """``clamp(input, max=max)``."""
     return clip(input, None, max)
+
+
+SPECIAL_METHODS |= {"__invert__": bitwise_not.without_out}
+OPERATORS = {"__and__": bitwise_and, "__or__": bitwise_or, "__xor__": bitwise_xor, "__rand__": bitwise_and,
+             "__ror__": bitwise_or, "__rxor__": bitwise_xor}
+INPLACE_OPERATORS = {"__iand__": bitwise_and, "__ior__": bitwise_or, "__ixor__": bitwise_xor}
+register(__name__)
+for _name in METHODS[:METHODS.index("equal")]:  # written in place, they pass zeros to both sides
+    setattr(Tensor, f"{_name}_", comparing(getattr(Tensor, f"{_name}_")))

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from ... import _dtypes
 from ...autograd.op import Op, Pull
 from ...tensor import Tensor
+from .._methods import register
 from .._operands import require_tensor
 from .._out import accepts_out
 
@@ -41,3 +42,6 @@ def frexp(input: Tensor) -> Frexp:
     if not _dtypes.is_floating(require_tensor("frexp", input).dtype):
         raise RuntimeError("torch.frexp() only supports floating-point dtypes")
     return Frexp(*_frexp(input))
+
+
+register(__name__)

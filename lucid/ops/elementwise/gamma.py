@@ -11,6 +11,7 @@ from ... import _dtypes
 from ...autograd.inplace import write
 from ...autograd.op import Op, Pull, UnaryOp
 from ...tensor import Tensor
+from .._methods import register
 from .._operands import promote, reduce_to
 from .._out import accepts_out
 from .special import real_floating
@@ -140,3 +141,6 @@ def igammac(input: Tensor, other: Tensor) -> Tensor:
 
 
 SPECIAL_METHODS = {"polygamma": _polygamma_method, "polygamma_": _polygamma_}
+
+
+register(__name__)

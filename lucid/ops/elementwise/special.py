@@ -11,6 +11,7 @@ from typing import Any
 from ... import _dtypes
 from ...autograd.op import Op, Pull, UnaryOp
 from ...tensor import Tensor
+from .._methods import register
 from .._operands import as_floating
 from .._out import accepts_out
 from ._fused import fused_if_large, of_input, of_result
@@ -151,3 +152,6 @@ def entr(input: Tensor) -> Tensor:
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
     """``log(input / (1 - input))``, of the elements moved into [eps, 1 - eps] if `eps` is given; else NaN outside [0, 1]."""
     return _logit(real_floating("logit", input), eps=_dtypes.number(eps))
+
+
+register(__name__)

@@ -7,6 +7,7 @@ from ... import _dtypes
 from ...autograd.errors import type_name
 from ...autograd.op import Op, Pull
 from ...tensor import Tensor
+from .._methods import register
 from .._operands import as_operand, reduce_to, require_tensor, shape_of
 from .._out import accepts_out
 from .arithmetic import add, conjugate, div, mul
@@ -137,3 +138,6 @@ def _sum(input: Tensor, product: Tensor, value: Any) -> Tensor:
         value = int(value)
     result: Tensor = add(input, product, alpha=value)
     return result
+
+
+register(__name__)

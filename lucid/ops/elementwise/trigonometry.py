@@ -6,6 +6,7 @@ from typing import Any
 
 from ...autograd.op import Pull, UnaryOp
 from ...tensor import Tensor
+from .._methods import register
 from .._operands import as_floating
 from .._out import accepts_out
 from ._fused import of_input, of_result
@@ -139,3 +140,6 @@ def _real(name: str, input: Tensor) -> Tensor:
 def sinc(input: Tensor) -> Tensor:
     """sin(pi x) / (pi x), and 1 at 0."""
     return _sinc(as_floating("sinc", input))
+
+
+register(__name__)

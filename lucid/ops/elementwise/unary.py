@@ -7,6 +7,7 @@ from typing import Any
 from ... import _dtypes
 from ...autograd.op import Op, Pull, UnaryOp
 from ...tensor import Tensor
+from .._methods import register
 from .._operands import as_floating, require_tensor
 from .._out import accepts_out
 from ._fused import fused_if_large, of_input, of_result
@@ -325,3 +326,7 @@ def nan_to_num(input: Tensor, nan: float | None = None, posinf: float | None = N
 def angle(input: Tensor) -> Tensor:
     """The argument of complex elements, in radians; of real ones, pi below 0 and 0 elsewhere."""
     return _angle(as_floating("angle", input))
+
+
+SPECIAL_METHODS = {"__abs__": abs.without_out, "__pos__": positive}
+register(__name__)

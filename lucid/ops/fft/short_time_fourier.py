@@ -7,6 +7,7 @@ import warnings
 
 from ... import _dtypes
 from ...tensor import Tensor
+from .._methods import register
 from .._operands import require_tensor
 from ..creation.creation import ones
 from ..manipulation.complex import view_as_real
@@ -149,3 +150,6 @@ def istft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: 
                       "Please check your center and hop_length settings.", stacklevel=2)
         signal = pad(signal, (0, end - covered))
     return signal if input.ndim == 3 else signal.squeeze(0)
+
+
+register(__name__)

@@ -1,21 +1,24 @@
-"""Whole slices along a dimension, named by a vector of indices: read, added, written, filled."""
+"""Whole slices along a dimension, named by a vector of indices: read, added, written, filled, reduced."""
 from __future__ import annotations
 
 from typing import Any
 
 from ... import _dtypes
 from ...autograd.errors import type_name
-from ...autograd.inplace import update
+from ...autograd.inplace import update, write
 from ...autograd.op import Op, Pull
 from ...tensor import Tensor
+from .._methods import register
 from .._operands import array_api_names, canonical_dim, fitted, require_tensor
 from .._out import accepts_out
 from ..creation.creation import zeros
 from ._index import FULL, check_dim, check_index, index_tensor, require_long
 from .indexing import write_at
 from .masking import masked_fill_
+from .scatter import REDUCTIONS, reduced
 
-METHODS = ("index_select", "index_add", "index_add_", "index_fill", "index_fill_", "index_copy", "index_copy_")
+METHODS = ("index_select", "index_add", "index_add_", "index_fill", "index_fill_", "index_copy", "index_copy_",
+           "index_reduce", "index_reduce_")
 
 
 def _index_add_rule(needs: Any, x: Tensor, index: Tensor, source: Tensor, *, axis: int) -> Pull:
@@ -136,3 +139,28 @@ def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """A copy of `input` with the slices along `dim` that `index` names filled with one number."""
     return index_fill_(input.clone(), dim, index, value)
+
+
+@accepts_out
+@array_api_names
+def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
+    """`input` with the slices `source` combined by `reduce` ('prod', 'mean', 'amax', 'amin') with those along `dim` that the
+    vector `index` names; otherwise as `scatter_reduce`.
+    """
+    if reduce not in REDUCTIONS[1:]:
+        raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
+    if require_tensor("index_reduce", input)._array.ndim == 0 and source._array.ndim == 0:
+        return index_reduce(input.clone().reshape(1), 0, index.reshape(-1), source.reshape(-1), reduce,
+                            include_self=include_self).reshape(())
+    index, axis = slices_arguments("index_reduce", input, dim, index, source)
+    spread = index.reshape([-1 if d == axis else 1 for d in range(input.ndim)]).expand(source.shape)
+    return reduced(input, axis, spread, source, reduce, include_self)
+
+
+@array_api_names
+def index_reduce_(self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
+    """`index_reduce` into this tensor itself."""
+    return write(self, lambda old: index_reduce(old, dim, index, source, reduce, include_self=include_self))
+
+
+register(__name__)

@@ -12,13 +12,16 @@ from typing import Any
 
 import numpy as np
 
+from ... import _dtypes
 from ...autograd.accumulation import SlicePull
 from ...autograd.errors import type_name
 from ...autograd.inplace import update
 from ...autograd.op import Op, Pull, ViewOp
 from ...tensor import Tensor
+from .._methods import register
 from .._operands import fitted, reduce_to, require_tensor, shape_of
 from .._out import accepts_out
+from ..elementwise.comparison import where
 from ._index import (
     FULL,
     check_bounds,
@@ -33,7 +36,7 @@ from ._index import (
     split_index,
 )
 
-METHODS = ("index_put", "index_put_", "take")
+METHODS = ("index_put", "index_put_", "take", "put", "put_")
 
 
 def _slice_rule(needs: Any, x: Tensor, *, index: Any) -> Pull:
@@ -176,3 +179,44 @@ def take(input: Tensor, index: Tensor) -> Tensor:
 
 
 SPECIAL_METHODS = {"__getitem__": getitem, "__setitem__": setitem}
+
+
+def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """Write the elements of `source` to the positions `index` of this tensor, counted as if it were flat; -1 is the last.
+
+    With `accumulate` they are added; repeated indices add up. Raises IndexError out of range, RuntimeError for other dtypes
+    or numbers of elements.
+    """
+    require_long("put_", index)
+    index = index_tensor("put_", index, self)
+    if source.dtype != self.dtype:
+        raise RuntimeError(f"put_(): self and source expected to have the same dtype, but got self.dtype = "
+                           f"{type_name(self.dtype)} and source.dtype = {type_name(source.dtype)}")
+    if index.numel() != source.numel():
+        raise IndexError("put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+                         f"{source.numel()}, index.numel() = {index.numel()}")
+    size = self._array.size
+    check_bounds(index._array, -size, size, "out of range: tried to access index {value} on a tensor of {limit} elements.")
+    if index.numel() == 0:
+        return self
+    if self.ndim != 1 and self.is_contiguous():
+        self.reshape(-1).put_(index, source, accumulate)  # a view
+        return self
+    places, source = [index.reshape(-1).to(_dtypes.int64)], source.reshape(-1)
+    if self.ndim > 1:  # not one vector in memory
+        rest = where(places[0] < 0, places[0] + size, places[0])
+        places = []
+        for length in reversed(self._array.shape):
+            places.insert(0, rest % length)
+            rest = rest // length
+    if accumulate:
+        return index_put_(self, places, source, True)
+    return write_at(self, tuple(place._array for place in places), source)
+
+
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """`put_` into a copy of `input`."""
+    return put_(require_tensor("put", input).clone(), index, source, accumulate)
+
+
+register(__name__)

@@ -8,6 +8,7 @@ from ...autograd.errors import type_name
 from ...autograd.inplace import update, write
 from ...autograd.op import Op, Pull
 from ...tensor import Tensor, wrap
+from .._methods import register
 from .._operands import array_api_names, fitted, reduce_to, require_tensor, shape_of
 from .._out import accepts_out
 from ..elementwise.comparison import where
@@ -135,3 +136,6 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
         count = min(size, found.shape[0])
         result[:count] = found[:count]
     return result
+
+
+register(__name__)

@@ -7,6 +7,7 @@ from ... import _dtypes
 from ...autograd.errors import type_name
 from ...tensor import Tensor
 from .._independence import with_zero_gradients
+from .._methods import register
 from .._operands import common_dtype, require_tensor
 from .._out import accepts_out
 from .matmul import bmm, mm, mv, outer
@@ -112,3 +113,6 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any
         product = product if alpha else product & False
         return input | product if beta else product
     return _sum(input, product, beta, alpha)
+
+
+register(__name__)

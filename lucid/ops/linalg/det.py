@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from ...autograd.grad_mode import is_grad_enabled
 from ...autograd.op import Op, Pull
 from ...tensor import Tensor
+from .._methods import register
 from .._out import accepts_out
 from ..conversion import imag
 from ..creation.creation import eye
@@ -127,3 +128,6 @@ def logdet(input: Tensor) -> Tensor:
     if input.is_complex():
         return sign.log() + logarithm
     return where(sign == -1, math.nan, logarithm)
+
+
+register(__name__)

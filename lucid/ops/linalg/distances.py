@@ -9,6 +9,7 @@ from ...autograd.errors import type_name
 from ...autograd.grad_mode import is_grad_enabled
 from ...autograd.op import Op, Pull, UnaryOp
 from ...tensor import Tensor
+from .._methods import register
 from .._operands import canonical_dim, require_tensor
 from .._out import accepts_out
 from ..manipulation.broadcasting import broadcast_shapes
@@ -159,3 +160,6 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
         size = input.masked_fill(within, 0).norm(p, dims, keepdim=True).masked_fill(within, 1)
     # 1e-7 is added to the norm, as in PyTorch, so that rounding does not leave it above the bound.
     return input * (maxnorm / (size + 1e-7)).masked_fill(within, 1)
+
+
+register(__name__)

@@ -9,6 +9,7 @@ from ...autograd.errors import type_name
 from ...autograd.op import Op, Pull
 from ...backends.common.linalg import LinAlgError
 from ...tensor import Tensor
+from .._methods import register
 from .._operands import require_tensor
 from .._out import accepts_out
 from ..creation.creation import as_tensor, eye
@@ -237,3 +238,6 @@ def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str |
     return LeastSquares(solution.squeeze(-1) if vector else solution, residuals,
                         rank.new_empty(0) if driver == "gels" else rank,
                         values if driver in ("gelsd", "gelss") else values.new_empty(0))
+
+
+register(__name__)

@@ -5,10 +5,11 @@ from typing import Any, NamedTuple
 
 from ...autograd.op import Op, Pull
 from ...tensor import Tensor
+from .._methods import register
 from .._operands import require_tensor
 from .._out import accepts_out
 from ..creation.creation import arange, eye
-from ..indexing.gather_scatter import gather
+from ..indexing.gather import gather
 from ..manipulation.diagonals import tril, triu
 from ..manipulation.joining import cat
 from ..sorting.sorting import argsort
@@ -228,3 +229,6 @@ def torch_lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple[Te
 
 
 SPECIAL_METHODS = {"lu": torch_lu.without_out}
+
+
+register(__name__)

@@ -8,6 +8,7 @@ from ...autograd.grad_mode import is_grad_enabled
 from ...autograd.op import Op, Pull
 from ...autograd.pruning import needed
 from ...tensor import Tensor
+from .._methods import register
 from .._operands import operator, reduce_to, reflected, require_tensor
 from .._out import accepts_out
 from ..elementwise.arithmetic import conjugate
@@ -253,3 +254,6 @@ def _unusual_linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tenso
 
 
 SPECIAL_METHODS = {"__matmul__": operator(matmul.without_out), "__rmatmul__": reflected(matmul.without_out)}
+
+
+register(__name__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 import math
 
 from ...tensor import Tensor
+from .._methods import register
 from .._out import accepts_out
 from ..creation.creation import eye
 from ..elementwise.comparison import where
@@ -58,3 +59,6 @@ def _taylor(x: Tensor) -> Tensor:
         for degree, power in enumerate([one, *powers[:-1]], first):
             result = result + power / math.factorial(degree)
     return result
+
+
+register(__name__)

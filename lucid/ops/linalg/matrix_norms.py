@@ -1,54 +1,18 @@
-"""Norms of vectors and of matrices."""
+"""Norms of matrices, and `linalg.norm`, of either."""
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from ... import _dtypes
 from ...autograd.errors import type_name
 from ...tensor import Tensor
 from .._operands import array_api_names, canonical_dim, require_tensor
 from .._out import accepts_out
-from . import vector_norms
 from ._matrices import require_matrix
 from .qr_svd import svdvals
+from .vector_norms import cast, vector_norm
 
 MATRIX_ORDERS = (1, -1, 2, -2, math.inf, -math.inf)
-
-
-def _convert(name: str, input: Tensor, dtype: Any) -> Tensor:
-    """`input` as `dtype`, which must hold all its numbers. Raises RuntimeError for integers too."""
-    given = require_tensor(name, input)._array.dtype
-    if not _dtypes.is_differentiable(given):
-        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {type_name(given)}")
-    if dtype is None:
-        return input
-    wanted = _dtypes.as_dtype(dtype)
-    if not _dtypes.is_differentiable(wanted):
-        raise RuntimeError(f"{name}: dtype should be floating point or complex. Got {type_name(wanted)}")
-    for kind, complex_input in (("complex", True), ("real", False)):
-        if input.is_complex() == complex_input != (wanted.kind == "c"):
-            raise RuntimeError(f"{name}: dtype should be {kind} for {kind} inputs, but got {type_name(wanted)}")
-    if _dtypes.promote_types(given, wanted) != wanted:
-        raise RuntimeError(f"{name}: the dtype of the input ({type_name(given)}) should be convertible without narrowing to "
-                           f"the specified dtype ({type_name(wanted)})")
-    return input.to(wanted)
-
-
-@accepts_out
-@array_api_names
-def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """``sum(abs(x) ** ord) ** (1 / ord)`` over `dim`, or over all elements; for `ord` inf and -inf the largest and smallest
-    size, for 0 the number of elements that are not zero.
-
-    The result is real. `dtype` is that of the computation. Raises TypeError for an `ord` that is not a number, RuntimeError
-    for integers, a `dtype` that loses digits, and no elements where the norm of nothing is not defined (`ord` inf or < 0).
-    """
-    name = "linalg.vector_norm"
-    if not isinstance(ord, (int, float)):
-        raise TypeError(f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {type(ord).__name__}")
-    x = _convert(name, x, dtype)
-    return vector_norms.norm(x, float(ord), dim, keepdim)
 
 
 @accepts_out
@@ -72,7 +36,7 @@ def matrix_norm(input: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: b
         return vector_norm(input, 2, (rows, columns), keepdim, dtype=dtype)
     if ord not in ("nuc", *MATRIX_ORDERS):
         raise RuntimeError(f"{name}: Order {ord} not supported.")
-    input = _convert(name, input, dtype)
+    input = cast(name, input, dtype)
     if ord in ("nuc", 2, -2):
         if input.itemsize < 4:
             raise RuntimeError(f"{name}: Low precision dtypes not supported. Got {type_name(input.dtype)}")
@@ -116,12 +80,3 @@ def norm(input: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False,
     return vector_norm(input, 2 if ord is None else ord, dims, keepdim, dtype=dtype)
 
 
-def norm_except_dim(v: Tensor, pow: float = 2, dim: int = 0) -> Tensor:
-    """The norm of order `pow` over all dimensions but `dim`, each of them kept with length 1; over all, a 0-d tensor, if
-    `dim` is -1.
-    """
-    if dim == -1:
-        return vector_norms.norm(v, pow)
-    kept = canonical_dim(dim, v.ndim)
-    others = tuple(axis for axis in range(v.ndim) if axis != kept)
-    return vector_norms.norm(v, pow, others, keepdim=True) if others else v.abs()

@@ -11,6 +11,7 @@ from ...autograd.errors import type_name
 from ...autograd.op import Op, Pull
 from ...tensor import Tensor
 from .._independence import with_zero_gradients
+from .._methods import register
 from .._operands import canonical_dim, canonical_dims, promote, require_tensor
 from .._out import accepts_out
 from ..creation.creation import eye, ones
@@ -311,3 +312,6 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
         return x.new_empty((x._array.shape[0], 0), dtype=dtype)
     powers = _powers(x, count)
     return powers if increasing else flip(powers, 1)
+
+
+register(__name__)

@@ -7,6 +7,7 @@ from ...autograd.errors import type_name
 from ...autograd.grad_mode import is_grad_enabled
 from ...autograd.op import Op, Pull
 from ...tensor import Tensor
+from .._methods import register
 from .._operands import require_tensor
 from .._out import accepts_out
 from ..creation.creation import eye
@@ -253,3 +254,6 @@ def orgqr(input: Tensor, input2: Tensor) -> Tensor:
 
 
 SPECIAL_METHODS = {"svd": torch_svd.without_out, "qr": torch_qr.without_out, "orgqr": orgqr.without_out}
+
+
+register(__name__)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from ...autograd.grad_mode import is_grad_enabled
 from ...autograd.op import Op, Pull
 from ...tensor import Tensor
+from .._methods import register
 from .._operands import canonical_dim, require_tensor
 from .._out import accepts_out
 from ..manipulation.broadcasting import broadcast_shapes
@@ -203,3 +204,6 @@ def tensorsolve(input: Tensor, other: Tensor, dims: Any = None) -> Tensor:
         raise RuntimeError("Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
                            f"prod(self.shape[:other.ndim]), but got {columns} != {rows}")
     return solve(input.reshape(rows, columns), other.reshape(-1)).reshape(shape[count:])
+
+
+register(__name__)

@@ -7,6 +7,7 @@ from ...autograd.errors import type_name
 from ...autograd.grad_mode import is_grad_enabled
 from ...autograd.op import Op, Pull
 from ...tensor import Tensor
+from .._methods import register
 from .._operands import require_tensor
 from .._out import accepts_out
 from ..creation.creation import eye
@@ -219,3 +220,6 @@ def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
 
 
 SPECIAL_METHODS = {"cholesky": cholesky.without_out}
+
+
+register(__name__)

@@ -1,4 +1,4 @@
-"""Norms of vectors: `norm` of any order, over any dimensions, and `dist`."""
+"""Norms of vectors of any order, over any dimensions: `linalg.vector_norm`."""
 from __future__ import annotations
 
 import math
@@ -9,14 +9,12 @@ from ...autograd.errors import type_name
 from ...autograd.grad_mode import is_grad_enabled
 from ...autograd.op import Op, Pull, UnaryOp
 from ...tensor import Tensor
-from .._operands import array_api_names, canonical_dims, require_tensor
+from .._operands import array_api_names, require_tensor
 from .._out import accepts_out
 from ..elementwise._fused import LARGE, fused_if_large
 from ..elementwise.comparison import where
 from ..reduction._reduction import Axes, kernel_axes, spread
 from ..reduction.reduction import sum
-
-METHODS = ("norm", "dist")
 
 
 @fused_if_large
@@ -73,27 +71,8 @@ _norm2 = UnaryOp("norm2", _norm2_rule, keeps=True)
 _norm = UnaryOp("norm", _norm_rule, keeps=True)
 
 
-@accepts_out
-@array_api_names
-def norm(input: Tensor, p: float | str | None = "fro", dim: Any = None, keepdim: bool = False,
-         dtype: Any = None) -> Tensor:
-    """The vector norm of order `p` over `dim`: any number, inf, -inf, or 'fro', which is 2. 'nuc' is the matrix norm over two
-    dimensions, the sum of the singular values.
-
-    Raises RuntimeError for integers and bools, for 'nuc' over another number of dimensions, and for no elements where the norm of
-    nothing is not defined (`p` inf or < 0).
-    """
-    if dtype is not None:
-        input = input.to(_dtypes.as_dtype(dtype))
-    if not _dtypes.is_differentiable(require_tensor("norm", input)._array.dtype):
-        raise RuntimeError("linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
-                           f"{type_name(input.dtype)}")
-    if p is None or p == "fro":
-        p = 2
-    elif isinstance(p, str):
-        from .matrix_norms import matrix_norm
-
-        return matrix_norm(input, p, canonical_dims(dim, input._array.ndim), keepdim)
+def norm_of_order(input: Tensor, p: float, dim: Any, keepdim: bool) -> Tensor:
+    """The norm of order `p` over `dim`, without checks of the dtype."""
     axis = kernel_axes(dim, input._array.ndim)
     if p == 2:
         return _norm2(input, axis=axis, keepdims=keepdim)
@@ -118,6 +97,36 @@ def _require_elements(input: Tensor, p: float, axis: Any) -> None:
                                "operation does not have an identity")
 
 
-def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
-    """The norm of order `p` of ``input - other``."""
-    return norm(require_tensor("dist", input) - other, p)
+def cast(name: str, input: Tensor, dtype: Any) -> Tensor:
+    """`input` as `dtype`, which must hold all its numbers. Raises RuntimeError for integers too."""
+    given = require_tensor(name, input)._array.dtype
+    if not _dtypes.is_differentiable(given):
+        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {type_name(given)}")
+    if dtype is None:
+        return input
+    wanted = _dtypes.as_dtype(dtype)
+    if not _dtypes.is_differentiable(wanted):
+        raise RuntimeError(f"{name}: dtype should be floating point or complex. Got {type_name(wanted)}")
+    for kind, complex_input in (("complex", True), ("real", False)):
+        if input.is_complex() == complex_input != (wanted.kind == "c"):
+            raise RuntimeError(f"{name}: dtype should be {kind} for {kind} inputs, but got {type_name(wanted)}")
+    if _dtypes.promote_types(given, wanted) != wanted:
+        raise RuntimeError(f"{name}: the dtype of the input ({type_name(given)}) should be convertible without narrowing to "
+                           f"the specified dtype ({type_name(wanted)})")
+    return input.to(wanted)
+
+
+@accepts_out
+@array_api_names
+def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """``sum(abs(x) ** ord) ** (1 / ord)`` over `dim`, or over all elements; for `ord` inf and -inf the largest and smallest
+    size, for 0 the number of elements that are not zero.
+
+    The result is real. `dtype` is that of the computation. Raises TypeError for an `ord` that is not a number, RuntimeError
+    for integers, a `dtype` that loses digits, and no elements where the norm of nothing is not defined (`ord` inf or < 0).
+    """
+    name = "linalg.vector_norm"
+    if not isinstance(ord, (int, float)):
+        raise TypeError(f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {type(ord).__name__}")
+    x = cast(name, x, dtype)
+    return norm_of_order(x, float(ord), dim, keepdim)

@@ -7,6 +7,7 @@ from typing import Any
 
 from ...autograd.op import Pull, ViewOp
 from ...tensor import Tensor
+from .._methods import register
 from .._operands import integers, reduce_to, require_tensors
 
 METHODS = ("expand", "expand_as", "broadcast_to")
@@ -76,3 +77,6 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> tuple[int, ...]:
                                    f"{[list(s) for s in given]}")
             result[i] = n if n != 1 else result[i]
     return tuple(result)
+
+
+register(__name__)

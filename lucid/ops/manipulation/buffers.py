@@ -13,6 +13,7 @@ from ... import _dtypes, backends
 from ...autograd.errors import type_name
 from ...backends import Device, storage
 from ...tensor import Tensor, wrap
+from .._methods import register
 from .._out import fills_out
 from ..creation.creation import arange
 from .strides import as_strided
@@ -99,3 +100,6 @@ def range(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, 
     count = math.floor((end - start) / step) + 1
     numbers = arange(count, dtype=_dtypes.int64 if whole else _dtypes.float64, device=device)
     return (start + numbers * step).to(chosen).requires_grad_(requires_grad)
+
+
+register(__name__)

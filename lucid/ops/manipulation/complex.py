@@ -1,7 +1,6 @@
 """Complex numbers from real ones and back. `view_as_complex` and `view_as_real` are views of the same memory."""
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from ... import _dtypes
@@ -11,10 +10,7 @@ from ...tensor import Tensor
 from .._operands import require_tensor
 from .._out import accepts_out
 from ..creation.creation import ones_like
-from ..linalg import _matrices
 from .broadcasting import broadcast_tensors
-
-METHODS = ("adjoint",)
 
 _PARTS = (_dtypes.float32, _dtypes.float64)
 
@@ -98,13 +94,3 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
     if abs.dtype == _dtypes.float16:
         raise NotImplementedError("polar is not implemented for float16")
     return _polar(size, turn)
-
-
-def adjoint(input: Tensor) -> Tensor:
-    """The conjugate transposes of matrices; of a number its conjugate, which is deprecated. Raises RuntimeError for a vector."""
-    if require_tensor("adjoint", input).ndim == 1:
-        raise RuntimeError("tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor.")
-    if input.ndim == 0:
-        warnings.warn("adjoint() is deprecated on 0-D tensors. Consider using x.conj().", stacklevel=2)
-        return input.conj()
-    return _matrices.adjoint(input)

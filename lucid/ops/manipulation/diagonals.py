@@ -5,6 +5,7 @@ from typing import Any
 
 from ...autograd.op import Op, Pull, ViewOp
 from ...tensor import Tensor
+from .._methods import register
 from .._operands import canonical_dim, require_tensor
 from .._out import accepts_out
 
@@ -116,3 +117,6 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
             line = diagonal(line, 0, 0, -1)
         line.fill_(fill_value)
     return self
+
+
+register(__name__)

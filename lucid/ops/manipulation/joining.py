@@ -10,26 +10,7 @@ from .._independence import with_zero_gradients
 from .._operands import canonical_dim, common_dtype, require_tensor, require_tensors
 from .._out import accepts_out
 from ..creation.creation import tensor as make_tensor
-from .splitting import select, split_op
-
-
-def _concatenate_rule(needs: Any, *tensors: Tensor, axis: int) -> Pull:
-    lengths = [t._array.shape[axis] for t in tensors]
-    boundaries = tuple(sum(lengths[:i]) for i in range(1, len(lengths)))
-
-    def pull(g: Tensor, y: Any) -> tuple[Tensor | None, ...]:
-        parts = split_op(g, boundaries=boundaries, axis=axis)
-        return tuple(part if need else None for part, need in zip(parts, needs, strict=True))
-
-    return pull
-
-
-def _stack_rule(needs: Any, *tensors: Tensor, axis: int) -> Pull:
-    return lambda g, y: tuple(select(g, axis, i) if need else None for i, need in enumerate(needs))
-
-
-concatenate_op = Op("concatenate", _concatenate_rule)
-_stack = Op("stack", _stack_rule)
+from ._join_split import concatenate_op, stack_op
 
 
 @accepts_out(castable=True, refusal=TypeError)
@@ -76,7 +57,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
         if tensor._array.shape != first:
             raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and "
                                f"{list(tensor._array.shape)} at entry {number}")
-    return _stack(*_of_one_dtype(given), axis=canonical_dim(dim, len(first) + 1))
+    return stack_op(*_of_one_dtype(given), axis=canonical_dim(dim, len(first) + 1))
 
 
 def _of_one_dtype(tensors: list[Tensor]) -> list[Tensor]:

@@ -7,6 +7,7 @@ from typing import Any
 from ...autograd.op import Pull, ViewOp
 from ...backends.memory_format import inverse
 from ...tensor import Tensor
+from .._methods import register
 from .._operands import canonical_dim, canonical_dims, integers
 
 METHODS = ("permute", "transpose", "swapaxes", "swapdims", "movedim", "moveaxis", "t")
@@ -97,3 +98,7 @@ def adjoint_view(input: Tensor) -> Tensor:
 def reverse_view(input: Tensor) -> Tensor:
     """The dimensions in reverse order (the property `T`)."""
     return _transpose(input, axes=tuple(range(input._array.ndim - 1, -1, -1))) if input.ndim else input
+
+
+SPECIAL_METHODS = {"T": property(reverse_view), "mT": property(adjoint_view)}
+register(__name__)

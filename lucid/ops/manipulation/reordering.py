@@ -6,6 +6,7 @@ from typing import Any
 
 from ...autograd.op import Op, Pull
 from ...tensor import Tensor
+from .._methods import register
 from .._operands import canonical_dim, canonical_dims, integers, require_tensor
 from .shape import ravel, reshape
 
@@ -81,3 +82,6 @@ def _reversed(self: Tensor) -> Tensor:
 
 
 SPECIAL_METHODS = {"__reversed__": _reversed}
+
+
+register(__name__)

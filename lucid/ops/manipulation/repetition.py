@@ -7,6 +7,7 @@ from ... import _dtypes
 from ...autograd.errors import type_name
 from ...autograd.op import Op
 from ...tensor import Tensor
+from .._methods import register
 from .._operands import canonical_dim, integers, require_tensor
 from ..creation.creation import arange
 from .broadcasting import expand
@@ -78,3 +79,6 @@ def _repeated(input: Tensor, repeats: Any, dim: int | None) -> Tensor:
     shape = input._array.shape
     wide = expand(unsqueeze(input, dim + 1), (*shape[:dim + 1], times, *shape[dim + 1:]))
     return _copied_as(wide, (*shape[:dim], length * times, *shape[dim + 1:]))
+
+
+register(__name__)

@@ -10,6 +10,7 @@ from typing import Any
 from ... import _dtypes
 from ...autograd.op import Op, Pull, ViewOp
 from ...tensor import Tensor
+from .._methods import register
 from .._operands import canonical_dim, canonical_dims, integers, require_tensor
 
 METHODS = ("reshape", "view", "view_as", "reshape_as", "flatten", "unflatten", "ravel", "squeeze", "unsqueeze")
@@ -115,3 +116,6 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
     shape = input._array.shape
     dim = canonical_dim(dim, len(shape) + 1)
     return _reshape(input, shape=(*shape[:dim], 1, *shape[dim:]))
+
+
+register(__name__)

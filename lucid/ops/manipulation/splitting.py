@@ -8,54 +8,14 @@ from typing import Any
 
 from ... import _dtypes
 from ...autograd.errors import type_name
-from ...autograd.op import Op, Pull
 from ...tensor import Tensor
+from .._methods import register
 from .._operands import canonical_dim, require_tensor
 from .._out import accepts_out
-from ..creation.creation import zeros
+from ._join_split import split_op, unbind_op
 
 METHODS = ("narrow", "select", "split", "split_with_sizes", "chunk", "tensor_split", "unbind", "hsplit", "vsplit", "dsplit",
            "select_scatter", "slice_scatter")
-
-
-def _split_rule(needs: Any, x: Tensor, *, boundaries: tuple[int, ...], axis: int) -> Pull:
-    shape = x._array.shape
-    edges = (0, *boundaries, shape[axis])
-    dtype, device = x.dtype, x.device
-
-    def pull(gs: Any, y: Any) -> tuple[Tensor]:
-        from .joining import concatenate_op
-
-        if not boundaries:  # of one part, `gs` is the gradient itself
-            return (gs,)
-        parts = []
-        for number, (start, stop) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
-            part = gs[number] if number < len(gs) else None
-            if part is None:
-                part = zeros((*shape[:axis], stop - start, *shape[axis + 1:]), dtype=dtype, device=device)
-            parts.append(part)
-        return (concatenate_op(*parts, axis=axis),)
-
-    return pull
-
-
-def _unbind_rule(needs: Any, x: Tensor, *, axis: int) -> Pull:
-    shape, dtype, device = x._array.shape, x.dtype, x.device
-
-    def pull(gs: Any, y: Any) -> tuple[Tensor]:
-        from .joining import stack
-
-        if shape[axis] == 1:  # of one slice, `gs` is the gradient itself
-            return (gs.unsqueeze(axis),)
-        given = next(g for g in gs if g is not None)
-        parts = [*gs, *[None] * (shape[axis] - len(gs))]
-        return (stack([zeros(given.shape, dtype=dtype, device=device) if g is None else g for g in parts], axis),)
-
-    return pull
-
-
-split_op = Op("split", _split_rule, view=True)
-_unbind = Op("unbind", _unbind_rule, view=True)
 
 
 def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
@@ -155,7 +115,7 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     if input._array.shape[dim] == 0:
         return ()
-    return _unbind(input, axis=dim)
+    return unbind_op(input, axis=dim)
 
 
 def _split_along(name: str, least: int, input: Tensor, indices_or_sections: Any, dim: int) -> tuple[Tensor, ...]:
@@ -207,3 +167,6 @@ def slice_scatter(input: Tensor, src: Tensor, dim: int = 0, start: int | None = 
     if step <= 0:
         raise RuntimeError("slice step must be positive")
     return _replaced(input, src, lambda t: t[(slice(None),) * axis + (slice(start, end, step),)])
+
+
+register(__name__)

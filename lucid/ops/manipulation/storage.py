@@ -18,6 +18,7 @@ from ...backends import Device
 from ...backends import storage as backends_storage
 from ...backends.memory_format import contiguous_format, inverse, memory_axes, preserve_format, require_format
 from ...tensor import Tensor, Version, version_box
+from .._methods import register
 from .._operands import integers, require_tensor
 
 METHODS = ("resize_", "set_")
@@ -200,3 +201,6 @@ def _part(whole: Any, offset: int, size: tuple[int, ...], stride: Any, dtype: An
 
 
 SPECIAL_METHODS = {"untyped_storage": untyped_storage, "storage": storage, "resize_as_": resize_as_}
+
+
+register(__name__)

@@ -14,6 +14,7 @@ from ...backends import storage
 from ...backends.memory_format import inverse, memory_axes
 from ...backends.storage import reach
 from ...tensor import Tensor, register_view, version_box, wrap
+from .._methods import register
 from .._operands import canonical_dim, integers, reduce_to, require_tensor
 from ..creation.creation import arange
 from .permutation import swapaxes, t, transpose
@@ -216,3 +217,6 @@ SPECIAL_METHODS = {"unfold": unfold, "sum_to_size": sum_to_size}
 SPECIAL_METHODS |= {f"{function.__name__ if name is None else name}_": reshaped_in_place(function) for function, name in (
     (squeeze, None), (unsqueeze, None), (transpose, None), (swapaxes, None), (transpose, "swapdims"), (t, None),
     (as_strided, None))}
+
+
+register(__name__)

@@ -11,6 +11,7 @@ from ...autograd.errors import type_name
 from ...autograd.op import Op, Pull, UnaryOp
 from ...tensor import Tensor
 from .._independence import with_zero_curvature, zeros_for
+from .._methods import register
 from .._operands import array_api_names, canonical_dim, promote, require_tensor
 from .._out import accepts_out
 from ..conversion import real
@@ -305,3 +306,6 @@ def logsigmoid(input: Tensor) -> Tensor:
     # Not abs(): its derivative is 0 at 0, which would make all higher derivatives wrong there.
     negative = input < 0
     return where(negative, input, 0.0) - log1p(exp(where(negative, input, -input)))
+
+
+register(__name__)

@@ -10,7 +10,7 @@ from ...autograd.op import Op, Pull, UnaryOp
 from ...tensor import Tensor
 from .._operands import require_tensor
 from ..indexing._index import check_bounds
-from ..linalg.matrix_norms import vector_norm
+from ..linalg.vector_norms import vector_norm
 from ..sorting.histogram import unique
 
 __all__ = ()  # a function of nn.functional only

@@ -10,6 +10,7 @@ from ...autograd.inplace import write
 from ...autograd.op import Op, Pull
 from ...tensor import Tensor, wrap
 from .._independence import with_zero_curvature
+from .._methods import register
 from .._operands import require_tensor
 from .._out import accepts_out
 from ..creation.creation import empty_like
@@ -271,3 +272,5 @@ def rrelu_(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: 
     """`rrelu`, written into `input`."""
     return rrelu(input, lower, upper, training, inplace=True)
 
+
+register(__name__)

@@ -12,6 +12,7 @@ from ...autograd.inplace import write
 from ...backends import LARGE
 from ...tensor import Tensor
 from .._independence import rebase_with_zeros
+from .._methods import register
 from ._random_numbers import (
     at_least_single,
     check_bounds,
@@ -133,3 +134,6 @@ def _drawn(name: str, like: Tensor, generator: Any, dtype: np.dtype = _dtypes.fl
     float32, the same on every device.
     """
     return random_floats(name, tuple(like.shape), dtype, like.device, generator)
+
+
+register(__name__)

@@ -9,6 +9,7 @@ from ... import _dtypes, _random, backends
 from ...autograd.errors import type_name
 from ...tensor import Tensor, wrap
 from .._independence import with_zero_gradients
+from .._methods import register
 from .._operands import require_tensor
 from .._out import accepts_out
 from ..elementwise.comparison import where
@@ -136,3 +137,6 @@ def binomial(count: Tensor, prob: Tensor, generator: _random.Generator | None = 
     found = binomial_numbers(trials.reshape(-1), rare.reshape(-1), generator).reshape(trials.shape)
     result = where(chance > 0.5, trials - found, found).masked_fill(missing, math.nan).to(count.dtype)
     return with_zero_gradients(result, count, prob)
+
+
+register(__name__)

@@ -7,11 +7,12 @@ from ... import _dtypes
 from ...autograd.grad_mode import is_grad_enabled
 from ...autograd.op import Op, Pull, UnaryOp
 from ...tensor import Tensor
+from .._methods import register
 from .._operands import array_api_names, canonical_dim, require_tensor
 from .._out import accepts_out
 from ..creation.creation import eye
 from ..elementwise.comparison import logical_xor, where
-from ..indexing.gather_scatter import place_op
+from ..indexing._gather_scatter import place_op
 from ..manipulation.joining import cat
 from ._reduction import total_dtype
 from ._selection import ValuesIndices
@@ -222,3 +223,6 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, 
     """The integrals of `trapezoid` up to each sample but the first."""
     areas, axis = _areas("cumulative_trapezoid", y, x, dx, dim)
     return cumsum(areas, axis)
+
+
+register(__name__)

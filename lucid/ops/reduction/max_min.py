@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from ... import _dtypes
 from ...autograd.op import Op, Pull, UnaryOp
 from ...tensor import Tensor
+from .._methods import register
 from .._operands import array_api_names, canonical_dim
 from .._out import accepts_out
 from ..elementwise.arithmetic import maximum, minimum
@@ -144,3 +145,6 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
         dim = canonical_dim(dim, input.ndim)
     dims = () if dim is None or not input.ndim else dim
     return MinMax(amin(input, dims, keepdim), amax(input, dims, keepdim))
+
+
+register(__name__)

@@ -9,6 +9,7 @@ from ... import _dtypes
 from ...autograd.errors import type_name
 from ...autograd.op import Op, Pull, UnaryOp
 from ...tensor import Tensor
+from .._methods import register
 from .._operands import array_api_names, require_tensor
 from .._out import accepts_out
 from ._reduction import Axes, count_along, kernel_axes, one_axis, spread, spread_over, total_dtype
@@ -197,3 +198,6 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any
     if wanted.itemsize == 2:  # half precision holds neither large counts nor sums of many
         return (_sum_of_numbers(input, dim, keepdim, _dtypes.float32) / count).to(wanted)
     return _sum_of_numbers(input, dim, keepdim, dtype) / count
+
+
+register(__name__)

@@ -8,6 +8,7 @@ from typing import Any
 from ... import _dtypes
 from ...autograd.op import Op, Pull, UnaryOp
 from ...tensor import Tensor
+from .._methods import register
 from .._operands import array_api_names, require_tensor
 from .._out import accepts_out
 from ._reduction import Axes, count_along, kernel_axes, spread
@@ -150,3 +151,6 @@ def corrcoef(input: Tensor) -> Tensor:
     if c.is_complex():
         return c.real.clamp(-1, 1) + 1j * c.imag.clamp(-1, 1)
     return c.clamp(-1, 1)
+
+
+register(__name__)

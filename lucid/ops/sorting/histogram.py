@@ -9,6 +9,7 @@ from ... import _dtypes
 from ...autograd.errors import type_name
 from ...autograd.op import Op
 from ...tensor import Tensor
+from .._methods import register
 from .._operands import canonical_dim, require_tensor
 from .._out import accepts_out
 from ..creation.creation import arange, linspace
@@ -269,3 +270,6 @@ def unique_consecutive(input: Tensor, return_inverse: bool = False, return_count
     rows, back = _rows("unique_consecutive", x, dim)
     found, group, counts = _groups(rows, None, return_inverse, return_counts)
     return _answer(back(found), group, counts)
+
+
+register(__name__)

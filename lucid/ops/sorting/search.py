@@ -8,6 +8,7 @@ from ... import _dtypes
 from ...autograd.errors import type_name
 from ...autograd.op import Op
 from ...tensor import Tensor
+from .._methods import register
 from .._operands import as_operand, common_dtype, require_tensor
 from .._out import accepts_out
 from ..creation.creation import as_tensor, tensor
@@ -128,3 +129,6 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
         found.append(rest.remainder(max(length, 1)))
         rest = rest.div(max(length, 1), rounding_mode="floor")
     return tuple(reversed(found))
+
+
+register(__name__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 from ... import _dtypes
 from ...autograd.op import Op
 from ...tensor import Tensor
+from .._methods import register
 from .._operands import array_api_names, canonical_dim, require_tensor
 from .._out import accepts_out
 from ..reduction._selection import ValuesIndices, selected_rule
@@ -56,3 +57,6 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     if input._array.ndim == 0:
         return ValuesIndices(input.clone(), input.new_zeros((), dtype=_dtypes.int64))
     return ValuesIndices(*_topk(input, k=k, axis=axis, largest=largest))
+
+
+register(__name__)

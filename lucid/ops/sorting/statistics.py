@@ -6,13 +6,15 @@ from typing import Any
 from ... import _dtypes
 from ...autograd.op import Pull, UnaryOp
 from ...tensor import Tensor
+from .._methods import register
 from .._operands import array_api_names, canonical_dim, require_tensor
 from .._out import accepts_out
 from ..creation.creation import arange, as_tensor
 from ..elementwise.comparison import where
 from ..elementwise.ternary import lerp
 from ..elementwise.unary import ceil, floor, round
-from ..indexing.gather_scatter import gather, gather_op
+from ..indexing._gather_scatter import gather_op
+from ..indexing.gather import gather
 from ..reduction._reduction import refuse_empty, refuse_unordered
 from ..reduction._selection import ValuesIndices
 from ..reduction.cumulative import cummax
@@ -182,3 +184,6 @@ def nanquantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = F
                 interpolation: str = "linear") -> Tensor:
     """`quantile` of the elements that are not NaN; NaN if there are none."""
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation, True)
+
+
+register(__name__)

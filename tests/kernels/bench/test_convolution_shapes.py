@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench.convolution_shapes import Layer, convolve, input_gradient, weight_gradient
+from bench.cases.convolution_shapes import Layer, convolve, input_gradient, weight_gradient
 
 
 @pytest.mark.parametrize("layer", [

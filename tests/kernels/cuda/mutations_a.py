@@ -17,12 +17,12 @@ from lucid_kernels.simulator.mutation import Mutation
 @functools.cache
 def _family(name: str) -> tuple[Any, Any, Any]:
     """The tests of a family, its launchers, and cupy."""
-    path = pathlib.Path(__file__).with_name(f"test_{name}.py")
+    launchers = source.path_of(f"{name}.py").relative_to(source.FOLDER).with_suffix("").parts
+    path = pathlib.Path(__file__).parent.joinpath(*launchers[:-1], f"test_{name}.py")
     spec = importlib.util.spec_from_file_location(f"_mutation_{path.stem}", path)
     assert spec is not None and spec.loader is not None
     tests = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tests)
-    launchers = source.path_of(f"{name}.py").relative_to(source.FOLDER).with_suffix("").parts
     return tests, importlib.import_module(".".join(("lucid_kernels.cuda", *launchers))), importlib.import_module("cupy")
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from lucid_kernels.simulator.mutation import Mutation
 
 from tests.kernels import attention_reference as reference
-from tests.kernels.cuda import test_attention
+from tests.kernels.cuda.attention import test_attention
 
 
 def check(*shapes: tuple[int, ...], mask: object = None, scale: float = 0.3) -> None:

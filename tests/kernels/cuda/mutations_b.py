@@ -5,7 +5,11 @@ from __future__ import annotations
 import numpy as np
 from lucid_kernels.simulator.mutation import Mutation
 
-from tests.kernels.cuda import test_conv2d, test_conv2d_relu_max_pool2d, test_optimizer, test_pool2d, test_random
+from tests.kernels.cuda import test_optimizer
+from tests.kernels.cuda.convolution import test_conv2d
+from tests.kernels.cuda.fused_layers import test_conv2d_relu_max_pool2d
+from tests.kernels.cuda.pooling import test_pool2d
+from tests.kernels.cuda.random import test_random
 
 
 # ---- conv2d --------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import numpy as np
 from lucid_kernels.cpu.losses.ctc_loss import ctc_loss as on_cpu
 from lucid_kernels.simulator.mutation import Mutation
 
-from tests.kernels.cuda.test_ctc_loss import arguments
+from tests.kernels.cuda.losses.test_ctc_loss import arguments
 
 
 def check() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 from lucid_kernels.cpu.losses import margin_loss as on_cpu
 from lucid_kernels.simulator.mutation import Mutation
 
-from tests.kernels.cuda.test_margin_loss import arguments, calls
+from tests.kernels.cuda.losses.test_margin_loss import arguments, calls
 
 
 def check() -> None:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from lucid_kernels.simulator.mutation import Mutation
 
-from tests.kernels.cuda import test_special
+from tests.kernels.cuda.elementwise import test_special
 
 
 def check(*names: str) -> None:

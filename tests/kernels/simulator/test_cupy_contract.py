@@ -14,7 +14,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from lucid_kernels import simulator
-from lucid_kernels.simulator.installation import real_cupy
+from lucid_kernels.simulator.cupy_names import real_cupy
 
 from .conftest import NEEDS_COMPILER
 

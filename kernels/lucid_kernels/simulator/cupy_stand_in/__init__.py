@@ -141,6 +141,9 @@ def lookup(name: str) -> Any:
     return found if found is not None else __getattr__(name)
 
 
+ndarray._lookup = staticmethod(lookup)  # type: ignore[assignment]
+
+
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)

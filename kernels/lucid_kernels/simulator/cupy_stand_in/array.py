@@ -254,6 +254,7 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # CuPy's name
     _array: np.ndarray
     _allocation: Allocation
     _base: ndarray | None
+    _lookup: Callable[[str], Any]  # the package's, which sets it: NumPy's protocol hands over functions by name
 
     def __new__(
         cls,
@@ -315,9 +316,7 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # CuPy's name
         return run(function, ufunc.__name__, inputs, kwargs)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        from . import lookup
-
-        return lookup(function.__name__)(*args, **kwargs)
+        return self._lookup(function.__name__)(*args, **kwargs)
 
     # ---------------------------------------------------------------- host and device
     def get(self, stream: Stream | None = None, order: str = "C", out: Any = None, blocking: bool = True) -> np.ndarray:

@@ -14,9 +14,7 @@ def _convert(source: Any, dtype: Any, copy: bool, order: Any) -> ndarray:
     if isinstance(source, ndarray):
         return source.astype(source.dtype if dtype is None else dtype, order or "K", copy=copy)
     if isinstance(source, (list, tuple)) and any(isinstance(item, ndarray) for item in source):
-        from . import lookup  # CuPy stacks device arrays, too
-
-        return _convert(lookup("stack")(list(source)), dtype, False, order)
+        return _convert(ndarray._lookup("stack")(list(source)), dtype, False, order)  # CuPy stacks device arrays, too
     if getattr(source, "__cuda_array_interface__", None) is not None:  # a device array of another library, such as a tensor
         return _convert(from_dlpack(source), dtype, copy, order)
     host = np.asarray(source, dtype=dtype, order=order)

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from .. import guard
+from ..errors import CUDARuntimeError
 from ..module import Function, Module
 from . import memory
 from .array import ndarray
 from .memory import MemoryPointer
-from .runtime import CUDARuntimeError
 from .streams import Stream, get_current_stream
 
 #: Dynamic shared memory that a kernel may have without asking for more.

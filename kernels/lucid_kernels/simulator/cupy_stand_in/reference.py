@@ -10,6 +10,8 @@ import inspect
 import os
 from typing import Any
 
+from ..cupy_names import real_cupy
+
 _CHECK = os.environ.get("LUCID_SIMULATOR_CHECK_API", "1") != "0"
 MISSING = object()
 
@@ -19,8 +21,6 @@ def version() -> str | None:
     """The version of the installed CuPy, or None."""
     if not _CHECK:
         return None
-    from ..installation import real_cupy
-
     with real_cupy() as cupy:
         return getattr(cupy, "__version__", None)  # a mere folder of that name has none
 
@@ -30,8 +30,6 @@ def find(path: str) -> Any:
     """The object `path` ('linalg.norm') of the installed CuPy; `MISSING` when it has none such, None without CuPy."""
     if version() is None:
         return None
-    from ..installation import real_cupy
-
     with real_cupy() as cupy:
         found: Any = cupy
         for name in path.split("."):

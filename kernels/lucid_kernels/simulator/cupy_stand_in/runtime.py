@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from ..errors import CUDARuntimeError
 from . import lacking
+from .streams import streamCaptureModeGlobal as streamCaptureModeGlobal
+from .streams import streamCaptureModeRelaxed as streamCaptureModeRelaxed
+from .streams import streamCaptureModeThreadLocal as streamCaptureModeThreadLocal
+from .streams import synchronize_device
 
 is_hip = False
-streamCaptureModeGlobal = 0
-streamCaptureModeThreadLocal = 1
-streamCaptureModeRelaxed = 2
 
 #: What the simulated device says of itself. Few multiprocessors: grids that are sized by the device stay small.
 MULTIPROCESSORS = 4
@@ -19,10 +21,6 @@ COMPUTE_CAPABILITY = os.environ.get("LUCID_SIMULATOR_COMPUTE_CAPABILITY", "90")
 
 
 __getattr__ = lacking.attributes("cupy.cuda.runtime")
-
-
-class CUDARuntimeError(RuntimeError):
-    """An error of the CUDA runtime."""
 
 
 def getDeviceCount() -> int:
@@ -43,8 +41,6 @@ def setDevice(device: int) -> None:
 
 def deviceSynchronize() -> None:
     """Wait for the device."""
-    from .streams import synchronize_device
-
     synchronize_device("deviceSynchronize")
 
 

@@ -16,7 +16,11 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NoReturn
 
-from .runtime import CUDARuntimeError, streamCaptureModeRelaxed
+from ..errors import CUDARuntimeError
+
+streamCaptureModeGlobal = 0
+streamCaptureModeThreadLocal = 1
+streamCaptureModeRelaxed = 2
 
 Task = Callable[[], Any]
 

@@ -5,7 +5,7 @@ import numbers
 from typing import Any
 
 from ....ops.creation.creation import zeros_like
-from ....ops.linalg.vector_norms import norm
+from ....ops.linalg.norm import norm
 from ....ops.random._random_numbers import at_least_single
 from ....ops.random.random import rand, rand_like
 from ....ops.sorting.sorting import topk

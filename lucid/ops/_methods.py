@@ -1,0 +1,96 @@
+"""How the functions of a family become methods of Tensor: each module calls ``register(__name__)`` at its end.
+
+It lists in `METHODS` the functions that are also methods, in `INPLACE_METHODS` those with a variant that writes the result
+into the tensor (`add_`), in `OPERATORS`, `REFLECTED` and `INPLACE_OPERATORS` the functions behind operators of two operands, and
+in `SPECIAL_METHODS` properties and the methods that differ from the function of that name. `SINGLE` names functions that pass
+their first argument to a single operation, the last that can fail, whatever real dtype it has: written in place, or with `out`,
+that operation writes straight into the tensor if its kernel can.
+"""
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from ..autograd.inplace import write
+from ..autograd.overwrite import overwrite, refuse_shared
+from ..backends.out import PLAIN, SCALED, TERNARY
+from ..tensor import Tensor
+from ._independence import rebase_with_zeros
+from ._operands import is_operand, operator, reflected
+from ._out import method as as_method
+
+families: list[ModuleType] = []
+
+
+def inplace(function: Callable[..., Tensor], operator: bool = False) -> Callable[..., Tensor]:
+    """The method that writes the result of `function` into the tensor itself and returns it; as an `operator`, NotImplemented
+    for what is no number, array or tensor."""
+    single = getattr(function, "single", False)
+    name = function.__name__
+    plain = {"value": 1} if name in TERNARY else {}
+    # Beside `self`; -1: `overwrite` does not do.
+    others = 2 if plain else function.__code__.co_argcount - 1 if single and name in PLAIN else -1
+
+    def scaled(self: Tensor, args: Any, alpha: Any = None, value: Any = None, **rest: Any) -> bool:
+        factor = value if plain else alpha
+        if factor.__class__ not in (float, int) or rest or not (plain or name in SCALED):
+            return False
+        if plain:
+            return alpha is None and overwrite(self, name, args, value=factor)
+        return value is None and overwrite(self, "add_scaled", args, alpha=SCALED[name] * factor)
+
+    @functools.wraps(function)
+    def method(self: Tensor, *args: Any, **keywords: Any) -> Tensor:
+        if len(args) == others and (overwrite(self, name, args, **plain) if not keywords else scaled(self, args, **keywords)):
+            return self
+        if single:
+            refuse_shared(self, (*args, *keywords.values()) if keywords else args)
+        try:
+            return write(self, function, *args, single=single, **keywords)
+        except TypeError:
+            if not operator or is_operand(args[0]):
+                raise
+            return NotImplemented
+
+    method.__name__ = f"{function.__name__}_"
+    method.__doc__ = f"`{function.__name__}`, written into this tensor. See there."
+    return method
+
+
+def comparing(method: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """`method`, which writes a comparison into the tensor, with zeros as the gradient of what it compares with."""
+    @functools.wraps(method)
+    def compared(self: Tensor, other: Any) -> Tensor:
+        return rebase_with_zeros(method(self, other), other)
+
+    return compared
+
+
+def register(name: str) -> None:
+    """Attach to Tensor what the module `name` lists."""
+    family = sys.modules[name]
+    families.append(family)
+
+    def listed(kind: str) -> list[tuple[str, Any]]:
+        return [(name, getattr(family, name)) for name in getattr(family, kind, ())]
+
+    def given(kind: str) -> Any:
+        return getattr(family, kind, {}).items()
+
+    for _, function in listed("SINGLE"):
+        function.single = as_method(function).single = True  # type: ignore[attr-defined]
+    for name, function in listed("METHODS"):
+        setattr(Tensor, name, as_method(function))
+    for name, function in listed("INPLACE_METHODS"):
+        setattr(Tensor, f"{name}_", inplace(as_method(function)))
+    for name, function in given("OPERATORS"):
+        setattr(Tensor, name, operator(as_method(function)))
+    for name, function in given("REFLECTED"):
+        setattr(Tensor, name, reflected(as_method(function)))
+    for name, function in given("INPLACE_OPERATORS"):
+        setattr(Tensor, name, inplace(as_method(function), operator=True))
+    for name, method in given("SPECIAL_METHODS"):
+        setattr(Tensor, name, method)

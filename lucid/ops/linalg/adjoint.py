@@ -1,0 +1,25 @@
+"""The conjugate transpose: `adjoint`, `x.mH`, `x.H`."""
+from __future__ import annotations
+
+import warnings
+
+from ...tensor import Tensor
+from .._methods import register
+from .._operands import require_tensor
+from . import _matrices
+
+METHODS = ("adjoint",)
+
+
+def adjoint(input: Tensor) -> Tensor:
+    """The conjugate transposes of matrices; of a number its conjugate, which is deprecated. Raises RuntimeError for a vector."""
+    if require_tensor("adjoint", input).ndim == 1:
+        raise RuntimeError("tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor.")
+    if input.ndim == 0:
+        warnings.warn("adjoint() is deprecated on 0-D tensors. Consider using x.conj().", stacklevel=2)
+        return input.conj()
+    return _matrices.adjoint(input)
+
+
+SPECIAL_METHODS = {"mH": property(_matrices.adjoint), "H": property(_matrices.matrix_adjoint)}
+register(__name__)

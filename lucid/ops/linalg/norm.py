@@ -1,0 +1,54 @@
+"""`lucid.norm` and what follows from it: `dist`, `norm_except_dim`."""
+from __future__ import annotations
+
+from typing import Any
+
+from ... import _dtypes
+from ...autograd.errors import type_name
+from ...tensor import Tensor
+from .._methods import register
+from .._operands import array_api_names, canonical_dim, canonical_dims, require_tensor
+from .._out import accepts_out
+from .matrix_norms import matrix_norm
+from .vector_norms import norm_of_order
+
+METHODS = ("norm", "dist")
+
+
+@accepts_out
+@array_api_names
+def norm(input: Tensor, p: float | str | None = "fro", dim: Any = None, keepdim: bool = False,
+         dtype: Any = None) -> Tensor:
+    """The vector norm of order `p` over `dim`: any number, inf, -inf, or 'fro', which is 2. 'nuc' is the matrix norm over two
+    dimensions, the sum of the singular values.
+
+    Raises RuntimeError for integers and bools, for 'nuc' over another number of dimensions, and for no elements where the norm of
+    nothing is not defined (`p` inf or < 0).
+    """
+    if dtype is not None:
+        input = input.to(_dtypes.as_dtype(dtype))
+    if not _dtypes.is_differentiable(require_tensor("norm", input)._array.dtype):
+        raise RuntimeError("linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
+                           f"{type_name(input.dtype)}")
+    if isinstance(p, str) and p != "fro":
+        return matrix_norm(input, p, canonical_dims(dim, input._array.ndim), keepdim)
+    return norm_of_order(input, 2 if p is None or p == "fro" else p, dim, keepdim)
+
+
+def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
+    """The norm of order `p` of ``input - other``."""
+    return norm(require_tensor("dist", input) - other, p)
+
+
+def norm_except_dim(v: Tensor, pow: float = 2, dim: int = 0) -> Tensor:
+    """The norm of order `pow` over all dimensions but `dim`, each of them kept with length 1; over all, a 0-d tensor, if
+    `dim` is -1.
+    """
+    if dim == -1:
+        return norm(v, pow)
+    kept = canonical_dim(dim, v.ndim)
+    others = tuple(axis for axis in range(v.ndim) if axis != kept)
+    return norm(v, pow, others, keepdim=True) if others else v.abs()
+
+
+register(__name__)

@@ -1,0 +1,63 @@
+"""Joining and splitting without checks: each is the gradient of the other."""
+from __future__ import annotations
+
+from typing import Any
+
+from ...autograd.op import Op, Pull
+from ...tensor import Tensor
+from ..creation.creation import zeros
+
+
+def _concatenate_rule(needs: Any, *tensors: Tensor, axis: int) -> Pull:
+    lengths = [t._array.shape[axis] for t in tensors]
+    boundaries = tuple(sum(lengths[:i]) for i in range(1, len(lengths)))
+
+    def pull(g: Tensor, y: Any) -> tuple[Tensor | None, ...]:
+        parts = split_op(g, boundaries=boundaries, axis=axis)
+        return tuple(part if need else None for part, need in zip(parts, needs, strict=True))
+
+    return pull
+
+
+def _stack_rule(needs: Any, *tensors: Tensor, axis: int) -> Pull:
+    before = (slice(None),) * axis
+    return lambda g, y: tuple(g[(*before, i)] if need else None for i, need in enumerate(needs))
+
+
+def _split_rule(needs: Any, x: Tensor, *, boundaries: tuple[int, ...], axis: int) -> Pull:
+    shape = x._array.shape
+    edges = (0, *boundaries, shape[axis])
+    dtype, device = x.dtype, x.device
+
+    def pull(gs: Any, y: Any) -> tuple[Tensor]:
+        if not boundaries:  # of one part, `gs` is the gradient itself
+            return (gs,)
+        parts = []
+        for number, (start, stop) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
+            part = gs[number] if number < len(gs) else None
+            if part is None:
+                part = zeros((*shape[:axis], stop - start, *shape[axis + 1:]), dtype=dtype, device=device)
+            parts.append(part)
+        return (concatenate_op(*parts, axis=axis),)
+
+    return pull
+
+
+def _unbind_rule(needs: Any, x: Tensor, *, axis: int) -> Pull:
+    shape, dtype, device = x._array.shape, x.dtype, x.device
+
+    def pull(gs: Any, y: Any) -> tuple[Tensor]:
+        if shape[axis] == 1:  # of one slice, `gs` is the gradient itself
+            return (gs.unsqueeze(axis),)
+        given = next(g for g in gs if g is not None)
+        parts = [*gs, *[None] * (shape[axis] - len(gs))]
+        parts = [zeros(given.shape, dtype=dtype, device=device) if g is None else g for g in parts]
+        return (stack_op(*parts, axis=axis),)
+
+    return pull
+
+
+concatenate_op = Op("concatenate", _concatenate_rule)
+stack_op = Op("stack", _stack_rule)
+split_op = Op("split", _split_rule, view=True)
+unbind_op = Op("unbind", _unbind_rule, view=True)

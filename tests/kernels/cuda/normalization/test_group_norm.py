@@ -1,0 +1,38 @@
+"""Group normalisation on a GPU against float64 NumPy."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ...group_norm_reference import CASES, EPS, data, expected
+
+
+@pytest.fixture
+def group_norm(cp):
+    from lucid_kernels.cuda.normalization import group_norm
+
+    return group_norm
+
+
+@pytest.mark.parametrize(("shape", "groups"), [case for case in CASES if np.prod(case[0]) < 10_000])
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-11), (np.float32, 3e-5)])
+@pytest.mark.parametrize("affine", [True, False])
+def test_values_and_gradients(group_norm, cp, shape, groups, dtype, tolerance, affine):
+    x, g, weight, bias = data(shape, dtype)
+    weight, bias = (weight, bias) if affine else (None, None)
+    given = [None if array is None else cp.asarray(array) for array in (x, weight, bias)]
+    y, mean, rstd = group_norm.group_norm(*given, groups=groups, eps=EPS)
+    results = (y, mean, rstd, *group_norm.group_norm_grad(cp.asarray(g), *given[:2], mean, rstd, groups=groups))
+    for got, want in zip(results, expected(x, g, weight, bias, groups), strict=True):
+        assert got.dtype == dtype and got.shape == want.shape
+        np.testing.assert_allclose(got.get(), want, rtol=tolerance, atol=tolerance * max(1, np.abs(want).max(initial=0)))
+
+
+def test_halves_and_out(group_norm, cp):
+    x, g, weight, bias = (cp.asarray(array.astype(np.float16)) for array in data((3, 4, 17)))
+    y, mean, rstd = group_norm.group_norm(x, weight, bias, groups=2, eps=EPS)
+    assert y.dtype == np.float16 and mean.dtype == rstd.dtype == np.float32
+    out = cp.empty_like(x)
+    assert group_norm.group_norm(x, weight, bias, groups=2, eps=EPS, out=(out, None, None))[0] is out
+    np.testing.assert_array_equal(out.get(), y.get())
+    assert [array.dtype for array in group_norm.group_norm_grad(g, x, weight, mean, rstd, groups=2)] == [np.float16] * 3
