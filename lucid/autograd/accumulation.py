@@ -21,7 +21,7 @@ class SlicePull:
     """The pull of a view by a basic index: as a function it returns the whole gradient, zero outside of the view, by `place`."""
 
     __slots__ = ("axes", "index", "place", "shape")
-    __closure__ = None  # it saves no tensors
+    __closure__ = __defaults__ = None  # it saves no tensors, and has no gradients to leave out
 
     def __init__(self, x: Tensor, index: tuple[Any, ...], place: Callable[..., Tensor]) -> None:
         array = x._array

@@ -22,7 +22,6 @@ from .grad_mode import CHECK_NAN, GRAD
 from .grad_mode import mode as grad_mode
 from .node import Node, Slot, saved_tensors
 from .overwrite import refuse_inference
-from .pruning import can_prune, is_pruned, with_needs
 
 Tensors = Tensor | Sequence[Tensor]
 _creation = operator.attrgetter("seq")
@@ -136,9 +135,6 @@ def _input_node(tensor: Tensor) -> Any:
 def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool, wanted: dict[Any, Tensor] | None
          ) -> dict[Any, Tensor]:
     """Push gradients from `roots` to the leaves, or to the `wanted` nodes, whose gradients are returned."""
-    if is_pruned():  # inside an operation of another run, whose needs are not those of the operations here
-        found_inside: dict[Any, Tensor] = with_needs(None, _run, roots, create_graph, retain_graph, wanted)
-        return found_inside
     grads: dict[Any, Any] = {}
     heap: list[tuple[int, Any]] = []
     found: dict[Any, Tensor] = {}
@@ -203,10 +199,10 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
                 continue
             kept = node.kept
             y = node.output() if kept.__class__ is list else kept
-            if reached is None or not can_prune(pull) or reached.issuperset(node.parents):
+            if reached is None or pull.__defaults__ is None or reached.issuperset(node.parents):
                 results = pull(g, y)
-            else:
-                results = with_needs([parent in reached for parent in node.parents], pull, g, y)
+            else:  # it can leave gradients out
+                results = pull(g, y, needs=[parent in reached for parent in node.parents])
             if retain_graph and y is not kept:
                 results = _apart(results, kept)
             if check_nan:

@@ -1,6 +1,8 @@
 """`grad` for some inputs, and `backward(inputs=...)`, compute no gradient of an operation that leads to none of them."""
 from __future__ import annotations
 
+import ast
+import pathlib
 from collections.abc import Callable
 from typing import Any
 
@@ -133,3 +135,16 @@ def test_a_run_inside_a_gradient_is_not_pruned() -> None:
     grad(Inner.apply(a, b).sum(), [a])
     assert weight.grad is not None
     assert weight.grad.tolist() == [[1.0, 1.0], [1.0, 1.0]]
+
+
+def test_a_third_parameter_of_a_pull_is_what_the_engine_takes_it_for() -> None:
+    """It passes the needs, by their name, to each pull with a default."""
+    found = 0
+    for path in (pathlib.Path(lucid.__file__).parent / "ops").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef) and node.name == "pull" and node.args.defaults:
+                assert [each.arg for each in node.args.args[2:]] == ["needs"], path
+                found += 1
+            elif isinstance(node, ast.Lambda) and len(node.args.args) > 1 and node.args.args[0].arg in ("g", "gg", "gs"):
+                assert not node.args.defaults, path
+    assert found

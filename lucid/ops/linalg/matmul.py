@@ -6,7 +6,6 @@ from typing import Any
 from ...autograd.errors import type_name
 from ...autograd.grad_mode import is_grad_enabled
 from ...autograd.op import Op, Pull
-from ...autograd.pruning import needed
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import operator, reduce_to, reflected, require_tensor
@@ -22,8 +21,8 @@ def _matmul_rule(needs: Any, a: Tensor, b: Tensor, *, transpose_a: bool = False,
     rows, columns = _as_matrices(a_shape, b_shape)
     a, b = a if needs_b else None, b if needs_a else None  # type: ignore[assignment]
 
-    def pull(g: Tensor, y: Any) -> tuple[Any, Any]:
-        needs_a, needs_b = needed(needs)
+    def pull(g: Tensor, y: Any, needs: Any = needs) -> tuple[Any, Any]:
+        needs_a, needs_b = needs
         to_a = to_b = None
         if rows is not a_shape or columns is not b_shape:
             batch = g._array.ndim - (rows is a_shape) - (columns is b_shape)
@@ -63,8 +62,8 @@ def _linear_rule(needs: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> 
     needs_x, needs_weight, _ = needs
     x, weight = x if needs_weight else None, weight if needs_x else None  # type: ignore[assignment]
 
-    def pull(g: Tensor, y: Any) -> tuple[Any, Any, Any]:
-        needs_x, needs_weight, needs_bias = needed(needs)
+    def pull(g: Tensor, y: Any, needs: Any = needs) -> tuple[Any, Any, Any]:
+        needs_x, needs_weight, needs_bias = needs
         if not is_grad_enabled():
             gradients: tuple[Any, Any, Any] = _linear_grad(g, x if needs_weight else None, weight if needs_x else None,
                                                            with_bias=needs_bias)

@@ -9,7 +9,6 @@ import numpy as np
 from ..._dtypes import int64
 from ...autograd.grad_mode import is_grad_enabled
 from ...autograd.op import Op, Pull
-from ...autograd.pruning import needed
 from ...tensor import Tensor
 from .._independence import Origin, with_zero_gradients
 from ..creation.creation import arange
@@ -51,9 +50,9 @@ def _rule(needs: Any, x: Tensor, weight: Tensor, bias: Tensor | None, **geometry
     needs_x, *needs_parameters = needs
     x, weight = x if any(needs_parameters) else None, weight if needs_x else None  # type: ignore[assignment]
 
-    def pull(g: Tensor, kept: Any) -> tuple[Any, Any, Any]:
+    def pull(g: Tensor, kept: Any, needs: Any = needs) -> tuple[Any, Any, Any]:
         (winners,) = kept
-        needs_x, *parameters = needed(needs)
+        needs_x, *parameters = needs
         if not is_grad_enabled():
             gradients: tuple[Any, Any, Any] = _grad(g, winners, x if any(parameters) else None, weight if needs_x else None,
                                                     input_shape=input_shape, weight_shape=weight_shape, **geometry)

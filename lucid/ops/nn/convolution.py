@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from ... import _dtypes
 from ...autograd.op import Op, Pull
-from ...autograd.pruning import needed
 from ...tensor import Tensor
 from ..manipulation.complex import complex
 from ..manipulation.padding import constant_pad
@@ -44,8 +43,8 @@ def _ops(name: str) -> _Ops:
         needs_x, needs_weight, _ = needs
         x, weight = x if needs_weight else None, weight if needs_x else None  # type: ignore[assignment]
 
-        def pull(g: Tensor, y: Any) -> tuple[Any, Any, Any]:
-            needs_x, needs_weight, needs_bias = needed(needs)
+        def pull(g: Tensor, y: Any, needs: Any = needs) -> tuple[Any, Any, Any]:
+            needs_x, needs_weight, needs_bias = needs
             dx = ops.grad_input(g, weight, input_shape=input_shape, **geometry) if needs_x else None
             if needs_weight and needs_bias:
                 return (dx, *ops.grad_parameters(g, x, weight_shape=weight_shape, **geometry))
@@ -57,8 +56,8 @@ def _ops(name: str) -> _Ops:
     def grad_input_rule(needs: Any, g: Tensor, weight: Tensor, *, input_shape: Sizes, **geometry: Any) -> Pull:
         weight_shape = weight._array.shape
 
-        def pull(gg: Tensor, y: Any) -> tuple[Any, Any]:
-            needs_g, needs_weight = needed(needs)
+        def pull(gg: Tensor, y: Any, needs: Any = needs) -> tuple[Any, Any]:
+            needs_g, needs_weight = needs
             return (ops.convolve(gg, weight, None, **geometry) if needs_g else None,
                     ops.grad_weight(g, gg, weight_shape=weight_shape, **geometry) if needs_weight else None)
 
@@ -67,8 +66,8 @@ def _ops(name: str) -> _Ops:
     def grad_weight_rule(needs: Any, g: Tensor, x: Tensor, *, weight_shape: Sizes, **geometry: Any) -> Pull:
         input_shape = x._array.shape
 
-        def pull(gg: Tensor, y: Any) -> tuple[Any, Any]:
-            needs_g, needs_x = needed(needs)
+        def pull(gg: Tensor, y: Any, needs: Any = needs) -> tuple[Any, Any]:
+            needs_g, needs_x = needs
             return (ops.convolve(x, gg, None, **geometry) if needs_g else None,
                     ops.grad_input(g, gg, input_shape=input_shape, **geometry) if needs_x else None)
 
@@ -77,8 +76,8 @@ def _ops(name: str) -> _Ops:
     def grad_parameters_rule(needs: Any, g: Tensor, x: Tensor, *, weight_shape: Sizes, **geometry: Any) -> Pull:
         g_shape, input_shape = g._array.shape, x._array.shape
 
-        def pull(gg: Any, y: Any) -> tuple[Any, Any]:
-            needs_g, needs_x = needed(needs)
+        def pull(gg: Any, y: Any, needs: Any = needs) -> tuple[Any, Any]:
+            needs_g, needs_x = needs
             weight, bias = (*gg, None)[:2]  # without one for the bias the list ends before
             if weight is None:
                 return bias.reshape(-1, *(1,) * (len(g_shape) - 2)).expand(g_shape) if needs_g else None, None

@@ -13,7 +13,6 @@ from ... import _dtypes
 from ...autograd.engine import grad
 from ...autograd.grad_mode import is_grad_enabled
 from ...autograd.op import Op, Pull
-from ...autograd.pruning import needed
 from ...tensor import Tensor
 from ..linalg.matmul import linear
 from ..manipulation.joining import cat
@@ -80,17 +79,16 @@ def _rule(needs: Sequence[bool], gates: Tensor, weight: Tensor, bias: Tensor | N
           mode: str, batch_sizes: tuple[int, ...], reverse: bool) -> Pull:
     inputs = gates, weight, bias, hidden, cell
 
-    def pull(g: Sequence[Tensor | None], y: Any) -> Sequence[Tensor | None]:
-        wanted = needed(needs)
+    def pull(g: Sequence[Tensor | None], y: Any, needs: Sequence[bool] = needs) -> Sequence[Tensor | None]:
         if is_grad_enabled():
-            return _composed_gradients(g, wanted, inputs, mode, batch_sizes, reverse)
+            return _composed_gradients(g, needs, inputs, mode, batch_sizes, reverse)
         kept, before, cells = y
         slopes = [*g, None, None][:3]  # it ends with the last one that there is
         d_gates, d_product, d_hidden, d_cell = _recurrence_grad(*slopes, weight, kept, before, cells, mode=mode,
                                                                 batch_sizes=batch_sizes, reverse=reverse)
         d_product = d_gates if d_product is None else d_product
-        found = (d_gates, d_product.T @ before if wanted[1] else None, d_product.sum(0) if wanted[2] else None, d_hidden, d_cell)
-        return [_as(gradient, tensor) if want else None for gradient, want, tensor in zip(found, wanted, inputs, strict=True)]
+        found = (d_gates, d_product.T @ before if needs[1] else None, d_product.sum(0) if needs[2] else None, d_hidden, d_cell)
+        return [_as(gradient, tensor) if want else None for gradient, want, tensor in zip(found, needs, inputs, strict=True)]
 
     return pull
 

@@ -14,16 +14,15 @@ from typing import Any
 
 import llvmlite.binding as llvm
 from llvmlite import ir
-from numba.core import cgutils, config, dispatcher, typed_passes, types, untyped_passes
+from numba.core import cgutils, dispatcher, typed_passes, types, untyped_passes
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import PassManager
 from numba.core.registry import CPUDispatcher
-from numba.core.runtime.nrt import rtsys
 
 from lucid_kernels.compilation_log import told_if_slow
 
-from . import llvm_passes, numba_patches, signals
+from . import llvm_passes, patches, signals
 from .cache import KernelCache
 
 _FunctionCompiler: Any = vars(dispatcher)["_FunctionCompiler"]
@@ -80,7 +79,6 @@ class _Library(JITCodeLibrary):
         if not self.unrolled:
             _mark_loops(module, self.vectors)
         super().add_ir_module(module)
-        numba_patches.dissolve(module)
 
     def _optimize_functions(self, module: Any) -> None:
         module.data_layout = self._codegen._data_layout
@@ -134,7 +132,6 @@ class InnerLibrary(_Library):
         if not self.unrolled:
             _mark_loops(module, self.vectors)
         self._sources.append(cgutils.normalize_ir_text(str(module)))
-        numba_patches.dissolve(module)
 
     def finalize(self) -> None:
         """Have it optimised; no machine code."""
@@ -201,17 +198,6 @@ class LoopLibrary(InnerLibrary):
     """Code that only calls inner functions: optimising it where it is linked is enough."""
 
     optimised = False
-
-
-class NumbaLibrary(InnerLibrary):
-    """Code of a function of Numba's own, such as `np.empty`, for a kernel that calls it: mostly without loops."""
-
-    unrolled = True  # a user's functions may link it
-
-    def add_ir_module(self, module: Any) -> None:
-        """Add it, unless it is what C would call."""
-        if module.name != "cfunc_wrapper":
-            super().add_ir_module(module)
 
 
 class KernelLibrary(_Library):
@@ -299,21 +285,6 @@ def inner(function: Callable[..., Any], options: dict[str, Any], compiler: type[
     return CPUDispatcher(function, None, options, compiler)
 
 
-@contextlib.contextmanager
-def _numba_functions_linked(target_context: Any) -> Iterator[None]:
-    """Numba's own functions compiled meanwhile get no machine code either. A user's functions link them as kernels do."""
-    rtsys.initialize(target_context)  # it needs the machine code of its functions
-    codegen = target_context.codegen()
-    if "create_library" in vars(codegen):  # compiling has imported a module, which compiles at import
-        yield
-        return
-    codegen.create_library = lambda name: NumbaLibrary(codegen, name)
-    try:
-        yield
-    finally:
-        del codegen.create_library
-
-
 class _KernelPipeline(_ShortPipeline):
     def __init__(self, typing_context: Any, target_context: Any, library: Any, *rest: Any) -> None:
         library = KernelLibrary(target_context.codegen(), "kernel")
@@ -333,8 +304,7 @@ class KernelCompiler(_FunctionCompiler):  # type: ignore[misc]
         with contextlib.ExitStack() as around:
             around.enter_context(told_if_slow(f"{function.__module__}.{function.__qualname__}"))
             if not self.targetoptions.get("parallel"):  # for which Numba looks for the machine code of its loops
-                around.enter_context(_numba_functions_linked(self.targetdescr.target_context))
-                around.enter_context(numba_patches.reduced())
+                around.enter_context(patches.operators_remembered())
                 around.enter_context(llvm_passes.beside())
             return super()._compile_core(args, return_type)
 
@@ -349,33 +319,6 @@ def _no_garbage_collection() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
-
-
-@contextlib.contextmanager
-def _compilation_enabled() -> Iterator[None]:
-    """NUMBA_DISABLE_JIT is for the user's own functions: our kernels use what exists in compiled code only.
-
-    Numba's implementations of NumPy's functions, which a kernel calls, become functions that are not compiled where it is set.
-    """
-    settings: Any = config  # Numba adds its settings to this module when it is imported
-    disabled, settings.DISABLE_JIT = settings.DISABLE_JIT, False
-    try:
-        yield
-    finally:
-        settings.DISABLE_JIT = disabled
-
-
-def _with_room(function: Callable[[Any], Any], argument: Any) -> Any:
-    """``function(argument)``, with a mebibyte for the frames of all that it calls.
-
-    Python keeps frames in chunks of 16 KiB. Where one is full, each call maps the next, and unmaps it on return: compiling the
-    kernels of the digits net did that 100,000 times, a twelfth of its time. This frame is said to be so large that it gets a
-    chunk of its own, half of which remains.
-    """
-    return function(argument)
-
-
-_with_room.__code__ = _with_room.__code__.replace(co_stacksize=1 << 17)
 
 
 def _writable(kind: Any) -> Any:
@@ -415,8 +358,8 @@ class Kernel(CPUDispatcher):
         """
         before = len(self.overloads)
         kinds = tuple(map(_writable, signature))
-        with signals.deferred(), _no_garbage_collection(), _compilation_enabled():
-            entry = _with_room(super().compile, kinds)
+        with signals.deferred(), _no_garbage_collection(), patches.compilation_enabled():
+            entry = patches.with_room(super().compile, kinds)
             if kinds != signature:
                 dispatcher: Any = self  # the method is written in C
                 dispatcher._insert([kind._code for kind in signature], entry, False)

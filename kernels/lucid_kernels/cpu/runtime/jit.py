@@ -6,16 +6,11 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import llvmlite.binding
 import numba
 from llvmlite.binding.ffi import lib as llvm
 from numba.core.compiler_lock import global_compiler_lock
 
-from . import (
-    fork,
-    thread_pool,
-    threads,
-)
+from . import fork, patches, thread_pool, threads
 from .compiler import InterleavedKernel, Kernel, UnrolledKernel
 from .parallel_loop import GuardedKernel, ParallelKernel
 
@@ -25,12 +20,11 @@ REDUCE = {"reassoc", "contract", "nsz"}
 # Range reductions such as x - n*ln2 lose their point when reassociated, so elementwise code goes without it.
 EXACT = {"contract", "nsz"}
 
-# LLVM stops vectorising when a loop needs more than 8 alias checks; fused kernels with six arrays need more.
-llvmlite.binding.set_option("", "-runtime-memory-check-threshold=2000")
+patches.allow_many_arrays()
 
 _numba: Any = numba
 _config = _numba.config  # Numba adds its settings to this module when it is imported
-_config.THREADING_LAYER = threads.choose_layer(_config.THREADING_LAYER)
+patches.set_threading_layer(threads.choose_layer(_config.THREADING_LAYER))
 
 
 def _tell_numba(number: int) -> None:

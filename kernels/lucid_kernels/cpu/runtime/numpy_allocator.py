@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from . import patches
+
 # Where NumPy's table of C functions has PyDataMem_SetHandler and _GetHandler; places in it never change (NumPy's ABI).
 _SET_HANDLER, _GET_HANDLER = 304, 305
 _NAME = b"mem_handler"
@@ -32,7 +34,7 @@ class ArrayMaker:
     The handler's `malloc` is C's `labs`, which returns its first argument: the address that the handler has as its context. A
     Python function takes several times as long. As `free` it does nothing: NumPy frees memory also while an exception is on its
     way, when Python code must not run. Watch the array with a weak reference, whose callback comes at the same time and is safe.
-    Raises RuntimeError where NumPy has no memory handlers that we know.
+    Raises RuntimeError where NumPy has no memory handlers that we know, and with LUCID_PATCHES=0.
     """
 
     def __init__(self) -> None:
@@ -46,7 +48,7 @@ class ArrayMaker:
         new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
             ("PyCapsule_New", ctypes.pythonapi))
         self._context = Context()
-        self._context.run(set_handler, new(ctypes.addressof(self._handler), _NAME, None))
+        patches.memory_handler(self._context, set_handler, new(ctypes.addressof(self._handler), _NAME, None))
 
     def at(self, address: int, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
         """An array with the memory at `address`, not initialised. Not for two threads at once."""

@@ -1,4 +1,4 @@
-"""What a compiled kernel depends on: its file and all that it imports of its package, of files beside it and of this package.
+"""What a compiled kernel depends on: its file and all that it imports of its package, of what lies beside that, and of this one.
 
 A kernel contains the functions that it calls, so an edit of theirs makes it stale.
 """
@@ -17,10 +17,12 @@ from collections.abc import Iterable, Iterator
 import llvmlite
 import numba
 
+from . import patches
+
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _OWN_PACKAGE = __name__.partition(".")[0]
-# Where an import statement can begin, up to the end of its line or parenthesis.
-_STATEMENT = re.compile(r"[\n:;][ \t]*((?:from|import)\b(?:[^\n\\(]+|\\[\s\S]|\([^)]*\))*)")
+# What may be an import statement: from where one can begin, up to where it ends or a parenthesis does. `ast` tells which are.
+_STATEMENT = re.compile(r"[\n:;][ \t\f]*((?:from|import)\b(?:[^\n\\(;#]+|\\[\s\S]|\([^)]*\))*)")
 
 
 def _imports(text: str) -> list[ast.Import | ast.ImportFrom]:
@@ -29,6 +31,7 @@ def _imports(text: str) -> list[ast.Import | ast.ImportFrom]:
     To parse these alone takes a twentieth of the time that all of the text takes, which was a tenth of a process's first step.
     """
     nodes: list[ast.AST] = []
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
     for match in _STATEMENT.findall(f"\n{text}"):
         try:
             nodes += ast.parse(match).body
@@ -50,13 +53,13 @@ def outermost_package(folder: str) -> tuple[str, str]:
 
 
 def _base(folder: str, name: str) -> str | None:
-    """Where the module of an absolute `name`, imported by a file in `folder`, would lie; None for another package's."""
+    """Where the module of an absolute `name`, imported by a file in `folder`, would lie; None if it is installed."""
     top, package = outermost_package(folder)
     first = name.partition(".")[0]
     if first == _OWN_PACKAGE:
         top = outermost_package(_HERE)[0]
-    # A script imports what lies beside it. In a folder of installed packages that is all of them.
-    elif first != package and (package or os.path.basename(top) in ("site-packages", "dist-packages")):
+    # A script or a package imports what lies beside it. In a folder of installed packages that is all of them.
+    elif first != package and os.path.basename(top) in ("site-packages", "dist-packages"):
         return None
     return os.path.join(top, *name.split("."))
 
@@ -132,8 +135,8 @@ def _digest(path: str) -> bytes:
 
 @functools.cache
 def _compiler() -> bytes:
-    """The versions, and the sources of what compiles and keeps kernels."""
-    versions = f"{sys.version} {numba.__version__} {llvmlite.__version__}"
+    """The versions, whether Numba is patched, and the sources of what compiles and keeps kernels."""
+    versions = f"{sys.version} {numba.__version__} {llvmlite.__version__} {patches.ENABLED}"
     return versions.encode() + _digest(os.path.join(_HERE, "jit.py"))
 
 

@@ -12,6 +12,8 @@ from lucid_kernels.cpu.runtime import sources
 
 PACKAGE = pathlib.Path(sources.__file__).resolve().parents[2]
 FILES = {
+    "beside/__init__.py": "",
+    "beside/shared.py": "def lazily():\n    import mine.arithmetic.inner\nfrom mine.arithmetic import inner\n",
     "mine/__init__.py": "",
     "mine/loops/__init__.py": "",
     "mine/loops/kernel.py": """from lucid_kernels.cpu.runtime.jit import jit, jit_inline
@@ -38,6 +40,7 @@ STATEMENTS = {
     "import mine.arithmetic.inner": "mine.arithmetic.inner.value",
     "from \\\n    ..arithmetic import inner": "inner.value",
     "if True: from ..arithmetic import inner as other": "other.value",
+    "from beside import shared": "shared.inner.value",
     "import sys; from ..arithmetic import inner": "inner.value",
     "def value(x):\n    from ..arithmetic import inner\n    return inner.value(x)": "value",
 }
@@ -86,6 +89,16 @@ def test_no_statement_is_missed() -> None:
         assert expected <= set(map(ast.dump, sources._imports(text))), path
 
 
+@pytest.mark.parametrize("text", [
+    "import a  # see (1\ndef f():\n    import b\n    return g(1)", "import a; x = \"\"\"\n\"\"\"\nimport b", "if x: import a; y = [\n]",
+    "import a\rimport b", "from \\\r\n a import b\r\n", "\fimport a\n", "def f(x): from a import (b,  # of c)\n    d)",
+    "match x:\n    case (1): import a", "x = lambda: 0\nasync def f():\n  async with a: import b", "class A:import a\nelse_ = {1: 2};import b",
+    "try: import a\nexcept (b): from . import c", "\"\"\"\nfrom here (see\n\"\"\"\nimport a\nx = (1)"])
+def test_no_form_of_a_statement_is_missed(text: str) -> None:
+    expected = {ast.dump(node) for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom)}
+    assert expected and expected <= set(map(ast.dump, sources._imports(text)))
+
+
 def test_a_file_that_is_no_python_of_today(tmp_path: pathlib.Path) -> None:
     """Beside a script, which need not import it."""
     (tmp_path / "old.py").write_bytes(b"import helper\nprint 'caf\xe9'\nfrom (\n")
@@ -93,8 +106,9 @@ def test_a_file_that_is_no_python_of_today(tmp_path: pathlib.Path) -> None:
     assert set(sources._imported(str(tmp_path / "old.py"))) == {str(tmp_path / "old.py"), str(tmp_path / "helper.py")}
 
 
-def test_an_edit_in_another_folder_is_compiled(tmp_path: pathlib.Path) -> None:
-    package(tmp_path, "from ..arithmetic.inner import value", "value")
+@pytest.mark.parametrize("statement", ["from ..arithmetic.inner import value", "from beside import shared"])
+def test_an_edit_in_another_folder_or_package_is_compiled(statement: str, tmp_path: pathlib.Path) -> None:
+    package(tmp_path, statement, STATEMENTS[statement])
     path = os.pathsep.join([str(tmp_path), str(PACKAGE.parent)])
     environment = {**os.environ, "PYTHONPATH": path, "LUCID_CACHE_DIR": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
     inner = tmp_path / "mine/arithmetic/inner.py"
