@@ -193,13 +193,6 @@ def _batch_norm_relu(dtype: Any, device: str, sizes: Sequence[int]) -> None:
                 F.batch_norm_relu(x, mean, variance, weight, bias, training, residual=residual).square().sum().backward()
 
 
-def _batch_norm_relu_max_pool2d(dtype: Any, device: str, sizes: Sequence[int]) -> None:
-    model = nn.Sequential(nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2)).to(device=device, dtype=dtype)
-    for shape in _images(sizes):
-        for training in (True, False):
-            model.train(training)(_random(*shape, like=(dtype, device))).square().sum().backward()
-
-
 def _rms_norm(dtype: Any, device: str, sizes: Sequence[int]) -> None:
     for size in sizes:
         weight = _random(2 * size, like=(dtype, device))
@@ -250,15 +243,6 @@ def _conv2d(dtype: Any, device: str, sizes: Sequence[int]) -> None:
             layer(_random(4, 2 * few, side, side, like=(dtype, device))).square().sum().backward()
         last = nn.Conv2d(4 * channels, 8 * channels, 3, 2, 1).to(device=device, dtype=dtype)  # a large weight and few positions
         last(_random(1, 4 * channels, 14, 14, like=(dtype, device))).square().sum().backward()
-
-
-def _conv2d_relu_max_pool2d(dtype: Any, device: str, sizes: Sequence[int]) -> None:
-    for size in sizes:
-        model = nn.Sequential(nn.Conv2d(1, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)).to(device=device, dtype=dtype)
-        side = max(8, size // 10)  # images whose results stay in the cache, and as many as make each the task of a thread
-        for gradient in (False, True):
-            images = lucid.randn(2 * side, 1, side, side, dtype=dtype, device=device, requires_grad=gradient)
-            model(images).square().sum().backward()
 
 
 def _pool2d(dtype: Any, device: str, sizes: Sequence[int]) -> None:
@@ -394,8 +378,8 @@ RECIPES: dict[str, Recipe] = {
     "half_precision": _half_precision, "streaming": _streaming, "integers": _integers, "copies": _copies, "padding": _padding,
     "indices": _indices, "masks": _masks, "sorting": _sorting, "softmax": _softmax, "cross_entropy": _cross_entropy,
     "ctc_loss": _ctc_loss, "margin_loss": _margin_loss, "attention": _attention, "batch_norm": _batch_norm,
-    "batch_norm_relu": _batch_norm_relu, "batch_norm_relu_max_pool2d": _batch_norm_relu_max_pool2d, "layer_norm": _layer_norm,
-    "group_norm": _group_norm, "rms_norm": _rms_norm, "conv2d": _conv2d, "conv2d_relu_max_pool2d": _conv2d_relu_max_pool2d,
+    "batch_norm_relu": _batch_norm_relu, "layer_norm": _layer_norm,
+    "group_norm": _group_norm, "rms_norm": _rms_norm, "conv2d": _conv2d,
     "pool2d": _pool2d, "embedding": _embedding, "random": _random_numbers, "optimizer": _optimizer, "bounds": _bounds,
     "fused": _fused, "formulas": _formulas, "special": _special, "products": _products, "small_matrices": _small_matrices,
     "recurrent": _recurrent, "resampling": _resampling, "grid_sample": _grid_sample, "fourier": _fourier,

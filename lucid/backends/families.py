@@ -20,12 +20,10 @@ FAMILIES = {
     "losses.margin_loss": "multi_margin_loss multilabel_margin_loss",
     "normalization.batch_norm": "batch_norm batch_norm_grad batch_norm_eval batch_norm_eval_grad",
     "fused_layers.batch_norm_relu": "batch_norm_relu batch_norm_relu_grad",
-    "fused_layers.batch_norm_relu_max_pool2d": "batch_norm_relu_max_pool2d batch_norm_relu_max_pool2d_grad",
     "normalization.layer_norm": "layer_norm layer_norm_grad",
     "normalization.group_norm": "group_norm group_norm_grad",
     "normalization.rms_norm": "rms_norm rms_norm_grad",
     "convolution.conv2d": "conv2d conv2d_grad_input conv2d_grad_weight conv2d_grad_parameters",
-    "fused_layers.conv2d_relu_max_pool2d": "conv2d_relu_max_pool2d conv2d_relu_max_pool2d_grad",
     "pooling.pool2d": "max_pool2d adaptive_max_pool2d max_pool2d_grad max_pool2d_gather max_unpool2d avg_pool2d avg_pool2d_grad "
               "adaptive_avg_pool2d adaptive_avg_pool2d_grad",
     "interpolation.grid_sample": "grid_sample grid_sample_grad",
