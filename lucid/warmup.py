@@ -159,12 +159,6 @@ def _cross_entropy(dtype: Any, device: str, sizes: Sequence[int]) -> None:
         F.cross_entropy(images, lucid.zeros(2, size, size // 2, dtype=lucid.int64, device=device)).backward()
 
 
-def _margin_loss(dtype: Any, device: str, sizes: Sequence[int]) -> None:
-    scores, target = _random(2, 3, like=(dtype, device)), lucid.tensor([0, 2], device=device)
-    F.multi_margin_loss(scores, target).backward()
-    F.multilabel_margin_loss(scores, target.reshape(2, 1).expand(2, 3)).backward()
-
-
 def _ctc_loss(dtype: Any, device: str, sizes: Sequence[int]) -> None:
     logits = _random(4, 2, 3, like=(dtype, device))
     targets = lucid.ones(2, 1, dtype=lucid.int64, device=device)
@@ -377,7 +371,7 @@ RECIPES: dict[str, Recipe] = {
     "elementwise": _elementwise, "in_place": _in_place, "broadcast": _broadcast, "combination": _combination,
     "half_precision": _half_precision, "streaming": _streaming, "integers": _integers, "copies": _copies, "padding": _padding,
     "indices": _indices, "masks": _masks, "sorting": _sorting, "softmax": _softmax, "cross_entropy": _cross_entropy,
-    "ctc_loss": _ctc_loss, "margin_loss": _margin_loss, "attention": _attention, "batch_norm": _batch_norm,
+    "ctc_loss": _ctc_loss, "attention": _attention, "batch_norm": _batch_norm,
     "batch_norm_relu": _batch_norm_relu, "layer_norm": _layer_norm,
     "group_norm": _group_norm, "rms_norm": _rms_norm, "conv2d": _conv2d,
     "pool2d": _pool2d, "embedding": _embedding, "random": _random_numbers, "optimizer": _optimizer, "bounds": _bounds,

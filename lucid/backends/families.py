@@ -17,7 +17,6 @@ FAMILIES = {
     "attention.attention": "attention attention_grad",
     "losses.cross_entropy": "cross_entropy",
     "losses.ctc_loss": "ctc_loss",
-    "losses.margin_loss": "multi_margin_loss multilabel_margin_loss",
     "normalization.batch_norm": "batch_norm batch_norm_grad batch_norm_eval batch_norm_eval_grad",
     "fused_layers.batch_norm_relu": "batch_norm_relu batch_norm_relu_grad",
     "normalization.layer_norm": "layer_norm layer_norm_grad",
