@@ -159,12 +159,6 @@ def _cross_entropy(dtype: Any, device: str, sizes: Sequence[int]) -> None:
         F.cross_entropy(images, lucid.zeros(2, size, size // 2, dtype=lucid.int64, device=device)).backward()
 
 
-def _margin_loss(dtype: Any, device: str, sizes: Sequence[int]) -> None:
-    scores, target = _random(2, 3, like=(dtype, device)), lucid.tensor([0, 2], device=device)
-    F.multi_margin_loss(scores, target).backward()
-    F.multilabel_margin_loss(scores, target.reshape(2, 1).expand(2, 3)).backward()
-
-
 def _ctc_loss(dtype: Any, device: str, sizes: Sequence[int]) -> None:
     logits = _random(4, 2, 3, like=(dtype, device))
     targets = lucid.ones(2, 1, dtype=lucid.int64, device=device)
@@ -191,13 +185,6 @@ def _batch_norm_relu(dtype: Any, device: str, sizes: Sequence[int]) -> None:
         for training in (True, False):
             for residual in (None, _random(*shape, like=(dtype, device))):
                 F.batch_norm_relu(x, mean, variance, weight, bias, training, residual=residual).square().sum().backward()
-
-
-def _batch_norm_relu_max_pool2d(dtype: Any, device: str, sizes: Sequence[int]) -> None:
-    model = nn.Sequential(nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2)).to(device=device, dtype=dtype)
-    for shape in _images(sizes):
-        for training in (True, False):
-            model.train(training)(_random(*shape, like=(dtype, device))).square().sum().backward()
 
 
 def _rms_norm(dtype: Any, device: str, sizes: Sequence[int]) -> None:
@@ -250,15 +237,6 @@ def _conv2d(dtype: Any, device: str, sizes: Sequence[int]) -> None:
             layer(_random(4, 2 * few, side, side, like=(dtype, device))).square().sum().backward()
         last = nn.Conv2d(4 * channels, 8 * channels, 3, 2, 1).to(device=device, dtype=dtype)  # a large weight and few positions
         last(_random(1, 4 * channels, 14, 14, like=(dtype, device))).square().sum().backward()
-
-
-def _conv2d_relu_max_pool2d(dtype: Any, device: str, sizes: Sequence[int]) -> None:
-    for size in sizes:
-        model = nn.Sequential(nn.Conv2d(1, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)).to(device=device, dtype=dtype)
-        side = max(8, size // 10)  # images whose results stay in the cache, and as many as make each the task of a thread
-        for gradient in (False, True):
-            images = lucid.randn(2 * side, 1, side, side, dtype=dtype, device=device, requires_grad=gradient)
-            model(images).square().sum().backward()
 
 
 def _pool2d(dtype: Any, device: str, sizes: Sequence[int]) -> None:
@@ -393,9 +371,9 @@ RECIPES: dict[str, Recipe] = {
     "elementwise": _elementwise, "in_place": _in_place, "broadcast": _broadcast, "combination": _combination,
     "half_precision": _half_precision, "streaming": _streaming, "integers": _integers, "copies": _copies, "padding": _padding,
     "indices": _indices, "masks": _masks, "sorting": _sorting, "softmax": _softmax, "cross_entropy": _cross_entropy,
-    "ctc_loss": _ctc_loss, "margin_loss": _margin_loss, "attention": _attention, "batch_norm": _batch_norm,
-    "batch_norm_relu": _batch_norm_relu, "batch_norm_relu_max_pool2d": _batch_norm_relu_max_pool2d, "layer_norm": _layer_norm,
-    "group_norm": _group_norm, "rms_norm": _rms_norm, "conv2d": _conv2d, "conv2d_relu_max_pool2d": _conv2d_relu_max_pool2d,
+    "ctc_loss": _ctc_loss, "attention": _attention, "batch_norm": _batch_norm,
+    "batch_norm_relu": _batch_norm_relu, "layer_norm": _layer_norm,
+    "group_norm": _group_norm, "rms_norm": _rms_norm, "conv2d": _conv2d,
     "pool2d": _pool2d, "embedding": _embedding, "random": _random_numbers, "optimizer": _optimizer, "bounds": _bounds,
     "fused": _fused, "formulas": _formulas, "special": _special, "products": _products, "small_matrices": _small_matrices,
     "recurrent": _recurrent, "resampling": _resampling, "grid_sample": _grid_sample, "fourier": _fourier,

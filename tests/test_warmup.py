@@ -88,12 +88,12 @@ def test_many_indices(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_batch_normalisation_along_the_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its kernels too."""
     called = []
-    for name in ("forward", "gradient", "pooled_forward", "pooled_gradient"):
+    for name in ("forward", "gradient"):
         function = getattr(batch_norm_samples, name)
         monkeypatch.setattr(batch_norm_samples, name, lambda *given, name=name, function=function: called.append(name) or function(*given))
-    for family in ("batch_norm", "batch_norm_relu", "batch_norm_relu_max_pool2d"):
+    for family in ("batch_norm", "batch_norm_relu"):
         warmup.RECIPES[family](lucid.float32, "cpu", (warmup.SMALL, warmup.LARGE))
-    assert {"forward", "gradient", "pooled_forward", "pooled_gradient"} == set(called)
+    assert {"forward", "gradient"} == set(called)
 
 
 def test_formulas(monkeypatch: pytest.MonkeyPatch) -> None:

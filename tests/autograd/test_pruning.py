@@ -101,19 +101,6 @@ def test_recurrent_layers(kind: str, device: str) -> None:
     assert len(of_input) < len(of_all)
 
 
-def test_fused_layers_of_a_sequential() -> None:
-    lucid.manual_seed(0)
-    net = nn.Sequential(nn.Conv2d(2, 4, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2))
-    x = lucid.randn(2, 2, 8, 8, requires_grad=True)
-    y = net(x)
-    g = lucid.ones_like(y)
-    leaves = [x, *net.parameters()]
-    for leaf, expected in zip(leaves, grad(y, leaves, g, retain_graph=True), strict=True):
-        np.testing.assert_allclose(grad(y, [leaf], g, retain_graph=True)[0].numpy(), expected.numpy(), rtol=1e-5, atol=1e-6)
-    (_, arguments_, _), *_ = operations(lambda: grad(y, [x], g, retain_graph=True))
-    assert arguments_[2] is None  # the images, which only the gradient of the weight reads
-
-
 def test_a_run_inside_a_gradient_is_not_pruned() -> None:
     """`backward` in a Function's gradient fills all leaves, though the outer run needs one gradient only."""
     weight = lucid.tensor([[2.0, 1.0], [0.0, 3.0]], requires_grad=True)

@@ -1,9 +1,8 @@
-"""Batch normalisation in training and in evaluation, and its gradient; with ReLU and max pooling, and the gradients."""
+"""Batch normalisation in training and in evaluation, and its gradient."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,6 @@ def cases(side: Side) -> Iterator[Case]:
     """A layer of ResNet and one of the digits net."""
     for shape in SHAPES[-1:] if side.quick else SHAPES:
         yield from _cases(side, shape)
-        yield from _pooled(side, shape)
 
 
 def normalised(x: np.ndarray) -> np.ndarray:
@@ -62,42 +60,3 @@ def _cases(side: Side, shape: tuple[int, ...]) -> Iterator[Case]:
         ours=lambda: k.batch_norm_eval(x, weight, bias, fixed_mean, fixed_var, eps=EPS),
         torch=lambda: torch.batch_norm(x, weight, bias, fixed_mean, fixed_var, False, MOMENTUM, EPS, False),
         exact=lambda: values[part].astype(np.float64) / np.sqrt(1 + EPS), part=part)
-
-
-def _pooled(side: Side, shape: tuple[int, ...]) -> Iterator[Case]:
-    """Batch normalisation, ReLU and max pooling over 2x2 pixels, forward, and with all gradients."""
-    k, torch = side.kernels("fused_layers.batch_norm_relu_max_pool2d"), side.torch
-    values, channels, label = normal(*shape), shape[1], "x".join(map(str, shape))
-    upstream = normal(*shape[:2], *(n // 2 for n in shape[2:]), seed=1)
-    x, g = side.array(values), side.array(upstream)
-    ones, zeros = np.ones(channels, np.float32), np.zeros(channels, np.float32)
-    weight, bias = side.array(ones), side.array(zeros)
-    part = np.s_[:, :4]
-
-    def ours() -> tuple[Any, ...]:
-        results: tuple[Any, ...] = k.batch_norm_relu_max_pool2d(x, weight, bias, None, None, training=True, momentum=MOMENTUM,
-                                                                eps=EPS)
-        return results
-
-    def our_gradients() -> Any:
-        _, winners, mean, rstd, *_ = ours()
-        return k.batch_norm_relu_max_pool2d_grad(g, winners, x, weight, mean, rstd, training=True)[2]
-
-    def theirs(*leaves: Any) -> Any:
-        y = torch.batch_norm(*(leaves or (x, weight, bias)), None, None, True, MOMENTUM, EPS, False)
-        return torch.nn.functional.max_pool2d(y.relu(), 2)
-
-    def their_gradients() -> Any:
-        leaves = [array.detach().requires_grad_() for array in (x, weight, bias)]
-        return torch.autograd.grad(theirs(*leaves), leaves, g)[2]
-
-    def pooled() -> np.ndarray:
-        y = normalised(values[part].astype(np.float64))
-        samples, some, height, width = y.shape
-        windows = y.reshape(samples, some, height // 2, 2, width // 2, 2)
-        return np.maximum(windows.max((3, 5)), 0)
-
-    name = f"batch norm, ReLU and max pooling {label}"
-    yield side.case(name, ours=lambda: ours()[0], torch=theirs, exact=pooled, part=part)
-    yield side.case(f"{name}, and gradients", ours=our_gradients, torch=their_gradients, part=np.s_[:4],
-                    exact=lambda: np.where(pooled() > 0, upstream[part], 0).sum((0, 2, 3), dtype=np.float64))

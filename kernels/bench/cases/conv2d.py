@@ -58,18 +58,10 @@ LAYERS = (
 )
 
 
-POOLED = (
-    Layer("3x3 1->32@28", 64, 1, 32, 28, 3, padding=1, bias=True),
-    Layer("3x3 32->64@14", 64, 32, 64, 14, 3, padding=1, bias=True),
-)
-
-
 def cases(side: Side) -> Iterator[Case]:
-    """Layers of ResNet, one of MobileNet, the two of the digits net, and two with ReLU and pooling."""
+    """Layers of ResNet, one of MobileNet, and the two of the digits net."""
     for layer in LAYERS[-2:] if side.quick else LAYERS:
         yield from _cases(side, layer)
-    for layer in POOLED:
-        yield from _pooled_cases(side, layer)
 
 
 def _cases(side: Side, layer: Layer) -> Iterator[Case]:
@@ -105,39 +97,6 @@ def _cases(side: Side, layer: Layer) -> Iterator[Case]:
             ours=lambda: k.conv2d_grad_parameters(g, x, weight_shape=filters.shape, **options)[1],
             torch=lambda: backward([False, True, True])[2],
             exact=lambda: upstream.sum((0, 2, 3), dtype=np.float64))
-
-
-def _pooled_cases(side: Side, layer: Layer) -> Iterator[Case]:
-    """Convolution, ReLU and max pooling over 2x2 results, forward, and with the gradients of the parameters."""
-    k, torch = side.kernels("fused_layers.conv2d_relu_max_pool2d"), side.torch
-    images, filters, upstream = layer.arrays()
-    upstream = upstream[:, :, ::2, ::2].copy()
-    bias = normal(layer.outputs, seed=3)
-    x, weight, added, g = side.array(images), side.array(filters), side.array(bias), side.array(upstream)
-    options = {"stride": (1, 1), "padding": (layer.padding,) * 2, "dilation": (1, 1), "groups": 1}
-
-    def ours() -> tuple[object, object]:
-        _, winners = k.conv2d_relu_max_pool2d(x, weight, added, **options)
-        shapes = {"input_shape": images.shape, "weight_shape": filters.shape}
-        return k.conv2d_relu_max_pool2d_grad(g, winners, x, None, **shapes, **options)[1:]
-
-    def theirs() -> object:
-        return torch.nn.functional.max_pool2d(torch.conv2d(x, weight, added, 1, layer.padding).relu(), 2)
-
-    def their_gradients() -> tuple[object, object]:
-        leaves = [tensor.detach().requires_grad_() for tensor in (weight, added)]
-        y = torch.nn.functional.max_pool2d(torch.conv2d(x, *leaves, 1, layer.padding).relu(), 2)
-        return torch.autograd.grad(y, leaves, g)
-
-    def exact(count: int) -> np.ndarray:
-        results = np.maximum(convolve(images[:count], filters, layer) + bias.reshape(-1, 1, 1), 0)
-        return results.reshape(count, layer.outputs, layer.result // 2, 2, -1, 2).max((3, 5))
-
-    yield side.case(f"conv {layer.name}, ReLU and max pooling", torch=theirs, exact=lambda: exact(1), part=np.s_[:1],
-                    ours=lambda: k.conv2d_relu_max_pool2d(x, weight, added, **options)[0])
-    yield side.case(f"conv {layer.name}, ReLU and max pooling, and gradients", torch=lambda: their_gradients()[1],
-                    exact=lambda: np.where(exact(layer.batch) > 0, upstream, 0).sum((0, 2, 3), dtype=np.float64),
-                    ours=lambda: ours()[1])
 
 
 def _windows(images: np.ndarray, layer: Layer) -> np.ndarray:

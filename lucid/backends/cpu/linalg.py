@@ -138,21 +138,7 @@ def _small_table(larger: dict[str, Kernel]) -> dict[str, Kernel]:
     def qr(x: Array, *, mode: str) -> tuple[Array, Array]:
         return _few_kernels().qr(x, mode=mode) if small(x) else larger["qr"](x, mode=mode)
 
-    def eigvalsh(a: Array, *, uplo: str) -> Array:
-        if _has_small_spectrum(a):
-            values, info = _spectra().eigvalsh(a, uplo=uplo)
-            if not np.count_nonzero(info):  # else LAPACK tries, and says what is wrong
-                return values
-        return larger["eigvalsh"](a, uplo=uplo)
-
-    def svdvals(x: Array) -> Array:
-        if x.dtype.char == "f" and _has_small_spectrum(x):
-            values, info = _spectra().svdvals(x)
-            if not np.count_nonzero(info):
-                return values
-        return larger["svdvals"](x)
-
-    ours = (det, slogdet, lu_factor, solve_ex, inv_ex, solve_triangular, cholesky_ex, qr, eigvalsh, svdvals)
+    ours = (det, slogdet, lu_factor, solve_ex, inv_ex, solve_triangular, cholesky_ex, qr)
     return {function.__name__: function for function in ours}
 
 
@@ -224,18 +210,6 @@ def _factorizations() -> SimpleNamespace:
     ours = {function.__name__: function for function in (qr, svd, eigh, eigvalsh)}
     return SimpleNamespace(**ours, solve=numpy.solve, inv=numpy.inv, cholesky=numpy.cholesky, det=numpy.det,
                            slogdet=numpy.slogdet, eig=numpy.eig, eigvals=numpy.eigvals)
-
-
-def _has_small_spectrum(a: Array) -> bool:
-    """Whether our loops find eigenvalues and singular values faster than LAPACK."""
-    return min(a.shape[-2:]) <= _FEW_ROWS and small(a)
-
-
-@functools.cache
-def _spectra() -> Any:
-    from lucid_kernels.cpu.linalg import small_eigenvalues
-
-    return small_eigenvalues
 
 
 def _are_many(a: Array) -> bool:

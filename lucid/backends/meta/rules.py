@@ -327,23 +327,6 @@ for _name in ("conv2d_grad_input", "conv3d_grad_input", "max_pool2d_grad", "avg_
 
 
 @_entry
-def conv2d_relu_max_pool2d(x: MetaArray, weight: MetaArray, bias: MetaArray | None, *, out: Any = None, **geometry: Any
-                           ) -> tuple[MetaArray, MetaArray]:
-    samples, channels, height, width = _convolution(x, weight, bias, **geometry).shape
-    shape = (samples, channels, height // 2, width // 2)
-    return delivered((blank(shape, x.dtype), blank(shape, np.uint8)), out)
-
-
-@_entry
-def conv2d_relu_max_pool2d_grad(g: MetaArray, winners: MetaArray, x: MetaArray | None, weight: MetaArray | None, *,
-                                input_shape: Sizes, weight_shape: Sizes, out: Any = None, **geometry: Any
-                                ) -> tuple[MetaArray | None, ...]:
-    dx = None if weight is None else blank(input_shape, g.dtype)
-    parameters = [None if x is None else blank(shape, g.dtype) for shape in (weight_shape, weight_shape[:1])]
-    return delivered((dx, *parameters), out)
-
-
-@_entry
 def grid_sample(x: MetaArray, grid: MetaArray, *, out: MetaArray | None = None, **options: Any) -> MetaArray:
     return delivered(blank((*x.shape[:2], *grid.shape[1:-1]), x.dtype), out)
 
@@ -552,21 +535,6 @@ def batch_norm_relu_grad(g: MetaArray, x: MetaArray, y: MetaArray | None, *other
 
 
 @_entry
-def batch_norm_relu_max_pool2d(x: MetaArray, weight: MetaArray | None, bias: MetaArray | None, running_mean: MetaArray | None,
-                               running_var: MetaArray | None, *, training: bool, momentum: float, eps: float, out: Any = None
-                               ) -> tuple[Any, ...]:
-    shape, statistic = (*x.shape[:2], x.shape[2] // 2, x.shape[3] // 2), blank(x.shape[1:2], x.dtype)
-    running = [None if old is None else old.copy() for old in (running_mean, running_var)]
-    return delivered((blank(shape, x.dtype), blank(shape, np.uint8), statistic, statistic.copy(), *running), out)
-
-
-@_entry
-def batch_norm_relu_max_pool2d_grad(g: MetaArray, winners: MetaArray, x: MetaArray, *others: MetaArray | None, training: bool,
-                                    out: Any = None) -> tuple[Any, ...]:
-    return delivered((x.copy(), blank(x.shape[1:2], x.dtype), blank(x.shape[1:2], x.dtype)), out)
-
-
-@_entry
 def layer_norm(x: MetaArray, weight: MetaArray | None, bias: MetaArray | None, *, normalized_ndim: int, eps: float,
                out: Any = None) -> tuple[MetaArray, ...]:
     leading = x.shape[:x.ndim - normalized_ndim]
@@ -640,19 +608,6 @@ def attention_grad(g: MetaArray, q: MetaArray, k: MetaArray, v: MetaArray, *othe
 def cross_entropy(x: MetaArray, target: MetaArray, weight: MetaArray | None, *, reduction: str, with_grad: bool,
                   out: Any = None, **options: Any) -> tuple[Any, ...]:
     loss = blank(target.shape if reduction == "none" else (), x.dtype)
-    return delivered((loss, x.copy() if with_grad else None), out)
-
-
-@_entry
-def multi_margin_loss(x: MetaArray, target: MetaArray, weight: MetaArray | None, *, reduction: str, with_grad: bool,
-                      out: Any = None, **options: Any) -> tuple[Any, ...]:
-    return cross_entropy(x, target, weight, reduction=reduction, with_grad=with_grad, out=out)
-
-
-@_entry
-def multilabel_margin_loss(x: MetaArray, target: MetaArray, *, reduction: str, with_grad: bool, out: Any = None
-                           ) -> tuple[Any, ...]:
-    loss = blank(x.shape[:1] if reduction == "none" and x.ndim == 2 else (), x.dtype)
     return delivered((loss, x.copy() if with_grad else None), out)
 
 

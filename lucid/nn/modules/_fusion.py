@@ -1,8 +1,7 @@
 """Neighbours in a Sequential that are computed together, because nobody sees the tensor between them.
 
 Values, gradients and statistics are those of the modules one after the other. It pays by memory traffic: batch normalisation
-with ReLU moves a tensor a third as often, max pooling applies ReLU, and its gradient, to the maxima only, and where batch
-normalisation or a convolution of few channels comes before, its results are pooled in the cache.
+with ReLU moves a tensor a third as often, and max pooling applies ReLU, and its gradient, to the maxima only.
 """
 from __future__ import annotations
 
@@ -11,8 +10,6 @@ from functools import partial
 from typing import Any
 
 from ...ops.nn.activation import relu_that_saves_its_input
-from ...ops.nn.batch_norm_relu_max_pool2d import batch_norm_relu_max_pool2d
-from ...ops.nn.conv2d_relu_max_pool2d import conv2d_relu_max_pool2d
 from ...ops.nn.pooling import relu_max_pool2d
 from ...tensor import Tensor
 from .. import functional as F
@@ -30,8 +27,6 @@ _MAX_POOLS = (MaxPool1d, MaxPool2d, MaxPool3d, AdaptiveMaxPool1d, AdaptiveMaxPoo
 _MAKERS = (Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, Linear)
 # As the classes define it: one that is replaced, for a test or a tracer, must be called.
 _FORWARDS = {kind: kind.forward for kind in (ReLU, *_BATCH_NORMS, *_MAX_POOLS, *_MAKERS)}
-# Windows of 2x2 side by side.
-_PAIRS = (2, (2,), (2, 2))
 _CALL = Module.__call__
 
 
@@ -47,15 +42,6 @@ def _relu_max_pool(relu: ReLU, pool: Any, input: Any) -> Any:
     if type(pool) is MaxPool2d:
         return relu_max_pool2d(input, pool.kernel_size, pool.stride, pool.padding, pool.ceil_mode)
     return relu_that_saves_its_input(pool(input))
-
-
-def _conv_relu_max_pool(conv: Any, relu: ReLU, pool: MaxPool2d, input: Any) -> Any:
-    return conv2d_relu_max_pool2d(input, conv.weight, conv.bias, conv.stride, conv.padding, conv.dilation, conv.groups)
-
-
-def _batch_norm_relu_max_pool(norm: Any, relu: ReLU, pool: MaxPool2d, input: Tensor) -> Tensor:
-    result: Tensor = norm._normalized(batch_norm_relu_max_pool2d, input)
-    return result
 
 
 def _is_plain(module: Module) -> bool:
@@ -84,45 +70,21 @@ def _two(before: Module | None, first: Any, second: Any) -> Callable[[Any, Any, 
         if type(second) not in _MAX_POOLS or not _without_gaps(second) or (first.inplace and not _makes(before)):
             return None
         function = _relu_max_pool
-    elif type(second) is ReLU:
+    elif type(first) in _BATCH_NORMS and type(second) is ReLU:
         function = _batch_norm_relu
     else:
         return None
     return function if not around_calls and _is_plain(first) and _is_plain(second) else None
 
 
-def _three(before: Module | None, first: Any, relu: Any, pool: Any) -> Callable[[Any, Any, Any, Any], Any] | None:
-    """A fused kernel for ``pool(relu(first(input)))``, or None. `first` is a convolution or batch normalisation."""
-    if type(relu) is not ReLU or type(pool) is not MaxPool2d:
-        return None
-    if (pool.kernel_size not in _PAIRS or pool.stride not in _PAIRS or pool.ceil_mode or pool.padding not in (0, (0,), (0, 0))
-            or not _without_gaps(pool)):
-        return None
-    if around_calls or not (_is_plain(first) and _is_plain(relu) and _is_plain(pool)):
-        return None
-    if type(first) is BatchNorm2d:
-        return _batch_norm_relu_max_pool
-    return _conv_relu_max_pool if first.padding_mode == "zeros" else None
-
-
-# By the type of the first module: what may compute it together with those after it, and how many they are; the most first.
-_TOGETHER: dict[type, tuple[tuple[Callable[..., Any], int], ...]] = {
-    Conv2d: ((_three, 3),), BatchNorm2d: ((_three, 3), (_two, 2)),
-    **dict.fromkeys((ReLU, BatchNorm1d, BatchNorm3d), ((_two, 2),)),
-}
-
-
 def steps(modules: Iterable[Module]) -> Iterator[Callable[[Any], Any]]:
-    """The modules in their order, two or three that are computed together as one step."""
+    """The modules in their order, two that are computed together as one step."""
     row, at = tuple(modules), 0
     while at < len(row):
-        step: Callable[[Any], Any]
-        step, end = row[at], at + 1
-        for together, count in _TOGETHER.get(type(step), ()):
-            some = row[at : at + count]
-            function = together(row[at - 1] if at else None, *some) if len(some) == count else None
-            if function is not None:
-                step, end = partial(function, *some), at + count
-                break
+        step: Callable[[Any], Any] = row[at]
+        pair = row[at : at + 2]
+        function = _two(row[at - 1] if at else None, *pair) if len(pair) == 2 else None
+        if function is not None:
+            step, at = partial(function, *pair), at + 1
         yield step
-        at = end
+        at += 1

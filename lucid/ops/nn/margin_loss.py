@@ -2,22 +2,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
-
-import numpy as np
 
 from ... import _dtypes
-from ...autograd.engine import grad
 from ...autograd.errors import type_name
 from ...autograd.grad_mode import is_grad_enabled
-from ...autograd.op import Op, Pull
 from ...tensor import Tensor
 from .._operands import require_tensor
 from ..creation.creation import arange
 from ..elementwise._fused import fused_formula
 from ..elementwise.arithmetic import minimum
 from ..elementwise.comparison import clip, where
-from ..indexing._index import IndexBoundsError
+from ..indexing._index import IndexBoundsError, check_bounds
 from ..linalg.vectors import pairwise_distance
 from .activation import logsigmoid, require_floating
 from .loss import _reduced, _reduction, _require_losses
@@ -91,57 +86,6 @@ def _cosine_embedding(products: Tensor, first: Tensor, second: Tensor, target: T
 
 
 # ---- scores of classes -----------------------------------------------------------------------------------------------------
-def _class_rule(composed: Callable[..., Tensor]) -> Callable[..., Pull]:
-    """The rule of a loss whose kernel gives the gradient too; `composed` is the same loss of rows (N,), by operations."""
-    def rule(needs: Any, x: Tensor, *others: Tensor | None, reduction: str, with_grad: bool, **options: Any) -> Pull:
-        constants = (None,) * len(others)
-
-        def pull(g: Tensor, kept: tuple[Tensor]) -> tuple[Any, ...]:
-            if not is_grad_enabled():
-                slopes = kept[0]
-                if reduction == "none":
-                    g = g.reshape(-1, 1) if slopes._array.ndim == 2 else g.reshape(())
-                elif g._array.__class__ is np.ndarray and g._array == 1:  # to ask a GPU would be to wait for it
-                    return slopes, *constants
-                return slopes * g, *constants
-            losses = composed(x, *others, **options)
-            loss = losses.reshape(g._array.shape) if reduction == "none" else _reduced(losses, reduction)
-            return *grad(loss, x, g, create_graph=True), *constants
-
-        return pull
-
-    return rule
-
-
-def _lacking(gaps: Tensor, counted: Tensor) -> Tensor:
-    """The `gaps` above 0 that are `counted`; NaN is not, and has no gradient, as in PyTorch."""
-    return where(counted & (gaps > 0), gaps, 0.0)
-
-
-def _margins_by_operations(x: Tensor, target: Tensor, weight: Tensor | None, *, p: int, margin: float) -> Tensor:
-    column = target.reshape(-1, 1)
-    scores = x.reshape(column._array.shape[0], -1)
-    others = arange(scores._array.shape[1], device=x.device) != column
-    gaps = _lacking(margin - scores.gather(1, column) + scores, others)
-    gaps = gaps if p == 1 else gaps * gaps
-    loss = (gaps if weight is None else gaps * weight[column]).sum(1)
-    return loss / scores._array.shape[1]
-
-
-def _label_margins_by_operations(x: Tensor, target: Tensor) -> Tensor:
-    classes = x._array.shape[-1] if x._array.ndim else 1
-    scores, labels = x.reshape(-1, classes), target.reshape(-1, classes)
-    given = (labels < 0).long().cumsum(1) == 0
-    safe = where(given, labels, 0)
-    is_label = scores.detach().new_zeros(scores._array.shape).scatter_add(1, safe, given.to(x.dtype)) > 0
-    counted = given.unsqueeze(2) & (~is_label).unsqueeze(1)
-    return _lacking(1 - scores.gather(1, safe).unsqueeze(2) + scores.unsqueeze(1), counted).sum((1, 2)) / classes
-
-
-_multi_margin = Op("multi_margin_loss", _class_rule(_margins_by_operations), keeps=(1,), outputs=(0,))
-_multilabel_margin = Op("multilabel_margin_loss", _class_rule(_label_margins_by_operations), keeps=(1,), outputs=(0,))
-
-
 def _require_scores(name: str, input: Tensor, target: Tensor) -> int:
     """The number of classes. Raises for scores other than (N, C), (C,) and (), and for labels that are not int64."""
     _require_losses(name, input, target)
@@ -152,9 +96,24 @@ def _require_scores(name: str, input: Tensor, target: Tensor) -> int:
     return shape[-1] if shape else 1
 
 
-def _require_long(target: Tensor) -> None:
+def _check_labels(target: Tensor, low: int, classes: int, message: str) -> None:
     if target._array.dtype != _dtypes.int64:
         raise RuntimeError(f"expected scalar type Long but found {type_name(target.dtype)}")
+    try:
+        check_bounds(target._array, low, classes, message)
+    except IndexError as error:
+        raise IndexBoundsError(*error.args) from None
+
+
+def _wide(x: Tensor) -> Tensor:
+    """Half precision as float32: a row is rounded once."""
+    return x.to(_dtypes.float32) if x._array.dtype.itemsize == 2 else x
+
+
+def _lacking(gaps: Tensor, counted: Tensor) -> tuple[Tensor, Tensor]:
+    """Where the `gaps` that are `counted` are above 0, and the gaps there; NaN is not, and has no gradient, as in PyTorch."""
+    lacks = counted & (gaps > 0)
+    return lacks, where(lacks, gaps, 0.0)
 
 
 def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
@@ -179,14 +138,15 @@ def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float =
         raise RuntimeError("multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch "
                            f"size): inconsistent target size, expected [{rows}] but got {list(given)}. Input has shape "
                            f"{list(shape)}.")
-    _require_long(target)
+    _check_labels(target, 0, classes, "target out of range")
     if weight is not None:
         _require_constant(weight, input, classes)
-    with_grad = input._node is not None and is_grad_enabled()
-    try:
-        return _multi_margin(input, target, weight, p=int(p), margin=margin, reduction=reduction, with_grad=with_grad)[0]
-    except IndexError as error:
-        raise IndexBoundsError(*error.args) from None
+    scores, column = _wide(input).reshape(rows, classes), target.reshape(rows, 1)
+    lacks, gaps = _lacking(margin - scores.gather(1, column) + scores, arange(classes, device=input.device) != column)
+    gaps = gaps if p == 1 else gaps * gaps
+    if weight is not None:
+        gaps = where(lacks, gaps * _wide(weight)[column], 0.0)
+    return _reduced((gaps.sum(1) / classes).reshape(given), reduction).to(input.dtype)
 
 
 def _require_constant(weight: Tensor, input: Tensor, classes: int) -> None:
@@ -212,12 +172,16 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: bool | N
     shape, given = input._array.shape, target._array.shape
     if given != shape and (len(shape) == 2 or len(given) > 1 or target._array.size != classes):
         raise RuntimeError(f"inconsistent target size: {list(given)} for input of size: {list(shape)}")
-    _require_long(target)
-    with_grad = input._node is not None and is_grad_enabled()
-    try:
-        return _multilabel_margin(input, target, reduction=reduction, with_grad=with_grad)[0]
-    except IndexError as error:
-        raise IndexBoundsError(*error.args) from None
+    _check_labels(target, -1, classes, "argument #2 'target' is out of range")
+    scores, labels = _wide(input).reshape(-1, classes), target.reshape(-1, classes)
+    given = (labels < 0).cumsum(1) == 0
+    is_label = scores.detach().new_zeros(scores.shape).scatter_add(1, where(given, labels, 0), given.to(scores.dtype)) > 0
+    if not input.is_meta and labels._array.size:  # rows have few labels
+        most = max(1, int(given.sum(1).max()))
+        given, labels = given[:, :most], labels[:, :most]
+    gaps = 1 - scores.gather(1, where(given, labels, 0)).unsqueeze(2) + scores.unsqueeze(1)
+    _, gaps = _lacking(gaps, given.unsqueeze(2) & ~is_label.unsqueeze(1))
+    return _reduced((gaps.sum((1, 2)) / classes).reshape(shape[:-1]), reduction).to(input.dtype)
 
 
 @fused_formula

@@ -95,11 +95,6 @@ def check_batch_norm_relu() -> None:
     tests.test_nan_passes_the_relu(fused, cupy)
 
 
-def check_batch_norm_relu_max_pool2d() -> None:
-    tests, fused, cupy = _family("batch_norm_relu_max_pool2d")
-    tests.test_values_and_gradients(fused, cupy, True, True, (4, 3, 7, 5), np.float64)
-
-
 def _reductions(file: str, check: Any) -> list[Mutation]:
     """Bugs in the reductions of common.cuh, as `file` uses them."""
     return [
@@ -181,7 +176,4 @@ MUTATIONS = [
     Mutation("batch_norm_relu.cu", "no residual", r"has_residual \?", "false ?", check_batch_norm_relu),
     Mutation("batch_norm_relu.cu", "NaN becomes 0", r"value <= T\(0\) \? T\(0\) : value", "value > T(0) ? value : T(0)",
              check_batch_norm_relu),
-    # batch_norm_relu_max_pool2d, which pools with a kernel of conv2d_relu_max_pool2d
-    Mutation("conv2d_relu_max_pool2d.cu", "a later maximum keeps the first place", r"best = value; winner = \(Winner\)k;",
-             "best = value;", check_batch_norm_relu_max_pool2d),
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Planted bugs for conv2d, its fusion with pooling, pool2d, random and optimizer: see lucid_kernels/simulator/mutation.py."""
+"""Planted bugs for conv2d, pool2d, random and optimizer: see lucid_kernels/simulator/mutation.py."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from lucid_kernels.simulator.mutation import Mutation
 
 from tests.kernels.cuda import test_optimizer
 from tests.kernels.cuda.convolution import test_conv2d
-from tests.kernels.cuda.fused_layers import test_conv2d_relu_max_pool2d
 from tests.kernels.cuda.pooling import test_pool2d
 from tests.kernels.cuda.random import test_random
 
@@ -37,20 +36,6 @@ def check_direct() -> None:
 
 def check_slices() -> None:
     check_conv("split sum")
-
-
-# ---- conv2d_relu_max_pool2d ----------------------------------------------------------------------------------------
-def check_fused_pooling() -> None:
-    import cupy as cp
-    from lucid_kernels.cuda.fused_layers import conv2d_relu_max_pool2d
-
-    for case in ("odd results", "small"):
-        attributes = test_conv2d_relu_max_pool2d.CASES[case][2]
-        arrays = test_conv2d_relu_max_pool2d.data(case, np.float64)
-        found, gradients = test_conv2d_relu_max_pool2d.run(conv2d_relu_max_pool2d, cp, arrays, attributes)
-        wanted, wanted_gradients = test_conv2d_relu_max_pool2d.one_by_one(*arrays, attributes)
-        for got, want in zip((*found, *gradients), (*wanted, *wanted_gradients), strict=True):
-            test_conv2d.close(got, want, 1e-12)
 
 
 # ---- pool2d --------------------------------------------------------------------------------------------------------
@@ -191,7 +176,7 @@ def check_optimizer() -> None:
     test_optimizer.check_lists(cp, optimizer, test_optimizer.lists(cp, (3, 0, 300, 1, 5000, 0, 64), 5))
 
 
-CONV, FUSED, POOL, RANDOM, STEP = "conv2d.cu", "conv2d_relu_max_pool2d.cu", "pool2d.cu", "random.cu", "optimizer.cu"
+CONV, POOL, RANDOM, STEP = "conv2d.cu", "pool2d.cu", "random.cu", "optimizer.cu"
 MUTATIONS = [
     # all tiled kernels of conv2d
     Mutation(CONV, "no barrier", r"__syncthreads\(\);  // one", "// one", check_tiles),
@@ -264,10 +249,6 @@ MUTATIONS = [
         check_direct,
         inside="common.cuh",
     ),
-    # conv2d_relu_max_pool2d
-    Mutation(FUSED, "ReLU passes its gradient", r"best <= T\(0\) \? CLIPPED : winner", "winner", check_fused_pooling),
-    Mutation(FUSED, "the odd row has a window", r"row < 2 \* rows && ", "", check_fused_pooling),
-    Mutation(FUSED, "rows for columns", r"row % 2 \* 2 \+ column % 2", "column % 2 * 2 + row % 2", check_fused_pooling),
     # max_pool2d
     Mutation(POOL, "NaN loses", r"value > \*best \|\| value != value", "value > *best", check_max),
     Mutation(POOL, "last maximum", r"value > \*best \|\|", "value >= *best ||", check_max),

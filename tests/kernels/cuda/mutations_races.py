@@ -50,14 +50,6 @@ def check_ctc_loss() -> None:
     reported(lambda: ctc_loss(x, labels, inputs, lengths, blank=0, zero_infinity=False, with_grad=True))
 
 
-def check_margin_loss() -> None:
-    import cupy as cp
-    from lucid_kernels.cuda.losses.margin_loss import multi_margin_loss
-
-    options = {"p": 1, "margin": 1.0, "reduction": "none", "with_grad": True}
-    reported(lambda: multi_margin_loss(cp.zeros((8, 3)), cp.full(8, 7), None, **options))
-
-
 def check_pool2d() -> None:
     import cupy as cp
     from lucid_kernels.cuda.pooling import pool2d
@@ -90,7 +82,6 @@ MUTATIONS = [
             ("bounds", check_bounds),
             ("cross_entropy", check_cross_entropy),
             ("ctc_loss", check_ctc_loss),
-            ("margin_loss", check_margin_loss),
             ("pool2d", check_pool2d),
         )
     ],

@@ -121,6 +121,19 @@ def test_scores_that_are_no_numbers_and_margins_that_are_met(p: int, labels: lis
 
 
 @pytest.mark.torch
+def test_a_weight_that_is_no_number_and_many_labels(device: str) -> None:
+    """The weight is not asked for where no margin is missed."""
+    weight = np.array([NAN, 1.0, INF, NAN])
+    for p in (1, 2):
+        same_as_torch(lambda t, F, x, y, p=p: F.multi_margin_loss(x, y, p, weight=t.tensor(weight, device=x.device)),
+                      np.array([[3.0, 1, 1, 1], [0, 1, 2, 3]]), np.array([0, 1]), device=device)
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 200, (6, 200))
+    labels[:3, 1:50] = -1
+    same_as_torch(lambda t, F, x, y: F.multilabel_margin_loss(x, y, reduction="none"), rng.normal(size=(6, 200)), labels, device=device)
+
+
+@pytest.mark.torch
 @pytest.mark.parametrize("shapes", [((), ()), ((), (1,)), ((1,), ()), ((3,), (1,)), ((1, 3), ()), ((1, 3), (1,)), ((0, 3), (0,))])
 def test_shapes_of_scores_and_targets(shapes: Any, device: str) -> None:
     scores, target = np.ones(shapes[0]), np.zeros(shapes[1], int)

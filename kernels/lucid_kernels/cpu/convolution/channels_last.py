@@ -18,7 +18,6 @@ from ..runtime.intrinsic import I64, intrinsic
 from ..runtime.jit import jit
 from ..simd.cpu_features import VECTOR_BYTES
 from ..simd.ir import Vectors, data_of, gep
-from ..simd.lanes import Scalars
 from ..simd.transpose import transposed
 
 # Channels of a vector of float32.
@@ -89,42 +88,6 @@ def gather_band(typing, x, start, plane, channels, count, places, first, band):
     return signature, emit
 
 
-@intrinsic
-def _gather_maxima(typing, x, winners, start, plane, channels, count, corners, places, first, width, band):
-    """`gather_band` of the maxima x, each at its winner of the 2x2 pixels of its window; the other pixels are set to 0.
-
-    The pixels of window p have places[first + corners[p] + d], where d is 0, 1, width or width + 1.
-    """
-    integer = types.int64
-    signature = types.void(x, winners, *(integer,) * 4, corners, places, integer, integer, band)
-
-    def emit(context, builder, signature, arguments):
-        x, winners, corners, places, band = (data_of(context, builder, signature.args[i], arguments[i]) for i in (0, 1, 6, 7, 10))
-        start, plane, channels, count, first, width = (arguments[i] for i in (2, 3, 4, 5, 8, 9))
-        vectors, numbers = Vectors(builder, x.type.pointee, LANES), Scalars(builder, LANES, ir.IntType(8))
-        wide = ir.VectorType(ir.IntType(32), LANES)
-        offsets = [ir.Constant(I64, 0), ir.Constant(I64, 1), width, builder.add(width, ir.Constant(I64, 1))]
-
-        def body(channel, pixel, masks, whole):
-            source = [builder.add(start, builder.add(builder.mul(plane, builder.add(channel, ir.Constant(I64, r))), pixel))
-                      for r in range(LANES)]
-            values = [vectors.load_masked(gep(builder, x, place), mask) for place, mask in zip(source, masks)]
-            which = [numbers.load_reached(gep(builder, winners, place), mask, whole) for place, mask in zip(source, masks)]
-            which = [builder.bitcast(builder.zext(numbers, wide), vectors.type) for numbers in which]
-            for j, (value, winner) in enumerate(zip(transposed(builder, values), transposed(builder, which))):
-                corner = gep(builder, places, first, builder.load(gep(builder, corners, pixel, j)))
-                winner = builder.bitcast(winner, wide)
-                for number, offset in enumerate(offsets):
-                    here = builder.icmp_unsigned("==", winner, ir.Constant(wide, [number] * LANES))
-                    target = gep(builder, band, builder.load(gep(builder, corner, offset)), channel)
-                    vectors.store(builder.select(here, value, vectors.zero), target)
-
-        _square(builder, vectors, channels, count, body)
-        return context.get_dummy_value()
-
-    return signature, emit
-
-
 def _pixels(builder: ir.IRBuilder, vectors: Vectors, band: Any, places: Any, channel: Any, pixel: Any) -> list[Any]:
     """LANES pixels of each of LANES channels of a band."""
     return transposed(builder, [vectors.load(gep(builder, band, builder.load(gep(builder, places, pixel, j)), channel))
@@ -153,29 +116,6 @@ def scatter_band(typing, band, places, channels, count, y, start, plane):
     return signature, emit
 
 
-@intrinsic
-def scatter_winners(typing, band, places, channels, count, y, start, plane):
-    """`scatter_band` of whole numbers that y has as bytes."""
-    integer = types.int64
-    signature = types.void(band, places, integer, integer, y, integer, integer)
-
-    def emit(context, builder, signature, arguments):
-        band, places, y = (data_of(context, builder, signature.args[i], arguments[i]) for i in (0, 1, 4))
-        channels, count, start, plane = (arguments[i] for i in (2, 3, 5, 6))
-        vectors, winners = Vectors(builder, band.type.pointee, LANES), Scalars(builder, LANES, ir.IntType(8))
-
-        def body(channel, pixel, masks, whole):
-            target = gep(builder, y, start, builder.mul(channel, plane), pixel)
-            for r, (row, mask) in enumerate(zip(_pixels(builder, vectors, band, places, channel, pixel), masks)):
-                number = builder.trunc(builder.fptosi(row, ir.VectorType(ir.IntType(32), LANES)), winners.type)
-                winners.store_reached(number, gep(builder, target, builder.mul(plane, ir.Constant(I64, r))), mask, whole)
-
-        _square(builder, vectors, channels, count, body)
-        return context.get_dummy_value()
-
-    return signature, emit
-
-
 @jit
 def fill_band(x, n, depth, first_channel, channels, top, rows, row_size, places, band):
     """Rows top..top + rows of some channels of slice `depth` of sample n of x (N, C, D, H, W), zeros outside; a row of the band
@@ -190,21 +130,3 @@ def fill_band(x, n, depth, first_channel, channels, top, rows, row_size, places,
     band[last * row_size : rows * row_size] = 0
     start = (((n * all_channels + first_channel) * slices + depth) * height + top + first) * width
     gather_band(x.reshape(-1), start, slices * height * width, channels, (last - first) * width, places, first * width, band)
-
-
-@jit
-def fill_band_of_maxima(x, winners, n, first_channel, channels, top, rows, row_size, width, corners, places, band):
-    """`fill_band` of an image of `width` columns that is x (N, C, 1, OH, OW) at the winners of 2x2 windows, and else 0.
-
-    `places` have a row more, before the others; with `corners` they go on for a vector of windows.
-    """
-    _, all_channels, _, height, columns = x.shape
-    first = min(rows, max(0, -top))
-    last = max(first, min(rows, 2 * height - top))
-    band[: first * row_size] = 0
-    band[last * row_size : rows * row_size] = 0
-    line = max(0, top >> 1)
-    count = max(0, min(height, (top + rows + 1) >> 1) - line) * columns
-    start = ((n * all_channels + first_channel) * height + line) * columns
-    _gather_maxima(x.reshape(-1), winners.reshape(-1), start, height * columns, channels, count, corners, places,
-                   (2 * line - top + 1) * width, width, band)

@@ -4,9 +4,6 @@
 `lapack_decompositions`, `lapack_solve`: stacks of matrices by LAPACK; NumPy's own functions compute float32 in float64.
 `batched_elimination`: systems, inverses and determinants of many small matrices, as many at a time as a vector has lanes.
 `small_decompositions`: single matrices of up to 32 rows, where calls of LAPACK take longer than the arithmetic.
-`small_eigenvalues`: eigenvalues and singular values of up to 16 rows, without vectors.
-`small_gradients`: gradients of the above for small matrices; those of others are in
-`lucid.backends.common.linalg_gradients`.
 `cdist`: distances of all pairs of vectors.
 `cross`: cross products.
 `kron`: Kronecker products.

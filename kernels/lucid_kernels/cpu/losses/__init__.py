@@ -2,7 +2,6 @@
 
 `cross_entropy`: class indices, from logits, without an array of log-softmax.
 `ctc_loss`: sequences whose alignment is not known.
-`margin_loss`: `multi_margin_loss` and `multilabel_margin_loss`.
 
 `grad` is d(loss)/dx for an upstream gradient of 1 for each element of the loss, or None without `with_grad`. That of a row
 that is ignored is 0, or NaN where its logits have no probabilities. `ctc_loss` gives the gradient of the logits of which a

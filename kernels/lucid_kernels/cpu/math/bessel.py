@@ -8,8 +8,9 @@ import math
 
 import numpy as np
 
+from lucid_kernels import special_tables as tables
+
 from ..runtime.jit import jit_exact
-from . import special_tables as tables
 from .series import chebyshev, polynomial
 
 

@@ -5,8 +5,9 @@ import math
 
 import numpy as np
 
+from lucid_kernels import special_tables as tables
+
 from ..runtime.jit import jit_exact
-from . import special_tables as tables
 from .series import polynomial
 
 # The zero of digamma in three parts, each exact in float64 where it is subtracted.

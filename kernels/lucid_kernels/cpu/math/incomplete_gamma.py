@@ -10,8 +10,9 @@ import math
 
 import numpy as np
 
+from lucid_kernels import special_tables as tables
+
 from ..runtime.jit import jit_exact
-from . import special_tables as tables
 from .series import polynomial
 
 _LARGE = 200.0  # from here on the uniform expansion, where x / a is near 1

@@ -5,8 +5,9 @@ import math
 
 import numpy as np
 
+from lucid_kernels import special_tables as tables
+
 from ..runtime.jit import jit_exact, jit_inline
-from . import special_tables as tables
 from .basic import exp, fma
 from .polynomial import polynomial as horner
 from .polynomial import select

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from . import special_tables as tables
+from lucid_kernels import special_tables as tables
 
 # (1 + 2 x) erfcx(x) in t = (x - 3.5) / (x + 3.5), x >= 0, to 1.12e-10
 SCALED_ERFC = (

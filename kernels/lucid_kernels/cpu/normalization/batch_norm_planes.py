@@ -32,18 +32,18 @@ from .channel_parameters import MEAN, finish, finish_grad, move_infinities, rest
 
 
 @jit_exact
-def at_once(x):
+def _at_once(x):
     """How many neighbouring channels of x (N, C, S) a pass takes: RUN bytes of a sample, but a quarter of them at most."""
     _, channels, length = x.shape
     return max(1, min(RUN // (length * x.itemsize), channels // 4))
 
 
 @jit_exact
-def each_of(x):
+def _each_of(x):
     """How many channels of x (N, C, S) a thread takes at least: all of a small array, which is not worth a launch."""
     if 2 * x.size * x.itemsize < PARALLEL_BYTES:
         return x.shape[1]
-    return max(at_once(x), x.shape[1] * GRAIN // x.size)
+    return max(_at_once(x), x.shape[1] * GRAIN // x.size)
 
 
 @jit_exact
@@ -93,7 +93,7 @@ def _statistics(x, numbers, momentum, eps, memory, first, last):
 
 
 @jit
-def forward_of(x, residual, numbers, training, relu, momentum, eps, y, stream, first, last):
+def _forward_of(x, residual, numbers, training, relu, momentum, eps, y, stream, first, last):
     """`forward` for channels first..last."""
     if training is not None:
         memory = np.empty((last - first) * (SUM_BYTES // 8))
@@ -115,17 +115,17 @@ def forward(x, residual, numbers, training, relu, momentum, eps, y, stream):
     `numbers` has the rows of `channel_parameters`: weight, bias and the old running statistics are read, the others are written;
     with None for `training` mean and rstd are read, and nothing is written.
     """
-    channels, each, step = x.shape[1], each_of(x), at_once(x)
+    channels, each, step = x.shape[1], _each_of(x), _at_once(x)
     for task in numba.prange((channels + each - 1) // each):
         end = min(channels, (task + 1) * each)
         for first in range(task * each, end, step):
-            forward_of(x, residual, numbers, training, relu, momentum, eps, y, stream, first, min(end, first + step))
+            _forward_of(x, residual, numbers, training, relu, momentum, eps, y, stream, first, min(end, first + step))
         if stream:
             fence()
 
 
 @jit
-def gradient_of(g, x, y, numbers, training, relu, dx, gm, stream, first, last):
+def _gradient_of(g, x, y, numbers, training, relu, dx, gm, stream, first, last):
     """`gradient` for channels first..last."""
     memory = np.empty((last - first) * (SUM_BYTES // 8))
     if relu is None:
@@ -157,10 +157,10 @@ def gradient(g, x, y, numbers, training, relu, dx, gm, stream):
 
     With None for `training` mean and rstd are constants. y is the result, None like gm without a residual.
     """
-    channels, each, step = x.shape[1], each_of(x), at_once(x)
+    channels, each, step = x.shape[1], _each_of(x), _at_once(x)
     for task in numba.prange((channels + each - 1) // each):
         end = min(channels, (task + 1) * each)
         for first in range(task * each, end, step):
-            gradient_of(g, x, y, numbers, training, relu, dx, gm, stream, first, min(end, first + step))
+            _gradient_of(g, x, y, numbers, training, relu, dx, gm, stream, first, min(end, first + step))
         if stream:
             fence()

@@ -2,7 +2,7 @@
 
 A thread finds there what it has computed in the convolution before, and leaves there what it computes in the one behind, while
 channels of all samples (`batch_norm_planes`) are in the caches of all threads. On a virtual machine with two CPUs, whose memory
-bandwidth was 110 GB/s at times and 60 at others, gradients through pooling of (64, 32, 8, 8) took three times as long at the
+bandwidth was 110 GB/s at times and 60 at others, gradients of (64, 32, 8, 8) took three times as long at the
 former times, presumably because the CPUs share no L3 cache then: cut along the samples they do not. The sums of each part are
 kept until those of all are known: two launches. The parts do not depend on the number of threads.
 """
@@ -12,9 +12,7 @@ import numba
 import numpy as np
 
 from ..arrays.layout import PARALLEL_BYTES, Array
-from ..pooling.max_2x2 import expand_2x2_planes, max_2x2_planes
 from ..runtime.jit import jit, jit_parallel
-from ..simd.aligned import aligned_empty
 from . import batch_norm_planes as rows
 from .channel_loops import SUM_BYTES
 from .channel_microkernels import (
@@ -94,38 +92,12 @@ def _normalize(x, residual, numbers, memory, relu, momentum, eps, y):
     restore_means(numbers, 0, x.shape[1])
 
 
-@jit_parallel
-def _normalize_and_pool(x, numbers, memory, momentum, eps, height, y, winners):
-    """The normalised pixels of a sample stay in the cache of the thread.
-
-    With an array of all of them, in memory that the other thread may have written last, (64, 32, 8, 8) took 28 us instead of 25,
-    and 74 to 142 while the CPUs shared no L3 cache.
-    """
-    _finish(x, numbers, memory, momentum, eps)
-    channels, size = x.shape[1], x.shape[2]
-    for part in numba.prange(_PARTS):
-        pixels = aligned_empty(channels * size, x).reshape(1, channels, size)
-        planes = pixels.reshape(channels, height, size // height)
-        for n in range(np.int64(part) * x.shape[0] // _PARTS, (np.int64(part) + 1) * x.shape[0] // _PARTS):
-            sample, first, last = x[n : n + 1], n * channels, (n + 1) * channels
-            normalize(sample, sample, 0, channels, numbers, pixels, False)
-            max_2x2_planes(planes, y[first:last], winners[first:last], 0, channels)
-    restore_means(numbers, 0, channels)
-
-
 def forward(x: Array, residual: Array | None, numbers: Array, training: bool | None, relu: bool | None, momentum: float,
             eps: float, y: Array, stream: bool) -> None:
     """`batch_norm_planes.forward`, for arrays that suit."""
     memory = _memory(x)
     _add_up(x, numbers, memory)
     _normalize(x, residual, numbers, memory, relu, momentum, eps, y)
-
-
-def pooled_forward(x: Array, numbers: Array, momentum: float, eps: float, height: int, y: Array, winners: Array) -> None:
-    """That of `batch_norm_relu_max_pool2d`, for planes of x (N, C, S) of a `height`."""
-    memory = _memory(x)
-    _add_up(x, numbers, memory)
-    _normalize_and_pool(x, numbers, memory, momentum, eps, height, y, winners)
 
 
 @jit_parallel
@@ -139,15 +111,6 @@ def _add_up_gradient(g, x, y, numbers, relu, gm, memory):
         else:
             masked_grad_sums(upstream, _part(y, np.int64(part)), source, 0, x.shape[1], numbers, _part(gm, np.int64(part)),
                              memory[part])
-
-
-@jit_parallel
-def _spread_and_add_up_gradient(g, winners, x, numbers, dx, memory):
-    for part in numba.prange(_PARTS):
-        first, last = np.int64(part) * x.shape[0] // _PARTS, (np.int64(part) + 1) * x.shape[0] // _PARTS
-        expand_2x2_planes(g, winners, dx, first * x.shape[1], last * x.shape[1])
-        spread = dx.reshape(x.shape)
-        grad_sums(_part(spread, np.int64(part)), _part(x, np.int64(part)), 0, x.shape[1], numbers, memory[part])
 
 
 @jit_parallel
@@ -169,10 +132,3 @@ def gradient(g: Array, x: Array, y: Array | None, numbers: Array, training: bool
     memory = _memory(x)
     _add_up_gradient(g, x, y, numbers, relu, gm, memory)
     _gradient(g if gm is None else gm, x, numbers, memory, True if relu and gm is None else None, dx)
-
-
-def pooled_gradient(g: Array, winners: Array, x: Array, numbers: Array, training: bool | None, dx: Array) -> None:
-    """That of `batch_norm_relu_max_pool2d`."""
-    memory, spread = _memory(x), dx.reshape(x.shape)
-    _spread_and_add_up_gradient(g, winners, x, numbers, dx, memory)
-    _gradient(spread, x, numbers, memory, None, spread)

@@ -5,22 +5,18 @@ function works on the planes first..last of (P, H, W) and (P, OH, OW).
 """
 from __future__ import annotations
 
-import math
-
 import numba
 
-from ..arrays.layout import Array, row_chunk
-from ..arrays.window import Window
-from ..runtime.allocator import empty
+from ..arrays.layout import row_chunk
 from ..runtime.jit import jit_exact, jit_parallel
 from ..simd.cpu_features import VECTOR_BYTES
-from .max_2x2_microkernels import max_of_halves, spread_row
+from .max_2x2_microkernels import max_of_halves
 from .max_planes import clip_planes
 
 
 @jit_exact
-def max_2x2_planes(x, y, indices, first, last):
-    """Maxima and their positions for windows that neither overlap nor touch padding; ReLU and winners if `indices` are bytes.
+def _max_2x2_planes(x, y, indices, first, last):
+    """Maxima and their positions for windows that neither overlap nor touch padding.
 
     Half a vector of windows is a unit of work, the last ones of a row are fewer; two units are computed at once.
     """
@@ -51,42 +47,14 @@ def max_2x2_planes(x, y, indices, first, last):
 
 @jit_parallel
 def max_2x2(x, relu, y, indices):
-    """`max_2x2_planes` of all, with `relu` ReLU of the maxima."""
+    """`_max_2x2_planes` of all, with `relu` ReLU of the maxima."""
     count = x.shape[0]
     step = row_chunk(x.size // max(1, count))
     for i in numba.prange((count + step - 1) // step):
         last = min(count, (i + 1) * step)
-        max_2x2_planes(x, y, indices, i * step, last)
+        _max_2x2_planes(x, y, indices, i * step, last)
         if relu:
             clip_planes(y, indices, i * step, last)
-
-
-@jit_exact
-def expand_2x2_planes(g, winners, dx, first, last):
-    """`expand_2x2` for the planes first..last."""
-    _, out_height, out_width = g.shape
-    _, height, width = dx.shape
-    for p in range(first, last):
-        dx[p, 2 * out_height :] = 0
-        dx[p, :, 2 * out_width :] = 0
-        for i in range(out_height):
-            spread_row(g, winners, (p * out_height + i) * out_width, out_width, dx, (p * height + 2 * i) * width, width)
-
-
-@jit_parallel
-def expand_2x2(g, winners, dx):
-    """dx (P, H, W) = g (P, OH, OW) at the winners of its windows, else 0."""
-    count = dx.shape[0]
-    step = row_chunk(dx.size // max(1, count))
-    for i in numba.prange((count + step - 1) // step):
-        expand_2x2_planes(g, winners, dx, i * step, min(count, (i + 1) * step))
-
-
-def expanded(g: Array, winners: Array, window: Window) -> Array:
-    """The gradients (N, O, H, W) of the results of a convolution from those of their maxima, g (N, O, H // 2, W // 2)."""
-    full = empty((*g.shape[:2], window.out_height, window.out_width), g.dtype)
-    expand_2x2(*(array.reshape(math.prod(g.shape[:2]), *array.shape[2:]) for array in (g, winners, full)))
-    return full
 
 
 @jit_exact

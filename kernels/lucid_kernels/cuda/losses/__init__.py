@@ -2,5 +2,4 @@
 
 `cross_entropy`: class indices.
 `ctc_loss`: sequences whose alignment is not known.
-`margin_loss`: `multi_margin_loss` and `multilabel_margin_loss`.
 """

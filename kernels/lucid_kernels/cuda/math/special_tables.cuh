@@ -1,4 +1,4 @@
-// Coefficients of the special functions; `cpu/math/special_tables.py` holds the same.
+// Coefficients of the special functions; `lucid_kernels/special_tables.py` holds the same.
 #pragma once
 
 // Normal quantile near 1/2, lower and upper tail: Wichura (1988), algorithm AS 241, PPND16. P and Q from the highest power down.

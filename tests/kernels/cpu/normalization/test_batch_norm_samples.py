@@ -6,10 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 from lucid_kernels.cpu.fused_layers.batch_norm_relu import batch_norm_relu, batch_norm_relu_grad
-from lucid_kernels.cpu.fused_layers.batch_norm_relu_max_pool2d import (
-    batch_norm_relu_max_pool2d,
-    batch_norm_relu_max_pool2d_grad,
-)
 from lucid_kernels.cpu.normalization import batch_norm_samples as by_samples
 from lucid_kernels.cpu.normalization.batch_norm import batch_norm, batch_norm_grad
 from lucid_kernels.cpu.runtime.threads import get_num_threads, set_num_threads
@@ -35,10 +31,6 @@ def results(shape: tuple[int, ...], dtype: Any, bad: float | None) -> list[np.nd
         y, *statistics = batch_norm_relu(x, added, weight, bias, mean, var, training=True, **OPTIONS)
         kept = None if added is None else y
         found += [y, *statistics, *batch_norm_relu_grad(g, x, kept, weight, bias, *statistics[:2], training=True)]
-    y, winners, *statistics = batch_norm_relu_max_pool2d(x, weight, bias, mean, var, training=True, **OPTIONS)
-    smaller = np.ascontiguousarray(g[:, :, : y.shape[2], : y.shape[3]])
-    found += [y, winners, *statistics,
-              *batch_norm_relu_max_pool2d_grad(smaller, winners, x, weight, *statistics[:2], training=True)]
     return [array for array in found if array is not None]
 
 

@@ -68,7 +68,7 @@ def test_strides_out_halves_and_empty(both, cp, name):
 
 
 def test_both_sides_have_the_same_coefficients():
-    tables = pytest.importorskip("lucid_kernels.cpu.math.special_tables")
+    tables = pytest.importorskip("lucid_kernels.special_tables")
     from lucid_kernels.cuda.runtime import source
 
     text = source.read("special_tables.cuh")

@@ -15,7 +15,6 @@ import numpy as np
 
 from ...arrays.layout import Array
 from ...arrays.window import Window
-from ...pooling.max_2x2 import expanded, max_2x2
 from ...runtime.allocator import empty
 from ...runtime.jit import jit, jit_parallel
 from ...simd.aligned import aligned, aligned_empty
@@ -29,15 +28,11 @@ from .tiles import (
     Source,
     Tiles,
     band_size,
-    deliver_maxima,
     deliver_rows,
     entry_step,
-    maxima_of,
     output_places,
     padded,
     pixel_places,
-    places_of_maxima,
-    pooling_of,
     tiles_of,
     transform_rows,
 )
@@ -195,25 +190,20 @@ def _multiply(pixels, x, weight, cut, upper, slices, tiles_of_slice, first, last
 
 
 @jit
-def _convolve_part(pixels, x, tiles, cut, part, weight, bias, first_output, last_output, places, pooling, y, finite):
-    """Some outputs of a part of the work from its transformed pixels, or their maxima."""
+def _convolve_part(pixels, x, tiles, cut, part, weight, bias, first_output, last_output, places, y, finite):
+    """Some outputs of a part of the work from its transformed pixels."""
     first, last, upper, lower = _extent(x, tiles, cut, y.shape[2], part)
     sums = aligned_empty((last_output - first_output + PANEL - 1) // PANEL * PRODUCTS * cut.sums_step, pixels)
     count = (last - first) * tiles.across
     _multiply(pixels, x, weight, cut, upper, lower - upper, count, first_output, last_output, sums)
     band = aligned_empty(band_size(tiles, 0), pixels)
-    if pooling.winners.size > 0:
-        numbers = aligned_empty(band.size, pixels)
-        deliver_maxima(sums, cut.sums_step, tiles, first, last, first_output, last_output, bias, pooling, band, numbers, y,
-                       finite)
-    else:
-        for number in range(lower - upper):
-            deliver_rows(sums, number * count, cut.sums_step, tiles, upper + number, first, last, first_output, last_output,
-                         bias, places, band, y, finite)
+    for number in range(lower - upper):
+        deliver_rows(sums, number * count, cut.sums_step, tiles, upper + number, first, last, first_output, last_output,
+                     bias, places, band, y, finite)
 
 
 @jit_parallel
-def _convolve_parallel(x, source, tiles, cut, parts, places, weight, bias, out_places, pooling, y, finite):
+def _convolve_parallel(x, source, tiles, cut, parts, places, weight, bias, out_places, y, finite):
     """Tasks of `cut.rows` rows of tiles."""
     panels = (x.shape[1] + cut.width - 1) // cut.width
     for part in numba.prange(parts):
@@ -223,7 +213,7 @@ def _convolve_parallel(x, source, tiles, cut, parts, places, weight, bias, out_p
         for panel in range(panels):
             _transform_panel(x, source, tiles, cut, y.shape[2], part, panel, places, band,
                              pixels[panel * PRODUCTS * cut.pixels_step :])
-        _convolve_part(pixels, x, tiles, cut, part, weight, bias, 0, y.shape[1], out_places, pooling, y, finite)
+        _convolve_part(pixels, x, tiles, cut, part, weight, bias, 0, y.shape[1], out_places, y, finite)
 
 
 @jit_parallel
@@ -238,14 +228,14 @@ def _transform_parallel(x, source, tiles, cut, slices, places, pixels):
 
 
 @jit_parallel
-def _convolve_shared(pixels, x, tiles, cut, splits, weight, bias, places, pooling, y, finite):
+def _convolve_shared(pixels, x, tiles, cut, splits, weight, bias, places, y, finite):
     """Tasks of `cut.rows` rows of tiles and of a part of the outputs."""
     outputs = y.shape[1]
     panels = (outputs + PANEL - 1) // PANEL
     for task in numba.prange(pixels.shape[0] * splits):
         part, split = task // splits, task % splits
         _convolve_part(pixels[part].reshape(-1), x, tiles, cut, part, weight, bias, split * panels // splits * PANEL,
-                       min(outputs, (split + 1) * panels // splits * PANEL), places, pooling, y, finite)
+                       min(outputs, (split + 1) * panels // splits * PANEL), places, y, finite)
 
 
 class _Plan(NamedTuple):
@@ -260,8 +250,8 @@ class _Plan(NamedTuple):
 
 
 @functools.lru_cache(maxsize=256)
-def _plan(samples: int, channels: int, width: int, outputs: int, window: Window, depth: Depth, slices: int, maxima: int) -> _Plan:
-    """For images of `width` columns, which are made of `maxima` maxima if that is not 0, and `slices` slices of the result.
+def _plan(samples: int, channels: int, width: int, outputs: int, window: Window, depth: Depth, slices: int) -> _Plan:
+    """For images of `width` columns and `slices` slices of the result.
 
     All tasks are alike, of whole blocks of rows of the products if they have several. Kept: it takes 10 us.
     """
@@ -280,24 +270,18 @@ def _plan(samples: int, channels: int, width: int, outputs: int, window: Window,
     cut = Cut(each, together, *depth, lines, panel, pixels_step, entry_step(lines, PANEL))
     tiles, parts = tiles_of(window, each), -(-rows // each) * groups
     splits = min(-(-outputs // PANEL), -(-_TASKS // (2 * parts)))
-    places = pixel_places(tiles, width, window.pw)
-    places = places_of_maxima(places, tiles, width, maxima) if maxima else places
-    return _Plan(tiles, cut, parts, splits, places, output_places(tiles, window.out_width))
+    return _Plan(tiles, cut, parts, splits, pixel_places(tiles, width, window.pw), output_places(tiles, window.out_width))
 
 
-def convolve_volumes(x: Array, weight: Array, turned: bool, bias: Array, window: Window, depth: Depth, y: Array,
-                     won: Array | None = None, maxima: tuple[Array, int] | None = None) -> Array | None:
+def convolve_volumes(x: Array, weight: Array, turned: bool, bias: Array, window: Window, depth: Depth, y: Array
+                     ) -> Array | None:
     """Fill y (N, O, OD, OH, OW) from x (N, C, D, H, W); the numbers of the samples where some of it is not finite, and perhaps
     wrong.
 
     The weight (O, C, KD, 3, 3) is that of the convolution, or if `turned` that of the convolution whose input gradient y is.
-    With `won`, y is ReLU of the maxima, and these are their winners. With `maxima`, x are such maxima, of these winners in images
-    of as many columns.
     """
     (samples, channels), outputs = x.shape[:2], bias.size
-    winners, width = maxima or (None, x.shape[4])
-    tiles, cut, parts, splits, places, out_places = _plan(
-        samples, channels, width, outputs, window, depth, y.shape[2], 0 if winners is None else x.shape[4])
+    tiles, cut, parts, splits, places, out_places = _plan(samples, channels, x.shape[4], outputs, window, depth, y.shape[2])
     taps = depth.taps
     transformed = aligned(PRODUCTS * entry_step(taps * channels, whole(outputs)), x.dtype)
     if turned:
@@ -308,21 +292,19 @@ def convolve_volumes(x: Array, weight: Array, turned: bool, bias: Array, window:
                           _CHANNELS_TAP_PLACES, transformed)
     padded_bias = np.zeros(whole(outputs), x.dtype)
     padded_bias[:outputs] = bias
-    finite, source = np.ones(samples, np.bool_), Source(-window.ph, 4, maxima_of(winners, tiles, width))
-    pooling = pooling_of(won, tiles)
+    finite, source = np.ones(samples, np.bool_), Source(-window.ph, 4)
     if splits == 1:
-        _convolve_parallel(x, source, tiles, cut, parts, places, transformed, padded_bias, out_places, pooling, y, finite)
+        _convolve_parallel(x, source, tiles, cut, parts, places, transformed, padded_bias, out_places, y, finite)
     else:  # few tiles: tasks share their pixels
         pixels = empty((parts, -(-channels // cut.width), PRODUCTS * cut.pixels_step), x.dtype)
         _transform_parallel(x, source, tiles, cut, y.shape[2], places, pixels)
-        _convolve_shared(pixels, x, tiles, cut, splits, transformed, padded_bias, out_places, pooling, y, finite)
+        _convolve_shared(pixels, x, tiles, cut, splits, transformed, padded_bias, out_places, y, finite)
     return None if np.count_nonzero(finite) == samples else np.flatnonzero(~finite)
 
 
-def _convolve(x: Array, weight: Array, turned: bool, bias: Array, window: Window, y: Array, won: Array | None = None,
-              maxima: tuple[Array, int] | None = None) -> Array | None:
+def _convolve(x: Array, weight: Array, turned: bool, bias: Array, window: Window, y: Array) -> Array | None:
     """`convolve_volumes` of images: x (N, C, H, W), weight (O, C, 3, 3) and y (N, O, OH, OW)."""
-    return convolve_volumes(x[:, :, np.newaxis], weight, turned, bias, window, FLAT, y[:, :, np.newaxis], won, maxima)
+    return convolve_volumes(x[:, :, np.newaxis], weight, turned, bias, window, FLAT, y[:, :, np.newaxis])
 
 
 def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array) -> None:
@@ -338,29 +320,12 @@ def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array) -> 
         y[doubtful] = part
 
 
-def convolve_and_pool(x: Array, weight: Array, bias: Array, window: Window, y: Array, winners: Array) -> None:
-    """Fill y (N, O, OH // 2, OW // 2) with ReLU of the maxima of 2x2 results of `convolve`, and the bytes `winners`."""
-    doubtful = _convolve(x, weight, False, bias, window, y, winners)
-    if doubtful is not None:
-        part = np.empty((doubtful.size, y.shape[1], window.out_height, window.out_width), y.dtype)
-        direct_forward.convolve(x[doubtful], weight, bias, window, part)
-        pooled = [np.empty((doubtful.size, *array.shape[1:]), array.dtype) for array in (y, winners)]
-        planes = [array.reshape(-1, *array.shape[2:]) for array in (part, *pooled)]
-        max_2x2(planes[0], False, *planes[1:])
-        y[doubtful], winners[doubtful] = pooled
-
-
-def grad_input(g: Array, weight: Array, window: Window, dx: Array, winners: Array | None = None) -> None:
-    """Fill dx (N, C, H, W) from g (N, O, OH, OW) and weight (O, C, 3, 3), all contiguous float32.
-
-    With `winners`, g (N, O, OH // 2, OW // 2) are the gradients of maxima.
-    """
+def grad_input(g: Array, weight: Array, window: Window, dx: Array) -> None:
+    """Fill dx (N, C, H, W) from g (N, O, OH, OW) and weight (O, C, 3, 3), all contiguous float32."""
     bias = np.zeros(weight.shape[1], g.dtype)
     turned = window._replace(ph=2 - window.ph, pw=2 - window.pw, out_height=dx.shape[2], out_width=dx.shape[3])
-    maxima = None if winners is None else (winners, window.out_width)
-    doubtful = _convolve(g, weight, True, bias, turned, dx, maxima=maxima)
+    doubtful = _convolve(g, weight, True, bias, turned, dx)
     if doubtful is not None:
         part = np.empty((doubtful.size, *dx.shape[1:]), dx.dtype)
-        full = g[doubtful] if winners is None else expanded(g[doubtful], winners[doubtful], window)
-        direct_forward.grad_input(full, weight, window, part)
+        direct_forward.grad_input(g[doubtful], weight, window, part)
         dx[doubtful] = part

@@ -17,7 +17,6 @@ import numpy as np
 
 from ...arrays.layout import Array
 from ...arrays.window import Window
-from ...pooling.max_2x2 import expanded
 from ...runtime.allocator import empty
 from ...runtime.jit import jit, jit_parallel
 from ...simd.aligned import aligned_empty
@@ -26,18 +25,15 @@ from ..direct import grad_weight as direct_grad_weight
 from .products import PANEL, multiply_panel
 from .tiles import (
     FLAT,
-    NO_MAXIMA,
     TAP_PLACES,
     Depth,
     Source,
     Tiles,
     band_size,
     entry_step,
-    maxima_of,
     output_places,
     padded,
     pixel_places,
-    places_of_maxima,
     tiles_of,
     transform_rows,
 )
@@ -228,18 +224,13 @@ def _add(sums, added):
         sums[i] += added[i]
 
 
-def grad_weight(
-    g: Array, x: Array, window: Window, dweight: Array, dbias: Array | None = None, winners: Array | None = None
-) -> None:
+def grad_weight(g: Array, x: Array, window: Window, dweight: Array, dbias: Array | None = None) -> None:
     """Fill dweight (O, C, 3, 3) and dbias (O,) from g (N, O, OH, OW) and x (N, C, H, W), all contiguous float32.
-
-    With `winners`, g (N, O, OH // 2, OW // 2) are the gradients of maxima.
 
     Where some of dweight is not finite, which the transforms may have caused (`forward.convolve`), both are computed
     directly.
     """
-    if not fill_if_finite(g, x, window, dweight, dbias, winners):
-        g = g if winners is None else expanded(g, winners, window)
+    if not fill_if_finite(g, x, window, dweight, dbias):
         direct_grad_weight.grad_weight(g, x, window, dweight, dbias=dbias)
 
 
@@ -267,8 +258,8 @@ class _Plan(NamedTuple):
 
 
 @functools.lru_cache(maxsize=256)
-def _plan(samples: int, channels: int, width: int, outputs: int, window: Window, depth: Depth, slices: int, maxima: int) -> _Plan:
-    """For gradients of `slices` slices, or of `maxima` maxima a row, if that is not 0. Kept: it takes 15 us."""
+def _plan(samples: int, channels: int, width: int, outputs: int, window: Window, depth: Depth, slices: int) -> _Plan:
+    """For gradients of `slices` slices. Kept: it takes 15 us."""
     across, all_rows = -(-window.out_width // 2), samples * -(-window.out_height // 2)
     # Half a panel is as many loads as a whole one: the columns are the side that leaves less of its last one empty.
     turned = -channels % PANEL > -outputs % PANEL
@@ -285,21 +276,20 @@ def _plan(samples: int, channels: int, width: int, outputs: int, window: Window,
     shape = (tasks, blocks, depth.taps * PRODUCTS * row_block * column_block if tasks > 1 else 0)
     finite_shape = (blocks, row_block // _ROWS)
     places, out_places = pixel_places(tiles, width, window.pw), output_places(tiles, window.out_width)
-    out_places = places_of_maxima(out_places, tiles, window.out_width, maxima) if maxima else out_places
     return _Plan(turned, sides, tiles, each, together, step, shape, finite_shape, places, out_places)
 
 
-def fill_volumes_if_finite(g: Array, x: Array, window: Window, depth: Depth, dweight: Array, dbias: Array | None,
-                           winners: Array | None = None) -> bool:
+def fill_volumes_if_finite(g: Array, x: Array, window: Window, depth: Depth, dweight: Array, dbias: Array | None
+                           ) -> bool:
     """Fill dweight (O, C, KD, 3, 3) and dbias (O,) from g (N, O, OD, OH, OW) and x (N, C, D, H, W), as `grad_weight`; whether all
     of dweight is finite, else they may be wrong.
     """
     (samples, channels), outputs = x.shape[:2], g.shape[1]
     turned, sides, tiles, each, slices, step, shape, finite_shape, places, out_places = _plan(
-        samples, channels, x.shape[4], outputs, window, depth, g.shape[2], 0 if winners is None else g.shape[4])
+        samples, channels, x.shape[4], outputs, window, depth, g.shape[2])
     parts, finite = empty(shape, x.dtype), np.empty(finite_shape, np.bool_)
     totals = np.zeros((shape[0], 0 if dbias is None else -(-outputs // PANEL) * PANEL), x.dtype)
-    pixels, gradients = Source(-window.ph, 4, NO_MAXIMA), Source(0, 2, maxima_of(winners, tiles, window.out_width))
+    pixels, gradients = Source(-window.ph, 4), Source(0, 2)
     by_row, by_column = (channel * 9 * depth.taps for channel in ((1, channels) if turned else (channels, 1)))
     taps = by_row, by_column, depth, TAP_PLACES, dweight.reshape(-1), finite
     if turned:
@@ -313,8 +303,6 @@ def fill_volumes_if_finite(g: Array, x: Array, window: Window, depth: Depth, dwe
     return np.count_nonzero(finite) == finite.size
 
 
-def fill_if_finite(
-    g: Array, x: Array, window: Window, dweight: Array, dbias: Array | None, winners: Array | None = None
-) -> bool:
+def fill_if_finite(g: Array, x: Array, window: Window, dweight: Array, dbias: Array | None) -> bool:
     """`fill_volumes_if_finite` of images: g (N, O, OH, OW), x (N, C, H, W) and dweight (O, C, 3, 3)."""
-    return fill_volumes_if_finite(g[:, :, np.newaxis], x[:, :, np.newaxis], window, FLAT, dweight, dbias, winners)
+    return fill_volumes_if_finite(g[:, :, np.newaxis], x[:, :, np.newaxis], window, FLAT, dweight, dbias)

@@ -8,17 +8,14 @@ through a band of PANEL channels, which stays in the L1 cache.
 """
 from __future__ import annotations
 
-import functools
 from typing import NamedTuple
-
-import numpy as np
 
 from ...arrays.layout import Array
 from ...arrays.window import Window
 from ...runtime.jit import jit
-from ..channels_last import LANES, fill_band, fill_band_of_maxima, places_of, scatter_band, scatter_winners
+from ..channels_last import LANES, fill_band, places_of, scatter_band
 from .products import PANEL, prefetch_to_read, prefetch_to_write
-from .transforms import PRODUCTS, transform_gradients, transform_pixels, transform_sums, transform_sums_to_maxima
+from .transforms import PRODUCTS, transform_gradients, transform_pixels, transform_sums
 
 # Elements of float32 that a 1 MiB L2 cache has room for: to ask for them takes two fifths of the time of their transform.
 _NEAR = 1 << 18
@@ -45,29 +42,11 @@ class Depth(NamedTuple):
 FLAT = Depth(1, 0)
 
 
-class Maxima(NamedTuple):
-    """Which pixels of images of `width` columns those of a source are: `winners` (N, C, H, W) of 2x2 windows, whose corners are
-    `corners` pixels after the first one. No elements where a source is not pooled.
-    """
-
-    winners: Array
-    corners: Array
-    width: int
-
-
 class Source(NamedTuple):
     """Where the first row of tiles of an image begins, and how many pixels a tile has each way: 4, or 2 of a gradient."""
 
     top: int
     side: int
-    maxima: Maxima
-
-
-class Pooling(NamedTuple):
-    """Where the maxima of a band lie, and the `winners` (N, O, OH, OW) to fill, no elements where outputs are not pooled."""
-
-    places: Array
-    winners: Array
 
 
 def tiles_of(window: Window, rows: int) -> Tiles:
@@ -84,35 +63,6 @@ def pixel_places(tiles: Tiles, width: int, left: int) -> Array:
 def output_places(tiles: Tiles, width: int) -> Array:
     """`places_of` the outputs of a band, or of their gradients."""
     return places_of(2 * tiles.band, width, 2 * tiles.across, 0, PANEL)
-
-
-_NO_NUMBERS, _NO_WINNERS = np.empty(0, np.int64), np.empty((0, 0, 0, 0), np.uint8)
-# For sources and outputs that are not pooled.
-NO_MAXIMA, NO_POOLING = Maxima(_NO_WINNERS, _NO_NUMBERS, 0), Pooling(_NO_NUMBERS, _NO_WINNERS)
-
-
-def places_of_maxima(places: Array, tiles: Tiles, width: int, columns: int) -> Array:
-    """`places` of the pixels of a band for maxima of `columns` windows a row: also of the row before, and of rows behind it."""
-    around = [np.full(rows * width, places[-1]) for rows in (1, 2 * (LANES // columns + 2))]
-    return np.concatenate([around[0], places[:-LANES], around[1]])
-
-
-@functools.lru_cache(maxsize=64)
-def _corners(rows: int, columns: int, width: int) -> Array:
-    return np.asarray(2 * (np.arange(rows).reshape(-1, 1) * width + np.arange(columns)).reshape(-1))
-
-
-def maxima_of(winners: Array | None, tiles: Tiles, width: int) -> Maxima:
-    """Of the `winners` (N, C, OH, OW), if any, in images of `width` columns: corners of a band of windows and a vector more."""
-    if winners is None:
-        return NO_MAXIMA
-    columns = winners.shape[3]
-    return Maxima(winners, _corners(tiles.band + 3 + LANES // columns, columns, width), width)
-
-
-def pooling_of(winners: Array | None, tiles: Tiles) -> Pooling:
-    """For the maxima of all tiles that lie in the images, and their `winners` (N, O, OH, OW)."""
-    return NO_POOLING if winners is None else Pooling(places_of(tiles.band, winners.shape[3], tiles.across, 0, PANEL), winners)
 
 
 @jit
@@ -147,7 +97,7 @@ def transform_rows(x, source, tiles, depth, first, last, first_channel, last_cha
     """Rows first..last of the tiles of slice `depth` of all samples of x (N, C, D, H, W), of some channels, transformed into a
     panel `out`; zeros for a slice beside the volume.
     """
-    extra, pooled = source.side - 2, source.maxima.winners.size > 0
+    extra = source.side - 2
     row = (2 * tiles.across + extra) * PANEL
     pitch = padded(last_channel - first_channel)
     near = x.size <= _NEAR
@@ -161,11 +111,7 @@ def transform_rows(x, source, tiles, depth, first, last, first_channel, last_cha
         while at < last:
             n, line = at // tiles.down, at % tiles.down
             count = min(tiles.band, last - at, tiles.down - line)
-            if pooled:
-                fill_band_of_maxima(x, source.maxima.winners, n, channel, some, source.top + 2 * line, 2 * count + extra, row,
-                                    source.maxima.width, source.maxima.corners, places, band)
-            else:
-                fill_band(x, n, depth, channel, some, source.top + 2 * line, 2 * count + extra, row, places, band)
+            fill_band(x, n, depth, channel, some, source.top + 2 * line, 2 * count + extra, row, places, band)
             # What comes next, at the end what the next call is likely to take: the processor does not foresee so many planes.
             after, ahead, there = at + count, channel, depth
             if after >= last:
@@ -174,8 +120,6 @@ def transform_rows(x, source, tiles, depth, first, last, first_channel, last_cha
                 if deeper and not more:
                     after, there = first, depth + 1
             top, rows = source.top + 2 * (after % tiles.down), 2 * count + extra
-            if pooled:
-                top, rows = top >> 1, (rows >> 1) + 1
             for i in range(count):
                 if not near:
                     _prefetch_planes(x, after // tiles.down, there, ahead, some, top, rows, i, count)
@@ -216,31 +160,4 @@ def deliver_rows(sums, sums_first, step, tiles, depth, first, last, first_output
             if not good:
                 finite[n] = False
             scatter_band(band, places, some, size, flat, start, slices * height * width)
-            at += count
-
-
-@jit
-def deliver_maxima(sums, step, tiles, first, last, first_output, last_output, bias, pooling, band, numbers, y, finite):
-    """`deliver_rows` for ReLU of the maxima of the tiles of images, y (N, O, 1, OH, OW), and their winners."""
-    _, outputs, _, height, width = y.shape
-    flat, winners = y.reshape(-1), pooling.winners.reshape(-1)
-    row = tiles.across * PANEL
-    for output in range(first_output, last_output, PANEL):
-        some = min(PANEL, last_output - output)
-        panel, pitch = (output - first_output) // PANEL, padded(some)
-        at = first
-        while at < last:
-            n, line = at // tiles.down, at % tiles.down
-            count = min(tiles.band, last - at, tiles.down - line)
-            good = True
-            for i in range(count):
-                place = panel * PRODUCTS * step + (at - first + i) * tiles.across * pitch
-                good &= transform_sums_to_maxima(sums, place, pitch, step, bias[output:], tiles.across, some, band, numbers,
-                                                 i * row)
-            if not good:
-                finite[n] = False
-            start = ((n * outputs + output) * height + line) * width
-            size = max(0, min(count, height - line) * width)
-            scatter_band(band, pooling.places, some, size, flat, start, height * width)
-            scatter_winners(numbers, pooling.places, some, size, winners, start, height * width)
             at += count

@@ -11,11 +11,9 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from ...pooling.max_2x2_microkernels import CLIPPED
 from ...runtime.intrinsic import I64, intrinsic
 from ...simd.ir import Vectors, data_of, gep
 from ..channels_last import LANES, vectors_of
-from .products import PANEL
 
 # Products for each tile and channel.
 PRODUCTS = 16
@@ -181,36 +179,3 @@ def _make_untransform(side: int, transform: Any) -> Any:
 # A^T m A for the 2x2 outputs of a tile, and G^T m G for the gradient of 3x3 taps.
 transform_sums = _make_untransform(2, _untransform)
 transform_tap_sums = _make_untransform(3, _untransform_taps)
-
-
-@intrinsic
-def transform_sums_to_maxima(typing, sums, start, pitch, step, bias, tiles, channels, band, winners, band_start):
-    """ReLU of the largest of the 2x2 outputs of neighbouring tiles, to band[band_start + t * PANEL + c] for panels of channels.
-
-    As `transform_sums`; the number of the first of equal outputs, or CLIPPED, goes to the same place of `winners`.
-    """
-    integer = types.int64
-    signature = types.boolean(sums, *(integer,) * 3, bias, integer, integer, band, winners, integer)
-
-    def emit(context, builder, signature, arguments):
-        sums, bias, band, winners = (data_of(context, builder, signature.args[i], arguments[i]) for i in (0, 4, 7, 8))
-        start, pitch, step = arguments[1:4]
-        tiles, channels = arguments[5:7]
-        vectors = Vectors(builder, sums.type.pointee, LANES)
-        *numbers, clipped = (ir.Constant(vectors.type, [float(number)] * LANES) for number in (0, 1, 2, 3, CLIPPED))
-
-        def deliver(tile, channel, square):
-            values = [value for line in square for value in line]
-            best, number = values[0], numbers[0]
-            for value, other in zip(values[1:], numbers[1:]):
-                larger = builder.fcmp_ordered(">", value, best)
-                best, number = builder.select(larger, value, best), builder.select(larger, other, number)
-            number = builder.select(builder.fcmp_ordered("<=", best, vectors.zero), clipped, number)
-            best = builder.select(builder.fcmp_ordered("<", best, vectors.zero), vectors.zero, best)
-            place = builder.add(builder.mul(tile, ir.Constant(I64, PANEL)), channel)
-            vectors.store(best, gep(builder, band, arguments[9], place))
-            vectors.store(number, gep(builder, winners, arguments[9], place))
-
-        return _for_sums(builder, vectors, _untransform, (sums, start, pitch, step, bias, tiles, channels), deliver)
-
-    return signature, emit

@@ -16,8 +16,6 @@ from lucid_kernels.cpu.convolution.winograd import forward as winograd_forward
 from lucid_kernels.cpu.convolution.winograd import grad_weight as winograd_grad_weight
 from lucid_kernels.cpu.convolution.winograd import transforms as winograd_transforms
 from lucid_kernels.cpu.convolution.winograd.products import LINES, MORE_ROWS, PANEL, VECTORS, multiply_panel
-from lucid_kernels.cpu.fused_layers.conv2d_relu_max_pool2d import conv2d_relu_max_pool2d_grad
-from lucid_kernels.cpu.pooling.max_2x2 import expanded
 from lucid_kernels.cpu.runtime.threads import get_num_threads, set_num_threads
 
 # (input shape, output channels, padding)
@@ -170,21 +168,6 @@ def test_tasks_that_sum_over_all_tiles(always, monkeypatch):
     monkeypatch.setattr(winograd_grad_weight, "_TASKS", 1)
     monkeypatch.setattr(winograd_grad_weight, "_plan", winograd_grad_weight._plan.__wrapped__)
     check(CASES["several sums of channels"], monkeypatch)
-
-
-@pytest.mark.parametrize("case", ["wide padding", "paddings beyond the taps", "paddings of two kinds",
-                                  "rows longer than a vector", "several tasks"])
-def test_gradients_of_maxima(case, always):
-    """Spread out in the bands, they are what full gradients are: bit for bit, whatever the padding and where tasks begin."""
-    x, weight, _, g, attributes = data(CASES[case])
-    rng, pooled = np.random.default_rng(1), (*g.shape[:2], g.shape[2] // 2, g.shape[3] // 2)
-    g, winners = rng.standard_normal(pooled, dtype=np.float32), rng.integers(0, 5, pooled, dtype=np.uint8)
-    found = conv2d_relu_max_pool2d_grad(g, winners, x, weight, input_shape=x.shape, weight_shape=weight.shape, **attributes)
-    full = expanded(g, winners, family.window_of(x.shape, weight.shape, (1, 1), attributes["padding"], (1, 1)))
-    wanted = (conv2d_grad_input(full, weight, input_shape=x.shape, **attributes),
-              *conv2d_grad_parameters(full, x, weight_shape=weight.shape, **attributes))
-    for got, want in zip(found, wanted, strict=True):
-        np.testing.assert_array_equal(got, want)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
