@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
-from lucid_kernels.expression import Part, Program, Step, plan
+from lucid_kernels.expression import Part, Program, plan
 
 from ..arrays import half_precision, tensor_list
 from ..arrays import loops as arrays_loops
@@ -29,21 +29,16 @@ from ..runtime.allocator import SMALLEST, empty
 from ..runtime.jit import jit_interleaved, jit_strict
 from ..simd.address import address_of
 from ..simd.nontemporal import streams
+from .source import TEMPLATES, element, steps
 
-# How the operations of a program are written; {0}, {1} and {2} are the operands.
-_INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
-          "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"}
 _TEMPLATES = {
-    **{name: f"{{0}} {symbol} {{1}}" for name, symbol in _INFIX.items()},
-    **{name: f"_math.{name}({{0}})" for name in ("exp", "tanh", "sigmoid", "gauss", "normal_cdf")},
+    **TEMPLATES,
     **{name: f"_formula_math.{name}({{0}})" for name in elementary.UNARY},
     **{name: f"_formula_arcs.{name}({{0}})" for name in inverse.UNARY},
     **{name: f"_formula_math.{name}({{0}}, {{1}})" for name in ("maximum", "minimum", "power", "fmod", "hypot")},
-    "neg": "-{0}", "abs": "abs({0})", "sqrt": "math.sqrt({0})",
-    "arctan2": "_formula_arcs.arctan2({0}, {1})", "copysign": "math.copysign({0}, {1})", "bitwise_invert": "~{0}",
-    "where": "{1} if {0} else {2}", "cast": "{0}",
+    "sqrt": "math.sqrt({0})", "arctan2": "_formula_arcs.arctan2({0}, {1})", "copysign": "math.copysign({0}, {1})",
+    "bitwise_invert": "~{0}",
 }  # fmt: skip
-_INTEGER = {"maximum": "max({0}, {1})", "minimum": "min({0}, {1})"}
 _GLOBALS = {"__name__": __name__, "numba": numba, "np": np, "math": math, "_math": math_basic, "_formula_arcs": inverse,
             "_formula_math": elementary, "half_precision": half_precision, "row_chunk": row_chunk,
             "_tensor_list": tensor_list}  # fmt: skip
@@ -338,9 +333,9 @@ def source(program: Program, kinds: str, rows: bool, streamed: bool = False, rep
     names = dict(replaced)
     lines += [f"        e{x} = {read.get(x, '{0}').format(f'{names.get(x, x)}[i]')}"
               for x, kind in zip(inputs, kinds, strict=True) if kind in "FRP"]
-    lines += [f"        {step.name} = {_expression(step)}" for step in program.steps]
+    lines += steps(program, _TEMPLATES)
     written = [_WRITTEN[dtype.name] if _converts(dtype) else "{0}" for dtype in program.dtypes]
-    lines += [f"        {y}[i] = {form.format(_element(name))}"
+    lines += [f"        {y}[i] = {form.format(element(name))}"
               for y, form, name in zip(results, written, program.outputs, strict=True)]
     if not rows:
         whole = [x for x, kind in zip(inputs, kinds, strict=True) if kind == "F"]
@@ -357,17 +352,3 @@ def source(program: Program, kinds: str, rows: bool, streamed: bool = False, rep
               "        for r in range(c * step, min(rows, (c + 1) * step)):",
               f"            loop({', '.join(passed)})"]  # fmt: skip
     return "\n".join(lines) + "\n"
-
-
-def _element(name: str) -> str:
-    return f"e{name}" if name[0] == "x" else name
-
-
-def _expression(step: Step) -> str:
-    """The right-hand side of a step, of exactly its dtype: Numba would make int64 of two int32."""
-    template = _TEMPLATES[step.operation]
-    if step.operation in _INTEGER and step.dtype.kind != "f":
-        template = _INTEGER[step.operation]
-    text = template.format(*map(_element, step.operands))
-    natural = step.dtype.kind == "b" or (step.dtype.kind == "f" and step.operation != "cast")
-    return text if natural else f"np.{step.dtype.type.__name__}({text})"
