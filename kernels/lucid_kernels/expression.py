@@ -26,7 +26,7 @@ def computed_as(dtype: Any) -> Any:
 
 
 def _operators(operation: str, dtype: Any = None) -> tuple[_Operator, _Operator]:
-    """The methods for an operator with the node on its left, and on its right; the result has the dtype of the node, or `dtype`."""
+    """The methods for an operator with a node on its left, and on its right; the result has the node's dtype, or `dtype`."""
     def left(node: Node, other: Node | float) -> Node:
         return Node(operation, dtype or node.dtype, (node, as_node(other, node)))
 
@@ -65,9 +65,14 @@ class Node:
     __lt__, __le__, __gt__, __ge__ = (_operators(name, _BOOL)[0] for name in ("lt", "le", "gt", "ge"))
 
 
+def constant(value: Any, dtype: Any) -> Node:
+    """A number."""
+    return Node("constant", dtype, value=(bool if dtype.kind == "b" else int if dtype.kind in "iu" else float)(value))
+
+
 def as_node(value: Node | float, like: Node) -> Node:
     """`value` itself, or a number in the dtype of `like`."""
-    return value if isinstance(value, Node) else Node("constant", like.dtype, value=float(value))
+    return value if isinstance(value, Node) else constant(value, like.dtype)
 
 
 def function(name: str) -> Callable[[Node], Node]:

@@ -6,7 +6,7 @@ from lucid_kernels.expression import Program, Step
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
           "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"}
-_RENAMED = {"power": "pow", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh",
+_RENAMED = {"exp_nonpositive": "exp", "power": "pow", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh",
             "arctanh": "atanh", "arctan2": "atan2"}
 _SPECIAL = {"neg": "-{0}", "bitwise_invert": "~{0}", "where": "{0} ? {1} : {2}", "cast": "{0}"}
 
