@@ -1,7 +1,7 @@
 """The table of the operations that a formula may have, and those that the kernels have themselves.
 
 The others, in the modules beside this one, are expressions of these. The kernels are written by `lucid_kernels.cpu.fused` and
-`lucid_kernels.cuda.elementwise.formula`.
+`lucid_kernels.cuda.runtime.formula`.
 """
 from __future__ import annotations
 
