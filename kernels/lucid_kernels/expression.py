@@ -75,12 +75,12 @@ def as_node(value: Node | float, like: Node) -> Node:
     return value if isinstance(value, Node) else constant(value, like.dtype)
 
 
-def function(name: str) -> Callable[[Node], Node]:
+def function(name: str, documentation: str) -> Callable[[Node], Node]:
     """The operation `name` of one operand."""
     def operation(x: Node) -> Node:
         return Node(name, x.dtype, (x,))
 
-    operation.__name__ = name
+    operation.__name__, operation.__doc__ = name, documentation
     return operation
 
 

@@ -20,8 +20,12 @@ _DENSITY = 1 / math.sqrt(2 * math.pi)
 _TWO_SQRT_2_OVER_PI = 2 * math.sqrt(2 / math.pi)
 _CUBIC = 0.044715
 
-exp, exp_nonpositive, tanh, sigmoid = map(function, ("exp", "exp_nonpositive", "tanh", "sigmoid"))
-normal_cdf, gauss = map(function, ("normal_cdf", "gauss"))  # Phi(x), exp(-x^2 / 2)
+exp = function("exp", "e to the power x.")
+exp_nonpositive = function("exp_nonpositive", "e to the power x for x <= 0.")
+tanh = function("tanh", "Hyperbolic tangent.")
+sigmoid = function("sigmoid", "1 / (1 + exp(-x)).")
+normal_cdf = function("normal_cdf", "The normal distribution function.")
+gauss = function("gauss", "exp(-x^2 / 2).")
 
 
 # ---- activations ---------------------------------------------------------------------------------------------------------
@@ -163,3 +167,9 @@ def replace(condition: Node, x: Node, *, value: Any) -> Node:
 def keep(condition: Node, x: Node, *, value: Any) -> Node:
     """`x` where `condition`, else `value`."""
     return where(condition, x, value)
+
+
+#: What loops and CUDA kernels of their own are written from, under these names.
+ACTIVATIONS = (
+    relu, relu_grad, sigmoid, sigmoid_grad, tanh, tanh_grad, silu, silu_grad, gelu, gelu_grad, gelu_tanh, gelu_tanh_grad)
+ARITHMETIC = (add, sub, mul, div)

@@ -77,10 +77,7 @@ def _binary(loop: Chunked, a: Array, b: Array, out: Array | None) -> Array:
     return y if out is None else deliver(out, y)
 
 
-LOOPS = {formula.__name__: loop(formula, __name__) for formula in (
-    formulas.relu, formulas.relu_grad, formulas.sigmoid, formulas.sigmoid_grad, formulas.tanh, formulas.tanh_grad, formulas.silu,
-    formulas.silu_grad, formulas.gelu, formulas.gelu_grad, formulas.gelu_tanh, formulas.gelu_tanh_grad, formulas.exp,
-    formulas.add, formulas.sub, formulas.mul, formulas.div)}  # fmt: skip
+LOOPS = {formula.__name__: loop(formula, __name__) for formula in (*formulas.ACTIVATIONS, *formulas.ARITHMETIC, formulas.exp)}
 
 
 def _activation(name: str) -> Callable[..., Array]:
