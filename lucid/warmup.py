@@ -45,12 +45,9 @@ def _elementwise(dtype: Any, device: str, sizes: Sequence[int]) -> None:
 def _streaming(dtype: Any, device: str, sizes: Sequence[int]) -> None:
     """Elementwise kernels for results larger than the caches, compiled without any."""
     if device == "cpu" and LARGE in sizes:
-        from lucid_kernels.cpu.arrays import loops as arrays_loops
         from lucid_kernels.cpu.elementwise import elementwise, ternary
 
-        for loop in vars(elementwise).values():
-            if isinstance(loop, arrays_loops.Chunked):
-                loop.compile_streaming(dtype)
+        elementwise.compile_streaming(dtype)
         ternary.compile_streaming(dtype)
 
 

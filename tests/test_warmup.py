@@ -52,9 +52,9 @@ def test_streaming_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
         warmup.RECIPES["streaming"](lucid.float32, device, sizes)
     assert not compiled
     warmup.RECIPES["streaming"](lucid.float64, "cpu", (warmup.SMALL, warmup.LARGE))
-    assert (elementwise._relu, lucid.float64) in compiled
-    assert (elementwise._silu_grad, lucid.float64) in compiled
-    assert (ternary._select, np.uint8, np.uint64, np.uint64, np.uint64) in compiled
+    assert (elementwise.LOOPS["relu"], lucid.float64) in compiled
+    assert (elementwise.LOOPS["silu_grad"], lucid.float64) in compiled
+    assert (ternary._LOOPS["select"], np.uint8, np.uint64, np.uint64, np.uint64) in compiled
 
 
 def test_large_copies(monkeypatch: pytest.MonkeyPatch) -> None:

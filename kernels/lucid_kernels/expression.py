@@ -6,8 +6,9 @@ which they can be computed; equal nodes become one. The backends write their sou
 from __future__ import annotations
 
 import functools
+import inspect
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import ml_dtypes
@@ -15,12 +16,24 @@ import numpy as np
 
 Shape = tuple[int, ...]
 _HALVES = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
-_FLOAT32 = np.dtype(np.float32)
+_FLOAT32, _BOOL = np.dtype(np.float32), np.dtype(np.bool_)
+_Operator = Callable[["Node", Any], "Node"]
 
 
 def computed_as(dtype: Any) -> Any:
     """The dtype that a kernel computes `dtype` in: half-precision numbers are only stored."""
     return _FLOAT32 if dtype in _HALVES else dtype
+
+
+def _operators(operation: str, dtype: Any = None) -> tuple[_Operator, _Operator]:
+    """The methods for an operator with a node on its left, and on its right; the result has the node's dtype, or `dtype`."""
+    def left(node: Node, other: Node | float) -> Node:
+        return Node(operation, dtype or node.dtype, (node, as_node(other, node)))
+
+    def right(node: Node, other: float) -> Node:
+        return Node(operation, dtype or node.dtype, (as_node(other, node), node))
+
+    return left, right
 
 
 class Node:
@@ -36,6 +49,57 @@ class Node:
         #: The inputs that the value is computed from: its shape is theirs, broadcast together.
         self.depends: frozenset[int] = frozenset((value,)) if operation == "input" else frozenset().union(
             *[operand.depends for operand in operands])
+
+    def __neg__(self) -> Node:
+        return Node("neg", self.dtype, (self,))
+
+    def __abs__(self) -> Node:
+        return Node("abs", self.dtype, (self,))
+
+    def sigmoid(self) -> Node:
+        """A method, so that the formula of `silu` serves tensors too."""
+        return Node("sigmoid", self.dtype, (self,))
+
+    __add__, __radd__, __sub__, __rsub__ = *_operators("add"), *_operators("sub")
+    __mul__, __rmul__, __truediv__, __rtruediv__ = *_operators("mul"), *_operators("div")
+    __lt__, __le__, __gt__, __ge__ = (_operators(name, _BOOL)[0] for name in ("lt", "le", "gt", "ge"))
+
+
+def constant(value: Any, dtype: Any) -> Node:
+    """A number."""
+    return Node("constant", dtype, value=(bool if dtype.kind == "b" else int if dtype.kind in "iu" else float)(value))
+
+
+def as_node(value: Node | float, like: Node) -> Node:
+    """`value` itself, or a number in the dtype of `like`."""
+    return value if isinstance(value, Node) else constant(value, like.dtype)
+
+
+def function(name: str, documentation: str) -> Callable[[Node], Node]:
+    """The operation `name` of one operand."""
+    def operation(x: Node) -> Node:
+        return Node(name, x.dtype, (x,))
+
+    operation.__name__, operation.__doc__ = name, documentation
+    return operation
+
+
+def where(condition: Node, a: Node | float, b: Node | float) -> Node:
+    """`a` where `condition`, else `b`; one may be a number."""
+    like = a if isinstance(a, Node) else b
+    if not isinstance(like, Node):
+        raise TypeError("a choice between two numbers has no dtype")
+    return Node("where", like.dtype, (condition, as_node(a, like), as_node(b, like)))
+
+
+def trace(formula: Callable[..., Node], dtype: Any) -> tuple[Program, tuple[str, ...], tuple[str, ...]]:
+    """The program of a formula of `dtype`, and the names of its arguments and of its numbers, which are inputs behind those."""
+    kinds = {name: parameter.kind for name, parameter in inspect.signature(formula).parameters.items()}
+    numbers = tuple([name for name, kind in kinds.items() if kind is inspect.Parameter.KEYWORD_ONLY])
+    arguments = tuple([name for name in kinds if name not in numbers])
+    nodes = {name: Node("input", dtype, value=place) for place, name in enumerate((*arguments, *numbers))}
+    result = formula(*[nodes[name] for name in arguments], **{name: nodes[name] for name in numbers})
+    return Program([result]), arguments, numbers
 
 
 class Step(NamedTuple):

@@ -1,65 +1,43 @@
-"""Activations and their gradients in formulas."""
+"""Operations whose formulas the kernels have: activations with their gradients, and a few of several arguments."""
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
+from typing import Any
 
-from .arithmetic import square
-from .primitives import Array, add, entry, gauss, gt, le, maximum, mul, neg, normal_cdf, sigmoid, sub, where
+from lucid_kernels import formulas
 
-
-@entry
-def relu(x: Array) -> Array:
-    return maximum(x, 0)
+from .primitives import Array, Operand, by_formula, entry
 
 
-@entry
-def relu_grad(g: Array, y: Array) -> Array:
-    return where(le(y, 0), 0, g)
+def _entry(formula: Callable[..., Any]) -> None:
+    def rule(*operands: Operand, **numbers: Any) -> Array:
+        return by_formula(formula, *operands, **numbers)
+
+    rule.__name__ = formula.__name__
+    entry(rule)
 
 
-@entry
-def leaky_relu(x: Array, *, slope: float) -> Array:
-    return where(gt(x, 0), x, mul(x, slope))
-
-
-@entry
-def sigmoid_grad(g: Array, y: Array) -> Array:
-    return mul(g, mul(y, sub(1, y)))
-
-
-@entry
-def tanh_grad(g: Array, y: Array) -> Array:
-    return mul(g, sub(1, mul(y, y)))
-
-
-@entry
-def silu(x: Array) -> Array:
-    return mul(x, sigmoid(x))
-
-
-@entry
-def silu_grad(g: Array, x: Array) -> Array:
-    s = sigmoid(x)
-    return mul(g, mul(s, add(1, mul(x, sub(1, s)))))
-
-
-_TWO_SQRT_2_OVER_PI, _CUBIC = 2 * math.sqrt(2 / math.pi), 0.044715
-
-
-def _gelu_argument(x: Array) -> Array:
-    return mul(_TWO_SQRT_2_OVER_PI, add(x, mul(_CUBIC, mul(square(x), x))))
+for _formula in (
+    formulas.relu, formulas.relu_grad, formulas.leaky_relu, formulas.sigmoid_grad, formulas.tanh_grad, formulas.silu,
+    formulas.silu_grad, formulas.add_scaled, formulas.addcmul, formulas.addcdiv,
+):  # fmt: skip
+    _entry(_formula)
 
 
 @entry
 def gelu(x: Array, *, approximate: str) -> Array:
-    return mul(x, sigmoid(_gelu_argument(x)) if approximate == "tanh" else normal_cdf(x))
+    return by_formula(formulas.gelu_tanh if approximate == "tanh" else formulas.gelu, x)
 
 
 @entry
 def gelu_grad(g: Array, x: Array, *, approximate: str) -> Array:
-    if approximate == "tanh":
-        u = _gelu_argument(x)
-        s, rest = sigmoid(u), sigmoid(neg(u))  # 1 - s would cancel
-        slope = mul(_TWO_SQRT_2_OVER_PI, add(1, mul(3 * _CUBIC, square(x))))
-        return mul(g, add(s, mul(mul(x, mul(s, rest)), slope)))
-    return mul(g, add(normal_cdf(x), mul(x, mul(1 / math.sqrt(2 * math.pi), gauss(x)))))
+    return by_formula(formulas.gelu_tanh_grad if approximate == "tanh" else formulas.gelu_grad, g, x)
+
+
+@entry
+def lerp(x: Array, end: Array, weight: Operand) -> Array:
+    if weight.__class__ is Array:
+        return by_formula(formulas.lerp_each, x, end, weight)
+    if -0.5 < weight < 0.5:
+        return by_formula(formulas.lerp_near, x, end, weight=weight)
+    return by_formula(formulas.lerp_far, x, end, rest=1 - weight)

@@ -31,21 +31,6 @@ from .primitives import (
 
 
 @entry
-def add_scaled(a: Array, b: Array, *, alpha: float) -> Array:
-    return add(a, mul(b, alpha))
-
-
-@entry
-def addcmul(x: Array, a: Array, b: Array, *, value: float) -> Array:
-    return add(x, mul(mul(a, b), value))
-
-
-@entry
-def addcdiv(x: Array, a: Array, b: Array, *, value: float) -> Array:
-    return add(x, mul(div(a, b), value))
-
-
-@entry
 def square(x: Array) -> Array:
     return mul(x, x)
 

@@ -105,16 +105,6 @@ def nan_to_num(x: Array, *, nan: float, posinf: float | None, neginf: float | No
 
 
 @entry
-def lerp(x: Array, end: Array, weight: Operand) -> Array:
-    """Computed from the nearer end, as the operation is."""
-    step = sub(end, x)
-    near, far = add(x, mul(step, weight)), sub(end, mul(step, sub(1, weight) if weight.__class__ is Array else 1 - weight))
-    if weight.__class__ is Array:
-        return where(lt(abs(weight), 0.5), near, far)
-    return near if -0.5 < weight < 0.5 else far
-
-
-@entry
 def xlogy(x: Operand, y: Operand) -> Array:
     x, y = same(x, y)
     return where(bitwise_and(eq(x, 0), eq(y, y)), 0, mul(x, log(y)))

@@ -1,7 +1,7 @@
 """The table of the operations that a formula may have, and those that the kernels have themselves.
 
 The others, in the modules beside this one, are expressions of these. The kernels are written by `lucid_kernels.cpu.fused` and
-`lucid_kernels.cuda.elementwise.formula`.
+`lucid_kernels.cuda.runtime.formula`.
 """
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from lucid_kernels import expression
 from lucid_kernels.expression import Node
 
 from .array import CAPTURED, SymbolicArray, Untraceable
@@ -30,8 +31,7 @@ TABLE: dict[str, Callable[..., Any]] = _Table()
 # ---- expressions ---------------------------------------------------------------------------------------------------------
 def constant(value: Any, dtype: Any) -> Array:
     """A number in a formula."""
-    return Array(Node("constant", dtype, (), bool(value) if dtype.kind == "b" else int(value) if dtype.kind in "iu"
-                      else float(value)), 0)
+    return Array(expression.constant(value, dtype), 0)
 
 
 def _number(value: Operand) -> Any:
@@ -81,6 +81,13 @@ def entry(rule: Rule) -> Rule:
     return rule
 
 
+def by_formula(formula: Callable[..., Node], *operands: Operand, **numbers: Any) -> Array:
+    """What a formula of the kernels makes of `operands`, in their common dtype."""
+    arrays = same(*operands)
+    node = formula(*[x.node for x in arrays], **{name: _number(value) for name, value in numbers.items()})
+    return Array(node, max(x.ndim for x in arrays))
+
+
 def primitive(name: str, dtype: Any = None) -> Rule:
     """The rule of an operation that the kernels have; the result has the dtype of the operands, or `dtype`."""
     def rule(*operands: Operand) -> Array:
@@ -100,8 +107,7 @@ for _name in """expm1 log2 log10 sin cos tan sinh cosh arcsin arccos arctan arcs
 eq, ne, lt, le, gt, ge = (primitive(name, BOOL) for name in ("eq", "ne", "lt", "le", "gt", "ge"))
 maximum, minimum = map(primitive, ("maximum", "minimum"))
 bitwise_and, bitwise_or, bitwise_xor = map(primitive, ("bitwise_and", "bitwise_or", "bitwise_xor"))
-normal_cdf, gauss = map(primitive, ("normal_cdf", "gauss"))  # Phi(x), exp(-x^2 / 2)
-del TABLE["rint"], TABLE["normal_cdf"], TABLE["gauss"]  # primitives that no operation is called by
+del TABLE["rint"]  # a primitive that no operation is called by
 
 
 @entry

@@ -6,6 +6,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from lucid_kernels import formulas
+
 from ... import _dtypes
 from ...autograd.errors import type_name
 from ...autograd.op import Op, Pull, UnaryOp
@@ -223,7 +225,8 @@ def silu(input: Tensor) -> Tensor:
     Source: Elfwing, Uchibe and Doya, "Sigmoid-weighted linear units", 2017.
     """
     if require_tensor("silu", input)._array.dtype.kind == "c":
-        return input * sigmoid(input)
+        result: Tensor = formulas.silu(input)
+        return result
     return _silu(require_floating("silu", input))
 
 

@@ -108,8 +108,9 @@ MUTATIONS = [
     # unary, binary
     Mutation("elementwise.cu", "one element too many", r"i < \(n\)", "i <= (n)", check_activations, inside="common.cuh"),
     Mutation("elementwise.cu", "read the next element", r"apply\(x\[i\]\)", "apply(x[i + 1])", check_activations),
-    Mutation("elementwise.cu", "NaN lost", r"x <= T\(0\) \? T\(0\) : x", "x > T(0) ? x : T(0)", check_activations),
-    Mutation("elementwise.cu", "wrong constant", r"0\.044715$", "0.0447", check_activations),
+    Mutation("elementwise.cu", "NaN lost", r"v0 \? k0 : ex0", "ex0 > k0 ? ex0 : k0", check_activations, inside="formulas.cuh"),
+    Mutation("elementwise.cu", "wrong constant", r"0\.044715", "0.0447", check_activations, inside="formulas.cuh"),
+    Mutation("elementwise.cu", "wrong operand", r"ex0 \* v0", "v0 * v0", check_activations, inside="formulas.cuh"),
     Mutation("elementwise.cu", "operands exchanged", r"apply\(a\[i\], b\[i\]\)", "apply(b[i], a[i])", check_activations),
     # broadcast
     Mutation("elementwise.cu", "strides of the other operand", r"layout\.b\[d\]", "layout.a[d]", check_arithmetic),

@@ -68,14 +68,16 @@ def chunk(array: Array, index: int) -> Array:
     return array[index * GRAIN : (index + 1) * GRAIN]
 
 
-@jit_exact
-def row_chunk(length: int) -> int:
-    """How many rows of `length` elements one iteration of a parallel loop takes; called inside a parallel kernel.
+def rows_of_a_chunk(length: int) -> int:
+    """How many rows of `length` elements one iteration of a parallel loop takes.
 
     One call a row costs 35 ns, and the threads fight over the arrays' reference counts: at 2048 rows of 64 elements
     that took three times as long as the serial loop.
     """
     return max(1, GRAIN // max(1, length))
+
+
+row_chunk = jit_exact(rows_of_a_chunk)  # the same, called inside a parallel kernel
 
 
 @jit_exact

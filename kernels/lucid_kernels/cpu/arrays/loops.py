@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import functools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numba
@@ -21,7 +21,7 @@ from ..runtime.jit import jit_exact, jit_inline, jit_interleaved, jit_parallel
 from ..runtime.parallel_loop import syntax_of
 from ..simd.address import address_of
 from ..simd.nontemporal import ask_for, block_for, fence, piece, stream_block, streams
-from .layout import PARALLEL_BYTES, PARALLEL_FROM, chunk, chunks, common_rows, row_chunk
+from .layout import PARALLEL_BYTES, PARALLEL_FROM, chunk, chunks, common_rows, rows_of_a_chunk
 from .tensor_list import part
 
 _GLOBALS = {"numba": numba, "np": np, "part": part, "chunk": chunk, "chunks": chunks, "piece": piece, "ask_for": ask_for,
@@ -54,19 +54,22 @@ def source(name: str, parameters: Sequence[str], cut: Sequence[str], results: Se
     return "\n".join([*lines, f"        loop({arguments(rest, rest)})", "        fence()"]) + "\n"
 
 
-def _source_of_rows(name: str, parameters: Sequence[str], numbers: Sequence[str]) -> str:
-    """The Python text of a kernel that calls `loop` with rows of `_inner` elements, `_each` of them one after the other.
+#: How a row of an argument is passed on: of an array of rows, one row for all, one element for each row, one element; and of the
+#: kind P, given by an address, with the bytes from one row to the next, a row where it lies.
+_ROW = {"F": "{0}[_r]", "R": "{0}", "C": "{0}[_r : _r + 1]", "S": "{0}", "P": "part({0} + _r * _{0}, 0, _inner, {1})"}
 
-    It gets `numbers` as they are; where the other arrays begin, and the bytes from one row of theirs to the next; the result is
-    the last of its `parameters`.
+
+def source_of_rows(name: str, kinds: Mapping[str, str], results: Sequence[str], likes: Mapping[str, str]) -> str:
+    """The Python text of a kernel that calls `loop` with rows, `_each` of them one after the other; `results` are arrays of them.
+
+    `kinds` has its other parameters with their kinds (`_ROW`); `likes` names arrays with the dtypes of those of the kind P.
     """
-    *read, whole = parameters
-    given = ", ".join(x if x in numbers else f"{x}, _{x}" for x in read)
-    passed = ", ".join(x if x in numbers else f"part({x} + _r * _{x}, 0, _inner, {whole})" for x in read)
-    lines = [f"def {name}(_inner, _each, {given}, {whole}):", f"    _rows = {whole}.shape[0] // _inner",
+    pitches = [f"_{x}" for x, kind in kinds.items() if kind == "P"]
+    passed = [_ROW[kind].format(x, likes.get(x, f"{results[0]}[_r]")) for x, kind in kinds.items()]
+    lines = [f"def {name}({', '.join(['_each', *kinds, *pitches, *results])}):", f"    _rows, _inner = {results[0]}.shape",
              "    for _c in numba.prange((_rows + _each - 1) // _each):",
              "        for _r in range(np.int64(_c) * _each, min(_rows, (np.int64(_c) + 1) * _each)):",
-             f"            loop({passed}, {whole}[_r * _inner : (_r + 1) * _inner])"]  # fmt: skip
+             f"            loop({', '.join([*passed, *[f'{y}[_r]' for y in results]])})"]  # fmt: skip
     return "\n".join(lines) + "\n"
 
 
@@ -157,7 +160,8 @@ class Chunked:
         """The loop over rows of arrays that are given by their addresses, with one number in the place of each of `numbers`."""
         name = "_".join((self._function.__name__, "rows", *numbers))
         scope = {"__name__": self._function.__module__, "loop": self._of_numbers(*numbers) if numbers else self.serial}
-        text = _source_of_rows(name, self._parameters, numbers)
+        *read, result = self._parameters
+        text = source_of_rows(name, {x: "S" if x in numbers else "P" for x in read}, [result], {})
         return compile_source(text, name, self._function.__code__.co_filename, scope)
 
     @functools.cache  # noqa: B019 - loops live as long as their module
@@ -211,13 +215,12 @@ class Chunked:
         if found is None:
             return False
         inner, pitches = found
-        given, steps = list[Any](), iter(pitches)
-        for x in read:
-            given += (address_of(x), next(steps) * x.itemsize) if isinstance(x, np.ndarray) else (x,)
+        given = [address_of(x) if isinstance(x, np.ndarray) else x for x in read]
+        given += [pitch * x.itemsize for x, pitch in zip(arrays, pitches, strict=True)]
         names = () if len(arrays) == len(read) else [
             name for name, x in zip(self._parameters, read, strict=False) if not isinstance(x, np.ndarray)]  # fmt: skip
-        each = row_chunk(inner) if (len(arrays) + 1) * y.nbytes >= self.parallel_from else y.size // inner
-        self.rows(*names)(inner, each, *given, y.ravel())
+        each = rows_of_a_chunk(inner) if (len(arrays) + 1) * y.nbytes >= self.parallel_from else y.size // inner
+        self.rows(*names)(each, *given, y.reshape(-1, inner))
         return True
 
     def run(self, *arguments: Any, fresh: bool) -> None:

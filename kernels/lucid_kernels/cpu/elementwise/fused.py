@@ -17,36 +17,40 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
-from lucid_kernels.expression import Part, Program, Step, plan
+from lucid_kernels.expression import Part, Program, plan
 
-from ..arrays import half_precision, tensor_list
+from ..arrays import half_precision
 from ..arrays import loops as arrays_loops
 from ..arrays.broadcast import LARGE, distinct, repeats, written_out
-from ..arrays.layout import HALVES, SHORTEST_ROW, Array, common_rows, contiguous, deliver, outputs, result, row_chunk
+from ..arrays.layout import (
+    HALVES,
+    SHORTEST_ROW,
+    Array,
+    common_rows,
+    contiguous,
+    deliver,
+    outputs,
+    result,
+    rows_of_a_chunk,
+)
 from ..math import basic as math_basic
 from ..math import elementary, inverse
 from ..runtime.allocator import SMALLEST, empty
 from ..runtime.jit import jit_interleaved, jit_strict
 from ..simd.address import address_of
 from ..simd.nontemporal import streams
+from .source import TEMPLATES, element, steps
 
-# How the operations of a program are written; {0}, {1} and {2} are the operands.
-_INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
-          "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"}
 _TEMPLATES = {
-    **{name: f"{{0}} {symbol} {{1}}" for name, symbol in _INFIX.items()},
-    **{name: f"_math.{name}({{0}})" for name in ("exp", "tanh", "sigmoid", "gauss", "normal_cdf")},
+    **TEMPLATES,
     **{name: f"_formula_math.{name}({{0}})" for name in elementary.UNARY},
     **{name: f"_formula_arcs.{name}({{0}})" for name in inverse.UNARY},
     **{name: f"_formula_math.{name}({{0}}, {{1}})" for name in ("maximum", "minimum", "power", "fmod", "hypot")},
-    "neg": "-{0}", "abs": "abs({0})", "sqrt": "math.sqrt({0})",
-    "arctan2": "_formula_arcs.arctan2({0}, {1})", "copysign": "math.copysign({0}, {1})", "bitwise_invert": "~{0}",
-    "where": "{1} if {0} else {2}", "cast": "{0}",
+    "sqrt": "math.sqrt({0})", "arctan2": "_formula_arcs.arctan2({0}, {1})", "copysign": "math.copysign({0}, {1})",
+    "bitwise_invert": "~{0}",
 }  # fmt: skip
-_INTEGER = {"maximum": "max({0}, {1})", "minimum": "min({0}, {1})"}
 _GLOBALS = {"__name__": __name__, "numba": numba, "np": np, "math": math, "_math": math_basic, "_formula_arcs": inverse,
-            "_formula_math": elementary, "half_precision": half_precision, "row_chunk": row_chunk,
-            "_tensor_list": tensor_list}  # fmt: skip
+            "_formula_math": elementary, "half_precision": half_precision}
 # Arrays of the dtypes that kernels read, to say which one is at an address.
 _GLOBALS |= {f"like_{name}": np.empty(0, name)
              for name in "bool uint8 int8 int16 uint16 int32 uint32 int64 uint64 float32 float64".split()}
@@ -214,7 +218,7 @@ def _run(part: Part, arrays: Sequence[Any], out: Sequence[Array | None] | None) 
         results = [result(given, shape, dtype) for given, dtype in zip(targets, written, strict=True)]
     if not outer * inner:
         return results
-    rows = (outer, inner) if outer > 1 else (-1,)
+    rows = outer, inner
     arguments: list[Any] = []
     for number, dtype, kind, expanded in operands:
         array = arrays[number]
@@ -236,7 +240,10 @@ def _run(part: Part, arrays: Sequence[Any], out: Sequence[Array | None] | None) 
         kernel = program.kernels[key] = _kernel(source(program, *key))
     # A flat array is its own row: `reshape` takes as long as the kernel takes for a hundred elements.
     arguments += program.constants
-    kernel(*arguments, *(results if len(shape) == 1 and outer == 1 else [array.reshape(rows) for array in results]))
+    if outer > 1:
+        kernel(rows_of_a_chunk(inner), *arguments, *[array.reshape(rows) for array in results])
+    else:
+        kernel(*arguments, *(results if len(shape) == 1 else [array.ravel() for array in results]))
     return results
 
 
@@ -283,7 +290,7 @@ def _run_parts(part: Part, arrays: Sequence[Array], results: list[Any], inner: i
     kernel = program.kernels.get(key)
     if kernel is None:
         kernel = program.kernels[key] = _kernel(source(program, *key))
-    kernel(*arguments, *program.constants, *distances, *[array.reshape(rows) for array in results])
+    kernel(rows_of_a_chunk(inner), *arguments, *program.constants, *distances, *[array.reshape(rows) for array in results])
     return results
 
 
@@ -338,36 +345,13 @@ def source(program: Program, kinds: str, rows: bool, streamed: bool = False, rep
     names = dict(replaced)
     lines += [f"        e{x} = {read.get(x, '{0}').format(f'{names.get(x, x)}[i]')}"
               for x, kind in zip(inputs, kinds, strict=True) if kind in "FRP"]
-    lines += [f"        {step.name} = {_expression(step)}" for step in program.steps]
+    lines += steps(program, _TEMPLATES)
     written = [_WRITTEN[dtype.name] if _converts(dtype) else "{0}" for dtype in program.dtypes]
-    lines += [f"        {y}[i] = {form.format(_element(name))}"
+    lines += [f"        {y}[i] = {form.format(element(name))}"
               for y, form, name in zip(results, written, program.outputs, strict=True)]
     if not rows:
         whole = [x for x, kind in zip(inputs, kinds, strict=True) if kind == "F"]
         return "\n".join([*lines, "", arrays_loops.source("kernel", parameters, whole, results, streamed)])
-    taken = {"F": "{0}[r]", "R": "{0}", "C": "{0}[r : r + 1]", "S": "{0}",
-             "P": "_tensor_list.part({0} + r * p{0}, 0, inner, like_{1})"}  # fmt: skip
-    dtypes = [_BITS if x in read else dtype for x, dtype in zip(inputs, program.input_dtypes, strict=True)]
-    passed = [taken[kind].format(x, dtype.name) for x, kind, dtype in zip(inputs, kinds, dtypes, strict=True)]
-    passed += [*constants, *[f"{y}[r]" for y in results]]
-    pitches = [f"p{x}" for x, kind in zip(inputs, kinds, strict=True) if kind == "P"]
-    lines += ["", f"def kernel({', '.join([*inputs, *constants, *pitches, *results])}):",
-              f"    rows, inner = {results[0]}.shape", "    step = row_chunk(inner)",
-              "    for c in numba.prange((rows + step - 1) // step):",
-              "        for r in range(c * step, min(rows, (c + 1) * step)):",
-              f"            loop({', '.join(passed)})"]  # fmt: skip
-    return "\n".join(lines) + "\n"
-
-
-def _element(name: str) -> str:
-    return f"e{name}" if name[0] == "x" else name
-
-
-def _expression(step: Step) -> str:
-    """The right-hand side of a step, of exactly its dtype: Numba would make int64 of two int32."""
-    template = _TEMPLATES[step.operation]
-    if step.operation in _INTEGER and step.dtype.kind != "f":
-        template = _INTEGER[step.operation]
-    text = template.format(*map(_element, step.operands))
-    natural = step.dtype.kind == "b" or (step.dtype.kind == "f" and step.operation != "cast")
-    return text if natural else f"np.{step.dtype.type.__name__}({text})"
+    likes = {x: f"like_{(_BITS if x in read else dtype).name}" for x, dtype in zip(inputs, program.input_dtypes, strict=True)}
+    taken = dict(zip(inputs, kinds, strict=True)) | dict.fromkeys(constants, "S")
+    return "\n".join([*lines, "", arrays_loops.source_of_rows("kernel", taken, results, likes)])

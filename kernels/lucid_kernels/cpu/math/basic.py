@@ -16,7 +16,7 @@ from numba.extending import overload
 
 from ..runtime.intrinsic import intrinsic
 from ..runtime.jit import EXACT, jit_exact
-from .vector import AVAILABLE, Registers, vector_function
+from .vector import Registers, vector_function
 
 _OPTIONS: Any = {"fastmath": EXACT, "error_model": "numpy"}
 
@@ -362,11 +362,6 @@ def _sigmoid32(x: Any) -> Any:
     return half / (half + (q + r) * from_bits(np.int32(bits(shifted) << EXPONENT_SHIFT32)))
 
 
-@jit_exact
-def _silu32(x: Any) -> Any:
-    return x * _sigmoid32(x)
-
-
 # With AVX-512, x / (1 + exp(-x)), exp(-x) = 2^n exp(r), n in units of 1/32 and |r| <= ln2 / 64: the powers of 2^(1/32) lie in two
 # registers, and the power of an integer is one instruction. r + r^2 / 2 misses exp(r) - 1 by 2e-7; a slope that is a little
 # larger leaves a quarter of that. Two thirds of the operations: 16 MiB take 0.83 of the time. At most 4 ulp from the exact value,
@@ -378,7 +373,8 @@ _SILU_MAX = 104.0  # exp of it is infinite, exp of its negative nothing beside 1
 
 
 @vector_function
-def _fast_silu32(registers: Registers, x: Any) -> Any:
+def silu_by_table(registers: Registers, x: Any) -> Any:
+    """x sigmoid(x) of a float32, where the processor has such registers (`vector.AVAILABLE`)."""
     constant, fma, builder = registers.constant, registers.multiply_add, registers.builder
     within = registers.limited(x, _SILU_MAX)
     shifted = fma(within, constant(-_LOG2_E32), constant(_ROUND_TO_32ND))
@@ -417,11 +413,6 @@ def _tanh64(x: Any) -> Any:
 @jit_exact
 def _sigmoid64(x: Any) -> Any:
     return 1.0 / (1.0 + _exp64(-x))
-
-
-@jit_exact
-def _silu64(x: Any) -> Any:
-    return x * _sigmoid64(x)
 
 
 # libm where no polynomial of full precision is at hand: not vectorised.
@@ -464,10 +455,6 @@ def sigmoid(x: Any) -> Any:
     """1 / (1 + exp(-x))."""
 
 
-def silu(x: Any) -> Any:
-    """x sigmoid(x)."""
-
-
 def gauss(x: Any) -> Any:
     """exp(-x^2 / 2)."""
 
@@ -490,6 +477,5 @@ _by_type(exp_nonpositive, _exp_nonpositive32, _exp64)
 _by_type(exp2_nonpositive, _exp2_nonpositive32, _exp2_nonpositive64)
 _by_type(tanh, _tanh32, _tanh64)
 _by_type(sigmoid, _sigmoid32, _sigmoid64)
-_by_type(silu, _fast_silu32 if AVAILABLE else _silu32, _silu64)
 _by_type(gauss, _gauss32, _gauss64)
 _by_type(normal_cdf, _normal_cdf32, _normal_cdf64)

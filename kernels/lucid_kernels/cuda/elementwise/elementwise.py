@@ -2,12 +2,14 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import cupy
 import numpy as np
 
-from lucid_kernels.cuda.runtime import launch
+from lucid_kernels import formulas
+from lucid_kernels.cuda.runtime import formula, launch
 
 _MAX_DIMS = 6
 _LAYOUT = np.dtype(
@@ -17,16 +19,30 @@ _apply = functools.partial(launch.elementwise, "elementwise")
 
 
 # ------------------------------------------------------------------------------------------------------ activations
-@launch.upcast_half
-def relu(x: Any, *, out: Any = None) -> Any:
-    """max(x, 0); NaN stays NaN."""
-    return _apply("Relu", out, x)
+def _activation(name: str) -> Callable[..., Any]:
+    """The launcher of a formula of one argument."""
+    operator = formula.operator(name)
+
+    def kernel(x: Any, *, out: Any = None) -> Any:
+        return _apply(operator, out, x)
+
+    kernel.__name__, kernel.__doc__ = name, getattr(formulas, name).__doc__
+    return launch.upcast_half(kernel)  # type: ignore[no-any-return]
 
 
-@launch.upcast_half
-def relu_grad(g: Any, y: Any, *, out: Any = None) -> Any:
-    """Gradient of `relu` from its result: g where y > 0 or y is NaN, else 0."""
-    return _apply("ReluGrad", out, g, y)
+def _gradient(name: str) -> Callable[..., Any]:
+    """The launcher of a formula of two arguments."""
+    operator = formula.operator(name)
+
+    def kernel(g: Any, saved: Any, *, out: Any = None) -> Any:
+        return _apply(operator, out, g, saved)
+
+    kernel.__name__, kernel.__doc__ = name, getattr(formulas, name).__doc__
+    return launch.upcast_half(kernel)  # type: ignore[no-any-return]
+
+
+relu, sigmoid, tanh, silu = map(_activation, ("relu", "sigmoid", "tanh", "silu"))
+relu_grad, sigmoid_grad, tanh_grad, silu_grad = map(_gradient, ("relu_grad", "sigmoid_grad", "tanh_grad", "silu_grad"))
 
 
 @launch.upcast_half
@@ -44,43 +60,7 @@ def gelu_grad(g: Any, x: Any, *, approximate: str, out: Any = None) -> Any:
 def _gelu_form(approximate: str) -> str:
     if approximate not in ("none", "tanh"):
         raise RuntimeError(f"approximate argument must be either none or tanh, not {approximate!r}")
-    return "GeluErf" if approximate == "none" else "GeluTanh"
-
-
-@launch.upcast_half
-def sigmoid(x: Any, *, out: Any = None) -> Any:
-    """1 / (1 + exp(-x))."""
-    return _apply("Sigmoid", out, x)
-
-
-@launch.upcast_half
-def sigmoid_grad(g: Any, y: Any, *, out: Any = None) -> Any:
-    """Gradient of `sigmoid` from its result: g * (1 - y) * y."""
-    return _apply("SigmoidGrad", out, g, y)
-
-
-@launch.upcast_half
-def tanh(x: Any, *, out: Any = None) -> Any:
-    """Hyperbolic tangent."""
-    return _apply("Tanh", out, x)
-
-
-@launch.upcast_half
-def tanh_grad(g: Any, y: Any, *, out: Any = None) -> Any:
-    """Gradient of `tanh` from its result: g * (1 - y * y)."""
-    return _apply("TanhGrad", out, g, y)
-
-
-@launch.upcast_half
-def silu(x: Any, *, out: Any = None) -> Any:
-    """x * sigmoid(x)."""
-    return _apply("Silu", out, x)
-
-
-@launch.upcast_half
-def silu_grad(g: Any, x: Any, *, out: Any = None) -> Any:
-    """Gradient of `silu` from its argument."""
-    return _apply("SiluGrad", out, g, x)
+    return "Gelu" if approximate == "none" else "GeluTanh"
 
 
 # ------------------------------------------------------------------------------------------------------- arithmetic

@@ -6,8 +6,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from lucid_kernels.cuda.elementwise import formula
-from lucid_kernels.cuda.runtime import launch
+from lucid_kernels.cuda.runtime import formula, launch
 from lucid_kernels.expression import Part, Program, plan
 
 

@@ -18,6 +18,7 @@ import cupy
 import numpy as np
 
 from lucid_kernels.compilation_log import told_if_slow
+from lucid_kernels.cuda.runtime import ctype as _ctype
 from lucid_kernels.cuda.runtime import source as _source
 
 OPTIONS = ("-std=c++17",)
@@ -77,7 +78,7 @@ def reload() -> None:
     _kernels.clear()
 
 
-ctype = functools.cache(_source.ctype)  # a launch asks for it: NumPy takes 1 us for a dtype's name
+ctype = functools.cache(_ctype.ctype)  # a launch asks for it: NumPy takes 1 us for a dtype's name
 
 
 # ------------------------------------------------------------------------------------------------------- geometry

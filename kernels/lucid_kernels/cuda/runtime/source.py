@@ -5,26 +5,13 @@ import functools
 import pathlib
 import re
 from collections.abc import Callable, Iterable
-from typing import Any
 
-import numpy as np
+from lucid_kernels import formulas
+from lucid_kernels.cuda.runtime import formula
 
 FOLDER = pathlib.Path(__file__).parents[1]
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)".*$')
 _INSTANTIATE = re.compile(r"^//[ \t]*instantiate:[ \t]*(.+)$", re.MULTILINE)
-_CTYPES = {
-    "float32": "float", "float64": "double", "bool": "bool", "int8": "signed char", "int16": "short", "int32": "int",
-    "int64": "long long", "uint8": "unsigned char", "uint16": "unsigned short", "uint32": "unsigned int",
-    "uint64": "unsigned long long",
-}  # fmt: skip
-
-
-def ctype(dtype: Any) -> str:
-    """The C++ name of a dtype, as the instantiations spell it."""
-    try:
-        return _CTYPES[np.dtype(dtype).name]
-    except KeyError:
-        raise TypeError(f"no CUDA kernel for dtype {dtype}") from None
 
 
 @functools.cache
@@ -34,7 +21,10 @@ def path_of(file: str) -> pathlib.Path:
 
 
 def read(name: str) -> str:
-    """The text of one `.cu` or `.cuh` file as it stands; a name without a suffix is a `.cu` file."""
+    """The text of one `.cu` or `.cuh` file, but of `formulas.cuh`, which is written here; a name without a suffix is a `.cu`.
+    """
+    if name == "formulas.cuh":
+        return formula.header((*formulas.ACTIVATIONS, *formulas.ARITHMETIC))
     return path_of(name if "." in name else name + ".cu").read_text(encoding="utf-8")
 
 

@@ -56,7 +56,7 @@ def limited(x: Any, y: Any) -> None:
 def silu_as_double(x: Any, y: Any) -> None:
     """Vectors of eight lanes, as the result has eight bytes."""
     for i in range(y.shape[0]):
-        y[i] = 2.0 * math_basic.silu(x[i])
+        y[i] = 2.0 * math_basic.silu_by_table(x[i])
 
 
 @jit_exact
@@ -64,7 +64,7 @@ def silu_one_after_the_other(x: Any, y: Any) -> None:
     """Each element depends on the one before, so that there is no vector."""
     last = np.float32(0.0)
     for i in range(y.shape[0]):
-        last = math_basic.silu(x[i] + np.float32(0.0) * last)
+        last = math_basic.silu_by_table(x[i] + np.float32(0.0) * last)
         y[i] = last
 
 
@@ -99,7 +99,7 @@ def test_limits() -> None:
 def test_elements_of_any_place_are_computed_alike(size: int) -> None:
     x = np.random.default_rng(size).normal(0.0, 20.0, size).astype(np.float32)
     y, single, double = np.empty_like(x), np.empty_like(x), np.empty(size)
-    elementwise._silu.serial(x, y)
+    elementwise._silu_of_float32.serial(x, y)
     silu_one_after_the_other(x, single)
     silu_as_double(x, double)
     np.testing.assert_array_equal(single, y)
@@ -110,14 +110,14 @@ def test_silu() -> None:
     """Within 4 units in the last place, and within 1 where x is large; limits as in PyTorch."""
     x = np.concatenate([np.linspace(-87, 30, 1_000_001), np.linspace(-3, 3, 1_000_001)]).astype(np.float32)
     y = np.empty_like(x)
-    elementwise._silu.serial(x, y)
+    elementwise._silu_of_float32.serial(x, y)
     wanted = x / (1.0 + np.exp(-x.astype(np.float64)))
     errors = np.abs(y - wanted) / np.spacing(np.abs(wanted).astype(np.float32))
     assert errors.max() <= 4.0
     assert errors[x > 17].max() <= 0.5
     x = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, -1e30, 1e30, -300, 300, -3.4e38, 3.4e38, 1e-40], np.float32)
     y = np.empty_like(x)
-    elementwise._silu.serial(x, y)
+    elementwise._silu_of_float32.serial(x, y)
     limits = np.array([0.0, -0.0, np.inf, np.nan, np.nan, -0.0, 1e30, -0.0, 300, -0.0, 3.4e38, 5e-41], np.float32)
     np.testing.assert_array_equal(y, limits)
     np.testing.assert_array_equal(np.signbit(y[~np.isnan(y)]), np.signbit(limits[~np.isnan(limits)]))
@@ -125,7 +125,7 @@ def test_silu() -> None:
 
 @pytest.mark.parametrize("compiled", ["serial", "parallel"])
 def test_loops_have_the_instructions_and_call_nothing(compiled: str) -> None:
-    kernel = getattr(elementwise._silu, compiled)
+    kernel = getattr(elementwise._silu_of_float32, compiled)
     fresh = type(kernel)(kernel.py_func, targetoptions=kernel.targetoptions)
     fresh._cache = NullCache()  # nothing to read of what comes from the cache
     fresh(np.ones(20, np.float32), np.empty(20, np.float32))

@@ -183,7 +183,7 @@ def test_loops_that_compute_four_vectors_in_turn() -> None:
     array = numba.typeof(np.ones(3, np.float32))
     divisions = []
     for compile_function in (runtime_jit.jit_exact, runtime_jit.jit_interleaved):
-        code = compile_function(elementwise._sigmoid.serial.py_func).inner
+        code = compile_function(elementwise.LOOPS["sigmoid"].serial.py_func).inner
         code.compile((array, array))
         (compiled,) = code.overloads.values()
         optimised = _code(compiled)

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from lucid_kernels import simulator
-from lucid_kernels.cuda.elementwise import formula
-from lucid_kernels.cuda.runtime import source
+from lucid_kernels.cuda.runtime import formula, source
 from lucid_kernels.expression import Node, Program
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[4] / "kernels" / "compile_check.py"

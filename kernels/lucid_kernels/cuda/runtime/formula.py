@@ -1,14 +1,43 @@
 """The CUDA text of a formula. Imports no cupy: the compile check uses it too."""
 from __future__ import annotations
 
-from lucid_kernels.cuda.runtime.source import ctype
-from lucid_kernels.expression import Program, Step
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from lucid_kernels.cuda.runtime.ctype import ctype
+from lucid_kernels.expression import Program, Step, trace
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
           "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"}
-_RENAMED = {"power": "pow", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh",
+_RENAMED = {"exp_nonpositive": "exp",
+            "power": "pow", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh",
             "arctanh": "atanh", "arctan2": "atan2"}
 _SPECIAL = {"neg": "-{0}", "bitwise_invert": "~{0}", "where": "{0} ? {1} : {2}", "cast": "{0}"}
+
+
+def operator(name: str) -> str:
+    """The C++ name of a formula: SiluGrad of "silu_grad"."""
+    return name.title().replace("_", "")
+
+
+def header(formulas: Iterable[Callable[..., Any]]) -> str:
+    """Operators of one or two arguments, for the kernels `unary` and `binary` of float and double, which are instantiated."""
+    lines = ['#include "formula.cuh"']
+    for formula in formulas:
+        program, arguments, _ = trace(formula, np.dtype(np.float32))  # stands for both
+        name, kernel = operator(formula.__name__), ("unary", "binary")[len(arguments) - 1]
+        parameters = ", ".join(f"T ex{i}" for i in range(len(arguments)))
+        lines += [f"// instantiate: {kernel}<float, {name}>, {kernel}<double, {name}>",
+                  f"struct {name} {{  // {formula.__doc__}",
+                  f"  template <typename T> static __device__ __forceinline__ T apply({parameters}) {{"]  # fmt: skip
+        lines += [f"    const T k{i} = T({value!r});" for i, value in enumerate(program.constants)]
+        for step in program.steps:
+            kind = "bool" if step.dtype.kind == "b" else "T"
+            lines.append(f"    const {kind} {step.name} = {_expression(step, kind)};")
+        lines += [f"    return {_element(program.outputs[0])};", "  }", "};"]
+    return "\n".join(lines) + "\n"
 
 
 def source(program: Program, kinds: str) -> str:
@@ -30,7 +59,7 @@ def _write(program: Program, kinds: str) -> str:
     parameters += [f"const {ctype(dtype)} k{i}" for i, dtype in enumerate(program.constant_dtypes)]
     parameters += [f"{element}* {y}" for y, element, _ in outputs]
     lines = [f"const {element} e{x} = {x}{index[kind]};" for x, element, kind in inputs]
-    lines += [f"const {ctype(step.dtype)} {step.name} = {_expression(step)};" for step in program.steps]
+    lines += [f"const {ctype(step.dtype)} {step.name} = {_expression(step, ctype(step.dtype))};" for step in program.steps]
     lines += [f"{y}[i] = {_element(name)};" for y, _, name in outputs]
     body = "\n".join(f"    {line}" for line in lines)
     return (f'#include "formula.cuh"\n\nextern "C" __global__ void __launch_bounds__(256)\n'
@@ -41,8 +70,8 @@ def _element(name: str) -> str:
     return f"e{name}" if name[0] == "x" else name
 
 
-def _expression(step: Step) -> str:
-    """The right-hand side of a step, converted to its type: C++ would compute small integers as int."""
+def _expression(step: Step, kind: str) -> str:
+    """The right-hand side of a step, converted to its type `kind`: C++ would compute small integers as int."""
     operands = [_element(name) for name in step.operands]
     if step.operation in _INFIX:
         text = f" {_INFIX[step.operation]} ".join(operands)
@@ -50,4 +79,4 @@ def _expression(step: Step) -> str:
         text = _SPECIAL[step.operation].format(*operands)
     else:
         text = f"{_RENAMED.get(step.operation, step.operation)}_({', '.join(operands)})"
-    return f"({ctype(step.dtype)})({text})"
+    return f"({kind})({text})"
