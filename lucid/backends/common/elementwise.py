@@ -13,7 +13,7 @@ import ml_dtypes
 import numpy as np
 
 from ..cpu import accurate
-from .functions import HALVES, wide
+from ..half_precision import HALVES, wide
 
 Array = Any
 Kernel = Callable[..., Any]

@@ -1,24 +1,27 @@
 """Gradients of determinants, linear systems, inverses and factorizations as one operation each, where nothing is recorded.
 
-Written once for NumPy and CuPy: `table(xp, kernels)` binds them to either, and to the operations `kernels` of its table. On a CPU
-loops of our own serve matrices of a few rows. The rules in `lucid/ops` say where the formulas are from.
+For NumPy and CuPy: `table(xp, kernels)` binds them to either, and to the operations `kernels` of its table. The rules in
+`lucid/ops` say where the formulas are from.
 """
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from ..cpu.linalg import small
-
 Array = Any
 Kernel = Callable[..., Any]
 
 
-def table(xp: Any, kernels: Mapping[str, Kernel]) -> dict[str, Kernel]:
-    """The operations on `xp` (numpy or cupy), of matrices of one batch and dtype."""
+def _none(a: Array) -> None:
+    """There are no loops for matrices of a few rows."""
+
+
+def table(xp: Any, kernels: Mapping[str, Kernel], loops_for: Kernel = _none) -> dict[str, Kernel]:
+    """The operations on `xp` (numpy or cupy), of matrices of one batch and dtype; ``loops_for(a)`` has loops of our own for
+    matrices of a few rows, which `a` may be, or is None.
+    """
 
     def product(a: Array, b: Array) -> Array:
         return kernels["matmul"](a, b)
@@ -37,7 +40,7 @@ def table(xp: Any, kernels: Mapping[str, Kernel]) -> dict[str, Kernel]:
 
     def det_grad(a: Array, y: Array, g: Array) -> Array:
         """Of the determinants y (...): g times the conjugate matrices of cofactors."""
-        loops = _loops(xp, a)
+        loops = loops_for(a)
         if loops:
             return loops.det_grad(a, g)
         if nearly_singular(a):
@@ -46,12 +49,12 @@ def table(xp: Any, kernels: Mapping[str, Kernel]) -> dict[str, Kernel]:
 
     def slogdet_grad(a: Array, g: Array) -> Array:
         """Of the logarithms of the sizes of determinants (...): g, which may be complex, times the adjoint inverses."""
-        loops = _loops(xp, a)
+        loops = loops_for(a)
         return loops.slogdet_grad(a, g) if loops else _spread(g).astype(a.dtype, copy=False) * _adjoint(kernels["inv_ex"](a)[0])
 
     def solve_grad(a: Array, x: Array, g: Array) -> tuple[Array, Array]:
         """Of x with ``a @ x = b``: the gradients of a and b."""
-        loops = _loops(xp, a)
+        loops = loops_for(a)
         if loops and g.shape[-1]:
             return loops.solve_grad(a, x, g)
         to_b = kernels["solve_ex"](_adjoint(a), g)[0]
@@ -59,12 +62,12 @@ def table(xp: Any, kernels: Mapping[str, Kernel]) -> dict[str, Kernel]:
 
     def inv_grad(y: Array, g: Array) -> Array:
         """Of the inverses y."""
-        loops, turned = _loops(xp, y), _adjoint(y)
+        loops, turned = loops_for(y), _adjoint(y)
         return loops.inv_grad(y, g) if loops else -product(product(turned, g), turned)
 
     def cholesky_grad(y: Array, g: Array) -> Array:
         """Of the lower factors y: a Hermitian gradient."""
-        loops, turned = _loops(xp, y), _adjoint(y)
+        loops, turned = loops_for(y), _adjoint(y)
         if loops:
             return loops.cholesky_grad(y, g)
         below = xp.tril(product(turned, g))
@@ -78,7 +81,7 @@ def table(xp: Any, kernels: Mapping[str, Kernel]) -> dict[str, Kernel]:
         """Of Q (..., m, n) and R (..., n, n) with m >= n."""
         to_q = xp.zeros_like(q) if to_q is None else to_q
         to_r = xp.zeros_like(r) if to_r is None else to_r
-        loops = _loops(xp, q)
+        loops = loops_for(q)
         if loops:
             return loops.qr_grad(q, r, to_q, to_r)
         mixed = product(r, _adjoint(to_r)) - product(_adjoint(to_q), q)
@@ -91,7 +94,7 @@ def table(xp: Any, kernels: Mapping[str, Kernel]) -> dict[str, Kernel]:
     def eigh_grad(values: Array, vectors: Array, to_values: Array | None, to_vectors: Array | None) -> Array:
         """Of eigenvalues (..., n) and eigenvectors (..., n, n) of Hermitian matrices."""
         to_values = xp.zeros_like(values) if to_values is None else to_values
-        loops, turned = _loops(xp, vectors), _adjoint(vectors)
+        loops, turned = loops_for(vectors), _adjoint(vectors)
         if loops:
             return loops.eigh_grad(values, vectors, to_values, to_vectors)
         if to_vectors is None:
@@ -114,15 +117,3 @@ def _adjoint(x: Array) -> Array:
 def _spread(numbers: Array) -> Array:
     """A number for each matrix, to multiply its elements with."""
     return numbers[..., None, None]
-
-
-def _loops(xp: Any, a: Array) -> Any:
-    """The kernels for matrices of a few rows; None for others."""
-    return _kernels() if xp is np and small(a) else None
-
-
-@functools.cache
-def _kernels() -> Any:
-    from lucid_kernels.cpu.linalg import small_gradients
-
-    return small_gradients

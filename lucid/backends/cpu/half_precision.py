@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from lucid_kernels.expression import Node, Program
 
-from ..common.functions import HALVES
 from ..families import LARGE, MIDDLE
+from ..half_precision import HALVES
 from .accurate import NUMPY_HAS_VECTORS
 from .ufunc_loops import LOOPS_FROM, numpy_loops
 

@@ -5,12 +5,14 @@ So does PyTorch. NumPy adds float32 to float32: after a thousand numbers the err
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from ..common.functions import wide as single
+from ..common import scans
 from ..families import MANY
+from ..half_precision import wide
 
 Array = Any
 Kernel = Callable[..., Any]
@@ -20,42 +22,65 @@ _LARGE_SUM = 1 << 9
 _WIDER = {np.dtype("f4"): np.dtype("f8"), np.dtype("c8"): np.dtype("c16")}
 
 
-def table(plain: dict[str, Kernel]) -> dict[str, Kernel]:
-    """The scans of NumPy arrays; `plain` has those that accumulate in the dtype of the result."""
-    narrow = {name: plain[name] for name in ("cumsum", "cumprod", "logcumsumexp")}
+def _accumulate(combine: Kernel, x: Array, axis: int) -> Array:
+    if isinstance(combine, np.ufunc):
+        return combine.accumulate(x, axis)
+    return scans.accumulate_by_doubling(combine, x, axis)
 
-    def wide(name: str, x: Array, axis: int, target: Any, **options: Any) -> Array:
-        if target not in _WIDER:
-            return narrow[name](x, axis=axis, **options)
-        return narrow[name](x.astype(_WIDER[target]), axis=axis).astype(target)  # too large ones are infinite, without a warning
 
-    def scan(name: str) -> Kernel:
-        def entry(x: Array, *, axis: int, dtype: Any = None) -> Array:
-            if x.size < _LARGE_SUM or x.dtype.char not in "fd" or (dtype is not None and dtype != x.dtype):
-                return wide(name, x, axis, dtype or x.dtype, dtype=dtype)
-            from lucid_kernels.cpu.reduction import cumsum as scan
+_shared = SimpleNamespace(**scans.table(np, _accumulate))
 
-            return getattr(scan, name)(x, axis=axis)
 
-        return entry
+def _in_double(name: str, x: Array, axis: int, target: Any, **options: Any) -> Array:
+    if target not in _WIDER:
+        return getattr(_shared, name)(x, axis=axis, **options)
+    total = getattr(_shared, name)(x.astype(_WIDER[target]), axis=axis)
+    return total.astype(target)  # numbers that are too large are infinite, without a warning
 
-    def extremes(name: str) -> Kernel:
-        ordinary = plain[name]
 
-        def entry(x: Array, *, axis: int) -> tuple[Array, Array]:
-            numbers = single(x) if x.size >= MANY else x
-            if x.size < MANY or numbers.dtype.char not in "fdlqi":
-                values, places = ordinary(x, axis=axis)
-                return values, places
-            from lucid_kernels.cpu.reduction import cummax
+def _scan(name: str, x: Array, axis: int, dtype: Any) -> Array:
+    if x.size < _LARGE_SUM or x.dtype.char not in "fd" or (dtype is not None and dtype != x.dtype):
+        return _in_double(name, x, axis, dtype or x.dtype, dtype=dtype)
+    from lucid_kernels.cpu.reduction import cumsum as kernels
 
-            values, places = cummax.running_extremes(numbers, axis=axis, smallest=name == "cummin")
-            return values.astype(x.dtype, copy=False), places
+    return getattr(kernels, name)(x, axis=axis)
 
-        return entry
 
-    def logcumsumexp(x: Array, *, axis: int) -> Array:
-        return wide("logcumsumexp", x, axis, x.dtype)
+def cumsum(x: Array, *, axis: int, dtype: Any = None) -> Array:
+    """The sums so far."""
+    return _scan("cumsum", x, axis, dtype)
 
-    return {"cumsum": scan("cumsum"), "cumprod": scan("cumprod"), "cummax": extremes("cummax"), "cummin": extremes("cummin"),
-            "logcumsumexp": logcumsumexp}
+
+def cumprod(x: Array, *, axis: int, dtype: Any = None) -> Array:
+    """The products so far."""
+    return _scan("cumprod", x, axis, dtype)
+
+
+def logcumsumexp(x: Array, *, axis: int) -> Array:
+    """``log(cumsum(exp(x)))``, which does not overflow."""
+    return _in_double("logcumsumexp", x, axis, x.dtype)
+
+
+def _running(name: str, x: Array, axis: int) -> tuple[Array, Array]:
+    numbers = wide(x) if x.size >= MANY else x
+    if x.size < MANY or numbers.dtype.char not in "fdlqi":
+        values, places = getattr(_shared, name)(x, axis=axis)
+        return values, places
+    from lucid_kernels.cpu.reduction import cummax as kernels
+
+    values, places = kernels.running_extremes(numbers, axis=axis, smallest=name == "cummin")
+    return values.astype(x.dtype, copy=False), places
+
+
+def cummax(x: Array, *, axis: int) -> tuple[Array, Array]:
+    """The largest elements so far and the last places where they were; the first NaN stays, at the last NaN's place."""
+    return _running("cummax", x, axis)
+
+
+def cummin(x: Array, *, axis: int) -> tuple[Array, Array]:
+    """The smallest elements so far, as `cummax`."""
+    return _running("cummin", x, axis)
+
+
+TABLE: dict[str, Kernel] = {
+    "cummax": cummax, "cummin": cummin, "cumprod": cumprod, "cumsum": cumsum, "logcumsumexp": logcumsumexp}
