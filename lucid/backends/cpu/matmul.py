@@ -44,12 +44,13 @@ def linear(x: Array, weight: Array, bias: Array | None) -> Array:
 
 def linear_grad(g: Array, x: Array | None, weight: Array | None, *, with_bias: bool
                  ) -> tuple[Array | None, Array | None, Array | None]:
-    """The gradients of `x`, `weight` and bias of `linear` for the upstream gradient `g`; the sums of the bias by the product."""
+    """The gradients of `x`, `weight` and bias of `linear` for the upstream gradient `g`; the sums of the bias by the product where it can."""
     if x is None or not with_bias or g.dtype in HALVES:
         return _shared.linear_grad(g, x, weight, with_bias=with_bias)
     to_x = None if weight is None else _matmul["matmul"](g, common_linear.conjugate(weight))
     rows, inputs = common_linear.rows_of(g, reshape), common_linear.rows_of(x, reshape)
-    return to_x, *kernels.matmul_and_sums(rows.T, common_linear.conjugate(inputs))
+    to_weight, to_bias = kernels.matmul_and_sums(rows.T, common_linear.conjugate(inputs))
+    return to_x, to_weight, sum(rows, axis=0, keepdims=False) if to_bias is None else to_bias
 
 
 TABLE: dict[str, Kernel] = merge(_matmul, {"linear": linear, "linear_grad": linear_grad})
