@@ -44,7 +44,7 @@ def linear(x: Array, weight: Array, bias: Array | None) -> Array:
 
 def linear_grad(g: Array, x: Array | None, weight: Array | None, *, with_bias: bool
                  ) -> tuple[Array | None, Array | None, Array | None]:
-    """The gradients of `x`, `weight` and bias of `linear` for the upstream gradient `g`; the sums of the bias by the product where it can."""
+    """The gradients of `x`, `weight` and bias of `linear` for the upstream gradient `g`; that of the bias with the product."""
     if x is None or not with_bias or g.dtype in HALVES:
         return _shared.linear_grad(g, x, weight, with_bias=with_bias)
     to_x = None if weight is None else _matmul["matmul"](g, common_linear.conjugate(weight))
