@@ -24,9 +24,9 @@ Kernel = Callable[..., Any]
 
 # Elements from which on a kernel transforms the last dimension, which imports Numba. Others, which are transposed, take MANY.
 _FEW = 1 << 8
-_COMPLEX_LENGTHS = frozenset(n for twos in range(2, 13) for threes in range(8) for fives in range(6)
+COMPLEX_LENGTHS = frozenset(n for twos in range(2, 13) for threes in range(8) for fives in range(6)
                              if 32 <= (n := 2**twos * 3**threes * 5**fives) <= 4096)  # those of the kernels
-_REAL_LENGTHS = frozenset(2 * length for length in _COMPLEX_LENGTHS)
+_REAL_LENGTHS = frozenset(2 * length for length in COMPLEX_LENGTHS)
 _CONVERTED = 1 << 7  # elements from which on NumPy's conversions are avoided
 _SHARED = 1 << 17  # elements from which on threads share a transform: starting one takes 80 us, 2^17 elements 250 us
 
@@ -88,7 +88,7 @@ def _line(x: Array, axis: int, norm: str, forward: bool) -> Array:
         if forward and last and length in _REAL_LENGTHS and x.size >= _FEW:
             return _kernels().transform_to_whole(x, scale=_scale(norm, True, length))
         x = cast(x, dtype=np.result_type(x.dtype, np.complex64))
-    if length in _COMPLEX_LENGTHS and x.size >= (_FEW if last else MANY):
+    if length in COMPLEX_LENGTHS and x.size >= (_FEW if last else MANY):
         if last:
             return _kernels().transform(x, forward=forward, scale=_scale(norm, forward, length))
         turned = _kernels().transform(x.swapaxes(axis, -1), forward=forward, scale=_scale(norm, forward, length))
