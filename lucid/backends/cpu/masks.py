@@ -8,7 +8,6 @@ import numpy as np
 
 from ..families import MANY
 from .bits import BITS, as_bits
-from .copies import copy
 
 Array = np.ndarray[Any, Any]
 Kernel = Callable[..., Any]
@@ -76,7 +75,7 @@ def masked_fill(x: Array, mask: Array, value: Any, *, out: Array | None = None) 
     """`x` with `value` where `mask` is true."""
     here = out is None or (out is x and x.flags.writeable)
     if x.size < MANY or x.itemsize > 8 or mask.dtype != np.bool_ or not here:
-        result = copy(x) if out is None else out
+        result = x.copy() if out is None else out
         if not hasattr(value, "dtype"):
             value = x.dtype.type(value)  # a fifth of the time
         np.copyto(result, value, where=mask)

@@ -149,7 +149,7 @@ def searchsorted(edges: Array, values: Array, *, right: bool) -> Array:
 def _search_by_rows(edges: Array, values: Array, side: Any) -> Array:
     if edges.ndim == 1:
         return np.asarray(np.searchsorted(edges, values.reshape(-1), side)).reshape(values.shape)
-    found = np.empty(values.shape, np.int64)
+    found: Array = np.empty(values.shape, np.int64)
     for places, row, wanted in zip(found, edges, values, strict=True):
         places[:] = row.searchsorted(wanted, side)
     return found
