@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from ..common import convolution
-from .copies import copy_into
 
 Kernel = Callable[..., Any]
 
@@ -27,4 +26,4 @@ def _of_volumes(name: str) -> Kernel:
 def table(entries: dict[str, Kernel]) -> dict[str, Kernel]:
     """The operations, with the other `entries` of the backend, by the time of a call."""
     volumes = map(_of_volumes, ("convolve", "grad_input", "grad_weight"))
-    return convolution.table(np, entries, _WINDOW_BYTES, copy_into, *volumes)
+    return convolution.table(np, entries, _WINDOW_BYTES, *volumes)

@@ -8,7 +8,7 @@ import numpy as np
 from lucid_kernels.cpu.arrays import broadcast
 from lucid_kernels.cpu.runtime.allocator import empty
 
-from ..common import manipulation, slices, views
+from ..common import manipulation, slices, unfold, views
 from ..families import MANY
 from ..memory_format import in_memory_order
 from ..merge import merge
@@ -109,4 +109,4 @@ _FUNCTIONS: Sequence[Callable[..., Any]] = (
     broadcast_to, cast, concatenate, contiguous, copy, diagonal, flip, reshape, roll, stack, tril, triu)
 TABLE: dict[str, Callable[..., Any]] = merge(
     manipulation.table(np), views.table(np), slices.table(empty, fill_with, copy_into, add_into),
-    {function.__name__: function for function in _FUNCTIONS})
+    unfold.table(np, copy_into), {function.__name__: function for function in _FUNCTIONS})

@@ -54,7 +54,7 @@ TABLE.update(merge(
 TABLE.update(merge(
     TABLE, poisson.table(TABLE), complex.table(cupy, TABLE), nll_loss.table(cupy, TABLE), fft.table(TABLE),
     linear.table(TABLE["matmul"], TABLE["sum"], TABLE["reshape"]), vectors.table(cupy, TABLE, indexing.scatter_add),
-    linalg_gradients.table(cupy, TABLE), convolution.table(cupy, TABLE, 1 << 28, cupy.copyto),
+    linalg_gradients.table(cupy, TABLE), convolution.table(cupy, TABLE, 1 << 28),
     interpolation.table(cupy, TABLE, interpolation.planes_by_taps(cupy))))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import cupy
 
-from ..common import creation, manipulation, pad, slices, views
+from ..common import creation, manipulation, pad, slices, unfold, views
 from ..merge import merge
 
 Array = Any
@@ -39,7 +39,7 @@ _FUNCTIONS: Sequence[Callable[..., Any]] = (
     manipulation.copy, manipulation.cast, manipulation.flip, manipulation.reshape, fill, contiguous, concatenate, stack)
 TABLE: dict[str, Callable[..., Any]] = merge(
     creation.table(cupy), manipulation.table(cupy), views.table(cupy), pad.table(cupy.empty, cupy.copyto),
-    slices.table(cupy.empty, cupy.ndarray.fill, cupy.copyto, operator.iadd),
+    slices.table(cupy.empty, cupy.ndarray.fill, cupy.copyto, operator.iadd), unfold.table(cupy, cupy.copyto),
     {function.__name__: function for function in _FUNCTIONS},
     {"broadcast_to": cupy.broadcast_to, "diagonal": cupy.diagonal, "empty": cupy.empty, "full": cupy.full, "roll": cupy.roll,
      "tril": cupy.tril, "triu": cupy.triu})
