@@ -1,7 +1,7 @@
 """Gradients of determinants, linear systems, inverses and factorizations as one operation each, where nothing is recorded.
 
-For NumPy and CuPy: `table(xp, kernels)` binds them to either, and to the operations `kernels` of its table. The rules in
-`lucid/ops` say where the formulas are from.
+Written once for NumPy and CuPy: `table(xp, kernels)` binds them to either, and to the operations `kernels` of its table. The
+rules in `lucid/ops` say where the formulas are from.
 """
 from __future__ import annotations
 
@@ -14,14 +14,8 @@ Array = Any
 Kernel = Callable[..., Any]
 
 
-def _none(a: Array) -> None:
-    """There are no loops for matrices of a few rows."""
-
-
-def table(xp: Any, kernels: Mapping[str, Kernel], loops_for: Kernel = _none) -> dict[str, Kernel]:
-    """The operations on `xp` (numpy or cupy), of matrices of one batch and dtype; ``loops_for(a)`` has loops of our own for
-    matrices of a few rows, which `a` may be, or is None.
-    """
+def table(xp: Any, kernels: Mapping[str, Kernel]) -> dict[str, Kernel]:
+    """The operations on `xp` (numpy or cupy), of matrices of one batch and dtype."""
 
     def product(a: Array, b: Array) -> Array:
         return kernels["matmul"](a, b)
@@ -40,36 +34,27 @@ def table(xp: Any, kernels: Mapping[str, Kernel], loops_for: Kernel = _none) -> 
 
     def det_grad(a: Array, y: Array, g: Array) -> Array:
         """Of the determinants y (...): g times the conjugate matrices of cofactors."""
-        loops = loops_for(a)
-        if loops:
-            return loops.det_grad(a, g)
         if nearly_singular(a):
             return _spread(g) * kernels["cofactors"](a)
         return _spread(g * y.conj()) * _adjoint(kernels["inv_ex"](a)[0])
 
     def slogdet_grad(a: Array, g: Array) -> Array:
         """Of the logarithms of the sizes of determinants (...): g, which may be complex, times the adjoint inverses."""
-        loops = loops_for(a)
-        return loops.slogdet_grad(a, g) if loops else _spread(g).astype(a.dtype, copy=False) * _adjoint(kernels["inv_ex"](a)[0])
+        return _spread(g).astype(a.dtype, copy=False) * _adjoint(kernels["inv_ex"](a)[0])
 
     def solve_grad(a: Array, x: Array, g: Array) -> tuple[Array, Array]:
         """Of x with ``a @ x = b``: the gradients of a and b."""
-        loops = loops_for(a)
-        if loops and g.shape[-1]:
-            return loops.solve_grad(a, x, g)
         to_b = kernels["solve_ex"](_adjoint(a), g)[0]
         return -product(to_b, _adjoint(x)), to_b
 
     def inv_grad(y: Array, g: Array) -> Array:
         """Of the inverses y."""
-        loops, turned = loops_for(y), _adjoint(y)
-        return loops.inv_grad(y, g) if loops else -product(product(turned, g), turned)
+        turned = _adjoint(y)
+        return -product(product(turned, g), turned)
 
     def cholesky_grad(y: Array, g: Array) -> Array:
         """Of the lower factors y: a Hermitian gradient."""
-        loops, turned = loops_for(y), _adjoint(y)
-        if loops:
-            return loops.cholesky_grad(y, g)
+        turned = _adjoint(y)
         below = xp.tril(product(turned, g))
         diagonal = xp.diagonal(below, axis1=-2, axis2=-1)
         symmetric = (below + _adjoint(below)) / 2
@@ -81,9 +66,6 @@ def table(xp: Any, kernels: Mapping[str, Kernel], loops_for: Kernel = _none) -> 
         """Of Q (..., m, n) and R (..., n, n) with m >= n."""
         to_q = xp.zeros_like(q) if to_q is None else to_q
         to_r = xp.zeros_like(r) if to_r is None else to_r
-        loops = loops_for(q)
-        if loops:
-            return loops.qr_grad(q, r, to_q, to_r)
         mixed = product(r, _adjoint(to_r)) - product(_adjoint(to_q), q)
         below = xp.tril(mixed, -1)
         symmetric = below + _adjoint(below)
@@ -94,9 +76,7 @@ def table(xp: Any, kernels: Mapping[str, Kernel], loops_for: Kernel = _none) -> 
     def eigh_grad(values: Array, vectors: Array, to_values: Array | None, to_vectors: Array | None) -> Array:
         """Of eigenvalues (..., n) and eigenvectors (..., n, n) of Hermitian matrices."""
         to_values = xp.zeros_like(values) if to_values is None else to_values
-        loops, turned = loops_for(vectors), _adjoint(vectors)
-        if loops:
-            return loops.eigh_grad(values, vectors, to_values, to_vectors)
+        turned = _adjoint(vectors)
         if to_vectors is None:
             return product(vectors * to_values[..., None, :], turned)
         inner = product(turned, to_vectors)

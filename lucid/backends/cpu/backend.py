@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import families
-from ..common import complex, functions, nll_loss
+from ..common import complex, functions, linalg_gradients, nll_loss
 from ..common import elementwise as common_elementwise
 from ..device import Device
 from ..merge import merge
@@ -25,7 +25,6 @@ from . import (
     interpolation,
     interpreter,
     linalg,
-    linalg_gradients,
     manipulation,
     masks,
     matmul,
@@ -57,4 +56,4 @@ TABLE.update(merge(
 # What is made of other operations.
 TABLE.update(merge(
     TABLE, interpreter.table(TABLE), complex.table(np, TABLE), nll_loss.table(np, TABLE), vectors.table(TABLE), fft.table(TABLE),
-    linalg_gradients.table(TABLE), convolution.table(TABLE), interpolation.table(TABLE)))
+    linalg_gradients.table(np, TABLE), convolution.table(TABLE), interpolation.table(TABLE)))

@@ -19,7 +19,7 @@ _SIDE_BY_SIDE = 8  # rows of matrices of which several are eliminated at a time;
 _MOST_ROWS, _FEW_ROWS, _FEW_ELEMENTS = 32, 16, 1 << 11
 
 
-def small(a: Array) -> bool:
+def _small(a: Array) -> bool:
     """Whether these are matrices of so few rows that our loops are faster than LAPACK.
 
     Of few elements only where the compiler is loaded.
@@ -30,18 +30,6 @@ def small(a: Array) -> bool:
     if not size or most > _MOST_ROWS or (most > _FEW_ROWS and size > _FEW_ELEMENTS) or a.dtype.char not in "fd":
         return False
     return size >= LARGE or compiler_is_loaded()
-
-
-def _has_small_spectrum(a: Array) -> bool:
-    """Whether our loops find eigenvalues and singular values faster than LAPACK."""
-    return min(a.shape[-2:]) <= _FEW_ROWS and small(a)
-
-
-@functools.cache
-def _spectra() -> Any:
-    from lucid_kernels.cpu.linalg import small_eigenvalues
-
-    return small_eigenvalues
 
 
 def _are_many(a: Array) -> bool:
@@ -64,14 +52,14 @@ def _few_kernels() -> Any:
 
 _factorizations = factorizations()
 _shared = SimpleNamespace(**linalg.table(np, _factorizations, _factorizations.svd))
-_large_qr, _large_eigvalsh, _large_svdvals = map(on_one_thread, (_shared.qr, _shared.eigvalsh, _shared.svdvals))
+_large_qr = on_one_thread(_shared.qr)
 
 
 def det(a: Array) -> Array:
     """The determinants."""
     if _are_many(a):
         return _many_kernels().determinants(a)
-    return _few_kernels().determinants(a) if small(a) else _large_det(a)
+    return _few_kernels().determinants(a) if _small(a) else _large_det(a)
 
 
 @on_one_thread
@@ -88,7 +76,7 @@ def _large_det(a: Array) -> Array:
 
 def slogdet(a: Array) -> tuple[Array, Array]:
     """The signs of the determinants and the logarithms of their sizes."""
-    return _few_kernels().slogdet(a) if small(a) else _large_slogdet(a)
+    return _few_kernels().slogdet(a) if _small(a) else _large_slogdet(a)
 
 
 @on_one_thread
@@ -113,7 +101,7 @@ def solve_ex(a: Array, b: Array) -> tuple[Array, Array]:
     if b.dtype is a.dtype and columns:
         if columns <= _SIDE_BY_SIDE and _are_many(a):
             return _many_kernels().solve(a, b)
-        if columns <= _MOST_ROWS and small(a):
+        if columns <= _MOST_ROWS and _small(a):
             return _few_kernels().solve(a, b)
     return _large_solve_ex(a, b)
 
@@ -129,7 +117,7 @@ def inv_ex(a: Array) -> tuple[Array, Array]:
     """The inverses, and `info`: the number of the first zero pivot."""
     if _are_many(a):
         return _many_kernels().solve(a, None)
-    return _few_kernels().solve(a, None) if small(a) else _large_inv_ex(a)
+    return _few_kernels().solve(a, None) if _small(a) else _large_inv_ex(a)
 
 
 @on_one_thread
@@ -139,7 +127,7 @@ def _large_inv_ex(a: Array) -> tuple[Array, Array]:
 
 def lu_factor(a: Array, *, pivot: bool) -> tuple[Array, Array, Array]:
     """LAPACK's getrf."""
-    return _few_kernels().lu_factor(a) if pivot and small(a) else _large_lu_factor(a, pivot=pivot)
+    return _few_kernels().lu_factor(a) if pivot and _small(a) else _large_lu_factor(a, pivot=pivot)
 
 
 @on_one_thread
@@ -151,7 +139,7 @@ def _large_lu_factor(a: Array, *, pivot: bool) -> tuple[Array, Array, Array]:
 
 def solve_triangular(t: Array, b: Array, *, upper: bool, unitriangular: bool) -> Array:
     """X with ``t @ X = b`` for triangles."""
-    if b.dtype is t.dtype and 0 < b.shape[-1] <= _MOST_ROWS and small(t):
+    if b.dtype is t.dtype and 0 < b.shape[-1] <= _MOST_ROWS and _small(t):
         return _few_kernels().solve_triangular(t, b, upper=upper, unitriangular=unitriangular)
     return _large_solve_triangular(t, b, upper=upper, unitriangular=unitriangular)
 
@@ -165,7 +153,7 @@ def _large_solve_triangular(t: Array, b: Array, *, upper: bool, unitriangular: b
 
 def cholesky_ex(a: Array) -> tuple[Array, Array]:
     """Lower Cholesky factors, and `info`: the order of the first minor that fails."""
-    return _few_kernels().cholesky(a) if small(a) else _large_cholesky_ex(a)
+    return _few_kernels().cholesky(a) if _small(a) else _large_cholesky_ex(a)
 
 
 @on_one_thread
@@ -179,25 +167,7 @@ def _large_cholesky_ex(a: Array) -> tuple[Array, Array]:
 
 def qr(x: Array, *, mode: str) -> tuple[Array, Array]:
     """Q and R; Q is empty in mode 'r'."""
-    return _few_kernels().qr(x, mode=mode) if small(x) else _large_qr(x, mode=mode)
-
-
-def eigvalsh(a: Array, *, uplo: str) -> Array:
-    """The rising eigenvalues of Hermitian matrices."""
-    if _has_small_spectrum(a):
-        values, info = _spectra().eigvalsh(a, uplo=uplo)
-        if not np.count_nonzero(info):  # else LAPACK tries, and says what is wrong
-            return values
-    return _large_eigvalsh(a, uplo=uplo)
-
-
-def svdvals(x: Array) -> Array:
-    """The singular values."""
-    if x.dtype.char == "f" and _has_small_spectrum(x):
-        values, info = _spectra().svdvals(x)
-        if not np.count_nonzero(info):
-            return values
-    return _large_svdvals(x)
+    return _few_kernels().qr(x, mode=mode) if _small(x) else _large_qr(x, mode=mode)
 
 
 @on_one_thread
@@ -218,7 +188,7 @@ def lu_permutation(pivots: Array, *, rows: int) -> Array:
 
 
 _FUNCTIONS: Sequence[Kernel] = (
-    cholesky_ex, det, eigvalsh, inv_ex, lstsq, lu_factor, lu_permutation, qr, slogdet, solve_ex, solve_triangular, svdvals,
-    *map(on_one_thread, (
-        _shared.cofactors, _shared.eig, _shared.eigh, _shared.eigvals, _shared.geqrf, _shared.pinv, _shared.svd)))
+    cholesky_ex, det, inv_ex, lstsq, lu_factor, lu_permutation, qr, slogdet, solve_ex, solve_triangular,
+    *map(on_one_thread, (_shared.cofactors, _shared.eig, _shared.eigh, _shared.eigvals, _shared.eigvalsh, _shared.geqrf,
+                         _shared.pinv, _shared.svd, _shared.svdvals)))
 TABLE: dict[str, Kernel] = {function.__name__: function for function in _FUNCTIONS}

@@ -19,14 +19,14 @@ _SHARE = 1 << 15
 
 
 @jit_exact
-def add_multiple(row: Any, factor: Any, other: Any, start: int) -> None:
+def _add_multiple(row: Any, factor: Any, other: Any, start: int) -> None:
     """``row += factor * other`` from place `start` on."""
     for j in range(start, row.shape[0]):
         row[j] += factor * other[j]
 
 
 @jit_exact
-def eliminate(work: Any) -> Any:
+def _eliminate(work: Any) -> Any:
     """Make the left square of `work` (n, n + k) upper triangular, with partial pivoting, and change the right side with it.
 
     What is left below the diagonal is not read any more. The sign of the permutation and the number of the first pivot that is
@@ -49,13 +49,13 @@ def eliminate(work: Any) -> Any:
             failed = failed if failed else k + 1
             continue
         for i in range(k + 1, n):
-            add_multiple(work[i], -work[i, k] / pivot, upper, k + 1)
+            _add_multiple(work[i], -work[i, k] / pivot, upper, k + 1)
     return sign, failed
 
 
 @jit_exact
-def substitute(work: Any) -> None:
-    """Solve for the right side of what `eliminate` leaves."""
+def _substitute(work: Any) -> None:
+    """Solve for the right side of what `_eliminate` leaves."""
     n = work.shape[0]
     for k in range(n - 1, -1, -1):
         line = work[k]
@@ -63,11 +63,11 @@ def substitute(work: Any) -> None:
         for j in range(n, line.shape[0]):
             line[j] /= pivot
         for i in range(k):
-            add_multiple(work[i], -work[i, k], line, n)
+            _add_multiple(work[i], -work[i, k], line, n)
 
 
 @jit_exact
-def put_beside(work: Any, a: Any, transposed: bool) -> None:
+def _put_beside(work: Any, a: Any, transposed: bool) -> None:
     """The square `a`, or its transpose, into the left of `work`, and a unit matrix into its right, as far as there is one."""
     n = work.shape[0]
     for i in range(n):
@@ -106,8 +106,8 @@ def _determinants_of_some(a: Any, first: int, last: int, y: Any, signs: Any, log
     n = a.shape[1]
     work = np.empty((n, n), a.dtype)
     for matrix in range(first, last):
-        put_beside(work, a[matrix], False)
-        turned, _ = eliminate(work)
+        _put_beside(work, a[matrix], False)
+        turned, _ = _eliminate(work)
         y[matrix], signs[matrix], logarithms[matrix] = _multiply_pivots(work, turned)
 
 
@@ -122,15 +122,15 @@ def _solve_some(a: Any, b: Any, inverse: bool, first: int, last: int, y: Any, in
     n, columns = a.shape[1], y.shape[2]
     work, nan = np.empty((n, n + columns), a.dtype), a.dtype.type(np.nan)
     for matrix in range(first, last):
-        put_beside(work, a[matrix], False)
+        _put_beside(work, a[matrix], False)
         if not inverse:
             work[:, n:] = b[matrix]
-        _, failed = eliminate(work)
+        _, failed = _eliminate(work)
         info[matrix] = failed
         if failed:
             y[matrix] = nan
         else:
-            substitute(work)
+            _substitute(work)
             y[matrix] = work[:, n:]
 
 
@@ -159,7 +159,7 @@ def _cholesky_of_some(a: Any, first: int, last: int, y: Any, info: Any) -> None:
             for j in range(k + 1, n):
                 line[j] /= pivot
             for i in range(k + 1, n):
-                add_multiple(work[i], -line[i], line, i)
+                _add_multiple(work[i], -line[i], line, i)
         info[matrix] = failed
         for i in range(n):
             for j in range(n):
@@ -179,7 +179,7 @@ def _solve_triangle(t: Any, x: Any, upper: bool, unitriangular: bool) -> None:
         k = n - 1 - step if upper else step
         row = x[k]
         for j in range(k + 1 if upper else 0, n if upper else k):
-            add_multiple(row, -t[k, j], x[j], 0)
+            _add_multiple(row, -t[k, j], x[j], 0)
         if not unitriangular:
             for j in range(row.shape[0]):
                 row[j] /= t[k, k]
@@ -213,7 +213,7 @@ def _lu_of_one(work: Any, pivots: Any) -> int:
             continue
         for i in range(k + 1, rows):
             work[i, k] /= upper[k]
-            add_multiple(work[i], -work[i, k], upper, k + 1)
+            _add_multiple(work[i], -work[i, k], upper, k + 1)
     return failed
 
 
@@ -248,10 +248,10 @@ def _reflect(vectors: Any, k: int, tau: Any, target: Any, start: int, sums: Any)
     upper = target[k]
     sums[start:] = upper[start:]
     for i in range(k + 1, target.shape[0]):
-        add_multiple(sums, vectors[i, k], target[i], start)
-    add_multiple(upper, -tau, sums, start)
+        _add_multiple(sums, vectors[i, k], target[i], start)
+    _add_multiple(upper, -tau, sums, start)
     for i in range(k + 1, target.shape[0]):
-        add_multiple(target[i], -tau * vectors[i, k], sums, start)
+        _add_multiple(target[i], -tau * vectors[i, k], sums, start)
 
 
 @jit_exact
@@ -291,21 +291,21 @@ def _qr(x: Any, each: int, q: Any, r: Any) -> None:
         _qr_of_some(x, task * each, min(x.shape[0], (task + 1) * each), q, r)
 
 
-def matrices(array: Array) -> Array:
+def _matrices(array: Array) -> Array:
     """A contiguous stack (count, m, n)."""
     array = contiguous(array)
     return array if array.ndim == 3 else array.reshape(-1, *array.shape[-2:])
 
 
-def share(work: int) -> int:
+def _share(work: int) -> int:
     """The matrices of one iteration of a parallel loop, each of so many multiply-adds."""
     return max(1, _SHARE // max(1, work))
 
 
 def _pivots(a: Array) -> tuple[Array, Array, Array]:
-    flat, batch = matrices(a), a.shape[:-2]
+    flat, batch = _matrices(a), a.shape[:-2]
     y, sign, logarithm = (np.empty(batch, a.dtype) for _ in range(3))
-    _determinants(flat, share(a.shape[-1] ** 3 // 3), y.reshape(-1), sign.reshape(-1), logarithm.reshape(-1))
+    _determinants(flat, _share(a.shape[-1] ** 3 // 3), y.reshape(-1), sign.reshape(-1), logarithm.reshape(-1))
     return y, sign, logarithm
 
 
@@ -326,7 +326,7 @@ def pivots_product(compact: Array, pivots: Array) -> tuple[Array, Array, Array]:
     """
     batch, n = compact.shape[:-2], compact.shape[-1]
     y, sign, logarithm = (np.empty(batch, compact.dtype) for _ in range(3))
-    _multiply_each(matrices(compact.swapaxes(-1, -2)), contiguous(pivots).reshape(-1, n), y.reshape(-1), sign.reshape(-1),
+    _multiply_each(_matrices(compact.swapaxes(-1, -2)), contiguous(pivots).reshape(-1, n), y.reshape(-1), sign.reshape(-1),
                    logarithm.reshape(-1))
     return y, sign, logarithm
 
@@ -336,10 +336,10 @@ def solve(a: Array, b: Array | None) -> tuple[Array, Array]:
 
     And `info`, int32: the number of the first pivot that is zero, from 1, or 0. Such a matrix has NaN for a result.
     """
-    flat, n = matrices(a), a.shape[-1]
-    given, columns = (flat, n) if b is None else (matrices(b), b.shape[-1])
+    flat, n = _matrices(a), a.shape[-1]
+    given, columns = (flat, n) if b is None else (_matrices(b), b.shape[-1])
     y, info = empty((len(flat), n, columns), a.dtype), np.empty(a.shape[:-2], np.int32)
-    _solve(flat, given, b is None, share(n * n * (n // 3 + columns)), y, info.reshape(-1))
+    _solve(flat, given, b is None, _share(n * n * (n // 3 + columns)), y, info.reshape(-1))
     return y.reshape(*a.shape[:-1], columns), info
 
 
@@ -348,7 +348,7 @@ def solve_triangular(t: Array, b: Array, *, upper: bool, unitriangular: bool) ->
     give inf and NaN. The rest of `t` is not read, nor with `unitriangular` its diagonal.
     """
     x, n = b.copy(order="C"), t.shape[-1]
-    _solve_triangles(matrices(t), share(n * n * b.shape[-1] // 2), upper, unitriangular, x.reshape(-1, *b.shape[-2:]))
+    _solve_triangles(_matrices(t), _share(n * n * b.shape[-1] // 2), upper, unitriangular, x.reshape(-1, *b.shape[-2:]))
     return x
 
 
@@ -358,7 +358,7 @@ def lu_factor(a: Array) -> tuple[Array, Array, Array]:
     """
     work, batch, (rows, columns) = a.copy(order="C"), a.shape[:-2], a.shape[-2:]
     pivots, info = np.empty((*batch, min(rows, columns)), np.int32), np.empty(batch, np.int32)
-    _lu(work.reshape(-1, rows, columns), share(rows * columns * pivots.shape[-1] // 3), pivots.reshape(-1, pivots.shape[-1]),
+    _lu(work.reshape(-1, rows, columns), _share(rows * columns * pivots.shape[-1] // 3), pivots.reshape(-1, pivots.shape[-1]),
         info.reshape(-1))  # fmt: skip
     return work, pivots, info
 
@@ -367,9 +367,9 @@ def cholesky(a: Array) -> tuple[Array, Array]:
     """The lower factors of matrices (..., n, n), float32 or float64, of which the lower triangles are read, and `info`, int32
     (...): the order of the first leading minor that is not positive definite, or 0. The factor of such a matrix is NaN.
     """
-    flat, n = matrices(a), a.shape[-1]
+    flat, n = _matrices(a), a.shape[-1]
     y, info = empty(flat.shape, a.dtype), np.empty(a.shape[:-2], np.int32)
-    _cholesky(flat, share(n * n * n // 6), y, info.reshape(-1))
+    _cholesky(flat, _share(n * n * n // 6), y, info.reshape(-1))
     return y.reshape(a.shape), info
 
 
@@ -377,10 +377,10 @@ def qr(x: Array, *, mode: str) -> tuple[Array, Array]:
     """Q and R of matrices (..., m, n), float32 or float64, by Householder's reflectors, with LAPACK's signs; Q is empty in mode
     'r'.
     """
-    flat, (rows, columns) = matrices(x), x.shape[-2:]
+    flat, (rows, columns) = _matrices(x), x.shape[-2:]
     kept = rows if mode == "complete" else min(rows, columns)
     wanted = 0 if mode == "r" else kept
     q, r = empty((len(flat), rows, wanted), x.dtype), empty((len(flat), kept, columns), x.dtype)
-    _qr(flat, share(2 * rows * columns * kept), q, r)
+    _qr(flat, _share(2 * rows * columns * kept), q, r)
     batch = x.shape[:-2]
     return q.reshape(*batch, rows, wanted) if wanted else np.empty(0, x.dtype), r.reshape(*batch, kept, columns)
