@@ -1,4 +1,4 @@
-"""New CPU arrays.
+"""New CPU arrays, and those that are filled or counted up.
 
 Large ones come from the pool, and begin with a whole vector. NumPy's begin 16 bytes after one, so that each vector that a
 kernel takes lies across two lines of the cache: a step of Adam takes 1.1 to 1.2 times as long.
@@ -17,6 +17,7 @@ from .copies import copy_into
 
 Array = np.ndarray[Any, Any]
 
+_INT64 = np.dtype(np.int64).num  # to compare a dtype with the class np.int64 makes a dtype of that first
 _LARGE_FILL = 1 << 19  # bytes from which on threads share an array that is filled
 
 
@@ -47,4 +48,14 @@ def fill(x: Array, *, value: Any, out: Array | None = None) -> Array:
     return fill_with(np.empty_like(x) if out is None else out, value)
 
 
-TABLE: dict[str, Callable[..., Any]] = merge(creation.table(np), {"empty": empty, "full": full, "fill": fill})
+def increment(counter: Array) -> Array:
+    """``counter += 1``, in place."""
+    if not counter.ndim and counter.dtype.num == _INT64:
+        counter[()] = counter.item() + 1  # through Python, in a fifth of the time of NumPy's addition
+    else:
+        counter += 1
+    return counter
+
+
+TABLE: dict[str, Callable[..., Any]] = merge(
+    creation.table(np), {"empty": empty, "full": full, "fill": fill, "increment": increment})

@@ -1,1 +1,1 @@
-"""GPUs: CuPy, and our CUDA kernels; `backend` has the table."""
+"""The GPU: CuPy, and our CUDA kernels; `backend` has the table. Imported with the first array there."""

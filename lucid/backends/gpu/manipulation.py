@@ -20,6 +20,12 @@ def fill(x: Array, *, value: Any, out: Array | None = None) -> Array:
     return result
 
 
+def increment(counter: Array) -> Array:
+    """``counter += 1``, in place."""
+    counter += 1
+    return counter
+
+
 def contiguous(x: Array) -> Array:
     """`x` in row-major order; a copy where it is not."""
     return cupy.ascontiguousarray(x).reshape(x.shape)  # a 0-d array would be a vector
@@ -36,7 +42,8 @@ def stack(*arrays: Array, axis: int) -> Array:
 
 
 _FUNCTIONS: Sequence[Callable[..., Any]] = (
-    manipulation.copy, manipulation.cast, manipulation.flip, manipulation.reshape, fill, contiguous, concatenate, stack)
+    manipulation.copy, manipulation.cast, manipulation.flip, manipulation.reshape, fill, increment, contiguous, concatenate,
+    stack)
 TABLE: dict[str, Callable[..., Any]] = merge(
     creation.table(cupy), manipulation.table(cupy), views.table(cupy), pad.table(cupy.empty, cupy.copyto),
     slices.table(cupy.empty, cupy.ndarray.fill, cupy.copyto, operator.iadd), unfold.table(cupy, cupy.copyto),
