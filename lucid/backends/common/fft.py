@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from lucid_kernels.cpu.runtime import threads
 
-from ..families import LARGE, MANY
+from ..families import MANY
 from ..threads import share
 
 Array = Any
@@ -106,7 +106,7 @@ def table(xp: Any, entries: dict[str, Kernel], new: Kernel | None = None) -> dic
         if xp is np and size in _REAL_LENGTHS and batch * ((length - size) // step + 1) * size >= _FEW:
             return _kernels().transform_windows(x, window, step=step, scale=_scale(norm, True, size))
         windows = entries["windows"](x, dim=1, size=size, step=step)
-        product = entries["large_mul" if windows.size >= LARGE else "mul"](windows, window)
+        product = entries["mul"](windows, window)
         return r2c(product, axes=(2,), norm=norm)
 
     return {"fft_c2c": c2c, "fft_r2c": r2c, "fft_c2r": c2r, "fft_windows": fft_windows}

@@ -6,73 +6,27 @@ functions of `lucid.ops` translate PyTorch's.
 from __future__ import annotations
 
 import builtins
-import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
-from ..cpu import accurate, narrow_reductions
-from ..cpu.ufunc_loops import ufunc
-from ..families import LARGE
+from ..cpu import narrow_reductions
+from ..half_precision import HALVES, in_float32, wide
 from ..memory_format import in_memory_order, inverse
+from ..sizes import LARGE
 
 Array = Any
-HALVES = frozenset({np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)})
 Kernel = Callable[..., Any]
 
 # Functions of the same name and meaning in both modules, called as they are.
-SAME = """
-abs add arange argsort bitwise_and bitwise_invert bitwise_or bitwise_xor ceil
-cos cosh exp exp2 expm1 eye floor fmod floor_divide isfinite isinf isnan linspace
-log log10 log1p log2 logical_and logical_not logical_or logical_xor maximum minimum
-arctan arctan2 power reciprocal remainder roll sin sinh sqrt square take take_along_axis tan tril triu
-trunc where
-""".split()
+SAME = "arange argsort eye linspace roll take take_along_axis tril triu where".split()
 
 _WHOLE, _BACKWARDS = slice(None), slice(None, None, -1)
 _INT64 = np.dtype(np.int64).num  # to compare a dtype with the class np.int64 makes a dtype of that first
-_NUMBERS = (float, int)
-_CONVERTED_FROM = 1 << 12  # half-precision numbers from which on our kernel converts them: NumPy's takes 8 to 20 times as long
 _SORTED = 512  # elements of an array that is sorted in less time than its largest are found and sorted
-
-
-def _representable(number: float, dtype: np.dtype) -> float:
-    """`number`, or infinity where a float dtype ends before: NumPy's conversion warns, in the name of a module of its own."""
-    if dtype.kind != "f" or number != number or abs(number) <= float(np.finfo(dtype).max):
-        return number
-    return math.copysign(math.inf, number)
-
-
-def _is_plain(bound: Any) -> bool:
-    """Whether `bound` is None or a number other than NaN."""
-    return bound is None or (bound.__class__ in _NUMBERS and bound == bound)
-
-
-@functools.lru_cache(maxsize=256)
-def _bound(number: float, dtype: np.dtype) -> Array:
-    """`number` as an array, with which NumPy's functions take half of the time that they take with a number."""
-    return np.asarray(_representable(number, dtype), dtype)
-
-
-def wide(x: Array) -> Array:
-    """`x` as float32 if it holds half-precision numbers, which are only stored, not computed with."""
-    if x.dtype not in HALVES:
-        return x
-    if x.size >= _CONVERTED_FROM and x.__class__ is np.ndarray:
-        from lucid_kernels.cpu.arrays import half_precision as kernels
-
-        if kernels.converts(x.dtype):
-            return kernels.widen(x)
-    return x.astype(np.float32)
-
-
-def in_float32(x: Array) -> Array:
-    """`x`, of any dtype, as float32."""
-    return wide(x).astype(np.float32, copy=False)
 
 
 def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
@@ -82,9 +36,7 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
     matrices, on a CPU but for those in half precision.
     """
 
-    entries: dict[str, Kernel] = {name: accurate.function(xp, name) for name in SAME}
-    entries |= {"sub": xp.subtract, "mul": xp.multiply, "div": xp.true_divide, "neg": xp.negative, "eq": xp.equal,
-                "ne": xp.not_equal, "lt": xp.less, "le": xp.less_equal, "gt": xp.greater, "ge": xp.greater_equal}
+    entries: dict[str, Kernel] = {name: getattr(xp, name) for name in SAME}
 
     def entry(function: Kernel) -> Kernel:
         entries[function.__name__] = function
@@ -149,59 +101,6 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
         """`value`, a number, in the shape of `x`."""
         return write(value, xp.empty_like(x) if out is None else out)
 
-    clip_between: Any = ufunc("clip")
-
-    @entry
-    def clip(x: Array, low: Array | None, high: Array | None, *, out: Array | None = None) -> Array:
-        if xp is np and x.dtype.kind == "f":  # the function that NumPy's method comes to, after as much time again
-            if low is None or low.__class__ in _NUMBERS:
-                low = _bound(-math.inf if low is None else low, x.dtype)
-            if high is None or high.__class__ in _NUMBERS:
-                high = _bound(math.inf if high is None else high, x.dtype)
-            return clip_between(x, low, high, out=out)  # of one bound in a third of the time of `maximum`
-        if low.__class__ is float:
-            low = _representable(low, x.dtype)
-        if high.__class__ is float:
-            high = _representable(high, x.dtype)
-        if x.dtype.kind == "V":  # the result for bfloat16 is float32
-            return write(clip(wide(x), low, high).astype(x.dtype), out)
-        if xp is np or (_is_plain(low) and _is_plain(high)):
-            return x.clip(low, high, out=out)
-        # CuPy's `clip` passes over bounds that are NaN.
-        at_least = x if low is None else xp.maximum(x, low)
-        return write((at_least if high is None else xp.minimum(at_least, high)).astype(x.dtype, copy=False), out)
-
-    @entry
-    def lerp(x: Array, end: Array, weight: Any, *, out: Array | None = None) -> Array:
-        """Between `x` and `end`, computed from the nearer of them. `weight` is a number or an array; `out` may be `x`."""
-        if x.dtype in HALVES:
-            weight = wide(weight) if hasattr(weight, "dtype") else weight
-            return write(lerp(wide(x), wide(end), weight).astype(x.dtype), out)
-        step, near = end - x, abs(weight) < 0.5
-        if hasattr(weight, "dtype"):
-            return write(xp.where(near, x + weight * step, end - (1 - weight) * step), out)
-        step *= weight if near else 1 - weight
-        return xp.add(x, step, out=out) if near else xp.subtract(end, step, out=out)
-
-    @entry
-    def add_scaled(a: Array, b: Array, *, alpha: float, out: Array | None = None) -> Array:
-        """``a + alpha * b``; `out` may be either."""
-        return xp.add(a, b * alpha, out=out)
-
-    @entry
-    def addcmul(x: Array, a: Array, b: Array, *, value: float, out: Array | None = None) -> Array:
-        """``x + value * a * b``; `out` may be any of them."""
-        return xp.add(x, a * b * value, out=out)
-
-    @entry
-    def addcdiv(x: Array, a: Array, b: Array, *, value: float, out: Array | None = None) -> Array:
-        """``x + value * a / b``; `out` may be any of them."""
-        return xp.add(x, a / b * value, out=out)
-
-    @entry
-    def conj(x: Array) -> Array:
-        return xp.conjugate(x)
-
     @entry
     def real(x: Array) -> Array:
         return x.real
@@ -211,30 +110,8 @@ def table(xp: Any, scatter_add: Kernel, multiply: Kernel) -> dict[str, Kernel]:
         return x.imag
 
     @entry
-    def sign(x: Array, *, out: Array | None = None) -> Array:
-        """0 for NaN, as in PyTorch; NumPy's is NaN. `out` may be `x`."""
-        if x.dtype.kind == "i":  # a fifth of the time
-            return xp.sign(x, out=out)
-        if x.dtype.kind == "u":
-            return write((x > 0).astype(x.dtype), out)
-        if x.dtype.char in "fd" and x.ndim:
-            signs = xp.sign(x, out=out)
-            xp.copyto(signs, 0, where=signs != signs)  # small arrays take 0.7 of the time of the line below
-            return signs
-        return write((x > 0).astype(x.dtype) - (x < 0).astype(x.dtype), out)
-
-    @entry
-    def rsqrt(x: Array, *, out: Array | None = None) -> Array:
-        root = xp.sqrt(x, out=out)
-        return xp.reciprocal(root, out=out)
-
-    @entry
     def contiguous(x: Array) -> Array:
         return xp.ascontiguousarray(x).reshape(x.shape)  # NumPy's makes 0-d arrays 1-d
-
-    @entry
-    def round(x: Array, *, decimals: int = 0, out: Array | None = None) -> Array:
-        return xp.rint(x, out=out) if decimals == 0 else write(xp.round(x, decimals), out)
 
     @entry
     def reshape(x: Array, *, shape: tuple[int, ...]) -> Array:

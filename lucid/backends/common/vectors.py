@@ -75,7 +75,7 @@ def table(xp: Any, entries: dict[str, Kernel], scatter_add: Kernel) -> dict[str,
             return linalg_kron.products_of_rows(left.reshape(-1, shape[-1]), right.reshape(-1, shape[-1])).reshape(shape)
         left = left.reshape([*itertools.chain(*[(length, 1) for length in n[:-1]]), shape[-1]])
         right = right.reshape([*itertools.chain(*[(1, length) for length in m[:-1]]), shape[-1]])
-        product = entries["large_mul" if a.size * b.size >= LARGE else "mul"](left, right)
+        product = entries["mul"](left, right)
         return product.reshape(shape)
 
     def euclidean_distances(x: Array, y: Array) -> Array:

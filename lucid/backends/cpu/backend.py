@@ -1,7 +1,6 @@
 """The CPU backend: op name -> NumPy function or Numba kernel."""
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +12,6 @@ from .. import families
 from ..common import (
     complex,
     convolution,
-    elementwise,
     fractional_pooling,
     functions,
     interpolation,
@@ -29,8 +27,8 @@ from ..common import (
 from ..common import fft as common_fft
 from ..common import sorting as common_sorting
 from ..device import Device
-from . import copies, half_precision, indexing, interpreter, linalg, masks, reductions, scans, sorting, ternary
-from . import elementwise as cpu_elementwise
+from ..merge import merge
+from . import copies, elementwise, indexing, interpreter, linalg, masks, reductions, scans, sorting
 
 DEVICE = Device("cpu")
 
@@ -47,10 +45,11 @@ def _of_volumes(name: str) -> Callable[..., Any]:
 
 # NumPy's functions; then, in their place, those that choose one of our kernels by the size and the dtype of the arrays, and call
 # what they replace for others.
-TABLE: dict[str, Callable[..., Any]] = functions.table(np, indexing.scatter_add, matmul.matmul) | linalg.table()
+TABLE: dict[str, Callable[..., Any]] = {}
+TABLE |= merge(elementwise.table(TABLE), functions.table(np, indexing.scatter_add, matmul.matmul), linalg.table())
 TABLE |= views.table(np) | common_sorting.table(np) | common_fft.table(np, TABLE, allocator.empty)
 TABLE |= complex.table(np, TABLE)
-TABLE |= elementwise.table(np) | fractional_pooling.table(np) | vectors.table(np, TABLE, indexing.scatter_add)
+TABLE |= fractional_pooling.table(np) | vectors.table(np, TABLE, indexing.scatter_add)
 TABLE |= linalg_gradients.table(np, TABLE)
 TABLE |= copies.table(TABLE)
 TABLE |= indexing.table(TABLE)
@@ -59,10 +58,7 @@ TABLE |= sorting.table(TABLE)
 TABLE |= reductions.table(TABLE)
 TABLE |= linear.table(np, TABLE)
 TABLE |= scans.table(TABLE)
-TABLE |= ternary.table(TABLE) | cpu_elementwise.table(TABLE)
-TABLE |= half_precision.table(TABLE)
-# Activations are kernels for arrays of any size.
-families.kernels("lucid_kernels.cpu", TABLE, functools.partial(half_precision.by_formula, least=0))
+families.kernels("lucid_kernels.cpu", TABLE)
 TABLE |= poisson.table(np, TABLE["gammaincc"])
 TABLE |= interpreter.table(TABLE) | nll_loss.table(np, TABLE)
 # Slices that conv3d stacks stay in the L3 cache: 0.65 of the time of all at once, for 16 channels.

@@ -12,7 +12,6 @@ from .. import families, gpu_probe
 from ..common import (
     complex,
     convolution,
-    elementwise,
     fractional_pooling,
     functions,
     interpolation,
@@ -30,6 +29,7 @@ from ..common import (
 from ..common import fft as common_fft
 from ..device import Device
 from ..memory_format import in_memory_order
+from ..merge import merge
 
 _problem = gpu_probe.gpu_problem()
 if _problem is not None:
@@ -41,9 +41,10 @@ if gpu_probe.simulated():
 
 import cupy  # noqa: E402
 import cupyx  # noqa: E402
-from lucid_kernels.cuda.elementwise import elementwise as cuda_elementwise  # noqa: E402
 from lucid_kernels.cuda.matmul import products  # noqa: E402
 from lucid_kernels.cuda.runtime import launch  # noqa: E402
+
+from . import elementwise  # noqa: E402
 
 Array = Any
 ndarray = cupy.ndarray
@@ -74,15 +75,14 @@ def _where(condition: Array, a: Any, b: Any) -> Array:
     return cupy.where(condition, a, b).view(_BFLOAT16)
 
 
-TABLE: dict[str, Callable[..., Any]] = functions.table(cupy, _scatter_add, products.matmul) | {"where": _where}
+TABLE: dict[str, Callable[..., Any]] = {}
+TABLE |= merge(elementwise.table(TABLE), functions.table(cupy, _scatter_add, products.matmul)) | {"where": _where}
 TABLE |= vectors.table(cupy, TABLE, _scatter_add) | views.table(cupy) | sorting.table(cupy)
 TABLE |= common_fft.table(cupy, TABLE) | complex.table(cupy, TABLE)
 TABLE |= linalg.table(cupy, lambda: cupyx.errstate(linalg="raise"))  # CuPy says nothing of singular matrices by itself
 TABLE |= linalg_gradients.table(cupy, TABLE)
-TABLE |= elementwise.table(cupy) | fractional_pooling.table(cupy)
+TABLE |= fractional_pooling.table(cupy)
 families.kernels("lucid_kernels.cuda", TABLE)
-# CuPy's round a quotient down: infinite divisors and large quotients give something else. And its roots are powers.
-TABLE |= {name: getattr(cuda_elementwise, name) for name in ("floor_divide", "remainder", "power")}
 TABLE |= poisson.table(cupy, TABLE["gammaincc"])
 TABLE |= convolution.table(cupy, TABLE, 1 << 28, cupy.copyto)
 TABLE |= interpolation.table(cupy, TABLE)

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from lucid_kernels.recurrence import KEPT
 
+from ..common.elementwise import ARITHMETIC
 from ..common.views import window_layout
 from ..cpu import backend as cpu
-from ..families import ARITHMETIC
+from ..elementwise import ROWS
 from ..memory_format import memory_axes
 from .array import MetaArray, blank
 from .probe import Probe, delivered, probed
@@ -25,11 +26,7 @@ Pair = tuple[int, int]
 Sizes = tuple[int, ...]
 
 # Compiled kernels whose result is as the first argument, in row-major order.
-LIKE_FIRST = """
-relu relu_grad gelu gelu_grad sigmoid sigmoid_grad tanh tanh_grad silu silu_grad softmax softmax_grad log_softmax
-log_softmax_grad dropout batch_norm_eval erf erfc erfinv erfcx ndtr ndtri log_ndtr lgamma digamma polygamma i0 i0e i1 i1e
-poisson_quantile cross
-""".split()
+LIKE_FIRST = "softmax softmax_grad log_softmax log_softmax_grad dropout batch_norm_eval poisson_quantile cross".split()
 DATA_DEPENDENT = frozenset("nonzero unique unique_consecutive bincount histc masked_select".split())
 
 TABLE: dict[str, Kernel] = {}
@@ -66,18 +63,19 @@ def _like_first(*arrays: MetaArray, out: MetaArray | None = None, **attributes: 
 
 for _name in cpu.TABLE:
     TABLE[_name] = _only_meta(_name, (_data_dependent if _name in DATA_DEPENDENT else probed)(_name))
-for _name in ARITHMETIC:
-    TABLE[f"large_{_name}"] = _only_meta(_name, probed(_name))
 for _name in LIKE_FIRST:
     TABLE[_name] = _only_meta(_name, _like_first)
 
 
-def _broadcast_pair(a: MetaArray, b: MetaArray, *, out: MetaArray | None = None) -> MetaArray:
-    return delivered(blank(np.broadcast_shapes(a.shape, b.shape), a.dtype), out)
+def _elementwise(*arrays: MetaArray, out: MetaArray | None = None, **attributes: Any) -> MetaArray:
+    """Of kernels that are compiled also for a few elements: as the first argument, in row-major order."""
+    shape = np.broadcast_shapes(*[array.shape for array in arrays])
+    return delivered(arrays[0].copy() if shape == arrays[0].shape else blank(shape, arrays[0].dtype), out)
 
 
-for _name in ("zeta", "gammainc", "gammaincc"):
-    TABLE[_name] = _only_meta(_name, _broadcast_pair)
+for _row in ROWS.values():
+    if _row.family and _row.name not in ARITHMETIC:
+        TABLE[_row.name] = _only_meta(_row.name, _elementwise)
 
 
 @_entry
