@@ -1,6 +1,7 @@
 """Half-precision numbers are stored as such and computed with as float32."""
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import ml_dtypes
@@ -26,3 +27,13 @@ def wide(x: Array) -> Array:
 def in_float32(x: Array) -> Array:
     """`x`, of any dtype, as float32."""
     return wide(x).astype(np.float32, copy=False)
+
+
+def rounded(function: Callable[..., Array], operands: Sequence[Any], out: Array | None, attributes: Mapping[str, Any]) -> Array:
+    """``function(*operands)`` computed in float32 and rounded to the half precision of the first array among them."""
+    dtype = next(operand.dtype for operand in operands if hasattr(operand, "dtype"))
+    result = function(*[wide(x) if hasattr(x, "dtype") else x for x in operands], **attributes).astype(dtype)
+    if out is None:
+        return result
+    out[...] = result
+    return out

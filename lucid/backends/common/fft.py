@@ -14,8 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..families import LARGE
-
 Array = Any
 Kernel = Callable[..., Any]
 Axes = tuple[int, ...]
@@ -36,7 +34,6 @@ def windowed(r2c: Kernel, entries: dict[str, Kernel]) -> Kernel:
     def fft_windows(x: Array, window: Array, *, step: int, norm: str) -> Array:
         """`fft_r2c` of the windows of the signals (batch, time), `step` apart, times `window`: (batch, windows, frequencies)."""
         windows = entries["windows"](x, dim=1, size=window.shape[0], step=step)
-        product = entries["large_mul" if windows.size >= LARGE else "mul"](windows, window)
-        return r2c(product, axes=(2,), norm=norm)
+        return r2c(entries["mul"](windows, window), axes=(2,), norm=norm)
 
     return fft_windows

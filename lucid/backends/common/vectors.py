@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ..families import LARGE
 from ..half_precision import wide
 
 Array = Any
@@ -51,7 +50,7 @@ def table(xp: Any, entries: dict[str, Kernel], scatter_add: Kernel) -> dict[str,
         if not a.ndim and not b.ndim:
             return entries["mul"](a, b)
         left, right, shape = lines_of_product(xp, a, b)
-        return entries["large_mul" if a.size * b.size >= LARGE else "mul"](left, right).reshape(shape)
+        return entries["mul"](left, right).reshape(shape)
 
     def euclidean_distances(x: Array, y: Array) -> Array:
         """The distances of the rows of `x` (..., P, M) and `y` (..., R, M) by a product of matrices."""

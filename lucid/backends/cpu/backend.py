@@ -1,15 +1,13 @@
 """The CPU backend: op name -> NumPy function or Numba kernel."""
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .. import families
-from ..common import complex, functions, linalg_gradients, nll_loss
-from ..common import elementwise as common_elementwise
+from ..common import complex, linalg_gradients, nll_loss
 from ..device import Device
 from ..merge import merge
 from . import (
@@ -20,7 +18,6 @@ from . import (
     extremes,
     fft,
     fractional_pooling,
-    half_precision,
     indexing,
     interpolation,
     interpreter,
@@ -33,25 +30,17 @@ from . import (
     reductions,
     scans,
     sorting,
-    ternary,
     vectors,
 )
 
 DEVICE = Device("cpu")
 
-# NumPy's functions; then, in their place, those that choose one of our kernels by the size and the dtype of the arrays, and call
-# what they replace for others.
-_elementwise: dict[str, Callable[..., Any]] = functions.table(np) | common_elementwise.table(np)
-_elementwise |= ternary.table(_elementwise) | elementwise.table(_elementwise)
-_elementwise |= half_precision.table(_elementwise)
-
 TABLE: dict[str, Callable[..., Any]] = {}
-# Activations are kernels for arrays of any size.
-families.kernels("lucid_kernels.cpu", TABLE, functools.partial(half_precision.by_formula, least=0))
+families.kernels("lucid_kernels.cpu", TABLE)
 del TABLE["fused"]
 TABLE.update(merge(
-    TABLE, _elementwise, creation.TABLE, manipulation.TABLE, pad.TABLE, indexing.TABLE, embedding_bag.TABLE, masks.TABLE,
-    sorting.TABLE, scans.TABLE, reductions.TABLE, extremes.TABLE, matmul.TABLE, linalg.TABLE, poisson.TABLE,
+    TABLE, elementwise.table(TABLE), creation.TABLE, manipulation.TABLE, pad.TABLE, indexing.TABLE, embedding_bag.TABLE,
+    masks.TABLE, sorting.TABLE, scans.TABLE, reductions.TABLE, extremes.TABLE, matmul.TABLE, linalg.TABLE, poisson.TABLE,
     fractional_pooling.TABLE))
 # What is made of other operations.
 TABLE.update(merge(

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from ..common import manipulation
-from ..families import LARGE, MANY
 from ..half_precision import HALVES
 from ..memory_format import inverse
+from ..sizes import LARGE, MANY
 
 Array = np.ndarray[Any, Any]
 

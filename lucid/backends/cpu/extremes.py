@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..common import reductions
-from ..families import LARGE
 from ..merge import merge
+from ..sizes import LARGE
 from . import narrow_reductions
 from .reduction_layouts import is_view, kernels, of_view, shaped
 

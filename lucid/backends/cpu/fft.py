@@ -15,7 +15,7 @@ from lucid_kernels.cpu.runtime import threads
 from lucid_kernels.cpu.runtime.allocator import empty
 
 from ..common.fft import Axes, resized, weigh, windowed
-from ..families import MANY
+from ..sizes import MANY
 from ..threads import share
 from .copies import cast, contiguous
 

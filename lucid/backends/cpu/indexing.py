@@ -10,9 +10,9 @@ import numpy as np
 from lucid_kernels.cpu.arrays import broadcast
 
 from ..common import indexing
-from ..families import MANY
 from ..half_precision import HALVES, wide
 from ..merge import merge
+from ..sizes import MANY
 from . import masks
 from .bits import BITS, as_bits
 from .copies import copy

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..common import interpolation
 from ..common.interpolation import Band
-from ..families import MANY
+from ..sizes import MANY
 
 Array = Any
 Kernel = Callable[..., Any]

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..common import linalg
-from ..families import MANY, compiler_is_loaded
+from ..families import compiler_is_loaded
+from ..sizes import MANY
 from .lapack import LARGE, REAL, by_kernel, factorizations, factors, few_by_kernel, kernels, on_one_thread
 
 Array = np.ndarray

@@ -9,9 +9,9 @@ from lucid_kernels.cpu.arrays import broadcast
 from lucid_kernels.cpu.runtime.allocator import empty
 
 from ..common import manipulation, slices, unfold, views
-from ..families import MANY
 from ..memory_format import in_memory_order
 from ..merge import merge
+from ..sizes import MANY
 from .bits import BITS, as_bits
 from .copies import LARGE_BYTES, LARGE_WRITE, add_into, cast, contiguous, copy, copy_into, reshape
 from .creation import fill_with

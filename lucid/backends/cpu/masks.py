@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..families import MANY
+from ..sizes import MANY
 from .bits import BITS, as_bits
 
 Array = np.ndarray[Any, Any]

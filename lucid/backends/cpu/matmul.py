@@ -10,9 +10,9 @@ from lucid_kernels.cpu.matmul import matmul as kernels
 
 from ..common import linear as common_linear
 from ..common import matmul as common_matmul
-from ..families import LARGE
 from ..half_precision import HALVES, wide
 from ..merge import merge
+from ..sizes import LARGE
 from .copies import reshape
 from .reductions import sum
 

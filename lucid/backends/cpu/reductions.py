@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from ..common import reductions
-from ..families import LARGE
 from ..half_precision import HALVES, wide
 from ..memory_format import memory_axes
+from ..sizes import LARGE
 from . import narrow_reductions, vectors
 from .reduction_layouts import is_view, kernels, of_view, shaped
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..common import scans
-from ..families import MANY
 from ..half_precision import wide
+from ..sizes import MANY
 
 Array = Any
 Kernel = Callable[..., Any]

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..common import sorting
-from ..families import MANY
 from ..half_precision import HALVES, wide
 from ..merge import merge
+from ..sizes import MANY
 from .indexing import along, gather
 
 Array = np.ndarray[Any, Any]

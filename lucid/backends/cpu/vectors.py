@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..common import vectors
-from ..families import LARGE, MANY, compiler_is_loaded
+from ..families import compiler_is_loaded
+from ..sizes import LARGE, MANY
 from .scatter import scatter_add
 
 Array = Any

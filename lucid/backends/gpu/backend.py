@@ -7,18 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import families, gpu_probe
-from ..common import (
-    complex,
-    convolution,
-    elementwise,
-    functions,
-    interpolation,
-    linalg_gradients,
-    linear,
-    nll_loss,
-    reductions,
-    vectors,
-)
+from ..common import complex, convolution, interpolation, linalg_gradients, linear, nll_loss, reductions, vectors
 from ..device import Device
 from ..memory_format import in_memory_order
 from ..merge import merge
@@ -32,24 +21,19 @@ if gpu_probe.simulated():
     simulator.install()
 
 import cupy  # noqa: E402
-from lucid_kernels.cuda.elementwise import elementwise as cuda_elementwise  # noqa: E402
 from lucid_kernels.cuda.runtime import launch  # noqa: E402
 
-from . import fft, fractional_pooling, indexing, linalg, manipulation, poisson, sorting  # noqa: E402
+from . import elementwise, fft, fractional_pooling, indexing, linalg, manipulation, poisson, sorting  # noqa: E402
 
 Array = Any
 ndarray = cupy.ndarray
 _DEVICES = [Device("gpu", index) for index in range(cupy.cuda.runtime.getDeviceCount())]
 
-# CuPy's round a quotient down: infinite divisors and large quotients give something else. And its roots are powers.
-_elementwise: dict[str, Callable[..., Any]] = functions.table(cupy) | elementwise.table(cupy) | {
-    name: getattr(cuda_elementwise, name) for name in ("floor_divide", "remainder", "power")}
-
 TABLE: dict[str, Callable[..., Any]] = {}
 families.kernels("lucid_kernels.cuda", TABLE)
 TABLE.update(merge(
-    TABLE, _elementwise, manipulation.TABLE, indexing.TABLE, sorting.TABLE, reductions.table(cupy, cupy), linalg.TABLE,
-    fractional_pooling.TABLE))
+    TABLE, elementwise.table(TABLE), manipulation.TABLE, indexing.TABLE, sorting.TABLE, reductions.table(cupy, cupy),
+    linalg.TABLE, fractional_pooling.TABLE))
 # What is made of other operations.
 TABLE.update(merge(
     TABLE, poisson.table(TABLE), complex.table(cupy, TABLE), nll_loss.table(cupy, TABLE), fft.table(TABLE),

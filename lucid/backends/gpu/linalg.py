@@ -10,8 +10,8 @@ import numpy as np
 from lucid_kernels.cuda.matmul import products
 
 from ..common import linalg, matmul
-from ..families import LARGE
 from ..merge import merge
+from ..sizes import LARGE
 
 Array = Any
 Kernel = Callable[..., Any]

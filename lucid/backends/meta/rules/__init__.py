@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from ...common.elementwise import ARITHMETIC
 from ...cpu import backend as cpu
+from ...elementwise import ROWS
 from ...merge import merge
 from ..array import MetaArray, blank
 from ..probe import delivered, probed
@@ -31,11 +33,7 @@ from . import (
 from .new_rules import Kernel, data_dependent, new_rules
 
 # Compiled kernels whose result is as the first argument, in row-major order.
-LIKE_FIRST = """
-relu relu_grad gelu gelu_grad sigmoid sigmoid_grad tanh tanh_grad silu silu_grad softmax softmax_grad log_softmax
-log_softmax_grad dropout batch_norm_eval erf erfc erfinv erfcx ndtr ndtri log_ndtr lgamma digamma polygamma i0 i0e i1 i1e
-poisson_quantile cross
-""".split()
+LIKE_FIRST = "softmax softmax_grad log_softmax log_softmax_grad dropout batch_norm_eval poisson_quantile cross".split()
 DATA_DEPENDENT = ("bincount", "nonzero")
 
 _OTHERS, _rule = new_rules()
@@ -45,11 +43,13 @@ def _like_first(*arrays: MetaArray, out: MetaArray | None = None, **attributes: 
     return arrays[0].copy() if out is None else out
 
 
-def _broadcast_pair(a: MetaArray, b: MetaArray, *, out: MetaArray | None = None) -> MetaArray:
-    return delivered(blank(np.broadcast_shapes(a.shape, b.shape), a.dtype), out)
+def _elementwise(*arrays: MetaArray, out: MetaArray | None = None, **attributes: Any) -> MetaArray:
+    """Of kernels that are compiled also for a few elements."""
+    return delivered(blank(np.broadcast_shapes(*[array.shape for array in arrays]), arrays[0].dtype), out)
 
 
-_OTHERS |= dict.fromkeys(LIKE_FIRST, _like_first) | dict.fromkeys(("zeta", "gammainc", "gammaincc"), _broadcast_pair)
+_OTHERS |= dict.fromkeys(LIKE_FIRST, _like_first)
+_OTHERS |= {row.name: _elementwise for row in ROWS.values() if row.family and row.name not in ARITHMETIC}
 _OTHERS |= {name: data_dependent(name) for name in DATA_DEPENDENT}
 
 
