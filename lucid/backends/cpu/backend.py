@@ -16,26 +16,22 @@ from . import (
     convolution,
     creation,
     elementwise,
-    embedding_bag,
-    extremes,
     fft,
     fractional_pooling,
     half_precision,
-    indexing,
     interpolation,
     interpreter,
     linalg,
     manipulation,
-    masks,
     matmul,
     pad,
     poisson,
-    reductions,
-    scans,
     sorting,
     ternary,
     vectors,
 )
+from .indexing import elements, embedding_bag, masks
+from .reduction import extremes, scans, sums
 
 DEVICE = Device("cpu")
 
@@ -50,8 +46,8 @@ TABLE: dict[str, Callable[..., Any]] = {}
 families.kernels("lucid_kernels.cpu", TABLE, functools.partial(half_precision.by_formula, least=0))
 del TABLE["fused"]
 TABLE.update(merge(
-    TABLE, _elementwise, creation.TABLE, manipulation.TABLE, pad.TABLE, indexing.TABLE, embedding_bag.TABLE, masks.TABLE,
-    sorting.TABLE, scans.TABLE, reductions.TABLE, extremes.TABLE, matmul.TABLE, linalg.TABLE, poisson.TABLE,
+    TABLE, _elementwise, creation.TABLE, manipulation.TABLE, pad.TABLE, elements.TABLE, embedding_bag.TABLE, masks.TABLE,
+    sorting.TABLE, scans.TABLE, sums.TABLE, extremes.TABLE, matmul.TABLE, linalg.TABLE, poisson.TABLE,
     fractional_pooling.TABLE))
 # What is made of other operations.
 TABLE.update(merge(

@@ -14,7 +14,7 @@ from ..families import LARGE
 from ..half_precision import HALVES, wide
 from ..merge import merge
 from .copies import reshape
-from .reductions import sum
+from .reduction.sums import sum
 
 Array = Any
 Kernel = Callable[..., Any]

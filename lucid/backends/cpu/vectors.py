@@ -11,7 +11,7 @@ import numpy as np
 
 from ..common import vectors
 from ..families import LARGE, MANY, compiler_is_loaded
-from .scatter import scatter_add
+from .indexing.scatter import scatter_add
 
 Array = Any
 Kernel = Callable[..., Any]

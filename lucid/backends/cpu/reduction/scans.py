@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..common import scans
-from ..families import MANY
-from ..half_precision import wide
+from ...common import scans
+from ...families import MANY
+from ...half_precision import wide
 
 Array = Any
 Kernel = Callable[..., Any]
