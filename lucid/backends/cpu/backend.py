@@ -14,24 +14,20 @@ from . import (
     convolution,
     creation,
     elementwise,
-    embedding_bag,
-    extremes,
     fft,
     fractional_pooling,
-    indexing,
     interpolation,
     interpreter,
     linalg,
     manipulation,
-    masks,
     matmul,
     pad,
     poisson,
-    reductions,
-    scans,
     sorting,
     vectors,
 )
+from .indexing import elements, embedding_bag, masks
+from .reduction import extremes, scans, sums
 
 DEVICE = Device("cpu")
 
@@ -39,8 +35,8 @@ TABLE: dict[str, Callable[..., Any]] = {}
 families.kernels("lucid_kernels.cpu", TABLE)
 del TABLE["fused"]
 TABLE.update(merge(
-    TABLE, elementwise.table(TABLE), creation.TABLE, manipulation.TABLE, pad.TABLE, indexing.TABLE, embedding_bag.TABLE,
-    masks.TABLE, sorting.TABLE, scans.TABLE, reductions.TABLE, extremes.TABLE, matmul.TABLE, linalg.TABLE, poisson.TABLE,
+    TABLE, elementwise.table(TABLE), creation.TABLE, manipulation.TABLE, pad.TABLE, elements.TABLE, embedding_bag.TABLE,
+    masks.TABLE, sorting.TABLE, scans.TABLE, sums.TABLE, extremes.TABLE, matmul.TABLE, linalg.TABLE, poisson.TABLE,
     fractional_pooling.TABLE))
 # What is made of other operations.
 TABLE.update(merge(

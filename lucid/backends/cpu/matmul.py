@@ -14,7 +14,7 @@ from ..half_precision import HALVES, wide
 from ..merge import merge
 from ..sizes import LARGE
 from .copies import reshape
-from .reductions import sum
+from .reduction.sums import sum
 
 Array = Any
 Kernel = Callable[..., Any]

@@ -11,7 +11,7 @@ from ..common import sorting
 from ..half_precision import HALVES, wide
 from ..merge import merge
 from ..sizes import MANY
-from .indexing import along, gather
+from .indexing.elements import along, gather
 
 Array = np.ndarray[Any, Any]
 Kernel = Callable[..., Any]

@@ -12,7 +12,7 @@ import numpy as np
 from ..common import vectors
 from ..families import compiler_is_loaded
 from ..sizes import LARGE, MANY
-from .scatter import scatter_add
+from .indexing.scatter import scatter_add
 
 Array = Any
 Kernel = Callable[..., Any]

@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from ..common import reductions
-from ..half_precision import HALVES, wide
-from ..memory_format import memory_axes
-from ..sizes import LARGE
-from . import narrow_reductions, vectors
-from .reduction_layouts import is_view, kernels, of_view, shaped
+from ...common import reductions
+from ...half_precision import HALVES, wide
+from ...memory_format import memory_axes
+from ...sizes import LARGE
+from .. import vectors
+from . import narrow
+from .layouts import is_view, kernels, of_view, shaped
 
 Array = Any
 Kernel = Callable[..., Any]
@@ -33,7 +34,7 @@ _SUMS, _LOGARITHMS, _SQUARES = 1 << 13, 1 << 12, 1 << 11
 _SHORT = 32  # elements of rows for whose sums NumPy takes three times as long as ours
 _INTEGERS = 1 << 13  # elements; of fewer NumPy takes no longer, of as many in rows of 8 or of 64 it takes 5 times as long
 
-_shared = SimpleNamespace(**reductions.table(np, narrow_reductions))
+_shared = SimpleNamespace(**reductions.table(np, narrow))
 
 
 def sum(x: Array, *, axis: Any, keepdims: bool, dtype: Any = None, out: Array | None = None) -> Array:
@@ -56,7 +57,7 @@ def sum(x: Array, *, axis: Any, keepdims: bool, dtype: Any = None, out: Array | 
     if not ours:
         if (dtype or x.dtype) in HALVES:
             return _shared.sum(x, axis=axis, keepdims=keepdims, dtype=dtype, out=out)
-        return narrow_reductions.sum(x, axis=axis, keepdims=keepdims, dtype=dtype, out=out)
+        return narrow.sum(x, axis=axis, keepdims=keepdims, dtype=dtype, out=out)
     if x.dtype in HALVES and out is None and (dtype is None or dtype == x.dtype):
         found = _fold(x, axis, keepdims, "total")
         return sum(wide(x), axis=axis, keepdims=keepdims).astype(x.dtype) if found is None else found  # rounded once
@@ -171,14 +172,14 @@ def _sum_of_rows(x: Array, axis: Any, keepdims: bool) -> Array:
     """
     axes = (axis,) if isinstance(axis, int) else tuple(sorted(axis))
     if x.size < _FEWEST_HALVED or not x.flags.c_contiguous or axes != tuple(range(len(axes))):
-        return narrow_reductions.sum(x, axis=axis, keepdims=keepdims, dtype=np.float64).astype(x.dtype)
+        return narrow.sum(x, axis=axis, keepdims=keepdims, dtype=np.float64).astype(x.dtype)
     rows = x.reshape(math.prod(x.shape[: len(axes)]), -1)
     while len(rows) > _LONGEST_SEQUENCE // 2:
         half = len(rows) // 2
         odd = rows[2 * half :]
         rows = rows[:half] + rows[half : 2 * half]
         rows[: len(odd)] += odd
-    return shaped(narrow_reductions.sum(rows, axis=0), x, axis, keepdims)
+    return shaped(narrow.sum(rows, axis=0), x, axis, keepdims)
 
 
 def _dimensions(axis: Any) -> int:

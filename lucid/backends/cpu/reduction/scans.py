@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..common import scans
-from ..half_precision import wide
-from ..sizes import MANY
+from ...common import scans
+from ...half_precision import wide
+from ...sizes import MANY
 
 Array = Any
 Kernel = Callable[..., Any]

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..common import embedding_bag
-from ..half_precision import HALVES
+from ...common import embedding_bag
+from ...half_precision import HALVES
 from .scatter import scatter_add
 
 Array = np.ndarray[Any, Any]

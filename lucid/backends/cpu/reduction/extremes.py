@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..common import reductions
-from ..merge import merge
-from ..sizes import LARGE
-from . import narrow_reductions
-from .reduction_layouts import is_view, kernels, of_view, shaped
+from ...common import reductions
+from ...merge import merge
+from ...sizes import LARGE
+from . import narrow
+from .layouts import is_view, kernels, of_view, shaped
 
 Array = Any
 Kernel = Callable[..., Any]
@@ -24,21 +24,21 @@ _UNSIGNED = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 _ROWS, _COLUMNS = 1 << 13, 1 << 15  # contiguous elements from which on our kernels find the extremes of rows, and of columns
 _FEWEST_COMPARED, _MOST_COMPARED = 4, 24  # elements of rows whose largest NumPy takes up to 3 times as long to find
 
-_shared = SimpleNamespace(**reductions.table(np, narrow_reductions))
+_shared = SimpleNamespace(**reductions.table(np, narrow))
 
 
 def any(x: Array, *, axis: Any, keepdims: bool) -> Array:
     """Whether any element is true."""
     if axis is None and x.size >= _ASKED and x.dtype.kind in "iu":
-        return narrow_reductions.max(x.view(_UNSIGNED[x.itemsize]), axis=None, keepdims=keepdims) != 0
-    return narrow_reductions.any(x, axis=axis, keepdims=keepdims)
+        return narrow.max(x.view(_UNSIGNED[x.itemsize]), axis=None, keepdims=keepdims) != 0
+    return narrow.any(x, axis=axis, keepdims=keepdims)
 
 
 def all(x: Array, *, axis: Any, keepdims: bool) -> Array:
     """Whether all elements are true."""
     if axis is None and x.size >= _ASKED and x.dtype.kind in "iu":
-        return narrow_reductions.min(x.view(_UNSIGNED[x.itemsize]), axis=None, keepdims=keepdims) != 0
-    return narrow_reductions.all(x, axis=axis, keepdims=keepdims)
+        return narrow.min(x.view(_UNSIGNED[x.itemsize]), axis=None, keepdims=keepdims) != 0
+    return narrow.all(x, axis=axis, keepdims=keepdims)
 
 
 def _found(x: Array, axis: Any, smallest: bool, located: bool) -> tuple[Array, Any] | None:

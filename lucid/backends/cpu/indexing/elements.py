@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from lucid_kernels.cpu.arrays import broadcast
 
-from ..common import indexing
-from ..half_precision import HALVES, wide
-from ..merge import merge
-from ..sizes import MANY
+from ...common import indexing
+from ...half_precision import HALVES, wide
+from ...merge import merge
+from ...sizes import MANY
+from ..bits import BITS, as_bits
+from ..copies import copy
+from ..creation import zeros
 from . import masks
-from .bits import BITS, as_bits
-from .copies import copy
-from .creation import zeros
 from .scatter import WHOLE, add_slices, are_added, combine, kernels, scatter_add, slices_of_index
 
 Array = np.ndarray[Any, Any]

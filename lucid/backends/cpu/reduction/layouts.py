@@ -8,9 +8,9 @@ from typing import Any
 
 from lucid_kernels.cpu.arrays import broadcast
 
-from ..half_precision import HALVES
-from ..memory_format import inverse, memory_axes
-from . import narrow_reductions
+from ...half_precision import HALVES
+from ...memory_format import inverse, memory_axes
+from . import narrow
 
 Array = Any
 Kernel = Callable[..., Any]
@@ -25,7 +25,7 @@ def kernels() -> Any:
 
 def shaped(result: Array, x: Array, axis: Any, keepdims: bool, dtype: Any = None) -> Array:
     """A result (outer, inner) in `dtype`, that of `x` by default, and the shape of the reduction."""
-    shaped = result.reshape(narrow_reductions.reduced_shape(x.shape, axis, keepdims))
+    shaped = result.reshape(narrow.reduced_shape(x.shape, axis, keepdims))
     return shaped.astype(x.dtype if dtype is None else dtype, copy=False)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .bits import BITS, as_bits
+from ..bits import BITS, as_bits
 
 Array = np.ndarray[Any, Any]
 

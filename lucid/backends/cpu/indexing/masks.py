@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..sizes import MANY
-from .bits import BITS, as_bits
+from ...sizes import MANY
+from ..bits import BITS, as_bits
 
 Array = np.ndarray[Any, Any]
 Kernel = Callable[..., Any]
