@@ -36,8 +36,8 @@ class Explanation(NamedTuple):
 
 def explain(name: str, dtype: str, shape: tuple[int, ...], *, device: str = "cpu", layout: str = "contiguous", out: bool = False
             ) -> Explanation:
-    """What serves operation `name` for arrays of `dtype` and `shape`, with `layout` in memory, on `device`; if `out`, written into
-    memory that is there already. Raises KeyError for an operation that is none.
+    """What serves operation `name` for arrays of `dtype` and `shape`, with `layout` in memory, on `device`; with `out`, written
+    into memory that is there already. Raises KeyError for an operation that is none.
 
     Of operations that are not elementwise, only where their entry of the table comes from.
     """

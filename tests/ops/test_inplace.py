@@ -13,8 +13,7 @@ import pytest
 from lucid_kernels.cpu.runtime.allocator import POOL
 
 import lucid
-from lucid import Tensor, ops
-from lucid.autograd import accumulation
+from lucid import Tensor, backends, ops
 
 #: What the methods take beside the tensor: None is nothing, a number of tensors, or values.
 OPERANDS: dict[str, Any] = {
@@ -373,7 +372,7 @@ def test_one_rule_for_large_arrays(name, dtype):
             lambda x, y: getattr(x.view(-1), f"{name}_")(y), lambda x, y: getattr(operator, f"i{name}")(x, y),
             lambda x, y: getattr(x, f"{name}_")(2.0)]
     if name == "add":
-        ways.append(lambda x, y: accumulation.add_second({None: x}, None, y))
+        ways.append(lambda x, y: backends.TABLES[np.ndarray]["add"](x._array, y._array, x._array))
     for size in (1000, (1 << 16) - 1, 1 << 16, (1 << 17) - 1, 1 << 17, (1 << 18) - 1, 1 << 18):
         large = size >= {"float16": 1 << 16, "float32": 1 << 18, "float64": 1 << 17}[dtype]
         assert [ours(call, size) for call in ways] == [large] * len(ways), size
