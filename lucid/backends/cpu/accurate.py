@@ -40,8 +40,11 @@ def binary(function: Function, a: Any, b: Any, out: Array | None) -> Array:
 
 def function(name: str) -> Function:
     """NumPy's function of the operation `name`, for arrays of any size."""
-    row = ROWS[name]
-    found: Function = getattr(np, row.source)
+    return exact(ROWS[name], getattr(np, ROWS[name].source))
+
+
+def exact(row: Row, found: Function) -> Function:
+    """The function `found` of a row, for arrays of any size."""
     if not is_inexact(row):
         return found
     if row.arrays == 2:

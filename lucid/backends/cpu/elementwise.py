@@ -37,22 +37,27 @@ def table(entries: dict[str, Function]) -> dict[str, Function]:
 
 def _entry(row: Row, entries: dict[str, Function]) -> Function:
     if row.name in common.ARITHMETIC:
-        kernel = functools.partial(_kernel, f"elementwise.{row.name}")
-        return common.arithmetic(np.ndarray, getattr(np, row.source), kernel, _is_written_by_ours)
+        ours = functools.partial(our, f"elementwise.{row.name}")
+        return common.arithmetic(np.ndarray, getattr(np, row.source), ours, is_written_by_ours)
     if row.family:
-        wrap = functools.partial(_with_half_precision, row) if row.half else None
+        wrap = functools.partial(with_half_precision, functools.partial(half_precision.by_formula, row)) if row.half else None
         return first_call("lucid_kernels.cpu", row.family, row.name, entries, wrap)
-    function = COMPOSITIONS[row.name] if row.function == COMPOSED else getattr(np, row.source)
-    return _function(row, function, implementations(row, entries))
+    return function_of(row, numpy_function(row), implementations(row, entries))
 
 
-def _function(row: Row, function: Function, others: Sequence[Implementation]) -> Function:
+def numpy_function(row: Row) -> Function:
+    """NumPy's function, or the one in its place."""
+    found: Function = COMPOSITIONS[row.name] if row.function == COMPOSED else getattr(np, row.source)
+    return found
+
+
+def function_of(row: Row, function: Function, others: Sequence[Implementation]) -> Function:
     """`function`, which is NumPy's, and from so many elements on the first of the `others` that serves.
 
     There is a form for each number of operands: passing on any took 1.05 of the time of small arrays.
     """
     few_in_float32, exact = row.few_in_float32, accurate.is_inexact(row)
-    in_float32 = accurate.function(row.name) if exact else function
+    in_float32 = accurate.exact(row, function)
     if not others and not few_in_float32 and not exact:
         return function
     least = min([LARGE, *[kernel.least for kernel in row.kernels]])
@@ -123,7 +128,7 @@ def _function(row: Row, function: Function, others: Sequence[Implementation]) ->
     return forms.get(row.attributes, general)
 
 
-def _with_half_precision(row: Row, kernel: Function) -> Function:
+def with_half_precision(by_formula: Implementation, kernel: Function) -> Function:
     """A kernel for arrays of any size, and for half precision the formula of the operation."""
     # A kernel that widens half-precision numbers asks for them as this does: once is enough.
     plain = getattr(kernel, "__wrapped__", kernel)
@@ -131,7 +136,7 @@ def _with_half_precision(row: Row, kernel: Function) -> Function:
     @functools.wraps(kernel)
     def function(*operands: Any, out: Array | None = None, **attributes: Any) -> Any:
         if operands[0].itemsize == 2:
-            computed = half_precision.by_formula(row, operands, out, attributes)
+            computed = by_formula(operands, out, attributes)
             return kernel(*operands, out=out, **attributes) if computed is None else computed
         return plain(*operands, **attributes) if out is None else plain(*operands, out=out, **attributes)
 
@@ -157,7 +162,7 @@ def _of_distinct(row: Row, entries: dict[str, Function], operands: Sequence[Any]
     x = operands[0] if isinstance(operands[0], np.ndarray) else operands[1]
     if out is not None or x.size < LARGE:
         return None
-    broadcast = _module("lucid_kernels.cpu.arrays.broadcast")
+    broadcast = module("lucid_kernels.cpu.arrays.broadcast")
     return broadcast.of_distinct(entries[row.name], *operands) if any(map(broadcast.repeats, operands)) else None
 
 
@@ -176,7 +181,7 @@ def _by_kernel(kernel: Kernel, row: Row, entries: dict[str, Function], operands:
         return _by_formula(row, operands, out)
     if kernel.function.__class__ is not str:
         return kernel.function(entries, *operands, out=out, **attributes)
-    function = _kernel(kernel.function)
+    function = our(kernel.function)
     if kernel.layout == ANY and out is None and len(operands) == 1:
         return in_memory_order(x, function)
     return function(*operands, **attributes) if out is None else function(*operands, out=out, **attributes)
@@ -189,14 +194,14 @@ def _by_formula(row: Row, operands: Sequence[Any], out: Array | None) -> Any:
         if isinstance(x, np.ndarray):
             if x.dtype is not dtype and dtype is not None:
                 return None
-            if not x.flags.c_contiguous and (out is not None or not _module("lucid_kernels.cpu.arrays.layout").lies_in_rows(x)):
+            if not x.flags.c_contiguous and (out is not None or not module("lucid_kernels.cpu.arrays.layout").lies_in_rows(x)):
                 return None
             if out is not None and (x.shape != out.shape or x.dtype != out.dtype):
                 return None
             dtype = x.dtype
     if out is not None and not (out.flags.c_contiguous and out.flags.writeable):
         return None
-    return _kernel("operation.operation")((row.name,), *operands, out=out)
+    return our("operation.operation")((row.name,), *operands, out=out)
 
 
 def _are_alike(x: Array, operands: Sequence[Any]) -> bool:
@@ -206,20 +211,20 @@ def _are_alike(x: Array, operands: Sequence[Any]) -> bool:
 
 
 @functools.cache
-def _module(name: str) -> Any:
+def module(name: str) -> Any:
     """A module that may compile with Numba: imported with the first large array."""
     return importlib.import_module(name)
 
 
 @functools.cache
-def _kernel(name: str) -> Function:
+def our(name: str) -> Function:
     """The function ``module.name`` of the elementwise kernels; with a dot in front of this package."""
-    module, _, function = name.rpartition(".")
-    found: Function = getattr(_module(f"{__package__ if name[0] == '.' else 'lucid_kernels.cpu.elementwise.'}{module}"), function)
+    where, _, function = name.rpartition(".")
+    found: Function = getattr(module(f"{__package__ if name[0] == '.' else 'lucid_kernels.cpu.elementwise.'}{where}"), function)
     return found
 
 
-def _is_written_by_ours(out: Array, a: Any, b: Any) -> bool:
+def is_written_by_ours(out: Array, a: Any, b: Any) -> bool:
     """Whether our kernels of arithmetic write into `out`, which is there already.
 
     As long as two arrays are in the L2 cache NumPy's loop, which has no new memory to fill, takes 0.6 to 1 of the time of ours;

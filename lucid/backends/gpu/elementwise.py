@@ -36,6 +36,13 @@ def _entry(row: Row, entries: dict[str, Function], compositions: dict[str, Funct
     return _in_float32(function) if row.few_in_float32 else function
 
 
+def source_of(row: Row) -> tuple[str, str]:
+    """The module and the name of the function behind a row; of arithmetic, of many elements."""
+    if row.family or row.cuda:
+        return f"lucid_kernels.cuda.{row.family or 'elementwise.elementwise'}", row.cuda or row.name
+    return ("lucid.backends.common.elementwise", row.name) if row.function == COMPOSED else ("cupy", row.source)
+
+
 def _in_float32(function: Function) -> Function:
     def kernel(*operands: Any, out: Array | None = None, **attributes: Any) -> Array:
         for operand in operands:
