@@ -15,7 +15,7 @@ from . import _dtypes, backends
 from ._format import format_tensor
 from ._hooks import RemovableHandle
 from ._python_data import from_python
-from .backends import shared_memory, storage
+from .backends import pickling, shared_memory, storage
 from .backends.memory_format import MemoryFormat, contiguous_format, is_contiguous
 
 
@@ -558,7 +558,7 @@ class Tensor:
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         # As in PyTorch, what is computed comes back as a leaf.
-        memory, place = storage.Shared.of(self._array, self._pickled_with_memory)
+        memory, place = pickling.Shared.of(self._array, self._pickled_with_memory)
         memory.version = version_box(self)
         return _unpickle, (self.__class__, memory, place, self.requires_grad, self._grad, self.__dict__)
 
@@ -754,7 +754,7 @@ def as_array(data: Any, dtype: Any = None, device: Any = None, copy: bool = Fals
     return backends.row_major_copy(array) if copy else array
 
 
-def _unpickle(cls: type[Tensor], memory: storage.Shared, place: storage.Part | None, requires_grad: bool,
+def _unpickle(cls: type[Tensor], memory: pickling.Shared, place: storage.Part | None, requires_grad: bool,
               grad: Tensor | None, attributes: dict[str, Any]) -> Tensor:
     tensor = cls.__new__(cls)
     tensor._array = storage.take(memory.array, place)

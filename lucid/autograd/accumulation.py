@@ -13,7 +13,6 @@ from typing import Any
 
 from ..backends import run
 from ..backends.memory_format import memory_axes
-from ..backends.out import are_many
 from ..tensor import Tensor, wrap
 
 
@@ -84,14 +83,9 @@ def add_second(grads: dict[Any, Any], node: Any, gradient: Tensor) -> None:
         return
     array, other = grads[node]._array, gradient._array
     if array.shape == other.shape and array.dtype is other.dtype:
-        add_in_place(array, other)
+        run("add", (array, other), {"out": array})
     else:
         grads[node] = grads[node] + gradient
-
-
-def add_in_place(array: Any, other: Any) -> None:
-    """``array += other``."""
-    run("large_add" if are_many(array) and array.dtype is other.dtype else "add", (array, other), {"out": array})
 
 
 def _references(grads: dict[Any, Any], node: Any) -> tuple[int, int, int]:

@@ -13,9 +13,9 @@ from typing import Any
 from .. import _clock as clock
 from .. import backends
 from .._writers import writes
-from ..backends import LARGE, TABLES
+from ..backends import TABLES
 from ..tensor import Leaf, Retainer, Tensor, version_box, wrap
-from .accumulation import Pieces, SlicePull, add_in_place, add_piece, add_second
+from .accumulation import Pieces, SlicePull, add_piece, add_second
 from .errors import describe_one, saved_from
 from .freeing import saves
 from .grad_mode import CHECK_NAN, GRAD
@@ -232,10 +232,7 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
                         following, carried = parent, gradient
                 elif parent in sums:  # memory of our own, which nobody has seen
                     array = total._array
-                    if array.size < LARGE:
-                        TABLES[array.__class__]["add"](array, gradient._array, array)
-                    else:
-                        add_in_place(array, gradient._array)
+                    TABLES[array.__class__]["add"](array, gradient._array, array)
                 elif create_graph:
                     grads[parent] = total + gradient
                 else:

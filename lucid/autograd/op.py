@@ -12,7 +12,6 @@ the rule's: ``pull(g, y, needs=needs)``. Others compute all of their gradients.
 """
 from __future__ import annotations
 
-import math
 import traceback
 from collections.abc import Callable, Sequence
 from types import FunctionType
@@ -20,7 +19,7 @@ from typing import Any
 
 from .. import _clock as clock
 from .. import _dtypes
-from ..backends import ARITHMETIC, LARGE, MIDDLE, TABLES, as_array
+from ..backends import TABLES, as_array
 from ..tensor import Leaf, Tensor, Version, mark_inference, register_view, version_box, wrap
 from .errors import recover
 from .grad_mode import ANOMALY, GRAD, INFERENCE
@@ -220,20 +219,6 @@ class ViewOp(Op):
         return out
 
 
-def _are_many(x: Any) -> bool:
-    """Whether kernels of large arrays serve `x`."""
-    size: int = x.size
-    return size >= MIDDLE and (size >= LARGE or x.itemsize == 2)
-
-
-def _broadcast_size(a: tuple[int, ...], b: tuple[int, ...]) -> int:
-    """How many elements arrays of these shapes have together, if they can be broadcast."""
-    if len(a) < len(b):
-        a, b = b, a
-    lead = len(a) - len(b)
-    return math.prod(a[:lead]) * math.prod(map(max, a[lead:], b))
-
-
 def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating: bool = False,
                 alike: Pull | None = None, saves: bool = False) -> Callable[[Any, Any], Tensor]:
     """A binary operation as a function: the hot path of arithmetic.
@@ -248,8 +233,7 @@ def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating:
     Whether a node of `rule` then saves something is known too; without `alike` only if all of them do.
     """
     known = saves or (None if alike is None else False)
-    large = f"large_{name}" if name in ARITHMETIC else name
-    general, of_many = Op(name, rule, saves=known), Op(name, rule, kernel=large, saves=known)
+    general = Op(name, rule, saves=known)
     modes, tick = grad_mode.get, clock.tick
 
     def apply(input: Any, other: Any) -> Tensor:
@@ -264,10 +248,7 @@ def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating:
                 flags = modes()
                 if flags <= GRAD:
                     try:
-                        size = x.size
-                        many = (size >= MIDDLE and (size >= LARGE or x.itemsize == 2)) or (
-                            x.shape != y.shape and size * y.size >= LARGE and _broadcast_size(x.shape, y.shape) >= LARGE)
-                        array = TABLES[kind][large if many else name](x, y)
+                        array = TABLES[kind][name](x, y)
                     except Exception as error:
                         array = recover(name, (x, y), {}, name, (input, other), error)
                     out = _new(Tensor)
@@ -297,19 +278,12 @@ def elementwise(name: str, rule: Rule, prepare: Callable[..., Any], *, floating:
                     else:
                         out._node = None
                     return out
-        elif other.__class__ in (float, int) and isinstance(input, Tensor):
-            x = input._array
-            many = _are_many(x)
-            if x.dtype.kind == "f" or (many and x.dtype.char == "E"):  # of few bfloat16 NumPy knows no such sums
-                return (of_many if many else general)(input, other)
+        elif other.__class__ in (float, int) and isinstance(input, Tensor) and input._array.dtype.kind == "f":
+            return general(input, other)
         operands = prepare(name, input, other)
         if operands is NotImplemented:
             return operands
-        a, b = operands
-        for operand in (a, b):  # a number may be a tensor by now
-            if isinstance(operand, Tensor) and _are_many(operand._array):
-                return of_many(a, b)
-        return general(a, b)
+        return general(*operands)
 
     apply.__name__ = name
     return apply

@@ -1,7 +1,6 @@
 """Operations that write their result straight into the tensor that is given for it."""
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -10,8 +9,9 @@ import numpy as np
 
 from .. import _clock as clock
 from .._writers import writes
-from ..backends import ARITHMETIC, LARGE, TABLES
-from ..backends.out import FORMULAS, OF_TENSORS, PLAIN_COMPLEX, TERNARY, are_many, entry_into, share_partly
+from ..backends import TABLES
+from ..backends.elementwise import ROWS
+from ..backends.out import may_write, share_partly
 from ..tensor import Tensor, version_box, wrap
 from .errors import explain, recover
 from .grad_mode import GRAD, INFERENCE
@@ -56,19 +56,17 @@ def refuse_shared(destination: Tensor, arguments: Iterable[Any]) -> None:
 
 @writes("target")
 def overwrite(target: Tensor, name: str, operands: Sequence[Any], **attributes: Any) -> bool:
-    """Write what the kernel `name`, one of `PLAIN`, `TERNARY` or `add_scaled`, computes of `target` and `operands` into
-    `target`, if that is all that there is to do; False, with nothing done, otherwise.
+    """Write what the kernel `name` computes of `target` and `operands` into `target`, if that is all that there is to do; False,
+    with nothing done, otherwise.
 
     So it is for floating-point or complex arrays of one shape and dtype on the CPU, each with memory of its own, and numbers, of
-    which nothing is recorded, but for arithmetic of large ones and numbers, and large formulas. This takes a third of the time of
-    `Overwriting`, which can do everything.
+    which nothing is recorded, but for large formulas. This takes a third of the time of `Overwriting`, which can do everything.
     """
-    array = target._array
+    array, row = target._array, ROWS[name]
     dtype, shape = array.dtype, array.shape
-    if array.size >= FORMULAS.get(name, math.inf):
+    if array.size >= row.fused_from > 0:
         return False
-    large = array.size >= LARGE and name in ARITHMETIC and are_many(array)  # the first question saves small ones the others
-    if dtype.kind != "f" and (dtype.kind != "c" or name not in PLAIN_COMPLEX):
+    if dtype.kind != "f" and (dtype.kind != "c" or not row.in_place_complex):
         return False
     if array.__class__ is not np.ndarray or array.base is not None:
         return False
@@ -82,7 +80,7 @@ def overwrite(target: Tensor, name: str, operands: Sequence[Any], **attributes: 
             arrays.append(other)
             if operand._node is not None:
                 tracked = True
-        elif name in TERNARY or (len(arrays) == 1 and name in OF_TENSORS):
+        elif len(arrays) <= row.tensors:
             return False
         elif operand.__class__ in (float, int) or (operand.__class__ is complex and dtype.kind == "c"):
             arrays.append(operand)
@@ -92,13 +90,8 @@ def overwrite(target: Tensor, name: str, operands: Sequence[Any], **attributes: 
         return False
     if clock.any_inference:
         refuse_inference(target)
-    entry = name
-    if large:  # of two row-major arrays; others are not simple
-        if dtype.kind != "f" or arrays[-1].__class__ is not np.ndarray or not all(x.flags.c_contiguous for x in arrays):
-            return False
-        entry = f"large_{name}"
     try:
-        TABLES[np.ndarray][entry](*arrays, out=array, **attributes)
+        TABLES[np.ndarray][name](*arrays, out=array, **attributes)
     except Exception as error:
         raise explain(name, (target, *operands), error) from error
     (target._version_box or version_box(target)).bump()
@@ -140,8 +133,7 @@ class Overwriting(Tensor):
                     tracked = True
             else:
                 arrays.append(t)
-        entry = entry_into(op.name, arrays, array, attributes.get("program"))
-        if entry is None:
+        if not may_write(op.name, arrays, array, attributes.get("program")):
             computed: Tensor = op(*inputs, **attributes)
             return computed
         if 0 in array.strides:
@@ -156,9 +148,9 @@ class Overwriting(Tensor):
             result._version_box = box
             _record(self, op, result, inputs, attributes, flags)
         try:
-            TABLES[array.__class__][entry](*arrays, out=array, **attributes)
+            TABLES[array.__class__][op.name](*arrays, out=array, **attributes)
         except Exception as error:
-            recover(entry, arrays, {**attributes, "out": array}, op.name, inputs, error)
+            recover(op.name, arrays, {**attributes, "out": array}, op.name, inputs, error)
         box.bump()
         if result is not destination and result._node is not None and result._node.kept.__class__ is list:
             _follow(result._node, box)

@@ -36,9 +36,8 @@ from lucid_kernels.cpu.runtime import signals
 from . import memory
 from .cpu import backend as cpu
 from .device import Device, chosen_device, default_device, set_default_device
-from .families import ARITHMETIC, LARGE, MIDDLE
 
-__all__ = ["ARITHMETIC", "LARGE", "MIDDLE", "TABLES", "Device", "as_array", "available", "chosen_device", "create",
+__all__ = ["TABLES", "Device", "as_array", "available", "chosen_device", "create",
            "default_device", "device_of", "gpu_module", "meta_module", "observe", "row_major_copy", "run", "set_default_device",
            "symbolic_module", "synchronize", "to_device", "to_host"]
 

@@ -8,11 +8,15 @@ from typing import Any
 
 from lucid_kernels.cpu.runtime import signals
 
+from .elementwise import ROWS
+from .sizes import LARGE, MANY, MIDDLE, are_few
+
+__all__ = ["FAMILIES", "LARGE", "MANY", "MIDDLE", "are_few", "compiler_is_loaded", "first_call", "kernels"]
+
 Kernel = Callable[..., Any]
 
 # Family module -> the op names that it serves; the same for `lucid_kernels.cpu` and `lucid_kernels.cuda`.
 FAMILIES = {
-    "elementwise.elementwise": "relu relu_grad gelu gelu_grad sigmoid sigmoid_grad tanh tanh_grad silu silu_grad",
     "reduction.softmax": "softmax softmax_grad log_softmax log_softmax_grad",
     "attention.attention": "attention attention_grad",
     "losses.cross_entropy": "cross_entropy",
@@ -32,49 +36,30 @@ FAMILIES = {
     "optimizer": "sgd adam multi_tensor_sgd multi_tensor_adam",
     "indexing.bounds": "check_bounds",
     "elementwise.fused": "fused",
-    "elementwise.special": "erf erfc erfinv erfcx ndtr ndtri log_ndtr lgamma digamma polygamma i0 i0e i1 i1e zeta gammainc "
-                           "gammaincc",
 }
-
-# Operations that NumPy and CuPy have too. Theirs serve small arrays and mixed dtypes: a call costs 0.1 us less than through
-# Python. Ours serve `large_add` and so on: arrays of one dtype, or one and a number, with at least LARGE elements, or MIDDLE of
-# half precision, which NumPy converts one by one.
-ARITHMETIC = ("add", "sub", "mul", "div")
-LARGE, MIDDLE = 1 << 16, 1 << 11
-# Elements from which other kernels serve, of functions at which NumPy is slow: it takes 1 to 15 ns for each, and a kernel some
-# microseconds to be called. Numba is imported with the first array of as many.
-MANY = 1 << 12
+for _row in ROWS.values():
+    if _row.family:
+        FAMILIES[_row.family] = f"{FAMILIES.get(_row.family, '')} {_row.name}"
 
 
-def kernels(package: str, table: dict[str, Kernel], elementwise: Callable[[str, Kernel], Kernel] | None = None) -> None:
-    """Add every kernel of `package` to `table`; each entry replaces itself by the kernel when first called.
-
-    `elementwise` gives, for the name and the kernel of an activation, what to put into the table instead.
-    """
+def kernels(package: str, table: dict[str, Kernel]) -> None:
+    """Add every kernel of `package` but the elementwise ones to `table`."""
     for family, names in FAMILIES.items():
         for name in names.split():
-            wrap = elementwise if family == "elementwise.elementwise" else None
-            table[name] = _first_call(f"{package}.{family}", name, table, name, wrap)
-    for name in ARITHMETIC:
-        table[f"large_{name}"] = _first_call(f"{package}.elementwise.elementwise", name, table, f"large_{name}")
+            if name not in ROWS:
+                table[name] = first_call(package, family, name, table)
 
 
-def _first_call(module: str, name: str, table: dict[str, Kernel], entry: str,
-                wrap: Callable[[str, Kernel], Kernel] | None = None) -> Kernel:
-    def first_call(*arrays: Any, **attributes: Any) -> Any:
+def first_call(package: str, family: str, name: str, table: dict[str, Kernel], wrap: Callable[[Kernel], Kernel] | None = None
+               ) -> Kernel:
+    """The entry `name` of `table` that replaces itself by the kernel when it is first called, or by what `wrap` makes of that."""
+    def entry(*arrays: Any, **attributes: Any) -> Any:
         with signals.deferred():  # half of a module cannot be imported again
-            kernel = getattr(importlib.import_module(module), name)
-        table[entry] = kernel if wrap is None else wrap(name, kernel)
-        return table[entry](*arrays, **attributes)
+            kernel = getattr(importlib.import_module(f"{package}.{family}"), name)
+        table[name] = kernel if wrap is None else wrap(kernel)
+        return table[name](*arrays, **attributes)
 
-    first_call.module, first_call.kernel = module, name  # type: ignore[attr-defined]
-    return first_call
-
-
-def are_few(x: Any) -> bool:
-    """Whether NumPy serves the array `x` of real numbers as well as a kernel of elementwise arithmetic does."""
-    size: int = x.size
-    return size < MIDDLE or (size < LARGE and x.itemsize > 2)
+    return entry
 
 
 def compiler_is_loaded() -> bool:

@@ -6,45 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from .families import ARITHMETIC, LARGE
+from .elementwise import ROWS
 from .memory_format import memory_axes
 from .storage import has_memory, span
 
 Array = Any
 
-# Kernels that take `out`, which may be an argument, have the dtype of their arguments, and raise nothing once they write.
-_ALIKE = frozenset("""
-abs add add_scaled addcdiv addcmul arccos arccosh arcsin arcsinh arctan arctan2 arctanh bitwise_and bitwise_invert bitwise_or
-bitwise_xor ceil clip cos cosh deg2rad div exp exp2 expm1 floor fmod leaky_relu lerp log log10 log1p log2 maximum minimum mul
-nan_to_num neg power rad2deg reciprocal remainder round rsqrt sign sin sinh sqrt square sub tan trunc
-""".split())
-TERNARY = frozenset({"addcmul", "addcdiv"})  # those that take two tensors and the keyword `value`
-# Those of which a public function has the name, and hands them floating-point operands as they are: tensors, ints and floats.
-PLAIN = frozenset("""
-abs add ceil clip cos cosh div exp exp2 expm1 floor fmod lerp log log10 log1p log2 mul neg reciprocal relu remainder round rsqrt
-sigmoid sign sin sinh sqrt square sub tan tanh trunc
-""".split())
-FORMULAS = {"remainder": 1 << 11, "rsqrt": 1 << 15, "sign": 1 << 14}  # those that from so many elements on are formulas
-OF_TENSORS = frozenset({"lerp"})  # those that take no number as their second argument
-SCALED = {"add": 1, "sub": -1}  # those that are `add_scaled` with the keyword `alpha`, and the sign of that
-PLAIN_COMPLEX = frozenset("add div mul neg sub".split())  # those that do the same with complex ones
-_OURS = frozenset("exp gelu leaky_relu relu sigmoid silu tanh".split())
-_ALIKE_ON_CPU = _ALIKE | _OURS  # CUDA kernels rely on a result of its own
-_TRUTHS = frozenset("eq ge gt le logical_and logical_not logical_or logical_xor lt ne".split())  # with a bool result
-
-
-def are_many(out: Array) -> bool:
-    """Whether kernels of large arrays serve arithmetic that is written into memory that is there already, such as `out`.
-
-    As long as two arrays are in the L2 cache NumPy's loop, which has no new memory to fill, takes 0.6 to 1 of the time of ours;
-    from 1 MiB on ours takes 0.6 to 1 of its. NumPy computes halves one by one.
-    """
-    many: bool = out.size >= LARGE if out.itemsize == 2 else out.nbytes >= 1 << 20
-    return many
-
-
-def entry_into(name: str, arguments: Sequence[Any], out: Array, program: Any = None) -> str | None:
-    """The entry of the table of `out` that computes operation `name` in its memory; None where the result must be a new array.
+def may_write(name: str, arguments: Sequence[Any], out: Array, program: Any = None) -> bool:
+    """Whether operation `name` can write its result into the memory of `out`; False where that must be a new array.
 
     Any arguments of any operation will do: arrays of several shapes, dtypes and devices, numbers and None. `program` is that of a
     formula.
@@ -53,30 +22,24 @@ def entry_into(name: str, arguments: Sequence[Any], out: Array, program: Any = N
     on_cpu = kind is np.ndarray
     if program is not None:
         serves = on_cpu and program.dtypes == (dtype,) and out.flags.c_contiguous and out.flags.writeable
-        return name if serves and all(array is None or _is_read_in_step(array, out) for array in arguments) else None
-    alike = name in (_ALIKE_ON_CPU if on_cpu else _ALIKE)
-    if not alike and (dtype.kind != "b" or name not in _TRUTHS):
-        return None
+        return serves and all(array is None or _is_read_in_step(array, out) for array in arguments)
+    row = ROWS.get(name)
+    if row is None or not (row.out == "all" or (on_cpu and row.out == "cpu")):
+        return False
+    if dtype.kind == "c" or (row.truth and dtype.kind != "b"):  # complex functions are often made of several operations
+        return False
     one_shape = True
     for array in arguments:
         if array.__class__ is kind:
-            if alike and array.dtype is not dtype and array.dtype != dtype:
-                return None
+            if not row.truth and array.dtype is not dtype and array.dtype != dtype:
+                return False
             if array.shape != shape:
                 one_shape = False
         elif hasattr(array, "dtype"):
-            return None
-    if dtype.kind == "c":  # functions of complex numbers are often made of several operations
-        return None
-    if on_cpu:
-        large = name in ARITHMETIC and are_many(out) and one_shape and _in_order(out, *arguments)
-        if (large or name in _OURS) and not out.flags.writeable:
-            return None  # our kernels would not say so; a plain copy does
-        if large:
-            return f"large_{name}"
-    elif not has_memory(out):
-        return None
-    return name if one_shape or _broadcast([array.shape for array in arguments if array.__class__ is kind]) == shape else None
+            return False
+    if not (out.flags.writeable if on_cpu else has_memory(out)):  # our kernels would not say so; a plain copy does
+        return False
+    return one_shape or _broadcast([array.shape for array in arguments if array.__class__ is kind]) == shape
 
 
 def _is_read_in_step(array: Array, out: Array) -> bool:
@@ -84,12 +47,6 @@ def _is_read_in_step(array: Array, out: Array) -> bool:
     if array is out:
         return True
     return array.__class__ is np.ndarray and (array.shape == out.shape or not array.ndim) and not np.may_share_memory(array, out)
-
-
-def _in_order(*operands: Any) -> bool:
-    """Whether all are row-major arrays, or numbers: our kernels make copies of other arrays, NumPy's do not."""
-    return all(operand.__class__ in (int, float) or (operand.__class__ is np.ndarray and operand.flags.c_contiguous)
-               for operand in operands)
 
 
 def _broadcast(shapes: list[tuple[int, ...]]) -> tuple[int, ...] | None:

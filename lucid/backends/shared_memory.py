@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from .memory_format import in_memory_order
-from .storage import Part, Shared, owner, part, take
+from .pickling import Shared
+from .storage import Part, owner, part, take
 
 
 class Block(mmap.mmap):

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import weakref
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -103,49 +103,6 @@ def copy(array: Array, memo: dict[int, Any]) -> Array:
         memo[id(whole)] = in_memory_order(whole, lambda original: original.copy())
         memo.setdefault(id(memo), []).append(whole)  # keeps its id from being used again, as `copy.deepcopy` does
     return take(memo[id(whole)], part(whole, array))
-
-
-class Shared:
-    """An array on its way into a pickle, which holds it once, however many tensors share it.
-
-    Tensors that show the same elements, in whatever shape, share one. A slice has one of its own, as the pickle of one row
-    should not hold the whole table, unless it is asked for with all its memory.
-    """
-
-    __slots__ = ("__weakref__", "array", "version")
-    _living: ClassVar[weakref.WeakValueDictionary[int, Shared]] = weakref.WeakValueDictionary()
-
-    def __init__(self, array: Array) -> None:
-        self.array = array
-        self.version: Any = None  # what counts the writes to it; an unpickled array starts with one of its own
-
-    @classmethod
-    def of(cls, array: Array, with_all: bool = False) -> tuple[Shared, Part | None]:
-        """What to pickle for `array`, and where it lies in there; the whole memory of a slice only if `with_all`."""
-        whole = owner(array)
-        if whole.nbytes != array.nbytes and not with_all:
-            whole = array
-        found = cls._living.get(id(whole))
-        if found is None:  # it holds the array, so no other can have this id as long as a pickle holds it
-            found = cls._living[id(whole)] = cls(whole)
-        return found, part(whole, array)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        from . import device_of, to_host
-
-        # Arrays travel through the host, so a pickle of a GPU tensor opens where `device` exists. NumPy's pickles are
-        # row-major: `axes` keeps the memory format.
-        device = device_of(self.array)
-        if device.type == "meta":
-            return Shared, (self.array,)
-        axes = memory_axes(self.array)
-        return _restore, (to_host(self.array).transpose(axes), axes, str(device))
-
-
-def _restore(array: np.ndarray, axes: tuple[int, ...], device: str) -> Shared:
-    from . import Device, to_device
-
-    return Shared(to_device(array.transpose(inverse(axes)), Device(device)))
 
 
 def _on_host(array: Array) -> bool:

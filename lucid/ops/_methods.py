@@ -16,7 +16,7 @@ from typing import Any
 
 from ..autograd.inplace import write
 from ..autograd.overwrite import overwrite, refuse_shared
-from ..backends.out import PLAIN, SCALED, TERNARY
+from ..backends.elementwise import ROWS
 from ..tensor import Tensor
 from ._independence import rebase_with_zeros
 from ._operands import is_operand, operator, reflected
@@ -30,17 +30,19 @@ def inplace(function: Callable[..., Tensor], operator: bool = False) -> Callable
     for what is no number, array or tensor."""
     single = getattr(function, "single", False)
     name = function.__name__
-    plain = {"value": 1} if name in TERNARY else {}
+    row = ROWS.get(name)
+    plain = {"value": 1} if row and row.attributes == "value" else {}
+    scale = row.scaled if row else 0
     # Beside `self`; -1: `overwrite` does not do.
-    others = 2 if plain else function.__code__.co_argcount - 1 if single and name in PLAIN else -1
+    others = 2 if plain else function.__code__.co_argcount - 1 if single and row and row.in_place else -1
 
     def scaled(self: Tensor, args: Any, alpha: Any = None, value: Any = None, **rest: Any) -> bool:
         factor = value if plain else alpha
-        if factor.__class__ not in (float, int) or rest or not (plain or name in SCALED):
+        if factor.__class__ not in (float, int) or rest or not (plain or scale):
             return False
         if plain:
             return alpha is None and overwrite(self, name, args, value=factor)
-        return value is None and overwrite(self, "add_scaled", args, alpha=SCALED[name] * factor)
+        return value is None and overwrite(self, "add_scaled", args, alpha=scale * factor)
 
     @functools.wraps(function)
     def method(self: Tensor, *args: Any, **keywords: Any) -> Tensor:

@@ -1,4 +1,4 @@
-"""Complex numbers by their parts, on NumPy or CuPy: `table(xp, entries)` binds them to either module."""
+"""Complex numbers by their parts, for NumPy and CuPy: `table(xp, entries)` binds them to either."""
 from __future__ import annotations
 
 from collections.abc import Callable

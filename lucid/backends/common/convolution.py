@@ -1,7 +1,6 @@
-"""Three-dimensional convolution made of the two-dimensional kernels, and the windows of images as columns, once for NumPy and
-CuPy: `table(xp, kernels)`.
+"""Three-dimensional convolution made of the two-dimensional kernels, for NumPy and CuPy: `table(xp, kernels, …)`.
 
-conv3d: the slices of the input that one output slice meets are stacked as channels of an image, 2-d convolutions take some of
+The slices of the input that one output slice meets are stacked as channels of an image, 2-d convolutions take some of
 these images at a time, and a copy puts the channels in front of the slices again. A kernel that spans only the depth needs no
 copies: the volumes are images of D rows and H * W columns. Kernels for whole volumes, where there are such, read the slices where
 they lie: stacked, one input channel a group, which makes groups of a few channels, took 20 to 60 times as long, strided taps 1.25
@@ -9,46 +8,13 @@ to 1.4 times, and 3x3x3 taps 1.2 to 1.6 times.
 """
 from __future__ import annotations
 
-import functools
-import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .functions import HALVES, wide
+from .windows import Sizes, in_float32, matches, output_length
 
 Array = Any
 Kernel = Callable[..., Any]
-Sizes = tuple[int, ...]
-
-
-def _in_float32(kernel: Kernel) -> Kernel:
-    """`kernel` for half precision too: its sums over depth are rounded once."""
-    @functools.wraps(kernel)
-    def rounding(*arrays: Array | None, out: Array | None = None, **attributes: Any) -> Array:
-        result = kernel(*[None if array is None else wide(array) for array in arrays], **attributes)
-        dtype = arrays[0].dtype  # type: ignore[union-attr]
-        if out is None:
-            return result.astype(dtype) if dtype in HALVES else result
-        out[...] = result
-        return out
-
-    return rounding
-
-
-def _matches(length: int, outputs: int, taps: int, stride: int, padding: int, dilation: int) -> list[tuple[slice, slice]]:
-    """For each tap along one dimension, the outputs for which it meets the input, and the elements that it meets there."""
-    found = []
-    for tap in range(taps):
-        offset = tap * dilation - padding
-        first = min(outputs, max(0, -(offset // stride)))
-        last = max(first, min(outputs, -((offset - length) // stride)))
-        start = first * stride + offset
-        found.append((slice(first, last), slice(start, start + (last - first) * stride, stride)))
-    return found
-
-
-def _outputs(length: int, taps: int, stride: int, padding: int, dilation: int) -> int:
-    return (length + 2 * padding - dilation * (taps - 1) - 1) // stride + 1
 
 
 def _is_flat(kernel: Sizes, stride: Sizes, padding: Sizes) -> bool:
@@ -56,21 +22,8 @@ def _is_flat(kernel: Sizes, stride: Sizes, padding: Sizes) -> bool:
     return kernel[1:] == stride[1:] == (1, 1) and padding[1:] == (0, 0)
 
 
-def _tiles(shape: Sizes, kernel_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> bool:
-    """Whether the windows cover images of `shape` (N, C, H, W), each pixel once."""
-    covered = all(n % k == 0 for n, k in zip(shape[2:], kernel_size, strict=True))
-    return covered and kernel_size == stride and padding == (0, 0) and dilation == (1, 1)
-
-
-def _tiled(images: Array, kernel_size: Sizes) -> Array:
-    """Images (N, C, H, W) in row-major order as their columns (N, C, KH, KW, OH, OW), without a copy."""
-    (samples, channels, height, width), (down, across) = images.shape, kernel_size
-    return images.reshape(samples, channels, height // down, down, width // across, across).transpose(0, 1, 3, 5, 2, 4)
-
-
-def table(xp: Any, kernels: dict[str, Kernel], window_bytes: int, copy: Kernel, *volumes: Kernel) -> dict[str, Kernel]:
-    """`conv3d`, its gradients, `unfold` and `fold` on `xp` (numpy or cupy), with the 2-d kernels in the table `kernels`, and
-    `copy(target, source)`.
+def table(xp: Any, kernels: dict[str, Kernel], window_bytes: int, *volumes: Kernel) -> dict[str, Kernel]:
+    """`conv3d` and its gradients on `xp` (numpy or cupy), with the 2-d kernels in the table `kernels`.
 
     conv3d stacks slices of up to about `window_bytes` at a time, or of a few times the bytes of the weight. `volumes` are kernels
     for volumes and both gradients where there are such, which may return None.
@@ -95,8 +48,8 @@ def table(xp: Any, kernels: dict[str, Kernel], window_bytes: int, copy: Kernel, 
 
     def meetings(part: range, length: int, taps: int, stride: Sizes, padding: Sizes, dilation: Sizes
                  ) -> list[tuple[slice, slice]]:
-        """`_matches` along the depth for some output slices, counted from the first of them."""
-        return _matches(length, len(part), taps, stride[0], padding[0] - part.start * stride[0], dilation[0])
+        """`matches` along the depth for some output slices, counted from the first of them."""
+        return matches(length, len(part), taps, stride[0], padding[0] - part.start * stride[0], dilation[0])
 
     def windows(x: Array, part: range, taps: int, stride: Sizes, padding: Sizes, dilation: Sizes) -> Array:
         """The images (N * slices, C * KD, H, W): the slices of x (N, C, D, H, W) beneath some output slices, zeros outside."""
@@ -143,7 +96,7 @@ def table(xp: Any, kernels: dict[str, Kernel], window_bytes: int, copy: Kernel, 
         """conv3d_grad_weight for one input channel a group: tap by tap along the depth, with slices as samples."""
         result = xp.zeros(weight_shape, g.dtype)
         step = max(1, window_bytes // max(x[0].nbytes, g[0].nbytes))
-        found = _matches(x.shape[2], g.shape[2], weight_shape[2], *(each[0] for each in geometry))
+        found = matches(x.shape[2], g.shape[2], weight_shape[2], *(each[0] for each in geometry))
         for n in range(0, len(x), step):
             for tap, (inside, source) in enumerate(found):
                 pair = (images(array[n : n + step, :, some], range(inside.stop - inside.start))
@@ -152,12 +105,12 @@ def table(xp: Any, kernels: dict[str, Kernel], window_bytes: int, copy: Kernel, 
                     *pair, weight_shape=(*weight_shape[:2], *weight_shape[3:]), **planar(*geometry, groups))
         return result
 
-    @_in_float32
+    @in_float32
     def conv3d(x: Array, weight: Array, bias: Array | None, *, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int,
                out: Array | None = None) -> Array:
         """y (N, O, OD, OH, OW) of x (N, C, D, H, W) with weight (O, C / G, KD, KH, KW), plus bias (O,)."""
         geometry, kernel = (stride, padding, dilation), weight.shape[2:]
-        lengths = tuple(map(_outputs, x.shape[2:], kernel, *geometry))
+        lengths = tuple(map(output_length, x.shape[2:], kernel, *geometry))
         shape = (x.shape[0], weight.shape[0], *lengths)
         if _is_flat(kernel, stride, padding):
             return kernels["conv2d"](flat(x), flat(weight), bias, **upright(*geometry, groups)).reshape(shape)
@@ -173,7 +126,7 @@ def table(xp: Any, kernels: dict[str, Kernel], window_bytes: int, copy: Kernel, 
             y[some, :, part.start : part.stop] = found.reshape(-1, len(part), *found.shape[1:]).swapaxes(1, 2)
         return y
 
-    @_in_float32
+    @in_float32
     def conv3d_grad_input(g: Array, weight: Array, *, input_shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes,
                           groups: int, out: Array | None = None) -> Array:
         """Gradient (N, C, D, H, W) of conv3d for its input, from g (N, O, OD, OH, OW)."""
@@ -203,7 +156,7 @@ def table(xp: Any, kernels: dict[str, Kernel], window_bytes: int, copy: Kernel, 
                 result[some, :, target] += found[:, inside, :, tap].swapaxes(1, 2)
         return result
 
-    @_in_float32
+    @in_float32
     def conv3d_grad_weight(g: Array, x: Array, *, weight_shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes,
                            groups: int, out: Array | None = None) -> Array:
         """Gradient (O, C / G, KD, KH, KW) of conv3d for its weight, from g (N, O, OD, OH, OW) and x (N, C, D, H, W)."""
@@ -236,50 +189,5 @@ def table(xp: Any, kernels: dict[str, Kernel], window_bytes: int, copy: Kernel, 
                                      groups=groups, out=dweight)
         return dweight, kernels["sum"](g, axis=(0, 2, 3, 4), keepdims=False, out=dbias)
 
-    def blocks(shape: Sizes, kernel_size: Sizes, *geometry: Sizes) -> tuple[Sizes, list[tuple[Any, Any]]]:
-        """The shape (N, C, KH, KW, OH, OW) of the columns of images of `shape`, and for each tap the index of its outputs in
-        them and that of the elements that they meet.
-        """
-        outputs = tuple(map(_outputs, shape[2:], kernel_size, *geometry))
-        rows, columns = (_matches(length, *rest) for length, *rest in
-                         zip(shape[2:], outputs, kernel_size, *geometry, strict=True))
-        pairs = [((slice(None), slice(None), i, j, inside, within), (slice(None), slice(None), source, origin))
-                 for i, (inside, source) in enumerate(rows) for j, (within, origin) in enumerate(columns)]
-        return (*shape[:2], *kernel_size, *outputs), pairs
-
-    def unfold(x: Array, *, kernel_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Array | None = None
-               ) -> Array:
-        """The windows (N, C * KH * KW, OH * OW) of x (N, C, H, W), zeros in the padding."""
-        shape, pairs = blocks(x.shape, kernel_size, stride, padding, dilation)
-        if _tiles(x.shape, kernel_size, stride, padding, dilation):
-            result = xp.empty(shape, x.dtype)
-            copy(result, _tiled(xp.ascontiguousarray(x), kernel_size))
-        else:
-            result = xp.zeros(shape, x.dtype)
-            for target, source in pairs:
-                result[target] = x[source]
-        result = result.reshape(shape[0], math.prod(shape[1:4]), math.prod(shape[4:]))
-        if out is None:
-            return result
-        out[...] = result
-        return out
-
-    @_in_float32
-    def fold(columns: Array, *, output_size: Sizes, kernel_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes,
-             out: Array | None = None) -> Array:
-        """The sums (N, C, *output_size) of the windows (N, C * KH * KW, OH * OW) where they came from."""
-        samples, channels = columns.shape[0], columns.shape[1] // math.prod(kernel_size)
-        image_shape = (samples, channels, *output_size)
-        shape, pairs = blocks(image_shape, kernel_size, stride, padding, dilation)
-        columns = columns.reshape(shape)
-        if _tiles(image_shape, kernel_size, stride, padding, dilation):
-            result = xp.empty(image_shape, columns.dtype)
-            copy(_tiled(result, kernel_size), columns)
-            return result
-        result = xp.zeros(image_shape, columns.dtype)
-        for source, target in pairs:
-            result[target] += columns[source]
-        return result
-
     return {kernel.__name__: kernel for kernel in (
-        conv3d, conv3d_grad_input, conv3d_grad_weight, conv3d_grad_parameters, unfold, fold)}
+        conv3d, conv3d_grad_input, conv3d_grad_weight, conv3d_grad_parameters)}

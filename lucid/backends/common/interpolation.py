@@ -1,4 +1,4 @@
-"""Interpolation, once for NumPy and CuPy: `table(xp, kernels)`.
+"""Interpolation, for NumPy and CuPy: `table(xp, kernels, resample_planes)`.
 
 Along each dimension a result is a weighted sum of neighbours: a matrix with a few non-zeros side by side in each row. So is its
 gradient, with the transposed matrix, in which nothing has to be scattered.
@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..families import MANY
-from .functions import HALVES, wide
+from ..half_precision import HALVES, wide
 
 Array = Any
 Kernel = Callable[..., Any]
@@ -104,8 +103,8 @@ def _transposed(length: int, *arguments: Any) -> Band | None:
     return Band(np.where(counts > 0, starts, 0), counts, weights)
 
 
-def _weigh(xp: Any) -> Kernel:
-    """`on_planes(x, rows, columns)` on `xp`: the planes rows @ x[p] @ columns.T of x (P, H, W); None is the identity."""
+def planes_by_taps(xp: Any) -> Kernel:
+    """``resample_planes(x, rows, columns)`` on `xp`: the planes rows @ x[p] @ columns.T of x (P, H, W); None is the identity."""
 
     def along(x: Array, band: Band | None, axis: int) -> Array:
         if band is None:
@@ -119,15 +118,11 @@ def _weigh(xp: Any) -> Kernel:
             total = total + (part if there.all() else xp.where(xp.asarray(there).reshape(column), part, part.dtype.type(0)))
         return total
 
-    def on_planes(x: Array, rows: Band | None, columns: Band | None) -> Array:
-        if xp is np and x.size >= MANY:
-            from lucid_kernels.cpu.interpolation import resize as kernels
-
-            return kernels.resample(x, *[band and kernels.Band(*band) for band in (rows, columns)])
+    def resample_planes(x: Array, rows: Band | None, columns: Band | None) -> Array:
         y = along(along(x, rows, 1), columns, 2)
         return y.copy() if y is x else y
 
-    return on_planes
+    return resample_planes
 
 
 def _doubles(lengths: Sizes, wanted: Sizes, steps: tuple[float, ...], mode: str) -> bool:
@@ -140,9 +135,8 @@ _SUMS = {"kernel_size": (2, 2), "stride": (2, 2), "padding": (0, 0), "ceil_mode"
          "divisor_override": 1}
 
 
-def table(xp: Any, kernels: dict[str, Kernel]) -> dict[str, Kernel]:
-    """`resample` and its gradient on `xp` (numpy or cupy), with the other `kernels`."""
-    on_planes = _weigh(xp)
+def table(xp: Any, kernels: dict[str, Kernel], resample_planes: Kernel) -> dict[str, Kernel]:
+    """`resample` and its gradient on `xp` (numpy or cupy), with the other `kernels` and one like `planes_by_taps(xp)`."""
 
     def apply(x: Array, lengths: Sizes, bands: list[Band | None]) -> Array:
         """x (N, C, *) weighed by a band for each of its 1 to 3 last dimensions."""
@@ -151,12 +145,12 @@ def table(xp: Any, kernels: dict[str, Kernel]) -> dict[str, Kernel]:
 
         def slices(array: Array, count: int) -> Array:
             area = array.size // (images * count)
-            return on_planes(array.reshape(images, count, area), bands[0], None)
+            return resample_planes(array.reshape(images, count, area), bands[0], None)
 
         rows = None if len(bands) == 1 else bands[-2]
         if len(bands) == 3 and lengths[0] > x.shape[2]:  # fewer slices are cheaper to resize
             planes = slices(planes, x.shape[2])
-        planes = on_planes(planes.reshape(-1, height, width), rows, bands[-1])
+        planes = resample_planes(planes.reshape(-1, height, width), rows, bands[-1])
         if len(bands) == 3 and lengths[0] <= x.shape[2]:
             planes = slices(planes, x.shape[2])
         planes = planes.reshape(*x.shape[:2], *lengths)

@@ -1,4 +1,4 @@
-"""Matrix factorizations and linear systems that NumPy and CuPy both have, written once: `table(xp)` binds them to either.
+"""Matrix factorizations and linear systems that NumPy and CuPy both have: `table(xp, linalg, …)` binds them to either.
 
 Both run LAPACK's algorithms (cuSOLVER's on a GPU), with LAPACK's signs, for stacks of matrices.
 """
@@ -30,15 +30,15 @@ def report_unknown_pivots(xp: Any, factor: Array, info: Array) -> None:
         factor[missed], info[missed] = np.nan, unknown.argmax(-1)[missed] + 1
 
 
-def table(xp: Any, checked: Callable[[], contextlib.AbstractContextManager[Any]] = contextlib.nullcontext,
-          linalg: Any = None) -> dict[str, Kernel]:
-    """The operations on `xp` (numpy or cupy); `checked()` is the context in which `xp` reports singular matrices, and `linalg`
-    has the functions of `xp.linalg`, which it is by default.
+def table(xp: Any, linalg: Any, decompose: Kernel,
+          checked: Callable[[], contextlib.AbstractContextManager[Any]] = contextlib.nullcontext) -> dict[str, Kernel]:
+    """The operations on `xp` (numpy or cupy), by the functions of `linalg`, which has those of `xp.linalg`, and by `decompose`,
+    its `svd`, which raises LinAlgError for elements that are not finite. `checked()` is the context in which `xp` reports
+    singular matrices.
 
     The operations whose name ends in `_ex` report a matrix without a result by a number in `info`, as LAPACK does, and make
     its result NaN; it is 0 for all others.
     """
-    linalg = linalg or xp.linalg
     eliminations = elimination.table(xp)
 
     def reporting(compute: Kernel, explain: Kernel, matrices: Array, *others: Array) -> tuple[Array, Array]:
@@ -127,9 +127,7 @@ def table(xp: Any, checked: Callable[[], contextlib.AbstractContextManager[Any]]
     def singular(x: Array, **attributes: bool) -> Any:
         try:
             with checked():
-                if xp is not np and not xp.isfinite(x).all():  # CuPy's says nothing
-                    raise np.linalg.LinAlgError
-                return linalg.svd(x, **attributes)
+                return decompose(x, **attributes)
         except np.linalg.LinAlgError as error:
             raise LinAlgError("linalg.svd: The algorithm failed to converge because the input matrix contained non-finite "
                               "values.") from error

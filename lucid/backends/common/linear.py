@@ -9,34 +9,25 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-from lucid_kernels.cpu.matmul import matmul as blas
-
-from .functions import HALVES
-
 Array = Any
 Kernel = Callable[..., Any]
 
 
-def table(xp: Any, plain: dict[str, Kernel]) -> dict[str, Kernel]:
-    """The operations on `xp` (numpy or cupy), from those of `plain`."""
-    matmul, total, reshape, conj = (plain[name] for name in ("matmul", "sum", "reshape", "conj"))
+def rows_of(x: Array, reshape: Kernel) -> Array:
+    """`x` as a matrix of its rows."""
+    return x if x.ndim == 2 else reshape(x, shape=(math.prod(x.shape[:-1]), x.shape[-1]))
 
-    def rows_of(x: Array) -> Array:
-        return x if x.ndim == 2 else reshape(x, shape=(math.prod(x.shape[:-1]), x.shape[-1]))
 
-    def conjugate(x: Array) -> Array:
-        return conj(x) if x.dtype.kind == "c" else x
+def conjugate(x: Array) -> Array:
+    """The complex conjugate; `x` itself where it is real."""
+    return x.conj() if x.dtype.kind == "c" else x
+
+
+def table(matmul: Kernel, total: Kernel, reshape: Kernel) -> dict[str, Kernel]:
+    """The operations, of the operations `matmul`, `sum` and `reshape` of a backend."""
 
     def linear(x: Array, weight: Array, bias: Array | None) -> Array:
         """``x @ weight.T + bias`` for `x` of shape (..., in), `weight` (out, in) and `bias` (out,) or None."""
-        alike = bias is not None and x.dtype == weight.dtype == bias.dtype
-        if alike and xp is np and x.ndim > 1 and x.size and x.dtype not in HALVES:
-            bias = np.ascontiguousarray(bias)  # added while the product is written
-            if x.ndim == 2:
-                return blas.matmul(x, weight.T, bias)
-            rows = blas.matmul(rows_of(x), weight.T, bias)
-            return rows.reshape(*x.shape[:-1], rows.shape[1])
         result = matmul(x, weight, transpose_b=True)
         if bias is not None:
             result += bias
@@ -48,15 +39,9 @@ def table(xp: Any, plain: dict[str, Kernel]) -> dict[str, Kernel]:
 
         That of the weight is computed if `x` is given, that of `x` if `weight` is, the others are None.
         """
-        rows, to_x, to_weight, to_bias = rows_of(g), None, None, None
-        if weight is not None:
-            to_x = matmul(g, conjugate(weight))
-        if x is not None and with_bias and xp is np and g.dtype not in HALVES:
-            to_weight, to_bias = blas.matmul_and_sums(rows.T, conjugate(rows_of(x)))
-        elif x is not None:
-            to_weight = matmul(rows, conjugate(rows_of(x)), transpose_a=True)
-        if with_bias and to_bias is None:
-            to_bias = total(rows, axis=0, keepdims=False)
-        return to_x, to_weight, to_bias
+        rows = rows_of(g, reshape)
+        to_x = None if weight is None else matmul(g, conjugate(weight))
+        to_weight = None if x is None else matmul(rows, conjugate(rows_of(x, reshape)), transpose_a=True)
+        return to_x, to_weight, total(rows, axis=0, keepdims=False) if with_bias else None
 
     return {"linear": linear, "linear_grad": linear_grad}

@@ -1,4 +1,4 @@
-"""The negative log-likelihood of class indices and its gradient, on NumPy or CuPy.
+"""The negative log-likelihood of class indices and its gradient, for NumPy and CuPy: `table(xp, entries)` binds them to either.
 
 Steps of arrays in one operation: as operations of their own, they take small batches twice the time.
 """
@@ -13,9 +13,9 @@ Kernel = Callable[..., Any]
 _ALL = {"axis": None, "keepdims": False}
 
 
-def table(xp: Any, plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
-    """The entries on `xp` (numpy or cupy), by the entries `plain` of the same backend."""
-    gather, scatter, where = (plain[name] for name in ("gather", "scatter", "where"))
+def table(xp: Any, entries: Mapping[str, Kernel]) -> dict[str, Kernel]:
+    """The operations on `xp` (numpy or cupy), with the other `entries` of the backend."""
+    gather, scatter, where = (entries[name] for name in ("gather", "scatter", "where"))
 
     def weighted(target: Array, weight: Array | None, ignore_index: int | None, dtype: Any) -> tuple[Array, Any, Any]:
         """The class of each target, 0 of ignored ones; which are not ignored, and what they weigh: None where all, and 1."""
@@ -43,8 +43,8 @@ def table(xp: Any, plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
         if reduction == "none":
             return losses.reshape(shape)
         if weights is None or reduction == "sum":
-            return plain[reduction](losses, **_ALL)
-        return plain["sum"](losses, **_ALL) / plain["sum"](weights, **_ALL)
+            return entries[reduction](losses, **_ALL)
+        return entries["sum"](losses, **_ALL) / entries["sum"](weights, **_ALL)
 
     def nll_loss_grad(g: Array, target: Array, weight: Array | None, *, shape: tuple[int, ...], reduction: str,
                       ignore_index: int | None) -> Array:
@@ -54,7 +54,7 @@ def table(xp: Any, plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
         classes, valid, weights = weighted(target, weight, ignore_index, g.dtype)
         slopes = -g
         if reduction == "mean":
-            slopes = slopes / (g.dtype.type(target.size) if weights is None else plain["sum"](weights, **_ALL))
+            slopes = slopes / (g.dtype.type(target.size) if weights is None else entries["sum"](weights, **_ALL))
         if weights is not None:
             slopes = slopes * weights
         if valid is not None:

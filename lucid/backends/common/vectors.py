@@ -1,57 +1,44 @@
-"""Inner, cross and Kronecker products and distances of vectors on either backend; on a CPU by our kernels, but for very few."""
+"""Inner, cross and Kronecker products and distances of vectors, for NumPy and CuPy: `table(xp, entries, scatter_add)`."""
 from __future__ import annotations
 
-import functools
 import itertools
-import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ..families import LARGE, MANY, compiler_is_loaded
-from .functions import wide
+from ..half_precision import wide
 
 Array = Any
 Kernel = Callable[..., Any]
-_FEW = 1 << 6  # elements that NumPy handles as fast as a kernel
-_LONG = 1 << 8  # elements of an inner product that take less time by our kernel than a call of NumPy's
 
 
-@functools.cache
-def inner_product() -> Any:
-    """Our kernel for them, which compiles with Numba: imported with the first long vectors."""
-    from lucid_kernels.cpu.matmul import dot as kernels
+def lines_of_product(xp: Any, a: Array, b: Array) -> tuple[Array, Array, list[int]]:
+    """Two arrays whose product, by broadcasting, is `kron`'s in another shape, and its shape.
 
-    return kernels
+    Their lines are as long as those of the result: where the innermost loop is as long as those of `b`, NumPy takes 2 to 6 times
+    as long.
+    """
+    rank = max(a.ndim, b.ndim)
+    n, m = ((1,) * (rank - x.ndim) + x.shape for x in (a, b))
+    shape = [i * j for i, j in zip(n, m, strict=True)]
+    left, right = xp.empty((*n, m[-1]), a.dtype), xp.empty((*m[:-1], n[-1], m[-1]), b.dtype)
+    left[...], right[...] = a.reshape(n)[..., None], b.reshape(m)[..., None, :]
+    left = left.reshape([*itertools.chain(*[(length, 1) for length in n[:-1]]), shape[-1]])
+    right = right.reshape([*itertools.chain(*[(1, length) for length in m[:-1]]), shape[-1]])
+    return left, right, shape
 
 
 def table(xp: Any, entries: dict[str, Kernel], scatter_add: Kernel) -> dict[str, Kernel]:
     """The operations on `xp` (numpy or cupy), with its other `entries`, by the time of a call, and its `scatter_add(array, index,
     values)`.
     """
-    matmul = entries["matmul"]
-
-    def by_kernel(x: Array, count: int) -> bool:
-        return xp is np and x.dtype.char in "fd" and (count >= MANY or (count >= _FEW and compiler_is_loaded()))
-
-    def many_pairs(x: Array, y: Array | None) -> bool:
-        return by_kernel(x, x.size * (x if y is None else y).shape[1])
-
     def dot(a: Array, b: Array) -> Array:
         """The sum of the products of the elements of two vectors of one length and dtype."""
-        if xp is not np or a.dtype.char not in "fd":
-            return matmul(a, b)
-        if a.size < _LONG:
-            return np.dot(a, b)
-        return np.asarray(inner_product().dot(a, b), a.dtype)
+        return entries["matmul"](a, b)
 
     def cross(a: Array, b: Array, *, axis: int) -> Array:
         """The cross products of the vectors along `axis`, of length 3, of two arrays of one shape; row-major."""
-        if by_kernel(a, a.size):
-            from lucid_kernels.cpu.linalg import cross as kernels
-
-            return kernels.cross(a, b, axis=axis)
 
         def turned(x: Array, steps: int) -> Array:
             return xp.roll(x, steps, axis)
@@ -59,29 +46,16 @@ def table(xp: Any, entries: dict[str, Kernel], scatter_add: Kernel) -> dict[str,
         return xp.ascontiguousarray(turned(a, -1) * turned(b, 1) - turned(a, 1) * turned(b, -1))
 
     def kron(a: Array, b: Array) -> Array:
-        """The Kronecker product of two arrays of one dtype, from lines as long as those of the result: where the innermost loop
-        is as long as those of `b`, NumPy takes 2 to 6 times as long.
-        """
-        rank = max(a.ndim, b.ndim)
-        if not rank:
+        """The Kronecker product of two arrays of one dtype."""
+        if not a.ndim and not b.ndim:
             return entries["mul"](a, b)
-        n, m = ((1,) * (rank - x.ndim) + x.shape for x in (a, b))
-        shape = [i * j for i, j in zip(n, m, strict=True)]
-        left, right = xp.empty((*n, m[-1]), a.dtype), xp.empty((*m[:-1], n[-1], m[-1]), b.dtype)
-        left[...], right[...] = a.reshape(n)[..., None], b.reshape(m)[..., None, :]
-        if xp is np and rank < 3 and a.size * b.size >= LARGE and a.dtype.char in "fd":
-            from lucid_kernels.cpu.linalg import kron as linalg_kron
-
-            return linalg_kron.products_of_rows(left.reshape(-1, shape[-1]), right.reshape(-1, shape[-1])).reshape(shape)
-        left = left.reshape([*itertools.chain(*[(length, 1) for length in n[:-1]]), shape[-1]])
-        right = right.reshape([*itertools.chain(*[(1, length) for length in m[:-1]]), shape[-1]])
-        product = entries["large_mul" if a.size * b.size >= LARGE else "mul"](left, right)
-        return product.reshape(shape)
+        left, right, shape = lines_of_product(xp, a, b)
+        return entries["mul"](left, right).reshape(shape)
 
     def euclidean_distances(x: Array, y: Array) -> Array:
         """The distances of the rows of `x` (..., P, M) and `y` (..., R, M) by a product of matrices."""
         a, b = wide(x), wide(y)
-        squares = matmul(a * -2, b, transpose_b=True)
+        squares = entries["matmul"](a * -2, b, transpose_b=True)
         squares += (a * a).sum(axis=-1, keepdims=True)
         squares += (b * b).sum(axis=-1)[..., None, :]
         return xp.sqrt(xp.maximum(squares, 0, out=squares), out=squares).astype(x.dtype, copy=False)
@@ -97,22 +71,12 @@ def table(xp: Any, entries: dict[str, Kernel], scatter_add: Kernel) -> dict[str,
         """The norms of order `p`, 1 or 2, of the differences of the vectors of `x` (B, P, M) and `y` (B, R, M): (B, P, R);
         without `y` of all pairs i < j of different ones of `x`, in order: (B, P * (P - 1) / 2).
         """
-        if many_pairs(x, y):
-            from lucid_kernels.cpu.linalg import cdist as kernels
-
-            found = kernels.distances(x, y, p=p)
-            return found if y is None else found.reshape(x.shape[0], x.shape[1], y.shape[1])
         size = differences(wide(x), None if y is None else wide(y))
         found = xp.abs(size).sum(-1) if p == 1 else xp.sqrt((size * size).sum(-1))
         return found.astype(x.dtype, copy=False)
 
     def pair_distances_grad(g: Array, distances: Array, x: Array, y: Array | None, *, p: int) -> Array:
         """The gradient of `x`, where `g` is that of its `distances`; a distance of 0 has the subgradient 0."""
-        if many_pairs(x, y):
-            from lucid_kernels.cpu.linalg import cdist as kernels
-
-            shape = g.shape[0], math.prod(g.shape[1:])
-            return kernels.distances_grad(g.reshape(shape), distances.reshape(shape), x, y, p=p)
         slopes, found = wide(g), wide(distances)
         if p == 2:
             slopes = xp.where(found == 0, xp.zeros_like(slopes), slopes / xp.where(found == 0, xp.ones_like(found), found))
@@ -126,5 +90,5 @@ def table(xp: Any, entries: dict[str, Kernel], scatter_add: Kernel) -> dict[str,
                 scatter_add(total[batch], xp.asarray(places), sign * parts[batch])
         return total.astype(x.dtype, copy=False)
 
-    ours: list[Kernel] = [dot, cross, kron, euclidean_distances, pair_distances, pair_distances_grad]
-    return {function.__name__: function for function in ours}
+    functions: tuple[Kernel, ...] = (dot, cross, kron, euclidean_distances, pair_distances, pair_distances_grad)
+    return {function.__name__: function for function in functions}

@@ -1,14 +1,12 @@
-"""Views that NumPy and CuPy make, written once: `table(xp)` binds them to either."""
+"""Views of memory with other strides, for NumPy and CuPy: `table(xp)` binds them to either."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from .. import storage
+from ..half_precision import wide
 from ..memory_format import memory_axes
-from .functions import wide
 
 Array = Any
 Kernel = Callable[..., Any]
@@ -24,13 +22,6 @@ def window_layout(shape: Sequence[int], strides: Sequence[int], dim: int, size: 
 
 def table(xp: Any) -> dict[str, Kernel]:
     """The operations on `xp` (numpy or cupy)."""
-
-    def diagonal(x: Array, *, offset: int, axis1: int, axis2: int) -> Array:
-        """The view of a diagonal of axes `axis1` and `axis2`, as the last axis."""
-        view = xp.diagonal(x, offset, axis1, axis2)
-        if xp is np and x.flags.writeable:
-            view.flags.writeable = True  # NumPy makes it read-only without need
-        return view
 
     def as_strided(x: Array, *, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Array:
         """The memory of `x` with other lengths and steps, which start `offset` elements after the first of `x`.
@@ -72,4 +63,4 @@ def table(xp: Any) -> dict[str, Kernel]:
         dx = dx.reshape(*dx.shape[:dim], blocks * step, *dx.shape[dim + 2:])[(*lead, slice(length))]
         return xp.ascontiguousarray(dx.astype(dtype, copy=False))
 
-    return {"diagonal": diagonal, "as_strided": as_strided, "windows": windows, "windows_grad": windows_grad}
+    return {"as_strided": as_strided, "windows": windows, "windows_grad": windows_grad}

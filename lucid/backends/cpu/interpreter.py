@@ -12,19 +12,20 @@ from typing import Any
 import numpy as np
 from lucid_kernels.expression import Program
 
+from ..common.elementwise import ARITHMETIC
+from ..elementwise import ROWS
+from ..elementwise.row import COMPOSED, PRIMITIVE
 from . import accurate
 
 Array = Any
 Kernel = Callable[..., Any]
 
 _FEW = 1 << 10  # elements; for 1,280 a kernel takes 0.4 to 0.8 of the time
-_NUMPY = """
-ceil cos cosh exp expm1 floor fmod log log10 log1p log2 maximum minimum power rint sin sinh sqrt tan trunc where
-arctan arctan2 arccos arccosh arcsin arcsinh arctanh bitwise_and bitwise_invert bitwise_or bitwise_xor
-""".split()
-_FUNCTIONS: dict[str, Kernel] = {name: accurate.function(np, name) for name in _NUMPY} | {
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.true_divide, "neg": np.negative, "abs": np.absolute,
-    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal}
+_FUNCTIONS: dict[str, Kernel] = {row.name: accurate.function(row.name) for row in ROWS.values()
+                                 if row.formula == PRIMITIVE and row.function != COMPOSED
+                                 and (row.name in ARITHMETIC or not row.family)}
+# The operations of formulas that are none of tensors; and NumPy's power, without the special cases of its table entry.
+_FUNCTIONS |= {"rint": np.rint, "where": np.where, "power": np.power}
 
 
 def table(kernels: Mapping[str, Kernel]) -> dict[str, Kernel]:

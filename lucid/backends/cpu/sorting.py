@@ -1,13 +1,17 @@
-"""Large arrays in order on the CPU: our radix sort; NumPy sorts the small ones."""
+"""CPU arrays in order: large ones by our radix sort, small ones by NumPy."""
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from ..common.functions import wide
-from ..families import MANY
+from ..common import sorting
+from ..half_precision import HALVES, wide
+from ..merge import merge
+from ..sizes import MANY
+from .indexing.elements import along, gather
 
 Array = np.ndarray[Any, Any]
 Kernel = Callable[..., Any]
@@ -15,7 +19,12 @@ Kernel = Callable[..., Any]
 # As MANY, for a long row, and for the largest of all: NumPy takes 1.1 to 2.5 times as long. Rows of a hundred it sorts as fast.
 _LONG = 1000
 _NARROW = 1 << 32  # keys below are sorted in one go
+_PARTITIONED_FROM = 512  # elements; fewer are sorted in less time than the largest are found and sorted
+_FEW_COUNTS = 1 << 14  # that stay in the L2 cache, four times over
+_FEW_ROWS = 16  # to search, a call of NumPy's for each
 _SORTED_GROUPS = 8  # of columns of rows; rows of more are compared as strings of bytes
+
+_shared = SimpleNamespace(**sorting.table(np))
 
 
 def _kernels() -> Any:
@@ -44,64 +53,128 @@ def _keys(x: Array, axis: int, descending: bool, least: int = MANY) -> tuple[Arr
     return _kernels().integer_keys(rows, low, high, descending), high - low >= _NARROW
 
 
-def table(plain: Mapping[str, Kernel]) -> dict[str, Kernel]:
-    """Entries in the place of `plain` ones, which serve small arrays and other dtypes."""
-    names = ("argsort", "sort", "topk", "lexsort", "gather")
-    plain_argsort, plain_sort, plain_topk, plain_lexsort, gather = (plain[name] for name in names)
+def _in_place(rows: Array, axis: int) -> Array:
+    """`rows` with their last axis as `axis`, in row-major order."""
+    return rows if axis == rows.ndim - 1 else np.ascontiguousarray(np.moveaxis(rows, -1, axis))
 
-    def in_place(rows: Array, axis: int) -> Array:
-        """`rows` with their last axis as `axis`, in row-major order."""
-        return rows if axis == rows.ndim - 1 else np.ascontiguousarray(np.moveaxis(rows, -1, axis))
 
-    def order(keys: Array, wide_keys: bool, axis: int) -> Array:
-        """The places of the keys, which are overwritten, along their last axis, in the order of `axis`."""
-        places = _kernels().order(keys.reshape(-1, keys.shape[-1]), wide_keys)
-        return in_place(places.reshape(keys.shape), axis)
+def _order(keys: Array, wide_keys: bool, axis: int) -> Array:
+    """The places of the keys, which are overwritten, along their last axis, in the order of `axis`."""
+    places = _kernels().order(keys.reshape(-1, keys.shape[-1]), wide_keys)
+    return _in_place(places.reshape(keys.shape), axis)
 
-    def argsort(x: Array, axis: int) -> Array:
-        found = _keys(x, axis, False)
-        return plain_argsort(x, axis=axis) if found is None else order(*found, axis)
 
-    def sort(x: Array, *, axis: int, descending: bool) -> Any:
-        found = _keys(x, axis, descending)
-        if found is None:
-            return plain_sort(x, axis=axis, descending=descending)
-        indices = order(*found, axis)
-        return gather(x, indices, axis=axis), indices
+def argsort(x: Array, axis: int) -> Array:
+    """A permutation along `axis` that sorts."""
+    found = _keys(x, axis, False)
+    return np.argsort(x, axis) if found is None else _order(*found, axis)
 
-    def topk(x: Array, *, k: int, axis: int, largest: bool) -> Any:
-        found = _keys(x, axis, largest, _LONG) if k else None
-        if found is None:
-            return plain_topk(x, k=k, axis=axis, largest=largest)
-        keys, wide_keys = found
-        if wide_keys or not _kernels().suits_first(keys.shape[-1], k):
-            indices = np.ascontiguousarray(order(keys, wide_keys, axis)[(*(slice(None),) * axis, slice(k))])
-        else:
-            places = _kernels().first(keys.reshape(-1, keys.shape[-1]), k)
-            indices = in_place(places.reshape(*keys.shape[:-1], k), axis)
-        return gather(x, indices, axis=axis), indices
 
-    def lexsort(rows: Array) -> Array:
-        found = _keys(rows, 1, False)
-        if found is None:
-            return plain_lexsort(rows)
-        keys, _ = found
-        bits = max(int(keys.max()).bit_length(), 1)
-        together = 64 // bits  # columns that share a key
-        groups = [keys[:, i:i + together] for i in range(0, keys.shape[1], together)]
-        if len(groups) > _SORTED_GROUPS:
-            size = next(size for size in (1, 2, 4, 8) if 8 * size >= bits)
-            text = np.ascontiguousarray(keys.astype(f">u{size}"))
-            return np.argsort(text.view(f"S{size * keys.shape[1]}").reshape(-1), kind="stable")
-        places: Any = None
-        for group in reversed(groups):
-            joined = np.zeros(len(keys), np.uint64)
-            for column in group.T:
-                joined <<= np.uint64(bits % 64)  # the only column of 64 bits needs no place
-                joined |= column
-            joined = joined if places is None else joined[places]
-            found_order = order(joined[None], bits * group.shape[1] > 32, 1)[0]
-            places = found_order if places is None else places[found_order]
-        return places
+def sort(x: Array, *, axis: int, descending: bool) -> Any:
+    """The elements in order along `axis`, and where they were."""
+    found = _keys(x, axis, descending)
+    if found is None:
+        indices = sorting.order(np, x, axis, descending)
+        return along(x, indices, axis), indices
+    indices = _order(*found, axis)
+    return gather(x, indices, axis=axis), indices
 
-    return {"argsort": argsort, "sort": sort, "topk": topk, "lexsort": lexsort}
+
+def topk(x: Array, *, k: int, axis: int, largest: bool) -> Any:
+    """The first `k` of `sort`, without sorting all."""
+    found = _keys(x, axis, largest, _LONG) if k else None
+    if found is None:
+        indices = _first_by_numpy(x, k, axis, largest)
+        return along(x, indices, axis), indices
+    keys, wide_keys = found
+    if wide_keys or not _kernels().suits_first(keys.shape[-1], k):
+        indices = np.ascontiguousarray(_order(keys, wide_keys, axis)[(*(slice(None),) * axis, slice(k))])
+    else:
+        places = _kernels().first(keys.reshape(-1, keys.shape[-1]), k)
+        indices = _in_place(places.reshape(*keys.shape[:-1], k), axis)
+    return gather(x, indices, axis=axis), indices
+
+
+def _first_by_numpy(x: Array, k: int, axis: int, largest: bool) -> Array:
+    """Where the first `k` are."""
+    lead, length = (slice(None),) * axis, x.shape[axis]
+    if not 0 < 4 * k < length or x.size <= _PARTITIONED_FROM:
+        return sorting.order(np, x, axis, largest)[(*lead, slice(k))]
+    keys = wide(x)
+    parts = (np.argpartition(keys, length - k, axis)[(*lead, slice(length - k, None))] if largest else
+             np.argpartition(keys, k - 1, axis)[(*lead, slice(k))])
+    parts = np.sort(parts, axis)  # so that equal elements come in the order of their indices
+    return along(parts, sorting.order(np, along(x, parts, axis), axis, largest), axis)
+
+
+def lexsort(rows: Array) -> Array:
+    """The stable permutation that sorts the rows of a matrix; the first column counts most."""
+    found = _keys(rows, 1, False)
+    if found is None:
+        return _shared.lexsort(rows)
+    keys, _ = found
+    bits = max(int(keys.max()).bit_length(), 1)
+    together = 64 // bits  # columns that share a key
+    groups = [keys[:, i:i + together] for i in range(0, keys.shape[1], together)]
+    if len(groups) > _SORTED_GROUPS:
+        size = next(size for size in (1, 2, 4, 8) if 8 * size >= bits)
+        text = np.ascontiguousarray(keys.astype(f">u{size}"))
+        return np.argsort(text.view(f"S{size * keys.shape[1]}").reshape(-1), kind="stable")
+    places: Any = None
+    for group in reversed(groups):
+        joined = np.zeros(len(keys), np.uint64)
+        for column in group.T:
+            joined <<= np.uint64(bits % 64)  # the only column of 64 bits needs no place
+            joined |= column
+        joined = joined if places is None else joined[places]
+        found_order = _order(joined[None], bits * group.shape[1] > 32, 1)[0]
+        places = found_order if places is None else places[found_order]
+    return places
+
+
+def searchsorted(edges: Array, values: Array, *, right: bool) -> Array:
+    """For rows of sorted `edges` (rows, m), or one vector (m,), the places of `values` (rows, n) or (any shape)."""
+    kind: Any = np.float32 if edges.dtype in HALVES else np.int64 if edges.dtype.kind == "i" else edges.dtype
+    few = values.size < MANY and (edges.ndim == 1 or len(edges) < _FEW_ROWS)
+    if few or edges.dtype != values.dtype or np.dtype(kind).char not in "fdl":
+        return _search_by_rows(wide(edges), wide(values), "right" if right else "left")
+    from lucid_kernels.cpu.indexing import searchsorted as indexing_searchsorted
+
+    lines, wanted = (array.astype(kind, copy=False) for array in (edges, values))
+    if edges.ndim == 1:
+        lines, wanted = lines[None], wanted.reshape(1, -1)
+    return indexing_searchsorted.search(lines, wanted, right=right).reshape(values.shape)
+
+
+def _search_by_rows(edges: Array, values: Array, side: Any) -> Array:
+    if edges.ndim == 1:
+        return np.asarray(np.searchsorted(edges, values.reshape(-1), side)).reshape(values.shape)
+    found: Array = np.empty(values.shape, np.int64)
+    for places, row, wanted in zip(found, edges, values, strict=True):
+        places[:] = row.searchsorted(wanted, side)
+    return found
+
+
+def bincount(x: Array, weights: Array | None, *, minlength: int) -> Array:
+    """How often each number occurs, or the sums of its weights."""
+    if weights is None and x.size >= MANY and x.flags.c_contiguous:
+        length = max(minlength, int(x.max()) + 1)
+        if length <= _FEW_COUNTS:
+            from lucid_kernels.cpu.indexing import histogram
+
+            return histogram.count(x, length)
+    return _shared.bincount(x, weights, minlength=minlength)
+
+
+def count_bins(x: Array, edges: Array | None, *, low: float, high: float, bins: int) -> Array:
+    """How many elements of `x` (n,) are in each of `bins` equal bins between `low` and `high`, the last with its right edge."""
+    if x.size < MANY or bins > _FEW_COUNTS or x.dtype.char not in "fd":
+        return _shared.count_bins(x, edges, low=low, high=high, bins=bins)
+    from lucid_kernels.cpu.indexing import histogram
+
+    return histogram.count_bins(x, edges, low=low, high=high, bins=bins)
+
+
+TABLE: dict[str, Kernel] = merge(
+    {"median": _shared.median},
+    {function.__name__: function for function in (argsort, bincount, count_bins, lexsort, searchsorted, sort, topk)})

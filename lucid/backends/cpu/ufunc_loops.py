@@ -1,20 +1,32 @@
-"""Operations by NumPy's own loops on all threads: `lucid_kernels.cpu.numpy_loops`, by name."""
+"""Operations by NumPy's own loops on all threads: `lucid_kernels.cpu.elementwise.ufunc_loops`, by name."""
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from ..elementwise import Row
+
 Array = Any
-_NAMES = {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal",
-          "neg": "negative", "bitwise_invert": "invert"}
 # Bytes of an operand from which on they take less time: a call takes 3 us.
-LOOPS_FROM = 1 << 19
+LEAST_BYTES = 1 << 19
 
 
-def numpy_loops(name: str, *operands: Any, out: Array | None = None) -> Array | None:
-    """The operation `name` of large arrays and numbers; None where NumPy's function has to do it."""
+def of_large(row: Row, operands: Sequence[Any], out: Array | None, attributes: dict[str, Any]) -> Array | None:
+    """The operation of `row` of large arrays; None where NumPy's function has to do it."""
+    x = operands[0] if isinstance(operands[0], np.ndarray) else operands[1]
+    # Of float32 NumPy's are less exact than ours.
+    if x.nbytes < LEAST_BYTES or x.dtype.kind not in row.loop_kinds or (row.libm and x.dtype.char == "f"):
+        return None
+    if attributes and any(attributes.values()):
+        return None
+    return apply(row.source if row.loops is True else str(row.loops), *operands, out=out)
+
+
+def apply(name: str, *operands: Any, out: Array | None = None) -> Array | None:
+    """NumPy's function `name` of large arrays and numbers; None where NumPy has to do it."""
     computed: Array | None = _kernels().apply(ufunc(name), *operands, out=out)
     return computed
 
@@ -22,13 +34,13 @@ def numpy_loops(name: str, *operands: Any, out: Array | None = None) -> Array | 
 @functools.cache
 def _kernels() -> Any:
     """What compiles with Numba: imported with the first large array."""
-    from lucid_kernels.cpu.elementwise import ufunc_loops as numpy_loops
+    from lucid_kernels.cpu.elementwise import ufunc_loops
 
-    return numpy_loops
+    return ufunc_loops
 
 
 @functools.cache
 def ufunc(name: str) -> np.ufunc:
-    """NumPy's function for the operation `name`."""
-    found: np.ufunc = np._core.umath.clip if name == "clip" else getattr(np, _NAMES.get(name, name))  # type: ignore[attr-defined]
+    """NumPy's function `name`."""
+    found: np.ufunc = np._core.umath.clip if name == "clip" else getattr(np, name)  # type: ignore[attr-defined]
     return found

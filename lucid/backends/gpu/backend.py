@@ -1,35 +1,16 @@
 """The GPU backend: op name -> CuPy function or CUDA kernel. Imported on first use; its import needs a usable GPU."""
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from .. import families, gpu_probe
-from ..common import (
-    complex,
-    convolution,
-    elementwise,
-    fractional_pooling,
-    functions,
-    interpolation,
-    linalg,
-    linalg_gradients,
-    linear,
-    nll_loss,
-    pad,
-    poisson,
-    slices,
-    sorting,
-    vectors,
-    views,
-)
-from ..common import fft as common_fft
+from ..common import complex, convolution, interpolation, linalg_gradients, linear, nll_loss, reductions, vectors
 from ..device import Device
 from ..memory_format import in_memory_order
+from ..merge import merge
 
 _problem = gpu_probe.gpu_problem()
 if _problem is not None:
@@ -40,58 +21,27 @@ if gpu_probe.simulated():
     simulator.install()
 
 import cupy  # noqa: E402
-import cupyx  # noqa: E402
-from lucid_kernels.cuda.elementwise import elementwise as cuda_elementwise  # noqa: E402
-from lucid_kernels.cuda.matmul import products  # noqa: E402
 from lucid_kernels.cuda.runtime import launch  # noqa: E402
 
-from . import memory  # noqa: E402
+from . import elementwise, fft, fractional_pooling, indexing, linalg, manipulation, memory, poisson, sorting  # noqa: E402
 
 Array = Any
 ndarray = cupy.ndarray
 streams = cupy.cuda  # CuPy's Stream, Event, get_current_stream and get_elapsed_time
 raise_pending = launch.raise_pending
-_BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 _DEVICES = [Device("gpu", index) for index in range(cupy.cuda.runtime.getDeviceCount())]
 
-
-def _scatter_add(array: Array, index: Any, values: Array) -> None:
-    if array.dtype.kind == "c":  # no atomics: the parts, one after the other
-        cupyx.scatter_add(array.real, index, values.real)
-        cupyx.scatter_add(array.imag, index, values.imag)
-    elif array.dtype == np.int64:  # no atomics, but two's complement adds like unsigned
-        cupyx.scatter_add(array.view(np.uint64), index, values.view(np.uint64))
-    elif array.dtype.itemsize < 4:
-        wide = array.astype(np.int32)
-        cupyx.scatter_add(wide, index, values.astype(np.int32))
-        array[...] = wide.astype(array.dtype)
-    else:
-        cupyx.scatter_add(array, index, values)
-
-
-def _where(condition: Array, a: Any, b: Any) -> Array:
-    """CuPy's `where`, whose result for bfloat16 would be float32: their bits are chosen instead."""
-    dtypes = {value.dtype for value in (a, b) if hasattr(value, "dtype")}
-    if dtypes != {_BFLOAT16}:
-        return cupy.where(condition, a, b)
-    a, b = (cupy.asarray(value, _BFLOAT16).view(np.uint16) for value in (a, b))
-    return cupy.where(condition, a, b).view(_BFLOAT16)
-
-
-TABLE: dict[str, Callable[..., Any]] = functions.table(cupy, _scatter_add, products.matmul) | {"where": _where}
-TABLE |= vectors.table(cupy, TABLE, _scatter_add) | views.table(cupy) | sorting.table(cupy)
-TABLE |= common_fft.table(cupy, TABLE) | complex.table(cupy, TABLE)
-TABLE |= linalg.table(cupy, lambda: cupyx.errstate(linalg="raise"))  # CuPy says nothing of singular matrices by itself
-TABLE |= linalg_gradients.table(cupy, TABLE)
-TABLE |= elementwise.table(cupy) | fractional_pooling.table(cupy)
+TABLE: dict[str, Callable[..., Any]] = {}
 families.kernels("lucid_kernels.cuda", TABLE)
-# CuPy's round a quotient down: infinite divisors and large quotients give something else. And its roots are powers.
-TABLE |= {name: getattr(cuda_elementwise, name) for name in ("floor_divide", "remainder", "power")}
-TABLE |= poisson.table(cupy, TABLE["gammaincc"])
-TABLE |= convolution.table(cupy, TABLE, 1 << 28, cupy.copyto)
-TABLE |= interpolation.table(cupy, TABLE)
-TABLE |= pad.table(cupy, cupy.empty, cupy.copyto) | slices.table(cupy.empty, cupy.ndarray.fill, cupy.copyto, operator.iadd)
-TABLE |= linear.table(cupy, TABLE) | nll_loss.table(cupy, TABLE)
+TABLE.update(merge(
+    TABLE, elementwise.table(TABLE), manipulation.TABLE, indexing.TABLE, sorting.TABLE, reductions.table(cupy, cupy),
+    linalg.TABLE, fractional_pooling.TABLE))
+# What is made of other operations.
+TABLE.update(merge(
+    TABLE, poisson.table(TABLE), complex.table(cupy, TABLE), nll_loss.table(cupy, TABLE), fft.table(TABLE),
+    linear.table(TABLE["matmul"], TABLE["sum"], TABLE["reshape"]), vectors.table(cupy, TABLE, indexing.scatter_add),
+    linalg_gradients.table(cupy, TABLE), convolution.table(cupy, TABLE, 1 << 28),
+    interpolation.table(cupy, TABLE, interpolation.planes_by_taps(cupy))))
 
 
 def on(device: Device) -> Any:

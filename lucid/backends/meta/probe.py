@@ -106,7 +106,7 @@ def _agree(a: Any, b: Any) -> bool:
 def without_rule(name: str) -> NotImplementedError:
     """The error of an operation whose result has lengths that are no lengths of its arguments, and that has no rule."""
     return NotImplementedError(f"the shape that op '{name}' returns does not follow from its arguments' on the device 'meta': "
-                               "write a rule for it in lucid/backends/meta/rules.py")
+                               "write a rule for it in lucid/backends/meta/rules")
 
 
 def like(array: Any) -> MetaArray:

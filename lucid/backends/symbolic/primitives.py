@@ -160,5 +160,3 @@ def full(*, shape: Any, fill_value: Any, dtype: Any) -> Array:
 
 
 TABLE["full"] = full
-for _name in ("add", "sub", "mul", "div"):
-    TABLE[f"large_{_name}"] = TABLE[_name]

@@ -8,8 +8,9 @@ from ... import _dtypes
 from ...autograd.errors import type_name
 from ...autograd.grad_mode import mode as grad_mode
 from ...autograd.op import Op, Pull, UnaryOp, elementwise
-from ...backends import LARGE, TABLES
-from ...backends.out import FORMULAS
+from ...backends import TABLES
+from ...backends.elementwise import ROWS
+from ...backends.sizes import LARGE
 from ...tensor import Tensor, wrap
 from .._methods import register
 from .._operands import as_operand, common_dtype, is_operand, operator, promote, promote_if_known, reduce_to, shape_of
@@ -50,7 +51,7 @@ def _alike_sub(g: Tensor, y: Any) -> tuple[Tensor, Tensor]:
 def _alike_mul(g: Tensor, operands: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
     a, b = operands
     x = g._array
-    if _modes() or not 1 < x.size < LARGE:  # without dimensions there would be no array
+    if _modes() or x.size < 2:  # without dimensions there would be no array
         return _mul(g, b), _mul(g, a)
     # All three are alike and nothing is recorded: without `_mul`'s checks this takes two thirds of the time.
     kernel = TABLES[x.__class__]["mul"]
@@ -169,7 +170,7 @@ mul = accepts_out(_mul, castable=True)
 _div = elementwise("div", _div_rule, functools.partial(promote, floating=True), floating=True, saves=True)
 _power = elementwise("power", _pow_rule, promote)
 _floor_divide = Op("floor_divide")
-_DIVIDED = FORMULAS["remainder"]  # elements from which on a kernel divides with a rest: NumPy takes 7 ns for each
+_DIVIDED = ROWS["remainder"].fused_from  # elements from which on a kernel divides with a rest: NumPy takes 7 ns for each
 _div_floor, _div_trunc = (fused_if_large(Op(name, _step_rule), _DIVIDED) for name in ("floor_divide", "trunc_divide"))
 _remainder = fused_if_large(elementwise("remainder", _remainder_rule, promote), _DIVIDED)
 _trunc_remainder = elementwise("fmod", lambda needs, a, b: _fmod_pull(needs, a, b), promote)

@@ -12,8 +12,7 @@ from ..._writers import writes
 from ...autograd.errors import type_name
 from ...autograd.grad_mode import GRAD
 from ...autograd.grad_mode import mode as grad_mode
-from ...backends import ARITHMETIC, Device
-from ...backends.out import are_many
+from ...backends import Device
 from ...tensor import Tensor, version_box, wrap
 from ..manipulation.complex import view_as_complex
 
@@ -43,10 +42,8 @@ def draw_into(target: Tensor, name: str, generator: _random.Generator | None, *s
     seed, offset = (generator or _random.default_generator).take(-(-array.nbytes // 16))
     table = backends.TABLES[np.ndarray]
     table[name](shape=array.shape, dtype=dtype, seed=seed, offset=offset, **attributes, out=array)
-    many = steps and are_many(array)
     for operation, *operands in steps:
-        kernel = table[f"large_{operation}" if many and operation in ARITHMETIC else operation]
-        kernel(*[array if operand is None else operand for operand in operands], out=array)
+        table[operation](*[array if operand is None else operand for operand in operands], out=array)
     (target._version_box or version_box(target)).bump()
     return True
 

@@ -9,7 +9,7 @@ import numpy as np
 from ... import _dtypes, _random
 from ...autograd.errors import type_name
 from ...autograd.inplace import write
-from ...backends import LARGE
+from ...backends.sizes import LARGE
 from ...tensor import Tensor
 from .._independence import rebase_with_zeros
 from .._methods import register

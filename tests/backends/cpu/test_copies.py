@@ -12,11 +12,14 @@ from lucid_kernels.cpu.simd.address import address_of
 from lucid_kernels.cpu.simd.cpu_features import VECTOR_BYTES
 
 import lucid
-from lucid.backends.common import functions
+from lucid.backends.common import manipulation
 from lucid.backends.cpu import copies
 from lucid.backends.cpu.backend import TABLE
 
-PLAIN = functions.table(np, lambda *arguments: None, lambda a, b: a @ b)
+PLAIN: dict[str, Any] = {
+    "copy": manipulation.copy, "flip": manipulation.flip, "reshape": manipulation.reshape, "contiguous": np.ascontiguousarray,
+    "roll": np.roll, "full": np.full, "concatenate": lambda *arrays, axis: np.concatenate(arrays, axis),
+    "stack": lambda *arrays, axis: np.stack(arrays, axis)}
 X = np.arange(72 * 80 * 90, dtype=np.float32).reshape(72, 80, 90)
 CALLS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "copy": lambda table: table["copy"](X.T),

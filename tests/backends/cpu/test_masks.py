@@ -7,15 +7,22 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from lucid.backends.common import functions
+from lucid.backends.common import indexing
 from lucid.backends.cpu.backend import TABLE
 
-PLAIN = functions.table(np, np.add.at, lambda a, b: a @ b)
 SHAPE = (3, 130, 140)
 RNG = np.random.default_rng(0)
 DTYPES = ["f4", "f8", "f2", ml_dtypes.bfloat16, "i8", "i4", "u1", "?", "c8", "c16"]
 MASKS = {"full": RNG.random(SHAPE) > 0.5, "transposed": RNG.random(SHAPE[::-1]).T > 0.5, "matrix": RNG.random(SHAPE[1:]) > 0.5,
          "column": RNG.random((3, 130, 1)) > 0.5, "number": np.ones((), np.bool_), "none": np.zeros(SHAPE, np.bool_)}
+
+
+def fill(x: np.ndarray, mask: np.ndarray, value: Any) -> np.ndarray:
+    return np.where(mask, np.asarray(value, x.dtype), x)
+
+
+PLAIN: dict[str, Any] = indexing.table(np, np.add.at, np.ufunc.at) | {
+    "where": np.where, "masked_fill": fill, "tril": np.tril, "triu": np.triu, "getitem": lambda x, index: x[index]}
 
 
 def number(dtype: Any) -> np.ndarray:

@@ -8,7 +8,7 @@ import pytest
 
 import lucid
 from lucid.backends import run
-from lucid.backends.cpu import narrow_reductions
+from lucid.backends.cpu.reduction import narrow
 from lucid.backends.families import LARGE
 
 
@@ -179,11 +179,11 @@ def test_columns_that_are_reduced_as_rows(shape: tuple[int, ...], axis: Any, dty
 ])  # fmt: skip
 def test_which_matrices_are_transposed(shape: tuple[int, ...], axis: Any, expected: int | None) -> None:
     x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
-    found = narrow_reductions.transposed(x, axis)
+    found = narrow.transposed(x, axis)
     assert (None if found is None else found[1]) == expected
     if found is not None:
         assert found[0].flags.c_contiguous and found[0].base is None
-        assert narrow_reductions.transposed(np.asfortranarray(x), axis) is None
+        assert narrow.transposed(np.asfortranarray(x), axis) is None
 
 
 def test_sums_of_long_columns_are_as_exact_as_those_of_rows() -> None:

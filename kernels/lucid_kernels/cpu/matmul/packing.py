@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import types
+from numba import carray, types  # type: ignore[attr-defined]
 
 from ..runtime.intrinsic import intrinsic
 from ..runtime.jit import jit
 from ..simd.ir import Vectors, gep
-from ..simd.pointer import _carray, lanes_of, moved
+from ..simd.pointer import lanes_of, moved
 from ..simd.transpose import transpose_rows
 
+_carray: Any = carray
 VECTORS = 2  # of a panel of columns; a narrow one has only one
 # Panels of rows that are packed at a time. More, a power of two apart, would push each other out of the L1 cache: twice the time.
 _ROW_PANELS = 8

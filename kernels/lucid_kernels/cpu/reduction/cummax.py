@@ -1,7 +1,7 @@
 """The largest or smallest elements so far along an axis, and the last places where they were, on all threads.
 
 The array is seen as (outer, C, inner), C the axis, and its units of work are those of `scan`. NumPy needs four passes over the
-array and as many of its size: 15 times the time. CuPy has no scan of the kind, so no CUDA twin: `lucid.backends.common.sorting`.
+array and as many of its size: 15 times the time. CuPy has no scan of the kind, so no CUDA twin: `lucid.backends.common.scans`.
 """
 from __future__ import annotations
 

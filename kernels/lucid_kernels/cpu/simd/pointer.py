@@ -3,13 +3,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import carray, types  # type: ignore[attr-defined]
+from numba import types
 
 from ..runtime.intrinsic import intrinsic
 from .cpu_features import VECTOR_BYTES
 from .ir import gep
-
-_carray: Any = carray
 
 
 def lanes_of(pointer_type: Any) -> int:

@@ -17,9 +17,9 @@ from lucid_kernels.cpu.runtime import threads
 from lucid_kernels.cpu.simd.cpu_features import VECTOR_BYTES
 from lucid_kernels.cpu.simd.pointer import pointer
 
-from lucid.backends.common.fft import _COMPLEX_LENGTHS
+from lucid.backends.cpu.fft import COMPLEX_LENGTHS
 
-LENGTHS = sorted(_COMPLEX_LENGTHS)
+LENGTHS = sorted(COMPLEX_LENGTHS)
 each_dtype = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 
 

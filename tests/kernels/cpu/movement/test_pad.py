@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lucid.backends.common import pad
+from lucid.backends.cpu import pad
 from lucid.backends.cpu.backend import TABLE
 
 MODES = {"constant": {"mode": "constant", "constant_values": 3}, "reflect": {"mode": "reflect"}, "replicate": {"mode": "edge"},

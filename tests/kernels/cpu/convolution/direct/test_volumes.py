@@ -52,7 +52,7 @@ def test_against_stacked_slices(case: tuple[Any, ...], limits: dict[str, int], m
         for name, value in limits.items():
             monkeypatch.setattr(module, name, value, raising=False)
     x, weight, bias, attributes = arrays_of(case)
-    stacked = convolution.table(np, cpu.TABLE, 1 << 20, np.copyto)
+    stacked = convolution.table(np, cpu.TABLE, 1 << 20)
     y = conv3d.convolve(x, weight, bias, **attributes)
     wanted = stacked["conv3d"](*(array.astype(np.float64) for array in (x, weight, bias)), **attributes)
     assert y is not None

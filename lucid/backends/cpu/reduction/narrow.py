@@ -1,4 +1,4 @@
-"""NumPy's reductions, and what takes their place for matrices of a few columns.
+"""NumPy's reductions `sum`, `prod`, `any`, `all`, `max` and `min`, and what takes their place for matrices of a few columns.
 
 NumPy passes over such a matrix row by row, with a call of its loop for each: that takes 2 to 25 times as long as to transpose the
 matrix, and to reduce that. Sums of columns are those of pairs then.
@@ -48,7 +48,7 @@ def transposed(x: Array, axis: Any) -> tuple[Array, int] | None:
     return np.ascontiguousarray(x.reshape(-1, columns).T), 1 if first else 0
 
 
-def reduction(ufunc: np.ufunc) -> Kernel:
+def _reduction(ufunc: np.ufunc) -> Kernel:
     """``ufunc.reduce`` with the arguments `axis`, None or not negative, `keepdims`, `dtype` and `out`.
 
     It is called here, not as a method of the array: NumPy warns of inf - inf in the name of the calling module, for which that is
@@ -63,3 +63,7 @@ def reduction(ufunc: np.ufunc) -> Kernel:
         return reduce(found[0], axis=found[1], dtype=dtype).reshape(reduced_shape(x.shape, axis, keepdims))
 
     return reduced
+
+
+sum, prod, any, all, max, min = map(
+    _reduction, (np.add, np.multiply, np.logical_or, np.logical_and, np.maximum, np.minimum))

@@ -1,0 +1,152 @@
+"""Which function computes an operation, and why: ``python -m lucid.backends explain add float32 1000000``.
+
+An elementwise operation is called with arrays of that dtype, size and layout: the function of its row is made once more, of the
+same parts, each of which says so when it has computed the result.
+"""
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import ml_dtypes
+import numpy as np
+
+from . import TABLES, gpu_module
+from .common import elementwise as common
+from .cpu import elementwise as cpu
+from .cpu import half_precision, ufunc_loops
+from .elementwise import ROWS, Kernel, Row
+from .elementwise.row import ALIKE, ANY, COMPOSED, FORMULA
+from .families import FAMILIES
+
+LAYOUTS = ("contiguous", "transposed", "strided", "broadcast")
+_ATTRIBUTES: dict[str, Any] = {"alpha": 2.0, "value": 2.0, "slope": 0.1, "eps": None, "nan": 0.0, "posinf": None, "neginf": None,
+                               "decimals": 0, "approximate": "none", "n": 2}
+_FEW = "few elements, or of a dtype or layout that no kernel takes"
+
+
+class Explanation(NamedTuple):
+    """The function that computes the result, by its module and name, and why that one."""
+
+    function: str
+    reason: str
+
+
+def explain(name: str, dtype: str, shape: tuple[int, ...], *, device: str = "cpu", layout: str = "contiguous", out: bool = False
+            ) -> Explanation:
+    """What serves operation `name` for arrays of `dtype` and `shape`, with `layout` in memory, on `device`; with `out`, written
+    into memory that is there already. Raises KeyError for an operation that is none.
+
+    Of operations that are not elementwise, only where their entry of the table comes from.
+    """
+    if name not in ROWS:
+        return _entry(name, device)
+    if device == "gpu":
+        return _on_gpu(ROWS[name], dtype, shape)
+    found: list[Explanation] = []
+    row, operands = ROWS[name], example(name, dtype, shape, layout)
+    attributes = {attribute: _ATTRIBUTES[attribute] for attribute in attributes_of(row)}
+    function = _watched(row, found)
+    with np.errstate(all="ignore"):
+        if out:
+            function(*operands, out=np.empty(shape, bool if row.truth else operands[0].dtype), **attributes)
+        else:
+            function(*operands, **attributes)
+    return found[-1]
+
+
+def attributes_of(row: Row) -> list[str]:
+    """The names of the arguments of a row that are no operands."""
+    return [attribute.strip() for attribute in row.attributes.split(",") if attribute.strip()]
+
+
+def example(name: str, dtype: str, shape: tuple[int, ...], layout: str = "contiguous") -> list[np.ndarray]:
+    """Operands of an operation: positive numbers with that layout."""
+    kind = np.dtype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
+    whole = np.resize(np.linspace(0.25, 0.75, 64), math.prod(shape)).reshape(shape)
+    x = (whole if kind.kind in "fcV" else np.ceil(whole)).astype(kind)
+    if layout == "transposed":
+        x = np.asarray(x.T.copy()).T
+    elif layout == "strided":
+        x = np.repeat(x, 2, axis=-1)[..., ::2]
+    elif layout == "broadcast":
+        x = np.broadcast_to(x[(0,) * x.ndim], shape)
+    return [x] * ROWS[name].arrays
+
+
+def _watched(row: Row, found: list[Explanation]) -> Callable[..., Any]:
+    def watch(function: Any, name: str, reason: str) -> Any:
+        @functools.wraps(function)
+        def call(*operands: Any, **attributes: Any) -> Any:
+            result = function(*operands, **attributes)
+            if result is not None:
+                found.append(Explanation(name, reason))
+            return result
+
+        return call
+
+    if row.name in common.ARITHMETIC:
+        kernel = f"lucid_kernels.cpu.elementwise.elementwise.{row.name}"
+        ours = watch(cpu.our(f"elementwise.{row.name}"), kernel, "many elements, also broadcast, or of half precision")
+        return common.arithmetic(np.ndarray, watch(getattr(np, row.source), f"numpy.{row.source}", _FEW), lambda: ours,
+                                 cpu.is_written_by_ours)
+    if row.family:
+        function = getattr(cpu.module(f"lucid_kernels.cpu.{row.family}"), row.name)
+        kernel = watch(function, f"{function.__module__}.{row.name}", "kernels serve arrays of any size")
+        if not row.half:
+            return kernel
+        del kernel.__wrapped__
+        return cpu.with_half_precision(watch(functools.partial(half_precision.by_formula, row), *_half()), kernel)
+    others = [watch(part, *_label(row, part)) for part in cpu.implementations(row, TABLES[np.ndarray])]
+    function = cpu.numpy_function(row)
+    name = f"lucid.backends.common.elementwise.{row.name}" if row.function == COMPOSED else f"numpy.{row.source}"
+    return cpu.function_of(row, watch(function, name, _FEW), others)
+
+
+def _label(row: Row, part: Any) -> tuple[str, str]:
+    """The function behind an implementation of a row, and when it serves."""
+    first = part.args[0]
+    if part.func is half_precision.of_many:
+        return _half()
+    if part.func is ufunc_loops.of_large:
+        name = row.source if row.loops is True else row.loops
+        return "lucid_kernels.cpu.elementwise.ufunc_loops.apply", (
+            f"at least {ufunc_loops.LEAST_BYTES:,} bytes, row-major: the loops of numpy.{name} on all threads")
+    if not isinstance(first, Kernel):
+        return "lucid_kernels.cpu.arrays.broadcast.of_distinct", "repeated elements are computed once"
+    layout = {ALIKE: "row-major", ANY: "in any layout"}.get(first.layout, "in rows")
+    reason = f"at least {first.least:,} elements of dtype {first.dtypes or 'any'}, {layout}"
+    if first.function == FORMULA:
+        return "lucid_kernels.cpu.elementwise.operation.operation", reason
+    if isinstance(first.function, str):
+        return f"{'lucid.backends.cpu' if first.function[0] == '.' else 'lucid_kernels.cpu.elementwise.'}{first.function}", reason
+    return f"{first.function.__module__}.{first.function.__qualname__}", f"{reason}: in terms of other operations"
+
+
+def _half() -> tuple[str, str]:
+    return "lucid.backends.cpu.half_precision.by_formula", "half precision, read and written as it is and computed in float32"
+
+
+def _on_gpu(row: Row, dtype: str, shape: tuple[int, ...]) -> Explanation:
+    gpu_module()
+    from .gpu import elementwise as gpu
+
+    module, name = gpu.source_of(row)
+    if row.name not in common.ARITHMETIC:
+        return Explanation(f"{module}.{name}", "for arrays of any size")
+    a = example(row.name, dtype, shape)[0]
+    many = common.arithmetic(np.ndarray, lambda *operands: False, lambda: lambda *operands: True)(a, a)
+    return Explanation(f"{module}.{row.name}" if many else f"cupy.{row.source}", "many elements" if many else _FEW)
+
+
+def _entry(name: str, device: str) -> Explanation:
+    table = TABLES[gpu_module().ndarray if device == "gpu" else np.ndarray]
+    function = table[name]
+    family = next((family for family, names in FAMILIES.items() if name in names.split()), None)
+    if family is not None:
+        side = "cuda" if device == "gpu" else "cpu"
+        return Explanation(f"lucid_kernels.{side}.{family}.{name}", "kernels serve arrays of any size")
+    module = getattr(function, "__module__", None) or type(function).__module__
+    return Explanation(f"{module}.{getattr(function, '__qualname__', function)}", "its entry of the table; it chooses by itself")

@@ -1,0 +1,130 @@
+"""Every elementwise operation has one complete row, and `explain` says which function really computes it."""
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lucid import backends
+from lucid.backends import TABLES, explain, symbolic
+from lucid.backends.__main__ import main
+from lucid.backends.common import elementwise as common
+from lucid.backends.elementwise import ROWS, Row, _by_name
+from lucid.backends.elementwise.row import COMPOSED, EXPRESSION, FORMULA, INTERNAL, PRIMITIVE
+
+TABLE = TABLES[np.ndarray]
+INTEGERS = {"gcd", "lcm", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_invert", "bitwise_left_shift", "bitwise_right_shift"}
+#: What formulas have beside the elementwise operations: tensors that are not read, and choices by a mask.
+OTHER_FORMULAS = {"where", "masked_fill", "cast", "copy", "contiguous", "full"}
+
+
+def observed(name: str, operands: Any, out: Any) -> list[str]:
+    """The Python functions of ours that return something while an operation runs, by module and name."""
+    returned: list[str] = []
+
+    def profile(frame: Any, event: str, result: Any) -> None:
+        if event == "return" and result is not None:
+            returned.append(f"{frame.f_globals.get('__name__')}.{frame.f_code.co_qualname}")
+
+    attributes = {attribute: explain._ATTRIBUTES[attribute] for attribute in explain.attributes_of(ROWS[name])}
+    if out is not None:
+        attributes["out"] = out
+    with np.errstate(all="ignore"):
+        TABLE[name](*operands, **attributes)  # imports and compiles
+        sys.setprofile(profile)
+        try:
+            TABLE[name](*operands, **attributes)
+        finally:
+            sys.setprofile(None)
+    return returned
+
+
+def computed_by(returned: list[str]) -> list[str]:
+    """Those of the observed functions that may be the one which computes a result."""
+    kernels = ("lucid_kernels.cpu.elementwise.", "lucid_kernels.cpu.arrays.broadcast.of_distinct",
+               "lucid.backends.cpu.half_precision.by_formula")
+    return [function for function in returned if function.startswith(kernels)]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16", "int32", "complex64"])
+@pytest.mark.parametrize("name", sorted(ROWS))
+def test_explain_says_what_runs(name: str, dtype: str) -> None:
+    row = ROWS[name]
+    if (name in INTEGERS) != (dtype == "int32") or (dtype == "complex64" and row.family and name not in common.ARITHMETIC):
+        pytest.skip("not an operation of that dtype")
+    sizes = sorted({8, 3000, 1 << 18, *[kernel.least for kernel in row.kernels]})
+    for size in sizes if dtype != "complex64" else [8]:
+        for layout in ("contiguous", "transposed") if size == 3000 else ("contiguous",):
+            shape = (size // 50, 50) if layout == "transposed" else (size,)
+            operands = explain.example(name, dtype, shape, layout)
+            try:
+                found = explain.explain(name, dtype, shape, layout=layout)
+            except TypeError:  # not a function of complex numbers
+                assert dtype == "complex64"
+                continue
+            check(name, found, observed(name, operands, None))
+            if row.out and not row.truth and layout == "contiguous" and dtype != "complex64":
+                found = explain.explain(name, dtype, shape, out=True)
+                check(name, found, observed(name, operands, np.empty_like(operands[0])))
+
+
+def check(name: str, found: explain.Explanation, returned: list[str]) -> None:
+    if found.function.startswith("numpy."):
+        assert not computed_by(returned), (name, found, returned)
+        assert hasattr(np, found.function.removeprefix("numpy."))
+    elif found.function.startswith(f"{common.__name__}."):
+        composition = f"{common.__name__}.compositions.<locals>.{name}"
+        assert composition in returned and not set(computed_by(returned[returned.index(composition):])), (name, found, returned)
+    else:
+        assert found.function in returned, (name, found, returned)
+
+
+def test_operations_that_are_not_elementwise_name_their_entry(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in TABLE:
+        if name not in ROWS:
+            function, reason = explain.explain(name, "float32", (8,))
+            assert reason and importlib.import_module(function.partition("._")[0].rsplit(".", 1)[0].partition(".table")[0])
+    main(["explain", "add", "float32", "1000x1000", "--out"])
+    assert "lucid_kernels.cpu.elementwise.elementwise.add\n" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["explain", "nothing"])
+
+
+def test_arrays_of_the_gpu(capsys: pytest.CaptureFixture[str]) -> None:
+    if not backends.available():
+        pytest.skip("no GPU")
+    for name, row in ROWS.items():
+        function, _ = explain.explain(name, "float32", (1 << 20,), device="gpu")
+        module, _, attribute = function.rpartition(".")
+        assert row.function == COMPOSED or hasattr(importlib.import_module(module), attribute), name
+    assert explain.explain("add", "float32", (8,), device="gpu").function == "cupy.add"
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=list(ROWS))
+def test_rows_are_complete(row: Row) -> None:
+    """What a row names is there, and it says all that is known elsewhere."""
+    assert (row.function == COMPOSED) == (row.name in common.compositions(np, lambda name: getattr(np, name)))
+    assert row.function == COMPOSED or bool(row.family) or hasattr(np, row.source)
+    for side in ("cpu", "cuda") if row.family else ():
+        assert hasattr(importlib.import_module(f"lucid_kernels.{side}.{row.family}"), row.name)
+    if row.formula in (PRIMITIVE, EXPRESSION):
+        assert row.name in symbolic.TABLE
+    else:
+        assert row.name not in symbolic.TABLE, "there is a formula: say so in the row"
+    if row.half == FORMULA:
+        assert row.formula, "half precision is computed by the formula"
+    assert row.formula != INTERNAL or row.half == FORMULA
+    assert not row.in_place or row.out, "what is done in place writes into memory"
+    assert not row.truth or row.formula
+
+
+def test_all_formulas_have_a_row() -> None:
+    assert set(symbolic.TABLE) - OTHER_FORMULAS <= set(ROWS)
+
+
+def test_an_operation_that_has_two_rows_is_refused() -> None:
+    with pytest.raises(ValueError, match="'add' has two rows"):
+        _by_name((Row("add"),), (Row("sub"), Row("add")))
