@@ -19,7 +19,7 @@ from numba.extending import overload
 
 from ..arrays.half_precision import upcast_half
 from ..arrays.layout import GRAIN, Array, chunks, deliver, result
-from ..arrays.loops import Chunked
+from ..arrays.loops import Chunked, defined
 from ..math import bessel, gamma, normal
 from ..math import elementary as formula
 from ..math import polynomial as single
@@ -49,10 +49,7 @@ def _by_precision(for_single: Any, for_double: Any) -> Any:
 def _loop(name: str, function: Any) -> Callable[..., None]:
     """The kernel over the flat arrays `(x, y)` that applies a function for jitted code."""
     text = f"def _{name}(x, y):\n    for i in range(y.shape[0]):\n        y[i] = function(x[i])\n"
-    scope: dict[str, Any] = {"__name__": __name__, "function": function}
-    exec(compile(text, __file__, "exec"), scope)
-    scope[f"_{name}"].__source__ = text
-    return Chunked(jit(scope[f"_{name}"])).parallel
+    return Chunked(jit(defined(text, f"_{name}", __file__, {"__name__": __name__, "function": function}))).parallel
 
 
 def _unary(loop: Callable[..., None], x: Array, out: Array | None, *attributes: float) -> Array:
