@@ -21,7 +21,7 @@ def _kernel(operator: str, documentation: str) -> Callable[..., Any]:
         return _apply(operator, out, x)
 
     kernel.__doc__ = documentation
-    return launch.upcast_half(kernel)  # type: ignore[no-any-return]
+    return launch.upcast_half(kernel)
 
 
 erf = _kernel("Erf", "The error function.")
