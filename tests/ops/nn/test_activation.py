@@ -179,3 +179,12 @@ def test_matches_torch():
         same_as_torch(lambda library, functional, x, name=name: getattr(functional, name)(x * 3), x)
     for approximate in ("none", "tanh"):
         same_as_torch(lambda library, functional, x, a=approximate: functional.gelu(x, approximate=a), x)
+
+
+@pytest.mark.parametrize("dtype", [lucid.float32, lucid.float64, lucid.bfloat16], ids=str)
+@pytest.mark.parametrize("size", [3, 5000])
+def test_relu_keeps_the_sign_of_zero(device, dtype, size):
+    """As PyTorch, also in a fused function."""
+    x = lucid.full((size,), -0.0, dtype=dtype, device=device)
+    for function in (F.relu, lucid.fuse(F.relu)):
+        assert bool(lucid.signbit(function(x)).all())

@@ -73,12 +73,17 @@ def source_of_rows(name: str, kinds: Mapping[str, str], results: Sequence[str], 
     return "\n".join(lines) + "\n"
 
 
-def compile_source(text: str, name: str, file: str, scope: dict[str, Any]) -> Callable[..., None]:
-    """The kernel `name` in `text`, which finds its names in `scope`; the cache on disk keeps it as one of `file`."""
-    scope = {**_GLOBALS, **scope}
+def defined(text: str, name: str, file: str, scope: dict[str, Any]) -> Callable[..., None]:
+    """The function `name` in `text`, which finds its names in `scope`; the cache on disk keeps what is compiled as of `file`."""
     exec(compile(text, file, "exec"), scope)
-    scope[name].__source__ = text
-    return jit_parallel(scope[name])
+    function: Callable[..., None] = scope[name]
+    function.__source__ = text  # type: ignore[attr-defined]
+    return function
+
+
+def compile_source(text: str, name: str, file: str, scope: dict[str, Any]) -> Callable[..., None]:
+    """The kernel `name` in `text`, `defined` in `scope` and what kernels use."""
+    return jit_parallel(defined(text, name, file, {**_GLOBALS, **scope}))
 
 
 class _Numbers(ast.NodeTransformer):

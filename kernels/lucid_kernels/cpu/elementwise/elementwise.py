@@ -132,7 +132,7 @@ _silu_of_float32 = _silu_by_table if AVAILABLE else LOOPS["silu"]
 @upcast_half
 def silu(x: Array, *, out: Array | None = None) -> Array:
     """x sigmoid(x)."""
-    return unary(_silu_of_float32 if x.dtype is _NATIVE[0] else LOOPS["silu"], x, out)
+    return unary(_silu_of_float32 if x.itemsize == 4 else LOOPS["silu"], x, out)
 
 
 def exp(x: Array, *, out: Array | None = None) -> Array:

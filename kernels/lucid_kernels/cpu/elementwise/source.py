@@ -9,7 +9,7 @@ import numpy as np
 
 from lucid_kernels.expression import Program, Step, trace
 
-from ..arrays.loops import Chunked
+from ..arrays.loops import Chunked, defined
 from ..math import basic as math_basic
 from ..runtime.jit import jit_exact, jit_interleaved
 
@@ -58,8 +58,6 @@ def loop(formula: Callable[..., Any], module: str) -> Chunked:
     lines += [f"        ex{i} = {argument}" if argument in numbers else f"        ex{i} = {argument}[i]" for i, argument in read]
     lines += [*steps(program), f"        result[i] = {element(program.outputs[0])}"]
     text = "\n".join(lines) + "\n"
-    scope: dict[str, Any] = {"__name__": module, "_math": math_basic}
-    exec(compile(text, str(sys.modules[module].__file__), "exec"), scope)
-    scope[name].__source__ = text
+    function = defined(text, name, str(sys.modules[module].__file__), {"__name__": module, "_math": math_basic})
     much = any(step.operation in _FUNCTIONS for step in program.steps)
-    return Chunked((jit_interleaved if much else jit_exact)(scope[name]), len(numbers))
+    return Chunked((jit_interleaved if much else jit_exact)(function), len(numbers))

@@ -18,11 +18,12 @@ from numba import types
 from numba.extending import overload
 
 from ..arrays.half_precision import upcast_half
-from ..arrays.layout import GRAIN, Array, chunk, chunks, deliver, result
+from ..arrays.layout import GRAIN, Array, chunks, deliver, result
+from ..arrays.loops import Chunked, defined
 from ..math import bessel, gamma, normal
 from ..math import elementary as formula
 from ..math import polynomial as single
-from ..runtime.jit import EXACT, jit_exact, jit_parallel
+from ..runtime.jit import EXACT, jit, jit_exact, jit_parallel
 from .special_binary import gammainc, gammaincc, zeta
 
 __all__ = [
@@ -45,6 +46,12 @@ def _by_precision(for_single: Any, for_double: Any) -> Any:
     return function
 
 
+def _loop(name: str, function: Any) -> Callable[..., None]:
+    """The kernel over the flat arrays `(x, y)` that applies a function for jitted code."""
+    text = f"def _{name}(x, y):\n    for i in range(y.shape[0]):\n        y[i] = function(x[i])\n"
+    return Chunked(jit(defined(text, f"_{name}", __file__, {"__name__": __name__, "function": function}))).parallel
+
+
 def _unary(loop: Callable[..., None], x: Array, out: Array | None, *attributes: float) -> Array:
     """Apply a loop over the flat arrays `(x, y)`."""
     y = result(out, x.shape, x.dtype)
@@ -52,222 +59,33 @@ def _unary(loop: Callable[..., None], x: Array, out: Array | None, *attributes: 
     return deliver(out, y)
 
 
-@jit_parallel
-def _erf(x: Any, y: Any) -> None:
-    for i in numba.prange(chunks(y.shape[0])):
-        given, computed = chunk(x, i), chunk(y, i)
-        for j in range(computed.shape[0]):
-            computed[j] = formula.erf(given[j])
-
-
-@upcast_half
-def erf(x: Array, *, out: Array | None = None) -> Array:
-    """The error function."""
-    return _unary(_erf, x, out)
-
-
-_erfc_of = _by_precision(single.erfc, math.erfc)
-
-
-@jit_parallel
-def _erfc(x: Any, y: Any) -> None:
-    for i in numba.prange(chunks(y.shape[0])):
-        given, computed = chunk(x, i), chunk(y, i)
-        for j in range(computed.shape[0]):
-            computed[j] = _erfc_of(given[j])
-
-
-@upcast_half
-def erfc(x: Array, *, out: Array | None = None) -> Array:
-    """1 - erf(x), with small relative error where it is small."""
-    return _unary(_erfc, x, out)
-
-
-_erfinv_of = _by_precision(single.erfinv, normal.erfinv)
-
-
-@jit_parallel
-def _erfinv(x: Any, y: Any) -> None:
-    for i in numba.prange(chunks(y.shape[0])):
-        given, computed = chunk(x, i), chunk(y, i)
-        for j in range(computed.shape[0]):
-            computed[j] = _erfinv_of(given[j])
-
-
-@upcast_half
-def erfinv(x: Array, *, out: Array | None = None) -> Array:
-    """The inverse of erf; NaN outside [-1, 1]."""
-    return _unary(_erfinv, x, out)
-
-
-_erfcx_of = _by_precision(single.erfcx, normal.erfcx)
-
-
-@jit_parallel
-def _erfcx(x: Any, y: Any) -> None:
-    for i in numba.prange(chunks(y.shape[0])):
-        given, computed = chunk(x, i), chunk(y, i)
-        for j in range(computed.shape[0]):
-            computed[j] = _erfcx_of(given[j])
-
-
-@upcast_half
-def erfcx(x: Array, *, out: Array | None = None) -> Array:
-    """exp(x^2) erfc(x)."""
-    return _unary(_erfcx, x, out)
-
-
-_ndtr_of = _by_precision(single.ndtr, normal.ndtr)
-
-
-@jit_parallel
-def _ndtr(x: Any, y: Any) -> None:
-    for i in numba.prange(chunks(y.shape[0])):
-        given, computed = chunk(x, i), chunk(y, i)
-        for j in range(computed.shape[0]):
-            computed[j] = _ndtr_of(given[j])
-
-
-@upcast_half
-def ndtr(x: Array, *, out: Array | None = None) -> Array:
-    """The normal distribution function."""
-    return _unary(_ndtr, x, out)
-
-
-_ndtri_of = _by_precision(single.ndtri, normal.ndtri)
-
-
-@jit_parallel
-def _ndtri(x: Any, y: Any) -> None:
-    for i in numba.prange(chunks(y.shape[0])):
-        given, computed = chunk(x, i), chunk(y, i)
-        for j in range(computed.shape[0]):
-            computed[j] = _ndtri_of(given[j])
-
-
-@upcast_half
-def ndtri(x: Array, *, out: Array | None = None) -> Array:
-    """The normal quantile; NaN outside [0, 1]."""
-    return _unary(_ndtri, x, out)
-
-
-_log_ndtr_of = _by_precision(single.log_ndtr, normal.log_ndtr)
-
-
-@jit_parallel
-def _log_ndtr(x: Any, y: Any) -> None:
-    for i in numba.prange(chunks(y.shape[0])):
-        given, computed = chunk(x, i), chunk(y, i)
-        for j in range(computed.shape[0]):
-            computed[j] = _log_ndtr_of(given[j])
-
-
-@upcast_half
-def log_ndtr(x: Array, *, out: Array | None = None) -> Array:
-    """The logarithm of the normal distribution function."""
-    return _unary(_log_ndtr, x, out)
-
-
-_lgamma_of = _by_precision(single.lgamma, math.lgamma)
-
-
-@jit_parallel
-def _lgamma(x: Any, y: Any) -> None:
-    for i in numba.prange(chunks(y.shape[0])):
-        given, computed = chunk(x, i), chunk(y, i)
-        for j in range(computed.shape[0]):
-            computed[j] = _lgamma_of(given[j])
-
-
-@upcast_half
-def lgamma(x: Array, *, out: Array | None = None) -> Array:
-    """log |Gamma(x)|; inf at 0 and the negative integers."""
-    return _unary(_lgamma, x, out)
-
-
-_digamma_of = _by_precision(single.digamma, gamma.digamma)
-
-
-@jit_parallel
-def _digamma(x: Any, y: Any) -> None:
-    for i in numba.prange(chunks(y.shape[0])):
-        given, computed = chunk(x, i), chunk(y, i)
-        for j in range(computed.shape[0]):
-            computed[j] = _digamma_of(given[j])
-
-
-@upcast_half
-def digamma(x: Array, *, out: Array | None = None) -> Array:
-    """The derivative of lgamma; NaN at the negative integers."""
-    return _unary(_digamma, x, out)
-
-
-_i0_of = _by_precision(single.i0, bessel.i0)
-
-
-@jit_parallel
-def _i0(x: Any, y: Any) -> None:
-    for i in numba.prange(chunks(y.shape[0])):
-        given, computed = chunk(x, i), chunk(y, i)
-        for j in range(computed.shape[0]):
-            computed[j] = _i0_of(given[j])
-
-
-@upcast_half
-def i0(x: Array, *, out: Array | None = None) -> Array:
-    """The modified Bessel function of the first kind, order 0."""
-    return _unary(_i0, x, out)
-
-
-_i0e_of = _by_precision(single.i0e, bessel.i0e)
-
-
-@jit_parallel
-def _i0e(x: Any, y: Any) -> None:
-    for i in numba.prange(chunks(y.shape[0])):
-        given, computed = chunk(x, i), chunk(y, i)
-        for j in range(computed.shape[0]):
-            computed[j] = _i0e_of(given[j])
-
-
-@upcast_half
-def i0e(x: Array, *, out: Array | None = None) -> Array:
-    """exp(-|x|) I0(x)."""
-    return _unary(_i0e, x, out)
-
-
-_i1_of = _by_precision(single.i1, bessel.i1)
-
-
-@jit_parallel
-def _i1(x: Any, y: Any) -> None:
-    for i in numba.prange(chunks(y.shape[0])):
-        given, computed = chunk(x, i), chunk(y, i)
-        for j in range(computed.shape[0]):
-            computed[j] = _i1_of(given[j])
-
-
-@upcast_half
-def i1(x: Array, *, out: Array | None = None) -> Array:
-    """The modified Bessel function of the first kind, order 1."""
-    return _unary(_i1, x, out)
-
-
-_i1e_of = _by_precision(single.i1e, bessel.i1e)
-
-
-@jit_parallel
-def _i1e(x: Any, y: Any) -> None:
-    for i in numba.prange(chunks(y.shape[0])):
-        given, computed = chunk(x, i), chunk(y, i)
-        for j in range(computed.shape[0]):
-            computed[j] = _i1e_of(given[j])
-
-
-@upcast_half
-def i1e(x: Array, *, out: Array | None = None) -> Array:
-    """exp(-|x|) I1(x)."""
-    return _unary(_i1e, x, out)
+def _kernel(name: str, function: Any, documentation: str) -> Callable[..., Array]:
+    """The kernel of a function for jitted code."""
+    loop = _loop(name, function)
+
+    def kernel(x: Array, *, out: Array | None = None) -> Array:
+        return _unary(loop, x, out)
+
+    kernel.__name__, kernel.__doc__ = name, documentation
+    return upcast_half(kernel)
+
+
+erf = _kernel("erf", formula.erf, "The error function.")
+erfc = _kernel("erfc", _by_precision(single.erfc, math.erfc), "1 - erf(x), with small relative error where it is small.")
+erfinv = _kernel("erfinv", _by_precision(single.erfinv, normal.erfinv), "The inverse of erf; NaN outside [-1, 1].")
+erfcx = _kernel("erfcx", _by_precision(single.erfcx, normal.erfcx), "exp(x^2) erfc(x).")
+ndtr = _kernel("ndtr", _by_precision(single.ndtr, normal.ndtr), "The normal distribution function.")
+ndtri = _kernel("ndtri", _by_precision(single.ndtri, normal.ndtri), "The normal quantile; NaN outside [0, 1].")
+log_ndtr = _kernel(
+    "log_ndtr", _by_precision(single.log_ndtr, normal.log_ndtr), "The logarithm of the normal distribution function.")
+lgamma = _kernel(
+    "lgamma", _by_precision(single.lgamma, math.lgamma), "log |Gamma(x)|; inf at 0 and the negative integers.")
+digamma = _kernel(
+    "digamma", _by_precision(single.digamma, gamma.digamma), "The derivative of lgamma; NaN at the negative integers.")
+i0 = _kernel("i0", _by_precision(single.i0, bessel.i0), "The modified Bessel function of the first kind, order 0.")
+i0e = _kernel("i0e", _by_precision(single.i0e, bessel.i0e), "exp(-|x|) I0(x).")
+i1 = _kernel("i1", _by_precision(single.i1, bessel.i1), "The modified Bessel function of the first kind, order 1.")
+i1e = _kernel("i1e", _by_precision(single.i1e, bessel.i1e), "exp(-|x|) I1(x).")
 
 
 @jit_exact
@@ -275,15 +93,7 @@ def _trigamma_double(x: float) -> float:
     return gamma.polygamma(x, 1.0, 1.0)
 
 
-_trigamma_of = _by_precision(single.trigamma, _trigamma_double)
-
-
-@jit_parallel
-def _trigamma(x: Any, y: Any) -> None:
-    for i in numba.prange(chunks(y.shape[0])):
-        given, computed = chunk(x, i), chunk(y, i)
-        for j in range(computed.shape[0]):
-            computed[j] = _trigamma_of(given[j])
+_trigamma = _kernel("trigamma", _by_precision(single.trigamma, _trigamma_double), "The derivative of `digamma`.")
 
 
 @jit_parallel
@@ -297,7 +107,7 @@ def _polygamma(x: Any, y: Any, n: float, factor: float) -> None:
 def polygamma(x: Array, *, n: int, out: Array | None = None) -> Array:
     """The derivative of order `n` of `digamma`; n >= 0."""
     if n < 2:
-        return _unary(_trigamma if n else _digamma, x, out)
+        return (_trigamma if n else digamma)(x, out=out)
     return _unary(_polygamma, x, out, float(n), _signed_factorial(n))
 
 

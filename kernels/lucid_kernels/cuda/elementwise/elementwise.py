@@ -27,7 +27,7 @@ def _activation(name: str) -> Callable[..., Any]:
         return _apply(operator, out, x)
 
     kernel.__name__, kernel.__doc__ = name, getattr(formulas, name).__doc__
-    return launch.upcast_half(kernel)  # type: ignore[no-any-return]
+    return launch.upcast_half(kernel)
 
 
 def _gradient(name: str) -> Callable[..., Any]:
@@ -38,7 +38,7 @@ def _gradient(name: str) -> Callable[..., Any]:
         return _apply(operator, out, g, saved)
 
     kernel.__name__, kernel.__doc__ = name, getattr(formulas, name).__doc__
-    return launch.upcast_half(kernel)  # type: ignore[no-any-return]
+    return launch.upcast_half(kernel)
 
 
 relu, sigmoid, tanh, silu = map(_activation, ("relu", "sigmoid", "tanh", "silu"))

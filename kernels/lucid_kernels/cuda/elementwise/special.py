@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import cupy
@@ -13,82 +14,29 @@ from lucid_kernels.cuda.runtime import launch
 _apply = functools.partial(launch.elementwise, "special")
 
 
-@launch.upcast_half
-def erf(x: Any, *, out: Any = None) -> Any:
-    """The error function."""
-    return _apply("Erf", out, x)
+def _kernel(operator: str, documentation: str) -> Callable[..., Any]:
+    """The launcher of a function of one argument."""
+
+    def kernel(x: Any, *, out: Any = None) -> Any:
+        return _apply(operator, out, x)
+
+    kernel.__doc__ = documentation
+    return launch.upcast_half(kernel)
 
 
-@launch.upcast_half
-def erfc(x: Any, *, out: Any = None) -> Any:
-    """1 - erf(x), with small relative error where it is small."""
-    return _apply("Erfc", out, x)
-
-
-@launch.upcast_half
-def erfinv(x: Any, *, out: Any = None) -> Any:
-    """The inverse of erf; NaN outside [-1, 1]."""
-    return _apply("Erfinv", out, x)
-
-
-@launch.upcast_half
-def erfcx(x: Any, *, out: Any = None) -> Any:
-    """exp(x^2) erfc(x)."""
-    return _apply("Erfcx", out, x)
-
-
-@launch.upcast_half
-def ndtr(x: Any, *, out: Any = None) -> Any:
-    """The normal distribution function."""
-    return _apply("Ndtr", out, x)
-
-
-@launch.upcast_half
-def ndtri(x: Any, *, out: Any = None) -> Any:
-    """The normal quantile; NaN outside [0, 1]."""
-    return _apply("Ndtri", out, x)
-
-
-@launch.upcast_half
-def log_ndtr(x: Any, *, out: Any = None) -> Any:
-    """The logarithm of the normal distribution function."""
-    return _apply("LogNdtr", out, x)
-
-
-@launch.upcast_half
-def lgamma(x: Any, *, out: Any = None) -> Any:
-    """log |Gamma(x)|; inf at 0 and the negative integers."""
-    return _apply("Lgamma", out, x)
-
-
-@launch.upcast_half
-def digamma(x: Any, *, out: Any = None) -> Any:
-    """The derivative of lgamma; NaN at the negative integers."""
-    return _apply("Digamma", out, x)
-
-
-@launch.upcast_half
-def i0(x: Any, *, out: Any = None) -> Any:
-    """The modified Bessel function of the first kind, order 0."""
-    return _apply("I0", out, x)
-
-
-@launch.upcast_half
-def i0e(x: Any, *, out: Any = None) -> Any:
-    """exp(-|x|) I0(x)."""
-    return _apply("I0e", out, x)
-
-
-@launch.upcast_half
-def i1(x: Any, *, out: Any = None) -> Any:
-    """The modified Bessel function of the first kind, order 1."""
-    return _apply("I1", out, x)
-
-
-@launch.upcast_half
-def i1e(x: Any, *, out: Any = None) -> Any:
-    """exp(-|x|) I1(x)."""
-    return _apply("I1e", out, x)
+erf = _kernel("Erf", "The error function.")
+erfc = _kernel("Erfc", "1 - erf(x), with small relative error where it is small.")
+erfinv = _kernel("Erfinv", "The inverse of erf; NaN outside [-1, 1].")
+erfcx = _kernel("Erfcx", "exp(x^2) erfc(x).")
+ndtr = _kernel("Ndtr", "The normal distribution function.")
+ndtri = _kernel("Ndtri", "The normal quantile; NaN outside [0, 1].")
+log_ndtr = _kernel("LogNdtr", "The logarithm of the normal distribution function.")
+lgamma = _kernel("Lgamma", "log |Gamma(x)|; inf at 0 and the negative integers.")
+digamma = _kernel("Digamma", "The derivative of lgamma; NaN at the negative integers.")
+i0 = _kernel("I0", "The modified Bessel function of the first kind, order 0.")
+i0e = _kernel("I0e", "exp(-|x|) I0(x).")
+i1 = _kernel("I1", "The modified Bessel function of the first kind, order 1.")
+i1e = _kernel("I1e", "exp(-|x|) I1(x).")
 
 
 @launch.upcast_half
