@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from lucid_kernels import special_tables
+
 FOLDER = pathlib.Path(__file__).parents[1]
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)".*$')
 _INSTANTIATE = re.compile(r"^//[ \t]*instantiate:[ \t]*(.+)$", re.MULTILINE)
@@ -35,7 +37,15 @@ def path_of(file: str) -> pathlib.Path:
 
 def read(name: str) -> str:
     """The text of one `.cu` or `.cuh` file as it stands; a name without a suffix is a `.cu` file."""
+    if name == "special_tables.cuh":
+        return _tables()
     return path_of(name if "." in name else name + ".cu").read_text(encoding="utf-8")
+
+
+def _tables() -> str:
+    """The header with the arrays of `special_tables`."""
+    return "".join(f"__device__ const double {name}[] = {{{', '.join(map(repr, array.ravel().tolist()))}}};\n"
+                   for name, array in vars(special_tables).items() if name.isupper())
 
 
 def inline_includes(text: str, reader: Callable[[str], str] = read, name: str = "kernel.cu") -> str:
