@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lucid_kernels.cpu.fused_layers.batch_norm_relu import batch_norm_relu, batch_norm_relu_grad
 from lucid_kernels.cpu.normalization import batch_norm_samples as by_samples
 from lucid_kernels.cpu.normalization.batch_norm import batch_norm, batch_norm_grad
+from lucid_kernels.cpu.normalization.batch_norm_relu import batch_norm_relu, batch_norm_relu_grad
 from lucid_kernels.cpu.runtime.threads import get_num_threads, set_num_threads
 
 OPTIONS: dict[str, Any] = {"momentum": 0.1, "eps": 1e-5}

@@ -13,11 +13,12 @@ import numpy as np
 from ..arrays.half_precision import upcast_half
 from ..arrays.layout import Array, deliver, outputs, result
 from ..elementwise.elementwise import relu_grad
-from ..normalization import batch_norm as plain
-from ..normalization import batch_norm_2d as columns
-from ..normalization import batch_norm_planes as rows
-from ..normalization import batch_norm_samples as by_samples
-from ..normalization.batch_norm import (
+from ..simd.nontemporal import streams
+from . import batch_norm as plain
+from . import batch_norm_2d as columns
+from . import batch_norm_planes as rows
+from . import batch_norm_samples as by_samples
+from .batch_norm import (
     deliver_running,
     grouped,
     grouped_result,
@@ -26,8 +27,7 @@ from ..normalization.batch_norm import (
     numbers_to_train,
     ungroup,
 )
-from ..normalization.channel_parameters import BIAS, DBIAS, DWEIGHT, MEAN, NEW_MEAN, NEW_VAR, RSTD, WEIGHT
-from ..simd.nontemporal import streams
+from .channel_parameters import BIAS, DBIAS, DWEIGHT, MEAN, NEW_MEAN, NEW_VAR, RSTD, WEIGHT
 
 
 @upcast_half(results=(0, None, None, 4, 5))
