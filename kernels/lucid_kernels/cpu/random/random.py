@@ -438,7 +438,7 @@ def _parallel(fill: Any) -> Any:
     given = ", ".join(list(inspect.signature(fill.py_func).parameters)[2:])
     name = f"{fill.py_func.__name__}_parallel"
     text = f"def {name}(y, count, {given}):\n    for chunk in numba.prange(count):\n        fill(y, chunk, {given})\n"
-    return compile_source(text, name, __file__, {"fill": fill})
+    return compile_source(text, name, __file__, {"__name__": __name__, "fill": fill})
 
 
 _uniform32_parallel, _uniform64_parallel = _parallel(_uniform32), _parallel(_uniform64)
