@@ -162,13 +162,8 @@ def _ctc_loss(dtype: Any, device: str, sizes: Sequence[int]) -> None:
     F.ctc_loss(logits.log_softmax(2), targets, (4, 4), (1, 1)).backward()
 
 
-def _images(sizes: Sequence[int]) -> list[tuple[int, ...]]:
-    """Shapes with 4 channels: also one that batch normalisation cuts along the samples."""
-    return [*[(4, 4, size, size) for size in sizes], *[(8, 4, 48, 48) for size in sizes if size == LARGE]]
-
-
 def _batch_norm(dtype: Any, device: str, sizes: Sequence[int]) -> None:
-    for shape in (*_images(sizes), *[(size, 2 * size) for size in sizes]):
+    for shape in (*[(4, 4, size, size) for size in sizes], *[(size, 2 * size) for size in sizes]):
         layer = (nn.BatchNorm2d if len(shape) == 4 else nn.BatchNorm1d)(shape[1]).to(device=device, dtype=dtype)
         x = _random(*shape, like=(dtype, device))
         layer(x).square().sum().backward()
@@ -176,12 +171,12 @@ def _batch_norm(dtype: Any, device: str, sizes: Sequence[int]) -> None:
 
 
 def _batch_norm_relu(dtype: Any, device: str, sizes: Sequence[int]) -> None:
-    for shape in _images(sizes):
+    for size in sizes:
         mean, variance = (function(4, dtype=dtype, device=device) for function in (lucid.zeros, lucid.ones))
-        x, weight, bias = (_random(*of, like=(dtype, device)) for of in (shape, (4,), (4,)))
+        x, residual, weight, bias = (_random(*of, like=(dtype, device)) for of in (*((4, 4, size, size),) * 2, (4,), (4,)))
         for training in (True, False):
-            for residual in (None, _random(*shape, like=(dtype, device))):
-                F.batch_norm_relu(x, mean, variance, weight, bias, training, residual=residual).square().sum().backward()
+            for added in (None, residual):
+                F.batch_norm_relu(x, mean, variance, weight, bias, training, residual=added).square().sum().backward()
 
 
 def _rms_norm(dtype: Any, device: str, sizes: Sequence[int]) -> None:

@@ -15,7 +15,6 @@ from lucid_kernels.cpu.arrays import strided_copy
 from lucid_kernels.cpu.elementwise import elementwise, ternary, ufunc_loops
 from lucid_kernels.cpu.indexing import index_select, largest_index
 from lucid_kernels.cpu.movement import accumulate
-from lucid_kernels.cpu.normalization import batch_norm_samples
 from lucid_kernels.cpu.reduction import strided_sum as reduction_strided_sum
 
 import lucid
@@ -83,17 +82,6 @@ def test_many_indices(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(largest_index, "largest", lambda indices: called.append(indices.size) or largest(indices))
     warmup.RECIPES["bounds"](lucid.float32, "cpu", (warmup.SMALL, warmup.LARGE))
     assert called == [warmup.LARGE**2]
-
-
-def test_batch_normalisation_along_the_samples(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its kernels too."""
-    called = []
-    for name in ("forward", "gradient"):
-        function = getattr(batch_norm_samples, name)
-        monkeypatch.setattr(batch_norm_samples, name, lambda *given, name=name, function=function: called.append(name) or function(*given))
-    for family in ("batch_norm", "batch_norm_relu"):
-        warmup.RECIPES[family](lucid.float32, "cpu", (warmup.SMALL, warmup.LARGE))
-    assert {"forward", "gradient"} == set(called)
 
 
 def test_formulas(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Coefficients of the special functions, of the CPU and of CUDA; `cuda/math/special_tables.cuh` holds the same."""
+"""Coefficients of the special functions, for the CPU and, as the header `special_tables.cuh`, for CUDA."""
 from __future__ import annotations
 
 import numpy as np

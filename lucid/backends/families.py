@@ -22,7 +22,7 @@ FAMILIES = {
     "losses.cross_entropy": "cross_entropy",
     "losses.ctc_loss": "ctc_loss",
     "normalization.batch_norm": "batch_norm batch_norm_grad batch_norm_eval batch_norm_eval_grad",
-    "fused_layers.batch_norm_relu": "batch_norm_relu batch_norm_relu_grad",
+    "normalization.batch_norm_relu": "batch_norm_relu batch_norm_relu_grad",
     "normalization.layer_norm": "layer_norm layer_norm_grad",
     "normalization.group_norm": "group_norm group_norm_grad",
     "normalization.rms_norm": "rms_norm rms_norm_grad",

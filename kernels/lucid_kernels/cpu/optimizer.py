@@ -254,22 +254,13 @@ def adam(
 def multi_tensor_sgd(
     *arrays: Array,
     first: Sequence[bool],
-    lr: float,
-    momentum: float,
-    dampening: float,
-    weight_decay: float,
-    nesterov: bool,
-    maximize: bool,
+    **options: Any,
 ) -> None:
-    """`sgd` of a list of tensors, in place; one loop takes all that fit (`tensor_list`), and gives the same bits.
+    """`sgd` of a list of tensors with its `options`, in place; one loop takes all that fit (`tensor_list`), with the same bits.
 
     `arrays` are param and grad of the first tensor, with a momentum its momentum_buffer, then those of the next tensor.
     `first` says of each whether this is its first step: then its buffer holds zeros.
     """
-    options: dict[str, Any] = {
-        "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, "nesterov": nesterov,
-        "maximize": maximize,
-    }  # fmt: skip
     together, alone = launches(arrays, len(first))
     for tensors, numbers in together:
         _sgd_step(tensors, [first[number] for number in numbers], **options)
@@ -281,26 +272,16 @@ def multi_tensor_sgd(
 def multi_tensor_adam(
     *arrays: Array,
     steps: Sequence[float],
-    lr: float,
-    beta1: float,
-    beta2: float,
-    eps: float,
-    weight_decay: float,
-    decoupled_weight_decay: bool,
-    amsgrad: bool,
-    maximize: bool,
+    **options: Any,
 ) -> None:
-    """`adam` of a list of tensors, in place; one loop takes all that fit (`tensor_list`), and gives the same bits.
+    """`adam` of a list of tensors with its `options`, in place; one loop takes all that fit (`tensor_list`), with the same bits.
 
     `arrays` are param, grad, exp_avg, exp_avg_sq and with `amsgrad` max_exp_avg_sq of the first tensor, then those of the
     next one; `steps` has one entry for each tensor.
     """
-    options: dict[str, Any] = {"lr": lr, "beta1": beta1, "beta2": beta2, "eps": eps, "weight_decay": weight_decay,
-               "decoupled_weight_decay": decoupled_weight_decay, "amsgrad": amsgrad, "maximize": maximize}  # fmt: skip
     together, alone = launches(arrays, len(steps))
     for tensors, numbers in together:
         _adam_step(tensors, [steps[number] for number in numbers], **options)
-    for row, number in alone:
-        param, grad, mean, square, *largest = row
-        top = largest[0] if amsgrad else None
+    for (param, grad, mean, square, *largest), number in alone:
+        top = largest[0] if largest else None
         adam(param, grad, mean, square, top, step=steps[number], **options, out=(param, mean, square, top))

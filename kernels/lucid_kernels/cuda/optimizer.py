@@ -96,70 +96,69 @@ def adam(
     return tuple(results) if largest else (*results, max_exp_avg_sq)
 
 
+def _sgd_step(
+    rows: Sequence[Row], first: Sequence[bool], *, lr: float, momentum: float, dampening: float, weight_decay: float,
+    nesterov: bool, maximize: bool,
+) -> None:  # fmt: skip
+    """A step of tensors with (param, grad), or with a momentum (param, grad, momentum_buffer), in one launch."""
+    scalar = rows[0][0].dtype.type
+    shares = [(1.0, 0.0) if new else (1.0 - dampening, 1.0) for new in first]
+    _launch(
+        "multi_tensor_sgd", rows, shares, np.int32(momentum != 0), scalar(lr), scalar(momentum), scalar(weight_decay),
+        np.int32(bool(nesterov)), np.int32(bool(maximize)),
+    )  # fmt: skip
+
+
+def _adam_step(
+    rows: Sequence[Row], steps: Sequence[float], *, lr: float, beta1: float, beta2: float, eps: float, weight_decay: float,
+    decoupled_weight_decay: bool, amsgrad: bool, maximize: bool,
+) -> None:  # fmt: skip
+    """A step of tensors with (param, grad, exp_avg, exp_avg_sq), with `amsgrad` and max_exp_avg_sq, in one launch."""
+    scalar = rows[0][0].dtype.type
+    scales = [(lr / (1 - beta1**step), math.sqrt(1 - beta2**step)) for step in steps]
+    _launch(
+        "multi_tensor_adam", rows, scales, scalar(1 - beta1), scalar(beta2), scalar(1 - beta2), scalar(eps),
+        scalar(0 if decoupled_weight_decay else weight_decay),
+        scalar(1 - lr * weight_decay if decoupled_weight_decay else 1), np.int32(bool(amsgrad)), np.int32(bool(maximize)),
+    )  # fmt: skip
+
+
 def multi_tensor_sgd(
     *arrays: Any,
     first: Sequence[bool],
-    lr: float,
-    momentum: float,
-    dampening: float,
-    weight_decay: float,
-    nesterov: bool,
-    maximize: bool,
+    **options: Any,
 ) -> None:
-    """`sgd` of a list of tensors, in place: one launch for all contiguous float32 (float64) ones, the others follow.
+    """`sgd` of a list of tensors with its `options`, in place: one launch for all contiguous float32 (float64) ones, the others
+    follow.
 
     `arrays` are param and grad of the first tensor, with a momentum its momentum_buffer, then those of the next tensor.
     `first` says of each whether this is its first step: then its buffer holds zeros.
     """
     together, alone = _launches(arrays, len(first))
     for rows, numbers in together:
-        scalar = rows[0][0].dtype.type
-        shares = [(1.0, 0.0) if first[number] else (1.0 - dampening, 1.0) for number in numbers]
-        _launch(
-            "multi_tensor_sgd", rows, shares, np.int32(momentum != 0), scalar(lr), scalar(momentum), scalar(weight_decay),
-            np.int32(bool(nesterov)), np.int32(bool(maximize)),
-        )  # fmt: skip
+        _sgd_step(rows, [first[number] for number in numbers], **options)
     for (param, grad, *buffers), number in alone:
         buffer = buffers[0] if buffers else None
-        sgd(
-            param, grad, None if first[number] else buffer, lr=lr, momentum=momentum, dampening=dampening,
-            weight_decay=weight_decay, nesterov=nesterov, maximize=maximize, out=(param, buffer),
-        )  # fmt: skip
+        sgd(param, grad, None if first[number] else buffer, **options, out=(param, buffer))
 
 
 def multi_tensor_adam(
     *arrays: Any,
     steps: Sequence[float],
-    lr: float,
-    beta1: float,
-    beta2: float,
-    eps: float,
-    weight_decay: float,
-    decoupled_weight_decay: bool,
-    amsgrad: bool,
-    maximize: bool,
+    **options: Any,
 ) -> None:
-    """`adam` of a list of tensors, in place: one launch for all contiguous float32 (float64) ones, the others follow.
+    """`adam` of a list of tensors with its `options`, in place: one launch for all contiguous float32 (float64) ones, the others
+    follow.
 
     `arrays` are param, grad, exp_avg, exp_avg_sq and with `amsgrad` max_exp_avg_sq of the first tensor, then those of the
     next one; `steps` has one entry for each tensor.
     """
     together, alone = _launches(arrays, len(steps))
     for rows, numbers in together:
-        scalar = rows[0][0].dtype.type
-        scales = [(lr / (1 - beta1 ** steps[n]), math.sqrt(1 - beta2 ** steps[n])) for n in numbers]
-        _launch(
-            "multi_tensor_adam", rows, scales, scalar(1 - beta1), scalar(beta2), scalar(1 - beta2), scalar(eps),
-            scalar(0 if decoupled_weight_decay else weight_decay),
-            scalar(1 - lr * weight_decay if decoupled_weight_decay else 1), np.int32(bool(amsgrad)),
-            np.int32(bool(maximize)),
-        )  # fmt: skip
-    for row, number in alone:
-        param, grad, *state = row if amsgrad else (*row, None)
-        adam(
-            param, grad, *state, lr=lr, beta1=beta1, beta2=beta2, eps=eps, weight_decay=weight_decay, step=steps[number],
-            decoupled_weight_decay=decoupled_weight_decay, amsgrad=amsgrad, maximize=maximize, out=(param, *state),
-        )  # fmt: skip
+        _adam_step(rows, [steps[number] for number in numbers], **options)
+    for (param, grad, mean, square, *largest), number in alone:
+        top = largest[0] if largest else None
+        adam(param, grad, mean, square, top, step=steps[number], **options, out=(param, mean, square, top))
 
 
 def _launches(arrays: Sequence[Any], tensors: int) -> tuple[list[tuple[list[Row], list[int]]], list[tuple[Row, int]]]:

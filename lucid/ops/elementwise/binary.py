@@ -43,18 +43,21 @@ def _require(name: str, argument: str, value: Any) -> None:
         raise TypeError(f"{name}(): argument '{argument}' must be Tensor, not {type(value).__name__}")
 
 
-def _of_tensors(name: str, input: Any, other: Any) -> tuple[Tensor, Tensor]:
-    """`_tensors` for functions that take no numbers."""
-    require_tensor(name, input)
-    _require(name, "other", other)
-    return _tensors(name, input, other)
-
-
-def _supported(name: str, kinds: str, *operands: Tensor) -> None:
-    """Raise NotImplementedError unless the dtype is of one of NumPy's `kinds` (V is bfloat16)."""
+def _apply(name: str, op: Any, kinds: str, input: Operand, other: Operand, *, floating: bool = False) -> Tensor:
+    """`op` of both. Raises NotImplementedError unless their common dtype is of one of NumPy's `kinds` (V is bfloat16)."""
+    operands = _tensors(name, input, other, floating=floating)
     dtype = operands[0]._array.dtype
     if dtype.kind not in kinds:
         raise NotImplementedError(f"{name} is not implemented for {dtype.name}")
+    result: Tensor = op(*operands)
+    return result
+
+
+def _apply_to_tensors(name: str, op: Any, kinds: str, input: Any, other: Any, *, floating: bool = False) -> Tensor:
+    """`_apply` for functions that take no numbers."""
+    require_tensor(name, input)
+    _require(name, "other", other)
+    return _apply(name, op, kinds, input, other, floating=floating)
 
 
 # ---- gradients ---------------------------------------------------------------------------------------------------------
@@ -139,27 +142,19 @@ def float_power(input: Operand, exponent: Operand) -> Tensor:
 @accepts_out(castable=True)
 def fmax(input: Tensor, other: Tensor) -> Tensor:
     """The larger of two elements; where one is NaN, the other. Where they are equal the gradient goes to `input`."""
-    operands = _of_tensors("fmax", input, other)
-    _supported("fmax", "biufV", *operands)
-    return _fmax(*operands)
+    return _apply_to_tensors("fmax", _fmax, "biufV", input, other)
 
 
 @accepts_out(castable=True)
 def fmin(input: Tensor, other: Tensor) -> Tensor:
     """The smaller of two elements; where one is NaN, the other. Where they are equal the gradient goes to `input`."""
-    operands = _of_tensors("fmin", input, other)
-    _supported("fmin", "biufV", *operands)
-    return _fmin(*operands)
+    return _apply_to_tensors("fmin", _fmin, "biufV", input, other)
 
 
 @accepts_out(castable=True)
 def atan2(input: Tensor, other: Tensor) -> Tensor:
     """The angle of the points (other, input), in radians from -pi to pi; integers give the default float dtype."""
-    require_tensor("atan2", input)
-    _require("atan2", "other", other)
-    operands = _tensors("atan2", input, other, floating=True)
-    _supported("atan2", "fV", *operands)
-    return _arctan2(*operands)
+    return _apply_to_tensors("atan2", _arctan2, "fV", input, other, floating=True)
 
 
 arctan2 = atan2
@@ -168,57 +163,43 @@ arctan2 = atan2
 @accepts_out(castable=True)
 def hypot(input: Tensor, other: Tensor) -> Tensor:
     """sqrt(input^2 + other^2) without overflow in between. Raises NotImplementedError for integers."""
-    operands = _of_tensors("hypot", input, other)
-    _supported("hypot", "fV", *operands)
-    return _hypot(*operands)
+    return _apply_to_tensors("hypot", _hypot, "fV", input, other)
 
 
 @accepts_out(castable=True)
 def logaddexp(input: Tensor, other: Tensor) -> Tensor:
     """log(exp(input) + exp(other)) without overflow in between. Raises NotImplementedError for integers."""
-    operands = _of_tensors("logaddexp", input, other)
-    _supported("logaddexp", "fVc", *operands)
-    return _logaddexp(*operands)
+    return _apply_to_tensors("logaddexp", _logaddexp, "fVc", input, other)
 
 
 @accepts_out(castable=True)
 def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
     """`logaddexp` to base 2."""
-    operands = _of_tensors("logaddexp2", input, other)
-    _supported("logaddexp2", "fV", *operands)
-    return _logaddexp2(*operands)
+    return _apply_to_tensors("logaddexp2", _logaddexp2, "fV", input, other)
 
 
 @accepts_out(castable=True)
 def xlogy(input: Operand, other: Operand) -> Tensor:
     """``input * log(other)``, 0 where `input` is 0 and `other` is not NaN; either may be a number."""
-    operands = _tensors("xlogy", input, other, floating=True)
-    _supported("xlogy", "fV", *operands)
-    return _xlogy(*operands)
+    return _apply("xlogy", _xlogy, "fV", input, other, floating=True)
 
 
 @accepts_out(castable=True)
 def xlog1py(input: Operand, other: Operand) -> Tensor:
     """``input * log1p(other)``, 0 where `input` is 0 and `other` is not NaN; either may be a number."""
-    operands = _tensors("xlog1py", input, other, floating=True)
-    _supported("xlog1py", "fV", *operands)
-    return _xlog1py(*operands)
+    return _apply("xlog1py", _xlog1py, "fV", input, other, floating=True)
 
 
 @accepts_out(castable=True)
 def copysign(input: Tensor, other: Operand) -> Tensor:
     """The size of `input` with the sign of `other`, a tensor or a number; integers give the default float dtype."""
-    operands = _tensors("copysign", require_tensor("copysign", input), other, floating=True)
-    _supported("copysign", "fV", *operands)
-    return _copysign(*operands)
+    return _apply("copysign", _copysign, "fV", require_tensor("copysign", input), other, floating=True)
 
 
 @accepts_out(castable=True)
 def nextafter(input: Tensor, other: Tensor) -> Tensor:
     """The next number of the dtype after `input` towards `other`. The gradient goes to `input` where the two differ."""
-    operands = _of_tensors("nextafter", input, other)
-    _supported("nextafter", "fV", *operands)
-    return _nextafter(*operands)
+    return _apply_to_tensors("nextafter", _nextafter, "fV", input, other)
 
 
 @accepts_out
@@ -255,35 +236,25 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
 @accepts_out(castable=True)
 def gcd(input: Tensor, other: Tensor) -> Tensor:
     """The greatest common divisor, not negative; gcd(0, 0) is 0. Raises NotImplementedError for other dtypes."""
-    operands = _of_tensors("gcd", input, other)
-    _supported("gcd", "iu", *operands)
-    return _gcd(*operands)
+    return _apply_to_tensors("gcd", _gcd, "iu", input, other)
 
 
 @accepts_out(castable=True)
 def lcm(input: Tensor, other: Tensor) -> Tensor:
     """The least common multiple, not negative; 0 where either is 0. Raises NotImplementedError for other dtypes."""
-    operands = _of_tensors("lcm", input, other)
-    _supported("lcm", "iu", *operands)
-    return _lcm(*operands)
-
-
-def _shift(name: str, op: Op, input: Operand, other: Operand) -> Tensor:
-    operands = _tensors(name, input, other)
-    _supported(name, "iu", *operands)
-    return op(*operands)
+    return _apply_to_tensors("lcm", _lcm, "iu", input, other)
 
 
 @accepts_out(castable=True)
 def bitwise_left_shift(input: Operand, other: Operand) -> Tensor:
     """``input << other``; 0 for negative counts and beyond the width. Raises NotImplementedError for other dtypes."""
-    return _shift("bitwise_left_shift", _left_shift, input, other)
+    return _apply("bitwise_left_shift", _left_shift, "iu", input, other)
 
 
 @accepts_out(castable=True)
 def bitwise_right_shift(input: Operand, other: Operand) -> Tensor:
     """``input >> other``, which keeps the sign; all bits gone for negative counts and beyond the width."""
-    return _shift("bitwise_right_shift", _right_shift, input, other)
+    return _apply("bitwise_right_shift", _right_shift, "iu", input, other)
 
 
 # ---- in place --------------------------------------------------------------------------------------------------------------

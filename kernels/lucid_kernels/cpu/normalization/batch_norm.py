@@ -1,8 +1,8 @@
 """Batch normalisation over (N, C, *S): one pass for the statistics, one for the result, some channels at a time.
 
-Channels must be walked along contiguous memory: `batch_norm_planes` takes (N, C, S) and runs along S, as `batch_norm_samples`
-does where that fits into the caches of the threads, `batch_norm_2d` a large (N, C) and runs along a block of channels. A
-small (N, C) is copied to (1, C, N): that takes microseconds, compiling the columns half a second each way.
+Channels must be walked along contiguous memory: `batch_norm_planes` takes (N, C, S) and runs along S, `batch_norm_2d`
+a large (N, C) and runs along a block of channels. A small (N, C) is copied to (1, C, N): that takes microseconds, compiling the
+columns half a second each way.
 
 Statistics are summed around a shift, of (N, C, S) in the dtype of x within stretches and in float64 across them, of (N, C) in
 float64: so float32 inputs with a large mean stay exact. float16 and bfloat16 are computed in float32.
@@ -19,7 +19,6 @@ from ..arrays.layout import Array, contiguous, deliver, outputs, result
 from ..simd.nontemporal import streams
 from . import batch_norm_2d as columns
 from . import batch_norm_planes as rows
-from . import batch_norm_samples as by_samples
 from .channel_parameters import BIAS, DBIAS, DWEIGHT, MEAN, NEW_MEAN, NEW_VAR, OLD_MEAN, OLD_VAR, ROWS, RSTD, WEIGHT
 
 # Elements of (N, C) from which on copying it takes longer than the columns need: 10 us.
@@ -52,8 +51,7 @@ def batch_norm(
         if inputs.ndim == 2:
             columns.train(inputs, numbers, float(momentum), float(eps), target)
         else:
-            kernels = by_samples if by_samples.suits(inputs, True) else rows
-            kernels.forward(inputs, None, numbers, True, None, float(momentum), float(eps), target, streams(2 * x.nbytes))
+            rows.forward(inputs, None, numbers, True, None, float(momentum), float(eps), target, streams(2 * x.nbytes))
         ungroup(target, y)
     return (
         deliver(out_y, y),
@@ -192,8 +190,7 @@ def gradients(
         if inputs.ndim == 2:
             columns.gradient(grouped(g), inputs, numbers, training, target)
         else:
-            kernels = by_samples if by_samples.suits(inputs, training) else rows
-            kernels.gradient(grouped(g), inputs, None, numbers, training, None, target, None, streams(3 * x.nbytes))
+            rows.gradient(grouped(g), inputs, None, numbers, training, None, target, None, streams(3 * x.nbytes))
         ungroup(target, dx)
     else:
         numbers[DWEIGHT], numbers[DBIAS] = 0, 0

@@ -60,7 +60,7 @@ def _wide_sums(x, c, shift):
 
 
 @jit
-def choose_shifts(x, numbers, first, last):
+def _choose_shifts(x, numbers, first, last):
     """What the sums of channels first..last are taken around: the means of the first sample, near enough that sums in the dtype
     of x lose nothing; 0 where it is inf or NaN, so that only the mean has it.
     """
@@ -72,7 +72,7 @@ def choose_shifts(x, numbers, first, last):
 
 
 @jit
-def finish_channel(x, numbers, c, sum1, sum2, momentum, eps):
+def _finish_channel(x, numbers, c, sum1, sum2, momentum, eps):
     """Mean, 1/std and new running statistics of channel c, from the sums of x - shift and of its square.
 
     An inf or NaN of the sums comes from x or from a square that is too large for float32: float64 tells.
@@ -86,10 +86,10 @@ def finish_channel(x, numbers, c, sum1, sum2, momentum, eps):
 @jit
 def _statistics(x, numbers, momentum, eps, memory, first, last):
     """Those of channels first..last."""
-    choose_shifts(x, numbers, first, last)
+    _choose_shifts(x, numbers, first, last)
     shifted_sums(x, first, last, numbers, memory)
     for c in range(first, last):
-        finish_channel(x, numbers, c, memory[2 * (c - first)], memory[2 * (c - first) + 1], momentum, eps)
+        _finish_channel(x, numbers, c, memory[2 * (c - first)], memory[2 * (c - first) + 1], momentum, eps)
 
 
 @jit

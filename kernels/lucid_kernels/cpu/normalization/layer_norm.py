@@ -41,7 +41,7 @@ _LEAST_ROWS = 64
 WIDEST = 1 << 14
 # Bytes of the longest rows whose moments are taken several at a time with AVX2: they stay in the L1 cache, of 32 KiB. On one
 # thread of a Zen 3 layer norm takes 0.55 of the time for rows of 64 float32, 0.75 for 256 and 0.9 for 768, RMS norm 0.7 to 0.95.
-LONGEST_OF_BLOCKS = 3 << 10
+_LONGEST_OF_BLOCKS = 3 << 10
 # Bytes from a row to what is asked for meanwhile, at least.
 _AHEAD = 1 << 13
 
@@ -87,21 +87,42 @@ def normalize_blocks(x, weight, bias, eps, y, mean, rstd):
 
 
 @jit
+def _square_mean(row):
+    """Mean of the squares of a row, summed by blocks."""
+    total = 0.0
+    for start in range(0, row.shape[0], SUM_BLOCK):
+        block = row[start : start + SUM_BLOCK]
+        partial = row.dtype.type(0)
+        for i in range(block.shape[0]):
+            partial += block[i] * block[i]
+        total += partial
+    return total / row.shape[0]
+
+
+@jit
 def _normalize(x, weight, bias, eps, y, mean, rstd):
-    """Normalise each row of x (R, W): y = (x - mean) * rstd * weight + bias."""
-    if VECTOR_BYTES == 32 and x.shape[1] * x.itemsize <= LONGEST_OF_BLOCKS:
+    """Normalise each row of x (R, W): y = (x - mean) * rstd * weight + bias.
+
+    With None for bias and mean that of RMS normalisation; what they leave out is not compiled.
+    """
+    if VECTOR_BYTES == 32 and x.shape[1] * x.itemsize <= _LONGEST_OF_BLOCKS:
         normalize_blocks(x, weight, bias, eps, y, mean, rstd)
         return
     rows, width = x.shape
     for r in range(rows):
         row = x[r]
         target = y[r]
-        m = x.dtype.type(row_mean(row))
-        q = x.dtype.type(1.0 / np.sqrt(row_variance(row, m) + eps))
-        mean[r] = m
+        if mean is None:
+            q = x.dtype.type(1.0 / np.sqrt(_square_mean(row) + eps))
+            for i in range(width):
+                target[i] = row[i] * q * weight[i]
+        else:
+            m = x.dtype.type(row_mean(row))
+            q = x.dtype.type(1.0 / np.sqrt(row_variance(row, m) + eps))
+            mean[r] = m
+            for i in range(width):
+                target[i] = (row[i] - m) * q * weight[i] + bias[i]
         rstd[r] = q
-        for i in range(width):
-            target[i] = (row[i] - m) * q * weight[i] + bias[i]
 
 
 @jit
@@ -110,30 +131,36 @@ def _stream_normalize(x, weight, bias, eps, y, mean, rstd):
     rows, width = x.shape
     for r in range(rows):
         row = x[r]
-        m = x.dtype.type(row_mean(row))
-        q = x.dtype.type(1.0 / np.sqrt(row_variance(row, m) + eps))
-        mean[r] = m
+        if mean is None:
+            q = x.dtype.type(1.0 / np.sqrt(_square_mean(row) + eps))
+            stream_normalized(x, r * width, width, weight, None, None, q, y)
+        else:
+            m = x.dtype.type(row_mean(row))
+            q = x.dtype.type(1.0 / np.sqrt(row_variance(row, m) + eps))
+            mean[r] = m
+            stream_normalized(x, r * width, width, weight, bias, m, q, y)
         rstd[r] = q
-        stream_normalized(x, r * width, width, weight, bias, m, q, y)
     fence()
 
 
-@jit_exact
-def norm_chunks(x):
-    """The number of chunks that threads normalise the rows of x (R, W) in."""
-    return min(CHUNKS, max(1, x.size // GRAIN))
+@jit
+def _part_of(array, part):
+    """Some elements of an array, or None."""
+    if array is None:
+        return None
+    return array[part]
 
 
 @jit_parallel
 def _normalize_parallel(x, weight, bias, eps, y, mean, rstd, streaming):
     rows = x.shape[0]
-    count = norm_chunks(x)
+    count = min(CHUNKS, max(1, x.size // GRAIN))
     for chunk in numba.prange(count):
         part = slice(chunk * rows // count, (chunk + 1) * rows // count)
         if streaming:
-            _stream_normalize(x[part], weight, bias, eps, y[part], mean[part], rstd[part])
+            _stream_normalize(x[part], weight, bias, eps, y[part], _part_of(mean, part), rstd[part])
         else:
-            _normalize(x[part], weight, bias, eps, y[part], mean[part], rstd[part])
+            _normalize(x[part], weight, bias, eps, y[part], _part_of(mean, part), rstd[part])
 
 
 @jit_exact
@@ -265,14 +292,9 @@ def layer_norm(
         mean.fill(0)
         rstd.fill(np.nan)
     else:
-        arguments = (
-            contiguous(x).reshape(rows, width), flat_parameter(weight, 1.0, width, x.dtype),
-            flat_parameter(bias, 0.0, width, x.dtype), float(eps), y.reshape(rows, width), mean.reshape(rows), rstd.reshape(rows),
-        )
-        if 2 * x.nbytes < PARALLEL_BYTES:
-            _normalize(*arguments)
-        else:
-            _normalize_parallel(*arguments, y is not out_y and streams_norm(2, y, width))
+        bias = flat_parameter(bias, 0.0, width, x.dtype)
+        flat = contiguous(x).reshape(rows, width)
+        normalize_rows(flat, weight, bias, eps, y, mean.reshape(rows), rstd.reshape(rows), y is not out_y)
     return deliver(out_y, y), deliver(out_mean, mean), deliver(out_rstd, rstd)
 
 
@@ -292,6 +314,18 @@ def layer_norm_grad(
 
 
 # ---- what `rms_norm` shares ------------------------------------------------------------------------------------------
+
+
+def normalize_rows(
+    x: Array, weight: Array | None, bias: Array | None, eps: float, y: Array, mean: Array | None, rstd: Array, new: bool
+) -> None:
+    """Fill y, which may be streamed if it is `new`, from the rows of x (R, W); with None for bias and mean as `rms_norm`."""
+    width = x.shape[1]
+    arguments = x, flat_parameter(weight, 1.0, width, x.dtype), bias, float(eps), y.reshape(x.shape), mean, rstd
+    if 2 * x.nbytes < PARALLEL_BYTES:
+        _normalize(*arguments)
+    else:
+        _normalize_parallel(*arguments, new and streams_norm(2, y, width))
 
 
 def gradients(

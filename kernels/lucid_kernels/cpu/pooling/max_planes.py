@@ -145,7 +145,7 @@ def max_flat_rows(x, kw, sw, pw, relu, y, indices):
 
 
 @jit
-def _scatter_planes(g, indices, relu, dx, first, last):
+def _scatter_planes(g, indices, relu, add, dx, first, last):
     """`scatter_planes` for the planes first..last.
 
     For 2x2 windows every element could be written once, in order, by comparing positions: in vectors too that took as long as
@@ -166,15 +166,20 @@ def _scatter_planes(g, indices, relu, dx, first, last):
             for i in range(grad.shape[0]):
                 k = np.uint64(where[i])  # a negative index becomes a huge one
                 if k < size:
-                    target[k] += grad[i]
+                    if add is None:
+                        target[k] = grad[i]
+                    else:
+                        target[k] += grad[i]
                 else:
                     good &= relu and where[i] == -1
     return good
 
 
 @jit_parallel
-def scatter_planes(g, indices, relu, dx):
-    """dx (P, S) = g (P, Q) added at the positions `indices` of the planes; with `relu` -1 is nowhere.
+def scatter_planes(g, indices, relu, add, dx):
+    """dx (P, S) = g (P, Q) at the positions `indices` of the planes, else 0; with `relu` -1 is nowhere.
+
+    What has one position is added, or with None for `add` the last stays, for which other code is compiled.
 
     Returns whether all positions were in range.
     """
@@ -182,40 +187,7 @@ def scatter_planes(g, indices, relu, dx):
     step = row_chunk(dx.size // max(1, count))
     good = np.ones(1, np.bool_)
     for i in numba.prange((count + step - 1) // step):
-        if not _scatter_planes(g, indices, relu, dx, i * step, min(count, (i + 1) * step)):
-            good[0] = False
-    return good[0]
-
-
-@jit
-def _place_planes(x, indices, y, first, last):
-    """`place_planes` for the planes first..last."""
-    size = np.uint64(y.shape[1])
-    good = True
-    for p in range(first, last):
-        values, where, target = x[p], indices[p], y[p]
-        for i in range(target.shape[0]):
-            target[i] = 0
-        for i in range(values.shape[0]):
-            k = np.uint64(where[i])
-            if k < size:
-                target[k] = values[i]
-            else:
-                good = False
-    return good
-
-
-@jit_parallel
-def place_planes(x, indices, y):
-    """y (P, S) = x (P, Q) at the positions `indices` of the planes, the last of equal ones, else 0.
-
-    Returns whether all positions were in range.
-    """
-    count = y.shape[0]
-    step = row_chunk(y.size // max(1, count))
-    good = np.ones(1, np.bool_)
-    for i in numba.prange((count + step - 1) // step):
-        if not _place_planes(x, indices, y, i * step, min(count, (i + 1) * step)):
+        if not _scatter_planes(g, indices, relu, add, dx, i * step, min(count, (i + 1) * step)):
             good[0] = False
     return good[0]
 

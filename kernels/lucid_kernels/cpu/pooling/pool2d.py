@@ -15,7 +15,7 @@ from . import max_2x2 as windows
 from .adaptive_max import max_ranges
 from .avg import average_bands, average_grad_bands
 from .global_avg import average_rows, average_rows_grad
-from .max_planes import gather_planes, max_flat_rows, max_planes, max_rows, place_planes, scatter_planes
+from .max_planes import gather_planes, max_flat_rows, max_planes, max_rows, scatter_planes
 from .windows import Axis, ranges
 
 Pair = tuple[int, int]
@@ -121,7 +121,7 @@ def max_pool2d_grad(
     IndexError where an index is out of range.
     """
     dx = result(out, tuple(input_shape), g.dtype)
-    if not scatter_planes(_flat_planes(g), _flat_planes(indices), relu, _flat_planes(dx)):
+    if not scatter_planes(_flat_planes(g), _flat_planes(indices), relu, True, _flat_planes(dx)):
         _raise_out_of_range("max_pool2d_grad", input_shape)
     return deliver(out, dx)
 
@@ -139,7 +139,7 @@ def max_pool2d_gather(x: Array, indices: Array, *, out: Array | None = None) -> 
 def max_unpool2d(x: Array, indices: Array, *, output_size: Pair, out: Array | None = None) -> Array:
     """Zeros (N, C, *output_size), and x (N, C, H, W) at the flat positions `indices` of their planes; the last of equal ones."""
     y = result(out, (*x.shape[:2], *output_size), x.dtype)
-    if not place_planes(_flat_planes(x), _flat_planes(indices), _flat_planes(y)):
+    if not scatter_planes(_flat_planes(x), _flat_planes(indices), False, None, _flat_planes(y)):
         _raise_out_of_range("max_unpool2d", y.shape)
     return deliver(out, y)
 

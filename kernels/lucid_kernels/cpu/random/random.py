@@ -35,19 +35,20 @@ the result must not be 0: f = -fma(real(2^32 - 1 - m), 2^-32, 2^-33) | -fma(real
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numba
 import numpy as np
 
 from lucid_kernels.uniform_range import uniform_range
 
 from ..arrays.half_precision import upcast_half
 from ..arrays.layout import Array, contiguous, deliver, result
+from ..arrays.loops import compile_source
 from ..math.basic import bits, fma, from_bits
-from ..runtime.jit import jit_parallel, jit_strict
+from ..runtime.jit import jit_strict
 
 # Blocks made at once: their words (16 KiB) and the numbers made of them stay in the first-level cache.
 BLOCKS = 1024
@@ -432,52 +433,18 @@ def _dropout(y: Any, chunk: int, seed: Any, offset: Any, x: Any, threshold: Any,
 # --- all chunks ---
 
 
-@jit_parallel
-def _uniform32_parallel(y: Any, count: int, seed: Any, offset: Any, span: Any, low: Any, top: Any) -> None:
-    for chunk in numba.prange(count):
-        _uniform32(y, chunk, seed, offset, span, low, top)
+def _parallel(fill: Any) -> Any:
+    """The kernel that fills all chunks."""
+    given = ", ".join(list(inspect.signature(fill.py_func).parameters)[2:])
+    name = f"{fill.py_func.__name__}_parallel"
+    text = f"def {name}(y, count, {given}):\n    for chunk in numba.prange(count):\n        fill(y, chunk, {given})\n"
+    return compile_source(text, name, __file__, {"__name__": __name__, "fill": fill})
 
 
-@jit_parallel
-def _uniform64_parallel(y: Any, count: int, seed: Any, offset: Any, span: Any, low: Any, top: Any) -> None:
-    for chunk in numba.prange(count):
-        _uniform64(y, chunk, seed, offset, span, low, top)
-
-
-@jit_parallel
-def _exponentials32_parallel(y: Any, count: int, seed: Any, offset: Any) -> None:
-    for chunk in numba.prange(count):
-        _exponentials32(y, chunk, seed, offset)
-
-
-@jit_parallel
-def _exponentials64_parallel(y: Any, count: int, seed: Any, offset: Any) -> None:
-    for chunk in numba.prange(count):
-        _exponentials64(y, chunk, seed, offset)
-
-
-@jit_parallel
-def _normal32_parallel(y: Any, count: int, seed: Any, offset: Any) -> None:
-    for chunk in numba.prange(count):
-        _normal32(y, chunk, seed, offset)
-
-
-@jit_parallel
-def _normal64_parallel(y: Any, count: int, seed: Any, offset: Any) -> None:
-    for chunk in numba.prange(count):
-        _normal64(y, chunk, seed, offset)
-
-
-@jit_parallel
-def _integers_parallel(y: Any, count: int, seed: Any, offset: Any, low: Any, span: Any) -> None:
-    for chunk in numba.prange(count):
-        _integers(y, chunk, seed, offset, low, span)
-
-
-@jit_parallel
-def _dropout_parallel(y: Any, count: int, seed: Any, offset: Any, x: Any, threshold: Any, scale: Any) -> None:
-    for chunk in numba.prange(count):
-        _dropout(y, chunk, seed, offset, x, threshold, scale)
+_uniform32_parallel, _uniform64_parallel = _parallel(_uniform32), _parallel(_uniform64)
+_exponentials32_parallel, _exponentials64_parallel = _parallel(_exponentials32), _parallel(_exponentials64)
+_normal32_parallel, _normal64_parallel = _parallel(_normal32), _parallel(_normal64)
+_integers_parallel, _dropout_parallel = _parallel(_integers), _parallel(_dropout)
 
 
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)  # compared by identity first: a tenth of the time of the classes

@@ -88,22 +88,6 @@ def _columns_of_rows(flat: Any, start: Any, step: Any, rows: int, sign: Any, bes
         best[j] *= sign
 
 
-@jit_parallel
-def _columns(flat: Any, outer: int, length: int, inner: int, rows: int, sign: Any, values: Any, positions: Any) -> None:
-    """values and positions (outer, pieces, inner) of pieces of `rows` rows."""
-    stretches = (inner + _STRETCH - 1) // _STRETCH
-    pieces = values.shape[1]
-    for unit in numba.prange(outer * pieces * stretches):
-        o = unit // (pieces * stretches)
-        piece = unit // stretches % pieces
-        left = unit % stretches * _STRETCH
-        start = np.uint64((o * length + piece * rows) * inner + left)
-        _columns_of_rows(
-            flat, start, np.uint64(inner), min(rows, length - piece * rows), sign, values[o, piece, left : left + _STRETCH],
-            positions[o, piece, left : left + _STRETCH],
-        )  # fmt: skip
-
-
 @jit_exact
 def _largest_of_rows(flat: Any, start: Any, step: Any, rows: int, sign: Any, best: Any) -> None:
     """`_columns_of_rows` without the rows, in a third of the time."""
@@ -128,17 +112,20 @@ def _largest_of_rows(flat: Any, start: Any, step: Any, rows: int, sign: Any, bes
 
 
 @jit_parallel
-def _largest_columns(flat: Any, outer: int, length: int, inner: int, rows: int, sign: Any, values: Any) -> None:
-    """`_columns` without positions."""
+def _columns(flat: Any, outer: int, length: int, inner: int, rows: int, sign: Any, values: Any, positions: Any) -> None:
+    """values and positions, or None, (outer, pieces, inner) of pieces of `rows` rows."""
     stretches = (inner + _STRETCH - 1) // _STRETCH
     pieces = values.shape[1]
     for unit in numba.prange(outer * pieces * stretches):
         o = unit // (pieces * stretches)
         piece = unit // stretches % pieces
         left = unit % stretches * _STRETCH
-        start = np.uint64((o * length + piece * rows) * inner + left)
-        target = values[o, piece, left : left + _STRETCH]
-        _largest_of_rows(flat, start, np.uint64(inner), min(rows, length - piece * rows), sign, target)
+        start, count = np.uint64((o * length + piece * rows) * inner + left), min(rows, length - piece * rows)
+        best = values[o, piece, left : left + _STRETCH]
+        if positions is None:
+            _largest_of_rows(flat, start, np.uint64(inner), count, sign, best)
+        else:
+            _columns_of_rows(flat, start, np.uint64(inner), count, sign, best, positions[o, piece, left : left + _STRETCH])
 
 
 def extreme_values(x: Array, view: View, *, smallest: bool) -> Array:
@@ -148,7 +135,7 @@ def extreme_values(x: Array, view: View, *, smallest: bool) -> Array:
     length, width = length // joined, joined * inner
     rows, pieces = rows_of_pieces((outer, length, width), _STRETCH)
     values = np.empty((outer, pieces, width), x.dtype)
-    _largest_columns(x.reshape(-1), outer, length, width, rows, x.dtype.type(-1 if smallest else 1), values)
+    _columns(x.reshape(-1), outer, length, width, rows, x.dtype.type(-1 if smallest else 1), values, None)
     values = values.reshape(outer, pieces * joined, inner)
     return values[:, 0] if pieces == joined == 1 else (values.min if smallest else values.max)(axis=1)
 

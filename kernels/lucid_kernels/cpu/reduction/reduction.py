@@ -76,13 +76,6 @@ def bounds(unit: int, length: int, pieces: int) -> Any:
 
 
 @jit
-def _sum_units(flat: Any, length: int, pieces: int, totals: Any, first: int, last: int) -> None:
-    for unit in range(first, last):
-        start, stop = bounds(unit, length, pieces)
-        totals[unit] = sum_of(flat, start, stop)
-
-
-@jit
 def _moment_units(flat: Any, length: int, pieces: int, means: Any, squares: Any, first: int, last: int) -> None:
     for unit in range(first, last):
         start, stop = bounds(unit, length, pieces)
@@ -184,13 +177,6 @@ def _fold_rows(of: str, dtype: Any) -> Any:
     if dtype.itemsize > 2:
         return _rows(of, _FOLDS[of])
     return _rows(f"{of}_of_{dtype.name}", _FOLDS[of], half_precision.loop_to_widen(dtype))  # by its name it is found on disk
-
-
-@jit_parallel
-def _sum_rows(flat: Any, length: int, pieces: int, totals: Any) -> None:
-    step = max(1, GRAIN // min(length, PIECE))
-    for i in numba.prange((totals.shape[0] + step - 1) // step):
-        _sum_units(flat, length, pieces, totals, i * step, min(totals.shape[0], (i + 1) * step))
 
 
 @jit_parallel
@@ -391,16 +377,12 @@ def total(x: Array, view: View) -> Array:
     if inner == 1 and length <= _SHORT_ROW:
         with openblas.one_thread:  # OpenBLAS would take threads, which spin afterwards
             return x.reshape(outer, length) @ np.ones((length, 1), x.dtype)
-    flat = x.reshape(-1)
     if inner == 1:
-        pieces = -(-length // PIECE)
-        totals = np.empty(outer * pieces)
-        _sum_rows(flat, length, pieces, totals)
-        return totals.reshape(outer, pieces, 1)[:, 0] if pieces == 1 else totals.reshape(outer, pieces, 1).sum(axis=1)
+        return fold(x, view, "total")
     length, width, rows, pieces = _joined_columns(view)
     totals = np.empty((outer, pieces, width))
     result = totals[:, 0] if pieces == 1 and width == inner else np.empty((outer, inner))
-    _sum_columns(flat, outer, length, width, rows, totals, result)
+    _sum_columns(x.reshape(-1), outer, length, width, rows, totals, result)
     return result
 
 

@@ -6,7 +6,7 @@ import pathlib
 import re
 from collections.abc import Callable, Iterable
 
-from lucid_kernels import formulas
+from lucid_kernels import formulas, special_tables
 from lucid_kernels.cuda.runtime import formula
 
 FOLDER = pathlib.Path(__file__).parents[1]
@@ -21,11 +21,21 @@ def path_of(file: str) -> pathlib.Path:
 
 
 def read(name: str) -> str:
-    """The text of one `.cu` or `.cuh` file, but of `formulas.cuh`, which is written here; a name without a suffix is a `.cu`.
+    """The text of one `.cu` or `.cuh` file; the headers `formulas.cuh` and `special_tables.cuh` are written here.
+
+    A name without a suffix is a `.cu` file.
     """
     if name == "formulas.cuh":
         return formula.header((*formulas.ACTIVATIONS, *formulas.ARITHMETIC))
+    if name == "special_tables.cuh":
+        return _tables()
     return path_of(name if "." in name else name + ".cu").read_text(encoding="utf-8")
+
+
+def _tables() -> str:
+    """The header with the arrays of `special_tables`."""
+    return "".join(f"__device__ const double {name}[] = {{{', '.join(map(repr, array.ravel().tolist()))}}};\n"
+                   for name, array in vars(special_tables).items() if name.isupper())
 
 
 def inline_includes(text: str, reader: Callable[[str], str] = read, name: str = "kernel.cu") -> str:

@@ -4,8 +4,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from ..array import MetaArray, blank
 from ..probe import delivered
 from .new_rules import Sizes, new_rules
@@ -51,23 +49,6 @@ for _name in ("conv2d", "conv3d"):
 
 for _name in ("conv2d_grad_input", "conv3d_grad_input"):
     RULES[_name] = grad_input
-
-
-@rule
-def conv2d_relu_max_pool2d(x: MetaArray, weight: MetaArray, bias: MetaArray | None, *, out: Any = None, **geometry: Any
-                           ) -> tuple[MetaArray, MetaArray]:
-    samples, channels, height, width = _convolution(x, weight, bias, **geometry).shape
-    shape = (samples, channels, height // 2, width // 2)
-    return delivered((blank(shape, x.dtype), blank(shape, np.uint8)), out)
-
-
-@rule
-def conv2d_relu_max_pool2d_grad(g: MetaArray, winners: MetaArray, x: MetaArray | None, weight: MetaArray | None, *,
-                                input_shape: Sizes, weight_shape: Sizes, out: Any = None, **geometry: Any
-                                ) -> tuple[MetaArray | None, ...]:
-    dx = None if weight is None else blank(input_shape, g.dtype)
-    parameters = [None if x is None else blank(shape, g.dtype) for shape in (weight_shape, weight_shape[:1])]
-    return delivered((dx, *parameters), out)
 
 
 @rule

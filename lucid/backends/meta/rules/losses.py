@@ -18,19 +18,6 @@ def cross_entropy(x: MetaArray, target: MetaArray, weight: MetaArray | None, *, 
 
 
 @rule
-def multi_margin_loss(x: MetaArray, target: MetaArray, weight: MetaArray | None, *, reduction: str, with_grad: bool,
-                      out: Any = None, **options: Any) -> tuple[Any, ...]:
-    return cross_entropy(x, target, weight, reduction=reduction, with_grad=with_grad, out=out)
-
-
-@rule
-def multilabel_margin_loss(x: MetaArray, target: MetaArray, *, reduction: str, with_grad: bool, out: Any = None
-                           ) -> tuple[Any, ...]:
-    loss = blank(x.shape[:1] if reduction == "none" and x.ndim == 2 else (), x.dtype)
-    return delivered((loss, x.copy() if with_grad else None), out)
-
-
-@rule
 def nll_loss(x: MetaArray, target: MetaArray, weight: MetaArray | None, *, reduction: str, ignore_index: int | None) -> MetaArray:
     return blank(target.shape if reduction == "none" else (), x.dtype)
 

@@ -3,8 +3,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ..array import MetaArray, blank
 from ..probe import delivered
 from .new_rules import new_rules
@@ -42,21 +40,6 @@ def batch_norm_relu_grad(g: MetaArray, x: MetaArray, y: MetaArray | None, *other
                          out: Any = None) -> tuple[Any, ...]:
     vectors = blank(x.shape[1:2], x.dtype), blank(x.shape[1:2], x.dtype)
     return delivered((x.copy(), *vectors, None if y is None else g.copy()), out)
-
-
-@rule
-def batch_norm_relu_max_pool2d(x: MetaArray, weight: MetaArray | None, bias: MetaArray | None, running_mean: MetaArray | None,
-                               running_var: MetaArray | None, *, training: bool, momentum: float, eps: float, out: Any = None
-                               ) -> tuple[Any, ...]:
-    shape, statistic = (*x.shape[:2], x.shape[2] // 2, x.shape[3] // 2), blank(x.shape[1:2], x.dtype)
-    running = [None if old is None else old.copy() for old in (running_mean, running_var)]
-    return delivered((blank(shape, x.dtype), blank(shape, np.uint8), statistic, statistic.copy(), *running), out)
-
-
-@rule
-def batch_norm_relu_max_pool2d_grad(g: MetaArray, winners: MetaArray, x: MetaArray, *others: MetaArray | None, training: bool,
-                                    out: Any = None) -> tuple[Any, ...]:
-    return delivered((x.copy(), blank(x.shape[1:2], x.dtype), blank(x.shape[1:2], x.dtype)), out)
 
 
 @rule

@@ -13,7 +13,7 @@ TOLERANCE = {np.float32: 1e-4, np.float64: 1e-10}
 
 @pytest.fixture
 def fused(cp):
-    from lucid_kernels.cuda.fused_layers import batch_norm_relu
+    from lucid_kernels.cuda.normalization import batch_norm_relu
 
     return batch_norm_relu
 
@@ -95,7 +95,7 @@ def test_halves_are_rounded_once(fused, cp, dtype, parameters):
 
 
 def test_parity_with_the_cpu(fused, cp):
-    cpu = pytest.importorskip("lucid_kernels.cpu.fused_layers.batch_norm_relu")
+    cpu = pytest.importorskip("lucid_kernels.cpu.normalization.batch_norm_relu")
     for shape in SHAPES:
         g, x, residual, *vectors = data(shape, np.float32)
         expected = cpu.batch_norm_relu(x, residual, *vectors, training=True, **OPTIONS)

@@ -2,8 +2,8 @@
 import ml_dtypes
 import numpy as np
 import pytest
-from lucid_kernels.cpu.fused_layers.batch_norm_relu import batch_norm_relu, batch_norm_relu_grad
 from lucid_kernels.cpu.normalization.batch_norm import batch_norm, batch_norm_grad
+from lucid_kernels.cpu.normalization.batch_norm_relu import batch_norm_relu, batch_norm_relu_grad
 
 from tests.kernels.batch_norm_relu_reference import EPS, MOMENTUM, SHAPES, data, reference
 

@@ -13,11 +13,11 @@ import numpy as np
 from ..arrays.half_precision import upcast_half
 from ..arrays.layout import Array, deliver, outputs, result
 from ..elementwise.elementwise import relu_grad
-from ..normalization import batch_norm as plain
-from ..normalization import batch_norm_2d as columns
-from ..normalization import batch_norm_planes as rows
-from ..normalization import batch_norm_samples as by_samples
-from ..normalization.batch_norm import (
+from ..simd.nontemporal import streams
+from . import batch_norm as plain
+from . import batch_norm_2d as columns
+from . import batch_norm_planes as rows
+from .batch_norm import (
     deliver_running,
     grouped,
     grouped_result,
@@ -26,8 +26,7 @@ from ..normalization.batch_norm import (
     numbers_to_train,
     ungroup,
 )
-from ..normalization.channel_parameters import BIAS, DBIAS, DWEIGHT, MEAN, NEW_MEAN, NEW_VAR, RSTD, WEIGHT
-from ..simd.nontemporal import streams
+from .channel_parameters import BIAS, DBIAS, DWEIGHT, MEAN, NEW_MEAN, NEW_VAR, RSTD, WEIGHT
 
 
 @upcast_half(results=(0, None, None, 4, 5))
@@ -56,8 +55,7 @@ def batch_norm_relu(
         inputs, added = grouped(x), None if residual is None else grouped(residual)
         target, moved = grouped_result(y, inputs), (2 if residual is None else 3) * x.nbytes
         if inputs.ndim == 3:
-            kernels = by_samples if by_samples.suits(inputs, training) else rows
-            kernels.forward(inputs, added, numbers, training or None, True, float(momentum), float(eps), target, streams(moved))
+            rows.forward(inputs, added, numbers, training or None, True, float(momentum), float(eps), target, streams(moved))
         else:
             if training:
                 columns.train(inputs, numbers, float(momentum), float(eps), target)
@@ -117,8 +115,7 @@ def batch_norm_relu_grad(
             results = None if y is None else grouped(y)
             masked = None if dresidual is None else grouped_result(dresidual, inputs)
             moved = (3 if y is None else 5) * x.nbytes
-            kernels = by_samples if by_samples.suits(inputs, training) else rows
-            kernels.gradient(grouped(g), inputs, results, numbers, training or None, True, target, masked, streams(moved))
+            rows.gradient(grouped(g), inputs, results, numbers, training or None, True, target, masked, streams(moved))
             ungroup(target, dx)
             if masked is not None and dresidual is not None:
                 ungroup(masked, dresidual)
