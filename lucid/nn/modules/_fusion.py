@@ -16,12 +16,12 @@ from ...ops.nn.conv2d_relu_max_pool2d import conv2d_relu_max_pool2d
 from ...ops.nn.pooling import relu_max_pool2d
 from ...tensor import Tensor
 from .. import functional as F
-from ._global_hooks import around_calls
 from .activation import ReLU
 from .batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d
 from .conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from .linear import Linear
 from .module import Module
+from .module.global_hooks import around_calls
 from .pooling import AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d, MaxPool1d, MaxPool2d, MaxPool3d
 
 _BATCH_NORMS = (BatchNorm1d, BatchNorm2d, BatchNorm3d)

@@ -15,10 +15,10 @@ from typing import IO, Any, NamedTuple
 import ml_dtypes
 import numpy as np
 
-from . import backends
-from ._reading import filled
-from ._structure import Damaged, damage_noticed
-from .tensor import Tensor, wrap
+from .. import backends
+from ..tensor import Tensor, wrap
+from .reading import filled
+from .structure import Damaged, damage_noticed
 
 MAX_HEADER = 100_000_000  # bytes, the limit of the safetensors library
 _STRUCTURE = "__lucid__"  # the name of the structure as a tensor, and the entry in its place

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from . import backends
-from ._reading import check_ratio
-from ._structure import Damaged
-from .backends import storage
-from .tensor import Tensor, version_box, wrap
+from .. import backends
+from ..backends import storage
+from ..tensor import Tensor, version_box, wrap
+from .reading import check_ratio
+from .structure import Damaged
 
 Ties = list[dict[str, Any]]  # {"nbytes": size of a memory, "parts": {name: [offset, strides]}}, all in bytes
 ALIGNMENT = 64  # of a memory; an element lies as before in relation to it

@@ -3,9 +3,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from . import backends
-from .backends import Device
-from .tensor import Tensor, wrap
+from .. import backends
+from ..backends import Device
+from ..tensor import Tensor, wrap
 
 Name = str | Device
 MapLocation = Name | Mapping[str, Name] | Callable[[Tensor, str], Tensor | None] | None

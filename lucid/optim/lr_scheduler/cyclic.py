@@ -6,8 +6,8 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from ._scheduler import MomentumScheduler, for_each_group, set_option
-from .optimizer import Optimizer
+from ..optimizer import Optimizer
+from .scheduler import MomentumScheduler, for_each_group, set_option
 
 
 class CyclicLR(MomentumScheduler):

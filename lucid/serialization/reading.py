@@ -5,7 +5,7 @@ from typing import IO
 
 import numpy as np
 
-from ._structure import Damaged
+from .structure import Damaged
 
 SMALL = 1 << 28  # bytes that any file may become in memory
 _CHUNK = 1 << 20  # bytes; files that do not read into memory themselves make a copy of so many

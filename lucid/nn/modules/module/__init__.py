@@ -5,11 +5,11 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Self
 
-from ...autograd import errors
-from ..parameter import Buffer, is_lazy
-from . import _registry
-from ._call import Call
-from ._global_hooks import (
+from ....autograd import errors
+from ...parameter import Buffer, is_lazy
+from . import registry as _registry
+from .call import Call
+from .global_hooks import (
     register_module_backward_hook,
     register_module_buffer_registration_hook,
     register_module_forward_hook,
@@ -19,8 +19,8 @@ from ._global_hooks import (
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
-from ._materialize import Materialization
-from ._state_dict import StateDict
+from .materialize import Materialization
+from .state_dict import StateDict
 
 __all__ = [
     "Module", "register_module_backward_hook", "register_module_buffer_registration_hook", "register_module_forward_hook",

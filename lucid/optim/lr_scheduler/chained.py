@@ -4,9 +4,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ._plateau import ReduceLROnPlateau
-from ._scheduler import LRScheduler
-from .optimizer import Optimizer
+from ..optimizer import Optimizer
+from .plateau import ReduceLROnPlateau
+from .scheduler import LRScheduler
 
 
 class ChainedScheduler(LRScheduler):

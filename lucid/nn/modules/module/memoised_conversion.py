@@ -4,11 +4,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ...backends import storage
-from ...tensor import Tensor, Version, wrap
-from ..parameter import Buffer, Parameter
-from ._registry import Registry
-from ._undo import Undo
+from ....backends import storage
+from ....tensor import Tensor, Version, wrap
+from ...parameter import Buffer, Parameter
+from .registry import Registry
+from .rollback import Undo
 
 Convert = Callable[[Tensor], Tensor]
 

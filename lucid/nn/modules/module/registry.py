@@ -5,17 +5,12 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from ...tensor import Tensor
-from ..parameter import Buffer, Parameter
-from ._global_hooks import (
-    buffer_registration_hooks,
-    module_registration_hooks,
-    parameter_registration_hooks,
-    registered,
-)
+from ....tensor import Tensor
+from ...parameter import Buffer, Parameter
+from .global_hooks import buffer_registration_hooks, module_registration_hooks, parameter_registration_hooks, registered
 
 if TYPE_CHECKING:
-    from .module import Module  # which puts itself here, so that the annotations can be read while the program runs
+    from . import Module  # which puts itself here, so that the annotations can be read while the program runs
 
 
 def typename(value: Any) -> str:

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from . import _dtypes
-from .backends import Device, meta_module
-from .backends.memory_format import memory_axes
-from .tensor import Size, Tensor, wrap
+from .. import _dtypes
+from ..backends import Device, meta_module
+from ..backends.memory_format import memory_axes
+from ..tensor import Size, Tensor, wrap
 
 VERSION = 1
 RESERVED = {"__metadata__", "__lucid__"}  # names that the file formats use themselves

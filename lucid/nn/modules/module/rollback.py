@@ -3,10 +3,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ... import _dtypes, backends
-from ...backends import Device, storage
-from ...ops.conversion import Destination, convert
-from ...tensor import Tensor, wrap
+from .... import _dtypes, backends
+from ....backends import Device, storage
+from ....ops.conversion import Destination, convert
+from ....tensor import Tensor, wrap
 
 
 class _Step(NamedTuple):

@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping
 from copy import deepcopy
 from typing import Any, NamedTuple
 
-from ... import _dtypes
-from ..._writers import writes
-from ...autograd.grad_mode import no_grad
-from ...autograd.overwrite import refuse_inference, refuse_overlap
-from ...backends import Device, run
-from ...tensor import Tensor, version_box
-from ..parameter import Buffer, is_lazy
-from ._registry import Registry
+from .... import _dtypes
+from ...._writers import writes
+from ....autograd.grad_mode import no_grad
+from ....autograd.overwrite import refuse_inference, refuse_overlap
+from ....backends import Device, run
+from ....tensor import Tensor, version_box
+from ...parameter import Buffer, is_lazy
+from .registry import Registry
 
 
 class IncompatibleKeys(NamedTuple):

@@ -5,8 +5,8 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from ._scheduler import LRScheduler
-from .optimizer import Optimizer
+from ..optimizer import Optimizer
+from .scheduler import LRScheduler
 
 
 class FunctionLR(LRScheduler):

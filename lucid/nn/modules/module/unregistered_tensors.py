@@ -7,9 +7,9 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ...backends import Device
-from ...tensor import Tensor
-from ._registry import Registry
+from ....backends import Device
+from ....tensor import Tensor
+from .registry import Registry
 
 _REGISTERED = frozenset({"_parameters", "_buffers", "_modules"})
 _NAMED = 3  # places that a warning spells out

@@ -4,8 +4,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ._scheduler import LRScheduler, set_option
-from .optimizer import Optimizer
+from ..optimizer import Optimizer
+from .scheduler import LRScheduler, set_option
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):

@@ -10,14 +10,14 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from ._chained import ChainedScheduler
-from ._cyclic import CyclicLR
-from ._factors import FunctionLR, MultiplicativeLR, PolynomialLR
-from ._one_cycle import OneCycleLR
-from ._plateau import ReduceLROnPlateau
-from ._scheduler import LRScheduler, set_option
-from ._warm_restarts import CosineAnnealingWarmRestarts
-from .optimizer import Optimizer
+from ..optimizer import Optimizer
+from .chained import ChainedScheduler
+from .cyclic import CyclicLR
+from .factors import FunctionLR, MultiplicativeLR, PolynomialLR
+from .one_cycle import OneCycleLR
+from .plateau import ReduceLROnPlateau
+from .scheduler import LRScheduler, set_option
+from .warm_restarts import CosineAnnealingWarmRestarts
 
 __all__ = ["ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR",
            "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR",

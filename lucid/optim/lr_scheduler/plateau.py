@@ -5,8 +5,8 @@ import math
 import warnings
 from typing import Any, SupportsFloat
 
-from ._scheduler import EPOCH_WARNING, LRScheduler, set_option
-from .optimizer import Optimizer
+from ..optimizer import Optimizer
+from .scheduler import EPOCH_WARNING, LRScheduler, set_option
 
 
 class ReduceLROnPlateau(LRScheduler):

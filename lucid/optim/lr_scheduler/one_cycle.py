@@ -4,8 +4,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ._scheduler import MomentumScheduler, for_each_group
-from .optimizer import Optimizer
+from ..optimizer import Optimizer
+from .scheduler import MomentumScheduler, for_each_group
 
 
 class OneCycleLR(MomentumScheduler):

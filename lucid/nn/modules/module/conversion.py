@@ -3,15 +3,15 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from ... import _dtypes
-from ...autograd.grad_mode import no_grad
-from ...backends import Device
-from ...ops.conversion import Destination, convert, destination, type_destination
-from ...tensor import Tensor
-from ..parameter import is_lazy
-from ._convert_once import Convert, Once
-from ._left_behind import warn_left_behind
-from ._registry import Registry
+from .... import _dtypes
+from ....autograd.grad_mode import no_grad
+from ....backends import Device
+from ....ops.conversion import Destination, convert, destination, type_destination
+from ....tensor import Tensor
+from ...parameter import is_lazy
+from .memoised_conversion import Convert, Once
+from .registry import Registry
+from .unregistered_tensors import warn_left_behind
 
 
 class Conversion(Registry):

@@ -4,14 +4,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Self
 
-from ...autograd.grad_mode import no_grad
-from ...backends import Device
-from ...ops.creation.creation import empty_like
-from ...tensor import Tensor, as_array, wrap
-from ..parameter import Buffer
-from ._conversion import Conversion
-from ._left_behind import warn_left_behind
-from ._registry import Registry
+from ....autograd.grad_mode import no_grad
+from ....backends import Device
+from ....ops.creation.creation import empty_like
+from ....tensor import Tensor, as_array, wrap
+from ...parameter import Buffer
+from .conversion import Conversion
+from .registry import Registry
+from .unregistered_tensors import warn_left_behind
 
 
 class Materialization(Conversion):

@@ -1,7 +1,7 @@
 """Saving and loading: tensors, and containers of them, in safetensors or npz files. Nothing in a file is ever executed.
 
-A file holds arrays by name, and beside them, as JSON, the structure that they belong to: see `lucid._structure`. In a flat
-state dict the names are its keys, so every reader of these formats finds the tensors. Files without our structure load as a
+A file holds arrays by name, and beside them, as JSON, the structure that they belong to: see `structure`. In a flat state
+dict the names are its keys, so every reader of these formats finds the tensors. Files without our structure load as a
 dictionary of tensors.
 """
 from __future__ import annotations
@@ -17,13 +17,13 @@ from typing import IO, Any
 
 import numpy as np
 
-from . import _ties
-from ._locations import MapLocation, mover
-from ._output_file import written_at
-from ._structure import Damaged, damage_noticed, pack, unpack
-from ._writers import written_elsewhere
-from .backends import Device
-from .tensor import Tensor, as_array, version_box, wrap
+from .._writers import written_elsewhere
+from ..backends import Device
+from ..tensor import Tensor, as_array, version_box, wrap
+from . import ties as _ties
+from .locations import MapLocation, mover
+from .output_file import written_at
+from .structure import Damaged, damage_noticed, pack, unpack
 
 Path = str | os.PathLike[str]
 
@@ -110,7 +110,7 @@ def _backend(format: str) -> Any:
     """The module that reads and writes a format, imported by those who use it."""
     if format not in ("safetensors", "npz"):
         raise ValueError(f"format must be 'safetensors' or 'npz', not {format!r}")
-    return importlib.import_module(f"._{format}", __package__)
+    return importlib.import_module(f".{format}", __package__)
 
 
 def _read(file: IO[bytes], name: str, move: Callable[[Tensor, Device], Tensor], mapped: bool, max_ratio: float | None) -> Any:

@@ -9,11 +9,11 @@ from copy import deepcopy
 from itertools import chain
 from typing import Any
 
-from ..._hooks import RemovableHandle
-from ...tensor import Tensor
-from ._loading import IncompatibleKeys, Plan, Snapshot, ignored_patterns
-from ._materialize import recomputed_buffers
-from ._registry import Registry
+from ...._hooks import RemovableHandle
+from ....tensor import Tensor
+from .loading import IncompatibleKeys, Plan, Snapshot, ignored_patterns
+from .materialize import recomputed_buffers
+from .registry import Registry
 
 EXTRA_STATE = "_extra_state"
 PLAN = "plan"  # where local_metadata carries the plan of a load through `_load_from_state_dict`

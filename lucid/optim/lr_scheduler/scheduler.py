@@ -4,8 +4,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from ..tensor import Tensor
-from .optimizer import Group, Optimizer
+from ...tensor import Tensor
+from ..optimizer import Group, Optimizer
 
 _ORDER = ("In PyTorch 1.1.0 and later, you should call them in the opposite order: `optimizer.step()` before "
           "`lr_scheduler.step()`. Failure to do this will skip the first value of the learning rate schedule. See more "

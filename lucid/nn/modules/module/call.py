@@ -6,11 +6,11 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from ..._hooks import RemovableHandle
-from . import _global_hooks as everywhere
-from ._backward_hooks import BackwardHooks, hook_last_node
-from ._global_hooks import around_calls
-from ._registry import Registry
+from ...._hooks import RemovableHandle
+from . import global_hooks as everywhere
+from .backward_hooks import BackwardHooks, hook_last_node
+from .global_hooks import around_calls
+from .registry import Registry
 
 Hook = Callable[..., Any]
 

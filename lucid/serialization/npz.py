@@ -16,10 +16,10 @@ import ml_dtypes
 import numpy as np
 from numpy.lib import format as npy
 
-from . import backends
-from ._reading import check_ratio, filled
-from ._structure import Damaged, damage_noticed
-from .tensor import Tensor
+from .. import backends
+from ..tensor import Tensor
+from .reading import check_ratio, filled
+from .structure import Damaged, damage_noticed
 
 _STRUCTURE = "__lucid__"
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from ..._hooks import RemovableHandle
+from ...._hooks import RemovableHandle
 
 Hook = Callable[..., Any]
 

@@ -5,11 +5,11 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ... import backends
-from ...autograd.grad_mode import is_grad_enabled
-from ...autograd.inplace import Unwritable, share_unwritable
-from ...autograd.node import Node, Slot
-from ...tensor import Tensor, wrap
+from .... import backends
+from ....autograd.grad_mode import is_grad_enabled
+from ....autograd.inplace import Unwritable, share_unwritable
+from ....autograd.node import Node, Slot
+from ....tensor import Tensor, wrap
 
 Gradients = tuple[Tensor | None, ...]
 Hook = Callable[..., Any]
