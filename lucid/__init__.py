@@ -6,7 +6,7 @@ numba nor cupy: they come with the first operation that needs them.
 from builtins import bool as _bool
 from math import e, inf, nan, pi
 
-from . import autograd, gpu
+from . import _old_names, autograd, gpu
 from ._absent import explain as _explain
 from ._builtins import PYTHON, publish
 from ._determinism import (
@@ -405,6 +405,7 @@ from .ops.in_place import (
 from . import data, fft, linalg, nn, optim, func, special, einops, random  # isort: skip  (they import the functions above)
 
 __version__ = "0.1.0"
+_old_names.install()
 _explain(__name__, autograd.__name__, data.__name__, func.__name__, nn.__name__, optim.__name__)
 
 cuda = gpu
