@@ -276,7 +276,7 @@ from .ops.nn.activation import log_softmax, relu, sigmoid, softmax, tanh
 from .ops.nn.convolution import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
 from .ops.nn.embedding import embedding
 from .ops.nn.group_normalization import group_norm
-from .ops.nn.loss import binary_cross_entropy_with_logits
+from .ops.nn.losses.loss import binary_cross_entropy_with_logits
 from .ops.nn.normalization import batch_norm, layer_norm
 from .ops.nn.piecewise_activation import (
     celu,

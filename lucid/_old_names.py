@@ -42,8 +42,9 @@ lucid.ops.types lucid.ops.creation.types
 _MOVED |= dict.fromkeys((f"lucid.ops.{name}" for name in """
 activation attention batch_norm_relu broadcasting convolution ctc_loss distances dropout einsum embedding embedding_bag
 fold fractional_pooling grid_sampling grids group_normalization joining likelihood_loss linear_algebra_lowrank
-linear_algebra_products loss margin_loss multi_head_attention normalization norms padding piecewise_activation pooling pooling_dimensions resampling
-response_normalization rms_norm search short_time_fourier splitting unpooling vectors""".split()), "lucid lucid.nn.functional")
+linear_algebra_products loss margin_loss multi_head_attention nn.ctc_loss nn.likelihood_loss nn.loss nn.margin_loss
+normalization norms padding piecewise_activation pooling pooling_dimensions resampling response_normalization rms_norm
+search short_time_fourier splitting unpooling vectors""".split()), "lucid lucid.nn.functional")
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):

@@ -22,15 +22,15 @@ from ..ops.nn.activation import softmax as _softmax
 from ..ops.nn.attention import scaled_dot_product_attention
 from ..ops.nn.batch_norm_relu import batch_norm_relu
 from ..ops.nn.convolution import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
-from ..ops.nn.ctc_loss import ctc_loss
 from ..ops.nn.embedding import embedding
 from ..ops.nn.embedding_bag import embedding_bag
 from ..ops.nn.fold import fold, unfold
 from ..ops.nn.fractional_pooling import fractional_max_pool2d, fractional_max_pool3d
 from ..ops.nn.grid_sampling import affine_grid, grid_sample
 from ..ops.nn.group_normalization import group_norm, instance_norm
-from ..ops.nn.likelihood_loss import gaussian_nll_loss, huber_loss, poisson_nll_loss
-from ..ops.nn.loss import (
+from ..ops.nn.losses.ctc_loss import ctc_loss
+from ..ops.nn.losses.likelihood_loss import gaussian_nll_loss, huber_loss, poisson_nll_loss
+from ..ops.nn.losses.loss import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
     cross_entropy,
@@ -40,7 +40,7 @@ from ..ops.nn.loss import (
     nll_loss,
     smooth_l1_loss,
 )
-from ..ops.nn.margin_loss import (
+from ..ops.nn.losses.margin_loss import (
     cosine_embedding_loss,
     hinge_embedding_loss,
     margin_ranking_loss,

@@ -6,20 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from ... import _dtypes
-from ...autograd.engine import grad
-from ...autograd.errors import type_name
-from ...autograd.grad_mode import is_grad_enabled
-from ...autograd.op import Op, Pull
-from ...tensor import Tensor
-from .._operands import require_tensor
-from ..creation.creation import arange
-from ..elementwise._fused import fused_formula
-from ..elementwise.arithmetic import minimum
-from ..elementwise.comparison import clip, where
-from ..indexing._index import IndexBoundsError
-from ..linalg.vectors import pairwise_distance
-from .activation import logsigmoid, require_floating
+from .... import _dtypes
+from ....autograd.engine import grad
+from ....autograd.errors import type_name
+from ....autograd.grad_mode import is_grad_enabled
+from ....autograd.op import Op, Pull
+from ....tensor import Tensor
+from ..._operands import require_tensor
+from ...creation.creation import arange
+from ...elementwise._fused import fused_formula
+from ...elementwise.arithmetic import minimum
+from ...elementwise.comparison import clip, where
+from ...indexing._index import IndexBoundsError
+from ...linalg.vectors import pairwise_distance
+from ..activation import logsigmoid, require_floating
 from .loss import _reduced, _reduction, _require_losses
 
 __all__ = ()  # functions of nn.functional only

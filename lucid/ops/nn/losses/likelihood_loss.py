@@ -3,15 +3,15 @@ from __future__ import annotations
 
 import math
 
-from ... import _dtypes
-from ...autograd.errors import type_name
-from ...tensor import Tensor
-from .._operands import require_tensor
-from ..creation.creation import full_like
-from ..elementwise._fused import fused_formula
-from ..elementwise.comparison import where
-from ..elementwise.unary import log
-from .activation import require_floating
+from .... import _dtypes
+from ....autograd.errors import type_name
+from ....tensor import Tensor
+from ..._operands import require_tensor
+from ...creation.creation import full_like
+from ...elementwise._fused import fused_formula
+from ...elementwise.comparison import where
+from ...elementwise.unary import log
+from ..activation import require_floating
 from .loss import _reduced, _reduction, _require_losses, _warn_about_sizes, without_bools
 
 __all__ = ()  # functions of nn.functional only

@@ -6,23 +6,23 @@ from typing import Any
 
 import numpy as np
 
-from ... import _dtypes
-from ...autograd.errors import type_name
-from ...autograd.grad_mode import is_grad_enabled
-from ...autograd.op import Op, Pull
-from ...backends import run
-from ...tensor import Tensor
-from .._operands import require_tensor
-from .._second_order import ForSecondOrder
-from ..creation.creation import arange
-from ..elementwise._fused import fused_formula
-from ..elementwise.binary import xlogy
-from ..elementwise.comparison import clip, where
-from ..elementwise.unary import log, log1p
-from ..indexing._index import check_bounds
-from ..manipulation.broadcasting import broadcast_tensors
-from ..reduction._reduction import within
-from .activation import log_softmax, log_softmax_grad, logsigmoid, require_floating
+from .... import _dtypes
+from ....autograd.errors import type_name
+from ....autograd.grad_mode import is_grad_enabled
+from ....autograd.op import Op, Pull
+from ....backends import run
+from ....tensor import Tensor
+from ..._operands import require_tensor
+from ..._second_order import ForSecondOrder
+from ...creation.creation import arange
+from ...elementwise._fused import fused_formula
+from ...elementwise.binary import xlogy
+from ...elementwise.comparison import clip, where
+from ...elementwise.unary import log, log1p
+from ...indexing._index import check_bounds
+from ...manipulation.broadcasting import broadcast_tensors
+from ...reduction._reduction import within
+from ..activation import log_softmax, log_softmax_grad, logsigmoid, require_floating
 
 __all__ = ()  # functions of nn.functional only
 

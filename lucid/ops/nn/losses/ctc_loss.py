@@ -4,17 +4,17 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ... import _dtypes
-from ...autograd.engine import grad
-from ...autograd.errors import type_name
-from ...autograd.grad_mode import is_grad_enabled
-from ...autograd.op import Op, Pull
-from ...tensor import Tensor
-from .._operands import require_tensor
-from ..creation.creation import arange, tensor
-from ..elementwise.comparison import where
-from ..manipulation.joining import cat, stack
-from ..reduction.reduction import logsumexp
+from .... import _dtypes
+from ....autograd.engine import grad
+from ....autograd.errors import type_name
+from ....autograd.grad_mode import is_grad_enabled
+from ....autograd.op import Op, Pull
+from ....tensor import Tensor
+from ..._operands import require_tensor
+from ...creation.creation import arange, tensor
+from ...elementwise.comparison import where
+from ...manipulation.joining import cat, stack
+from ...reduction.reduction import logsumexp
 
 __all__ = ()  # a function of nn.functional only
 
