@@ -10,7 +10,7 @@ from typing import Any
 
 from ..autograd.grad_mode import no_grad
 from ..ops.creation.creation import empty_like, eye
-from ..ops.elementwise.comparison import where
+from ..ops.elementwise.where import where
 from ..ops.random._random_numbers import at_least_single
 from ..tensor import Tensor
 

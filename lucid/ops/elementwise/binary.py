@@ -14,11 +14,11 @@ from .._operands import as_operand, common_dtype, promote, reduce_to, require_te
 from .._out import accepts_out
 from ._fused import fused_if_large
 from .arithmetic import mul, pow
-from .comparison import where
 from .unary import exp, exp2, flat
+from .where import where
 
 METHODS = ("float_power", "fmax", "fmin", "atan2", "arctan2", "hypot", "logaddexp", "logaddexp2", "xlogy", "copysign",
-           "nextafter", "heaviside", "ldexp", "gcd", "lcm", "bitwise_left_shift", "bitwise_right_shift")
+           "nextafter", "heaviside", "ldexp", "gcd", "lcm")
 INPLACE_METHODS = tuple(name for name in METHODS if name not in ("float_power", "fmax", "fmin", "logaddexp", "logaddexp2"))
 SINGLE = ("atan2", "arctan2", "ldexp")
 
@@ -26,7 +26,7 @@ Operand = Any  # a Tensor or a Python number
 
 
 # ---- operands ----------------------------------------------------------------------------------------------------------
-def _tensors(name: str, a: Operand, b: Operand, *, floating: bool = False) -> tuple[Tensor, Tensor]:
+def tensors_of(name: str, a: Operand, b: Operand, *, floating: bool = False) -> tuple[Tensor, Tensor]:
     """Both operands as tensors of their common dtype."""
     if isinstance(a, Tensor) and isinstance(b, Tensor):
         x, y = a._array, b._array
@@ -44,13 +44,13 @@ def _require(name: str, argument: str, value: Any) -> None:
 
 
 def _of_tensors(name: str, input: Any, other: Any) -> tuple[Tensor, Tensor]:
-    """`_tensors` for functions that take no numbers."""
+    """`tensors_of` for functions that take no numbers."""
     require_tensor(name, input)
     _require(name, "other", other)
-    return _tensors(name, input, other)
+    return tensors_of(name, input, other)
 
 
-def _supported(name: str, kinds: str, *operands: Tensor) -> None:
+def require_kinds(name: str, kinds: str, *operands: Tensor) -> None:
     """Raise NotImplementedError unless the dtype is of one of NumPy's `kinds` (V is bfloat16)."""
     dtype = operands[0]._array.dtype
     if dtype.kind not in kinds:
@@ -123,7 +123,6 @@ _copysign = Op("copysign", _slopes_of_result(lambda g, x, y: g * _over(y, x), No
 _nextafter = Op("nextafter", _slopes(lambda g, a, b, y: where(a == b, 0.0, g), lambda g, a, b, y: flat(g)))
 _heaviside = Op("heaviside", _heaviside_rule)
 _gcd, _lcm = Op("gcd"), Op("lcm")
-_left_shift, _right_shift = Op("bitwise_left_shift"), Op("bitwise_right_shift")
 
 
 # ---- floating-point numbers --------------------------------------------------------------------------------------------
@@ -140,7 +139,7 @@ def float_power(input: Operand, exponent: Operand) -> Tensor:
 def fmax(input: Tensor, other: Tensor) -> Tensor:
     """The larger of two elements; where one is NaN, the other. Where they are equal the gradient goes to `input`."""
     operands = _of_tensors("fmax", input, other)
-    _supported("fmax", "biufV", *operands)
+    require_kinds("fmax", "biufV", *operands)
     return _fmax(*operands)
 
 
@@ -148,7 +147,7 @@ def fmax(input: Tensor, other: Tensor) -> Tensor:
 def fmin(input: Tensor, other: Tensor) -> Tensor:
     """The smaller of two elements; where one is NaN, the other. Where they are equal the gradient goes to `input`."""
     operands = _of_tensors("fmin", input, other)
-    _supported("fmin", "biufV", *operands)
+    require_kinds("fmin", "biufV", *operands)
     return _fmin(*operands)
 
 
@@ -157,8 +156,8 @@ def atan2(input: Tensor, other: Tensor) -> Tensor:
     """The angle of the points (other, input), in radians from -pi to pi; integers give the default float dtype."""
     require_tensor("atan2", input)
     _require("atan2", "other", other)
-    operands = _tensors("atan2", input, other, floating=True)
-    _supported("atan2", "fV", *operands)
+    operands = tensors_of("atan2", input, other, floating=True)
+    require_kinds("atan2", "fV", *operands)
     return _arctan2(*operands)
 
 
@@ -169,7 +168,7 @@ arctan2 = atan2
 def hypot(input: Tensor, other: Tensor) -> Tensor:
     """sqrt(input^2 + other^2) without overflow in between. Raises NotImplementedError for integers."""
     operands = _of_tensors("hypot", input, other)
-    _supported("hypot", "fV", *operands)
+    require_kinds("hypot", "fV", *operands)
     return _hypot(*operands)
 
 
@@ -177,7 +176,7 @@ def hypot(input: Tensor, other: Tensor) -> Tensor:
 def logaddexp(input: Tensor, other: Tensor) -> Tensor:
     """log(exp(input) + exp(other)) without overflow in between. Raises NotImplementedError for integers."""
     operands = _of_tensors("logaddexp", input, other)
-    _supported("logaddexp", "fVc", *operands)
+    require_kinds("logaddexp", "fVc", *operands)
     return _logaddexp(*operands)
 
 
@@ -185,31 +184,31 @@ def logaddexp(input: Tensor, other: Tensor) -> Tensor:
 def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
     """`logaddexp` to base 2."""
     operands = _of_tensors("logaddexp2", input, other)
-    _supported("logaddexp2", "fV", *operands)
+    require_kinds("logaddexp2", "fV", *operands)
     return _logaddexp2(*operands)
 
 
 @accepts_out(castable=True)
 def xlogy(input: Operand, other: Operand) -> Tensor:
     """``input * log(other)``, 0 where `input` is 0 and `other` is not NaN; either may be a number."""
-    operands = _tensors("xlogy", input, other, floating=True)
-    _supported("xlogy", "fV", *operands)
+    operands = tensors_of("xlogy", input, other, floating=True)
+    require_kinds("xlogy", "fV", *operands)
     return _xlogy(*operands)
 
 
 @accepts_out(castable=True)
 def xlog1py(input: Operand, other: Operand) -> Tensor:
     """``input * log1p(other)``, 0 where `input` is 0 and `other` is not NaN; either may be a number."""
-    operands = _tensors("xlog1py", input, other, floating=True)
-    _supported("xlog1py", "fV", *operands)
+    operands = tensors_of("xlog1py", input, other, floating=True)
+    require_kinds("xlog1py", "fV", *operands)
     return _xlog1py(*operands)
 
 
 @accepts_out(castable=True)
 def copysign(input: Tensor, other: Operand) -> Tensor:
     """The size of `input` with the sign of `other`, a tensor or a number; integers give the default float dtype."""
-    operands = _tensors("copysign", require_tensor("copysign", input), other, floating=True)
-    _supported("copysign", "fV", *operands)
+    operands = tensors_of("copysign", require_tensor("copysign", input), other, floating=True)
+    require_kinds("copysign", "fV", *operands)
     return _copysign(*operands)
 
 
@@ -217,7 +216,7 @@ def copysign(input: Tensor, other: Operand) -> Tensor:
 def nextafter(input: Tensor, other: Tensor) -> Tensor:
     """The next number of the dtype after `input` towards `other`. The gradient goes to `input` where the two differ."""
     operands = _of_tensors("nextafter", input, other)
-    _supported("nextafter", "fV", *operands)
+    require_kinds("nextafter", "fV", *operands)
     return _nextafter(*operands)
 
 
@@ -233,7 +232,7 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
     if input._array.dtype.kind == "c":
         raise RuntimeError("heaviside is not yet implemented for complex tensors.")
-    return _heaviside(*_tensors("heaviside", input, values))
+    return _heaviside(*tensors_of("heaviside", input, values))
 
 
 @accepts_out(castable=True)
@@ -256,7 +255,7 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
 def gcd(input: Tensor, other: Tensor) -> Tensor:
     """The greatest common divisor, not negative; gcd(0, 0) is 0. Raises NotImplementedError for other dtypes."""
     operands = _of_tensors("gcd", input, other)
-    _supported("gcd", "iu", *operands)
+    require_kinds("gcd", "iu", *operands)
     return _gcd(*operands)
 
 
@@ -264,26 +263,8 @@ def gcd(input: Tensor, other: Tensor) -> Tensor:
 def lcm(input: Tensor, other: Tensor) -> Tensor:
     """The least common multiple, not negative; 0 where either is 0. Raises NotImplementedError for other dtypes."""
     operands = _of_tensors("lcm", input, other)
-    _supported("lcm", "iu", *operands)
+    require_kinds("lcm", "iu", *operands)
     return _lcm(*operands)
-
-
-def _shift(name: str, op: Op, input: Operand, other: Operand) -> Tensor:
-    operands = _tensors(name, input, other)
-    _supported(name, "iu", *operands)
-    return op(*operands)
-
-
-@accepts_out(castable=True)
-def bitwise_left_shift(input: Operand, other: Operand) -> Tensor:
-    """``input << other``; 0 for negative counts and beyond the width. Raises NotImplementedError for other dtypes."""
-    return _shift("bitwise_left_shift", _left_shift, input, other)
-
-
-@accepts_out(castable=True)
-def bitwise_right_shift(input: Operand, other: Operand) -> Tensor:
-    """``input >> other``, which keeps the sign; all bits gone for negative counts and beyond the width."""
-    return _shift("bitwise_right_shift", _right_shift, input, other)
 
 
 # ---- in place --------------------------------------------------------------------------------------------------------------
@@ -301,9 +282,4 @@ def _float_power_of_its_dtype(input: Tensor, exponent: Operand) -> Tensor:
 
 
 SPECIAL_METHODS = {"float_power_": _float_power_}
-
-
-OPERATORS = {"__lshift__": bitwise_left_shift, "__rshift__": bitwise_right_shift}
-REFLECTED = {"__rlshift__": bitwise_left_shift, "__rrshift__": bitwise_right_shift}
-INPLACE_OPERATORS = {"__ilshift__": bitwise_left_shift, "__irshift__": bitwise_right_shift}
 register(__name__)

@@ -15,8 +15,8 @@ from .._methods import register
 from .._operands import as_floating
 from .._out import accepts_out
 from ._fused import fused_if_large, of_input, of_result
-from .comparison import where
 from .unary import exp, log, sgn
+from .where import where
 
 METHODS = ("erf", "erfc", "erfinv", "i0", "logit")
 INPLACE_METHODS = METHODS

@@ -24,7 +24,7 @@ def _arccosh_rule(needs: Any, a: Tensor) -> Pull:
 
 def _sinc_rule(needs: Any, a: Tensor) -> Pull:
     def pull(g: Tensor, y: Any) -> tuple[Tensor]:
-        from .comparison import where
+        from .where import where
 
         zero = a == 0
         slope = (cos(a * math.pi) - sinc(a)) / where(zero, 1.0, a)

@@ -36,7 +36,7 @@ _square = UnaryOp("square", of_input(lambda g, a: g * a.conj() * 2))
 
 def _across(g: Tensor, a: Tensor, direction: Tensor) -> Tensor:
     """The gradient of ``sgn(a)``, the `direction`: it changes with what is at right angles to it, the less the larger `a` is."""
-    from .comparison import where
+    from .where import where
 
     size = a.abs()
     zero = size == 0
@@ -74,7 +74,7 @@ def _angle_pull(a: Tensor) -> Pull:
         return lambda g, y: (flat(g),)
 
     def pull(g: Tensor, y: Any) -> tuple[Tensor]:
-        from .comparison import where
+        from .where import where
 
         size = a.abs()
         zero = size == 0

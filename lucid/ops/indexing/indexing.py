@@ -21,7 +21,7 @@ from ...tensor import Tensor
 from .._methods import register
 from .._operands import fitted, reduce_to, require_tensor, shape_of
 from .._out import accepts_out
-from ..elementwise.comparison import where
+from ..elementwise.where import where
 from ._index import (
     FULL,
     check_bounds,

@@ -11,13 +11,14 @@ from ...tensor import Tensor, wrap
 from .._methods import register
 from .._operands import array_api_names, fitted, reduce_to, require_tensor, shape_of
 from .._out import accepts_out
-from ..elementwise.comparison import where
+from ..elementwise.where import where
 from ..manipulation.broadcasting import broadcast_shapes
 from ..manipulation.joining import stack
 from ._index import index_tensor
 from .indexing import getitem
 
-METHODS = ("masked_fill", "masked_fill_", "masked_select", "masked_scatter", "masked_scatter_", "nonzero", "nonzero_static")
+METHODS = ("masked_fill", "masked_fill_", "masked_select", "masked_scatter", "masked_scatter_", "nonzero",
+           "nonzero_static", "argwhere")
 
 
 def _masked_fill_rule(needs: Any, x: Tensor, mask: Tensor, value: Any) -> Pull:
@@ -136,6 +137,11 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
         count = min(size, found.shape[0])
         result[:count] = found[:count]
     return result
+
+
+def argwhere(input: Tensor) -> Tensor:
+    """The int64 indices of the elements that are not zero, a row for each. Waits for a GPU."""
+    return nonzero(input)
 
 
 register(__name__)

@@ -11,7 +11,7 @@ from .._methods import register
 from .._operands import require_tensor
 from .._out import accepts_out
 from ..creation.creation import eye
-from ..elementwise.comparison import where
+from ..elementwise.where import where
 from ..manipulation.broadcasting import broadcast_shapes
 from ..manipulation.diagonals import diagonal, tril, triu
 from ._matrices import (

@@ -12,7 +12,7 @@ from ...tensor import Tensor
 from .._operands import array_api_names, require_tensor
 from .._out import accepts_out
 from ..elementwise._fused import LARGE, fused_if_large
-from ..elementwise.comparison import where
+from ..elementwise.where import where
 from ..reduction._reduction import Axes, kernel_axes, spread
 from ..reduction.reduction import sum
 

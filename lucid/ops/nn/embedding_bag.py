@@ -11,7 +11,7 @@ from ...autograd.op import Op, Pull
 from ...tensor import Tensor
 from .._operands import require_tensor
 from ..creation.creation import arange
-from ..elementwise.comparison import where
+from ..elementwise.where import where
 from ..indexing._gather_scatter import gather_op
 from ..indexing._index import IndexBoundsError, check_bounds
 from ..manipulation.joining import cat

@@ -7,8 +7,8 @@ from typing import Any
 
 from ... import _dtypes
 from ...tensor import Tensor
-from ..elementwise.comparison import where
 from ..elementwise.gamma import lgamma
+from ..elementwise.where import where
 from ..indexing.masking import nonzero
 from ._random_numbers import random_floats
 

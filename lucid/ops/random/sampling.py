@@ -12,7 +12,7 @@ from .._independence import with_zero_gradients
 from .._methods import register
 from .._operands import require_tensor
 from .._out import accepts_out
-from ..elementwise.comparison import where
+from ..elementwise.where import where
 from ..manipulation.broadcasting import broadcast_tensors
 from ..reduction._reduction import within
 from ._binomial import binomial_numbers

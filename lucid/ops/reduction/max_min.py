@@ -39,7 +39,7 @@ def _max_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool) -> Pull:
     """As `_amax_rule`; if the extremum is NaN, the NaN elements share."""
 
     def pull(g: Tensor, y: Tensor) -> tuple[Tensor]:
-        from ..elementwise.comparison import where
+        from ..elementwise.where import where
 
         peak = y.detach()
         chosen = (x == peak) | (x.isnan() & peak.isnan())

@@ -10,9 +10,9 @@ from .._methods import register
 from .._operands import array_api_names, canonical_dim, require_tensor
 from .._out import accepts_out
 from ..creation.creation import arange, as_tensor
-from ..elementwise.comparison import where
 from ..elementwise.ternary import lerp
 from ..elementwise.unary import ceil, floor, round
+from ..elementwise.where import where
 from ..indexing._gather_scatter import gather_op
 from ..indexing.gather import gather
 from ..reduction._reduction import refuse_empty, refuse_unordered

@@ -12,7 +12,7 @@ from ....autograd.op import Op, Pull
 from ....tensor import Tensor
 from ..._operands import require_tensor
 from ...creation.creation import arange, tensor
-from ...elementwise.comparison import where
+from ...elementwise.where import where
 from ...manipulation.joining import cat, stack
 from ...reduction.reduction import logsumexp
 

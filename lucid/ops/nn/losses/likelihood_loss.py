@@ -3,53 +3,15 @@ from __future__ import annotations
 
 import math
 
-from .... import _dtypes
-from ....autograd.errors import type_name
 from ....tensor import Tensor
 from ..._operands import require_tensor
 from ...creation.creation import full_like
 from ...elementwise._fused import fused_formula
-from ...elementwise.comparison import where
 from ...elementwise.unary import log
-from ..activation import require_floating
-from .loss import _reduced, _reduction, _require_losses, _warn_about_sizes, without_bools
+from ...elementwise.where import where
+from .loss import _reduced, _reduction, _require_losses
 
 __all__ = ()  # functions of nn.functional only
-
-
-@fused_formula
-def _huber(input: Tensor, target: Tensor, delta: float) -> Tensor:
-    difference = require_floating("huber_loss", input - target)
-    distance = difference.abs()
-    far = distance > delta
-    near = where(far, 0.0, difference)  # the square of an infinite one would make the gradient NaN
-    return where(far, (distance - 0.5 * delta) * delta, near * near * 0.5)
-
-
-def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
-               ) -> Tensor:
-    """``d ** 2 / 2`` where ``d = |input - target| <= delta``, else ``delta * (d - delta / 2)``.
-
-    Warns if the shapes differ, and broadcasts. Raises RuntimeError for a `delta` that is not positive and for an
-    integer or bool `input` with a floating-point target.
-
-    Source: Huber, "Robust Estimation of a Location Parameter", 1964.
-    """
-    _require_losses("huber_loss", input, target)
-    _warn_about_sizes(input, target)
-    reduction = _reduction(reduction, None, None)
-    if delta <= 0:
-        raise RuntimeError("huber_loss does not support non-positive values for delta.")
-    if _dtypes.is_floating(target.dtype) and not _dtypes.is_floating(input.dtype):
-        raise RuntimeError(f"huber_loss: result type {type_name(target.dtype)} can't be cast to the desired output type "
-                           f"{type_name(input.dtype)}, that of the input")
-    input, target = without_bools("huber_loss", input, target)
-    loss = _huber(input, target, delta)
-    if weight is None:
-        return _reduced(loss, reduction)
-    if weight.shape != input.shape:
-        raise ValueError("Weights and input must have the same size.")
-    return _reduced(loss * weight, reduction)
 
 
 @fused_formula

@@ -17,8 +17,9 @@ from ..._second_order import ForSecondOrder
 from ...creation.creation import arange
 from ...elementwise._fused import fused_formula
 from ...elementwise.binary import xlogy
-from ...elementwise.comparison import clip, where
+from ...elementwise.clamp import clip
 from ...elementwise.unary import log, log1p
+from ...elementwise.where import where
 from ...indexing._index import check_bounds
 from ...manipulation.broadcasting import broadcast_tensors
 from ...reduction._reduction import within
@@ -419,3 +420,38 @@ def kl_div(input: Tensor, target: Tensor, size_average: bool | None = None, redu
         input, target = broadcast_tensors(input, target)
     reduced = _reduced((_divergence_of_logarithms if log_target else _divergence)(input, target), reduction)
     return reduced / input._array.shape[0] if batch_mean and input._array.ndim else reduced
+
+
+@fused_formula
+def _huber(input: Tensor, target: Tensor, delta: float) -> Tensor:
+    difference = require_floating("huber_loss", input - target)
+    distance = difference.abs()
+    far = distance > delta
+    near = where(far, 0.0, difference)  # the square of an infinite one would make the gradient NaN
+    return where(far, (distance - 0.5 * delta) * delta, near * near * 0.5)
+
+
+def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
+               ) -> Tensor:
+    """``d ** 2 / 2`` where ``d = |input - target| <= delta``, else ``delta * (d - delta / 2)``.
+
+    Warns if the shapes differ, and broadcasts. Raises RuntimeError for a `delta` that is not positive and for an
+    integer or bool `input` with a floating-point target.
+
+    Source: Huber, "Robust Estimation of a Location Parameter", 1964.
+    """
+    _require_losses("huber_loss", input, target)
+    _warn_about_sizes(input, target)
+    reduction = _reduction(reduction, None, None)
+    if delta <= 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    if _dtypes.is_floating(target.dtype) and not _dtypes.is_floating(input.dtype):
+        raise RuntimeError(f"huber_loss: result type {type_name(target.dtype)} can't be cast to the desired output type "
+                           f"{type_name(input.dtype)}, that of the input")
+    input, target = without_bools("huber_loss", input, target)
+    loss = _huber(input, target, delta)
+    if weight is None:
+        return _reduced(loss, reduction)
+    if weight.shape != input.shape:
+        raise ValueError("Weights and input must have the same size.")
+    return _reduced(loss * weight, reduction)

@@ -16,9 +16,10 @@ from ..._operands import require_tensor
 from ...creation.creation import arange
 from ...elementwise._fused import fused_formula
 from ...elementwise.arithmetic import minimum
-from ...elementwise.comparison import clip, where
+from ...elementwise.clamp import clip
+from ...elementwise.where import where
 from ...indexing._index import IndexBoundsError
-from ...linalg.vectors import pairwise_distance
+from ...linalg.distances import pairwise_distance
 from ..activation import logsigmoid, require_floating
 from .loss import _reduced, _reduction, _require_losses
 
