@@ -347,8 +347,5 @@ def numpy(self: Tensor, *, force: builtins.bool = False) -> np.ndarray:
     return backends.to_host(self._array)
 
 
-SPECIAL_METHODS = {"numpy": numpy}
-
-
-SPECIAL_METHODS |= {"real": property(real, set_real), "imag": property(imag, set_imag)}
+SPECIAL_METHODS: dict[str, Any] = {"numpy": numpy, "real": property(real, set_real), "imag": property(imag, set_imag)}
 register(__name__)

@@ -33,9 +33,11 @@ def norm(input: Tensor, p: float | str | None = "fro", dim: Any = None, keepdim:
     if not _dtypes.is_differentiable(require_tensor("norm", input)._array.dtype):
         raise RuntimeError("linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
                            f"{type_name(input.dtype)}")
-    if isinstance(p, str) and p != "fro":
+    if p is None or p == "fro":
+        p = 2
+    elif isinstance(p, str):
         return matrix_norm(input, p, canonical_dims(dim, input._array.ndim), keepdim)
-    return norm_of_order(input, 2 if p is None or p == "fro" else p, dim, keepdim)
+    return norm_of_order(input, p, dim, keepdim)
 
 
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
