@@ -43,7 +43,7 @@ from .backends import set_default_device
 from .backends.memory_format import MemoryFormat as memory_format
 from .backends.memory_format import channels_last, channels_last_3d, contiguous_format, preserve_format
 from .backends.threads import get_num_threads, set_num_threads
-from .ops.conversion import clone, conj, conj_physical, imag, real, type_as
+from .ops.conversion import clone, conj, conj_physical, imag, real, result_type, type_as
 from .ops.creation.creation import (
     arange,
     as_tensor,
@@ -75,7 +75,6 @@ from .ops.creation.types import (
     IntTensor,
     LongTensor,
     ShortTensor,
-    result_type,
 )
 from .ops.elementwise.arithmetic import (
     add,
@@ -145,7 +144,7 @@ from .ops.elementwise.comparison import (
 )
 from .ops.elementwise.float_parts import frexp
 from .ops.elementwise.gamma import digamma, igamma, igammac, lgamma, mvlgamma, polygamma
-from .ops.elementwise.special import erf, erfc, erfinv, i0, logit
+from .ops.elementwise.special import erf, erfc, erfinv, i0, logit, sinc
 from .ops.elementwise.ternary import addcdiv, addcmul, lerp
 from .ops.elementwise.trigonometry import (
     acos,
@@ -165,7 +164,6 @@ from .ops.elementwise.trigonometry import (
     deg2rad,
     rad2deg,
     sin,
-    sinc,
     sinh,
     tan,
 )

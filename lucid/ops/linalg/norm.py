@@ -13,9 +13,8 @@ from .._out import accepts_out
 from .matrix_norms import matrix_norm
 from .vector_norms import norm_of_order
 
-INPLACE_METHODS = ("renorm",)
-
 METHODS = ("norm", "dist", "renorm")
+INPLACE_METHODS = ("renorm",)
 
 
 @accepts_out
