@@ -35,6 +35,8 @@ def test_every_old_name_is_importable_and_gone(old: str) -> None:
     ("lucid.ops.norms", "norm", lucid.norm),
     ("lucid.ops.likelihood_loss", "huber_loss", nn.functional.huber_loss),
     ("lucid.ops.histogram", "unique", lucid.unique),
+    ("lucid.ops.sorting.histogram", "unique", lucid.unique),
+    ("lucid.ops.linalg.vector_norms", "norm", lucid.norm),
 ])
 def test_classes_and_functions(module: str, name: str, found: Any) -> None:
     assert by_name(module, name) is found

@@ -14,7 +14,7 @@ from ...tensor import Tensor, wrap
 from .._methods import register
 from .._operands import as_operand, common_dtype, is_operand, operator, promote, promote_if_known, reduce_to, shape_of
 from .._out import accepts_out
-from ._fused import fused_if_large
+from .fused import fused_if_large
 from .unary import square
 
 METHODS = ("add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide", "remainder", "fmod",

@@ -12,8 +12,8 @@ from ...tensor import Tensor
 from .._methods import register
 from .._operands import as_operand, common_dtype, promote, reduce_to, require_tensor, shape_of
 from .._out import accepts_out
-from ._fused import fused_if_large
 from .arithmetic import mul, pow
+from .fused import fused_if_large
 from .unary import exp, exp2, flat
 from .where import where
 

@@ -14,7 +14,7 @@ from ...tensor import Tensor
 from .._methods import register
 from .._operands import as_floating
 from .._out import accepts_out
-from ._fused import fused_if_large, of_input, of_result
+from .fused import fused_if_large, of_input, of_result
 from .trigonometry import cos
 from .unary import exp, log, sgn
 from .where import where

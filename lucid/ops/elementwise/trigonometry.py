@@ -8,7 +8,7 @@ from ...tensor import Tensor
 from .._methods import register
 from .._operands import as_floating
 from .._out import accepts_out
-from ._fused import of_input, of_result
+from .fused import of_input, of_result
 
 METHODS = ("sin", "cos", "tan", "sinh", "cosh", "acos", "arccos", "acosh", "arccosh", "asin", "arcsin", "asinh", "arcsinh",
            "atan", "arctan", "atanh", "arctanh", "deg2rad", "rad2deg")

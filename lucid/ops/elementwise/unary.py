@@ -10,7 +10,7 @@ from ...tensor import Tensor
 from .._methods import register
 from .._operands import as_floating, require_tensor
 from .._out import accepts_out
-from ._fused import fused_if_large, of_input, of_result
+from .fused import fused_if_large, of_input, of_result
 
 METHODS = ("abs", "absolute", "sgn", "sign", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt",
            "reciprocal", "square", "floor", "ceil", "trunc", "fix", "frac", "round", "nan_to_num", "angle", "positive",

@@ -22,7 +22,7 @@ from .._methods import register
 from .._operands import fitted, reduce_to, require_tensor, shape_of
 from .._out import accepts_out
 from ..elementwise.where import where
-from ._index import (
+from .index import (
     FULL,
     check_bounds,
     expand_masks,

@@ -14,7 +14,7 @@ from .._out import accepts_out
 from ..elementwise.where import where
 from ..manipulation.broadcasting import broadcast_shapes
 from ..manipulation.joining import stack
-from ._index import index_tensor
+from .index import index_tensor
 from .indexing import getitem
 
 METHODS = ("masked_fill", "masked_fill_", "masked_select", "masked_scatter", "masked_scatter_", "nonzero",

@@ -12,8 +12,8 @@ from .._operands import array_api_names, canonical_dim, fitted, require_tensor
 from .._out import accepts_out
 from ..elementwise.arithmetic import div
 from ..elementwise.where import where
-from ._gather_scatter import check_along, gather_op, scatter_op
-from ._index import index_tensor
+from .gather_scatter import check_along, gather_op, scatter_op
+from .index import index_tensor
 
 METHODS = ("scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_")
 

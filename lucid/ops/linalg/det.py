@@ -13,7 +13,7 @@ from ..conversion import imag
 from ..creation.creation import eye
 from ..elementwise.arithmetic import conjugate
 from ..elementwise.where import where
-from ._matrices import adjoint, all_gradients, require_lapack_dtype, require_square
+from .matrices import adjoint, all_gradients, require_lapack_dtype, require_square
 from .qr_svd import svd
 from .solve import solve_columns
 

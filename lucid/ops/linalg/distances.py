@@ -10,11 +10,11 @@ from ...autograd.grad_mode import is_grad_enabled
 from ...autograd.op import Op, Pull, UnaryOp
 from ...tensor import Tensor
 from .._operands import require_tensor
-from ..elementwise._fused import fused_formula
 from ..elementwise.clamp import clip
+from ..elementwise.fused import fused_formula
 from ..manipulation.broadcasting import broadcast_shapes
 from ..manipulation.diagonals import triu_indices
-from ..reduction._reduction import Axes, spread
+from ..reduction.axes import Axes, spread
 
 _MODES = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
 _PRODUCT_FROM = 25  # rows, beyond which a product is necessary

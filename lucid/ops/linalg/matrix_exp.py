@@ -9,7 +9,7 @@ from .._out import accepts_out
 from ..creation.creation import eye
 from ..elementwise.unary import ceil, exp2, isfinite, log2
 from ..elementwise.where import where
-from ._matrices import require_square
+from .matrices import require_square
 
 METHODS = ("matrix_exp",)
 

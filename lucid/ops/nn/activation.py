@@ -17,8 +17,8 @@ from .._methods import register
 from .._operands import array_api_names, canonical_dim, promote, require_tensor
 from .._out import accepts_out
 from ..conversion import real
-from ..elementwise._fused import fused_formula, fused_if_large
 from ..elementwise.clamp import clip
+from ..elementwise.fused import fused_formula, fused_if_large
 from ..elementwise.unary import exp, expm1, log1p
 from ..elementwise.where import where
 

@@ -9,7 +9,7 @@ from ...autograd.grad_mode import no_grad
 from ...autograd.op import Op, Pull, UnaryOp
 from ...tensor import Tensor
 from .._operands import require_tensor
-from ..indexing._index import check_bounds
+from ..indexing.index import check_bounds
 from ..linalg.vector_norms import vector_norm
 from ..sorting.unique import unique
 

@@ -12,8 +12,8 @@ from ...tensor import Tensor
 from .._operands import require_tensor
 from ..creation.creation import arange
 from ..elementwise.where import where
-from ..indexing._gather_scatter import gather_op
-from ..indexing._index import IndexBoundsError, check_bounds
+from ..indexing.gather_scatter import gather_op
+from ..indexing.index import IndexBoundsError, check_bounds
 from ..manipulation.joining import cat
 from .embedding import embedding_op, frequency_scale, renormalize, sum_rows
 

@@ -16,7 +16,7 @@ from ...tensor import Tensor
 from .._operands import require_tensor
 from ..creation.creation import linspace, ones, zeros, zeros_like
 from ..elementwise.where import where
-from ..indexing._gather_scatter import gather_op
+from ..indexing.gather_scatter import gather_op
 from ..linalg.matmul import matmul
 from ..manipulation.grids import meshgrid
 from ..manipulation.joining import stack

@@ -13,8 +13,8 @@ from .._methods import register
 from .._operands import require_tensor
 from .._out import accepts_out
 from ..creation.creation import empty_like
-from ..elementwise._fused import fused_formula, fused_if_large
 from ..elementwise.clamp import clip
+from ..elementwise.fused import fused_formula, fused_if_large
 from ..elementwise.where import where
 from .activation import apply, elu, leaky_relu, require_floating
 

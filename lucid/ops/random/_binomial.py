@@ -10,7 +10,7 @@ from ...tensor import Tensor
 from ..elementwise.gamma import lgamma
 from ..elementwise.where import where
 from ..indexing.masking import nonzero
-from ._random_numbers import random_floats
+from .random_numbers import random_floats
 
 _FEW = 10  # expected successes up to which inversion takes few steps
 

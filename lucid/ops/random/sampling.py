@@ -14,9 +14,9 @@ from .._operands import require_tensor
 from .._out import accepts_out
 from ..elementwise.where import where
 from ..manipulation.broadcasting import broadcast_tensors
-from ..reduction._reduction import within
+from ..reduction.axes import within
 from ._binomial import binomial_numbers
-from ._random_numbers import random_floats, refuted
+from .random_numbers import random_floats, refuted
 
 METHODS = ("bernoulli", "multinomial")
 

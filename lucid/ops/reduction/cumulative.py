@@ -12,9 +12,9 @@ from .._operands import array_api_names, canonical_dim, require_tensor
 from .._out import accepts_out
 from ..creation.creation import eye
 from ..elementwise.where import where
-from ..indexing._gather_scatter import place_op
-from ._reduction import total_dtype
-from ._selection import ValuesIndices
+from ..indexing.gather_scatter import place_op
+from .axes import total_dtype
+from .selection import ValuesIndices
 
 METHODS = ("cumsum", "cumprod", "cummax", "cummin", "logcumsumexp")
 INPLACE_METHODS = ("cumsum", "cumprod", "cumsum")

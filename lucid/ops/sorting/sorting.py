@@ -7,7 +7,7 @@ from ...tensor import Tensor
 from .._methods import register
 from .._operands import array_api_names, canonical_dim, require_tensor
 from .._out import accepts_out
-from ..reduction._selection import ValuesIndices, selected_rule
+from ..reduction.selection import ValuesIndices, selected_rule
 
 METHODS = ("sort", "argsort", "topk", "msort")
 

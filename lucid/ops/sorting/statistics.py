@@ -13,11 +13,11 @@ from ..creation.creation import arange, as_tensor
 from ..elementwise.ternary import lerp
 from ..elementwise.unary import ceil, floor, round
 from ..elementwise.where import where
-from ..indexing._gather_scatter import gather_op
 from ..indexing.gather import gather
-from ..reduction._reduction import refuse_empty, refuse_unordered
-from ..reduction._selection import ValuesIndices
+from ..indexing.gather_scatter import gather_op
+from ..reduction.axes import refuse_empty, refuse_unordered
 from ..reduction.cumulative import cummax
+from ..reduction.selection import ValuesIndices
 from .sorting import sort
 
 METHODS = ("median", "nanmedian", "mode", "quantile", "nanquantile", "kthvalue")

@@ -6,7 +6,7 @@ import math
 from ....tensor import Tensor
 from ..._operands import require_tensor
 from ...creation.creation import full_like
-from ...elementwise._fused import fused_formula
+from ...elementwise.fused import fused_formula
 from ...elementwise.unary import log
 from ...elementwise.where import where
 from .loss import _reduced, _reduction, _require_losses

@@ -15,14 +15,14 @@ from ....tensor import Tensor
 from ..._operands import require_tensor
 from ..._second_order import ForSecondOrder
 from ...creation.creation import arange
-from ...elementwise._fused import fused_formula
 from ...elementwise.binary import xlogy
 from ...elementwise.clamp import clip
+from ...elementwise.fused import fused_formula
 from ...elementwise.unary import log, log1p
 from ...elementwise.where import where
-from ...indexing._index import check_bounds
+from ...indexing.index import check_bounds
 from ...manipulation.broadcasting import broadcast_tensors
-from ...reduction._reduction import within
+from ...reduction.axes import within
 from ..activation import log_softmax, log_softmax_grad, logsigmoid, require_floating
 
 __all__ = ()  # functions of nn.functional only

@@ -14,11 +14,11 @@ from ....autograd.op import Op, Pull
 from ....tensor import Tensor
 from ..._operands import require_tensor
 from ...creation.creation import arange
-from ...elementwise._fused import fused_formula
 from ...elementwise.arithmetic import minimum
 from ...elementwise.clamp import clip
+from ...elementwise.fused import fused_formula
 from ...elementwise.where import where
-from ...indexing._index import IndexBoundsError
+from ...indexing.index import IndexBoundsError
 from ...linalg.distances import pairwise_distance
 from ..activation import logsigmoid, require_floating
 from .loss import _reduced, _reduction, _require_losses

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from ...autograd.op import Pull
 from ...tensor import Tensor
-from ..indexing._gather_scatter import place_op
+from ..indexing.gather_scatter import place_op
 
 
 class ValuesIndices(NamedTuple):

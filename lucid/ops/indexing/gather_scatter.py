@@ -6,7 +6,7 @@ from typing import Any
 from ...autograd.op import Op, Pull
 from ...tensor import Tensor
 from .._operands import reduce_to, shape_of
-from ._index import check_index
+from .index import check_index
 
 
 def _gather_rule(needs: Any, x: Tensor, index: Tensor, *, axis: int) -> Pull:
