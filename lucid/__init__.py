@@ -207,7 +207,8 @@ from .ops.fusion import fuse
 from .ops.indexing.gather import gather, take_along_dim
 from .ops.indexing.index_slices import index_add, index_copy, index_fill, index_reduce, index_select
 from .ops.indexing.indexing import index_put, put, take
-from .ops.indexing.masking import argwhere, masked_fill, masked_scatter, masked_select, nonzero, nonzero_static
+from .ops.indexing.masking import masked_fill, masked_scatter, masked_select
+from .ops.indexing.nonzero import argwhere, nonzero, nonzero_static
 from .ops.indexing.scatter import scatter, scatter_add, scatter_reduce
 from .ops.linalg.addmm import addbmm, addmm, addmv, addr, baddbmm
 from .ops.linalg.adjoint import adjoint

@@ -9,7 +9,7 @@ from ... import _dtypes
 from ...tensor import Tensor
 from ..elementwise.gamma import lgamma
 from ..elementwise.where import where
-from ..indexing.masking import nonzero
+from ..indexing.nonzero import nonzero
 from .random_numbers import random_floats
 
 _FEW = 10  # expected successes up to which inversion takes few steps

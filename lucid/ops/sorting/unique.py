@@ -10,7 +10,7 @@ from ...tensor import Tensor
 from .._methods import register
 from .._operands import canonical_dim, require_tensor
 from ..creation.creation import arange
-from ..indexing.masking import nonzero
+from ..indexing.nonzero import nonzero
 from ..manipulation.joining import cat
 from .sorting import sort
 
