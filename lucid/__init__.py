@@ -6,7 +6,7 @@ numba nor cupy: they come with the first operation that needs them.
 from builtins import bool as _bool
 from math import e, inf, nan, pi
 
-from . import autograd, gpu
+from . import _old_names, autograd, gpu
 from ._absent import explain as _explain
 from ._builtins import PYTHON, publish
 from ._determinism import (
@@ -43,7 +43,7 @@ from .backends import set_default_device
 from .backends.memory_format import MemoryFormat as memory_format
 from .backends.memory_format import channels_last, channels_last_3d, contiguous_format, preserve_format
 from .backends.threads import get_num_threads, set_num_threads
-from .ops.conversion import clone, conj, conj_physical, imag, real, type_as
+from .ops.conversion import clone, conj, conj_physical, imag, real, result_type, type_as
 from .ops.creation.creation import (
     arange,
     as_tensor,
@@ -75,7 +75,6 @@ from .ops.creation.types import (
     IntTensor,
     LongTensor,
     ShortTensor,
-    result_type,
 )
 from .ops.elementwise.arithmetic import (
     add,
@@ -100,8 +99,6 @@ from .ops.elementwise.arithmetic import (
 from .ops.elementwise.binary import (
     arctan2,
     atan2,
-    bitwise_left_shift,
-    bitwise_right_shift,
     copysign,
     float_power,
     fmax,
@@ -116,16 +113,17 @@ from .ops.elementwise.binary import (
     nextafter,
     xlogy,
 )
-from .ops.elementwise.comparison import (
-    allclose,
+from .ops.elementwise.bitwise import (
     bitwise_and,
+    bitwise_left_shift,
     bitwise_not,
     bitwise_or,
+    bitwise_right_shift,
     bitwise_xor,
-    clamp,
-    clamp_max,
-    clamp_min,
-    clip,
+)
+from .ops.elementwise.clamp import clamp, clamp_max, clamp_min, clip
+from .ops.elementwise.comparison import (
+    allclose,
     eq,
     equal,
     ge,
@@ -143,11 +141,10 @@ from .ops.elementwise.comparison import (
     lt,
     ne,
     not_equal,
-    where,
 )
 from .ops.elementwise.float_parts import frexp
 from .ops.elementwise.gamma import digamma, igamma, igammac, lgamma, mvlgamma, polygamma
-from .ops.elementwise.special import erf, erfc, erfinv, i0, logit
+from .ops.elementwise.special import erf, erfc, erfinv, i0, logit, sinc
 from .ops.elementwise.ternary import addcdiv, addcmul, lerp
 from .ops.elementwise.trigonometry import (
     acos,
@@ -167,7 +164,6 @@ from .ops.elementwise.trigonometry import (
     deg2rad,
     rad2deg,
     sin,
-    sinc,
     sinh,
     tan,
 )
@@ -204,19 +200,21 @@ from .ops.elementwise.unary import (
     square,
     trunc,
 )
+from .ops.elementwise.where import where
 from .ops.fft.short_time_fourier import istft, stft
 from .ops.fft.windows import bartlett_window, blackman_window, hamming_window, hann_window, kaiser_window
 from .ops.fusion import fuse
 from .ops.indexing.gather import gather, take_along_dim
 from .ops.indexing.index_slices import index_add, index_copy, index_fill, index_reduce, index_select
 from .ops.indexing.indexing import index_put, put, take
-from .ops.indexing.masking import masked_fill, masked_scatter, masked_select, nonzero, nonzero_static
+from .ops.indexing.masking import masked_fill, masked_scatter, masked_select
+from .ops.indexing.nonzero import argwhere, nonzero, nonzero_static
 from .ops.indexing.scatter import scatter, scatter_add, scatter_reduce
 from .ops.linalg.addmm import addbmm, addmm, addmv, addr, baddbmm
 from .ops.linalg.adjoint import adjoint
 from .ops.linalg.bilinear import bilinear
 from .ops.linalg.det import det, logdet, slogdet
-from .ops.linalg.distances import cdist, pdist, renorm
+from .ops.linalg.distances import cdist, cosine_similarity, pairwise_distance, pdist
 from .ops.linalg.einsum import einsum
 from .ops.linalg.lowrank import pca_lowrank, svd_lowrank
 from .ops.linalg.lstsq_pinv import pinverse
@@ -224,19 +222,28 @@ from .ops.linalg.lu import lu_solve, lu_unpack
 from .ops.linalg.lu import torch_lu as lu
 from .ops.linalg.matmul import bmm, dot, ger, linear, matmul, mm, mv, outer, vdot
 from .ops.linalg.matrix_exp import matrix_exp
-from .ops.linalg.norm import dist, norm, norm_except_dim
+from .ops.linalg.norm import dist, norm, norm_except_dim, renorm
 from .ops.linalg.products import chain_matmul, cross, inner, kron, matrix_power, tensordot, trace, vander
 from .ops.linalg.qr_svd import geqrf, orgqr
 from .ops.linalg.qr_svd import torch_qr as qr
 from .ops.linalg.qr_svd import torch_svd as svd
 from .ops.linalg.solve import inverse
 from .ops.linalg.triangular import cholesky, cholesky_inverse, cholesky_solve, triangular_solve
-from .ops.linalg.vectors import cosine_similarity, pairwise_distance
 from .ops.manipulation.broadcasting import broadcast_shapes, broadcast_tensors, broadcast_to, expand, expand_as
 from .ops.manipulation.buffers import empty_strided, frombuffer, range
 from .ops.manipulation.complex import complex, polar, view_as_complex, view_as_real
-from .ops.manipulation.diagonals import diag, diag_embed, diagflat, diagonal, diagonal_scatter, tril, triu
-from .ops.manipulation.grids import cartesian_prod, combinations, logspace, meshgrid, tril_indices, triu_indices
+from .ops.manipulation.diagonals import (
+    diag,
+    diag_embed,
+    diagflat,
+    diagonal,
+    diagonal_scatter,
+    tril,
+    tril_indices,
+    triu,
+    triu_indices,
+)
+from .ops.manipulation.grids import cartesian_prod, combinations, logspace, meshgrid
 from .ops.manipulation.joining import (
     atleast_1d,
     atleast_2d,
@@ -276,7 +283,7 @@ from .ops.nn.activation import log_softmax, relu, sigmoid, softmax, tanh
 from .ops.nn.convolution import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
 from .ops.nn.embedding import embedding
 from .ops.nn.group_normalization import group_norm
-from .ops.nn.loss import binary_cross_entropy_with_logits
+from .ops.nn.losses.loss import binary_cross_entropy_with_logits
 from .ops.nn.normalization import batch_norm, layer_norm
 from .ops.nn.piecewise_activation import (
     celu,
@@ -290,9 +297,9 @@ from .ops.nn.piecewise_activation import (
     threshold,
     threshold_,
 )
+from .ops.nn.pixel_shuffle import channel_shuffle, pixel_shuffle, pixel_unshuffle
 from .ops.nn.pooling import max_pool2d
 from .ops.nn.pooling_dimensions import adaptive_avg_pool1d, adaptive_max_pool1d, avg_pool1d, max_pool1d, max_pool3d
-from .ops.nn.resampling import channel_shuffle, pixel_shuffle, pixel_unshuffle
 from .ops.nn.rms_norm import rms_norm
 from .ops.properties import (
     detach,
@@ -313,25 +320,17 @@ from .ops.properties import (
 from .ops.random.dropout import dropout
 from .ops.random.random import normal, rand, rand_like, randint, randint_like, randn, randn_like, randperm
 from .ops.random.sampling import bernoulli, binomial, multinomial, poisson
-from .ops.reduction.cumulative import (
-    cummax,
-    cummin,
-    cumprod,
-    cumsum,
-    cumulative_trapezoid,
-    diff,
-    logcumsumexp,
-    trapezoid,
-    trapz,
-)
-from .ops.reduction.finite_differences import gradient
+from .ops.reduction.cumulative import cummax, cummin, cumprod, cumsum, logcumsumexp
+from .ops.reduction.finite_differences import diff, gradient
 from .ops.reduction.max_min import amax, amin, aminmax, argmax, argmin, max, min
 from .ops.reduction.reduction import all, any, count_nonzero, logsumexp, mean, nanmean, nansum, prod, sum
+from .ops.reduction.trapezoid import cumulative_trapezoid, trapezoid, trapz
 from .ops.reduction.var_std import corrcoef, cov, std, std_mean, var, var_mean
-from .ops.sorting.histogram import bincount, histc, histogram, histogramdd, unique, unique_consecutive
-from .ops.sorting.search import argwhere, bucketize, isin, msort, searchsorted, unravel_index
-from .ops.sorting.sorting import argsort, sort, topk
+from .ops.sorting.histogram import bincount, histc, histogram, histogramdd
+from .ops.sorting.search import bucketize, isin, searchsorted, unravel_index
+from .ops.sorting.sorting import argsort, msort, sort, topk
 from .ops.sorting.statistics import kthvalue, median, mode, nanmedian, nanquantile, quantile
+from .ops.sorting.unique import unique, unique_consecutive
 from .serialization import load, save
 from .tensor import Size, Tensor
 
@@ -405,6 +404,7 @@ from .ops.in_place import (
 from . import data, fft, linalg, nn, optim, func, special, einops, random  # isort: skip  (they import the functions above)
 
 __version__ = "0.1.0"
+_old_names.install()
 _explain(__name__, autograd.__name__, data.__name__, func.__name__, nn.__name__, optim.__name__)
 
 cuda = gpu

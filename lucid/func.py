@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .nn.modules.module import Module
-from .nn.utils._pure_call import pure_call
+from .nn.utils.pure_call import pure_call
 from .nn.utils.stateless import complete, run, swapped
 from .ops.manipulation.joining import stack
 from .tensor import Tensor

@@ -11,8 +11,22 @@ from .ops.elementwise.gamma import igamma as gammainc
 from .ops.elementwise.gamma import igammac as gammaincc
 from .ops.elementwise.gamma import lgamma as gammaln
 from .ops.elementwise.gamma import mvlgamma as multigammaln
-from .ops.elementwise.special import entr, erf, erfc, erfcx, erfinv, i0, i0e, i1, i1e, log_ndtr, logit, ndtr, ndtri
-from .ops.elementwise.trigonometry import sinc
+from .ops.elementwise.special import (
+    entr,
+    erf,
+    erfc,
+    erfcx,
+    erfinv,
+    i0,
+    i0e,
+    i1,
+    i1e,
+    log_ndtr,
+    logit,
+    ndtr,
+    ndtri,
+    sinc,
+)
 from .ops.elementwise.unary import exp2, expm1, log1p, round
 from .ops.nn.activation import log_softmax as _log_softmax
 from .ops.nn.activation import sigmoid as expit

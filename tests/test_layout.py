@@ -4,7 +4,10 @@ from __future__ import annotations
 import ast
 import graphlib
 import pathlib
+from collections import Counter
 from collections.abc import Iterator
+
+import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 SOURCES = {"lucid": ROOT / "lucid", "lucid_kernels": ROOT / "kernels" / "lucid_kernels"}
@@ -52,3 +55,9 @@ def test_no_circle_of_imports() -> None:
         graphlib.TopologicalSorter(graph).prepare()
     except graphlib.CycleError as error:
         raise AssertionError("these import each other: " + " -> ".join(reversed(error.args[1]))) from None
+
+
+@pytest.mark.parametrize("folder", ["lucid", "kernels", "tests", "examples"])
+def test_no_folder_holds_more_than_26_files(folder: str) -> None:
+    files = Counter(path.parent.relative_to(ROOT).as_posix() for path in (ROOT / folder).rglob("*.py"))
+    assert {name: count for name, count in files.items() if count > 26} == {}

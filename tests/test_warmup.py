@@ -20,7 +20,7 @@ from lucid_kernels.cpu.reduction import strided_sum as reduction_strided_sum
 import lucid
 from lucid import backends, warmup
 from lucid.backends.families import FAMILIES
-from lucid.ops.elementwise import _fused
+from lucid.ops.elementwise import fused as _fused
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 # The optimizers call their multi-tensor forms.

@@ -11,36 +11,36 @@ from ..backends.memory_format import contiguous_format
 from ..ops._operands import require_tensor
 from ..ops.creation.creation import empty_like, zeros_like
 from ..ops.linalg.bilinear import bilinear
-from ..ops.linalg.distances import pdist
+from ..ops.linalg.distances import cosine_similarity, pairwise_distance, pdist
 from ..ops.linalg.matmul import linear
-from ..ops.linalg.vectors import cosine_similarity, normalize, one_hot, pairwise_distance
 from ..ops.manipulation.padding import pad
 from ..ops.nn import activation as _activation
-from ..ops.nn.activation import gelu, logsigmoid, sigmoid, softplus, tanh
+from ..ops.nn.activation import gelu, glu, logsigmoid, mish, sigmoid, softplus, softsign, tanh, tanhshrink
 from ..ops.nn.activation import log_softmax as _log_softmax
 from ..ops.nn.activation import softmax as _softmax
 from ..ops.nn.attention import scaled_dot_product_attention
 from ..ops.nn.batch_norm_relu import batch_norm_relu
 from ..ops.nn.convolution import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
-from ..ops.nn.ctc_loss import ctc_loss
-from ..ops.nn.embedding import embedding
+from ..ops.nn.embedding import embedding, one_hot
 from ..ops.nn.embedding_bag import embedding_bag
 from ..ops.nn.fold import fold, unfold
 from ..ops.nn.fractional_pooling import fractional_max_pool2d, fractional_max_pool3d
 from ..ops.nn.grid_sampling import affine_grid, grid_sample
 from ..ops.nn.group_normalization import group_norm, instance_norm
-from ..ops.nn.likelihood_loss import gaussian_nll_loss, huber_loss, poisson_nll_loss
-from ..ops.nn.loss import (
+from ..ops.nn.losses.ctc_loss import ctc_loss
+from ..ops.nn.losses.likelihood_loss import gaussian_nll_loss, poisson_nll_loss
+from ..ops.nn.losses.loss import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
     cross_entropy,
+    huber_loss,
     kl_div,
     l1_loss,
     mse_loss,
     nll_loss,
     smooth_l1_loss,
 )
-from ..ops.nn.margin_loss import (
+from ..ops.nn.losses.margin_loss import (
     cosine_embedding_loss,
     hinge_embedding_loss,
     margin_ranking_loss,
@@ -52,26 +52,23 @@ from ..ops.nn.margin_loss import (
     triplet_margin_with_distance_loss,
 )
 from ..ops.nn.multi_head_attention import multi_head_attention_forward
-from ..ops.nn.normalization import batch_norm, layer_norm
+from ..ops.nn.normalization import batch_norm, layer_norm, normalize
 from ..ops.nn.piecewise_activation import (
     celu,
     celu_,
-    glu,
     hardshrink,
     hardsigmoid,
     hardswish,
-    mish,
     prelu,
     rrelu,
     rrelu_,
     selu,
     selu_,
     softshrink,
-    softsign,
-    tanhshrink,
     threshold,
     threshold_,
 )
+from ..ops.nn.pixel_shuffle import channel_shuffle, pixel_shuffle, pixel_unshuffle
 from ..ops.nn.pooling import adaptive_avg_pool2d, adaptive_max_pool2d, avg_pool2d, max_pool2d
 from ..ops.nn.pooling_dimensions import (
     adaptive_avg_pool1d,
@@ -86,7 +83,7 @@ from ..ops.nn.pooling_dimensions import (
     max_pool1d,
     max_pool3d,
 )
-from ..ops.nn.resampling import channel_shuffle, interpolate, pixel_shuffle, pixel_unshuffle
+from ..ops.nn.resampling import interpolate
 from ..ops.nn.response_normalization import local_response_norm
 from ..ops.nn.rms_norm import rms_norm
 from ..ops.nn.unpooling import max_unpool1d, max_unpool2d, max_unpool3d

@@ -10,8 +10,8 @@ from typing import Any
 
 from ..autograd.grad_mode import no_grad
 from ..ops.creation.creation import empty_like, eye
-from ..ops.elementwise.comparison import where
-from ..ops.random._random_numbers import at_least_single
+from ..ops.elementwise.where import where
+from ..ops.random.random_numbers import at_least_single
 from ..tensor import Tensor
 
 _LINEAR = ("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d")

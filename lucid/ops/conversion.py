@@ -26,7 +26,7 @@ from ..backends.memory_format import (
 from ..tensor import Tensor, wrap
 from ._independence import with_zero_gradients
 from ._methods import register
-from ._operands import require_tensor
+from ._operands import as_operand, common_dtype, require_tensor
 from ._out import accepts_out
 
 METHODS = ("clone", "contiguous", "to", "type", "type_as", "cpu", "gpu", "cuda", "half", "bfloat16", "float", "double", "int",
@@ -348,8 +348,10 @@ def numpy(self: Tensor, *, force: builtins.bool = False) -> np.ndarray:
     return backends.to_host(self._array)
 
 
-SPECIAL_METHODS = {"numpy": numpy}
+def result_type(tensor1: Any, tensor2: Any) -> Any:
+    """The dtype that an operation on two tensors or Python numbers computes in."""
+    return common_dtype([as_operand("result_type", tensor1), as_operand("result_type", tensor2)])
 
 
-SPECIAL_METHODS |= {"real": property(real, set_real), "imag": property(imag, set_imag)}
+SPECIAL_METHODS: dict[str, Any] = {"numpy": numpy, "real": property(real, set_real), "imag": property(imag, set_imag)}
 register(__name__)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..ops.creation.creation import full_like, zeros_like
-from ..ops.elementwise.comparison import where
+from ..ops.elementwise.where import where
 from ..tensor import Tensor
 from ._composed import ComposedOptimizer, State, check_lr, chosen, count, new_step
 from .optimizer import Group

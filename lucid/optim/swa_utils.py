@@ -22,7 +22,7 @@ from ..nn.modules.batchnorm import _BatchNorm
 from ..nn.modules.module import Module
 from ..ops.creation.creation import tensor
 from ..tensor import Tensor
-from ._scheduler import LRScheduler, for_each_group
+from .lr_scheduler.scheduler import LRScheduler, for_each_group
 from .optimizer import Optimizer
 
 __all__ = ["SWALR", "AveragedModel", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn", "get_swa_multi_avg_fn",

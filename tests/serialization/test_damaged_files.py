@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import lucid
-from lucid import _reading
 from lucid.serialization import LoadError
+from lucid.serialization import reading as _reading
 
 Path = pathlib.Path
 

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 import lucid
-from lucid import _output_file
+from lucid.serialization import output_file as _output_file
 
 Path = pathlib.Path
 ROOT = Path(__file__).resolve().parents[2]
@@ -224,8 +224,8 @@ def test_a_private_file_is_private_while_it_is_written(tmp_path: Path, monkeypat
 # ---- killed processes ----------------------------------------------------------------------------------------------
 _KILLED = """
 import os, signal, sys, lucid
-from lucid import _safetensors
-_safetensors.backends.to_host = lambda array: os.kill(os.getpid(), signal.SIGKILL)
+from lucid.serialization import safetensors
+safetensors.backends.to_host = lambda array: os.kill(os.getpid(), signal.SIGKILL)
 for path in sys.argv[1:]:
     if os.fork() == 0:
         lucid.save(lucid.ones(1000), path)

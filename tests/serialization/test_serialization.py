@@ -363,8 +363,8 @@ def test_meta_tensors_keep_shape_dtype_and_layout(extension: str, tmp_path: Path
                                     {"parts": {"a": [-4, [4]]}}, {"parts": {"a": [1, [4]]}}, {"parts": {"a": [0, [4, 4]]}},
                                     {"parts": {"a": [0, [400]]}}, {"parts": {"a": [0.0, [4]]}}, {"parts": 3}])
 def test_ties_of_a_damaged_file(change: dict[str, object], tmp_path: Path) -> None:
-    from lucid import _safetensors
-    from lucid._structure import pack
+    from lucid.serialization import safetensors as _safetensors
+    from lucid.serialization.structure import pack
 
     tensor = lucid.arange(4, dtype=lucid.float32)
     document, tensors = pack({"a": tensor, "b": tensor[1:]})

@@ -154,7 +154,7 @@ def test_keys_of_any_text(key: str, extension: str) -> None:
 
 def test_a_structure_larger_than_a_header(monkeypatch: pytest.MonkeyPatch, extension: str) -> None:
     """It becomes a tensor of bytes: readers take headers of 100 MB only."""
-    from lucid import _safetensors
+    from lucid.serialization import safetensors as _safetensors
 
     obj = {"history": list(range(300_000)), "w": lucid.ones(2), "text": "ü" * 10}
     file = io.BytesIO()
@@ -172,7 +172,7 @@ def test_a_structure_larger_than_a_header(monkeypatch: pytest.MonkeyPatch, exten
 
 
 def test_more_names_than_a_header_takes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from lucid import _safetensors
+    from lucid.serialization import safetensors as _safetensors
 
     monkeypatch.setattr(_safetensors, "MAX_HEADER", 2000)
     path = tmp_path / "m.safetensors"

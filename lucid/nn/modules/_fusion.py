@@ -13,12 +13,12 @@ from ...ops.nn.activation import relu_that_saves_its_input
 from ...ops.nn.pooling import relu_max_pool2d
 from ...tensor import Tensor
 from .. import functional as F
-from ._global_hooks import around_calls
 from .activation import ReLU
 from .batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d
 from .conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from .linear import Linear
 from .module import Module
+from .module.global_hooks import around_calls
 from .pooling import AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d, MaxPool1d, MaxPool2d, MaxPool3d
 
 _BATCH_NORMS = (BatchNorm1d, BatchNorm2d, BatchNorm3d)

@@ -3,8 +3,9 @@ from __future__ import annotations
 
 from ...autograd.grad_mode import no_grad
 from ...ops.creation.creation import eye
-from ...ops.elementwise.comparison import allclose, where
-from ...ops.linalg._matrices import adjoint
+from ...ops.elementwise.comparison import allclose
+from ...ops.elementwise.where import where
+from ...ops.linalg.matrices import adjoint
 from ...ops.linalg.matrix_exp import matrix_exp
 from ...ops.linalg.qr_svd import geqrf, householder_product
 from ...ops.linalg.solve import solve

@@ -4,8 +4,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...autograd.grad_mode import no_grad
-from ...ops.linalg._matrices import adjoint
 from ...ops.linalg.matmul import mv, vdot
+from ...ops.linalg.matrices import adjoint
 from ...ops.linalg.norm import norm_except_dim
 from ...tensor import Tensor
 from ..modules.module import Module

@@ -4,8 +4,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...autograd.grad_mode import no_grad
-from ...ops.linalg._matrices import adjoint
 from ...ops.linalg.matmul import dot, mv
+from ...ops.linalg.matrices import adjoint
 from ...ops.linalg.norm import norm
 from ...ops.linalg.qr_svd import svd
 from ...tensor import Tensor

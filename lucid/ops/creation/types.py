@@ -5,13 +5,7 @@ from typing import Any
 
 from ... import _dtypes
 from ...tensor import Size, Tensor
-from .._operands import as_operand, common_dtype
 from .creation import empty, tensor
-
-
-def result_type(tensor1: Any, tensor2: Any) -> Any:
-    """The dtype that an operation on two tensors or Python numbers computes in."""
-    return common_dtype([as_operand("result_type", tensor1), as_operand("result_type", tensor2)])
 
 
 class TensorType(type):

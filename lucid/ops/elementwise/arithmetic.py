@@ -15,7 +15,7 @@ from ...tensor import Tensor, wrap
 from .._methods import register
 from .._operands import as_operand, common_dtype, is_operand, operator, promote, promote_if_known, reduce_to, shape_of
 from .._out import accepts_out
-from ._fused import fused_if_large
+from .fused import fused_if_large
 from .unary import square
 
 METHODS = ("add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide", "remainder", "fmod",
@@ -105,12 +105,12 @@ def _pow_rule(needs: Any, a: Operand, b: Operand) -> Pull:
             if not isinstance(b, Tensor):
                 da = _power_slope(g, a, b)
             else:
-                from .comparison import where
+                from .where import where
 
                 da = reduce_to(where(b == 0, 0.0, _mul(g, conjugate(b * pow(a, b - 1)))), a_shape)
         if needs_b:
-            from .comparison import where
             from .unary import log
+            from .where import where
 
             # At a == 0 the power is flat for b >= 0: log(0) must not make it NaN.
             base = a if isinstance(a, Tensor) else b.new_full((), a)
@@ -145,7 +145,7 @@ def _extremum_rule(larger: bool) -> Any:
         needs_a, needs_b = needs
 
         def pull(g: Tensor, y: Any) -> tuple[Any, Any]:
-            from .comparison import where
+            from .where import where
 
             equal, half = a == b, g / 2
 
@@ -346,7 +346,8 @@ def _of_number(exponent: Tensor, a: Any) -> Tensor:
 
 
 def _with_negative_exponents(a: Operand, b: Tensor) -> Tensor:
-    from .comparison import clip, where
+    from .clamp import clip
+    from .where import where
 
     base = a if isinstance(a, Tensor) else b.new_full((), a)
     units = where(base == 1, 1, where(base == -1, 1 - 2 * remainder(b, 2), 0))

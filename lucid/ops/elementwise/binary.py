@@ -12,13 +12,13 @@ from ...tensor import Tensor
 from .._methods import register
 from .._operands import as_operand, common_dtype, promote, reduce_to, require_tensor, shape_of
 from .._out import accepts_out
-from ._fused import fused_if_large
 from .arithmetic import mul, pow
-from .comparison import where
+from .fused import fused_if_large
 from .unary import exp, exp2, flat
+from .where import where
 
 METHODS = ("float_power", "fmax", "fmin", "atan2", "arctan2", "hypot", "logaddexp", "logaddexp2", "xlogy", "copysign",
-           "nextafter", "heaviside", "ldexp", "gcd", "lcm", "bitwise_left_shift", "bitwise_right_shift")
+           "nextafter", "heaviside", "ldexp", "gcd", "lcm")
 INPLACE_METHODS = tuple(name for name in METHODS if name not in ("float_power", "fmax", "fmin", "logaddexp", "logaddexp2"))
 SINGLE = ("atan2", "arctan2", "ldexp")
 
@@ -26,7 +26,7 @@ Operand = Any  # a Tensor or a Python number
 
 
 # ---- operands ----------------------------------------------------------------------------------------------------------
-def _tensors(name: str, a: Operand, b: Operand, *, floating: bool = False) -> tuple[Tensor, Tensor]:
+def tensors_of(name: str, a: Operand, b: Operand, *, floating: bool = False) -> tuple[Tensor, Tensor]:
     """Both operands as tensors of their common dtype."""
     if isinstance(a, Tensor) and isinstance(b, Tensor):
         x, y = a._array, b._array
@@ -43,9 +43,9 @@ def _require(name: str, argument: str, value: Any) -> None:
         raise TypeError(f"{name}(): argument '{argument}' must be Tensor, not {type(value).__name__}")
 
 
-def _apply(name: str, op: Any, kinds: str, input: Operand, other: Operand, *, floating: bool = False) -> Tensor:
+def apply(name: str, op: Any, kinds: str, input: Operand, other: Operand, *, floating: bool = False) -> Tensor:
     """`op` of both. Raises NotImplementedError unless their common dtype is of one of NumPy's `kinds` (V is bfloat16)."""
-    operands = _tensors(name, input, other, floating=floating)
+    operands = tensors_of(name, input, other, floating=floating)
     dtype = operands[0]._array.dtype
     if dtype.kind not in kinds:
         raise NotImplementedError(f"{name} is not implemented for {dtype.name}")
@@ -54,10 +54,10 @@ def _apply(name: str, op: Any, kinds: str, input: Operand, other: Operand, *, fl
 
 
 def _apply_to_tensors(name: str, op: Any, kinds: str, input: Any, other: Any, *, floating: bool = False) -> Tensor:
-    """`_apply` for functions that take no numbers."""
+    """`apply` for functions that take no numbers."""
     require_tensor(name, input)
     _require(name, "other", other)
-    return _apply(name, op, kinds, input, other, floating=floating)
+    return apply(name, op, kinds, input, other, floating=floating)
 
 
 # ---- gradients ---------------------------------------------------------------------------------------------------------
@@ -126,7 +126,6 @@ _copysign = Op("copysign", _slopes_of_result(lambda g, x, y: g * _over(y, x), No
 _nextafter = Op("nextafter", _slopes(lambda g, a, b, y: where(a == b, 0.0, g), lambda g, a, b, y: flat(g)))
 _heaviside = Op("heaviside", _heaviside_rule)
 _gcd, _lcm = Op("gcd"), Op("lcm")
-_left_shift, _right_shift = Op("bitwise_left_shift"), Op("bitwise_right_shift")
 
 
 # ---- floating-point numbers --------------------------------------------------------------------------------------------
@@ -181,19 +180,19 @@ def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
 @accepts_out(castable=True)
 def xlogy(input: Operand, other: Operand) -> Tensor:
     """``input * log(other)``, 0 where `input` is 0 and `other` is not NaN; either may be a number."""
-    return _apply("xlogy", _xlogy, "fV", input, other, floating=True)
+    return apply("xlogy", _xlogy, "fV", input, other, floating=True)
 
 
 @accepts_out(castable=True)
 def xlog1py(input: Operand, other: Operand) -> Tensor:
     """``input * log1p(other)``, 0 where `input` is 0 and `other` is not NaN; either may be a number."""
-    return _apply("xlog1py", _xlog1py, "fV", input, other, floating=True)
+    return apply("xlog1py", _xlog1py, "fV", input, other, floating=True)
 
 
 @accepts_out(castable=True)
 def copysign(input: Tensor, other: Operand) -> Tensor:
     """The size of `input` with the sign of `other`, a tensor or a number; integers give the default float dtype."""
-    return _apply("copysign", _copysign, "fV", require_tensor("copysign", input), other, floating=True)
+    return apply("copysign", _copysign, "fV", require_tensor("copysign", input), other, floating=True)
 
 
 @accepts_out(castable=True)
@@ -214,7 +213,7 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
     if input._array.dtype.kind == "c":
         raise RuntimeError("heaviside is not yet implemented for complex tensors.")
-    return _heaviside(*_tensors("heaviside", input, values))
+    return _heaviside(*tensors_of("heaviside", input, values))
 
 
 @accepts_out(castable=True)
@@ -245,18 +244,6 @@ def lcm(input: Tensor, other: Tensor) -> Tensor:
     return _apply_to_tensors("lcm", _lcm, "iu", input, other)
 
 
-@accepts_out(castable=True)
-def bitwise_left_shift(input: Operand, other: Operand) -> Tensor:
-    """``input << other``; 0 for negative counts and beyond the width. Raises NotImplementedError for other dtypes."""
-    return _apply("bitwise_left_shift", _left_shift, "iu", input, other)
-
-
-@accepts_out(castable=True)
-def bitwise_right_shift(input: Operand, other: Operand) -> Tensor:
-    """``input >> other``, which keeps the sign; all bits gone for negative counts and beyond the width."""
-    return _apply("bitwise_right_shift", _right_shift, "iu", input, other)
-
-
 # ---- in place --------------------------------------------------------------------------------------------------------------
 def _float_power_(self: Tensor, exponent: Operand) -> Tensor:
     """`float_power` into this tensor itself. Raises RuntimeError unless it has the dtype of the result."""
@@ -272,9 +259,4 @@ def _float_power_of_its_dtype(input: Tensor, exponent: Operand) -> Tensor:
 
 
 SPECIAL_METHODS = {"float_power_": _float_power_}
-
-
-OPERATORS = {"__lshift__": bitwise_left_shift, "__rshift__": bitwise_right_shift}
-REFLECTED = {"__rlshift__": bitwise_left_shift, "__rrshift__": bitwise_right_shift}
-INPLACE_OPERATORS = {"__ilshift__": bitwise_left_shift, "__irshift__": bitwise_right_shift}
 register(__name__)

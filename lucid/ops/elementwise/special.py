@@ -14,12 +14,14 @@ from ...tensor import Tensor
 from .._methods import register
 from .._operands import as_floating
 from .._out import accepts_out
-from ._fused import fused_if_large, of_input, of_result
-from .comparison import where
+from .fused import fused_if_large, of_input, of_result
+from .trigonometry import cos
 from .unary import exp, log, sgn
+from .where import where
 
-METHODS = ("erf", "erfc", "erfinv", "i0", "logit")
+METHODS = ("erf", "erfc", "erfinv", "i0", "logit", "sinc")
 INPLACE_METHODS = METHODS
+SINGLE = ("sinc",)
 
 _TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)
 _SQRT_TWO_PI = math.sqrt(2 * math.pi)
@@ -152,6 +154,24 @@ def entr(input: Tensor) -> Tensor:
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
     """``log(input / (1 - input))``, of the elements moved into [eps, 1 - eps] if `eps` is given; else NaN outside [0, 1]."""
     return _logit(real_floating("logit", input), eps=_dtypes.number(eps))
+
+
+def _sinc_rule(needs: Any, a: Tensor) -> Pull:
+    def pull(g: Tensor, y: Any) -> tuple[Tensor]:
+        zero = a == 0
+        slope = (cos(a * math.pi) - sinc(a)) / where(zero, 1.0, a)
+        return (where(zero, 0.0, g * slope.conj()),)
+
+    return pull
+
+
+_sinc = UnaryOp("sinc", _sinc_rule)
+
+
+@accepts_out(castable=True)
+def sinc(input: Tensor) -> Tensor:
+    """sin(pi x) / (pi x), and 1 at 0."""
+    return _sinc(as_floating("sinc", input))
 
 
 register(__name__)

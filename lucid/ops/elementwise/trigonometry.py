@@ -1,7 +1,6 @@
 """Circular and hyperbolic functions and their inverses. Integers become the default float dtype."""
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from ...autograd.op import Pull, UnaryOp
@@ -9,10 +8,10 @@ from ...tensor import Tensor
 from .._methods import register
 from .._operands import as_floating
 from .._out import accepts_out
-from ._fused import of_input, of_result
+from .fused import of_input, of_result
 
 METHODS = ("sin", "cos", "tan", "sinh", "cosh", "acos", "arccos", "acosh", "arccosh", "asin", "arcsin", "asinh", "arcsinh",
-           "atan", "arctan", "atanh", "arctanh", "deg2rad", "rad2deg", "sinc")
+           "atan", "arctan", "atanh", "arctanh", "deg2rad", "rad2deg")
 INPLACE_METHODS = SINGLE = METHODS
 
 
@@ -20,17 +19,6 @@ def _arccosh_rule(needs: Any, a: Tensor) -> Pull:
     if a._array.dtype.kind == "c":  # the product of the roots has the branch cut of the function
         return lambda g, y: (g * ((a - 1).rsqrt() * (a + 1).rsqrt()).conj(),)
     return lambda g, y: (g * (a * a - 1).rsqrt(),)
-
-
-def _sinc_rule(needs: Any, a: Tensor) -> Pull:
-    def pull(g: Tensor, y: Any) -> tuple[Tensor]:
-        from .comparison import where
-
-        zero = a == 0
-        slope = (cos(a * math.pi) - sinc(a)) / where(zero, 1.0, a)
-        return (where(zero, 0.0, g * slope.conj()),)
-
-    return pull
 
 
 _sin = UnaryOp("sin", lambda needs, a: lambda g, y: (g * cos(a).conj(),))
@@ -46,7 +34,6 @@ _arctan = UnaryOp("arctan", of_input(lambda g, a: g / (a * a + 1).conj()))
 _arctanh = UnaryOp("arctanh", of_input(lambda g, a: g / (1 - a * a).conj()))
 _deg2rad = UnaryOp("deg2rad", lambda needs, a: lambda g, y: (deg2rad(g),))
 _rad2deg = UnaryOp("rad2deg", lambda needs, a: lambda g, y: (rad2deg(g),))
-_sinc = UnaryOp("sinc", _sinc_rule)
 
 
 @accepts_out(castable=True)
@@ -134,12 +121,6 @@ def _real(name: str, input: Tensor) -> Tensor:
     if as_floating(name, input)._array.dtype.kind == "c":
         raise RuntimeError(f"{name} is not supported for complex tensors.")
     return as_floating(name, input)
-
-
-@accepts_out(castable=True)
-def sinc(input: Tensor) -> Tensor:
-    """sin(pi x) / (pi x), and 1 at 0."""
-    return _sinc(as_floating("sinc", input))
 
 
 register(__name__)

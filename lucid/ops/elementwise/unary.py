@@ -10,7 +10,7 @@ from ...tensor import Tensor
 from .._methods import register
 from .._operands import as_floating, require_tensor
 from .._out import accepts_out
-from ._fused import fused_if_large, of_input, of_result
+from .fused import fused_if_large, of_input, of_result
 
 METHODS = ("abs", "absolute", "sgn", "sign", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt",
            "reciprocal", "square", "floor", "ceil", "trunc", "fix", "frac", "round", "nan_to_num", "angle", "positive",
@@ -36,7 +36,7 @@ _square = UnaryOp("square", of_input(lambda g, a: g * a.conj() * 2))
 
 def _across(g: Tensor, a: Tensor, direction: Tensor) -> Tensor:
     """The gradient of ``sgn(a)``, the `direction`: it changes with what is at right angles to it, the less the larger `a` is."""
-    from .comparison import where
+    from .where import where
 
     size = a.abs()
     zero = size == 0
@@ -74,7 +74,7 @@ def _angle_pull(a: Tensor) -> Pull:
         return lambda g, y: (flat(g),)
 
     def pull(g: Tensor, y: Any) -> tuple[Tensor]:
-        from .comparison import where
+        from .where import where
 
         size = a.abs()
         zero = size == 0

@@ -6,8 +6,8 @@ from .._methods import register
 from .._operands import array_api_names, canonical_dim, require_tensor
 from .._out import accepts_out
 from ..manipulation.broadcasting import broadcast_shapes
-from ._gather_scatter import check_along, gather_op
-from ._index import index_tensor, require_long
+from .gather_scatter import check_along, gather_op
+from .index import index_tensor, require_long
 
 METHODS = ("gather", "take_along_dim")
 

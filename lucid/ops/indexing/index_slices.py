@@ -12,7 +12,7 @@ from .._methods import register
 from .._operands import array_api_names, canonical_dim, fitted, require_tensor
 from .._out import accepts_out
 from ..creation.creation import zeros
-from ._index import FULL, check_dim, check_index, index_tensor, require_long
+from .index import FULL, check_dim, check_index, index_tensor, require_long
 from .indexing import write_at
 from .masking import masked_fill_
 from .scatter import REDUCTIONS, reduced

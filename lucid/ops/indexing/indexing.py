@@ -21,8 +21,8 @@ from ...tensor import Tensor
 from .._methods import register
 from .._operands import fitted, reduce_to, require_tensor, shape_of
 from .._out import accepts_out
-from ..elementwise.comparison import where
-from ._index import (
+from ..elementwise.where import where
+from .index import (
     FULL,
     check_bounds,
     expand_masks,

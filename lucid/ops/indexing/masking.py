@@ -1,23 +1,21 @@
-"""Elements chosen by a mask, and the indices of those that are not zero."""
+"""Elements chosen by a mask: filled, read, written."""
 from __future__ import annotations
 
 from typing import Any
 
-from ... import _dtypes
 from ...autograd.errors import type_name
 from ...autograd.inplace import update, write
 from ...autograd.op import Op, Pull
-from ...tensor import Tensor, wrap
+from ...tensor import Tensor
 from .._methods import register
 from .._operands import array_api_names, fitted, reduce_to, require_tensor, shape_of
 from .._out import accepts_out
-from ..elementwise.comparison import where
+from ..elementwise.where import where
 from ..manipulation.broadcasting import broadcast_shapes
-from ..manipulation.joining import stack
-from ._index import index_tensor
+from .index import index_tensor
 from .indexing import getitem
 
-METHODS = ("masked_fill", "masked_fill_", "masked_select", "masked_scatter", "masked_scatter_", "nonzero", "nonzero_static")
+METHODS = ("masked_fill", "masked_fill_", "masked_select", "masked_scatter", "masked_scatter_")
 
 
 def _masked_fill_rule(needs: Any, x: Tensor, mask: Tensor, value: Any) -> Pull:
@@ -32,7 +30,6 @@ def _masked_fill_rule(needs: Any, x: Tensor, mask: Tensor, value: Any) -> Pull:
 
 
 _masked_fill = Op("masked_fill", _masked_fill_rule)
-_nonzero = Op("nonzero")
 
 
 def _fill_value(input: Tensor, value: Any) -> Any:
@@ -105,37 +102,6 @@ def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     order = (mask.reshape(-1).cumsum(0) - 1).clamp(0, source.numel() - 1)  # which element of the source comes here
     values = source.reshape(-1)[order].reshape(self.shape)
     return write(self, lambda old: where(mask, values, old))
-
-
-@accepts_out
-def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
-    """The int64 indices of the elements that are not zero: a tensor (n, dimensions), or a tuple with one 1-d tensor for
-    each dimension, which can index `input`. Waits for a GPU.
-    """
-    x = require_tensor("nonzero", input)
-    if x._array.ndim == 0:
-        found = _nonzero(x.reshape(1))
-        return found if as_tuple else wrap(found[0]._array.reshape(-1, 1)[:, :0])
-    found = _nonzero(x)
-    if as_tuple:
-        return found
-    return found[0].reshape(-1, 1) if len(found) == 1 else stack(found, 1)
-
-
-@accepts_out
-def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
-    """The first `size` rows of ``nonzero(input)``, filled up with rows of `fill_value`: a shape that no element decides.
-
-    Raises RuntimeError for a negative `size`.
-    """
-    if size < 0:
-        raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
-    result = require_tensor("nonzero_static", input).new_full((size, input.ndim), fill_value, dtype=_dtypes.int64)
-    if not input.is_meta:
-        found = nonzero(input)
-        count = min(size, found.shape[0])
-        result[:count] = found[:count]
-    return result
 
 
 register(__name__)

@@ -11,9 +11,9 @@ from .._methods import register
 from .._operands import array_api_names, canonical_dim, fitted, require_tensor
 from .._out import accepts_out
 from ..elementwise.arithmetic import div
-from ..elementwise.comparison import where
-from ._gather_scatter import check_along, gather_op, scatter_op
-from ._index import index_tensor
+from ..elementwise.where import where
+from .gather_scatter import check_along, gather_op, scatter_op
+from .index import index_tensor
 
 METHODS = ("scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_")
 

@@ -6,7 +6,7 @@ import warnings
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import require_tensor
-from . import _matrices
+from . import matrices as _matrices
 
 METHODS = ("adjoint",)
 

@@ -12,8 +12,8 @@ from .._out import accepts_out
 from ..conversion import imag
 from ..creation.creation import eye
 from ..elementwise.arithmetic import conjugate
-from ..elementwise.comparison import where
-from ._matrices import adjoint, all_gradients, require_lapack_dtype, require_square
+from ..elementwise.where import where
+from .matrices import adjoint, all_gradients, require_lapack_dtype, require_square
 from .qr_svd import svd
 from .solve import solve_columns
 

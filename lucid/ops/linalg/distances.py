@@ -1,4 +1,4 @@
-"""Distances between all pairs of vectors, and vectors brought to a length: `cdist`, `pdist`, `renorm`."""
+"""Distances: between all pairs of vectors, `cdist` and `pdist`; between pairs, `pairwise_distance` and `cosine_similarity`."""
 from __future__ import annotations
 
 import math
@@ -9,15 +9,13 @@ from ...autograd.errors import type_name
 from ...autograd.grad_mode import is_grad_enabled
 from ...autograd.op import Op, Pull, UnaryOp
 from ...tensor import Tensor
-from .._methods import register
-from .._operands import canonical_dim, require_tensor
-from .._out import accepts_out
+from .._operands import require_tensor
+from ..elementwise.clamp import clip
+from ..elementwise.fused import fused_formula
 from ..manipulation.broadcasting import broadcast_shapes
-from ..manipulation.grids import triu_indices
-from ..reduction._reduction import Axes, spread
+from ..manipulation.diagonals import triu_indices
+from ..reduction.axes import Axes, spread
 
-METHODS = ("renorm",)
-INPLACE_METHODS = ("renorm",)
 _MODES = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
 _PRODUCT_FROM = 25  # rows, beyond which a product is necessary
 
@@ -138,28 +136,27 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     return _lengths(input.index_select(0, first) - input.index_select(0, second), p)
 
 
-@accepts_out
-def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
-    """`input` with each slice along `dim` whose `p`-norm is above `maxnorm` scaled down to that norm.
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """The scalar product of `x1` and `x2` along `dim`, divided by their lengths, each counted as at least `eps`.
 
-    Raises RuntimeError for fewer than two dimensions, a `p` that is not positive and a negative `maxnorm`.
+    They broadcast. Raises RuntimeError if neither is floating.
     """
-    if not _dtypes.is_differentiable(require_tensor("renorm", input).dtype):
-        raise NotImplementedError(f"\"renorm\" not implemented for '{type_name(input.dtype)}'")
-    if p <= 0:
-        raise RuntimeError("renorm: non-positive-norm not supported")
-    if maxnorm < 0:
-        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
-    if input.ndim < 2:
-        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
-    kept = canonical_dim(dim, input.ndim)
-    dims = [axis for axis in range(input.ndim) if axis != kept]
-    size = input.detach().norm(p, dims, keepdim=True)
-    within = ~(size > maxnorm)
-    if input.requires_grad and is_grad_enabled():  # of the slices above only: where a norm is NaN, its gradient is too
-        size = input.masked_fill(within, 0).norm(p, dims, keepdim=True).masked_fill(within, 1)
-    # 1e-7 is added to the norm, as in PyTorch, so that rounding does not leave it above the bound.
-    return input * (maxnorm / (size + 1e-7)).masked_fill(within, 1)
+    common = _dtypes.promote_types(x1.dtype, x2.dtype)
+    if not _dtypes.is_floating(common):
+        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {type_name(common)}")
+    x1, x2 = x1.to(common), x2.to(common)
+    if x1._array.shape != x2._array.shape:
+        shape = broadcast_shapes(x1.shape, x2.shape)  # whose dimensions `dim` counts
+        x1, x2 = x1.expand(shape), x2.expand(shape)
+    return _unit_products(x1, x2, x1.norm(2, dim, keepdim=True), x2.norm(2, dim, keepdim=True), eps).sum(dim)
 
 
-register(__name__)
+@fused_formula
+def _unit_products(x1: Tensor, x2: Tensor, length1: Tensor, length2: Tensor, eps: float) -> Tensor:
+    """Divided before the products are summed, so that no square of a length can overflow or underflow."""
+    return x1 / clip(length1, min=eps) * (x2 / clip(length2, min=eps))
+
+
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
+    """The `p`-norm of ``x1 - x2 + eps`` along the last dimension. They broadcast."""
+    return (x1 - x2 + eps).norm(p, -1, keepdim=keepdim)

@@ -12,7 +12,7 @@ from .._out import accepts_out
 from ..conversion import real
 from ..creation.creation import eye
 from ..elementwise.arithmetic import conjugate
-from ._matrices import adjoint, all_gradients, require_equal_sides, require_lapack_dtype
+from .matrices import adjoint, all_gradients, require_equal_sides, require_lapack_dtype
 from .solve import solve_columns
 
 

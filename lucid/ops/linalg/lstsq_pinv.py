@@ -14,11 +14,11 @@ from .._operands import require_tensor
 from .._out import accepts_out
 from ..creation.creation import as_tensor, eye
 from ..elementwise.arithmetic import maximum
-from ..elementwise.comparison import where
+from ..elementwise.where import where
 from ..manipulation.broadcasting import broadcast_shapes
-from ._matrices import adjoint, real_dtype, require_lapack_dtype, require_square, resolution
 from .eig import eigvalsh
 from .matmul import check_batches
+from .matrices import adjoint, real_dtype, require_lapack_dtype, require_square, resolution
 from .matrix_norms import MATRIX_ORDERS, matrix_norm
 from .qr_svd import svdvals
 from .solve import inv_ex

@@ -13,7 +13,7 @@ from ..indexing.gather import gather
 from ..manipulation.diagonals import tril, triu
 from ..manipulation.joining import cat
 from ..sorting.sorting import argsort
-from ._matrices import (
+from .matrices import (
     adjoint,
     require_equal_sides,
     require_inexact,

@@ -7,9 +7,9 @@ from ...tensor import Tensor
 from .._methods import register
 from .._out import accepts_out
 from ..creation.creation import eye
-from ..elementwise.comparison import where
 from ..elementwise.unary import ceil, exp2, isfinite, log2
-from ._matrices import require_square
+from ..elementwise.where import where
+from .matrices import require_square
 
 METHODS = ("matrix_exp",)
 

@@ -8,7 +8,7 @@ from ...autograd.errors import type_name
 from ...tensor import Tensor
 from .._operands import array_api_names, canonical_dim, require_tensor
 from .._out import accepts_out
-from ._matrices import require_matrix
+from .matrices import require_matrix
 from .qr_svd import svdvals
 from .vector_norms import cast, vector_norm
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from ... import _dtypes
 from ...autograd.errors import type_name
+from ...autograd.grad_mode import is_grad_enabled
 from ...tensor import Tensor
 from .._methods import register
 from .._operands import array_api_names, canonical_dim, canonical_dims, require_tensor
@@ -12,7 +13,8 @@ from .._out import accepts_out
 from .matrix_norms import matrix_norm
 from .vector_norms import norm_of_order
 
-METHODS = ("norm", "dist")
+METHODS = ("norm", "dist", "renorm")
+INPLACE_METHODS = ("renorm",)
 
 
 @accepts_out
@@ -30,9 +32,11 @@ def norm(input: Tensor, p: float | str | None = "fro", dim: Any = None, keepdim:
     if not _dtypes.is_differentiable(require_tensor("norm", input)._array.dtype):
         raise RuntimeError("linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
                            f"{type_name(input.dtype)}")
-    if isinstance(p, str) and p != "fro":
+    if p is None or p == "fro":
+        p = 2
+    elif isinstance(p, str):
         return matrix_norm(input, p, canonical_dims(dim, input._array.ndim), keepdim)
-    return norm_of_order(input, 2 if p is None or p == "fro" else p, dim, keepdim)
+    return norm_of_order(input, p, dim, keepdim)
 
 
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
@@ -49,6 +53,30 @@ def norm_except_dim(v: Tensor, pow: float = 2, dim: int = 0) -> Tensor:
     kept = canonical_dim(dim, v.ndim)
     others = tuple(axis for axis in range(v.ndim) if axis != kept)
     return norm(v, pow, others, keepdim=True) if others else v.abs()
+
+
+@accepts_out
+def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
+    """`input` with each slice along `dim` whose `p`-norm is above `maxnorm` scaled down to that norm.
+
+    Raises RuntimeError for fewer than two dimensions, a `p` that is not positive and a negative `maxnorm`.
+    """
+    if not _dtypes.is_differentiable(require_tensor("renorm", input).dtype):
+        raise NotImplementedError(f"\"renorm\" not implemented for '{type_name(input.dtype)}'")
+    if p <= 0:
+        raise RuntimeError("renorm: non-positive-norm not supported")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+    if input.ndim < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
+    kept = canonical_dim(dim, input.ndim)
+    dims = [axis for axis in range(input.ndim) if axis != kept]
+    size = input.detach().norm(p, dims, keepdim=True)
+    within = ~(size > maxnorm)
+    if input.requires_grad and is_grad_enabled():  # of the slices above only: where a norm is NaN, its gradient is too
+        size = input.masked_fill(within, 0).norm(p, dims, keepdim=True).masked_fill(within, 1)
+    # 1e-7 is added to the norm, as in PyTorch, so that rounding does not leave it above the bound.
+    return input * (maxnorm / (size + 1e-7)).masked_fill(within, 1)
 
 
 register(__name__)

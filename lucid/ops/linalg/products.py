@@ -20,8 +20,8 @@ from ..manipulation.broadcasting import broadcast_shapes
 from ..manipulation.joining import cat
 from ..manipulation.reordering import flip
 from ..reduction.cumulative import cumprod
-from ._matrices import require_equal_sides, require_inexact
 from .matmul import check_batches, linear, matmul, mm
+from .matrices import require_equal_sides, require_inexact
 from .solve import inv
 
 METHODS = ("inner", "kron", "cross", "trace", "matrix_power")

@@ -13,7 +13,7 @@ from .._out import accepts_out
 from ..creation.creation import eye
 from ..manipulation.diagonals import tril, triu
 from ..manipulation.joining import cat
-from ._matrices import adjoint, all_gradients, require_lapack_dtype, require_matrix
+from .matrices import adjoint, all_gradients, require_lapack_dtype, require_matrix
 from .solve import solve_columns
 
 METHODS = ("geqrf",)

@@ -12,7 +12,8 @@ from .._operands import canonical_dim, require_tensor
 from .._out import accepts_out
 from ..manipulation.broadcasting import broadcast_shapes
 from ..manipulation.permutation import movedim
-from ._matrices import (
+from .matmul import check_batches
+from .matrices import (
     adjoint,
     require_inexact,
     require_lapack_dtype,
@@ -21,7 +22,6 @@ from ._matrices import (
     require_square,
     require_success,
 )
-from .matmul import check_batches
 
 METHODS = ("inverse",)
 

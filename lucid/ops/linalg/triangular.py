@@ -11,18 +11,11 @@ from .._methods import register
 from .._operands import require_tensor
 from .._out import accepts_out
 from ..creation.creation import eye
-from ..elementwise.comparison import where
+from ..elementwise.where import where
 from ..manipulation.broadcasting import broadcast_shapes
 from ..manipulation.diagonals import diagonal, tril, triu
-from ._matrices import (
-    adjoint,
-    require_equal_sides,
-    require_lapack_dtype,
-    require_rank,
-    require_square,
-    require_success,
-)
 from .matmul import check_batches
+from .matrices import adjoint, require_equal_sides, require_lapack_dtype, require_rank, require_square, require_success
 from .solve import matching_batches
 
 METHODS = ("cholesky_inverse", "cholesky_solve", "triangular_solve")

@@ -11,9 +11,9 @@ from ...autograd.op import Op, Pull, UnaryOp
 from ...tensor import Tensor
 from .._operands import array_api_names, require_tensor
 from .._out import accepts_out
-from ..elementwise._fused import LARGE, fused_if_large
-from ..elementwise.comparison import where
-from ..reduction._reduction import Axes, kernel_axes, spread
+from ..elementwise.fused import LARGE, fused_if_large
+from ..elementwise.where import where
+from ..reduction.axes import Axes, kernel_axes, spread
 from ..reduction.reduction import sum
 
 

@@ -3,11 +3,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from ... import _dtypes, backends
 from ...autograd.op import Op, Pull, ViewOp
-from ...tensor import Tensor
+from ...tensor import Tensor, wrap
 from .._methods import register
 from .._operands import canonical_dim, require_tensor
 from .._out import accepts_out
+from ..creation.creation import device_for
 
 METHODS = ("tril", "triu", "diagonal", "diag", "diag_embed", "diagflat", "diagonal_scatter", "fill_diagonal_")
 INPLACE_METHODS = ("tril", "triu")
@@ -117,6 +119,27 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
             line = diagonal(line, 0, 0, -1)
         line.fill_(fill_value)
     return self
+
+
+def _triangle(name: str, row: int, col: int, offset: int, dtype: Any, device: Any) -> Tensor:
+    for length, what in ((row, "row"), (col, "col")):
+        if length < 0:
+            raise RuntimeError(f"{what} must be non-negative, got {length}")
+    chosen = _dtypes.int64 if dtype is None else _dtypes.as_dtype(dtype)
+    if chosen not in (_dtypes.int64, _dtypes.int32):
+        raise RuntimeError(f"\"{name}\" not implemented for '{chosen.name}'")
+    attributes = {"rows": row, "columns": col, "offset": offset, "upper": name == "triu_indices", "dtype": chosen}
+    return wrap(backends.create("triangle_indices", device_for(device), attributes))
+
+
+def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """The row and column indices, a tensor (2, n), of the elements on and below diagonal number `offset`, row by row."""
+    return _triangle("tril_indices", row, col, offset, dtype, device)
+
+
+def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """The row and column indices, a tensor (2, n), of the elements on and above diagonal number `offset`, row by row."""
+    return _triangle("triu_indices", row, col, offset, dtype, device)
 
 
 register(__name__)

@@ -6,12 +6,13 @@ import math
 import warnings
 from typing import Any
 
-from ... import _dtypes, backends
-from ...tensor import Tensor, wrap
+from ... import _dtypes
+from ...tensor import Tensor
 from .._operands import require_tensor
 from .._out import fills_out
-from ..creation.creation import device_for, ends_and_dtype, linspace, tensor
+from ..creation.creation import ends_and_dtype, linspace, tensor
 from ..elementwise.arithmetic import pow
+from .diagonals import triu_indices
 from .joining import stack
 from .shape import ravel
 
@@ -26,27 +27,6 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any
     exponents = linspace(start, end, steps, dtype=wide, device=device)
     result = pow(base, exponents).to(chosen)
     return result.requires_grad_() if requires_grad else result
-
-
-def _triangle(name: str, row: int, col: int, offset: int, dtype: Any, device: Any) -> Tensor:
-    for length, what in ((row, "row"), (col, "col")):
-        if length < 0:
-            raise RuntimeError(f"{what} must be non-negative, got {length}")
-    chosen = _dtypes.int64 if dtype is None else _dtypes.as_dtype(dtype)
-    if chosen not in (_dtypes.int64, _dtypes.int32):
-        raise RuntimeError(f"\"{name}\" not implemented for '{chosen.name}'")
-    attributes = {"rows": row, "columns": col, "offset": offset, "upper": name == "triu_indices", "dtype": chosen}
-    return wrap(backends.create("triangle_indices", device_for(device), attributes))
-
-
-def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Tensor:
-    """The row and column indices, a tensor (2, n), of the elements on and below diagonal number `offset`, row by row."""
-    return _triangle("tril_indices", row, col, offset, dtype, device)
-
-
-def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Tensor:
-    """The row and column indices, a tensor (2, n), of the elements on and above diagonal number `offset`, row by row."""
-    return _triangle("triu_indices", row, col, offset, dtype, device)
 
 
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:

@@ -4,12 +4,14 @@ again: so all of them differentiate any number of times.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from lucid_kernels import formulas
 
 from ... import _dtypes
 from ...autograd.errors import type_name
+from ...autograd.inplace import write
 from ...autograd.op import Op, Pull, UnaryOp
 from ...tensor import Tensor
 from .._independence import with_zero_curvature, zeros_for
@@ -17,9 +19,10 @@ from .._methods import register
 from .._operands import array_api_names, canonical_dim, promote, require_tensor
 from .._out import accepts_out
 from ..conversion import real
-from ..elementwise._fused import fused_formula, fused_if_large
-from ..elementwise.comparison import clip, where
+from ..elementwise.clamp import clip
+from ..elementwise.fused import fused_formula, fused_if_large
 from ..elementwise.unary import exp, expm1, log1p
+from ..elementwise.where import where
 
 __all__ = ("log_softmax", "relu", "sigmoid", "softmax", "tanh")  # the ones in lucid itself; all are in nn.functional
 METHODS = ("relu", "sigmoid", "tanh", "softmax", "log_softmax")
@@ -309,6 +312,51 @@ def logsigmoid(input: Tensor) -> Tensor:
     # Not abs(): its derivative is 0 at 0, which would make all higher derivatives wrong there.
     negative = input < 0
     return where(negative, input, 0.0) - log1p(exp(where(negative, input, -input)))
+
+
+@fused_formula
+def _mish(x: Tensor) -> Tensor:
+    return x * tanh(softplus(x))
+
+
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """``input * tanh(softplus(input))``. Source: Misra, "Mish", 2019."""
+    require_floating("mish", input)
+    return apply(_mish, input, inplace)
+
+
+def tanhshrink(input: Tensor) -> Tensor:
+    """``input - tanh(input)``. As one formula it would save its input, which may be written to."""
+    return input - tanh(require_tensor("tanhshrink", input))
+
+
+@fused_formula
+def softsign(input: Tensor) -> Tensor:
+    """``input / (1 + |input|)``."""
+    return input / (require_tensor("softsign", input).abs() + 1)
+
+
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """The first half of `input` along `dim` times the sigmoid of the second. RuntimeError for an odd length.
+
+    Source: Dauphin et al., "Language Modeling with Gated Convolutional Networks", 2017.
+    """
+    require_floating("glu", input)
+    if input._array.ndim == 0:
+        raise RuntimeError("glu does not support 0-dimensional tensors")
+    length = input.size(dim)
+    if length % 2:
+        raise RuntimeError(f"Halving dimension must be even, but dimension {dim % input._array.ndim} is size {length}")
+    return _gated(*input.chunk(2, dim))
+
+
+@fused_if_large
+def _gated(input: Tensor, gate: Tensor) -> Tensor:
+    return input * sigmoid(gate)
+
+
+def apply(function: Callable[[Tensor], Tensor], input: Tensor, inplace: bool) -> Tensor:
+    return write(input, function) if inplace else function(input)
 
 
 register(__name__)

@@ -14,7 +14,7 @@ from ...autograd.grad_mode import is_grad_enabled
 from ...autograd.op import Op, Pull
 from ...tensor import Tensor
 from ..creation.creation import ones
-from ..elementwise.comparison import where
+from ..elementwise.where import where
 from ..linalg.matmul import check_batches, matmul
 from ..manipulation.broadcasting import broadcast_shapes
 from ..manipulation.repetition import repeat_interleave

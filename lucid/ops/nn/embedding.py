@@ -3,15 +3,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from ... import _dtypes
+from ... import _dtypes, backends
 from ...autograd.errors import type_name
 from ...autograd.grad_mode import no_grad
 from ...autograd.op import Op, Pull, UnaryOp
 from ...tensor import Tensor
 from .._operands import require_tensor
-from ..indexing._index import check_bounds
+from ..indexing.index import check_bounds
 from ..linalg.vector_norms import vector_norm
-from ..sorting.histogram import unique
+from ..sorting.unique import unique
 
 __all__ = ()  # a function of nn.functional only
 
@@ -96,3 +96,29 @@ def _with_scaled_gradient(x: Tensor, scale: Tensor) -> Tensor:
         return lambda g, y: (g * scale,)
 
     return UnaryOp("copy", rule)(x)
+
+
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """int64 zeros of shape ``tensor.shape + (num_classes,)`` with a one at the index in `tensor`.
+
+    -1 takes the largest index plus 1. Raises RuntimeError for other dtypes than int64 and for indices out of range.
+    """
+    if require_tensor("one_hot", tensor).dtype != _dtypes.int64:
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    if tensor.numel() == 0:
+        if num_classes <= 0:
+            raise RuntimeError("Can not infer total number of classes from empty tensor.")
+        return tensor.new_zeros((*tensor.shape, num_classes))
+    if tensor.is_meta and num_classes != -1:
+        return tensor.new_empty((*tensor.shape, num_classes))
+    indices = tensor._array
+    if indices.min() < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    largest = int(indices.max())
+    if num_classes == -1:
+        num_classes = largest + 1
+    elif largest >= num_classes:
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    result = tensor.new_zeros((*indices.shape, num_classes))
+    backends.run("scatter", (result._array, indices[..., None], 1), {"axis": indices.ndim, "out": result._array})
+    return result

@@ -11,9 +11,9 @@ from ...autograd.op import Op, Pull
 from ...tensor import Tensor
 from .._operands import require_tensor
 from ..creation.creation import arange
-from ..elementwise.comparison import where
-from ..indexing._gather_scatter import gather_op
-from ..indexing._index import IndexBoundsError, check_bounds
+from ..elementwise.where import where
+from ..indexing.gather_scatter import gather_op
+from ..indexing.index import IndexBoundsError, check_bounds
 from ..manipulation.joining import cat
 from .embedding import embedding_op, frequency_scale, renormalize, sum_rows
 

@@ -10,7 +10,7 @@ from ...autograd.op import Op
 from ...tensor import Tensor
 from .._operands import canonical_dim, require_tensor
 from ..creation.creation import arange
-from ..indexing._gather_scatter import gather_op
+from ..indexing.gather_scatter import gather_op
 from ..manipulation.joining import cat
 from ..random.random import rand
 

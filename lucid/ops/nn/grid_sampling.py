@@ -15,8 +15,8 @@ from ...autograd.op import Op, Pull
 from ...tensor import Tensor
 from .._operands import require_tensor
 from ..creation.creation import linspace, ones, zeros, zeros_like
-from ..elementwise.comparison import where
-from ..indexing._gather_scatter import gather_op
+from ..elementwise.where import where
+from ..indexing.gather_scatter import gather_op
 from ..linalg.matmul import matmul
 from ..manipulation.grids import meshgrid
 from ..manipulation.joining import stack

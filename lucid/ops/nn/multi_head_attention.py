@@ -8,7 +8,7 @@ from typing import Any
 from ... import _dtypes
 from ...tensor import Tensor
 from ..creation.creation import zeros
-from ..elementwise.comparison import where
+from ..elementwise.where import where
 from ..linalg.matmul import linear, matmul
 from ..manipulation.joining import cat
 from ..manipulation.padding import pad

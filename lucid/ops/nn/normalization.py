@@ -243,3 +243,14 @@ def require_matching_dtypes(name: str, input: Tensor, parameters: list[Tensor | 
         if dtype.name not in _HALVES or parameter._array.dtype.name != "float32":
             raise RuntimeError(f"{name}: mixed dtypes: the input is {type_name(dtype)}, so expect parameters to have scalar "
                                f"type {type_name(dtype)}, but got {type_name(parameter._array.dtype)}")
+
+
+def normalize(input: Tensor, p: float = 2.0, dim: int | Sequence[int] = 1, eps: float = 1e-12, out: Any = None) -> Tensor:
+    """`input` divided by its `p`-norm along `dim`, which counts as at least `eps`."""
+    if not (input.is_floating_point() or input.is_complex()):
+        raise RuntimeError("linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
+                           f"{type_name(input.dtype)}")
+    if out is not None:
+        raise NotImplementedError("normalize: out is not supported; assign the result")
+    length = input.norm(p, dim, keepdim=True).clamp(min=eps)
+    return input / length

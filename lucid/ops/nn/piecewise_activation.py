@@ -6,7 +6,6 @@ from typing import Any
 
 from ...autograd.grad_mode import GRAD
 from ...autograd.grad_mode import mode as grad_mode
-from ...autograd.inplace import write
 from ...autograd.op import Op, Pull
 from ...tensor import Tensor, wrap
 from .._independence import with_zero_curvature
@@ -14,18 +13,15 @@ from .._methods import register
 from .._operands import require_tensor
 from .._out import accepts_out
 from ..creation.creation import empty_like
-from ..elementwise._fused import fused_formula, fused_if_large
-from ..elementwise.comparison import clip, where
-from .activation import elu, leaky_relu, require_floating, sigmoid, softplus, tanh
+from ..elementwise.clamp import clip
+from ..elementwise.fused import fused_formula, fused_if_large
+from ..elementwise.where import where
+from .activation import apply, elu, leaky_relu, require_floating
 
 METHODS = ("hardshrink", "prelu")
 
 # Klambauer et al., "Self-Normalizing Neural Networks", 2017.
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
-
-
-def _apply(function: Callable[[Tensor], Tensor], input: Tensor, inplace: bool) -> Tensor:
-    return write(input, function) if inplace else function(input)
 
 
 def _of_lines(name: str, formula: Callable[..., Tensor], slope: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -72,11 +68,6 @@ def _selu(x: Tensor) -> Tensor:
 
 
 @fused_formula
-def _mish(x: Tensor) -> Tensor:
-    return x * tanh(softplus(x))
-
-
-@fused_formula
 def _threshold_formula(x: Tensor, threshold: float, value: float) -> Tensor:
     return where(x <= threshold, value, x)
 
@@ -117,7 +108,7 @@ _randomly_sloped = _of_lines("rrelu", _rrelu_formula, lambda g, x, slopes: where
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """``input / 6 + 1 / 2`` moved into [0, 1]; the gradient is 0 at its ends. NotImplementedError for other than floats."""
     require_floating("hardsigmoid", input)
-    return _apply(_hardsigmoid, input, inplace)
+    return apply(_hardsigmoid, input, inplace)
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
@@ -126,7 +117,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     Source: Howard et al., "Searching for MobileNetV3", 2019.
     """
     require_floating("hardswish", input)
-    return _apply(_hardswish, input, inplace)
+    return apply(_hardswish, input, inplace)
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
@@ -137,7 +128,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     require_floating("celu", input)
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
-    return _apply(lambda x: _celu(x, alpha), input, inplace)
+    return apply(lambda x: _celu(x, alpha), input, inplace)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -146,13 +137,7 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
     Source: Klambauer et al., "Self-Normalizing Neural Networks", 2017.
     """
     require_floating("selu", input)
-    return _apply(_selu, input, inplace)
-
-
-def mish(input: Tensor, inplace: bool = False) -> Tensor:
-    """``input * tanh(softplus(input))``. Source: Misra, "Mish", 2019."""
-    require_floating("mish", input)
-    return _apply(_mish, input, inplace)
+    return apply(_selu, input, inplace)
 
 
 @accepts_out(castable=True)
@@ -162,7 +147,7 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
         raise NotImplementedError(f"threshold is not implemented for {input.dtype.name}")
     if input._array.dtype.kind not in "fV":
         threshold, value = int(threshold), int(value)
-    return _apply(lambda x: _threshold_lines(x, threshold, value), input, inplace)
+    return apply(lambda x: _threshold_lines(x, threshold, value), input, inplace)
 
 
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
@@ -178,36 +163,6 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """`input`, and 0 within `lambd` of 0."""
     require_floating("hardshrink", input)
     return _hardshrink(input, lambd)
-
-
-def tanhshrink(input: Tensor) -> Tensor:
-    """``input - tanh(input)``. As one formula it would save its input, which may be written to."""
-    return input - tanh(require_tensor("tanhshrink", input))
-
-
-@fused_formula
-def softsign(input: Tensor) -> Tensor:
-    """``input / (1 + |input|)``."""
-    return input / (require_tensor("softsign", input).abs() + 1)
-
-
-def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """The first half of `input` along `dim` times the sigmoid of the second. RuntimeError for an odd length.
-
-    Source: Dauphin et al., "Language Modeling with Gated Convolutional Networks", 2017.
-    """
-    require_floating("glu", input)
-    if input._array.ndim == 0:
-        raise RuntimeError("glu does not support 0-dimensional tensors")
-    length = input.size(dim)
-    if length % 2:
-        raise RuntimeError(f"Halving dimension must be even, but dimension {dim % input._array.ndim} is size {length}")
-    return _gated(*input.chunk(2, dim))
-
-
-@fused_if_large
-def _gated(input: Tensor, gate: Tensor) -> Tensor:
-    return input * sigmoid(gate)
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
@@ -245,9 +200,9 @@ def rrelu(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: b
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     if not training:
-        return _apply(lambda x: leaky_relu(x, (lower + upper) / 2), input, inplace)
+        return apply(lambda x: leaky_relu(x, (lower + upper) / 2), input, inplace)
     slopes = empty_like(input.detach()).uniform_(lower, upper)
-    return _apply(lambda x: _randomly_sloped(x, slopes), input, inplace)
+    return apply(lambda x: _randomly_sloped(x, slopes), input, inplace)
 
 
 def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:

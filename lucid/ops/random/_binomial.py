@@ -7,10 +7,10 @@ from typing import Any
 
 from ... import _dtypes
 from ...tensor import Tensor
-from ..elementwise.comparison import where
 from ..elementwise.gamma import lgamma
-from ..indexing.masking import nonzero
-from ._random_numbers import random_floats
+from ..elementwise.where import where
+from ..indexing.nonzero import nonzero
+from .random_numbers import random_floats
 
 _FEW = 10  # expected successes up to which inversion takes few steps
 

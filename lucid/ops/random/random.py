@@ -11,7 +11,7 @@ from .._independence import with_zero_gradients
 from .._operands import integers
 from .._out import fills_out
 from ..creation.creation import device_for, like
-from ._random_numbers import at_least_single, check_range, float_dtype, random_floats, random_integers, refuted
+from .random_numbers import at_least_single, check_range, float_dtype, random_floats, random_integers, refuted
 
 
 def _shape(size: Any) -> tuple[int, ...]:

@@ -13,7 +13,8 @@ from ...backends.sizes import LARGE
 from ...tensor import Tensor
 from .._independence import rebase_with_zeros
 from .._methods import register
-from ._random_numbers import (
+from .random import normal
+from .random_numbers import (
     at_least_single,
     check_bounds,
     check_range,
@@ -23,7 +24,6 @@ from ._random_numbers import (
     random_integers,
     scaled,
 )
-from .random import normal
 from .sampling import flips
 
 METHODS = ("uniform_", "normal_", "bernoulli_", "exponential_", "random_", "geometric_", "cauchy_", "log_normal_")

@@ -12,11 +12,11 @@ from .._independence import with_zero_gradients
 from .._methods import register
 from .._operands import require_tensor
 from .._out import accepts_out
-from ..elementwise.comparison import where
+from ..elementwise.where import where
 from ..manipulation.broadcasting import broadcast_tensors
-from ..reduction._reduction import within
+from ..reduction.axes import within
 from ._binomial import binomial_numbers
-from ._random_numbers import random_floats, refuted
+from .random_numbers import random_floats, refuted
 
 METHODS = ("bernoulli", "multinomial")
 

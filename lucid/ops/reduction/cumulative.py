@@ -11,13 +11,12 @@ from .._methods import register
 from .._operands import array_api_names, canonical_dim, require_tensor
 from .._out import accepts_out
 from ..creation.creation import eye
-from ..elementwise.comparison import logical_xor, where
-from ..indexing._gather_scatter import place_op
-from ..manipulation.joining import cat
-from ._reduction import total_dtype
-from ._selection import ValuesIndices
+from ..elementwise.where import where
+from ..indexing.gather_scatter import place_op
+from .axes import total_dtype
+from .selection import ValuesIndices
 
-METHODS = ("cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "diff")
+METHODS = ("cumsum", "cumprod", "cummax", "cummin", "logcumsumexp")
 INPLACE_METHODS = ("cumsum", "cumprod", "cumsum")
 
 
@@ -146,83 +145,6 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     if not _dtypes.is_differentiable(input.dtype):
         raise NotImplementedError(f'"logcumsumexp_out_cpu" not implemented for {input.dtype.name}')
     return input.clone() if input._array.ndim == 0 else _logcumsumexp(input, axis=axis)
-
-
-@accepts_out(castable=True)
-@array_api_names
-def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
-    """The differences of neighbours along `dim`, taken `n` times; of bools, whether they differ.
-
-    `prepend` and `append` are joined to `input` along `dim` first, unless `n` is 0. Raises RuntimeError for a 0-d tensor and a
-    negative `n`.
-    """
-    if require_tensor("diff", input).ndim == 0:
-        raise RuntimeError("diff expects input to be at least one-dimensional")
-    if n < 0:
-        raise RuntimeError(f"order must be non-negative but got {n}")
-    axis = canonical_dim(dim, input.ndim)
-    if n == 0:
-        return input.clone()
-    parts = [t for t in (prepend, input, append) if t is not None]
-    result = cat(parts, axis) if len(parts) > 1 else input
-    for _ in range(n):
-        length = result._array.shape[axis]
-        late = result.narrow(axis, min(1, length), max(length - 1, 0))
-        early = result.narrow(axis, 0, max(length - 1, 0))
-        result = logical_xor(late, early) if result.dtype == _dtypes.bool_ else late - early
-    return result
-
-
-def _sample_axis(name: str, y: Tensor, dim: int, x: Tensor | None = None) -> int:
-    """The dimension of samples `y` at coordinates `x`. Raises RuntimeError for bools, IndexError for a 0-d tensor."""
-    axis = canonical_dim(dim, require_tensor(name, y).ndim)
-    if y.dtype == _dtypes.bool_ or (x is not None and x.dtype == _dtypes.bool_):
-        raise RuntimeError(f"{name}: received a bool input, but bool is not supported")
-    if y.ndim == 0:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    return axis
-
-
-def _areas(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> tuple[Tensor, int]:
-    """The areas of the trapezoids between neighbours along a dimension, and that dimension."""
-    axis = _sample_axis(name, y, dim, x)
-    if x is not None and dx is not None:
-        raise TypeError(f"{name}() takes x or dx, not both")
-    length = y._array.shape[axis]
-    width: Any = 1 if dx is None else dx
-    if x is not None:
-        if x.ndim == 1:
-            if x._array.shape[0] != length:
-                raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
-            x = x.reshape([-1 if d == axis else 1 for d in range(y.ndim)])
-            width = diff(x, dim=axis)
-        else:
-            width = diff(x, dim=axis - y.ndim)
-    count = max(length - 1, 0)
-    return (y.narrow(axis, min(1, length), count) + y.narrow(axis, 0, count)) * width / 2, axis - y.ndim
-
-
-@array_api_names
-def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
-    """The integral along `dim` by the trapezoidal rule of samples `y` at coordinates `x`, or `dx` (1) apart."""
-    if x is not None:
-        areas, axis = _areas("trapezoid", y, x, dx, dim)
-        return areas.sum(axis)
-    axis = _sample_axis("trapezoid", y, dim)
-    if y._array.shape[axis] == 0:
-        return y.sum(axis)
-    # All samples, and half of the outer ones less: without an array of areas.
-    return (y.sum(axis) - (y.select(axis, 0) + y.select(axis, -1)) * 0.5) * (1 if dx is None else dx)
-
-
-trapz = trapezoid
-
-
-@array_api_names
-def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
-    """The integrals of `trapezoid` up to each sample but the first."""
-    areas, axis = _areas("cumulative_trapezoid", y, x, dx, dim)
-    return cumsum(areas, axis)
 
 
 register(__name__)

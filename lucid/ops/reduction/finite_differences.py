@@ -8,8 +8,13 @@ from typing import Any
 
 from ... import _dtypes
 from ...tensor import Tensor
-from .._operands import canonical_dim, require_tensor
+from .._methods import register
+from .._operands import array_api_names, canonical_dim, require_tensor
+from .._out import accepts_out
+from ..elementwise.comparison import logical_xor
 from ..manipulation.joining import cat
+
+METHODS = ("diff",)
 
 
 def gradient(input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order: int = 1) -> tuple[Tensor, ...]:
@@ -104,3 +109,31 @@ def _end(x: Tensor, next: Tensor, third: Tensor, near: Tensor, far: Tensor) -> T
     """The slope at `x` of the parabola through it, the sample `near` to it and the one `far` from that."""
     both = near + far
     return -(2 * near + far) / (near * both) * x + both / (near * far) * next - near / (far * both) * third
+
+
+@accepts_out(castable=True)
+@array_api_names
+def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
+    """The differences of neighbours along `dim`, taken `n` times; of bools, whether they differ.
+
+    `prepend` and `append` are joined to `input` along `dim` first, unless `n` is 0. Raises RuntimeError for a 0-d tensor and a
+    negative `n`.
+    """
+    if require_tensor("diff", input).ndim == 0:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    axis = canonical_dim(dim, input.ndim)
+    if n == 0:
+        return input.clone()
+    parts = [t for t in (prepend, input, append) if t is not None]
+    result = cat(parts, axis) if len(parts) > 1 else input
+    for _ in range(n):
+        length = result._array.shape[axis]
+        late = result.narrow(axis, min(1, length), max(length - 1, 0))
+        early = result.narrow(axis, 0, max(length - 1, 0))
+        result = logical_xor(late, early) if result.dtype == _dtypes.bool_ else late - early
+    return result
+
+
+register(__name__)

@@ -10,8 +10,8 @@ from .._methods import register
 from .._operands import array_api_names, canonical_dim
 from .._out import accepts_out
 from ..elementwise.arithmetic import maximum, minimum
-from ._reduction import Axes, kernel_axes, one_axis, refuse_empty, refuse_unordered, spread
-from ._selection import ValuesIndices, selected_rule
+from .axes import Axes, kernel_axes, one_axis, refuse_empty, refuse_unordered, spread
+from .selection import ValuesIndices, selected_rule
 
 METHODS = ("max", "min", "amax", "amin", "argmax", "argmin", "aminmax")
 
@@ -39,7 +39,7 @@ def _max_rule(needs: Any, x: Tensor, *, axis: Axes, keepdims: bool) -> Pull:
     """As `_amax_rule`; if the extremum is NaN, the NaN elements share."""
 
     def pull(g: Tensor, y: Tensor) -> tuple[Tensor]:
-        from ..elementwise.comparison import where
+        from ..elementwise.where import where
 
         peak = y.detach()
         chosen = (x == peak) | (x.isnan() & peak.isnan())

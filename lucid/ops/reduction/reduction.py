@@ -12,7 +12,7 @@ from ...tensor import Tensor
 from .._methods import register
 from .._operands import array_api_names, require_tensor
 from .._out import accepts_out
-from ._reduction import Axes, count_along, kernel_axes, one_axis, spread, spread_over, total_dtype
+from .axes import Axes, count_along, kernel_axes, one_axis, spread, spread_over, total_dtype
 
 METHODS = ("sum", "mean", "prod", "any", "all", "logsumexp", "count_nonzero", "nansum", "nanmean")
 

@@ -11,7 +11,7 @@ from ...tensor import Tensor
 from .._methods import register
 from .._operands import array_api_names, require_tensor
 from .._out import accepts_out
-from ._reduction import Axes, count_along, kernel_axes, spread
+from .axes import Axes, count_along, kernel_axes, spread
 from .reduction import mean
 
 METHODS = ("var", "std", "cov", "corrcoef")

@@ -8,14 +8,10 @@ from ... import _dtypes
 from ...autograd.errors import type_name
 from ...autograd.op import Op
 from ...tensor import Tensor
-from .._methods import register
 from .._operands import as_operand, common_dtype, require_tensor
 from .._out import accepts_out
 from ..creation.creation import as_tensor, tensor
-from ..indexing.masking import nonzero
 from .sorting import sort
-
-METHODS = ("argwhere", "msort")
 
 _searchsorted = Op("searchsorted")
 
@@ -96,17 +92,6 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
     return found != x if invert else found == x
 
 
-def argwhere(input: Tensor) -> Tensor:
-    """The int64 indices of the elements that are not zero, a row for each. Waits for a GPU."""
-    return nonzero(input)
-
-
-@accepts_out
-def msort(input: Tensor) -> Tensor:
-    """The elements in order along the first dimension."""
-    return sort(require_tensor("msort", input), 0).values
-
-
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """The int64 indices in each dimension of a tensor of `shape` of the elements with the numbers `indices` in row-major order.
 
@@ -129,6 +114,3 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
         found.append(rest.remainder(max(length, 1)))
         rest = rest.div(max(length, 1), rounding_mode="floor")
     return tuple(reversed(found))
-
-
-register(__name__)

@@ -7,9 +7,9 @@ from ...tensor import Tensor
 from .._methods import register
 from .._operands import array_api_names, canonical_dim, require_tensor
 from .._out import accepts_out
-from ..reduction._selection import ValuesIndices, selected_rule
+from ..reduction.selection import ValuesIndices, selected_rule
 
-METHODS = ("sort", "argsort", "topk")
+METHODS = ("sort", "argsort", "topk", "msort")
 
 
 _sort = Op("sort", selected_rule, keeps=(1,), outputs=(0,))
@@ -57,6 +57,12 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     if input._array.ndim == 0:
         return ValuesIndices(input.clone(), input.new_zeros((), dtype=_dtypes.int64))
     return ValuesIndices(*_topk(input, k=k, axis=axis, largest=largest))
+
+
+@accepts_out
+def msort(input: Tensor) -> Tensor:
+    """The elements in order along the first dimension."""
+    return sort(require_tensor("msort", input), 0).values
 
 
 register(__name__)

@@ -10,14 +10,14 @@ from .._methods import register
 from .._operands import array_api_names, canonical_dim, require_tensor
 from .._out import accepts_out
 from ..creation.creation import arange, as_tensor
-from ..elementwise.comparison import where
 from ..elementwise.ternary import lerp
 from ..elementwise.unary import ceil, floor, round
-from ..indexing._gather_scatter import gather_op
+from ..elementwise.where import where
 from ..indexing.gather import gather
-from ..reduction._reduction import refuse_empty, refuse_unordered
-from ..reduction._selection import ValuesIndices
+from ..indexing.gather_scatter import gather_op
+from ..reduction.axes import refuse_empty, refuse_unordered
 from ..reduction.cumulative import cummax
+from ..reduction.selection import ValuesIndices
 from .sorting import sort
 
 METHODS = ("median", "nanmedian", "mode", "quantile", "nanquantile", "kthvalue")

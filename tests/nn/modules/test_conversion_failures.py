@@ -8,7 +8,7 @@ import pytest
 
 import lucid
 from lucid import Tensor, backends, nn
-from lucid.nn.modules import _conversion
+from lucid.nn.modules.module import conversion as _conversion
 
 
 class Model(nn.Module):
@@ -150,7 +150,7 @@ def test_a_function_of_the_user_cannot_be_undone(device: str) -> None:
 
 
 def test_memory_that_cannot_be_given_leaves_a_module_on_meta(monkeypatch: Any, device: str) -> None:
-    from lucid.nn.modules import _materialize
+    from lucid.nn.modules.module import materialize as _materialize
 
     with lucid.device("meta"):
         model = nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 2))

@@ -14,7 +14,7 @@ import pytest
 import lucid
 from lucid import nn
 from lucid.autograd import Function
-from lucid.nn.modules import _global_hooks
+from lucid.nn.modules.module import global_hooks as _global_hooks
 from lucid.nn.modules.module import (
     register_module_backward_hook,
     register_module_buffer_registration_hook,

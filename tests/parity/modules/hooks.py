@@ -38,7 +38,7 @@ def everywhere(torch: Any) -> Any:
     """The module with the hooks of all modules, where the kind of the backward hooks is not chosen yet."""
     module = torch.nn.modules.module
     if torch is lucid:
-        from lucid.nn.modules import _global_hooks
+        from lucid.nn.modules.module import global_hooks as _global_hooks
 
         _global_hooks.is_full = None
     else:

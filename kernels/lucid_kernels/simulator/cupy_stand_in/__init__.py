@@ -141,7 +141,7 @@ def lookup(name: str) -> Any:
     return found if found is not None else __getattr__(name)
 
 
-ndarray._lookup = staticmethod(lookup)  # type: ignore[assignment]
+ndarray._lookup = staticmethod(lookup)
 
 
 def __getattr__(name: str) -> Any:

@@ -6,8 +6,8 @@ from typing import Any
 
 from ....ops.creation.creation import zeros_like
 from ....ops.linalg.norm import norm
-from ....ops.random._random_numbers import at_least_single
 from ....ops.random.random import rand, rand_like
+from ....ops.random.random_numbers import at_least_single
 from ....ops.sorting.sorting import topk
 from ....tensor import Tensor
 from ...modules.module import Module
