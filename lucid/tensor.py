@@ -654,16 +654,16 @@ def record_update(state: Tensor) -> None:
     stale, and the clock of writes stands still: else each backward would look at the saved tensors of all nodes before the last
     batch norm, a fifth of what the engine takes for a small network.
     """
-    box: Version | None = version_box(state)
+    box = version_box(state)
     if state._replaceable and box.views is None and not box.inference:
         successor = Version()
         successor.count, successor.stamp = box.count + 1, clock.tick()
         reference, state._version_box = weakref.ref(box), successor
-        box = None
-        box = reference()
-        if box is None:  # nobody else had it
+        del box
+        shared = reference()
+        if shared is None:  # nobody else had it
             return
-        state._version_box = box
+        state._version_box = box = shared
     box.bump()
 
 
