@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import operator
-import sys
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
@@ -22,7 +21,7 @@ from .backends.memory_format import MemoryFormat, contiguous_format, is_contiguo
 class Version:
     """The in-place writes to one piece of memory, shared by every tensor that views it."""
 
-    __slots__ = ("count", "inference", "stamp", "views")
+    __slots__ = ("__weakref__", "count", "inference", "stamp", "views")
 
     def __init__(self) -> None:
         self.count = 0  # writes so far
@@ -648,19 +647,6 @@ def bump_all(tensors: Iterable[Tensor]) -> None:
         box.stamp = now
 
 
-def _owners(tensor: Tensor) -> int:
-    return sys.getrefcount(tensor._version_box)
-
-
-def _owners_of_its_own() -> int:
-    tensor = wrap(None)
-    version_box(tensor)
-    return _owners(tensor)
-
-
-_ALONE = _owners_of_its_own()
-
-
 def record_update(state: Tensor) -> None:
     """Record a write to the state of a module that every step updates, such as running statistics.
 
@@ -669,11 +655,16 @@ def record_update(state: Tensor) -> None:
     batch norm, a fifth of what the engine takes for a small network.
     """
     box = version_box(state)
-    if state._replaceable and box.views is None and _owners(state) == _ALONE + 1:  # one is `box` here
-        box.count += 1
-        box.stamp = clock.tick()
-    else:
-        box.bump()
+    if state._replaceable and box.views is None and not box.inference:
+        successor = Version()
+        successor.count, successor.stamp = box.count + 1, clock.tick()
+        reference, state._version_box = weakref.ref(box), successor
+        del box
+        shared = reference()
+        if shared is None:  # nobody else had it
+            return
+        state._version_box = box = shared
+    box.bump()
 
 
 _NUMBERS = (bool, int, float, complex, np.generic)  # single ones keep the kinds of their own

@@ -1,4 +1,7 @@
-"""How the engine adds up gradients when it records nothing: in place where nobody can see it, and parts in one go.
+"""How the engine adds up gradients when it records nothing: in memory of its own, and parts in one go.
+
+A rule may return a gradient that others have too: what it got, or a view of that. So the first sum of a node's gradients is new
+memory, into which the engine adds the others. To find out whether nobody else has the first one saved no time.
 
 The gradient of a part of a tensor (`x[...]`, `select`, `narrow`) is zero elsewhere. Adding up such arrays costs, for each part,
 the zeros and a sum of the whole size; so the engine collects the parts, and writes them into one array when the gradient is
@@ -7,7 +10,6 @@ needed.
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -69,48 +71,17 @@ def add_piece(grads: dict[Any, Any], sums: set[Any], node: Any, total: Any, pull
         return
     if node not in sums:
         sums.add(node)
-        if not _is_ours(grads, node):
-            total = grads[node] = total.clone()
+        total = grads[node] = total.clone()
     run("add_at", (total._array, g._array), {"index": pull.index})
 
 
-def add_second(grads: dict[Any, Any], node: Any, gradient: Tensor) -> None:
-    """Add another gradient to that of `node`, which the caller has in a variable; their sum is in memory of the engine's own."""
-    if grads[node].__class__ is Pieces:
-        grads[node] = grads[node].whole()
-    elif not _is_ours(grads, node):
-        grads[node] = grads[node] + gradient
-        return
-    array, other = grads[node]._array, gradient._array
-    if array.shape == other.shape and array.dtype is other.dtype:
-        run("add", (array, other), {"out": array})
-    else:
-        grads[node] = grads[node] + gradient
-
-
-def _references(grads: dict[Any, Any], node: Any) -> tuple[int, int, int]:
-    """How many references there are to the gradient of `node`, to its array, and to the array that this is a view of."""
-    gradient = grads[node]
-    array = gradient._array
-    base = array.base
-    return sys.getrefcount(gradient), sys.getrefcount(array), sys.getrefcount(base)
-
-
-def _references_of_one() -> tuple[int, int, int]:
-    """What `_references` finds for a view of new memory, if only `grads` and one variable of the caller hold the gradient."""
-    total = wrap(Tensor([[0.0]], device="cpu")._array.reshape(1))
-    return _references({None: total}, None)
-
-
-_OURS = _references_of_one()  # with those that the interpreter itself holds meanwhile
-
-
-def _is_ours(grads: dict[Any, Any], node: Any) -> bool:
-    """Whether nobody but the engine can see the memory of the gradient of `node`, which the caller has in a variable."""
-    gradient, array, base = _references(grads, node)
-    if gradient > _OURS[0] or array > _OURS[1]:
-        return False
-    memory = grads[node]._array
-    if not memory.flags.c_contiguous or not getattr(memory.flags, "writeable", True):  # CuPy has no others
-        return False
-    return memory.base is None or (base <= _OURS[2] and memory.base.__class__ is memory.__class__)
+def sum_of_two(total: Any, gradient: Tensor) -> Tensor:
+    """The sum of the first two gradients of a node, in memory of the engine's own."""
+    if total.__class__ is not Pieces:
+        return total + gradient
+    whole = total.whole()
+    array, other = whole._array, gradient._array
+    if array.shape != other.shape or array.dtype is not other.dtype:
+        return whole + gradient
+    run("add", (array, other), {"out": array})
+    return whole

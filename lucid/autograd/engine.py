@@ -15,7 +15,7 @@ from .. import backends
 from .._writers import writes
 from ..backends import TABLES
 from ..tensor import Leaf, Retainer, Tensor, version_box, wrap
-from .accumulation import Pieces, SlicePull, add_piece, add_second
+from .accumulation import Pieces, SlicePull, add_piece, sum_of_two
 from .errors import describe_one, saved_from
 from .freeing import saves
 from .grad_mode import CHECK_NAN, GRAD
@@ -237,7 +237,7 @@ def _run(roots: list[tuple[Any, Tensor]], create_graph: bool, retain_graph: bool
                     grads[parent] = total + gradient
                 else:
                     sums.add(parent)
-                    add_second(grads, parent, gradient)
+                    grads[parent] = sum_of_two(total, gradient)
             if not retain_graph:
                 if kept is None:
                     closure = pull.__closure__

@@ -1,7 +1,7 @@
 """In-place writes: into the memory of a tensor, into its version, and into the graph of everything that views it."""
 from __future__ import annotations
 
-import sys
+import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -16,7 +16,7 @@ from .grad_mode import GRAD, enable_grad
 from .grad_mode import mode as grad_mode
 from .node import Node, check_inference
 from .op import Op
-from .overwrite import Overwriting, refuse_inference, refuse_overlap
+from .overwrite import Overwriting, keep_elements, refuse_inference, refuse_overlap
 
 
 class Unwritable:
@@ -79,9 +79,10 @@ def write(target: Tensor, compute: Callable[..., Tensor], /, *arguments: Any, si
     result = compute(old, *arguments, **keywords)
     if box.count == before:
         check_result(target, result._array.shape, result._array.dtype)
-        if recording and sys.getrefcount(old) > 2:
-            # A gradient rule has saved the old value, which the write is about to destroy: give it a copy.
-            old._array, old._version_box = old._array.copy(), None
+        if recording:
+            reference = weakref.ref(old)
+            del old
+            keep_elements(reference())
         store(target, result._array)
     if recording and (result._node is not None or target._node is not None):
         node = None if result is target else result._node

@@ -1,7 +1,7 @@
 """Operations that write their result straight into the tensor that is given for it."""
 from __future__ import annotations
 
-import sys
+import weakref
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -160,10 +160,22 @@ class Overwriting(Tensor):
 def _record(old: Tensor, op: Any, result: Tensor, inputs: Sequence[Any], attributes: dict[str, Any], flags: int) -> None:
     """Record the operation before its kernel runs, as rules may compute with the `old` elements, or save them."""
     parents = [t._node if isinstance(t, Tensor) else None for t in inputs]
-    references = sys.getrefcount(old)
-    op._record(result, result._array, parents, inputs, attributes, flags)
-    if sys.getrefcount(old) > references:
-        old._array, old._version_box = old._array.copy(), None
+    stand_in = wrap(old._array, old._node)
+    stand_in._version_box = old._version_box
+    reference = weakref.ref(stand_in)
+    op._record(result, result._array, parents, [stand_in if t is old else t for t in inputs], attributes, flags)
+    del stand_in
+    keep_elements(reference())
+
+
+def keep_elements(saved: Tensor | None) -> None:
+    """Give `saved`, a tensor that was made for a gradient rule alone, a copy of the elements that are about to be overwritten.
+
+    It is None if the rule has not saved it. Where tensors live for a while after the last reference to them is gone, the copy is
+    one too many, and no harm is done.
+    """
+    if saved is not None:
+        saved._array, saved._version_box = saved._array.copy(), None
 
 
 def _follow(node: Any, box: Any) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 import lucid
 from lucid import Tensor
+from lucid import _clock as clock
 from lucid.autograd.inplace import increment
 
 
@@ -287,3 +288,20 @@ def test_views_made_without_grad_follow_writes_with_one(device):
     x.grad = None
     (part + first).sum().backward()
     assert x.grad.tolist() == [3.0, 3.0]
+
+
+def test_an_updated_buffer_makes_others_stale_only_where_they_share_it() -> None:
+    """Running statistics: the clock of writes stands still unless a graph, or an alias, has the memory too."""
+    layer, batch = lucid.nn.BatchNorm1d(2), lucid.randn(4, 2)
+    layer(batch)
+    version, last = layer.running_mean._version, clock.last_write
+    layer(batch)
+    assert clock.last_write == last and layer.running_mean._version == version + 1
+    alias = layer.running_mean.detach()
+    layer(batch)
+    assert clock.last_write > last and alias._version == layer.running_mean._version == version + 2
+    del alias
+    loss = (leaf([1.0, 2.0]) * layer.running_mean).sum()
+    layer(batch)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
