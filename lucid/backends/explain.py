@@ -92,6 +92,9 @@ def _watched(row: Row, found: list[Explanation]) -> Callable[..., Any]:
         ours = watch(cpu.our(f"elementwise.{row.name}"), kernel, "many elements, also broadcast, or of half precision")
         return common.arithmetic(np.ndarray, watch(getattr(np, row.source), f"numpy.{row.source}", _FEW), lambda: ours,
                                  cpu.is_written_by_ours)
+    if row.function == FORMULA:
+        return watch(common.of_formula(row, TABLES[np.ndarray]), f"{common.__name__}.of_formula.<locals>.kernel",
+                     "its formula: few elements step by step, many by a kernel compiled of it")
     if row.family:
         function = getattr(cpu.module(f"lucid_kernels.cpu.{row.family}"), row.name)
         kernel = watch(function, f"{function.__module__}.{row.name}", "kernels serve arrays of any size")

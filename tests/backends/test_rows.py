@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import lucid
 from lucid import backends
 from lucid.backends import TABLES, explain, symbolic
 from lucid.backends.__main__ import main
@@ -75,7 +76,7 @@ def check(name: str, found: explain.Explanation, returned: list[str]) -> None:
     if found.function.startswith("numpy."):
         assert not computed_by(returned), (name, found, returned)
         assert hasattr(np, found.function.removeprefix("numpy."))
-    elif found.function.startswith(f"{common.__name__}."):
+    elif found.function.startswith(f"{common.__name__}.") and ROWS[name].function == COMPOSED:
         composition = f"{common.__name__}.compositions.<locals>.{name}"
         assert composition in returned and not set(computed_by(returned[returned.index(composition):])), (name, found, returned)
     else:
@@ -107,7 +108,8 @@ def test_arrays_of_the_gpu(capsys: pytest.CaptureFixture[str]) -> None:
 def test_rows_are_complete(row: Row) -> None:
     """What a row names is there, and it says all that is known elsewhere."""
     assert (row.function == COMPOSED) == (row.name in common.compositions(np, lambda name: getattr(np, name)))
-    assert row.function == COMPOSED or bool(row.family) or hasattr(np, row.source)
+    assert row.function in (COMPOSED, FORMULA) or bool(row.family) or hasattr(np, row.source)
+    assert row.function != FORMULA or row.formula == EXPRESSION
     for side in ("cpu", "cuda") if row.family else ():
         assert hasattr(importlib.import_module(f"lucid_kernels.{side}.{row.family}"), row.name)
     if row.formula in (PRIMITIVE, EXPRESSION):
@@ -128,3 +130,19 @@ def test_all_formulas_have_a_row() -> None:
 def test_an_operation_that_has_two_rows_is_refused() -> None:
     with pytest.raises(ValueError, match="'add' has two rows"):
         _by_name((Row("add"),), (Row("sub"), Row("add")))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
+def test_a_formula_alone_is_an_operation_on_both_sides(dtype: str, device: str) -> None:
+    """Of few and many elements, parts of arrays and half precision, and into memory that is there."""
+    row = Row("leaky_relu", attributes="slope", function=FORMULA, formula=EXPRESSION)
+    for size in (8, 5000):
+        x = lucid.randn(2, size).to(getattr(lucid, dtype)).to(device)
+        for part in (x, x[:, 1:], x.t()):
+            function = common.of_formula(row, TABLES[part._array.__class__])
+            wanted = lucid.nn.functional.leaky_relu(part.float(), 0.25).to(part.dtype).cpu().float().numpy()
+            found = backends.to_host(function(part._array, slope=0.25))
+            np.testing.assert_allclose(found.astype(np.float32), wanted, rtol=1e-6)
+        into = lucid.empty_like(x)
+        assert common.of_formula(row, TABLES[x._array.__class__])(x._array, slope=0.25, out=into._array) is into._array
+        np.testing.assert_allclose(into.t().cpu().float().numpy(), wanted, rtol=1e-6)

@@ -3,12 +3,15 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import ml_dtypes
 import numpy as np
+from lucid_kernels.expression import Node, Program
 
+from ..elementwise import Row
+from ..elementwise.row import INTERNAL
 from ..half_precision import HALVES, wide
 from ..sizes import LARGE, MIDDLE
 
@@ -42,6 +45,29 @@ def arithmetic(array: type, function: Kernel, ours: Callable[[], Kernel], writes
         return function(a, b, out)
 
     return kernel
+
+
+def of_formula(row: Row, entries: Mapping[str, Kernel]) -> Kernel:
+    """The operation of `row` by its formula, which the entry `fused` compiles."""
+    def kernel(*operands: Array, out: Array | None = None, **attributes: Any) -> Array:
+        formula = program(row, operands[0].dtype, (True,) * len(operands), tuple(attributes.items()))
+        return entries["fused"](*operands, program=formula, out=out)
+
+    return kernel
+
+
+@functools.lru_cache(maxsize=1024)
+def program(row: Row, dtype: Any, present: tuple[bool, ...], attributes: tuple[tuple[str, Any], ...]) -> Program | None:
+    """The formula of an operation for operands of `dtype`, those that are `present`; None if some attributes have none."""
+    from .. import symbolic
+
+    symbols = [symbolic.argument(number, dtype, True) if given else None for number, given in enumerate(present)]
+    if row.formula == INTERNAL:
+        return Program([Node(row.name, dtype, tuple([symbol.node for symbol in symbols if symbol is not None]))])
+    try:
+        return Program([symbolic.TABLE[row.name](*symbols, **dict(attributes)).node], by_steps=True)
+    except symbolic.Untraceable:
+        return None
 
 
 def _size(a: tuple[int, ...], b: tuple[int, ...]) -> int:

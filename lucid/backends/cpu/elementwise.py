@@ -39,6 +39,8 @@ def _entry(row: Row, entries: dict[str, Function]) -> Function:
     if row.name in common.ARITHMETIC:
         ours = functools.partial(our, f"elementwise.{row.name}")
         return common.arithmetic(np.ndarray, getattr(np, row.source), ours, is_written_by_ours)
+    if row.function == FORMULA:
+        return common.of_formula(row, entries)
     if row.family:
         wrap = functools.partial(with_half_precision, functools.partial(half_precision.by_formula, row)) if row.half else None
         return first_call("lucid_kernels.cpu", row.family, row.name, entries, wrap)

@@ -17,6 +17,7 @@ from ..common.elementwise import ARITHMETIC
 from ..common.views import window_layout
 from ..cpu import backend as cpu
 from ..elementwise import ROWS
+from ..elementwise.row import FORMULA
 from ..memory_format import memory_axes
 from .array import MetaArray, blank
 from .probe import Probe, delivered, probed
@@ -74,7 +75,7 @@ def _elementwise(*arrays: MetaArray, out: MetaArray | None = None, **attributes:
 
 
 for _row in ROWS.values():
-    if _row.family and _row.name not in ARITHMETIC:
+    if (_row.family and _row.name not in ARITHMETIC) or _row.function == FORMULA:
         TABLE[_row.name] = _only_meta(_row.name, _elementwise)
 
 
