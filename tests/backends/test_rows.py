@@ -30,7 +30,7 @@ def observed(name: str, operands: Any, out: Any) -> list[str]:
         if event == "return" and result is not None:
             returned.append(f"{frame.f_globals.get('__name__')}.{frame.f_code.co_qualname}")
 
-    attributes = {attribute: explain._ATTRIBUTES[attribute] for attribute in explain.attributes_of(ROWS[name])}
+    attributes = explain.attributes_of(ROWS[name])
     if out is not None:
         attributes["out"] = out
     with np.errstate(all="ignore"):

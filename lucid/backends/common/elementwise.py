@@ -51,6 +51,8 @@ def of_formula(row: Row, entries: Mapping[str, Kernel]) -> Kernel:
     """The operation of `row` by its formula, which the entry `fused` compiles."""
     def kernel(*operands: Array, out: Array | None = None, **attributes: Any) -> Array:
         formula = program(row, operands[0].dtype, (True,) * len(operands), tuple(attributes.items()))
+        if formula is None:
+            raise TypeError(f"op '{row.name}' has no formula of {operands[0].dtype}")
         return entries["fused"](*operands, program=formula, out=out)
 
     return kernel

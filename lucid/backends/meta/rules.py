@@ -17,7 +17,6 @@ from ..common.elementwise import ARITHMETIC
 from ..common.views import window_layout
 from ..cpu import backend as cpu
 from ..elementwise import ROWS
-from ..elementwise.row import FORMULA
 from ..memory_format import memory_axes
 from .array import MetaArray, blank
 from .probe import Probe, delivered, probed
@@ -75,7 +74,7 @@ def _elementwise(*arrays: MetaArray, out: MetaArray | None = None, **attributes:
 
 
 for _row in ROWS.values():
-    if (_row.family and _row.name not in ARITHMETIC) or _row.function == FORMULA:
+    if _row.family and _row.name not in ARITHMETIC:
         TABLE[_row.name] = _only_meta(_row.name, _elementwise)
 
 
