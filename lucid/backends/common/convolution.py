@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .functions import HALVES, wide
+from ..half_precision import HALVES, wide
 
 Array = Any
 Kernel = Callable[..., Any]

@@ -22,7 +22,7 @@ ARITHMETIC = ("add", "sub", "mul", "div")
 _NUMBERS = (float, int)
 
 
-def arithmetic(array: type, function: Kernel, ours: Callable[[], Kernel], writes: Callable[..., bool] | None = None
+def arithmetic(array: Any, function: Kernel, ours: Callable[[], Kernel], writes: Callable[..., bool] | None = None
                ) -> Kernel:
     """`function` of NumPy or CuPy, and for many elements the kernel that `ours` imports; of arrays of class `array` and numbers.
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .functions import wide
+from ..half_precision import wide
 
 Array = Any
 Kernel = Callable[..., Any]

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..families import MANY
-from .functions import HALVES, wide
+from ..half_precision import HALVES, wide
 
 Array = Any
 Kernel = Callable[..., Any]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from lucid_kernels.cpu.matmul import matmul as blas
 
-from .functions import HALVES
+from ..half_precision import HALVES
 
 Array = Any
 Kernel = Callable[..., Any]

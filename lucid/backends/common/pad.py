@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..cpu.bits import BITS, as_bits
-from .functions import HALVES, wide
+from ..half_precision import HALVES, wide
 
 Array = Any
 Kernel = Callable[..., Any]

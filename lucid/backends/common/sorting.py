@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .functions import HALVES, wide
+from ..half_precision import HALVES, wide
 
 Array = Any
 Kernel = Callable[..., Any]

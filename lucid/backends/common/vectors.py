@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..families import LARGE, MANY, compiler_is_loaded
-from .functions import wide
+from ..half_precision import wide
 
 Array = Any
 Kernel = Callable[..., Any]

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from .. import storage
+from ..half_precision import wide
 from ..memory_format import memory_axes
-from .functions import wide
 
 Array = Any
 Kernel = Callable[..., Any]

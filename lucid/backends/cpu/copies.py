@@ -14,8 +14,8 @@ import numpy as np
 from lucid_kernels.cpu.arrays import broadcast
 from lucid_kernels.cpu.runtime.allocator import empty
 
-from ..common.functions import HALVES
 from ..families import LARGE, MANY
+from ..half_precision import HALVES
 from ..memory_format import in_memory_order, inverse
 from .bits import BITS, as_bits
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -147,7 +147,7 @@ def with_half_precision(by_formula: Implementation, kernel: Function) -> Functio
     return function
 
 
-def implementations(row: Row, entries: dict[str, Function]) -> list[Implementation]:
+def implementations(row: Row, entries: Mapping[str, Function]) -> list[Implementation]:
     """What serves a row in NumPy's place, in the order in which they are asked; that of half precision, if any, is the first."""
     found: list[Implementation] = []
     if row.half:
@@ -160,8 +160,8 @@ def implementations(row: Row, entries: dict[str, Function]) -> list[Implementati
     return found
 
 
-def _of_distinct(row: Row, entries: dict[str, Function], operands: Sequence[Any], out: Array | None, attributes: dict[str, Any]
-                 ) -> Any:
+def _of_distinct(row: Row, entries: Mapping[str, Function], operands: Sequence[Any], out: Array | None,
+                 attributes: dict[str, Any]) -> Any:
     """Arrays that repeat elements, as the gradient of a sum does: computed once for each."""
     x = operands[0] if isinstance(operands[0], np.ndarray) else operands[1]
     if out is not None or x.size < LARGE or (len(operands) == 1 and x.flags.c_contiguous):
@@ -170,7 +170,7 @@ def _of_distinct(row: Row, entries: dict[str, Function], operands: Sequence[Any]
     return broadcast.of_distinct(entries[row.name], *operands) if any(map(broadcast.repeats, operands)) else None
 
 
-def _by_kernel(kernel: Kernel, row: Row, entries: dict[str, Function], operands: Sequence[Any], out: Array | None,
+def _by_kernel(kernel: Kernel, row: Row, entries: Mapping[str, Function], operands: Sequence[Any], out: Array | None,
                attributes: dict[str, Any]) -> Any:
     x = operands[0] if isinstance(operands[0], np.ndarray) else operands[1]
     if (kernel.dtypes is not None and x.dtype.char not in kernel.dtypes) or (out is not None and not kernel.out):
@@ -183,7 +183,7 @@ def _by_kernel(kernel: Kernel, row: Row, entries: dict[str, Function], operands:
         return None
     if kernel.function == FORMULA:
         return _by_formula(row, operands, out)
-    if kernel.function.__class__ is not str:
+    if not isinstance(kernel.function, str):
         return kernel.function(entries, *operands, out=out, **attributes)
     function = our(kernel.function)
     if kernel.layout == ANY and out is None and len(operands) == 1:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from lucid_kernels.cpu.runtime.allocator import empty
 
-from ..common.functions import HALVES, wide
 from ..families import MANY
+from ..half_precision import HALVES, wide
 from .bits import BITS, as_bits
 from .copies import fill_with
 

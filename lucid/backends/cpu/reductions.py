@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from lucid_kernels.cpu.arrays import broadcast
 
-from ..common.functions import HALVES, wide
 from ..common.vectors import inner_product
 from ..families import LARGE
+from ..half_precision import HALVES, wide
 from ..memory_format import inverse, memory_axes
 from . import narrow_reductions
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..common.functions import wide as single
 from ..families import MANY
+from ..half_precision import wide as single
 
 Array = Any
 Kernel = Callable[..., Any]

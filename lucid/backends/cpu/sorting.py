@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..common.functions import wide
 from ..families import MANY
+from ..half_precision import wide
 
 Array = np.ndarray[Any, Any]
 Kernel = Callable[..., Any]
