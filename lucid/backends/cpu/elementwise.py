@@ -128,7 +128,7 @@ def function_of(row: Row, function: Function, others: Sequence[Implementation]) 
             return rounded(in_float32, operands, out, attributes)
         return function(*operands, **attributes) if out is None else function(*operands, out=out, **attributes)
 
-    forms = {"alpha": add_scaled, "value": with_value, "": (unary, binary, ternary)[row.arrays - 1]}
+    forms: dict[str, Function] = {"alpha": add_scaled, "value": with_value, "": (unary, binary, ternary)[row.arrays - 1]}
     return forms.get(row.attributes, general)
 
 
