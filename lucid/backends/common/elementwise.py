@@ -19,6 +19,7 @@ Array = Any
 Kernel = Callable[..., Any]
 
 ARITHMETIC = ("add", "sub", "mul", "div")
+_FEW = math.isqrt(LARGE)  # elements of each of two arrays that are not many, however they are broadcast
 _NUMBERS = (float, int)
 
 
@@ -34,7 +35,7 @@ def arithmetic(array: Any, function: Kernel, ours: Callable[[], Kernel], writes:
             if a.__class__ is array:
                 size = a.size
                 if (size < MIDDLE or (size < LARGE and a.itemsize > 2)) and (
-                        b.__class__ is not array or size * b.size < LARGE or a.shape == b.shape
+                        b.__class__ is not array or size < _FEW > b.size or a.shape == b.shape
                         or _size(a.shape, b.shape) < LARGE):
                     return function(a, b)
             elif b.size < MIDDLE or (b.size < LARGE and b.itemsize > 2):
