@@ -22,8 +22,8 @@ from .elementwise.row import ALIKE, ANY, COMPOSED, FORMULA
 from .families import FAMILIES
 
 LAYOUTS = ("contiguous", "transposed", "strided", "broadcast")
-_ATTRIBUTES: dict[str, Any] = {"alpha": 2.0, "value": 2.0, "slope": 0.1, "eps": None, "nan": 0.0, "posinf": None, "neginf": None,
-                               "decimals": 0, "approximate": "none", "n": 2}
+_NUMBER = 0.5  # what attributes are that do not stand here
+_ATTRIBUTES: dict[str, Any] = {"eps": None, "posinf": None, "neginf": None, "decimals": 0, "approximate": "none", "n": 2}
 _FEW = "few elements, or of a dtype or layout that no kernel takes"
 
 
@@ -47,7 +47,7 @@ def explain(name: str, dtype: str, shape: tuple[int, ...], *, device: str = "cpu
         return _on_gpu(ROWS[name], dtype, shape)
     found: list[Explanation] = []
     row, operands = ROWS[name], example(name, dtype, shape, layout)
-    attributes = {attribute: _ATTRIBUTES[attribute] for attribute in attributes_of(row)}
+    attributes = attributes_of(row)
     function = _watched(row, found)
     with np.errstate(all="ignore"):
         if out:
@@ -57,9 +57,10 @@ def explain(name: str, dtype: str, shape: tuple[int, ...], *, device: str = "cpu
     return found[-1]
 
 
-def attributes_of(row: Row) -> list[str]:
-    """The names of the arguments of a row that are no operands."""
-    return [attribute.strip() for attribute in row.attributes.split(",") if attribute.strip()]
+def attributes_of(row: Row) -> dict[str, Any]:
+    """Values of the arguments of a row that are no operands."""
+    names = row.attributes.split(", ") if row.attributes else []
+    return {name: _ATTRIBUTES.get(name, _NUMBER) for name in names}
 
 
 def example(name: str, dtype: str, shape: tuple[int, ...], layout: str = "contiguous") -> list[np.ndarray]:
@@ -92,6 +93,9 @@ def _watched(row: Row, found: list[Explanation]) -> Callable[..., Any]:
         ours = watch(cpu.our(f"elementwise.{row.name}"), kernel, "many elements, also broadcast, or of half precision")
         return common.arithmetic(np.ndarray, watch(getattr(np, row.source), f"numpy.{row.source}", _FEW), lambda: ours,
                                  cpu.is_written_by_ours)
+    if row.function == FORMULA:
+        return watch(common.of_formula(row, TABLES[np.ndarray]), f"{common.__name__}.of_formula.<locals>.kernel",
+                     "its formula: few elements step by step, many by a kernel compiled of it")
     if row.family:
         function = getattr(cpu.module(f"lucid_kernels.cpu.{row.family}"), row.name)
         kernel = watch(function, f"{function.__module__}.{row.name}", "kernels serve arrays of any size")

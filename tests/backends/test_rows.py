@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import lucid
 from lucid import backends
 from lucid.backends import TABLES, explain, symbolic
 from lucid.backends.__main__ import main
@@ -29,7 +30,7 @@ def observed(name: str, operands: Any, out: Any) -> list[str]:
         if event == "return" and result is not None:
             returned.append(f"{frame.f_globals.get('__name__')}.{frame.f_code.co_qualname}")
 
-    attributes = {attribute: explain._ATTRIBUTES[attribute] for attribute in explain.attributes_of(ROWS[name])}
+    attributes = explain.attributes_of(ROWS[name])
     if out is not None:
         attributes["out"] = out
     with np.errstate(all="ignore"):
@@ -49,12 +50,16 @@ def computed_by(returned: list[str]) -> list[str]:
     return [function for function in returned if function.startswith(kernels)]
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16", "int32", "complex64"])
-@pytest.mark.parametrize("name", sorted(ROWS))
+def dtypes_of(name: str) -> list[str]:
+    if name in INTEGERS:
+        return ["int32"]
+    of_ours = ROWS[name].family and name not in common.ARITHMETIC
+    return ["float32", "float64", "float16", "bfloat16"] + ([] if of_ours else ["complex64"])
+
+
+@pytest.mark.parametrize(("name", "dtype"), [(name, dtype) for name in sorted(ROWS) for dtype in dtypes_of(name)])
 def test_explain_says_what_runs(name: str, dtype: str) -> None:
     row = ROWS[name]
-    if (name in INTEGERS) != (dtype == "int32") or (dtype == "complex64" and row.family and name not in common.ARITHMETIC):
-        pytest.skip("not an operation of that dtype")
     sizes = sorted({8, 3000, 1 << 18, *[kernel.least for kernel in row.kernels]})
     for size in sizes if dtype != "complex64" else [8]:
         for layout in ("contiguous", "transposed") if size == 3000 else ("contiguous",):
@@ -75,7 +80,7 @@ def check(name: str, found: explain.Explanation, returned: list[str]) -> None:
     if found.function.startswith("numpy."):
         assert not computed_by(returned), (name, found, returned)
         assert hasattr(np, found.function.removeprefix("numpy."))
-    elif found.function.startswith(f"{common.__name__}."):
+    elif found.function.startswith(f"{common.__name__}.") and ROWS[name].function == COMPOSED:
         composition = f"{common.__name__}.compositions.<locals>.{name}"
         assert composition in returned and not set(computed_by(returned[returned.index(composition):])), (name, found, returned)
     else:
@@ -107,7 +112,8 @@ def test_arrays_of_the_gpu(capsys: pytest.CaptureFixture[str]) -> None:
 def test_rows_are_complete(row: Row) -> None:
     """What a row names is there, and it says all that is known elsewhere."""
     assert (row.function == COMPOSED) == (row.name in common.compositions(np, lambda name: getattr(np, name)))
-    assert row.function == COMPOSED or bool(row.family) or hasattr(np, row.source)
+    assert row.function in (COMPOSED, FORMULA) or bool(row.family) or hasattr(np, row.source)
+    assert row.function != FORMULA or row.formula == EXPRESSION
     for side in ("cpu", "cuda") if row.family else ():
         assert hasattr(importlib.import_module(f"lucid_kernels.{side}.{row.family}"), row.name)
     if row.formula in (PRIMITIVE, EXPRESSION):
@@ -128,3 +134,19 @@ def test_all_formulas_have_a_row() -> None:
 def test_an_operation_that_has_two_rows_is_refused() -> None:
     with pytest.raises(ValueError, match="'add' has two rows"):
         _by_name((Row("add"),), (Row("sub"), Row("add")))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
+def test_a_formula_alone_is_an_operation_on_both_sides(dtype: str, device: str) -> None:
+    """Of few and many elements, parts of arrays and half precision, and into memory that is there."""
+    row = Row("leaky_relu", attributes="slope", function=FORMULA, formula=EXPRESSION)
+    for size in (8, 5000):
+        x = lucid.randn(2, size).to(getattr(lucid, dtype)).to(device)
+        for part in (x, x[:, 1:], x.t()):
+            function = common.of_formula(row, TABLES[part._array.__class__])
+            wanted = lucid.nn.functional.leaky_relu(part.float(), 0.25).to(part.dtype).cpu().float().numpy()
+            found = backends.to_host(function(part._array, slope=0.25))
+            np.testing.assert_allclose(found.astype(np.float32), wanted, rtol=1e-6)
+        into = lucid.empty_like(x)
+        assert common.of_formula(row, TABLES[x._array.__class__])(x._array, slope=0.25, out=into._array) is into._array
+        np.testing.assert_allclose(into.t().cpu().float().numpy(), wanted, rtol=1e-6)

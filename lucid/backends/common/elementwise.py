@@ -3,12 +3,15 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import ml_dtypes
 import numpy as np
+from lucid_kernels.expression import Node, Program
 
+from ..elementwise import Row
+from ..elementwise.row import INTERNAL
 from ..half_precision import HALVES, wide
 from ..sizes import LARGE, MIDDLE
 
@@ -16,10 +19,11 @@ Array = Any
 Kernel = Callable[..., Any]
 
 ARITHMETIC = ("add", "sub", "mul", "div")
+_FEW = math.isqrt(LARGE)  # elements of each of two arrays that are not many, however they are broadcast
 _NUMBERS = (float, int)
 
 
-def arithmetic(array: type, function: Kernel, ours: Callable[[], Kernel], writes: Callable[..., bool] | None = None
+def arithmetic(array: Any, function: Kernel, ours: Callable[[], Kernel], writes: Callable[..., bool] | None = None
                ) -> Kernel:
     """`function` of NumPy or CuPy, and for many elements the kernel that `ours` imports; of arrays of class `array` and numbers.
 
@@ -31,7 +35,7 @@ def arithmetic(array: type, function: Kernel, ours: Callable[[], Kernel], writes
             if a.__class__ is array:
                 size = a.size
                 if (size < MIDDLE or (size < LARGE and a.itemsize > 2)) and (
-                        b.__class__ is not array or size * b.size < LARGE or a.shape == b.shape
+                        b.__class__ is not array or size < _FEW > b.size or a.shape == b.shape
                         or _size(a.shape, b.shape) < LARGE):
                     return function(a, b)
             elif b.size < MIDDLE or (b.size < LARGE and b.itemsize > 2):
@@ -42,6 +46,31 @@ def arithmetic(array: type, function: Kernel, ours: Callable[[], Kernel], writes
         return function(a, b, out)
 
     return kernel
+
+
+def of_formula(row: Row, entries: Mapping[str, Kernel]) -> Kernel:
+    """The operation of `row` by its formula, which the entry `fused` compiles."""
+    def kernel(*operands: Array, out: Array | None = None, **attributes: Any) -> Array:
+        formula = program(row, operands[0].dtype, (True,) * len(operands), tuple(attributes.items()))
+        if formula is None:
+            raise TypeError(f"op '{row.name}' has no formula of {operands[0].dtype}")
+        return entries["fused"](*operands, program=formula, out=out)
+
+    return kernel
+
+
+@functools.lru_cache(maxsize=1024)
+def program(row: Row, dtype: Any, present: tuple[bool, ...], attributes: tuple[tuple[str, Any], ...]) -> Program | None:
+    """The formula of an operation for operands of `dtype`, those that are `present`; None if some attributes have none."""
+    from .. import symbolic
+
+    symbols = [symbolic.argument(number, dtype, True) if given else None for number, given in enumerate(present)]
+    if row.formula == INTERNAL:
+        return Program([Node(row.name, dtype, tuple([symbol.node for symbol in symbols if symbol is not None]))])
+    try:
+        return Program([symbolic.TABLE[row.name](*symbols, **dict(attributes)).node], by_steps=True)
+    except symbolic.Untraceable:
+        return None
 
 
 def _size(a: tuple[int, ...], b: tuple[int, ...]) -> int:

@@ -19,8 +19,9 @@ def clip(x: Array, low: Any, high: Any, *, out: Array | None = None) -> Array | 
             return None
         from lucid_kernels.cpu.elementwise import ternary
 
-        clipped: Array = ternary.clip(x, -math.inf if low is None else low, math.inf if high is None else high, out=out)
-        return clipped
+        least: Any = -math.inf if low is None else low
+        most: Any = math.inf if high is None else high
+        return ternary.clip(x, least, most, out=out)
     given = [(name, bound) for name, bound in (("maximum", low), ("minimum", high)) if bound is not None]
     names, bounds = tuple(name for name, _ in given), [bound for _, bound in given]
     arrays = [bound for bound in bounds if isinstance(bound, np.ndarray)]

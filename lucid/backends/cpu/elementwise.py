@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,8 @@ def _entry(row: Row, entries: dict[str, Function]) -> Function:
     if row.name in common.ARITHMETIC:
         ours = functools.partial(our, f"elementwise.{row.name}")
         return common.arithmetic(np.ndarray, getattr(np, row.source), ours, is_written_by_ours)
+    if row.function == FORMULA:
+        return common.of_formula(row, entries)
     if row.family:
         wrap = functools.partial(with_half_precision, functools.partial(half_precision.by_formula, row)) if row.half else None
         return first_call("lucid_kernels.cpu", row.family, row.name, entries, wrap)
@@ -63,8 +65,10 @@ def function_of(row: Row, function: Function, others: Sequence[Implementation]) 
     least = min([LARGE, *[kernel.least for kernel in row.kernels]])
     few = min(least, MIDDLE)
 
-    def computed_by_others(operands: Sequence[Any], out: Array | None, attributes: dict[str, Any]) -> Any:
-        for implementation in others:
+    of_wide = others[1:] if row.half else others
+
+    def computed_by_others(x: Array, operands: Sequence[Any], out: Array | None, attributes: dict[str, Any]) -> Any:
+        for implementation in others if x.itemsize == 2 else of_wide:
             computed = implementation(operands, out, attributes)
             if computed is not None:
                 return computed
@@ -72,7 +76,7 @@ def function_of(row: Row, function: Function, others: Sequence[Implementation]) 
 
     def unary(x: Array, *, out: Array | None = None) -> Any:
         if x.size >= few and (x.size >= least or x.itemsize == 2):
-            computed = computed_by_others((x,), out, {})
+            computed = computed_by_others(x, (x,), out, {})
             if computed is not None:
                 return computed
         if exact and x.dtype.char == "f":
@@ -84,7 +88,7 @@ def function_of(row: Row, function: Function, others: Sequence[Implementation]) 
     def binary(a: Any, b: Any, *, out: Array | None = None) -> Any:
         x = a if a.__class__ is np.ndarray else b
         if x.size >= few and (x.size >= least or x.itemsize == 2):
-            computed = computed_by_others((a, b), out, {})
+            computed = computed_by_others(x, (a, b), out, {})
             if computed is not None:
                 return computed
         if exact:
@@ -95,21 +99,21 @@ def function_of(row: Row, function: Function, others: Sequence[Implementation]) 
 
     def ternary(x: Array, a: Any, b: Any, *, out: Array | None = None) -> Any:
         if x.size >= few and (x.size >= least or x.itemsize == 2):
-            computed = computed_by_others((x, a, b), out, {})
+            computed = computed_by_others(x, (x, a, b), out, {})
             if computed is not None:
                 return computed
         return function(x, a, b) if out is None else function(x, a, b, out=out)
 
     def add_scaled(a: Array, b: Array, *, alpha: Any, out: Array | None = None) -> Any:
         if a.size >= few and (a.size >= least or a.itemsize == 2):
-            computed = computed_by_others((a, b), out, {"alpha": alpha})
+            computed = computed_by_others(a, (a, b), out, {"alpha": alpha})
             if computed is not None:
                 return computed
         return function(a, b, alpha=alpha, out=out)
 
     def with_value(x: Array, a: Array, b: Array, *, value: Any, out: Array | None = None) -> Any:
         if x.size >= few and (x.size >= least or x.itemsize == 2):
-            computed = computed_by_others((x, a, b), out, {"value": value})
+            computed = computed_by_others(x, (x, a, b), out, {"value": value})
             if computed is not None:
                 return computed
         return function(x, a, b, value=value, out=out)
@@ -117,14 +121,14 @@ def function_of(row: Row, function: Function, others: Sequence[Implementation]) 
     def general(*operands: Any, out: Array | None = None, **attributes: Any) -> Any:
         x = operands[0]
         if x.size >= few and (x.size >= least or x.itemsize == 2):
-            computed = computed_by_others(operands, out, attributes)
+            computed = computed_by_others(x, operands, out, attributes)
             if computed is not None:
                 return computed
         if few_in_float32 and x.itemsize == 2 and x.dtype in HALVES:
             return rounded(in_float32, operands, out, attributes)
         return function(*operands, **attributes) if out is None else function(*operands, out=out, **attributes)
 
-    forms = {"alpha": add_scaled, "value": with_value, "": (unary, binary, ternary)[row.arrays - 1]}
+    forms: dict[str, Function] = {"alpha": add_scaled, "value": with_value, "": (unary, binary, ternary)[row.arrays - 1]}
     return forms.get(row.attributes, general)
 
 
@@ -143,30 +147,30 @@ def with_half_precision(by_formula: Implementation, kernel: Function) -> Functio
     return function
 
 
-def implementations(row: Row, entries: dict[str, Function]) -> list[Implementation]:
-    """What serves a row in NumPy's place, in the order in which they are asked."""
+def implementations(row: Row, entries: Mapping[str, Function]) -> list[Implementation]:
+    """What serves a row in NumPy's place, in the order in which they are asked; that of half precision, if any, is the first."""
     found: list[Implementation] = []
-    if any(kernel.layout == IN_ROWS for kernel in row.kernels):
-        found.append(functools.partial(_of_distinct, row, entries))
     if row.half:
         found.append(functools.partial(half_precision.of_many, row))
+    if any(kernel.layout == IN_ROWS for kernel in row.kernels):
+        found.append(functools.partial(_of_distinct, row, entries))
     found += [functools.partial(_by_kernel, kernel, row, entries) for kernel in row.kernels]
     if row.loops:
         found.append(functools.partial(ufunc_loops.of_large, row))
     return found
 
 
-def _of_distinct(row: Row, entries: dict[str, Function], operands: Sequence[Any], out: Array | None, attributes: dict[str, Any]
-                 ) -> Any:
+def _of_distinct(row: Row, entries: Mapping[str, Function], operands: Sequence[Any], out: Array | None,
+                 attributes: dict[str, Any]) -> Any:
     """Arrays that repeat elements, as the gradient of a sum does: computed once for each."""
     x = operands[0] if isinstance(operands[0], np.ndarray) else operands[1]
-    if out is not None or x.size < LARGE:
+    if out is not None or x.size < LARGE or (len(operands) == 1 and x.flags.c_contiguous):
         return None
     broadcast = module("lucid_kernels.cpu.arrays.broadcast")
     return broadcast.of_distinct(entries[row.name], *operands) if any(map(broadcast.repeats, operands)) else None
 
 
-def _by_kernel(kernel: Kernel, row: Row, entries: dict[str, Function], operands: Sequence[Any], out: Array | None,
+def _by_kernel(kernel: Kernel, row: Row, entries: Mapping[str, Function], operands: Sequence[Any], out: Array | None,
                attributes: dict[str, Any]) -> Any:
     x = operands[0] if isinstance(operands[0], np.ndarray) else operands[1]
     if (kernel.dtypes is not None and x.dtype.char not in kernel.dtypes) or (out is not None and not kernel.out):
@@ -179,7 +183,7 @@ def _by_kernel(kernel: Kernel, row: Row, entries: dict[str, Function], operands:
         return None
     if kernel.function == FORMULA:
         return _by_formula(row, operands, out)
-    if kernel.function.__class__ is not str:
+    if not isinstance(kernel.function, str):
         return kernel.function(entries, *operands, out=out, **attributes)
     function = our(kernel.function)
     if kernel.layout == ANY and out is None and len(operands) == 1:

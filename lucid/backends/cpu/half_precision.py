@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from lucid_kernels.expression import Node, Program
 
-from ..elementwise import ROWS, Row
-from ..elementwise.row import INTERNAL, NUMPY_HAS_VECTORS
+from ..common import elementwise as common
+from ..elementwise import Row
+from ..elementwise.row import NUMPY_HAS_VECTORS
 from ..half_precision import HALVES
 from ..sizes import MIDDLE
 
@@ -74,7 +74,7 @@ def by_formula(row: Row, operands: Sequence[Any], out: Array | None, attributes:
             with np.errstate(over="ignore"):  # numbers that are too large are infinite
                 arrays.append(np.asarray(operand, like.dtype))
     present = tuple([array is not None for array in arrays])
-    program = _program(row.name, like.dtype, present, tuple(attributes.items()) if attributes else ())
+    program = common.program(row, like.dtype, present, tuple(attributes.items()) if attributes else ())
     return None if program is None else fused(*arrays, program=program, out=out)
 
 
@@ -88,17 +88,3 @@ def _kernels(dtype: Any) -> tuple[Kernel, Any, Any, Kernel] | None:
     from lucid_kernels.cpu.elementwise import fused, sincos  # compile with Numba
 
     return (fused.fused, half_precision, sincos, arrays_layout.lies_in_rows) if half_precision.converts(dtype) else None
-
-
-@functools.lru_cache(maxsize=1024)
-def _program(name: str, dtype: Any, present: tuple[bool, ...], attributes: tuple[tuple[str, Any], ...]) -> Program | None:
-    """The formula of an operation; None if there is none, as for some attributes."""
-    from .. import symbolic
-
-    symbols = [symbolic.argument(number, dtype, True) if given else None for number, given in enumerate(present)]
-    if ROWS[name].formula == INTERNAL:
-        return Program([Node(name, dtype, tuple([symbol.node for symbol in symbols if symbol is not None]))])
-    try:
-        return Program([symbolic.TABLE[name](*symbols, **dict(attributes)).node])
-    except symbolic.Untraceable:
-        return None

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..sizes import LARGE, MIDDLE
 
-#: In the place of a function's name: that of the same name in `common/elementwise.py`; the formula of the operation.
+#: In the place of a function's name: that of the same name in `common/elementwise.py`; the formula of the operation, compiled.
 COMPOSED, FORMULA = "composed", "formula"
 #: Of `accurate` and `formula`; see there.
 ALWAYS, WITH_VECTORS = "always", "with vectors"
@@ -40,7 +40,8 @@ class Row:
 
     name: str
     arrays: int = 1  # operands; those after the first may be numbers
-    #: NumPy's and CuPy's function if it has another name, or COMPOSED. It serves small, strided and mixed arrays.
+    #: NumPy's and CuPy's function if it has another name, or COMPOSED. It serves small, strided and mixed arrays. FORMULA: the
+    #: kernels of both sides are compiled of the formula in `symbolic/`, for arrays of any size, layout and floating dtype.
     function: str = ""
     #: The module of kernels for arrays of any size, on both sides, where NumPy and CuPy have no function.
     family: str = ""

@@ -22,8 +22,8 @@ def _libm(name: str, accurate: str = WITH_VECTORS, **others: Any) -> Row:
     """
     least = 1 << 9 if accurate == ALWAYS and not NUMPY_HAS_VECTORS else MANY  # in float64, by libm
     kernel = Kernel(FORMULA, least, "f" + _SLOW_FLOAT64, row.ROWS)
-    others = {"half": FORMULA, "loops": True, "libm": True, "out": "all", "formula": PRIMITIVE} | others
-    return Row(name, kernels=(kernel,), accurate=accurate, **others)
+    facts: dict[str, Any] = {"half": FORMULA, "loops": True, "libm": True, "out": "all", "formula": PRIMITIVE} | others
+    return Row(name, kernels=(kernel,), accurate=accurate, **facts)
 
 
 def _arc(name: str, accurate: str = WITH_VECTORS) -> Row:

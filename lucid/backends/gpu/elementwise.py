@@ -9,7 +9,7 @@ from lucid_kernels.cuda.elementwise import elementwise as kernels
 
 from ..common import elementwise as common
 from ..elementwise import ROWS, Row
-from ..elementwise.row import COMPOSED
+from ..elementwise.row import COMPOSED, FORMULA
 from ..families import first_call
 from ..half_precision import HALVES, rounded
 
@@ -27,6 +27,8 @@ def _entry(row: Row, entries: dict[str, Function], compositions: dict[str, Funct
     if row.name in common.ARITHMETIC:
         ours = getattr(kernels, row.name)
         return common.arithmetic(cupy.ndarray, getattr(cupy, row.source), lambda: ours)
+    if row.function == FORMULA:
+        return common.of_formula(row, entries)
     if row.family:
         return first_call("lucid_kernels.cuda", row.family, row.name, entries)
     if row.cuda:
@@ -38,6 +40,8 @@ def _entry(row: Row, entries: dict[str, Function], compositions: dict[str, Funct
 
 def source_of(row: Row) -> tuple[str, str]:
     """The module and the name of the function behind a row; of arithmetic, of many elements."""
+    if row.function == FORMULA:
+        return "lucid_kernels.cuda.elementwise.fused", "fused"
     if row.family or row.cuda:
         return f"lucid_kernels.cuda.{row.family or 'elementwise.elementwise'}", row.cuda or row.name
     return ("lucid.backends.common.elementwise", row.name) if row.function == COMPOSED else ("cupy", row.source)
