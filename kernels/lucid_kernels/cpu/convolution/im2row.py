@@ -32,15 +32,6 @@ from .direct.copy_microkernels import (
     interleave_rows,
 )
 
-# Below this many products, about 20 us, the ways of large convolutions save nothing.
-LEAST_PRODUCTS = 1 << 17
-
-
-def enough_work(x: Array, window: Window, out_channels: int) -> bool:
-    """Whether the convolution of x (N, C, H, W) is large."""
-    taps = x.shape[0] * x.shape[1] * window.kh * window.kw
-    return taps * out_channels * window.out_height * window.out_width >= LEAST_PRODUCTS
-
 
 def least_period(window: Window) -> int:
     """The least number of rows of taps that need copies of their own."""

@@ -18,8 +18,8 @@ from ..convolution.conv2d import Pair, conv2d, conv2d_grad_input, conv2d_grad_pa
 from ..convolution.direct import forward as direct_forward
 from ..convolution.direct.microkernels import VECTORS
 from ..convolution.direct.packed_weight import packed_weight
-from ..convolution.im2row import enough_work
 from ..convolution.image_batch import planes_of
+from ..convolution.problem import Problem
 from ..convolution.winograd import forward as winograd_forward
 from ..convolution.winograd import grad_weight as winograd_grad_weight
 from ..pooling.max_2x2 import expanded, max_2x2, max_2x2_planes
@@ -54,11 +54,15 @@ def _convolve_and_pool(x, images, window, cut, rows, step, taps, weight, y, winn
             max_2x2_planes(planes, y[n], winners[n], 0, channels)
 
 
+def _by_tiles(problem: Problem) -> bool:
+    return winograd_forward.why_not(problem) is None
+
+
 def _plan_by_image(x: Array, weight: Array, window: Window, groups: int) -> tuple[Any, ...] | None:
     """How `forward` cuts the work, where an image at a time is pooled: few enough products, whose results stay in the cache."""
     results = weight.shape[0] * window.out_height * window.out_width * x.itemsize
     few = groups == 1 and weight.shape[1] * window.kh * window.kw <= _MOST_TAPS and results <= _RESULTS_BYTES
-    if not few or not enough_work(x, window, weight.shape[0]):
+    if not few or not Problem(*x.shape, len(weight), 1, window, x.itemsize).is_large:
         return None
     plan = direct_forward.plan_of(
         x.shape[0], x.shape[0], x.itemsize, weight.shape[1], window, weight.shape[0], 1, False, THREADS.value
@@ -88,7 +92,7 @@ def conv2d_relu_max_pool2d(
     plan = _plan_by_image(x, weight, window, groups)
     out_y, out_winners = outputs(out, 2)
     y, winners = result(out_y, shape, x.dtype), result(out_winners, shape, np.uint8)
-    if plan is None and not (0 not in shape and winograd_forward.suits(x, window, groups, shape[1])):
+    if plan is None and not (0 not in shape and _by_tiles(Problem(*x.shape, shape[1], groups, window, x.itemsize))):
         results = conv2d(x, weight, bias, stride=stride, padding=padding, dilation=dilation, groups=groups)
         planes = [array.reshape(shape[0] * shape[1], *array.shape[2:]) for array in (results, y, winners)]
         max_2x2(planes[0], False, *planes[1:])
@@ -129,9 +133,9 @@ def conv2d_relu_max_pool2d_grad(
     out_x, *out_parameters = outputs(out, 3)
     g, winners, full, dx = contiguous(g), contiguous(winners), None, None
     if weight is not None:
-        if g.size and winograd_forward.suits(g, window, groups, weight_shape[1]):
+        if g.size and _by_tiles(Problem(*input_shape, weight_shape[0], groups, window, g.itemsize)):
             dx = result(out_x, tuple(input_shape), g.dtype)
-            winograd_forward.grad_input(g, contiguous(weight), window, dx, winners)
+            winograd_forward.grad_input(g, contiguous(weight), window, dx, winners=winners)
             dx = deliver(out_x, dx)
         else:
             full = expanded(g, winners, window)
@@ -147,11 +151,11 @@ def _grad_parameters(
 ) -> tuple[Array, Array]:
     """dweight, of a shape, and dbias; `full` is g, expanded, or None."""
     groups = options["groups"]
-    by_tiles = g.size > 0 and winograd_forward.suits(x, window, groups, shape[0])
+    by_tiles = g.size > 0 and _by_tiles(Problem(*x.shape, shape[0], groups, window, x.itemsize))
     if g.size and full is None and (by_tiles or (groups == 1 and pooled_grad_weight.suits(x, shape, window))):
         dweight, dbias = result(out[0], tuple(shape), g.dtype), result(out[1], tuple(shape[:1]), g.dtype)
         if by_tiles:
-            winograd_grad_weight.grad_weight(g, contiguous(x), window, dweight, dbias, winners)
+            winograd_grad_weight.grad_weight(g, contiguous(x), window, dweight, dbias, winners=winners)
         if by_tiles or pooled_grad_weight.grad_weight(g, winners, contiguous(x), window, dweight, dbias):
             return deliver(out[0], dweight), deliver(out[1], dbias)
     full = expanded(g, winners, window) if full is None else full

@@ -80,3 +80,18 @@ HEADER = """\
 # network: image, weight, stride, padding, dilation | images of a batch | forward | input gradient | weight gradient
 # Where AVX2 and AVX-512 differ: AVX2 / AVX-512. Written by layers.py; a change of dispatch shows as a diff of this file.
 """
+
+
+def served(layer: Layer, images: int, vector_bytes: int) -> Served:
+    from lucid_kernels.cpu.convolution.conv2d import problem_of
+    from lucid_kernels.cpu.convolution.implementations import FORWARD, GRAD_INPUT, GRAD_WEIGHT
+
+    problem, _ = problem_of((images, *layer.image), layer.weight, layer.stride, layer.padding, layer.dilation, layer.groups)
+    problem = problem._replace(vector_bytes=vector_bytes)
+    forward, grad_input, grad_weight = (some.choose(problem).name for some in (FORWARD, GRAD_INPUT, GRAD_WEIGHT))
+    return forward, grad_input, grad_weight
+
+
+if __name__ == "__main__":
+    text = HEADER + "".join(line + "\n" for line in lines(list(read()), served))
+    PATH.write_text(text)

@@ -22,7 +22,7 @@ CASES: dict[str, tuple[Any, ...]] = {
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_values_and_gradients(case: tuple[Any, ...], dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_and_gradients(case: tuple[Any, ...], dtype: Any, monkeypatch: pytest.MonkeyPatch, forget_choices: Any) -> None:
     """Against the same in float64 with all rows of taps."""
     x_shape, weight_shape, stride, padding, dilation = case
     window = window_of(x_shape, weight_shape, stride, padding, dilation)
@@ -43,6 +43,7 @@ def test_values_and_gradients(case: tuple[Any, ...], dtype: Any, monkeypatch: py
     assert dilation_bands.rows_met(window, x_shape[2])
     given = results(x, weight, bias, g)
     monkeypatch.setattr(dilation_bands, "_MOST_PRODUCTS", 0)
+    forget_choices()
     for function in kept:
         function.cache_clear()
     expected = results(*(array.astype(np.float64) for array in (x, weight, bias, g)))

@@ -14,11 +14,12 @@ import numpy as np
 
 from ...arrays.layout import Array
 from ...arrays.window import Window
+from ...runtime.implementations import unmet
 from ...runtime.jit import jit, jit_parallel
 from ...simd.aligned import aligned_empty
 from ...simd.cpu_features import VECTOR_BYTES
 from ..channels_last import LANES, fill_band, places_of, scatter_band, whole
-from ..im2row import enough_work
+from ..problem import Problem
 from .copy_microkernels import pack_block
 from .microkernels import ROWS, VECTORS, multiply_block, multiply_narrow
 from .packed_weight import first_row
@@ -158,14 +159,18 @@ def _plan(samples: int, channels: int, width: int, window: Window, outputs: int)
     return -(-channels // some), plan
 
 
-def suits(x: Array, window: Window, groups: int, outputs: int) -> bool:
-    """Whether to call `grad_weight`: for channels and results that fill vectors and blocks, of images that stay in the cache."""
-    if groups > 1 or x.dtype != np.float32 or min(x.shape[1] - _LEAST_CHANNELS, outputs - _LEAST_OUTPUTS) < 0:
-        return False
-    return window.out_height * window.out_width <= _MOST_POSITIONS and enough_work(x, window, outputs)
+def why_not(problem: Problem) -> str | None:
+    return unmet(
+        (problem.groups == 1, "groups"),
+        (problem.itemsize == 4, "not float32"),
+        (problem.channels >= _LEAST_CHANNELS, f"fewer than {_LEAST_CHANNELS} channels"),
+        (problem.outputs >= _LEAST_OUTPUTS, f"fewer than {_LEAST_OUTPUTS} outputs"),
+        (problem.positions <= _MOST_POSITIONS, f"more than {_MOST_POSITIONS} positions"),
+        (problem.is_large, "small"),
+    )
 
 
-def grad_weight(g: Array, x: Array, window: Window, dweight: Array) -> None:
+def grad_weight(g: Array, x: Array, window: Window, dweight: Array, groups: int = 1) -> None:
     """Fill dweight (O, C, KH, KW) from g (N, O, OH, OW) and x (N, C, H, W)."""
     rows = dweight.reshape(len(dweight), -1)
     chunks, plan = _plan(len(x), x.shape[1], x.shape[3], window, len(rows))

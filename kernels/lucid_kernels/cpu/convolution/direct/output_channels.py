@@ -23,6 +23,7 @@ from numba.core import cgutils
 from ...arrays.layout import PARALLEL_FROM, Array
 from ...arrays.window import Window, turned_window
 from ...runtime.allocator import empty
+from ...runtime.implementations import unmet
 from ...runtime.intrinsic import I64, intrinsic
 from ...runtime.jit import jit, jit_parallel
 from ...simd.aligned import aligned_empty, whole_vectors
@@ -31,6 +32,7 @@ from ...simd.ir import Vectors, data_of, gep
 from ...simd.transpose_planes import transpose, transpose_back
 from ..dilation_bands import rows_met
 from ..image_batch import Images, fill_images, meets, planes_of
+from ..problem import Problem
 from .microkernels import PRODUCTS
 from .packed_weight import MOST_POSITIONS
 
@@ -185,29 +187,26 @@ def _convolve_parallel(x, images, weight, bias, groups, window, copied, cut, tap
         _convolve(x, images, weight, bias, groups, window, copied, cut, taps, y, task * each, min(units, (task + 1) * each))
 
 
-def fills_vectors(height: int, itemsize: int, results: int, window: Window, groups: int) -> bool:
-    """Whether images of `height` rows have small planes and whole vectors of `results`, without rows of taps that meet only
-    padding.
-    """
-    if groups == 1 and (VECTOR_BYTES < 64 or window.kh == window.kw == 1):
-        return False
-    if VECTOR_BYTES < 64 and (window.sh, window.sw) == (1, 1):
-        return False
-    small = window.out_width >= _LEAST_WIDTH and window.out_height * window.out_width <= _MOST_POSITIONS
-    return small and results // groups % (VECTOR_BYTES // itemsize) == 0 and not rows_met(window, height)
+def shape_why_not(problem: Problem) -> str | None:
+    """`why_not` for any number of images."""
+    window, wide, grouped = problem.window, problem.vector_bytes == 64, problem.groups > 1
+    return unmet(
+        (grouped or (wide and window[:2] != (1, 1)), "no groups" if wide else "no groups, without AVX-512"),
+        (wide or window[2:4] != (1, 1), "no stride, without AVX-512"),
+        (window.out_width >= _LEAST_WIDTH, f"rows of fewer than {_LEAST_WIDTH} positions"),
+        (problem.positions <= _MOST_POSITIONS, f"more than {_MOST_POSITIONS} positions"),
+        (problem.outputs_of_group % problem.lanes == 0, "the outputs of a group are no whole vectors"),
+        (not rows_met(window, problem.height), "rows of taps that meet only padding"),
+    )
 
 
-def suits(x: Array, y: Array, window: Window, groups: int) -> bool:
-    """Whether `convolve` is faster than `forward` for x (N, C, H, W) and y (N, O, OH, OW): not for few positions, for which that
-    packs no weight.
-    """
-    few = groups == 1 and len(x) * window.out_height * window.out_width <= MOST_POSITIONS
-    return x.size > 0 and not few and fills_vectors(x.shape[2], x.itemsize, y.shape[1], window, groups)
+def why_not(problem: Problem) -> str | None:
+    many = problem.groups > 1 or problem.images * problem.positions > MOST_POSITIONS
+    return unmet((many, "few positions, for which the weight is rather read where it lies")) or shape_why_not(problem)
 
 
-def suits_backward(g: Array, dx: Array, window: Window, groups: int) -> bool:
-    """Whether `grad_input` is faster for dx (N, C, H, W) and g (N, O, OH, OW)."""
-    return (window.sh, window.sw) == (1, 1) and suits(g, dx, turned_window(window, dx.shape), groups)
+def grad_input_why_not(problem: Problem) -> str | None:
+    return unmet((problem.window[2:4] == (1, 1), "strided")) or why_not(problem.turned())
 
 
 def _sum_products(x: Array, images: Images, weight: Array, parts: int, bias: Array, window: Window, turned: bool, y: Array,

@@ -17,10 +17,12 @@ from ...arrays.layout import Array
 from ...arrays.window import Window
 from ...pooling.max_2x2 import expanded, max_2x2
 from ...runtime.allocator import empty
+from ...runtime.implementations import unmet
 from ...runtime.jit import jit, jit_parallel
 from ...simd.aligned import aligned, aligned_empty
 from ..channels_last import LANES, gather_band, places_of, whole
 from ..direct import forward as direct_forward
+from ..problem import Problem
 from .products import LINES, PANEL, multiply_panel
 from .tiles import (
     FLAT,
@@ -95,24 +97,24 @@ def products(window: Window) -> int:
     return PRODUCTS * -(-window.out_height // 2) * -(-window.out_width // 2)
 
 
-def suits(x: Array, window: Window, groups: int, out_channels: int, images: int = 1, taps: int = 1) -> bool:
-    """Whether to call `convolve`, `grad_input` or `grad_weight`, for x or g (N, C, H, W), each of `images` images, and
-    `taps` slices of taps.
-    """
-    channels = x.shape[1]
-    return (
-        groups == 1 and x.dtype == np.float32 and window[:4] == (3, 3, 1, 1) and (window.dh, window.dw) == (1, 1)
-        and min(channels, out_channels) >= _LEAST_CHANNELS
-        and _LEAST_PAIRS <= taps * channels * out_channels <= _WEIGHT_BYTES // (PRODUCTS * x.itemsize)
-        and x.shape[0] * images * products(window) >= PRODUCTS * _LEAST_TILES
+def why_not(problem: Problem) -> str | None:
+    window, pairs = problem.window, problem.slices * problem.channels * problem.outputs
+    return unmet(
+        (problem.groups == 1, "groups"),
+        (problem.itemsize == 4, "not float32"),
+        (window[:4] == (3, 3, 1, 1), "not 3x3 taps with a stride of 1"),
+        ((window.dh, window.dw) == (1, 1), "dilated"),
+        (min(problem.channels, problem.outputs) >= _LEAST_CHANNELS, f"fewer than {_LEAST_CHANNELS} channels"),
+        (pairs >= _LEAST_PAIRS, f"fewer than {_LEAST_PAIRS} pairs of channels"),
+        (pairs <= _WEIGHT_BYTES // (PRODUCTS * problem.itemsize), "too large a weight"),
+        (problem.images * products(window) >= PRODUCTS * _LEAST_TILES, "too few tiles for the transform of the weight"),
     )
 
 
-def suits_forward(x: Array, window: Window, groups: int, out_channels: int, images: int = 1, taps: int = 1) -> bool:
-    """`suits` for `convolve`: not with few positions."""
-    positions = x.shape[0] * images * window.out_height * window.out_width
-    direct = _DIRECT_OF_LARGE_WEIGHT if _is_large(taps * x.shape[1], out_channels) else _DIRECT
-    return positions > direct and suits(x, window, groups, out_channels, images, taps)
+def forward_why_not(problem: Problem) -> str | None:
+    least = _DIRECT_OF_LARGE_WEIGHT if _is_large(problem.slices * problem.channels, problem.outputs) else _DIRECT
+    many = problem.images * problem.positions > least
+    return why_not(problem) or unmet((many, "few positions, for which the weight is rather read where it lies"))
 
 
 def _is_large(channels: int, outputs: int) -> bool:
@@ -325,7 +327,7 @@ def _convolve(x: Array, weight: Array, turned: bool, bias: Array, window: Window
     return convolve_volumes(x[:, :, np.newaxis], weight, turned, bias, window, FLAT, y[:, :, np.newaxis], won, maxima)
 
 
-def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array) -> None:
+def convolve(x: Array, weight: Array, bias: Array, window: Window, y: Array, groups: int = 1) -> None:
     """Fill y (N, O, OH, OW) from x (N, C, H, W), weight (O, C, 3, 3) and bias (O,), all contiguous float32.
 
     The transforms add numbers that direct convolution keeps apart: infinite ones of both signs make NaN there, and large ones
@@ -350,7 +352,7 @@ def convolve_and_pool(x: Array, weight: Array, bias: Array, window: Window, y: A
         y[doubtful], winners[doubtful] = pooled
 
 
-def grad_input(g: Array, weight: Array, window: Window, dx: Array, winners: Array | None = None) -> None:
+def grad_input(g: Array, weight: Array, window: Window, dx: Array, groups: int = 1, winners: Array | None = None) -> None:
     """Fill dx (N, C, H, W) from g (N, O, OH, OW) and weight (O, C, 3, 3), all contiguous float32.
 
     With `winners`, g (N, O, OH // 2, OW // 2) are the gradients of maxima.

@@ -229,7 +229,7 @@ def _add(sums, added):
 
 
 def grad_weight(
-    g: Array, x: Array, window: Window, dweight: Array, dbias: Array | None = None, winners: Array | None = None
+    g: Array, x: Array, window: Window, dweight: Array, dbias: Array | None = None, groups: int = 1, winners: Array | None = None
 ) -> None:
     """Fill dweight (O, C, 3, 3) and dbias (O,) from g (N, O, OH, OW) and x (N, C, H, W), all contiguous float32.
 

@@ -12,6 +12,9 @@ from lucid_kernels.cpu.convolution import conv2d
 from lucid_kernels.cpu.convolution.direct import output_channels
 from lucid_kernels.cpu.convolution.direct.microkernels import PRODUCTS
 from lucid_kernels.cpu.convolution.direct.output_channels import _RUN, _sum_run
+from lucid_kernels.cpu.convolution.implementations import FORWARD
+from lucid_kernels.cpu.convolution.problem import Problem
+from lucid_kernels.cpu.runtime.implementations import Implementation, anything
 from lucid_kernels.cpu.runtime.threads import STARTED_THREADS
 from lucid_kernels.cpu.simd.cpu_features import VECTOR_BYTES
 
@@ -27,12 +30,9 @@ CASES = [((3, 64, 7, 7), (64, 16, 3, 3), (1, 1), (1, 1), (1, 1), 4), ((2, 96, 14
 
 @pytest.fixture
 def only_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Other ways would serve some."""
-    for name in ("suits", "suits_forward"):
-        monkeypatch.setattr(conv2d.winograd_forward, name, lambda *arguments: False)
-    monkeypatch.setattr(conv2d.winograd_dilated, "suits", lambda *arguments: False)
-    monkeypatch.setattr(output_channels, "suits", lambda *arguments: True)
-    monkeypatch.setattr(conv2d, "convolve", None)
+    """Others would compute some."""
+    only = Implementation("output_channels", anything, output_channels.convolve)
+    monkeypatch.setattr(FORWARD, "choose", lambda problem: only)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -62,8 +62,7 @@ def test_nan_and_inf_stay_where_they_are_met(bad: float) -> None:
 def test_small_planes_of_whole_vectors_come_here() -> None:
     def suits(samples: int, results: int, side: int, groups: int, taps: int = 3, stride: int = 1) -> bool:
         window = Window(taps, taps, stride, stride, 1, 1, 1, 1, side, side)
-        return output_channels.suits(np.zeros((samples, 4 * groups, side, side)), np.zeros((samples, results * groups, side, side)),
-                                   window, groups)
+        return output_channels.why_not(Problem(samples, 4 * groups, side, side, results * groups, groups, window)) is None
 
     assert suits(1, 16, 14, 2, stride=2) and suits(1, 16, 14, 2, 1, 2)
     wide = VECTOR_BYTES == 64
