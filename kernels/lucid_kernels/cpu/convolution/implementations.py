@@ -14,7 +14,7 @@ from . import gemm, patch_embedding
 from .depthwise import channels, images, planes, selection
 from .depthwise import volumes as depthwise_volumes
 from .dilation_bands import rows_met
-from .direct import few_outputs, grad_input_strided, outer_grad_weight, output_channels, parts
+from .direct import few_outputs, grad_input_strided, outer_grad_weight, parts
 from .direct import forward as direct
 from .direct import grad_weight as direct_grad_weight
 from .direct import volumes as direct_volumes
@@ -34,7 +34,6 @@ FORWARD = Implementations(
     depthwise_planes=(selection.planes_forward_why_not, partial(images.convolve, planes)),
     winograd=(winograd.forward_why_not, winograd.convolve),
     winograd_dilated=(winograd_dilated.why_not, winograd_dilated.convolve),
-    output_channels=(output_channels.why_not, output_channels.convolve),
     pointwise=(pointwise.why_not, pointwise.convolve),
     few_outputs=(few_outputs.why_not, few_outputs.convolve),
     direct=(anything, direct.convolve),
@@ -48,7 +47,6 @@ GRAD_INPUT = Implementations(
     depthwise_planes=(selection.planes_grad_input_why_not, partial(images.grad_input, planes)),
     winograd=(winograd.why_not, winograd.grad_input),
     winograd_dilated=(winograd_dilated.why_not, winograd_dilated.grad_input),
-    output_channels=(output_channels.grad_input_why_not, output_channels.grad_input),
     pointwise=(pointwise.grad_input_why_not, pointwise.grad_input),
     few_outputs=(few_outputs.grad_input_why_not, few_outputs.grad_input),
     direct=(parts.gradient_why_not, direct.grad_input),

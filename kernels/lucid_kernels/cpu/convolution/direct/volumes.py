@@ -13,12 +13,12 @@ from .. import patch_embedding
 from ..dilation_bands import rows_met
 from ..image_batch import slices_of
 from ..problem import Problem
-from ..volume import Sizes, slices_met, volume_problem, window_of_slices
+from ..volume import Sizes, slices_met, window_of_slices
 from ..winograd import dilated as winograd_dilated
 from ..winograd import forward as winograd_forward
 from . import forward as direct_forward
 from . import grad_weight as direct_grad_weight
-from . import outer_grad_weight, output_channels
+from . import outer_grad_weight
 from .grad_input_strided import spread_images
 from .microkernels import BLOCK_ROWS
 from .packed_weight import turned_weight, weight_to_read
@@ -74,10 +74,6 @@ def convolve(x: Array, weight: Array, bias: Array | None, stride: Sizes, padding
     images = slices_of(x.shape, y.shape, met)
     bias = np.zeros(len(weight), x.dtype) if bias is None else contiguous(bias)
     taps = contiguous(weight.swapaxes(1, 2)).reshape(len(weight), -1, *kernel[1:])
-    problem = volume_problem(x.shape, weight.shape, stride, padding, dilation, groups, x.itemsize)
-    if output_channels.shape_why_not(problem) is None:
-        output_channels.convolve_images(contiguous(x), images, taps, bias, window, y, groups)
-        return y
     read = weight_to_read(taps, bias, groups, len(images.targets) * window.out_height * window.out_width)
     direct_forward.convolve_images(contiguous(x), images, read, window, y, groups, False)
     return y
