@@ -14,13 +14,15 @@ import numpy as np
 
 from ..arrays.layout import Array
 from ..runtime.allocator import empty
+from ..runtime.implementations import unmet
 from ..runtime.jit import jit, jit_parallel
 from ..simd.address import address_of
-from ..simd.cpu_features import VECTOR_BYTES, WIDE
+from ..simd.cpu_features import VECTOR_BYTES
 from ..simd.pointer import moved, pointer
 from .batch_offsets import places
 from .microkernels import MOST_VECTORS, make_multiply
 from .packing import copy_strip
+from .problem import Problem
 
 _ROWS = 4  # of a block
 # Most multiply-adds of a matrix, and fewest matrices: 512 of 16x16 take 0.7 of NumPy's time, and 0.35 of it if the right ones
@@ -86,23 +88,24 @@ def _multiply(a: int, row_step: int, depth_step: int, a_places: Any, b: int, b_s
                     _one(left, row_step, depth_step, source, pitch, depth, m, rest, there, n, free)
 
 
-def suits(a: Array, b: Array) -> bool:
-    """Whether these stacks of float32 or float64 are of small matrices, and enough of them. Not for columns, and not for rows
-    times matrices that have to be turned, each for a single product.
+def why_not(problem: Problem) -> str | None:
+    """For stacks of float32 or float64. Not for columns, and not for rows times matrices that have to be turned, each for a
+    single product.
     """
-    (m, k), n, item = a.shape[-2:], b.shape[-1], a.itemsize
-    work, count, turned = m * k * n, max(a.size // (m * k), b.size // (k * n)), b.strides[-1] != item
-    if n == 1 or (m == 1 and turned):
-        return False
-    if work > _MOST_WORK or count < _LEAST_COUNT:
-        if count * work < (_LEAST_TURNED_STACK if turned else _LEAST_STACK) or count < _LEAST_LARGE_COUNT:
-            return False
-        if not WIDE or work > _MOST_LARGE_WORK or k > _MOST_DEPTH:
-            return False
-        lanes = VECTOR_BYTES // item
-        if not turned and n < _LEAST_FILLED * -(-n // lanes) * lanes:
-            return False
-    return not any(step % item for step in a.strides + b.strides)
+    m, n, work, item = problem.left[-2], problem.right[-1], problem.work_of_one, problem.item
+    count, turned = problem.work // work, problem.right_strides[-1] != item
+    vector_bytes = problem.vector_bytes or VECTOR_BYTES
+    lanes = vector_bytes // item
+    small = work <= _MOST_WORK and count >= _LEAST_COUNT
+    return unmet(
+        (n > 1 and (m > 1 or not turned), "a single column, or a row and matrices to turn"),
+        (small or vector_bytes == 64, f"matrices of more than {_MOST_WORK} multiply-adds, or few, without AVX-512"),
+        (small or count * work >= (_LEAST_TURNED_STACK if turned else _LEAST_STACK), "small"),
+        (small or count >= _LEAST_LARGE_COUNT, "few matrices"),
+        (small or (work <= _MOST_LARGE_WORK and problem.left[-1] <= _MOST_DEPTH), "large matrices"),
+        (small or turned or n >= _LEAST_FILLED * -(-n // lanes) * lanes, "columns that leave vectors empty"),
+        (not any(step % item for step in problem.left_strides + problem.right_strides), "steps that are no whole elements"),
+    )
 
 
 def matmul(a: Array, b: Array, out: Array | None = None) -> Array:
