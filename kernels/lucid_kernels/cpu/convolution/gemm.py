@@ -3,7 +3,8 @@ from __future__ import annotations
 
 from ..arrays.layout import Array
 from ..arrays.window import Window
-from ..matmul import matmul, openblas
+from ..matmul import matmul
+from ..runtime import tuning
 from ..runtime.implementations import unmet
 from .im2row import thinned
 from .problem import Problem
@@ -28,7 +29,7 @@ def why_not(problem: Problem) -> str | None:
 
 def _gradient_why_not(problem: Problem) -> str | None:
     """Of a single image with 1x1 taps, if that is worth a call."""
-    large = problem.outputs * problem.positions * problem.channels >= openblas.TILES_FROM
+    large = problem.outputs * problem.positions * problem.channels >= tuning.SHARED_FROM
     product = problem.images == 1 and problem.is_pointwise and large
     return None if product else why_not(problem)
 

@@ -5,20 +5,17 @@ from ..arrays.layout import Array, contiguous
 from ..arrays.strided_copy import copy_into
 from ..arrays.window import Window
 from ..matmul import matmul
+from ..runtime import tuning
 from ..runtime.implementations import unmet
 from .problem import Problem
 
-# Columns of a patch from which on forward pass and weight gradient take 0.6 to 0.9 of the time of direct convolution, and the
-# input gradient no more; with 4 columns 1.05 to 1.2.
-_WIDTH = 6
-
 
 def why_not(problem: Problem) -> str | None:
-    window = problem.window
+    window, columns = problem.window, tuning.PATCH_EMBEDDING_LEAST_COLUMNS
     return unmet(
         (problem.groups == 1, "groups"),
         (window[:2] == window[2:4] and window[4:8] == (0, 0, 1, 1), "no patches side by side"),
-        (window.kw >= _WIDTH, f"patches of fewer than {_WIDTH} columns"),
+        (window.kw >= columns, f"patches of fewer than {columns} columns"),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..arrays.window import Window, turned_window
+from ..runtime import tuning
 from ..simd.cpu_features import VECTOR_BYTES
 
 
@@ -56,14 +57,10 @@ class Problem(NamedTuple):
     def is_large(self) -> bool:
         """Whether what small convolutions do not pay back is worth it: of 20 us and more."""
         work = self.images * self.channels * self.slices * self.window.kh * self.window.kw * self.outputs_of_group
-        return work * self.positions >= LEAST_PRODUCTS
+        return work * self.positions >= tuning.CONVOLUTION_LEAST_PRODUCTS
 
     def turned(self) -> Problem:
         """The convolution, of the upstream gradient, that the input gradient is where strides are 1."""
         window = turned_window(self.window, (self.height, self.width))
         return self._replace(channels=self.outputs, height=self.window.out_height, width=self.window.out_width,
                              outputs=self.channels, window=window)
-
-
-# Products from which on a convolution is large.
-LEAST_PRODUCTS = 1 << 17

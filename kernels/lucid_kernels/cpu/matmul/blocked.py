@@ -18,6 +18,7 @@ import numpy as np
 from numba import carray  # type: ignore[attr-defined]
 
 from ..arrays.layout import Array
+from ..runtime import tuning
 from ..runtime.allocator import empty
 from ..runtime.implementations import unmet
 from ..runtime.jit import jit, jit_parallel
@@ -37,7 +38,6 @@ STEPS = 256
 # With AVX-512 the loads of a block are masked at the edge, in registers of their own. With AVX2 a mask would take a register of
 # the sums, so columns at the edge are copied into strips that are filled up; so would asking for what the next block needs.
 _IS_WIDE = VECTOR_BYTES == 64
-_FEWEST_COLUMNS = 5  # of contiguous rows; OpenBLAS takes 0.7 of the time for four
 _NO_SUMS = np.empty(0)
 
 
@@ -183,7 +183,7 @@ def why_not(problem: Problem) -> str | None:
     return unmet(
         (WHOLE_VECTORS, "no vectors of AVX2 or AVX-512"),
         (problem.is_real, "complex numbers"),
-        (problem.right[1] >= _FEWEST_COLUMNS or not problem.rows_lie, "few columns, whose rows are contiguous"),
+        (problem.right[1] >= tuning.BLOCKED_FEWEST_COLUMNS or not problem.rows_lie, "few columns, whose rows are contiguous"),
     )
 
 

@@ -13,34 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from ..runtime import tuning
 from ..runtime.allocator import empty
 from ..runtime.implementations import Implementations, WhyNot, anything, unmet
 from ..runtime.signals import deferred
-from .openblas import THREADS_IN_OPENBLAS_FROM, TILES_FROM, one_thread
+from .openblas import one_thread
 from .problem import Problem, problem_of
-
-# The same where the columns of the right operand are contiguous, as in linear layers: OpenBLAS takes 1.2 to 2 times as long, for
-# few rows 2 to 8 times. It is as fast where those of the left one are contiguous too.
-TURNED_FROM, FEW_ROWS = 1 << 18, 8
-# Sums of one product each: from here on BLAS takes 3 to 5 times as long as a multiplication.
-_OUTER_FROM = 1 << 10
-# Results of a few products each, as of a layer with two inputs: OpenBLAS takes 2 to 4 times as long where the columns are
-# contiguous, and a multiplication twice as long for one product each, unless it writes large results past the caches.
-_FEW_STEPS, _FEW_STEPS_FROM, _PAST_CACHES_FROM, _SHORTEST_ROW = 8, 1 << 15, 1 << 19, 64
-# Products of integers: NumPy's own loops take 12 times as long for matrices of 100 rows and columns, 40 times for those of 500.
-_INTEGERS_FROM = 1 << 12
-# Elements of a stack of small matrices that `batched_small` may multiply, and multiply-adds of one for which OpenBLAS is called
-# on all threads: 8 matrices of 64x64 take 0.8 of the time, 128 products of 128x64 and 64x128, attention by hand, 0.3.
-_STACK_FROM, _STACK_WORK = 1 << 10, 1 << 21
-# The same for complex numbers, of which a multiply-add is four: 64 products of 16x16 take 0.6 of the time.
-_COMPLEX_STACK_WORK = 1 << 18
-# Elements of a complex matrix from which on OpenBLAS uses threads for its product with a vector: 2.4 us become 8 ms where another
-# process has one of the cores.
-_COMPLEX_VECTORS_FROM = 1 << 12
-_MATRICES_OF_A_THREAD = 4  # of a stack, from which on none is cut into tiles
-SMALLEST = 32  # rows or columns of a product that threads share
-
-
 
 
 def matmul(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None = None, out: np.ndarray | None = None) -> Any:
@@ -50,13 +28,15 @@ def matmul(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None = None, out: np
     """
     # What NumPy computes anyway is not looked up: that takes 0.7 us.
     if b.ndim == 2 == a.ndim:
-        work, steps = a.size * b.shape[1], a.shape[1]
-        if work < _OUTER_FROM or (steps > _FEW_STEPS and work <= THREADS_IN_OPENBLAS_FROM and a.dtype.kind == "f"):
+        work = a.size * b.shape[1]
+        if work < tuning.OUTER_FROM:
+            return _numpy(a, b, bias, out)
+        if work <= tuning.OPENBLAS_THREADS_FROM and a.shape[1] > tuning.FEW_STEPS and a.dtype.kind == "f":
             return _numpy(a, b, bias, out)
     elif b.ndim < 2 or a.ndim < 2:
         if a.dtype.kind != "c":
             return _numpy(a, b, bias, out)
-    elif a.size < _STACK_FROM > b.size and a.shape[-1] > 1:
+    elif a.size < tuning.STACKS_FROM > b.size and a.shape[-1] > 1:
         return _numpy(a, b, bias, out)
     return MATMUL.choose(problem_of(a, b, bias, out)).run(a, b, bias, out)
 
@@ -103,7 +83,7 @@ def _integers(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None, out: np.nda
 
 
 def _outer(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None, out: np.ndarray | None) -> Any:
-    multiply = _multiply if a.size * b.shape[-1] > THREADS_IN_OPENBLAS_FROM else np.multiply
+    multiply = _multiply if a.size * b.shape[-1] > tuning.OPENBLAS_THREADS_FROM else np.multiply
     return _plus(multiply(a, b, out=out), bias)
 
 
@@ -145,7 +125,7 @@ def _integers_why_not(problem: Problem) -> str | None:
     return unmet(
         (problem.dtype.kind in "iu", "no integers"),
         (problem.are_matrices and not problem.out and not problem.bias, "no matrices, or with a bias or out"),
-        (math.prod(problem.left) * problem.right[-1] >= _INTEGERS_FROM, "small"),
+        (math.prod(problem.left) * problem.right[-1] >= tuning.INTEGERS_FROM, "small"),
     )
 
 
@@ -155,29 +135,30 @@ def _not_shared(problem: Problem) -> str | None:
         return "no matrices"
     (m, k), n = problem.left, problem.right[1]
     columns_lie = problem.right_strides[0] == problem.item
-    turned = columns_lie and (m <= FEW_ROWS or problem.left_strides[1] == problem.item)
+    turned = columns_lie and (m <= tuning.SHARED_FEW_ROWS or problem.left_strides[1] == problem.item)
     # With contiguous columns, or of one step.
-    rather_outer = not problem.bias and n >= _SHORTEST_ROW and m * n >= _PAST_CACHES_FROM
+    rather_outer = not problem.bias and n >= tuning.FEW_STEPS_SHORTEST_ROW and m * n >= tuning.FEW_STEPS_PAST_CACHES_FROM
     few_steps = problem.dtype.kind != "c" and (not rather_outer if k == 1 else columns_lie)
-    few_steps = few_steps and k <= _FEW_STEPS and m * n >= _FEW_STEPS_FROM
-    large = k > 1 and m * k * n > THREADS_IN_OPENBLAS_FROM and m * k * n >= (TURNED_FROM if turned else TILES_FROM)
+    few_steps = few_steps and k <= tuning.FEW_STEPS and m * n >= tuning.FEW_STEPS_FROM
+    least = tuning.SHARED_TURNED_FROM if turned else tuning.SHARED_FROM
+    large = k > 1 and m * k * n > tuning.OPENBLAS_THREADS_FROM and m * k * n >= least
     return unmet(
         (problem.is_blas, "not of one of BLAS's dtypes"),
         (not one_thread.unknown, "NumPy uses another BLAS, whose threads are its own"),
-        (max(m, n) >= SMALLEST, "few rows and columns"),
+        (max(m, n) >= tuning.SHARED_LEAST_SIDE, "few rows and columns"),
         (few_steps or large, "small"),
     )
 
 
 def _no_sums(problem: Problem) -> str | None:
-    return _not_shared(problem) or unmet((problem.left[1] > 1 and problem.work >= TILES_FROM, "small"))
+    return _not_shared(problem) or unmet((problem.left[1] > 1 and problem.work >= tuning.SHARED_FROM, "small"))
 
 
 def _outer_why_not(problem: Problem) -> str | None:
     deep = min(len(problem.left), len(problem.right)) > 1
     return unmet(
         (deep and problem.left[-1] == problem.right[-2] == 1, "sums of several products"),
-        (math.prod(problem.left) * problem.right[-1] >= _OUTER_FROM, "small"),
+        (math.prod(problem.left) * problem.right[-1] >= tuning.OUTER_FROM, "small"),
     )
 
 
@@ -187,8 +168,8 @@ def _column_why_not(problem: Problem) -> str | None:
 
 def _large_why_not(problem: Problem) -> str | None:
     """Why OpenBLAS may use its threads: it does so for large products, and for those of complex matrices with vectors."""
-    large = problem.are_matrices and math.prod(problem.left) * problem.right[1] > THREADS_IN_OPENBLAS_FROM
-    vectors = problem.dtype.kind == "c" and max(math.prod(problem.left), math.prod(problem.right)) >= _COMPLEX_VECTORS_FROM
+    large = problem.are_matrices and math.prod(problem.left) * problem.right[1] > tuning.OPENBLAS_THREADS_FROM
+    vectors = problem.dtype.kind == "c" and max(math.prod(problem.left), math.prod(problem.right)) >= tuning.COMPLEX_VECTORS_FROM
     return unmet((large or vectors, "OpenBLAS uses one thread anyway"))
 
 
@@ -196,7 +177,7 @@ def _no_stacks(problem: Problem) -> str | None:
     return unmet(
         (not problem.are_matrices and problem.fits, "no stacks of matrices"),
         (problem.is_blas, "not of one of BLAS's dtypes"),
-        (max(math.prod(problem.left), math.prod(problem.right)) >= _STACK_FROM, "small"),
+        (max(math.prod(problem.left), math.prod(problem.right)) >= tuning.STACKS_FROM, "small"),
     )
 
 
@@ -210,15 +191,15 @@ _ask_batched_small = _of(".batched_small", "why_not")
 def _stacks_why_not(problem: Problem) -> str | None:
     return _no_stacks(problem) or unmet(
         (not one_thread.unknown, "NumPy uses another BLAS, whose threads are its own"),
-        (problem.work >= (_STACK_WORK if problem.is_real else _COMPLEX_STACK_WORK), "small"),
+        (problem.work >= (tuning.STACKS_WORK if problem.is_real else tuning.STACKS_COMPLEX_WORK), "small"),
     )
 
 
 def _few_large_why_not(problem: Problem) -> str | None:
     lead = math.prod(np.broadcast_shapes(problem.left[:-2], problem.right[:-2])) if problem.fits else 0
     return _stacks_why_not(problem) or unmet(
-        (problem.work_of_one >= TILES_FROM, "small matrices"),
-        (lead < _MATRICES_OF_A_THREAD * problem.threads, "many matrices"),
+        (problem.work_of_one >= tuning.SHARED_FROM, "small matrices"),
+        (lead < tuning.STACKS_MATRICES_OF_A_THREAD * problem.threads, "many matrices"),
     )
 
 

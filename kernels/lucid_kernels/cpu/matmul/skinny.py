@@ -12,6 +12,7 @@ import numpy as np
 from numba import carray  # type: ignore[attr-defined]
 
 from ..arrays.layout import Array, contiguous
+from ..runtime import tuning
 from ..runtime.allocator import empty
 from ..runtime.implementations import unmet
 from ..runtime.jit import jit_parallel
@@ -20,8 +21,6 @@ from ..simd.dot import DOT_ROWS, DOT_SUMS, DOT_TAPS, dot_block
 from ..simd.pointer import pointer
 from .problem import Problem, with_unit_steps
 
-# Of more rows, and of steps fewer than so many for each row, it pays to turn the matrix.
-_MOST_ROWS, _STEPS_OF_A_ROW = 12, 16
 # Elements of the matrix of a task: 10 us in the caches.
 _SHARE = 1 << 17
 
@@ -55,7 +54,7 @@ def why_not(problem: Problem) -> str | None:
     return unmet(
         (problem.is_real, "complex numbers"),
         (problem.columns_lie, "the columns of the right matrix are not contiguous"),
-        (rows <= min(_MOST_ROWS, depth // _STEPS_OF_A_ROW), "many rows, or few steps for each"),
+        (rows <= min(tuning.SKINNY_MOST_ROWS, depth // tuning.SKINNY_STEPS_OF_A_ROW), "many rows, or few steps for each"),
     )
 
 

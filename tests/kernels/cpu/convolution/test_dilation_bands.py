@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from lucid_kernels.cpu.convolution import dilation_bands
 from lucid_kernels.cpu.convolution.conv2d import conv2d, conv2d_grad_input, conv2d_grad_parameters, window_of
+from lucid_kernels.cpu.runtime import tuning
 
 # (input shape, weight shape, stride, padding, dilation)
 CASES: dict[str, tuple[Any, ...]] = {
@@ -37,12 +38,12 @@ def test_values_and_gradients(case: tuple[Any, ...], dtype: Any, monkeypatch: py
                 *conv2d_grad_parameters(g, x, weight_shape=weight_shape, **geometry)]
 
     kept = dilation_bands.share_met, dilation_bands.bands_of, dilation_bands.rows_met
-    monkeypatch.setattr(dilation_bands, "_LEAST_POSITIONS", 1)
+    monkeypatch.setattr(tuning, "DILATION_BANDS_LEAST_POSITIONS", 1)
     for function in kept:
         function.cache_clear()
     assert dilation_bands.rows_met(window, x_shape[2])
     given = results(x, weight, bias, g)
-    monkeypatch.setattr(dilation_bands, "_MOST_PRODUCTS", 0)
+    monkeypatch.setattr(tuning, "DILATION_BANDS_MOST_PRODUCTS", 0)
     forget_choices()
     for function in kept:
         function.cache_clear()

@@ -216,7 +216,7 @@ def test_explain_names_what_computes_a_product() -> None:
     command = [sys.executable, "-m", "lucid_kernels.cpu.matmul", "explain", "16x64x64", "16x64x64", "--vector-bytes"]
     wide, narrow = (subprocess.run([*command, some], capture_output=True, text=True, check=True).stdout for some in ("64", "32"))
     assert "  batched_small: chosen\n" in wide and "  numpy: would do, but comes later\n" in wide
-    assert "  batched_small: matrices of more than 4096 multiply-adds, or few, without AVX-512\n" in narrow
+    assert "  batched_small: larger matrices, or few, without AVX-512\n" in narrow
 
 
 def test_wrong_shapes_raise_as_in_numpy() -> None:

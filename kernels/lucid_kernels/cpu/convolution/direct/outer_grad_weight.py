@@ -14,6 +14,7 @@ import numpy as np
 
 from ...arrays.layout import Array
 from ...arrays.window import Window
+from ...runtime import tuning
 from ...runtime.implementations import unmet
 from ...runtime.jit import jit, jit_parallel
 from ...simd.aligned import aligned_empty
@@ -28,11 +29,6 @@ from .packed_weight import first_row
 _POSITIONS = 192
 # Bytes of an image with the channels last, and of the sums of a task, in a 1 MiB L2 cache.
 _IMAGE_BYTES, _SUMS_BYTES = 1 << 18, 1 << 19
-# With fewer channels or results most of a vector or of a block is empty, or what is transposed is not paid back.
-_LEAST_CHANNELS, _LEAST_OUTPUTS = 16, 16
-# Positions of an image at most: of more, dot products have few sums to add up. This takes 0.75 of their time for 14x14, 0.82 for
-# 17x17, and 1.1 times as long for 56x56.
-_MOST_POSITIONS = 512
 # Work is cut into this many tasks at least.
 _TASKS = 8
 # Products that take as long as transposing an element.
@@ -160,12 +156,14 @@ def _plan(samples: int, channels: int, width: int, window: Window, outputs: int)
 
 
 def why_not(problem: Problem) -> str | None:
+    channels, outputs = tuning.OUTER_GRAD_WEIGHT_LEAST_CHANNELS, tuning.OUTER_GRAD_WEIGHT_LEAST_OUTPUTS
+    positions = tuning.OUTER_GRAD_WEIGHT_MOST_POSITIONS
     return unmet(
         (problem.groups == 1, "groups"),
         (problem.itemsize == 4, "not float32"),
-        (problem.channels >= _LEAST_CHANNELS, f"fewer than {_LEAST_CHANNELS} channels"),
-        (problem.outputs >= _LEAST_OUTPUTS, f"fewer than {_LEAST_OUTPUTS} outputs"),
-        (problem.positions <= _MOST_POSITIONS, f"more than {_MOST_POSITIONS} positions"),
+        (problem.channels >= channels, f"fewer than {channels} channels"),
+        (problem.outputs >= outputs, f"fewer than {outputs} outputs"),
+        (problem.positions <= positions, f"more than {positions} positions"),
         (problem.is_large, "small"),
     )
 

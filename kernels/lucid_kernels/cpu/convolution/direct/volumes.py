@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays.layout import Array, contiguous
+from ...runtime import tuning
 from ...runtime.allocator import empty
 from ...runtime.implementations import unmet
 from .. import patch_embedding
@@ -23,10 +24,6 @@ from .grad_input_strided import spread_images
 from .microkernels import BLOCK_ROWS
 from .packed_weight import turned_weight, weight_to_read
 from .parts import gradient_bands
-
-# Positions of a slice of the result from which on dot products take no longer than copies of slices and `outer_grad_weight`:
-# 0.95 of the time for 196 of 64 channels, 1.03 for 100, 1.3 for 49 of 128, but 0.5 to 0.75 for 2x2x2 taps.
-_LEAST_POSITIONS = 100
 
 
 def _stacked(problem: Problem) -> Problem:
@@ -57,7 +54,7 @@ def grad_input_why_not(problem: Problem) -> str | None:
 
 def grad_weight_why_not(problem: Problem) -> str | None:
     """Not for small planes of stacked slices, whose sums are products of matrices."""
-    products = problem.positions < _LEAST_POSITIONS and outer_grad_weight.why_not(_stacked(problem)) is None
+    products = problem.positions < tuning.DIRECT_VOLUMES_LEAST_POSITIONS and outer_grad_weight.why_not(_stacked(problem)) is None
     return unmet(
         (not problem.is_depthwise, "one input channel a group"),
         (not products, "outer_grad_weight is faster for stacked slices"),

@@ -3,15 +3,15 @@ from __future__ import annotations
 
 from ...arrays.layout import Array
 from ...arrays.window import Window
-from ...matmul import openblas
 from ...matmul.batch_reduce import sum_products
+from ...runtime import tuning
 from ...runtime.implementations import unmet
 from ..im2row import thinned
 from ..problem import Problem
 
 
 def why_not(problem: Problem) -> str | None:
-    enough = problem.outputs * problem.positions * problem.channels >= openblas.TILES_FROM
+    enough = problem.outputs * problem.positions * problem.channels >= tuning.SHARED_FROM
     return unmet((problem.is_pointwise, "not 1x1 taps without padding"), (enough, "a small product for each image"))
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from ...arrays.layout import PARALLEL_FROM, Array
 from ...arrays.window import Window
+from ...runtime import tuning
 from ...runtime.allocator import empty
 from ...runtime.implementations import unmet
 from ...runtime.jit import jit, jit_parallel
@@ -20,13 +21,6 @@ from ..direct import grad_weight as direct_grad_weight
 from ..problem import Problem
 from . import forward as winograd_forward
 from . import grad_weight as winograd_grad_weight
-
-# The largest share of the products of direct convolution, without rows of taps that meet only padding (`bands_of`), that those of
-# Winograd may be, which compute tiles that are partly empty: with 0.74 they take 0.93 of the time (phases of 5x5 pixels), with
-# 0.94 1.2 times as long (3x3).
-_MOST_PRODUCTS = 0.75
-# With fewer channels it takes longer to deal and to gather than is saved: 32 -> 32 takes 0.9 to 1.1 of the time, 64 -> 64 0.7.
-_LEAST_CHANNELS = 32
 
 
 def _plain(window: Window) -> Window:
@@ -40,11 +34,13 @@ def why_not(problem: Problem) -> str | None:
     window, phases = problem.window, problem.window.dh * problem.window.dw
     plain = _plain(window)
     direct = window.kh * window.kw * problem.positions * share_met(window, problem.height)
+    few = phases * winograd_forward.products(plain) <= tuning.WINOGRAD_DILATED_MOST_PRODUCTS * direct
+    channels = tuning.WINOGRAD_DILATED_LEAST_CHANNELS
     return unmet(
         (phases > 1, "not dilated"),
-        (min(problem.channels, problem.outputs) >= _LEAST_CHANNELS, f"fewer than {_LEAST_CHANNELS} channels"),
+        (min(problem.channels, problem.outputs) >= channels, f"fewer than {channels} channels"),
         (window.ph % window.dh == window.pw % window.dw == 0, "the padding is no multiple of the dilation"),
-        (phases * winograd_forward.products(plain) <= _MOST_PRODUCTS * direct, "phases so small that tiles are partly empty"),
+        (few, "phases so small that tiles are partly empty"),
     ) or winograd_forward.why_not(problem._replace(window=plain, images=problem.images * phases))
 
 

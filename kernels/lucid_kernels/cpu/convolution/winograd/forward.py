@@ -16,6 +16,7 @@ import numpy as np
 from ...arrays.layout import Array
 from ...arrays.window import Window
 from ...pooling.max_2x2 import expanded, max_2x2
+from ...runtime import tuning
 from ...runtime.allocator import empty
 from ...runtime.implementations import unmet
 from ...runtime.jit import jit, jit_parallel
@@ -56,18 +57,6 @@ _LEAST_SHARE_OF_LARGE_WEIGHT = 64
 _LARGE_WEIGHT_BYTES = 1 << 23
 # Work is cut into about this many tasks at least.
 _TASKS = 8
-# Bytes of the largest transformed weight, 1.8 times the weight itself.
-_WEIGHT_BYTES = 1 << 26
-# With fewer channels, or fewer pairs of them, the transforms take longer than the products that they save: 1.0 to 1.7 of the
-# time of direct convolution for 8 -> 32, 0.85 to 1.15 for 16 -> 16, 0.7 to 0.95 for 16 -> 32, 0.55 to 0.85 for 32 -> 32.
-_LEAST_CHANNELS = 16
-_LEAST_PAIRS = 512
-# With fewer tiles the weight's transform is not paid back: 64 channels take 0.5 to 1.1 of the time with 16 tiles.
-_LEAST_TILES = 16
-# In the forward pass the direct way, which reads the weight once and where it lies, takes 0.5 to 1.0 of the time for at most
-# _DIRECT positions of all images; of a large weight, which does not stay in the L2 cache when it is transformed, 0.65 to 0.9 for
-# at most _DIRECT_OF_LARGE_WEIGHT.
-_DIRECT, _DIRECT_OF_LARGE_WEIGHT = 49, 100
 
 # Channels whose taps are gathered at a time: whole vectors of them.
 _TOGETHER = LANES
@@ -99,21 +88,23 @@ def products(window: Window) -> int:
 
 def why_not(problem: Problem) -> str | None:
     window, pairs = problem.window, problem.slices * problem.channels * problem.outputs
+    channels, tiles = tuning.WINOGRAD_LEAST_CHANNELS, tuning.WINOGRAD_LEAST_TILES
     return unmet(
         (problem.groups == 1, "groups"),
         (problem.itemsize == 4, "not float32"),
         (window[:4] == (3, 3, 1, 1), "not 3x3 taps with a stride of 1"),
         ((window.dh, window.dw) == (1, 1), "dilated"),
-        (min(problem.channels, problem.outputs) >= _LEAST_CHANNELS, f"fewer than {_LEAST_CHANNELS} channels"),
-        (pairs >= _LEAST_PAIRS, f"fewer than {_LEAST_PAIRS} pairs of channels"),
-        (pairs <= _WEIGHT_BYTES // (PRODUCTS * problem.itemsize), "too large a weight"),
-        (problem.images * products(window) >= PRODUCTS * _LEAST_TILES, "too few tiles for the transform of the weight"),
+        (min(problem.channels, problem.outputs) >= channels, f"fewer than {channels} channels"),
+        (pairs >= tuning.WINOGRAD_LEAST_PAIRS, f"fewer than {tuning.WINOGRAD_LEAST_PAIRS} pairs of channels"),
+        (pairs <= tuning.WINOGRAD_WEIGHT_BYTES // (PRODUCTS * problem.itemsize), "too large a weight"),
+        (problem.images * products(window) >= PRODUCTS * tiles, "too few tiles for the transform of the weight"),
     )
 
 
 def forward_why_not(problem: Problem) -> str | None:
-    least = _DIRECT_OF_LARGE_WEIGHT if _is_large(problem.slices * problem.channels, problem.outputs) else _DIRECT
-    many = problem.images * problem.positions > least
+    large = _is_large(problem.slices * problem.channels, problem.outputs)
+    few = tuning.WINOGRAD_FEW_POSITIONS_OF_LARGE_WEIGHT if large else tuning.WINOGRAD_FEW_POSITIONS
+    many = problem.images * problem.positions > few
     return why_not(problem) or unmet((many, "few positions, for which the weight is rather read where it lies"))
 
 

@@ -11,6 +11,7 @@ from lucid_kernels.cpu.convolution.conv2d import conv2d, conv2d_grad_input, conv
 from lucid_kernels.cpu.convolution.depthwise import selection
 from lucid_kernels.cpu.convolution.depthwise.channel_microkernels import FACTORS, RUN, add_products, sum_products
 from lucid_kernels.cpu.convolution.volume import volume_problem
+from lucid_kernels.cpu.runtime import tuning
 from lucid_kernels.cpu.simd.cpu_features import VECTOR_BYTES
 
 from tests.kernels.cpu.convolution.test_conv2d import check
@@ -30,9 +31,9 @@ def only_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Planes would compute some."""
     for name in ("planes_forward_why_not", "planes_grad_input_why_not", "planes_grad_weight_why_not"):
         monkeypatch.setattr(selection, name, None)
-    for name in ("_WIDEST_FILTERED", "_WIDEST_SPREAD"):
-        monkeypatch.setattr(selection, name, {VECTOR_BYTES: dict.fromkeys((3, 4, 5, 7), 100)})
-    monkeypatch.setattr(selection, "_WIDEST_CORRELATED", {VECTOR_BYTES: 100})
+    for name in ("FILTERED", "SPREAD"):
+        monkeypatch.setattr(tuning, f"DEPTHWISE_CHANNELS_WIDEST_{name}", {VECTOR_BYTES: dict.fromkeys((3, 4, 5, 7), 100)})
+    monkeypatch.setattr(tuning, "DEPTHWISE_CHANNELS_WIDEST_CORRELATED", {VECTOR_BYTES: 100})
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -85,7 +86,7 @@ def test_small_planes_come_here(monkeypatch: pytest.MonkeyPatch) -> None:
     assert taken(64, 64)
     assert not taken(4, 4, itemsize=8)
     assert not taken(64, 128)
-    widest = int(selection._WIDEST_FILTERED[VECTOR_BYTES][3] * VECTOR_BYTES) // 4
+    widest = int(tuning.DEPTHWISE_CHANNELS_WIDEST_FILTERED[VECTOR_BYTES][3] * VECTOR_BYTES) // 4
     assert taken(64, 64, side=widest) and not taken(64, 64, side=widest + 1)
     assert taken(64, 64, depth=4, side=15) and not taken(64, 64, depth=1000, side=15)
 

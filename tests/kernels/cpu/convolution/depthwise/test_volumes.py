@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lucid_kernels.cpu.convolution.depthwise import selection
+from lucid_kernels.cpu.runtime import tuning
 from lucid_kernels.cpu.runtime.threads import get_num_threads, set_num_threads
 
 from lucid.backends import cpu
@@ -59,8 +59,8 @@ def naive(x: np.ndarray, weight: np.ndarray, stride: Any, padding: Any, dilation
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_against_taps(case: Any, dtype: Any, lanes: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the channels as lanes where that is possible, or never; slices are stacked where planes have no microkernel."""
-    monkeypatch.setattr(selection, "_BLOCK_BYTES", 1 << 30 if lanes else 0)
-    monkeypatch.setattr(selection, "_MOST_BYTES", 1 << 30 if lanes else 0)
+    for name in ("MOST_BYTES", "MOST_BYTES_WITHOUT_PLANES"):
+        monkeypatch.setattr(tuning, f"DEPTHWISE_CHANNELS_{name}", 1 << 30 if lanes else 0)
     x, weight, bias, attributes = data(case, dtype)
     tolerance = 1e-12 if dtype == np.float64 else 1e-5
     wanted = naive(x, weight, **attributes)

@@ -5,12 +5,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lucid_kernels.cpu.convolution import conv3d, image_batch, problem
+from lucid_kernels.cpu.convolution import conv3d, image_batch
 from lucid_kernels.cpu.convolution.direct import forward as direct_forward
 from lucid_kernels.cpu.convolution.direct import grad_input_strided
 from lucid_kernels.cpu.convolution.direct import grad_weight as direct_grad_weight
 from lucid_kernels.cpu.convolution.direct import volumes as direct_volumes
 from lucid_kernels.cpu.convolution.volume import volume_problem
+from lucid_kernels.cpu.runtime import tuning
 from lucid_kernels.cpu.runtime.threads import get_num_threads, set_num_threads
 
 from lucid.backends.common import convolution
@@ -35,7 +36,7 @@ CASES: dict[str, tuple[Any, ...]] = {
 @pytest.fixture(autouse=True)
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small convolutions go this way too."""
-    monkeypatch.setattr(problem, "LEAST_PRODUCTS", 0)
+    monkeypatch.setattr(tuning, "CONVOLUTION_LEAST_PRODUCTS", 0)
 
 
 def arrays_of(case: tuple[Any, ...], dtype: Any = np.float32) -> tuple[np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from lucid_kernels.cpu.convolution.conv2d import conv2d, conv2d_grad_input, conv2d_grad_parameters, problem_of
 from lucid_kernels.cpu.convolution.winograd import dilated as winograd_dilated
-from lucid_kernels.cpu.convolution.winograd import forward as winograd_forward
+from lucid_kernels.cpu.runtime import tuning
 
 # (input shape, output channels, padding, dilation)
 CASES = {
@@ -23,10 +23,10 @@ CASES = {
 @pytest.fixture
 def always(monkeypatch):
     """Small convolutions go this way too."""
-    monkeypatch.setattr(winograd_dilated, "_LEAST_CHANNELS", 1)
-    monkeypatch.setattr(winograd_dilated, "_MOST_PRODUCTS", 100)
-    for name in ("_LEAST_CHANNELS", "_LEAST_PAIRS", "_LEAST_TILES"):
-        monkeypatch.setattr(winograd_forward, name, 1)
+    monkeypatch.setattr(tuning, "WINOGRAD_DILATED_LEAST_CHANNELS", 1)
+    monkeypatch.setattr(tuning, "WINOGRAD_DILATED_MOST_PRODUCTS", 100)
+    for name in ("LEAST_CHANNELS", "LEAST_PAIRS", "LEAST_TILES"):
+        monkeypatch.setattr(tuning, f"WINOGRAD_{name}", 1)
 
 
 def data(case: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
@@ -62,7 +62,7 @@ def test_nan_and_inf_reach_what_they_reach_directly(pixel, always, monkeypatch, 
     x, weight, bias, g, attributes = data(CASES["phases of several sizes"])
     x[0, 1, 12, 18] = g[1, 2, 12, 18] = pixel
     results = compute(x, weight, bias, g, attributes)
-    monkeypatch.setattr(winograd_dilated, "_LEAST_CHANNELS", 100)
+    monkeypatch.setattr(tuning, "WINOGRAD_DILATED_LEAST_CHANNELS", 100)
     forget_choices()
     for got, want in zip(results, compute(x, weight, bias, g, attributes)):
         np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)

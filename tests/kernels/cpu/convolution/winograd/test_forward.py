@@ -25,6 +25,7 @@ from lucid_kernels.cpu.convolution.winograd import transforms as winograd_transf
 from lucid_kernels.cpu.convolution.winograd.products import LINES, MORE_ROWS, PANEL, VECTORS, multiply_panel
 from lucid_kernels.cpu.fused_layers.conv2d_relu_max_pool2d import conv2d_relu_max_pool2d_grad
 from lucid_kernels.cpu.pooling.max_2x2 import expanded
+from lucid_kernels.cpu.runtime import tuning
 from lucid_kernels.cpu.runtime.threads import get_num_threads, set_num_threads
 
 # (input shape, output channels, padding)
@@ -49,10 +50,10 @@ each_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 @pytest.fixture
 def always(monkeypatch):
     """Small convolutions take Winograd's way too."""
-    for name in ("_LEAST_CHANNELS", "_LEAST_PAIRS", "_LEAST_TILES"):
-        monkeypatch.setattr(winograd_forward, name, 1)
-    for name in ("_DIRECT", "_DIRECT_OF_LARGE_WEIGHT"):
-        monkeypatch.setattr(winograd_forward, name, 0)
+    for name in ("LEAST_CHANNELS", "LEAST_PAIRS", "LEAST_TILES"):
+        monkeypatch.setattr(tuning, f"WINOGRAD_{name}", 1)
+    for name in ("FEW_POSITIONS", "FEW_POSITIONS_OF_LARGE_WEIGHT"):
+        monkeypatch.setattr(tuning, f"WINOGRAD_{name}", 0)
 
 
 def data(case: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
@@ -150,7 +151,7 @@ def test_nan_and_inf_reach_what_they_reach_directly(pixel, place, always, monkey
     x[1, 2][place] = g[2, 4][place] = pixel
     g[1], x[2] = g[1] * 0.1, x[2] * 0.1
     results = compute(x, weight, bias, g, attributes)
-    monkeypatch.setattr(winograd_forward, "_LEAST_CHANNELS", 100)
+    monkeypatch.setattr(tuning, "WINOGRAD_LEAST_CHANNELS", 100)
     forget_choices()
     wanted = compute(x, weight, bias, g, attributes)
     # A gradient of the weight adds up all pixels: errors are relative to the largest, also in taps that it does not meet.

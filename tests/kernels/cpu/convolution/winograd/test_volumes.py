@@ -11,6 +11,7 @@ from lucid_kernels.cpu.convolution.volume import volume_problem
 from lucid_kernels.cpu.convolution.winograd import forward as winograd_forward
 from lucid_kernels.cpu.convolution.winograd import grad_weight as winograd_grad_weight
 from lucid_kernels.cpu.convolution.winograd import volumes as winograd_volumes
+from lucid_kernels.cpu.runtime import tuning
 from lucid_kernels.cpu.runtime.threads import get_num_threads, set_num_threads
 
 from lucid.backends.common import convolution
@@ -36,8 +37,8 @@ LIMITS: list[dict[str, int]] = [{"_CHANNELS": 3}, {"_TASK_BYTES": 1, "_LEAST_TAS
 @pytest.fixture(autouse=True)
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few tiles and positions take this way too."""
-    for name in ("_LEAST_PAIRS", "_LEAST_TILES", "_DIRECT", "_DIRECT_OF_LARGE_WEIGHT"):
-        monkeypatch.setattr(winograd_forward, name, 0)
+    for name in ("LEAST_PAIRS", "LEAST_TILES", "FEW_POSITIONS", "FEW_POSITIONS_OF_LARGE_WEIGHT"):
+        monkeypatch.setattr(tuning, f"WINOGRAD_{name}", 0)
 
 
 def data(case: tuple[Any, ...]) -> tuple[Any, ...]:
