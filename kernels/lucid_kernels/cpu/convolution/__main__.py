@@ -31,14 +31,15 @@ def main() -> None:
     if len(shape) != len(kernel) + 2 or len(kernel) not in (2, 3):
         parser.error("give NxCxHxW and KHxKW, or NxCxDxHxW and KDxKHxKW")
     padding = options.padding or tuple((size - 1) // 2 for size in kernel)
-    steps = [size * len(kernel) if len(size) == 1 else size for size in (options.stride, padding, options.dilation)]
+    stride, padding, dilation = (size * len(kernel) if len(size) == 1 else size
+                                 for size in (options.stride, padding, options.dilation))
     weight_shape = (options.out_channels or shape[1], shape[1] // groups, *kernel)
     itemsize = 4 if options.dtype == "float32" else 8
     if len(kernel) == 2:
-        problem, _ = problem_of(shape, weight_shape, *steps, groups, itemsize)
+        problem, _ = problem_of(shape, weight_shape, stride, padding, dilation, groups, itemsize)
         lists = (FORWARD, GRAD_INPUT, GRAD_WEIGHT)
     else:
-        problem = volume_problem(shape, weight_shape, *steps, groups, itemsize)
+        problem = volume_problem(shape, weight_shape, stride, padding, dilation, groups, itemsize)
         lists = (VOLUME_FORWARD, VOLUME_GRAD_INPUT, VOLUME_GRAD_WEIGHT)
     for title, implementations in zip(("forward", "input gradient", "weight gradient"), lists):
         print(title)

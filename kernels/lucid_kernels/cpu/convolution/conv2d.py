@@ -16,7 +16,7 @@ from ..arrays.window import Window
 from ..runtime.allocator import empty
 from ..runtime.implementations import Implementations
 from .implementations import FORWARD, GRAD_INPUT, GRAD_WEIGHT
-from .problem import Problem
+from .problem import Problem, image_problem
 
 Pair = tuple[int, int]
 
@@ -52,7 +52,7 @@ def problem_of(
     left, right = _met(input_shape[3], kw, sw, pw, dw, out_width)
     fewer = window._replace(kh=bottom - top, kw=right - left, ph=ph - top * dh, pw=pw - left * dw)
     met = slice(None), slice(None), slice(top, bottom), slice(left, right)
-    return Problem(*input_shape, weight_shape[0], groups, fewer, itemsize), met
+    return image_problem(input_shape, weight_shape[0], groups, fewer, itemsize), met
 
 
 @functools.lru_cache(maxsize=1024)

@@ -16,7 +16,7 @@ def convolve(x: Array, weight: Array, bias: Array | None, *, stride: Sizes, padd
         return None
     geometry = tuple(stride), tuple(padding), tuple(dilation), groups
     problem = volume_problem(x.shape, weight.shape, *geometry, x.itemsize)
-    return VOLUME_FORWARD.choose(problem).run(x, weight, bias, *geometry)  # type: ignore[no-any-return]
+    return VOLUME_FORWARD.choose(problem).run(x, weight, bias, *geometry)
 
 
 def grad_input(g: Array, weight: Array, *, input_shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
@@ -26,7 +26,7 @@ def grad_input(g: Array, weight: Array, *, input_shape: Sizes, stride: Sizes, pa
         return None
     geometry = tuple(stride), tuple(padding), tuple(dilation), groups
     problem = volume_problem(tuple(input_shape), weight.shape, *geometry, g.itemsize)
-    return VOLUME_GRAD_INPUT.choose(problem).run(g, weight, input_shape, *geometry)  # type: ignore[no-any-return]
+    return VOLUME_GRAD_INPUT.choose(problem).run(g, weight, input_shape, *geometry)
 
 
 def grad_weight(g: Array, x: Array, *, weight_shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
@@ -38,4 +38,4 @@ def grad_weight(g: Array, x: Array, *, weight_shape: Sizes, stride: Sizes, paddi
         return None
     geometry = tuple(stride), tuple(padding), tuple(dilation), groups
     problem = volume_problem(x.shape, tuple(weight_shape), *geometry, g.itemsize)
-    return VOLUME_GRAD_WEIGHT.choose(problem).run(g, x, weight_shape, *geometry)  # type: ignore[no-any-return]
+    return VOLUME_GRAD_WEIGHT.choose(problem).run(g, x, weight_shape, *geometry)

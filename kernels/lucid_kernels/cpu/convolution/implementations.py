@@ -20,7 +20,7 @@ from .direct import grad_weight as direct_grad_weight
 from .direct import volumes as direct_volumes
 from .pointwise import forward as pointwise
 from .pointwise import grad_weight as pointwise_grad_weight
-from .problem import Problem
+from .problem import Problem, image_problem
 from .winograd import dilated as winograd_dilated
 from .winograd import forward as winograd
 from .winograd import grad_weight as winograd_grad_weight
@@ -84,7 +84,7 @@ def _grad_weight_by_rows(g: Array, x: Array, window: Window, dweight: Array, gro
     for band in rows_met(window, x.shape[2]):
         part, rows = empty((*dweight.shape[:2], 1, window.kw), dweight.dtype), contiguous(g[:, :, band.top : band.bottom])
         single = band.window(window)
-        problem = Problem(len(x), x.shape[1], *x.shape[2:], g.shape[1], groups, single, x.itemsize)
+        problem = image_problem(x.shape, g.shape[1], groups, single, x.itemsize)
         GRAD_WEIGHT.choose(problem).run(rows, x, single, part, None, groups)
         dweight[:, :, band.first : band.last] = part
 

@@ -64,3 +64,9 @@ class Problem(NamedTuple):
         window = turned_window(self.window, (self.height, self.width))
         return self._replace(channels=self.outputs, height=self.window.out_height, width=self.window.out_width,
                              outputs=self.channels, window=window)
+
+
+def image_problem(shape: tuple[int, ...], outputs: int, groups: int, window: Window, itemsize: int = 4) -> Problem:
+    """That of images of a shape (N, C, H, W)."""
+    images, channels, height, width = shape
+    return Problem(images, channels, height, width, outputs, groups, window, itemsize)

@@ -19,7 +19,7 @@ from ..convolution.direct import forward as direct_forward
 from ..convolution.direct.microkernels import VECTORS
 from ..convolution.direct.packed_weight import packed_weight
 from ..convolution.image_batch import planes_of
-from ..convolution.problem import Problem
+from ..convolution.problem import Problem, image_problem
 from ..convolution.winograd import forward as winograd_forward
 from ..convolution.winograd import grad_weight as winograd_grad_weight
 from ..pooling.max_2x2 import expanded, max_2x2, max_2x2_planes
@@ -62,7 +62,7 @@ def _plan_by_image(x: Array, weight: Array, window: Window, groups: int) -> tupl
     """How `forward` cuts the work, where an image at a time is pooled: few enough products, whose results stay in the cache."""
     results = weight.shape[0] * window.out_height * window.out_width * x.itemsize
     few = groups == 1 and weight.shape[1] * window.kh * window.kw <= _MOST_TAPS and results <= _RESULTS_BYTES
-    if not few or not Problem(*x.shape, len(weight), 1, window, x.itemsize).is_large:
+    if not few or not image_problem(x.shape, len(weight), 1, window, x.itemsize).is_large:
         return None
     plan = direct_forward.plan_of(
         x.shape[0], x.shape[0], x.itemsize, weight.shape[1], window, weight.shape[0], 1, False, THREADS.value
@@ -92,7 +92,7 @@ def conv2d_relu_max_pool2d(
     plan = _plan_by_image(x, weight, window, groups)
     out_y, out_winners = outputs(out, 2)
     y, winners = result(out_y, shape, x.dtype), result(out_winners, shape, np.uint8)
-    if plan is None and not (0 not in shape and _by_tiles(Problem(*x.shape, shape[1], groups, window, x.itemsize))):
+    if plan is None and not (0 not in shape and _by_tiles(image_problem(x.shape, shape[1], groups, window, x.itemsize))):
         results = conv2d(x, weight, bias, stride=stride, padding=padding, dilation=dilation, groups=groups)
         planes = [array.reshape(shape[0] * shape[1], *array.shape[2:]) for array in (results, y, winners)]
         max_2x2(planes[0], False, *planes[1:])
@@ -133,7 +133,7 @@ def conv2d_relu_max_pool2d_grad(
     out_x, *out_parameters = outputs(out, 3)
     g, winners, full, dx = contiguous(g), contiguous(winners), None, None
     if weight is not None:
-        if g.size and _by_tiles(Problem(*input_shape, weight_shape[0], groups, window, g.itemsize)):
+        if g.size and _by_tiles(image_problem(input_shape, weight_shape[0], groups, window, g.itemsize)):
             dx = result(out_x, tuple(input_shape), g.dtype)
             winograd_forward.grad_input(g, contiguous(weight), window, dx, winners=winners)
             dx = deliver(out_x, dx)
@@ -151,7 +151,7 @@ def _grad_parameters(
 ) -> tuple[Array, Array]:
     """dweight, of a shape, and dbias; `full` is g, expanded, or None."""
     groups = options["groups"]
-    by_tiles = g.size > 0 and _by_tiles(Problem(*x.shape, shape[0], groups, window, x.itemsize))
+    by_tiles = g.size > 0 and _by_tiles(image_problem(x.shape, shape[0], groups, window, x.itemsize))
     if g.size and full is None and (by_tiles or (groups == 1 and pooled_grad_weight.suits(x, shape, window))):
         dweight, dbias = result(out[0], tuple(shape), g.dtype), result(out[1], tuple(shape[:1]), g.dtype)
         if by_tiles:

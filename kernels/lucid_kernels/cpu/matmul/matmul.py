@@ -43,7 +43,7 @@ def matmul(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None = None, out: np
 
 def matmul_and_sums(a: np.ndarray, b: np.ndarray) -> tuple[Any, np.ndarray | None]:
     """``a @ b`` of matrices, and the sums of the rows of `a`; None instead where no product has them at hand."""
-    return _WITH_SUMS.choose(problem_of(a, b)).run(a, b)  # type: ignore[no-any-return]
+    return _WITH_SUMS.choose(problem_of(a, b)).run(a, b)
 
 
 def _plus(result: Any, bias: np.ndarray | None) -> Any:

@@ -24,7 +24,7 @@ def main() -> None:
     stride = options.stride or options.kernel
     pooled = [(length + 2 * padding - dilation * (size - 1) - 1) // step + 1 for length, size, step, padding, dilation in
               zip(options.input[2:], options.kernel, stride, options.padding, options.dilation)]
-    problem = Problem(options.input[2:], tuple(pooled), options.kernel, stride, options.padding, options.dilation)  # type: ignore[arg-type]
+    problem = Problem(options.input[2:], tuple(pooled), options.kernel, stride, options.padding, options.dilation)
     for title, some in (("maxima", MAX), ("averages", AVERAGE), ("gradient of averages", AVERAGE_GRAD)):
         print(title)
         for line in some.explain(problem):

@@ -87,7 +87,8 @@ def _max_flat_rows(x: Array, problem: Problem, relu: bool, y: Array, indices: Ar
 
 
 def _max_ranges(x: Array, problem: Problem, relu: bool, y: Array, indices: Array) -> None:
-    max_ranges(x, *map(ranges, problem.axes), relu, y, indices)
+    rows, columns = map(ranges, problem.axes)
+    max_ranges(x, rows, columns, relu, y, indices)
 
 
 def _max_planes(x: Array, problem: Problem, relu: bool, y: Array, indices: Array) -> None:

@@ -59,7 +59,7 @@ def max_pool2d(
     shape = (*x.shape[:2], height, width)
     y = result(out_y, shape, x.dtype)
     indices = result(out_indices, shape, np.int64)
-    problem = Problem(x.shape[2:], (height, width), kernel_size, stride, padding, dilation)  # type: ignore[arg-type]
+    problem = Problem((x.shape[2], x.shape[3]), (height, width), kernel_size, stride, padding, dilation)
     MAX.choose(problem).run(_planes(x), problem, relu, _planes(y), _planes(indices))
     return deliver(out_y, y), deliver(out_indices, indices)
 
@@ -131,7 +131,7 @@ def avg_pool2d(
         _pooled_length(*axis, 1, ceil_mode) for axis in zip(x.shape[2:], kernel_size, stride, padding)
     )
     y = result(out, (*x.shape[:2], height, width), x.dtype)
-    problem = Problem(x.shape[2:], (height, width), kernel_size, stride, padding,  # type: ignore[arg-type]
+    problem = Problem((x.shape[2], x.shape[3]), (height, width), kernel_size, stride, padding,
                       count_include_pad=count_include_pad, divisor_override=divisor_override)
     AVERAGE.choose(problem).run(_planes(x), problem, _planes(y))
     return deliver(out, y)
@@ -152,7 +152,7 @@ def avg_pool2d_grad(
 ) -> Array:
     """Gradient (N, C, H, W) of average pooling for g (N, C, OH, OW); `ceil_mode` shows in the shape of g."""
     dx = result(out, tuple(input_shape), g.dtype)
-    problem = Problem(tuple(input_shape[2:]), g.shape[2:], kernel_size, stride, padding,  # type: ignore[arg-type]
+    problem = Problem((input_shape[2], input_shape[3]), (g.shape[2], g.shape[3]), kernel_size, stride, padding,
                       count_include_pad=count_include_pad, divisor_override=divisor_override)
     AVERAGE_GRAD.choose(problem).run(_planes(g), problem, _planes(dx))
     return deliver(out, dx)
@@ -162,7 +162,7 @@ def avg_pool2d_grad(
 def adaptive_avg_pool2d(x: Array, *, output_size: Pair, out: Array | None = None) -> Array:
     """Averages (N, C, *output_size) of x (N, C, H, W): window i of O covers floor(i*H/O) to ceil((i+1)*H/O)."""
     y = result(out, (*x.shape[:2], *output_size), x.dtype)
-    problem = Problem(x.shape[2:], tuple(output_size))  # type: ignore[arg-type]
+    problem = Problem((x.shape[2], x.shape[3]), output_size)
     AVERAGE.choose(problem).run(_planes(x), problem, _planes(y))
     return deliver(out, y)
 
@@ -171,6 +171,6 @@ def adaptive_avg_pool2d(x: Array, *, output_size: Pair, out: Array | None = None
 def adaptive_avg_pool2d_grad(g: Array, *, input_shape: tuple[int, ...], out: Array | None = None) -> Array:
     """Gradient (N, C, H, W) of adaptive average pooling for g (N, C, OH, OW)."""
     dx = result(out, tuple(input_shape), g.dtype)
-    problem = Problem(dx.shape[2:], g.shape[2:])  # type: ignore[arg-type]
+    problem = Problem((dx.shape[2], dx.shape[3]), (g.shape[2], g.shape[3]))
     AVERAGE_GRAD.choose(problem).run(_planes(g), problem, _planes(dx))
     return deliver(out, dx)

@@ -48,8 +48,9 @@ DEPTHWISE_CHANNELS_MOST_BYTES_WITHOUT_PLANES = 4 << 20
 # How wide results may be, in vectors, by the rows of taps, where `planes` has a microkernel: that takes 1.1 to 2.8 times as
 # long up to there, and 0.6 to 0.9 of the time beyond, where more of each vector is used. The width of a spread gradient is that
 # of what it is made of.
-DEPTHWISE_CHANNELS_WIDEST_FILTERED = {32: {3: 2, 5: math.inf, 7: math.inf}, 64: {3: 1.25, 5: 4, 7: math.inf}}
-DEPTHWISE_CHANNELS_WIDEST_SPREAD = {32: {3: 2, 4: 2, 5: 2}, 64: {3: 1.25, 4: 0.75, 5: 0.75}}
+DEPTHWISE_CHANNELS_WIDEST_FILTERED: dict[int, dict[int, float]] = {
+    32: {3: 2, 5: math.inf, 7: math.inf}, 64: {3: 1.25, 5: 4, 7: math.inf}}
+DEPTHWISE_CHANNELS_WIDEST_SPREAD: dict[int, dict[int, float]] = {32: {3: 2, 4: 2, 5: 2}, 64: {3: 1.25, 4: 0.75, 5: 0.75}}
 DEPTHWISE_CHANNELS_WIDEST_CORRELATED = {32: 1.25, 64: 0.75}
 # The least of these for several slices, whose sums `planes` takes from memory.
 DEPTHWISE_CHANNELS_WIDEST_SLICES = 2
